@@ -1,0 +1,46 @@
+# filemill: every way to run, check and build it.
+SHELL := /bin/sh
+export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
+LISTS := $(wildcard images/*/packages.txt)
+
+.DEFAULT_GOAL := help
+.PHONY: help setup node launcher converters test-tools run generate verify test bench clean
+
+help: ## Says what each target does
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22
+
+run: setup ## Serves on http://localhost:8080 (PORT and DATA_DIR change it); Ctrl-C drains and stops
+	@exec scripts/filemill local
+
+setup: node launcher converters ## Installs what is missing: Node and libraries, the launcher, the converters
+
+node:
+	@scripts/setup-node
+
+launcher: node
+	@command -v cc >/dev/null || printf 'gcc\nlibc6-dev\n' | scripts/install-packages -
+	@scripts/build-launcher
+
+converters:
+	@scripts/install-packages $(LISTS)
+
+test-tools:
+	@scripts/install-packages test/packages.txt
+
+generate: node ## Writes every file that is derived from others
+	@node scripts/generate.ts
+
+verify: node ## Checks format, lint, types, generated files and the architecture
+	@echo "verify: format and lint" && biome check --error-on-warnings .
+	@echo "verify: types" && tsc -p .
+	@echo "verify: generated files" && node scripts/generate.ts --check
+	@echo "verify: architecture" && vitest run --reporter=dot test/architecture.test.ts
+
+test: setup test-tools verify ## verify, then everything that must hold: real servers, real converters, real files
+	@node scripts/test.ts
+
+bench: setup test-tools ## Measures against the raw tools, in one run
+	@node bench/run.ts
+
+clean: ## Removes what was built (not the data folder)
+	rm -rf .cache node_modules

@@ -1,0 +1,136 @@
+/** Holds the source to its ranks: imports go downward only, nouns of one rank do not know each other, and each library has one door. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { builtinModules } from 'node:module';
+import { dirname, join, normalize } from 'node:path';
+import { parseSync } from 'oxc-parser';
+import { describe, expect, it } from 'vitest';
+
+/** From the top: a folder may import from ranks below its own. */
+const RANKS: readonly (readonly string[])[] = [
+  ['main'],
+  ['roles'],
+  ['config'],
+  ['api', 'controller', 'worker', 'upkeep'],
+  ['jobs', 'queue', 'signals', 'pools', 'objects', 'uploads', 'limits', 'fetch', 'exec', 'kube', 'telemetry'],
+  ['catalog'],
+  ['contracts', 'errors'],
+];
+/** Within a rank: these nouns may be imported by their neighbours. */
+const NEIGHBOURLY = new Set(['* telemetry', 'uploads objects', 'contracts errors']);
+/** Forbidden whatever the ranks say. */
+const NEVER = new Set(['api exec', 'api kube']);
+/** Libraries that may be imported in many places, and where. */
+const WIDE: Readonly<Record<string, RegExp>> = { zod: /./, fastify: /^api\// };
+
+interface Import {
+  readonly from: string;
+  readonly to: string;
+}
+
+const files = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.ts'));
+const imports: readonly Import[] = files.flatMap((from) => importsOf(from).map((to) => ({ from, to })));
+
+/** Every module that a file names, types included: who knows a type depends on it. */
+function importsOf(file: string): string[] {
+  const { module } = parseSync(file, readFileSync(join('src', file), 'utf8'));
+  const exported = module.staticExports.flatMap(({ entries }) =>
+    entries.flatMap(({ moduleRequest }) => (moduleRequest === null ? [] : [moduleRequest.value])),
+  );
+  const text = readFileSync(join('src', file), 'utf8');
+  const dynamic = module.dynamicImports.map(({ moduleRequest }) =>
+    text.slice(moduleRequest.start, moduleRequest.end).replace(/^['"]|['"]$/g, ''),
+  );
+  return [...module.staticImports.map(({ moduleRequest }) => moduleRequest.value), ...exported, ...dynamic];
+}
+
+const noun = (path: string): string => path.split('/')[0]?.replace(/\.ts$/, '') ?? '';
+const rank = (name: string): number => RANKS.findIndex((nouns) => nouns.includes(name));
+const own = imports.filter(({ to }) => to.startsWith('.')).map(({ from, to }) => ({ from, to: normalize(join(dirname(from), to)) }));
+const libraries = imports
+  .filter(({ to }) => !to.startsWith('.') && !to.startsWith('node:'))
+  .map(({ from, to }) => ({ from, to: to.startsWith('@') ? to.split('/').slice(0, 2).join('/') : (to.split('/')[0] ?? '') }));
+
+/** Why an import between two nouns is wrong; undefined where it is right. */
+function verdict(from: string, to: string): string | undefined {
+  if (from === to) return undefined;
+  if (rank(from) < 0 || rank(to) < 0) return `${rank(from) < 0 ? from : to} has no rank`;
+  if (NEVER.has(`${from} ${to}`)) return `${from} never imports ${to}`;
+  if (rank(from) > rank(to)) return `${from} lies below ${to}`;
+  if (rank(from) === rank(to) && !NEIGHBOURLY.has(`${from} ${to}`) && !NEIGHBOURLY.has(`* ${to}`))
+    return `${from} and ${to} are of one rank`;
+  return undefined;
+}
+
+describe('the architecture', () => {
+  it('reads imports from the source', () => expect(own.length).toBeGreaterThan(50));
+
+  it('lets imports go downward only', () => {
+    const wrong = own.flatMap(({ from, to }) => {
+      const why = verdict(noun(from), noun(to));
+      return why === undefined ? [] : [`${from} imports ${to}: ${why}`];
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  it.each([
+    ['jobs', 'queue'],
+    ['catalog', 'jobs'],
+    ['api', 'exec'],
+    ['worker', 'api'],
+    ['unheard', 'jobs'],
+  ])('would refuse that %s imports %s', (from, to) => expect(verdict(from, to)).toBeDefined());
+
+  it('names files by what exists', () => {
+    const missing = own.filter(({ to }) => !files.includes(to));
+    expect(missing).toEqual([]);
+  });
+
+  it('has no cycles between files', () => {
+    const next = new Map(files.map((file) => [file, own.filter(({ from }) => from === file).map(({ to }) => to)]));
+    const done = new Set<string>();
+    const cycles: string[] = [];
+    const visit = (file: string, path: readonly string[]): void => {
+      if (path.includes(file)) cycles.push([...path.slice(path.indexOf(file)), file].join(' → '));
+      if (done.has(file) || path.includes(file)) return;
+      for (const to of next.get(file) ?? []) visit(to, [...path, file]);
+      done.add(file);
+    };
+    for (const file of files) visit(file, []);
+    expect(cycles).toEqual([]);
+  });
+
+  it('gives each library one door', () => {
+    const doors = Map.groupBy(libraries, ({ to }) => to);
+    const wrong = [...doors].flatMap(([library, uses]) => {
+      const wide = WIDE[library];
+      const places = [...new Set(uses.map(({ from }) => from))].filter((from) => wide === undefined || !wide.test(from));
+      return places.length > (wide === undefined ? 1 : 0) ? [`${library} is imported by ${places.join(', ')}`] : [];
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  it('writes built-in modules with their prefix', () => {
+    expect(libraries.filter(({ to }) => builtinModules.includes(to))).toEqual([]);
+  });
+
+  it('keeps the catalog free of I/O', () => {
+    const wrong = imports.filter(
+      ({ from, to }) => noun(from) === 'catalog' && to.startsWith('node:') && !['node:path', 'node:buffer', 'node:util'].includes(to),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  it('starts processes in exec only', () => {
+    expect(imports.filter(({ from, to }) => to === 'node:child_process' && noun(from) !== 'exec')).toEqual([]);
+  });
+
+  it('keeps roles thin', () => {
+    const long = files.filter((file) => noun(file) === 'roles' && readFileSync(join('src', file), 'utf8').split('\n').length > 80);
+    expect(long).toEqual([]);
+  });
+
+  it('opens every module with a sentence', () => {
+    const mute = files.filter((file) => !/^(#![^\n]*\n)?\/\*\*/.test(readFileSync(join('src', file), 'utf8')));
+    expect(mute).toEqual([]);
+  });
+});
