@@ -1,0 +1,11 @@
+/** What a worker gets for its claim: where to fetch the input, where to put the output, and the password if there is one. */
+import { z } from 'zod';
+
+export const Grant = z.object({
+  /** `file:` or `http(s):` URL, short-lived. */
+  input: z.url(),
+  /** Where this attempt's output goes: no other attempt shares it. */
+  output: z.url(),
+  password: z.string().optional(),
+});
+export type Grant = z.infer<typeof Grant>;

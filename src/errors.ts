@@ -1,0 +1,97 @@
+/** Every way in which filemill says no: one row each, for REST, MCP, conditions, metrics and the docs. */
+
+const TABLE = {
+  NO_FILE: { status: 400, retryable: false, says: 'The request has no file: send one as multipart/form-data in the field "file".' },
+  BAD_REQUEST: { status: 400, retryable: false, says: 'The request could not be understood.' },
+  INVALID_FORMAT: { status: 400, retryable: false, says: 'The target format is missing, unknown, or cannot be made from this file.' },
+  INVALID_OPTION: { status: 400, retryable: false, says: 'An option is malformed or out of bounds.' },
+  JOB_NOT_FOUND: { status: 404, retryable: false, says: 'There is no such job.' },
+  NOT_FOUND: { status: 404, retryable: false, says: 'There is nothing at this address.' },
+  METHOD_NOT_ALLOWED: { status: 405, retryable: false, says: 'This address does not take that method.' },
+  BODY_TIMEOUT: { status: 408, retryable: true, says: 'The request body came too slowly.' },
+  JOB_NOT_READY: { status: 409, retryable: true, says: 'The job is not done yet: ask again later.' },
+  JOB_EXPIRED: { status: 410, retryable: false, says: 'The job has expired and its files were deleted.' },
+  FILE_TOO_LARGE: { status: 413, retryable: false, says: 'The file is larger than this service accepts.' },
+  UNSUPPORTED_MIME: { status: 415, retryable: false, says: 'The content of this file is of no kind that can be converted.' },
+  RANGE_NOT_SATISFIABLE: { status: 416, retryable: false, says: 'The requested range lies outside the file.' },
+  CONVERSION_FAILED: { status: 500, retryable: false, says: 'The file could not be converted.' },
+  INTERNAL_ERROR: { status: 500, retryable: true, says: 'Something went wrong on our side.' },
+  OVERLOADED: { status: 503, retryable: true, says: 'The service has as much work as it can hold: try again later.' },
+} as const satisfies Record<string, Row>;
+
+/** Why a job failed: the finer half of `CONVERSION_FAILED`, in `details.reason`. */
+const REASONS = {
+  corrupt_input: 'The file is damaged or not what it claims to be.',
+  password_required: 'The file is encrypted: send its password in the field "password".',
+  wrong_password: 'The password does not open this file.',
+  input_limit: 'The file is larger in some dimension than this service converts.',
+  output_limit: 'The result would be larger than this service delivers.',
+  no_stream: 'The file has no stream of the kind that this conversion needs.',
+  timeout: 'The conversion took longer than is allowed.',
+  queue_timeout: 'The job waited longer than is allowed.',
+  memory: 'The conversion needs more memory than is allowed.',
+  engine_crashed: 'The conversion program crashed on this file.',
+  engine_missing: 'The program that this conversion needs is not installed.',
+  output_invalid: 'The conversion program delivered nothing usable.',
+  cancelled: 'The job was cancelled.',
+  internal: 'Something went wrong on our side while converting.',
+} as const;
+
+export type Code = keyof typeof TABLE;
+export type Reason = keyof typeof REASONS;
+
+interface Row {
+  /** HTTP status (RFC 9110). */
+  readonly status: number;
+  /** Whether the same request may succeed later. */
+  readonly retryable: boolean;
+  /** What a person reads when the thrower has nothing better to say: what failed, and what to do. */
+  readonly says: string;
+}
+
+interface Particulars {
+  /** Replaces the row's sentence. Shown to the client: names fields and allowed values, never paths or commands. */
+  readonly says?: string;
+  /** Machine-readable particulars, shown to the client. */
+  readonly details?: Readonly<Record<string, unknown>>;
+  /** What really happened. Logged, never sent. */
+  readonly cause?: unknown;
+}
+
+/** A refusal or failure that clients may see. Anything else that is thrown is a bug, and answers INTERNAL_ERROR. */
+export class Failure extends Error {
+  override readonly name = 'Failure';
+  readonly code: Code;
+  readonly details: Readonly<Record<string, unknown>>;
+
+  constructor(code: Code, { says, details = {}, cause }: Particulars = {}) {
+    super(says ?? TABLE[code].says, { cause });
+    this.code = code;
+    this.details = details;
+  }
+
+  get status(): number {
+    return TABLE[this.code].status;
+  }
+
+  get retryable(): boolean {
+    return TABLE[this.code].retryable;
+  }
+}
+
+/** A conversion that ran and failed. @param says replaces the reason's sentence; never paths or commands */
+export function conversionFailed(reason: Reason, { says, details, cause }: Particulars = {}): Failure {
+  return new Failure('CONVERSION_FAILED', { says: says ?? REASONS[reason], details: { ...details, reason }, cause });
+}
+
+/** A bound of the service that the file exceeds. @param max what is allowed @param received what the file has */
+export function inputLimit(limit: string, max: number, received: number): Failure {
+  const says = `The file has more than this service converts: ${limit} ${received}, at most ${max}.`;
+  return conversionFailed('input_limit', { says, details: { limit, max, received } });
+}
+
+/** The rows, for the generated error page and the tests that hold every surface to them. */
+export const errorTable: Readonly<Record<Code, Row>> = TABLE;
+export const reasonTable: Readonly<Record<Reason, string>> = REASONS;
+
+export const isReason = (value: unknown): value is Reason => typeof value === 'string' && Object.hasOwn(REASONS, value);

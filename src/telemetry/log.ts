@@ -1,0 +1,23 @@
+/** Structured logs: one JSON line an event, with request and job ids, and never a file's name, a password, an address or a signed URL. */
+import { type Logger, pino } from 'pino';
+import { z } from 'zod';
+
+export type Log = Logger;
+
+export const logSettings = z.strictObject({
+  level: z
+    .enum(['trace', 'debug', 'info', 'warn', 'error', 'silent'])
+    .default('info')
+    .describe('The least important kind of event that is logged'),
+});
+
+/** @param stream where lines go; standard output unless a test says otherwise */
+export function createLog(level: string, stream?: { write(line: string): void }): Log {
+  const options = {
+    level,
+    base: null,
+    timestamp: pino.stdTimeFunctions.isoTime,
+    formatters: { level: (label: string) => ({ level: label }) },
+  };
+  return stream === undefined ? pino(options) : pino(options, stream);
+}

@@ -1,0 +1,41 @@
+/** What an operator may set of workers. */
+import { z } from 'zod';
+import { toolchains } from '../catalog/route.ts';
+
+const GiB = 1 << 30;
+
+/** @param cores of this machine: one conversion of each pool at a time for each */
+export const workerSettings = (cores: number) =>
+  z.strictObject({
+    dir: z
+      .string()
+      .optional()
+      .describe('Folder in which conversions work. Unset: in the data folder, or in /var/tmp where converters cannot reach that'),
+    withoutLandlock: z
+      .boolean()
+      .default(false)
+      .describe('Run converters even where the kernel has no Landlock: they can then read files of others'),
+    slots: z
+      .partialRecord(z.enum(toolchains), z.number().int().min(0).max(256))
+      .default({})
+      .transform(
+        (given) =>
+          ({ ...Object.fromEntries(toolchains.map((pool) => [pool, cores])), ...given }) as Record<(typeof toolchains)[number], number>,
+      )
+      .describe('Conversions at a time, by toolchain; as many as the machine has cores'),
+    memoryBytes: z
+      .number()
+      .int()
+      .min(64 << 20)
+      .default(2 * GiB)
+      .describe('Memory of one conversion, all its processes together, bytes'),
+    maxSeconds: z.number().int().min(1).default(600).describe('Run time of one step of a conversion, s'),
+    mediaMaxSeconds: z.number().int().min(1).default(3600).describe('The same for audio and video, s'),
+    drainMs: z
+      .number()
+      .int()
+      .min(0)
+      .default(8_000)
+      .describe('How long running conversions may go on after SIGTERM or Ctrl-C before they are given back, ms'),
+  });
+export type WorkerSettings = z.infer<ReturnType<typeof workerSettings>>;
