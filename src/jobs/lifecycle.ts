@@ -1,0 +1,62 @@
+/** How a job's record moves: queued → running → done, error or cancelled. Pure: callers write what comes back by compare-and-swap. */
+import { isReason, type Reason, reasonTable } from '../errors.ts';
+import type { JobRecord, StoredFailure, StoredOutput } from './record.ts';
+
+/** A file that has taken this many workers down with it is not given to another. */
+export const MAX_CLAIMS = 3;
+
+/** Finished jobs and their files are kept for this long after their end, ms. */
+export const RETENTION_MS = 2 * 3600_000;
+/** After that, for this long, readers are told that the job was there. */
+export const TOMBSTONE_MS = 24 * 3600_000;
+
+export const hasEnded = (record: JobRecord): boolean => record.state !== 'queued' && record.state !== 'running';
+
+/** What a reader is to be told now, whether or not upkeep has come by. */
+export function visibility(record: JobRecord, now: number): 'live' | 'expired' | 'forgotten' {
+  if (!hasEnded(record) || (record.state !== 'cancelled' && now < record.expiresAt)) return 'live';
+  return now < goneAt(record) ? 'expired' : 'forgotten';
+}
+
+/** When the tombstone itself may go, ms since the epoch. */
+export const goneAt = (record: JobRecord): number =>
+  (record.state === 'cancelled' ? (record.endedAt ?? record.createdAt) : record.expiresAt) + TOMBSTONE_MS;
+
+/** A worker takes the job, from the queue or from a holder whose order lapsed. Undefined: nothing to take. */
+export function claim(record: JobRecord, attempt: string, now: number): JobRecord | undefined {
+  if (hasEnded(record)) return undefined;
+  if (record.attempts >= MAX_CLAIMS)
+    return fail(record, now, { reason: 'engine_crashed', message: reasonTable.engine_crashed, details: { attempts: record.attempts } });
+  return { ...record, state: 'running', attempt, attempts: record.attempts + 1, startedAt: now };
+}
+
+/** Gives a claimed job back without counting the claim: a drain or an outage is not the file's fault. */
+export function requeue(record: JobRecord): JobRecord {
+  const { attempt: _, startedAt: __, ...rest } = record;
+  return { ...rest, state: 'queued', attempts: Math.max(0, record.attempts - 1) };
+}
+
+export interface Result {
+  readonly output: StoredOutput;
+  readonly warnings: JobRecord['warnings'];
+  readonly engine: NonNullable<JobRecord['engine']>;
+}
+
+export function finish(record: JobRecord, now: number, { output, warnings, engine }: Result): JobRecord {
+  return { ...end(record, now), state: 'done', output, engine, warnings: [...record.warnings, ...warnings] };
+}
+
+export function fail(record: JobRecord, now: number, failure: StoredFailure, engine?: JobRecord['engine']): JobRecord {
+  return { ...end(record, now), state: 'error', failure, ...(engine === undefined ? {} : { engine }) };
+}
+
+/** By a client's wish: its files go at once, and readers are told that it is gone. */
+export const cancel = (record: JobRecord, now: number): JobRecord => ({ ...end(record, now), state: 'cancelled', expiresAt: now });
+
+export const reasonOf = (failure: StoredFailure): Reason => (isReason(failure.reason) ? failure.reason : 'internal');
+
+/** What every end has in common: no secret left, and never less time than was promised. */
+function end(record: JobRecord, now: number): JobRecord {
+  const { sealed: _, ...rest } = record;
+  return { ...rest, endedAt: now, expiresAt: Math.max(record.expiresAt, now + RETENTION_MS) };
+}

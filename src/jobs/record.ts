@@ -1,0 +1,49 @@
+/** A job as it is stored: everything that must survive a restart, at most 16 kB, no secret in the clear. */
+import { z } from 'zod';
+import { lanes } from '../contracts/order.ts';
+
+export const RECORD_VERSION = 1;
+
+/** Ms since the epoch, from the store's clock where the store has one. */
+const time = z.number().int();
+
+const Output = z.strictObject({
+  key: z.string(),
+  filename: z.string(),
+  sizeBytes: z.number().int(),
+  contentType: z.string(),
+  sha256: z.string(),
+  files: z.number().int(),
+});
+const Failed = z.strictObject({ reason: z.string(), message: z.string(), details: z.record(z.string(), z.unknown()) });
+const Warning = z.strictObject({ code: z.string(), message: z.string() });
+
+export const JobRecord = z.strictObject({
+  version: z.literal(RECORD_VERSION),
+  id: z.string(),
+  state: z.enum(['queued', 'running', 'done', 'error', 'cancelled']),
+  pool: z.string(),
+  lane: z.enum(lanes),
+  createdAt: time,
+  /** When the job and its files are no longer served; later reads answer 410. */
+  expiresAt: time,
+  startedAt: time.optional(),
+  endedAt: time.optional(),
+  source: z.strictObject({ key: z.string(), filename: z.string(), sizeBytes: z.number().int(), format: z.string() }),
+  target: z.strictObject({ format: z.string(), extension: z.string() }),
+  /** As `catalog/options` read them, without the password. */
+  options: z.record(z.string(), z.unknown()),
+  /** The password, sealed with the service's key. */
+  sealed: z.string().optional(),
+  /** Claims so far: the fourth ends the job. */
+  attempts: z.number().int(),
+  /** The holder's fencing token while running; the winner's at the end. */
+  attempt: z.string().optional(),
+  engine: z.strictObject({ name: z.string(), version: z.string() }).optional(),
+  warnings: z.array(Warning),
+  output: Output.optional(),
+  failure: Failed.optional(),
+});
+export type JobRecord = z.infer<typeof JobRecord>;
+export type StoredOutput = z.infer<typeof Output>;
+export type StoredFailure = z.infer<typeof Failed>;

@@ -1,0 +1,30 @@
+/** Passwords at rest: sealed with the service's key, so that neither a record nor a queue holds one in the clear. */
+import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
+
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+
+export interface Seal {
+  /** @param bound what the secret belongs to: it opens for nothing else */
+  close(secret: string, bound: string): string;
+  /** @throws when the text was not sealed with this key for `bound` */
+  open(sealed: string, bound: string): string;
+}
+
+/** AES-256-GCM (NIST SP 800-38D) with a random nonce. @param key any secret text; its SHA-256 is the cipher's key */
+export function sealWith(key: string): Seal {
+  const cipherKey = createHash('sha256').update('filemill seal\0').update(key).digest();
+  return {
+    close(secret, bound) {
+      const nonce = randomBytes(NONCE_BYTES);
+      const cipher = createCipheriv('aes-256-gcm', cipherKey, nonce).setAAD(Buffer.from(bound));
+      return Buffer.concat([nonce, cipher.update(secret, 'utf8'), cipher.final(), cipher.getAuthTag()]).toString('base64url');
+    },
+    open(sealed, bound) {
+      const bytes = Buffer.from(sealed, 'base64url');
+      const decipher = createDecipheriv('aes-256-gcm', cipherKey, bytes.subarray(0, NONCE_BYTES)).setAAD(Buffer.from(bound));
+      decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
+      return decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES), undefined, 'utf8') + decipher.final('utf8');
+    },
+  };
+}

@@ -1,0 +1,123 @@
+/** Objects as files below one folder: a key is the path. */
+import type { Stats } from 'node:fs';
+import { constants, type FileHandle, lstat, mkdir, open, opendir, rm, rmdir } from 'node:fs/promises';
+import { dirname, join, resolve, sep } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { Missing, type ObjectInfo, type ObjectStore } from './store.ts';
+import { isAbandoned, isTemporary } from './temporary.ts';
+import { codeOf, writeWhole } from './write.ts';
+
+/** Bytes; a file name may have 255 (Linux NAME_MAX), and a temporary one is longer by its mark. */
+const MAX_SEGMENT = 200;
+const MAX_KEY = 1_024;
+
+/**
+ * Several processes of one machine may use the folder at once; of one pid namespace, for a dead writer is known by its number.
+ * No key can lie below another: `a` and `a/b` exclude each other. Files that a crashed process left half-written are removed here and by every scan that meets them.
+ */
+export async function openDirectory(root: string): Promise<ObjectStore> {
+  const top = resolve(root);
+  // Ids in paths are bearer secrets, and converters run under other users.
+  await mkdir(top, { recursive: true, mode: 0o700 });
+  for await (const _ of filesBelow(top, '', '')) {
+    // What the walk passes it sweeps.
+  }
+
+  const pathOf = (key: string): string => join(top, validKey(key));
+
+  /** Upward while they are empty. A put in progress has its temporary file in the folder already: rmdir is atomic in that. */
+  async function removeEmpty(folder: string): Promise<void> {
+    for (let at = folder; at.startsWith(top + sep); at = dirname(at)) {
+      const removed = await rmdir(at).then(
+        () => true,
+        () => false,
+      );
+      if (!removed) return;
+    }
+  }
+
+  return {
+    async put(key, source, maxBytes, signal) {
+      try {
+        return await writeWhole(pathOf(key), source, maxBytes, signal);
+      } catch (error) {
+        source.destroy();
+        // The folder may have been made for nothing; a refused key has none.
+        if (!(error instanceof RangeError)) await removeEmpty(dirname(pathOf(key)));
+        throw error;
+      }
+    },
+
+    async get(key, range) {
+      const file = await openFile(pathOf(key), key);
+      return file.createReadStream(range === undefined ? {} : { start: range.start, end: range.end });
+    },
+
+    async head(key) {
+      const stats = await statsOf(pathOf(key));
+      return stats?.isFile() ? infoOf(key, stats) : undefined;
+    },
+
+    async delete(key) {
+      const path = pathOf(key);
+      await rm(path, { force: true }).catch(unlessAbsent);
+      await removeEmpty(dirname(path));
+    },
+
+    async *scan(prefix) {
+      const slash = prefix.lastIndexOf('/');
+      const folder = prefix.slice(0, slash + 1);
+      if (folder !== '') validKey(folder.slice(0, -1));
+      yield* filesBelow(top, folder, prefix.slice(slash + 1));
+    },
+
+    /** The path itself, for processes of this machine: nothing ends it after `ttlMs`. */
+    grantRead: async (key) => pathToFileURL(pathOf(key)).href,
+    grantWrite: async (key) => pathToFileURL(pathOf(key)).href,
+  };
+}
+
+/** @throws RangeError when the key could lead out of the folder, or cannot be a path */
+function validKey(key: string): string {
+  const segments = key.split('/');
+  const valid = (segment: string) => /^[A-Za-z0-9._-]+$/.test(segment) && !/^\.\.?$/.test(segment) && segment.length <= MAX_SEGMENT;
+  if (key.length > MAX_KEY || !segments.every(valid)) {
+    throw new RangeError(`not a key: ${JSON.stringify(key.slice(0, 100))}; allowed are A-Z a-z 0-9 . _ - between single slashes`);
+  }
+  return key;
+}
+
+/** Every object below `folder` (empty, or ending in a slash) whose next segment begins with `start`. */
+async function* filesBelow(top: string, folder: string, start: string): AsyncGenerator<ObjectInfo> {
+  // Folders and files may go while the walk is on: what is no longer there is passed over.
+  const entries = await opendir(join(top, folder)).catch(unlessAbsent);
+  if (entries === undefined) return;
+  for await (const entry of entries) {
+    if (!entry.name.startsWith(start)) continue;
+    const key = folder + entry.name;
+    if (entry.isDirectory()) {
+      yield* filesBelow(top, `${key}/`, '');
+      continue;
+    }
+    const stats = await statsOf(join(top, key));
+    if (!stats?.isFile()) continue;
+    if (!isTemporary(entry.name)) yield infoOf(key, stats);
+    else if (isAbandoned(entry.name, stats.mtimeMs)) await rm(join(top, key), { force: true });
+  }
+}
+
+async function openFile(path: string, key: string): Promise<FileHandle> {
+  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW).catch(unlessAbsent);
+  if (file !== undefined && (await file.stat()).isFile()) return file;
+  await file?.close();
+  throw new Missing(`no object ${key}`);
+}
+
+const statsOf = (path: string): Promise<Stats | undefined> => lstat(path).catch(unlessAbsent);
+
+const infoOf = (key: string, stats: Stats): ObjectInfo => ({ key, sizeBytes: stats.size, modifiedAt: Math.floor(stats.mtimeMs) });
+
+function unlessAbsent(error: unknown): undefined {
+  const code = codeOf(error);
+  if (code !== 'ENOENT' && code !== 'ENOTDIR') throw error;
+}

@@ -1,0 +1,70 @@
+/** Transfers by presigned URL. The URLs are secrets: no message repeats one. */
+import { createHash } from 'node:crypto';
+import type { FileHandle } from 'node:fs/promises';
+import { Readable } from 'node:stream';
+import { Missing, StoreFull, TooLarge, type Written } from './store.ts';
+import { pour } from './write.ts';
+
+/** A transfer that moves no byte for this long has failed, ms. */
+const STALL_MS = 60_000;
+
+/** @throws Missing · TooLarge, before the first byte where the length is declared · an Error that names the status */
+export function fetchTo(url: string, file: FileHandle, maxBytes: number, signal: AbortSignal): Promise<void> {
+  return unlessStalled(signal, async (guarded, moved) => {
+    // Compressed on the way, the length would say nothing about the file.
+    const response = await fetch(url, { signal: guarded, redirect: 'error', headers: { 'accept-encoding': 'identity' } });
+    await expectOk(response);
+    const declared = Number(response.headers.get('content-length') ?? Number.NaN);
+    if (declared > maxBytes) {
+      await response.body?.cancel();
+      throw new TooLarge(declared);
+    }
+    const { sizeBytes } = await pour(Readable.from(noting(response.body ?? [], moved)), file, maxBytes, guarded);
+    if (!Number.isNaN(declared) && sizeBytes !== declared) throw new Error(`the object ended after ${sizeBytes} of ${declared} bytes`);
+  });
+}
+
+/**
+ * @param sizeBytes of the file: S3 takes no upload of undeclared length
+ * @throws StoreFull · an Error that names the status
+ */
+export function sendFrom(file: FileHandle, sizeBytes: number, url: string, signal: AbortSignal): Promise<Written> {
+  return unlessStalled(signal, async (guarded, moved) => {
+    const hash = createHash('sha256');
+    const content = file.createReadStream({ autoClose: false, start: 0 });
+    const body = noting(content, (chunk) => {
+      hash.update(chunk);
+      moved();
+    });
+    const headers = { 'content-length': String(sizeBytes) };
+    await expectOk(await fetch(url, { method: 'PUT', signal: guarded, redirect: 'error', headers, body, duplex: 'half' }));
+    return { sizeBytes, sha256: hash.digest('hex') };
+  });
+}
+
+async function* noting(chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>, note: (chunk: Uint8Array) => void) {
+  for await (const chunk of chunks) {
+    note(chunk);
+    yield chunk;
+  }
+}
+
+async function expectOk(response: Response): Promise<void> {
+  if (response.ok) return;
+  await response.body?.cancel();
+  if (response.status === 404) throw new Missing('the granted object is not there');
+  // RFC 4918, 11.5; MinIO's XMinioStorageFull.
+  if (response.status === 507) throw new StoreFull('no room is left where the objects are kept');
+  throw new Error(`the object store answered ${response.status}`);
+}
+
+/** Runs a transfer under `signal` and under a limit on the time between two calls of `moved`. */
+async function unlessStalled<T>(signal: AbortSignal, transfer: (guarded: AbortSignal, moved: () => void) => Promise<T>): Promise<T> {
+  const stalled = new AbortController();
+  const timer = setTimeout(() => stalled.abort(new Error(`the transfer stood still for ${STALL_MS / 1_000} s`)), STALL_MS);
+  try {
+    return await transfer(AbortSignal.any([signal, stalled.signal]), () => void timer.refresh());
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,14 @@
+/** How objects are named: the job's id first, so that a job's files are found and removed together. */
+
+export const inputKey = (jobId: string): string => `jobs/${jobId}/input`;
+
+/** Each attempt writes under its own key: a losing one can neither overwrite nor be mistaken for the winner. */
+export const outputKey = (jobId: string, attempt: string): string => `jobs/${jobId}/output-${attempt}`;
+
+export const JOBS_PREFIX = 'jobs/';
+
+/** All of one job's objects. */
+export const jobPrefix = (jobId: string): string => `${JOBS_PREFIX}${jobId}/`;
+
+/** The job that an object belongs to. */
+export const jobOfKey = (key: string): string | undefined => /^jobs\/([0-9a-f]{32})\//.exec(key)?.[1];

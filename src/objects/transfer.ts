@@ -1,0 +1,76 @@
+/** What a worker does with the URLs it was granted: fetches the input to a file, delivers the output from one. */
+import { constants, copyFile, type FileHandle, open, rm, stat } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { fetchTo, sendFrom } from './http.ts';
+import { Missing, TooLarge, type Written } from './store.ts';
+import { codeOf, pour, writeWhole } from './write.ts';
+
+/**
+ * Always a copy of its own: a confined program must not share an inode with the store, or it could change what others read.
+ * @param path must not exist yet
+ * @throws Missing · TooLarge · the transfer's own error; no file is then left
+ */
+export async function download(url: string, path: string, maxBytes: number, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted();
+  if (isFile(url)) return downloadFile(fileURLToPath(url), path, maxBytes, signal);
+  await toNewFile(path, (file) => fetchTo(url, file, maxBytes, signal));
+}
+
+/**
+ * @param path a plain file; a converter may have made it, so a link or a pipe there is refused
+ * @throws TooLarge · StoreFull · the transfer's own error; nothing is then stored
+ */
+export async function upload(path: string, url: string, maxBytes: number, signal: AbortSignal): Promise<Written> {
+  signal.throwIfAborted();
+  // NONBLOCK: opening a pipe must not wait for its other end.
+  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  try {
+    const stats = await file.stat();
+    if (!stats.isFile()) throw new TypeError('only a plain file can be uploaded');
+    if (stats.size > maxBytes) throw new TooLarge(stats.size);
+    if (!isFile(url)) return await sendFrom(file, stats.size, url, signal);
+    return await writeWhole(fileURLToPath(url), file.createReadStream({ autoClose: false }), maxBytes, signal);
+  } finally {
+    await file.close();
+  }
+}
+
+const isFile = (url: string): boolean => new URL(url).protocol === 'file:';
+
+async function downloadFile(from: string, to: string, maxBytes: number, signal: AbortSignal): Promise<void> {
+  const stats = await stat(from).catch((cause: unknown) => {
+    throw codeOf(cause) === 'ENOENT' ? new Missing('the granted object is not there', { cause }) : cause;
+  });
+  if (stats.size > maxBytes) throw new TooLarge(stats.size);
+  if (await cloned(from, to)) return;
+  const source = await open(from, 'r');
+  try {
+    await toNewFile(to, (file) => pour(source.createReadStream({ autoClose: false }), file, maxBytes, signal));
+  } finally {
+    await source.close();
+  }
+}
+
+/** On file systems with reflinks (Btrfs, XFS) the copy costs nothing until one side is written. */
+async function cloned(from: string, to: string): Promise<boolean> {
+  try {
+    await copyFile(from, to, constants.COPYFILE_FICLONE_FORCE | constants.COPYFILE_EXCL);
+    return true;
+  } catch (error) {
+    // Without reflinks, or across file systems, the answer differs by file system; that the target exists is an error either way.
+    if (codeOf(error) === 'EEXIST') throw error;
+    return false;
+  }
+}
+
+async function toNewFile(path: string, fill: (file: FileHandle) => Promise<unknown>): Promise<void> {
+  const file = await open(path, 'wx');
+  try {
+    await fill(file);
+    await file.close();
+  } catch (error) {
+    await file.close();
+    await rm(path, { force: true });
+    throw error;
+  }
+}

@@ -1,0 +1,40 @@
+/** Waiting orders: one line per pool with two lanes, each order handed to one puller at a time until it says done. */
+import type { Lane, Order } from '../contracts/order.ts';
+
+/** A puller that says nothing for this long has lost its order: another gets it. */
+export const ACK_WAIT_MS = 30_000;
+
+export interface Queue {
+  /** Idempotent per job: while an order of this job waits or is held, a second is `duplicate`. `full`: nothing was stored. */
+  publish(order: Order): Promise<'accepted' | 'duplicate' | 'full'>;
+  /**
+   * The next order of the first lane that has one, waiting up to `waitMs` for it.
+   * @returns undefined when none came in time or `signal` was aborted
+   */
+  pull(pool: string, lanes: readonly Lane[], waitMs: number, signal?: AbortSignal): Promise<Delivery | undefined>;
+  /** Takes an order out, waiting or held: its holder's next `extend` says `gone`. Not an error when there is none. */
+  remove(pool: string, jobId: string): Promise<void>;
+  /** Whether an order of this job waits or is held. */
+  has(pool: string, jobId: string): Promise<boolean>;
+  depth(pool: string): Promise<Depth>;
+  close(): Promise<void>;
+}
+
+export interface Delivery {
+  readonly order: Order;
+  /** Whether the order was handed out before: its last holder may still believe in it. */
+  readonly redelivered: boolean;
+  /** Holds it for another `ACK_WAIT_MS`. `gone`: removed, or lost to another puller. */
+  extend(): Promise<'held' | 'gone'>;
+  /** Gives it back, to be handed out again after `delayMs`. */
+  release(delayMs: number): Promise<void>;
+  /** The job has ended: the order goes away. */
+  done(): Promise<void>;
+}
+
+export interface Depth {
+  readonly waiting: number;
+  readonly held: number;
+  /** Age of the order that waits longest, ms; undefined when none waits. */
+  readonly oldestMs: number | undefined;
+}

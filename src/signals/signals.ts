@@ -1,0 +1,14 @@
+/** Hints between processes: they may be late, doubled or lost, and nothing that must hold is built on them. */
+
+export interface Signals {
+  /** @param percent 0 to 99 */
+  progress(jobId: string, percent: number): void;
+  /** The last progress heard of a job, if any. */
+  lastProgress(jobId: string): number | undefined;
+  /** Forgets a job that has ended. */
+  ended(jobId: string): void;
+  /** Asks whoever runs this job to stop at once. */
+  cancel(jobId: string): void;
+  /** @returns the end of it */
+  onCancel(jobId: string, callback: () => void): () => void;
+}

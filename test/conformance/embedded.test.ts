@@ -1,0 +1,241 @@
+/** The backends of one machine: SQLite and a directory, held to the suites, and what is special about them. */
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, readdir, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { openJobs } from '../../src/jobs/sqlite.ts';
+import { Unreadable } from '../../src/jobs/text.ts';
+import { openDirectory } from '../../src/objects/directory.ts';
+import { download } from '../../src/objects/transfer.ts';
+import { openQueue } from '../../src/queue/sqlite.ts';
+import { jobsSuite } from './jobs.ts';
+import { type ObjectsHarness, objectsSuite, type SmallStore } from './objects.ts';
+import { CAPACITY, queueSuite } from './queue.ts';
+import { aRecord, collect, jobId, START, streamOf } from './samples.ts';
+
+const newFolder = () => mkdtemp(join(tmpdir(), 'filemill-embedded-'));
+const removeFolder = (folder: string) => rm(folder, { recursive: true, force: true });
+
+/** Opens a backend again and again on one file, under one clock that only `elapse` moves. */
+async function onOneFile<T extends { close(): Promise<void> }>(open: (path: string, clock: () => number) => T) {
+  const folder = await newFolder();
+  let now = START;
+  const opened: T[] = [];
+  const reopen = async () => {
+    const one = open(join(folder, 'filemill.db'), () => now);
+    opened.push(one);
+    return one;
+  };
+  return {
+    first: await reopen(),
+    reopen,
+    elapse: async (ms: number) => {
+      now += ms;
+    },
+    close: async () => {
+      for (const one of opened) await one.close();
+      await removeFolder(folder);
+    },
+  };
+}
+
+async function directoryAt(root: string, close: () => Promise<void>): Promise<ObjectsHarness> {
+  return {
+    store: await openDirectory(root),
+    reopen: () => openDirectory(root),
+    unfinished: async () => (await readdir(root, { recursive: true })).filter((name) => name.includes('~')),
+    close,
+  };
+}
+
+/** A file system of 1 MiB, where one can be mounted. */
+function smallDirectory(): SmallStore | string {
+  if (process.getuid?.() !== 0) return 'mounting a small file system needs root';
+  const mount = (folder: string) => spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', folder]).status === 0;
+  return {
+    async open() {
+      const folder = await newFolder();
+      if (!mount(folder)) throw new Error('root could not mount a tmpfs: run as another user, or with CAP_SYS_ADMIN');
+      return directoryAt(folder, async () => {
+        execFileSync('umount', [folder]);
+        await removeFolder(folder);
+      });
+    },
+  };
+}
+
+jobsSuite('SQLite', async () => {
+  const { first, ...rest } = await onOneFile(openJobs);
+  return { store: first, ...rest };
+});
+
+queueSuite('SQLite', async () => {
+  const { first, ...rest } = await onOneFile((path, clock) => openQueue(path, clock, { capacity: CAPACITY }));
+  return { queue: first, ...rest };
+});
+
+objectsSuite(
+  'a directory',
+  async () => {
+    const folder = await newFolder();
+    return directoryAt(join(folder, 'objects'), () => removeFolder(folder));
+  },
+  smallDirectory(),
+);
+
+let folder: string;
+beforeEach(async () => {
+  folder = await newFolder();
+});
+afterEach(() => removeFolder(folder));
+
+/** Runs a module's text in a process of its own, with the sources at hand. */
+function processOf(text: string) {
+  const src = new URL('../../src/', import.meta.url).href;
+  return spawn(process.execPath, ['--input-type=module', '-e', text.replaceAll('SRC/', src)], {
+    cwd: folder,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+}
+
+describe('one SQLite file', () => {
+  it('serves several processes that open it at once, and loses none of their writes', async () => {
+    const path = join(folder, 'filemill.db');
+    const text = `
+      import { openJobs } from 'SRC/jobs/sqlite.ts';
+      import { openQueue } from 'SRC/queue/sqlite.ts';
+      const jobs = openJobs('${path}', Date.now);
+      const queue = openQueue('${path}', Date.now, { capacity: 1000 });
+      const record = ${JSON.stringify(aRecord({ id: jobId(1) }))};
+      await jobs.create(record).catch(() => {});
+      for (let done = 0; done < 50; ) {
+        const stored = await jobs.get(record.id);
+        await jobs.update({ ...stored.record, attempts: stored.record.attempts + 1 }, stored.revision).then(() => done++, () => {});
+        await queue.publish({ version: 1, jobId: process.pid.toString(16).padStart(30, '0') + (16 + done).toString(16), pool: 'image', lane: 'bulk' });
+      }
+    `;
+    const exits = await Promise.all(Array.from({ length: 3 }, () => once(processOf(text), 'exit')));
+    expect(exits.map(([code]) => code)).toEqual([0, 0, 0]);
+    const jobs = openJobs(path, Date.now);
+    const queue = openQueue(path, Date.now, { capacity: 1_000 });
+    expect((await jobs.get(jobId(1)))?.record.attempts).toBe(150);
+    // One to fifty each: an order is published before its first update has succeeded, or after.
+    expect((await queue.depth('image')).waiting).toBeGreaterThanOrEqual(150);
+    await Promise.all([jobs.close(), queue.close()]);
+  });
+
+  const damage: Record<string, [string, RegExp]> = {
+    'of a newer version': [JSON.stringify({ ...aRecord(), version: 2, more: true }), /version 2.*upgrade/],
+    'that is not JSON': ['{"version":1', /not JSON/],
+    'of another shape': ['{"version":1}', /shape/],
+  };
+  for (const [which, [text, message]] of Object.entries(damage)) {
+    it(`names a record ${which} when it is read, and scans past it`, async () => {
+      const path = join(folder, 'filemill.db');
+      const reported: Unreadable[] = [];
+      const jobs = openJobs(path, Date.now, (found) => reported.push(found));
+      for (const n of [1, 2, 3]) await jobs.create(aRecord({ id: jobId(n) }));
+      const database = new DatabaseSync(path);
+      database.prepare('UPDATE jobs SET record = ? WHERE id = ?').run(text, jobId(2));
+      database.close();
+      const error = await jobs.get(jobId(2)).catch((thrown: unknown) => thrown);
+      expect(error).toBeInstanceOf(Unreadable);
+      expect(String(error)).toMatch(message);
+      expect(String(error)).toContain(jobId(2));
+      expect((await collect(jobs.scan())).map(({ record }) => record.id)).toEqual([jobId(1), jobId(3)]);
+      expect(reported.map((found) => found.jobId)).toEqual([jobId(2)]);
+      await jobs.close();
+    });
+  }
+
+  it('hands on an order past a damaged one', async () => {
+    const path = join(folder, 'filemill.db');
+    const queue = openQueue(path, Date.now, { capacity: 10 });
+    for (const n of [1, 2]) await queue.publish({ version: 1, jobId: jobId(n), pool: 'image', lane: 'bulk' });
+    const database = new DatabaseSync(path);
+    database.prepare('UPDATE orders SET body = ? WHERE job_id = ?').run('{', jobId(1));
+    database.close();
+    expect((await queue.pull('image', ['bulk'], 0))?.order.jobId).toBe(jobId(2));
+    expect(await queue.has('image', jobId(1))).toBe(true);
+    await queue.close();
+  });
+
+  it('wakes a waiting pull of its own process without a look at the clock', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout'] });
+    try {
+      const queue = openQueue(join(folder, 'filemill.db'), Date.now, { capacity: 10 });
+      const pulled = queue.pull('image', ['bulk'], 600_000);
+      await queue.publish({ version: 1, jobId: jobId(1), pool: 'image', lane: 'bulk' });
+      const next = queue.pull('image', ['bulk'], 600_000);
+      await (await pulled)?.release(0);
+      expect((await next)?.redelivered).toBe(true);
+      await queue.close();
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  it('that is closed ends the pulls that wait', async () => {
+    const queue = openQueue(join(folder, 'filemill.db'), Date.now, { capacity: 10 });
+    const pulled = queue.pull('image', ['bulk'], 600_000);
+    await queue.close();
+    expect(await pulled).toBeUndefined();
+  });
+});
+
+describe('a directory of objects', () => {
+  it('is swept of what a killed process was writing, at the next start', async () => {
+    const child = processOf(`
+      import { Readable } from 'node:stream';
+      import { openDirectory } from 'SRC/objects/directory.ts';
+      const store = await openDirectory('${folder}/objects');
+      let reads = 0;
+      const source = new Readable({ read() { if (++reads === 1) this.push(Buffer.alloc(99)); else console.log('half'); } });
+      setInterval(() => {}, 1000);
+      await store.put('jobs/a/in', source, 1000);
+    `);
+    await once(child.stdout, 'data');
+    const names = async () => (await readdir(join(folder, 'objects'), { recursive: true })).filter((name) => name.includes('~'));
+    await openDirectory(join(folder, 'objects'));
+    expect(await names(), 'its writer still lives').toHaveLength(1);
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+    const store = await openDirectory(join(folder, 'objects'));
+    expect(await names()).toEqual([]);
+    expect(await collect(store.scan(''))).toEqual([]);
+  });
+
+  it('is swept of old temporary files by a scan, whoever may live under their number now', async () => {
+    const store = await openDirectory(folder);
+    await mkdir(join(folder, 'jobs'));
+    for (const name of ['old~1-abc', 'young~1-abc']) await writeFile(join(folder, 'jobs', name), 'x');
+    const yesterday = Date.now() / 1_000 - 86_400;
+    await utimes(join(folder, 'jobs', 'old~1-abc'), yesterday, yesterday);
+    await collect(store.scan('jobs/'));
+    expect(await readdir(join(folder, 'jobs'))).toEqual(['young~1-abc']);
+  });
+
+  it('keeps no empty folder, but itself', async () => {
+    const store = await openDirectory(join(folder, 'objects'));
+    await store.put('jobs/a/in', streamOf(Buffer.from('x')), 10);
+    await store.delete('jobs/a/in');
+    await expect(store.put('jobs/b/in', streamOf(Buffer.from('too long')), 1)).rejects.toThrow();
+    expect(await readdir(join(folder, 'objects'))).toEqual([]);
+  });
+
+  it('is open to its owner only', async () => {
+    await openDirectory(join(folder, 'objects'));
+    expect((await stat(join(folder, 'objects'))).mode & 0o077).toBe(0);
+  });
+
+  it('shares no inode with whom it grants to read', async () => {
+    const store = await openDirectory(join(folder, 'objects'));
+    await store.put('jobs/a/in', streamOf(Buffer.from('x')), 10);
+    await download(await store.grantRead('jobs/a/in', 1_000), join(folder, 'copy'), 10, new AbortController().signal);
+    const inode = async (path: string) => (await stat(join(folder, path))).ino;
+    expect(await inode('copy')).not.toBe(await inode('objects/jobs/a/in'));
+  });
+});

@@ -1,0 +1,278 @@
+/** What every store of jobs must hold to, whatever keeps it. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { JobRecord } from '../../src/jobs/record.ts';
+import { Conflict, type JobStore } from '../../src/jobs/store.ts';
+import { aRecord, collect, jobId, signalled } from './samples.ts';
+
+export interface JobsHarness {
+  readonly store: JobStore;
+  /** A second process's view of the same store; the first was not closed, as after a crash. */
+  reopen(): Promise<JobStore>;
+  /** Lets this much time pass for locks, ms. */
+  elapse(ms: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+export function jobsSuite(name: string, open: () => Promise<JobsHarness>): void {
+  describe(`jobs in ${name}`, () => {
+    let harness: JobsHarness;
+    let store: JobStore;
+    beforeEach(async () => {
+      harness = await open();
+      store = harness.store;
+    });
+    afterEach(() => harness.close());
+
+    describe('a record', () => {
+      it('is read as it was created', async () => {
+        const record = aRecord({ options: { quality: 80 }, warnings: [{ code: 'w', message: 'ä' }] });
+        const { revision } = await store.create(record);
+        expect(await store.get(record.id)).toEqual({ record, revision });
+      });
+
+      it('that never was is undefined', async () => expect(await store.get(jobId(1))).toBeUndefined());
+
+      it('is not created twice, and the first stays', async () => {
+        const record = aRecord();
+        await store.create(record);
+        await expect(store.create({ ...record, pool: 'media' })).rejects.toThrow(Conflict);
+        expect((await store.get(record.id))?.record.pool).toBe('image');
+      });
+
+      it('is created by one of many who try at once', async () => {
+        const record = aRecord();
+        const tries = await Promise.allSettled(Array.from({ length: 20 }, (_, n) => store.create({ ...record, attempts: n })));
+        expect(tries.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+      });
+
+      it('is updated by its latest revision, which grows', async () => {
+        const first = await store.create(aRecord());
+        const second = await store.update({ ...first.record, attempts: 1 }, first.revision);
+        expect(second.revision).toBeGreaterThan(first.revision);
+        expect(await store.get(first.record.id)).toEqual(second);
+      });
+
+      it('is not updated by an older revision', async () => {
+        const first = await store.create(aRecord());
+        await store.update({ ...first.record, attempts: 1 }, first.revision);
+        await expect(store.update({ ...first.record, attempts: 2 }, first.revision)).rejects.toThrow(Conflict);
+        expect((await store.get(first.record.id))?.record.attempts).toBe(1);
+      });
+
+      it('is not updated once it is gone', async () => {
+        const { record, revision } = await store.create(aRecord());
+        await store.remove(record.id, revision);
+        await expect(store.update(record, revision)).rejects.toThrow(Conflict);
+        expect(await store.get(record.id)).toBeUndefined();
+      });
+
+      it('created again after its removal does not take the old revision', async () => {
+        const { record, revision } = await store.create(aRecord());
+        await store.remove(record.id, revision);
+        await store.create(record);
+        await expect(store.update({ ...record, attempts: 9 }, revision)).rejects.toThrow(Conflict);
+        await expect(store.remove(record.id, revision)).rejects.toThrow(Conflict);
+      });
+
+      it('is removed by its latest revision only, and removing it again is no error', async () => {
+        const first = await store.create(aRecord());
+        const second = await store.update(first.record, first.revision);
+        await expect(store.remove(first.record.id, first.revision)).rejects.toThrow(Conflict);
+        await store.remove(first.record.id, second.revision);
+        await store.remove(first.record.id, second.revision);
+        expect(await store.get(first.record.id)).toBeUndefined();
+      });
+
+      it('above 16 kB is refused', async () => {
+        const record = aRecord({ options: { text: 'x'.repeat(16_384) } });
+        await expect(store.create(record)).rejects.toThrow(RangeError);
+        expect(await store.get(record.id)).toBeUndefined();
+      });
+
+      it('outlives a process that ended without closing', async () => {
+        const { record, revision } = await store.create(aRecord());
+        const other = await harness.reopen();
+        expect(await other.get(record.id)).toEqual({ record, revision });
+      });
+    });
+
+    describe('many writers', () => {
+      it('lose no update and win each revision once', async () => {
+        const stores = [store, await harness.reopen()];
+        const { record } = await store.create(aRecord());
+        const won: number[] = [];
+        const addOne = async (mine: JobStore): Promise<void> => {
+          for (;;) {
+            const stored = await mine.get(record.id);
+            if (stored === undefined) throw new Error('the record has gone');
+            try {
+              await mine.update({ ...stored.record, attempts: stored.record.attempts + 1 }, stored.revision);
+              won.push(stored.revision);
+              return;
+            } catch (error) {
+              if (!(error instanceof Conflict)) throw error;
+            }
+          }
+        };
+        await Promise.all(Array.from({ length: 50 }, (_, n) => addOne(stores[n % 2] ?? store)));
+        expect((await store.get(record.id))?.record.attempts).toBe(50);
+        expect(new Set(won).size).toBe(50);
+      });
+
+      it('are seen at once by every reader', async () => {
+        const other = await harness.reopen();
+        let stored = await store.create(aRecord());
+        for (let attempts = 1; attempts <= 25; attempts++) {
+          stored = await store.update({ ...stored.record, attempts }, stored.revision);
+          expect(await other.get(stored.record.id)).toEqual(stored);
+        }
+      });
+    });
+
+    describe('a watch', () => {
+      it('hints at a change, and reading then shows it', async () => {
+        const { record, revision } = await store.create(aRecord());
+        const seen = signalled();
+        const end = store.watch(record.id, () => {
+          // Hints may be stale, of the creation for one: only reading tells.
+          void store.get(record.id).then((stored) => stored?.record.state === 'running' && seen.resolve());
+        });
+        await store.update({ ...record, state: 'running' }, revision);
+        await seen.promise;
+        end();
+      });
+
+      it('has any number of listeners, each with its own end', async () => {
+        const first = await store.create(aRecord());
+        let ended = 0;
+        const hints = Array.from({ length: 30 }, () => signalled());
+        const end = store.watch(first.record.id, () => ended++);
+        const ends = hints.map(({ resolve }) => store.watch(first.record.id, resolve));
+        end();
+        end();
+        const before = ended;
+        await store.update({ ...first.record, attempts: 1 }, first.revision);
+        await Promise.all(hints.map(({ promise }) => promise));
+        for (const each of ends) each();
+        expect(ended).toBe(before);
+      });
+
+      it('may miss what another process wrote, which reading shows all the same', async () => {
+        const { record, revision } = await store.create(aRecord());
+        const other = await harness.reopen();
+        const end = other.watch(record.id, () => {});
+        await store.update({ ...record, state: 'done' }, revision);
+        expect((await other.get(record.id))?.record.state).toBe('done');
+        end();
+      });
+
+      it('of a record that never comes can be ended', () => store.watch(jobId(7), () => {})());
+    });
+
+    describe('a scan', () => {
+      it('of an empty store yields nothing', async () => expect(await collect(store.scan())).toEqual([]));
+
+      it('yields each untouched record once while others are written, removed and created', async () => {
+        const all = await Promise.all(Array.from({ length: 300 }, (_, n) => store.create(aRecord({ id: jobId((n * 7) % 300) }))));
+        const untouched = all.filter((_, n) => n % 3 === 0);
+        const written = all.filter((_, n) => n % 3 === 1);
+        const removed = all.filter((_, n) => n % 3 === 2);
+        const seen: string[] = [];
+        let step = 0;
+        for await (const { record } of store.scan()) {
+          seen.push(record.id);
+          const [change, away] = [written[step], removed[step]];
+          if (change !== undefined) await store.update({ ...change.record, attempts: 1 }, change.revision);
+          if (away !== undefined) await store.remove(away.record.id, away.revision);
+          if (step < 100) await store.create(aRecord());
+          step++;
+        }
+        for (const { record } of untouched) expect(seen.filter((id) => id === record.id)).toHaveLength(1);
+      });
+
+      it('may be left early', async () => {
+        for (let n = 0; n < 5; n++) await store.create(aRecord());
+        for await (const _ of store.scan()) break;
+        expect(await collect(store.scan())).toHaveLength(5);
+      });
+    });
+
+    describe('a lock', () => {
+      /** Holds the lock until told to let go. */
+      const hold = async (holder: JobStore, lock: string) => {
+        const [taken, letGo] = [signalled(), signalled()];
+        const ran = holder.withLock(lock, 10_000, async () => {
+          taken.resolve();
+          await letGo.promise;
+        });
+        await taken.promise;
+        return { letGo: letGo.resolve, ran };
+      };
+      const tryLock = (by: JobStore, lock = 'upkeep') => by.withLock(lock, 10_000, async () => {});
+
+      it('keeps others out while it is held, and lets them in afterwards', async () => {
+        const other = await harness.reopen();
+        const { letGo, ran } = await hold(store, 'upkeep');
+        expect(await tryLock(other)).toBe(false);
+        expect(await tryLock(store)).toBe(false);
+        letGo();
+        expect(await ran).toBe(true);
+        expect(await tryLock(other)).toBe(true);
+      });
+
+      it('of one name does not exclude another', async () => {
+        const { letGo, ran } = await hold(store, 'upkeep');
+        expect(await tryLock(store, 'other')).toBe(true);
+        letGo();
+        await ran;
+      });
+
+      it('is taken by one of many', async () => {
+        const stores = [store, await harness.reopen()];
+        let inside = 0;
+        let most = 0;
+        const work = async () => {
+          most = Math.max(most, ++inside);
+          await new Promise(setImmediate);
+          inside--;
+        };
+        const ran = await Promise.all(Array.from({ length: 20 }, (_, n) => (stores[n % 2] ?? store).withLock('upkeep', 10_000, work)));
+        expect(ran.some((it) => it)).toBe(true);
+        expect(most).toBe(1);
+      });
+
+      it('is free again when the work fails, and the failure is passed on', async () => {
+        const failing = store.withLock('upkeep', 10_000, async () => {
+          throw new Error('no luck');
+        });
+        await expect(failing).rejects.toThrow('no luck');
+        expect(await tryLock(store)).toBe(true);
+      });
+
+      it('of a dead holder is taken over after its time, and not freed by that holder', async () => {
+        const other = await harness.reopen();
+        const dead = await hold(store, 'upkeep');
+        await harness.elapse(9_000);
+        expect(await tryLock(other)).toBe(false);
+        await harness.elapse(1_001);
+        const heir = await hold(other, 'upkeep');
+        dead.letGo();
+        await dead.ran;
+        expect(await tryLock(store)).toBe(false);
+        heir.letGo();
+        expect(await heir.ran).toBe(true);
+      });
+    });
+
+    it('keeps every field of a record that has ended', async () => {
+      const full: JobRecord = {
+        ...aRecord({ state: 'done', attempt: 'a', attempts: 2, startedAt: 1, endedAt: 2, sealed: 's' }),
+        engine: { name: 'libvips', version: '8.17' },
+        output: { key: 'k', filename: 'f', sizeBytes: 1, contentType: 'image/jpeg', sha256: 'e', files: 1 },
+        failure: { reason: 'timeout', message: 'm', details: { deep: [1, { more: null }] } },
+      };
+      await store.create(full);
+      expect((await (await harness.reopen()).get(full.id))?.record).toEqual(full);
+    });
+  });
+}

@@ -1,0 +1,298 @@
+/** What every queue must hold to, whatever keeps it. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { lanes, ORDER_VERSION } from '../../src/contracts/order.ts';
+import { ACK_WAIT_MS, type Delivery, type Queue } from '../../src/queue/queue.ts';
+import { anOrder } from './samples.ts';
+
+export interface QueueHarness {
+  /** Room for `CAPACITY` orders a pool. */
+  readonly queue: Queue;
+  /** A second process's view of the same queue; the first was not closed, as after a crash. */
+  reopen(): Promise<Queue>;
+  /** Lets this much time pass for deliveries and delays, ms. */
+  elapse(ms: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+export const CAPACITY = 120;
+
+/** Longer than any test may last: a pull that returns did not run into it. */
+const LONG = 600_000;
+
+export function queueSuite(name: string, open: () => Promise<QueueHarness>): void {
+  describe(`the queue in ${name}`, () => {
+    let harness: QueueHarness;
+    let queue: Queue;
+    beforeEach(async () => {
+      harness = await open();
+      queue = harness.queue;
+    });
+    afterEach(() => harness.close());
+
+    /** The next order, which must be there. */
+    const take = async (from: Queue = queue, pool = 'image'): Promise<Delivery> => {
+      const delivery = await from.pull(pool, lanes, LONG);
+      if (delivery === undefined) throw new Error('no order came');
+      return delivery;
+    };
+    const nothing = (from: Queue = queue, pool = 'image') => from.pull(pool, lanes, 0);
+
+    describe('an order', () => {
+      it('waits, is held, and is gone when done', async () => {
+        const order = anOrder();
+        expect(await queue.publish(order)).toBe('accepted');
+        expect(await queue.depth('image')).toMatchObject({ waiting: 1, held: 0 });
+        const delivery = await take();
+        expect(delivery).toMatchObject({ order, redelivered: false });
+        expect(await queue.depth('image')).toEqual({ waiting: 0, held: 1, oldestMs: undefined });
+        expect(await queue.has('image', order.jobId)).toBe(true);
+        await delivery.done();
+        expect(await queue.depth('image')).toEqual({ waiting: 0, held: 0, oldestMs: undefined });
+        expect(await queue.has('image', order.jobId)).toBe(false);
+      });
+
+      it('is a duplicate while it waits and while it is held, and welcome again after that', async () => {
+        const order = anOrder();
+        await queue.publish(order);
+        expect(await queue.publish(order)).toBe('duplicate');
+        const delivery = await take();
+        expect(await queue.publish(order)).toBe('duplicate');
+        expect(await nothing()).toBeUndefined();
+        await delivery.done();
+        expect(await queue.publish(order)).toBe('accepted');
+      });
+
+      it('published by many at once is accepted once', async () => {
+        const order = anOrder();
+        const other = await harness.reopen();
+        const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => (n % 2 === 0 ? queue : other).publish(order)));
+        expect(answers.filter((answer) => answer === 'accepted')).toHaveLength(1);
+        expect(answers.filter((answer) => answer === 'duplicate')).toHaveLength(19);
+      });
+
+      it('of a newer version is left to a newer worker and holds up nobody', async () => {
+        const newer = anOrder({ version: ORDER_VERSION + 1 });
+        const order = anOrder();
+        await queue.publish(newer);
+        await queue.publish(order);
+        expect((await take()).order).toEqual(order);
+        expect(await nothing()).toBeUndefined();
+        await harness.elapse(ACK_WAIT_MS + 1);
+        expect((await take()).order).toEqual(order);
+        expect(await queue.has('image', newer.jobId)).toBe(true);
+      });
+    });
+
+    describe('a pool', () => {
+      const fill = async (pool: string) => {
+        for (let n = 0; n < CAPACITY; n++) expect(await queue.publish(anOrder({ pool }))).toBe('accepted');
+      };
+
+      it('that is full stores nothing, and the others go on', async () => {
+        await fill('image');
+        const refused = anOrder();
+        expect(await queue.publish(refused)).toBe('full');
+        expect(await queue.has('image', refused.jobId)).toBe(false);
+        expect(await queue.depth('image')).toMatchObject({ waiting: CAPACITY });
+        expect(await queue.publish(anOrder({ pool: 'media' }))).toBe('accepted');
+        expect((await take(queue, 'media')).order.pool).toBe('media');
+      });
+
+      it('that is full still knows a duplicate, and has room again when one is done', async () => {
+        await fill('image');
+        const delivery = await take();
+        expect(await queue.publish(delivery.order)).toBe('duplicate');
+        expect(await queue.publish(anOrder())).toBe('full');
+        await delivery.done();
+        expect(await queue.publish(anOrder())).toBe('accepted');
+      });
+
+      it('never gets the orders of another', async () => {
+        await queue.publish(anOrder({ pool: 'media' }));
+        expect(await nothing()).toBeUndefined();
+      });
+
+      it('tells how long its oldest order has waited', async () => {
+        await queue.publish(anOrder());
+        await harness.elapse(5_000);
+        await queue.publish(anOrder());
+        const { waiting, oldestMs } = await queue.depth('image');
+        expect(waiting).toBe(2);
+        expect(oldestMs).toBeGreaterThanOrEqual(5_000);
+        await take();
+        expect((await queue.depth('image')).oldestMs).toBeLessThan(5_000);
+      });
+    });
+
+    describe('lanes', () => {
+      it('are asked in the order given, first come first served in each', async () => {
+        const [slow1, slow2] = [anOrder({ lane: 'bulk' }), anOrder({ lane: 'bulk' })];
+        const [quick1, quick2] = [anOrder(), anOrder()];
+        for (const order of [slow1, slow2, quick1, quick2]) await queue.publish(order);
+        const pulled = [];
+        for (const asked of [
+          ['interactive', 'bulk'],
+          ['bulk', 'interactive'],
+          ['interactive', 'bulk'],
+          ['interactive', 'bulk'],
+        ] as const) {
+          pulled.push((await queue.pull('image', asked, LONG))?.order);
+        }
+        expect(pulled).toEqual([quick1, slow1, quick2, slow2]);
+      });
+
+      it('that were not asked for are left alone', async () => {
+        await queue.publish(anOrder({ lane: 'bulk' }));
+        expect(await queue.pull('image', ['interactive'], 0)).toBeUndefined();
+        expect(await queue.depth('image')).toMatchObject({ waiting: 1, held: 0 });
+      });
+    });
+
+    describe('a holder', () => {
+      it('that says nothing for the ack wait loses its order to the next', async () => {
+        await queue.publish(anOrder());
+        const old = await take();
+        await harness.elapse(ACK_WAIT_MS + 1);
+        expect(await queue.depth('image')).toMatchObject({ waiting: 1, held: 0 });
+        const heir = await take();
+        expect(heir).toMatchObject({ order: old.order, redelivered: true });
+        expect(await old.extend()).toBe('gone');
+        await old.done();
+        await old.release(0);
+        expect(await nothing()).toBeUndefined();
+        expect(await heir.extend()).toBe('held');
+      });
+
+      it('that extends keeps its order for any time', async () => {
+        await queue.publish(anOrder());
+        const delivery = await take();
+        for (let n = 0; n < 4; n++) {
+          await harness.elapse((ACK_WAIT_MS * 2) / 3);
+          expect(await delivery.extend()).toBe('held');
+          expect(await nothing()).toBeUndefined();
+        }
+      });
+
+      it('that releases hands the order on after the delay', async () => {
+        await queue.publish(anOrder());
+        const first = await take();
+        await first.release(5_000);
+        expect(await nothing()).toBeUndefined();
+        expect(await queue.has('image', first.order.jobId)).toBe(true);
+        await harness.elapse(5_001);
+        expect(await take()).toMatchObject({ order: first.order, redelivered: true });
+        expect(await first.extend()).toBe('gone');
+      });
+
+      it('hears that its order was removed, and the job may be ordered again', async () => {
+        const order = anOrder();
+        await queue.publish(order);
+        const delivery = await take();
+        await queue.remove('image', order.jobId);
+        expect(await delivery.extend()).toBe('gone');
+        expect(await queue.has('image', order.jobId)).toBe(false);
+        expect(await queue.publish(order)).toBe('accepted');
+        await delivery.done();
+        expect((await take()).order).toEqual(order);
+      });
+    });
+
+    it('removes a waiting order, and what is not there without error', async () => {
+      const order = anOrder();
+      await queue.publish(order);
+      await queue.remove('image', order.jobId);
+      await queue.remove('image', order.jobId);
+      expect(await nothing()).toBeUndefined();
+    });
+
+    describe('a waiting pull', () => {
+      it('is woken by a publication', async () => {
+        const pulled = take();
+        const order = anOrder();
+        await queue.publish(order);
+        expect((await pulled).order).toEqual(order);
+      });
+
+      it("gets another process's publication too", async () => {
+        const other = await harness.reopen();
+        const pulled = take();
+        const order = anOrder();
+        await other.publish(order);
+        expect((await pulled).order).toEqual(order);
+      });
+
+      it('is woken by a release', async () => {
+        await queue.publish(anOrder());
+        const delivery = await take();
+        const pulled = take();
+        await delivery.release(0);
+        expect(await pulled).toMatchObject({ order: delivery.order, redelivered: true });
+      });
+
+      it('gets an order whose holder went silent meanwhile', async () => {
+        await queue.publish(anOrder());
+        const { order } = await take();
+        const pulled = take();
+        await harness.elapse(ACK_WAIT_MS + 1);
+        expect(await pulled).toMatchObject({ order, redelivered: true });
+      });
+
+      it('ends without an order when none comes in time', async () => expect(await queue.pull('image', lanes, 20)).toBeUndefined());
+
+      it('ends when aborted, and takes nothing with it', async () => {
+        const stop = new AbortController();
+        const pulled = queue.pull('image', lanes, LONG, stop.signal);
+        stop.abort();
+        await queue.publish(anOrder());
+        expect(await pulled).toBeUndefined();
+        expect((await take()).redelivered).toBe(false);
+      });
+
+      it('that was aborted before it began takes nothing', async () => {
+        await queue.publish(anOrder());
+        expect(await queue.pull('image', lanes, LONG, AbortSignal.abort())).toBeUndefined();
+        expect(await queue.depth('image')).toMatchObject({ waiting: 1 });
+      });
+
+      it('is one of a hundred, and each gets its own order', async () => {
+        const other = await harness.reopen();
+        const pulls = Array.from({ length: 100 }, (_, n) => take(n % 2 === 0 ? queue : other));
+        const orders = Array.from({ length: 100 }, () => anOrder());
+        await Promise.all(orders.map((order) => queue.publish(order)));
+        const pulled = (await Promise.all(pulls)).map(({ order }) => order.jobId);
+        expect(pulled.toSorted()).toEqual(orders.map(({ jobId }) => jobId).toSorted());
+      });
+    });
+
+    describe('a process that dies', () => {
+      const steps: Record<string, (delivery: () => Promise<Delivery>) => Promise<unknown>> = {
+        'after publishing': async () => {},
+        'after pulling': (pull) => pull(),
+        'after extending': async (pull) => (await pull()).extend(),
+        'after giving back': async (pull) => (await pull()).release(1_000),
+      };
+      for (const [when, die] of Object.entries(steps)) {
+        it(`${when} leaves the order to another`, async () => {
+          const order = anOrder();
+          await queue.publish(order);
+          await die(() => take());
+          const other = await harness.reopen();
+          expect(await other.publish(order)).toBe('duplicate');
+          await harness.elapse(ACK_WAIT_MS + 1);
+          const delivery = await take(other);
+          expect(delivery.order).toEqual(order);
+          await delivery.done();
+          expect(await nothing(other)).toBeUndefined();
+        });
+      }
+
+      it('after saying done leaves nothing', async () => {
+        await queue.publish(anOrder());
+        await (await take()).done();
+        const other = await harness.reopen();
+        await harness.elapse(ACK_WAIT_MS + 1);
+        expect(await nothing(other)).toBeUndefined();
+      });
+    });
+  });
+}
