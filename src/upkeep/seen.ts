@@ -1,0 +1,22 @@
+/** What upkeep knows of one job when it decides, and what it may decide. */
+import type { Order } from '../contracts/order.ts';
+import type { JobRecord } from '../jobs/record.ts';
+
+/** Times in ms since the epoch, durations in ms. */
+export interface Seen {
+  readonly now: number;
+  readonly record: JobRecord;
+  /** Whether an order of the job waits or is held; asked only for jobs that have not ended. */
+  readonly hasOrder: boolean;
+  /** The job's objects, listed before the record was read. */
+  readonly keys: readonly string[];
+  /** How long a job may wait. */
+  readonly queueMs: number;
+}
+
+export type Action =
+  | { readonly do: 'delete'; readonly keys: readonly string[] }
+  | { readonly do: 'publish'; readonly order: Order }
+  | { readonly do: 'fail'; readonly failed: JobRecord }
+  /** Remove the record itself. */
+  | { readonly do: 'forget' };

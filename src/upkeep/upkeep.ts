@@ -1,0 +1,51 @@
+/** Keeps jobs, orders and files in agreement: one process at a time sweeps through all three, again and again. */
+import { type Log, sweep, type Upkept } from './sweep.ts';
+
+/** A process that dies in a run keeps the others from it for this long, ms. */
+const LOCK_MS = 60_000;
+
+interface Settings {
+  /** From the end of one run to the start of the next, ms. */
+  readonly intervalMs: number;
+  readonly queueMs?: number;
+  readonly longestJobMs?: number;
+  readonly maxOrphanShare?: number;
+}
+
+export interface Upkeep {
+  /** Resolves when no run is under way and none will come. */
+  stop(): Promise<void>;
+}
+
+export type { Log };
+
+/** The first run begins at once: what a crash left is mended at the next start. */
+export function startUpkeep(given: Pick<Upkept, 'jobs' | 'queue' | 'objects' | 'clock' | 'log'> & Settings): Upkeep {
+  const upkept: Upkept = { queueMs: 3_600_000, longestJobMs: 3_600_000, maxOrphanShare: 0.25, ...given };
+  const stopping = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+
+  const run = async (): Promise<void> => {
+    try {
+      await upkept.jobs.withLock('upkeep', LOCK_MS, async () => {
+        const tally = await sweep(upkept, stopping.signal);
+        if (Object.values(tally).some((count) => count > 0)) upkept.log.info(tally, 'upkeep');
+      });
+    } catch (error) {
+      upkept.log.warn({ err: error }, 'upkeep failed, the next run tries again');
+    }
+    if (!stopping.signal.aborted) timer = setTimeout(again, given.intervalMs);
+  };
+  const again = () => {
+    running = run();
+  };
+  let running = run();
+
+  return {
+    async stop() {
+      stopping.abort();
+      clearTimeout(timer);
+      await running;
+    },
+  };
+}
