@@ -1,0 +1,56 @@
+/** What this installation can do: the engines that are there, and the routes between formats that follow from them. */
+import type { Engine, Toolchain } from './engine.ts';
+import type { OptionName } from './options.ts';
+import { findRoute, type Hop, type Route, reachable, sources } from './route.ts';
+
+/** An engine whose binaries were found. */
+export interface Installed {
+  readonly engine: Engine;
+  /** Upstream's own; empty until it has been read. */
+  readonly version: string;
+}
+
+export interface Catalog {
+  readonly engines: readonly Engine[];
+  /** Canonical ids of every format that can be read. */
+  readonly sources: readonly string[];
+  /** Canonical ids of every format that can be made from `source`, in the order of the table. */
+  targets(source: string): readonly string[];
+  /** @param given names of the options sent: a way that honours them is preferred */
+  route(source: string, target: string, given?: readonly OptionName[]): Route | undefined;
+  version(engineId: string): string;
+}
+
+export function createCatalog(installed: readonly Installed[]): Catalog {
+  const engines = installed.map(({ engine }) => engine);
+  const versions = new Map(installed.map(({ engine, version }) => [engine.id, version]));
+  const targetsOf = remember((source: string) => reachable(engines, source));
+  const routeOf = remember((question: string) => {
+    const [source = '', target = '', given = ''] = question.split(' ');
+    return findRoute(engines, source, target, given === '' ? [] : (given.split(',') as OptionName[]));
+  });
+  return {
+    engines,
+    sources: sources(engines),
+    targets: targetsOf,
+    route: (source, target, given = []) => routeOf(`${source} ${target} ${[...given].sort().join(',')}`),
+    version: (engineId) => versions.get(engineId) ?? '',
+  };
+}
+
+/** Clients choose the questions: the memory has a bound. */
+const REMEMBERED = 5_000;
+
+function remember<T>(answer: (question: string) => T): (question: string) => T {
+  const known = new Map<string, T>();
+  return (question) => {
+    const before = known.get(question);
+    if (before !== undefined || known.has(question)) return before as T;
+    if (known.size >= REMEMBERED) known.clear();
+    const now = answer(question);
+    known.set(question, now);
+    return now;
+  };
+}
+
+export type { Hop, Route, Toolchain };

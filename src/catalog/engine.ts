@@ -1,0 +1,127 @@
+/** What an engine is: data about a converter, and pure functions from an order to the commands that carry it out. */
+import type { Reason } from '../errors.ts';
+import type { OptionName, Options } from './options.ts';
+
+/** The image that a worker runs; a route never leaves it. */
+export type Toolchain = 'image' | 'media' | 'office' | 'pdf';
+
+/** The names under which health shows engine versions. */
+export type EngineRole = 'image' | 'audio_video' | 'pdf' | 'office' | 'ocr' | 'markup';
+
+export interface Engine {
+  readonly id: string;
+  /** As clients read it, in a job's `engine.name`. */
+  readonly name: string;
+  readonly role: EngineRole;
+  /** Every toolchain whose image has this engine's binaries. */
+  readonly toolchains: readonly Toolchain[];
+  /** The first is the one whose version is the engine's. All must be there, or the engine is missing. */
+  readonly binaries: Readonly<Record<string, Binary>>;
+  readonly conversions: readonly Conversion[];
+  /** Options that change this engine's result, by target where they differ. */
+  readonly options: (source: string, target: string) => readonly OptionName[];
+  /** Looks at the input before planning: bounds are checked on what it finds. */
+  readonly inspect?: Inspection;
+  readonly plan: (task: Task) => Plan;
+  /** What a failed command's words mean. Undefined: nothing better is known than `corrupt_input`. */
+  readonly explain?: (words: string, code: number | null) => Reason | undefined;
+  readonly limits?: Partial<StepLimits>;
+}
+
+export interface Binary {
+  /** Absolute candidates in order of preference; a program of ours is `program:<file in exec/programs>`. */
+  readonly at: readonly string[];
+  /** How its version is read. Only the first binary of an engine needs it. */
+  readonly version?: { readonly args: readonly string[]; readonly pattern: RegExp };
+  /** It makes unix sockets inside its own folder (LibreOffice). */
+  readonly unixSockets?: boolean;
+  /** Further read-only places, beyond the system's. */
+  readonly reads?: readonly string[];
+}
+
+export interface Conversion {
+  readonly source: string;
+  readonly target: string;
+  /** 0 to 100: how good this engine is at it. 90 native and faithful, 70 good, 50 usable, 30 a last resort. */
+  readonly rank: number;
+  /** What the result lacks, told to the client as a warning `lossy`. */
+  readonly loses?: readonly string[];
+}
+
+export interface Inspection {
+  readonly step: (input: string, task: Pick<Task, 'source' | 'options'>) => ProcessStep;
+  /** @throws Failure `CONVERSION_FAILED` where what is found breaks a bound or shows damage */
+  readonly read: (stdout: string, task: Pick<Task, 'source' | 'target' | 'options'>) => Facts;
+}
+
+/** What an inspection found; each engine reads back only what it wrote. */
+export type Facts = Readonly<Record<string, unknown>>;
+
+export interface Task {
+  /** Canonical format ids. */
+  readonly source: string;
+  readonly target: string;
+  readonly options: Options;
+  /** Absolute path, named by us, with the source's extension. */
+  readonly input: string;
+  /** Absolute path of an empty folder: everything in it when the plan ends is the result, in natural order of the names. */
+  readonly output: string;
+  /** Absolute path of a folder for what lies between steps. */
+  readonly scratch: string;
+  /** Absolute path of a file with the password of the source, one line without newline; undefined where none was sent. */
+  readonly passwordFile: string | undefined;
+  readonly facts: Facts;
+}
+
+export interface Plan {
+  readonly steps: readonly Step[];
+  readonly warnings?: readonly Warning[];
+}
+
+export interface Warning {
+  readonly code: string;
+  readonly message: string;
+}
+
+export type Step = ProcessStep | ResidentStep;
+
+export interface ProcessStep {
+  /** A key of the engine's `binaries`. */
+  readonly run: string;
+  readonly args: readonly string[];
+  readonly stdin?: string;
+  /** Exit codes that mean success; 0 unless said otherwise. */
+  readonly succeeds?: readonly number[];
+  /** How far the step is, 0 to 1, from a line that it prints; undefined for a line that says nothing of it. */
+  readonly progress?: (line: string) => number | undefined;
+  /** Standard output becomes this file. At most 64 MiB. */
+  readonly stdoutTo?: string;
+}
+
+/** Asks a program that stays warm between orders. Paths in the request are those of the task: the resident's own copies replace them. */
+export interface ResidentStep {
+  /** A key of the engine's `binaries`, whose program speaks one line of JSON for a request and one or more for its answer. */
+  readonly ask: string;
+  readonly request: Readonly<Record<string, unknown>>;
+  /** The same without a resident. */
+  readonly otherwise: ProcessStep;
+}
+
+/** Bounds of one command. Bytes, seconds of CPU, ms of wall clock. */
+export interface StepLimits {
+  readonly memoryBytes: number;
+  readonly cpuSeconds: number;
+  readonly fileBytes: number;
+  readonly folderBytes: number;
+  readonly processes: number;
+  readonly wallMs: number;
+}
+
+/** Every source to every target of two tables of names, but for the pairs of a format with itself. */
+export function everyPair(
+  sources: readonly string[],
+  targets: readonly string[],
+  quality: Omit<Conversion, 'source' | 'target'>,
+): Conversion[] {
+  return sources.flatMap((source) => targets.filter((target) => target !== source).map((target) => ({ source, target, ...quality })));
+}

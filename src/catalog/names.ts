@@ -1,0 +1,45 @@
+/** What files are called: names that came from clients made harmless, and names of results. */
+
+/** RFC 8187 has no bound; file systems allow 255 bytes, of which suffix and extension need some. */
+const MAX_BASE_BYTES = 120;
+export const SUFFIX = '-filemill';
+
+/**
+ * The last part of a client's path without what could mislead: control characters, direction overrides, separators, reserved characters.
+ * @returns a name of at most 120 bytes plus extension, `file` where nothing is left
+ */
+export function cleanName(sent: string): string {
+  const last = sent.normalize('NFC').split(/[/\\]/).pop() ?? '';
+  // C0, DEL, C1, zero-width and bidirectional controls (Unicode 16, General Category Cf), lone surrogates, and what Windows forbids.
+  const plain = last.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}<>:"|?*]/gu, '').replace(/^[\s.]+|[\s.]+$/g, '');
+  const dot = plain.lastIndexOf('.');
+  const hasExtension = dot > 0 && /^[A-Za-z0-9]{1,10}$/.test(plain.slice(dot + 1));
+  const base = hasExtension ? plain.slice(0, dot) : plain;
+  const short = truncate(base, MAX_BASE_BYTES) || 'file';
+  return `${RESERVED.test(short) ? `_${short}` : short}${hasExtension ? plain.slice(dot) : ''}`;
+}
+
+/** Names that Windows keeps for devices, whatever follows (Naming Files, Paths, and Namespaces). */
+const RESERVED = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i;
+
+/** A clean name without its extension. */
+export function baseName(name: string): string {
+  const dot = name.lastIndexOf('.');
+  return dot > 0 ? name.slice(0, dot) : name;
+}
+
+/** `photo.png` made to `jpg` is `photo-filemill.jpg`. */
+export const resultName = (sourceName: string, extension: string): string =>
+  `${truncate(baseName(sourceName), MAX_BASE_BYTES)}${SUFFIX}.${extension}`;
+
+/** Whole characters only, never more than `bytes` of UTF-8. */
+function truncate(text: string, bytes: number): string {
+  let kept = '';
+  let size = 0;
+  for (const character of text) {
+    size += Buffer.byteLength(character);
+    if (size > bytes) break;
+    kept += character;
+  }
+  return kept.trimEnd();
+}

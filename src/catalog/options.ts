@@ -1,0 +1,127 @@
+/** The options of a conversion: name, type, bounds and default of each, and how a form's text becomes them. */
+import { z } from 'zod';
+import { Failure } from '../errors.ts';
+import { pageRanges } from './pages.ts';
+import { seconds } from './time.ts';
+
+/** RFC 7578 sends text only: every schema starts from a string. */
+const text = z.string();
+const integer = (min: number, max: number, unit: string) =>
+  text
+    .regex(/^-?\d{1,9}$/)
+    .transform(Number)
+    .pipe(z.number().int().min(min).max(max))
+    .describe(`integer, ${min} to ${max}${unit}`);
+const oneOf = <const T extends readonly string[]>(values: T) =>
+  text
+    .toLowerCase()
+    .pipe(z.enum(values))
+    .describe(`one of ${values.join(', ')}`);
+const numberOf = (values: readonly number[], unit: string) =>
+  text
+    .regex(/^\d{1,6}$/)
+    .transform(Number)
+    .refine((value) => values.includes(value))
+    .describe(`one of ${values.join(', ')}${unit}`);
+const flag = text
+  .toLowerCase()
+  .pipe(z.enum(['true', 'false', '1', '0', 'on']))
+  .transform((value) => value === 'true' || value === '1' || value === 'on')
+  .describe('one of true, false, 1, 0, on');
+
+const pixels = integer(16, 7680, ' px');
+const offset = integer(0, 1_000_000, ' px');
+const extent = integer(1, 1_000_000, ' px');
+
+/** One row an option. Descriptions are what a refused client reads as `allowed`. */
+const SCHEMAS = {
+  img_quality: integer(0, 100, ''),
+  img_resize_w: pixels,
+  img_resize_h: pixels,
+  img_rotate: oneOf(['90', '180', '270', 'flip-h', 'flip-v']),
+  img_crop_x: offset,
+  img_crop_y: offset,
+  img_crop_w: extent,
+  img_crop_h: extent,
+  mp3_mode: oneOf(['vbr', 'cbr', 'abr']),
+  mp3_quality: integer(0, 9, ' (LAME V, 0 is best)'),
+  mp3_bitrate: numberOf([32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320], ' kbit/s'),
+  wav_rate: integer(8000, 192_000, ' Hz'),
+  wav_depth: numberOf([8, 16, 24, 32], ' bit'),
+  wav_channels: integer(1, 8, ''),
+  audio_bitrate: integer(32, 512, ' kbit/s'),
+  audio_rate: integer(8000, 192_000, ' Hz'),
+  audio_channels: integer(1, 8, ''),
+  video_codec: oneOf(['h264', 'h265', 'vp8', 'vp9', 'av1', 'mpeg4', 'mpeg2', 'theora']),
+  video_crf: integer(0, 51, ''),
+  video_width: pixels,
+  video_height: pixels,
+  video_fps: integer(1, 120, ' frames a second'),
+  start_time: text.transform(seconds).pipe(z.number().min(0)).describe('seconds or HH:MM:SS(.mmm)'),
+  end_time: text.transform(seconds).pipe(z.number().min(0)).describe('seconds or HH:MM:SS(.mmm), after start_time'),
+  track: integer(1, 99, ''),
+  dpi: integer(36, 600, ''),
+  background: text
+    .regex(/^#[0-9a-fA-F]{6}$/)
+    .toLowerCase()
+    .describe('#rrggbb'),
+  strip_metadata: flag,
+  password: text
+    .refine((value) => Buffer.byteLength(value) <= 127 && !/[\r\n\0]/.test(value))
+    .describe('1 to 127 bytes of UTF-8 in one line'),
+  pages: text
+    .max(500)
+    .transform(pageRanges)
+    .pipe(z.array(z.tuple([z.number().int(), z.number().int()])).min(1))
+    .describe('pages from 1 on, as in 1 or 2-5,8 or all; at most 500 characters'),
+  ocr_lang: text
+    .regex(/^[a-z]{3}(_[a-z]{3,4})?(\+[a-z]{3}(_[a-z]{3,4})?){0,2}$/)
+    .describe('up to three installed Tesseract codes joined by +, as in eng or deu+fra'),
+} as const;
+
+export type OptionName = keyof typeof SCHEMAS;
+export type Options = { readonly [N in OptionName]?: z.output<(typeof SCHEMAS)[N]> | undefined };
+
+/** Wishes about the source are granted by the first hop of a chain that can, those about the result's shape by the last, and the rest by each. */
+const FIRST: readonly OptionName[] = ['password', 'pages', 'start_time', 'end_time', 'track', 'ocr_lang'];
+const LAST: readonly OptionName[] = ['img_rotate', 'img_crop_x', 'img_crop_y', 'img_crop_w', 'img_crop_h', 'img_resize_w', 'img_resize_h'];
+
+export function optionApplies(name: OptionName): 'first' | 'last' | 'each' {
+  if (FIRST.includes(name)) return 'first';
+  return LAST.includes(name) ? 'last' : 'each';
+}
+
+export const optionNames = Object.keys(SCHEMAS) as OptionName[];
+export const isOption = (name: string): name is OptionName => Object.hasOwn(SCHEMAS, name);
+
+/** What an option takes, in words. */
+export const allowed = (name: OptionName): string => SCHEMAS[name].description ?? '';
+
+/**
+ * Reads the options out of a form's fields. Empty fields count as not given; unknown names are left to the caller.
+ * @throws Failure `INVALID_OPTION` with `option`, `received` (never a password) and `allowed`
+ */
+export function readOptions(fields: ReadonlyMap<string, string>): Options {
+  const options: Record<string, unknown> = {};
+  for (const name of optionNames) {
+    const given = fields.get(name);
+    // A password may begin or end with a space.
+    const value = name === 'password' ? given : given?.trim();
+    if (value === undefined || value === '') continue;
+    const read = SCHEMAS[name].safeParse(value);
+    if (!read.success) throw invalid(name, value);
+    options[name] = read.data;
+  }
+  const { start_time: start, end_time: end } = options as Options;
+  if (start !== undefined && end !== undefined && end <= start) throw invalid('end_time', fields.get('end_time') ?? '');
+  return options as Options;
+}
+
+/** The refusal of one option's value. */
+export function invalid(option: OptionName, received: string, allows: string = allowed(option)): Failure {
+  const shown = option === 'password' ? '(hidden)' : received.slice(0, 100);
+  return new Failure('INVALID_OPTION', {
+    says: `The option ${option} is "${shown}"; it takes ${allows}.`,
+    details: { option, received: shown, allowed: allows },
+  });
+}

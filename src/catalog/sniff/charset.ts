@@ -1,0 +1,71 @@
+/** Bytes as characters, and whether they are text at all. */
+import { isUtf8 } from 'node:buffer';
+import { asBuffer, has } from './bytes.ts';
+import type { Sample } from './sample.ts';
+
+/** Short files in an 8-bit code are text only where most of it is ASCII: noise looks like this too. */
+const SURE_BYTES = 512;
+const MOST_HIGH = 0.3;
+/** Share of control characters that UTF-8 may have: a few in a long log do not make it binary. */
+const MOST_CONTROLS = 0.002;
+
+/** UTF-16 with a byte order mark, UTF-8 where valid, otherwise Latin-1. Never fails; without the byte order mark. */
+export function decode(bytes: Uint8Array): string {
+  const buffer = asBuffer(bytes);
+  if (has(bytes, 0, '\xff\xfe')) return new TextDecoder('utf-16le').decode(buffer);
+  if (has(bytes, 0, '\xfe\xff')) return new TextDecoder('utf-16be').decode(buffer);
+  const text = isUtf8(buffer.subarray(0, wholeCharacters(buffer))) ? buffer.toString('utf8') : buffer.toString('latin1');
+  return text.replace(/^(?:\ufeff|\xef\xbb\xbf)/, '');
+}
+
+/** Whether a file is text from beginning to end, as far as the sample shows. An empty one is. */
+export function isText({ head, tail, size }: Sample): boolean {
+  if (has(head, 0, '\xff\xfe') || has(head, 0, '\xfe\xff')) return isWideText(head);
+  // What begins as text and goes on as a program is no text.
+  return size <= head.length ? isNarrowText(head) : isNarrowText(head, 'end') && isNarrowText(tail, 'start');
+}
+
+/** @param cut at which end the sample may have cut into a character */
+function isNarrowText(bytes: Uint8Array, cut?: 'start' | 'end'): boolean {
+  let controls = 0;
+  let high = 0;
+  for (const byte of bytes) {
+    if (byte === 0) return false;
+    if (byte >= 0x80) high++;
+    else if (isControl(byte)) controls++;
+  }
+  const buffer = asBuffer(bytes);
+  const whole = buffer.subarray(cut === 'start' ? firstCharacter(buffer) : 0, cut === 'end' ? wholeCharacters(buffer) : buffer.length);
+  const allowed = Math.floor(bytes.length * MOST_CONTROLS);
+  if (isUtf8(whole)) return controls <= allowed;
+  return controls === 0 && (bytes.length >= SURE_BYTES || high <= bytes.length * MOST_HIGH);
+}
+
+/** UTF-16 of prose has no NUL and hardly a control character; noise has both, and characters that do not exist. */
+function isWideText(bytes: Uint8Array): boolean {
+  const even = bytes.subarray(0, bytes.length & ~1);
+  const text = decode(even);
+  // The last character may be one half of a pair.
+  const strange = /[\0-\x08\x0e-\x1a\x1c-\x1f\ufffd\ufffe\uffff]/.exec(text.slice(0, -1));
+  return strange === null;
+}
+
+/** Tabs, line ends, form feeds and the escape of terminal colours are text. */
+const isControl = (byte: number): boolean => (byte < 0x20 && !(byte >= 0x09 && byte <= 0x0d) && byte !== 0x1b) || byte === 0x7f;
+
+/** Up to where UTF-8 characters are whole: the sample may cut the last one. */
+function wholeCharacters(buffer: Buffer): number {
+  for (let back = 1; back <= Math.min(3, buffer.length); back++) {
+    const byte = buffer[buffer.length - back] ?? 0;
+    if (byte >= 0xc0) return byte >= 0xf0 || (byte >= 0xe0 && back < 3) || back < 2 ? buffer.length - back : buffer.length;
+    if (byte < 0x80) return buffer.length;
+  }
+  return buffer.length;
+}
+
+/** Where the first whole UTF-8 character begins: the sample may cut into one. */
+function firstCharacter(buffer: Buffer): number {
+  let at = 0;
+  while (at < 3 && ((buffer[at] ?? 0) & 0xc0) === 0x80) at++;
+  return at;
+}

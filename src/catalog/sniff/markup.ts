@@ -1,0 +1,136 @@
+/** What kind of text a text most likely is: signs counted line by line, for when its name says nothing. */
+
+/** A line's signs are bounded work: longer lines are data. */
+const LONGEST_LINE = 400;
+const MOST_LINES = 2000;
+/** Characters: the beginning of a text is like the rest of it. */
+const LOOKED_AT = 128 * 1024;
+/** Less than this is prose that happens to hold a sign. */
+const CONVINCING = 2;
+
+type Sign = readonly [pattern: RegExp, weight: number];
+
+/** Signs of a kind, each with how much one line of it says. Anchored or bounded, so that no line costs more than its length. */
+const SIGNS: Readonly<Record<string, readonly Sign[]>> = {
+  md: [
+    [/^#{1,6} \S/, 1],
+    [/^(?:```|~~~)/, 1],
+    [/\[[^\][]{1,100}\]\([^()\s]{1,200}\)/, 1],
+    [/\*\*\w[^*]{0,100}\*\*/, 0.7],
+    [/^\|(?: ?:?-{3,}:? ?\|)+$/, 2],
+    [/^(?:[-*+]|\d{1,3}\.) +\S/, 0.2],
+    [/^> \S/, 0.3],
+    [/^\[[^\]]{1,60}\]: \S/, 1],
+  ],
+  rst: [
+    [/^ {0,3}\.\. [\w-]{1,40}::/, 2],
+    [/^\.\. _[^:]{1,80}:/, 2],
+    [/:\w{1,20}:`[^`]{1,100}`/, 2],
+    [/``[^`]{1,100}``/, 0.6],
+    [/`[^`<]{1,100}<[^>]{1,200}>`__?/, 2],
+    [/^(?:={4,}|-{4,}|~{4,}|\^{4,}|"{4,})$/, 0.7],
+    [/^(?:=+ +){1,20}=+$/, 2],
+    [/\S::$/, 0.7],
+  ],
+  tex: [
+    [/\\(?:documentclass|usepackage|begin|end|(?:sub){0,2}section|chapter|maketitle|label)\b[*[{]?/, 1],
+    [/\\(?:textbf|emph|textit|cite|ref|href|item)\b/, 0.7],
+  ],
+  org: [
+    [/^#\+\w{2,30}:/, 2],
+    [/^#\+(?:begin|end)_\w/i, 2],
+    [/^ {0,8}:(?:PROPERTIES|END|CUSTOM_ID):/, 2],
+    [/\[\[[^\][]{1,200}\]\[[^\][]{1,200}\]\]/, 2],
+    [/^\*{1,6} (?:TODO|DONE) /, 2],
+    [/^\*{1,6} \S/, 0.5],
+  ],
+  adoc: [
+    [/^={1,6} [^=]{1,200}$/, 1.2],
+    [/^:[\w-]{1,40}:(?: |$)/, 0.7],
+    [/^\[(?:source|NOTE|TIP|WARNING|quote|cols|%|width|#|\[)[^\]]{0,100}\]/, 2],
+    [/^(?:\|===|\.{4}|={4,}|\*{4,})$/, 0.7],
+    [/^(?:image|include|toc|video)::[^[]{0,200}\[/, 2],
+    [/(?:https?:\/\/|link:)[^\s[]{1,200}\[[^\]]{1,100}\]/, 1.5],
+    [/^(?:NOTE|TIP|WARNING|CAUTION|IMPORTANT): /, 1],
+  ],
+  wiki: [
+    [/^={1,6} ?[^=]{1,200}={1,6}\s*$/, 1.2],
+    [/\[\[(?:[^\][|]{1,150}\|)?[^\][|]{1,150}\]\](?!\])/, 1],
+    [/'''[^']{1,100}'''/, 1],
+    [/^(?:\{\||\|\}|\|-)/, 1.5],
+    [/\[https?:\/\/\S{1,200} [^\]]{1,100}\]/, 1.2],
+    [/<(?:nowiki|ref|references|syntaxhighlight)\b/, 1.5],
+    [/\{\{[^{}]{1,200}\}\}/, 1],
+  ],
+  textile: [
+    [/^h[1-6](?:[(#{][^.]{0,60})?\. \S/, 2],
+    [/^(?:bq|bc|fn\d+|p[()<>=]{0,4}|pre)\.\.? \S/, 1.5],
+    [/"[^"]{1,100}":(?:https?:|\/|mailto)/, 1.5],
+    [/^\|_\./, 2],
+  ],
+  man: [
+    [/^[.'](?:TH|SH|SS|PP|TP|IP|LP|RS|RE|nf|fi|EX|EE|Dd|Dt|Sh|Nm)\b/, 1],
+    [/^\.(?:B|I|BR|IR|RB|BI) \S/, 1],
+    [/\\f[BIRP]/, 0.5],
+  ],
+  html: [
+    [/<(?:p|div|h[1-6]|table|ul|ol|body|head|section|article|pre)(?:\s[^<>]{0,200})?>/i, 1],
+    [/<\/(?:p|div|h[1-6]|table|ul|ol|li|td|body|a|em|strong|span)>/i, 0.7],
+  ],
+};
+
+/**
+ * Markdown and wiki pages often begin with a piece of HTML, and hold more: so HTML is judged last, and only half its signs count.
+ * @param otherwise what it is where nothing speaks for another kind
+ */
+export function likeliest(text: string, otherwise: 'txt' | 'html' = 'txt'): string {
+  const lines = text.slice(0, LOOKED_AT).split(/\r\n|\n|\r/, MOST_LINES);
+  // A table whose every row has as many fields is a table, whatever its cells say.
+  const table = delimiter(lines, text.length <= LOOKED_AT);
+  if (table !== undefined && otherwise === 'txt') return table;
+  // A short document has few lines to speak with: one strong sign in ten lines is as good as two in fifty.
+  const share = lines.length < 12 ? 2 : 1;
+  const scores = Object.entries(SIGNS).map(([kind, signs]) => ({ kind, score: share * total(lines, signs) * (kind === 'html' ? 0.5 : 1) }));
+  const best = scores.reduce((most, next) => (next.score > most.score ? next : most));
+  return best.score > CONVINCING ? best.kind : otherwise;
+}
+
+const total = (lines: readonly string[], signs: readonly Sign[]): number => lines.reduce((sum, line) => sum + scoreOf(line, signs), 0);
+
+function scoreOf(line: string, signs: readonly Sign[]): number {
+  if (line.length < 2 || line.length > LONGEST_LINE) return 0;
+  return signs.reduce((sum, [pattern, weight]) => sum + (pattern.test(line) ? weight : 0), 0);
+}
+
+const ROWS_LOOKED_AT = 100;
+
+/** The kind of table that these lines are, where every row has as many fields (two at least, quotes heeded). @param whole whether the last line is whole */
+function delimiter(lines: readonly string[], whole: boolean): 'csv' | 'tsv' | undefined {
+  const text = (whole ? lines : lines.slice(0, -1)).slice(0, ROWS_LOOKED_AT).join('\n');
+  // Rows between bars are a table of some markup.
+  const marks = text.startsWith('|') ? ['\t'] : ['\t', ';', ',', '|'];
+  const found = marks.find((mark) => {
+    const rows = fieldCounts(text, mark);
+    const first = rows[0] ?? 0;
+    // Prose has a blank behind its commas; a table written by hand may have, then it needs more rows to convince.
+    const spaced = text.split(`${mark} `).length > text.split(mark).length / 2 + 1;
+    return first >= 2 && rows.length >= (spaced ? 4 : 2) && rows.every((count) => count === first);
+  });
+  return found === undefined ? undefined : found === '\t' ? 'tsv' : 'csv';
+}
+
+/** Fields of each row, the quoting of RFC 4180; empty rows do not count. */
+function fieldCounts(text: string, mark: string): readonly number[] {
+  const rows: number[] = [];
+  let [fields, quoted, blank] = [1, false, true];
+  for (const character of `${text}\n`) {
+    if (character === '"') quoted = !quoted;
+    if (quoted) blank = false;
+    else if (character === mark) fields++;
+    else if (character === '\n') {
+      if (!blank || fields > 1) rows.push(fields);
+      [fields, blank] = [1, true];
+    } else blank = false;
+  }
+  return rows;
+}

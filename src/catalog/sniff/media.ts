@@ -1,0 +1,80 @@
+/** Audio and video, by container: what plays in it only matters where the format's name depends on it. */
+import { find, has, u8 } from './bytes.ts';
+import { isText } from './charset.ts';
+import { frames } from './frames.ts';
+import { isobmff } from './isobmff.ts';
+import { matroska } from './matroska.ts';
+import { ogg } from './ogg.ts';
+import type { Detected, Sample, Sniffer } from './sample.ts';
+import { format, UNKNOWN } from './verdict.ts';
+
+/** Long signatures first; streams of frames, which have the shortest, last. */
+const SNIFFERS: readonly Sniffer[] = [riff, signed, isobmff, matroska, ogg, asf, mpegProgram, mpegTransport, frames];
+
+export function media(sample: Sample): Detected | undefined {
+  for (const sniffer of SNIFFERS) {
+    const found = sniffer(sample);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** RIFF with its variants for other byte orders and sizes (EBU 3306). */
+function riff({ head }: Sample): Detected | undefined {
+  if (!['RIFF', 'RIFX', 'RF64', 'BW64'].some((signature) => has(head, 0, signature))) return undefined;
+  if (has(head, 8, 'WAVE')) return format('wav');
+  if (has(head, 8, 'AVI ')) return format('avi');
+  // Recognised by the images before us, or a RIFF of another kind.
+  return UNKNOWN;
+}
+
+const SIGNATURES: readonly (readonly [string, string])[] = [
+  ['fLaC', 'flac'],
+  ['riff\x2e\x91\xcf\x11\xa5\xd6\x28\xdb\x04\xc1\0\0', 'w64'],
+  ['#!AMR\n', 'amr'],
+  ['#!AMR-WB\n', 'amr'],
+  ['wvpk', 'wv'],
+  ['TTA1', 'tta'],
+  ['caff\0\x01', 'caf'],
+  ['.snd\0\0', 'au'],
+  ['FLV\x01', 'flv'],
+];
+
+function signed({ head }: Sample): Detected | undefined {
+  if (has(head, 0, 'FORM') && (has(head, 8, 'AIFF') || has(head, 8, 'AIFC'))) return format('aiff');
+  const found = SIGNATURES.find(([signature]) => has(head, 0, signature));
+  return found === undefined ? undefined : format(found[1]);
+}
+
+/** GUIDs as they lie in the file (ASF specification 1.20, 10.1 and 10.4). */
+const ASF_HEADER = '\x30\x26\xb2\x75\x8e\x66\xcf\x11\xa6\xd9\0\xaa\0\x62\xce\x6c';
+const ASF_VIDEO = '\xc0\xef\x19\xbc\x4d\x5b\xcf\x11\xa8\xfd\0\x80\x5f\x5c\x44\x2b';
+const ASF_AUDIO = '\x40\x9e\x69\xf8\x4d\x5b\xcf\x11\xa8\xfd\0\x80\x5f\x5c\x44\x2b';
+
+function asf({ head }: Sample): Detected | undefined {
+  if (!has(head, 0, ASF_HEADER)) return undefined;
+  return format(find(head, ASF_AUDIO) >= 0 && find(head, ASF_VIDEO) < 0 ? 'wma' : 'wmv');
+}
+
+/** A program stream's pack header, or a bare video sequence (ISO 13818-1, 13818-2). */
+function mpegProgram({ head }: Sample): Detected | undefined {
+  if (has(head, 0, '\0\0\x01\xba') && ((u8(head, 4) & 0xc4) === 0x44 || (u8(head, 4) & 0xf1) === 0x21)) return format('mpg');
+  return has(head, 0, '\0\0\x01\xb3') && u8(head, 7) >> 4 !== 0 ? format('mpg') : undefined;
+}
+
+/** A sync byte every 188 bytes; Blu-ray puts four bytes before each packet. */
+function mpegTransport(sample: Sample): Detected | undefined {
+  const { head, size } = sample;
+  if (!has(head, 0, 'G') && !has(head, 4, 'G')) return undefined;
+  const shapes: readonly (readonly [number, number])[] = [
+    [0, 188],
+    [4, 192],
+  ];
+  // Few packets leave room for chance, but no text has a packet's header.
+  if (isText(sample)) return undefined;
+  const fits = shapes.some(([first, step]) => {
+    const packets = Math.min(5, Math.floor(size / step));
+    return packets >= 2 && Array.from({ length: packets }, (_, i) => u8(head, first + i * step)).every((byte) => byte === 0x47);
+  });
+  return fits ? format('ts') : undefined;
+}

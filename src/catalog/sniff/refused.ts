@@ -1,0 +1,59 @@
+/** Files that make their reader open other files or run code: playlists, scripts, page programs. Recognised, never opened. */
+
+import { decode } from './charset.ts';
+import { executable } from './executable.ts';
+import type { Detected, Sample } from './sample.ts';
+import { refused as refuse } from './verdict.ts';
+import { rootOf } from './xml.ts';
+
+/** Enough for a sign that stands at the beginning, behind blanks. */
+const BEGINNING = 4096;
+
+/** What such files begin with, in any case, behind blanks. Sources: ffmpeg's demuxers and ImageMagick's coders that take text. */
+const SIGNS: readonly (readonly [RegExp, string])[] = [
+  [/^#!\s{0,4}\//, 'script'],
+  [/^<\?php\b/i, 'script'],
+  [/^@echo off\b/i, 'script'],
+  [/^#EXTM3U/i, 'playlist'],
+  [/^#EXT-X-/i, 'playlist'],
+  [/^\[playlist\]/i, 'playlist'],
+  [/^\[reference\]/i, 'playlist'],
+  [/^RTSPtext/i, 'playlist'],
+  [/^ffconcat version/i, 'concat script'],
+  [/^;FFMETADATA/i, 'media metadata script'],
+  [/^v=0\r?\n[a-z]=/i, 'session description'],
+  [/^\[(?:InternetShortcut|Desktop Entry)\]/i, 'shortcut'],
+  [/^\x04?%!(?:PS|FontType|\s)/, 'PostScript program'],
+  [/^\x1b%-12345X/, 'printer job'],
+  [/^(?:push (?:graphic-context|pattern|defs|clip-path)|viewbox \d)/i, 'drawing script'],
+  [/^id=(?:ImageMagick|MagickCache|MagickPixelCache)/i, 'image script'],
+];
+
+/** Roots of XML files that are scripts for their reader. */
+const ROOTS: Readonly<Record<string, string>> = {
+  mpd: 'playlist',
+  smoothstreamingmedia: 'playlist',
+  asx: 'playlist',
+  playlist: 'playlist',
+  smil: 'playlist',
+  image: 'image script',
+  msl: 'image script',
+  group: 'image script',
+};
+
+export function refused(sample: Sample): Detected | undefined {
+  return executable(sample) ?? dosPostScript(sample.head) ?? scripts(sample.head);
+}
+
+/** EPS with a preview: a binary header before the program (Adobe TN 5002). */
+const dosPostScript = (head: Uint8Array): Detected | undefined =>
+  head[0] === 0xc5 && head[1] === 0xd0 && head[2] === 0xd3 && head[3] === 0xc6 ? refuse('PostScript program') : undefined;
+
+function scripts(head: Uint8Array): Detected | undefined {
+  const start = decode(head.subarray(0, BEGINNING)).trimStart();
+  const sign = SIGNS.find(([pattern]) => pattern.test(start));
+  if (sign !== undefined) return refuse(sign[1]);
+  if (!start.startsWith('<')) return undefined;
+  const what = ROOTS[rootOf(decode(head))?.name.toLowerCase() ?? ''];
+  return what === undefined ? undefined : refuse(what);
+}

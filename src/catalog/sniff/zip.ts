@@ -1,0 +1,85 @@
+/** Office documents and books that are ZIP archives, by their part names; any other archive is unknown. */
+import { asBuffer, find, has, latin1, u16le, u32le } from './bytes.ts';
+import type { Detected, Sample } from './sample.ts';
+import { format, UNKNOWN } from './verdict.ts';
+
+/** More parts than this say nothing new, and lying headers must not keep us busy. */
+const MOST_PARTS = 4096;
+
+const MIMETYPES: readonly (readonly [RegExp, string])[] = [
+  [/^application\/epub\+zip/, 'epub'],
+  [/^application\/vnd\.oasis\.opendocument\.text/, 'odt'],
+  [/^application\/vnd\.oasis\.opendocument\.spreadsheet/, 'ods'],
+  [/^application\/vnd\.oasis\.opendocument\.presentation/, 'odp'],
+];
+
+/** The main part of each kind; writers number them (`word/document2.xml`). A binary workbook (`.bin`, xlsb) is another format. */
+const MAIN_PARTS: readonly (readonly [RegExp, string])[] = [
+  [/^\/?word[/\\]document\d{0,4}\.xml$/i, 'docx'],
+  [/^\/?xl[/\\]workbook\d{0,4}\.xml$/i, 'xlsx'],
+  [/^\/?ppt[/\\]presentation\d{0,4}\.xml$/i, 'pptx'],
+];
+
+export function zip(sample: Sample): Detected | undefined {
+  const { head } = sample;
+  if (!has(head, 0, 'PK\x03\x04')) return has(head, 0, 'PK\x05\x06') || has(head, 0, 'PK\x07\x08') ? UNKNOWN : undefined;
+  const local = localParts(head);
+  const mimetype = local.find(({ name }) => name === 'mimetype')?.text;
+  if (mimetype !== undefined) return byMimetype(mimetype);
+  const central = centralParts(sample);
+  // What readers go by is the central directory; the local headers only stand in where it lies outside the sample.
+  return byParts(central.length > 0 ? [...central, ...local.map(({ name }) => name)] : local.map(({ name }) => name));
+}
+
+function byMimetype(mimetype: string): Detected {
+  const found = MIMETYPES.find(([pattern]) => pattern.test(mimetype));
+  return found === undefined ? UNKNOWN : format(found[1]);
+}
+
+function byParts(names: readonly string[]): Detected {
+  if (names.some((name) => /^\[Content_Types\]\.xml$/i.test(name))) {
+    const main = names.flatMap((name) => MAIN_PARTS.filter(([pattern]) => pattern.test(name)))[0];
+    if (main !== undefined) return format(main[1]);
+  }
+  // Books whose writer compressed the mimetype entry, or put it elsewhere.
+  const isBook = names.includes('META-INF/container.xml') && names.some((name) => name.toLowerCase().endsWith('.opf'));
+  return isBook ? format('epub') : UNKNOWN;
+}
+
+interface LocalPart {
+  readonly name: string;
+  /** Its content where stored uncompressed: only read of the part `mimetype`. */
+  readonly text?: string;
+}
+
+/** Walks the local headers from the front (APPNOTE 4.3.7); where a size is not told in advance, to the next signature. */
+function localParts(head: Uint8Array): readonly LocalPart[] {
+  const parts: LocalPart[] = [];
+  for (let at = 0; at >= 0 && has(head, at, 'PK\x03\x04') && parts.length < MOST_PARTS; ) {
+    const nameLength = u16le(head, at + 26);
+    const dataAt = at + 30 + nameLength + u16le(head, at + 28);
+    if (Number.isNaN(dataAt)) break;
+    const name = latin1(head, at + 30, nameLength);
+    const told = (u16le(head, at + 6) & 8) === 0;
+    const stored = u16le(head, at + 8) === 0;
+    parts.push(name === 'mimetype' && stored ? { name, text: latin1(head, dataAt, 100) } : { name });
+    at = told ? dataAt + u32le(head, at + 18) : find(head, 'PK\x03\x04', dataAt);
+  }
+  return parts;
+}
+
+/** Names in the central directory, as far as it lies in the tail (APPNOTE 4.3.12, 4.3.16). */
+function centralParts({ tail, size }: Sample): readonly string[] {
+  const end = asBuffer(tail).lastIndexOf('PK\x05\x06', tail.length, 'latin1');
+  if (end < 0) return [];
+  const told = u32le(tail, end + 16) - (size - tail.length);
+  // A directory that begins before the tail, or a file with something put before it: from the first entry that we see.
+  let at = told >= 0 && has(tail, told, 'PK\x01\x02') ? told : find(tail, 'PK\x01\x02');
+  const names: string[] = [];
+  while (at >= 0 && at < end && has(tail, at, 'PK\x01\x02') && names.length < MOST_PARTS) {
+    const nameLength = u16le(tail, at + 28);
+    names.push(latin1(tail, at + 46, nameLength));
+    at += 46 + nameLength + u16le(tail, at + 30) + u16le(tail, at + 32);
+  }
+  return names;
+}
