@@ -1,0 +1,55 @@
+/** FFmpeg: sound and video, copied into another container where that suffices and encoded where it does not. */
+import { type Conversion, type Engine, everyPair, type Plan, type Task } from '../engine.ts';
+import { AUDIO, DEMUXERS, VIDEO } from './ffmpeg/containers.ts';
+import { explain } from './ffmpeg/explain.ts';
+import { pictureOptions, planGif, planStill, STILLS } from './ffmpeg/pictures.ts';
+import { probeStep, readProbe } from './ffmpeg/probe.ts';
+import { planSound, soundOptions } from './ffmpeg/sound.ts';
+import { planVideo, SOUND_OPTIONS, VIDEO_OPTIONS } from './ffmpeg/video.ts';
+
+const SOUNDS = Object.keys(DEMUXERS).filter((source) => AUDIO[source] !== undefined || source === 'amr');
+const VIDEOS = Object.keys(VIDEO);
+
+export const engine: Engine = {
+  id: 'ffmpeg',
+  name: 'FFmpeg',
+  role: 'audio_video',
+  toolchains: ['media'],
+  binaries: {
+    ffmpeg: { at: ['/usr/bin/ffmpeg'], version: { args: ['-version'], pattern: /^ffmpeg version n?(\d+\.\d+(?:\.\d+)?)/ } },
+    ffprobe: { at: ['/usr/bin/ffprobe'] },
+  },
+  conversions: [
+    ...among(SOUNDS, Object.keys(AUDIO), 80),
+    ...among(VIDEOS, VIDEOS, 80),
+    ...among(VIDEOS, Object.keys(AUDIO), 80),
+    ...everyPair(VIDEOS, ['gif'], { rank: 60, loses: ['sound', 'colours beyond 256'] }),
+    ...everyPair(VIDEOS, STILLS, { rank: 70 }),
+    ...everyPair(['gif'], VIDEOS, { rank: 70 }),
+  ],
+  options: (source, target) => {
+    if (target in AUDIO) return [...soundOptions(target), 'track', 'start_time', 'end_time', 'strip_metadata'];
+    if (target in VIDEO) return [...VIDEO_OPTIONS, ...(source === 'gif' ? [] : SOUND_OPTIONS), 'start_time', 'end_time', 'strip_metadata'];
+    return pictureOptions(target);
+  },
+  inspect: { step: probeStep, read: readProbe },
+  plan,
+  explain,
+  limits: { memoryBytes: 2 * 1024 ** 3, wallMs: 3_600_000, cpuSeconds: 7200 },
+};
+
+/** Every source to every target, a format to itself included: it is encoded anew where an option asks for it. */
+function among(sources: readonly string[], targets: readonly string[], rank: number): Conversion[] {
+  return sources.flatMap((source) =>
+    targets.map((target) => {
+      const loses = AUDIO[target]?.loses;
+      return { source, target, rank, ...(loses === undefined ? {} : { loses }) };
+    }),
+  );
+}
+
+function plan(task: Task): Plan {
+  if (task.target in AUDIO) return planSound(task);
+  if (task.target in VIDEO) return planVideo(task);
+  return task.target === 'gif' ? planGif(task) : planStill(task);
+}

@@ -1,0 +1,186 @@
+/** Sound and video containers: how FFmpeg reads and writes each, and which codecs each holds without encoding anew. */
+import type { AudioEncoderId, VideoEncoderId } from './encoders.ts';
+
+// biome-ignore format: a table
+/** The demuxer of each source, always named: guessing by content reaches playlists, which open other files. */
+export const DEMUXERS: Readonly<Record<string, string>> = {
+  mp3: 'mp3', wav: 'wav', flac: 'flac', ogg: 'ogg', opus: 'ogg', m4a: 'mov', m4b: 'mov', aac: 'aac', ac3: 'ac3', eac3: 'eac3',
+  aiff: 'aiff', wma: 'asf', mka: 'matroska', au: 'au', caf: 'caf', amr: 'amr', wv: 'wv', tta: 'tta', mp2: 'mp3', w64: 'w64', spx: 'ogg',
+  mp4: 'mov', m4v: 'mov', mov: 'mov', mkv: 'matroska', webm: 'matroska', avi: 'avi', flv: 'flv', wmv: 'asf', mpg: 'mpeg', ts: 'mpegts',
+  '3gp': 'mov', ogv: 'ogg', gif: 'gif',
+};
+
+export interface AudioContainer {
+  readonly muxer: readonly string[];
+  /** Codecs that it holds, as ffprobe calls them. */
+  readonly holds: readonly string[];
+  readonly encode: AudioEncoderId;
+  /** It holds a cover picture. */
+  readonly cover?: true;
+  readonly loses?: readonly string[];
+}
+
+const PCM_LITTLE = ['pcm_u8', 'pcm_s16le', 'pcm_s24le', 'pcm_s32le', 'pcm_f32le', 'pcm_f64le'] as const;
+const PCM_BIG = ['pcm_s16be', 'pcm_s24be', 'pcm_s32be'] as const;
+
+/** An ID3v2.3 tag is what every player reads. */
+const MP3 = ['-f', 'mp3', '-id3v2_version', '3'];
+
+export const AUDIO: Readonly<Record<string, AudioContainer>> = {
+  mp3: { muxer: MP3, holds: ['mp3'], encode: 'mp3', cover: true },
+  wav: { muxer: ['-f', 'wav', '-rf64', 'auto'], holds: PCM_LITTLE, encode: 'pcmLittle' },
+  flac: { muxer: ['-f', 'flac'], holds: ['flac'], encode: 'flac', cover: true },
+  ogg: { muxer: ['-f', 'ogg'], holds: ['vorbis', 'opus', 'flac', 'speex'], encode: 'vorbis' },
+  opus: { muxer: ['-f', 'opus'], holds: ['opus'], encode: 'opus' },
+  m4a: { muxer: ['-f', 'ipod', '-movflags', '+faststart'], holds: ['aac', 'alac', 'ac3'], encode: 'aac', cover: true },
+  m4b: { muxer: ['-f', 'ipod', '-movflags', '+faststart'], holds: ['aac', 'alac', 'ac3'], encode: 'aac', cover: true },
+  aac: { muxer: ['-f', 'adts'], holds: ['aac'], encode: 'aac' },
+  ac3: { muxer: ['-f', 'ac3'], holds: ['ac3'], encode: 'ac3' },
+  eac3: { muxer: ['-f', 'eac3'], holds: ['eac3'], encode: 'eac3' },
+  aiff: { muxer: ['-f', 'aiff'], holds: PCM_BIG, encode: 'pcmBig' },
+  wma: { muxer: ['-f', 'asf'], holds: ['wmav1', 'wmav2', 'wmapro', 'wmalossless'], encode: 'wma' },
+  mka: {
+    muxer: ['-f', 'matroska'],
+    holds: [...PCM_LITTLE, 'aac', 'mp3', 'mp2', 'ac3', 'eac3', 'flac', 'opus', 'vorbis', 'tta', 'wavpack', 'dts', 'truehd', 'alac'],
+    encode: 'flac',
+  },
+  au: { muxer: ['-f', 'au'], holds: [...PCM_BIG, 'pcm_mulaw', 'pcm_alaw'], encode: 'pcmAu' },
+  caf: { muxer: ['-f', 'caf'], holds: [...PCM_LITTLE.filter((codec) => codec !== 'pcm_u8'), ...PCM_BIG, 'alac'], encode: 'pcmLittle' },
+  wv: { muxer: ['-f', 'wv'], holds: ['wavpack'], encode: 'wavpack' },
+  tta: { muxer: ['-f', 'tta'], holds: ['tta'], encode: 'tta' },
+  mp2: { muxer: ['-f', 'mp2'], holds: ['mp2'], encode: 'mp2' },
+  w64: { muxer: ['-f', 'w64'], holds: PCM_LITTLE, encode: 'pcmLittle' },
+  spx: { muxer: ['-f', 'spx'], holds: ['speex'], encode: 'speex', loses: ['everything above 16 kHz'] },
+};
+
+export interface VideoContainer {
+  readonly muxer: readonly string[];
+  /** Codecs that it holds, as ffprobe calls them. */
+  readonly video: readonly string[];
+  readonly audio: readonly string[];
+  /** What streams become that it does not hold; the first of `encoders` unless `video_codec` names another. */
+  readonly encoders: readonly VideoEncoderId[];
+  readonly sound: AudioEncoderId;
+  readonly maxChannels?: number;
+  /** Any number of streams; otherwise one video and one sound. */
+  readonly many?: true;
+  /** Subtitle codecs that it holds, and the encoder that brings other text to it. */
+  readonly subtitles?: { readonly holds: readonly string[]; readonly encoder: string };
+  /** It holds a rotation instead of rotated pixels. */
+  readonly rotation?: true;
+  /** Frame rates that it takes, rising; undefined: any. */
+  readonly rates?: readonly number[];
+  /** Further arguments for encoded video. */
+  readonly encode?: readonly string[];
+}
+
+const ISO_AUDIO = ['aac', 'mp3', 'ac3', 'eac3', 'alac'] as const;
+const MOV_TEXT = { holds: ['mov_text'], encoder: 'mov_text' } as const;
+const ISO = {
+  video: ['h264', 'hevc', 'av1', 'vp9', 'mpeg4'],
+  audio: [...ISO_AUDIO, 'opus'],
+  encoders: ['h264', 'h265', 'av1', 'vp9', 'mpeg4'],
+  sound: 'aac',
+  many: true,
+  subtitles: MOV_TEXT,
+  rotation: true,
+} as const;
+/** The index goes to the front, so that a player can start before the last byte. */
+const FAST = ['-movflags', '+faststart'] as const;
+/** ISO 13818-2, table 6-4. */
+const MPEG_RATES = [24_000 / 1001, 24, 25, 30_000 / 1001, 30, 50, 60_000 / 1001, 60] as const;
+
+export const VIDEO: Readonly<Record<string, VideoContainer>> = {
+  mp4: { ...ISO, muxer: ['-f', 'mp4', ...FAST] },
+  m4v: { ...ISO, muxer: ['-f', 'mp4', ...FAST] },
+  mov: {
+    ...ISO,
+    muxer: ['-f', 'mov', ...FAST],
+    video: ['h264', 'hevc', 'mpeg4', 'prores', 'mjpeg', 'dnxhd', 'mpeg2video'],
+    audio: [...ISO_AUDIO, ...PCM_LITTLE, ...PCM_BIG],
+    encoders: ['h264', 'h265', 'mpeg4'],
+  },
+  mkv: {
+    muxer: ['-f', 'matroska'],
+    video: [
+      'h264',
+      'hevc',
+      'av1',
+      'vp8',
+      'vp9',
+      'mpeg4',
+      'mpeg1video',
+      'mpeg2video',
+      'theora',
+      'mjpeg',
+      'prores',
+      'ffv1',
+      'vc1',
+      'wmv3',
+      'msmpeg4v3',
+    ],
+    audio: AUDIO['mka']?.holds ?? [],
+    encoders: ['h264', 'h265', 'vp8', 'vp9', 'av1', 'mpeg4', 'mpeg2', 'theora'],
+    sound: 'aac',
+    many: true,
+    subtitles: { holds: ['subrip', 'ass', 'webvtt', 'hdmv_pgs_subtitle', 'dvd_subtitle', 'dvb_subtitle'], encoder: 'srt' },
+  },
+  webm: {
+    muxer: ['-f', 'webm'],
+    video: ['vp8', 'vp9', 'av1'],
+    audio: ['vorbis', 'opus'],
+    encoders: ['vp9', 'vp8', 'av1'],
+    sound: 'opus',
+    many: true,
+    subtitles: { holds: ['webvtt'], encoder: 'webvtt' },
+  },
+  avi: {
+    muxer: ['-f', 'avi'],
+    video: ['mpeg4', 'msmpeg4v3', 'msmpeg4v2', 'mjpeg', 'h263'],
+    audio: ['mp3', 'ac3', 'mp2', 'pcm_s16le', 'pcm_u8'],
+    encoders: ['mpeg4', 'h264'],
+    sound: 'mp3',
+    many: true,
+    // Without its customary mark some players refuse it.
+    encode: ['-vtag', 'xvid'],
+  },
+  flv: { muxer: ['-f', 'flv'], video: ['h264', 'flv1', 'vp6f'], audio: ['aac'], encoders: ['h264'], sound: 'aac', maxChannels: 2 },
+  wmv: {
+    muxer: ['-f', 'asf'],
+    video: ['wmv1', 'wmv2', 'wmv3', 'vc1', 'msmpeg4v3'],
+    audio: ['wmav1', 'wmav2', 'wmapro'],
+    encoders: ['wmv2'],
+    sound: 'wma',
+  },
+  mpg: {
+    muxer: ['-f', 'vob'],
+    video: ['mpeg2video', 'mpeg1video'],
+    audio: ['mp2', 'ac3'],
+    encoders: ['mpeg2'],
+    sound: 'mp2',
+    rates: MPEG_RATES,
+    encode: ['-maxrate', '15M', '-bufsize', '1835k'],
+  },
+  ts: {
+    muxer: ['-f', 'mpegts'],
+    video: ['h264', 'hevc', 'mpeg2video', 'mpeg1video'],
+    audio: ['aac', 'mp3', 'mp2', 'ac3', 'eac3'],
+    encoders: ['h264', 'h265', 'mpeg2'],
+    sound: 'aac',
+    many: true,
+  },
+  '3gp': {
+    muxer: ['-f', '3gp', ...FAST],
+    video: ['h264', 'mpeg4', 'h263'],
+    audio: ['aac', 'amr_nb', 'amr_wb'],
+    encoders: ['h264', 'mpeg4'],
+    sound: 'aac',
+    maxChannels: 2,
+    rotation: true,
+  },
+  // A repeated frame is an empty packet in Theora, which a copy into Ogg drops: the picture would end early.
+  ogv: { muxer: ['-f', 'ogv'], video: [], audio: ['vorbis', 'opus', 'flac'], encoders: ['theora'], sound: 'vorbis' },
+};
+
+/** Text subtitles, which can become any other text. */
+export const TEXT_SUBTITLES: ReadonlySet<string> = new Set(['subrip', 'ass', 'ssa', 'webvtt', 'mov_text', 'text']);

@@ -1,0 +1,149 @@
+/** The encoders that serve us: what each takes, and how a wish for quality reaches it. Presets favour speed: a conversion is waited for. */
+import type { AudioStream } from './probe.ts';
+
+export interface AudioEncoder {
+  readonly encoder: string;
+  /** Sample rates that it takes, Hz, rising; undefined: any. */
+  readonly rates?: readonly number[];
+  readonly maxChannels: number;
+  /** Channel layouts that it takes, where it is particular. */
+  readonly layouts?: string;
+  /** Arguments for a bit rate in kbit/s. */
+  readonly bitrate?: (kbits: number, channels: number) => readonly string[];
+  /** Arguments from the source's own precision, for what loses nothing. */
+  readonly precision?: (bits: number, float: boolean) => readonly string[];
+}
+
+const DEFAULT_BITRATE = 192;
+export const MP3_RATES = [8000, 11_025, 12_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000] as const;
+const BROADCAST_RATES = [32_000, 44_100, 48_000] as const;
+/** ATSC A/52, table 5.18, and ISO 11172-3 layer II; kbit/s. */
+const AC3_BITRATES = [32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384, 448, 512] as const;
+const MP2_BITRATES = [32, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384] as const;
+const SURROUND = '7.1|5.1|5.0|quad|3.0|stereo|mono';
+
+const plain = (kbits: number) => ['-b:a', `${kbits}k`];
+const snapped = (table: readonly number[]) => (kbits: number) => plain(atLeast(table, kbits));
+
+/** The lowest entry that is not below the wish, else the highest. @param table rising */
+export const atLeast = (table: readonly number[], wish: number): number => table.find((entry) => entry >= wish) ?? table.at(-1) ?? wish;
+
+/** Vorbis quality for a bit rate of stereo at 44.1 kHz: as a bit rate, libvorbis refuses many a rate and channel count. (xiph.org Vorbis FAQ) */
+const VORBIS_QUALITY = [64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 500] as const;
+
+const pcm = (ending: 'le' | 'be', eight: string): AudioEncoder => ({
+  encoder: 'pcm',
+  maxChannels: 8,
+  precision: (bits, float) => [
+    '-c:a',
+    float && ending === 'le' ? 'pcm_f32le' : bits <= 8 ? eight : `pcm_s${bits <= 16 ? 16 : bits <= 24 ? 24 : 32}${ending}`,
+  ],
+});
+
+/** For encoders of 16 or 32 bit samples. */
+const depth = (wide: string, narrow: string) => (bits: number) =>
+  bits > 16 ? ['-sample_fmt', wide, '-bits_per_raw_sample', `${Math.min(24, bits)}`] : ['-sample_fmt', narrow];
+
+export const AUDIO_ENCODERS = {
+  mp3: { encoder: 'libmp3lame', rates: MP3_RATES, maxChannels: 2, bitrate: plain },
+  aac: {
+    encoder: 'aac',
+    rates: [8000, 11_025, 12_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000, 64_000, 88_200, 96_000],
+    maxChannels: 8,
+    layouts: `${SURROUND}|4.0`,
+    bitrate: plain,
+  },
+  opus: {
+    encoder: 'libopus',
+    rates: [48_000],
+    maxChannels: 8,
+    layouts: SURROUND,
+    bitrate: (kbits, channels) => plain(Math.min(kbits, 256 * channels)),
+  },
+  vorbis: {
+    encoder: 'libvorbis',
+    maxChannels: 8,
+    bitrate: (kbits) => ['-q:a', `${VORBIS_QUALITY.indexOf(atLeast(VORBIS_QUALITY, kbits) as 64)}`],
+  },
+  ac3: { encoder: 'ac3', rates: BROADCAST_RATES, maxChannels: 6, layouts: '5.1|5.0|quad|3.0|stereo|mono', bitrate: snapped(AC3_BITRATES) },
+  eac3: {
+    encoder: 'eac3',
+    rates: BROADCAST_RATES,
+    maxChannels: 6,
+    layouts: '5.1|5.0|quad|3.0|stereo|mono',
+    bitrate: snapped(AC3_BITRATES),
+  },
+  mp2: { encoder: 'mp2', rates: BROADCAST_RATES, maxChannels: 2, bitrate: snapped(MP2_BITRATES) },
+  wma: { encoder: 'wmav2', rates: [8000, 11_025, 16_000, 22_050, 32_000, 44_100, 48_000], maxChannels: 2, bitrate: plain },
+  speex: { encoder: 'libspeex', rates: [8000, 16_000, 32_000], maxChannels: 2 },
+  flac: { encoder: 'flac', maxChannels: 8, precision: depth('s32', 's16') },
+  alac: { encoder: 'alac', maxChannels: 8, precision: depth('s32p', 's16p') },
+  wavpack: { encoder: 'wavpack', maxChannels: 8, precision: depth('s32p', 's16p') },
+  tta: { encoder: 'tta', maxChannels: 8, precision: depth('s32', 's16') },
+  pcmLittle: pcm('le', 'pcm_u8'),
+  pcmBig: pcm('be', 'pcm_s8'),
+  /** AU has no 8-bit linear samples that readers agree on. */
+  pcmAu: pcm('be', 'pcm_s16be'),
+} as const satisfies Record<string, AudioEncoder>;
+
+export type AudioEncoderId = keyof typeof AUDIO_ENCODERS;
+
+export interface AudioWish {
+  readonly rate?: number | undefined;
+  readonly channels?: number | undefined;
+  /** Bits a sample; the source's own where undefined. */
+  readonly depth?: number | undefined;
+  /** kbit/s. */
+  readonly bitrate?: number | undefined;
+}
+
+/** Arguments that encode one sound stream. The source's rate, channels and precision stay where the encoder takes them. */
+export function encodeAudio(id: AudioEncoderId, stream: AudioStream, wish: AudioWish): readonly string[] {
+  const row: AudioEncoder = AUDIO_ENCODERS[id];
+  const channels = Math.min(row.maxChannels, wish.channels ?? stream.channels);
+  const wanted = wish.rate ?? stream.rate;
+  const rate = row.rates === undefined ? wanted : atLeast(row.rates, wanted);
+  return [
+    ...(row.encoder === 'pcm' ? [] : ['-c:a', row.encoder]),
+    ...(row.precision?.(wish.depth ?? stream.bits, wish.depth === undefined && stream.float) ?? []),
+    ...(row.bitrate?.(wish.bitrate ?? DEFAULT_BITRATE, channels) ?? []),
+    ...(rate === stream.rate ? [] : ['-ar', `${rate}`]),
+    // Said also where it stays, up to stereo: some decoders (Speex) name no layout, and then encoders refuse.
+    ...(channels === stream.channels && channels > 2 ? [] : ['-ac', `${channels}`]),
+    // Only what is asked to change goes through a filter; a layout such as 5.1(side) that the encoder lacks becomes its nearest.
+    ...(row.layouts !== undefined && channels > 2 ? ['-af', `aformat=channel_layouts=${row.layouts}`] : []),
+  ];
+}
+
+export type VideoEncoderId = 'h264' | 'h265' | 'vp8' | 'vp9' | 'av1' | 'mpeg4' | 'mpeg2' | 'theora' | 'wmv2';
+
+/** H.264 quantisers double every six steps (ITU-T H.264, 8.5.9); the older codecs count the step itself, 1 to 31. */
+const quantiser = (crf: number): string => `${Math.min(31, Math.max(1, Math.round(2 ** ((crf - 11) / 6))))}`;
+/** The codecs of the VP and AV1 families count to 63. */
+const to63 = (crf: number): string => `${Math.round((crf * 63) / 51)}`;
+
+/** Arguments by constant quality. @param crf 0 (best) to 51, as libx264 counts */
+export const VIDEO_ENCODERS: Readonly<Record<VideoEncoderId, (crf: number) => readonly string[]>> = {
+  h264: (crf) => ['-c:v', 'libx264', '-preset', 'veryfast', '-crf', `${crf}`],
+  h265: (crf) => ['-c:v', 'libx265', '-preset', 'superfast', '-crf', `${crf}`, '-x265-params', 'log-level=error'],
+  vp8: (crf) => ['-c:v', 'libvpx', '-deadline', 'realtime', '-cpu-used', '8', '-crf', `${Math.max(4, Number(to63(crf)))}`, '-b:v', '20M'],
+  vp9: (crf) => ['-c:v', 'libvpx-vp9', '-deadline', 'realtime', '-cpu-used', '6', '-row-mt', '1', '-crf', to63(crf), '-b:v', '0'],
+  av1: (crf) => ['-c:v', 'libsvtav1', '-preset', '10', '-crf', to63(crf)],
+  mpeg4: (crf) => ['-c:v', 'mpeg4', '-q:v', quantiser(crf)],
+  mpeg2: (crf) => ['-c:v', 'mpeg2video', '-q:v', quantiser(crf)],
+  theora: (crf) => ['-c:v', 'libtheora', '-q:v', `${Math.round(10 - (crf * 10) / 51)}`],
+  wmv2: (crf) => ['-c:v', 'wmv2', '-q:v', quantiser(crf)],
+};
+
+/** What ffprobe calls the streams of these encoders. */
+export const CODEC_NAMES: Readonly<Record<VideoEncoderId, string>> = {
+  h264: 'h264',
+  h265: 'hevc',
+  vp8: 'vp8',
+  vp9: 'vp9',
+  av1: 'av1',
+  mpeg4: 'mpeg4',
+  mpeg2: 'mpeg2video',
+  theora: 'theora',
+  wmv2: 'wmv2',
+};

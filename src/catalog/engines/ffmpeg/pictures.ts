@@ -1,0 +1,95 @@
+/** Pictures out of a video: one frame, or an animation. */
+import { conversionFailed, inputLimit } from '../../../errors.ts';
+import type { Plan, Task } from '../../engine.ts';
+import type { OptionName, Options } from '../../options.ts';
+import { command, tags } from './command.ts';
+import { mediaOf } from './probe.ts';
+import { timeline } from './timeline.ts';
+
+/** Seconds of an animation. */
+const MAX_GIF_SECONDS = 60;
+const GIF_FPS = 10;
+/** Widest unless asked otherwise, px. */
+const GIF_WIDTH = 480;
+
+export const STILLS = ['png', 'jpg', 'webp'] as const;
+
+const STILL_ENCODERS: Readonly<Record<string, (quality: number) => readonly string[]>> = {
+  png: () => ['-c:v', 'png'],
+  // MJPEG counts from 2 (best) to 31.
+  jpg: (quality) => ['-c:v', 'mjpeg', '-pix_fmt', 'yuvj420p', '-q:v', `${Math.round(31 - (quality * 29) / 100)}`],
+  webp: (quality) => ['-c:v', 'libwebp', '-quality', `${quality}`],
+};
+
+export const pictureOptions = (target: string): readonly OptionName[] =>
+  target === 'gif'
+    ? ['video_width', 'video_height', 'video_fps', 'start_time', 'end_time']
+    : target === 'png'
+      ? ['start_time']
+      : ['start_time', 'img_quality'];
+
+/** The frame at `start_time`. @throws Failure `no_stream` without video */
+export function planStill(task: Task): Plan {
+  const { target, options, output } = task;
+  const { index } = firstVideo(task);
+  const time = timeline({ ...task, options: { ...options, end_time: undefined } });
+  const encode = [
+    ...['-map', `0:${index}`, '-frames:v', '1', '-f', 'image2', '-update', '1'],
+    ...tags(options.strip_metadata),
+    ...(STILL_ENCODERS[target]?.(options.img_quality ?? 80) ?? []),
+  ];
+  return {
+    warnings: time.warnings,
+    steps: [command({ task, timeline: { ...time, progress: () => undefined }, encode, to: `${output}/out.${target}` })],
+  };
+}
+
+/**
+ * Twice over the video, first for the palette: in one pass all frames would wait in memory for it.
+ * @throws Failure `no_stream` without video, `input_limit` above a minute
+ */
+export function planGif(task: Task): Plan {
+  const { options, scratch, output } = task;
+  const { index } = firstVideo(task);
+  const time = timeline(task);
+  if ((time.seconds ?? 0) > MAX_GIF_SECONDS) throw inputLimit('seconds of animation', MAX_GIF_SECONDS, Math.ceil(time.seconds ?? 0));
+  const palette = `${scratch}/palette.png`;
+  const frames = `fps=${Math.min(50, options.video_fps ?? GIF_FPS)},${size(options)}`;
+  return {
+    warnings: time.warnings,
+    steps: [
+      command({
+        task,
+        timeline: time,
+        encode: ['-map', `0:${index}`, '-vf', `${frames},palettegen=stats_mode=diff`, '-frames:v', '1', '-f', 'image2', '-update', '1'],
+        to: palette,
+      }),
+      command({
+        task,
+        timeline: time,
+        inputs: ['-f', 'png_pipe', '-i', palette],
+        // Where the length is unknown, the bound holds all the same.
+        encode: [
+          '-lavfi',
+          `[0:${index}]${frames}[f];[f][1:v]paletteuse=dither=bayer:bayer_scale=4`,
+          '-t',
+          `${MAX_GIF_SECONDS}`,
+          '-f',
+          'gif',
+        ],
+        to: `${output}/out.gif`,
+      }),
+    ],
+  };
+}
+
+function firstVideo({ facts }: Task) {
+  const stream = mediaOf(facts).video[0];
+  if (stream === undefined) throw conversionFailed('no_stream');
+  return stream;
+}
+
+function size({ video_width: width, video_height: height }: Options): string {
+  if (width === undefined && height === undefined) return `scale=min(${GIF_WIDTH}\\,iw):-1:flags=lanczos`;
+  return `scale=${width ?? -1}:${height ?? -1}:flags=lanczos`;
+}

@@ -1,0 +1,80 @@
+/** Sound to sound, and the sound of a video: copied where the target holds its codec and nothing is to change, else encoded. */
+import { conversionFailed } from '../../../errors.ts';
+import type { Plan, Task } from '../../engine.ts';
+import type { OptionName, Options } from '../../options.ts';
+import { command, dropped, tags } from './command.ts';
+import { AUDIO, type AudioContainer } from './containers.ts';
+import { AUDIO_ENCODERS, type AudioEncoder, type AudioWish, encodeAudio } from './encoders.ts';
+import { type AudioStream, mediaOf } from './probe.ts';
+import { timeline } from './timeline.ts';
+
+/** @returns the options that change this target's sound */
+export function soundOptions(target: string): readonly OptionName[] {
+  const row: AudioEncoder | undefined = AUDIO[target] && AUDIO_ENCODERS[AUDIO[target].encode];
+  if (target === 'mp3') return ['mp3_mode', 'mp3_quality', 'mp3_bitrate', 'audio_rate', 'audio_channels'];
+  if (target === 'wav') return ['wav_rate', 'wav_depth', 'wav_channels'];
+  return [...(row?.bitrate ? (['audio_bitrate'] as const) : []), 'audio_rate', 'audio_channels'];
+}
+
+/** @throws Failure `no_stream` where there is no such sound track */
+export function planSound(task: Task): Plan {
+  const { target, options, output, facts } = task;
+  const container = AUDIO[target];
+  const media = mediaOf(facts);
+  const stream = media.audio[(options.track ?? 1) - 1];
+  if (container === undefined || stream === undefined) throw conversionFailed('no_stream');
+  const time = timeline(task);
+  const wish = wishOf(target, options);
+  const change =
+    time.cut ||
+    Object.values(wish).some((value) => value !== undefined) ||
+    options.mp3_mode !== undefined ||
+    options.mp3_quality !== undefined;
+  const cover =
+    container.cover && !options.strip_metadata ? media.covers.find(({ codec }) => codec === 'mjpeg' || codec === 'png') : undefined;
+  return {
+    warnings: [...time.warnings, ...dropped(media.covers.length - (cover === undefined ? 0 : 1))],
+    steps: [
+      command({
+        task,
+        timeline: time,
+        encode: [
+          ...['-map', `0:${stream.index}`],
+          ...(cover === undefined ? ['-vn'] : ['-map', `0:${cover.index}`, '-c:v', 'copy', '-disposition:v:0', 'attached_pic']),
+          ...['-sn', '-dn'],
+          ...tags(options.strip_metadata),
+          ...(change || !container.holds.includes(stream.codec) ? encoded(target, container, stream, wish, options) : ['-c:a', 'copy']),
+          ...container.muxer,
+        ],
+        to: `${output}/out.${target}`,
+      }),
+    ],
+  };
+}
+
+function encoded(target: string, { encode }: AudioContainer, stream: AudioStream, wish: AudioWish, options: Options): readonly string[] {
+  const args = encodeAudio(encode, stream, wish);
+  if (target !== 'mp3') return args;
+  const bitrate = args.indexOf('-b:a');
+  return args.toSpliced(bitrate, 2, ...mp3Quality(options));
+}
+
+/** LAME's three ways to spend bits. A bit rate without a mode asks for that rate. */
+function mp3Quality({
+  mp3_quality: quality = 2,
+  mp3_bitrate: bitrate,
+  mp3_mode: mode = bitrate === undefined ? 'vbr' : 'cbr',
+}: Options): string[] {
+  if (mode === 'vbr') return ['-q:a', `${quality}`];
+  return ['-b:a', `${bitrate ?? 192}k`, ...(mode === 'abr' ? ['-abr', '1'] : [])];
+}
+
+function wishOf(target: string, options: Options): AudioWish {
+  if (target === 'wav') return { rate: options.wav_rate, channels: options.wav_channels, depth: options.wav_depth };
+  const { audio_rate: rate, audio_channels: channels, audio_bitrate, mp3_bitrate } = options;
+  return {
+    rate,
+    channels,
+    bitrate: target === 'mp3' ? mp3_bitrate : soundOptions(target).includes('audio_bitrate') ? audio_bitrate : undefined,
+  };
+}

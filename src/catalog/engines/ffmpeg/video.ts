@@ -1,0 +1,141 @@
+/** Video to video: each stream is copied where the target holds it and nothing is to change, and encoded where not. */
+import { conversionFailed } from '../../../errors.ts';
+import type { Plan, Task } from '../../engine.ts';
+import { invalid, type OptionName, type Options } from '../../options.ts';
+import { command, dropped, tags } from './command.ts';
+import { TEXT_SUBTITLES, VIDEO, type VideoContainer } from './containers.ts';
+import { atLeast, CODEC_NAMES, encodeAudio, VIDEO_ENCODERS, type VideoEncoderId } from './encoders.ts';
+import { type AudioStream, type MediaFacts, mediaOf, type VideoStream } from './probe.ts';
+import { timeline } from './timeline.ts';
+
+const DEFAULT_CRF = 23;
+/** Frames a second beyond which no recording goes; a time base of microseconds would else become a million frames. */
+const MAX_FPS = 120;
+
+export const VIDEO_OPTIONS = [
+  'video_codec',
+  'video_crf',
+  'video_width',
+  'video_height',
+  'video_fps',
+] as const satisfies readonly OptionName[];
+export const SOUND_OPTIONS = ['audio_bitrate', 'audio_rate', 'audio_channels'] as const satisfies readonly OptionName[];
+
+/**
+ * @throws Failure `no_stream` without video
+ * @throws Failure `INVALID_OPTION` for a codec that the container does not take
+ */
+export function planVideo(task: Task): Plan {
+  const { target, options, output, facts } = task;
+  const container = VIDEO[target];
+  const media = mediaOf(facts);
+  const picture = media.video[0];
+  if (container === undefined || picture === undefined) throw conversionFailed('no_stream');
+  const codec = options.video_codec;
+  if (codec !== undefined && !container.encoders.includes(codec))
+    throw invalid('video_codec', codec, `one of ${container.encoders.join(', ')}`);
+
+  const time = timeline(task);
+  const copies = !time.cut && keepsPicture(task, container, picture);
+  const sounds = container.many ? media.audio : media.audio.slice(0, 1);
+  // A second picture is kept beside a copied first one only: encoding it too would cost what nobody asked for.
+  const others = container.many && copies ? media.video.slice(1).filter((stream) => keepsPicture(task, container, stream)) : [];
+  const subtitles = subtitlesFor(media, container);
+  const kept = 1 + others.length + sounds.length + subtitles.count;
+  const all = media.video.length + media.audio.length + media.subtitles.length + media.covers.length + media.others;
+  return {
+    warnings: [...time.warnings, ...dropped(all - kept)],
+    steps: [
+      command({
+        task,
+        timeline: time,
+        encode: [
+          ...[picture, ...others].flatMap(({ index }) => ['-map', `0:${index}`]),
+          ...sounds.flatMap(({ index }) => ['-map', `0:${index}`]),
+          ...subtitles.args,
+          ...tags(options.strip_metadata),
+          ...(copies ? ['-c:v', 'copy', ...marks(target, picture.codec)] : encodePicture(target, container, picture, options)),
+          ...sounds.flatMap((stream, place) =>
+            !time.cut && keepsSound(container, stream, options)
+              ? [`-c:a:${place}`, 'copy']
+              : encodeSound(container, stream, options, place),
+          ),
+          ...container.muxer,
+        ],
+        to: `${output}/out.${target}`,
+      }),
+    ],
+  };
+}
+
+function keepsPicture({ source, options }: Task, container: VideoContainer, stream: VideoStream): boolean {
+  return (
+    container.video.includes(stream.codec) &&
+    VIDEO_OPTIONS.every(
+      (name) =>
+        options[name] === undefined || (name === 'video_codec' && CODEC_NAMES[options.video_codec as VideoEncoderId] === stream.codec),
+    ) &&
+    (!stream.rotated || container.rotation === true) &&
+    // AVI stores no presentation times: frames in another order cannot be put back without decoding.
+    !(source === 'avi' && stream.reordered)
+  );
+}
+
+const keepsSound = (container: VideoContainer, stream: AudioStream, options: Options): boolean =>
+  container.audio.includes(stream.codec) &&
+  stream.channels <= (container.maxChannels ?? Number.POSITIVE_INFINITY) &&
+  SOUND_OPTIONS.every((name) => options[name] === undefined);
+
+function encodePicture(target: string, container: VideoContainer, stream: VideoStream, options: Options): readonly string[] {
+  const id = (options.video_codec as VideoEncoderId | undefined) ?? container.encoders[0] ?? 'h264';
+  const fps = options.video_fps ?? (stream.fps > MAX_FPS ? MAX_FPS : undefined);
+  const rate = container.rates === undefined ? fps : atLeast(container.rates, (fps ?? stream.fps) - 0.01);
+  return [
+    ...['-vf', `${scale(options)},setsar=1`],
+    ...(rate === undefined ? [] : ['-r', `${Number(rate.toFixed(5))}`]),
+    ...VIDEO_ENCODERS[id](options.video_crf ?? DEFAULT_CRF),
+    ...['-pix_fmt', 'yuv420p'],
+    ...(id === container.encoders[0] ? (container.encode ?? []) : []),
+    ...marks(target, CODEC_NAMES[id]),
+  ];
+}
+
+/** Apple's players take H.265 in these containers by this name only. */
+const marks = (target: string, codec: string): readonly string[] =>
+  codec === 'hevc' && ['mp4', 'm4v', 'mov'].includes(target) ? ['-tag:v', 'hvc1'] : [];
+
+/** Sides are even, as 4:2:0 halves them; one given side keeps the ratio. */
+export function scale({ video_width: width, video_height: height }: Pick<Options, 'video_width' | 'video_height'>): string {
+  const even = (side: number) => side - (side % 2);
+  if (width === undefined && height === undefined) return 'scale=trunc(iw/2)*2:trunc(ih/2)*2';
+  return `scale=${width === undefined ? -2 : even(width)}:${height === undefined ? -2 : even(height)}`;
+}
+
+function encodeSound(container: VideoContainer, stream: AudioStream, options: Options, place: number): readonly string[] {
+  const channels = Math.min(options.audio_channels ?? stream.channels, container.maxChannels ?? 8);
+  const wish = { bitrate: options.audio_bitrate, rate: options.audio_rate, channels };
+  // Each option names the stream that it is for: others may be copied.
+  return encodeAudio(container.sound, stream, wish).map((argument) =>
+    /^-(c:a|b:a|q:a)$/.test(argument)
+      ? `${argument}:${place}`
+      : argument === '-af'
+        ? `-filter:a:${place}`
+        : /^-(ar|ac|sample_fmt)$/.test(argument)
+          ? `${argument}:a:${place}`
+          : argument,
+  );
+}
+
+/** Subtitles that the target holds, or that can become its kind of text. */
+function subtitlesFor({ subtitles }: MediaFacts, { subtitles: row }: VideoContainer) {
+  const args: string[] = [];
+  let count = 0;
+  if (row !== undefined)
+    for (const { index, codec } of subtitles) {
+      const holds = row.holds.includes(codec);
+      if (!holds && !TEXT_SUBTITLES.has(codec)) continue;
+      args.push('-map', `0:${index}`, `-c:s:${count}`, holds ? 'copy' : row.encoder);
+      count++;
+    }
+  return { args, count };
+}

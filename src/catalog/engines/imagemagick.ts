@@ -1,0 +1,83 @@
+/** ImageMagick: the image formats that libvips does not know, and icons. Works with versions 6 and 7. */
+import type { Conversion, Engine, Plan, Task } from '../engine.ts';
+import type { OptionName } from '../options.ts';
+import { READERS, WRITERS } from './imagemagick/coders.ts';
+import { flatten, pick, readAndEdit, SRGB, STRIP } from './imagemagick/command.ts';
+import { EDIT_OPTIONS } from './imagemagick/edits.ts';
+import { explain } from './imagemagick/explain.ts';
+import { pingStep, readPing } from './imagemagick/inspect.ts';
+
+/** Sides of the pictures in an icon, in px; Windows takes the nearest. */
+const ICON_SIDES = [16, 32, 48, 64, 128, 256] as const;
+
+export const engine: Engine = {
+  id: 'imagemagick',
+  name: 'ImageMagick',
+  role: 'image',
+  toolchains: ['image'],
+  binaries: {
+    // Not `convert`: that name may be another program's.
+    convert: {
+      at: ['/usr/bin/convert-im6.q16', '/usr/bin/convert-im7.q16', '/usr/bin/magick'],
+      version: { args: ['-version'], pattern: /ImageMagick (\d+\.\d+\.\d+)/ },
+    },
+  },
+  conversions: conversions(),
+  options: (source, target) => [
+    ...EDIT_OPTIONS,
+    'strip_metadata',
+    ...(WRITERS[target]?.quality ? (['img_quality'] as const) : []),
+    ...(WRITERS[target]?.alpha ? [] : (['background'] as const)),
+    ...(READERS[source]?.takes === 'pages' ? (['pages'] as const satisfies OptionName[]) : []),
+  ],
+  inspect: { step: pingStep, read: readPing },
+  plan,
+  explain,
+  limits: { memoryBytes: 2 * 1024 ** 3 },
+};
+
+function conversions(): Conversion[] {
+  return Object.keys(READERS).flatMap((source) =>
+    Object.entries(WRITERS).map(([target, { rank, loses }]) => ({ source, target, rank, ...(loses === undefined ? {} : { loses }) })),
+  );
+}
+
+function plan(task: Task): Plan {
+  const { target, options, output } = task;
+  const writer = WRITERS[target];
+  const { indices, warnings } = pick(task, writer?.many);
+  const picture = readAndEdit(task, indices);
+  const apart = indices.length > 1 && writer?.many === undefined && READERS[task.source]?.takes === 'pages';
+  return {
+    warnings: [
+      ...warnings,
+      ...(picture.profile && !writer?.profile
+        ? [{ code: 'colour_profile', message: 'The target holds no colour profile: colours outside sRGB may look different.' }]
+        : []),
+    ],
+    steps: [
+      {
+        run: 'convert',
+        args: [
+          ...picture.args,
+          ...SRGB,
+          ...(writer?.alpha ? [] : flatten(options.background ?? '#ffffff')),
+          ...(options.strip_metadata ? STRIP : []),
+          // JPEG and its kin start at 1.
+          ...(writer?.quality ? ['-quality', `${Math.max(1, options.img_quality ?? 80)}`] : []),
+          ...(writer?.encode ?? []),
+          ...(target === 'ico' ? icon(picture.width, picture.height) : []),
+          ...(apart ? ['+adjoin', '-scene', '1'] : []),
+          `${writer?.coder}:${output}/out${apart ? '-%04d' : ''}.${target}`,
+        ],
+      },
+    ],
+  };
+}
+
+/** A square with the picture in its middle, in every customary size that needs no enlarging. */
+function icon(width: number, height: number): readonly string[] {
+  const side = Math.max(width, height);
+  const sides = ICON_SIDES.filter((each) => each <= Math.max(side, 16)).reverse();
+  return ['-background', 'none', '-gravity', 'center', '-extent', `${side}x${side}`, '-define', `icon:auto-resize=${sides.join(',')}`];
+}

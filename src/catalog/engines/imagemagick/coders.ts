@@ -1,0 +1,97 @@
+/** What ImageMagick calls the formats that it serves here, and what each can hold. The decoder is always named: guessing by content reaches scripts and delegates. */
+
+interface Reader {
+  readonly coder: string;
+  /**
+   * Which of several pictures in a file count. `first`: what follows is a smaller copy, a layer or a moment. `largest`: sizes of one icon.
+   * `pages`: each is a picture of its own. `frames`: moments of an animation. `layers`: one picture in pieces.
+   */
+  readonly takes: 'first' | 'largest' | 'pages' | 'frames' | 'layers';
+  /** Arguments that set right what the decoder takes the pixels for. */
+  readonly means?: readonly string[];
+}
+
+interface Writer {
+  readonly coder: string;
+  /** Transparency survives; where it does not, the picture is laid on the background colour. */
+  readonly alpha: boolean;
+  /** Arguments just before the output. */
+  readonly encode?: readonly string[];
+  readonly quality?: true;
+  /** An embedded colour profile survives. */
+  readonly profile?: true;
+  readonly many?: 'pages' | 'frames';
+  readonly rank: number;
+  readonly loses?: readonly string[];
+}
+
+const first = (coder: string): Reader => ({ coder, takes: 'first' });
+
+export const READERS: Readonly<Record<string, Reader>> = {
+  png: first('png'),
+  jpg: first('jpeg'),
+  webp: { coder: 'webp', takes: 'frames' },
+  gif: { coder: 'gif', takes: 'frames' },
+  tiff: { coder: 'tiff', takes: 'pages' },
+  bmp: first('bmp'),
+  avif: first('avif'),
+  heic: first('heic'),
+  jp2: first('jp2'),
+  ico: { coder: 'ico', takes: 'largest' },
+  cur: { coder: 'cur', takes: 'largest' },
+  tga: first('tga'),
+  ppm: first('ppm'),
+  pgm: first('pgm'),
+  pbm: first('pbm'),
+  pam: first('pam'),
+  pcx: first('pcx'),
+  // The first picture of a PSD is the flattened whole, the others are its layers.
+  psd: first('psd'),
+  xbm: first('xbm'),
+  xpm: first('xpm'),
+  dds: first('dds'),
+  hdr: first('hdr'),
+  sgi: first('sgi'),
+  ras: first('sun'),
+  // Version 6 takes every DPX for linear light; what cameras and FFmpeg write without a mark is not.
+  dpx: { ...first('dpx'), means: ['-set', 'colorspace', 'sRGB'] },
+  fits: first('fits'),
+  xcf: { coder: 'xcf', takes: 'layers' },
+  pict: first('pict'),
+};
+
+/** Pure black and white, which that pattern consists of: `-monochrome` picks its two greys first and loses shades. */
+const BILEVEL = ['-colorspace', 'Gray', '-dither', 'FloydSteinberg', '-remap', 'pattern:gray50'] as const;
+const GRAY = { encode: ['-colorspace', 'Gray'], loses: ['colour'] } as const;
+
+export const WRITERS: Readonly<Record<string, Writer>> = {
+  png: { coder: 'png', alpha: true, profile: true, rank: 70, encode: ['-define', 'png:exclude-chunk=date,tIME'] },
+  jpg: { coder: 'jpeg', alpha: false, profile: true, rank: 70, quality: true },
+  webp: { coder: 'webp', alpha: true, profile: true, rank: 65, quality: true, many: 'frames' },
+  gif: { coder: 'gif', alpha: true, rank: 55, many: 'frames', loses: ['colours beyond 256'] },
+  tiff: { coder: 'tiff', alpha: true, profile: true, rank: 70, many: 'pages', encode: ['-compress', 'LZW'] },
+  avif: { coder: 'avif', alpha: true, rank: 50, quality: true },
+  heic: { coder: 'heic', alpha: true, rank: 60, quality: true },
+  jp2: { coder: 'jp2', alpha: true, rank: 70, quality: true },
+  // Version 3 is what every program reads; later ones carry transparency that most ignore.
+  bmp: { coder: 'bmp3', alpha: false, rank: 70 },
+  ico: { coder: 'ico', alpha: true, rank: 70 },
+  tga: { coder: 'tga', alpha: true, rank: 70 },
+  ppm: { coder: 'ppm', alpha: false, rank: 70 },
+  pgm: { coder: 'pgm', alpha: false, rank: 70, ...GRAY },
+  pbm: { coder: 'pbm', alpha: false, rank: 70, encode: BILEVEL, loses: ['colour', 'shades of grey'] },
+  pam: { coder: 'pam', alpha: true, rank: 70 },
+  // Readers disagree about the palette of two colours.
+  pcx: { coder: 'pcx', alpha: false, rank: 70, encode: ['-type', 'TrueColor'] },
+  psd: { coder: 'psd', alpha: true, profile: true, rank: 60, loses: ['layers'], encode: ['-compress', 'None'] },
+  xbm: { coder: 'xbm', alpha: false, rank: 70, encode: BILEVEL, loses: ['colour', 'shades of grey'] },
+  xpm: { coder: 'xpm', alpha: true, rank: 70, encode: ['-depth', '8'] },
+  dds: { coder: 'dds', alpha: true, rank: 60, encode: ['-define', 'dds:mipmaps=0'], loses: ['fine shades (block compression)'] },
+  // Radiance pictures are linear; left alone, version 6 writes sRGB values and an unusual GAMMA line.
+  hdr: { coder: 'hdr', alpha: false, rank: 60, encode: ['-colorspace', 'RGB'] },
+  sgi: { coder: 'sgi', alpha: true, rank: 70 },
+  ras: { coder: 'sun', alpha: false, rank: 70 },
+  dpx: { coder: 'dpx', alpha: false, rank: 60, encode: ['-type', 'TrueColor', '-depth', '10'] },
+  // A third axis is rare in the field and many readers refuse it.
+  fits: { coder: 'fits', alpha: false, rank: 60, ...GRAY },
+};

@@ -1,0 +1,81 @@
+/** One ImageMagick command from the facts and options of a task: what is read, edited, flattened and encoded. */
+
+import type { Task, Warning } from '../../engine.ts';
+import { selectPages } from '../../pages.ts';
+import { READERS } from './coders.ts';
+import { edits } from './edits.ts';
+import { type Frame, framesOf, LIMITS } from './inspect.ts';
+
+export interface Picked {
+  /** Indices of the frames that are read. */
+  readonly indices: readonly number[];
+  readonly warnings: readonly Warning[];
+}
+
+/** Which pictures of the source count for this target. @param many what the target holds of several */
+export function pick({ source, options, facts }: Task, many: 'pages' | 'frames' | undefined): Picked {
+  const frames = framesOf(facts);
+  const all = frames.map((_, index) => index);
+  switch (READERS[source]?.takes) {
+    case 'largest':
+      return { indices: [largest(frames)], warnings: [] };
+    case 'pages':
+      return { indices: selectPages(options.pages, frames.length).map((page) => page - 1), warnings: [] };
+    case 'layers':
+      return { indices: all, warnings: [] };
+    case 'frames':
+      if (many === 'frames' || frames.length < 2) return { indices: all, warnings: [] };
+      return {
+        indices: [0],
+        warnings: [{ code: 'first_frame', message: `The source is an animation of ${frames.length} frames: the result is its first.` }],
+      };
+    default:
+      return { indices: [0], warnings: [] };
+  }
+}
+
+/** Arguments up to the edited picture in memory, and its size in px. */
+export function readAndEdit({ source, input, options, facts }: Task, indices: readonly number[]) {
+  const reader = READERS[source];
+  const frames = framesOf(facts);
+  const frame = frames[indices[0] ?? 0] ?? { width: 1, height: 1, onItsSide: false, profile: false, density: undefined };
+  const edited = edits(reader?.takes === 'layers' ? canvas(frames) : frame, options);
+  return {
+    width: edited.width,
+    height: edited.height,
+    profile: frame.profile,
+    density: frame.density,
+    args: [
+      ...LIMITS,
+      // Layers are read together: their places on the canvas count.
+      `${reader?.coder}:${input}${reader?.takes === 'layers' ? '' : `[${indices.join(',')}]`}`,
+      ...(reader?.means ?? []),
+      ...(reader?.takes === 'layers' ? ['-background', 'none', '-flatten'] : []),
+      ...(reader?.takes === 'frames' && indices.length > 1 ? ['-coalesce'] : []),
+      // A cursor's hot spot or a scanner's offset is no part of the picture.
+      ...(reader?.takes === 'frames' ? [] : ['+repage']),
+      ...edited.args,
+    ],
+  };
+}
+
+export const flatten = (background: string): readonly string[] => ['-background', background, '-alpha', 'remove', '-alpha', 'off'];
+
+/** CMYK, Lab, YCbCr and linear sources become what every target means by RGB. */
+export const SRGB = ['-colorspace', 'sRGB'] as const;
+
+/** All profiles but the colours' own, comments and titles. */
+export const STRIP = ['+profile', '!icc,*', '+set', 'comment', '+set', 'caption', '+set', 'label'] as const;
+
+function largest(frames: readonly Frame[]): number {
+  const areas = frames.map(({ width, height }) => width * height);
+  return Math.max(0, areas.indexOf(Math.max(...areas)));
+}
+
+const canvas = (frames: readonly Frame[]): Frame => ({
+  width: Math.max(...frames.map(({ width }) => width)),
+  height: Math.max(...frames.map(({ height }) => height)),
+  onItsSide: false,
+  profile: false,
+  density: undefined,
+});

@@ -1,0 +1,69 @@
+/** What ImageMagick is asked about a picture before anything is decoded, and how its answer is read. */
+import { conversionFailed, inputLimit } from '../../../errors.ts';
+import type { Facts, ProcessStep } from '../../engine.ts';
+import { READERS } from './coders.ts';
+
+/** Bounds of what is converted: pixels of one frame, and frames. */
+const MAX_PIXELS = 100_000_000;
+const MAX_FRAMES = 1000;
+
+/**
+ * ImageMagick takes the smaller of these and of the machine's policy.xml. Width and height in pixels; beyond `memory` it works in a file, up to `disk`.
+ * (imagemagick.org/script/resources.php)
+ */
+export const LIMITS = [
+  ['width', '32KP'],
+  ['height', '32KP'],
+  ['area', '128MP'],
+  ['memory', '512MiB'],
+  ['map', '1GiB'],
+  ['disk', '4GiB'],
+  ['thread', '2'],
+].flatMap(([resource, most]) => ['-limit', `${resource}`, `${most}`]);
+
+export interface Frame {
+  /** Pixels as stored: orientation is not applied yet. */
+  readonly width: number;
+  readonly height: number;
+  /** The EXIF orientation turns the picture by a quarter. */
+  readonly onItsSide: boolean;
+  readonly profile: boolean;
+  /** Pixels an inch; undefined where the file does not say, or nothing likely. */
+  readonly density: number | undefined;
+}
+
+export const pingStep = (input: string, { source }: { readonly source: string }): ProcessStep => ({
+  run: 'convert',
+  args: [...LIMITS, '-ping', `${READERS[source]?.coder}:${input}`, '-format', '%w %h %x %U %[orientation] %[profile:icc]\n', 'info:'],
+});
+
+/** @throws Failure `CONVERSION_FAILED` where a bound is broken or no frame is found */
+export function readPing(stdout: string): Facts {
+  const frames = stdout.split('\n').flatMap((line): Frame[] => {
+    const match = /^(\d+) (\d+) (\S+) (\w+) (\w*) ?(.*)$/.exec(line);
+    if (match === null) return [];
+    const onItsSide = ['LeftTop', 'RightTop', 'RightBottom', 'LeftBottom'].includes(match[5] ?? '');
+    return [
+      {
+        width: Number(match[1]),
+        height: Number(match[2]),
+        onItsSide,
+        profile: (match[6] ?? '') !== '',
+        density: dotsPerInch(Number(match[3]), match[4]),
+      },
+    ];
+  });
+  if (frames.length === 0) throw conversionFailed('corrupt_input');
+  if (frames.length > MAX_FRAMES) throw inputLimit('frames', MAX_FRAMES, frames.length);
+  const largest = Math.max(...frames.map(({ width, height }) => width * height));
+  if (largest > MAX_PIXELS) throw inputLimit('pixels', MAX_PIXELS, largest);
+  if (largest < 1) throw conversionFailed('corrupt_input');
+  return { frames };
+}
+
+function dotsPerInch(resolution: number, units: string | undefined): number | undefined {
+  const density = units === 'PixelsPerInch' ? resolution : units === 'PixelsPerCentimeter' ? resolution * 2.54 : 0;
+  return density >= 36 && density <= 1200 ? density : undefined;
+}
+
+export const framesOf = (facts: Facts): readonly Frame[] => (facts['frames'] as readonly Frame[] | undefined) ?? [];

@@ -1,0 +1,109 @@
+/** Pandoc: markup to markup, word-processor and e-book formats. */
+import { type Conversion, type Engine, everyPair, type ProcessStep, type Task } from '../engine.ts';
+
+/** Our format ids, and what Pandoc calls them (pandoc --list-input-formats, 2.17). */
+const READS: Readonly<Record<string, string>> = {
+  md: 'gfm',
+  html: 'html',
+  docx: 'docx',
+  odt: 'odt',
+  epub: 'epub',
+  rst: 'rst',
+  tex: 'latex',
+  org: 'org',
+  fb2: 'fb2',
+  ipynb: 'ipynb',
+  opml: 'opml',
+  dbk: 'docbook',
+  textile: 'textile',
+  wiki: 'mediawiki',
+  man: 'man',
+};
+const WRITES: Readonly<Record<string, string>> = {
+  md: 'gfm',
+  html: 'html5',
+  epub: 'epub3',
+  rst: 'rst',
+  tex: 'latex',
+  org: 'org',
+  fb2: 'fb2',
+  ipynb: 'ipynb',
+  opml: 'opml',
+  dbk: 'docbook5',
+  adoc: 'asciidoc',
+  wiki: 'mediawiki',
+  textile: 'textile',
+  man: 'man',
+  txt: 'plain',
+  rtf: 'rtf',
+  docx: 'docx',
+  odt: 'odt',
+};
+/**
+ * Writers that fill a ZIP from data files, which Debian's build does not carry inside itself and the sandbox therefore cannot read. They
+ * run outside it, on a tree from which everything that names a file, a URL or foreign code was taken.
+ */
+const PACKAGES = ['docx', 'odt', 'epub'];
+/** The sandbox keeps Pandoc from the pictures, and those inside a package have no place in a text. */
+const LOSES = ['pictures', 'page layout'];
+/** Outlines have no tables, and the reader of FictionBook skips them. */
+const losesOf = ({ source, target }: Conversion) => (source === 'fb2' || target === 'opml' ? [...LOSES, 'tables'] : LOSES);
+
+const sources = Object.keys(READS);
+const targets = Object.keys(WRITES);
+const markup = sources.filter((id) => !['docx', 'odt', 'html'].includes(id));
+/** Where LibreOffice keeps the layout and Pandoc only the structure. */
+const OFFICE = ['docx', 'odt', 'rtf'];
+
+export const engine: Engine = {
+  id: 'pandoc',
+  name: 'Pandoc',
+  role: 'markup',
+  toolchains: ['office'],
+  binaries: {
+    pandoc: { at: ['/usr/bin/pandoc'], version: { args: ['--version'], pattern: /^pandoc (\d+\.\d+)/m } },
+    clean: { at: ['program:pandoc-tree.ts'] },
+  },
+  conversions: [
+    ...everyPair(markup, targets, { rank: 75 }),
+    ...everyPair(['html'], targets, { rank: 75 }),
+    ...everyPair(
+      ['docx', 'odt'],
+      targets.filter((id) => !OFFICE.includes(id)),
+      { rank: 75 },
+    ),
+    ...everyPair(['docx', 'odt'], OFFICE, { rank: 45 }),
+  ].map((pair) => ({ ...pair, loses: losesOf(pair) })),
+  options: () => [],
+  plan: (task) => ({ steps: planOf(task) }),
+  explain: (words, code) => {
+    // 251 is the run-time system's own exit code for an exhausted heap (GHC user's guide, "RTS options to control the heap").
+    if (code === 251 || /heap exhausted|heap overflow/i.test(words)) return 'memory';
+    return undefined;
+  },
+  limits: { memoryBytes: 2 * 1024 ** 3 },
+};
+
+/** A crafted table can make the Haskell heap grow without bound; the launcher's limit would only kill it later. */
+const HEAP = ['+RTS', '-M1g', '-RTS'];
+
+function planOf(task: Task): readonly ProcessStep[] {
+  const { source, target, input, output, scratch } = task;
+  const found = `${scratch}/found.json`;
+  const cleaned = `${scratch}/clean.json`;
+  const written = `${output}/document.${target}`;
+  const from = READS[source] ?? '';
+  const to = WRITES[target] ?? '';
+  // Nothing but the sandbox ever sees the file: RST, LaTeX and Org sources read any file they name (pandoc manual, "A note on security").
+  const read = step(['--sandbox', `--from=${from}`, '--to=json', `--output=${found}`], input);
+  const clean: ProcessStep = { run: 'clean', args: [found, cleaned] };
+  if (PACKAGES.includes(target)) return [read, clean, step(['--from=json', `--to=${to}`, '--standalone', `--output=${written}`], cleaned)];
+  const safe = ['--sandbox', `--to=${to}`, '--standalone', `--output=${written}`];
+  // The cells of a notebook hide their headings from the writers of outlines.
+  if (source === 'ipynb') return [read, clean, step(['--from=json', ...safe], cleaned)];
+  // Read as a whole document, RST loses its first heading to a title, which many formats have no place for.
+  if (source === 'rst') return [read, step(['--from=json', ...safe], found)];
+  return [step([`--from=${from}`, ...safe], input)];
+}
+
+const step = (args: readonly string[], input: string): ProcessStep => ({ run: 'pandoc', args: ['--quiet', ...args, ...HEAP, input] });

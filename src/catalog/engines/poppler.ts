@@ -1,0 +1,65 @@
+/** Poppler: PDF pages as pictures and drawings, and the text layer as text. */
+import type { Engine, ProcessStep, Task } from '../engine.ts';
+import { DEFAULT_DPI, explainPdf, inspectPdf, type Opened, openPdf, PDFINFO, QPDF } from '../pdf.ts';
+
+const DEFAULT_QUALITY = 85;
+const LOST_IN_PICTURES = ['text', 'links'];
+
+export const engine: Engine = {
+  id: 'poppler',
+  name: 'Poppler',
+  role: 'pdf',
+  toolchains: ['pdf', 'office', 'image'],
+  binaries: {
+    pdftoppm: { at: ['/usr/bin/pdftoppm'], version: { args: ['-v'], pattern: /version (\d+\.\d+)/ } },
+    pdftocairo: { at: ['/usr/bin/pdftocairo'] },
+    pdftotext: { at: ['/usr/bin/pdftotext'] },
+    pdfinfo: PDFINFO,
+    qpdf: QPDF,
+  },
+  conversions: [
+    { source: 'pdf', target: 'png', rank: 90, loses: LOST_IN_PICTURES },
+    { source: 'pdf', target: 'jpg', rank: 90, loses: LOST_IN_PICTURES },
+    { source: 'pdf', target: 'svg', rank: 70, loses: ['links'] },
+    { source: 'pdf', target: 'txt', rank: 60, loses: ['layout', 'pictures', 'text that is only a picture'] },
+  ],
+  options: (_, target) => {
+    if (target === 'png') return ['dpi', 'pages', 'password'];
+    return target === 'jpg' ? ['dpi', 'img_quality', 'pages', 'password'] : ['pages', 'password'];
+  },
+  inspect: inspectPdf(({ target, options }) => (target === 'png' || target === 'jpg' ? (options.dpi ?? DEFAULT_DPI) : undefined)),
+  plan: (task) => {
+    const opened = openPdf(task);
+    return { steps: [...opened.steps, ...draw(task, opened)], warnings: opened.warnings };
+  },
+  explain: explainPdf,
+};
+
+function draw({ target, options, output }: Task, { path, pages }: Opened): readonly ProcessStep[] {
+  switch (target) {
+    case 'txt':
+      // Reading order, not page layout: columns stay columns. Pages end with a form feed.
+      return [{ run: 'pdftotext', args: ['-enc', 'UTF-8', '-eol', 'unix', path, `${output}/document.txt`] }];
+    case 'svg':
+      return Array.from({ length: pages }, (_, index) => drawing(path, index + 1, `${output}/page-${numbered(index + 1)}.svg`));
+    default: {
+      const format = target === 'jpg' ? ['-jpeg', '-jpegopt', `quality=${Math.max(1, options.img_quality ?? DEFAULT_QUALITY)}`] : ['-png'];
+      // The crop box is what viewers show, and what `pdfinfo` measured.
+      const args = ['-cropbox', '-r', String(options.dpi ?? DEFAULT_DPI), '-progress', ...format, path, `${output}/page`];
+      return [{ run: 'pdftoppm', args, progress: pageOf }];
+    }
+  }
+}
+
+const numbered = (page: number): string => String(page).padStart(3, '0');
+
+const drawing = (path: string, page: number, to: string): ProcessStep => ({
+  run: 'pdftocairo',
+  args: ['-svg', '-f', String(page), '-l', String(page), path, to],
+});
+
+/** `pdftoppm -progress` says `2 5 name`: the second of five is written. */
+function pageOf(line: string): number | undefined {
+  const [, done, all] = /^(\d+) (\d+) /.exec(line) ?? [];
+  return done === undefined ? undefined : Number(done) / Number(all);
+}

@@ -1,0 +1,20 @@
+/** qpdf: PDF rewritten as PDF without drawing anything anew: decrypted, mended, reduced to some pages. */
+import type { Engine } from '../engine.ts';
+import { explainPdf, inspectPdf, openPdf, PDFINFO, QPDF } from '../pdf.ts';
+
+export const engine: Engine = {
+  id: 'qpdf',
+  name: 'qpdf',
+  role: 'pdf',
+  toolchains: ['pdf'],
+  binaries: { qpdf: QPDF, pdfinfo: PDFINFO },
+  conversions: [{ source: 'pdf', target: 'pdf', rank: 95 }],
+  options: () => ['password', 'pages'],
+  inspect: inspectPdf(),
+  // Scripts and attachments inside the PDF stay: nothing here runs them, and the client asked for this file.
+  plan: (task) => {
+    const { steps, warnings } = openPdf(task, `${task.output}/document.pdf`);
+    return { steps, warnings };
+  },
+  explain: explainPdf,
+};

@@ -1,0 +1,42 @@
+/** Tesseract on PDF: pages that are only pictures are read, as text or into a searchable PDF; pages with text are left as they are. */
+import type { Engine } from '../engine.ts';
+import { explainOcr, TESSERACT } from '../ocr.ts';
+import { explainPdf, inspectPdf, openPdf, PDFINFO, QPDF } from '../pdf.ts';
+
+/** Tesseract is trained on scans of about this resolution (Tesseract documentation, "Improving the quality of the output"). */
+const SCAN_DPI = 300;
+
+export const engine: Engine = {
+  id: 'scans',
+  name: 'Tesseract',
+  role: 'ocr',
+  toolchains: ['pdf'],
+  binaries: {
+    tesseract: TESSERACT,
+    scan: { at: ['program:scan.ts'] },
+    pdftoppm: { at: ['/usr/bin/pdftoppm'] },
+    pdftotext: { at: ['/usr/bin/pdftotext'] },
+    pdfinfo: PDFINFO,
+    qpdf: QPDF,
+  },
+  conversions: [
+    { source: 'pdf', target: 'txt', rank: 70, loses: ['pictures', 'layout'] },
+    // A last resort unless `ocr_lang` asks for it: nothing else makes a scanned PDF searchable.
+    { source: 'pdf', target: 'pdf', rank: 30 },
+  ],
+  options: () => ['ocr_lang', 'dpi', 'pages', 'password'],
+  inspect: inspectPdf(),
+  plan: (task) => {
+    const { steps, path, warnings } = openPdf(task);
+    const { ocr_lang: language = 'eng', dpi = SCAN_DPI } = task.options;
+    const args = [path, `${task.output}/document.${task.target}`, task.scratch, language, String(dpi)];
+    return { steps: [...steps, { run: 'scan', args, progress: share }], warnings };
+  },
+  explain: (words) => explainPdf(words) ?? explainOcr(words),
+};
+
+/** Our program says `2 of 5`. */
+function share(line: string): number | undefined {
+  const [, done, all] = /^(\d+) of (\d+)$/.exec(line) ?? [];
+  return done === undefined ? undefined : Number(done) / Number(all);
+}

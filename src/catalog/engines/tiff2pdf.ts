@@ -1,0 +1,65 @@
+/** Pictures to PDF, one picture a page: ImageMagick makes pages in a TIFF, libtiff's tiff2pdf compresses and wraps them. */
+import type { Engine, Plan, Task } from '../engine.ts';
+import { everyPair } from '../engine.ts';
+import { READERS } from './imagemagick/coders.ts';
+import { flatten, pick, readAndEdit, SRGB, STRIP } from './imagemagick/command.ts';
+import { EDIT_OPTIONS } from './imagemagick/edits.ts';
+import { explain } from './imagemagick/explain.ts';
+import { pingStep, readPing } from './imagemagick/inspect.ts';
+
+/** Pixels an inch for pictures that do not say: what browsers take (CSS 2.1, 4.3.2). */
+const DEFAULT_DENSITY = 96;
+
+/** Sources of black and white, which JPEG would blur. */
+const BILEVEL = new Set(['pbm', 'xbm']);
+
+export const engine: Engine = {
+  id: 'tiff2pdf',
+  name: 'tiff2pdf',
+  role: 'image',
+  toolchains: ['image'],
+  binaries: {
+    tiff2pdf: { at: ['/usr/bin/tiff2pdf'], version: { args: ['-h'], pattern: /LIBTIFF, Version (\d+\.\d+\.\d+)/ } },
+    convert: { at: ['/usr/bin/convert-im6.q16', '/usr/bin/convert-im7.q16', '/usr/bin/magick'] },
+  },
+  conversions: everyPair(Object.keys(READERS), ['pdf'], { rank: 70 }),
+  options: (source) => [
+    ...EDIT_OPTIONS,
+    'strip_metadata',
+    'background',
+    ...(BILEVEL.has(source) ? [] : (['img_quality'] as const)),
+    ...(READERS[source]?.takes === 'pages' ? (['pages'] as const) : []),
+  ],
+  inspect: { step: pingStep, read: readPing },
+  plan,
+  explain,
+  limits: { memoryBytes: 2 * 1024 ** 3 },
+};
+
+function plan(task: Task): Plan {
+  const { source, options, scratch, output } = task;
+  const { indices, warnings } = pick(task, 'pages');
+  const picture = readAndEdit(task, indices);
+  const pages = `${scratch}/pages.tiff`;
+  const bilevel = BILEVEL.has(source);
+  const pixels = bilevel ? ['-monochrome', '-compress', 'Group4'] : ['-type', 'TrueColor', '-compress', 'None'];
+  const compress = bilevel ? [] : ['-j', '-q', `${Math.max(1, options.img_quality ?? 80)}`];
+  return {
+    warnings,
+    steps: [
+      {
+        run: 'convert',
+        args: [
+          ...picture.args,
+          ...SRGB,
+          ...flatten(options.background ?? '#ffffff'),
+          ...(options.strip_metadata ? STRIP : []),
+          ...['-density', `${picture.density ?? DEFAULT_DENSITY}`, '-units', 'PixelsPerInch', '-depth', '8'],
+          ...pixels,
+          `tiff:${pages}`,
+        ],
+      },
+      { run: 'tiff2pdf', args: [...compress, '-m', '1024', '-o', `${output}/out.pdf`, pages] },
+    ],
+  };
+}

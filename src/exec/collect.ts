@@ -1,0 +1,67 @@
+/** Takes results out of a folder that a hostile program may have arranged: no link is followed, nothing but plain files is opened. */
+import { constants } from 'node:fs';
+import { type FileHandle, open, readdir } from 'node:fs/promises';
+import { sep } from 'node:path';
+
+export interface Collected {
+  /** The last part of the path. */
+  readonly name: string;
+  readonly handle: FileHandle;
+  readonly sizeBytes: number;
+}
+
+/** More files than pages or sheets that any conversion makes. */
+const MAX_FILES = 2_500;
+const { O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
+
+/** Thrown for anything that an honest converter does not leave behind. */
+export class Suspicious extends Error {
+  override readonly name = 'Suspicious';
+}
+
+/** Names of what lies in `folder`, below `base`, in natural order. @param base absolute path of a folder that only we can replace */
+export async function listFolder(base: string, folder: string): Promise<string[]> {
+  const directory = await walk(base, folder);
+  try {
+    const names = await readdir(`/proc/self/fd/${directory.fd}`);
+    if (names.length > MAX_FILES) throw new Suspicious(`${names.length} files in the result`);
+    return names.sort(new Intl.Collator('en', { numeric: true }).compare);
+  } finally {
+    await directory.close();
+  }
+}
+
+/** Opens one plain file for reading. @throws Suspicious for links, folders, pipes, devices and files with a second name */
+export async function openFile(base: string, folder: string, name: string): Promise<Collected> {
+  const directory = await walk(base, folder);
+  try {
+    return await openIn(directory, name);
+  } finally {
+    await directory.close();
+  }
+}
+
+async function openIn(directory: FileHandle, name: string): Promise<Collected> {
+  const handle = await open(`/proc/self/fd/${directory.fd}/${name}`, O_RDONLY | O_NOFOLLOW | O_NONBLOCK).catch((cause: unknown) => {
+    throw new Suspicious('a result could not be opened as a plain file', { cause });
+  });
+  const found = await handle.stat();
+  if (!found.isFile() || found.nlink !== 1) {
+    await handle.close();
+    throw new Suspicious('a result is not a plain file');
+  }
+  return { name, handle, sizeBytes: found.size };
+}
+
+/** Steps down from `base` one folder at a time, each held open, so that none can be swapped for a link underneath. */
+async function walk(base: string, folder: string): Promise<FileHandle> {
+  if (folder !== base && !folder.startsWith(base + sep)) throw new Error('the folder does not lie below its base');
+  let at = await open(base, O_RDONLY | O_DIRECTORY);
+  for (const part of folder.slice(base.length).split(sep).filter(Boolean)) {
+    const next = await open(`/proc/self/fd/${at.fd}/${part}`, O_RDONLY | O_DIRECTORY | O_NOFOLLOW).catch((cause: unknown) => cause);
+    await at.close();
+    if (next instanceof Error) throw new Suspicious('a folder of the result was replaced', { cause: next });
+    at = next as FileHandle;
+  }
+  return at;
+}

@@ -1,0 +1,418 @@
+"""LibreOffice, kept warm: one line of JSON on stdin asks for one conversion, one line of JSON on stdout answers.
+
+  office.py             serves requests until stdin ends; says {"ready":true} first
+  office.py --once      answers one request and exits: 0 done, 1 failed
+  office.py --version   prints "LibreOffice 7.4"
+
+The current folder is the only one that it writes to: LibreOffice's profile and socket lie there too.
+
+Request: input (path), source (format id, found by our own sniffing), output (path of an empty folder), target (format id),
+family ("text", "sheet" or "slides": what the source becomes once it is loaded), and optional passwordFile (path), pages ([[first, last], ...]),
+quality (1 to 100, of JPEG in a PDF). Answer: {"ok": true, "warnings": []} or {"ok": false, "reason", "words", "details"?}.
+"""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from xml.sax.saxutils import quoteattr
+
+INSTALLATION = Path(os.environ.get("OFFICE_INSTALLATION", "/usr/lib/libreoffice"))
+PIPE = "f"
+MOST_PAGES = 2000
+MOST_SHEETS = 500
+START_SECONDS = 60
+# 107 bytes for "<folder>/OSL_PIPE_f" (unix(7)).
+LONGEST_FOLDER = 96
+
+# The import filter of each source (LibreOffice's filter/source/config/fragments/filters): no other decoder is tried.
+READS = {
+    "docx": "MS Word 2007 XML",
+    "doc": "MS Word 97",
+    "odt": "writer8",
+    "fodt": "OpenDocument Text Flat XML",
+    "rtf": "Rich Text Format",
+    "html": "HTML (StarWriter)",
+    "txt": "Text (encoded)",
+    "pdf": "writer_pdf_import",
+    "xlsx": "Calc MS Excel 2007 XML",
+    "xls": "MS Excel 97",
+    "ods": "calc8",
+    "fods": "OpenDocument Spreadsheet Flat XML",
+    "csv": "Text - txt - csv (StarCalc)",
+    "tsv": "Text - txt - csv (StarCalc)",
+    "pptx": "Impress MS PowerPoint 2007 XML",
+    "ppt": "MS PowerPoint 97",
+    "odp": "impress8",
+    "fodp": "OpenDocument Presentation Flat XML",
+}
+WRITES = {
+    "text": {
+        **{target: READS[target] for target in ("docx", "doc", "odt", "fodt", "rtf", "html", "txt")},
+        "pdf": "writer_pdf_Export",
+    },
+    "sheet": {
+        **{target: READS[target] for target in ("xlsx", "xls", "ods", "fods", "csv")},
+        "html": "HTML (StarCalc)",
+        "pdf": "calc_pdf_Export",
+    },
+    "slides": {**{target: READS[target] for target in ("pptx", "ppt", "odp", "fodp")}, "pdf": "impress_pdf_Export"},
+}
+
+# What a hostile document could set off, and what would make one job differ from the next.
+SETTINGS = (
+    ("Common/Security/Scripting", "MacroSecurityLevel", "3"),
+    ("Common/Security/Scripting", "DisableMacrosExecution", "true"),
+    ("Common/Security/Scripting", "BlockUntrustedRefererLinks", "true"),
+    ("Common/Security/Scripting", "CheckDocumentEvents", "true"),
+    ("Calc/Content/Update", "Link", "2"),
+    ("Writer/Content/Update", "Link", "2"),
+    ("Writer/Content/Update", "Field", "false"),
+    ("Writer/Content/Update", "Chart", "false"),
+    # Packages without a user interface lack what a comment in the margin is drawn with, and LibreOffice dies of that.
+    ("Writer/Content/Display", "Note", "false"),
+    ("WriterWeb/Content/Display", "Note", "false"),
+    ("Recovery/AutoSave", "Enabled", "false"),
+    ("Recovery/RecoveryInfo", "Enabled", "false"),
+    ("Common/History", "PickListSize", "0"),
+    ("Common/Misc", "FirstRun", "false"),
+    ("Common/Misc", "UseLocking", "false"),
+    ("Common/Misc", "CrashReport", "false"),
+    ("Common/VCL", "DisableOpenGL", "true"),
+    ("Java/VirtualMachine", "Enable", "false"),
+    ("Jobs/Jobs/org.openoffice.Office.Jobs:Job['UpdateCheck']/Arguments", "AutoCheckEnabled", "false"),
+)
+SETUP = (("L10N", "ooLocale", "en-US"), ("Office", "ooSetupInstCompleted", "true"), ("Office", "MigrationCompleted", "true"))
+
+
+class Refusal(Exception):
+    """A failed conversion, with its reason as clients know it."""
+
+    def __init__(self, reason, words, details=None):
+        super().__init__(words)
+        self.answer = {"ok": False, "reason": reason, "words": words, **({"details": details} if details else {})}
+
+
+def bound(limit, most, received):
+    if received > most:
+        raise Refusal("input_limit", f"{limit} {received}, at most {most}", {"limit": limit, "max": most, "received": received})
+
+
+# ---- LibreOffice as a child of ours ----
+
+
+class Office:
+    """A running soffice, and our end of its pipe."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.process = self.desktop = None
+        write_profile(folder / "profile")
+        for name in ("home", "tmp"):
+            (folder / name).mkdir(exist_ok=True)
+        # The socket lies in our own folder. Our end names it in full: the launcher connects for us, and only to full paths.
+        if len(os.fsencode(folder)) > LONGEST_FOLDER:
+            raise RuntimeError(f"the folder's path is longer than {LONGEST_FOLDER} bytes, so no socket in it can be named")
+        os.environ["OSL_SOCKET_PATH"] = str(folder)
+        self.start()
+
+    def start(self):
+        end = time.monotonic() + START_SECONDS
+        while self.desktop is None:
+            self.process = subprocess.Popen(self.command(), env=self.environment(), cwd=self.folder, stdin=subprocess.DEVNULL, stdout=sys.stderr, preexec_fn=die_with_parent)
+            self.desktop = self.connect(end)
+            # 81 means "start me again": the profile was new to it.
+            if self.desktop is None and self.process.wait() != 81:
+                raise RuntimeError(f"soffice ended with {self.process.returncode}")
+
+    def command(self):
+        switches = ("headless", "norestore", "nologo", "nodefault", "nolockcheck", "nofirststartwizard", f"accept=pipe,name={PIPE};urp")
+        profile = (self.folder / "profile").as_uri()
+        return [INSTALLATION / "program/soffice.bin", f"-env:UserInstallation={profile}", *(f"--{switch}" for switch in switches)]
+
+    def environment(self):
+        return {
+            "HOME": str(self.folder / "home"),
+            "TMPDIR": str(self.folder / "tmp"),
+            # Relative: soffice makes a second socket with a name so long that the folder's path often does not fit before it (107 bytes).
+            "OSL_SOCKET_PATH": ".",
+            "PATH": "/usr/bin:/bin",
+            "LANG": "C.UTF-8",
+            "TZ": "UTC",
+            "SAL_USE_VCLPLUGIN": "svp",
+        }
+
+    def connect(self, end):
+        """The desktop, or None when soffice ended instead of answering."""
+        import uno
+        from com.sun.star.connection import NoConnectException
+
+        local = uno.getComponentContext()
+        resolver = local.ServiceManager.createInstanceWithContext("com.sun.star.bridge.UnoUrlResolver", local)
+        while self.process.poll() is None:
+            try:
+                context = resolver.resolve(f"uno:pipe,name={PIPE};urp;StarOffice.ComponentContext")
+                self.context = context
+                return context.ServiceManager.createInstanceWithContext("com.sun.star.frame.Desktop", context)
+            except NoConnectException:
+                if time.monotonic() > end:
+                    raise
+                time.sleep(0.01)
+        return None
+
+    def stop(self):
+        self.process.kill()
+        self.process.wait()
+
+
+def die_with_parent():
+    """Outside a confinement nothing else ends soffice when we are killed (prctl(2), PR_SET_PDEATHSIG)."""
+    import ctypes
+
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+
+
+def write_profile(profile):
+    """A profile that LibreOffice takes for one that it has already set up."""
+    user = profile / "user"
+    (user / "extensions").mkdir(parents=True, exist_ok=True)
+    build = re.search(r"^buildid=(.*)$", (INSTALLATION / "program/versionrc").read_text(), re.M)
+    (user / "extensions/buildid").write_text(build.group(1) if build else "")
+    rows = [(f"/org.openoffice.Setup/{path}", name, value) for path, name, value in SETUP]
+    rows += [(f"/org.openoffice.Office.{path}", name, value) for path, name, value in SETTINGS]
+    items = "".join(
+        f'<item oor:path={quoteattr(path)}><prop oor:name="{name}" oor:op="fuse"><value>{value}</value></prop></item>\n' for path, name, value in rows
+    )
+    namespaces = 'xmlns:oor="http://openoffice.org/2001/registry" xmlns:xs="http://www.w3.org/2001/XMLSchema" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"'
+    (user / "registrymodifications.xcu").write_text(f'<?xml version="1.0" encoding="UTF-8"?>\n<oor:items {namespaces}>\n{items}</oor:items>\n')
+
+
+# ---- one conversion ----
+
+
+def convert(office, request):
+    document = load(office.desktop, request)
+    try:
+        save(document, request)
+    finally:
+        dispose(document)
+
+
+def load(desktop, request):
+    import unohelper
+    from com.sun.star.lang import IllegalArgumentException
+    from com.sun.star.task import XInteractionHandler
+
+    source, password_file = request["source"], request.get("passwordFile")
+    password = Path(password_file).read_text("utf-8") if password_file else None
+    asked = []
+
+    class Handler(unohelper.Base, XInteractionHandler):
+        """Answers what a person would be asked: nobody sits there."""
+
+        def handle(self, question):
+            kind = question.getRequest().__class__.__name__.rsplit(".", 1)[-1]
+            asked.append(kind)
+            choices = {choice: query(question, choice) for choice in ("Approve", "Abort")}
+            passwords = query(question, "Password", "com.sun.star.task.XInteractionPassword")
+            if passwords and password is not None and sum("Password" in each for each in asked) == 1:
+                passwords.setPassword(password)
+                passwords.select()
+            elif "Password" in kind or "Broken" in kind or not choices["Approve"]:
+                if choices["Abort"]:
+                    choices["Abort"].select()
+            else:
+                choices["Approve"].select()
+
+    properties = {
+        "Hidden": True,
+        "ReadOnly": True,
+        "FilterName": READS[source],
+        "InteractionHandler": Handler(),
+        "MacroExecutionMode": 0,  # com.sun.star.document.MacroExecMode.NEVER_EXECUTE
+        "UpdateDocMode": 0,  # com.sun.star.document.UpdateDocMode.NO_UPDATE
+        **reading_options(request),
+    }
+    failure = ""
+    try:
+        document = desktop.loadComponentFromURL(Path(request["input"]).as_uri(), "_blank", 0, as_properties(properties))
+    except IllegalArgumentException as error:
+        document, failure = None, str(error)
+    if document is None:
+        if any("Password" in each for each in asked):
+            raise Refusal("password_required" if password is None else "wrong_password", "the document asks for a password")
+        raise Refusal("corrupt_input", f"LibreOffice does not load it: {failure or ', '.join(asked)}")
+    used = {each.Name: each.Value for each in document.getArgs()}.get("FilterName")
+    if used != READS[source]:
+        dispose(document)
+        raise Refusal("corrupt_input", f"named {source}, loaded as {used}")
+    return document
+
+
+def query(question, name, interface=None):
+    wanted = interface or f"com.sun.star.task.XInteraction{name}"
+    for continuation in question.getContinuations():
+        if wanted in (each.typeName for each in continuation.getTypes()):
+            return continuation
+    return None
+
+
+def reading_options(request):
+    """What the formats without any words about themselves need to be told."""
+    source = request["source"]
+    if source in ("csv", "tsv"):
+        head = Path(request["input"]).read_bytes()
+        separator = "\t" if source == "tsv" else separator_of(head)
+        # Separator, quote, charset, first line, columns, language (en-US), all quoted is text, no guessed dates, ..., no formulas.
+        return {"FilterOptions": f"{ord(separator)},34,{charset(head)[0]},1,,1033,false,false,false,false,false,0,false"}
+    if source == "txt":
+        return {"FilterOptions": f"{charset(Path(request['input']).read_bytes())[1]},LF,,,"}
+    return {}
+
+
+def charset(content):
+    """LibreOffice's number and name of the encoding (rtl/textenc.h): UTF-8 where it is that, else what Windows wrote."""
+    try:
+        content.decode("utf-8")
+        return 76, "UTF8"
+    except UnicodeDecodeError:
+        return (65535, "UNICODE") if content[:2] in (b"\xff\xfe", b"\xfe\xff") else (1, "MS_1252")
+
+
+def separator_of(content):
+    """Of the usual ones that which splits the first lines most evenly; a comma where none does."""
+    lines = [re.sub(rb'"[^"]*"', b"", line) for line in content[:65536].splitlines()[:20] if line]
+    counts = {mark: min((line.count(mark.encode()) for line in lines), default=0) for mark in ",;\t|"}
+    return max(counts, key=counts.get)
+
+
+def save(document, request):
+    target, family, folder = request["target"], request["family"], Path(request["output"])
+    filter_name, options = WRITES[family][target], {}
+    if target == "pdf":
+        options = {"FilterData": pdf_options(document, request)}
+    elif target == "txt":
+        options = {"FilterOptions": "UTF8,LF,,,"}
+    elif target == "html" and family == "text":
+        options = {"FilterOptions": "EmbedImages"}
+    if target == "csv":
+        save_sheets(document, folder)
+    else:
+        store(document, folder / f"result.{target}", {"FilterName": filter_name, **options})
+
+
+def save_sheets(document, folder):
+    """One sheet gives one file, several give one each, by name."""
+    names = document.Sheets.ElementNames
+    bound("sheets", MOST_SHEETS, len(names))
+    for number, name in enumerate(names, 1):
+        part = folder / "part"
+        part.mkdir()
+        # Separator, quote, UTF-8, first line, columns, language, quote all text, as shown, not formulas, ..., sheet by number.
+        options = f"44,34,76,1,,0,false,true,false,false,false,{number if len(names) > 1 else 0}"
+        store(document, part / "sheet.csv", {"FilterName": WRITES["sheet"]["csv"], "FilterOptions": options})
+        written = list(part.iterdir())
+        if len(written) != 1:
+            raise Refusal("output_invalid", f"{len(written)} files for one sheet")
+        written[0].rename(folder / ("result.csv" if len(names) == 1 else f"{number:03} {clean(name)}.csv"))
+        part.rmdir()
+        if len(names) > 1:
+            say({"progress": number / len(names)})
+
+
+def clean(name):
+    """A sheet's name as part of a file name."""
+    kept = "".join(letter for letter in name if letter.isprintable() and letter not in '/\\:*?"<>|').strip(". ")
+    return kept.encode()[:100].decode(errors="ignore") or "sheet"
+
+
+def pdf_options(document, request):
+    count = page_count(document)
+    bound("pages", MOST_PAGES, count)
+    options = {}
+    if request.get("pages"):
+        ranges = [(first, min(last, count)) for first, last in request["pages"] if first <= count]
+        if not ranges:
+            bound("pages", count, min(first for first, _ in request["pages"]))
+        options["PageRange"] = ",".join(f"{first}-{last}" for first, last in ranges)
+    if request.get("quality"):
+        options |= {"UseLosslessCompression": False, "Quality": request["quality"]}
+    return options
+
+
+def page_count(document):
+    if document.supportsService("com.sun.star.text.TextDocument"):
+        return document.CurrentController.PageCount
+    if document.supportsService("com.sun.star.sheet.SpreadsheetDocument"):
+        return document.getRendererCount(document, as_properties({"IsOnlySelectedContent": False}))
+    return document.DrawPages.Count
+
+
+def store(document, path, properties):
+    import uno
+    from com.sun.star.io import IOException
+
+    if "FilterData" in properties:
+        properties["FilterData"] = uno.Any("[]com.sun.star.beans.PropertyValue", as_properties(properties["FilterData"]))
+    try:
+        document.storeToURL(path.as_uri(), as_properties(properties))
+    except IOException as error:
+        raise Refusal("output_invalid", f"LibreOffice does not save it: {error}") from error
+
+
+def dispose(document):
+    from com.sun.star.util import CloseVetoException
+
+    try:
+        document.close(True)
+    except CloseVetoException:
+        document.dispose()
+
+
+def as_properties(values):
+    from com.sun.star.beans import PropertyValue
+
+    return tuple(PropertyValue(name, 0, value, 0) for name, value in values.items())
+
+
+# ---- the wire ----
+
+
+def say(words):
+    sys.stdout.write(json.dumps(words) + "\n")
+    sys.stdout.flush()
+
+
+def answer(office, line):
+    try:
+        convert(office, json.loads(line))
+        return {"ok": True, "warnings": []}
+    except Refusal as refusal:
+        return refusal.answer
+
+
+def main(mode):
+    if mode == "--version":
+        text = (INSTALLATION / "program/bootstraprc").read_text()
+        print(re.search(r"^ProductKey=(LibreOffice [\d.]+)", text, re.M).group(1))
+        return 0
+    office = Office(Path.cwd())
+    try:
+        if mode == "--once":
+            told = answer(office, sys.stdin.readline())
+            say(told)
+            return 0 if told["ok"] else 1
+        say({"ready": True})
+        for line in sys.stdin:
+            say(answer(office, line))
+        return 0
+    finally:
+        office.stop()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1] if len(sys.argv) > 1 else ""))

@@ -1,0 +1,74 @@
+/**
+ * Takes out of Pandoc's document tree (its JSON format) what could make a writer read a file or a URL, or carry foreign code.
+ *
+ *   pandoc-tree.ts FOUND.json CLEAN.json
+ *
+ * Pictures become their descriptions, unless their bytes stand in the tree itself; raw passages go; of the metadata only what describes the
+ * text stays, since `cover-image`, `css`, `bibliography` and others name files. A text without title gets its first heading's.
+ */
+import { readFileSync, writeFileSync } from 'node:fs';
+
+type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
+interface Tree {
+  meta: Record<string, Json>;
+  blocks: Json[];
+}
+
+const KEPT_META = ['title', 'subtitle', 'author', 'date', 'lang', 'abstract', 'keywords'];
+/** Bitmaps only: for a drawing the writer would start another program. */
+const INLINE_PICTURE = /^data:image\/(png|jpeg|gif);base64,/;
+
+const tagOf = (node: Json): string | undefined =>
+  typeof node === 'object' && node !== null && !Array.isArray(node) && typeof node['t'] === 'string' ? node['t'] : undefined;
+const contentOf = (node: Json): Json => (typeof node === 'object' && node !== null && !Array.isArray(node) ? (node['c'] ?? null) : null);
+const part = (node: Json, index: number): Json => (Array.isArray(node) ? (node[index] ?? null) : null);
+
+/** @returns what stands in the node's place in a list: nothing, itself cleaned, or several */
+function cleanNode(node: Json): Json[] {
+  const tag = tagOf(node);
+  if (tag === 'RawBlock' || tag === 'RawInline') return [];
+  // Sections of books and cells of notebooks: their headings would count for less than those of the text around them.
+  if (tag === 'Div') return clean(part(contentOf(node), 1)) as Json[];
+  if (tag === 'Header') return [numbered(clean(contentOf(node)))];
+  if (tag === 'Image') {
+    const content = contentOf(node);
+    const target = part(part(content, 2), 0);
+    // Attributes go too: some writers fetch what `data-src` names.
+    if (typeof target === 'string' && INLINE_PICTURE.test(target))
+      return [{ t: 'Image', c: [['', [], []], clean(part(content, 1)), part(content, 2)] }];
+    const description = clean(part(content, 1));
+    return Array.isArray(description) ? description : [];
+  }
+  return [clean(node)];
+}
+
+let headings = 0;
+
+/** The EPUB writer fails on a heading without identifier. */
+function numbered(content: Json): Json {
+  headings += 1;
+  const [id, classes, values] = [0, 1, 2].map((index) => part(part(content, 1), index));
+  return {
+    t: 'Header',
+    c: [part(content, 0), [id === '' ? `heading-${headings}` : (id ?? ''), classes ?? [], values ?? []], part(content, 2)],
+  };
+}
+
+function clean(node: Json): Json {
+  if (Array.isArray(node)) return node.flatMap((child) => (Array.isArray(child) ? [clean(child)] : cleanNode(child)));
+  if (typeof node !== 'object' || node === null) return node;
+  return Object.fromEntries(Object.entries(node).map(([key, value]) => [key, clean(value)]));
+}
+
+function cleanTree(tree: Tree): Tree {
+  const blocks = clean(tree.blocks) as Json[];
+  const kept = KEPT_META.filter((name) => tree.meta[name] !== undefined);
+  const meta = Object.fromEntries(kept.map((name) => [name, clean(tree.meta[name] ?? null)]));
+  const heading = blocks.find((block) => tagOf(block) === 'Header');
+  const pagetitle: Json = { t: 'MetaInlines', c: heading === undefined ? [{ t: 'Str', c: 'Document' }] : part(contentOf(heading), 2) };
+  return { ...tree, blocks, meta: meta['title'] === undefined ? { ...meta, pagetitle } : meta };
+}
+
+const [found, cleaned] = process.argv.slice(2);
+if (found === undefined || cleaned === undefined) throw new Error('usage: pandoc-tree.ts FOUND.json CLEAN.json');
+writeFileSync(cleaned, JSON.stringify(cleanTree(JSON.parse(readFileSync(found, 'utf8')))));

@@ -1,0 +1,86 @@
+/**
+ * Reads the pages of a PDF that have no text layer by OCR, and leaves the others as they are.
+ *
+ *   scan.ts INPUT.pdf OUTPUT.(txt|pdf) SCRATCH LANGUAGE DPI
+ *
+ * Text: the pages in order, each ended by a form feed. PDF: pages with text unchanged, the others as picture with the text under it.
+ * Which pages need it is known only once the text was taken out, so this cannot be a plan made beforehand.
+ * Prints `2 of 5` after each page; exits as the first command that failed.
+ */
+import { spawnSync } from 'node:child_process';
+import { closeSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+
+/** px of one page's picture. A poster is read at less than the resolution asked for, rather than not at all. */
+const MOST_PIXELS = 100_000_000;
+const POINTS_PER_INCH = 72;
+
+const [input = '', output = '', scratch = '', language = '', dpi = ''] = process.argv.slice(2);
+const sizes = pageSizes();
+const layer = textLayer();
+const pages = Array.from({ length: sizes.size }, (_, index) => index + 1);
+
+if (output.endsWith('.txt')) {
+  const texts = pages.map((page) => {
+    const text = hasText(page) ? layer[page - 1] : readFileSync(recognise(page, 'png', 'txt'), 'utf8').replaceAll('\f', '');
+    told(page);
+    return `${text}\f`;
+  });
+  writeFileSync(output, texts.join(''));
+} else {
+  const parts = pages.flatMap((page) => {
+    const part = hasText(page) ? [input, String(page)] : [recognise(page, 'jpg', 'pdf'), '1'];
+    told(page);
+    return part;
+  });
+  run('qpdf', ['--empty', '--pages', ...parts, '--', output], { succeeds: [0, 3] });
+}
+
+function hasText(page: number): boolean {
+  return (layer[page - 1] ?? '').trim() !== '';
+}
+
+function told(page: number): void {
+  process.stdout.write(`${page} of ${pages.length}\n`);
+}
+
+/** @returns text of each page */
+function textLayer(): string[] {
+  const file = `${scratch}/layer.txt`;
+  run('pdftotext', ['-enc', 'UTF-8', '-eol', 'unix', input, file]);
+  return readFileSync(file, 'utf8').split('\f');
+}
+
+/** @returns points² of each page by its number */
+function pageSizes(): Map<number, number> {
+  const file = `${scratch}/pages.txt`;
+  run('pdfinfo', ['-f', '1', '-l', '2000', input], { stdoutTo: file });
+  const found = readFileSync(file, 'utf8').matchAll(/^Page\s+(\d+) size:\s+([\d.e+]+) x ([\d.e+]+) pts/gm);
+  return new Map([...found].map(([, page, width, height]) => [Number(page), Number(width) * Number(height)]));
+}
+
+/** @returns path of the page's text, or of a PDF with its picture over its text */
+function recognise(page: number, picture: 'png' | 'jpg', kind: 'txt' | 'pdf'): string {
+  const base = `${scratch}/scan-${page}`;
+  const most = POINTS_PER_INCH * Math.sqrt(MOST_PIXELS / (sizes.get(page) ?? 1));
+  const resolution = String(Math.min(Number(dpi), Math.floor(most)));
+  const format = picture === 'png' ? ['-png', '-gray'] : ['-jpeg', '-jpegopt', 'quality=85'];
+  const only = String(page);
+  run('pdftoppm', ['-cropbox', '-r', resolution, '-f', only, '-l', only, '-singlefile', ...format, input, base]);
+  run('tesseract', [`${base}.${picture}`, base, '-l', language, '--dpi', resolution, kind]);
+  rmSync(`${base}.${picture}`);
+  return `${base}.${kind}`;
+}
+
+/** Files and nothing else as standard streams: Node's pipes to its children are sockets, which confined programs may not open. */
+function run(
+  program: string,
+  args: readonly string[],
+  { succeeds = [0], stdoutTo }: { succeeds?: number[]; stdoutTo?: string } = {},
+): void {
+  const stdout = stdoutTo === undefined ? 'ignore' : openSync(stdoutTo, 'w');
+  const env = { ...process.env, OMP_THREAD_LIMIT: '1' };
+  const { status, error } = spawnSync(`/usr/bin/${program}`, args, { stdio: ['ignore', stdout, 'inherit'], env });
+  if (typeof stdout === 'number') closeSync(stdout);
+  if (error !== undefined) throw error;
+  if (status === null || !succeeds.includes(status)) process.exit(status ?? 1);
+}

@@ -1,0 +1,64 @@
+/** Makes our own programs reachable: a slot's user cannot pass through a home folder that is closed to others, where a checkout often lies. */
+import { cp, mkdir, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { dirname, join, sep } from 'node:path';
+
+/** What confined programs of ours need of the checkout: the programs, and sharp with what it loads. */
+const PARTS = [
+  'src/exec/programs',
+  'package.json',
+  'node_modules/sharp',
+  'node_modules/@img',
+  'node_modules/detect-libc',
+  'node_modules/semver',
+] as const;
+
+export interface Runtime {
+  /** The Node that runs our programs. */
+  readonly node: string;
+  /** Folder of the programs. */
+  readonly programs: string;
+  /** Read-only places that they need. */
+  readonly reads: readonly string[];
+}
+
+/**
+ * @param checkout absolute path of the project
+ * @param into absolute path of a folder that all users can pass through: copies go there when the checkout or Node is out of reach
+ */
+export async function stage(checkout: string, node: string, into: string): Promise<Runtime> {
+  const program = await realpath(node);
+  if (process.getuid?.() !== 0 || ((await everyoneReaches(checkout)) && (await everyoneReaches(program))))
+    return runtimeAt(checkout, program);
+  const copy = join(into, 'runtime');
+  const wanted = `${(await stat(program)).mtimeMs} ${(await stat(join(checkout, 'package-lock.json'))).mtimeMs} ${await programsStamp(checkout)}`;
+  if ((await readFile(join(copy, 'stamp'), 'utf8').catch(() => '')) !== wanted) {
+    const fresh = `${copy}-${process.pid}`;
+    await mkdir(fresh, { recursive: true, mode: 0o755 });
+    for (const part of PARTS) await cp(join(checkout, part), join(fresh, part), { recursive: true, dereference: false });
+    await cp(program, join(fresh, 'node'));
+    await writeFile(join(fresh, 'stamp'), wanted);
+    await rm(copy, { recursive: true, force: true });
+    await rename(fresh, copy);
+  }
+  return runtimeAt(copy, join(copy, 'node'));
+}
+
+const runtimeAt = (root: string, node: string): Runtime => ({
+  node,
+  programs: join(root, 'src/exec/programs'),
+  reads: [node, ...PARTS.map((part) => join(root, part))],
+});
+
+/** Whether every folder above and at `path` lets other users through. */
+export async function everyoneReaches(path: string): Promise<boolean> {
+  for (let at = path; at !== sep; at = dirname(at)) {
+    const { mode } = await stat(at);
+    if ((mode & 0o001) === 0) return at === path && (await stat(path)).isFile() && (mode & 0o004) !== 0;
+  }
+  return true;
+}
+
+async function programsStamp(checkout: string): Promise<string> {
+  const { mtimeMs } = await stat(join(checkout, 'src/exec/programs'));
+  return String(mtimeMs);
+}

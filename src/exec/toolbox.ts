@@ -1,0 +1,150 @@
+/** Finds the converters on this machine, reads their versions, and runs their steps confined. */
+import { access, constants, readFile, rename, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Installed } from '../catalog/catalog.ts';
+import type { Binary, Engine, ProcessStep, StepLimits } from '../catalog/engine.ts';
+import { type Launcher, type Outcome, SYSTEM_READS } from './confine.ts';
+import type { Runtime } from './stage.ts';
+import type { Slot } from './workspace.ts';
+
+/** A binary as it can be started here. */
+export interface Resolved {
+  readonly program: string;
+  /** What precedes a step's own arguments: the script, for a program of ours. */
+  readonly args: readonly string[];
+  readonly reads: readonly string[];
+  readonly unixSockets: boolean;
+}
+
+export interface Toolbox {
+  readonly installed: readonly Installed[];
+  /** Engines that cannot run here, and which of their binaries are missing. */
+  readonly missing: readonly { readonly engine: Engine; readonly binaries: readonly string[] }[];
+  resolve(engine: Engine, binary: string): Resolved;
+  run(engine: Engine, step: ProcessStep, where: RunIn): Promise<Outcome>;
+}
+
+export interface RunIn {
+  readonly slot: Slot;
+  /** Absolute path: all that the step may write to. */
+  readonly folder: string;
+  readonly limits: StepLimits;
+  readonly signal: AbortSignal;
+  readonly onLine?: (line: string) => void;
+}
+
+const PYTHON = '/usr/bin/python3';
+/** Larger than any text that a step may write to its standard output. */
+const STDOUT_BYTES = 64 * 1024 * 1024;
+const VERSION_LIMITS: StepLimits = {
+  memoryBytes: 1 << 30,
+  cpuSeconds: 20,
+  fileBytes: 1 << 20,
+  folderBytes: 1 << 24,
+  processes: 64,
+  wallMs: 20_000,
+};
+
+export interface ToolboxOptions {
+  readonly engines: readonly Engine[];
+  readonly launcher: Launcher;
+  readonly runtime: Runtime;
+  /** Where versions are remembered between starts: reading a dozen takes seconds, and they change with the binary only. */
+  readonly cacheFile: string;
+  /** Where version commands run. */
+  readonly slot: Slot;
+}
+
+export async function openToolbox({ engines, launcher, runtime, cacheFile, slot }: ToolboxOptions): Promise<Toolbox> {
+  const found = new Map<string, Resolved>();
+  const installed: Engine[] = [];
+  const missing: { engine: Engine; binaries: string[] }[] = [];
+  for (const engine of engines) {
+    const lacking: string[] = [];
+    for (const [name, binary] of Object.entries(engine.binaries)) {
+      const resolved = await resolveBinary(binary, runtime);
+      if (resolved === undefined) lacking.push(name);
+      else found.set(`${engine.id} ${name}`, resolved);
+    }
+    if (lacking.length === 0) installed.push(engine);
+    else missing.push({ engine, binaries: lacking });
+  }
+
+  const resolve = (engine: Engine, binary: string): Resolved => {
+    const resolved = found.get(`${engine.id} ${binary}`);
+    if (resolved === undefined) throw new Error(`engine ${engine.id} has no binary ${binary}`);
+    return resolved;
+  };
+
+  const run = async (engine: Engine, step: ProcessStep, { slot: { uid }, folder, limits, signal, onLine }: RunIn): Promise<Outcome> => {
+    const { program, args, reads, unixSockets } = resolve(engine, step.run);
+    const outcome = await launcher.run(
+      { folder, reads: [...SYSTEM_READS, ...reads], unixSockets, limits, ...(uid === undefined ? {} : { uid }) },
+      {
+        program,
+        args: [...args, ...step.args],
+        signal,
+        ...(step.stdin === undefined ? {} : { stdin: step.stdin }),
+        ...(onLine === undefined ? {} : { onLine }),
+        ...(step.stdoutTo === undefined ? {} : { keepBytes: STDOUT_BYTES }),
+      },
+    );
+    if (step.stdoutTo !== undefined && outcome.ended === 'exit') await writeFile(step.stdoutTo, outcome.stdout, { flag: 'wx' });
+    return outcome;
+  };
+
+  const versions = await readVersions(installed, resolve, run, { cacheFile, slot });
+  return { installed: installed.map((engine) => ({ engine, version: versions.get(engine.id) ?? '' })), missing, resolve, run };
+}
+
+async function resolveBinary(binary: Binary, runtime: Runtime): Promise<Resolved | undefined> {
+  for (const candidate of binary.at) {
+    const script = /^program:(.+)$/.exec(candidate)?.[1];
+    const program = script === undefined ? candidate : script.endsWith('.py') ? PYTHON : runtime.node;
+    const isThere = await access(program, constants.X_OK).then(
+      () => true,
+      () => false,
+    );
+    if (!isThere) continue;
+    const ours = script === undefined ? [] : runtime.reads;
+    return {
+      program,
+      args: script === undefined ? [] : [join(runtime.programs, script)],
+      reads: [...ours, ...(binary.reads ?? [])],
+      unixSockets: binary.unixSockets ?? false,
+    };
+  }
+  return undefined;
+}
+
+/** @returns versions by engine id, empty where the binary does not say */
+async function readVersions(
+  engines: readonly Engine[],
+  resolve: Toolbox['resolve'],
+  run: Toolbox['run'],
+  { cacheFile, slot }: Pick<ToolboxOptions, 'cacheFile' | 'slot'>,
+): Promise<ReadonlyMap<string, string>> {
+  const cache: Record<string, string> = await readFile(cacheFile, 'utf8').then(JSON.parse, () => ({}));
+  const fresh: Record<string, string> = {};
+  const versions = new Map<string, string>();
+  const folder = await slot.makeFolder('versions');
+  for (const engine of engines) {
+    const [name, binary] = Object.entries(engine.binaries)[0] ?? [];
+    if (name === undefined || binary?.version === undefined) continue;
+    const { program, args } = resolve(engine, name);
+    const { mtimeMs, size } = await stat(program);
+    const key = `${engine.id} ${[program, ...args].join(' ')} ${mtimeMs} ${size}`;
+    let version = cache[key];
+    if (version === undefined) {
+      const step: ProcessStep = { run: name, args: binary.version.args };
+      const outcome = await run(engine, step, { slot, folder, limits: VERSION_LIMITS, signal: AbortSignal.timeout(VERSION_LIMITS.wallMs) });
+      version = binary.version.pattern.exec(`${outcome.stdout.toString()}\n${outcome.stderr}`)?.[1] ?? '';
+    }
+    versions.set(engine.id, version);
+    if (version !== '') fresh[key] = version;
+  }
+  await slot.removeFolder(folder);
+  await writeFile(`${cacheFile}.new`, JSON.stringify(fresh));
+  await rename(`${cacheFile}.new`, cacheFile);
+  return versions;
+}

@@ -1,0 +1,61 @@
+/** Slots: where one conversion at a time works, in folders of its own under a user of its own. */
+import { chmod, chown, lstat, mkdir, readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/** Slot 0 has this uid, slot 1 the next …: above what distributions and container runtimes hand out, so nobody else's processes have it. */
+const FIRST_UID = 1_930_000_000;
+
+export interface Slot {
+  readonly index: number;
+  /** The user that confined programs of this slot become; undefined where we are not root and cannot change it. */
+  readonly uid: number | undefined;
+  /** Creates an empty folder that only this slot's user may enter. A folder left there by a crash is replaced. */
+  makeFolder(name: string): Promise<string>;
+  /** The same for us alone: confined programs can neither read nor change what lies there. */
+  makePrivateFolder(name: string): Promise<string>;
+  /** Hands a file or folder that we made to the slot's user. */
+  own(path: string): Promise<void>;
+  removeFolder(path: string): Promise<void>;
+}
+
+/** @param root absolute path of a folder that every user may pass through (see `stage.ts`) */
+export async function openSlot(root: string, index: number): Promise<Slot> {
+  const home = join(root, `slot-${index}`);
+  const uid = process.getuid?.() === 0 ? FIRST_UID + index : undefined;
+  await rm(home, { recursive: true, force: true });
+  await mkdir(home, { recursive: true });
+  await chmod(home, 0o711);
+  const own = async (path: string) => {
+    if (uid !== undefined) await chown(path, uid, uid);
+  };
+  const make = async (name: string) => {
+    const path = join(home, name);
+    await rm(path, { recursive: true, force: true });
+    await mkdir(path, { mode: 0o700 });
+    return path;
+  };
+  return {
+    index,
+    uid,
+    own,
+    makePrivateFolder: make,
+    async makeFolder(name) {
+      const path = await make(name);
+      await own(path);
+      return path;
+    },
+    removeFolder: (path) => rm(path, { recursive: true, force: true, maxRetries: 3 }),
+  };
+}
+
+/** Bytes of all files below a folder, and how many there are; gives up counting at `atMost` files. */
+export async function measureFolder(path: string, atMost = 100_000): Promise<{ bytes: number; files: number }> {
+  let bytes = 0;
+  let files = 0;
+  for (const entry of await readdir(path, { recursive: true, withFileTypes: true }).catch(() => [])) {
+    if (entry.isDirectory()) continue;
+    bytes += (await lstat(join(entry.parentPath, entry.name)).catch(() => undefined))?.size ?? 0;
+    if (++files >= atMost) break;
+  }
+  return { bytes, files };
+}
