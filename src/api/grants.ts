@@ -1,0 +1,21 @@
+/** Gives a worker what its claim entitles it to: where the input is, where the output goes, and the password. */
+import type { Grant } from '../contracts/grant.ts';
+import type { Seal } from '../jobs/seal.ts';
+import type { JobStore } from '../jobs/store.ts';
+import { inputKey, outputKey } from '../objects/keys.ts';
+import type { ObjectStore } from '../objects/store.ts';
+
+/** The longest job, and time to upload its result. */
+const GRANT_MS = 90 * 60_000;
+
+export function grants(jobs: JobStore, objects: ObjectStore, seal: Seal): (jobId: string, attempt: string) => Promise<Grant> {
+  return async (jobId, attempt) => {
+    const record = (await jobs.get(jobId))?.record;
+    if (record?.state !== 'running' || record.attempt !== attempt) throw new Error('the attempt does not hold this job');
+    const [input, output] = await Promise.all([
+      objects.grantRead(inputKey(jobId), GRANT_MS),
+      objects.grantWrite(outputKey(jobId, attempt), GRANT_MS),
+    ]);
+    return { input, output, ...(record.sealed === undefined ? {} : { password: seal.open(record.sealed, jobId) }) };
+  };
+}

@@ -1,0 +1,33 @@
+/** What the API is made of, handed to every route. */
+import type { Catalog } from '../catalog/catalog.ts';
+import type { Engine } from '../catalog/engine.ts';
+import type { Seal } from '../jobs/seal.ts';
+import type { JobStore } from '../jobs/store.ts';
+import type { ObjectStore } from '../objects/store.ts';
+import type { Queue } from '../queue/queue.ts';
+import type { Signals } from '../signals/signals.ts';
+import type { Log } from '../telemetry/log.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import type { ApiSettings } from './settings.ts';
+
+export interface ApiParts {
+  readonly settings: ApiSettings;
+  readonly catalog: Catalog;
+  readonly jobs: JobStore;
+  readonly queue: Queue;
+  readonly objects: ObjectStore;
+  readonly signals: Signals;
+  readonly seal: Seal;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly clock: () => number;
+  /** 128 random bits in hex. */
+  readonly newId: () => string;
+  readonly version: string;
+  /** Engines that this installation lacks. */
+  readonly missing: readonly { readonly engine: Engine; readonly binaries: readonly string[] }[];
+  /** Pools that have workers, and how many each. */
+  readonly pools: ReadonlyMap<string, number>;
+  /** Aborted at SIGTERM: from then on no new work is taken, and whoever waits for a job is told how it stands. */
+  readonly stopping: AbortSignal;
+}

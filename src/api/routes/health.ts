@@ -1,0 +1,66 @@
+/** `GET /api/v1/health`: what this installation can do and how busy it is; `/livez`, `/readyz`, `/metrics` for machines. */
+import type { FastifyInstance } from 'fastify';
+import type { EngineRole } from '../../catalog/engine.ts';
+import { Failure } from '../../errors.ts';
+import type { ApiParts } from '../parts.ts';
+
+interface EngineHealth {
+  readonly name: string;
+  readonly version: string;
+  readonly available: boolean;
+  readonly seen_at: string;
+}
+
+const ROLES: readonly EngineRole[] = ['image', 'audio_video', 'pdf', 'office', 'ocr', 'markup'];
+
+export function healthRoutes(app: FastifyInstance, parts: ApiParts): void {
+  const { catalog, missing, queue, pools, clock, metrics } = parts;
+  const startedAt = clock();
+
+  const depths = () => Promise.all([...pools].map(async ([pool, workers]) => ({ pool, workers, ...(await queue.depth(pool)) })));
+
+  app.get('/api/v1/health', async () => {
+    const seen_at = new Date(startedAt).toISOString();
+    const there = catalog.engines.map((engine) => ({ engine, available: true, version: catalog.version(engine.id) }));
+    const all = [...there, ...missing.map(({ engine }) => ({ engine, available: false, version: '' }))];
+    const engines: Partial<Record<EngineRole, EngineHealth & { all: readonly EngineHealth[] }>> = {};
+    for (const role of ROLES) {
+      const members = all
+        .filter(({ engine }) => engine.role === role)
+        .map(({ engine, available, version }) => ({ name: engine.name, version, available, seen_at }));
+      const [main] = members;
+      if (main !== undefined) engines[role] = { ...main, all: members };
+    }
+    const queues = Object.fromEntries(
+      (await depths()).map(({ pool, workers, waiting, held }) => [pool, { waiting, running: held, workers }]),
+    );
+    const status = missing.length === 0 ? 'ok' : 'degraded';
+    return {
+      data: {
+        status,
+        version: parts.version,
+        uptime_seconds: Math.floor((clock() - startedAt) / 1000),
+        engines,
+        missing: missing.map(({ engine }) => ({ engine: engine.name, formats: lost(parts, engine.conversions) })),
+        queue: queues,
+      },
+    };
+  });
+
+  app.get('/livez', async () => ({ data: { status: 'ok' } }));
+  app.get('/readyz', async () => {
+    if (parts.stopping.aborted) throw new Failure('OVERLOADED', { says: 'The service is about to stop.' });
+    await queue.depth([...pools.keys()][0] ?? 'image');
+    return { data: { status: 'ok' } };
+  });
+
+  metrics.onScrape(async () => {
+    for (const { pool, waiting, held } of await depths()) metrics.queueSeen(pool, waiting, held);
+  });
+  app.get('/metrics', async (_request, reply) => reply.type(metrics.contentType).send(await metrics.text()));
+}
+
+/** Source formats that nothing else reads, now that this engine is missing. */
+function lost({ catalog }: ApiParts, conversions: readonly { readonly source: string }[]): string[] {
+  return [...new Set(conversions.map(({ source }) => source))].filter((source) => !catalog.sources.includes(source));
+}

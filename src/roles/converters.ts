@@ -1,0 +1,45 @@
+/** The converters of this machine: found, versioned, and behind the launcher. */
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Catalog, createCatalog } from '../catalog/catalog.ts';
+import { engines } from '../catalog/engines.gen.ts';
+import type { Config } from '../config.ts';
+import { type Launcher, launcherAt } from '../exec/confine.ts';
+import { everyoneReaches, stage } from '../exec/stage.ts';
+import { openToolbox, type Toolbox } from '../exec/toolbox.ts';
+import { openSlot } from '../exec/workspace.ts';
+
+export interface Converters {
+  readonly workDir: string;
+  readonly launcher: Launcher;
+  readonly toolbox: Toolbox;
+  readonly catalog: Catalog;
+}
+
+/** @param checkout absolute path of the project @throws when converters cannot be confined here */
+export async function openConverters({ dataDir, worker }: Config, checkout: string): Promise<Converters> {
+  const workDir = worker.dir ?? (await reachableFolder(dataDir));
+  await mkdir(workDir, { recursive: true, mode: 0o755 });
+  const launcher = launcherAt(join(checkout, '.cache/bin/launcher'), { withoutLandlock: worker.withoutLandlock });
+  const support = await launcher.check();
+  if (support.landlockAbi === 0 && !worker.withoutLandlock) {
+    throw new Error(
+      'this kernel has no Landlock: converters could read every file; set worker.withoutLandlock: true to run them all the same',
+    );
+  }
+  const runtime = await stage(checkout, process.execPath, workDir);
+  const toolbox = await openToolbox({
+    engines,
+    launcher,
+    runtime,
+    cacheFile: join(dataDir, 'versions.json'),
+    slot: await openSlot(workDir, 0),
+  });
+  return { workDir, launcher, toolbox, catalog: createCatalog(toolbox.installed) };
+}
+
+/** As root, converters run as users who cannot pass through a closed home folder. */
+async function reachableFolder(dataDir: string): Promise<string> {
+  if (process.getuid?.() !== 0 || (await everyoneReaches(dataDir))) return join(dataDir, 'work');
+  return join('/var/tmp/filemill', dataDir.replace(/[^A-Za-z0-9]+/g, '-').replace(/^-|-$/g, ''));
+}

@@ -1,0 +1,72 @@
+/** One machine, one process: API, workers and upkeep over the embedded store. */
+import { randomBytes } from 'node:crypto';
+import { grants } from '../api/grants.ts';
+import { createServer } from '../api/server.ts';
+import type { Config } from '../config.ts';
+import { memorySignals } from '../signals/memory.ts';
+import { createLog } from '../telemetry/log.ts';
+import { createMetrics } from '../telemetry/metrics.ts';
+import { startUpkeep } from '../upkeep/upkeep.ts';
+import { startWorkers } from '../worker/workers.ts';
+import { openConverters } from './converters.ts';
+import { openEmbedded } from './embedded.ts';
+
+export interface Running {
+  readonly port: number;
+  /** Takes no new work, lets running conversions end or gives them back, and closes everything. */
+  stop(): Promise<void>;
+}
+
+/** @param checkout absolute path of the project @param clock ms since the epoch */
+export async function local(config: Config, checkout: string, version: string, clock: () => number = Date.now): Promise<Running> {
+  const log = createLog(config.log.level);
+  const metrics = createMetrics();
+  const signals = memorySignals();
+  const newId = () => randomBytes(16).toString('hex');
+  const store = await openEmbedded(config, log, clock);
+  const { jobs, objects, seal } = store;
+  const converters = await openConverters(config, checkout);
+  const { catalog, toolbox } = converters;
+  const stopping = new AbortController();
+
+  const workers = await startWorkers({
+    ...converters,
+    ...store,
+    settings: config.worker,
+    signals,
+    grant: grants(jobs, objects, seal),
+    log,
+    metrics,
+    clock,
+    newAttempt: newId,
+  });
+  const upkeep = startUpkeep({ ...store, ...config.upkeep, clock, log });
+  const server = createServer({
+    ...store,
+    settings: config.api,
+    catalog,
+    signals,
+    log,
+    metrics,
+    clock,
+    newId,
+    version,
+    missing: toolbox.missing,
+    pools: new Map(Object.entries(config.worker.slots)),
+    stopping: stopping.signal,
+  });
+  await server.listen({ port: config.api.port, host: config.api.host, listenTextResolver: (address) => `listening at ${address}` });
+  const address = server.server.address();
+  return {
+    port: typeof address === 'object' && address !== null ? address.port : config.api.port,
+    async stop() {
+      stopping.abort();
+      await workers.drain(config.worker.drainMs);
+      // Whoever is still sending a file would hold the end up for as long as they like.
+      setTimeout(() => server.server.closeAllConnections(), 500).unref();
+      await server.close();
+      await upkeep.stop();
+      await store.close();
+    },
+  };
+}

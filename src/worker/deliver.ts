@@ -1,0 +1,80 @@
+/** Turns results into the one file that a client gets: the only result, or a ZIP of all. */
+import { copyFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Warning } from '../catalog/engine.ts';
+import { formatOf } from '../catalog/formats.ts';
+import { baseName, cleanName, resultName, SUFFIX } from '../catalog/names.ts';
+import { openFile } from '../exec/collect.ts';
+import type { Performed } from './perform.ts';
+import { writeZip } from './zip.ts';
+
+export interface Delivery {
+  /** Path of a file that no converter can change. */
+  readonly path: string;
+  readonly filename: string;
+  readonly contentType: string;
+  readonly files: number;
+  readonly warnings: readonly Warning[];
+}
+
+/** Families whose formats are packed already: deflating them again costs time and saves nothing. */
+const COMPRESSIBLE = new Set(['markup', 'sheet', 'vector']);
+
+/** @param place absolute path of an empty folder that no converter can reach */
+export async function deliver(
+  place: string,
+  { base, files }: Performed,
+  sourceName: string,
+  target: { format: string; extension: string },
+): Promise<Delivery> {
+  const { mime, family } = formatOf(target.format);
+  const safe: string[] = [];
+  for (const [index, { folder, name }] of files.entries()) {
+    const { handle } = await openFile(base, folder, name);
+    try {
+      const path = join(place, String(index));
+      await copyFile(`/proc/self/fd/${handle.fd}`, path);
+      safe.push(path);
+    } finally {
+      await handle.close();
+    }
+  }
+  const [only] = safe;
+  if (only !== undefined && safe.length === 1)
+    return { path: only, filename: resultName(sourceName, target.extension), contentType: mime, files: 1, warnings: [] };
+
+  const path = join(place, 'zip');
+  const names = partNames(
+    baseName(sourceName),
+    files.map(({ name }) => name),
+    target.extension,
+  );
+  await writeZip(
+    path,
+    safe.map((from, index) => ({ path: from, name: names[index] ?? String(index), compress: COMPRESSIBLE.has(family) })),
+  );
+  return {
+    path,
+    filename: `${baseName(sourceName)}${SUFFIX}.zip`,
+    contentType: 'application/zip',
+    files: safe.length,
+    warnings: [{ code: 'zip_of_pages', message: `One ${target.extension} file holds one page: the ${safe.length} parts come in a ZIP.` }],
+  };
+}
+
+/** `name-001.png` where an engine only numbers its files; the part's own name (a sheet's) where it gives one. Equal names are numbered. */
+export function partNames(base: string, names: readonly string[], extension: string): string[] {
+  const width = Math.max(3, String(names.length).length);
+  const taken = new Set<string>();
+  return names.map((name, index) => {
+    const own = baseName(name).replace(/^(page-?)?\d+[ -]?/, '');
+    const number = String(index + 1).padStart(width, '0');
+    let part = own === '' ? `${base}-${number}.${extension}` : `${cleanName(own)}.${extension}`;
+    // Unicode- and case-insensitive file systems would drop one of two names that fold to the same.
+    if (taken.has(fold(part))) part = `${baseName(part)}-${number}.${extension}`;
+    taken.add(fold(part));
+    return part;
+  });
+}
+
+const fold = (name: string): string => name.normalize('NFKC').toLowerCase();

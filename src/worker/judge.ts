@@ -1,0 +1,29 @@
+/** Looks at a result before anybody is told that it is one: there, not empty, and of the format that was asked for. */
+
+import { HEAD_BYTES, TAIL_BYTES } from '../catalog/sniff/sample.ts';
+import { matches } from '../catalog/sniff/sniff.ts';
+import { conversionFailed } from '../errors.ts';
+import { openFile, Suspicious } from '../exec/collect.ts';
+
+/** An output larger than this is not delivered, bytes. */
+export const MAX_OUTPUT_BYTES = 1 << 30;
+
+/** @throws Failure `output_invalid`, `output_limit` */
+export async function judge(base: string, folder: string, name: string, format: string): Promise<void> {
+  const { handle, sizeBytes } = await openFile(base, folder, name).catch((cause: unknown) => {
+    throw cause instanceof Suspicious ? conversionFailed('output_invalid', { cause }) : cause;
+  });
+  try {
+    if (sizeBytes > MAX_OUTPUT_BYTES)
+      throw conversionFailed('output_limit', { details: { max_bytes: MAX_OUTPUT_BYTES, bytes: sizeBytes } });
+    const head = Buffer.alloc(Math.min(sizeBytes, HEAD_BYTES));
+    const tail = Buffer.alloc(Math.min(sizeBytes, TAIL_BYTES));
+    await handle.read(head, 0, head.length, 0);
+    await handle.read(tail, 0, tail.length, sizeBytes - tail.length);
+    // An empty text is the true text of an empty page; nothing else may be empty.
+    if (sizeBytes === 0 && format === 'txt') return;
+    if (sizeBytes === 0 || !matches({ head, tail, size: sizeBytes }, format)) throw conversionFailed('output_invalid');
+  } finally {
+    await handle.close();
+  }
+}

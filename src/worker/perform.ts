@@ -1,0 +1,155 @@
+/** Carries out one order's route: hop by hop, confined, every result judged before anybody trusts it. */
+import { mkdir, writeFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import type { Catalog, Hop, Route } from '../catalog/catalog.ts';
+import type { Facts, Plan, StepLimits, Task, Warning } from '../catalog/engine.ts';
+import { type Options, optionNames } from '../catalog/options.ts';
+import { ignoredOptions, optionsForHop } from '../catalog/route.ts';
+import { conversionFailed } from '../errors.ts';
+import { listFolder, Suspicious } from '../exec/collect.ts';
+import type { Slot } from '../exec/workspace.ts';
+import { judge } from './judge.ts';
+import type { Stepper } from './step.ts';
+
+export interface Work {
+  /** Absolute path of the job's folder, which belongs to the slot's user; the source lies in it. */
+  readonly base: string;
+  readonly source: { readonly format: string; readonly path: string };
+  readonly target: string;
+  readonly options: Options;
+  readonly password: string | undefined;
+  readonly signal: AbortSignal;
+  readonly onProgress: (fraction: number) => void;
+}
+
+export interface Performed {
+  /** The job's folder, below which the results lie. */
+  readonly base: string;
+  /** In order; opened by `exec/collect` only. */
+  readonly files: readonly ResultFile[];
+  readonly warnings: readonly Warning[];
+  readonly engine: { readonly name: string; readonly version: string };
+}
+
+export interface ResultFile {
+  readonly folder: string;
+  readonly name: string;
+}
+
+export interface Performing {
+  readonly catalog: Catalog;
+  readonly slot: Slot;
+  readonly stepper: Stepper;
+  readonly limits: StepLimits;
+}
+
+/** @throws Failure `CONVERSION_FAILED` */
+export async function perform({ catalog, slot, stepper, limits }: Performing, work: Work): Promise<Performed> {
+  const { base } = work;
+  const given = optionNames.filter((name) => work.options[name] !== undefined);
+  const options: Options = work.password === undefined ? work.options : { ...work.options, password: work.password };
+  const wanted = work.password === undefined ? given : [...given, 'password' as const];
+  const route = catalog.route(work.source.format, work.target, wanted);
+  if (route === undefined) throw conversionFailed('engine_missing');
+  const first = route.hops[0]?.engine;
+  if (first === undefined) throw conversionFailed('engine_missing');
+
+  const warnings: Warning[] = routeWarnings(route, wanted, work.source.format);
+  const passwordFile = await givePassword(slot, base, work.password);
+
+  let inputs: ResultFile[] = [{ folder: base, name: basename(work.source.path) }];
+  for (const [index, hop] of route.hops.entries()) {
+    const folder = join(base, `hop-${index}`);
+    await makeOwned(slot, folder);
+    const results: ResultFile[] = [];
+    for (const [part, input] of inputs.entries()) {
+      const place = join(folder, String(part).padStart(4, '0'));
+      for (const path of [place, join(place, 'out'), join(place, 'scratch')]) await makeOwned(slot, path);
+      const task: Omit<Task, 'facts'> = {
+        source: hop.source,
+        target: hop.target,
+        options: optionsForHop(route, index, options),
+        input: join(input.folder, input.name),
+        output: join(place, 'out'),
+        scratch: join(place, 'scratch'),
+        passwordFile: index === 0 ? passwordFile : undefined,
+      };
+      const progressed = (fraction: number) =>
+        work.onProgress((index + (part + Math.min(1, fraction)) / inputs.length) / route.hops.length);
+      warnings.push(
+        ...(await runHop({
+          hop,
+          task,
+          stepper,
+          base,
+          limits: { ...limits, ...hop.engine.limits },
+          signal: work.signal,
+          onProgress: progressed,
+        })),
+      );
+      const names = await listFolder(base, task.output).catch(distrust);
+      for (const name of names) await judge(base, task.output, name, hop.target);
+      if (names.length === 0) throw conversionFailed('output_invalid');
+      results.push(...names.map((name) => ({ folder: task.output, name })));
+    }
+    inputs = results;
+  }
+  return { base, files: inputs, warnings: unique(warnings), engine: { name: first.name, version: catalog.version(first.id) } };
+}
+
+interface HopRun {
+  readonly hop: Hop;
+  readonly task: Omit<Task, 'facts'>;
+  readonly stepper: Stepper;
+  readonly base: string;
+  readonly limits: StepLimits;
+  readonly signal: AbortSignal;
+  readonly onProgress: (fraction: number) => void;
+}
+
+async function runHop({ hop: { engine }, task, stepper, base, limits, signal, onProgress }: HopRun): Promise<readonly Warning[]> {
+  const where = { engine, folder: base, limits, signal, onProgress };
+  let facts: Facts = {};
+  if (engine.inspect !== undefined) {
+    const { stdout } = await stepper.run(engine.inspect.step(task.input, task), where);
+    facts = engine.inspect.read(stdout.toString(), task);
+  }
+  const plan: Plan = engine.plan({ ...task, facts });
+  const said: Warning[] = [...(plan.warnings ?? [])];
+  for (const step of plan.steps) said.push(...(await stepper.take(step, { ...where, task: { ...task, facts } })));
+  return said;
+}
+
+function routeWarnings(route: Route, given: readonly (typeof optionNames)[number][], source: string): Warning[] {
+  const ignored = ignoredOptions(route, given).map((name) => ({
+    code: 'option_ignored',
+    message: `The option ${name} has no effect on this conversion.`,
+  }));
+  const losses = [...new Set(route.hops.flatMap((hop) => hop.loses))];
+  const lossy =
+    losses.length === 0 ? [] : [{ code: 'lossy', message: `This conversion from ${source} does not keep: ${losses.join(', ')}.` }];
+  return [...ignored, ...lossy];
+}
+
+/** One line, no newline, readable by the slot's user alone: converters take it from a file, never from their command line. */
+async function givePassword(slot: Slot, base: string, password: string | undefined): Promise<string | undefined> {
+  if (password === undefined) return undefined;
+  const path = join(base, 'password');
+  await writeFile(path, password, { mode: 0o400 });
+  await slot.own(path);
+  return path;
+}
+
+async function makeOwned(slot: Slot, path: string): Promise<void> {
+  await mkdir(path, { mode: 0o700 });
+  await slot.own(path);
+}
+
+const unique = (warnings: readonly Warning[]): Warning[] => [
+  ...new Map(warnings.map((warning) => [`${warning.code} ${warning.message}`, warning])).values(),
+];
+
+function distrust(cause: unknown): never {
+  if (cause instanceof Suspicious) throw conversionFailed('output_invalid', { cause });
+  throw cause;
+}

@@ -1,0 +1,52 @@
+/** All workers of one process: for each pool as many as it has slots, each with a slot folder and warm programs of its own. */
+
+import type { Catalog } from '../catalog/catalog.ts';
+import type { StepLimits, Toolchain } from '../catalog/engine.ts';
+import { toolchains } from '../catalog/route.ts';
+import type { Launcher } from '../exec/confine.ts';
+import { openResidents } from '../exec/resident.ts';
+import type { Toolbox } from '../exec/toolbox.ts';
+import { openSlot } from '../exec/workspace.ts';
+import { carrier } from './carry.ts';
+import { startWorker, type Worker, type WorkerParts } from './loop.ts';
+import type { WorkerSettings } from './settings.ts';
+import { createStepper } from './step.ts';
+
+export interface WorkersParts extends Omit<WorkerParts, 'pool' | 'carry'> {
+  readonly settings: WorkerSettings;
+  /** Folder under which slots work; what is left there by an earlier process goes. */
+  readonly workDir: string;
+  readonly launcher: Launcher;
+  readonly toolbox: Toolbox;
+  readonly catalog: Catalog;
+}
+
+export async function startWorkers(parts: WorkersParts): Promise<Worker> {
+  const { settings, workDir, launcher, toolbox, catalog, metrics } = parts;
+  const workers: Worker[] = [];
+  const closing: (() => Promise<void>)[] = [];
+  // Slot 0 reads versions at the start; workers count from 1, so that no two share a user.
+  let index = 1;
+  for (const pool of toolchains) {
+    const engines = catalog.engines.filter((engine) => engine.toolchains.includes(pool));
+    for (let count = 0; count < (settings.slots[pool] ?? 0) && engines.length > 0; count++) {
+      const slot = await openSlot(workDir, index++);
+      const residents = openResidents({ launcher, slot, onReplaced: (program, why) => metrics.residentReplaced(program, why) });
+      const stepper = createStepper(toolbox, slot, residents);
+      workers.push(startWorker({ ...parts, pool, carry: carrier({ catalog, slot, stepper, limits: limitsFor(pool, settings) }) }));
+      closing.push(() => residents.close());
+    }
+  }
+  return {
+    async drain(graceMs) {
+      await Promise.all(workers.map((worker) => worker.drain(graceMs)));
+      await Promise.all(closing.map((close) => close()));
+    },
+  };
+}
+
+function limitsFor(pool: Toolchain, { memoryBytes, maxSeconds, mediaMaxSeconds }: WorkerSettings): StepLimits {
+  const seconds = pool === 'media' ? mediaMaxSeconds : maxSeconds;
+  // Two cores' worth of work may be done in the time; a decoder that spins dies by the wall clock.
+  return { memoryBytes, cpuSeconds: seconds * 2, fileBytes: 1 << 30, folderBytes: 2 * 2 ** 30, processes: 128, wallMs: seconds * 1000 };
+}

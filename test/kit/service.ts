@@ -1,0 +1,178 @@
+/** A real service for a test: in this process on a free port, or as a process of its own, each with a data folder that goes with it. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { openAsBlob } from 'node:fs';
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { loadConfig } from '../../src/config.ts';
+import { local } from '../../src/roles/local.ts';
+
+export const checkout = join(import.meta.dirname, '../..');
+
+export interface Service {
+  readonly url: string;
+  readonly dataDir: string;
+  stop(): Promise<void>;
+}
+
+/** Settings as in the configuration file, by slice. */
+export type Settings = Readonly<Record<string, Readonly<Record<string, unknown>> | string>>;
+
+async function settingsFile(folder: string, settings: Settings): Promise<string> {
+  const path = join(folder, 'config.yaml');
+  // JSON is YAML.
+  await writeFile(path, JSON.stringify(settings));
+  return path;
+}
+
+/** Every converter and the embedded store, in this process. */
+export async function startService(settings: Settings = {}, clock: () => number = Date.now): Promise<Service> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'filemill-test-'));
+  await chmod(dataDir, 0o755);
+  const config = loadConfig({
+    CONFIG_FILE: await settingsFile(dataDir, settings),
+    DATA_DIR: dataDir,
+    PORT: '0',
+    LOG_LEVEL: process.env['TEST_LOG'] ?? 'silent',
+  });
+  const running = await local(config, checkout, '0.0.0', clock);
+  return {
+    url: `http://127.0.0.1:${running.port}`,
+    dataDir,
+    async stop() {
+      await running.stop();
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+export interface ServiceProcess {
+  readonly url: string;
+  readonly child: ChildProcess;
+  /** Everything it logged so far. */
+  readonly lines: readonly string[];
+}
+
+/** `filemill local` as users start it. Resolves when it serves. The data folder is the caller's. */
+export async function startProcess(
+  dataDir: string,
+  settings: Settings = {},
+  environment: Readonly<Record<string, string>> = {},
+): Promise<ServiceProcess> {
+  const child = spawn(join(checkout, 'scripts/filemill'), ['local'], {
+    env: {
+      PATH: process.env['PATH'],
+      HOME: dataDir,
+      CONFIG_FILE: await settingsFile(dataDir, settings),
+      DATA_DIR: dataDir,
+      PORT: '0',
+      LOG_LEVEL: 'info',
+      ...environment,
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const lines: string[] = [];
+  createInterface({ input: child.stdout }).on('line', (line) => lines.push(line));
+  const errors = createInterface({ input: child.stderr });
+  const url = await new Promise<string>((resolve, reject) => {
+    errors.on('line', (line) => {
+      lines.push(line);
+      const port = /serves on http:\/\/localhost:(\d+)/.exec(line)?.[1];
+      if (port !== undefined) resolve(`http://127.0.0.1:${port}`);
+    });
+    child.once('exit', (code) => reject(new Error(`filemill ended with ${code}: ${lines.join('\n')}`)));
+  });
+  return { url, child, lines };
+}
+
+/** Ends a process and waits for its end. */
+export async function endProcess({ child }: ServiceProcess, signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, 'exit');
+  child.kill(signal);
+  await ended;
+}
+
+export interface JobBody {
+  readonly job_id: string;
+  readonly status: 'processing' | 'done' | 'error';
+  readonly progress?: number;
+  readonly output?: {
+    readonly filename: string;
+    readonly size_bytes: number;
+    readonly url: string;
+    readonly content_type: string;
+    readonly files: number;
+    readonly sha256: string;
+  };
+  readonly links: { readonly self: string; readonly output: string };
+  readonly created_at: string;
+  readonly expires_at: string;
+  readonly warnings: readonly { readonly code: string; readonly message: string }[];
+  readonly engine?: { readonly name: string; readonly version: string };
+}
+
+export interface ErrorBody {
+  readonly code: string;
+  readonly message: string;
+  readonly details: Readonly<Record<string, unknown>> & { readonly request_id: string; readonly retryable: boolean };
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly data: JobBody | undefined;
+  readonly error: ErrorBody | undefined;
+}
+
+/** Sends a file (a path, or bytes with a name) to `POST /api/v1/convert`. */
+export async function convert(
+  url: string,
+  file: string | { name: string; bytes: Uint8Array },
+  toFormat: string,
+  fields: Readonly<Record<string, string>> = {},
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Answer> {
+  const form = new FormData();
+  for (const [name, value] of Object.entries({ to_format: toFormat, ...fields })) form.set(name, value);
+  if (typeof file === 'string') form.set('file', await openAsBlob(file), basename(file));
+  else form.set('file', new Blob([new Uint8Array(file.bytes)]), file.name);
+  return readAnswer(await fetch(`${url}/api/v1/convert`, { method: 'POST', body: form, headers: { ...headers } }));
+}
+
+export async function readAnswer(response: Response): Promise<Answer> {
+  const body = (await response.json()) as { data?: JobBody; error?: ErrorBody };
+  return { status: response.status, headers: response.headers, data: body.data, error: body.error };
+}
+
+/** Asks for the job until it has ended. @throws when it has not within `withinMs` */
+export async function untilEnded(url: string, jobId: string, withinMs = 90_000): Promise<Answer> {
+  const until = Date.now() + withinMs;
+  for (;;) {
+    const answer = await readAnswer(await fetch(`${url}/api/v1/jobs/${jobId}`));
+    if (answer.status !== 200 || answer.data?.status !== 'processing') return answer;
+    if (Date.now() > until) throw new Error(`job ${jobId} has not ended in ${withinMs} ms`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+/** Converts, waits and downloads into `folder`. @throws when the job fails @returns the path of the output */
+export async function convertTo(
+  url: string,
+  folder: string,
+  file: string,
+  toFormat: string,
+  fields: Readonly<Record<string, string>> = {},
+): Promise<{ path: string; job: JobBody }> {
+  let answer = await convert(url, file, toFormat, fields);
+  if (answer.data?.status === 'processing') answer = await untilEnded(url, answer.data.job_id);
+  const job = answer.data;
+  if (job?.output === undefined)
+    throw new Error(`${basename(file)} to ${toFormat}: ${answer.status} ${JSON.stringify(answer.error ?? answer.data)}`);
+  const response = await fetch(`${url}/api/v1/jobs/${job.job_id}/output`);
+  const path = join(await mkdtemp(join(folder, 'out-')), job.output.filename);
+  await writeFile(path, Buffer.from(await response.arrayBuffer()));
+  return { path, job };
+}
