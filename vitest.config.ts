@@ -7,6 +7,7 @@ export default defineConfig({
     hookTimeout: 120_000,
     // Two cores: more files at once would only make converters run into their time limits.
     maxWorkers: 2,
+    maxConcurrency: 3,
     pool: 'forks',
   },
 });

@@ -3,8 +3,8 @@
  *
  *   launcher [options] -- /absolute/program arguments...
  *
- * The launcher stays as the supervisor. Needs no privilege; started as root it becomes the user given by --uid first.
- * It exits as the program did (128 + signal for a signal), or with 125 and a sentence on stderr when it could not confine.
+ * It stays as the supervisor, and exits as the program did (128 + the signal), or with 125 and a sentence when it could not confine.
+ * It needs no privilege; started as root it becomes the user given by --uid before anything else runs.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -30,7 +30,6 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -39,52 +38,42 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
 #if defined(__x86_64__)
 #define ARCH AUDIT_ARCH_X86_64
-#define ARCH_NAME "x86_64"
 #define X86(...) __VA_ARGS__ /* Calls that newer architectures lack. */
 #elif defined(__aarch64__)
 #define ARCH AUDIT_ARCH_AARCH64
-#define ARCH_NAME "aarch64"
 #define X86(...)
 #else
 #error "the launcher knows the system calls of x86_64 and aarch64 only"
 #endif
-
 enum { MOST = 256, OWN_FAILURE = 125 };
 #define NONE UINT64_MAX
 
 static struct {
-	const char *rw[MOST], *ro[MOST], *env[MOST], *cwd;
-	int rws, ros, envs, unix_sockets, without_landlock, check, rw_fd[MOST];
+	const char *rw[MOST], *ro[MOST], *env[MOST], *cwd[MOST];
+	int rws, ros, envs, cwds, unix_sockets, without_landlock, check, rw_fd[MOST];
 	uint64_t uid, data, memory, cpu_s, file_size, tasks, files, wall_ms, report, landlock, parent;
-} opt = { .cwd = "/", .uid = NONE, .data = NONE, .memory = NONE, .cpu_s = NONE, .file_size = NONE, .tasks = NONE, .files = 256, .report = NONE, .landlock = NONE };
+} opt = { .uid = NONE, .data = NONE, .memory = NONE, .cpu_s = NONE, .file_size = NONE, .tasks = NONE, .files = 256, .report = NONE, .landlock = NONE };
 
-/* Shared with the child until it executes: set when it failed before the program began. */
-static volatile int *failed;
+static volatile int *failed; /* Shared with the child until it executes: set when it failed before the program began. */
 
-static _Noreturn __attribute__((format(printf, 1, 2))) void fail(const char *sentence, ...)
-{
-	int cause = errno;
+static _Noreturn __attribute__((format(printf, 2, 3))) void fail(int cause, const char *sentence, ...) {
 	va_list values;
 	va_start(values, sentence);
-	fputs("launcher: ", stderr);
-	vfprintf(stderr, sentence, values);
-	fprintf(stderr, cause ? ": %s\n" : "\n", strerror(cause));
+	dprintf(2, "launcher: ");
+	vdprintf(2, sentence, values);
+	dprintf(2, cause ? ": %s\n" : "\n", strerror(cause));
 	if (failed) *failed = 1;
 	_exit(OWN_FAILURE);
 }
-
-static uint64_t now_ms(void)
-{
+static uint64_t now_ms(void) {
 	struct timespec now;
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (uint64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* ---- Landlock: files, TCP, and from ABI 6 signals and abstract sockets. Constants of newer kernels than the headers' are ours. ---- */
-
+/* ---- Landlock: files, TCP, and from ABI 6 signals and abstract sockets. Constants are ours: headers are older than kernels. ---- */
 enum {
 	EXECUTE = 1 << 0, WRITE_FILE = 1 << 1, READ_FILE = 1 << 2, READ_DIR = 1 << 3, REMOVE_DIR = 1 << 4, REMOVE_FILE = 1 << 5, MAKE_DIR = 1 << 7,
 	MAKE_REG = 1 << 8, MAKE_SOCK = 1 << 9, ABI_1 = (1 << 13) - 1, REFER = 1 << 13 /* ABI 2 */, TRUNCATE = 1 << 14 /* 3 */, IOCTL_DEV = 1 << 15 /* 5 */,
@@ -92,59 +81,35 @@ enum {
 	/* No symlinks, FIFOs or devices, which whoever collects the output could follow or hang on; and nothing written can be executed. */
 	READ_WRITE = WRITE_FILE | READ_FILE | READ_DIR | REMOVE_DIR | REMOVE_FILE | MAKE_DIR | MAKE_REG | REFER | TRUNCATE,
 };
-struct landlock_ruleset { uint64_t fs, net, scoped; };
-struct landlock_beneath { uint64_t allowed; int32_t fd; } __attribute__((packed));
-
 static uint64_t handled_fs;
 static int ruleset = -1;
 
-static int landlock_abi(void)
-{
-	long abi = syscall(__NR_landlock_create_ruleset, NULL, 0, 1 /* LANDLOCK_CREATE_RULESET_VERSION */);
-	return abi < 0 ? 0 : (uint64_t)abi < opt.landlock ? abi : (long)opt.landlock;
-}
-
 /* Returns the descriptor of the place, or -1 where it does not exist. */
-static int allow(const char *path, uint64_t rights)
-{
+static int allow(const char *path, uint64_t rights) {
 	struct stat is;
 	int fd = open(path, O_PATH | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &is)) return -1;
-	struct landlock_beneath rule = { rights & handled_fs & (S_ISDIR(is.st_mode) ? ~0ull : FOR_FILES), fd };
-	if (ruleset >= 0 && syscall(__NR_landlock_add_rule, ruleset, 1 /* PATH_BENEATH */, &rule, 0)) fail("cannot allow %s", path);
+	struct { uint64_t allowed; int32_t fd; } __attribute__((packed)) rule = { rights & handled_fs & (S_ISDIR(is.st_mode) ? ~0ull : FOR_FILES), fd };
+	if (ruleset >= 0 && syscall(__NR_landlock_add_rule, ruleset, 1 /* PATH_BENEATH */, &rule, 0)) fail(errno, "cannot allow %s", path);
 	return fd;
 }
 
 static int is_of_self(const char *path) { return !strncmp(path, "/proc/self", 10); }
 
-static void prepare_landlock(int abi)
-{
+static void prepare_landlock(int abi) {
 	handled_fs = ABI_1 | (abi >= 2 ? REFER : 0) | (abi >= 3 ? TRUNCATE : 0) | (abi >= 5 ? IOCTL_DEV : 0);
-	struct landlock_ruleset all = { handled_fs, abi >= 4 ? 3 /* bind and connect of TCP */ : 0, abi >= 6 ? 3 /* abstract sockets, signals */ : 0 };
-	if (abi) {
-		ruleset = syscall(__NR_landlock_create_ruleset, &all, abi >= 6 ? 24 : abi >= 4 ? 16 : 8, 0);
-		if (ruleset < 0) fail("cannot make a Landlock ruleset");
-	} else if (!opt.without_landlock) {
-		errno = 0;
-		fail("this kernel has no Landlock, so files cannot be confined; enable it (lsm=landlock) or say --without-landlock");
-	}
-	for (int i = 0; i < opt.rws; i++) {
-		opt.rw_fd[i] = allow(opt.rw[i], READ_WRITE | (opt.unix_sockets ? MAKE_SOCK : 0));
-		if (opt.rw_fd[i] < 0) fail("cannot open %s", opt.rw[i]);
-	}
-	for (int i = 0; i < opt.ros; i++) {
-		int fd = is_of_self(opt.ro[i]) ? -1 : allow(opt.ro[i], READ_ONLY);
-		if (fd >= 0) close(fd);
-	}
+	struct { uint64_t fs, net, scoped; } all = { handled_fs, abi >= 4 ? 3 /* bind, connect of TCP */ : 0, abi >= 6 ? 3 /* abstract sockets, signals */ : 0 };
+	if (!abi && !opt.without_landlock) fail(0, "this kernel has no Landlock to confine files; enable it (lsm=landlock) or say --without-landlock");
+	if (abi && (ruleset = syscall(__NR_landlock_create_ruleset, &all, abi >= 6 ? 24 : abi >= 4 ? 16 : 8, 0)) < 0) fail(errno, "cannot make a Landlock ruleset");
+	for (int i = 0; i < opt.rws; i++)
+		if ((opt.rw_fd[i] = allow(opt.rw[i], READ_WRITE | (opt.unix_sockets ? MAKE_SOCK : 0))) < 0) fail(errno, "cannot open %s", opt.rw[i]);
+	for (int i = 0; i < opt.ros; i++) if (!is_of_self(opt.ro[i])) close(allow(opt.ro[i], READ_ONLY));
 }
 
 /* ---- seccomp: what Landlock does not govern ---- */
-
-#define REFUSE (SECCOMP_RET_ERRNO | EPERM)
 #define ALL 0xffffffffu
 /* A rule's action befalls a call WHEN, or UNLESS, its argument & mask equals value. Kernel flags lie in the low 32 bits. */
 struct rule { int call; enum { WHEN, UNLESS } test; int argument; uint32_t mask, value; };
-
 /* Numbers from 424 on are the same everywhere; calls newer than the oldest headers are written as numbers. */
 static const int refused[] = {
 	__NR_ptrace, __NR_process_vm_readv, __NR_process_vm_writev, __NR_kcmp, __NR_pidfd_getfd, __NR_process_madvise, 448 /* process_mrelease */,
@@ -170,8 +135,7 @@ static const struct rule refused_partly[] = {
 	/* A datagram socket may send to any path, whatever it is paired with. */
 	{ __NR_socketpair, UNLESS, 0, ALL, AF_UNIX }, { __NR_socketpair, WHEN, 1, 0xf, SOCK_DGRAM }, { __NR_socketpair, WHEN, 1, 0xf, SOCK_RAW },
 };
-/* Their flags lie in memory, where no filter reads; the C library falls back to clone and openat. */
-static const int absent[] = { __NR_clone3, __NR_openat2 };
+static const int absent[] = { __NR_clone3, __NR_openat2 }; /* Their flags lie in memory; the C library falls back to clone and openat. */
 /* Landlock leaves metadata alone: answered as done but not done, since programs take a refusal for a broken disk. */
 static const int pretended[] = {
 	__NR_fchmod, __NR_fchmodat, 452 /* fchmodat2 */, __NR_fchown, __NR_fchownat, __NR_utimensat, __NR_setxattr, __NR_lsetxattr, __NR_fsetxattr,
@@ -180,38 +144,30 @@ static const int pretended[] = {
 };
 static const int without_unix[] = { __NR_socket, __NR_connect, __NR_bind, __NR_listen };
 static const struct rule with_unix[] = { { __NR_socket, UNLESS, 0, ALL, AF_UNIX }, { __NR_socket, UNLESS, 1, 0xf, SOCK_STREAM } };
-static const int below_abi_6[] = { __NR_kill, __NR_tkill, __NR_pidfd_send_signal, __NR_rt_sigqueueinfo, __NR_rt_tgsigqueueinfo };
-static const struct rule partly_below_abi_6[] = {
-	{ __NR_fcntl, WHEN, 1, ALL, F_SETOWN }, { __NR_fcntl, WHEN, 1, ALL, F_SETSIG }, { __NR_fcntl, WHEN, 1, ALL, F_SETOWN_EX },
-	{ __NR_ioctl, WHEN, 1, ALL, FIOSETOWN }, { __NR_ioctl, WHEN, 1, ALL, SIOCSPGRP },
+static const struct rule below_abi_6[] = { /* Signals, also those that the kernel sends because of a descriptor. */
+	{ __NR_kill, WHEN, 0, 0, 0 }, { __NR_tkill, WHEN, 0, 0, 0 }, { __NR_pidfd_send_signal, WHEN, 0, 0, 0 }, { __NR_rt_sigqueueinfo, WHEN, 0, 0, 0 },
+	{ __NR_rt_tgsigqueueinfo, WHEN, 0, 0, 0 }, { __NR_fcntl, WHEN, 1, ALL, F_SETOWN }, { __NR_fcntl, WHEN, 1, ALL, F_SETSIG },
+	{ __NR_fcntl, WHEN, 1, ALL, F_SETOWN_EX }, { __NR_ioctl, WHEN, 1, ALL, FIOSETOWN }, { __NR_ioctl, WHEN, 1, ALL, SIOCSPGRP },
 };
-/* Truncation, by path or by opening without the right to write. */
-static const int below_abi_3[] = { __NR_truncate };
-static const struct rule partly_below_abi_3[] = {
-	{ __NR_openat, WHEN, 2, O_ACCMODE | O_TRUNC, O_RDONLY | O_TRUNC }, X86({ __NR_open, WHEN, 1, O_ACCMODE | O_TRUNC, O_RDONLY | O_TRUNC },)
+static const struct rule below_abi_3[] = { /* Truncation, by path or by opening without the right to write. */
+	{ __NR_truncate, WHEN, 0, 0, 0 }, { __NR_openat, WHEN, 2, O_ACCMODE | O_TRUNC, O_TRUNC }, X86({ __NR_open, WHEN, 1, O_ACCMODE | O_TRUNC, O_TRUNC },)
 };
 /* The supervisor answers these. Landlock (to ABI 8) does not govern connect(2) to a path, and access(2) never. */
-static const int asked_with_unix[] = { __NR_connect };
-static const struct rule asked_partly_with_unix[] = { { __NR_faccessat, WHEN, 2, W_OK, W_OK }, X86({ __NR_access, WHEN, 1, W_OK, W_OK },) };
+static const struct rule asked_with_unix[] = {
+	{ __NR_connect, WHEN, 0, 0, 0 }, { __NR_faccessat, WHEN, 2, W_OK, W_OK }, X86({ __NR_access, WHEN, 1, W_OK, W_OK },)
+};
 /* RLIMIT_NPROC counts a whole user's: right for a slot's own user, useless for the one that runs the server. */
 static const struct rule asked_when_counting[] = { { __NR_clone, WHEN, 0, CLONE_THREAD, 0 }, X86({ __NR_fork, WHEN, 0, 0, 0 }, { __NR_vfork, WHEN, 0, 0, 0 },) };
 
-static struct sock_filter code[1024];
-static unsigned short length;
-
+static struct sock_filter code[1024] = {
+	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ARCH, 1, 0),
+	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS), BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+	BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 0x40000000 /* x32 */, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+};
+static unsigned short length = 6;
 static void emit(uint16_t operation, uint32_t k, uint8_t yes, uint8_t no) { code[length++] = (struct sock_filter){ operation, yes, no, k }; }
 static void load(size_t offset) { emit(BPF_LD | BPF_W | BPF_ABS, offset, 0, 0); }
-
-static void emit_calls(const int *calls, size_t count, uint32_t action)
-{
-	for (size_t i = 0; i < count; i++) {
-		emit(BPF_JMP | BPF_JEQ | BPF_K, calls[i], 0, 1);
-		emit(BPF_RET | BPF_K, action, 0, 0);
-	}
-}
-
-static void emit_rules(const struct rule *r, size_t count, uint32_t action)
-{
+static void emit_rules(const struct rule *r, size_t count, uint32_t action) {
 	for (; count--; r++) {
 		emit(BPF_JMP | BPF_JEQ | BPF_K, r->call, 0, 5);
 		load(offsetof(struct seccomp_data, args) + 8 * r->argument);
@@ -221,43 +177,39 @@ static void emit_rules(const struct rule *r, size_t count, uint32_t action)
 		load(offsetof(struct seccomp_data, nr));
 	}
 }
+static void emit_calls(const int *calls, size_t count, uint32_t action) {
+	for (; count--; calls++) emit_rules(&(struct rule){ *calls, WHEN, 0, 0, 0 }, 1, action);
+}
 #define CALLS(list, action) emit_calls(list, sizeof list / sizeof *list, action)
 #define RULES(list, action) emit_rules(list, sizeof list / sizeof *list, action)
 
 /* Returns the descriptor on which the supervisor is asked, or -1 where nothing is asked. */
-static int confine_calls(int abi)
-{
+static int confine_calls(int abi) {
 	int counts = opt.uid == NONE && opt.tasks != NONE, asks = counts || opt.unix_sockets;
-	const struct rule others[] = { { __NR_tgkill, UNLESS, 0, ALL, getpid() } };
-	load(offsetof(struct seccomp_data, arch));
-	emit(BPF_JMP | BPF_JEQ | BPF_K, ARCH, 1, 0);
-	emit(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS, 0, 0);
-	load(offsetof(struct seccomp_data, nr));
-	emit(BPF_JMP | BPF_JGE | BPF_K, 0x40000000 /* x32 */, 0, 1);
-	emit(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS, 0, 0);
-	CALLS(refused, REFUSE);
-	RULES(refused_partly, REFUSE);
+	const uint32_t refuse = SECCOMP_RET_ERRNO | EPERM, ask = SECCOMP_RET_USER_NOTIF;
+	CALLS(refused, refuse);
+	RULES(refused_partly, refuse);
 	CALLS(absent, SECCOMP_RET_ERRNO | ENOSYS);
 	CALLS(pretended, SECCOMP_RET_ERRNO | 0);
-	if (abi < 6) CALLS(below_abi_6, REFUSE), RULES(partly_below_abi_6, REFUSE), RULES(others, REFUSE);
-	if (abi < 3) CALLS(below_abi_3, REFUSE), RULES(partly_below_abi_3, REFUSE);
-	if (!opt.unix_sockets) CALLS(without_unix, REFUSE);
-	else RULES(with_unix, REFUSE), CALLS(asked_with_unix, SECCOMP_RET_USER_NOTIF), RULES(asked_partly_with_unix, SECCOMP_RET_USER_NOTIF);
-	if (counts) RULES(asked_when_counting, SECCOMP_RET_USER_NOTIF);
+	if (abi < 6) RULES(below_abi_6, refuse), emit_rules(&(struct rule){ __NR_tgkill, UNLESS, 0, ALL, getpid() }, 1, refuse);
+	if (abi < 3) RULES(below_abi_3, refuse);
+	if (opt.unix_sockets) RULES(with_unix, refuse), RULES(asked_with_unix, ask);
+	else CALLS(without_unix, refuse);
+	if (counts) RULES(asked_when_counting, ask);
 	emit(BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
 	struct sock_fprog program = { length, code };
-	long listener = syscall(__NR_seccomp, SECCOMP_SET_MODE_FILTER, asks ? SECCOMP_FILTER_FLAG_NEW_LISTENER : 0, &program);
-	if (listener < 0) fail("cannot install the seccomp filter");
-	return asks ? (int)listener : -1;
+	int listener = syscall(__NR_seccomp, SECCOMP_SET_MODE_FILTER, asks ? SECCOMP_FILTER_FLAG_NEW_LISTENER : 0, &program);
+	if (listener < 0) fail(errno, "cannot install the seccomp filter");
+	return asks ? listener : -1;
 }
 
 /* ---- the supervisor ---- */
-
 static struct { uint64_t tasks, rss, peak, cpu_ms, at; } seen = { .tasks = 1 }; /* Of the whole tree; bytes, ms. Tasks are processes and threads. */
 static DIR *processes;
+static volatile sig_atomic_t cancelled;
+static void hear(int signal) { cancelled |= signal == SIGTERM; }
 
-static uint64_t ms_of_reaped(void)
-{
+static uint64_t ms_of_reaped(void) {
 	struct rusage all;
 	getrusage(RUSAGE_CHILDREN, &all);
 	if ((uint64_t)all.ru_maxrss * 1024 > seen.peak) seen.peak = (uint64_t)all.ru_maxrss * 1024;
@@ -265,8 +217,7 @@ static uint64_t ms_of_reaped(void)
 }
 
 /* setsid and setpgid are refused, so the tree is one process group. */
-static void look(pid_t group)
-{
+static void look(pid_t group) {
 	uint64_t ticks = 0, pages = 0;
 	seen.tasks = 0;
 	rewinddir(processes);
@@ -284,7 +235,7 @@ static void look(pid_t group)
 			pages += resident;
 			seen.tasks += tasks;
 		}
-		if (fd >= 0) close(fd);
+		close(fd);
 	}
 	seen.cpu_ms = ms_of_reaped() + ticks * 1000 / sysconf(_SC_CLK_TCK);
 	seen.rss = pages * sysconf(_SC_PAGESIZE);
@@ -292,16 +243,14 @@ static void look(pid_t group)
 	seen.at = now_ms();
 }
 
-static ssize_t read_memory(pid_t pid, uint64_t from, void *to, size_t size)
-{
+static ssize_t read_memory(pid_t pid, uint64_t from, void *to, size_t size) {
 	size_t first = 4096 - from % 4096 < size ? 4096 - from % 4096 : size; /* A string may end on the last page that is mapped. */
 	struct iovec here = { to, size }, there[2] = { { (void *)from, first }, { (void *)(from + first), size - first } };
 	return process_vm_readv(pid, &here, 1, there, 2, 0);
 }
 
-/* The index of the writable place that holds `path`, or -1. */
-static int place_of(const char *path)
-{
+/* The index of the writable place that is or holds `path`, or -1. */
+static int place_of(const char *path) {
 	for (int i = 0; i < opt.rws; i++) {
 		size_t n = strlen(opt.rw[i]);
 		if (!strncmp(path, opt.rw[i], n) && (path[n] == '/' || !path[n])) return i;
@@ -310,73 +259,64 @@ static int place_of(const char *path)
 }
 
 /* Connects in the caller's stead, so that what was checked is what is connected to. Returns an errno. */
-static int connect_inside(int listener, const struct seccomp_notif *call)
-{
-	char raw[sizeof(struct sockaddr_un) + 1] = "", door[32];
-	struct sockaddr_un to;
+static int connect_inside(int listener, const struct seccomp_notif *call) {
+	union { struct sockaddr_un to; char room[sizeof(struct sockaddr_un) + 1]; } at = { 0 };
 	size_t size = call->data.args[2];
-	if (size <= sizeof(sa_family_t) || size > sizeof to) return EINVAL;
-	if (read_memory(call->pid, call->data.args[1], raw, size) != (ssize_t)size || ioctl(listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &call->id)) return EPERM;
-	memcpy(&to, raw, sizeof to);
-	const char *path = raw + offsetof(struct sockaddr_un, sun_path);
-	int place = to.sun_family == AF_UNIX ? place_of(path) : -1, result = EPERM;
+	if (size <= sizeof(sa_family_t) || size > sizeof at.to) return EINVAL;
+	if (read_memory(call->pid, call->data.args[1], &at, size) != (ssize_t)size || ioctl(listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &call->id)) return EPERM;
+	const char *path = at.room + offsetof(struct sockaddr_un, sun_path);
+	int place = at.to.sun_family == AF_UNIX ? place_of(path) : -1, result = EPERM;
 	if (place < 0 || path[strlen(opt.rw[place])] != '/') return EPERM;
 	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS };
 	int target = syscall(__NR_openat2, opt.rw_fd[place], path + strlen(opt.rw[place]) + 1, &how, sizeof how);
 	if (target < 0) return errno;
-	snprintf(door, sizeof door, "/proc/self/fd/%d", target);
-	strcpy(to.sun_path, door);
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0); /* A full backlog must not stop the supervisor. */
 	struct seccomp_notif_addfd give = { .id = call->id, .flags = SECCOMP_ADDFD_FLAG_SETFD, .srcfd = fd, .newfd = call->data.args[0], .newfd_flags = O_CLOEXEC };
-	if (fd >= 0 && connect(fd, (struct sockaddr *)&to, sizeof to)) result = errno;
+	snprintf(at.to.sun_path, sizeof at.to.sun_path, "/proc/self/fd/%d", target);
+	if (fd >= 0 && connect(fd, (struct sockaddr *)&at.to, sizeof at.to)) result = errno;
 	else if (fd >= 0 && !fcntl(fd, F_SETFL, 0) && ioctl(listener, SECCOMP_IOCTL_NOTIF_ADDFD, &give) >= 0) result = 0;
 	close(target);
-	if (fd >= 0) close(fd);
+	close(fd);
 	return result;
 }
 
-static void answer(int listener, pid_t group)
-{
+static void answer(int listener, pid_t group) {
 	union { struct seccomp_notif call; char room[256]; } asked = { 0 };
 	union { struct seccomp_notif_resp reply; char room[128]; } told = { 0 };
 	if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &asked)) return;
-	int call = asked.call.data.nr, is_access = call == __NR_faccessat X86(|| call == __NR_access);
+	int call = asked.call.data.nr;
 	told.reply.id = asked.call.id;
 	if (call == __NR_connect) {
 		told.reply.error = -connect_inside(listener, &asked.call);
-	} else if (is_access) { /* Made to tell what Landlock will say: LibreOffice takes /tmp for its sockets wherever that looks writable. */
+	} else if (call == __NR_faccessat X86(|| call == __NR_access)) { /* LibreOffice takes /tmp for its sockets wherever that looks writable. */
 		char path[4097] = "";
 		ssize_t got = read_memory(asked.call.pid, asked.call.data.args[call == __NR_faccessat], path, 4096);
 		if (got > 0 && path[0] == '/' && place_of(path) < 0) told.reply.error = -EACCES;
 	} else {
 		if (seen.tasks >= opt.tasks && now_ms() > seen.at + 5) look(group);
-		if (seen.tasks >= opt.tasks) told.reply.error = -EAGAIN;
-		else seen.tasks++;
+		if (seen.tasks < opt.tasks) seen.tasks++;
+		else told.reply.error = -EAGAIN;
 	}
 	if (!told.reply.error && call != __NR_connect) told.reply.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
 	ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &told);
 }
 
 /* Returns why the program ended or has to end; it is not reaped yet, so that its group's number stays taken. */
-static const char *supervise(pid_t main, int signals, int listening)
-{
-	uint64_t start = now_ms(), end = opt.wall_ms ? start + opt.wall_ms : NONE, next = start + 100;
-	int listener = -1;
-	for (;;) {
-		uint64_t now = now_ms(), until = next < end ? next : end;
-		struct pollfd on[] = { { signals, POLLIN, 0 }, { listening, POLLIN, 0 } };
-		poll(on, 2, until > now ? until - now : 0);
-		struct signalfd_siginfo told;
-		while (read(signals, &told, sizeof told) == sizeof told) if (told.ssi_signo == SIGTERM) return "cancelled";
+static const char *supervise(pid_t main, int listening, const sigset_t *blocked) {
+	uint64_t end = opt.wall_ms ? now_ms() + opt.wall_ms : NONE, next = now_ms() + 100, number;
+	for (int listener = -1;;) {
+		uint64_t now = now_ms(), until = next < end ? next : end, rest = until > now ? until - now : 0;
+		struct pollfd on = { listening, POLLIN, 0 };
+		if (ppoll(&on, 1, &(struct timespec){ rest / 1000, rest % 1000 * 1000000 }, blocked) < 0) on.revents = 0;
+		if (cancelled) return "cancelled";
 		for (siginfo_t dead = { 0 }; !waitid(P_ALL, 0, &dead, WEXITED | WNOHANG | WNOWAIT) && dead.si_pid; dead.si_pid = 0) {
-			if (dead.si_pid == main) return dead.si_code == CLD_EXITED ? "exit" : dead.si_status == SIGXCPU ? "time" : dead.si_status == SIGXFSZ ? "output" : "signal";
+			int by = dead.si_code == CLD_EXITED ? 0 : dead.si_status;
+			if (dead.si_pid == main) return !by ? "exit" : by == SIGXCPU ? "time" : by == SIGXFSZ ? "output" : "signal";
 			waitpid(dead.si_pid, NULL, 0);
 		}
-		if (on[1].revents & POLLIN) {
-			uint64_t number;
-			if (listener >= 0) answer(listener, main);
-			else if (read(listening, &number, sizeof number) == sizeof number) listening = listener = number;
-		} else if (on[1].revents) listening = -1;
+		if (on.revents && !(on.revents & POLLIN)) listening = -1;
+		else if (on.revents && listener >= 0) answer(listener, main);
+		else if (on.revents && read(listening, &number, sizeof number) == sizeof number) listening = listener = number;
 		if ((now = now_ms()) >= end) return "time";
 		if (now < next) continue;
 		look(main);
@@ -388,125 +328,108 @@ static const char *supervise(pid_t main, int signals, int listening)
 }
 
 /* Kills and reaps until nothing is left, for at most 5 s. Returns the program's wait status. */
-static int end_tree(pid_t main)
-{
+static int end_tree(pid_t main) {
 	int status, result = 0;
 	uint64_t until = now_ms() + 5000;
 	kill(-main, SIGKILL);
 	for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) >= 0;) {
 		if (pid == main) result = status;
 		if (pid > 0) continue;
-		if (now_ms() > until) { fputs("launcher: a process does not die\n", stderr); break; }
+		if (now_ms() > until) return dprintf(2, "launcher: a process does not die\n"), result;
 		kill(-main, SIGKILL);
-		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+		usleep(1000);
 	}
 	return result;
 }
 
 /* ---- the child, and the way from one to the other ---- */
-
-static void limit(int what, uint64_t soft, uint64_t hard)
-{
-	struct rlimit old;
-	if (getrlimit(what, &old)) fail("cannot read a limit");
-	struct rlimit new = { soft < old.rlim_max ? soft : old.rlim_max, hard < old.rlim_max ? hard : old.rlim_max };
-	if (setrlimit(what, &new)) fail("cannot set a limit");
-}
-
-static void drop_privilege(void)
-{
+static void drop_privilege(void) {
 	int root = !geteuid() || !getuid();
-	errno = 0;
-	if (root != (opt.uid != NONE) || !opt.uid) fail("--uid names an unused user to become, which root must give and nobody else may");
+	if (root != (opt.uid != NONE) || !opt.uid) fail(0, "--uid names an unused user to become, which root must give and nobody else may");
 	for (int c = 0; root && c < 64; c++) prctl(PR_CAPBSET_DROP, c, 0, 0, 0);
-	if (root && (setgroups(0, NULL) || setresgid(opt.uid, opt.uid, opt.uid) || setresuid(opt.uid, opt.uid, opt.uid))) fail("cannot become user %u", (unsigned)opt.uid);
+	if (root && (setgroups(0, NULL) || setresgid(opt.uid, opt.uid, opt.uid) || setresuid(opt.uid, opt.uid, opt.uid))) fail(errno, "cannot become another user");
 	struct __user_cap_header_struct header = { _LINUX_CAPABILITY_VERSION_3, 0 };
 	struct __user_cap_data_struct none[2] = { 0 };
-	if (syscall(__NR_capset, &header, none) || prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)) fail("cannot drop capabilities");
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)) fail("cannot set no_new_privs");
+	if (syscall(__NR_capset, &header, none) || prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)) fail(errno, "cannot drop capabilities");
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)) fail(errno, "cannot set no_new_privs");
 }
 
-static _Noreturn void become(char **program, pid_t supervisor, int abi, int listening)
-{
+static _Noreturn void become(char **program, pid_t supervisor, int abi, int listening) {
 	sigset_t none;
 	sigemptyset(&none);
 	for (int number = 1; number < NSIG; number++) signal(number, SIG_DFL);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != supervisor) _exit(OWN_FAILURE);
-	if (setsid() < 0) fail("cannot start a session");
 	umask(077);
-	if (chdir(opt.cwd)) fail("cannot enter %s", opt.cwd);
-	limit(RLIMIT_CORE, 0, 0);
-	limit(RLIMIT_MEMLOCK, 65536, 65536);
-	limit(RLIMIT_MSGQUEUE, 0, 0);
-	limit(RLIMIT_DATA, opt.data, opt.data);
-	limit(RLIMIT_FSIZE, opt.file_size, opt.file_size);
-	limit(RLIMIT_NOFILE, opt.files, opt.files);
-	limit(RLIMIT_CPU, opt.cpu_s, opt.cpu_s == NONE ? NONE : opt.cpu_s + 1);
-	if (opt.uid != NONE && opt.tasks != NONE) limit(RLIMIT_NPROC, opt.tasks + 1, opt.tasks + 1); /* The supervisor counts too. */
+	if (setsid() < 0 || (opt.cwds && chdir(opt.cwd[opt.cwds - 1]))) fail(errno, "cannot enter its folder");
+	/* Unlimited leaves the hard limit as it is. The supervisor, of the same user, counts too. */
+	uint64_t tasks = opt.uid == NONE || opt.tasks == NONE ? NONE : opt.tasks + 1, most_cpu = opt.cpu_s == NONE ? NONE : opt.cpu_s + 1;
+	const uint64_t limits[][3] = {
+		{ RLIMIT_CORE, 0, 0 }, { RLIMIT_MEMLOCK, 65536, 65536 }, { RLIMIT_MSGQUEUE, 0, 0 }, { RLIMIT_DATA, opt.data, opt.data },
+		{ RLIMIT_FSIZE, opt.file_size, opt.file_size }, { RLIMIT_NOFILE, opt.files, opt.files }, { RLIMIT_CPU, opt.cpu_s, most_cpu },
+		{ RLIMIT_NPROC, tasks, tasks },
+	};
+	for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+		struct rlimit old = { 0, 0 };
+		getrlimit(limits[i][0], &old);
+		struct rlimit new = { limits[i][1] < old.rlim_max ? limits[i][1] : old.rlim_max, limits[i][2] < old.rlim_max ? limits[i][2] : old.rlim_max };
+		if (setrlimit(limits[i][0], &new)) fail(errno, "cannot set limit %d", (int)limits[i][0]);
+	}
 	prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); /* So that our /proc/self is ours after the change of user. */
 	int score = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
 	if (score >= 0 && write(score, "500", 3) > 0) close(score); /* Rather the converter than the server. */
 	/* Kept open by the supervisor, whose descriptors are ours: the kernel forgets inodes of /proc that nobody holds, and the rules with them. */
 	for (int i = 0; i < opt.ros; i++) if (is_of_self(opt.ro[i])) allow(opt.ro[i], READ_ONLY);
-	if (ruleset >= 0 && syscall(__NR_landlock_restrict_self, ruleset, 0)) fail("cannot restrict with Landlock");
+	if (ruleset >= 0 && syscall(__NR_landlock_restrict_self, ruleset, 0)) fail(errno, "cannot restrict with Landlock");
 	int listener = confine_calls(abi);
-	if (listener >= 0 && write(listening, &(uint64_t){ listener }, 8) != 8) fail("cannot tell the supervisor");
-	if (syscall(__NR_close_range, 3, ~0u, 2 /* CLOSE_RANGE_UNSHARE */)) fail("cannot close descriptors");
+	if (listener >= 0 && write(listening, &(uint64_t){ listener }, 8) != 8) fail(errno, "cannot tell the supervisor");
+	if (syscall(__NR_close_range, 3, ~0u, 2 /* CLOSE_RANGE_UNSHARE */)) fail(errno, "cannot close descriptors");
 	execve(program[0], program, (char **)opt.env);
-	fail("cannot run %s", program[0]);
+	fail(errno, "cannot run %s", program[0]);
 }
 
-static const struct { const char *name; const char **list; int *count; const char **text; uint64_t *number; int *flag; } options[] = {
-	{ "rw", opt.rw, &opt.rws, 0, 0, 0 }, { "ro", opt.ro, &opt.ros, 0, 0, 0 }, { "env", opt.env, &opt.envs, 0, 0, 0 }, { "cwd", 0, 0, &opt.cwd, 0, 0 },
-	{ "uid", .number = &opt.uid }, { "data", .number = &opt.data }, { "memory", .number = &opt.memory }, { "cpu", .number = &opt.cpu_s },
-	{ "fsize", .number = &opt.file_size }, { "nproc", .number = &opt.tasks }, { "nofile", .number = &opt.files }, { "wall", .number = &opt.wall_ms },
-	{ "report", .number = &opt.report }, { "landlock-abi", .number = &opt.landlock }, { "parent", .number = &opt.parent },
-	{ "unix", .flag = &opt.unix_sockets }, { "without-landlock", .flag = &opt.without_landlock }, { "check", .flag = &opt.check },
+static const struct { const char *name; const char **list; int *count; uint64_t *number; } options[] = {
+	{ "rw", opt.rw, &opt.rws, 0 }, { "ro", opt.ro, &opt.ros, 0 }, { "env", opt.env, &opt.envs, 0 }, { "cwd", opt.cwd, &opt.cwds, 0 },
+	{ "unix", 0, &opt.unix_sockets, 0 }, { "without-landlock", 0, &opt.without_landlock, 0 }, { "check", 0, &opt.check, 0 },
+	{ "uid", 0, 0, &opt.uid }, { "data", 0, 0, &opt.data }, { "memory", 0, 0, &opt.memory }, { "cpu", 0, 0, &opt.cpu_s },
+	{ "fsize", 0, 0, &opt.file_size }, { "nproc", 0, 0, &opt.tasks }, { "nofile", 0, 0, &opt.files }, { "wall", 0, 0, &opt.wall_ms },
+	{ "report", 0, 0, &opt.report }, { "landlock-abi", 0, 0, &opt.landlock }, { "parent", 0, 0, &opt.parent },
 };
 
 /* Returns the program and its arguments. */
-static char **read_options(char **word)
-{
-	errno = 0;
+static char **read_options(char **word) {
 	for (; *word && !strncmp(*word, "--", 2) && (*word)[2]; word++) {
-		size_t i = 0, count = sizeof options / sizeof *options;
-		while (i < count && strcmp(options[i].name, *word + 2)) i++;
-		if (i == count) fail("there is no option %s", *word);
-		if (options[i].flag && (*options[i].flag = 1)) continue;
-		if (!*++word) fail("%s needs a value", word[-1]);
-		if (options[i].text) *options[i].text = *word;
-		if (options[i].list && *options[i].count == MOST - 1) fail("there are too many of --%s", options[i].name);
-		if (options[i].list) options[i].list[(*options[i].count)++] = *word;
+		size_t i = 0;
+		while (i < sizeof options / sizeof *options && strcmp(options[i].name, *word + 2)) i++;
+		if (i == sizeof options / sizeof *options) fail(0, "there is no option %s", *word);
+		if (options[i].count && ++*options[i].count == MOST) fail(0, "there are too many of --%s", options[i].name);
+		if (options[i].count && !options[i].list) continue;
+		if (!*++word) fail(0, "--%s needs a value", options[i].name);
 		char *rest = *word;
-		if (options[i].number && ((*options[i].number = strtoull(*word, &rest, 10)), errno || *rest || **word < '0' || **word > '9')) fail("--%s needs a number", options[i].name);
+		if (options[i].list) options[i].list[*options[i].count - 1] = *word;
+		else *options[i].number = strtoull(*word, &rest, 10);
+		if (options[i].number && (**word < '0' || **word > '9' || *rest)) fail(0, "--%s needs a number", options[i].name);
 	}
-	if (!opt.check && (!*word || !word[1] || word[1][0] != '/')) fail("usage: launcher [options] -- /absolute/program arguments...");
+	if (!opt.check && (!*word || !word[1] || word[1][0] != '/')) fail(0, "usage: launcher [options] -- /absolute/program arguments...");
 	return word + 1;
 }
 
-int main(int count, char **words)
-{
+int main(int count, char **words) {
 	char **program = read_options(words + (count > 0));
-	int abi = landlock_abi(), action = SECCOMP_RET_KILL_PROCESS;
-	if (opt.check) {
-		int seccomp = !syscall(__NR_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action);
-		return printf("{\"arch\":\"%s\",\"landlock\":%d,\"seccomp\":%s}\n", ARCH_NAME, abi, seccomp ? "true" : "false") < 0;
-	}
-	for (int i = 0; i < 3; i++) if (fcntl(i, F_GETFD) < 0) fail("descriptors 0, 1 and 2 must be open");
-	if (opt.report != NONE && fcntl(opt.report, F_SETFD, FD_CLOEXEC)) fail("cannot report on %d", (int)opt.report);
-	sigset_t set;
-	sigemptyset(&set);
-	sigaddset(&set, SIGCHLD);
-	sigaddset(&set, SIGTERM);
-	sigprocmask(SIG_SETMASK, &set, NULL);
-	signal(SIGCHLD, SIG_DFL);
-	static const int ignored[] = { SIGINT, SIGQUIT, SIGHUP, SIGPIPE }; /* A terminal's Ctrl-C is for the server to judge. */
-	for (int i = 0; i < 4; i++) signal(ignored[i], SIG_IGN);
+	long action = SECCOMP_RET_USER_NOTIF, abi = syscall(__NR_landlock_create_ruleset, NULL, 0, 1 /* LANDLOCK_CREATE_RULESET_VERSION */);
+	abi = abi < 0 ? 0 : (uint64_t)abi > opt.landlock ? (long)opt.landlock : abi;
+	const char *seccomp = syscall(__NR_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) ? "false" : "true";
+	if (opt.check) return printf("{\"landlock\":%ld,\"seccomp\":%s}\n", abi, seccomp) < 0;
+	for (int i = 0; i < 3; i++) if (fcntl(i, F_GETFD) < 0) fail(0, "descriptors 0, 1 and 2 must be open");
+	if (opt.report != NONE && fcntl(opt.report, F_SETFD, FD_CLOEXEC)) fail(errno, "cannot report on %d", (int)opt.report);
+	sigset_t blocked; /* A terminal's Ctrl-C is for the server to judge. */
+	sigfillset(&blocked);
+	sigprocmask(SIG_SETMASK, &blocked, NULL);
+	for (int i = 0; i < 2; i++) sigdelset(&blocked, (int[]){ SIGCHLD, SIGTERM }[i]), signal((int[]){ SIGCHLD, SIGTERM }[i], hear);
 	failed = mmap(NULL, sizeof *failed, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	int signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK), listening = eventfd(0, EFD_CLOEXEC);
-	if (failed == MAP_FAILED || signals < 0 || listening < 0 || !(processes = opendir("/proc"))) fail("cannot prepare");
+	int listening = eventfd(0, EFD_CLOEXEC);
+	if (failed == MAP_FAILED || listening < 0 || !(processes = opendir("/proc"))) fail(errno, "cannot prepare");
 	prepare_landlock(abi);
 	drop_privilege();
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -514,10 +437,10 @@ int main(int count, char **words)
 	if (opt.parent && getppid() != (pid_t)opt.parent) return OWN_FAILURE;
 	uint64_t start = now_ms();
 	pid_t self = getpid(), main = syscall(__NR_clone, CLONE_FILES | SIGCHLD, 0, 0, 0, 0);
-	if (main < 0) fail("cannot fork");
+	if (main < 0) fail(errno, "cannot fork");
 	if (!main) become(program, self, abi, listening);
 	if (opt.report != NONE) dprintf(opt.report, "{\"pid\":%d}\n", main);
-	const char *why = supervise(main, signals, listening);
+	const char *why = supervise(main, listening, &blocked);
 	int status = end_tree(main), by = WIFSIGNALED(status) ? WTERMSIG(status) : 0, exit_code = by ? 128 + by : WEXITSTATUS(status);
 	seen.cpu_ms = ms_of_reaped();
 	if (by == SIGKILL && !strcmp(why, "signal") && seen.cpu_ms / 1000 >= opt.cpu_s) why = "time";

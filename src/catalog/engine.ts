@@ -49,7 +49,7 @@ export interface Conversion {
 }
 
 export interface Inspection {
-  readonly step: (input: string, task: Pick<Task, 'source' | 'options'>) => ProcessStep;
+  readonly step: (input: string, task: Pick<Task, 'source' | 'options' | 'passwordFile'>) => ProcessStep;
   /** @throws Failure `CONVERSION_FAILED` where what is found breaks a bound or shows damage */
   readonly read: (stdout: string, task: Pick<Task, 'source' | 'target' | 'options'>) => Facts;
 }

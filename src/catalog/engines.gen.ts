@@ -2,11 +2,16 @@
 import type { Engine } from './engine.ts';
 import { engine as ffmpeg } from './engines/ffmpeg.ts';
 import { engine as ghostscript } from './engines/ghostscript.ts';
+import { engine as heif } from './engines/heif.ts';
 import { engine as imagemagick } from './engines/imagemagick.ts';
+import { engine as jxl } from './engines/jxl.ts';
 import { engine as libreoffice } from './engines/libreoffice.ts';
 import { engine as pandoc } from './engines/pandoc.ts';
+import { engine as pdftotext } from './engines/pdftotext.ts';
 import { engine as poppler } from './engines/poppler.ts';
+import { engine as potrace } from './engines/potrace.ts';
 import { engine as qpdf } from './engines/qpdf.ts';
+import { engine as rsvg } from './engines/rsvg.ts';
 import { engine as scans } from './engines/scans.ts';
 import { engine as sharp } from './engines/sharp.ts';
 import { engine as tesseract } from './engines/tesseract.ts';
@@ -15,11 +20,16 @@ import { engine as tiff2pdf } from './engines/tiff2pdf.ts';
 export const engines: readonly Engine[] = [
   ffmpeg,
   ghostscript,
+  heif,
   imagemagick,
+  jxl,
   libreoffice,
   pandoc,
+  pdftotext,
   poppler,
+  potrace,
   qpdf,
+  rsvg,
   scans,
   sharp,
   tesseract,

@@ -1,6 +1,6 @@
 /** From one format to another: which engines, in which order, inside one toolchain; the cheapest and least lossy way first. */
 import type { Conversion, Engine, Toolchain } from './engine.ts';
-import { formats } from './formats.ts';
+import { formatOf, formats } from './formats.ts';
 import type { OptionName, Options } from './options.ts';
 import { optionApplies } from './options.ts';
 
@@ -21,6 +21,8 @@ export const toolchains: readonly Toolchain[] = ['image', 'media', 'pdf', 'offic
 
 /** Formats that chains may pass through: they hold nearly everything that their neighbours hold. */
 const CARRIERS = ['png', 'pdf', 'docx', 'odt', 'html'] as const;
+/** A picture wrapped in a page gains nothing: no text for a text, no shapes for a drawing. */
+const PICTURE_CARRIERS = ['png'] as const;
 /** An engine below this rank ends a chain or stands alone: two losses in a row leave nothing worth having. */
 const CHAIN_RANK = 50;
 const MAX_HOPS = 3;
@@ -88,7 +90,7 @@ function* ways(
     if (source !== target && left > 1) for (const again of edges(engines, target, target)) yield [edge, again];
   }
   if (left < 2 || source === target) return;
-  for (const carrier of CARRIERS) {
+  for (const carrier of carriersOf(source)) {
     if (carrier === source || carrier === target || passed.includes(carrier)) continue;
     for (const edge of edges(engines, source, carrier)) {
       if (edge.conversion.rank < CHAIN_RANK) continue;
@@ -97,6 +99,9 @@ function* ways(
     }
   }
 }
+
+const carriersOf = (source: string): readonly string[] =>
+  ['image', 'vector'].includes(formatOf(source).family) ? PICTURE_CARRIERS : CARRIERS;
 
 function edges(engines: readonly Engine[], source: string, target: string): Edge[] {
   return engines.flatMap((engine) =>

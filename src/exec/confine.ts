@@ -178,6 +178,7 @@ class Run implements Confined {
   readonly ended: Promise<Outcome>;
   private readonly launcher: ChildProcess;
   private readonly started = performance.now();
+  private readonly reported: Promise<unknown>;
   private readonly timers = new Set<NodeJS.Timeout>();
   private report = '';
   private tooMuch = false;
@@ -194,6 +195,7 @@ class Run implements Confined {
     report.setEncoding('utf8').on('data', (text: string) => {
       this.report += text;
     });
+    this.reported = new Promise((settle) => report.once('close', settle));
     const head = new Head(command.keepBytes ?? KEPT_STDOUT);
     const tail = new Tail(KEPT_STDERR);
     if (keepsStdout) {
@@ -266,11 +268,8 @@ class Run implements Confined {
   private async end(policy: Policy, kept: () => Pick<Outcome, 'stdout' | 'stderr'>): Promise<Outcome> {
     const failure = await new Promise<string | undefined>((settle) => {
       this.launcher.once('error', (error) => settle(`launcher: cannot be started: ${error.message}`));
-      this.launcher.once('exit', () => {
-        // Without a report it was killed, and could not take its tree along.
-        if (!this.report.includes('"why"'))
-          this.launcher.stdio[3]?.once('close', () => this.report.includes('"why"') || this.killLauncher());
-      });
+      // Without a report it was killed, and could not take its tree along.
+      this.launcher.once('exit', () => this.reported.then(() => this.report.includes('"why"') || this.killLauncher()));
       this.launcher.once('close', () => settle(undefined));
     });
     this.over = true;

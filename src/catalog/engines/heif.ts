@@ -10,7 +10,7 @@ export const engine: Engine = {
   id: 'heif',
   name: 'libheif',
   role: 'image',
-  toolchains: ['image'],
+  toolchains: ['image', 'pdf'],
   binaries: {
     // Its later name is heif-dec.
     convert: {

@@ -14,7 +14,7 @@ export const engine: Engine = {
   id: 'imagemagick',
   name: 'ImageMagick',
   role: 'image',
-  toolchains: ['image'],
+  toolchains: ['image', 'pdf'],
   binaries: {
     // Not `convert`: that name may be another program's.
     convert: {

@@ -81,11 +81,10 @@ export const engine: Engine = {
     if (code === 251 || /heap exhausted|heap overflow/i.test(words)) return 'memory';
     return undefined;
   },
-  limits: { memoryBytes: 2 * 1024 ** 3 },
 };
 
 /** A crafted table can make the Haskell heap grow without bound; the launcher's limit would only kill it later. */
-const HEAP = ['+RTS', '-M1g', '-RTS'];
+const HEAP = ['+RTS', '-M768m', '-RTS'];
 
 function planOf(task: Task): readonly ProcessStep[] {
   const { source, target, input, output, scratch } = task;

@@ -1,4 +1,4 @@
-/** Poppler: PDF pages as pictures and drawings, and the text layer as text. */
+/** Poppler: PDF pages as pictures and drawings. */
 import type { Engine, ProcessStep, Task } from '../engine.ts';
 import { DEFAULT_DPI, explainPdf, inspectPdf, type Opened, openPdf, PDFINFO, QPDF } from '../pdf.ts';
 
@@ -13,7 +13,6 @@ export const engine: Engine = {
   binaries: {
     pdftoppm: { at: ['/usr/bin/pdftoppm'], version: { args: ['-v'], pattern: /version (\d+\.\d+)/ } },
     pdftocairo: { at: ['/usr/bin/pdftocairo'] },
-    pdftotext: { at: ['/usr/bin/pdftotext'] },
     pdfinfo: PDFINFO,
     qpdf: QPDF,
   },
@@ -21,7 +20,6 @@ export const engine: Engine = {
     { source: 'pdf', target: 'png', rank: 90, loses: LOST_IN_PICTURES },
     { source: 'pdf', target: 'jpg', rank: 90, loses: LOST_IN_PICTURES },
     { source: 'pdf', target: 'svg', rank: 70, loses: ['links'] },
-    { source: 'pdf', target: 'txt', rank: 60, loses: ['layout', 'pictures', 'text that is only a picture'] },
   ],
   options: (_, target) => {
     if (target === 'png') return ['dpi', 'pages', 'password'];
@@ -37,9 +35,6 @@ export const engine: Engine = {
 
 function draw({ target, options, output }: Task, { path, pages }: Opened): readonly ProcessStep[] {
   switch (target) {
-    case 'txt':
-      // Reading order, not page layout: columns stay columns. Pages end with a form feed.
-      return [{ run: 'pdftotext', args: ['-enc', 'UTF-8', '-eol', 'unix', path, `${output}/document.txt`] }];
     case 'svg':
       return Array.from({ length: pages }, (_, index) => drawing(path, index + 1, `${output}/page-${numbered(index + 1)}.svg`));
     default: {

@@ -24,7 +24,8 @@ export const engine: Engine = {
     // A last resort unless `ocr_lang` asks for it: nothing else makes a scanned PDF searchable.
     { source: 'pdf', target: 'pdf', rank: 30 },
   ],
-  options: () => ['ocr_lang', 'dpi', 'pages', 'password'],
+  // A resolution alone is no wish to have the pages of a PDF read.
+  options: (_, target) => (target === 'pdf' ? ['ocr_lang', 'pages', 'password'] : ['ocr_lang', 'dpi', 'pages', 'password']),
   inspect: inspectPdf(),
   plan: (task) => {
     const { steps, path, warnings } = openPdf(task);

@@ -16,7 +16,7 @@ export const engine: Engine = {
   id: 'sharp',
   name: 'libvips (sharp)',
   role: 'image',
-  toolchains: ['image'],
+  toolchains: ['image', 'office'],
   binaries: {
     image: { at: ['program:image.ts'], version: { args: ['--version'], pattern: /libvips (\d+\.\d+\.\d+)/ } },
   },

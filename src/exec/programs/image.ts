@@ -203,9 +203,15 @@ function still(picture: Sharp, found: Metadata, request: ImageRequest, target: T
 /** To sRGB (a grey picture stays grey), with or without what the file says about itself. */
 function colours(picture: Sharp, found: Metadata, request: ImageRequest, target: Target): Sharp {
   const deep = target.sixteenBit && found.depth === 'ushort';
-  const grey = found.space === 'b-w' || found.space === 'grey16';
-  let result = picture.toColourspace(grey ? (deep ? 'grey16' : 'b-w') : deep ? 'rgb16' : 'srgb');
-  if (!target.alpha && found.hasAlpha) result = result.flatten({ background: request.background });
+  const flattens = !target.alpha && found.hasAlpha;
+  const { background } = request;
+  const tinted = flattens && (background.slice(1, 3) !== background.slice(3, 5) || background.slice(3, 5) !== background.slice(5, 7));
+  const grey = !tinted && (found.space === 'b-w' || found.space === 'grey16');
+  // A grey picture would make its background grey too.
+  let result = (tinted ? picture.pipelineColourspace('srgb') : picture).toColourspace(
+    grey ? (deep ? 'grey16' : 'b-w') : deep ? 'rgb16' : 'srgb',
+  );
+  if (flattens) result = result.flatten({ background });
   // Without an output profile sharp leaves 16-bit pictures in Display P3.
   if (found.icc !== undefined && !grey) result = result.withIccProfile('srgb', { attach: !request.strip });
   return request.strip ? result : result.keepExif().keepXmp();

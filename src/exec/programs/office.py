@@ -17,6 +17,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
@@ -73,9 +74,6 @@ SETTINGS = (
     ("Writer/Content/Update", "Link", "2"),
     ("Writer/Content/Update", "Field", "false"),
     ("Writer/Content/Update", "Chart", "false"),
-    # Packages without a user interface lack what a comment in the margin is drawn with, and LibreOffice dies of that.
-    ("Writer/Content/Display", "Note", "false"),
-    ("WriterWeb/Content/Display", "Note", "false"),
     ("Recovery/AutoSave", "Enabled", "false"),
     ("Recovery/RecoveryInfo", "Enabled", "false"),
     ("Common/History", "PickListSize", "0"),
@@ -110,7 +108,7 @@ class Office:
 
     def __init__(self, folder):
         self.folder = folder
-        self.process = self.desktop = None
+        self.process = self.context = self.desktop = None
         write_profile(folder / "profile")
         for name in ("home", "tmp"):
             (folder / name).mkdir(exist_ok=True)
@@ -164,6 +162,33 @@ class Office:
                 time.sleep(0.01)
         return None
 
+    def on_main_thread(self, work):
+        """Runs `work` while LibreOffice's main thread waits for it; calls that it makes run there (a UNO request carries its thread along).
+
+        Else the event loop goes on beside us and draws the hidden document: comments in its margin need parts of the user interface that
+        server packages lack, and LibreOffice dies of that.
+        """
+        import unohelper
+        from com.sun.star.awt import XCallback
+
+        done, results, failures = threading.Event(), [], []
+
+        class Callback(unohelper.Base, XCallback):
+            def notify(self, _):
+                try:
+                    results.append(work())
+                except BaseException as error:  # Handed to the thread that waits.
+                    failures.append(error)
+                done.set()
+
+        self.context.ServiceManager.createInstanceWithContext("com.sun.star.awt.AsyncCallback", self.context).addCallback(Callback(), None)
+        while not done.wait(0.2):
+            if self.process.poll() is not None and not done.is_set():
+                raise RuntimeError(f"soffice ended with {self.process.returncode}")
+        if failures:
+            raise failures[0]
+        return results[0]
+
     def stop(self):
         self.process.kill()
         self.process.wait()
@@ -195,6 +220,10 @@ def write_profile(profile):
 
 
 def convert(office, request):
+    office.on_main_thread(lambda: convert_now(office, request))
+
+
+def convert_now(office, request):
     document = load(office.desktop, request)
     try:
         save(document, request)
@@ -215,18 +244,21 @@ def load(desktop, request):
         """Answers what a person would be asked: nobody sits there."""
 
         def handle(self, question):
-            kind = question.getRequest().__class__.__name__.rsplit(".", 1)[-1]
-            asked.append(kind)
-            choices = {choice: query(question, choice) for choice in ("Approve", "Abort")}
-            passwords = query(question, "Password", "com.sun.star.task.XInteractionPassword")
-            if passwords and password is not None and sum("Password" in each for each in asked) == 1:
-                passwords.setPassword(password)
-                passwords.select()
-            elif "Password" in kind or "Broken" in kind or not choices["Approve"]:
-                if choices["Abort"]:
-                    choices["Abort"].select()
+            # What is asked cannot be read: Python's bridge fails on exceptions that are values. What may be answered tells enough.
+            choices = {type.typeName.rsplit(".", 1)[-1]: choice for choice in question.getContinuations() for type in choice.getTypes()}
+            asked.append(sorted(choices))
+            entry = choices.get("XInteractionPassword2") or choices.get("XInteractionPassword")
+            if entry is None:
+                # Not to be repaired, where that is the question; else on with it.
+                order = ("XInteractionDisapprove", "XInteractionApprove", "XInteractionAbort")
+            elif password is not None and passwords_asked(asked) == 1:
+                entry.setPassword(password)
+                order = ("XInteractionPassword2", "XInteractionPassword")
             else:
-                choices["Approve"].select()
+                order = ("XInteractionAbort",)
+            chosen = next((choices[name] for name in order if name in choices), None)
+            if chosen is not None:
+                chosen.select()
 
     properties = {
         "Hidden": True,
@@ -243,9 +275,9 @@ def load(desktop, request):
     except IllegalArgumentException as error:
         document, failure = None, str(error)
     if document is None:
-        if any("Password" in each for each in asked):
+        if passwords_asked(asked) > 0:
             raise Refusal("password_required" if password is None else "wrong_password", "the document asks for a password")
-        raise Refusal("corrupt_input", f"LibreOffice does not load it: {failure or ', '.join(asked)}")
+        raise Refusal("corrupt_input", f"LibreOffice does not load it: {failure or asked}")
     used = {each.Name: each.Value for each in document.getArgs()}.get("FilterName")
     if used != READS[source]:
         dispose(document)
@@ -253,12 +285,8 @@ def load(desktop, request):
     return document
 
 
-def query(question, name, interface=None):
-    wanted = interface or f"com.sun.star.task.XInteraction{name}"
-    for continuation in question.getContinuations():
-        if wanted in (each.typeName for each in continuation.getTypes()):
-            return continuation
-    return None
+def passwords_asked(asked):
+    return sum("XInteractionPassword" in choices or "XInteractionPassword2" in choices for choices in asked)
 
 
 def reading_options(request):

@@ -1,0 +1,26 @@
+/** Poppler's pdftotext: the text layer of a PDF. */
+import type { Engine } from '../engine.ts';
+import { explainPdf, inspectPdf, openPdf, PDFINFO, QPDF } from '../pdf.ts';
+
+export const engine: Engine = {
+  id: 'pdftotext',
+  name: 'Poppler',
+  role: 'pdf',
+  // Not `image`: there a picture would become a PDF, and that an empty text, where OCR was meant.
+  toolchains: ['pdf', 'office'],
+  binaries: {
+    pdftotext: { at: ['/usr/bin/pdftotext'], version: { args: ['-v'], pattern: /version (\d+\.\d+)/ } },
+    pdfinfo: PDFINFO,
+    qpdf: QPDF,
+  },
+  conversions: [{ source: 'pdf', target: 'txt', rank: 60, loses: ['layout', 'pictures', 'text that is only a picture'] }],
+  options: () => ['pages', 'password'],
+  inspect: inspectPdf(),
+  plan: (task) => {
+    const { steps, path, warnings } = openPdf(task);
+    // Reading order, not page layout: columns stay columns. Pages end with a form feed.
+    const args = ['-enc', 'UTF-8', '-eol', 'unix', path, `${task.output}/document.txt`];
+    return { steps: [...steps, { run: 'pdftotext', args }], warnings };
+  },
+  explain: explainPdf,
+};

@@ -1,0 +1,84 @@
+/** Proves conversions through the running service: each pair by content, and by a judge that is shown not to be blind. */
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Catalog, createCatalog } from '../../src/catalog/catalog.ts';
+import { engines } from '../../src/catalog/engines.gen.ts';
+import { type Family, formatOf } from '../../src/catalog/formats.ts';
+import { fixtures as documents } from './fixtures/documents.ts';
+import { fixtures as images } from './fixtures/images.ts';
+import { fixtures as media } from './fixtures/media.ts';
+import { judge as judgeDocument, judgePicture } from './judges/documents.ts';
+import { judge as judgeImage } from './judges/images.ts';
+import { judge as judgeRecording } from './judges/media.ts';
+import { pageOfText } from './pictured.ts';
+import { convertTo, type Service, startService } from './service.ts';
+
+type Build = (seed: string, folder: string) => Promise<string>;
+/** @throws unless the file shows the seed that its source was made from */
+type Judge = (path: string, seed: string) => Promise<void>;
+
+interface Proof {
+  readonly build: Build;
+  readonly judge: Judge;
+  readonly fields?: Readonly<Record<string, string>>;
+}
+
+const PICTURES: readonly Family[] = ['image', 'vector'];
+const RECORDINGS: readonly Family[] = ['audio', 'video'];
+const SEEDS = ['kestrel', 'marble'] as const;
+
+/** Every pair that the engines together offer. */
+export const offered: Catalog = createCatalog(engines.map((engine) => ({ engine, version: '' })));
+
+/** What proves one pair: a seeded source, and whoever can tell whether the result shows the seed. */
+export function proofOf(source: string, target: string): Proof {
+  const [from, to] = [formatOf(source).family, formatOf(target).family];
+  const build = { ...documents, ...media, ...images }[source];
+  if (build === undefined) throw new Error(`nobody builds a ${source}`);
+  // An animation is a picture to some and a recording to others.
+  if (RECORDINGS.includes(to)) return { build, judge: (path, seed) => judgeRecording(path, target, seed) };
+  if (PICTURES.includes(from) && (PICTURES.includes(to) || to === 'pdf'))
+    return { build, judge: (path, seed) => judgeImage(path, target, seed) };
+  if (RECORDINGS.includes(from)) return { build, judge: (path, seed) => judgeImage(path, target, seed) };
+  if (PICTURES.includes(from)) return { build: pageOfText(source), judge: (path, seed) => judgeDocument(path, target, seed) };
+  if (PICTURES.includes(to)) return { build, judge: (path, seed) => judgePicture(path, target, seed) };
+  return { build, judge: (path, seed) => judgeDocument(path, target, seed, source) };
+}
+
+/** One test for each target of these sources. Sources are built once. */
+export function provePairs(sources: readonly string[]): void {
+  let service: Service;
+  let folder: string;
+  const built = new Map<string, Promise<string>>();
+  const source = (build: Build, format: string, seed: string): Promise<string> => {
+    const key = `${format} ${seed} ${build.name}`;
+    const path = built.get(key) ?? mkdtemp(join(folder, 'source-')).then((place) => build(seed, place));
+    built.set(key, path);
+    return path;
+  };
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'filemill-pairs-'));
+    await mkdir(folder, { recursive: true });
+    service = await startService();
+  });
+  afterAll(async () => {
+    await service?.stop();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  for (const format of sources) {
+    describe.concurrent(`${format}`, () => {
+      it.each(offered.targets(format).map((target) => ({ target })))(`converts ${format} to $target`, async ({ target }) => {
+        const { build, judge, fields } = proofOf(format, target);
+        const [seed, other] = SEEDS;
+        const { path } = await convertTo(service.url, folder, await source(build, format, seed), target, fields);
+        await judge(path, seed);
+        // A judge that would pass another picture, sound or text of the same format proves nothing.
+        await expect(judge(path, other), `the judge of ${target} takes ${seed} for ${other}`).rejects.toThrow();
+      });
+    });
+  }
+}
