@@ -1,0 +1,71 @@
+/** Whether pictures made of a document show what its seed says. */
+import { execFile } from 'node:child_process';
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect } from 'vitest';
+import { contentOf } from '../content.ts';
+import { unzip } from './text.ts';
+
+const run = promisify(execFile);
+
+/** Whether one picture, or the pictures of a folder or ZIP taken together, show the seed's words; OCR may miss two of the six. */
+export async function judgePicture(path: string, format: string, seed: string): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'filemill-judge-'));
+  try {
+    const shown: string[] = [];
+    for (const picture of await pictures(path, folder)) shown.push(await recognised(picture, format, folder));
+    const found =
+      shown
+        .join('\n')
+        .toLowerCase()
+        .match(/[a-z]+/g) ?? [];
+    let from = 0;
+    const seen = contentOf(seed).words.filter((word) => {
+      const at = found.findIndex((other, index) => index >= from && nearly(word, other));
+      if (at >= 0) from = at + 1;
+      return at >= 0;
+    });
+    expect(seen.length, `words of ${contentOf(seed).words.join(' ')} seen in ${found.join(' ')}`).toBeGreaterThanOrEqual(4);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function pictures(path: string, folder: string): Promise<string[]> {
+  const natural = new Intl.Collator('en', { numeric: true }).compare;
+  if ((await stat(path)).isDirectory()) return (await readdir(path)).sort(natural).map((name) => join(path, name));
+  const bytes = await readFile(path);
+  if (bytes.subarray(0, 2).toString() !== 'PK') return [path];
+  const written: string[] = [];
+  for (const [name, part] of [...(await unzip(bytes))].sort(([a], [b]) => natural(a, b))) {
+    const to = join(folder, `${written.length}-${name.replace(/\W/g, '.')}`);
+    await writeFile(to, part);
+    written.push(to);
+  }
+  return written;
+}
+
+async function recognised(picture: string, format: string, folder: string): Promise<string> {
+  const png = join(folder, 'drawn.png');
+  if (format === 'jxl') await run('djxl', [picture, png]);
+  else if (format === 'svg')
+    await run('rsvg-convert', ['--background-color=white', '--dpi-x=150', '--dpi-y=150', '--output', png, picture]);
+  else
+    await run('convert-im6.q16', [`${IM_NAMES[format] ?? format}:${picture}`, '-background', 'white', '-alpha', 'remove', '-append', png]);
+  const { stdout } = await run('tesseract', [png, '-', '-l', 'eng'], { env: { ...process.env, OMP_THREAD_LIMIT: '1' } });
+  return stdout;
+}
+
+const IM_NAMES: Readonly<Record<string, string>> = { jpg: 'jpeg' };
+
+/** Equal but for one letter. */
+function nearly(word: string, other: string): boolean {
+  if (Math.abs(word.length - other.length) > 1) return false;
+  let start = 0;
+  while (start < word.length && word[start] === other[start]) start++;
+  let end = 0;
+  while (end < Math.min(word.length, other.length) - start && word.at(-1 - end) === other.at(-1 - end)) end++;
+  return Math.max(word.length, other.length) - start - end <= 1;
+}

@@ -1,0 +1,287 @@
+/*
+ * A hostile program: tries one thing that a confined converter must not be able to do.
+ *
+ *   probe ACTION [arguments...]
+ *
+ * Exits 0 when it could, 1 when the system refused (and prints the error's name), 2 when it was asked nonsense.
+ */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/sched.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/ipc.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/personality.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/shm.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+static int count;
+static char **words;
+static const char *word(int i) { return i < count ? words[i] : (exit(2), ""); }
+static long number(int i) { return strtol(word(i), NULL, 0); }
+
+static int verdict(long result)
+{
+	if (result >= 0) return 0;
+	printf("%s\n", strerrorname_np(errno));
+	return 1;
+}
+
+static int opening(const char *path, int flags)
+{
+	char byte;
+	int fd = open(path, flags, 0600);
+	if (fd >= 0 && (flags & O_ACCMODE) == O_RDONLY && read(fd, &byte, 1) < 0 && errno != EISDIR) return verdict(-1);
+	return verdict(fd);
+}
+
+/* "@name" is an abstract address. */
+static struct sockaddr_un address(const char *name, socklen_t *size)
+{
+	struct sockaddr_un to = { .sun_family = AF_UNIX };
+	strncpy(to.sun_path, name, sizeof to.sun_path - 1);
+	*size = offsetof(struct sockaddr_un, sun_path) + strlen(name) + (*name != '@');
+	if (*name == '@') to.sun_path[0] = 0;
+	return to;
+}
+
+static int connecting(const char *name)
+{
+	socklen_t size;
+	struct sockaddr_un to = address(name, &size);
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+	char byte = 0;
+	if (fd < 0 || connect(fd, (struct sockaddr *)&to, size)) return verdict(-1);
+	return verdict(read(fd, &byte, 1) == 1 && byte == 'x' ? 0 : -1);
+}
+
+static int binding(const char *name, int type)
+{
+	socklen_t size;
+	struct sockaddr_un to = address(name, &size);
+	int fd = socket(AF_UNIX, type, 0);
+	if (fd < 0 || bind(fd, (struct sockaddr *)&to, size) || (type == SOCK_STREAM && listen(fd, 8))) exit(verdict(-1));
+	if (*name != '@') chmod(name, 0777);
+	return fd;
+}
+
+/* Greets whoever connects, until killed. */
+static int serving(int from)
+{
+	int fds[8], n = 0;
+	for (int i = from; i < count && n < 8; i++) fds[n++] = binding(words[i], strstr(words[i], "datagram") ? SOCK_DGRAM : SOCK_STREAM);
+	puts("ready");
+	fflush(stdout);
+	for (int i = 0; i < n; i++) {
+		if (fork()) continue;
+		for (int fd; (fd = accept(fds[i], NULL, NULL)) >= 0 && write(fd, "x", 1) == 1;) close(fd);
+		return 1;
+	}
+	for (;;) pause();
+}
+
+static int sending_from_pair(const char *name)
+{
+	socklen_t size;
+	struct sockaddr_un to = address(name, &size);
+	int pair[2];
+	if (socketpair(AF_UNIX, SOCK_DGRAM, 0, pair)) return verdict(-1);
+	return verdict(sendto(pair[0], "x", 1, 0, (struct sockaddr *)&to, size));
+}
+
+/* Over a socket in our own folder, both ends ours. */
+static int talking_within(const char *name)
+{
+	int listener = binding(name, SOCK_STREAM);
+	if (fork()) return connecting(name);
+	int fd = accept(listener, NULL, NULL);
+	exit(write(fd, "x", 1) != 1);
+}
+
+static void touch(size_t bytes, int flags)
+{
+	/* In pieces, so that a refusal of one leaves the others. */
+	for (size_t piece = 4 << 20, done = 0; done < bytes; done += piece) {
+		char *place = mmap(NULL, piece, PROT_READ | PROT_WRITE, flags | MAP_ANONYMOUS, -1, 0);
+		if (place == MAP_FAILED) break;
+		memset(place, 1, piece);
+	}
+}
+
+static void *idle(void *nothing) { for (;;) pause(); return nothing; }
+
+static int spinning(int processes)
+{
+	while (--processes > 0 && fork()) ;
+	for (volatile unsigned long n = 0;; n++) if (n == UINT64_MAX) return 0;
+}
+
+static int filling(const char *path, long bytes)
+{
+	static char block[65536];
+	int fd = open(path, O_WRONLY | O_CREAT, 0600);
+	for (; fd >= 0 && bytes > 0; bytes -= sizeof block) if (write(fd, block, sizeof block) < 0) return verdict(-1);
+	return verdict(fd);
+}
+
+static int many_files(long files)
+{
+	char path[32];
+	for (long i = 0; i < files; i++) {
+		snprintf(path, sizeof path, "file-%ld", i);
+		int fd = open(path, O_WRONLY | O_CREAT, 0600);
+		if (fd < 0 || write(fd, "x", 1) < 0) return verdict(-1);
+		close(fd);
+	}
+	for (;;) pause();
+}
+
+/* Escapes its parent, its group and its session as far as it may, deaf to signals, and outlives its first process. */
+static int tree(void)
+{
+	int ready[2];
+	char byte;
+	if (pipe(ready)) return 2;
+	for (int way = 0; way < 3; way++) {
+		if (fork()) continue;
+		if (way == 1) setpgid(0, 0);
+		if (way == 2) setsid();
+		if (fork()) _exit(0);
+		for (int s = 1; s < NSIG; s++) signal(s, SIG_IGN);
+		if (write(ready[1], "x", 1) != 1) _exit(2);
+		for (;;) pause();
+	}
+	for (int way = 0; way < 3; way++) if (read(ready[0], &byte, 1) != 1) return 2;
+	puts("ready");
+	fflush(stdout);
+	return 0;
+}
+
+static int clone3_into(uint64_t flags)
+{
+	struct clone_args how = { .flags = flags, .exit_signal = SIGCHLD };
+	long child = syscall(__NR_clone3, &how, sizeof how);
+	if (!child) _exit(0);
+	return verdict(child);
+}
+
+/* Has the kernel send a signal because bytes arrived on a socket of ours. */
+static int signalling_by_descriptor(int other, int signal)
+{
+	int pair[2];
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair)) return 2;
+	if (fcntl(pair[0], F_SETOWN, other) || fcntl(pair[0], F_SETSIG, signal) || fcntl(pair[0], F_SETFL, O_ASYNC)) return verdict(-1);
+	return verdict(write(pair[1], "x", 1));
+}
+
+int main(int argc, char **argv)
+{
+	count = argc - 2;
+	words = argv + 2;
+	const char *action = argc > 1 ? argv[1] : "";
+	char room[4096] = "";
+	struct iovec here = { room, 8 }, there = { (void *)main, 8 };
+#define IF(name) if (!strcmp(action, name))
+	IF("socket") return verdict(socket(number(0), number(1), 0));
+	IF("pair") { int pair[2]; return verdict(socketpair(AF_UNIX, number(0), 0, pair)); }
+	IF("connect") return connecting(word(0));
+	IF("bind") return binding(word(0), SOCK_STREAM) < 0;
+	IF("serve") return serving(0);
+	IF("send-from-pair") return sending_from_pair(word(0));
+	IF("talk-within") return talking_within(word(0));
+
+	IF("read") return opening(word(0), O_RDONLY);
+	IF("list") { DIR *d = opendir(word(0)); return verdict(d ? 0 : -1); }
+	IF("write") return opening(word(0), O_WRONLY);
+	IF("create") return opening(word(0), O_WRONLY | O_CREAT);
+	IF("truncate") return verdict(truncate(word(0), 0));
+	IF("truncate-by-reading") return opening(word(0), O_RDONLY | O_TRUNC);
+	IF("truncate-by-neither") return opening(word(0), O_ACCMODE | O_TRUNC);
+	IF("remove") return verdict(unlink(word(0)));
+	IF("link") return verdict(link(word(0), word(1)));
+	IF("symlink") return verdict(symlink(word(0), word(1)));
+	IF("fifo") return verdict(mkfifo(word(0), 0600));
+	IF("chmod") return verdict(chmod(word(0), number(1)));
+	IF("watch") { int fd = inotify_init1(0); return verdict(fd < 0 ? fd : inotify_add_watch(fd, word(0), IN_ALL_EVENTS)); }
+	IF("execute") { execl(word(0), word(0), "nothing", NULL); return verdict(-1); }
+	IF("move") { if (mkdir("a", 0700) || mkdir("b", 0700) || opening("a/x", O_WRONLY | O_CREAT)) return verdict(-1); return verdict(rename("a/x", "b/x")); }
+
+	IF("kill") return verdict(kill(number(0), 0));
+	IF("tgkill") return verdict(syscall(__NR_tgkill, number(0), number(0), 0));
+	IF("tkill") return verdict(syscall(__NR_tkill, number(0), 0));
+	IF("sigqueue") return verdict(sigqueue(number(0), SIGURG, (union sigval){ 0 }));
+	IF("pidfd-signal") return verdict(syscall(__NR_pidfd_send_signal, syscall(__NR_pidfd_open, number(0), 0), SIGURG, NULL, 0));
+	IF("signal-by-descriptor") return signalling_by_descriptor(number(0), SIGKILL);
+	IF("kill-child") { pid_t child = fork(); if (!child) for (;;) pause(); return verdict(kill(child, SIGKILL)); }
+	IF("abort") abort();
+	IF("limit-other") { struct rlimit none = { 4096, 4096 }; return verdict(prlimit(number(0), RLIMIT_NOFILE, &none, NULL)); }
+	IF("slow-other") return verdict(setpriority(PRIO_PROCESS, number(0), 19));
+	IF("slow-user") return verdict(setpriority(PRIO_USER, 0, 1));
+	IF("trace") return verdict(ptrace(PTRACE_SEIZE, number(0), 0, 0));
+	IF("read-memory") return verdict(process_vm_readv(number(0), &here, 1, &there, 1, 0));
+
+	IF("clone") { long child = syscall(__NR_clone, number(0) | SIGCHLD, 0, 0, 0, 0); if (!child) _exit(0); return verdict(child); }
+	IF("clone3") return clone3_into(number(0));
+	IF("unshare") return verdict(unshare(number(0)));
+	IF("setsid") { pid_t child = fork(); if (!child) exit(verdict(setsid())); int status; waitpid(child, &status, 0); return WEXITSTATUS(status); }
+	IF("setpgid") { pid_t child = fork(); if (!child) exit(verdict(setpgid(0, 0))); int status; waitpid(child, &status, 0); return WEXITSTATUS(status); }
+	IF("io-uring") { char params[256] = { 0 }; return verdict(syscall(__NR_io_uring_setup, 4, params)); }
+	IF("x32") return verdict(syscall(0x40000000 | __NR_getpid));
+	IF("i386") {
+#ifdef __x86_64__
+		long result;
+		__asm__ volatile("int $0x80" : "=a"(result) : "a"(20) : "memory"); /* getpid of i386 */
+		return result < 0;
+#endif
+	}
+	IF("memfd") return verdict(memfd_create("x", 0));
+	IF("shared-memory-segment") { int id = shmget(IPC_PRIVATE, 4096, 0600); if (id >= 0) shmctl(id, IPC_RMID, NULL); return verdict(id); }
+	IF("key") return verdict(syscall(__NR_add_key, "user", "probe", "x", 1, -3 /* KEY_SPEC_SESSION_KEYRING */));
+	IF("bpf") { char attributes[128] = { 0 }; *(uint32_t *)attributes = 1, *(uint32_t *)(attributes + 4) = 4, *(uint32_t *)(attributes + 8) = 8, *(uint32_t *)(attributes + 12) = 1; return verdict(syscall(__NR_bpf, 0, attributes, 32)); }
+	IF("mount") return verdict(syscall(__NR_fsopen, "tmpfs", 0));
+	IF("chroot") return verdict(chroot("/"));
+	IF("personality") return verdict(personality(ADDR_NO_RANDOMIZE));
+	IF("become-root") return verdict(setuid(0));
+
+	IF("environment") { for (char **e = environ; *e; e++) puts(*e); return 0; }
+	IF("descriptors") { for (int fd = 0; fd < 4096; fd++) if (fcntl(fd, F_GETFD) >= 0) printf("%d\n", fd); return 0; }
+	IF("memory") { touch(number(0), MAP_PRIVATE); for (;;) pause(); }
+	IF("shared-memory") { touch(number(0), MAP_SHARED); for (;;) pause(); }
+	IF("memory-of-many") { for (long n = number(0); n > 0; n--) if (!fork()) { touch(number(1), MAP_PRIVATE); for (;;) pause(); } for (;;) pause(); }
+	IF("forks") { long n = 0; for (pid_t child; n < number(0) && (child = fork()) >= 0; n++) if (!child) for (;;) pause(); printf("%ld\n", n + 1); return 0; }
+	IF("threads") { pthread_t t; long n = 0; pthread_attr_t small; pthread_attr_init(&small); pthread_attr_setstacksize(&small, 65536); while (n < number(0) && !pthread_create(&t, &small, idle, NULL)) n++; printf("%ld\n", n + 1); fflush(stdout); for (;;) pause(); }
+	IF("bomb") for (;;) fork();
+	IF("spin") return spinning(number(0));
+	IF("sleep") for (;;) pause();
+	IF("fill") return filling(word(0), number(1));
+	IF("many-files") return many_files(number(0));
+	IF("hide-files") { if (mkdir("hidden", 0300) || chdir("hidden")) return verdict(-1); return many_files(number(0)); }
+	IF("flood") { memset(room, 'x', sizeof room); for (;;) if (write(number(0), room, sizeof room) < 0) return 1; }
+	IF("tree") return tree();
+	IF("tree-and-stay") { if (tree()) return 2; for (;;) pause(); }
+	IF("echo") { for (ssize_t n; (n = read(0, room, sizeof room)) > 0;) if (write(1, room, n) != n) return 1; return 0; }
+	IF("exit") return number(0);
+	return 2;
+}

@@ -1,0 +1,188 @@
+import { describe, expect, it } from 'vitest';
+import type { Engine, ProcessStep, Task } from '../../src/catalog/engine.ts';
+import { engine as ghostscript } from '../../src/catalog/engines/ghostscript.ts';
+import { engine as pandoc } from '../../src/catalog/engines/pandoc.ts';
+import { engine as pdftotext } from '../../src/catalog/engines/pdftotext.ts';
+import { engine as poppler } from '../../src/catalog/engines/poppler.ts';
+import { engine as qpdf } from '../../src/catalog/engines/qpdf.ts';
+import { engine as scans } from '../../src/catalog/engines/scans.ts';
+import { engine as tesseract } from '../../src/catalog/engines/tesseract.ts';
+import { Failure } from '../../src/errors.ts';
+
+const engines: readonly Engine[] = [ghostscript, pandoc, pdftotext, poppler, qpdf, scans, tesseract];
+const readers: readonly Engine[] = [ghostscript, pdftotext, poppler, qpdf, scans];
+
+const aTask = (change: Partial<Task> = {}): Task => ({
+  source: 'pdf',
+  target: 'pdf',
+  options: {},
+  input: '/job/input.pdf',
+  output: '/job/out',
+  scratch: '/job/scratch',
+  passwordFile: undefined,
+  facts: { pages: 9 },
+  ...change,
+});
+
+const commands = (engine: Engine, change: Partial<Task> = {}): readonly ProcessStep[] =>
+  engine.plan(aTask(change)).steps.map((step) => {
+    if (!('run' in step)) throw new Error('no resident serves documents here');
+    return step;
+  });
+const lines = (engine: Engine, change: Partial<Task> = {}): string[] =>
+  commands(engine, change).map(({ run, args }) => [run, ...args].join(' '));
+
+describe.each(engines)('$id', (engine) => {
+  it('runs only programs that it declares', () => {
+    for (const { source, target } of engine.conversions)
+      for (const { run } of commands(engine, { source, target })) expect(Object.keys(engine.binaries)).toContain(run);
+  });
+
+  it('writes its result into the output folder', () => {
+    for (const { source, target } of engine.conversions)
+      expect(commands(engine, { source, target }).at(-1)?.args.join(' '), `${source} to ${target}`).toContain('/job/out/');
+  });
+});
+
+describe.each(readers)('$id on a locked PDF', (engine) => {
+  const locked = { options: { password: 'open sesame' }, passwordFile: '/job/password' } as const;
+
+  it('never puts the password on a command line', () => {
+    for (const { target } of engine.conversions)
+      for (const line of lines(engine, { ...locked, target })) expect(line).not.toContain('sesame');
+    const asked = { ...aTask(locked), target: 'pdf' };
+    expect(engine.inspect?.step('/job/input.pdf', asked).args.join(' ')).toBe('--password-file=/job/password --show-npages /job/input.pdf');
+  });
+
+  it('opens it with qpdf first', () => {
+    for (const { target } of engine.conversions)
+      expect(lines(engine, { ...locked, target })[0]).toMatch(/^qpdf --password-file=\/job\/password --decrypt \/job\/input\.pdf /);
+  });
+});
+
+describe('the pages of a PDF', () => {
+  const pages = (...ranges: [number, number][]) => ({ options: { pages: ranges } });
+
+  const cases: Record<string, [ranges: [number, number][], chosen: string | undefined]> = {
+    'one page': [[[3, 3]], '3'],
+    'ranges in the order asked for': [
+      [
+        [8, 9],
+        [2, 4],
+      ],
+      '8-9,2-4',
+    ],
+    'each page once': [
+      [
+        [2, 3],
+        [3, 5],
+      ],
+      '2-5',
+    ],
+    'what reaches beyond the end': [[[7, 40]], '7-9'],
+    'all pages, which needs no selection': [[[1, 2000]], undefined],
+  };
+  for (const [sentence, [ranges, chosen]] of Object.entries(cases))
+    it(`are taken by qpdf: ${sentence}`, () => {
+      const selection = chosen === undefined ? '' : ` --pages . ${chosen} --`;
+      expect(lines(qpdf, pages(...ranges))).toEqual([`qpdf /job/input.pdf${selection} /job/out/document.pdf`]);
+    });
+
+  it('are drawn from the selection alone', () => {
+    const [first, second] = lines(poppler, { ...pages([2, 3]), target: 'png' });
+    expect(first).toBe('qpdf /job/input.pdf --pages . 2-3 -- /job/scratch/opened.pdf');
+    expect(second).toContain('-png /job/scratch/opened.pdf /job/out/page');
+  });
+
+  it('are refused when the file has none of them', () => {
+    expect(() => qpdf.plan(aTask(pages([10, 12])))).toThrow(Failure);
+  });
+
+  it('beyond the end are mentioned, but not when all were asked for', () => {
+    expect(qpdf.plan(aTask(pages([7, 40]))).warnings).toMatchObject([{ code: 'pages_beyond_end' }]);
+    expect(qpdf.plan(aTask(pages([1, 2000]))).warnings).toEqual([]);
+  });
+});
+
+describe('what pdfinfo says', () => {
+  const read = (engine: Engine, stdout: string, change: Partial<Task> = {}) => engine.inspect?.read(stdout, aTask(change));
+  const size = (page: number, side: number) => `Page    ${page} size:  ${side} x ${side} pts\n`;
+
+  it('is the count of pages, whatever the title claims', () => {
+    expect(read(qpdf, 'Title: x\nPages: 7777\nPages:           3\n')).toEqual({ pages: 3 });
+  });
+
+  it('is refused above 2000 pages', () => {
+    expect(() => read(qpdf, 'Pages:           2001\n')).toThrow(/pages 2001, at most 2000/);
+    expect(read(qpdf, 'Pages:           2000\n')).toEqual({ pages: 2000 });
+  });
+
+  it('is refused where a page to be drawn has more than 100 megapixels at the resolution asked for', () => {
+    const stdout = `Pages:           2\n${size(1, 100)}${size(2, 7200)}`;
+    expect(read(poppler, stdout, { target: 'png', options: { dpi: 100 } })).toEqual({ pages: 2 });
+    expect(() => read(poppler, stdout, { target: 'png', options: { dpi: 101 } })).toThrow(Failure);
+    expect(read(poppler, stdout, { target: 'png', options: { dpi: 101, pages: [[1, 1]] } })).toEqual({ pages: 2 });
+    expect(read(poppler, stdout, { target: 'svg' })).toEqual({ pages: 2 });
+  });
+});
+
+describe('pandoc', () => {
+  it('never reads the file outside its sandbox', () => {
+    for (const { source, target } of pandoc.conversions) {
+      const seeing = commands(pandoc, { source, target, input: '/job/input.x' }).filter(({ args }) => args.includes('/job/input.x'));
+      expect(seeing).toHaveLength(1);
+      expect(seeing[0]?.args).toContain('--sandbox');
+    }
+  });
+
+  it('writes packages only from a tree that was cleaned', () => {
+    for (const target of ['docx', 'odt', 'epub']) {
+      const [read, clean, write] = commands(pandoc, { source: 'md', target });
+      expect(read?.args).toContain('--sandbox');
+      expect(clean?.args).toEqual(['/job/scratch/found.json', '/job/scratch/clean.json']);
+      expect(write?.args.at(-1)).toBe('/job/scratch/clean.json');
+    }
+  });
+
+  it('bounds the heap of every run', () => {
+    for (const { source, target } of pandoc.conversions)
+      for (const { run, args } of commands(pandoc, { source, target })) if (run === 'pandoc') expect(args).toContain('-M768m');
+  });
+});
+
+describe('Ghostscript', () => {
+  it('sees only what qpdf wrote, and may touch no other file', () => {
+    for (const target of ['pdf', 'tiff']) {
+      const [first, second] = commands(ghostscript, { target });
+      expect(first?.run).toBe('qpdf');
+      expect(second?.args).toContain('-dSAFER');
+      expect(second?.args.at(-1)).toBe(first?.args.at(-1));
+    }
+  });
+
+  it.each([
+    [0, '/screen'],
+    [25, '/screen'],
+    [26, '/ebook'],
+    [50, '/ebook'],
+    [51, '/printer'],
+    [76, '/prepress'],
+  ])('takes quality %i for its preset %s', (quality, preset) => {
+    expect(lines(ghostscript, { options: { img_quality: quality } })[1]).toContain(`-dPDFSETTINGS=${preset} `);
+  });
+});
+
+describe('words of a failure', () => {
+  it.each([
+    [poppler, 'Command Line Error: Incorrect password', 'password_required'],
+    [qpdf, 'qpdf: input.pdf: invalid password', 'wrong_password'],
+    [scans, 'Error opening data file /usr/share/tessdata/xyz.traineddata', 'engine_missing'],
+    [ghostscript, 'Unrecoverable error: VMerror in .installpagedevice', 'memory'],
+  ] as const)('of %o: %s', (engine, words, reason) => {
+    expect(engine.explain?.(words, 1)).toBe(reason);
+  });
+
+  it('that say nothing are left to others', () => {
+    for (const engine of engines) expect(engine.explain?.('Syntax Error (18): Illegal character', 1)).toBeUndefined();
+  });
+});
