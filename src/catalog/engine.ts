@@ -22,6 +22,11 @@ export interface Engine {
   readonly options: (source: string, target: string) => readonly OptionName[];
   /** Looks at the input before planning: bounds are checked on what it finds. */
   readonly inspect?: Inspection;
+  /**
+   * Says no to options that no file could make right, before anything is stored or queued.
+   * @throws Failure `INVALID_OPTION`
+   */
+  readonly refuse?: (source: string, target: string, options: Options) => void;
   readonly plan: (task: Task) => Plan;
   /** What a failed command's words mean. Undefined: nothing better is known than `corrupt_input`. */
   readonly explain?: (words: string, code: number | null) => Reason | undefined;

@@ -7,6 +7,7 @@ import { engine as imagemagick } from './engines/imagemagick.ts';
 import { engine as jxl } from './engines/jxl.ts';
 import { engine as libreoffice } from './engines/libreoffice.ts';
 import { engine as pandoc } from './engines/pandoc.ts';
+import { engine as pdftohtml } from './engines/pdftohtml.ts';
 import { engine as pdftotext } from './engines/pdftotext.ts';
 import { engine as poppler } from './engines/poppler.ts';
 import { engine as potrace } from './engines/potrace.ts';
@@ -25,6 +26,7 @@ export const engines: readonly Engine[] = [
   jxl,
   libreoffice,
   pandoc,
+  pdftohtml,
   pdftotext,
   poppler,
   potrace,

@@ -46,7 +46,7 @@ export async function deliver(
   const path = join(place, 'zip');
   const names = partNames(
     baseName(sourceName),
-    files.map(({ name }) => name),
+    files.map(({ label }) => label),
     target.extension,
   );
   await writeZip(
@@ -62,12 +62,12 @@ export async function deliver(
   };
 }
 
-/** `name-001.png` where an engine only numbers its files; the part's own name (a sheet's) where it gives one. Equal names are numbered. */
-export function partNames(base: string, names: readonly string[], extension: string): string[] {
-  const width = Math.max(3, String(names.length).length);
+/** `name-001.png` where an engine only numbers its files; the part's own label (a sheet's name) where it gives one. Equal names are numbered. */
+export function partNames(base: string, labels: readonly string[], extension: string): string[] {
+  const width = Math.max(3, String(labels.length).length);
   const taken = new Set<string>();
-  return names.map((name, index) => {
-    const own = baseName(name).replace(/^(page-?)?\d+[ -]?/, '');
+  return labels.map((label, index) => {
+    const own = label.replace(/^((page|out)-?)?\d+[ -]?/, '');
     const number = String(index + 1).padStart(width, '0');
     let part = own === '' ? `${base}-${number}.${extension}` : `${cleanName(own)}.${extension}`;
     // Unicode- and case-insensitive file systems would drop one of two names that fold to the same.

@@ -3,6 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { Catalog, Hop, Route } from '../catalog/catalog.ts';
 import type { Facts, Plan, StepLimits, Task, Warning } from '../catalog/engine.ts';
+import { baseName } from '../catalog/names.ts';
 import { type Options, optionNames } from '../catalog/options.ts';
 import { ignoredOptions, optionsForHop } from '../catalog/route.ts';
 import { conversionFailed } from '../errors.ts';
@@ -34,6 +35,8 @@ export interface Performed {
 export interface ResultFile {
   readonly folder: string;
   readonly name: string;
+  /** What distinguishes it from the other results: the name of the engine's that first made several. */
+  readonly label: string;
 }
 
 export interface Performing {
@@ -57,7 +60,7 @@ export async function perform({ catalog, slot, stepper, limits }: Performing, wo
   const warnings: Warning[] = routeWarnings(route, wanted, work.source.format);
   const passwordFile = await givePassword(slot, base, work.password);
 
-  let inputs: ResultFile[] = [{ folder: base, name: basename(work.source.path) }];
+  let inputs: ResultFile[] = [{ folder: base, name: basename(work.source.path), label: '' }];
   for (const [index, hop] of route.hops.entries()) {
     const folder = join(base, `hop-${index}`);
     await makeOwned(slot, folder);
@@ -82,7 +85,7 @@ export async function perform({ catalog, slot, stepper, limits }: Performing, wo
           task,
           stepper,
           base,
-          limits: { ...limits, ...hop.engine.limits },
+          limits: tighter(limits, hop.engine.limits),
           signal: work.signal,
           onProgress: progressed,
         })),
@@ -90,11 +93,17 @@ export async function perform({ catalog, slot, stepper, limits }: Performing, wo
       const names = await listFolder(base, task.output).catch(distrust);
       for (const name of names) await judge(base, task.output, name, hop.target);
       if (names.length === 0) throw conversionFailed('output_invalid');
-      results.push(...names.map((name) => ({ folder: task.output, name })));
+      results.push(...names.map((name) => ({ folder: task.output, name, label: labelOf(input.label, name, names.length) })));
     }
     inputs = results;
   }
   return { base, files: inputs, warnings: unique(warnings), engine: { name: first.name, version: catalog.version(first.id) } };
+}
+
+/** An engine may ask for less than what the operator allows, never for more. */
+export function tighter(allowed: StepLimits, asked: Partial<StepLimits> = {}): StepLimits {
+  const names = Object.keys(allowed) as (keyof StepLimits)[];
+  return Object.fromEntries(names.map((name) => [name, Math.min(allowed[name], asked[name] ?? allowed[name])])) as unknown as StepLimits;
 }
 
 interface HopRun {
@@ -144,6 +153,10 @@ async function makeOwned(slot: Slot, path: string): Promise<void> {
   await mkdir(path, { mode: 0o700 });
   await slot.own(path);
 }
+
+/** One result of one file is still that file's; several are told apart by their names. */
+const labelOf = (label: string, name: string, count: number): string =>
+  [label, count === 1 ? '' : baseName(name)].filter(Boolean).join(' ');
 
 const unique = (warnings: readonly Warning[]): Warning[] => [
   ...new Map(warnings.map((warning) => [`${warning.code} ${warning.message}`, warning])).values(),

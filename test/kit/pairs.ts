@@ -12,7 +12,7 @@ import { fixtures as media } from './fixtures/media.ts';
 import { judge as judgeDocument, judgePicture } from './judges/documents.ts';
 import { judge as judgeImage } from './judges/images.ts';
 import { judge as judgeRecording } from './judges/media.ts';
-import { pageOfText } from './pictured.ts';
+import { pageOfGrid, pageOfText } from './pictured.ts';
 import { convertTo, type Service, startService } from './service.ts';
 
 type Build = (seed: string, folder: string) => Promise<string>;
@@ -43,6 +43,8 @@ export function proofOf(source: string, target: string): Proof {
     return { build, judge: (path, seed) => judgeImage(path, target, seed) };
   if (RECORDINGS.includes(from)) return { build, judge: (path, seed) => judgeImage(path, target, seed) };
   if (PICTURES.includes(from)) return { build: pageOfText(source), judge: (path, seed) => judgeDocument(path, target, seed) };
+  // An icon is too small for letters: it shows the grid, from a page that does.
+  if (target === 'ico') return { build: pageOfGrid, judge: (path, seed) => judgeImage(path, target, seed) };
   if (PICTURES.includes(to)) return { build, judge: (path, seed) => judgePicture(path, target, seed) };
   return { build, judge: (path, seed) => judgeDocument(path, target, seed, source) };
 }

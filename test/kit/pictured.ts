@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { picturedPage } from './fixtures/document-cases.ts';
 import type { Fixture } from './fixtures/documents.ts';
+import { fixtures as images } from './fixtures/images.ts';
 
 const run = promisify(execFile);
 const CONVERT = '/usr/bin/convert-im6.q16';
@@ -17,3 +18,11 @@ export const pageOfText =
     await run(CONVERT, [page, `${format}:${path}`]);
     return path;
   };
+
+/** A PDF whose one page is the seed's grid of colours. */
+export const pageOfGrid: Fixture = async (seed, folder) => {
+  const drawing = await images['svg']?.(seed, folder);
+  const path = join(folder, 'grid.pdf');
+  await run('/usr/bin/rsvg-convert', ['--format', 'pdf', '--output', path, drawing ?? '']);
+  return path;
+};

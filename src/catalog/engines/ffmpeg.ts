@@ -5,7 +5,7 @@ import { explain } from './ffmpeg/explain.ts';
 import { pictureOptions, planGif, planStill, STILLS } from './ffmpeg/pictures.ts';
 import { probeStep, readProbe } from './ffmpeg/probe.ts';
 import { planSound, soundOptions } from './ffmpeg/sound.ts';
-import { planVideo, SOUND_OPTIONS, VIDEO_OPTIONS } from './ffmpeg/video.ts';
+import { planVideo, refuseCodec, SOUND_OPTIONS, VIDEO_OPTIONS } from './ffmpeg/video.ts';
 
 const SOUNDS = Object.keys(DEMUXERS).filter((source) => AUDIO[source] !== undefined || source === 'amr');
 const VIDEOS = Object.keys(VIDEO);
@@ -33,6 +33,7 @@ export const engine: Engine = {
     return pictureOptions(target);
   },
   inspect: { step: probeStep, read: readProbe },
+  refuse: (_, target, options) => refuseCodec(target, options),
   plan,
   explain,
   limits: { memoryBytes: 2 * 1024 ** 3, wallMs: 3_600_000, cpuSeconds: 7200 },

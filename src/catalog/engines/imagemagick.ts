@@ -2,7 +2,7 @@
 import type { Conversion, Engine, Plan, Task } from '../engine.ts';
 import type { OptionName } from '../options.ts';
 import { READERS, WRITERS } from './imagemagick/coders.ts';
-import { flatten, pick, readAndEdit, SRGB, STRIP } from './imagemagick/command.ts';
+import { flatten, pick, readAndEdit, STRIP } from './imagemagick/command.ts';
 import { EDIT_OPTIONS } from './imagemagick/edits.ts';
 import { explain } from './imagemagick/explain.ts';
 import { pingStep, readPing } from './imagemagick/inspect.ts';
@@ -49,18 +49,12 @@ function plan(task: Task): Plan {
   const picture = readAndEdit(task, indices);
   const apart = indices.length > 1 && writer?.many === undefined && READERS[task.source]?.takes === 'pages';
   return {
-    warnings: [
-      ...warnings,
-      ...(picture.profile && !writer?.profile
-        ? [{ code: 'colour_profile', message: 'The target holds no colour profile: colours outside sRGB may look different.' }]
-        : []),
-    ],
+    warnings,
     steps: [
       {
         run: 'convert',
         args: [
           ...picture.args,
-          ...SRGB,
           ...(writer?.alpha ? [] : flatten(options.background ?? '#ffffff')),
           ...(options.strip_metadata ? STRIP : []),
           // JPEG and its kin start at 1.

@@ -31,7 +31,7 @@ const CONVERSIONS: readonly Conversion[] = [
 
   ...everyPair(SLIDES, SLIDES, { rank: 85 }),
 
-  ...everyPair(['pdf'], ['docx', 'odt', 'html'], {
+  ...everyPair(['pdf'], ['docx', 'odt'], {
     rank: 40,
     loses: ['the flow of the text (it stays in frames where the page had it)', 'tables and lists as such'],
   }),

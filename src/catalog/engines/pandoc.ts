@@ -32,7 +32,6 @@ const WRITES: Readonly<Record<string, string>> = {
   dbk: 'docbook5',
   adoc: 'asciidoc',
   wiki: 'mediawiki',
-  textile: 'textile',
   man: 'man',
   txt: 'plain',
   rtf: 'rtf',
@@ -47,6 +46,8 @@ const PACKAGES = ['docx', 'odt', 'epub'];
 /** The sandbox keeps Pandoc from the pictures, and those inside a package have no place in a text. */
 const LOSES = ['pictures', 'page layout'];
 /** Outlines have no tables, and the reader of FictionBook skips them. */
+/** Below what may end a chain: of a sheet without its table nothing would be left. */
+const OUTLINE_RANK = 45;
 const losesOf = ({ source, target }: Conversion) => (source === 'fb2' || target === 'opml' ? [...LOSES, 'tables'] : LOSES);
 
 const sources = Object.keys(READS);
@@ -73,7 +74,7 @@ export const engine: Engine = {
       { rank: 75 },
     ),
     ...everyPair(['docx', 'odt'], OFFICE, { rank: 45 }),
-  ].map((pair) => ({ ...pair, loses: losesOf(pair) })),
+  ].map((pair) => ({ ...pair, rank: pair.target === 'opml' ? OUTLINE_RANK : pair.rank, loses: losesOf(pair) })),
   options: () => [],
   plan: (task) => ({ steps: planOf(task) }),
   explain: (words, code) => {

@@ -2,7 +2,7 @@
 import type { Engine, Plan, Task } from '../engine.ts';
 import { everyPair } from '../engine.ts';
 import { READERS } from './imagemagick/coders.ts';
-import { flatten, pick, readAndEdit, SRGB, STRIP } from './imagemagick/command.ts';
+import { flatten, pick, readAndEdit, STRIP } from './imagemagick/command.ts';
 import { EDIT_OPTIONS } from './imagemagick/edits.ts';
 import { explain } from './imagemagick/explain.ts';
 import { pingStep, readPing } from './imagemagick/inspect.ts';
@@ -51,7 +51,6 @@ function plan(task: Task): Plan {
         run: 'convert',
         args: [
           ...picture.args,
-          ...SRGB,
           ...flatten(options.background ?? '#ffffff'),
           ...(options.strip_metadata ? STRIP : []),
           ...['-density', `${picture.density ?? DEFAULT_DENSITY}`, '-units', 'PixelsPerInch', '-depth', '8'],

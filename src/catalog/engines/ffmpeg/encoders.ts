@@ -1,5 +1,5 @@
 /** The encoders that serve us: what each takes, and how a wish for quality reaches it. Presets favour speed: a conversion is waited for. */
-import type { AudioStream } from './probe.ts';
+import type { AudioStream } from './streams.ts';
 
 export interface AudioEncoder {
   readonly encoder: string;

@@ -3,7 +3,7 @@ import { conversionFailed, inputLimit } from '../../../errors.ts';
 import type { Plan, Task } from '../../engine.ts';
 import type { OptionName, Options } from '../../options.ts';
 import { command, tags } from './command.ts';
-import { mediaOf } from './probe.ts';
+import { mediaOf } from './streams.ts';
 import { timeline } from './timeline.ts';
 
 /** Seconds of an animation. */

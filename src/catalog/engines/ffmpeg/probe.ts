@@ -3,47 +3,12 @@ import { z } from 'zod';
 import { conversionFailed, inputLimit } from '../../../errors.ts';
 import type { Facts, ProcessStep } from '../../engine.ts';
 import { DEMUXERS } from './containers.ts';
+import type { AudioStream, Common, MediaFacts, VideoStream } from './streams.ts';
 
 const MAX_SECONDS = 6 * 3600;
 const MAX_PIXELS = 100_000_000;
 const MAX_STREAMS = 64;
 const MAX_CHANNELS = 64;
-
-interface Common {
-  /** Its place in the file, for `-map 0:<index>`. */
-  readonly index: number;
-  readonly codec: string;
-}
-
-export interface VideoStream extends Common {
-  /** Pixels as stored. */
-  readonly width: number;
-  readonly height: number;
-  /** Frames a second, 0 where unknown. */
-  readonly fps: number;
-  readonly rotated: boolean;
-  /** Frames are stored in another order than they are shown. */
-  readonly reordered: boolean;
-}
-
-export interface AudioStream extends Common {
-  readonly rate: number;
-  readonly channels: number;
-  /** Bits a sample that count; 16 for codecs that lose. */
-  readonly bits: number;
-  readonly float: boolean;
-}
-
-export interface MediaFacts {
-  /** Seconds; undefined where the file does not tell. */
-  readonly duration: number | undefined;
-  readonly video: readonly VideoStream[];
-  readonly audio: readonly AudioStream[];
-  readonly subtitles: readonly Common[];
-  readonly covers: readonly Common[];
-  /** Streams of other kinds: timecodes, attachments. */
-  readonly others: number;
-}
 
 /** Reading is confined to this demuxer, also where one would open another for streams within. */
 export function readArguments(source: string): readonly string[] {
@@ -118,9 +83,6 @@ export function readProbe(stdout: string): Facts {
   };
   return { media: facts };
 }
-
-export const mediaOf = (facts: Facts): MediaFacts =>
-  (facts['media'] as MediaFacts | undefined) ?? { duration: undefined, video: [], audio: [], subtitles: [], covers: [], others: 0 };
 
 function parsed(text: string): unknown {
   try {

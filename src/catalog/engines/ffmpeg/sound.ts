@@ -5,7 +5,7 @@ import type { OptionName, Options } from '../../options.ts';
 import { command, dropped, tags } from './command.ts';
 import { AUDIO, type AudioContainer } from './containers.ts';
 import { AUDIO_ENCODERS, type AudioEncoder, type AudioWish, encodeAudio } from './encoders.ts';
-import { type AudioStream, mediaOf } from './probe.ts';
+import { type AudioStream, mediaOf } from './streams.ts';
 import { timeline } from './timeline.ts';
 
 /** @returns the options that change this target's sound */

@@ -1,7 +1,7 @@
 /** Which stretch of a recording is wanted, and how far a running command is in it. */
 import { inputLimit } from '../../../errors.ts';
 import type { Task, Warning } from '../../engine.ts';
-import { mediaOf } from './probe.ts';
+import { mediaOf } from './streams.ts';
 
 export interface Timeline {
   /** Before the input: seeks there and, where streams are encoded, cuts at the exact moment. */

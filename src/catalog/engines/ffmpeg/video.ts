@@ -5,7 +5,7 @@ import { invalid, type OptionName, type Options } from '../../options.ts';
 import { command, dropped, tags } from './command.ts';
 import { TEXT_SUBTITLES, VIDEO, type VideoContainer } from './containers.ts';
 import { atLeast, CODEC_NAMES, encodeAudio, VIDEO_ENCODERS, type VideoEncoderId } from './encoders.ts';
-import { type AudioStream, type MediaFacts, mediaOf, type VideoStream } from './probe.ts';
+import { type AudioStream, type MediaFacts, mediaOf, type VideoStream } from './streams.ts';
 import { timeline } from './timeline.ts';
 
 const DEFAULT_CRF = 23;
@@ -31,9 +31,7 @@ export function planVideo(task: Task): Plan {
   const media = mediaOf(facts);
   const picture = media.video[0];
   if (container === undefined || picture === undefined) throw conversionFailed('no_stream');
-  const codec = options.video_codec;
-  if (codec !== undefined && !container.encoders.includes(codec))
-    throw invalid('video_codec', codec, `one of ${container.encoders.join(', ')}`);
+  refuseCodec(target, options);
 
   const time = timeline(task);
   const copies = !time.cut && keepsPicture(task, container, picture);
@@ -66,6 +64,13 @@ export function planVideo(task: Task): Plan {
       }),
     ],
   };
+}
+
+/** @throws Failure `INVALID_OPTION` for a codec that the container does not take */
+export function refuseCodec(target: string, { video_codec: codec }: Options): void {
+  const { encoders } = VIDEO[target] ?? {};
+  if (codec === undefined || encoders === undefined || encoders.includes(codec)) return;
+  throw invalid('video_codec', codec, `for ${target} one of ${encoders.join(', ')}`);
 }
 
 function keepsPicture({ source, options }: Task, container: VideoContainer, stream: VideoStream): boolean {

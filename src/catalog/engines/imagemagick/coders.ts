@@ -18,8 +18,6 @@ interface Writer {
   /** Arguments just before the output. */
   readonly encode?: readonly string[];
   readonly quality?: true;
-  /** An embedded colour profile survives. */
-  readonly profile?: true;
   readonly many?: 'pages' | 'frames';
   readonly rank: number;
   readonly loses?: readonly string[];
@@ -65,11 +63,11 @@ const BILEVEL = ['-colorspace', 'Gray', '-dither', 'FloydSteinberg', '-remap', '
 const GRAY = { encode: ['-colorspace', 'Gray'], loses: ['colour'] } as const;
 
 export const WRITERS: Readonly<Record<string, Writer>> = {
-  png: { coder: 'png', alpha: true, profile: true, rank: 70, encode: ['-define', 'png:exclude-chunk=date,tIME'] },
-  jpg: { coder: 'jpeg', alpha: false, profile: true, rank: 70, quality: true },
-  webp: { coder: 'webp', alpha: true, profile: true, rank: 65, quality: true, many: 'frames' },
+  png: { coder: 'png', alpha: true, rank: 70, encode: ['-define', 'png:exclude-chunk=date,tIME'] },
+  jpg: { coder: 'jpeg', alpha: false, rank: 70, quality: true },
+  webp: { coder: 'webp', alpha: true, rank: 65, quality: true, many: 'frames' },
   gif: { coder: 'gif', alpha: true, rank: 55, many: 'frames', loses: ['colours beyond 256'] },
-  tiff: { coder: 'tiff', alpha: true, profile: true, rank: 70, many: 'pages', encode: ['-compress', 'LZW'] },
+  tiff: { coder: 'tiff', alpha: true, rank: 70, many: 'pages', encode: ['-compress', 'LZW'] },
   avif: { coder: 'avif', alpha: true, rank: 50, quality: true },
   heic: { coder: 'heic', alpha: true, rank: 60, quality: true },
   jp2: { coder: 'jp2', alpha: true, rank: 70, quality: true },
@@ -83,7 +81,7 @@ export const WRITERS: Readonly<Record<string, Writer>> = {
   pam: { coder: 'pam', alpha: true, rank: 70 },
   // Readers disagree about the palette of two colours.
   pcx: { coder: 'pcx', alpha: false, rank: 70, encode: ['-type', 'TrueColor'] },
-  psd: { coder: 'psd', alpha: true, profile: true, rank: 60, loses: ['layers'], encode: ['-compress', 'None'] },
+  psd: { coder: 'psd', alpha: true, rank: 60, loses: ['layers'], encode: ['-compress', 'None'] },
   xbm: { coder: 'xbm', alpha: false, rank: 70, encode: BILEVEL, loses: ['colour', 'shades of grey'] },
   xpm: { coder: 'xpm', alpha: true, rank: 70, encode: ['-depth', '8'] },
   dds: { coder: 'dds', alpha: true, rank: 60, encode: ['-define', 'dds:mipmaps=0'], loses: ['fine shades (block compression)'] },

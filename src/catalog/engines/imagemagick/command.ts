@@ -5,6 +5,7 @@ import { selectPages } from '../../pages.ts';
 import { READERS } from './coders.ts';
 import { edits } from './edits.ts';
 import { type Frame, framesOf, LIMITS } from './inspect.ts';
+import { TO_SRGB } from './srgb.ts';
 
 export interface Picked {
   /** Indices of the frames that are read. */
@@ -27,14 +28,16 @@ export function pick({ source, options, facts }: Task, many: 'pages' | 'frames' 
       if (many === 'frames' || frames.length < 2) return { indices: all, warnings: [] };
       return {
         indices: [0],
-        warnings: [{ code: 'first_frame', message: `The source is an animation of ${frames.length} frames: the result is its first.` }],
+        warnings: [
+          { code: 'animation_first_frame', message: `The source is an animation of ${frames.length} frames: the result is its first.` },
+        ],
       };
     default:
       return { indices: [0], warnings: [] };
   }
 }
 
-/** Arguments up to the edited picture in memory, and its size in px. */
+/** Arguments up to the edited picture in memory, in sRGB, and its size in px. */
 export function readAndEdit({ source, input, options, facts }: Task, indices: readonly number[]) {
   const reader = READERS[source];
   const frames = framesOf(facts);
@@ -43,7 +46,6 @@ export function readAndEdit({ source, input, options, facts }: Task, indices: re
   return {
     width: edited.width,
     height: edited.height,
-    profile: frame.profile,
     density: frame.density,
     args: [
       ...LIMITS,
@@ -55,17 +57,17 @@ export function readAndEdit({ source, input, options, facts }: Task, indices: re
       // A cursor's hot spot or a scanner's offset is no part of the picture.
       ...(reader?.takes === 'frames' ? [] : ['+repage']),
       ...edited.args,
+      ...(frame.profile ? TO_SRGB : []),
+      // CMYK, Lab, YCbCr and linear sources become what every target means by RGB.
+      ...['-colorspace', 'sRGB'],
     ],
   };
 }
 
 export const flatten = (background: string): readonly string[] => ['-background', background, '-alpha', 'remove', '-alpha', 'off'];
 
-/** CMYK, Lab, YCbCr and linear sources become what every target means by RGB. */
-export const SRGB = ['-colorspace', 'sRGB'] as const;
-
-/** All profiles but the colours' own, comments and titles. */
-export const STRIP = ['+profile', '!icc,*', '+set', 'comment', '+set', 'caption', '+set', 'label'] as const;
+/** All profiles, comments and titles. */
+export const STRIP = ['+profile', '*', '+set', 'comment', '+set', 'caption', '+set', 'label'] as const;
 
 function largest(frames: readonly Frame[]): number {
   const areas = frames.map(({ width, height }) => width * height);

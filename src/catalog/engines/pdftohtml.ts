@@ -1,0 +1,26 @@
+/** Poppler's pdftohtml: the text of a PDF as one page of HTML, each line where the page had it. */
+import type { Engine } from '../engine.ts';
+import { explainPdf, inspectPdf, openPdf, PDFINFO, QPDF } from '../pdf.ts';
+
+export const engine: Engine = {
+  id: 'pdftohtml',
+  name: 'Poppler',
+  role: 'pdf',
+  toolchains: ['pdf', 'office'],
+  binaries: {
+    pdftohtml: { at: ['/usr/bin/pdftohtml'], version: { args: ['-v'], pattern: /version (\d+\.\d+)/ } },
+    pdfinfo: PDFINFO,
+    qpdf: QPDF,
+  },
+  // Below what a chain may use: lines are placed by coordinates, which no other format understands.
+  conversions: [{ source: 'pdf', target: 'html', rank: 45, loses: ['pictures', 'paragraphs and tables as such'] }],
+  options: () => ['pages', 'password'],
+  inspect: inspectPdf(),
+  plan: (task) => {
+    const { steps, path, warnings } = openPdf(task);
+    // `-s`: one file for all pages; `-i`: pictures would be files of their own beside it.
+    const args = ['-s', '-i', '-noframes', '-enc', 'UTF-8', '-q', path, `${task.output}/document.html`];
+    return { steps: [...steps, { run: 'pdftohtml', args }], warnings };
+  },
+  explain: explainPdf,
+};

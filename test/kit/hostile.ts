@@ -1,0 +1,361 @@
+/** Hostile files against a running service: each ends as it should, and after each everything that must always hold is looked at. */
+import { randomBytes } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { chmod, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer, type Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import sharp from 'sharp';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { errorTable, reasonTable } from '../../src/errors.ts';
+import { seeded } from './bytes.ts';
+import { CANARY_COLOUR, leaks } from './leaks.ts';
+import { type Answer, convert, type Service, type Settings, startService, untilEnded } from './service.ts';
+
+/** What hostile files reach for. */
+export interface Trap {
+  /** `http://127.0.0.1:<port>`: nobody may connect. */
+  readonly url: string;
+  readonly port: number;
+  /** World-readable, outside of everything that converters may see: a text with the token, and a picture in the canary's colour. */
+  readonly text: string;
+  readonly picture: string;
+  /** Anyone may write there, and nobody shall. */
+  readonly folder: string;
+  readonly token: string;
+  /** Where inputs of other jobs lie while they run. */
+  readonly neighbours: readonly string[];
+}
+
+export type Ending = 'reject' | 'fail' | 'neutral';
+
+export interface Case {
+  readonly name: string;
+  readonly file: Buffer | string | ((trap: Trap) => Buffer | string | Promise<Buffer | string>);
+  /** The name under which it is sent. */
+  readonly as: string;
+  readonly to: string;
+  readonly fields?: Readonly<Record<string, string>>;
+  /** Several where the installed versions may differ in what they make of it, as long as it is harmless. */
+  readonly ends: Ending | readonly Ending[];
+  /** Code of a refusal or reason of a failure; any of several. */
+  readonly why?: string | readonly string[];
+  /** Pictures in the result are also read. */
+  readonly ocr?: boolean;
+  readonly judge?: (output: Buffer, answer: Answer, trap: Trap) => void | Promise<void>;
+}
+
+export interface Ground {
+  /** A conversion that is asked for beside each hostile one, in the same pool. */
+  readonly honest: { readonly name: string; readonly bytes: Buffer; readonly to: string };
+  readonly settings?: Settings;
+}
+
+const SECONDS = 25;
+const MEMORY = 768 * 1024 * 1024;
+/** Memory is looked at every 20 to 100 ms: so much may be taken meanwhile. */
+const OVERSHOOT = 1.5;
+const OURS: Settings = { worker: { memoryBytes: MEMORY, maxSeconds: SECONDS, mediaMaxSeconds: SECONDS } };
+
+export class Battlefield {
+  readonly trap: Trap;
+  readonly service: Service;
+  private readonly listener: Server;
+  private readonly callers: string[];
+  private readonly secrets: readonly string[];
+  private readonly health: string;
+
+  static async open({ settings = OURS }: Ground): Promise<Battlefield> {
+    const token = secret();
+    const environment = secret();
+    process.env['CANARY_OF_THE_SERVER'] = environment;
+    const folder = await mkdtemp('/tmp/canary-');
+    await chmod(folder, 0o777);
+    await writeFile(join(folder, 'text.txt'), `${token}\n${token}\n`);
+    const picture = sharp({ create: { width: 64, height: 64, channels: 3, background: CANARY_COLOUR } });
+    await writeFile(
+      join(folder, 'picture.png'),
+      await picture
+        .withExif({ IFD0: { Copyright: token } })
+        .png()
+        .toBuffer(),
+    );
+    const callers: string[] = [];
+    const listener = createServer((socket) => {
+      socket.once('data', (data) => callers.push(data.subarray(0, 200).toString('latin1')));
+      callers.push('a connection');
+      socket.on('error', () => {});
+      socket.end(`HTTP/1.1 200 OK\r\nContent-Length: ${token.length}\r\nConnection: close\r\n\r\n${token}`);
+    });
+    await new Promise<void>((done) => listener.listen(0, '127.0.0.1', done));
+    const { port } = listener.address() as AddressInfo;
+    const service = await startService(settings);
+    await writeFile(join(service.dataDir, 'text.txt'), token, { mode: 0o644 });
+    const slots = [1, 2, 3, 4, 5, 6, 7, 8].map((slot) => join(service.dataDir, 'work', `slot-${slot}`, 'job'));
+    const trap: Trap = {
+      url: `http://127.0.0.1:${port}`,
+      port,
+      folder,
+      token,
+      text: join(folder, 'text.txt'),
+      picture: join(folder, 'picture.png'),
+      neighbours: slots.flatMap((slot) => ['txt', 'png', 'wav', 'pdf'].map((ending) => join(slot, `input.${ending}`))),
+    };
+    const health = await healthOf(service);
+    return new Battlefield({ trap, service, listener, callers, secrets: [token, environment, 'root:x:0:0'], health });
+  }
+
+  private constructor(parts: {
+    trap: Trap;
+    service: Service;
+    listener: Server;
+    callers: string[];
+    secrets: readonly string[];
+    health: string;
+  }) {
+    this.trap = parts.trap;
+    this.service = parts.service;
+    this.listener = parts.listener;
+    this.callers = parts.callers;
+    this.secrets = parts.secrets;
+    this.health = parts.health;
+  }
+
+  async close(): Promise<void> {
+    await this.service.stop();
+    this.listener.close();
+    delete process.env['CANARY_OF_THE_SERVER'];
+    await rm(this.trap.folder, { recursive: true, force: true });
+  }
+
+  /** Sends one file and waits for its end. */
+  async send({ file, as, to, fields = {} }: Pick<Case, 'file' | 'as' | 'to' | 'fields'>): Promise<Answer> {
+    const content = typeof file === 'function' ? await file(this.trap) : file;
+    const answer = await convert(this.service.url, { name: as, bytes: Buffer.from(content) }, to, fields);
+    if (answer.data?.status !== 'processing') return answer;
+    return untilEnded(this.service.url, answer.data.job_id, (SECONDS + 60) * 1000);
+  }
+
+  async outputOf(answer: Answer): Promise<Buffer> {
+    const response = await fetch(`${this.service.url}/api/v1/jobs/${answer.data?.job_id}/output`);
+    expect(response.status).toBe(200);
+    expect(response.headers.get('x-content-type-options')).toBe('nosniff');
+    expect(response.headers.get('content-disposition')).toMatch(/^attachment;/);
+    return Buffer.from(await response.arrayBuffer());
+  }
+
+  /** What holds of every answer, whatever was sent. */
+  expectProper({ status, data, error }: Answer): void {
+    if (data !== undefined) {
+      expect(status).toBe(200);
+      expect(data.status).toBe('done');
+      return;
+    }
+    if (error === undefined) throw new Error(`neither data nor error, status ${status}`);
+    expect(Object.keys(errorTable)).toContain(error.code);
+    expect(error.code).not.toBe('INTERNAL_ERROR');
+    expect(errorTable[error.code as keyof typeof errorTable].status).toBe(status);
+    expect(error.details).toMatchObject({ request_id: expect.any(String), retryable: expect.any(Boolean) });
+    if (error.code === 'CONVERSION_FAILED') {
+      expect(Object.keys(reasonTable)).toContain(error.details['reason']);
+      expect(error.details['reason']).not.toMatch(/^(internal|engine_missing)$/);
+    }
+    const said = JSON.stringify(error);
+    expect(said).not.toMatch(/\/(tmp|var|usr|etc|home|root|proc|work)\/|slot-\d|hop-\d|\n\s+at |node:|\.ts:\d|Traceback|0x[\da-f]{6}/);
+    expect(said).not.toMatch(/convert-im|soffice|ffmpeg|pdfinfo|rsvg-convert|--\w|-limit/);
+    for (const word of this.secrets) expect(said).not.toContain(word);
+  }
+
+  /** What holds of the machine once nothing runs any more. */
+  async expectQuiet(): Promise<void> {
+    await this.untilIdle();
+    expect(this.callers, 'somebody called').toEqual([]);
+    expect((await readdir(this.trap.folder)).sort(), 'somebody wrote').toEqual(['picture.png', 'text.txt']);
+    expect(existsSync('/tmp/filemill-was-here')).toBe(false);
+    const work = join(this.service.dataDir, 'work');
+    for (const slot of (await readdir(work)).filter((name) => name.startsWith('slot-')))
+      for (const name of await readdir(join(work, slot))) {
+        expect(name, 'left in a slot').toMatch(/^r\d+$/);
+        expect(await readdir(join(work, slot, name)), 'left in a warm program').not.toContain('job');
+      }
+    expect(processesBelow(work).filter(({ cwd, name }) => !/\/r\d+(\/|$)/.test(cwd) || !WARM.test(name))).toEqual([]);
+    expect(await healthOf(this.service)).toBe(this.health);
+  }
+
+  private async untilIdle(): Promise<void> {
+    const work = join(this.service.dataDir, 'work');
+    const busy = async () =>
+      Object.values((await readHealth(this.service)).queue).some(({ waiting, running }) => waiting + running > 0) ||
+      processesBelow(work).some(({ cwd }) => cwd.includes('/job'));
+    for (const until = Date.now() + 15_000; (await busy()) && Date.now() < until; ) await new Promise((resolve) => setTimeout(resolve, 25));
+    expect(await busy(), 'still busy').toBe(false);
+  }
+
+  async expectNoLeak(output: Buffer, others: readonly string[], ocr = false): Promise<void> {
+    expect(await leaks(output, { words: [...this.secrets, ...others], ocr })).toEqual([]);
+  }
+
+  /** The whole of it for one file. */
+  async prove(one: Case, { honest }: Ground): Promise<void> {
+    const marker = secret();
+    const measured = watchMemory(join(this.service.dataDir, 'work'));
+    const [answer, neighbour] = await Promise.all([
+      this.send(one),
+      this.send({ file: Buffer.concat([honest.bytes, Buffer.from(marker)]), as: honest.name, to: honest.to }),
+    ]).finally(() => measured.stop());
+    this.expectProper(answer);
+    expect(neighbour.data?.status, `the honest job: ${JSON.stringify(neighbour.error)}`).toBe('done');
+    const why = answer.error?.code === 'CONVERSION_FAILED' ? String(answer.error.details['reason']) : (answer.error?.code ?? '');
+    const ended: Ending = answer.data !== undefined ? 'neutral' : answer.error?.code === 'CONVERSION_FAILED' ? 'fail' : 'reject';
+    expect([one.ends].flat(), `${ended} ${why} ${answer.error?.message ?? ''}`).toContain(ended);
+    if (ended !== 'neutral' && one.why !== undefined) expect([one.why].flat()).toContain(why);
+    if (answer.data !== undefined) {
+      const output = await this.outputOf(answer);
+      await this.expectNoLeak(output, [marker], one.ocr);
+      await one.judge?.(output, answer, this.trap);
+    }
+    expect(measured.peakBytes()).toBeLessThan(MEMORY * OVERSHOOT);
+    await this.expectQuiet();
+  }
+}
+
+/** One test for each case, one after the other, so that what is left can be laid at one door. */
+export function proveHarmless(title: string, ground: Ground, cases: readonly Case[]): void {
+  describe(title, () => {
+    let field: Battlefield;
+    beforeAll(async () => {
+      field = await Battlefield.open(ground);
+    });
+    afterAll(() => field?.close());
+    it.each(cases.map((one) => ({ name: one.name, to: one.to, one })))('$name, to $to', ({ one }) => field.prove(one, ground));
+  });
+}
+
+export interface Mutated {
+  readonly source: string;
+  readonly to: string;
+  readonly bytes: (folder: string) => Promise<Buffer>;
+}
+
+/** Damaged copies of good files, the same in each run. */
+export function proveMutationsHarmless(ground: Ground, sources: readonly Mutated[], each: number): void {
+  describe('damaged files', () => {
+    let field: Battlefield;
+    let folder: string;
+    beforeAll(async () => {
+      field = await Battlefield.open(ground);
+      folder = await mkdtemp(join(tmpdir(), 'mutations-'));
+    });
+    afterAll(async () => {
+      await field?.close();
+      await rm(folder, { recursive: true, force: true });
+    });
+    it.each(sources)(`do no harm: ${each} of $source to $to`, async ({ source, to, bytes }) => {
+      const place = join(folder, source);
+      await mkdir(place);
+      const good = await bytes(place);
+      expect((await field.send({ file: good, as: `good.${source}`, to })).data?.status, 'the undamaged file').toBe('done');
+      const left = Array.from({ length: each }, (_, seed) => seed + 1);
+      const worker = async () => {
+        for (let seed = left.shift(); seed !== undefined; seed = left.shift()) {
+          const answer = await field.send({ file: mutated(good, seed), as: `damaged-${seed}.${source}`, to });
+          field.expectProper(answer);
+          if (answer.data !== undefined) await field.expectNoLeak(await field.outputOf(answer), []);
+        }
+      };
+      await Promise.all([worker(), worker(), worker()]);
+      await field.expectQuiet();
+    });
+  });
+}
+
+/** Bits turned, bytes set to what breaks sums, stretches cut out, doubled or overwritten; the signature stays. */
+export function mutated(bytes: Buffer, seed: number): Buffer {
+  const random = seeded(seed);
+  const below = (most: number) => Math.floor(random() * most);
+  let copy = Buffer.from(bytes);
+  const BREAKERS = [0, 1, 0x7f, 0x80, 0xfe, 0xff];
+  // Headers are where sizes stand: half of the damage goes there.
+  const place = () => Math.min(copy.length - 1, 12 + below(random() < 0.5 ? Math.min(512, copy.length) : copy.length));
+  for (let count = 1 + below(8); count > 0; count--) {
+    const at = place();
+    switch (below(6)) {
+      case 0:
+        copy[at] = (copy[at] ?? 0) ^ (1 << below(8));
+        break;
+      case 1:
+        copy[at] = BREAKERS[below(BREAKERS.length)] ?? 0;
+        break;
+      case 2:
+        copy.fill(0xff, at, Math.min(copy.length, at + 4));
+        break;
+      case 3:
+        copy = Buffer.concat([copy.subarray(0, at), copy.subarray(at + below(64))]);
+        break;
+      case 4:
+        copy = Buffer.concat([copy.subarray(0, at), copy.subarray(Math.max(12, at - 64), at), copy.subarray(at)]);
+        break;
+      default:
+        copy = copy.subarray(0, Math.max(16, at));
+    }
+  }
+  return copy;
+}
+
+/** Letters that OCR tells apart, and that no file holds by chance. */
+const secret = (): string => `CANARY${[...randomBytes(10)].map((byte) => 'ABDEFHKLMNPRTUXYZ'[byte % 17]).join('')}`;
+
+/** Programs that stay warm. A thread's name may stand for its program's. */
+const WARM = /^(node|MainThread|python3.*|soffice.bin|launcher)$/;
+
+interface Process {
+  readonly pid: string;
+  readonly name: string;
+  readonly cwd: string;
+  readonly bytes: number;
+}
+
+function processesBelow(folder: string): Process[] {
+  return readdirSync('/proc')
+    .filter((pid) => /^\d+$/.test(pid))
+    .flatMap((pid) => {
+      try {
+        const cwd = readlinkSync(`/proc/${pid}/cwd`);
+        if (!cwd.startsWith(folder)) return [];
+        const pages = Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]);
+        return [{ pid, cwd, bytes: pages * 4096, name: readFileSync(`/proc/${pid}/comm`, 'utf8').trim() }];
+      } catch {
+        // It ended meanwhile.
+        return [];
+      }
+    });
+}
+
+/** The most that the processes of one slot's folder held at a time. */
+function watchMemory(work: string): { peakBytes(): number; stop(): void } {
+  let peak = 0;
+  const timer = setInterval(() => {
+    const sums = new Map<string, number>();
+    for (const { cwd, bytes } of processesBelow(work)) {
+      const place = cwd.slice(work.length).split('/').slice(0, 3).join('/');
+      sums.set(place, (sums.get(place) ?? 0) + bytes);
+    }
+    peak = Math.max(peak, ...sums.values());
+  }, 100);
+  return { peakBytes: () => peak, stop: () => clearInterval(timer) };
+}
+
+interface Health {
+  readonly status: string;
+  readonly engines: unknown;
+  readonly queue: Readonly<Record<string, { readonly waiting: number; readonly running: number; readonly workers: number }>>;
+}
+
+const readHealth = async ({ url }: Service): Promise<Health> =>
+  ((await (await fetch(`${url}/api/v1/health`)).json()) as { data: Health }).data;
+
+/** What must be the same after as before. */
+async function healthOf(service: Service): Promise<string> {
+  const { status, engines, queue } = await readHealth(service);
+  return JSON.stringify({ status, engines, queue });
+}
