@@ -9,7 +9,7 @@ import { logSettings } from './telemetry/log.ts';
 import { upkeepSettings } from './upkeep/settings.ts';
 import { workerSettings } from './worker/settings.ts';
 
-const schema = z.strictObject({
+export const configSchema = z.strictObject({
   dataDir: z.string().min(1).default('data').describe('Folder of the embedded store: jobs, queue and files'),
   api: apiSettings.prefault({}),
   secret: secretSettings.prefault({}),
@@ -17,10 +17,10 @@ const schema = z.strictObject({
   upkeep: upkeepSettings.prefault({}),
   log: logSettings.prefault({}),
 });
-export type Config = Readonly<z.infer<typeof schema>>;
+export type Config = Readonly<z.infer<typeof configSchema>>;
 
 /** Environment variables, and the setting that each stands for. */
-const VARIABLES: Readonly<Record<string, readonly string[]>> = {
+export const VARIABLES: Readonly<Record<string, readonly string[]>> = {
   PORT: ['api', 'port'],
   PUBLIC_URL: ['api', 'publicUrl'],
   ALLOWED_HOSTS: ['api', 'allowedHosts'],
@@ -44,7 +44,7 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
     if (value !== undefined && value !== '')
       put(settings, path, variable === 'ALLOWED_HOSTS' ? value.split(',').map((host) => host.trim()) : value);
   }
-  const read = schema.safeParse(settings);
+  const read = configSchema.safeParse(settings);
   if (!read.success) mistakes.push(...read.error.issues.map((issue) => describe(issue, settings)));
   if (!read.success || mistakes.length > 0) throw new ConfigError(mistakes);
   return Object.freeze({ ...read.data, dataDir: resolve(read.data.dataDir) });
@@ -77,14 +77,55 @@ function put(tree: Tree, [first = '', ...rest]: readonly string[], value: unknow
   if (rest.length === 0) tree[first] = value;
   else {
     tree[first] ??= {};
-    put(tree[first] as Tree, rest, value);
+    // What is no group of settings stays as it is, to be found wrong.
+    if (typeof tree[first] === 'object') put(tree[first] as Tree, rest, value);
   }
 }
 
 function describe(issue: z.core.$ZodIssue, settings: Tree): string {
   const path = issue.path.map(String);
-  const variable = Object.entries(VARIABLES).find(([, target]) => target.join('.') === path.join('.'))?.[0];
+  const named = (at: readonly string[]) => {
+    const variable = Object.entries(VARIABLES).find(([, target]) => target.join('.') === at.join('.'))?.[0];
+    return `${variable === undefined ? '' : `${variable}, `}${at.join('.') || 'the file'}`;
+  };
+  const rule = ruleAt(path);
+  if (issue.code === 'unrecognized_keys') {
+    const has = Object.keys(rule.properties ?? {}).join(', ');
+    return issue.keys
+      .map((key) => `${named([...path, key])}: there is no such setting; ${path.join('.') || 'the file'} takes ${has}`)
+      .join('\n  ');
+  }
   const found = path.reduce<unknown>((at, part) => (typeof at === 'object' && at !== null ? (at as Tree)[part] : undefined), settings);
   const shown = path.includes('key') ? '(hidden)' : JSON.stringify(found);
-  return `${variable === undefined ? '' : `${variable}, `}${path.join('.') || 'the file'}: found ${shown}; ${issue.message}`;
+  return `${named(path)}: found ${shown}; allowed is ${allowed(rule) ?? issue.message}`;
+}
+
+type Rule = z.core.JSONSchema.JSONSchema;
+
+/** What the schema says of one setting. */
+function ruleAt(path: readonly string[]): Rule {
+  const below = (rule: Rule, part: string) => rule.properties?.[part] ?? rule.items ?? rule.additionalProperties ?? {};
+  return path.reduce<Rule>(
+    (rule, part) => below(rule, part) as Rule,
+    z.toJSONSchema(configSchema, { io: 'input', unrepresentable: 'any' }) as Rule,
+  );
+}
+
+function allowed(rule: Rule): string | undefined {
+  if (rule.enum !== undefined) return `one of ${rule.enum.join(', ')}`;
+  if (rule.format === 'uri') return 'an http or https URL';
+  switch (rule.type) {
+    case 'integer':
+      return `a whole number ${(rule.maximum ?? Number.MAX_SAFE_INTEGER) < Number.MAX_SAFE_INTEGER ? `from ${rule.minimum} to ${rule.maximum}` : `from ${rule.minimum} on`}`;
+    case 'string':
+      return rule.minLength === undefined ? 'text' : `text of at least ${rule.minLength} characters`;
+    case 'boolean':
+      return 'true or false';
+    case 'array':
+      return 'a list';
+    case 'object':
+      return `settings: ${Object.keys(rule.properties ?? {}).join(', ')}`;
+    default:
+      return undefined;
+  }
 }
