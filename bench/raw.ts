@@ -1,11 +1,13 @@
 /** The converters without us: what there is to lose. */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
+import { engine } from '../src/catalog/engines/sharp.ts';
+import type { Options } from '../src/catalog/options.ts';
 import { checkout } from '../test/kit/service.ts';
 
 const run = promisify(execFile);
@@ -16,15 +18,32 @@ export interface Measured {
   readonly seconds: number;
 }
 
-/** libvips through sharp, warm, unconfined: `processes` of them, each fed `count` times. @param request of exec/programs/image.ts, without its paths */
+/** libvips through sharp, warm, unconfined: `processes` of them share `count` conversions, asked for exactly as the service asks. */
 export async function rawSharp(
   input: string,
+  source: string,
   target: string,
-  edits: Readonly<Record<string, unknown>>,
+  options: Options,
   processes: number,
   count: number,
 ): Promise<Measured> {
   const folder = await mkdtemp(join(tmpdir(), 'filemill-raw-'));
+  const requestFor = (index: number): string => {
+    const { steps } = engine.plan({
+      source,
+      target,
+      options,
+      input,
+      output: join(folder, String(index)),
+      scratch: folder,
+      passwordFile: undefined,
+      facts: {},
+    });
+    const [step] = steps;
+    if (step === undefined || !('ask' in step)) throw new Error('sharp is no longer a resident');
+    return `${JSON.stringify(step.request)}\n`;
+  };
+  for (let index = 0; index < processes; index++) await mkdir(join(folder, String(index)));
   const took: number[] = [];
   const feed = async (index: number, times: number) => {
     const child = spawn(process.execPath, [join(checkout, 'src/exec/programs/image.ts')], { stdio: ['pipe', 'pipe', 'inherit'] });
@@ -32,7 +51,7 @@ export async function rawSharp(
     await lines.next();
     for (let time = 0; time < times; time++) {
       const started = performance.now();
-      child.stdin.write(`${JSON.stringify({ ...edits, input, target, output: join(folder, `${index}.${target}`) })}\n`);
+      child.stdin.write(requestFor(index));
       const { value } = await lines.next();
       if (!String(value).includes('"ok":true')) throw new Error(`sharp said ${value}`);
       took.push(performance.now() - started);

@@ -17,11 +17,26 @@ const small = join(folder, 'small.png');
 const photo = join(folder, 'photo.jpg');
 await run(CONVERT, ['-size', '200x150', 'plasma:red-blue', small]);
 // 36 MP with the grain of a photograph: about 5.7 MB.
-await run(CONVERT, ['-seed', '7', '-size', '7360x4912', 'plasma:fractal', '-blur', '0x1.5', '-quality', '88', photo]);
+await run(CONVERT, [
+  '-seed',
+  '7',
+  '-size',
+  '1840x1228',
+  'plasma:fractal',
+  '-attenuate',
+  '0.35',
+  '+noise',
+  'Gaussian',
+  '-resize',
+  '7360x4912!',
+  '-quality',
+  '91',
+  photo,
+]);
 const onePage = await longDocx('kestrel', await mkdtemp(join(folder, 'one-')), 1);
 const manyPages = await longDocx('kestrel', await mkdtemp(join(folder, 'many-')), 39);
 
-const service = await startProcess(join(folder, 'data'), {}, { LOG_LEVEL: 'warn' });
+const service = await startProcess(await mkdtemp(join(folder, 'data-')), {}, { LOG_LEVEL: 'warn' });
 const peak = peakOf(service.child.pid ?? 0);
 
 const through = async (file: string, target: string, fields: Record<string, string>, clients: number, count: number): Promise<Measured> => {
@@ -40,9 +55,9 @@ const row = (what: string, { took, seconds }: Measured) => {
 };
 
 console.log('| work | p50 ms | p95 ms | a second | a minute |\n|---|---|---|---|---|');
-row('small PNG → JPG, sharp alone, warm', await rawSharp(small, 'jpg', {}, 1, 200));
+row('small PNG → JPG, sharp alone, warm', await rawSharp(small, 'png', 'jpg', {}, 1, 200));
 row('small PNG → JPG over HTTP, 1 client', await through(small, 'jpg', {}, 1, 200));
-row('36 MP JPEG → 500 px WebP, sharp alone, 2 processes', await rawSharp(photo, 'webp', { resize: { w: 500 } }, 2, 100));
+row('36 MP JPEG → 500 px WebP, sharp alone, 2 processes', await rawSharp(photo, 'jpg', 'webp', { img_resize_w: 500 }, 2, 100));
 for (const clients of [1, 2, 4])
   row(`36 MP JPEG → 500 px WebP over HTTP, ${clients} clients`, await through(photo, 'webp', { img_resize_w: '500' }, clients, 100));
 row('1-page DOCX → PDF, soffice alone, new process each', await rawOffice(onePage, 8));

@@ -4,17 +4,13 @@
  *   launcher [options] -- /absolute/program arguments...
  *
  * It stays as the supervisor, and exits as the program did (128 + the signal), or with 125 and a sentence when it could not confine.
- * It needs no privilege; started as root it becomes the user given by --uid before anything else runs.
+ * It needs no privilege; started as root it becomes the user given by --uid.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
-#include <linux/audit.h>
-#include <linux/capability.h>
 #include <linux/filter.h>
-#include <linux/openat2.h>
 #include <linux/seccomp.h>
 #include <poll.h>
 #include <sched.h>
@@ -25,7 +21,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -38,18 +33,17 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-#if defined(__x86_64__)
-#define ARCH AUDIT_ARCH_X86_64
+#ifdef __x86_64__
+#define ARCH 0xc000003e		 /* AUDIT_ARCH_X86_64 */
 #define X86(...) __VA_ARGS__ /* Calls that newer architectures lack. */
-#elif defined(__aarch64__)
-#define ARCH AUDIT_ARCH_AARCH64
-#define X86(...)
 #else
-#error "the launcher knows the system calls of x86_64 and aarch64 only"
+#define ARCH 0xc00000b7 /* AUDIT_ARCH_AARCH64 */
+#define X86(...)
 #endif
+#define COUNT(list) (sizeof list / sizeof *list)
+#define MIN(a, b) ((a) < (b) ? (a) : (b))
+#define NONE UINT64_MAX /* no limit, or not given */
 enum { MOST = 256, OWN_FAILURE = 125 };
-#define NONE UINT64_MAX
-
 static struct {
 	const char *rw[MOST], *ro[MOST], *env[MOST], *cwd[MOST];
 	int rws, ros, envs, cwds, unix_sockets, without_landlock, check, rw_fd[MOST];
@@ -57,7 +51,6 @@ static struct {
 } opt = { .uid = NONE, .data = NONE, .memory = NONE, .cpu_s = NONE, .file_size = NONE, .tasks = NONE, .files = 256, .report = NONE, .landlock = NONE };
 
 static volatile int *failed; /* Shared with the child until it executes: set when it failed before the program began. */
-
 static _Noreturn __attribute__((format(printf, 2, 3))) void fail(int cause, const char *sentence, ...) {
 	va_list values;
 	va_start(values, sentence);
@@ -72,7 +65,6 @@ static uint64_t now_ms(void) {
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (uint64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
-
 /* ---- Landlock: files, TCP, and from ABI 6 signals and abstract sockets. Constants are ours: headers are older than kernels. ---- */
 enum {
 	EXECUTE = 1 << 0, WRITE_FILE = 1 << 1, READ_FILE = 1 << 2, READ_DIR = 1 << 3, REMOVE_DIR = 1 << 4, REMOVE_FILE = 1 << 5, MAKE_DIR = 1 << 7,
@@ -81,134 +73,113 @@ enum {
 	/* No symlinks, FIFOs or devices, which whoever collects the output could follow or hang on; and nothing written can be executed. */
 	READ_WRITE = WRITE_FILE | READ_FILE | READ_DIR | REMOVE_DIR | REMOVE_FILE | MAKE_DIR | MAKE_REG | REFER | TRUNCATE,
 };
-static uint64_t handled_fs;
-static int ruleset = -1;
-
+static int handled_fs, ruleset = -1;
 /* Returns the descriptor of the place, or -1 where it does not exist. */
 static int allow(const char *path, uint64_t rights) {
 	struct stat is;
 	int fd = open(path, O_PATH | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &is)) return -1;
-	struct { uint64_t allowed; int32_t fd; } __attribute__((packed)) rule = { rights & handled_fs & (S_ISDIR(is.st_mode) ? ~0ull : FOR_FILES), fd };
+	struct { uint64_t allowed; int32_t fd; } __attribute__((packed)) rule = { rights & (uint64_t)handled_fs & (S_ISDIR(is.st_mode) ? ~0ull : FOR_FILES), fd };
 	if (ruleset >= 0 && syscall(__NR_landlock_add_rule, ruleset, 1 /* PATH_BENEATH */, &rule, 0)) fail(errno, "cannot allow %s", path);
 	return fd;
 }
-
 static int is_of_self(const char *path) { return !strncmp(path, "/proc/self", 10); }
-
 static void prepare_landlock(int abi) {
 	handled_fs = ABI_1 | (abi >= 2 ? REFER : 0) | (abi >= 3 ? TRUNCATE : 0) | (abi >= 5 ? IOCTL_DEV : 0);
-	struct { uint64_t fs, net, scoped; } all = { handled_fs, abi >= 4 ? 3 /* bind, connect of TCP */ : 0, abi >= 6 ? 3 /* abstract sockets, signals */ : 0 };
+	struct { uint64_t fs, net, scoped; } all = { (uint64_t)handled_fs, abi >= 4 ? 3 /* bind, connect of TCP */ : 0, abi >= 6 ? 3 /* abstract sockets, signals */ : 0 };
 	if (!abi && !opt.without_landlock) fail(0, "this kernel has no Landlock to confine files; enable it (lsm=landlock) or say --without-landlock");
 	if (abi && (ruleset = syscall(__NR_landlock_create_ruleset, &all, abi >= 6 ? 24 : abi >= 4 ? 16 : 8, 0)) < 0) fail(errno, "cannot make a Landlock ruleset");
 	for (int i = 0; i < opt.rws; i++)
 		if ((opt.rw_fd[i] = allow(opt.rw[i], READ_WRITE | (opt.unix_sockets ? MAKE_SOCK : 0))) < 0) fail(errno, "cannot open %s", opt.rw[i]);
 	for (int i = 0; i < opt.ros; i++) if (!is_of_self(opt.ro[i])) close(allow(opt.ro[i], READ_ONLY));
 }
-
 /* ---- seccomp: what Landlock does not govern ---- */
 #define ALL 0xffffffffu
-/* A rule's action befalls a call WHEN, or UNLESS, its argument & mask equals value. Kernel flags lie in the low 32 bits. */
-struct rule { int call; enum { WHEN, UNLESS } test; int argument; uint32_t mask, value; };
 /* Numbers from 424 on are the same everywhere; calls newer than the oldest headers are written as numbers. */
 static const int refused[] = {
 	__NR_ptrace, __NR_process_vm_readv, __NR_process_vm_writev, __NR_kcmp, __NR_pidfd_getfd, __NR_process_madvise, 448 /* process_mrelease */,
 	__NR_io_uring_setup, __NR_io_uring_enter, __NR_io_uring_register, __NR_bpf, __NR_perf_event_open, __NR_userfaultfd, __NR_keyctl, __NR_add_key,
 	__NR_request_key, __NR_setsid, __NR_setpgid, __NR_unshare, __NR_setns, __NR_mount, __NR_umount2, __NR_pivot_root, __NR_chroot, __NR_open_tree,
-	__NR_move_mount, __NR_fsopen, __NR_fsconfig, __NR_fsmount, __NR_fspick, __NR_mount_setattr, 467 /* open_tree_attr */, __NR_quotactl,
-	__NR_quotactl_fd, __NR_acct, __NR_swapon, __NR_swapoff, __NR_reboot, __NR_kexec_load, __NR_kexec_file_load, __NR_init_module, __NR_finit_module,
-	__NR_delete_module, __NR_syslog, __NR_name_to_handle_at, __NR_open_by_handle_at, __NR_vhangup, __NR_migrate_pages, __NR_move_pages,
+	__NR_move_mount, __NR_fsopen, __NR_fsconfig, __NR_fsmount, __NR_fspick, __NR_mount_setattr, 467 /* open_tree_attr */, __NR_quotactl, __NR_quotactl_fd,
+	__NR_acct, __NR_swapon, __NR_swapoff, __NR_reboot, __NR_kexec_load, __NR_kexec_file_load, __NR_init_module, __NR_finit_module, __NR_delete_module,
+	__NR_syslog, __NR_name_to_handle_at, __NR_open_by_handle_at, __NR_vhangup, __NR_migrate_pages, __NR_move_pages,
 	X86(__NR_iopl, __NR_ioperm, __NR_modify_ldt, __NR_uselib, __NR_inotify_init,)
 	__NR_inotify_init1, __NR_fanotify_init, __NR_fanotify_mark, /* they tell of other people's files, and Landlock lets them */
 	__NR_shmget, __NR_shmat, __NR_semget, __NR_msgget, __NR_mq_open, __NR_mq_unlink, /* they outlive the tree */
 	__NR_memfd_create, 447 /* memfd_secret: memory that is in no process's resident set */,
 };
-static const struct rule refused_partly[] = {
-	{ __NR_clone, UNLESS, 0, 0x7e020000 /* every CLONE_NEW* */, 0 }, { __NR_personality, UNLESS, 0, ALL, ALL },
-	{ __NR_ioctl, WHEN, 1, ALL, TIOCSTI }, { __NR_ioctl, WHEN, 1, ALL, 0x541c /* TIOCLINUX */ },
-	/* The limits, priority and processors of other processes of the same user. */
-	{ __NR_prlimit64, UNLESS, 0, ALL, 0 }, { __NR_sched_setaffinity, UNLESS, 0, ALL, 0 }, { __NR_sched_setparam, UNLESS, 0, ALL, 0 },
-	{ __NR_sched_setscheduler, UNLESS, 0, ALL, 0 }, { __NR_sched_setattr, UNLESS, 0, ALL, 0 }, { __NR_setpriority, UNLESS, 1, ALL, 0 },
-	{ __NR_setpriority, WHEN, 0, ALL, PRIO_USER }, { __NR_ioprio_set, UNLESS, 1, ALL, 0 }, { __NR_ioprio_set, WHEN, 0, ALL, 3 /* a user's */ },
-	/* Access mode 3 opens neither for reading nor for writing, so Landlock asks for no right. */
-	{ __NR_openat, WHEN, 2, O_ACCMODE, O_ACCMODE }, X86({ __NR_open, WHEN, 1, O_ACCMODE, O_ACCMODE },)
-	/* A datagram socket may send to any path, whatever it is paired with. */
-	{ __NR_socketpair, UNLESS, 0, ALL, AF_UNIX }, { __NR_socketpair, WHEN, 1, 0xf, SOCK_DGRAM }, { __NR_socketpair, WHEN, 1, 0xf, SOCK_RAW },
-};
 static const int absent[] = { __NR_clone3, __NR_openat2 }; /* Their flags lie in memory; the C library falls back to clone and openat. */
 /* Landlock leaves metadata alone: answered as done but not done, since programs take a refusal for a broken disk. */
 static const int pretended[] = {
 	__NR_fchmod, __NR_fchmodat, 452 /* fchmodat2 */, __NR_fchown, __NR_fchownat, __NR_utimensat, __NR_setxattr, __NR_lsetxattr, __NR_fsetxattr,
-	463 /* setxattrat */, __NR_removexattr, __NR_lremovexattr, __NR_fremovexattr, 466 /* removexattrat */, 469 /* file_setattr */,
+	__NR_umask, 463 /* setxattrat */, __NR_removexattr, __NR_lremovexattr, __NR_fremovexattr, 466 /* removexattrat */, 469 /* file_setattr */,
 	X86(__NR_chmod, __NR_chown, __NR_lchown, __NR_utime, __NR_utimes, __NR_futimesat,)
 };
-static const int without_unix[] = { __NR_socket, __NR_connect, __NR_bind, __NR_listen };
-static const struct rule with_unix[] = { { __NR_socket, UNLESS, 0, ALL, AF_UNIX }, { __NR_socket, UNLESS, 1, 0xf, SOCK_STREAM } };
-static const struct rule below_abi_6[] = { /* Signals, also those that the kernel sends because of a descriptor. */
-	{ __NR_kill, WHEN, 0, 0, 0 }, { __NR_tkill, WHEN, 0, 0, 0 }, { __NR_pidfd_send_signal, WHEN, 0, 0, 0 }, { __NR_rt_sigqueueinfo, WHEN, 0, 0, 0 },
-	{ __NR_rt_tgsigqueueinfo, WHEN, 0, 0, 0 }, { __NR_fcntl, WHEN, 1, ALL, F_SETOWN }, { __NR_fcntl, WHEN, 1, ALL, F_SETSIG },
-	{ __NR_fcntl, WHEN, 1, ALL, F_SETOWN_EX }, { __NR_ioctl, WHEN, 1, ALL, FIOSETOWN }, { __NR_ioctl, WHEN, 1, ALL, SIOCSPGRP },
+/* Befalls a call WHEN, or UNLESS, its argument & mask equals value. Kernel flags lie in the low 32 bits. */
+struct rule { enum { ALWAYS, BELOW_3, BELOW_6, NO_UNIX, UNIX, ASK_UNIX, ASK_COUNTING } where; int call; enum { WHEN, UNLESS } test; int argument; uint32_t mask, value; };
+#define ANY(where, call) { where, __NR_##call, WHEN, 0, 0, 0 }
+#define PART(where, call, ...) { where, __NR_##call, __VA_ARGS__ }
+static const struct rule rules[] = {
+	PART(ALWAYS, clone, UNLESS, 0, 0x7e020000 /* every CLONE_NEW* */, 0), PART(ALWAYS, personality, UNLESS, 0, ALL, ALL),
+	PART(ALWAYS, ioctl, WHEN, 1, ALL, TIOCSTI), PART(ALWAYS, ioctl, WHEN, 1, ALL, 0x541c /* TIOCLINUX */),
+	/* The limits, priority and processors of other processes of the same user. */
+	PART(ALWAYS, prlimit64, UNLESS, 0, ALL, 0), PART(ALWAYS, sched_setaffinity, UNLESS, 0, ALL, 0), PART(ALWAYS, sched_setparam, UNLESS, 0, ALL, 0),
+	PART(ALWAYS, sched_setscheduler, UNLESS, 0, ALL, 0), PART(ALWAYS, sched_setattr, UNLESS, 0, ALL, 0), PART(ALWAYS, setpriority, UNLESS, 1, ALL, 0),
+	PART(ALWAYS, setpriority, WHEN, 0, ALL, PRIO_USER), PART(ALWAYS, ioprio_set, UNLESS, 1, ALL, 0), PART(ALWAYS, ioprio_set, WHEN, 0, ALL, 3 /* a user's */),
+	/* Access mode 3 opens neither for reading nor for writing, so Landlock asks for no right. */
+	PART(ALWAYS, openat, WHEN, 2, O_ACCMODE, O_ACCMODE), X86(PART(ALWAYS, open, WHEN, 1, O_ACCMODE, O_ACCMODE),)
+	/* A folder that its owner cannot enter could not be measured or removed. A datagram socket may send to any path, whatever it is paired with. */
+	PART(ALWAYS, mkdirat, UNLESS, 2, 0700, 0700), X86(PART(ALWAYS, mkdir, UNLESS, 1, 0700, 0700),)
+	PART(ALWAYS, socketpair, UNLESS, 0, ALL, AF_UNIX), PART(ALWAYS, socketpair, WHEN, 1, 0xf, SOCK_DGRAM), PART(ALWAYS, socketpair, WHEN, 1, 0xf, SOCK_RAW),
+	/* Truncation, by path or by opening without the right to write. */
+	ANY(BELOW_3, truncate), PART(BELOW_3, openat, WHEN, 2, O_ACCMODE | O_TRUNC, O_TRUNC), X86(PART(BELOW_3, open, WHEN, 1, O_ACCMODE | O_TRUNC, O_TRUNC),)
+	/* Signals, also those that the kernel sends because of a descriptor. */
+	ANY(BELOW_6, kill), ANY(BELOW_6, tkill), ANY(BELOW_6, pidfd_send_signal), ANY(BELOW_6, rt_sigqueueinfo), ANY(BELOW_6, rt_tgsigqueueinfo),
+	PART(BELOW_6, fcntl, WHEN, 1, ALL, F_SETOWN), PART(BELOW_6, fcntl, WHEN, 1, ALL, F_SETSIG), PART(BELOW_6, fcntl, WHEN, 1, ALL, F_SETOWN_EX),
+	PART(BELOW_6, ioctl, WHEN, 1, ALL, FIOSETOWN), PART(BELOW_6, ioctl, WHEN, 1, ALL, SIOCSPGRP),
+	ANY(NO_UNIX, socket), ANY(NO_UNIX, connect), ANY(NO_UNIX, bind), ANY(NO_UNIX, listen),
+	PART(UNIX, socket, UNLESS, 0, ALL, AF_UNIX), PART(UNIX, socket, UNLESS, 1, 0xf, SOCK_STREAM),
+	/* The supervisor answers the rest. Landlock (to ABI 8) does not govern connect(2) to a path, and access(2) never. */
+	ANY(ASK_UNIX, connect), PART(ASK_UNIX, faccessat, WHEN, 2, W_OK, W_OK), X86(PART(ASK_UNIX, access, WHEN, 1, W_OK, W_OK),)
+	/* RLIMIT_NPROC counts a whole user's: right for a slot's own user, useless for the one that runs the server. */
+	PART(ASK_COUNTING, clone, WHEN, 0, CLONE_THREAD, 0), X86(ANY(ASK_COUNTING, fork), ANY(ASK_COUNTING, vfork),)
 };
-static const struct rule below_abi_3[] = { /* Truncation, by path or by opening without the right to write. */
-	{ __NR_truncate, WHEN, 0, 0, 0 }, { __NR_openat, WHEN, 2, O_ACCMODE | O_TRUNC, O_TRUNC }, X86({ __NR_open, WHEN, 1, O_ACCMODE | O_TRUNC, O_TRUNC },)
-};
-/* The supervisor answers these. Landlock (to ABI 8) does not govern connect(2) to a path, and access(2) never. */
-static const struct rule asked_with_unix[] = {
-	{ __NR_connect, WHEN, 0, 0, 0 }, { __NR_faccessat, WHEN, 2, W_OK, W_OK }, X86({ __NR_access, WHEN, 1, W_OK, W_OK },)
-};
-/* RLIMIT_NPROC counts a whole user's: right for a slot's own user, useless for the one that runs the server. */
-static const struct rule asked_when_counting[] = { { __NR_clone, WHEN, 0, CLONE_THREAD, 0 }, X86({ __NR_fork, WHEN, 0, 0, 0 }, { __NR_vfork, WHEN, 0, 0, 0 },) };
-
+static unsigned short length = 6;
 static struct sock_filter code[1024] = {
 	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ARCH, 1, 0),
 	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS), BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
 	BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 0x40000000 /* x32 */, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
 };
-static unsigned short length = 6;
-static void emit(uint16_t operation, uint32_t k, uint8_t yes, uint8_t no) { code[length++] = (struct sock_filter){ operation, yes, no, k }; }
-static void load(size_t offset) { emit(BPF_LD | BPF_W | BPF_ABS, offset, 0, 0); }
-static void emit_rules(const struct rule *r, size_t count, uint32_t action) {
-	for (; count--; r++) {
-		emit(BPF_JMP | BPF_JEQ | BPF_K, r->call, 0, 5);
-		load(offsetof(struct seccomp_data, args) + 8 * r->argument);
-		emit(BPF_ALU | BPF_AND | BPF_K, r->mask, 0, 0);
-		emit(BPF_JMP | BPF_JEQ | BPF_K, r->value, r->test == UNLESS, r->test == WHEN);
-		emit(BPF_RET | BPF_K, action, 0, 0);
-		load(offsetof(struct seccomp_data, nr));
-	}
+static void emit(struct rule r, uint32_t action) {
+	const struct sock_filter lines[] = {
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, r.call, 0, 5), BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args) + 8 * r.argument),
+		BPF_STMT(BPF_ALU | BPF_AND | BPF_K, r.mask), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, r.value, r.test == UNLESS, r.test == WHEN),
+		BPF_STMT(BPF_RET | BPF_K, action), BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+	};
+	memcpy(code + length, lines, sizeof lines), length += COUNT(lines);
 }
-static void emit_calls(const int *calls, size_t count, uint32_t action) {
-	for (; count--; calls++) emit_rules(&(struct rule){ *calls, WHEN, 0, 0, 0 }, 1, action);
+static void emit_all(const int *calls, size_t count, uint32_t action) {
+	for (size_t i = 0; i < count; i++) emit((struct rule){ ALWAYS, calls[i], WHEN, 0, 0, 0 }, action);
 }
-#define CALLS(list, action) emit_calls(list, sizeof list / sizeof *list, action)
-#define RULES(list, action) emit_rules(list, sizeof list / sizeof *list, action)
-
 /* Returns the descriptor on which the supervisor is asked, or -1 where nothing is asked. */
 static int confine_calls(int abi) {
 	int counts = opt.uid == NONE && opt.tasks != NONE, asks = counts || opt.unix_sockets;
-	const uint32_t refuse = SECCOMP_RET_ERRNO | EPERM, ask = SECCOMP_RET_USER_NOTIF;
-	CALLS(refused, refuse);
-	RULES(refused_partly, refuse);
-	CALLS(absent, SECCOMP_RET_ERRNO | ENOSYS);
-	CALLS(pretended, SECCOMP_RET_ERRNO | 0);
-	if (abi < 6) RULES(below_abi_6, refuse), emit_rules(&(struct rule){ __NR_tgkill, UNLESS, 0, ALL, getpid() }, 1, refuse);
-	if (abi < 3) RULES(below_abi_3, refuse);
-	if (opt.unix_sockets) RULES(with_unix, refuse), RULES(asked_with_unix, ask);
-	else CALLS(without_unix, refuse);
-	if (counts) RULES(asked_when_counting, ask);
-	emit(BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
-	struct sock_fprog program = { length, code };
-	int listener = syscall(__NR_seccomp, SECCOMP_SET_MODE_FILTER, asks ? SECCOMP_FILTER_FLAG_NEW_LISTENER : 0, &program);
-	if (listener < 0) fail(errno, "cannot install the seccomp filter");
-	return asks ? listener : -1;
+	const int holds[] = { 1, abi < 3, abi < 6, !opt.unix_sockets, opt.unix_sockets, opt.unix_sockets, counts };
+	emit_all(refused, COUNT(refused), SECCOMP_RET_ERRNO | EPERM);
+	emit_all(absent, COUNT(absent), SECCOMP_RET_ERRNO | ENOSYS);
+	emit_all(pretended, COUNT(pretended), SECCOMP_RET_ERRNO | 0);
+	if (abi < 6) emit((struct rule){ BELOW_6, __NR_tgkill, UNLESS, 0, ALL, getpid() }, SECCOMP_RET_ERRNO | EPERM);
+	for (const struct rule *r = rules; r < rules + COUNT(rules); r++)
+		if (holds[r->where]) emit(*r, r->where >= ASK_UNIX ? SECCOMP_RET_USER_NOTIF : SECCOMP_RET_ERRNO | EPERM);
+	code[length++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	int listener = syscall(__NR_seccomp, SECCOMP_SET_MODE_FILTER, asks ? SECCOMP_FILTER_FLAG_NEW_LISTENER : 0, &(struct sock_fprog){ length, code });
+	return listener < 0 ? fail(errno, "cannot install the seccomp filter"), -1 : asks ? listener : -1;
 }
-
 /* ---- the supervisor ---- */
 static struct { uint64_t tasks, rss, peak, cpu_ms, at; } seen = { .tasks = 1 }; /* Of the whole tree; bytes, ms. Tasks are processes and threads. */
 static DIR *processes;
 static volatile sig_atomic_t cancelled;
 static void hear(int signal) { cancelled |= signal == SIGTERM; }
-
 static uint64_t ms_of_reaped(void) {
 	struct rusage all;
 	getrusage(RUSAGE_CHILDREN, &all);
@@ -223,28 +194,23 @@ static void look(pid_t group) {
 	rewinddir(processes);
 	for (struct dirent *entry; (entry = readdir(processes));) {
 		char path[32], line[1024] = "", *after;
-		unsigned long user, system, waited_user, waited_system, tasks, resident;
+		unsigned long of[6];
 		pid_t pid = atoi(entry->d_name);
 		if (pid <= 0 || getpgid(pid) != group) continue;
 		snprintf(path, sizeof path, "%d/stat", pid);
 		int fd = openat(dirfd(processes), path, O_RDONLY | O_CLOEXEC);
-		if (fd >= 0 && read(fd, line, sizeof line - 1) > 0 && (after = strrchr(line, ')')) &&
-		    sscanf(after + 1, " %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %lu %lu %lu %lu %*s %*s %lu %*s %*s %*s %lu", /* proc(5) */
-			   &user, &system, &waited_user, &waited_system, &tasks, &resident) == 6) {
-			ticks += user + system + waited_user + waited_system;
-			pages += resident;
-			seen.tasks += tasks;
-		}
+		if (fd >= 0 && read(fd, line, sizeof line - 1) > 0 && (after = strrchr(line, ')')) && /* proc(5): utime to cstime, num_threads, rss */
+		    sscanf(after + 1, " %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %lu %lu %lu %lu %*s %*s %lu %*s %*s %*s %lu", of, of + 1, of + 2, of + 3, of + 4, of + 5) == 6)
+			ticks += of[0] + of[1] + of[2] + of[3], seen.tasks += of[4], pages += of[5];
 		close(fd);
 	}
 	seen.cpu_ms = ms_of_reaped() + ticks * 1000 / sysconf(_SC_CLK_TCK);
-	seen.rss = pages * sysconf(_SC_PAGESIZE);
+	seen.rss = pages * sysconf(_SC_PAGESIZE), seen.at = now_ms();
 	if (seen.rss > seen.peak) seen.peak = seen.rss;
-	seen.at = now_ms();
 }
 
 static ssize_t read_memory(pid_t pid, uint64_t from, void *to, size_t size) {
-	size_t first = 4096 - from % 4096 < size ? 4096 - from % 4096 : size; /* A string may end on the last page that is mapped. */
+	size_t first = MIN(4096 - from % 4096, size); /* A string may end on the last page that is mapped. */
 	struct iovec here = { to, size }, there[2] = { { (void *)from, first }, { (void *)(from + first), size - first } };
 	return process_vm_readv(pid, &here, 1, there, 2, 0);
 }
@@ -261,23 +227,20 @@ static int place_of(const char *path) {
 /* Connects in the caller's stead, so that what was checked is what is connected to. Returns an errno. */
 static int connect_inside(int listener, const struct seccomp_notif *call) {
 	union { struct sockaddr_un to; char room[sizeof(struct sockaddr_un) + 1]; } at = { 0 };
-	size_t size = call->data.args[2];
-	if (size <= sizeof(sa_family_t) || size > sizeof at.to) return EINVAL;
+	size_t size = MIN(call->data.args[2], sizeof at.to);
 	if (read_memory(call->pid, call->data.args[1], &at, size) != (ssize_t)size || ioctl(listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &call->id)) return EPERM;
 	const char *path = at.room + offsetof(struct sockaddr_un, sun_path);
 	int place = at.to.sun_family == AF_UNIX ? place_of(path) : -1, result = EPERM;
 	if (place < 0 || path[strlen(opt.rw[place])] != '/') return EPERM;
-	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS };
-	int target = syscall(__NR_openat2, opt.rw_fd[place], path + strlen(opt.rw[place]) + 1, &how, sizeof how);
+	const uint64_t how[] = { O_PATH | O_CLOEXEC, 0, 8 | 4 /* RESOLVE_BENEATH, RESOLVE_NO_SYMLINKS */ };
+	int target = syscall(__NR_openat2, opt.rw_fd[place], path + strlen(opt.rw[place]) + 1, how, sizeof how);
 	if (target < 0) return errno;
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0); /* A full backlog must not stop the supervisor. */
 	struct seccomp_notif_addfd give = { .id = call->id, .flags = SECCOMP_ADDFD_FLAG_SETFD, .srcfd = fd, .newfd = call->data.args[0], .newfd_flags = O_CLOEXEC };
 	snprintf(at.to.sun_path, sizeof at.to.sun_path, "/proc/self/fd/%d", target);
 	if (fd >= 0 && connect(fd, (struct sockaddr *)&at.to, sizeof at.to)) result = errno;
 	else if (fd >= 0 && !fcntl(fd, F_SETFL, 0) && ioctl(listener, SECCOMP_IOCTL_NOTIF_ADDFD, &give) >= 0) result = 0;
-	close(target);
-	close(fd);
-	return result;
+	return close(target), close(fd), result;
 }
 
 static void answer(int listener, pid_t group) {
@@ -290,12 +253,11 @@ static void answer(int listener, pid_t group) {
 		told.reply.error = -connect_inside(listener, &asked.call);
 	} else if (call == __NR_faccessat X86(|| call == __NR_access)) { /* LibreOffice takes /tmp for its sockets wherever that looks writable. */
 		char path[4097] = "";
-		ssize_t got = read_memory(asked.call.pid, asked.call.data.args[call == __NR_faccessat], path, 4096);
-		if (got > 0 && path[0] == '/' && place_of(path) < 0) told.reply.error = -EACCES;
+		read_memory(asked.call.pid, asked.call.data.args[call == __NR_faccessat], path, 4096);
+		if (path[0] == '/' && place_of(path) < 0) told.reply.error = -EACCES;
 	} else {
 		if (seen.tasks >= opt.tasks && now_ms() > seen.at + 5) look(group);
-		if (seen.tasks < opt.tasks) seen.tasks++;
-		else told.reply.error = -EAGAIN;
+		if (++seen.tasks > opt.tasks) seen.tasks--, told.reply.error = -EAGAIN;
 	}
 	if (!told.reply.error && call != __NR_connect) told.reply.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
 	ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &told);
@@ -303,9 +265,9 @@ static void answer(int listener, pid_t group) {
 
 /* Returns why the program ended or has to end; it is not reaped yet, so that its group's number stays taken. */
 static const char *supervise(pid_t main, int listening, const sigset_t *blocked) {
-	uint64_t end = opt.wall_ms ? now_ms() + opt.wall_ms : NONE, next = now_ms() + 100, number;
-	for (int listener = -1;;) {
-		uint64_t now = now_ms(), until = next < end ? next : end, rest = until > now ? until - now : 0;
+	uint64_t end = opt.wall_ms ? now_ms() + opt.wall_ms : NONE, next = now_ms() + 100;
+	for (int number, listener = -1;;) {
+		uint64_t now = now_ms(), rest = MIN(next, end) > now ? MIN(next, end) - now : 0;
 		struct pollfd on = { listening, POLLIN, 0 };
 		if (ppoll(&on, 1, &(struct timespec){ rest / 1000, rest % 1000 * 1000000 }, blocked) < 0) on.revents = 0;
 		if (cancelled) return "cancelled";
@@ -317,8 +279,8 @@ static const char *supervise(pid_t main, int listening, const sigset_t *blocked)
 		if (on.revents && !(on.revents & POLLIN)) listening = -1;
 		else if (on.revents && listener >= 0) answer(listener, main);
 		else if (on.revents && read(listening, &number, sizeof number) == sizeof number) listening = listener = number;
-		if ((now = now_ms()) >= end) return "time";
-		if (now < next) continue;
+		if (now_ms() >= end) return "time";
+		if (now_ms() < next) continue;
 		look(main);
 		if (seen.rss > opt.memory) return "memory";
 		if (seen.tasks > opt.tasks) return "processes";
@@ -336,45 +298,37 @@ static int end_tree(pid_t main) {
 		if (pid == main) result = status;
 		if (pid > 0) continue;
 		if (now_ms() > until) return dprintf(2, "launcher: a process does not die\n"), result;
-		kill(-main, SIGKILL);
-		usleep(1000);
+		kill(-main, SIGKILL), usleep(1000);
 	}
 	return result;
 }
-
 /* ---- the child, and the way from one to the other ---- */
 static void drop_privilege(void) {
 	int root = !geteuid() || !getuid();
 	if (root != (opt.uid != NONE) || !opt.uid) fail(0, "--uid names an unused user to become, which root must give and nobody else may");
 	for (int c = 0; root && c < 64; c++) prctl(PR_CAPBSET_DROP, c, 0, 0, 0);
-	if (root && (setgroups(0, NULL) || setresgid(opt.uid, opt.uid, opt.uid) || setresuid(opt.uid, opt.uid, opt.uid))) fail(errno, "cannot become another user");
-	struct __user_cap_header_struct header = { _LINUX_CAPABILITY_VERSION_3, 0 };
-	struct __user_cap_data_struct none[2] = { 0 };
-	if (syscall(__NR_capset, &header, none) || prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)) fail(errno, "cannot drop capabilities");
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)) fail(errno, "cannot set no_new_privs");
+	if (root && (syscall(__NR_setgroups, 0, NULL) || setresgid(opt.uid, opt.uid, opt.uid) || setresuid(opt.uid, opt.uid, opt.uid)))
+		fail(errno, "cannot become another user");
+	if (syscall(__NR_capset, (uint32_t[]){ 0x20080522 /* version 3 */, 0 }, (uint32_t[6]){ 0 }) || prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) ||
+	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)) fail(errno, "cannot give up privileges");
 }
 
 static _Noreturn void become(char **program, pid_t supervisor, int abi, int listening) {
-	sigset_t none;
-	sigemptyset(&none);
-	for (int number = 1; number < NSIG; number++) signal(number, SIG_DFL);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != supervisor) _exit(OWN_FAILURE);
+	sigprocmask(SIG_SETMASK, &(sigset_t){ 0 }, NULL);
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != supervisor) _exit(OWN_FAILURE);
 	umask(077);
 	if (setsid() < 0 || (opt.cwds && chdir(opt.cwd[opt.cwds - 1]))) fail(errno, "cannot enter its folder");
 	/* Unlimited leaves the hard limit as it is. The supervisor, of the same user, counts too. */
 	uint64_t tasks = opt.uid == NONE || opt.tasks == NONE ? NONE : opt.tasks + 1, most_cpu = opt.cpu_s == NONE ? NONE : opt.cpu_s + 1;
 	const uint64_t limits[][3] = {
 		{ RLIMIT_CORE, 0, 0 }, { RLIMIT_MEMLOCK, 65536, 65536 }, { RLIMIT_MSGQUEUE, 0, 0 }, { RLIMIT_DATA, opt.data, opt.data },
-		{ RLIMIT_FSIZE, opt.file_size, opt.file_size }, { RLIMIT_NOFILE, opt.files, opt.files }, { RLIMIT_CPU, opt.cpu_s, most_cpu },
-		{ RLIMIT_NPROC, tasks, tasks },
+		{ RLIMIT_FSIZE, opt.file_size, opt.file_size }, { RLIMIT_NOFILE, opt.files, opt.files }, { RLIMIT_CPU, opt.cpu_s, most_cpu }, { RLIMIT_NPROC, tasks, tasks },
 	};
-	for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
-		struct rlimit old = { 0, 0 };
-		getrlimit(limits[i][0], &old);
-		struct rlimit new = { limits[i][1] < old.rlim_max ? limits[i][1] : old.rlim_max, limits[i][2] < old.rlim_max ? limits[i][2] : old.rlim_max };
-		if (setrlimit(limits[i][0], &new)) fail(errno, "cannot set limit %d", (int)limits[i][0]);
+	for (size_t i = 0; i < COUNT(limits); i++) {
+		struct rlimit of = { 0, 0 };
+		getrlimit(limits[i][0], &of);
+		of = (struct rlimit){ MIN(limits[i][1], of.rlim_max), MIN(limits[i][2], of.rlim_max) };
+		if (setrlimit(limits[i][0], &of)) fail(errno, "cannot set limit %d", (int)limits[i][0]);
 	}
 	prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); /* So that our /proc/self is ours after the change of user. */
 	int score = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
@@ -383,7 +337,7 @@ static _Noreturn void become(char **program, pid_t supervisor, int abi, int list
 	for (int i = 0; i < opt.ros; i++) if (is_of_self(opt.ro[i])) allow(opt.ro[i], READ_ONLY);
 	if (ruleset >= 0 && syscall(__NR_landlock_restrict_self, ruleset, 0)) fail(errno, "cannot restrict with Landlock");
 	int listener = confine_calls(abi);
-	if (listener >= 0 && write(listening, &(uint64_t){ listener }, 8) != 8) fail(errno, "cannot tell the supervisor");
+	if (listener >= 0 && write(listening, &listener, sizeof listener) < 0) fail(errno, "cannot tell the supervisor");
 	if (syscall(__NR_close_range, 3, ~0u, 2 /* CLOSE_RANGE_UNSHARE */)) fail(errno, "cannot close descriptors");
 	execve(program[0], program, (char **)opt.env);
 	fail(errno, "cannot run %s", program[0]);
@@ -401,9 +355,8 @@ static const struct { const char *name; const char **list; int *count; uint64_t 
 static char **read_options(char **word) {
 	for (; *word && !strncmp(*word, "--", 2) && (*word)[2]; word++) {
 		size_t i = 0;
-		while (i < sizeof options / sizeof *options && strcmp(options[i].name, *word + 2)) i++;
-		if (i == sizeof options / sizeof *options) fail(0, "there is no option %s", *word);
-		if (options[i].count && ++*options[i].count == MOST) fail(0, "there are too many of --%s", options[i].name);
+		while (i < COUNT(options) && strcmp(options[i].name, *word + 2)) i++;
+		if (i == COUNT(options) || (options[i].count && ++*options[i].count == MOST)) fail(0, "there is no option %s, or too often", *word);
 		if (options[i].count && !options[i].list) continue;
 		if (!*++word) fail(0, "--%s needs a value", options[i].name);
 		char *rest = *word;
@@ -417,35 +370,31 @@ static char **read_options(char **word) {
 
 int main(int count, char **words) {
 	char **program = read_options(words + (count > 0));
-	long action = SECCOMP_RET_USER_NOTIF, abi = syscall(__NR_landlock_create_ruleset, NULL, 0, 1 /* LANDLOCK_CREATE_RULESET_VERSION */);
+	long ask = SECCOMP_RET_USER_NOTIF, abi = syscall(__NR_landlock_create_ruleset, NULL, 0, 1 /* LANDLOCK_CREATE_RULESET_VERSION */);
 	abi = abi < 0 ? 0 : (uint64_t)abi > opt.landlock ? (long)opt.landlock : abi;
-	const char *seccomp = syscall(__NR_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) ? "false" : "true";
-	if (opt.check) return printf("{\"landlock\":%ld,\"seccomp\":%s}\n", abi, seccomp) < 0;
+	if (opt.check) return printf("{\"landlock\":%ld,\"seccomp\":%s}\n", abi, syscall(__NR_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &ask) ? "false" : "true") < 0;
 	for (int i = 0; i < 3; i++) if (fcntl(i, F_GETFD) < 0) fail(0, "descriptors 0, 1 and 2 must be open");
 	if (opt.report != NONE && fcntl(opt.report, F_SETFD, FD_CLOEXEC)) fail(errno, "cannot report on %d", (int)opt.report);
 	sigset_t blocked; /* A terminal's Ctrl-C is for the server to judge. */
-	sigfillset(&blocked);
-	sigprocmask(SIG_SETMASK, &blocked, NULL);
-	for (int i = 0; i < 2; i++) sigdelset(&blocked, (int[]){ SIGCHLD, SIGTERM }[i]), signal((int[]){ SIGCHLD, SIGTERM }[i], hear);
+	sigfillset(&blocked), sigprocmask(SIG_SETMASK, &blocked, NULL);
+	signal(SIGCHLD, hear), signal(SIGTERM, hear), sigdelset(&blocked, SIGCHLD), sigdelset(&blocked, SIGTERM);
 	failed = mmap(NULL, sizeof *failed, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	int listening = eventfd(0, EFD_CLOEXEC);
-	if (failed == MAP_FAILED || listening < 0 || !(processes = opendir("/proc"))) fail(errno, "cannot prepare");
+	int listening[2]; /* By this the child tells the number of the descriptor on which the kernel asks. */
+	if (failed == MAP_FAILED || pipe2(listening, O_CLOEXEC) || !(processes = opendir("/proc"))) fail(errno, "cannot prepare");
 	prepare_landlock(abi);
 	drop_privilege();
-	prctl(PR_SET_CHILD_SUBREAPER, 1);
-	prctl(PR_SET_PDEATHSIG, SIGTERM); /* After the change of user, which clears it. */
+	prctl(PR_SET_CHILD_SUBREAPER, 1), prctl(PR_SET_PDEATHSIG, SIGTERM); /* After the change of user, which clears the latter. */
 	if (opt.parent && getppid() != (pid_t)opt.parent) return OWN_FAILURE;
 	uint64_t start = now_ms();
 	pid_t self = getpid(), main = syscall(__NR_clone, CLONE_FILES | SIGCHLD, 0, 0, 0, 0);
 	if (main < 0) fail(errno, "cannot fork");
-	if (!main) become(program, self, abi, listening);
+	if (!main) become(program, self, abi, listening[1]);
 	if (opt.report != NONE) dprintf(opt.report, "{\"pid\":%d}\n", main);
-	const char *why = supervise(main, listening, &blocked);
+	const char *why = supervise(main, listening[0], &blocked);
 	int status = end_tree(main), by = WIFSIGNALED(status) ? WTERMSIG(status) : 0, exit_code = by ? 128 + by : WEXITSTATUS(status);
 	seen.cpu_ms = ms_of_reaped();
 	if (by == SIGKILL && !strcmp(why, "signal") && seen.cpu_ms / 1000 >= opt.cpu_s) why = "time";
-	if (opt.report != NONE && !*failed)
-		dprintf(opt.report, "{\"why\":\"%s\",\"code\":%d,\"signal\":%d,\"cpuMs\":%ju,\"peakBytes\":%ju,\"wallMs\":%ju}\n", why, by ? -1 : exit_code, by,
-			(uintmax_t)seen.cpu_ms, (uintmax_t)seen.peak, (uintmax_t)(now_ms() - start));
+	const char *report = "{\"why\":\"%s\",\"code\":%d,\"signal\":%d,\"cpuMs\":%lu,\"peakBytes\":%lu,\"wallMs\":%lu}\n";
+	if (opt.report != NONE && !*failed) dprintf(opt.report, report, why, by ? -1 : exit_code, by, seen.cpu_ms, seen.peak, now_ms() - start);
 	return exit_code;
 }

@@ -182,6 +182,7 @@ class Run implements Confined {
   private readonly timers = new Set<NodeJS.Timeout>();
   private report = '';
   private tooMuch = false;
+  private stopped = false;
   private over = false;
 
   constructor(path: string, args: readonly string[], policy: Policy, command: Command, keepsStdout: boolean) {
@@ -233,6 +234,7 @@ class Run implements Confined {
 
   kill(): void {
     if (this.over) return;
+    this.stopped = true;
     this.launcher.kill('SIGTERM');
     this.later(PATIENCE_MS, () => this.killLauncher());
   }
@@ -278,7 +280,9 @@ class Run implements Confined {
     if (last === undefined) {
       const { stdout, stderr } = kept();
       const said = failure ?? (stderr || 'launcher: ended without a report');
-      return { ended: 'launcher', code: null, signal: null, stdout, stderr: said, cpuMs: 0, peakBytes: 0, wallMs: this.age() };
+      // Stopped before it listened, or deaf; otherwise it failed.
+      const ended = failure !== undefined || !this.stopped ? 'launcher' : this.tooMuch ? 'output' : 'cancelled';
+      return { ended, code: null, signal: null, stdout, stderr: said, cpuMs: 0, peakBytes: 0, wallMs: this.age() };
     }
     const { why, code, signal, cpuMs, peakBytes, wallMs } = JSON.parse(last) as Report;
     const tooMuch = this.tooMuch || (await isFuller(policy.folder, policy.limits.folderBytes));
@@ -385,10 +389,10 @@ function check(path: string, kernel: readonly string[]): Promise<KernelSupport> 
     );
     launcher.once('close', (code) => {
       if (code !== 0) return fail(new Error(`the launcher ${path} does not answer --check`));
-      const { arch, landlock, seccomp } = JSON.parse(head.bytes().toString()) as { arch: string; landlock: number; seccomp: boolean };
+      const { landlock, seccomp } = JSON.parse(head.bytes().toString()) as { landlock: number; seccomp: boolean };
       const lacks = GAINS.filter(([abi]) => landlock < abi).map(([, lack]) => lack);
       settle({
-        arch,
+        arch: process.arch,
         landlockAbi: landlock,
         seccomp,
         lacks: seccomp ? lacks : [...lacks, 'system calls are not confined: the kernel has no seccomp'],

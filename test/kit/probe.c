@@ -229,6 +229,7 @@ int main(int argc, char **argv)
 	IF("move") { if (mkdir("a", 0700) || mkdir("b", 0700) || opening("a/x", O_WRONLY | O_CREAT)) return verdict(-1); return verdict(rename("a/x", "b/x")); }
 
 	IF("kill") return verdict(kill(number(0), 0));
+	IF("kill-parent") return verdict(kill(getppid(), 0));
 	IF("tgkill") return verdict(syscall(__NR_tgkill, number(0), number(0), 0));
 	IF("tkill") return verdict(syscall(__NR_tkill, number(0), 0));
 	IF("sigqueue") return verdict(sigqueue(number(0), SIGURG, (union sigval){ 0 }));
@@ -277,7 +278,9 @@ int main(int argc, char **argv)
 	IF("sleep") for (;;) pause();
 	IF("fill") return filling(word(0), number(1));
 	IF("many-files") return many_files(number(0));
-	IF("hide-files") { if (mkdir("hidden", 0300) || chdir("hidden")) return verdict(-1); return many_files(number(0)); }
+	IF("hide-folder") return verdict(mkdir(word(0), number(1)));
+	IF("hide-folder-by-umask") { umask(0777); struct stat is; return verdict(mkdir(word(0), 0700) || stat(word(0), &is) || (is.st_mode & 0700) == 0700 ? (errno = EPERM, -1) : 0); }
+	IF("dig") { for (long n = number(0); n > 0; n--) if (mkdir("deeper", 0700) || chdir("deeper")) return verdict(-1); for (;;) pause(); }
 	IF("flood") { memset(room, 'x', sizeof room); for (;;) if (write(number(0), room, sizeof room) < 0) return 1; }
 	IF("tree") return tree();
 	IF("tree-and-stay") { if (tree()) return 2; for (;;) pause(); }
