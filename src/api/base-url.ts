@@ -12,8 +12,8 @@ export function baseUrl(
   const fallback = `http://localhost:${port}`;
   // A Host is one authority and nothing else: with a user, a path or a query in it, the URL would say something else than it shows.
   if (host === undefined || !/^[A-Za-z0-9.:[\]-]+$/.test(host) || !URL.canParse(`http://${host}`)) return fallback;
-  const { hostname } = new URL(`http://${host}`);
+  const { hostname, origin } = new URL(`http://${host}`);
   const literal = hostname.replace(/^\[|\]$/g, '');
-  const known = isIP(literal) !== 0 || hostname === 'localhost' || allowedHosts.includes(hostname);
-  return known ? `http://${host.toLowerCase()}` : fallback;
+  const known = isIP(literal) !== 0 || hostname === 'localhost' || allowedHosts.some((allowed) => allowed.toLowerCase() === hostname);
+  return known ? origin : fallback;
 }

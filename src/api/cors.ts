@@ -16,9 +16,15 @@ const METHODS = ['GET', 'HEAD', 'POST', 'PATCH', 'DELETE'];
 /** How long a browser may remember a preflight's answer, seconds. */
 const MAX_AGE = 86_400;
 
-export function allowCors(app: FastifyInstance): void {
+/** On every answer, refusals of what is no HTTP included: a page could not read the reason otherwise. */
+export const CORS_HEADERS = {
+  'access-control-allow-origin': '*',
+  'access-control-expose-headers': EXPOSED.join(', '),
+} as const;
+
+/** To be called after the hook that sets `CORS_HEADERS`: a preflight is answered here. */
+export function answerPreflights(app: FastifyInstance): void {
   app.addHook('onRequest', async (request, reply) => {
-    reply.header('access-control-allow-origin', '*').header('access-control-expose-headers', EXPOSED.join(', '));
     if (request.method !== 'OPTIONS') return;
     reply
       .header('access-control-allow-methods', METHODS.join(', '))

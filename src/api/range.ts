@@ -7,7 +7,7 @@ export interface ByteRange {
 }
 
 export function byteRange(header: string | undefined, size: number): ByteRange | 'unsatisfiable' | undefined {
-  const match = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header?.trim() ?? '');
+  const match = /^bytes=(\d{0,15})-(\d{0,15})$/i.exec(header?.trim() ?? '');
   if (match === null) return undefined;
   const [, from = '', to = ''] = match;
   if (from === '' && to === '') return undefined;

@@ -4,7 +4,8 @@ import { type Readable, Transform } from 'node:stream';
 import { Busboy, type BusboyHeaders } from '@fastify/busboy';
 import { type Sample, Sampler } from '../catalog/sniff/sample.ts';
 import { Failure } from '../errors.ts';
-import { type ObjectStore, StoreFull, TooLarge } from '../objects/store.ts';
+import { type ObjectStore, TooLarge } from '../objects/store.ts';
+import { askForBody } from './expect.ts';
 import { watchPace } from './pace.ts';
 import type { ApiSettings } from './settings.ts';
 
@@ -48,26 +49,21 @@ export async function receive(request: IncomingMessage, key: string, objects: Ob
       .on('partsLimit', () => refuse(tooMany('parts', LIMITS.parts)))
       .on('fieldsLimit', () => refuse(tooMany('fields', LIMITS.fields)))
       .on('filesLimit', () => refuse(tooMany('files', LIMITS.files)));
-    form.on('field', (name, value, nameTruncated, valueTruncated) => {
+    form.on('field', (name: string | undefined, value, nameTruncated, valueTruncated) => {
       if (nameTruncated || valueTruncated)
         return refuse(new Failure('BAD_REQUEST', { says: `A form field is longer than ${LIMITS.fieldSize} bytes.` }));
-      fields.set(name, value);
+      // A part that has no name is nobody's field.
+      if (name !== undefined) fields.set(name, value);
     });
-    form.on('file', (name, stream: Readable, filename) => {
+    form.on('file', (name: string | undefined, stream: Readable, filename: string | undefined) => {
       if (name !== 'file') return void stream.resume();
       if (file !== undefined)
         return refuse(new Failure('BAD_REQUEST', { says: 'The form has more than one file in the field "file": send one.' }));
       // When the form breaks off, so does the file: the store must hear of it, or it would wait for ever.
-      file = store(stream, filename, key, objects, maxFileBytes, failed.signal);
-      file.catch((error: unknown) =>
-        refuse(
-          error instanceof TooLarge
-            ? tooLarge(error.receivedBytes)
-            : error instanceof StoreFull
-              ? new Failure('OVERLOADED', { cause: error })
-              : error,
-        ),
-      );
+      file = store(stream, unescaped(filename ?? ''), key, objects, maxFileBytes, failed.signal).catch((error: unknown) => {
+        throw error instanceof TooLarge ? tooLarge(error.receivedBytes) : error;
+      });
+      file.catch(refuse);
     });
     request.on('data', (chunk: Buffer) => {
       bodyBytes += chunk.length;
@@ -76,6 +72,7 @@ export async function receive(request: IncomingMessage, key: string, objects: Ob
     request.on('close', () => {
       if (!request.complete) malformed(new Error('the client went away'));
     });
+    askForBody(request);
     request.pipe(form);
   });
 
@@ -114,6 +111,10 @@ async function store(
   const { sizeBytes } = await objects.put(key, stream.pipe(sampling), maxBytes, signal);
   return { filename, sizeBytes, sample: sampler.sample() };
 }
+
+/** How browsers write a quote and line breaks in a name (HTML standard, "multipart/form-data encoding algorithm"). */
+const unescaped = (filename: string): string =>
+  filename.replace(/%(22|0D|0A)/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
 
 function openForm(headers: BusboyHeaders): InstanceType<typeof Busboy> {
   try {

@@ -8,6 +8,8 @@ export const apiSettings = z.strictObject({
   host: z.string().default('0.0.0.0').describe('Address that the API listens on'),
   publicUrl: z
     .url({ protocol: /^https?$/ })
+    // Links are made by appending to it.
+    .refine((url) => !/[?#@]/.test(url), 'it takes neither a user, nor a query, nor a fragment')
     .optional()
     .describe('What clients reach the service by; a path is allowed. Unset: taken from requests to localhost or an IP address'),
   allowedHosts: z.array(z.string()).default([]).describe('Host names that links may be made from while publicUrl is unset'),

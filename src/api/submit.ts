@@ -20,7 +20,7 @@ export async function submit(parts: ApiParts, id: string, received: Received): P
   const { fields, sample, sizeBytes } = received;
   const extension = readTarget(fields.get('to_format'));
   const options = readOptions(fields);
-  const source = resolveSource(sample, received.filename, fields.get('from_format')?.trim() || undefined).format;
+  const source = resolveSource(sample, received.filename, fields.get('from_format')?.trim().slice(0, 100) || undefined).format;
   const target = formatByExtension(extension);
   const given = optionNames.filter((name) => options[name] !== undefined);
   const route = target === undefined ? undefined : catalog.route(source, target.id, given);
@@ -43,7 +43,12 @@ export async function submit(parts: ApiParts, id: string, received: Received): P
     warnings: unknownFields(fields),
   };
   const stored = await jobs.create(record);
-  const published = await queue.publish({ version: ORDER_VERSION, jobId: id, pool: record.pool, lane: record.lane });
+  const order = { version: ORDER_VERSION, jobId: id, pool: record.pool, lane: record.lane };
+  const published = await queue.publish(order).catch(async (error: unknown) => {
+    // A disk that is full for the order may be full for this too: upkeep then ends the job.
+    await jobs.remove(id, stored.revision).catch(() => undefined);
+    throw error;
+  });
   if (published === 'full') {
     await jobs.remove(id, stored.revision);
     throw new Failure('OVERLOADED', { details: { pool: record.pool } });
@@ -70,9 +75,12 @@ function noRoute(targets: readonly string[], source: string, extension: string):
 
 function unknownFields(fields: ReadonlyMap<string, string>): JobRecord['warnings'] {
   const unknown = [...fields].filter(([name, value]) => value !== '' && !OWN_FIELDS.has(name) && !isOption(name));
-  return unknown.slice(0, 10).map(([name]) => ({ code: 'option_unknown', message: `There is no option ${cleanName(name).slice(0, 50)}.` }));
+  return unknown.slice(0, 10).map(([name]) => ({ code: 'option_unknown', message: `There is no option "${printable(name)}".` }));
 }
 
-/** Without what is not set: the record is JSON. */
-const optionsAsJson = (options: Options): Record<string, unknown> =>
+/** At most 50 characters that can be seen. */
+const printable = (name: string): string => [...name.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, '')].slice(0, 50).join('');
+
+/** Without what is not set, for the record is JSON; and without the password, which the record has sealed. */
+const optionsAsJson = ({ password: _, ...options }: Options): Record<string, unknown> =>
   Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));

@@ -57,7 +57,7 @@ export function failureOfJob(record: JobRecord): Failure {
   const stored = record.failure ?? { reason: 'internal', message: '', details: {} };
   const engine = record.engine?.name;
   return conversionFailed(reasonOf(stored), {
-    says: stored.message,
+    ...(stored.message === '' ? {} : { says: stored.message }),
     details: { ...stored.details, job_id: record.id, ...(engine === undefined ? {} : { engine }) },
   });
 }

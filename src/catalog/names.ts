@@ -12,21 +12,16 @@ export function cleanName(sent: string): string {
   const last = sent.normalize('NFC').split(/[/\\]/).pop() ?? '';
   // C0, DEL, C1, zero-width and bidirectional controls (Unicode 16, General Category Cf), lone surrogates, and what Windows forbids.
   const plain = last.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}<>:"|?*]/gu, '').replace(/^[\s.]+|[\s.]+$/g, '');
-  const dot = plain.lastIndexOf('.');
-  const hasExtension = dot > 0 && /^[A-Za-z0-9]{1,10}$/.test(plain.slice(dot + 1));
-  const base = hasExtension ? plain.slice(0, dot) : plain;
-  const short = truncate(base, MAX_BASE_BYTES) || 'file';
-  return `${RESERVED.test(short) ? `_${short}` : short}${hasExtension ? plain.slice(dot) : ''}`;
+  const base = baseName(plain);
+  const short = truncate(RESERVED.test(base) ? `_${base}` : base, MAX_BASE_BYTES) || 'file';
+  return `${short}${plain.slice(base.length)}`;
 }
 
 /** Names that Windows keeps for devices, whatever follows (Naming Files, Paths, and Namespaces). */
-const RESERVED = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i;
+const RESERVED = /^(con|prn|aux|nul|com\d|lpt\d)\s*(\.|$)/i;
 
-/** A clean name without its extension. */
-export function baseName(name: string): string {
-  const dot = name.lastIndexOf('.');
-  return dot > 0 ? name.slice(0, dot) : name;
-}
+/** A clean name without its extension; the dot in `Plan 1.5 final` begins none. */
+export const baseName = (name: string): string => name.replace(/(?<=.)\.[A-Za-z0-9]{1,10}$/, '');
 
 /** `photo.png` made to `jpg` is `photo-filemill.jpg`. */
 export const resultName = (sourceName: string, extension: string): string =>

@@ -55,13 +55,21 @@ export interface ServiceProcess {
   readonly lines: readonly string[];
 }
 
-/** `filemill local` as users start it. Resolves when it serves. The data folder is the caller's. */
-export async function startProcess(
+export interface Starting extends Omit<ServiceProcess, 'url'> {
+  /** Where it serves, as soon as it does; undefined when it ended before. */
+  readonly serving: Promise<string | undefined>;
+  /** Its end, with all its lines heard. */
+  readonly ended: Promise<unknown>;
+}
+
+/** A command that becomes `filemill local`, as users start it: `scripts/filemill local`, or something that runs it. */
+export async function spawnService(
   dataDir: string,
   settings: Settings = {},
   environment: Readonly<Record<string, string>> = {},
-): Promise<ServiceProcess> {
-  const child = spawn(join(checkout, 'scripts/filemill'), ['local'], {
+  [command = '', ...args]: readonly string[] = [join(checkout, 'scripts/filemill'), 'local'],
+): Promise<Starting> {
+  const child = spawn(command, args, {
     env: {
       PATH: process.env['PATH'],
       HOME: dataDir,
@@ -74,16 +82,30 @@ export async function startProcess(
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const lines: string[] = [];
+  const ended = once(child, 'close');
   createInterface({ input: child.stdout }).on('line', (line) => lines.push(line));
   const errors = createInterface({ input: child.stderr });
-  const url = await new Promise<string>((resolve, reject) => {
+  const serving = new Promise<string | undefined>((resolve) => {
     errors.on('line', (line) => {
       lines.push(line);
       const port = /serves on http:\/\/localhost:(\d+)/.exec(line)?.[1];
       if (port !== undefined) resolve(`http://127.0.0.1:${port}`);
     });
-    child.once('exit', (code) => reject(new Error(`filemill ended with ${code}: ${lines.join('\n')}`)));
+    void ended.then(() => resolve(undefined));
   });
+  return { child, lines, serving, ended };
+}
+
+/** Resolves when it serves. The data folder is the caller's. @throws with its words when it ends before */
+export async function startProcess(
+  dataDir: string,
+  settings: Settings = {},
+  environment: Readonly<Record<string, string>> = {},
+  command?: readonly string[],
+): Promise<ServiceProcess> {
+  const { child, lines, serving } = await spawnService(dataDir, settings, environment, command);
+  const url = await serving;
+  if (url === undefined) throw new Error(`filemill ended with ${child.exitCode ?? child.signalCode}: ${lines.join('\n')}`);
   return { url, child, lines };
 }
 

@@ -1,5 +1,5 @@
 /** What a client library would not send, and what a service must not keep: raw requests, hand-made forms, and a look into the data folder. */
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -74,12 +74,17 @@ function answerIn(text: string): RawAnswer {
 }
 
 /** Every file below `objects`, half-written ones too. */
-export function objectsIn(dataDir: string): string[] {
-  const folder = join(dataDir, 'objects');
-  if (!existsSync(folder)) return [];
-  return readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => join(entry.parentPath, entry.name));
+export const objectsIn = (dataDir: string): string[] => filesBelow(join(dataDir, 'objects'));
+
+function filesBelow(folder: string): string[] {
+  try {
+    const entries = readdirSync(folder, { withFileTypes: true });
+    return entries.flatMap((entry) => (entry.isDirectory() ? filesBelow(join(folder, entry.name)) : [join(folder, entry.name)]));
+  } catch (error) {
+    // It was removed meanwhile, as the store does with what is empty.
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  }
 }
 
 /** The stored records' states, and how many orders wait or are held. */

@@ -4,6 +4,7 @@ import { Failure } from '../../errors.ts';
 import { hasEnded } from '../../jobs/lifecycle.ts';
 import type { JobRecord } from '../../jobs/record.ts';
 import { inputKey } from '../../objects/keys.ts';
+import { cancelJob } from '../cancel.ts';
 import type { ApiParts } from '../parts.ts';
 import { receive } from '../receive.ts';
 import { baseOf, sendJob } from '../send-job.ts';
@@ -29,20 +30,23 @@ export function convertRoute(app: FastifyInstance, parts: ApiParts): void {
 }
 
 /** The job as it is when the client is to be answered: at once, or after the wait that it may expect. */
-async function settled(
-  { jobs, objects, settings, stopping }: ApiParts,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  record: JobRecord,
-): Promise<JobRecord> {
+async function settled(parts: ApiParts, request: FastifyRequest, reply: FastifyReply, record: JobRecord): Promise<JobRecord> {
+  const { jobs, objects, settings, stopping } = parts;
   if (/(^|,)\s*respond-async\s*(,|;|$)/i.test(String(request.headers.prefer ?? ''))) {
     reply.header('preference-applied', 'respond-async');
     return record;
   }
   if (record.source.sizeBytes > settings.syncMaxBytes) return record;
+  const { socket } = request.raw;
   const gone = new AbortController();
-  request.raw.socket.once('close', () => gone.abort());
+  const leave = () => gone.abort();
+  if (socket.destroyed) leave();
+  socket.once('close', leave);
   const latest = (await waitForEnd(jobs, record.id, settings.syncWaitMs, AbortSignal.any([gone.signal, stopping]))) ?? record;
+  // The connection may carry many more requests: each would leave a listener.
+  socket.off('close', leave);
+  // Nobody else has heard the job's id: its result could never be fetched.
+  if (gone.signal.aborted && !stopping.aborted) await cancelJob(parts, record.id);
   // Upkeep would do it too, later: there is no reason to keep the file until then.
   if (hasEnded(latest)) await objects.delete(inputKey(record.id));
   return latest;

@@ -2,14 +2,10 @@
 import type { FastifyInstance } from 'fastify';
 import { jobIdPattern } from '../../contracts/job.ts';
 import { Failure } from '../../errors.ts';
-import { cancel, hasEnded, visibility } from '../../jobs/lifecycle.ts';
 import type { JobRecord } from '../../jobs/record.ts';
-import { Conflict } from '../../jobs/store.ts';
-import { inputKey } from '../../objects/keys.ts';
+import { cancelJob } from '../cancel.ts';
 import type { ApiParts } from '../parts.ts';
 import { sendJob } from '../send-job.ts';
-
-const CAS_TRIES = 10;
 
 export function jobRoutes(app: FastifyInstance, parts: ApiParts): void {
   app.get<{ Params: { id: string } }>('/api/v1/jobs/:id', async (request, reply) =>
@@ -17,7 +13,9 @@ export function jobRoutes(app: FastifyInstance, parts: ApiParts): void {
   );
 
   app.delete<{ Params: { id: string } }>('/api/v1/jobs/:id', async (request, reply) => {
-    await cancelJob(parts, request.params.id);
+    const { id } = request.params;
+    if (!jobIdPattern.test(id)) throw new Failure('JOB_NOT_FOUND');
+    await cancelJob(parts, id);
     return reply.code(204).send();
   });
 }
@@ -25,27 +23,4 @@ export function jobRoutes(app: FastifyInstance, parts: ApiParts): void {
 /** A malformed id is one that does not exist. */
 export async function findJob({ jobs }: Pick<ApiParts, 'jobs'>, id: string): Promise<JobRecord | undefined> {
   return jobIdPattern.test(id) ? (await jobs.get(id))?.record : undefined;
-}
-
-/** Ends the job, whatever it is doing, and removes its files. Again and again is no error while the tombstone lives. */
-async function cancelJob({ jobs, queue, objects, signals, clock }: ApiParts, id: string): Promise<void> {
-  for (let tries = 0; tries < CAS_TRIES; tries++) {
-    const stored = jobIdPattern.test(id) ? await jobs.get(id) : undefined;
-    if (stored === undefined || visibility(stored.record, clock()) === 'forgotten') throw new Failure('JOB_NOT_FOUND');
-    const { record, revision } = stored;
-    if (record.state === 'cancelled') return;
-    try {
-      await jobs.update(cancel(record, clock()), revision);
-    } catch (error) {
-      if (error instanceof Conflict) continue;
-      throw error;
-    }
-    signals.cancel(id);
-    signals.ended(id);
-    if (!hasEnded(record)) await queue.remove(record.pool, id);
-    await objects.delete(inputKey(id));
-    if (record.output !== undefined) await objects.delete(record.output.key);
-    return;
-  }
-  throw new Error(`the record of ${id} could not be written in ${CAS_TRIES} tries`);
 }

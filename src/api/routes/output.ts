@@ -1,10 +1,11 @@
 /** `GET /api/v1/jobs/{id}/output`: the converted file, as a stream that no browser will run. */
+import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Failure } from '../../errors.ts';
 import type { StoredOutput } from '../../jobs/record.ts';
-import { Missing } from '../../objects/store.ts';
+import { Missing, type ObjectStore } from '../../objects/store.ts';
 import type { ApiParts } from '../parts.ts';
-import { byteRange } from '../range.ts';
+import { type ByteRange, byteRange } from '../range.ts';
 import { RETRY_AFTER, sendJob } from '../send-job.ts';
 import { shown } from '../view.ts';
 import { findJob } from './job.ts';
@@ -37,28 +38,43 @@ async function sendOutput(
   reply: FastifyReply,
   output: StoredOutput,
 ): Promise<FastifyReply> {
+  const { sizeBytes } = output;
   const etag = `"${output.sha256}"`;
-  reply
-    .headers(HARMLESS)
-    .header('etag', etag)
-    .header('content-type', output.contentType)
-    .header('content-disposition', contentDisposition(output.filename));
-  if (request.headers['if-none-match']?.split(',').some((tag) => tag.trim() === etag || tag.trim() === '*')) return reply.code(304).send();
-  const conditional = request.headers['if-range'];
-  const range = conditional === undefined || conditional === etag ? byteRange(request.headers.range, output.sizeBytes) : undefined;
+  const about = { ...HARMLESS, etag };
+  if (matchesAny(request.headers['if-none-match'], etag)) return reply.headers(about).code(304).send();
+  const range = askedRange(request, etag, sizeBytes);
   if (range === 'unsatisfiable') {
-    reply.header('content-range', `bytes */${output.sizeBytes}`).removeHeader('content-disposition');
-    throw new Failure('RANGE_NOT_SATISFIABLE', { details: { size_bytes: output.sizeBytes } });
+    reply.header('accept-ranges', 'bytes').header('content-range', `bytes */${sizeBytes}`);
+    throw new Failure('RANGE_NOT_SATISFIABLE', { details: { size_bytes: sizeBytes } });
   }
-  const length = range === undefined ? output.sizeBytes : range.end - range.start + 1;
-  reply.code(range === undefined ? 200 : 206).header('content-length', length);
-  if (range !== undefined) reply.header('content-range', `bytes ${range.start}-${range.end}/${output.sizeBytes}`);
-  if (request.method === 'HEAD') return reply.send();
-  const stream = await objects.get(output.key, range).catch((error: unknown) => {
-    // Between reading the record and opening the file it was deleted.
+  // An empty stream: of no payload at all fastify would say that its length is 0.
+  const stream = request.method === 'HEAD' ? Readable.from([]) : await openOutput(objects, output.key, range);
+  // Only now: an answer that refuses must not look like the file.
+  reply
+    .headers(about)
+    .code(range === undefined ? 200 : 206)
+    .header('content-type', output.contentType)
+    .header('content-disposition', contentDisposition(output.filename))
+    .header('content-length', range === undefined ? sizeBytes : range.end - range.start + 1);
+  if (range !== undefined) reply.header('content-range', `bytes ${range.start}-${range.end}/${sizeBytes}`);
+  return reply.send(stream);
+}
+
+/** Weak comparison (RFC 9110 §13.1.2). */
+const matchesAny = (header: string | undefined, etag: string): boolean =>
+  header?.split(',').some((tag) => tag.trim() === '*' || tag.trim().replace(/^W\//, '') === etag) ?? false;
+
+/** `Range` means something for GET alone (RFC 9110 §14.2), and only while `If-Range` names this very content (§13.1.5). */
+function askedRange({ method, headers }: FastifyRequest, etag: string, sizeBytes: number): ReturnType<typeof byteRange> {
+  const condition = headers['if-range'];
+  return method === 'GET' && (condition === undefined || condition === etag) ? byteRange(headers.range, sizeBytes) : undefined;
+}
+
+/** @throws Failure `JOB_EXPIRED` when the file went away after the record was read */
+function openOutput(objects: ObjectStore, key: string, range: ByteRange | undefined): Promise<Readable> {
+  return objects.get(key, range).catch((error: unknown) => {
     throw error instanceof Missing ? new Failure('JOB_EXPIRED', { cause: error }) : error;
   });
-  return reply.send(stream);
 }
 
 /** RFC 6266 with both forms: an ASCII name for old clients, RFC 8187 for the true one. */

@@ -1,0 +1,34 @@
+/** Ends a job by its owner's wish, whatever it is doing, and removes its files. */
+import { Failure } from '../errors.ts';
+import { cancel, hasEnded, visibility } from '../jobs/lifecycle.ts';
+import { Conflict } from '../jobs/store.ts';
+import { inputKey } from '../objects/keys.ts';
+import type { ApiParts } from './parts.ts';
+
+const CAS_TRIES = 10;
+
+/** Again and again is no error while the tombstone lives. @throws Failure `JOB_NOT_FOUND` */
+export async function cancelJob(
+  { jobs, queue, objects, signals, clock }: Pick<ApiParts, 'jobs' | 'queue' | 'objects' | 'signals' | 'clock'>,
+  id: string,
+): Promise<void> {
+  for (let tries = 0; tries < CAS_TRIES; tries++) {
+    const stored = await jobs.get(id);
+    if (stored === undefined || visibility(stored.record, clock()) === 'forgotten') throw new Failure('JOB_NOT_FOUND');
+    const { record, revision } = stored;
+    if (record.state === 'cancelled') return;
+    try {
+      await jobs.update(cancel(record, clock()), revision);
+    } catch (error) {
+      if (error instanceof Conflict) continue;
+      throw error;
+    }
+    signals.cancel(id);
+    signals.ended(id);
+    if (!hasEnded(record)) await queue.remove(record.pool, id);
+    await objects.delete(inputKey(id));
+    if (record.output !== undefined) await objects.delete(record.output.key);
+    return;
+  }
+  throw new Error(`the record of ${id} could not be written in ${CAS_TRIES} tries`);
+}
