@@ -45,7 +45,7 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
       put(settings, path, variable === 'ALLOWED_HOSTS' ? value.split(',').map((host) => host.trim()) : value);
   }
   const read = configSchema.safeParse(settings);
-  if (!read.success) mistakes.push(...read.error.issues.map((issue) => describe(issue, settings)));
+  if (!read.success) mistakes.push(...read.error.issues.flatMap((issue) => describe(issue, settings)));
   if (!read.success || mistakes.length > 0) throw new ConfigError(mistakes);
   return Object.freeze({ ...read.data, dataDir: resolve(read.data.dataDir) });
 }
@@ -82,7 +82,8 @@ function put(tree: Tree, [first = '', ...rest]: readonly string[], value: unknow
   }
 }
 
-function describe(issue: z.core.$ZodIssue, settings: Tree): string {
+/** One sentence a mistake: an issue may have several. */
+function describe(issue: z.core.$ZodIssue, settings: Tree): string[] {
   const path = issue.path.map(String);
   const named = (at: readonly string[]) => {
     const variable = Object.entries(VARIABLES).find(([, target]) => target.join('.') === at.join('.'))?.[0];
@@ -91,13 +92,11 @@ function describe(issue: z.core.$ZodIssue, settings: Tree): string {
   const rule = ruleAt(path);
   if (issue.code === 'unrecognized_keys') {
     const has = Object.keys(rule.properties ?? {}).join(', ');
-    return issue.keys
-      .map((key) => `${named([...path, key])}: there is no such setting; ${path.join('.') || 'the file'} takes ${has}`)
-      .join('\n  ');
+    return issue.keys.map((key) => `${named([...path, key])}: there is no such setting; ${path.join('.') || 'the file'} takes ${has}`);
   }
   const found = path.reduce<unknown>((at, part) => (typeof at === 'object' && at !== null ? (at as Tree)[part] : undefined), settings);
   const shown = path.includes('key') ? '(hidden)' : JSON.stringify(found);
-  return `${named(path)}: found ${shown}; allowed is ${allowed(rule) ?? issue.message}`;
+  return [`${named(path)}: found ${shown}; allowed is ${allowed(rule) ?? issue.message}`];
 }
 
 type Rule = z.core.JSONSchema.JSONSchema;

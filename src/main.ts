@@ -2,11 +2,12 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { ConfigError, loadConfig } from './config.ts';
+import { CannotStart } from './roles/cannot-start.ts';
 import { local } from './roles/local.ts';
 
 const ROLES = { local };
 /** Ctrl-C must end in this time whatever hangs, ms. */
-const LAST_RESORT_MS = 10_000;
+const LAST_RESORT_MS = 9_800;
 
 const checkout = dirname(import.meta.dirname);
 const { version } = JSON.parse(readFileSync(join(checkout, 'package.json'), 'utf8')) as { version: string };
@@ -22,19 +23,22 @@ async function main(): Promise<void> {
     // A second Ctrl-C means now.
     if (stopping) process.exit(130);
     stopping = true;
-    setTimeout(() => process.exit(1), LAST_RESORT_MS).unref();
+    console.error('filemill finishes what it can in a few seconds and gives the rest back; once more to end at once');
+    setTimeout(() => end(1, 'filemill was cut short: what still ran will run again'), LAST_RESORT_MS).unref();
     running.stop().then(
-      () => process.exit(0),
-      (error: unknown) => {
-        console.error(error);
-        process.exit(1);
-      },
+      () => end(0, 'filemill has stopped'),
+      (error: unknown) => end(1, error),
     );
   };
   process.on('SIGINT', stop).on('SIGTERM', stop);
 }
 
+function end(code: number, words: unknown): never {
+  console.error(words);
+  process.exit(code);
+}
+
 main().catch((error: unknown) => {
-  console.error(error instanceof ConfigError ? error.message : error);
-  process.exit(error instanceof ConfigError ? 2 : 1);
+  if (error instanceof ConfigError) end(2, error.message);
+  end(1, error instanceof CannotStart ? `filemill cannot start: ${error.message}` : error);
 });

@@ -31,10 +31,13 @@ export function claim(record: JobRecord, attempt: string, now: number): JobRecor
 }
 
 /** Gives a claimed job back without counting the claim: a drain or an outage is not the file's fault. */
-export function requeue(record: JobRecord): JobRecord {
+export function requeue(record: JobRecord, now: number): JobRecord {
   const { attempt: _, startedAt: __, ...rest } = record;
-  return { ...rest, state: 'queued', attempts: Math.max(0, record.attempts - 1) };
+  return { ...rest, state: 'queued', queuedAt: now, attempts: Math.max(0, record.attempts - 1) };
 }
+
+/** Since when a queued job has been waiting, ms since the epoch. */
+export const waitingSince = (record: JobRecord): number => record.queuedAt ?? record.createdAt;
 
 export interface Result {
   readonly output: StoredOutput;

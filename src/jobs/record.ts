@@ -27,6 +27,8 @@ export const JobRecord = z.strictObject({
   createdAt: time,
   /** When the job and its files are no longer served; later reads answer 410. */
   expiresAt: time,
+  /** When it last began to wait anew, having been given back: its time in a worker's hands was not spent waiting. */
+  queuedAt: time.optional(),
   startedAt: time.optional(),
   endedAt: time.optional(),
   source: z.strictObject({ key: z.string(), filename: z.string(), sizeBytes: z.number().int(), format: z.string() }),

@@ -23,15 +23,18 @@ const BUSY_MS = 5_000;
  * @param path of the database file, in an existing folder; the queue may keep its tables in the same one
  * @param clock ms since the epoch
  * @param unreadable is told of records that a scan had to skip
+ * @param exclusive no other process uses the store: locks that are held belong to a process that died
  */
 export function openJobs(
   path: string,
   clock: () => number,
   unreadable: (found: Unreadable) => void = (found) => process.emitWarning(found),
+  { exclusive = false }: { readonly exclusive?: boolean } = {},
 ): JobStore {
   const database = new DatabaseSync(path, { timeout: BUSY_MS });
   database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL');
   database.exec(SCHEMA);
+  if (exclusive) database.exec('DELETE FROM locks');
   const sql = {
     create: database.prepare('INSERT INTO jobs (id, record) VALUES (?, ?) ON CONFLICT (id) DO NOTHING RETURNING revision'),
     get: database.prepare('SELECT id, revision, record FROM jobs WHERE id = ?'),

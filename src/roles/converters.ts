@@ -8,6 +8,7 @@ import { type Launcher, launcherAt } from '../exec/confine.ts';
 import { everyoneReaches, stage } from '../exec/stage.ts';
 import { openToolbox, type Toolbox } from '../exec/toolbox.ts';
 import { openSlot } from '../exec/workspace.ts';
+import { CannotStart } from './cannot-start.ts';
 
 export interface Converters {
   readonly workDir: string;
@@ -16,14 +17,14 @@ export interface Converters {
   readonly catalog: Catalog;
 }
 
-/** @param checkout absolute path of the project @throws when converters cannot be confined here */
+/** @param checkout absolute path of the project @throws CannotStart when converters cannot be confined here */
 export async function openConverters({ dataDir, worker }: Config, checkout: string): Promise<Converters> {
   const workDir = worker.dir ?? (await reachableFolder(dataDir));
   await mkdir(workDir, { recursive: true, mode: 0o755 });
   const launcher = launcherAt(join(checkout, '.cache/bin/launcher'), { withoutLandlock: worker.withoutLandlock });
   const support = await launcher.check();
   if (support.landlockAbi === 0 && !worker.withoutLandlock) {
-    throw new Error(
+    throw new CannotStart(
       'this kernel has no Landlock: converters could read every file; set worker.withoutLandlock: true to run them all the same',
     );
   }

@@ -1,24 +1,47 @@
 /** The data folder of an embedded service: one process at a time, and a key of its own. */
 import { randomBytes } from 'node:crypto';
 import { chmodSync } from 'node:fs';
-import { readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { CannotStart, errorCode } from './cannot-start.ts';
 
 /**
  * Held by the kernel's file lock under an SQLite transaction: it goes with the process, however that ends.
- * @returns the release @throws when another process holds the folder
+ * @returns the release @throws CannotStart when another process holds the folder, or it cannot be written
  */
 export function lockFolder(folder: string): () => void {
-  const lock = new DatabaseSync(join(folder, 'lock.db'));
+  let lock: DatabaseSync | undefined;
   try {
+    lock = new DatabaseSync(join(folder, 'lock.db'));
     lock.exec('PRAGMA busy_timeout = 0; BEGIN EXCLUSIVE');
   } catch (cause) {
-    lock.close();
-    throw new Error(`another filemill is running on ${folder}: stop it, or set DATA_DIR`, { cause });
+    lock?.close();
+    if ((cause as { errcode?: number }).errcode === SQLITE_BUSY)
+      throw new CannotStart(`another filemill is running on ${folder}: stop it, or set DATA_DIR`, { cause });
+    throw notWritable(folder, cause);
   }
   return () => lock.close();
 }
+
+/** Of https://sqlite.org/rescode.html. */
+const SQLITE_BUSY = 5;
+
+/** @throws CannotStart where files cannot be made */
+export async function openFolder(folder: string): Promise<void> {
+  const trial = join(folder, `trial~${process.pid}`);
+  try {
+    await mkdir(folder, { recursive: true, mode: 0o755 });
+    // Permissions are not all: a file system may be mounted read-only, or be full.
+    await writeFile(trial, 'x');
+    await rm(trial);
+  } catch (cause) {
+    throw notWritable(folder, cause);
+  }
+}
+
+const notWritable = (folder: string, cause: unknown): CannotStart =>
+  new CannotStart(`the data folder ${folder} cannot be written (${errorCode(cause)}): make it writable, or set DATA_DIR`, { cause });
 
 /** The key that passwords are sealed with: made at the first start, readable by us alone. */
 export async function keyFile(folder: string): Promise<string> {

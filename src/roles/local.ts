@@ -10,6 +10,7 @@ import { startUpkeep } from '../upkeep/upkeep.ts';
 import { startWorkers } from '../worker/workers.ts';
 import { openConverters } from './converters.ts';
 import { openEmbedded } from './embedded.ts';
+import { listen } from './listen.ts';
 
 export interface Running {
   readonly port: number;
@@ -29,18 +30,6 @@ export async function local(config: Config, checkout: string, version: string, c
   const { catalog, toolbox } = converters;
   const stopping = new AbortController();
 
-  const workers = await startWorkers({
-    ...converters,
-    ...store,
-    settings: config.worker,
-    signals,
-    grant: grants(jobs, objects, seal),
-    log,
-    metrics,
-    clock,
-    newAttempt: newId,
-  });
-  const upkeep = startUpkeep({ ...store, ...config.upkeep, clock, log });
   const server = createServer({
     ...store,
     settings: config.api,
@@ -55,7 +44,20 @@ export async function local(config: Config, checkout: string, version: string, c
     pools: new Map(Object.entries(config.worker.slots)),
     stopping: stopping.signal,
   });
-  await server.listen({ port: config.api.port, host: config.api.host, listenTextResolver: (address) => `listening at ${address}` });
+  // Before anything is claimed: a start that fails for want of the port must not cost the jobs that wait an attempt each.
+  await listen(server, config.api);
+  const workers = await startWorkers({
+    ...converters,
+    ...store,
+    settings: config.worker,
+    signals,
+    grant: grants(jobs, objects, seal),
+    log,
+    metrics,
+    clock,
+    newAttempt: newId,
+  });
+  const upkeep = startUpkeep({ ...store, ...config.upkeep, clock, log });
   const address = server.server.address();
   return {
     port: typeof address === 'object' && address !== null ? address.port : config.api.port,

@@ -14,6 +14,8 @@ export interface Listed {
   /** By job: those of which the scan of the records, begun after the listing, saw no record. */
   readonly unclaimed: ReadonlyMap<string, readonly ObjectInfo[]>;
   readonly longestJobMs: number;
+  /** Since when no other process has written here, where that is known: nobody is at work on what is older. */
+  readonly aloneSince?: number | undefined;
   /** Of all objects, 0 to 1: with more orphans than this it is the records that are missing, not the objects that are left over. */
   readonly maxShare: number;
 }
@@ -25,8 +27,9 @@ export interface Orphans {
   readonly refused: boolean;
 }
 
-export function orphans({ now, listed, unclaimed, longestJobMs, maxShare }: Listed): Orphans {
-  const isOld = ({ modifiedAt }: ObjectInfo) => now - modifiedAt > KEPT_MS + longestJobMs;
+export function orphans({ now, listed, unclaimed, longestJobMs, aloneSince = 0, maxShare }: Listed): Orphans {
+  const keptSince = Math.max(aloneSince, now - KEPT_MS - longestJobMs);
+  const isOld = ({ modifiedAt }: ObjectInfo) => modifiedAt < keptSince;
   // One young object is reason enough to leave its neighbours: somebody is still at work there.
   const old = [...unclaimed].filter(([, objects]) => objects.every(isOld));
   const count = old.reduce((sum, [, objects]) => sum + objects.length, 0);

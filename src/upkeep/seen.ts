@@ -12,6 +12,8 @@ export interface Seen {
   readonly keys: readonly string[];
   /** How long a job may wait. */
   readonly queueMs: number;
+  /** Since when no other process has used these stores, where that is known: what was half done before is nobody's any more. */
+  readonly aloneSince?: number | undefined;
 }
 
 export type Action =

@@ -25,6 +25,8 @@ export interface Upkept {
   readonly queueMs: number;
   /** How long a conversion may run, ms. */
   readonly longestJobMs: number;
+  /** Ms since the epoch; see `Seen`. */
+  readonly aloneSince?: number | undefined;
   /** Share of objects without a record, 0 to 1, above which none of them is deleted. */
   readonly maxOrphanShare: number;
 }
@@ -57,9 +59,10 @@ export async function sweep(upkept: Upkept, signal?: AbortSignal): Promise<Tally
     await despite(record.id, () => tend(upkept, record, keys, tally));
   }
 
-  const found = orphans({ now: upkept.clock(), listed, unclaimed, longestJobMs: upkept.longestJobMs, maxShare: upkept.maxOrphanShare });
+  const { longestJobMs, aloneSince, maxOrphanShare: maxShare } = upkept;
+  const found = orphans({ now: upkept.clock(), listed, unclaimed, longestJobMs, aloneSince, maxShare });
   if (found.refused) {
-    const about = { orphans: found.objects, objects: listed, maxShare: upkept.maxOrphanShare };
+    const about = { orphans: found.objects, objects: listed, maxShare };
     upkept.log.warn(about, 'too many objects have no job record: were the records lost or restored? None of these objects is deleted');
     return tally;
   }
@@ -78,13 +81,14 @@ async function tend(upkept: Upkept, scanned: JobRecord, keys: readonly string[],
   const hasOrder = await ordered(upkept, scanned);
   const stored = await upkept.jobs.get(scanned.id);
   if (stored === undefined) return;
-  const { clock, queueMs } = upkept;
-  const action = decide({ now: clock(), record: stored.record, hasOrder, keys, queueMs });
+  const { clock, queueMs, aloneSince } = upkept;
+  const action = decide({ now: clock(), record: stored.record, hasOrder, keys, queueMs, aloneSince });
   if (action !== undefined && (await apply(upkept, stored, action))) tally[action.do]++;
 }
 
 async function look(upkept: Upkept, record: JobRecord, keys: readonly string[]): Promise<Seen> {
-  return { now: upkept.clock(), record, hasOrder: await ordered(upkept, record), keys, queueMs: upkept.queueMs };
+  const { clock, queueMs, aloneSince } = upkept;
+  return { now: clock(), record, hasOrder: await ordered(upkept, record), keys, queueMs, aloneSince };
 }
 
 const ordered = async ({ queue }: Upkept, record: JobRecord): Promise<boolean> =>

@@ -9,6 +9,7 @@ interface Settings {
   readonly intervalMs: number;
   readonly queueMs?: number;
   readonly longestJobMs?: number;
+  readonly aloneSince?: number | undefined;
   readonly maxOrphanShare?: number;
 }
 

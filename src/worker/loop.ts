@@ -18,6 +18,7 @@ export type Carrying = (
   grant: Grant,
   signal: AbortSignal,
   onProgress: (fraction: number) => void,
+  onPhase: (phase: 'converting' | 'uploading') => void,
 ) => Promise<(record: JobRecord, now: number) => JobRecord>;
 
 export interface WorkerParts {
@@ -86,8 +87,12 @@ async function handle(parts: WorkerParts, delivery: Delivery, dropped: AbortSign
   const stop = new AbortController();
   const isMine = (record: JobRecord) => record.state === 'running' && record.attempt === attempt;
   const lose = () => stop.abort();
+  const enter = (phase: string) => log.debug({ job_id: jobId, attempt, phase }, 'the job went on');
+  enter('claimed');
   const unsubscribe = parts.signals.onCancel(jobId, lose);
   dropped.addEventListener('abort', lose, { once: true });
+  // It may have happened during the claim.
+  if (dropped.aborted) lose();
   const extending = setInterval(
     () => void stillMine().catch((err: unknown) => log.warn({ job_id: jobId, err }, 'the order could not be extended')),
     EXTEND_MS,
@@ -102,7 +107,9 @@ async function handle(parts: WorkerParts, delivery: Delivery, dropped: AbortSign
   let rests = false;
   try {
     const grant = await parts.grant(jobId, attempt);
-    next = await parts.carry(claimed.record, grant, stop.signal, (fraction) => parts.signals.progress(jobId, fraction * 100));
+    const onProgress = (fraction: number) => parts.signals.progress(jobId, fraction * 100);
+    next = await parts.carry(claimed.record, grant, stop.signal, onProgress, enter);
+    enter('finishing');
   } catch (error) {
     rests = error instanceof StoreFull || dropped.aborted;
     log.warn({ job_id: jobId, pool: parts.pool, err: error }, rests ? 'the order is given back' : 'the conversion failed');

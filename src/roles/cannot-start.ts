@@ -1,0 +1,10 @@
+/** Why a role does not start, in one sentence for whoever started it: something around us is not as it must be. */
+
+export class CannotStart extends Error {
+  override readonly name = 'CannotStart';
+}
+
+/** Such as `EACCES`; the error's own words where it has no code. */
+export function errorCode(error: unknown): string {
+  return (error as NodeJS.ErrnoException).code ?? (error as Error).message;
+}

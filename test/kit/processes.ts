@@ -1,0 +1,40 @@
+/** Processes below this one, as /proc tells of them. */
+import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { basename } from 'node:path';
+
+export interface Seen {
+  readonly pid: number;
+  /** The program's own name, and what it was given. */
+  readonly argv: readonly string[];
+}
+
+/** Everything below `pid`, whatever its depth. What ends meanwhile is left out. */
+export function processesBelow(pid: number = process.pid): Seen[] {
+  const children = attempt(() => readdirSync(`/proc/${pid}/task`), []).flatMap((task) =>
+    attempt(() => readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8'), '')
+      .split(' ')
+      .filter(Boolean)
+      .map(Number),
+  );
+  return children.flatMap((child) => {
+    const argv = attempt(() => readFileSync(`/proc/${child}/cmdline`, 'utf8'), '').split('\0');
+    return [{ pid: child, argv }, ...processesBelow(child)];
+  });
+}
+
+/** Process ids of all that run `program` (a base name), with an argument that ends in `argument`. */
+export const runningBelow = (program: string, argument = '', pid: number = process.pid): number[] =>
+  processesBelow(pid)
+    .filter((each) => attempt(() => basename(readlinkSync(`/proc/${each.pid}/exe`)), '') === program)
+    .filter(({ argv }) => argv.some((word) => word.endsWith(argument)))
+    .map((each) => each.pid);
+
+export const isGone = (pid: number): boolean => !existsSync(`/proc/${pid}`);
+
+function attempt<T>(look: () => T, otherwise: T): T {
+  try {
+    return look();
+  } catch {
+    return otherwise;
+  }
+}

@@ -1,0 +1,114 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { ConfigError, loadConfig } from '../../src/config.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'filemill-config-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+let files = 0;
+function file(yaml: string): { CONFIG_FILE: string } {
+  const path = join(folder, `${++files}.yaml`);
+  writeFileSync(path, yaml);
+  return { CONFIG_FILE: path };
+}
+
+/** The mistakes that are named, one each. */
+function mistakesOf(environment: Readonly<Record<string, string>>): string[] {
+  try {
+    loadConfig(environment);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    return error.message.split('\n  ').slice(1);
+  }
+  return [];
+}
+
+describe('a configuration', () => {
+  it('may be empty', () => {
+    const config = loadConfig({});
+    expect(config).toMatchObject({ dataDir: resolve('data'), api: { port: 8080, maxFileBytes: 209_715_200 }, log: { level: 'info' } });
+    expect(config.worker.slots).toEqual(
+      Object.fromEntries(['image', 'media', 'pdf', 'office'].map((pool) => [pool, availableParallelism()])),
+    );
+  });
+  it('takes the environment over the file', () =>
+    expect(loadConfig({ ...file('api: {port: 1, host: "::1"}'), PORT: '2' }).api).toMatchObject({ port: 2, host: '::1' }));
+  it('takes an empty variable for none', () => expect(loadConfig({ ...file('api: {port: 1}'), PORT: '' }).api.port).toBe(1));
+  it('may be an empty file', () => expect(loadConfig(file('# nothing yet\n')).api.port).toBe(8080));
+  it('reads hosts from one variable', () =>
+    expect(loadConfig({ ALLOWED_HOSTS: 'a.org, b.org' }).api.allowedHosts).toEqual(['a.org', 'b.org']));
+  it('sets one pool and leaves the others as they are', () => {
+    const { slots } = loadConfig(file('worker: {slots: {media: 7}}')).worker;
+    expect(slots).toMatchObject({ media: 7, image: availableParallelism() });
+  });
+  it('cannot be changed afterwards', () => expect(Object.isFrozen(loadConfig({}))).toBe(true));
+});
+
+describe('a mistake', () => {
+  const cases: Record<string, [Readonly<Record<string, string>>, string]> = {
+    'in a number is named with its bounds': [{ PORT: 'abc' }, 'PORT, api.port: found "abc"; allowed is a whole number from 0 to 65535'],
+    'of being out of bounds is named with them': [
+      { PORT: '70000' },
+      'PORT, api.port: found "70000"; allowed is a whole number from 0 to 65535',
+    ],
+    'in a choice is named with all choices': [
+      { LOG_LEVEL: 'loud' },
+      'LOG_LEVEL, log.level: found "loud"; allowed is one of trace, debug, info, warn, error, silent',
+    ],
+    'in a URL is named': [{ PUBLIC_URL: 'ftp://a.org' }, 'PUBLIC_URL, api.publicUrl: found "ftp://a.org"; allowed is an http or https URL'],
+    'in a secret does not show it': [
+      { SECRET_KEY: 'short' },
+      'SECRET_KEY, secret.key: found (hidden); allowed is text of at least 32 characters',
+    ],
+    'in the file is named by its place': [
+      file('worker: {drainMs: long}'),
+      'worker.drainMs: found "long"; allowed is a whole number from 0 on',
+    ],
+    'in a pool is named by its place': [
+      file('worker: {slots: {image: -1}}'),
+      'worker.slots.image: found -1; allowed is a whole number from 0 to 256',
+    ],
+    'in a switch is named': [file('worker: {withoutLandlock: maybe}'), 'worker.withoutLandlock: found "maybe"; allowed is true or false'],
+    'in a name is answered with the names there are': [
+      file('upkeep: {every: 5}'),
+      'upkeep.every: there is no such setting; upkeep takes intervalMs, queueMs, queueCapacity',
+    ],
+    'in the name of a group too': [
+      file('uploads: {}'),
+      'uploads: there is no such setting; the file takes dataDir, api, secret, worker, upkeep, log',
+    ],
+    'of another way to run is not passed over': [
+      { NATS_URL: 'nats://localhost' },
+      'NATS_URL: this version runs on one machine only and does not know it; unset it',
+    ],
+    'of naming a file that is not there is named': [
+      { CONFIG_FILE: '/nowhere.yaml' },
+      "CONFIG_FILE: /nowhere.yaml cannot be read: ENOENT: no such file or directory, open '/nowhere.yaml'",
+    ],
+  };
+  for (const [sentence, [environment, mistake]] of Object.entries(cases))
+    it(sentence, () => expect(mistakesOf(environment)).toEqual([mistake]));
+
+  it('that makes a list of the file is named', () => expect(mistakesOf(file('- a'))[0]).toMatch(/holds no settings but \["a"\]$/));
+  it('that breaks the YAML is named by its line', () => expect(mistakesOf(file('api: {port: 1'))[0]).toMatch(/cannot be read: .*line 1/));
+  it('that makes a value of a group does not hide behind a variable', () =>
+    expect(mistakesOf({ ...file('api: 3'), PORT: '1' })[0]).toMatch(/^api: found 3; allowed is settings: port, host, /));
+  it('does not hide another', () => {
+    const mistakes = mistakesOf({ ...file('foo: 1\nbar: 2\nworker: {drainMs: -1}'), PORT: 'x', LOG_LEVEL: 'x', POOL: 'x' });
+    expect(mistakes.map((mistake) => mistake.split(/[,:]/)[0]).toSorted()).toEqual([
+      'LOG_LEVEL',
+      'POOL',
+      'PORT',
+      'bar',
+      'foo',
+      'worker.drainMs',
+    ]);
+  });
+  it('is counted', () => {
+    const counted = (environment: Readonly<Record<string, string>>) => () => loadConfig(environment);
+    expect(counted({ PORT: 'x' })).toThrow(/^The configuration has a mistake:\n/);
+    expect(counted({ ...file('foo: 1\nbar: 2'), PORT: 'x' })).toThrow(/^The configuration has 3 mistakes:\n/);
+  });
+});
