@@ -1,10 +1,11 @@
 /** Makes our own programs reachable: a slot's user cannot pass through a home folder that is closed to others, where a checkout often lies. */
-import { cp, mkdir, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, cp, mkdir, readdir, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join, sep } from 'node:path';
 
-/** What confined programs of ours need of the checkout: the programs, and sharp with what it loads. */
+const PROGRAMS = 'src/exec/programs';
+/** What confined programs of ours need of the checkout: the programs, what makes them modules, and sharp with what it loads. */
 const PARTS = [
-  'src/exec/programs',
+  PROGRAMS,
   'package.json',
   'node_modules/sharp',
   'node_modules/@img',
@@ -30,12 +31,14 @@ export async function stage(checkout: string, node: string, into: string): Promi
   if (process.getuid?.() !== 0 || ((await everyoneReaches(checkout)) && (await everyoneReaches(program))))
     return runtimeAt(checkout, program);
   const copy = join(into, 'runtime');
-  const wanted = `${(await stat(program)).mtimeMs} ${(await stat(join(checkout, 'package-lock.json'))).mtimeMs} ${await programsStamp(checkout)}`;
+  const wanted = await stampOf([program, join(checkout, 'package-lock.json'), ...(await everythingBelow(join(checkout, PROGRAMS)))]);
   if ((await readFile(join(copy, 'stamp'), 'utf8').catch(() => '')) !== wanted) {
     const fresh = `${copy}-${process.pid}`;
     await mkdir(fresh, { recursive: true, mode: 0o755 });
     for (const part of PARTS) await cp(join(checkout, part), join(fresh, part), { recursive: true, dereference: false });
     await cp(program, join(fresh, 'node'));
+    // A checkout may have been made for its owner's eyes only.
+    for (const path of await everythingBelow(fresh)) await chmod(path, ((await stat(path)).mode & 0o100) === 0 ? 0o644 : 0o755);
     await writeFile(join(fresh, 'stamp'), wanted);
     await rm(copy, { recursive: true, force: true });
     await rename(fresh, copy);
@@ -45,7 +48,7 @@ export async function stage(checkout: string, node: string, into: string): Promi
 
 const runtimeAt = (root: string, node: string): Runtime => ({
   node,
-  programs: join(root, 'src/exec/programs'),
+  programs: join(root, PROGRAMS),
   reads: [node, ...PARTS.map((part) => join(root, part))],
 });
 
@@ -58,7 +61,16 @@ export async function everyoneReaches(path: string): Promise<boolean> {
   return true;
 }
 
-async function programsStamp(checkout: string): Promise<string> {
-  const { mtimeMs } = await stat(join(checkout, 'src/exec/programs'));
-  return String(mtimeMs);
+/** Changes when one of the files is edited, added or taken away: a folder's own time tells of names only. */
+async function stampOf(paths: readonly string[]): Promise<string> {
+  const lines = await Promise.all(
+    paths.map(async (path) => {
+      const { mtimeMs, size } = await stat(path);
+      return `${mtimeMs} ${size} ${path}`;
+    }),
+  );
+  return lines.sort().join('\n');
 }
+
+const everythingBelow = async (folder: string): Promise<string[]> =>
+  (await readdir(folder, { recursive: true })).map((name) => join(folder, name));

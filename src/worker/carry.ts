@@ -16,13 +16,14 @@ const MAX_DELIVERY_BYTES = MAX_OUTPUT_BYTES + (1 << 24);
 
 export function carrier(parts: Performing): Carrying {
   const { slot } = parts;
-  return async (record: JobRecord, grant: Grant, signal, onProgress) => {
+  return async (record: JobRecord, grant: Grant, signal, onProgress, onPhase) => {
     const base = await slot.makeFolder('job');
     const place = await slot.makePrivateFolder('delivery');
     try {
       const input = join(base, `input.${record.source.format}`);
       await download(grant.input, input, record.source.sizeBytes, signal);
       await slot.own(input);
+      onPhase('converting');
       const performed = await perform(parts, {
         base,
         source: { format: record.source.format, path: input },
@@ -34,6 +35,7 @@ export function carrier(parts: Performing): Carrying {
         onProgress,
       });
       const delivery = await deliver(place, performed, record.source.filename, record.target);
+      onPhase('uploading');
       const { sizeBytes, sha256 } = await upload(delivery.path, grant.output, MAX_DELIVERY_BYTES, signal);
       const { filename, contentType, files } = delivery;
       const output = { key: outputKey(record.id, record.attempt ?? ''), filename, sizeBytes, contentType, sha256, files };

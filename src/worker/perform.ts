@@ -46,6 +46,8 @@ export interface Performing {
   readonly limits: StepLimits;
 }
 
+const MOST_WARNINGS = 16;
+
 /** @throws Failure `CONVERSION_FAILED` */
 export async function perform({ catalog, slot, stepper, limits }: Performing, work: Work): Promise<Performed> {
   const { base } = work;
@@ -158,9 +160,9 @@ async function makeOwned(slot: Slot, path: string): Promise<void> {
 const labelOf = (label: string, name: string, count: number): string =>
   [label, count === 1 ? '' : baseName(name)].filter(Boolean).join(' ');
 
-const unique = (warnings: readonly Warning[]): Warning[] => [
-  ...new Map(warnings.map((warning) => [`${warning.code} ${warning.message}`, warning])).values(),
-];
+/** Each once, however many parts gave it, and no more than a job's record has room for. */
+const unique = (warnings: readonly Warning[]): Warning[] =>
+  [...new Map(warnings.map((warning) => [`${warning.code} ${warning.message}`, warning])).values()].slice(0, MOST_WARNINGS);
 
 function distrust(cause: unknown): never {
   if (cause instanceof Suspicious) throw conversionFailed('output_invalid', { cause });

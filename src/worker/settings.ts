@@ -3,6 +3,23 @@ import { z } from 'zod';
 import { toolchains } from '../catalog/route.ts';
 
 const GiB = 1 << 30;
+/** A timer counts 2^31 ms at most; what should take longer than this will not end, s. */
+const DAY = 86_400;
+
+const residentSettings = z.strictObject({
+  perLife: z
+    .number()
+    .int()
+    .min(1)
+    .default(200)
+    .describe('Conversions after which a warm program (LibreOffice, libvips) is replaced; 1: none is used twice'),
+  leakBytes: z
+    .number()
+    .int()
+    .min(1)
+    .default(GiB)
+    .describe('Memory above which a warm program is replaced once its conversion has ended, with all its processes, bytes'),
+});
 
 /** @param cores of this machine: one conversion of each pool at a time for each */
 export const workerSettings = (cores: number) =>
@@ -29,8 +46,9 @@ export const workerSettings = (cores: number) =>
       .min(64 << 20)
       .default(2 * GiB)
       .describe('Memory of one conversion, all its processes together, bytes'),
-    maxSeconds: z.number().int().min(1).default(600).describe('Run time of one step of a conversion, s'),
-    mediaMaxSeconds: z.number().int().min(1).default(3600).describe('The same for audio and video, s'),
+    maxSeconds: z.number().int().min(1).max(DAY).default(600).describe('Run time of one step of a conversion, s'),
+    mediaMaxSeconds: z.number().int().min(1).max(DAY).default(3600).describe('The same for audio and video, s'),
+    residents: residentSettings.prefault({}),
     drainMs: z
       .number()
       .int()

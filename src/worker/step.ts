@@ -1,8 +1,10 @@
 /** Takes one step of a plan: in a warm process where the engine has one, else in a fresh one, and says in our words what went wrong. */
-import type { Engine, ProcessStep, Step, StepLimits, Task, Warning } from '../catalog/engine.ts';
-import { conversionFailed, type Reason } from '../errors.ts';
+import type { Engine, ProcessStep, ResidentStep, Step, StepLimits, Task, Warning } from '../catalog/engine.ts';
+import { conversionFailed, type Failure, inputLimit, type Reason } from '../errors.ts';
+import { type Answer, lastAnswer } from '../exec/answer.ts';
 import type { Outcome } from '../exec/confine.ts';
-import { ResidentBroken, type Residents } from '../exec/resident.ts';
+import { ResidentBroken } from '../exec/incarnation.ts';
+import type { Residents } from '../exec/resident.ts';
 import type { Toolbox } from '../exec/toolbox.ts';
 import type { Slot } from '../exec/workspace.ts';
 
@@ -22,48 +24,69 @@ export interface Stepper {
 }
 
 export function createStepper(toolbox: Toolbox, slot: Slot, residents: Residents): Stepper {
-  const run = async (step: ProcessStep, { engine, folder, limits, signal, onProgress }: StepRun): Promise<Outcome> => {
+  const start = (step: ProcessStep, { engine, folder, limits, signal, onProgress }: StepRun): Promise<Outcome> => {
     const onLine = (line: string) => {
       const fraction = step.progress?.(line);
       if (fraction !== undefined) onProgress(fraction);
     };
-    const outcome = await toolbox.run(engine, step, { slot, folder, limits, signal, ...(step.progress === undefined ? {} : { onLine }) });
-    if (outcome.ended === 'exit' && (step.succeeds ?? [0]).includes(outcome.code ?? -1)) return outcome;
-    throw conversionFailed(whatWentWrong(engine, outcome), {
-      cause: new Error(`${engine.id} ${outcome.ended} ${outcome.code ?? outcome.signal}: ${outcome.stderr.slice(-2000)}`),
-    });
+    return toolbox.run(engine, step, { slot, folder, limits, signal, ...(step.progress === undefined ? {} : { onLine }) });
   };
 
-  const take: Stepper['take'] = async (step, where) => {
-    if ('run' in step) {
-      await run(step, where);
-      return [];
-    }
+  const run: Stepper['run'] = async (step, where) => {
+    const outcome = await start(step, where);
+    if (hasSucceeded(step, outcome)) return outcome;
+    throw failureOf(where.engine, outcome);
+  };
+
+  /** What a resident would be asked, in a process of its own. */
+  const once = async (step: ProcessStep, where: StepRun): Promise<Answer> => {
+    const outcome = await start(step, where);
+    const answer = outcome.ended === 'exit' ? lastAnswer(outcome.stdout.toString()) : undefined;
+    if (answer === undefined || (answer.ok && !hasSucceeded(step, outcome))) throw failureOf(where.engine, outcome);
+    return answer;
+  };
+
+  const ask = async (step: ResidentStep, where: StepRun & { readonly task: Task }): Promise<Answer> => {
+    const { engine, limits, signal, onProgress } = where;
+    const { input, output, passwordFile } = where.task;
+    const files = { input, output, ...(passwordFile === undefined ? {} : { passwordFile }) };
+    const program = toolbox.resolve(engine, step.ask);
     try {
-      const answer = await residents.ask(
-        `${where.engine.id} ${step.ask}`,
-        toolbox.resolve(where.engine, step.ask),
-        step.request,
-        {
-          input: where.task.input,
-          output: where.task.output,
-          ...(where.task.passwordFile === undefined ? {} : { passwordFile: where.task.passwordFile }),
-        },
-        { limits: where.limits, signal: where.signal, onProgress: where.onProgress },
-      );
-      if (!answer.ok)
-        throw conversionFailed(answer.reason ?? 'corrupt_input', { details: answer.details ?? {}, cause: new Error(answer.words) });
-      return answer.warnings ?? [];
+      return await residents.ask(`${engine.id} ${step.ask}`, program, step.request, files, { limits, signal, onProgress });
     } catch (error) {
       if (!(error instanceof ResidentBroken)) throw error;
       if (error.why === 'timeout') throw conversionFailed('timeout', { cause: error });
-      if (where.signal.aborted) throw conversionFailed('cancelled', { cause: error });
+      if (signal.aborted) throw conversionFailed('cancelled', { cause: error });
       // What broke may have been the resident's age and not this file: once more, in a process of its own.
-      await run(step.otherwise, where);
-      return [];
+      return once(step.otherwise, where);
     }
   };
-  return { run, take };
+
+  return {
+    run,
+    async take(step, where) {
+      if ('run' in step) {
+        await run(step, where);
+        return [];
+      }
+      const answer = await ask(step, where);
+      if (answer.ok) return answer.warnings ?? [];
+      throw refusalOf(answer);
+    },
+  };
+}
+
+const hasSucceeded = ({ succeeds = [0] }: ProcessStep, { ended, code }: Outcome): boolean =>
+  ended === 'exit' && succeeds.includes(code ?? -1);
+
+function refusalOf({ reason = 'corrupt_input', words, details }: Answer): Failure {
+  if (reason === 'input_limit' && details !== undefined) return inputLimit(details.limit, details.max, details.received);
+  return conversionFailed(reason, { details: details ?? {}, cause: new Error(words) });
+}
+
+function failureOf(engine: Engine, outcome: Outcome): Failure {
+  const said = `${engine.id} ${outcome.ended} ${outcome.code ?? outcome.signal}: ${outcome.stderr.slice(-2000)}`;
+  return conversionFailed(whatWentWrong(engine, outcome), { cause: new Error(said) });
 }
 
 function whatWentWrong(engine: Engine, { ended, code, signal, stderr, stdout }: Outcome): Reason {

@@ -4,7 +4,7 @@ import type { Catalog } from '../catalog/catalog.ts';
 import type { StepLimits, Toolchain } from '../catalog/engine.ts';
 import { toolchains } from '../catalog/route.ts';
 import type { Launcher } from '../exec/confine.ts';
-import { openResidents } from '../exec/resident.ts';
+import { openResidents, type ResidentOptions } from '../exec/resident.ts';
 import type { Toolbox } from '../exec/toolbox.ts';
 import { openSlot } from '../exec/workspace.ts';
 import { carrier } from './carry.ts';
@@ -22,7 +22,11 @@ export interface WorkersParts extends Omit<WorkerParts, 'pool' | 'carry'> {
 }
 
 export async function startWorkers(parts: WorkersParts): Promise<Worker> {
-  const { settings, workDir, launcher, toolbox, catalog, metrics } = parts;
+  const { settings, workDir, launcher, toolbox, catalog, metrics, log } = parts;
+  const onReplaced: ResidentOptions['onReplaced'] = (program, why) => {
+    log.info({ program, why }, 'a warm program is replaced');
+    metrics.residentReplaced(program, why);
+  };
   const workers: Worker[] = [];
   const closing: (() => Promise<void>)[] = [];
   // Slot 0 reads versions at the start; workers count from 1, so that no two share a user.
@@ -31,7 +35,7 @@ export async function startWorkers(parts: WorkersParts): Promise<Worker> {
     const engines = catalog.engines.filter((engine) => engine.toolchains.includes(pool));
     for (let count = 0; count < (settings.slots[pool] ?? 0) && engines.length > 0; count++) {
       const slot = await openSlot(workDir, index++);
-      const residents = openResidents({ launcher, slot, onReplaced: (program, why) => metrics.residentReplaced(program, why) });
+      const residents = openResidents({ launcher, slot, ...settings.residents, onReplaced });
       const stepper = createStepper(toolbox, slot, residents);
       workers.push(startWorker({ ...parts, pool, carry: carrier({ catalog, slot, stepper, limits: limitsFor(pool, settings) }) }));
       closing.push(() => residents.close());

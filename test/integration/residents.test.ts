@@ -1,6 +1,6 @@
 /** Warm programs and what they convert, confined as in service: what breaks one, what replaces it, and that nothing crosses from job to job. */
 import { execFile, execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -12,10 +12,14 @@ import type { Engine, ResidentStep, StepLimits, Task } from '../../src/catalog/e
 import { engine as libreoffice } from '../../src/catalog/engines/libreoffice.ts';
 import { engine as sharp } from '../../src/catalog/engines/sharp.ts';
 import type { Options } from '../../src/catalog/options.ts';
+import type { Answer } from '../../src/exec/answer.ts';
 import { launcherAt } from '../../src/exec/confine.ts';
-import { type Answer, openResidents, type Program, type ResidentOptions, type Residents } from '../../src/exec/resident.ts';
+import type { Program } from '../../src/exec/incarnation.ts';
+import { openResidents, type ResidentOptions, type Residents } from '../../src/exec/resident.ts';
 import { type Runtime, stage } from '../../src/exec/stage.ts';
 import { openSlot, type Slot } from '../../src/exec/workspace.ts';
+import { LOCKED_WORDS, lockedDocuments, PASSWORD } from '../kit/locked.ts';
+import { isGone, processesBelow, runningBelow } from '../kit/processes.ts';
 
 const run = promisify(execFile);
 const MAGICK = '/usr/bin/convert-im6.q16';
@@ -53,7 +57,7 @@ afterAll(async () => {
 const extra: Residents[] = [];
 
 function open(options: Partial<ResidentOptions> = {}): Residents {
-  return openResidents({ launcher: launcherAt(resolve('.cache/bin/launcher')), slot, ...options });
+  return openResidents({ launcher: launcherAt(resolve('.cache/bin/launcher')), slot, perLife: 200, leakBytes: 2 ** 30, ...options });
 }
 
 /** Residents of one test, closed when it ends. */
@@ -134,26 +138,24 @@ const pixel = (path: string, x: number, y: number): number[] => [
 const size = (path: string): string => execFileSync('/usr/bin/identify-im6.q16', ['-format', '%wx%h,', path]).toString();
 const textOf = async (folder: string): Promise<string> => (await run('/usr/bin/pdftotext', [join(folder, 'result.pdf'), '-'])).stdout;
 
-/** Process ids of all that runs below `pid`, with their names. */
-function below(pid: number): { pid: number; name: string }[] {
-  const children = readdirSync(`/proc/${pid}/task`).flatMap((task) =>
-    readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').split(' ').filter(Boolean).map(Number),
-  );
-  return children.flatMap((child) => [{ pid: child, name: readFileSync(`/proc/${child}/comm`, 'utf8').trim() }, ...below(child)]);
-}
-
 const pidOf = (by: Residents, engine: Engine): number => {
   const pid = by.pid(engine.id);
   if (pid === undefined) throw new Error('no resident');
   return pid;
 };
 const workerIn = (by: Residents, engine: Engine): number => {
-  const name = engine === sharp ? /node|image/i : /soffice/;
-  const found = below(pidOf(by, engine)).find((each) => name.test(each.name));
+  const [found] = runningBelow(engine === sharp ? 'node' : 'soffice.bin', '', pidOf(by, engine));
   if (found === undefined) throw new Error('the program does not run');
-  return found.pid;
+  return found;
 };
-const isGone = (pid: number): boolean => statSync(`/proc/${pid}`, { throwIfNoEntry: false }) === undefined;
+
+/** Whether a job lies in the folder of a resident. */
+const holdsJob = (): boolean => readdirSync(join(root, 'slot-0')).some((name) => existsSync(join(root, 'slot-0', name, 'job')));
+
+/** Looks until it is so: /proc and folders of others tell nobody. */
+async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await new Promise((done) => setTimeout(done, 5));
+}
 
 const SMALL = made('-size', '40x20', 'xc:red', 'png:-');
 const fodt = (body: string): string =>
@@ -210,15 +212,25 @@ for (const [name, engine, job] of KINDS) {
       process.kill(worker, 'SIGSTOP');
       const stop = new AbortController();
       const broken = expect(convert({ ...job(), by, signal: stop.signal })).rejects.toMatchObject({ why: 'cancelled' });
+      await until(() => holdsJob());
       stop.abort();
       await broken;
       expect(isGone(worker)).toBe(true);
     });
 
+    it('goes on living when a job is cancelled before it was asked', async () => {
+      const by = await own();
+      await convert({ ...job(), by });
+      const first = pidOf(by, engine);
+      await expect(convert({ ...job(), by, signal: AbortSignal.abort() })).rejects.toMatchObject({ why: 'cancelled' });
+      expect((await convert({ ...job(), by })).answer.ok).toBe(true);
+      expect(pidOf(by, engine)).toBe(first);
+    });
+
     it('leaves no process and no folder when closed', async () => {
       const by = await own();
       await convert({ ...job(), by });
-      const pids = [pidOf(by, engine), ...below(pidOf(by, engine)).map(({ pid }) => pid)];
+      const pids = [pidOf(by, engine), ...processesBelow(pidOf(by, engine)).map(({ pid }) => pid)];
       await by.close();
       expect(pids.map(isGone)).not.toContain(false);
       expect((await readdir(join(root, 'slot-0'))).filter((each) => each.startsWith('r'))).toEqual([]);
@@ -361,12 +373,9 @@ describe('an office document', () => {
 });
 
 describe('an encrypted document', () => {
-  const locked = new Map<string, Buffer>();
+  let locked: ReadonlyMap<string, Buffer>;
   beforeAll(async () => {
-    const folder = await mkdtemp(join('/tmp', 'fm-locked-'));
-    await run('/usr/bin/python3', ['-c', LOCKER, join(runtime.programs), folder], { cwd: folder });
-    for (const format of ['docx', 'odt', 'xlsx']) locked.set(format, await readFile(join(folder, `locked.${format}`)));
-    await rm(folder, { recursive: true });
+    locked = await lockedDocuments();
   });
 
   for (const format of ['docx', 'odt', 'xlsx']) {
@@ -374,33 +383,11 @@ describe('an encrypted document', () => {
       const input = locked.get(format) ?? Buffer.alloc(0);
       expect((await document(format, 'pdf', input)).answer).toMatchObject({ ok: false, reason: 'password_required' });
       expect((await document(format, 'pdf', input, { password: 'wrong' })).answer).toMatchObject({ ok: false, reason: 'wrong_password' });
-      const opened = await document(format, 'pdf', input, { password: 'sécret 1' });
-      expect(await textOf(opened.folder)).toContain('locked words');
+      const opened = await document(format, 'pdf', input, { password: PASSWORD });
+      expect(await textOf(opened.folder)).toContain(LOCKED_WORDS);
     });
   }
 });
-
-/** Our programs only read passwords: LibreOffice itself writes the locked files. */
-const LOCKER = `
-import sys
-from pathlib import Path
-sys.path.insert(0, sys.argv[1])
-sys.dont_write_bytecode = True
-import office, uno
-from com.sun.star.beans import NamedValue
-folder = Path(sys.argv[2])
-libre = office.Office(folder)
-data = uno.Any("[]com.sun.star.beans.NamedValue", (NamedValue("OOXPassword", "sécret 1"), NamedValue("CryptoType", "Standard")))
-for kind, formats in (("swriter", ("docx", "odt")), ("scalc", ("xlsx",))):
-    for format in formats:
-        made = libre.desktop.loadComponentFromURL("private:factory/" + kind, "_blank", 0, office.as_properties({"Hidden": True}))
-        if kind == "swriter": made.Text.String = "locked words"
-        else: made.Sheets.getByIndex(0).getCellByPosition(0, 0).String = "locked words"
-        lock = {"Password": "sécret 1"} if format == "odt" else {"EncryptionData": data}
-        made.storeToURL((folder / f"locked.{format}").as_uri(), office.as_properties({"FilterName": office.READS[format], **lock}))
-        made.close(True)
-libre.stop()
-`;
 
 describe('a picture', () => {
   /** 40 × 20 px: red, green, blue and white quarters. */

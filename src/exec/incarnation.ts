@@ -1,0 +1,183 @@
+/** One life of a warm program: in a folder of its own it serves job after job, until it has to go or something goes wrong. */
+import type { StepLimits } from '../catalog/engine.ts';
+import { type Answer, LONGEST_LINE, readAnswer, readWords } from './answer.ts';
+import type { Confined, Launcher, Outcome } from './confine.ts';
+import { residentBytesOf } from './footprint.ts';
+import { type Files, type Hands, handIn, renamed, takeOut } from './handover.ts';
+import { removeTree } from './remove.ts';
+import type { Slot } from './workspace.ts';
+
+/** How such a program is started: what `Toolbox.resolve` answers. It says {"ready":true} when it can take its first request. */
+export interface Program {
+  readonly program: string;
+  readonly args: readonly string[];
+  readonly reads: readonly string[];
+  readonly unixSockets: boolean;
+}
+
+export interface Asking {
+  /** `wallMs` holds for this request; the other limits for the life of a program that this request starts, CPU seconds excepted. */
+  readonly limits: StepLimits;
+  readonly signal: AbortSignal;
+  /** 0 to 1. */
+  readonly onProgress?: (fraction: number) => void;
+}
+
+export type Broken = 'start' | 'crash' | 'timeout' | 'memory' | 'output' | 'cancelled' | 'protocol';
+
+/** The program was ended and will not be used again. All but a timeout and a cancelled request are worth one try in a fresh process. */
+export class ResidentBroken extends Error {
+  override readonly name = 'ResidentBroken';
+  readonly why: Broken;
+  constructor(why: Broken, message: string, cause?: unknown) {
+    super(message, { cause });
+    this.why = why;
+  }
+}
+
+/** Where a life takes place, and under which name. */
+export interface Birth {
+  readonly launcher: Launcher;
+  readonly slot: Slot;
+  /** Of its folders: no other life in the slot has it. */
+  readonly name: string;
+}
+
+type Words = Readonly<Record<string, unknown>>;
+
+const START_MS = 60_000;
+/** RLIMIT_CPU counts a process's whole life, which is bounded by its conversions and by the wall clock of each. */
+const LIFE_CPU_SECONDS = 7 * 24 * 3600;
+/** More words about one request are no answer of a program of ours. */
+const MOST_LINES = 10_000;
+
+export class Incarnation {
+  /** It must not be asked again. */
+  over = false;
+  served = 0;
+  private readonly hands: Hands;
+  private readonly process: Confined;
+  /** Settles when no process and no folder is left. Never rejects. */
+  private readonly gone: Promise<void>;
+  private listener: { heard(words: Words): void; broke(error: ResidentBroken): void } | undefined;
+  private begun = '';
+
+  /** @throws ResidentBroken when it does not become ready */
+  static async start({ launcher, slot, name }: Birth, program: Program, limits: StepLimits): Promise<Incarnation> {
+    const hands = { slot, folder: await slot.makeFolder(name), desk: await slot.makePrivateFolder(`${name}-desk`) };
+    const one = new Incarnation(launcher, hands, program, limits);
+    const answer = await one.listen({ wallMs: START_MS, signal: undefined }, (words) => words['ready'] === true);
+    if (answer instanceof ResidentBroken) throw new ResidentBroken('start', `the resident did not start: ${answer.message}`, answer);
+    return one;
+  }
+
+  private constructor(launcher: Launcher, hands: Hands, { program, args, reads, unixSockets }: Program, limits: StepLimits) {
+    this.hands = hands;
+    const { folder, slot } = hands;
+    const forLife = { ...limits, wallMs: 0, cpuSeconds: LIFE_CPU_SECONDS };
+    this.process = launcher.start({ folder, reads, unixSockets, limits: forLife, uid: slot.uid }, { program, args });
+    this.process.stdout.setEncoding('utf8').on('data', (text: string) => this.hear(text));
+    this.gone = this.process.ended.then((outcome) => this.bury(outcome));
+  }
+
+  /** Of the supervisor. */
+  get pid(): number | undefined {
+    return this.process.pid;
+  }
+
+  /** Bytes of the supervisor and all below it. */
+  async residentBytes(): Promise<number> {
+    return this.pid === undefined ? 0 : residentBytesOf(this.pid);
+  }
+
+  /** One request at a time. Nothing of it is left in the program's folder afterwards, or the program is ended. @throws ResidentBroken */
+  async serve(request: Words, files: Files, { limits, signal, onProgress }: Asking): Promise<Answer> {
+    this.served++;
+    try {
+      const names = await handIn(this.hands, files).catch((cause: unknown) => this.distrust(cause));
+      this.process.stdin.write(`${JSON.stringify(renamed(request, names))}\n`);
+      const last = await this.listen({ wallMs: limits.wallMs, signal }, (words) => {
+        const { progress } = words;
+        if (typeof progress === 'number' && progress >= 0 && progress <= 1) onProgress?.(progress);
+        return readAnswer(words) !== undefined;
+      });
+      if (last instanceof ResidentBroken) throw last;
+      const answer = readAnswer(last) ?? { ok: false };
+      await takeOut(this.hands, answer.ok ? files.output : undefined).catch((cause: unknown) => this.distrust(cause));
+      return answer;
+    } catch (error) {
+      await this.end();
+      throw error;
+    }
+  }
+
+  /** Resolves when no process and no folder is left. */
+  async end(): Promise<void> {
+    this.over = true;
+    this.process.kill();
+    await this.gone;
+  }
+
+  /** Waits for the words that `isLast` recognises. Whatever else happens ends the program. */
+  private async listen(
+    { wallMs, signal }: { wallMs: number; signal: AbortSignal | undefined },
+    isLast: (words: Words) => boolean,
+  ): Promise<Words | ResidentBroken> {
+    const cancel = () => this.breakOff('cancelled', 'cancelled while the resident worked');
+    const timer = setTimeout(() => this.breakOff('timeout', `no answer within ${wallMs} ms`), wallMs);
+    let lines = 0;
+    const heard = await new Promise<Words | ResidentBroken>((settle) => {
+      const end = (end: Words | ResidentBroken) => {
+        // What follows the last word is already what nobody asked for.
+        this.listener = undefined;
+        settle(end);
+      };
+      this.listener = {
+        broke: end,
+        heard: (words) => {
+          if (++lines > MOST_LINES) this.breakOff('protocol', 'the resident talks without end');
+          else if (isLast(words)) end(words);
+        },
+      };
+      if (this.over) end(new ResidentBroken('crash', 'the resident had ended'));
+      signal?.addEventListener('abort', cancel, { once: true });
+      if (signal?.aborted) cancel();
+    });
+    clearTimeout(timer);
+    signal?.removeEventListener('abort', cancel);
+    // Its processes are gone before anybody tries again.
+    if (heard instanceof ResidentBroken) await this.gone;
+    return heard;
+  }
+
+  private hear(text: string): void {
+    const lines = (this.begun + text).split('\n');
+    this.begun = lines.pop() ?? '';
+    for (const line of lines) {
+      // It goes on talking while it is being ended.
+      if (this.over) break;
+      const words = readWords(line);
+      if (words === undefined || this.listener === undefined) this.breakOff('protocol', 'the resident said what nobody asked for');
+      else this.listener.heard(words);
+    }
+    if (this.begun.length > LONGEST_LINE) this.breakOff('protocol', 'the resident sent a line without end');
+    if (this.over) this.begun = '';
+  }
+
+  private breakOff(why: Broken, message: string): void {
+    if (!this.over) this.process.kill();
+    this.over = true;
+    this.listener?.broke(new ResidentBroken(why, message));
+  }
+
+  private distrust(cause: unknown): never {
+    throw new ResidentBroken('protocol', 'the files could not be moved into or out of the folder of the resident', cause);
+  }
+
+  private async bury({ ended, code, signal, stderr }: Outcome): Promise<void> {
+    const why = ended === 'memory' || ended === 'output' ? ended : 'crash';
+    this.breakOff(why, `the resident ended: ${ended} ${code ?? signal ?? ''} ${stderr.slice(-2000)}`);
+    // What cannot be removed now goes at the next start, and no later life has its name.
+    for (const folder of [this.hands.folder, this.hands.desk]) await removeTree(folder).catch(() => {});
+  }
+}
