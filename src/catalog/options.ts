@@ -52,7 +52,7 @@ const SCHEMAS = {
   audio_bitrate: integer(32, 512, ' kbit/s'),
   audio_rate: integer(8000, 192_000, ' Hz'),
   audio_channels: integer(1, 8, ''),
-  video_codec: oneOf(['h264', 'h265', 'vp8', 'vp9', 'av1', 'mpeg4', 'mpeg2', 'theora']),
+  video_codec: oneOf(['h264', 'h265', 'vp8', 'vp9', 'av1', 'mpeg4', 'mpeg2', 'theora', 'wmv2']),
   video_crf: integer(0, 51, ''),
   video_width: pixels,
   video_height: pixels,

@@ -1,10 +1,13 @@
-/** libheif's own programs: HEIC and AVIF to PNG and JPEG, and HEIC from JPEG (heif-enc 1.15 misreads PNG palettes); for where ImageMagick was built without libheif. */
+/** libheif's own programs: HEIC with its transparency, which ImageMagick 6 neither reads nor writes. To JPEG they would turn twice what carries an EXIF orientation too. */
 import { conversionFailed, inputLimit } from '../../errors.ts';
-import type { Engine, Facts, Plan, Task } from '../engine.ts';
-import { everyPair } from '../engine.ts';
+import { type Engine, everyPair, type Facts, type Plan, type ProcessStep, type Task } from '../engine.ts';
+import { READERS } from './imagemagick/coders.ts';
+import { pick, readAndEdit, STRIP } from './imagemagick/command.ts';
+import { EDIT_OPTIONS } from './imagemagick/edits.ts';
+import { explain } from './imagemagick/explain.ts';
+import { CONVERT, type Frame, LIMITS, pingStep, readPing } from './imagemagick/inspect.ts';
 
 const MAX_PIXELS = 100_000_000;
-const STILLS = ['png', 'jpg'];
 
 export const engine: Engine = {
   id: 'heif',
@@ -19,31 +22,76 @@ export const engine: Engine = {
     },
     encode: { at: ['/usr/bin/heif-enc'] },
     info: { at: ['/usr/bin/heif-info'] },
+    picture: CONVERT,
   },
-  conversions: [...everyPair(['heic', 'avif'], STILLS, { rank: 60 }), { source: 'jpg', target: 'heic', rank: 55 }],
-  options: (_source, target) => (target === 'png' ? [] : ['img_quality']),
+  conversions: [
+    ...everyPair(['heic', 'avif'], ['png'], { rank: 75 }),
+    // One page or frame only: others are made of the PNG that their own engines make.
+    ...Object.entries(READERS).flatMap(([source, { takes }]) => (takes === 'pages' ? [] : [{ source, target: 'heic', rank: 70 }])),
+  ],
+  options: (_, target) => (target === 'heic' ? [...EDIT_OPTIONS, 'img_quality', 'strip_metadata'] : []),
   inspect: {
-    // Of the other sources it says that they are none, which is no failure of theirs.
-    step: (input) => ({ run: 'info', args: [input], succeeds: [0, 1] }),
-    read: (stdout, { source }) => (source === 'jpg' ? {} : bounded(stdout)),
+    step: (input, task) => (decodes(task) ? { run: 'info', args: [input] } : { ...pingStep(input, task), run: 'picture' }),
+    read: (stdout, task) => (decodes(task) ? bounded(stdout) : readPing(stdout)),
   },
   plan,
-  explain: (words) => (/unsupported|no (en|de)coder|plugin/i.test(words) ? 'engine_missing' : undefined),
+  explain: (words) => explain(words) ?? (/unsupported|no (en|de)coder|plugin/i.test(words) ? 'engine_missing' : undefined),
   limits: { memoryBytes: 2 * 1024 ** 3 },
 };
 
+const decodes = ({ source }: Pick<Task, 'source'>): boolean => source === 'heic' || source === 'avif';
+
 /** @throws Failure `input_limit`, or `corrupt_input` where no size is told */
 function bounded(stdout: string): Facts {
-  const sizes = [...stdout.matchAll(/^image: (\d+)x(\d+)/gm)].map(([, width, height]) => Number(width) * Number(height));
-  if (sizes.length === 0) throw conversionFailed('corrupt_input');
-  const pixels = Math.max(...sizes);
+  const sizes = [...stdout.matchAll(/^image: (\d+)x(\d+)/gm)].map(([, width, height]) => ({
+    width: Number(width),
+    height: Number(height),
+  }));
+  const [first] = sizes;
+  if (first === undefined) throw conversionFailed('corrupt_input');
+  const pixels = Math.max(...sizes.map(({ width, height }) => width * height));
   if (pixels > MAX_PIXELS) throw inputLimit('pixels', MAX_PIXELS, pixels);
-  return { pixels };
+  const frame: Frame = {
+    ...first,
+    alpha: /alpha channel: yes/.test(stdout),
+    upright: true,
+    onItsSide: false,
+    profile: /color profile: (prof|rICC)/.test(stdout),
+    density: undefined,
+  };
+  return { frames: [frame] };
 }
 
-function plan({ source, target, options, input, output }: Task): Plan {
-  const quality = `${options.img_quality ?? 80}`;
-  const result = `${output}/out.${target}`;
-  if (source === 'jpg') return { steps: [{ run: 'encode', args: ['-q', quality, '-o', result, input] }] };
-  return { steps: [{ run: 'convert', args: [...(target === 'jpg' ? ['-q', quality] : []), input, result] }] };
+function plan(task: Task): Plan {
+  const { source, target, output, scratch } = task;
+  if (target === 'png') return { steps: decode(task, `${output}/out.png`) };
+  if (!decodes({ source })) return encode(task);
+  const decoded = `${scratch}/decoded.png`;
+  const { steps, warnings = [] } = encode({ ...task, source: 'png', input: decoded });
+  return { steps: [...decode(task, decoded), ...steps], warnings };
+}
+
+/** The decoder turns the picture as the file's own properties say, and leaves an EXIF orientation that says so again: that is set right. */
+function decode({ input, scratch }: Task, to: string): readonly ProcessStep[] {
+  const turned = `${scratch}/turned.png`;
+  return [
+    { run: 'convert', args: [input, turned] },
+    { run: 'picture', args: [...LIMITS, `png:${turned}`, '-orient', 'TopLeft', `png:${to}`] },
+  ];
+}
+
+/** By a PNG without palette: those heif-enc 1.15 misreads. */
+function encode(task: Task): Plan {
+  const { options, output, scratch } = task;
+  const { indices, warnings } = pick(task, undefined);
+  const { args, alpha } = readAndEdit(task, indices);
+  const picture = `${scratch}/picture.png`;
+  const strip = options.strip_metadata ? STRIP : [];
+  return {
+    warnings,
+    steps: [
+      { run: 'picture', args: [...args, ...strip, '-depth', '8', `${alpha ? 'png32' : 'png24'}:${picture}`] },
+      { run: 'encode', args: ['-q', `${options.img_quality ?? 80}`, '-o', `${output}/out.heic`, picture] },
+    ],
+  };
 }

@@ -5,7 +5,7 @@ import { READERS, WRITERS } from './imagemagick/coders.ts';
 import { flatten, pick, readAndEdit, STRIP } from './imagemagick/command.ts';
 import { EDIT_OPTIONS } from './imagemagick/edits.ts';
 import { explain } from './imagemagick/explain.ts';
-import { pingStep, readPing } from './imagemagick/inspect.ts';
+import { CONVERT, pingStep, readPing } from './imagemagick/inspect.ts';
 
 /** Sides of the pictures in an icon, in px; Windows takes the nearest. */
 const ICON_SIDES = [16, 32, 48, 64, 128, 256] as const;
@@ -15,13 +15,7 @@ export const engine: Engine = {
   name: 'ImageMagick',
   role: 'image',
   toolchains: ['image', 'pdf'],
-  binaries: {
-    // Not `convert`: that name may be another program's.
-    convert: {
-      at: ['/usr/bin/convert-im6.q16', '/usr/bin/convert-im7.q16', '/usr/bin/magick'],
-      version: { args: ['-version'], pattern: /ImageMagick (\d+\.\d+\.\d+)/ },
-    },
-  },
+  binaries: { convert: CONVERT },
   conversions: conversions(),
   options: (source, target) => [
     ...EDIT_OPTIONS,

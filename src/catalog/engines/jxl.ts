@@ -2,6 +2,8 @@
 import { conversionFailed, inputLimit } from '../../errors.ts';
 import type { Engine, Facts, Plan, Task } from '../engine.ts';
 import { everyPair } from '../engine.ts';
+import { explain } from './imagemagick/explain.ts';
+import { CONVERT, pingStep, readPing } from './imagemagick/inspect.ts';
 
 const MAX_PIXELS = 100_000_000;
 const ENCODES = ['png', 'jpg', 'ppm', 'pgm'];
@@ -16,16 +18,16 @@ export const engine: Engine = {
     cjxl: { at: ['/usr/bin/cjxl'], version: { args: ['--version'], pattern: /cjxl v(\d+\.\d+\.\d+)/ } },
     djxl: { at: ['/usr/bin/djxl'] },
     jxlinfo: { at: ['/usr/bin/jxlinfo'] },
+    convert: CONVERT,
   },
   conversions: [...everyPair(ENCODES, ['jxl'], { rank: 85 }), ...everyPair(['jxl'], DECODES, { rank: 85 })],
   options: (_source, target) => (target === 'png' || target === 'ppm' ? [] : ['img_quality']),
   inspect: {
-    // Of the other sources it says that they are none, which is no failure of theirs.
-    step: (input) => ({ run: 'jxlinfo', args: [input], succeeds: [0, 1] }),
-    read: (stdout, { source }) => (source === 'jxl' ? bounded(stdout) : {}),
+    step: (input, task) => (task.source === 'jxl' ? { run: 'jxlinfo', args: [input] } : pingStep(input, task)),
+    read: (stdout, { source }) => (source === 'jxl' ? bounded(stdout) : readPing(stdout)),
   },
   plan,
-  explain: (words) => (/alloc/i.test(words) ? 'memory' : undefined),
+  explain: (words) => explain(words) ?? (/alloc/i.test(words) ? 'memory' : undefined),
   limits: { memoryBytes: 2 * 1024 ** 3 },
 };
 

@@ -1,9 +1,16 @@
 /** librsvg: SVG drawings to PNG and PDF. It loads nothing from the network, and files only from the drawing's own folder. */
+import { inputLimit } from '../../errors.ts';
 import type { Engine, Plan, Task } from '../engine.ts';
+import { type Size, sizeOf } from './rsvg/size.ts';
 
 /** Dots an inch that a CSS pixel stands for (CSS Values 3, 5.2), and the resolution unless asked otherwise. */
 const CSS_DPI = 96;
 const DEFAULT_DPI = 150;
+const MAX_PIXELS = 100_000_000;
+/** The largest side that a derived size may have, in px. */
+const MAX_SIDE = 16_383;
+/** Where the tag that opens a drawing stands, bytes. */
+const HEAD_BYTES = 65_536;
 
 export const engine: Engine = {
   id: 'rsvg',
@@ -13,12 +20,17 @@ export const engine: Engine = {
   binaries: {
     // 2.56.3 mends CVE-2023-38633, as Debian's 2.54.7 does: earlier ones could be led out of the folder.
     rsvg: { at: ['/usr/bin/rsvg-convert'], version: { args: ['--version'], pattern: /rsvg-convert(?: version)? (\d+\.\d+\.\d+)/ } },
+    head: { at: ['/usr/bin/head'] },
   },
   conversions: [
     { source: 'svg', target: 'png', rank: 90 },
     { source: 'svg', target: 'pdf', rank: 90 },
   ],
   options: (_source, target) => (target === 'png' ? ['dpi', 'img_resize_w', 'img_resize_h'] : []),
+  inspect: {
+    step: (input) => ({ run: 'head', args: ['-c', `${HEAD_BYTES}`, input] }),
+    read: (stdout) => ({ size: sizeOf(stdout) }),
+  },
   plan,
   explain: (words) => {
     if (/larger than \d+ pixels|too large|cannot have more than|limit/i.test(words)) return 'input_limit';
@@ -27,15 +39,28 @@ export const engine: Engine = {
   limits: { memoryBytes: 1024 ** 3 },
 };
 
-function plan({ target, options, input, output }: Task): Plan {
-  const args = ['--format', target, '--output', `${output}/out.${target}`, ...(target === 'png' ? size(options) : []), input];
-  return { steps: [{ run: 'rsvg', args }] };
+function plan({ target, options, input, output, facts }: Task): Plan {
+  const drawn = target === 'png' ? canvas(options, facts['size'] as Size | undefined) : [];
+  return { steps: [{ run: 'rsvg', args: ['--format', target, '--output', `${output}/out.${target}`, ...drawn, input] }] };
 }
 
-/** One given side keeps the ratio, both are exact. */
-function size({ dpi = DEFAULT_DPI, img_resize_w: width, img_resize_h: height }: Task['options']): readonly string[] {
+/**
+ * One given side keeps the ratio, both are exact. A drawing of unknown size is bounded by the command's memory alone.
+ * @throws Failure `input_limit` before anything is drawn
+ */
+function canvas(
+  { dpi = DEFAULT_DPI, img_resize_w: width, img_resize_h: height }: Task['options'],
+  size: Size | undefined,
+): readonly string[] {
   if (width !== undefined && height !== undefined) return ['--width', `${width}`, '--height', `${height}`];
-  if (width !== undefined) return ['--width', `${width}`, '--keep-aspect-ratio'];
-  if (height !== undefined) return ['--height', `${height}`, '--keep-aspect-ratio'];
-  return ['--zoom', `${dpi / CSS_DPI}`];
+  if (width !== undefined || height !== undefined) {
+    const derived = size && (width === undefined ? ((height ?? 0) * size.width) / size.height : (width * size.height) / size.width);
+    if (derived !== undefined && (Math.round(derived) < 1 || derived > MAX_SIDE))
+      throw inputLimit('side in pixels', MAX_SIDE, Math.round(derived));
+    return [...(width === undefined ? ['--height', `${height}`] : ['--width', `${width}`]), '--keep-aspect-ratio'];
+  }
+  const zoom = dpi / CSS_DPI;
+  const pixels = size === undefined ? 0 : Math.ceil(size.width * zoom) * Math.ceil(size.height * zoom);
+  if (pixels > MAX_PIXELS) throw inputLimit(`pixels at ${dpi} dpi`, MAX_PIXELS, pixels);
+  return ['--zoom', `${zoom}`];
 }

@@ -5,7 +5,7 @@ import { READERS } from './imagemagick/coders.ts';
 import { flatten, pick, readAndEdit, STRIP } from './imagemagick/command.ts';
 import { EDIT_OPTIONS } from './imagemagick/edits.ts';
 import { explain } from './imagemagick/explain.ts';
-import { pingStep, readPing } from './imagemagick/inspect.ts';
+import { CONVERT, pingStep, readPing } from './imagemagick/inspect.ts';
 
 /** Pixels an inch for pictures that do not say: what browsers take (CSS 2.1, 4.3.2). */
 const DEFAULT_DENSITY = 96;
@@ -20,7 +20,7 @@ export const engine: Engine = {
   toolchains: ['image'],
   binaries: {
     tiff2pdf: { at: ['/usr/bin/tiff2pdf'], version: { args: ['-h'], pattern: /LIBTIFF, Version (\d+\.\d+\.\d+)/ } },
-    convert: { at: ['/usr/bin/convert-im6.q16', '/usr/bin/convert-im7.q16', '/usr/bin/magick'] },
+    convert: CONVERT,
   },
   conversions: everyPair(Object.keys(READERS), ['pdf'], { rank: 70 }),
   options: (source) => [

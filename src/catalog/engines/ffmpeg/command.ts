@@ -21,6 +21,8 @@ export function command({ task, timeline, inputs = [], encode, to }: Parts): Pro
     run: 'ffmpeg',
     args: [
       ...['-nostdin', '-hide_banner', '-y', '-v', 'error', '-progress', 'pipe:1', '-nostats'],
+      // Without a single packet it would write an empty frame of a file and call that a success.
+      ...['-abort_on', 'empty_output'],
       // Program and transport streams and AVI carry gaps in their time stamps, which a copy would keep.
       ...(GAPPY.has(task.source) ? ['-fflags', '+genpts'] : []),
       ...readArguments(task.source),

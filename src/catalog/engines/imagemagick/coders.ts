@@ -68,8 +68,6 @@ export const WRITERS: Readonly<Record<string, Writer>> = {
   webp: { coder: 'webp', alpha: true, rank: 65, quality: true, many: 'frames' },
   gif: { coder: 'gif', alpha: true, rank: 55, many: 'frames', loses: ['colours beyond 256'] },
   tiff: { coder: 'tiff', alpha: true, rank: 70, many: 'pages', encode: ['-compress', 'LZW'] },
-  avif: { coder: 'avif', alpha: true, rank: 50, quality: true },
-  heic: { coder: 'heic', alpha: true, rank: 60, quality: true },
   jp2: { coder: 'jp2', alpha: true, rank: 70, quality: true },
   // Version 3 is what every program reads; later ones carry transparency that most ignore.
   bmp: { coder: 'bmp3', alpha: false, rank: 70 },

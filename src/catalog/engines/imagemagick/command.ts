@@ -41,11 +41,20 @@ export function pick({ source, options, facts }: Task, many: 'pages' | 'frames' 
 export function readAndEdit({ source, input, options, facts }: Task, indices: readonly number[]) {
   const reader = READERS[source];
   const frames = framesOf(facts);
-  const frame = frames[indices[0] ?? 0] ?? { width: 1, height: 1, onItsSide: false, profile: false, density: undefined };
+  const frame = frames[indices[0] ?? 0] ?? {
+    width: 1,
+    height: 1,
+    alpha: true,
+    upright: true,
+    onItsSide: false,
+    profile: false,
+    density: undefined,
+  };
   const edited = edits(reader?.takes === 'layers' ? canvas(frames) : frame, options);
   return {
     width: edited.width,
     height: edited.height,
+    alpha: frame.alpha || reader?.takes === 'layers',
     density: frame.density,
     args: [
       ...LIMITS,
@@ -77,6 +86,8 @@ function largest(frames: readonly Frame[]): number {
 const canvas = (frames: readonly Frame[]): Frame => ({
   width: Math.max(...frames.map(({ width }) => width)),
   height: Math.max(...frames.map(({ height }) => height)),
+  alpha: true,
+  upright: true,
   onItsSide: false,
   profile: false,
   density: undefined,

@@ -1,6 +1,6 @@
 /** What ImageMagick is asked about a picture before anything is decoded, and how its answer is read. */
 import { conversionFailed, inputLimit } from '../../../errors.ts';
-import type { Facts, ProcessStep } from '../../engine.ts';
+import type { Binary, Facts, ProcessStep } from '../../engine.ts';
 import { READERS } from './coders.ts';
 
 /** Bounds of what is converted: pixels of one frame, and frames. */
@@ -21,10 +21,20 @@ export const LIMITS = [
   ['thread', '2'],
 ].flatMap(([resource, most]) => ['-limit', `${resource}`, `${most}`]);
 
+/** Not the name `convert` alone: that may be another program's. */
+export const CONVERT: Binary = {
+  at: ['/usr/bin/convert-im6.q16', '/usr/bin/convert-im7.q16', '/usr/bin/magick'],
+  version: { args: ['-version'], pattern: /ImageMagick (\d+\.\d+\.\d+)/ },
+};
+
 export interface Frame {
   /** Pixels as stored: orientation is not applied yet. */
   readonly width: number;
   readonly height: number;
+  /** It may be transparent in places. */
+  readonly alpha: boolean;
+  /** It is shown as it is stored: no EXIF orientation turns or mirrors it. */
+  readonly upright: boolean;
   /** The EXIF orientation turns the picture by a quarter. */
   readonly onItsSide: boolean;
   readonly profile: boolean;
@@ -32,23 +42,36 @@ export interface Frame {
   readonly density: number | undefined;
 }
 
+/** Needs the binary `convert`. */
 export const pingStep = (input: string, { source }: { readonly source: string }): ProcessStep => ({
   run: 'convert',
-  args: [...LIMITS, '-ping', `${READERS[source]?.coder}:${input}`, '-format', '%w %h %x %U %[orientation] %[profile:icc]\n', 'info:'],
+  // Of a PNG beyond the limits it says nothing unless its exceptions are logged.
+  args: [
+    ...LIMITS,
+    '-debug',
+    'exception',
+    '-ping',
+    `${READERS[source]?.coder}:${input}`,
+    '-format',
+    '%w %h %x %U %A %[orientation] %[profile:icc]\n',
+    'info:',
+  ],
 });
 
 /** @throws Failure `CONVERSION_FAILED` where a bound is broken or no frame is found */
 export function readPing(stdout: string): Facts {
   const frames = stdout.split('\n').flatMap((line): Frame[] => {
-    const match = /^(\d+) (\d+) (\S+) (\w+) (\w*) ?(.*)$/.exec(line);
+    const match = /^(\d+) (\d+) (\S+) (\w+) (\w+) (\w*) ?(.*)$/.exec(line);
     if (match === null) return [];
-    const onItsSide = ['LeftTop', 'RightTop', 'RightBottom', 'LeftBottom'].includes(match[5] ?? '');
+    const onItsSide = ['LeftTop', 'RightTop', 'RightBottom', 'LeftBottom'].includes(match[6] ?? '');
     return [
       {
         width: Number(match[1]),
         height: Number(match[2]),
+        alpha: !['False', 'Undefined', 'Off'].includes(match[5] ?? ''),
+        upright: ['', 'Undefined', 'TopLeft'].includes(match[6] ?? ''),
         onItsSide,
-        profile: (match[6] ?? '') !== '',
+        profile: (match[7] ?? '') !== '',
         density: dotsPerInch(Number(match[3]), match[4]),
       },
     ];
