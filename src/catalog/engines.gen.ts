@@ -6,6 +6,7 @@ import { engine as heif } from './engines/heif.ts';
 import { engine as imagemagick } from './engines/imagemagick.ts';
 import { engine as jxl } from './engines/jxl.ts';
 import { engine as libreoffice } from './engines/libreoffice.ts';
+import { engine as libreofficePdf } from './engines/libreoffice-pdf.ts';
 import { engine as pandoc } from './engines/pandoc.ts';
 import { engine as pdftohtml } from './engines/pdftohtml.ts';
 import { engine as pdftotext } from './engines/pdftotext.ts';
@@ -24,6 +25,7 @@ export const engines: readonly Engine[] = [
   heif,
   imagemagick,
   jxl,
+  libreofficePdf,
   libreoffice,
   pandoc,
   pdftohtml,

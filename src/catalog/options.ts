@@ -113,7 +113,7 @@ export function readOptions(fields: ReadonlyMap<string, string>): Options {
     options[name] = read.data;
   }
   const { start_time: start, end_time: end } = options as Options;
-  if (start !== undefined && end !== undefined && end <= start) throw invalid('end_time', fields.get('end_time') ?? '');
+  if (end !== undefined && end <= (start ?? 0)) throw invalid('end_time', fields.get('end_time') ?? '');
   return options as Options;
 }
 

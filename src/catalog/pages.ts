@@ -1,5 +1,7 @@
 /** Page selections: `1`, `2-5,8`, `all`, as ranges of page numbers that count from 1. */
 
+import { conversionFailed } from '../errors.ts';
+
 /** First and last page, both included; `Infinity` is never used: `all` is one range up to the bound. */
 export type PageRange = [first: number, last: number];
 
@@ -27,3 +29,22 @@ export function selectPages(ranges: readonly PageRange[] | undefined, count: num
   for (const [first, last] of ranges ?? [[1, count]]) for (let page = first; page <= Math.min(last, count); page++) chosen.add(page);
   return [...chosen];
 }
+
+/**
+ * The same for a file in hand: a selection that reaches beyond its end is told, and one with nothing in it refused.
+ * @throws Failure `input_limit` where the document has none of the pages
+ */
+export function choosePages(ranges: readonly PageRange[] | undefined, count: number) {
+  const pages = selectPages(ranges, count);
+  if (pages.length === 0)
+    throw conversionFailed('input_limit', {
+      says: `The file has ${count} pages; none of those asked for is among them.`,
+      details: { limit: 'pages', max: count, received: ranges?.[0]?.[0] ?? 0 },
+    });
+  const message = `The document has ${count} pages; pages after the last were left out.`;
+  return { pages, warnings: reachesBeyond(ranges, count) ? [{ code: 'pages_beyond_end', message }] : [] };
+}
+
+/** `all` reaches up to the bound, and means no page in particular. */
+const reachesBeyond = (asked: readonly PageRange[] | undefined, count: number): boolean =>
+  (asked ?? []).some(([first, last]) => last > count && !(first === 1 && last === MAX_PAGES));

@@ -1,7 +1,7 @@
 /** What every engine that reads PDF does first: count and measure the pages, open the encryption, take the pages asked for. */
 import { conversionFailed, inputLimit, type Reason } from '../errors.ts';
 import type { Binary, Facts, Inspection, ProcessStep, Task, Warning } from './engine.ts';
-import { MAX_PAGES, type PageRange, selectPages } from './pages.ts';
+import { choosePages, MAX_PAGES, type PageRange, selectPages } from './pages.ts';
 
 /** A picture of one page holds at most so many px. */
 export const MAX_PIXELS = 100_000_000;
@@ -53,15 +53,8 @@ export interface Opened {
 /** Needs the binary `qpdf`. @param writeTo rewrites the file into this one, even where nothing asks for it */
 export function openPdf(task: Pick<Task, 'input' | 'scratch' | 'passwordFile' | 'options' | 'facts'>, writeTo?: string): Opened {
   const count = Number(task.facts['pages']);
-  const asked = task.options.pages;
-  const chosen = selectPages(asked, count);
-  if (chosen.length === 0)
-    throw conversionFailed('input_limit', {
-      says: `The file has ${count} pages; none of those asked for is among them.`,
-      details: { limit: 'pages', max: count, received: asked?.[0]?.[0] ?? 0 },
-    });
+  const { pages: chosen, warnings } = choosePages(task.options.pages, count);
   const whole = chosen.length === count && chosen.every((page, index) => page === index + 1);
-  const warnings = whole || !reachesBeyond(asked, count) ? [] : [beyond(count)];
   if (whole && task.passwordFile === undefined && writeTo === undefined) return { steps: [], path: task.input, pages: count, warnings };
   const path = writeTo ?? `${task.scratch}/opened.pdf`;
   return { steps: [rewritePdf(task, path, whole ? undefined : chosen)], path, pages: chosen.length, warnings };
@@ -96,15 +89,6 @@ function inRanges(pages: readonly number[]): string {
   }
   return runs.map(([first, last]) => (first === last ? String(first) : `${first}-${last}`)).join(',');
 }
-
-/** `all` reaches up to the bound, and means no page in particular. */
-const reachesBeyond = (asked: readonly PageRange[] | undefined, count: number): boolean =>
-  (asked ?? []).some(([first, last]) => last > count && !(first === 1 && last === MAX_PAGES));
-
-const beyond = (count: number): Warning => ({
-  code: 'pages_beyond_end',
-  message: `The document has ${count} pages; pages after the last were left out.`,
-});
 
 /** Words of poppler, which never gets a password, and of qpdf, which always gets the one that was sent. */
 export function explainPdf(words: string): Reason | undefined {

@@ -51,8 +51,10 @@ export function createStepper(toolbox: Toolbox, slot: Slot, residents: Residents
     const { input, output, passwordFile } = where.task;
     const files = { input, output, ...(passwordFile === undefined ? {} : { passwordFile }) };
     const program = toolbox.resolve(engine, step.ask);
+    // By program, not by engine: two engines that ask the same one need it warm once.
+    const key = engine.binaries[step.ask]?.at[0] ?? step.ask;
     try {
-      return await residents.ask(`${engine.id} ${step.ask}`, program, step.request, files, { limits, signal, onProgress });
+      return await residents.ask(key, program, step.request, files, { limits, signal, onProgress });
     } catch (error) {
       if (!(error instanceof ResidentBroken)) throw error;
       if (error.why === 'timeout') throw conversionFailed('timeout', { cause: error });

@@ -207,7 +207,7 @@ describe('LibreOffice that has grown', () => {
     expect(wereTogether).toBe(true);
     expect((await send(service, short())).data?.status).toBe('done');
     expect(await (await fetch(`${service.url}/metrics`)).text()).toMatch(
-      /filemill_residents_replaced_total\{program="libreoffice office",why="leak"\} [1-9]/,
+      /filemill_residents_replaced_total\{program="program:office.py",why="leak"\} [1-9]/,
     );
   });
 });

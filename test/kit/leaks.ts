@@ -19,10 +19,12 @@ interface Search {
   readonly words: readonly string[];
   /** Also read pictures by OCR. */
   readonly ocr?: boolean;
+  /** Look for the canary's colour: unless told not to. */
+  readonly colour?: boolean;
 }
 
 /** @returns where something of `words` or of the canary's colour was found */
-export async function leaks(bytes: Buffer, { words, ocr = false }: Search): Promise<string[]> {
+export async function leaks(bytes: Buffer, { words, ocr = false, colour = true }: Search): Promise<string[]> {
   const found: string[] = [];
   const needles = words.flatMap(spellings);
   const look = async (part: Buffer, where: string, depth: number): Promise<void> => {
@@ -36,7 +38,7 @@ export async function leaks(bytes: Buffer, { words, ocr = false }: Search): Prom
       await pages(part, where, depth);
     }
     const pixels = await shows(part);
-    if (pixels) found.push(`${where}: the picture`);
+    if (pixels && colour) found.push(`${where}: the picture`);
     if (pixels !== undefined && ocr) await look(Buffer.from(squeezed(await read(part))), `${where} by OCR`, DEEPEST);
   };
   const pages = async (pdf: Buffer, where: string, depth: number): Promise<void> => {

@@ -1,13 +1,18 @@
-/** libjxl's own programs: JPEG XL from and to the formats that they read, a JPEG without loss. */
+/** libjxl's own programs: JPEG XL from and to the formats that they read, a JPEG without loss. What is to be edited or flattened goes through ImageMagick. */
 import { conversionFailed, inputLimit } from '../../errors.ts';
 import type { Engine, Facts, Plan, Task } from '../engine.ts';
 import { everyPair } from '../engine.ts';
+import { flatten, readAndEdit, STRIP } from './imagemagick/command.ts';
+import { EDIT_OPTIONS } from './imagemagick/edits.ts';
 import { explain } from './imagemagick/explain.ts';
-import { CONVERT, pingStep, readPing } from './imagemagick/inspect.ts';
+import { CONVERT, LIMITS, pingStep, readPing } from './imagemagick/inspect.ts';
 
 const MAX_PIXELS = 100_000_000;
 const ENCODES = ['png', 'jpg', 'ppm', 'pgm'];
 const DECODES = ['png', 'jpg', 'ppm'];
+const DEFAULT_QUALITY = 80;
+/** What lies below means a distance beyond the 25 that libjxl takes. */
+const LOWEST_QUALITY = 5;
 
 export const engine: Engine = {
   id: 'jxl',
@@ -21,7 +26,10 @@ export const engine: Engine = {
     convert: CONVERT,
   },
   conversions: [...everyPair(ENCODES, ['jxl'], { rank: 85 }), ...everyPair(['jxl'], DECODES, { rank: 85 })],
-  options: (_source, target) => (target === 'png' || target === 'ppm' ? [] : ['img_quality']),
+  options: (_source, target) => {
+    if (target === 'jxl') return [...EDIT_OPTIONS, 'strip_metadata', 'img_quality'];
+    return target === 'jpg' ? ['img_quality', 'background'] : [];
+  },
   inspect: {
     step: (input, task) => (task.source === 'jxl' ? { run: 'jxlinfo', args: [input] } : pingStep(input, task)),
     read: (stdout, { source }) => (source === 'jxl' ? bounded(stdout) : readPing(stdout)),
@@ -37,17 +45,39 @@ function bounded(stdout: string): Facts {
   if (width === undefined || height === undefined) throw conversionFailed('corrupt_input');
   const pixels = Number(width) * Number(height);
   if (pixels > MAX_PIXELS) throw inputLimit('pixels', MAX_PIXELS, pixels);
-  return { pixels };
+  return { pixels, transparent: /-bit (RGBA|\S*\+\S*alpha)/i.test(stdout) };
 }
 
-function plan({ source, target, options, input, output }: Task): Plan {
-  const quality = options.img_quality;
-  if (source === 'jxl') {
-    // Without a quality, a JPEG that went into the file comes out of it byte by byte.
-    const jpeg = target === 'jpg' && quality !== undefined ? [`--jpeg_quality=${Math.max(1, quality)}`] : [];
-    return { steps: [{ run: 'djxl', args: [input, `${output}/out.${target}`, '--num_threads=2', ...jpeg] }] };
+function plan(task: Task): Plan {
+  return task.source === 'jxl' ? decode(task) : encode(task);
+}
+
+function decode({ target, options, input, output, scratch, facts }: Task): Plan {
+  const quality = options.img_quality === undefined ? undefined : Math.max(1, options.img_quality);
+  const djxl = (to: string, ...more: readonly string[]) => ({ run: 'djxl', args: [input, to, '--num_threads=2', ...more] });
+  if (target === 'jpg' && facts['transparent'] === true) {
+    const decoded = `${scratch}/decoded.png`;
+    const laid = [...LIMITS, `png:${decoded}`, ...flatten(options.background ?? '#ffffff'), '-quality', `${quality ?? DEFAULT_QUALITY}`];
+    return { steps: [djxl(decoded), { run: 'convert', args: [...laid, `jpeg:${output}/out.jpg`] }] };
   }
+  // Without a quality, a JPEG that went into the file comes out of it byte by byte.
+  const jpeg = target === 'jpg' && quality !== undefined ? [`--jpeg_quality=${quality}`] : [];
+  return { steps: [djxl(`${output}/out.${target}`, ...jpeg)] };
+}
+
+function encode(task: Task): Plan {
+  const { source, options, input, output, scratch } = task;
+  const { img_quality: quality, strip_metadata: strip } = options;
+  const edited = `${scratch}/edited.png`;
+  const edits = strip || EDIT_OPTIONS.some((name) => options[name] !== undefined);
   const anew =
-    source === 'jpg' && quality === undefined ? ['--lossless_jpeg=1'] : ['--lossless_jpeg=0', '-q', `${Math.max(1, quality ?? 80)}`];
-  return { steps: [{ run: 'cjxl', args: [input, `${output}/out.jxl`, '--num_threads=2', '-e', '4', ...anew] }] };
+    source === 'jpg' && quality === undefined && !edits
+      ? ['--lossless_jpeg=1']
+      : ['--lossless_jpeg=0', '-q', `${Math.max(LOWEST_QUALITY, quality ?? DEFAULT_QUALITY)}`];
+  return {
+    steps: [
+      ...(edits ? [{ run: 'convert', args: [...readAndEdit(task, [0]).args, ...(strip ? STRIP : []), `png:${edited}`] }] : []),
+      { run: 'cjxl', args: [edits ? edited : input, `${output}/out.jxl`, '--num_threads=2', '-e', '4', ...anew] },
+    ],
+  };
 }

@@ -45,7 +45,7 @@ const depth = (wide: string, narrow: string) => (bits: number) =>
   bits > 16 ? ['-sample_fmt', wide, '-bits_per_raw_sample', `${Math.min(24, bits)}`] : ['-sample_fmt', narrow];
 
 export const AUDIO_ENCODERS = {
-  mp3: { encoder: 'libmp3lame', rates: MP3_RATES, maxChannels: 2, bitrate: plain },
+  mp3: { encoder: 'libmp3lame', rates: MP3_RATES, maxChannels: 2, bitrate: (kbits) => plain(Math.min(kbits, 320)) },
   aac: {
     encoder: 'aac',
     rates: [8000, 11_025, 12_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000, 64_000, 88_200, 96_000],
@@ -86,6 +86,9 @@ export const AUDIO_ENCODERS = {
   pcmAu: pcm('be', 'pcm_s16be'),
 } as const satisfies Record<string, AudioEncoder>;
 
+/** By their count of channels, as all particular encoders take them: of three and four, FFmpeg's own choice (2.1, 4.0) suits none. */
+const LAYOUTS: Readonly<Record<number, string>> = { 3: '3.0', 4: 'quad', 5: '5.0', 6: '5.1', 7: '6.1', 8: '7.1' };
+
 export type AudioEncoderId = keyof typeof AUDIO_ENCODERS;
 
 export interface AudioWish {
@@ -109,9 +112,11 @@ export function encodeAudio(id: AudioEncoderId, stream: AudioStream, wish: Audio
     ...(row.bitrate?.(wish.bitrate ?? DEFAULT_BITRATE, channels) ?? []),
     ...(rate === stream.rate ? [] : ['-ar', `${rate}`]),
     // Said also where it stays, up to stereo: some decoders (Speex) name no layout, and then encoders refuse.
-    ...(channels === stream.channels && channels > 2 ? [] : ['-ac', `${channels}`]),
+    ...(channels > 2 && (channels === stream.channels || row.layouts !== undefined) ? [] : ['-ac', `${channels}`]),
     // Only what is asked to change goes through a filter; a layout such as 5.1(side) that the encoder lacks becomes its nearest.
-    ...(row.layouts !== undefined && channels > 2 ? ['-af', `aformat=channel_layouts=${row.layouts}`] : []),
+    ...(row.layouts !== undefined && channels > 2
+      ? ['-af', `aformat=channel_layouts=${channels === stream.channels ? row.layouts : LAYOUTS[channels]}`]
+      : []),
   ];
 }
 
@@ -128,7 +133,8 @@ export const VIDEO_ENCODERS: Readonly<Record<VideoEncoderId, (crf: number) => re
   h265: (crf) => ['-c:v', 'libx265', '-preset', 'superfast', '-crf', `${crf}`, '-x265-params', 'log-level=error'],
   vp8: (crf) => ['-c:v', 'libvpx', '-deadline', 'realtime', '-cpu-used', '8', '-crf', `${Math.max(4, Number(to63(crf)))}`, '-b:v', '20M'],
   vp9: (crf) => ['-c:v', 'libvpx-vp9', '-deadline', 'realtime', '-cpu-used', '6', '-row-mt', '1', '-crf', to63(crf), '-b:v', '0'],
-  av1: (crf) => ['-c:v', 'libsvtav1', '-preset', '10', '-crf', to63(crf)],
+  // It takes 0 for a rate that was not given.
+  av1: (crf) => ['-c:v', 'libsvtav1', '-preset', '10', '-crf', `${Math.max(1, Number(to63(crf)))}`],
   mpeg4: (crf) => ['-c:v', 'mpeg4', '-q:v', quantiser(crf)],
   mpeg2: (crf) => ['-c:v', 'mpeg2video', '-q:v', quantiser(crf)],
   theora: (crf) => ['-c:v', 'libtheora', '-q:v', `${Math.round(10 - (crf * 10) / 51)}`],

@@ -13,7 +13,7 @@ export function soundOptions(target: string): readonly OptionName[] {
   const row: AudioEncoder | undefined = AUDIO[target] && AUDIO_ENCODERS[AUDIO[target].encode];
   if (target === 'mp3') return ['mp3_mode', 'mp3_quality', 'mp3_bitrate', 'audio_rate', 'audio_channels'];
   if (target === 'wav') return ['wav_rate', 'wav_depth', 'wav_channels'];
-  return [...(row?.bitrate ? (['audio_bitrate'] as const) : []), 'audio_rate', 'audio_channels'];
+  return [...(row?.bitrate ? (['audio_bitrate'] as const) : []), ...(row?.rates?.length === 1 ? [] : (['audio_rate'] as const)), 'audio_channels'];
 }
 
 /** @throws Failure `no_stream` where there is no such sound track */

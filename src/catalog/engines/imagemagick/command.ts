@@ -1,7 +1,7 @@
 /** One ImageMagick command from the facts and options of a task: what is read, edited, flattened and encoded. */
 
 import type { Task, Warning } from '../../engine.ts';
-import { selectPages } from '../../pages.ts';
+import { choosePages } from '../../pages.ts';
 import { READERS } from './coders.ts';
 import { edits } from './edits.ts';
 import { type Frame, framesOf, LIMITS } from './inspect.ts';
@@ -13,15 +13,17 @@ export interface Picked {
   readonly warnings: readonly Warning[];
 }
 
-/** Which pictures of the source count for this target. @param many what the target holds of several */
+/** Which pictures of the source count for this target. @param many what the target holds of several @throws Failure `input_limit` where no page asked for is there */
 export function pick({ source, options, facts }: Task, many: 'pages' | 'frames' | undefined): Picked {
   const frames = framesOf(facts);
   const all = frames.map((_, index) => index);
   switch (READERS[source]?.takes) {
     case 'largest':
       return { indices: [largest(frames)], warnings: [] };
-    case 'pages':
-      return { indices: selectPages(options.pages, frames.length).map((page) => page - 1), warnings: [] };
+    case 'pages': {
+      const { pages, warnings } = choosePages(options.pages, frames.length);
+      return { indices: pages.map((page) => page - 1), warnings };
+    }
     case 'layers':
       return { indices: all, warnings: [] };
     case 'frames':
