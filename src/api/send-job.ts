@@ -1,5 +1,6 @@
 /** Answers with a job as it is now: the envelope, a failure's problem, or word that it is gone. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { hasEnded } from '../jobs/lifecycle.ts';
 import type { JobRecord } from '../jobs/record.ts';
 import { baseUrl } from './base-url.ts';
 import type { ApiParts } from './parts.ts';
@@ -16,12 +17,13 @@ export const baseOf = (request: FastifyRequest, { settings }: Pick<ApiParts, 'se
 export function sendJob(parts: ApiParts, request: FastifyRequest, reply: FastifyReply, found: JobRecord | undefined): FastifyReply {
   const record = shown(found, parts.clock());
   const base = baseOf(request, parts);
-  if (record.state === 'error') {
-    const failure = failureOfJob(record);
-    const data = { job_id: record.id, status: 'error', links: linksOf(base, record.id) };
-    return reply.code(failure.status).send({ ...problemOf(failure, request.id), data });
-  }
-  const job = viewOf(record, base, parts.signals.lastProgress(record.id));
-  if (job.status === 'processing') reply.header('location', job.links.self).header('retry-after', RETRY_AFTER);
-  return reply.send({ data: job });
+  if (!hasEnded(record)) reply.header('location', linksOf(base, record.id).self).header('retry-after', RETRY_AFTER);
+  return reply.code(record.state === 'error' ? failureOfJob(record).status : 200).send(bodyOf(parts, base, request.id, record));
+}
+
+/** A job that may be shown, in its envelope: `data`, and `error` where it failed. */
+export function bodyOf({ signals }: Pick<ApiParts, 'signals'>, base: string, requestId: string, record: JobRecord): object {
+  if (record.state !== 'error') return { data: viewOf(record, base, signals.lastProgress(record.id)) };
+  const data = { job_id: record.id, status: 'error', links: linksOf(base, record.id) };
+  return { ...problemOf(failureOfJob(record), requestId), data };
 }

@@ -11,6 +11,7 @@ import { type Methods, methodsOf } from './methods.ts';
 import type { ApiParts } from './parts.ts';
 import { failureOf, problemOf } from './problem.ts';
 import { convertRoute } from './routes/convert.ts';
+import { eventsRoute } from './routes/events.ts';
 import { healthRoutes } from './routes/health.ts';
 import { jobRoutes } from './routes/job.ts';
 import { outputRoute } from './routes/output.ts';
@@ -74,6 +75,7 @@ export function createServer(parts: ApiParts): FastifyInstance {
   convertRoute(app, parts);
   jobRoutes(app, parts);
   outputRoute(app, parts);
+  eventsRoute(app, parts);
   healthRoutes(app, parts);
   holdBackBodies(app.server);
   watchConnections(app.server);

@@ -5,6 +5,8 @@ export interface Signals {
   progress(jobId: string, percent: number): void;
   /** The last progress heard of a job, if any. */
   lastProgress(jobId: string): number | undefined;
+  /** Calls back when progress was heard. @returns the end of it */
+  onProgress(jobId: string, callback: () => void): () => void;
   /** Forgets a job that has ended. */
   ended(jobId: string): void;
   /** Asks whoever runs this job to stop at once. */

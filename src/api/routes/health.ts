@@ -25,11 +25,12 @@ export function healthRoutes(app: FastifyInstance, parts: ApiParts): void {
     const all = [...there, ...missing.map(({ engine }) => ({ engine, available: false, version: '' }))];
     const engines: Partial<Record<EngineRole, EngineHealth & { all: readonly EngineHealth[] }>> = {};
     for (const role of ROLES) {
-      const members = all
-        .filter(({ engine }) => engine.role === role)
-        .map(({ engine, available, version }) => ({ name: engine.name, version, available, seen_at }));
-      const [main] = members;
-      if (main !== undefined) engines[role] = { ...main, all: members };
+      // Two engines may be one program: whoever reads this counts programs.
+      const members = new Map<string, EngineHealth>();
+      for (const { engine, available, version } of all.filter((each) => each.engine.role === role))
+        members.set(engine.name, members.get(engine.name) ?? { name: engine.name, version, available, seen_at });
+      const [main] = members.values();
+      if (main !== undefined) engines[role] = { ...main, all: [...members.values()] };
     }
     const queues = Object.fromEntries(
       (await depths()).map(({ pool, workers, waiting, held }) => [pool, { waiting, running: held, workers }]),
