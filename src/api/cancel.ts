@@ -2,7 +2,7 @@
 import { Failure } from '../errors.ts';
 import { cancel, hasEnded, visibility } from '../jobs/lifecycle.ts';
 import { Conflict } from '../jobs/store.ts';
-import { inputKey } from '../objects/keys.ts';
+import { deleteInputs } from './inputs.ts';
 import type { ApiParts } from './parts.ts';
 
 const CAS_TRIES = 10;
@@ -26,7 +26,7 @@ export async function cancelJob(
     signals.cancel(id);
     signals.ended(id);
     if (!hasEnded(record)) await queue.remove(record.pool, id);
-    await objects.delete(inputKey(id));
+    await deleteInputs(objects, record);
     if (record.output !== undefined) await objects.delete(record.output.key);
     return;
   }

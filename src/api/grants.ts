@@ -1,4 +1,4 @@
-/** Gives a worker what its claim entitles it to: where the input is, where the output goes, and the password. */
+/** Gives a worker what its claim entitles it to: where the inputs are, where the output goes, and the password. */
 import type { Grant } from '../contracts/grant.ts';
 import type { Seal } from '../jobs/seal.ts';
 import type { JobStore } from '../jobs/store.ts';
@@ -12,10 +12,10 @@ export function grants(jobs: JobStore, objects: ObjectStore, seal: Seal): (jobId
   return async (jobId, attempt) => {
     const record = (await jobs.get(jobId))?.record;
     if (record?.state !== 'running' || record.attempt !== attempt) throw new Error('the attempt does not hold this job');
-    const [input, output] = await Promise.all([
-      objects.grantRead(inputKey(jobId), GRANT_MS),
+    const [inputs, output] = await Promise.all([
+      Promise.all(record.sources.map(({ part }) => objects.grantRead(inputKey(jobId, part), GRANT_MS))),
       objects.grantWrite(outputKey(jobId, attempt), GRANT_MS),
     ]);
-    return { input, output, ...(record.sealed === undefined ? {} : { password: seal.open(record.sealed, jobId) }) };
+    return { inputs, output, ...(record.sealed === undefined ? {} : { password: seal.open(record.sealed, jobId) }) };
   };
 }

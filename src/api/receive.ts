@@ -1,7 +1,8 @@
-/** Reads a multipart form (RFC 7578): fields into a map, the one file straight into the object store. */
+/** Reads a multipart form (RFC 7578): fields into a map, files straight into the object store. */
 import type { IncomingMessage } from 'node:http';
 import { type Readable, Transform } from 'node:stream';
 import { Busboy, type BusboyHeaders } from '@fastify/busboy';
+import { cleanName } from '../catalog/names.ts';
 import { type Sample, Sampler } from '../catalog/sniff/sample.ts';
 import { Failure } from '../errors.ts';
 import { type ObjectStore, TooLarge } from '../objects/store.ts';
@@ -9,33 +10,55 @@ import { askForBody } from './expect.ts';
 import { watchPace } from './pace.ts';
 import type { ApiSettings } from './settings.ts';
 
-export interface Received {
-  readonly fields: ReadonlyMap<string, string>;
+/** What a route takes. Further files are counted and thrown away: whoever asked says what that means. */
+export interface Wanted {
+  /** The names that file parts may have; parts of other names are passed over. */
+  readonly fields: readonly string[];
+  readonly maxFiles: number;
+  /** Of one file. */
+  readonly maxBytes: number;
+  /** Where the file with this number, from 0 on, is stored. */
+  readonly keyOf: (index: number) => string;
+}
+
+export const ONE_FILE: readonly string[] = ['file'];
+export const SEVERAL_FILES: readonly string[] = ['files[]', 'files'];
+
+export interface ReceivedFile {
+  /** Its number in the form, which it is stored by. */
+  readonly part: number;
   readonly filename: string;
   readonly sizeBytes: number;
   readonly sample: Sample;
 }
 
+export interface Received {
+  readonly fields: ReadonlyMap<string, string>;
+  /** In the order sent. */
+  readonly files: readonly ReceivedFile[];
+  /** How many came, those beyond `maxFiles` included. */
+  readonly count: number;
+}
+
 /** Fields and part headers around the file, bytes. */
 const ENVELOPE_BYTES = 1 << 20;
-const LIMITS = { fieldNameSize: 200, fieldSize: 64 * 1024, fields: 100, files: 20, parts: 120, headerPairs: 50 };
+const LIMITS = { fieldNameSize: 200, fieldSize: 64 * 1024, fields: 100, parts: 300, headerPairs: 50 };
 
-/** @throws Failure `NO_FILE`, `FILE_TOO_LARGE`, `BAD_REQUEST`, `BODY_TIMEOUT`, `OVERLOADED`; then nothing is stored under `key` */
-export async function receive(request: IncomingMessage, key: string, objects: ObjectStore, settings: ApiSettings): Promise<Received> {
-  const { maxFileBytes } = settings;
-  const tooLarge = (received: number) =>
-    new Failure('FILE_TOO_LARGE', {
-      says: `The file is larger than ${maxFileBytes} bytes, the most that this service accepts.`,
-      details: { max_bytes: maxFileBytes, received_bytes: received },
-    });
+/** @throws Failure `NO_FILE`, `FILE_TOO_LARGE`, `BAD_REQUEST`, `BODY_TIMEOUT`; then nothing is stored */
+export async function receive(request: IncomingMessage, wanted: Wanted, objects: ObjectStore, settings: ApiSettings): Promise<Received> {
+  const { maxBytes, maxFiles, keyOf } = wanted;
   if (!/^multipart\/form-data\s*;.*boundary=/i.test(request.headers['content-type'] ?? '')) throw new Failure('NO_FILE');
+  const mostBytes = maxBytes * maxFiles + ENVELOPE_BYTES;
   const declared = Number(request.headers['content-length'] ?? 0);
-  if (declared > maxFileBytes + ENVELOPE_BYTES) throw tooLarge(declared);
+  if (declared > mostBytes) throw tooLarge(maxBytes, declared);
 
   const failed = new AbortController();
   const fields = new Map<string, string>();
-  let file: Promise<Omit<Received, 'fields'>> | undefined;
-  const form = openForm(request.headers as BusboyHeaders);
+  const files: Promise<ReceivedFile>[] = [];
+  let count = 0;
+  // Some more are counted, so that whoever sent too many is told how many.
+  const limits = { ...LIMITS, files: maxFiles + 80 };
+  const form = openForm(request.headers as BusboyHeaders, limits);
   const unwatch = watchPace(request, settings, () => failed.abort(new Failure('BODY_TIMEOUT')));
   const refuse = (failure: unknown) => failed.abort(failure);
   const malformed = (cause: unknown) =>
@@ -46,9 +69,9 @@ export async function receive(request: IncomingMessage, key: string, objects: Ob
     failed.signal.addEventListener('abort', () => reject(failed.signal.reason), { once: true });
     form.on('finish', resolve).on('error', malformed);
     form
-      .on('partsLimit', () => refuse(tooMany('parts', LIMITS.parts)))
-      .on('fieldsLimit', () => refuse(tooMany('fields', LIMITS.fields)))
-      .on('filesLimit', () => refuse(tooMany('files', LIMITS.files)));
+      .on('partsLimit', () => refuse(tooMany('parts', limits.parts)))
+      .on('fieldsLimit', () => refuse(tooMany('fields', limits.fields)))
+      .on('filesLimit', () => refuse(tooMany('files', limits.files)));
     form.on('field', (name: string | undefined, value, nameTruncated, valueTruncated) => {
       if (nameTruncated || valueTruncated)
         return refuse(new Failure('BAD_REQUEST', { says: `A form field is longer than ${LIMITS.fieldSize} bytes.` }));
@@ -56,18 +79,22 @@ export async function receive(request: IncomingMessage, key: string, objects: Ob
       if (name !== undefined) fields.set(name, value);
     });
     form.on('file', (name: string | undefined, stream: Readable, filename: string | undefined) => {
-      if (name !== 'file') return void stream.resume();
-      if (file !== undefined)
-        return refuse(new Failure('BAD_REQUEST', { says: 'The form has more than one file in the field "file": send one.' }));
+      if (name === undefined || !wanted.fields.includes(name)) return void stream.resume();
+      if (++count > maxFiles) return void stream.resume();
       // When the form breaks off, so does the file: the store must hear of it, or it would wait for ever.
-      file = store(stream, unescaped(filename ?? ''), key, objects, maxFileBytes, failed.signal).catch((error: unknown) => {
-        throw error instanceof TooLarge ? tooLarge(error.receivedBytes) : error;
-      });
+      const part = { part: files.length, filename: unescaped(filename ?? '') };
+      const file = store(stream, keyOf(part.part), objects, maxBytes, failed.signal).then(
+        (stored) => ({ ...part, ...stored }),
+        (error: unknown) => {
+          throw error instanceof TooLarge ? tooLarge(maxBytes, error.receivedBytes, maxFiles > 1 ? part.filename : undefined) : error;
+        },
+      );
       file.catch(refuse);
+      files.push(file);
     });
     request.on('data', (chunk: Buffer) => {
       bodyBytes += chunk.length;
-      if (bodyBytes > maxFileBytes + ENVELOPE_BYTES) refuse(tooLarge(bodyBytes));
+      if (bodyBytes > mostBytes) refuse(tooLarge(maxBytes, bodyBytes));
     });
     request.on('close', () => {
       if (!request.complete) malformed(new Error('the client went away'));
@@ -78,28 +105,36 @@ export async function receive(request: IncomingMessage, key: string, objects: Ob
 
   try {
     await ended;
-    if (file === undefined) throw new Failure('NO_FILE');
-    const stored = await file;
-    if (stored.sizeBytes === 0) throw new Failure('NO_FILE', { says: 'The file is empty.' });
-    return { fields, ...stored };
+    const all = await Promise.all(files);
+    // So browsers send a field in which no file was chosen.
+    const unchosen = all.filter(({ filename, sizeBytes }) => filename === '' && sizeBytes === 0);
+    await Promise.all(unchosen.map(({ part }) => objects.delete(keyOf(part))));
+    return { fields, files: all.filter((file) => !unchosen.includes(file)), count: count - unchosen.length };
   } catch (error) {
     request.unpipe(form);
-    await file?.catch(() => undefined);
-    await objects.delete(key);
+    await Promise.allSettled(files);
+    await Promise.all(files.map((_, index) => objects.delete(keyOf(index))));
     throw error;
   } finally {
     unwatch();
   }
 }
 
+/** @param filename tells which of several */
+function tooLarge(maxBytes: number, receivedBytes: number, filename?: string): Failure {
+  return new Failure('FILE_TOO_LARGE', {
+    says: `The file is larger than ${maxBytes} bytes, the most that this service accepts.`,
+    details: { max_bytes: maxBytes, received_bytes: receivedBytes, ...(filename === undefined ? {} : { filename: cleanName(filename) }) },
+  });
+}
+
 async function store(
   stream: Readable,
-  filename: string,
   key: string,
   objects: ObjectStore,
   maxBytes: number,
   signal: AbortSignal,
-): Promise<Omit<Received, 'fields'>> {
+): Promise<Pick<ReceivedFile, 'sizeBytes' | 'sample'>> {
   const sampler = new Sampler();
   const sampling = new Transform({
     transform(chunk: Buffer, _encoding, done) {
@@ -109,16 +144,16 @@ async function store(
   });
   stream.on('error', (error) => sampling.destroy(error));
   const { sizeBytes } = await objects.put(key, stream.pipe(sampling), maxBytes, signal);
-  return { filename, sizeBytes, sample: sampler.sample() };
+  return { sizeBytes, sample: sampler.sample() };
 }
 
 /** How browsers write a quote and line breaks in a name (HTML standard, "multipart/form-data encoding algorithm"). */
 const unescaped = (filename: string): string =>
   filename.replace(/%(22|0D|0A)/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
 
-function openForm(headers: BusboyHeaders): InstanceType<typeof Busboy> {
+function openForm(headers: BusboyHeaders, limits: typeof LIMITS & { files: number }): InstanceType<typeof Busboy> {
   try {
-    return new Busboy({ headers, limits: LIMITS, preservePath: true, defCharset: 'utf8' });
+    return new Busboy({ headers, limits, preservePath: true, defCharset: 'utf8' });
   } catch (cause) {
     throw new Failure('NO_FILE', { says: 'The multipart body is malformed.', cause });
   }

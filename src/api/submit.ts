@@ -1,62 +1,64 @@
-/** From a received file to a queued job: the format resolved, a route found, the record created, the order published. */
+/** From a received file to a queued job: the format resolved, a route found, the record made. */
 import { formatByExtension, formatOf } from '../catalog/formats.ts';
 import { cleanName } from '../catalog/names.ts';
 import { isOption, type Options, optionNames, readOptions } from '../catalog/options.ts';
 import { resolveSource } from '../catalog/sniff/sniff.ts';
-import { ORDER_VERSION } from '../contracts/order.ts';
+import type { Lane } from '../contracts/order.ts';
 import { Failure } from '../errors.ts';
-import { RETENTION_MS } from '../jobs/lifecycle.ts';
-import { type JobRecord, RECORD_VERSION } from '../jobs/record.ts';
-import { inputKey } from '../objects/keys.ts';
+import { newRecord } from '../jobs/lifecycle.ts';
+import type { JobRecord } from '../jobs/record.ts';
 import type { ApiParts } from './parts.ts';
-import type { Received } from './receive.ts';
+import type { ReceivedFile } from './receive.ts';
 
 /** Fields of a form that are no options. */
 const OWN_FIELDS = new Set(['file', 'to_format', 'from_format']);
 
-/** @throws Failure `INVALID_FORMAT`, `INVALID_OPTION`, `UNSUPPORTED_MIME`, `OVERLOADED`; the caller then removes the input */
-export async function submit(parts: ApiParts, id: string, received: Received): Promise<JobRecord> {
-  const { catalog, jobs, queue, seal, clock } = parts;
-  const { fields, sample, sizeBytes } = received;
-  const extension = readTarget(fields.get('to_format'));
-  const options = readOptions(fields);
-  const source = resolveSource(sample, received.filename, fields.get('from_format')?.trim().slice(0, 100) || undefined).format;
+/** What all files of one request are to become. */
+export interface Wish {
+  /** As asked for, in lower case: aliases keep their own spelling in the result's name. */
+  readonly extension: string;
+  readonly from: string | undefined;
+  readonly options: Options;
+  readonly lane: Lane;
+  readonly warnings: JobRecord['warnings'];
+}
+
+/** @throws Failure `INVALID_FORMAT`, `INVALID_OPTION` */
+export function readWish(fields: ReadonlyMap<string, string>, lane: Lane): Wish {
+  return {
+    extension: readTarget(fields.get('to_format')),
+    from: fields.get('from_format')?.trim().slice(0, 100) || undefined,
+    options: readOptions(fields),
+    lane,
+    warnings: unknownFields(fields),
+  };
+}
+
+/** @throws Failure `INVALID_FORMAT`, `INVALID_OPTION`, `UNSUPPORTED_MIME` */
+export function conversionOf(
+  { catalog, seal, clock }: Pick<ApiParts, 'catalog' | 'seal' | 'clock'>,
+  id: string,
+  { part, filename, sizeBytes, sample }: ReceivedFile,
+  { extension, from, options, lane, warnings }: Wish,
+): JobRecord {
+  const source = resolveSource(sample, filename, from).format;
   const target = formatByExtension(extension);
   const given = optionNames.filter((name) => options[name] !== undefined);
   const route = target === undefined ? undefined : catalog.route(source, target.id, given);
   if (target === undefined || route === undefined) throw noRoute(catalog.targets(source), source, extension);
-
-  const now = clock();
-  const record: JobRecord = {
-    version: RECORD_VERSION,
-    id,
-    state: 'queued',
+  return {
+    ...newRecord(id, clock()),
     pool: route.toolchain,
-    lane: 'interactive',
-    createdAt: now,
-    expiresAt: now + RETENTION_MS,
-    source: { key: inputKey(id), filename: cleanName(received.filename), sizeBytes, format: source },
+    lane,
+    filename: cleanName(filename),
+    sources: [{ part, sizeBytes, format: source }],
     target: { format: target.id, extension },
     options: optionsAsJson(options),
     ...(options.password === undefined ? {} : { sealed: seal.close(options.password, id) }),
-    attempts: 0,
-    warnings: unknownFields(fields),
+    warnings,
   };
-  const stored = await jobs.create(record);
-  const order = { version: ORDER_VERSION, jobId: id, pool: record.pool, lane: record.lane };
-  const published = await queue.publish(order).catch(async (error: unknown) => {
-    // A disk that is full for the order may be full for this too: upkeep then ends the job.
-    await jobs.remove(id, stored.revision).catch(() => undefined);
-    throw error;
-  });
-  if (published === 'full') {
-    await jobs.remove(id, stored.revision);
-    throw new Failure('OVERLOADED', { details: { pool: record.pool } });
-  }
-  return record;
 }
 
-/** The target as asked for, in lower case: aliases keep their own spelling in the result's name. */
 function readTarget(sent: string | undefined): string {
   const refuse = (says: string) => new Failure('INVALID_FORMAT', { says, details: { to_format: (sent ?? '').slice(0, 100), targets: [] } });
   if (sent === undefined || sent === '') throw refuse('The field "to_format" is missing: send the target extension, as in "png".');

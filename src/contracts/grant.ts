@@ -1,9 +1,9 @@
-/** What a worker gets for its claim: where to fetch the input, where to put the output, and the password if there is one. */
+/** What a worker gets for its claim: where to fetch the inputs, where to put the output, and the password if there is one. */
 import { z } from 'zod';
 
 export const Grant = z.object({
-  /** `file:` or `http(s):` URL, short-lived. */
-  input: z.url(),
+  /** `file:` or `http(s):` URLs, short-lived, in the order of the record's sources. */
+  inputs: z.array(z.url()),
   /** Where this attempt's output goes: no other attempt shares it. */
   output: z.url(),
   password: z.string().optional(),

@@ -1,6 +1,6 @@
 /** How a job's record moves: queued → running → done, error or cancelled. Pure: callers write what comes back by compare-and-swap. */
 import { isReason, type Reason, reasonTable } from '../errors.ts';
-import type { JobRecord, StoredFailure, StoredOutput } from './record.ts';
+import { type JobRecord, RECORD_VERSION, type StoredFailure, type StoredOutput } from './record.ts';
 
 /** A file that has taken this many workers down with it is not given to another. */
 export const MAX_CLAIMS = 3;
@@ -9,6 +9,10 @@ export const MAX_CLAIMS = 3;
 export const RETENTION_MS = 2 * 3600_000;
 /** After that, for this long, readers are told that the job was there. */
 export const TOMBSTONE_MS = 24 * 3600_000;
+
+/** What every record begins with. @param now ms since the epoch */
+export const newRecord = (id: string, now: number) =>
+  ({ version: RECORD_VERSION, id, state: 'queued', createdAt: now, expiresAt: now + RETENTION_MS, attempts: 0 }) as const;
 
 export const hasEnded = (record: JobRecord): boolean => record.state !== 'queued' && record.state !== 'running';
 

@@ -31,7 +31,12 @@ export const JobRecord = z.strictObject({
   queuedAt: time.optional(),
   startedAt: time.optional(),
   endedAt: time.optional(),
-  source: z.strictObject({ key: z.string(), filename: z.string(), sizeBytes: z.number().int(), format: z.string() }),
+  /** Clean name of the first source: results are called after it. */
+  filename: z.string(),
+  /** In the order sent; `part` is the number that the file is stored by. */
+  sources: z.array(z.strictObject({ part: z.number().int(), sizeBytes: z.number().int(), format: z.string() })).min(1),
+  /** The tool that was called and what it was given, as its schema read it; a conversion has none. */
+  tool: z.strictObject({ slug: z.string(), input: z.record(z.string(), z.unknown()) }).optional(),
   target: z.strictObject({ format: z.string(), extension: z.string() }),
   /** As `catalog/options` read them, without the password. */
   options: z.record(z.string(), z.unknown()),

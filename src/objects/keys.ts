@@ -1,6 +1,7 @@
 /** How objects are named: the job's id first, so that a job's files are found and removed together. */
 
-export const inputKey = (jobId: string): string => `jobs/${jobId}/input`;
+/** @param part number of the file in the form it came in, from 0 on */
+export const inputKey = (jobId: string, part = 0): string => `jobs/${jobId}/input-${part}`;
 
 /** Each attempt writes under its own key: a losing one can neither overwrite nor be mistaken for the winner. */
 export const outputKey = (jobId: string, attempt: string): string => `jobs/${jobId}/output-${attempt}`;

@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import type { Options } from '../catalog/options.ts';
 import type { Grant } from '../contracts/grant.ts';
+import type { Slot } from '../exec/workspace.ts';
 import { finish } from '../jobs/lifecycle.ts';
 import type { JobRecord } from '../jobs/record.ts';
 import { outputKey } from '../objects/keys.ts';
@@ -20,13 +21,13 @@ export function carrier(parts: Performing): Carrying {
     const base = await slot.makeFolder('job');
     const place = await slot.makePrivateFolder('delivery');
     try {
-      const input = join(base, `input.${record.source.format}`);
-      await download(grant.input, input, record.source.sizeBytes, signal);
-      await slot.own(input);
+      const sources = await fetchSources(slot, base, record, grant.inputs, signal);
+      const [source] = sources;
+      if (source === undefined) throw new Error('the record names no source');
       onPhase('converting');
       const performed = await perform(parts, {
         base,
-        source: { format: record.source.format, path: input },
+        source,
         target: record.target.format,
         // Written by `readOptions` of the same version of the catalog, and read back as JSON.
         options: record.options as Options,
@@ -34,7 +35,7 @@ export function carrier(parts: Performing): Carrying {
         signal,
         onProgress,
       });
-      const delivery = await deliver(place, performed, record.source.filename, record.target);
+      const delivery = await deliver(place, performed, record.filename, record.target);
       onPhase('uploading');
       const { sizeBytes, sha256 } = await upload(delivery.path, grant.output, MAX_DELIVERY_BYTES, signal);
       const { filename, contentType, files } = delivery;
@@ -45,4 +46,16 @@ export function carrier(parts: Performing): Carrying {
       await slot.removeFolder(place);
     }
   };
+}
+
+/** Every source, in a file that we named. */
+async function fetchSources(slot: Slot, base: string, { sources }: JobRecord, urls: readonly string[], signal: AbortSignal) {
+  const fetched: { readonly format: string; readonly path: string }[] = [];
+  for (const [index, { format, sizeBytes }] of sources.entries()) {
+    const path = join(base, sources.length === 1 ? `input.${format}` : `input-${String(index).padStart(3, '0')}.${format}`);
+    await download(urls[index] ?? '', path, sizeBytes, signal);
+    await slot.own(path);
+    fetched.push({ format, path });
+  }
+  return fetched;
 }

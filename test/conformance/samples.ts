@@ -3,7 +3,6 @@ import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { Order } from '../../src/contracts/order.ts';
 import type { JobRecord } from '../../src/jobs/record.ts';
-import { inputKey } from '../../src/objects/keys.ts';
 
 /** Ms since the epoch at which the suites begin. */
 export const START = 1_800_000_000_000;
@@ -22,7 +21,8 @@ export const aRecord = (change: Partial<JobRecord> = {}): JobRecord => {
     lane: 'interactive',
     createdAt: START,
     expiresAt: START + 2 * HOUR,
-    source: { key: inputKey(id), filename: 'photo.png', sizeBytes: 3, format: 'png' },
+    filename: 'photo.png',
+    sources: [{ part: 0, sizeBytes: 3, format: 'png' }],
     target: { format: 'jpg', extension: 'jpg' },
     options: {},
     attempts: 0,

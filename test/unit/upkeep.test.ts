@@ -130,7 +130,7 @@ describe('a run over real stores', () => {
 
   const create = async (change: Partial<JobRecord> = {}) => {
     const { record } = await upkept.jobs.create(aRecord({ createdAt: now, expiresAt: now + 2 * HOUR, ...change }));
-    await put(record.source.key);
+    await put(inputKey(record.id));
     return record;
   };
   const put = (key: string) => upkept.objects.put(key, streamOf(Buffer.from('abc')), 10);
@@ -216,7 +216,7 @@ describe('a run over real stores', () => {
     expect(await sweep(upkept)).toMatchObject({ orphaned: 0 });
     now += 4 * HOUR + 60_000;
     expect(await sweep({ ...upkept, queueMs: 24 * HOUR })).toMatchObject({ orphaned: 1 });
-    expect(await keys()).toEqual([kept.source.key, 'uploads/shared'].toSorted());
+    expect(await keys()).toEqual([inputKey(kept.id), 'uploads/shared'].toSorted());
   });
 
   it('keeps every file when the records are gone, and says so', async () => {
@@ -239,7 +239,7 @@ describe('a run over real stores', () => {
     now += 4 * HOUR + 60_000;
     const jobs = { ...upkept.jobs, async *scan() {} };
     expect(await sweep({ ...upkept, jobs })).toMatchObject({ orphaned: 0 });
-    expect(await keys()).toEqual([missed.source.key]);
+    expect(await keys()).toEqual([inputKey(missed.id)]);
   });
 
   it('starts at once, and leaves nothing running when told to stop', async () => {

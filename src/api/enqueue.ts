@@ -1,0 +1,21 @@
+/** Creates a job's record and publishes its order: both are there, or neither. */
+import { ORDER_VERSION } from '../contracts/order.ts';
+import { Failure } from '../errors.ts';
+import type { JobRecord } from '../jobs/record.ts';
+import type { ApiParts } from './parts.ts';
+
+/** @throws Failure `OVERLOADED` where the queue is full; the caller then removes the inputs */
+export async function enqueue({ jobs, queue }: Pick<ApiParts, 'jobs' | 'queue'>, record: JobRecord): Promise<JobRecord> {
+  const { id, pool, lane } = record;
+  const stored = await jobs.create(record);
+  const published = await queue.publish({ version: ORDER_VERSION, jobId: id, pool, lane }).catch(async (error: unknown) => {
+    // A disk that is full for the order may be full for this too: upkeep then ends the job.
+    await jobs.remove(id, stored.revision).catch(() => undefined);
+    throw error;
+  });
+  if (published === 'full') {
+    await jobs.remove(id, stored.revision);
+    throw new Failure('OVERLOADED', { details: { pool } });
+  }
+  return record;
+}

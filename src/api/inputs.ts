@@ -1,0 +1,8 @@
+/** The files that a job was sent: gone as soon as nobody will read them. */
+import type { JobRecord } from '../jobs/record.ts';
+import { inputKey } from '../objects/keys.ts';
+import type { ObjectStore } from '../objects/store.ts';
+
+export async function deleteInputs(objects: ObjectStore, { id, sources }: Pick<JobRecord, 'id' | 'sources'>): Promise<void> {
+  await Promise.all(sources.map(({ part }) => objects.delete(inputKey(id, part))));
+}

@@ -1,0 +1,43 @@
+/** Small jobs are waited for: the first answer is then the last one that a client needs. */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { hasEnded } from '../jobs/lifecycle.ts';
+import type { JobRecord } from '../jobs/record.ts';
+import { cancelJob } from './cancel.ts';
+import { deleteInputs } from './inputs.ts';
+import type { ApiParts } from './parts.ts';
+import { baseOf, sendJob } from './send-job.ts';
+import { linksOf } from './view.ts';
+import { waitForEnd } from './wait.ts';
+
+/** Answers the request that made the job: with the job, or with the way to its output where `?download=1` asks for that. */
+export async function answerWhenSettled(parts: ApiParts, request: FastifyRequest, reply: FastifyReply, record: JobRecord) {
+  const latest = await settled(parts, request, reply, record);
+  const { download } = request.query as { readonly download?: unknown };
+  if (latest.state === 'done' && isYes(download)) return reply.redirect(linksOf(baseOf(request, parts), record.id).output, 303);
+  return sendJob(parts, request, reply, latest);
+}
+
+/** The job as it is when the client is to be answered: at once, or after the wait that it may expect. */
+async function settled(parts: ApiParts, request: FastifyRequest, reply: FastifyReply, record: JobRecord): Promise<JobRecord> {
+  const { jobs, objects, settings, stopping } = parts;
+  if (/(^|,)\s*respond-async\s*(,|;|$)/i.test(String(request.headers.prefer ?? ''))) {
+    reply.header('preference-applied', 'respond-async');
+    return record;
+  }
+  if (record.sources.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0) > settings.syncMaxBytes) return record;
+  const { socket } = request.raw;
+  const gone = new AbortController();
+  const leave = () => gone.abort();
+  if (socket.destroyed) leave();
+  socket.once('close', leave);
+  const latest = (await waitForEnd(jobs, record.id, settings.syncWaitMs, AbortSignal.any([gone.signal, stopping]))) ?? record;
+  // The connection may carry many more requests: each would leave a listener.
+  socket.off('close', leave);
+  // Nobody else has heard the job's id: its result could never be fetched.
+  if (gone.signal.aborted && !stopping.aborted) await cancelJob(parts, record.id);
+  // Upkeep would do it too, later: there is no reason to keep the file until then.
+  if (hasEnded(latest)) await deleteInputs(objects, record);
+  return latest;
+}
+
+const isYes = (value: unknown): boolean => value === '1' || value === 'true' || value === 'on';
