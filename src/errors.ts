@@ -4,6 +4,7 @@ const TABLE = {
   NO_FILE: { status: 400, retryable: false, says: 'The request has no file: send one as multipart/form-data in the field "file".' },
   BAD_REQUEST: { status: 400, retryable: false, says: 'The request could not be understood.' },
   INVALID_FORMAT: { status: 400, retryable: false, says: 'The target format is missing, unknown, or cannot be made from this file.' },
+  BATCH_TOO_LARGE: { status: 400, retryable: false, says: 'The request has more files than one request may have.' },
   INVALID_OPTION: { status: 400, retryable: false, says: 'An option is malformed or out of bounds.' },
   JOB_NOT_FOUND: { status: 404, retryable: false, says: 'There is no such job.' },
   NOT_FOUND: { status: 404, retryable: false, says: 'There is nothing at this address.' },
@@ -16,6 +17,7 @@ const TABLE = {
   RANGE_NOT_SATISFIABLE: { status: 416, retryable: false, says: 'The requested range lies outside the file.' },
   CONVERSION_FAILED: { status: 500, retryable: false, says: 'The file could not be converted.' },
   INTERNAL_ERROR: { status: 500, retryable: true, says: 'Something went wrong on our side.' },
+  NOT_IMPLEMENTED: { status: 501, retryable: false, says: 'This is listed, but not available here.' },
   OVERLOADED: { status: 503, retryable: true, says: 'The service has as much work as it can hold: try again later.' },
 } as const satisfies Record<string, Row>;
 

@@ -15,6 +15,7 @@ import { eventsRoute } from './routes/events.ts';
 import { healthRoutes } from './routes/health.ts';
 import { jobRoutes } from './routes/job.ts';
 import { outputRoute } from './routes/output.ts';
+import { toolRoutes } from './routes/tools.ts';
 
 /** Ours are UUIDs; a caller's own is kept where it is harmless in a log. */
 const requestId = (request: IncomingMessage): string => {
@@ -73,6 +74,7 @@ export function createServer(parts: ApiParts): FastifyInstance {
   });
 
   convertRoute(app, parts);
+  toolRoutes(app, parts);
   jobRoutes(app, parts);
   outputRoute(app, parts);
   eventsRoute(app, parts);

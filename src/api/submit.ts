@@ -1,7 +1,7 @@
 /** From a received file to a queued job: the format resolved, a route found, the record made. */
 import { formatByExtension, formatOf } from '../catalog/formats.ts';
 import { cleanName } from '../catalog/names.ts';
-import { isOption, type Options, optionNames, readOptions } from '../catalog/options.ts';
+import { isOption, type Options, optionNames, optionsAsJson, readOptions } from '../catalog/options.ts';
 import { resolveSource } from '../catalog/sniff/sniff.ts';
 import type { Lane } from '../contracts/order.ts';
 import { Failure } from '../errors.ts';
@@ -30,7 +30,7 @@ export function readWish(fields: ReadonlyMap<string, string>, lane: Lane): Wish 
     from: fields.get('from_format')?.trim().slice(0, 100) || undefined,
     options: readOptions(fields),
     lane,
-    warnings: unknownFields(fields),
+    warnings: unknownFields(fields, (name) => OWN_FIELDS.has(name) || isOption(name)),
   };
 }
 
@@ -75,14 +75,11 @@ function noRoute(targets: readonly string[], source: string, extension: string):
   return new Failure('INVALID_FORMAT', { says, details: { from: id, to_format: extension, targets } });
 }
 
-function unknownFields(fields: ReadonlyMap<string, string>): JobRecord['warnings'] {
-  const unknown = [...fields].filter(([name, value]) => value !== '' && !OWN_FIELDS.has(name) && !isOption(name));
+/** @param isKnown whether a name is one of the options of what was asked for */
+export function unknownFields(fields: ReadonlyMap<string, string>, isKnown: (name: string) => boolean): JobRecord['warnings'] {
+  const unknown = [...fields].filter(([name, value]) => value !== '' && !isKnown(name));
   return unknown.slice(0, 10).map(([name]) => ({ code: 'option_unknown', message: `There is no option "${printable(name)}".` }));
 }
 
 /** At most 50 characters that can be seen. */
 const printable = (name: string): string => [...name.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, '')].slice(0, 50).join('');
-
-/** Without what is not set, for the record is JSON; and without the password, which the record has sealed. */
-const optionsAsJson = ({ password: _, ...options }: Options): Record<string, unknown> =>
-  Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));

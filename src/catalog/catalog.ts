@@ -2,6 +2,8 @@
 import type { Engine, Toolchain } from './engine.ts';
 import type { OptionName } from './options.ts';
 import { findRoute, type Hop, type Route, reachable, sources } from './route.ts';
+import type { Absent, Tool } from './tool.ts';
+import { absentTools, tools } from './tools.ts';
 
 /** An engine whose binaries were found. */
 export interface Installed {
@@ -19,6 +21,10 @@ export interface Catalog {
   /** @param given names of the options sent: a way that honours them is preferred */
   route(source: string, target: string, given?: readonly OptionName[]): Route | undefined;
   version(engineId: string): string;
+  /** Every tool that can be called here. */
+  readonly tools: ReadonlyMap<string, Tool>;
+  /** Tools that are listed and cannot be called, and why. */
+  readonly absent: ReadonlyMap<string, Absent>;
 }
 
 export function createCatalog(installed: readonly Installed[]): Catalog {
@@ -29,13 +35,24 @@ export function createCatalog(installed: readonly Installed[]): Catalog {
     const [source = '', target = '', given = ''] = question.split(' ');
     return findRoute(engines, source, target, given === '' ? [] : (given.split(',') as OptionName[]));
   });
+  const route: Catalog['route'] = (source, target, given = []) => routeOf(`${source} ${target} ${[...given].sort().join(',')}`);
+  const lacks = ({ work }: Tool): string | undefined => {
+    if ('convert' in work) return undefined;
+    return engines.includes(work.engine) ? undefined : `${work.engine.name} is not installed`;
+  };
   return {
     engines,
     sources: sources(engines),
     targets: targetsOf,
-    route: (source, target, given = []) => routeOf(`${source} ${target} ${[...given].sort().join(',')}`),
+    route,
     version: (engineId) => versions.get(engineId) ?? '',
+    tools: new Map(tools.filter((tool) => lacks(tool) === undefined).map((tool) => [tool.slug, tool])),
+    absent: new Map([...absentTools, ...tools.flatMap((tool) => absentFor(tool, lacks(tool)))].map((absent) => [absent.slug, absent])),
   };
+}
+
+function absentFor({ slug, summary, family }: Tool, reason: string | undefined): Absent[] {
+  return reason === undefined ? [] : [{ slug, summary, family, reason }];
 }
 
 /** Clients choose the questions: the memory has a bound. */

@@ -1,37 +1,10 @@
 /** The options of a conversion: name, type, bounds and default of each, and how a form's text becomes them. */
 import { z } from 'zod';
 import { Failure } from '../errors.ts';
+import { extent, flag, integer, numberOf, offset, oneOf, pixels, text } from './fields.ts';
+import { OCR_LANGUAGES } from './languages.ts';
 import { pageRanges } from './pages.ts';
 import { seconds } from './time.ts';
-
-/** RFC 7578 sends text only: every schema starts from a string. */
-const text = z.string();
-const integer = (min: number, max: number, unit: string) =>
-  text
-    .regex(/^-?\d{1,9}$/)
-    .transform(Number)
-    .pipe(z.number().int().min(min).max(max))
-    .describe(`integer, ${min} to ${max}${unit}`);
-const oneOf = <const T extends readonly string[]>(values: T) =>
-  text
-    .toLowerCase()
-    .pipe(z.enum(values))
-    .describe(`one of ${values.join(', ')}`);
-const numberOf = (values: readonly number[], unit: string) =>
-  text
-    .regex(/^\d{1,6}$/)
-    .transform(Number)
-    .refine((value) => values.includes(value))
-    .describe(`one of ${values.join(', ')}${unit}`);
-const flag = text
-  .toLowerCase()
-  .pipe(z.enum(['true', 'false', '1', '0', 'on']))
-  .transform((value) => value === 'true' || value === '1' || value === 'on')
-  .describe('one of true, false, 1, 0, on');
-
-const pixels = integer(16, 7680, ' px');
-const offset = integer(0, 1_000_000, ' px');
-const extent = integer(1, 1_000_000, ' px');
 
 /** One row an option. Descriptions are what a refused client reads as `allowed`. */
 const SCHEMAS = {
@@ -75,8 +48,8 @@ const SCHEMAS = {
     .pipe(z.array(z.tuple([z.number().int(), z.number().int()])).min(1))
     .describe('pages from 1 on, as in 1 or 2-5,8 or all; at most 500 characters'),
   ocr_lang: text
-    .regex(/^[a-z]{3}(_[a-z]{3,4})?(\+[a-z]{3}(_[a-z]{3,4})?){0,2}$/)
-    .describe('up to three installed Tesseract codes joined by +, as in eng or deu+fra'),
+    .refine((value) => value.split('+').length <= 3 && value.split('+').every((code) => OCR_LANGUAGES.includes(code)))
+    .describe(`up to three joined by +, as in deu+fra, of ${OCR_LANGUAGES.join(', ')}`),
 } as const;
 
 export type OptionName = keyof typeof SCHEMAS;
@@ -125,3 +98,7 @@ export function invalid(option: OptionName, received: string, allows: string = a
     details: { option, received: shown, allowed: allows },
   });
 }
+
+/** For a job's record: without what is not set, as JSON knows no such thing; and without the password, which the record has sealed. */
+export const optionsAsJson = ({ password: _, ...options }: Options): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));

@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import type { Options } from '../catalog/options.ts';
 import type { Grant } from '../contracts/grant.ts';
+import { conversionFailed } from '../errors.ts';
 import type { Slot } from '../exec/workspace.ts';
 import { finish } from '../jobs/lifecycle.ts';
 import type { JobRecord } from '../jobs/record.ts';
@@ -10,7 +11,8 @@ import { download, upload } from '../objects/transfer.ts';
 import { deliver } from './deliver.ts';
 import { MAX_OUTPUT_BYTES } from './judge.ts';
 import type { Carrying } from './loop.ts';
-import { type Performing, perform } from './perform.ts';
+import { type Performing, perform, type Source } from './perform.ts';
+import { performTool } from './tool.ts';
 
 /** Room for a ZIP's own bytes around parts that are each within their bound. */
 const MAX_DELIVERY_BYTES = MAX_OUTPUT_BYTES + (1 << 24);
@@ -25,16 +27,14 @@ export function carrier(parts: Performing): Carrying {
       const [source] = sources;
       if (source === undefined) throw new Error('the record names no source');
       onPhase('converting');
-      const performed = await perform(parts, {
-        base,
-        source,
-        target: record.target.format,
-        // Written by `readOptions` of the same version of the catalog, and read back as JSON.
-        options: record.options as Options,
-        password: grant.password,
-        signal,
-        onProgress,
-      });
+      const work = { base, input: record.tool?.input ?? {}, password: grant.password, signal, onProgress };
+      const tool = record.tool === undefined ? undefined : parts.catalog.tools.get(record.tool.slug);
+      if (record.tool !== undefined && tool === undefined) throw conversionFailed('engine_missing');
+      const performed =
+        tool !== undefined && 'plan' in tool.work
+          ? await performTool(parts, { ...work, tool: tool.work, sources, target: record.target.format })
+          : // Options were written by `readOptions` of the same version of the catalog, and are read back as JSON.
+            await perform(parts, { ...work, source, target: record.target.format, options: record.options as Options });
       const delivery = await deliver(place, performed, record.filename, record.target);
       onPhase('uploading');
       const { sizeBytes, sha256 } = await upload(delivery.path, grant.output, MAX_DELIVERY_BYTES, signal);
@@ -50,7 +50,7 @@ export function carrier(parts: Performing): Carrying {
 
 /** Every source, in a file that we named. */
 async function fetchSources(slot: Slot, base: string, { sources }: JobRecord, urls: readonly string[], signal: AbortSignal) {
-  const fetched: { readonly format: string; readonly path: string }[] = [];
+  const fetched: Source[] = [];
   for (const [index, { format, sizeBytes }] of sources.entries()) {
     const path = join(base, sources.length === 1 ? `input.${format}` : `input-${String(index).padStart(3, '0')}.${format}`);
     await download(urls[index] ?? '', path, sizeBytes, signal);

@@ -3,16 +3,21 @@
 import { HEAD_BYTES, TAIL_BYTES } from '../catalog/sniff/sample.ts';
 import { matches } from '../catalog/sniff/sniff.ts';
 import { conversionFailed } from '../errors.ts';
-import { openFile, Suspicious } from '../exec/collect.ts';
+import { listFolder, openFile, Suspicious } from '../exec/collect.ts';
 
 /** An output larger than this is not delivered, bytes. */
 export const MAX_OUTPUT_BYTES = 1 << 30;
 
-/** @throws Failure `output_invalid`, `output_limit` */
-export async function judge(base: string, folder: string, name: string, format: string): Promise<void> {
-  const { handle, sizeBytes } = await openFile(base, folder, name).catch((cause: unknown) => {
-    throw cause instanceof Suspicious ? conversionFailed('output_invalid', { cause }) : cause;
-  });
+/** @returns the names of all results, in natural order: at least one @throws Failure `output_invalid`, `output_limit` */
+export async function judgeAll(base: string, folder: string, format: string): Promise<string[]> {
+  const names = await listFolder(base, folder).catch(distrust);
+  for (const name of names) await judge(base, folder, name, format);
+  if (names.length === 0) throw conversionFailed('output_invalid');
+  return names;
+}
+
+async function judge(base: string, folder: string, name: string, format: string): Promise<void> {
+  const { handle, sizeBytes } = await openFile(base, folder, name).catch(distrust);
   try {
     if (sizeBytes > MAX_OUTPUT_BYTES)
       throw conversionFailed('output_limit', { details: { max_bytes: MAX_OUTPUT_BYTES, bytes: sizeBytes } });
@@ -26,4 +31,9 @@ export async function judge(base: string, folder: string, name: string, format: 
   } finally {
     await handle.close();
   }
+}
+
+function distrust(cause: unknown): never {
+  if (cause instanceof Suspicious) throw conversionFailed('output_invalid', { cause });
+  throw cause;
 }

@@ -1,5 +1,4 @@
 /** Carries out one order's route: hop by hop, confined, every result judged before anybody trusts it. */
-import { mkdir, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { Catalog, Hop, Route } from '../catalog/catalog.ts';
 import type { Facts, Plan, StepLimits, Task, Warning } from '../catalog/engine.ts';
@@ -7,15 +6,21 @@ import { baseName } from '../catalog/names.ts';
 import { type Options, optionNames } from '../catalog/options.ts';
 import { ignoredOptions, optionsForHop } from '../catalog/route.ts';
 import { conversionFailed } from '../errors.ts';
-import { listFolder, Suspicious } from '../exec/collect.ts';
 import type { Slot } from '../exec/workspace.ts';
-import { judge } from './judge.ts';
+import { judgeAll } from './judge.ts';
+import { givePassword, makeOwned } from './place.ts';
 import type { Stepper } from './step.ts';
+
+/** A file as a converter may read it. */
+export interface Source {
+  readonly format: string;
+  readonly path: string;
+}
 
 export interface Work {
   /** Absolute path of the job's folder, which belongs to the slot's user; the source lies in it. */
   readonly base: string;
-  readonly source: { readonly format: string; readonly path: string };
+  readonly source: Source;
   readonly target: string;
   readonly options: Options;
   readonly password: string | undefined;
@@ -46,6 +51,7 @@ export interface Performing {
   readonly limits: StepLimits;
 }
 
+/** As many as a job's record has room for. */
 const MOST_WARNINGS = 16;
 
 /** @throws Failure `CONVERSION_FAILED` */
@@ -92,9 +98,7 @@ export async function perform({ catalog, slot, stepper, limits }: Performing, wo
           onProgress: progressed,
         })),
       );
-      const names = await listFolder(base, task.output).catch(distrust);
-      for (const name of names) await judge(base, task.output, name, hop.target);
-      if (names.length === 0) throw conversionFailed('output_invalid');
+      const names = await judgeAll(base, task.output, hop.target);
       results.push(...names.map((name) => ({ folder: task.output, name, label: labelOf(input.label, name, names.length) })));
     }
     inputs = results;
@@ -127,7 +131,7 @@ async function runHop({ hop: { engine }, task, stepper, base, limits, signal, on
   }
   const plan: Plan = engine.plan({ ...task, facts });
   const said: Warning[] = [...(plan.warnings ?? [])];
-  for (const step of plan.steps) said.push(...(await stepper.take(step, { ...where, task: { ...task, facts } })));
+  for (const step of plan.steps) said.push(...(await stepper.take(step, { ...where, task })));
   return said;
 }
 
@@ -142,29 +146,10 @@ function routeWarnings(route: Route, given: readonly (typeof optionNames)[number
   return [...ignored, ...lossy];
 }
 
-/** One line, no newline, readable by the slot's user alone: converters take it from a file, never from their command line. */
-async function givePassword(slot: Slot, base: string, password: string | undefined): Promise<string | undefined> {
-  if (password === undefined) return undefined;
-  const path = join(base, 'password');
-  await writeFile(path, password, { mode: 0o400 });
-  await slot.own(path);
-  return path;
-}
-
-async function makeOwned(slot: Slot, path: string): Promise<void> {
-  await mkdir(path, { mode: 0o700 });
-  await slot.own(path);
-}
-
 /** One result of one file is still that file's; several are told apart by their names. */
 const labelOf = (label: string, name: string, count: number): string =>
   [label, count === 1 ? '' : baseName(name)].filter(Boolean).join(' ');
 
 /** Each once, however many parts gave it, and no more than a job's record has room for. */
-const unique = (warnings: readonly Warning[]): Warning[] =>
+export const unique = (warnings: readonly Warning[]): Warning[] =>
   [...new Map(warnings.map((warning) => [`${warning.code} ${warning.message}`, warning])).values()].slice(0, MOST_WARNINGS);
-
-function distrust(cause: unknown): never {
-  if (cause instanceof Suspicious) throw conversionFailed('output_invalid', { cause });
-  throw cause;
-}

@@ -17,10 +17,13 @@ export interface StepRun {
   readonly onProgress: (fraction: number) => void;
 }
 
+/** What a warm program is handed; the rest of a task it reads where it stands. */
+type Handed = Pick<Task, 'input' | 'output' | 'passwordFile'>;
+
 export interface Stepper {
   /** @throws Failure `CONVERSION_FAILED` */
   run(step: ProcessStep, where: StepRun): Promise<Outcome>;
-  take(step: Step, where: StepRun & { readonly task: Task }): Promise<readonly Warning[]>;
+  take(step: Step, where: StepRun & { readonly task: Handed }): Promise<readonly Warning[]>;
 }
 
 export function createStepper(toolbox: Toolbox, slot: Slot, residents: Residents): Stepper {
@@ -46,7 +49,7 @@ export function createStepper(toolbox: Toolbox, slot: Slot, residents: Residents
     return answer;
   };
 
-  const ask = async (step: ResidentStep, where: StepRun & { readonly task: Task }): Promise<Answer> => {
+  const ask = async (step: ResidentStep, where: StepRun & { readonly task: Handed }): Promise<Answer> => {
     const { engine, limits, signal, onProgress } = where;
     const { input, output, passwordFile } = where.task;
     const files = { input, output, ...(passwordFile === undefined ? {} : { passwordFile }) };

@@ -52,6 +52,18 @@ describe('every error', () => {
       meet: () => convert(service.url, TABLE, 'html', { img_quality: '101' }),
       details: { option: 'img_quality', received: '101', allowed: 'integer, 0 to 100' },
     },
+    BATCH_TOO_LARGE: {
+      meet: () => {
+        const body = new FormData();
+        for (let n = 0; n < 23; n++) body.append('files[]', new Blob(['%PDF-1.4']), `${n}.pdf`);
+        return get('/api/v1/tools/merge-pdf', { method: 'POST', body });
+      },
+      details: { max_files: 20, received_files: 23 },
+    },
+    NOT_IMPLEMENTED: {
+      meet: () => get('/api/v1/tools/flip-image', { method: 'POST', body: new FormData() }),
+      details: { slug: 'flip-image', reason: 'use rotate-image with flip-h or flip-v' },
+    },
     JOB_NOT_FOUND: { meet: () => get(`/api/v1/jobs/${UNKNOWN_ID}`) },
     NOT_FOUND: { meet: () => get('/api/v2/convert') },
     METHOD_NOT_ALLOWED: { meet: () => get('/api/v1/convert'), details: { allowed: ['POST'] }, headers: { allow: 'POST' } },

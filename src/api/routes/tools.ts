@@ -1,0 +1,45 @@
+/** `POST /api/v1/tools/{slug}`: one tool on one file or several; `GET /api/v1/tools`: what there is. */
+import type { FastifyInstance } from 'fastify';
+import type { Tool } from '../../catalog/tool.ts';
+import { Failure } from '../../errors.ts';
+import { inputKey } from '../../objects/keys.ts';
+import { enqueue } from '../enqueue.ts';
+import type { ApiParts } from '../parts.ts';
+import { receive } from '../receive.ts';
+import { answerWhenSettled } from '../settle.ts';
+import { toolJobOf } from '../tool-job.ts';
+import { describeTools } from '../tool-list.ts';
+
+export function toolRoutes(app: FastifyInstance, parts: ApiParts): void {
+  const { catalog, objects, settings, stopping } = parts;
+
+  app.get('/api/v1/tools', async () => ({ data: { tools: describeTools(catalog) } }));
+
+  app.post<{ Params: { slug: string } }>('/api/v1/tools/:slug', async (request, reply) => {
+    if (stopping.aborted) throw new Failure('OVERLOADED', { says: 'The service is about to stop: try again in a moment.' });
+    const tool = findTool(parts, request.params.slug);
+    const id = parts.newId();
+    const keyOf = (part: number) => inputKey(id, part);
+    const { fields, max: maxFiles } = tool.files;
+    const received = await receive(request.raw, { fields, maxFiles, maxBytes: settings.maxFileBytes, keyOf }, objects, settings);
+    const bytes = received.files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+    parts.metrics.uploaded(bytes);
+    const begin = async () => enqueue(parts, toolJobOf(parts, id, tool, received));
+    const record = await begin().catch(async (error: unknown) => {
+      await Promise.all(received.files.map(({ part }) => objects.delete(keyOf(part))));
+      throw error;
+    });
+    request.log.info({ job_id: id, tool: tool.slug, bytes }, 'files were received');
+    return answerWhenSettled(parts, request, reply, record);
+  });
+}
+
+/** @throws Failure `NOT_FOUND`, `NOT_IMPLEMENTED` */
+function findTool({ catalog }: Pick<ApiParts, 'catalog'>, slug: string): Tool {
+  const tool = catalog.tools.get(slug);
+  if (tool !== undefined) return tool;
+  const absent = catalog.absent.get(slug);
+  if (absent === undefined) throw new Failure('NOT_FOUND', { says: 'There is no such tool; GET /api/v1/tools lists them.' });
+  const { reason } = absent;
+  throw new Failure('NOT_IMPLEMENTED', { says: `The tool ${slug} is not available here: ${reason}.`, details: { slug, reason } });
+}

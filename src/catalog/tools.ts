@@ -1,0 +1,32 @@
+/** Every tool by its slug, and those that are promised and not there. */
+import type { Absent } from './tool.ts';
+
+export { tools } from './tools.gen.ts';
+
+const ai = (slug: string, summary: string, reason = 'its model is not installed'): Absent => ({ slug, summary, family: 'ai', reason });
+
+export const absentTools: readonly Absent[] = [
+  {
+    slug: 'flip-image',
+    summary: 'Mirrors a picture.',
+    family: 'image',
+    reason: 'use rotate-image with flip-h or flip-v',
+  },
+  {
+    slug: 'webpage-to-pdf',
+    summary: 'Prints a web page as PDF.',
+    family: 'pdf',
+    reason: 'this service does not render web pages',
+  },
+  ai('upscale-image', 'Enlarges a picture two to four times.'),
+  ai('enhance-photo', 'Sharpens and balances a photo.'),
+  ai('vocal-remover', 'Parts a song into vocals and instruments.'),
+  ai('speech-to-text', 'Writes down what is said in a recording.'),
+  ai('remove-background', 'Cuts out what a picture shows.'),
+  ai('colorize-photo', 'Colours a black-and-white photo.'),
+  ai('restore-old-photo', 'Restores and colours an old photo.'),
+  ai('noise-reduction', 'Takes noise out of a recording.'),
+  ai('change-background', 'Puts another background behind what a picture shows.'),
+  ai('remove-object', 'Removes something from a picture.'),
+  ai('passport-photo', 'Makes a passport photo.'),
+];

@@ -1,0 +1,55 @@
+/** Carries out a tool that has a plan of its own: every source looked at, one plan for all, every result judged. */
+import { join } from 'node:path';
+import type { Facts, Warning } from '../catalog/engine.ts';
+import type { ByPlan, Input, ToolSource } from '../catalog/tool.ts';
+import { judgeAll } from './judge.ts';
+import { type Performed, type Performing, type Source, tighter, unique } from './perform.ts';
+import { givePassword, makeOwned } from './place.ts';
+
+export interface ToolWork {
+  readonly tool: ByPlan;
+  /** Absolute path of the job's folder, which belongs to the slot's user; the sources lie in it. */
+  readonly base: string;
+  readonly sources: readonly Source[];
+  /** Canonical id. */
+  readonly target: string;
+  readonly input: Input;
+  readonly password: string | undefined;
+  readonly signal: AbortSignal;
+  readonly onProgress: (fraction: number) => void;
+}
+
+/** @throws Failure `CONVERSION_FAILED` */
+export async function performTool({ catalog, slot, stepper, limits }: Performing, work: ToolWork): Promise<Performed> {
+  const { base, target, input, signal, onProgress } = work;
+  const { engine, plan, inspect = engine.inspect } = work.tool;
+  const output = join(base, 'out');
+  const scratch = join(base, 'scratch');
+  for (const path of [output, scratch]) await makeOwned(slot, path);
+  const passwordFile = await givePassword(slot, base, work.password);
+  const where = { engine, folder: base, limits: tighter(limits, engine.limits), signal, onProgress };
+
+  const sources: ToolSource[] = [];
+  for (const { format, path } of work.sources) {
+    const task = { source: format, target, options: {}, passwordFile };
+    const stdout = inspect === undefined ? undefined : (await stepper.run(inspect.step(path, task), where)).stdout;
+    const facts: Facts = inspect === undefined || stdout === undefined ? {} : inspect.read(stdout.toString(), task);
+    sources.push({ path, format, facts });
+  }
+  const { steps, warnings = [] } = plan({ sources, target, input, output, scratch, passwordFile });
+  const said: Warning[] = [...warnings];
+  const [first] = sources;
+  if (first === undefined) throw new Error('a tool without a source');
+  for (const [index, step] of steps.entries()) {
+    const progressed = (fraction: number) => onProgress((index + Math.min(1, fraction)) / steps.length);
+    const handed = { input: first.path, output, passwordFile };
+    said.push(...(await stepper.take(step, { ...where, onProgress: progressed, task: handed })));
+  }
+  const names = await judgeAll(base, output, target);
+  return {
+    base,
+    files: names.map((name) => ({ folder: output, name, label: names.length === 1 ? '' : name.replace(/\.[^.]*$/, '') })),
+    warnings: unique(said),
+    engine: { name: engine.name, version: catalog.version(engine.id) },
+  };
+}
