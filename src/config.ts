@@ -5,6 +5,7 @@ import { resolve } from 'node:path';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { apiSettings, secretSettings } from './api/settings.ts';
+import { limitSettings } from './limits/settings.ts';
 import { logSettings } from './telemetry/log.ts';
 import { upkeepSettings } from './upkeep/settings.ts';
 import { workerSettings } from './worker/settings.ts';
@@ -14,6 +15,7 @@ export const configSchema = z.strictObject({
   api: apiSettings.prefault({}),
   secret: secretSettings.prefault({}),
   worker: workerSettings(availableParallelism()).prefault({}),
+  limits: limitSettings.prefault({}),
   upkeep: upkeepSettings.prefault({}),
   log: logSettings.prefault({}),
 });
@@ -24,14 +26,19 @@ export const VARIABLES: Readonly<Record<string, readonly string[]>> = {
   PORT: ['api', 'port'],
   PUBLIC_URL: ['api', 'publicUrl'],
   ALLOWED_HOSTS: ['api', 'allowedHosts'],
+  TRUST_PROXY: ['api', 'trustProxy'],
+  LIMITS_ENABLED: ['limits', 'enabled'],
   DATA_DIR: ['dataDir'],
   LOG_LEVEL: ['log', 'level'],
   SECRET_KEY: ['secret', 'key'],
   WORK_DIR: ['worker', 'dir'],
 };
 
+/** Variables that hold several values, parted by commas. */
+const LISTS = new Set(['ALLOWED_HOSTS', 'TRUST_PROXY']);
+
 /** Settings of other ways to run than this version has: better refused than ignored. */
-const NOT_YET = ['NATS_URL', 'NATS_CREDS', 'S3_ENDPOINT', 'S3_BUCKET', 'TRUST_PROXY', 'LIMITS_ENABLED', 'POOL'];
+const NOT_YET = ['NATS_URL', 'NATS_CREDS', 'S3_ENDPOINT', 'S3_BUCKET', 'POOL'];
 
 /** @throws ConfigError with every mistake in one message */
 export function loadConfig(environment: Readonly<Record<string, string | undefined>>): Config {
@@ -41,8 +48,7 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
   const settings = readFile(environment['CONFIG_FILE'], mistakes);
   for (const [variable, path] of Object.entries(VARIABLES)) {
     const value = environment[variable];
-    if (value !== undefined && value !== '')
-      put(settings, path, variable === 'ALLOWED_HOSTS' ? value.split(',').map((host) => host.trim()) : value);
+    if (value !== undefined && value !== '') put(settings, path, LISTS.has(variable) ? value.split(',').map((item) => item.trim()) : value);
   }
   const read = configSchema.safeParse(settings);
   if (!read.success) mistakes.push(...read.error.issues.flatMap((issue) => describe(issue, settings)));

@@ -6,6 +6,7 @@ const TABLE = {
   INVALID_FORMAT: { status: 400, retryable: false, says: 'The target format is missing, unknown, or cannot be made from this file.' },
   BATCH_TOO_LARGE: { status: 400, retryable: false, says: 'The request has more files than one request may have.' },
   INVALID_OPTION: { status: 400, retryable: false, says: 'An option is malformed or out of bounds.' },
+  BANNED: { status: 403, retryable: true, says: 'Too many requests of this client were refused: it may make no new work for a while.' },
   JOB_NOT_FOUND: { status: 404, retryable: false, says: 'There is no such job.' },
   NOT_FOUND: { status: 404, retryable: false, says: 'There is nothing at this address.' },
   METHOD_NOT_ALLOWED: { status: 405, retryable: false, says: 'This address does not take that method.' },
@@ -15,6 +16,7 @@ const TABLE = {
   FILE_TOO_LARGE: { status: 413, retryable: false, says: 'The file is larger than this service accepts.' },
   UNSUPPORTED_MIME: { status: 415, retryable: false, says: 'The content of this file is of no kind that can be converted.' },
   RANGE_NOT_SATISFIABLE: { status: 416, retryable: false, says: 'The requested range lies outside the file.' },
+  RATE_LIMITED: { status: 429, retryable: true, says: 'This client has used up one of its limits: try again later.' },
   CONVERSION_FAILED: { status: 500, retryable: false, says: 'The file could not be converted.' },
   INTERNAL_ERROR: { status: 500, retryable: true, says: 'Something went wrong on our side.' },
   NOT_IMPLEMENTED: { status: 501, retryable: false, says: 'This is listed, but not available here.' },
@@ -56,20 +58,27 @@ interface Particulars {
   readonly says?: string;
   /** Machine-readable particulars, shown to the client. */
   readonly details?: Readonly<Record<string, unknown>>;
+  /** When to try again, seconds: the header `Retry-After`. */
+  readonly retryAfter?: number;
   /** What really happened. Logged, never sent. */
   readonly cause?: unknown;
 }
+
+/** Long enough for a queue to move on, or for somebody to look at the disk. */
+const OVERLOADED_SECONDS = 5;
 
 /** A refusal or failure that clients may see. Anything else that is thrown is a bug, and answers INTERNAL_ERROR. */
 export class Failure extends Error {
   override readonly name = 'Failure';
   readonly code: Code;
   readonly details: Readonly<Record<string, unknown>>;
+  readonly retryAfter: number | undefined;
 
-  constructor(code: Code, { says, details = {}, cause }: Particulars = {}) {
+  constructor(code: Code, { says, details = {}, retryAfter, cause }: Particulars = {}) {
     super(says ?? TABLE[code].says, { cause });
     this.code = code;
     this.details = details;
+    this.retryAfter = retryAfter ?? (code === 'OVERLOADED' ? OVERLOADED_SECONDS : undefined);
   }
 
   get status(): number {

@@ -1,8 +1,10 @@
 /** Cross-origin requests (Fetch standard, "CORS protocol"): any page may use the service, and read every header that it documents. */
 import type { FastifyInstance } from 'fastify';
+import { limitHeaders } from '../limits/headers.ts';
 
 const EXPOSED = [
   'X-Request-Id',
+  ...limitHeaders,
   'Retry-After',
   'Location',
   'ETag',

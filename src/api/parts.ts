@@ -3,6 +3,7 @@ import type { Catalog } from '../catalog/catalog.ts';
 import type { Engine } from '../catalog/engine.ts';
 import type { Seal } from '../jobs/seal.ts';
 import type { JobStore } from '../jobs/store.ts';
+import type { Limits } from '../limits/limits.ts';
 import type { ObjectStore } from '../objects/store.ts';
 import type { Queue } from '../queue/queue.ts';
 import type { Signals } from '../signals/signals.ts';
@@ -18,6 +19,7 @@ export interface ApiParts {
   readonly objects: ObjectStore;
   readonly signals: Signals;
   readonly seal: Seal;
+  readonly limits: Limits;
   readonly log: Log;
   readonly metrics: Metrics;
   readonly clock: () => number;

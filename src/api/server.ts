@@ -5,6 +5,7 @@ import fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyRepl
 import { Failure } from '../errors.ts';
 import { answerPreflights, CORS_HEADERS } from './cors.ts';
 import { answerThenDiscard } from './discard.ts';
+import { giveBack, watchDoor } from './door.ts';
 import { holdBackBodies } from './expect.ts';
 import { refuseMalformed, watchConnections } from './malformed.ts';
 import { type Methods, methodsOf } from './methods.ts';
@@ -14,6 +15,7 @@ import { convertRoute } from './routes/convert.ts';
 import { eventsRoute } from './routes/events.ts';
 import { healthRoutes } from './routes/health.ts';
 import { jobRoutes } from './routes/job.ts';
+import { limitsRoute } from './routes/limits.ts';
 import { outputRoute } from './routes/output.ts';
 import { toolRoutes } from './routes/tools.ts';
 
@@ -60,12 +62,17 @@ export function createServer(parts: ApiParts): FastifyInstance {
       throw new Failure('BAD_REQUEST', { says: 'The request has no Host header.' });
   });
   answerPreflights(app);
+  watchDoor(app, parts);
   app.addHook('onSend', async ({ raw }, reply) => {
     // Nobody waits for the end of a body that no route wanted, or of what follows a form: it may never come.
     if (!raw.complete && hasBody(raw)) reply.header('connection', 'close');
   });
   app.addHook('onResponse', async (request, reply) => ended(request, reply));
-  app.setErrorHandler((error, request, reply) => sendFailure(request, reply, failureOf(error, request)));
+  app.setErrorHandler(async (error, request, reply) => {
+    const failure = failureOf(error, request);
+    await giveBack(parts, request, failure.status).catch((err: unknown) => request.log.warn({ err }, 'a share could not be given back'));
+    return sendFailure(request, reply, failure);
+  });
   app.setNotFoundHandler((request, reply) => {
     const allowed = methods(request.url);
     if (allowed.length === 0) return sendFailure(request, reply, new Failure('NOT_FOUND'));
@@ -78,6 +85,7 @@ export function createServer(parts: ApiParts): FastifyInstance {
   jobRoutes(app, parts);
   outputRoute(app, parts);
   eventsRoute(app, parts);
+  limitsRoute(app, parts);
   healthRoutes(app, parts);
   holdBackBodies(app.server);
   watchConnections(app.server);
@@ -85,7 +93,7 @@ export function createServer(parts: ApiParts): FastifyInstance {
 }
 
 function sendFailure(request: FastifyRequest, reply: FastifyReply, failure: Failure): FastifyReply {
-  if (failure.code === 'OVERLOADED') reply.header('retry-after', '5');
+  if (failure.retryAfter !== undefined) reply.header('retry-after', String(failure.retryAfter));
   if (failure.cause !== undefined) request.log.info({ code: failure.code, why: inShort(failure.cause) }, 'a request was refused');
   const body = JSON.stringify(problemOf(failure, request.id));
   reply.code(failure.status).type('application/json; charset=utf-8').header('content-length', Buffer.byteLength(body));

@@ -1,5 +1,6 @@
 /** What an operator may set of the API. */
 import { z } from 'zod';
+import { network } from '../limits/settings.ts';
 
 const MiB = 1 << 20;
 
@@ -13,6 +14,10 @@ export const apiSettings = z.strictObject({
     .optional()
     .describe('What clients reach the service by; a path is allowed. Unset: taken from requests to localhost or an IP address'),
   allowedHosts: z.array(z.string()).default([]).describe('Host names that links may be made from while publicUrl is unset'),
+  trustProxy: z
+    .array(network)
+    .default([])
+    .describe('Addresses and CIDRs of proxies whose X-Forwarded-For is believed; of anybody else it is ignored'),
   maxFileBytes: z.number().int().min(1).default(209_715_200).describe('Largest file that is accepted, bytes'),
   syncMaxBytes: z
     .number()

@@ -46,6 +46,7 @@ export function conversionOf(
   const given = optionNames.filter((name) => options[name] !== undefined);
   const route = target === undefined ? undefined : catalog.route(source, target.id, given);
   if (target === undefined || route === undefined) throw noRoute(catalog.targets(source), source, extension);
+  for (const hop of route.hops) hop.engine.refuse?.(hop.source, hop.target, options);
   return {
     ...newRecord(id, clock()),
     pool: route.toolchain,

@@ -4,42 +4,50 @@ import type { Config } from '../config.ts';
 import { type Seal, sealWith } from '../jobs/seal.ts';
 import { openJobs } from '../jobs/sqlite.ts';
 import type { JobStore } from '../jobs/store.ts';
+import type { Limits } from '../limits/limits.ts';
+import { openLimits } from '../limits/sqlite.ts';
 import { openDirectory } from '../objects/directory.ts';
 import type { ObjectStore } from '../objects/store.ts';
 import type { Queue } from '../queue/queue.ts';
 import { openQueue } from '../queue/sqlite.ts';
 import type { Log } from '../telemetry/log.ts';
 import { keyFile, lockFolder, openFolder } from './data-dir.ts';
+import { limitsOver } from './limits.ts';
 
 export interface Embedded {
   readonly jobs: JobStore;
   readonly queue: Queue;
   readonly objects: ObjectStore;
   readonly seal: Seal;
+  readonly limits: Limits;
   /** No other process has used the stores since: ms since the epoch. */
   readonly aloneSince: number;
   close(): Promise<void>;
 }
 
 /** @throws CannotStart when another process holds the data folder, or it cannot be written */
-export async function openEmbedded({ dataDir, secret, upkeep }: Config, log: Log, clock: () => number): Promise<Embedded> {
+export async function openEmbedded(config: Config, log: Log, clock: () => number): Promise<Embedded> {
+  const { dataDir, secret, upkeep } = config;
   await openFolder(dataDir);
   const unlock = lockFolder(dataDir);
   const aloneSince = clock();
   const database = join(dataDir, 'filemill.db');
-  const unreadable = (err: Error) => log.error({ err }, 'a stored job cannot be read');
+  const unreadable = (err: Error) => log.error({ err }, 'a stored record cannot be read');
   const jobs = openJobs(database, clock, unreadable, { exclusive: true });
   const queue = openQueue(database, clock, { capacity: upkeep.queueCapacity, exclusive: true });
   const objects = await openDirectory(join(dataDir, 'objects'));
-  const seal = sealWith(secret.key ?? (await keyFile(dataDir)));
+  const key = secret.key ?? (await keyFile(dataDir));
+  const clients = openLimits(database, clock, unreadable);
   return {
     jobs,
     queue,
     objects,
-    seal,
+    seal: sealWith(key),
+    limits: limitsOver(clients, jobs, config, key, clock),
     aloneSince,
     async close() {
       await queue.close();
+      await clients.close();
       await jobs.close();
       unlock();
     },

@@ -21,11 +21,17 @@ const SETTINGS = {
   upkeep: { queueCapacity: 1 },
 };
 
+/** The same for everybody behind a proxy, who may make one request an hour. */
+const STRICT = { ...SETTINGS, limits: { cooldownMs: 3_600_000 }, api: { ...SETTINGS.api, trustProxy: ['127.0.0.0/8'] } };
+
 let service: Service;
+let strictService: Service;
 beforeAll(async () => {
-  service = await startService(SETTINGS);
+  const now = Date.now();
+  [service, strictService] = await Promise.all([startService(SETTINGS), startService(STRICT, () => now)]);
 });
-afterAll(() => service.stop());
+afterAll(() => Promise.all([service.stop(), strictService.stop()]));
+const strict = (client: string) => convert(strictService.url, TABLE, 'html', {}, { 'x-forwarded-for': client });
 
 const get = async (path: string, init: RequestInit = {}) => readAnswer(await fetch(`${service.url}${path}`, init));
 const queued = () => convert(service.url, WAVE, 'mp3', {}, { prefer: 'respond-async' });
@@ -59,6 +65,22 @@ describe('every error', () => {
         return get('/api/v1/tools/merge-pdf', { method: 'POST', body });
       },
       details: { max_files: 20, received_files: 23 },
+    },
+    RATE_LIMITED: {
+      meet: async () => {
+        await strict('10.0.0.1');
+        return strict('10.0.0.1');
+      },
+      details: { tier: 'cooldown', limit: 1, reset_seconds: 3_600, rejections_last_hour: 1 },
+      headers: { 'retry-after': '3600' },
+    },
+    BANNED: {
+      meet: async () => {
+        for (let n = 0; n < 12; n++) await strict('10.0.0.2');
+        return strict('10.0.0.2');
+      },
+      details: { ban_expires_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT/) },
+      headers: { 'retry-after': '86400' },
     },
     NOT_IMPLEMENTED: {
       meet: () => get('/api/v1/tools/flip-image', { method: 'POST', body: new FormData() }),

@@ -22,8 +22,8 @@ export type Settings = Readonly<Record<string, Readonly<Record<string, unknown>>
 
 async function settingsFile(folder: string, settings: Settings): Promise<string> {
   const path = join(folder, 'config.yaml');
-  // JSON is YAML.
-  await writeFile(path, JSON.stringify(settings));
+  // JSON is YAML. A test sends more than a client may, unless limits are what it is about.
+  await writeFile(path, JSON.stringify({ limits: { enabled: false }, ...settings }));
   return path;
 }
 

@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { Failure } from '../../errors.ts';
 import type { JobRecord } from '../../jobs/record.ts';
 import { inputKey } from '../../objects/keys.ts';
+import { admit } from '../door.ts';
 import { enqueue } from '../enqueue.ts';
 import type { ApiParts } from '../parts.ts';
 import { ONE_FILE, type Received, type ReceivedFile, receive } from '../receive.ts';
@@ -11,9 +12,10 @@ import { conversionOf, readWish } from '../submit.ts';
 
 export function convertRoute(app: FastifyInstance, parts: ApiParts): void {
   const { objects, settings, stopping } = parts;
-  app.post('/api/v1/convert', async (request, reply) => {
+  app.post('/api/v1/convert', { config: { costs: 'work' } }, async (request, reply) => {
     if (stopping.aborted) throw new Failure('OVERLOADED', { says: 'The service is about to stop: try again in a moment.' });
     const id = parts.newId();
+    await admit(parts, request, [id]);
     const keyOf = () => inputKey(id);
     const received = await receive(
       request.raw,

@@ -11,6 +11,8 @@ interface EngineHealth {
   readonly seen_at: string;
 }
 
+/** Whoever looks after the service is never turned away. */
+const FREE = { config: { costs: 'nothing' } } as const;
 const ROLES: readonly EngineRole[] = ['image', 'audio_video', 'pdf', 'office', 'ocr', 'markup'];
 
 export function healthRoutes(app: FastifyInstance, parts: ApiParts): void {
@@ -19,7 +21,7 @@ export function healthRoutes(app: FastifyInstance, parts: ApiParts): void {
 
   const depths = () => Promise.all([...pools].map(async ([pool, workers]) => ({ pool, workers, ...(await queue.depth(pool)) })));
 
-  app.get('/api/v1/health', async () => {
+  app.get('/api/v1/health', FREE, async () => {
     const seen_at = new Date(startedAt).toISOString();
     const there = catalog.engines.map((engine) => ({ engine, available: true, version: catalog.version(engine.id) }));
     const all = [...there, ...missing.map(({ engine }) => ({ engine, available: false, version: '' }))];
@@ -48,8 +50,8 @@ export function healthRoutes(app: FastifyInstance, parts: ApiParts): void {
     };
   });
 
-  app.get('/livez', async () => ({ data: { status: 'ok' } }));
-  app.get('/readyz', async () => {
+  app.get('/livez', FREE, async () => ({ data: { status: 'ok' } }));
+  app.get('/readyz', FREE, async () => {
     if (parts.stopping.aborted) throw new Failure('OVERLOADED', { says: 'The service is about to stop.' });
     await queue.depth([...pools.keys()][0] ?? 'image');
     return { data: { status: 'ok' } };
@@ -58,7 +60,7 @@ export function healthRoutes(app: FastifyInstance, parts: ApiParts): void {
   metrics.onScrape(async () => {
     for (const { pool, waiting, held } of await depths()) metrics.queueSeen(pool, waiting, held);
   });
-  app.get('/metrics', async (_request, reply) => reply.type(metrics.contentType).send(await metrics.text()));
+  app.get('/metrics', FREE, async (_request, reply) => reply.type(metrics.contentType).send(await metrics.text()));
 }
 
 /** Source formats that nothing else reads, now that this engine is missing. */

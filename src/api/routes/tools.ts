@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Tool } from '../../catalog/tool.ts';
 import { Failure } from '../../errors.ts';
 import { inputKey } from '../../objects/keys.ts';
+import { admit } from '../door.ts';
 import { enqueue } from '../enqueue.ts';
 import type { ApiParts } from '../parts.ts';
 import { receive } from '../receive.ts';
@@ -15,10 +16,11 @@ export function toolRoutes(app: FastifyInstance, parts: ApiParts): void {
 
   app.get('/api/v1/tools', async () => ({ data: { tools: describeTools(catalog) } }));
 
-  app.post<{ Params: { slug: string } }>('/api/v1/tools/:slug', async (request, reply) => {
+  app.post<{ Params: { slug: string } }>('/api/v1/tools/:slug', { config: { costs: 'work' } }, async (request, reply) => {
     if (stopping.aborted) throw new Failure('OVERLOADED', { says: 'The service is about to stop: try again in a moment.' });
     const tool = findTool(parts, request.params.slug);
     const id = parts.newId();
+    await admit(parts, request, [id], tool.slug);
     const keyOf = (part: number) => inputKey(id, part);
     const { fields, max: maxFiles } = tool.files;
     const received = await receive(request.raw, { fields, maxFiles, maxBytes: settings.maxFileBytes, keyOf }, objects, settings);

@@ -1,0 +1,88 @@
+/** Limits at the door: who asks, whether it may, and what it is told of what is left. */
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { Failure } from '../errors.ts';
+import type { Client } from '../limits/client.ts';
+import { headersOf } from '../limits/headers.ts';
+import type { Reservation } from '../limits/limiter.ts';
+import { type Refused, refusal } from '../limits/refusal.ts';
+import type { Usage } from '../limits/usage.ts';
+import type { ApiParts } from './parts.ts';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** What a request costs its client: a share of the limits, which the route reserves; nothing; or, unless said otherwise, one of the reads of a minute. */
+    readonly costs?: 'work' | 'nothing';
+  }
+}
+
+interface Visit {
+  readonly client: Client;
+  tool?: string | undefined;
+  reservation?: Reservation;
+  usage?: Usage;
+}
+
+/** Ends after which a client has its share back: nothing was done for it. */
+const GIVEN_BACK = new Set([400, 413, 415, 503]);
+const visits = new WeakMap<FastifyRequest, Visit>();
+
+type Parts = Pick<ApiParts, 'limits' | 'clock'>;
+
+function visitOf({ limits }: Parts, request: FastifyRequest): Visit {
+  const known = visits.get(request);
+  if (known !== undefined) return known;
+  const visit = { client: limits.identify(request.raw.socket.remoteAddress, request.headers['x-forwarded-for']) };
+  visits.set(request, visit);
+  return visit;
+}
+
+/** Counts reads, and tells everybody how they stand. */
+export function watchDoor(app: FastifyInstance, parts: Parts): void {
+  const { limiter, flood } = parts.limits;
+  if (flood === undefined) return;
+  app.addHook('onRequest', async (request) => {
+    if (request.method === 'OPTIONS' || request.routeOptions.config.costs !== undefined) return;
+    const visit = visitOf(parts, request);
+    const flooded = flood.take(visit.client, parts.clock());
+    if (flooded === undefined) return;
+    visit.usage = await limiter.usage(visit.client);
+    throw failureOf(refusal(flooded, visit.usage, parts.clock()));
+  });
+  app.addHook('onSend', async (request, reply) => {
+    const visit = visitOf(parts, request);
+    const usage = visit.usage ?? (await limiter.usage(visit.client));
+    reply.headers(headersOf(usage, visit.tool === undefined ? {} : { tool: visit.tool }));
+  });
+}
+
+/** Takes a share for work that is to be made, before its body is read. @throws Failure `RATE_LIMITED`, `BANNED` */
+export async function admit(parts: Parts, request: FastifyRequest, jobs: readonly string[], tool?: string): Promise<void> {
+  const visit = visitOf(parts, request);
+  visit.tool = tool;
+  const decided = await parts.limits.limiter.reserve(visit.client, { via: 'rest', jobs, ...(tool === undefined ? {} : { tool }) });
+  visit.usage = decided.usage;
+  if (!decided.granted) throw failureOf(decided);
+  visit.reservation = decided.reservation;
+}
+
+/** The request makes these jobs too. @throws Failure `RATE_LIMITED`; then nothing of it is left reserved */
+export async function admitMore(parts: Parts, request: FastifyRequest, jobs: readonly string[]): Promise<void> {
+  const visit = visitOf(parts, request);
+  if (visit.reservation === undefined || jobs.length === 0) return;
+  const decided = await parts.limits.limiter.enlarge(visit.reservation, jobs);
+  visit.usage = decided.usage;
+  if (!decided.granted) throw failureOf(decided);
+  visit.reservation = decided.reservation;
+}
+
+/** After a refusal: what was reserved is the client's again, where the work was not begun. */
+export async function giveBack(parts: Parts, request: FastifyRequest, status: number): Promise<void> {
+  const visit = visits.get(request);
+  if (visit?.reservation === undefined || !GIVEN_BACK.has(status)) return;
+  visit.usage = await parts.limits.limiter.refund(visit.reservation);
+}
+
+export const clientOf = (parts: Parts, request: FastifyRequest): Client => visitOf(parts, request).client;
+
+const failureOf = ({ code, says, details, retryAfterSeconds }: Refused): Failure =>
+  new Failure(code, { says, details, retryAfter: retryAfterSeconds });

@@ -1,0 +1,50 @@
+/** The flood guard of requests that make no work: a count per client and minute in this process's memory, hence per replica. */
+import type { Limited } from './account.ts';
+import type { Client } from './client.ts';
+
+export interface FloodGuard {
+  /** Counts a request. @param now ms since the epoch @returns undefined when it may pass, else the refusal, which is no rejection */
+  take(client: Pick<Client, 'key' | 'multiple'>, now: number): Limited<'flood'> | undefined;
+  /** Clients that are remembered. */
+  readonly size: number;
+}
+
+const WINDOW_MS = 60_000;
+
+/** About 10 MB at most: an attacker with more networks than this makes the guard forget the oldest, not the process grow. */
+const MOST_CLIENTS = 50_000;
+
+/** @param perMinute requests of one client; a window opens with its first */
+export function floodGuard(perMinute: number, mostClients = MOST_CLIENTS): FloodGuard {
+  // In the order in which the windows opened, as a window that opens anew is put at the end.
+  const windows = new Map<string, { readonly since: number; used: number }>();
+
+  return {
+    take({ key, multiple }, now) {
+      const limit = perMinute * multiple;
+      const open = windows.get(key);
+      if (open === undefined || !isOpen(open.since, now)) {
+        windows.delete(key);
+        makeRoom(now);
+        windows.set(key, { since: now, used: 1 });
+        return undefined;
+      }
+      if (open.used >= limit) return { is: 'limited', tier: 'flood', limit, waitMs: open.since + WINDOW_MS - now };
+      open.used++;
+      return undefined;
+    },
+    get size() {
+      return windows.size;
+    },
+  };
+
+  function makeRoom(now: number): void {
+    for (const [key, { since }] of windows) {
+      if (isOpen(since, now) && windows.size < mostClients) return;
+      windows.delete(key);
+    }
+  }
+}
+
+/** A window from the future was opened before the clock was set back. */
+const isOpen = (since: number, now: number): boolean => since <= now && now < since + WINDOW_MS;

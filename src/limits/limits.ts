@@ -1,0 +1,11 @@
+/** All that a door needs to let clients in or not. */
+import type { Identify } from './client.ts';
+import type { FloodGuard } from './flood.ts';
+import type { Limiter } from './limiter.ts';
+
+export interface Limits {
+  readonly limiter: Limiter;
+  readonly identify: Identify;
+  /** Undefined where limits are switched off. */
+  readonly flood: FloodGuard | undefined;
+}

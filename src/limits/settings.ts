@@ -1,0 +1,61 @@
+/** What an operator may set of the limits; the figures are the public contract's. */
+import { z } from 'zod';
+import { isNetwork } from './network.ts';
+
+const HOUR_MS = 3_600_000;
+
+/** Requests a client may send to each AI tool in 24 hours. */
+const AI_DAILY = {
+  'upscale-image': 50,
+  'enhance-photo': 50,
+  'vocal-remover': 50,
+  'speech-to-text': 100,
+  'remove-background': 100,
+  'colorize-photo': 50,
+  'restore-old-photo': 50,
+  'noise-reduction': 50,
+  'change-background': 100,
+  'remove-object': 50,
+  'passport-photo': 100,
+  'image-to-text': 100,
+};
+
+/** An address or a CIDR, as `10.0.0.0/8`, `2001:db8::/32` or `192.0.2.7`: of a proxy that is trusted, or of an egress that many share. */
+export const network = z.string().refine(isNetwork, 'an IP address or a CIDR such as 10.0.0.0/8');
+
+/** The environment knows text only. */
+const asBoolean = (value: unknown): unknown => (value === 'true' ? true : value === 'false' ? false : value);
+
+const count = (preset: number) => z.number().int().min(1).default(preset);
+
+export const limitSettings = z.strictObject({
+  enabled: z
+    .preprocess(asBoolean, z.boolean())
+    .default(true)
+    .meta({ type: 'boolean' })
+    .describe('Whether clients are limited at all; without it answers carry no limit headers either'),
+  daily: count(1_000).describe('REST requests that make work, per client and 24 h; a batch counts its files'),
+  hourly: count(150).describe('REST requests that make work, per client and hour; a batch counts one'),
+  cooldownMs: z.number().int().min(0).max(HOUR_MS).default(1_000).describe('From one admitted REST request of a client to the next, ms'),
+  mcp: count(1_000).describe('MCP calls that make work, per client and 24 h'),
+  ai: z
+    .record(z.string(), z.number().int().min(1))
+    .default({})
+    .transform((changed) => ({ ...AI_DAILY, ...changed }))
+    .describe('REST requests to each AI tool, per client and 24 h, by slug; slugs that are not named keep their preset'),
+  concurrent: count(40).describe('Unfinished jobs a client may have'),
+  readsPerMinute: count(600).describe('Requests that make no work, per client, minute and replica'),
+  rejections: count(10).describe('Refusals in one hour that a client is forgiven: with one more its next request is banned'),
+  banMs: z
+    .number()
+    .int()
+    // A shorter ban would end while the refusals that led to it still count, and begin again.
+    .min(HOUR_MS)
+    .default(24 * HOUR_MS)
+    .describe('How long a ban lasts, ms'),
+  sharedEgress: z
+    .array(z.strictObject({ cidr: network, multiple: z.number().int().min(1).max(100).default(10) }))
+    .default([])
+    .describe('Networks behind whose addresses many people sit: each address gets a multiple of every limit, and is never banned'),
+});
+export type LimitSettings = z.infer<typeof limitSettings>;

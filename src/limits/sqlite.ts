@@ -1,0 +1,64 @@
+/** Clients' limits in one SQLite file, which several processes of one machine may hold open. */
+import { DatabaseSync } from 'node:sqlite';
+import { Conflict, type LimitStore } from './store.ts';
+import { fromText, toText } from './text.ts';
+
+/** AUTOINCREMENT never gives a number twice, so that a client forgotten and met again cannot meet an old revision. */
+const SCHEMA = `
+  CREATE TABLE IF NOT EXISTS clients (
+    revision INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL UNIQUE, record TEXT NOT NULL, lapses_at INTEGER NOT NULL
+  ) STRICT;
+  CREATE INDEX IF NOT EXISTS clients_by_lapse ON clients (lapses_at);
+`;
+
+/** How long a statement waits for another process's write, ms. */
+const BUSY_MS = 5_000;
+
+/** Clients forgotten with each write: more than one, so that the file shrinks to those that matter. */
+const FORGET = 2;
+
+/**
+ * @param path of the database file, in an existing folder; jobs and queue may keep their tables in the same one
+ * @param clock ms since the epoch
+ * @param unreadable is told of records that begin anew
+ */
+export function openLimits(
+  path: string,
+  clock: () => number,
+  unreadable: (found: Error) => void = (found) => process.emitWarning(found),
+): LimitStore {
+  const database = new DatabaseSync(path, { timeout: BUSY_MS });
+  database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL');
+  database.exec(SCHEMA);
+  const sql = {
+    get: database.prepare('SELECT revision, record FROM clients WHERE key = ?'),
+    create: database.prepare('INSERT INTO clients (key, record, lapses_at) VALUES (?, ?, ?) ON CONFLICT (key) DO NOTHING'),
+    // One statement is one transaction: the row is replaced, and numbered anew, only while it has the expected revision.
+    update: database.prepare(
+      'INSERT OR REPLACE INTO clients (key, record, lapses_at) SELECT key, ?, ? FROM clients WHERE key = ? AND revision = ?',
+    ),
+    forget: database.prepare(
+      'DELETE FROM clients WHERE revision IN (SELECT revision FROM clients WHERE lapses_at <= ? ORDER BY lapses_at LIMIT ?)',
+    ),
+  };
+
+  return {
+    async get(key) {
+      const row = sql.get.get(key);
+      if (row === undefined) return undefined;
+      return { record: fromText(key, String(row['record']), unreadable), revision: Number(row['revision']) };
+    },
+
+    async put(key, record, revision, lapsesAt) {
+      const text = toText(record);
+      const until = Math.ceil(lapsesAt);
+      const { changes } = revision === undefined ? sql.create.run(key, text, until) : sql.update.run(text, until, key, revision);
+      if (Number(changes) === 0) throw new Conflict(`client ${key} was changed since revision ${revision ?? 'none'}`);
+      sql.forget.run(clock(), FORGET);
+    },
+
+    async close() {
+      if (database.isOpen) database.close();
+    },
+  };
+}

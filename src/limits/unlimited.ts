@@ -1,0 +1,21 @@
+/** Limits switched off: everybody is admitted, nothing is remembered. */
+import type { Limiter } from './limiter.ts';
+import { NEW_CLIENT } from './record.ts';
+import type { LimitSettings } from './settings.ts';
+import { rulesFor } from './tiers.ts';
+import { type Usage, usageOf } from './usage.ts';
+
+/** @param settings their figures are still shown to who asks */
+export function unlimited(settings: LimitSettings, clock: () => number): Limiter {
+  const usage = (client: Parameters<Limiter['usage']>[0]): Usage => ({
+    ...usageOf(NEW_CLIENT, rulesFor(settings, client), clock()),
+    enforced: false,
+  });
+  return {
+    reserve: async (client, { jobs }) => ({ granted: true, reservation: { client, taken: { jobs, charges: [] } }, usage: usage(client) }),
+    enlarge: async (reservation) => ({ granted: true, reservation, usage: usage(reservation.client) }),
+    refund: async ({ client }) => usage(client),
+    release: async () => {},
+    usage: async (client) => usage(client),
+  };
+}

@@ -1,0 +1,55 @@
+/** A client's limits as it may see them. */
+import { type ClientRecord, settle } from './record.ts';
+import { seconds } from './rejections.ts';
+import type { Quota, Rules } from './tiers.ts';
+
+export interface Usage {
+  /** False where limits are switched off: then nobody is told of them. */
+  readonly enforced: boolean;
+  /** Ms since the epoch; undefined for a client that is not banned. */
+  readonly banExpiresAt: number | undefined;
+  readonly rejectionsLastHour: number;
+  readonly daily: Share;
+  readonly hourly: Share;
+  readonly cooldown: Share;
+  readonly mcp: Share;
+  /** By slug. */
+  readonly ai: Readonly<Record<string, Share>>;
+}
+
+export interface Share {
+  readonly limit: number;
+  readonly used: number;
+  readonly remaining: number;
+  /** Until the whole limit is there again; for a window that has not opened its full length. */
+  readonly resetSeconds: number;
+  /** How long a window lasts. */
+  readonly windowSeconds: number;
+}
+
+export function usageOf(found: ClientRecord, rules: Rules, now: number): Usage {
+  const record = settle(found, rules, now);
+  const share = (quota: Quota): Share => {
+    const { since, used } = record.windows[quota.window] ?? { since: now, used: 0 };
+    // A limit that was lowered since may be overdrawn.
+    const remaining = Math.max(0, quota.limit - used);
+    return { limit: quota.limit, used, remaining, resetSeconds: seconds(since + quota.ms - now), windowSeconds: seconds(quota.ms) };
+  };
+  const cooling = record.admittedAt === undefined ? 0 : 1;
+  return {
+    enforced: true,
+    banExpiresAt: rules.bannable ? record.bannedUntil : undefined,
+    rejectionsLastHour: record.rejections.length,
+    daily: share(rules.daily),
+    hourly: share(rules.hourly),
+    mcp: share(rules.mcp),
+    ai: Object.fromEntries(Object.entries(rules.ai).map(([slug, quota]) => [slug, share(quota)])),
+    cooldown: {
+      limit: 1,
+      used: cooling,
+      remaining: 1 - cooling,
+      resetSeconds: seconds((record.admittedAt ?? now - rules.cooldownMs) + rules.cooldownMs - now),
+      windowSeconds: seconds(rules.cooldownMs),
+    },
+  };
+}
