@@ -1,11 +1,11 @@
 /** Hands one job's files to a warm program and takes back what it made: what it arranged in its folder meanwhile is never followed. */
-import { constants } from 'node:fs';
-import { copyFile, mkdir, open, rename } from 'node:fs/promises';
+import { constants, mkdirSync } from 'node:fs';
+import { link, lstat, open, rename } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { removeTree } from './remove.ts';
 import type { Slot } from './workspace.ts';
 
-/** Absolute paths of the job. The program gets copies in its own folder, and the request is rewritten to name these. */
+/** Absolute paths of the job. The program gets its files in its own folder, and the request is rewritten to name these. */
 export interface Files {
   readonly input: string;
   /** An empty folder, which the one that the program filled takes the place of. */
@@ -20,7 +20,7 @@ export interface Hands {
   readonly desk: string;
 }
 
-const { COPYFILE_EXCL, COPYFILE_FICLONE, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
+const { O_DIRECTORY, O_NOFOLLOW, O_RDONLY } = constants;
 
 /**
  * Puts the job into the program's folder in one move. Made there piece by piece, a link swapped in between would have us give away
@@ -28,14 +28,15 @@ const { COPYFILE_EXCL, COPYFILE_FICLONE, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_
  * @returns the job's paths and what they are called there
  */
 export async function handIn({ slot, folder, desk }: Hands, { input, output, passwordFile }: Files): Promise<ReadonlyMap<string, string>> {
-  const copies = new Map([[input, `input${extname(input)}`]]);
-  if (passwordFile !== undefined) copies.set(passwordFile, 'password');
+  const names = new Map([[input, `input${extname(input)}`]]);
+  if (passwordFile !== undefined) names.set(passwordFile, 'password');
   const job = join(desk, 'job');
-  await mkdir(join(job, 'output'), { recursive: true, mode: 0o700 });
-  for (const [from, name] of copies) await copyPlain(from, join(job, name));
-  for (const name of ['output', ...copies.values(), '']) await slot.own(join(job, name));
+  mkdirSync(job, { mode: 0o700 });
+  slot.makeOwned(join(job, 'output'));
+  for (const [from, name] of names) await linkPlain(from, join(job, name));
+  slot.own(job);
   await rename(job, join(folder, 'job'));
-  return new Map([...copies, [output, 'output'] as const].map(([path, name]) => [path, join(folder, 'job', name)]));
+  return new Map([...names, [output, 'output'] as const].map(([path, name]) => [path, join(folder, 'job', name)]));
 }
 
 /** Takes the job out of the program's folder in one move, and from it the results, if they are wanted. */
@@ -61,9 +62,8 @@ export function renamed(value: unknown, names: ReadonlyMap<string, string>): unk
   return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, renamed(item, names)]));
 }
 
-/** An earlier step's converter may have left a link or a pipe where the input should be. */
-async function copyPlain(from: string, to: string): Promise<void> {
-  await using file = await open(from, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
-  if (!(await file.stat()).isFile()) throw new Error('the input is not a plain file');
-  await copyFile(`/proc/self/fd/${file.fd}`, to, COPYFILE_EXCL | COPYFILE_FICLONE);
+/** The job's own file under a second name, in the slot user's hands already. An earlier step's converter may have left a link or a pipe there. */
+async function linkPlain(from: string, to: string): Promise<void> {
+  if (!(await lstat(from)).isFile()) throw new Error('the input is not a plain file');
+  await link(from, to);
 }

@@ -86,7 +86,7 @@ export class Incarnation {
   }
 
   /** Bytes of the supervisor and all below it. */
-  async residentBytes(): Promise<number> {
+  residentBytes(): number {
     return this.pid === undefined ? 0 : residentBytesOf(this.pid);
   }
 

@@ -78,7 +78,7 @@ export function openResidents({ launcher, slot, perLife, leakBytes, onReplaced =
 
   /** Looks at a program after a request. An old one goes on serving until its replacement is ready. */
   const age = async (key: string, place: Place, one: Incarnation, program: Program, limits: StepLimits): Promise<void> => {
-    const why = one.served >= perLife ? 'used' : (await one.residentBytes()) > leakBytes ? 'leak' : undefined;
+    const why = one.served >= perLife ? 'used' : one.residentBytes() > leakBytes ? 'leak' : undefined;
     if (why === undefined || place.next !== undefined || place.current !== one || one.over || closed) return;
     onReplaced(key, why);
     const fresh = await begin(place, program, limits);

@@ -3,7 +3,7 @@ import { constants, copyFile, type FileHandle, open, rm, stat } from 'node:fs/pr
 import { fileURLToPath } from 'node:url';
 import { fetchTo, sendFrom } from './http.ts';
 import { Missing, TooLarge, type Written } from './store.ts';
-import { codeOf, pour, writeWhole } from './write.ts';
+import { codeOf, writeWhole } from './write.ts';
 
 /**
  * Always a copy of its own: a confined program must not share an inode with the store, or it could change what others read.
@@ -42,25 +42,9 @@ async function downloadFile(from: string, to: string, maxBytes: number, signal: 
     throw codeOf(cause) === 'ENOENT' ? new Missing('the granted object is not there', { cause }) : cause;
   });
   if (stats.size > maxBytes) throw new TooLarge(stats.size);
-  if (await cloned(from, to)) return;
-  const source = await open(from, 'r');
-  try {
-    await toNewFile(to, (file) => pour(source.createReadStream({ autoClose: false }), file, maxBytes, signal));
-  } finally {
-    await source.close();
-  }
-}
-
-/** On file systems with reflinks (Btrfs, XFS) the copy costs nothing until one side is written. */
-async function cloned(from: string, to: string): Promise<boolean> {
-  try {
-    await copyFile(from, to, constants.COPYFILE_FICLONE_FORCE | constants.COPYFILE_EXCL);
-    return true;
-  } catch (error) {
-    // Without reflinks, or across file systems, the answer differs by file system; that the target exists is an error either way.
-    if (codeOf(error) === 'EEXIST') throw error;
-    return false;
-  }
+  // On file systems with reflinks (Btrfs, XFS) this costs nothing until one side is written; elsewhere the kernel copies.
+  await copyFile(from, to, constants.COPYFILE_FICLONE | constants.COPYFILE_EXCL);
+  signal.throwIfAborted();
 }
 
 async function toNewFile(path: string, fill: (file: FileHandle) => Promise<unknown>): Promise<void> {

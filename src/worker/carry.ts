@@ -19,32 +19,29 @@ const MAX_DELIVERY_BYTES = MAX_OUTPUT_BYTES + (1 << 24);
 
 export function carrier(parts: Performing): Carrying {
   const { slot } = parts;
-  return async (record: JobRecord, grant: Grant, signal, onProgress, onPhase) => {
+  return async (record: JobRecord, grant: Grant, { signal, onProgress, onPhase, afterwards }) => {
     const base = await slot.makeFolder('job');
+    afterwards(() => slot.removeFolder(base));
     const place = await slot.makePrivateFolder('delivery');
-    try {
-      const sources = await fetchSources(slot, base, record, grant.inputs, signal);
-      const [source] = sources;
-      if (source === undefined) throw new Error('the record names no source');
-      onPhase('converting');
-      const work = { base, input: record.tool?.input ?? {}, password: grant.password, signal, onProgress };
-      const tool = record.tool === undefined ? undefined : parts.catalog.tools.get(record.tool.slug);
-      if (record.tool !== undefined && tool === undefined) throw conversionFailed('engine_missing');
-      const performed =
-        tool !== undefined && 'plan' in tool.work
-          ? await performTool(parts, { ...work, tool: tool.work, sources, target: record.target.format })
-          : // Options were written by `readOptions` of the same version of the catalog, and are read back as JSON.
-            await perform(parts, { ...work, source, target: record.target.format, options: record.options as Options });
-      const delivery = await deliver(place, performed, record.filename, record.target);
-      onPhase('uploading');
-      const { sizeBytes, sha256 } = await upload(delivery.path, grant.output, MAX_DELIVERY_BYTES, signal);
-      const { filename, contentType, files } = delivery;
-      const output = { key: outputKey(record.id, record.attempt ?? ''), filename, sizeBytes, contentType, sha256, files };
-      return (now, at) => finish(now, at, { output, warnings: [...performed.warnings, ...delivery.warnings], engine: performed.engine });
-    } finally {
-      await slot.removeFolder(base);
-      await slot.removeFolder(place);
-    }
+    afterwards(() => slot.removeFolder(place));
+    const sources = await fetchSources(slot, base, record, grant.inputs, signal);
+    const [source] = sources;
+    if (source === undefined) throw new Error('the record names no source');
+    onPhase('converting');
+    const work = { base, input: record.tool?.input ?? {}, password: grant.password, signal, onProgress };
+    const tool = record.tool === undefined ? undefined : parts.catalog.tools.get(record.tool.slug);
+    if (record.tool !== undefined && tool === undefined) throw conversionFailed('engine_missing');
+    const performed =
+      tool !== undefined && 'plan' in tool.work
+        ? await performTool(parts, { ...work, tool: tool.work, sources, target: record.target.format })
+        : // Options were written by `readOptions` of the same version of the catalog, and are read back as JSON.
+          await perform(parts, { ...work, source, target: record.target.format, options: record.options as Options });
+    const delivery = await deliver(place, performed, record.filename, record.target);
+    onPhase('uploading');
+    const { sizeBytes, sha256 } = await upload(delivery.path, grant.output, MAX_DELIVERY_BYTES, signal);
+    const { filename, contentType, files } = delivery;
+    const output = { key: outputKey(record.id, record.attempt ?? ''), filename, sizeBytes, contentType, sha256, files };
+    return (now, at) => finish(now, at, { output, warnings: [...performed.warnings, ...delivery.warnings], engine: performed.engine });
   };
 }
 
@@ -54,7 +51,7 @@ async function fetchSources(slot: Slot, base: string, { sources }: JobRecord, ur
   for (const [index, { format, sizeBytes }] of sources.entries()) {
     const path = join(base, sources.length === 1 ? `input.${format}` : `input-${String(index).padStart(3, '0')}.${format}`);
     await download(urls[index] ?? '', path, sizeBytes, signal);
-    await slot.own(path);
+    slot.own(path);
     fetched.push({ format, path });
   }
   return fetched;

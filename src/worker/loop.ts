@@ -13,13 +13,16 @@ import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 
 /** What a claimed order comes to. */
-export type Carrying = (
-  record: JobRecord,
-  grant: Grant,
-  signal: AbortSignal,
-  onProgress: (fraction: number) => void,
-  onPhase: (phase: 'converting' | 'uploading') => void,
-) => Promise<(record: JobRecord, now: number) => JobRecord>;
+export type Carrying = (record: JobRecord, grant: Grant, around: Around) => Promise<(record: JobRecord, now: number) => JobRecord>;
+
+export interface Around {
+  readonly signal: AbortSignal;
+  /** 0 to 1. */
+  readonly onProgress: (fraction: number) => void;
+  readonly onPhase: (phase: 'converting' | 'uploading') => void;
+  /** Work that nobody needs to wait for: done once the job's end is written, before the next order is taken. */
+  readonly afterwards: (work: () => Promise<void>) => void;
+}
 
 export interface WorkerParts {
   readonly pool: string;
@@ -105,10 +108,12 @@ async function handle(parts: WorkerParts, delivery: Delivery, dropped: AbortSign
   const started = performance.now();
   let next: (record: JobRecord, now: number) => JobRecord;
   let rests = false;
+  const left: (() => Promise<void>)[] = [];
   try {
     const grant = await parts.grant(jobId, attempt);
     const onProgress = (fraction: number) => parts.signals.progress(jobId, fraction * 100);
-    next = await parts.carry(claimed.record, grant, stop.signal, onProgress, enter);
+    const afterwards = (work: () => Promise<void>) => void left.push(work);
+    next = await parts.carry(claimed.record, grant, { signal: stop.signal, onProgress, onPhase: enter, afterwards });
     enter('finishing');
   } catch (error) {
     rests = error instanceof StoreFull || dropped.aborted;
@@ -122,7 +127,12 @@ async function handle(parts: WorkerParts, delivery: Delivery, dropped: AbortSign
   }
 
   // On a conflict: still my attempt and running, once more; else somebody else has the word, and my output is dropped by upkeep.
-  const stored = await change(jobs, jobId, (record) => (isMine(record) ? next(record, clock()) : undefined));
+  let stored: Stored | undefined;
+  try {
+    stored = await change(jobs, jobId, (record) => (isMine(record) ? next(record, clock()) : undefined));
+  } finally {
+    for (const work of left) await work().catch((err: unknown) => log.warn({ job_id: jobId, err }, 'a job could not be tidied up'));
+  }
   if (rests) return delivery.release(dropped.aborted ? 0 : REST_MS);
   if (stored !== undefined) note(parts, stored.record, (performance.now() - started) / 1000);
   parts.signals.ended(jobId);

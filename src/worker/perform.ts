@@ -8,7 +8,7 @@ import { ignoredOptions, optionsForHop } from '../catalog/route.ts';
 import { conversionFailed } from '../errors.ts';
 import type { Slot } from '../exec/workspace.ts';
 import { judgeAll } from './judge.ts';
-import { givePassword, makeOwned } from './place.ts';
+import { givePassword } from './password.ts';
 import type { Stepper } from './step.ts';
 
 /** A file as a converter may read it. */
@@ -71,11 +71,11 @@ export async function perform({ catalog, slot, stepper, limits }: Performing, wo
   let inputs: ResultFile[] = [{ folder: base, name: basename(work.source.path), label: '' }];
   for (const [index, hop] of route.hops.entries()) {
     const folder = join(base, `hop-${index}`);
-    await makeOwned(slot, folder);
+    slot.makeOwned(folder);
     const results: ResultFile[] = [];
     for (const [part, input] of inputs.entries()) {
       const place = join(folder, String(part).padStart(4, '0'));
-      for (const path of [place, join(place, 'out'), join(place, 'scratch')]) await makeOwned(slot, path);
+      for (const path of [place, join(place, 'out'), join(place, 'scratch')]) slot.makeOwned(path);
       const task: Omit<Task, 'facts'> = {
         source: hop.source,
         target: hop.target,

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import type { Facts, Warning } from '../catalog/engine.ts';
 import type { ByPlan, Input, ToolSource } from '../catalog/tool.ts';
 import { judgeAll } from './judge.ts';
+import { givePassword } from './password.ts';
 import { type Performed, type Performing, type Source, tighter, unique } from './perform.ts';
-import { givePassword, makeOwned } from './place.ts';
 
 export interface ToolWork {
   readonly tool: ByPlan;
@@ -25,7 +25,7 @@ export async function performTool({ catalog, slot, stepper, limits }: Performing
   const { engine, plan, inspect = engine.inspect } = work.tool;
   const output = join(base, 'out');
   const scratch = join(base, 'scratch');
-  for (const path of [output, scratch]) await makeOwned(slot, path);
+  for (const path of [output, scratch]) slot.makeOwned(path);
   const passwordFile = await givePassword(slot, base, work.password);
   const where = { engine, folder: base, limits: tighter(limits, engine.limits), signal, onProgress };
 

@@ -111,7 +111,7 @@ async function convert({ engine, source, target, input, options = {}, password, 
     facts: {},
   };
   await mkdir(task.output);
-  await slot.own(task.output);
+  slot.own(task.output);
   await writeFile(task.input, input);
   if (task.passwordFile !== undefined) await writeFile(task.passwordFile, password ?? '');
   const step = engine.plan(task).steps[0] as ResidentStep;
@@ -244,7 +244,7 @@ describe('a fresh process for one job', () => {
     const [path, output] = [join(folder, `in.${source}`), join(folder, 'out')];
     await writeFile(path, input);
     await mkdir(output);
-    for (const each of [path, output]) await slot.own(each);
+    for (const each of [path, output]) slot.own(each);
     const task: Task = { source, target, options: {}, input: path, output, scratch: folder, passwordFile: undefined, facts: {} };
     const { otherwise } = engine.plan(task).steps[0] as ResidentStep;
     const { program, args, reads, unixSockets } = programOf(engine);

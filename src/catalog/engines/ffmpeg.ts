@@ -5,7 +5,7 @@ import { explain } from './ffmpeg/explain.ts';
 import { pictureOptions, planGif, planStill, STILLS } from './ffmpeg/pictures.ts';
 import { probeStep, readProbe } from './ffmpeg/probe.ts';
 import { planSound, soundOptions } from './ffmpeg/sound.ts';
-import { planVideo, refuseCodec, SOUND_OPTIONS, VIDEO_OPTIONS } from './ffmpeg/video.ts';
+import { planVideo, refuseCodec, soundOptionsOf, VIDEO_OPTIONS } from './ffmpeg/video.ts';
 
 const SOUNDS = Object.keys(DEMUXERS).filter((source) => AUDIO[source] !== undefined || source === 'amr');
 const VIDEOS = Object.keys(VIDEO);
@@ -29,7 +29,8 @@ export const engine: Engine = {
   ],
   options: (source, target) => {
     if (target in AUDIO) return [...soundOptions(target), 'track', 'start_time', 'end_time', 'strip_metadata'];
-    if (target in VIDEO) return [...VIDEO_OPTIONS, ...(source === 'gif' ? [] : SOUND_OPTIONS), 'start_time', 'end_time', 'strip_metadata'];
+    if (target in VIDEO)
+      return [...VIDEO_OPTIONS, ...(source === 'gif' ? [] : soundOptionsOf(target)), 'start_time', 'end_time', 'strip_metadata'];
     return pictureOptions(target);
   },
   inspect: { step: probeStep, read: readProbe },

@@ -53,6 +53,7 @@ const losesOf = ({ source, target }: Conversion) => (source === 'fb2' || target 
 const sources = Object.keys(READS);
 const targets = Object.keys(WRITES);
 const markup = sources.filter((id) => !['docx', 'odt', 'html'].includes(id));
+const LOCKABLE = ['docx', 'odt'];
 /** Where LibreOffice keeps the layout and Pandoc only the structure. */
 const OFFICE = ['docx', 'odt', 'rtf'];
 
@@ -76,9 +77,12 @@ export const engine: Engine = {
     ...everyPair(['docx', 'odt'], OFFICE, { rank: 45 }),
   ].map((pair) => ({ ...pair, rank: pair.target === 'opml' ? OUTLINE_RANK : pair.rank, loses: losesOf(pair) })),
   options: () => [],
-  plan: (task) => ({ steps: planOf(task) }),
+  plan: (task) => ({
+    steps: [...(LOCKABLE.includes(task.source) ? [{ run: 'clean', args: ['--open', task.input] }] : []), ...planOf(task)],
+  }),
   explain: (words, code) => {
     // 251 is the run-time system's own exit code for an exhausted heap (GHC user's guide, "RTS options to control the heap").
+    if (words.trim() === 'encrypted document') return 'password_required';
     if (code === 251 || /heap exhausted|heap overflow/i.test(words)) return 'memory';
     return undefined;
   },

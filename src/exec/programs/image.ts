@@ -118,8 +118,7 @@ async function convert(request: ImageRequest): Promise<{ warnings: { code: strin
   if (target === undefined) throw new Refusal('internal', `no encoder for ${request.target}`);
   const frames = found.pages ?? 1;
   if (request.source === 'tiff') {
-    await eachPage(request, target, frames);
-    return { warnings: [] };
+    return { warnings: await eachPage(request, target, frames) };
   }
   if (frames > 1 && target.animated) {
     await animation(request, target, found);
@@ -151,20 +150,26 @@ function open({ input }: ImageRequest, options: SharpOptions = {}): Sharp {
   return sharp(input, { failOn: 'error', limitInputPixels: false, sequentialRead: true, ...options });
 }
 
-/** A TIFF holds pages, not frames: each wanted one becomes a file. */
-async function eachPage(request: ImageRequest, target: Target, count: number): Promise<void> {
+/** A TIFF holds pages, not frames: each wanted one becomes a file, in the order asked for. */
+async function eachPage(request: ImageRequest, target: Target, count: number): Promise<{ code: string; message: string }[]> {
   const ranges = request.pages ?? [[1, count] as const];
-  const wanted = Array.from({ length: count }, (_, page) => page).filter((page) =>
-    ranges.some(([from, to]) => page + 1 >= from && page + 1 <= to),
-  );
-  if (wanted.length === 0) bound('pages', count, Math.min(...ranges.map(([from]) => from)));
-  for (const page of wanted) {
+  const wanted = [
+    ...new Set(
+      ranges.flatMap(([from, to]) => Array.from({ length: Math.max(0, Math.min(to, count) - from + 1) }, (_, offset) => from - 1 + offset)),
+    ),
+  ];
+  if (wanted.length === 0) bound('pages', count, ranges[0]?.[0] ?? 0);
+  for (const [place, page] of wanted.entries()) {
     const found = await open(request, { page }).metadata();
     bound('pixels', MOST_PIXELS, found.width * found.height);
-    const name = `page-${String(page + 1).padStart(4, '0')}${extname(request.output)}`;
+    const name = `page-${String(place + 1).padStart(4, '0')}${extname(request.output)}`;
     const path = wanted.length === 1 ? request.output : join(dirname(request.output), name);
     await still(open(request, { page }), found, request, target).toFile(path);
   }
+  const message = `The document has ${count} pages; pages after the last were left out.`;
+  // `all` comes as one range up to the bound.
+  const beyond = ranges.some(([from, to]) => to > count && !(from === 1 && to === MOST_PAGES));
+  return beyond ? [{ code: 'pages_beyond_end', message }] : [];
 }
 
 /** All frames, with their delays and the count of loops. */

@@ -26,6 +26,11 @@ INSTALLATION = Path(os.environ.get("OFFICE_INSTALLATION", "/usr/lib/libreoffice"
 PIPE = "f"
 MOST_PAGES = 2000
 MOST_SHEETS = 500
+# Of one sheet, from A1 to the last one in use: each of them is written, with or without content.
+MOST_CELLS = 100_000_000
+# Of a package. Sizes are those that its directory tells; LibreOffice itself refuses parts that turn out longer.
+MOST_PARTS = 20_000
+MOST_UNPACKED = 2 * 1024 * 1024 * 1024
 START_SECONDS = 60
 # 107 bytes for "<folder>/OSL_PIPE_f" (unix(7)).
 LONGEST_FOLDER = 96
@@ -189,6 +194,9 @@ class Office:
             raise failures[0]
         return results[0]
 
+    def file_access(self):
+        return self.context.ServiceManager.createInstanceWithContext("com.sun.star.ucb.SimpleFileAccess", self.context)
+
     def stop(self):
         self.process.kill()
         self.process.wait()
@@ -224,14 +232,14 @@ def convert(office, request):
 
 
 def convert_now(office, request):
-    document = load(office.desktop, request)
+    document = load(office, request)
     try:
         save(document, request)
     finally:
         dispose(document)
 
 
-def load(desktop, request):
+def load(office, request):
     import unohelper
     from com.sun.star.lang import IllegalArgumentException
     from com.sun.star.task import XInteractionHandler
@@ -269,9 +277,12 @@ def load(desktop, request):
         "UpdateDocMode": 0,  # com.sun.star.document.UpdateDocMode.NO_UPDATE
         **reading_options(request),
     }
+    look_into_package(Path(request["input"]))
     failure = ""
     try:
-        document = desktop.loadComponentFromURL(Path(request["input"]).as_uri(), "_blank", 0, as_properties(properties))
+        # By a stream of LibreOffice's own, not by address: fields and formulas would tell where the file lies, and links start from there.
+        properties["InputStream"] = office.file_access().openFileRead(Path(request["input"]).as_uri())
+        document = office.desktop.loadComponentFromURL("private:stream", "_blank", 0, as_properties(properties))
     except IllegalArgumentException as error:
         document, failure = None, str(error)
     if document is None:
@@ -283,6 +294,22 @@ def load(desktop, request):
         dispose(document)
         raise Refusal("corrupt_input", f"named {source}, loaded as {used}")
     return document
+
+
+def look_into_package(path):
+    """Refuses a package that would become far more than it is. What cannot be read as one is LibreOffice's to judge."""
+    from zipfile import BadZipFile, ZipFile
+
+    with path.open("rb") as file:
+        if file.read(4) != b"PK\3\4":
+            return
+    try:
+        with ZipFile(path) as package:
+            parts = package.infolist()
+    except (BadZipFile, NotImplementedError, ValueError, OSError, EOFError, IndexError):
+        return
+    bound("parts", MOST_PARTS, len(parts))
+    bound("unpacked_bytes", MOST_UNPACKED, sum(part.file_size for part in parts))
 
 
 def passwords_asked(asked):
@@ -321,6 +348,8 @@ def separator_of(content):
 def save(document, request):
     target, family, folder = request["target"], request["family"], Path(request["output"])
     filter_name, options = WRITES[family][target], {}
+    if family == "sheet" and target in ("csv", "html", "pdf"):
+        bound_cells(document)
     if target == "pdf":
         options = {"FilterData": pdf_options(document, request)}
     elif target == "txt":
@@ -331,6 +360,15 @@ def save(document, request):
         save_sheets(document, folder)
     else:
         store(document, folder / f"result.{target}", {"FilterName": filter_name, **options})
+
+
+def bound_cells(document):
+    """One cell in the last corner makes seventeen thousand million of them, which would be written out or laid on pages."""
+    for sheet in document.Sheets:
+        cursor = sheet.createCursor()
+        cursor.gotoEndOfUsedArea(False)
+        last = cursor.RangeAddress
+        bound("cells", MOST_CELLS, (last.EndRow + 1) * (last.EndColumn + 1))
 
 
 def save_sheets(document, folder):

@@ -2,11 +2,13 @@
  * Takes out of Pandoc's document tree (its JSON format) what could make a writer read a file or a URL, or carry foreign code.
  *
  *   pandoc-tree.ts FOUND.json CLEAN.json
+ *   pandoc-tree.ts --open DOCUMENT          fails with "encrypted document" where a password is needed, which Pandoc takes for damage
  *
  * Pictures become their descriptions, unless their bytes stand in the tree itself; raw passages go; of the metadata only what describes the
  * text stays, since `cover-image`, `css`, `bibliography` and others name files. A text without title gets its first heading's.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
+import { inflateRawSync } from 'node:zlib';
 
 type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 interface Tree {
@@ -69,6 +71,31 @@ function cleanTree(tree: Tree): Tree {
   return { ...tree, blocks, meta: meta['title'] === undefined ? { ...meta, pagetitle } : meta };
 }
 
-const [found, cleaned] = process.argv.slice(2);
-if (found === undefined || cleaned === undefined) throw new Error('usage: pandoc-tree.ts FOUND.json CLEAN.json');
-writeFileSync(cleaned, JSON.stringify(cleanTree(JSON.parse(readFileSync(found, 'utf8')))));
+/** Office's encrypted documents are compound files around the real one ([MS-OFFCRYPTO] 2.3.4); OpenDocument says so in its manifest (ODF 1.3 part 2, 3.4). */
+function isEncrypted(document: Buffer): boolean {
+  if (document.readUInt32BE(0) === 0xd0cf_11e0) return true;
+  const entry = document.lastIndexOf('META-INF/manifest.xml') - 46;
+  if (entry < 0 || document.toString('latin1', entry, entry + 4) !== 'PK\x01\x02') return false;
+  const [method, packed, local] = [document.readUInt16LE(entry + 10), document.readUInt32LE(entry + 20), document.readUInt32LE(entry + 42)];
+  const at = local + 30 + document.readUInt16LE(local + 26) + document.readUInt16LE(local + 28);
+  const content = document.subarray(at, at + packed);
+  const manifest = method === 0 ? content : inflateRawSync(content, { maxOutputLength: MOST_MANIFEST });
+  return manifest.includes('encryption-data');
+}
+
+const MOST_MANIFEST = 16 * 1024 * 1024;
+
+const [first, second] = process.argv.slice(2);
+if (first === undefined || second === undefined) throw new Error('usage: pandoc-tree.ts FOUND.json CLEAN.json');
+if (first === '--open') {
+  let encrypted = false;
+  try {
+    encrypted = isEncrypted(readFileSync(second));
+  } catch {
+    // Damaged: Pandoc shall say so.
+  }
+  if (encrypted) {
+    process.stderr.write('encrypted document\n');
+    process.exitCode = 1;
+  }
+} else writeFileSync(second, JSON.stringify(cleanTree(JSON.parse(readFileSync(first, 'utf8')))));

@@ -141,6 +141,9 @@ export const VIDEO_ENCODERS: Readonly<Record<VideoEncoderId, (crf: number) => re
   wmv2: (crf) => ['-c:v', 'wmv2', '-q:v', quantiser(crf)],
 };
 
+/** The least side, px: below it SVT-AV1 and x265 refuse the picture, and FFmpeg reads no Theora; 4:2:0 needs two anyway. */
+export const LEAST_SIDES: Readonly<Partial<Record<VideoEncoderId, number>>> = { av1: 64, h265: 16, theora: 18 };
+
 /** What ffprobe calls the streams of these encoders. */
 export const CODEC_NAMES: Readonly<Record<VideoEncoderId, string>> = {
   h264: 'h264',

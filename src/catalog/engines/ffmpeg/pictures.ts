@@ -28,19 +28,33 @@ export const pictureOptions = (target: string): readonly OptionName[] =>
       ? ['start_time']
       : ['start_time', 'img_quality'];
 
+/** Seconds at the end in which no frame may begin any more: the last one is shown then. */
+const TAIL_SECONDS = 2;
+
 /** The frame at `start_time`. @throws Failure `no_stream` without video */
 export function planStill(task: Task): Plan {
   const { target, options, output } = task;
-  const { index } = firstVideo(task);
+  const { index, fps } = firstVideo(task);
   const time = timeline({ ...task, options: { ...options, end_time: undefined } });
+  const { start_time: start = 0 } = options;
+  const inTail = fps > 0 && start > 0 && time.seconds !== undefined && time.seconds < TAIL_SECONDS;
+  const from = inTail ? Math.max(0, start - TAIL_SECONDS) : start;
   const encode = [
+    ...(inTail ? ['-vf', `tpad=stop_mode=clone:stop_duration=${TAIL_SECONDS},trim=start=${(start - from).toFixed(3)}`] : []),
     ...['-map', `0:${index}`, '-frames:v', '1', '-f', 'image2', '-update', '1'],
     ...tags(options.strip_metadata),
     ...(STILL_ENCODERS[target]?.(options.img_quality ?? 80) ?? []),
   ];
   return {
     warnings: time.warnings,
-    steps: [command({ task, timeline: { ...time, progress: () => undefined }, encode, to: `${output}/out.${target}` })],
+    steps: [
+      command({
+        task,
+        timeline: { ...time, args: from > 0 ? ['-ss', `${from}`] : [], progress: () => undefined },
+        encode,
+        to: `${output}/out.${target}`,
+      }),
+    ],
   };
 }
 

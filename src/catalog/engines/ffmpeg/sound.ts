@@ -1,6 +1,6 @@
 /** Sound to sound, and the sound of a video: copied where the target holds its codec and nothing is to change, else encoded. */
 import { conversionFailed } from '../../../errors.ts';
-import type { Plan, Task } from '../../engine.ts';
+import type { Plan, Task, Warning } from '../../engine.ts';
 import type { OptionName, Options } from '../../options.ts';
 import { command, dropped, tags } from './command.ts';
 import { AUDIO, type AudioContainer } from './containers.ts';
@@ -13,7 +13,11 @@ export function soundOptions(target: string): readonly OptionName[] {
   const row: AudioEncoder | undefined = AUDIO[target] && AUDIO_ENCODERS[AUDIO[target].encode];
   if (target === 'mp3') return ['mp3_mode', 'mp3_quality', 'mp3_bitrate', 'audio_rate', 'audio_channels'];
   if (target === 'wav') return ['wav_rate', 'wav_depth', 'wav_channels'];
-  return [...(row?.bitrate ? (['audio_bitrate'] as const) : []), ...(row?.rates?.length === 1 ? [] : (['audio_rate'] as const)), 'audio_channels'];
+  return [
+    ...(row?.bitrate ? (['audio_bitrate'] as const) : []),
+    ...(row?.rates?.length === 1 ? [] : (['audio_rate'] as const)),
+    'audio_channels',
+  ];
 }
 
 /** @throws Failure `no_stream` where there is no such sound track */
@@ -33,7 +37,7 @@ export function planSound(task: Task): Plan {
   const cover =
     container.cover && !options.strip_metadata ? media.covers.find(({ codec }) => codec === 'mjpeg' || codec === 'png') : undefined;
   return {
-    warnings: [...time.warnings, ...dropped(media.covers.length - (cover === undefined ? 0 : 1))],
+    warnings: [...time.warnings, ...ofAnotherMode(target, options), ...dropped(media.covers.length - (cover === undefined ? 0 : 1))],
     steps: [
       command({
         task,
@@ -60,13 +64,20 @@ function encoded(target: string, { encode }: AudioContainer, stream: AudioStream
 }
 
 /** LAME's three ways to spend bits. A bit rate without a mode asks for that rate. */
-function mp3Quality({
-  mp3_quality: quality = 2,
-  mp3_bitrate: bitrate,
-  mp3_mode: mode = bitrate === undefined ? 'vbr' : 'cbr',
-}: Options): string[] {
-  if (mode === 'vbr') return ['-q:a', `${quality}`];
-  return ['-b:a', `${bitrate ?? 192}k`, ...(mode === 'abr' ? ['-abr', '1'] : [])];
+function mp3Quality(options: Options): string[] {
+  const mode = mp3Mode(options);
+  if (mode === 'vbr') return ['-q:a', `${options.mp3_quality ?? 2}`];
+  return ['-b:a', `${options.mp3_bitrate ?? 192}k`, ...(mode === 'abr' ? ['-abr', '1'] : [])];
+}
+
+const mp3Mode = ({ mp3_mode: mode, mp3_bitrate: bitrate }: Options) => mode ?? (bitrate === undefined ? 'vbr' : 'cbr');
+
+/** Vbr has no bit rate to keep, the others no quality: asked for all the same, it is told. */
+function ofAnotherMode(target: string, options: Options): readonly Warning[] {
+  if (target !== 'mp3') return [];
+  const mode = mp3Mode(options);
+  const [name, value] = mode === 'vbr' ? (['mp3_bitrate', options.mp3_bitrate] as const) : (['mp3_quality', options.mp3_quality] as const);
+  return value === undefined ? [] : [{ code: 'option_ignored', message: `The option ${name} has no effect with mp3_mode ${mode}.` }];
 }
 
 function wishOf(target: string, options: Options): AudioWish {

@@ -1,16 +1,27 @@
 /** Video to video: each stream is copied where the target holds it and nothing is to change, and encoded where not. */
-import { conversionFailed } from '../../../errors.ts';
+import { conversionFailed, inputLimit } from '../../../errors.ts';
 import type { Plan, Task } from '../../engine.ts';
 import { invalid, type OptionName, type Options } from '../../options.ts';
 import { command, dropped, tags } from './command.ts';
 import { TEXT_SUBTITLES, VIDEO, type VideoContainer } from './containers.ts';
-import { atLeast, CODEC_NAMES, encodeAudio, VIDEO_ENCODERS, type VideoEncoderId } from './encoders.ts';
+import {
+  AUDIO_ENCODERS,
+  type AudioEncoder,
+  atLeast,
+  CODEC_NAMES,
+  encodeAudio,
+  LEAST_SIDES,
+  VIDEO_ENCODERS,
+  type VideoEncoderId,
+} from './encoders.ts';
 import { type AudioStream, type MediaFacts, mediaOf, type VideoStream } from './streams.ts';
 import { timeline } from './timeline.ts';
 
 const DEFAULT_CRF = 23;
 /** Frames a second beyond which no recording goes; a time base of microseconds would else become a million frames. */
 const MAX_FPS = 120;
+/** The longest side that may follow from the other, px. */
+const MAX_SIDE = 16_383;
 
 export const VIDEO_OPTIONS = [
   'video_codec',
@@ -19,11 +30,18 @@ export const VIDEO_OPTIONS = [
   'video_height',
   'video_fps',
 ] as const satisfies readonly OptionName[];
-export const SOUND_OPTIONS = ['audio_bitrate', 'audio_rate', 'audio_channels'] as const satisfies readonly OptionName[];
+const SOUND_OPTIONS = ['audio_bitrate', 'audio_rate', 'audio_channels'] as const satisfies readonly OptionName[];
+
+/** @returns the options that change the sound of this target: a codec of one rate has none to choose */
+export function soundOptionsOf(target: string): readonly OptionName[] {
+  const row: AudioEncoder | undefined = VIDEO[target] && AUDIO_ENCODERS[VIDEO[target].sound];
+  return SOUND_OPTIONS.filter((name) => name !== 'audio_rate' || row?.rates?.length !== 1);
+}
 
 /**
  * @throws Failure `no_stream` without video
  * @throws Failure `INVALID_OPTION` for a codec that the container does not take
+ * @throws Failure `input_limit` for a side that the codec does not take
  */
 export function planVideo(task: Task): Plan {
   const { target, options, output, facts } = task;
@@ -95,9 +113,13 @@ function encodePicture(target: string, container: VideoContainer, stream: VideoS
   const id = (options.video_codec as VideoEncoderId | undefined) ?? container.encoders[0] ?? 'h264';
   const fps = options.video_fps ?? (stream.fps > MAX_FPS ? MAX_FPS : undefined);
   const rate = container.rates === undefined ? fps : atLeast(container.rates, (fps ?? stream.fps) - 0.01);
+  refuseSides(id, sidesOf(stream, options));
+  const given = rate === undefined ? undefined : Number(rate.toFixed(5));
+  // As an output option it lets the last frame stand too long, by seconds where there are few a second; MPEG has no such few, and must be told.
+  const resampled = given === undefined || container.rates !== undefined ? '' : `fps=${given},`;
   return [
-    ...['-vf', `${scale(options)},setsar=1`],
-    ...(rate === undefined ? [] : ['-r', `${Number(rate.toFixed(5))}`]),
+    ...['-vf', `${resampled}${scale(options)},setsar=1`],
+    ...(given === undefined || resampled !== '' ? [] : ['-r', `${given}`]),
     ...VIDEO_ENCODERS[id](options.video_crf ?? DEFAULT_CRF),
     ...['-pix_fmt', 'yuv420p'],
     ...(id === container.encoders[0] ? (container.encode ?? []) : []),
@@ -109,9 +131,28 @@ function encodePicture(target: string, container: VideoContainer, stream: VideoS
 const marks = (target: string, codec: string): readonly string[] =>
   codec === 'hevc' && ['mp4', 'm4v', 'mov'].includes(target) ? ['-tag:v', 'hvc1'] : [];
 
+const even = (side: number): number => side - (side % 2);
+
+/** px. Of a turned picture the side that follows from the other is not known here. */
+function sidesOf({ width, height, rotated }: VideoStream, { video_width: wide, video_height: high }: Options): readonly number[] {
+  if (wide !== undefined && high !== undefined) return [even(wide), even(high)];
+  if (wide === undefined && high === undefined) return [even(width), even(height)];
+  if (rotated) return [];
+  return [even(wide ?? Math.round(((high ?? 0) * width) / height)), even(high ?? Math.round(((wide ?? 0) * height) / width))];
+}
+
+function refuseSides(codec: VideoEncoderId, sides: readonly number[]): void {
+  const [least, side] = [LEAST_SIDES[codec] ?? 2, Math.min(...sides)];
+  if (side < least)
+    throw conversionFailed('input_limit', {
+      says: `The picture would be ${sides.join(' × ')} pixels; ${codec} takes ${least} and more.`,
+      details: { limit: `least side of ${codec} in pixels`, min: least, received: side },
+    });
+  for (const long of sides) if (long > MAX_SIDE) throw inputLimit('side in pixels', MAX_SIDE, long);
+}
+
 /** Sides are even, as 4:2:0 halves them; one given side keeps the ratio. */
 export function scale({ video_width: width, video_height: height }: Pick<Options, 'video_width' | 'video_height'>): string {
-  const even = (side: number) => side - (side % 2);
   if (width === undefined && height === undefined) return 'scale=trunc(iw/2)*2:trunc(ih/2)*2';
   return `scale=${width === undefined ? -2 : even(width)}:${height === undefined ? -2 : even(height)}`;
 }

@@ -21,6 +21,7 @@ export function pick({ source, options, facts }: Task, many: 'pages' | 'frames' 
     case 'largest':
       return { indices: [largest(frames)], warnings: [] };
     case 'pages': {
+      if (options.pages === undefined) return { indices: all, warnings: [] };
       const { pages, warnings } = choosePages(options.pages, frames.length);
       return { indices: pages.map((page) => page - 1), warnings };
     }

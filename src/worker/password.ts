@@ -1,5 +1,5 @@
-/** Folders and files of a job that its converters may use, in the hands of the slot's user. */
-import { mkdir, writeFile } from 'node:fs/promises';
+/** A job's password, where its converters may read it. */
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Slot } from '../exec/workspace.ts';
 
@@ -8,11 +8,6 @@ export async function givePassword(slot: Slot, base: string, password: string | 
   if (password === undefined) return undefined;
   const path = join(base, 'password');
   await writeFile(path, password, { mode: 0o400 });
-  await slot.own(path);
+  slot.own(path);
   return path;
-}
-
-export async function makeOwned(slot: Slot, path: string): Promise<void> {
-  await mkdir(path, { mode: 0o700 });
-  await slot.own(path);
 }

@@ -1,0 +1,44 @@
+/** One HTTP request over one connection that is not used again. */
+import { type IncomingMessage, request } from 'node:http';
+import type { Socket } from 'node:net';
+import { refused } from './refusal.ts';
+import type { Target } from './url.ts';
+
+/**
+ * @param maxHeaderBytes of status line and headers together
+ * @param signal ends the exchange, the body included
+ * @returns the answer, its body not yet read; destroying it closes the connection
+ * @throws Failure `URL_REFUSED`: unreachable · the reason of `signal`
+ */
+export function exchange({ url }: Target, socket: Socket, maxHeaderBytes: number, signal: AbortSignal): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    const asked = request({
+      createConnection: () => socket,
+      path: `${url.pathname}${url.search}`,
+      headers: {
+        host: url.host,
+        'user-agent': 'filemill',
+        accept: '*/*',
+        // Nothing is decoded, so that nothing small becomes large: see `download`.
+        'accept-encoding': 'identity',
+        connection: 'close',
+      },
+      maxHeaderSize: maxHeaderBytes,
+      insecureHTTPParser: false,
+    });
+    const stop = () => {
+      asked.destroy();
+      reject(signal.reason);
+    };
+    signal.addEventListener('abort', stop, { once: true });
+    asked
+      .on('close', () => signal.removeEventListener('abort', stop))
+      .on('response', resolve)
+      .on('upgrade', (_response, taken: Socket) => {
+        taken.destroy();
+        reject(refused('unreachable', { says: 'The server in the URL does not answer with a file.' }));
+      })
+      .on('error', (cause) => reject(refused('unreachable', { says: 'The server in the URL gives no valid answer.', cause })))
+      .end();
+  });
+}

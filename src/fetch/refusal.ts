@@ -1,0 +1,37 @@
+/** How the guarded download says no: one sentence a reason, none of which repeats an address that a name stands for. */
+import { type Code, Failure } from '../errors.ts';
+
+const SAYS = {
+  scheme: 'The URL must begin with "https://".',
+  address: 'The URL does not lead to a public address.',
+  port: 'The URL names a port that files are not fetched from.',
+  credentials: 'The URL must not hold a user name or a password.',
+  redirects: 'The URL redirects more often than is followed.',
+  dns: 'The name in the URL could not be resolved.',
+  unreachable: 'The file could not be fetched from this URL.',
+} as const;
+
+/** `details.reason` of `URL_REFUSED`. */
+export type Refusal = keyof typeof SAYS;
+
+interface Particulars {
+  /** Replaces the reason's sentence. */
+  readonly says?: string;
+  readonly details?: Readonly<Record<string, unknown>>;
+  readonly cause?: unknown;
+}
+
+export function refused(reason: Refusal, { says = SAYS[reason], details, cause }: Particulars = {}): Failure {
+  return new Failure(URL_REFUSED, { says, details: { ...details, reason }, cause });
+}
+
+/** The table of errors may not know it yet: then only the code is there, and neither status nor row. */
+const URL_REFUSED = 'URL_REFUSED' as string as Code;
+
+/** @param maxBytes what is accepted @param receivedBytes what was declared, else what had come when it was too much */
+export function tooLarge(maxBytes: number, receivedBytes: number): Failure {
+  return new Failure('FILE_TOO_LARGE', {
+    says: `The file is larger than ${maxBytes} bytes, the most that this service accepts.`,
+    details: { max_bytes: maxBytes, received_bytes: receivedBytes },
+  });
+}

@@ -1,0 +1,25 @@
+/** What an operator may set of fetching files by URL. */
+import { z } from 'zod';
+import { isRange } from './address.ts';
+
+const range = z.string().refine(isRange, 'an address range such as 10.0.0.0/8 or fd00::/8');
+const milliseconds = (preset: number) => z.number().int().min(10).default(preset);
+
+export const fetchSettings = z.strictObject({
+  rest: z.boolean().default(true).describe('Whether REST takes url and urls[] in place of files'),
+  http: z.boolean().default(false).describe('Whether http:// is fetched too, and not https:// only'),
+  ports: z.array(z.number().int().min(1).max(65_535)).min(1).default([443, 80]).describe('TCP ports that files are fetched from'),
+  allow: z.array(range).default([]).describe('Address ranges (CIDR) that are reached although they are not public: name the narrowest'),
+  deny: z
+    .array(range)
+    .default([])
+    .describe('Address ranges (CIDR) that are never reached, allow notwithstanding: add the public addresses of your own machines'),
+  maxRedirects: z.number().int().min(0).max(20).default(3).describe('Redirects that are followed, each judged like the first URL'),
+  maxHeaderBytes: z.number().int().min(1024).max(262_144).default(16_384).describe('Largest status line and headers of an answer, bytes'),
+  resolveMs: milliseconds(5_000).describe('How long a name may take to resolve, ms'),
+  connectMs: milliseconds(10_000).describe('How long a connection may take, TLS included, ms'),
+  headersMs: milliseconds(15_000).describe("How long the server may take from the request to the end of its answer's headers, ms"),
+  idleMs: milliseconds(15_000).describe('A download that brings no byte for this long is given up, ms'),
+  totalMs: milliseconds(300_000).describe('How long a download may take with its redirects, ms'),
+});
+export type FetchSettings = z.infer<typeof fetchSettings>;

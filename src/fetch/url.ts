@@ -1,0 +1,52 @@
+/** Which URLs are fetched at all, judged on what the WHATWG parser makes of them: the same parse is the one that is connected to. */
+import { canonical } from './address.ts';
+import { refused } from './refusal.ts';
+
+export interface UrlRules {
+  /** Whether unencrypted HTTP is fetched too. */
+  readonly http: boolean;
+  readonly ports: readonly number[];
+}
+
+/** What to connect to. */
+export interface Target {
+  readonly url: URL;
+  readonly secure: boolean;
+  /** ASCII name without a last dot, or an address in canonical form, without brackets. */
+  readonly host: string;
+  readonly port: number;
+  /** Whether `host` is an address: it needs no resolver, and judging is nobody else's work. */
+  readonly literal: boolean;
+}
+
+/** Browsers and servers take about this much (RFC 9110, 4.1 asks for at least 8000). */
+const MAX_CHARACTERS = 8192;
+
+/**
+ * Octal, hexadecimal, short and full-width forms of IPv4 and names in Unicode are plain after parsing.
+ * @param base of a redirect's relative reference
+ * @throws Failure `URL_REFUSED`: scheme, credentials, port, or address for a host that can be none
+ */
+export function judgeUrl(text: string, { http, ports }: UrlRules, base?: URL): Target {
+  const allowedSchemes = http ? ['https:', 'http:'] : ['https:'];
+  const badScheme = () =>
+    refused('scheme', { says: `The URL must begin with ${allowedSchemes.map((scheme) => `"${scheme}//"`).join(' or ')}.` });
+  if (text.length > MAX_CHARACTERS) throw refused('address', { says: `The URL is longer than ${MAX_CHARACTERS} characters.` });
+  const url = URL.parse(text, base);
+  if (url === null)
+    throw /^\s*https?:/i.test(text) || base !== undefined ? refused('address', { says: 'The URL is malformed.' }) : badScheme();
+  if (!allowedSchemes.includes(url.protocol)) throw badScheme();
+  if (url.username !== '' || url.password !== '') throw refused('credentials');
+
+  const secure = url.protocol === 'https:';
+  const port = Number(url.port || (secure ? 443 : 80));
+  if (!ports.includes(port))
+    throw refused('port', { says: `Files are fetched from port ${ports.join(' or ')} only.`, details: { port, ports } });
+
+  // The root's dot says nothing to us, and certificates are made out without it.
+  url.hostname = url.hostname.replace(/\.$/, '');
+  const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
+  if (host.split('.').includes('')) throw refused('address', { says: 'The URL has a malformed host name.' });
+  const address = canonical(host);
+  return { url, secure, host: address ?? host, port, literal: address !== undefined };
+}
