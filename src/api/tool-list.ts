@@ -1,6 +1,6 @@
 /** The tools as clients read them: what each takes and gives, and why one is not there. */
 import type { Catalog } from '../catalog/catalog.ts';
-import type { Tool } from '../catalog/tool.ts';
+import { type Tool, wordsOf } from '../catalog/tool.ts';
 
 export function describeTools({ tools, absent }: Pick<Catalog, 'tools' | 'absent'>): object[] {
   const there = [...tools.values()].map(describe);
@@ -25,7 +25,7 @@ function describe({ slug, summary, family, accepts, files, input, work }: Tool):
     options: Object.entries(input.shape).map(([name, schema]) => ({
       name,
       required: !schema.safeParse(undefined).success,
-      allowed: schema.description ?? '',
+      allowed: wordsOf(schema),
     })),
   };
 }

@@ -28,6 +28,10 @@ export interface Tool {
   readonly work: ByConversion | ByPlan;
   /** A result of the source's own format that is not smaller is thrown away for the source. */
   readonly neverLarger?: boolean;
+  /** The results come in a ZIP, were there only one. */
+  readonly alwaysZip?: boolean;
+  /** The result is a text, which stands in the answer itself; there is no output to fetch. */
+  readonly answersText?: boolean;
 }
 
 /** Which form fields the files come in, and how many of them. */
@@ -91,10 +95,17 @@ export function readInput({ input, check }: Pick<Tool, 'input' | 'check'>, field
   const read = input.safeParse(Object.fromEntries(given));
   if (!read.success) {
     const name = String(read.error.issues[0]?.path[0] ?? '');
-    throw refuseField(name, fields.get(name)?.trim() || undefined, input.shape[name]?.description ?? read.error.issues[0]?.message ?? '');
+    throw refuseField(name, fields.get(name)?.trim() || undefined, wordsOf(input.shape[name]) || (read.error.issues[0]?.message ?? ''));
   }
   check?.(read.data);
   return read.data;
+}
+
+/** What a field takes, in words: of a schema, whether or not it may be left out. */
+export function wordsOf(schema: z.ZodType | undefined): string {
+  if (schema === undefined) return '';
+  const inner = 'unwrap' in schema ? (schema.unwrap as () => z.ZodType)() : undefined;
+  return schema.description ?? wordsOf(inner);
 }
 
 /** @param received what was sent; undefined where the field is needed and was not */

@@ -1,8 +1,10 @@
 /** One claimed order from its granted input to its uploaded output. */
-import { join } from 'node:path';
+import { stat } from 'node:fs/promises';
+import { basename, join } from 'node:path';
 import type { Options } from '../catalog/options.ts';
 import type { Grant } from '../contracts/grant.ts';
 import { conversionFailed } from '../errors.ts';
+import { openFile } from '../exec/collect.ts';
 import type { Slot } from '../exec/workspace.ts';
 import { finish } from '../jobs/lifecycle.ts';
 import type { JobRecord } from '../jobs/record.ts';
@@ -11,7 +13,7 @@ import { download, upload } from '../objects/transfer.ts';
 import { deliver } from './deliver.ts';
 import { MAX_OUTPUT_BYTES } from './judge.ts';
 import type { Carrying } from './loop.ts';
-import { type Performing, perform, type Source } from './perform.ts';
+import { type Performed, type Performing, perform, type Source } from './perform.ts';
 import { performTool } from './tool.ts';
 
 /** Room for a ZIP's own bytes around parts that are each within their bound. */
@@ -36,12 +38,13 @@ export function carrier(parts: Performing): Carrying {
         ? await performTool(parts, { ...work, tool: tool.work, sources, target: record.target.format })
         : // Options were written by `readOptions` of the same version of the catalog, and are read back as JSON.
           await perform(parts, { ...work, source, target: record.target.format, options: record.options as Options });
-    const delivery = await deliver(place, performed, record.filename, record.target);
+    const best = tool?.neverLarger ? await smaller(performed, source, record.target.format) : performed;
+    const delivery = await deliver(place, best, record.filename, record.target, tool?.alwaysZip);
     onPhase('uploading');
     const { sizeBytes, sha256 } = await upload(delivery.path, grant.output, MAX_DELIVERY_BYTES, signal);
     const { filename, contentType, files } = delivery;
     const output = { key: outputKey(record.id, record.attempt ?? ''), filename, sizeBytes, contentType, sha256, files };
-    return (now, at) => finish(now, at, { output, warnings: [...performed.warnings, ...delivery.warnings], engine: performed.engine });
+    return (now, at) => finish(now, at, { output, warnings: [...best.warnings, ...delivery.warnings], engine: best.engine });
   };
 }
 
@@ -55,4 +58,16 @@ async function fetchSources(slot: Slot, base: string, { sources }: JobRecord, ur
     fetched.push({ format, path });
   }
   return fetched;
+}
+
+/** The source itself, where the result is of the same kind and no smaller. */
+async function smaller(performed: Performed, { path, format }: Source, target: string): Promise<Performed> {
+  const { base, files, warnings } = performed;
+  const [only] = files;
+  if (format !== target || only === undefined || files.length > 1) return performed;
+  const { handle, sizeBytes } = await openFile(base, only.folder, only.name);
+  await handle.close();
+  if (sizeBytes < (await stat(path)).size) return performed;
+  const warning = { code: 'not_smaller', message: 'The file could not be made smaller: it comes back as it was.' };
+  return { ...performed, files: [{ folder: base, name: basename(path), label: '' }], warnings: [...warnings, warning] };
 }

@@ -26,6 +26,7 @@ export async function deliver(
   { base, files }: Performed,
   sourceName: string,
   target: { format: string; extension: string },
+  alwaysZip = false,
 ): Promise<Delivery> {
   const { mime, family } = formatOf(target.format);
   const safe: string[] = [];
@@ -40,7 +41,7 @@ export async function deliver(
     }
   }
   const [only] = safe;
-  if (only !== undefined && safe.length === 1)
+  if (only !== undefined && safe.length === 1 && !alwaysZip)
     return { path: only, filename: resultName(sourceName, target.extension), contentType: mime, files: 1, warnings: [] };
 
   const path = join(place, 'zip');
@@ -58,7 +59,9 @@ export async function deliver(
     filename: `${baseName(sourceName)}${SUFFIX}.zip`,
     contentType: 'application/zip',
     files: safe.length,
-    warnings: [{ code: 'zip_of_pages', message: `One ${target.extension} file holds one page: the ${safe.length} parts come in a ZIP.` }],
+    warnings: alwaysZip
+      ? []
+      : [{ code: 'zip_of_pages', message: `One ${target.extension} file holds one page: the ${safe.length} parts come in a ZIP.` }],
   };
 }
 

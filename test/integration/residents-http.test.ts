@@ -191,7 +191,7 @@ describe('LibreOffice that has grown', () => {
     const service = await serve({ residents: { leakBytes } });
     for (let job = 0; job < 2; job++) expect((await send(service, short())).data?.status).toBe('done');
     const old = running();
-    expectresidentBytesOf(supervisor()).toBeLessThan(leakBytes);
+    expect(residentBytesOf(supervisor())).toBeLessThan(leakBytes);
 
     let wereTogether = false;
     const watch = setInterval(() => {
