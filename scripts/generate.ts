@@ -99,7 +99,7 @@ function settingsIn({ properties = {} }: Schema, above: readonly string[] = []):
 }
 
 function formatted(path: string, content: string): string {
-  return execFileSync('node_modules/.bin/biome', ['format', `--stdin-file-path=${path}`], { input: content, encoding: 'utf8' });
+  return execFileSync('node_modules/.bin/biome', ['check', '--write', `--stdin-file-path=${path}`], { input: content, encoding: 'utf8' });
 }
 
 function read(path: string): string | undefined {
