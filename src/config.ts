@@ -5,6 +5,7 @@ import { resolve } from 'node:path';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { apiSettings, secretSettings } from './api/settings.ts';
+import { fetchSettings } from './fetch/settings.ts';
 import { limitSettings } from './limits/settings.ts';
 import { logSettings } from './telemetry/log.ts';
 import { upkeepSettings } from './upkeep/settings.ts';
@@ -15,6 +16,7 @@ export const configSchema = z.strictObject({
   api: apiSettings.prefault({}),
   secret: secretSettings.prefault({}),
   worker: workerSettings(availableParallelism()).prefault({}),
+  fetch: fetchSettings.prefault({}),
   limits: limitSettings.prefault({}),
   upkeep: upkeepSettings.prefault({}),
   log: logSettings.prefault({}),
@@ -102,7 +104,7 @@ function describe(issue: z.core.$ZodIssue, settings: Tree): string[] {
   }
   const found = path.reduce<unknown>((at, part) => (typeof at === 'object' && at !== null ? (at as Tree)[part] : undefined), settings);
   const shown = path.includes('key') ? '(hidden)' : JSON.stringify(found);
-  return [`${named(path)}: found ${shown}; allowed is ${allowed(rule) ?? issue.message}`];
+  return [`${named(path)}: found ${shown}; allowed is ${issue.code === 'custom' ? issue.message : (allowed(rule) ?? issue.message)}`];
 }
 
 type Rule = z.core.JSONSchema.JSONSchema;

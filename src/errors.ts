@@ -4,6 +4,7 @@ const TABLE = {
   NO_FILE: { status: 400, retryable: false, says: 'The request has no file: send one as multipart/form-data in the field "file".' },
   BAD_REQUEST: { status: 400, retryable: false, says: 'The request could not be understood.' },
   INVALID_FORMAT: { status: 400, retryable: false, says: 'The target format is missing, unknown, or cannot be made from this file.' },
+  URL_REFUSED: { status: 400, retryable: false, says: 'The file cannot be fetched from this URL.' },
   BATCH_TOO_LARGE: { status: 400, retryable: false, says: 'The request has more files than one request may have.' },
   INVALID_OPTION: { status: 400, retryable: false, says: 'An option is malformed or out of bounds.' },
   BANNED: { status: 403, retryable: true, says: 'Too many requests of this client were refused: it may make no new work for a while.' },

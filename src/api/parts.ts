@@ -1,6 +1,7 @@
 /** What the API is made of, handed to every route. */
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Engine } from '../catalog/engine.ts';
+import type { Fetch } from '../fetch/download.ts';
 import type { Seal } from '../jobs/seal.ts';
 import type { JobStore } from '../jobs/store.ts';
 import type { Limits } from '../limits/limits.ts';
@@ -19,6 +20,8 @@ export interface ApiParts {
   readonly objects: ObjectStore;
   readonly signals: Signals;
   readonly seal: Seal;
+  /** Undefined where files are not fetched by URL. */
+  readonly fetch: Fetch | undefined;
   readonly limits: Limits;
   readonly log: Log;
   readonly metrics: Metrics;

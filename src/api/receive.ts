@@ -1,14 +1,15 @@
 /** Reads a multipart form (RFC 7578): fields into a map, files straight into the object store. */
 import type { IncomingMessage } from 'node:http';
-import { type Readable, Transform } from 'node:stream';
+import type { Readable } from 'node:stream';
 import { Busboy, type BusboyHeaders } from '@fastify/busboy';
 import { cleanName } from '../catalog/names.ts';
-import { type Sample, Sampler } from '../catalog/sniff/sample.ts';
+import type { Sample } from '../catalog/sniff/sample.ts';
 import { Failure } from '../errors.ts';
 import { type ObjectStore, TooLarge } from '../objects/store.ts';
 import { askForBody } from './expect.ts';
 import { watchPace } from './pace.ts';
 import type { ApiSettings } from './settings.ts';
+import { storeSampled } from './store-sampled.ts';
 
 /** What a route takes. Further files are counted and thrown away: whoever asked says what that means. */
 export interface Wanted {
@@ -83,7 +84,7 @@ export async function receive(request: IncomingMessage, wanted: Wanted, objects:
       if (++count > maxFiles) return void stream.resume();
       // When the form breaks off, so does the file: the store must hear of it, or it would wait for ever.
       const part = { part: files.length, filename: unescaped(filename ?? '') };
-      const file = store(stream, keyOf(part.part), objects, maxBytes, failed.signal).then(
+      const file = storeSampled(stream, keyOf(part.part), objects, maxBytes, failed.signal).then(
         (stored) => ({ ...part, ...stored }),
         (error: unknown) => {
           throw error instanceof TooLarge ? tooLarge(maxBytes, error.receivedBytes, maxFiles > 1 ? part.filename : undefined) : error;
@@ -126,25 +127,6 @@ function tooLarge(maxBytes: number, receivedBytes: number, filename?: string): F
     says: `The file is larger than ${maxBytes} bytes, the most that this service accepts.`,
     details: { max_bytes: maxBytes, received_bytes: receivedBytes, ...(filename === undefined ? {} : { filename: cleanName(filename) }) },
   });
-}
-
-async function store(
-  stream: Readable,
-  key: string,
-  objects: ObjectStore,
-  maxBytes: number,
-  signal: AbortSignal,
-): Promise<Pick<ReceivedFile, 'sizeBytes' | 'sample'>> {
-  const sampler = new Sampler();
-  const sampling = new Transform({
-    transform(chunk: Buffer, _encoding, done) {
-      sampler.push(chunk);
-      done(null, chunk);
-    },
-  });
-  stream.on('error', (error) => sampling.destroy(error));
-  const { sizeBytes } = await objects.put(key, stream.pipe(sampling), maxBytes, signal);
-  return { sizeBytes, sample: sampler.sample() };
 }
 
 /** How browsers write a quote and line breaks in a name (HTML standard, "multipart/form-data encoding algorithm"). */

@@ -11,7 +11,7 @@ import type { ApiParts } from './parts.ts';
 import type { ReceivedFile } from './receive.ts';
 
 /** Fields of a form that are no options. */
-const OWN_FIELDS = new Set(['file', 'to_format', 'from_format']);
+const OWN_FIELDS = new Set(['file', 'url', 'to_format', 'from_format']);
 
 /** What all files of one request are to become. */
 export interface Wish {

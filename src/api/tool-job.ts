@@ -33,7 +33,7 @@ export function toolJobOf(
     sources: files.map(({ part, sizeBytes }, index) => ({ part, sizeBytes, format: formats[index] ?? source })),
     tool: { slug: tool.slug, input },
     ...(typeof password === 'string' ? { sealed: seal.close(password, id) } : {}),
-    warnings: unknownFields(fields, (name) => Object.hasOwn(tool.input.shape, name)),
+    warnings: unknownFields(fields, (name) => name === 'url' || Object.hasOwn(tool.input.shape, name)),
   };
 }
 

@@ -1,5 +1,5 @@
 /** How the guarded download says no: one sentence a reason, none of which repeats an address that a name stands for. */
-import { type Code, Failure } from '../errors.ts';
+import { Failure } from '../errors.ts';
 
 const SAYS = {
   scheme: 'The URL must begin with "https://".',
@@ -22,11 +22,8 @@ interface Particulars {
 }
 
 export function refused(reason: Refusal, { says = SAYS[reason], details, cause }: Particulars = {}): Failure {
-  return new Failure(URL_REFUSED, { says, details: { ...details, reason }, cause });
+  return new Failure('URL_REFUSED', { says, details: { ...details, reason }, cause });
 }
-
-/** The table of errors may not know it yet: then only the code is there, and neither status nor row. */
-const URL_REFUSED = 'URL_REFUSED' as string as Code;
 
 /** @param maxBytes what is accepted @param receivedBytes what was declared, else what had come when it was too much */
 export function tooLarge(maxBytes: number, receivedBytes: number): Failure {

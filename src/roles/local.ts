@@ -10,6 +10,7 @@ import { startUpkeep } from '../upkeep/upkeep.ts';
 import { startWorkers } from '../worker/workers.ts';
 import { openConverters } from './converters.ts';
 import { openEmbedded } from './embedded.ts';
+import { fetchFor } from './fetch.ts';
 import { listen } from './listen.ts';
 
 export interface Running {
@@ -32,6 +33,7 @@ export async function local(config: Config, checkout: string, version: string, c
 
   const server = createServer({
     ...store,
+    fetch: fetchFor(config),
     settings: config.api,
     catalog,
     signals,

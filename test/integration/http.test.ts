@@ -14,9 +14,9 @@ const TABLE = { name: 'table.csv', bytes: Buffer.from('name,size\nkestrel,7\n') 
 const WAVE = { name: 'sound.wav', bytes: Buffer.concat([Buffer.from('RIFF\x24\0\0\0WAVEfmt \x10\0\0\0', 'latin1'), Buffer.alloc(2_000)]) };
 const UNKNOWN_ID = '0123456789abcdef0123456789abcdef';
 
-/** Nobody converts media here: such jobs stay queued. A body that stands still for a second is given up, a file may have 20,000 bytes. */
+/** Nobody converts media here: such jobs stay queued. A body that stands still for some seconds is given up, a file may have 20,000 bytes. */
 const SETTINGS = {
-  api: { paceWindowMs: 1_000, maxFileBytes: 20_000, allowedHosts: ['mill.example'] },
+  api: { paceWindowMs: 4_000, maxFileBytes: 20_000, allowedHosts: ['mill.example'] },
   worker: { slots: { media: 0 } },
   upkeep: { queueCapacity: 1 },
 };
@@ -65,6 +65,15 @@ describe('every error', () => {
         return get('/api/v1/tools/merge-pdf', { method: 'POST', body });
       },
       details: { max_files: 20, received_files: 23 },
+    },
+    URL_REFUSED: {
+      meet: () => {
+        const body = new FormData();
+        body.set('url', 'https://127.0.0.1/table.csv');
+        body.set('to_format', 'html');
+        return get('/api/v1/convert', { method: 'POST', body });
+      },
+      details: { reason: 'address' },
     },
     RATE_LIMITED: {
       meet: async () => {

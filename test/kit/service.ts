@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { openAsBlob } from 'node:fs';
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, copyFile, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -27,6 +27,15 @@ async function settingsFile(folder: string, settings: Settings): Promise<string>
   return path;
 }
 
+/** Reading the versions of all converters takes seconds, and they do not change between tests. */
+const KNOWN_VERSIONS = join(checkout, '.cache/test-versions.json');
+
+async function keepVersions(dataDir: string): Promise<void> {
+  const fresh = `${KNOWN_VERSIONS}.${process.pid}`;
+  await copyFile(join(dataDir, 'versions.json'), fresh);
+  await rename(fresh, KNOWN_VERSIONS);
+}
+
 /** Every converter and the embedded store, in this process. */
 export async function startService(settings: Settings = {}, clock: () => number = Date.now): Promise<Service> {
   const dataDir = await mkdtemp(join(tmpdir(), 'filemill-test-'));
@@ -37,7 +46,9 @@ export async function startService(settings: Settings = {}, clock: () => number 
     PORT: '0',
     LOG_LEVEL: process.env['TEST_LOG'] ?? 'silent',
   });
+  await copyFile(KNOWN_VERSIONS, join(dataDir, 'versions.json')).catch(() => {});
   const running = await local(config, checkout, '0.0.0', clock);
+  await keepVersions(dataDir);
   return {
     url: `http://127.0.0.1:${running.port}`,
     dataDir,

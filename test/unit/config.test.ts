@@ -77,7 +77,7 @@ describe('a mistake', () => {
     ],
     'in the name of a group too': [
       file('uploads: {}'),
-      'uploads: there is no such setting; the file takes dataDir, api, secret, worker, limits, upkeep, log',
+      'uploads: there is no such setting; the file takes dataDir, api, secret, worker, fetch, limits, upkeep, log',
     ],
     'of another way to run is not passed over': [
       { NATS_URL: 'nats://localhost' },

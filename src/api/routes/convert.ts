@@ -1,10 +1,11 @@
 /** `POST /api/v1/convert`: one file in, one job out; small ones are done when the answer comes. */
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Failure } from '../../errors.ts';
 import type { JobRecord } from '../../jobs/record.ts';
 import { inputKey } from '../../objects/keys.ts';
 import { admit } from '../door.ts';
 import { enqueue } from '../enqueue.ts';
+import { withUrl } from '../from-url.ts';
 import type { ApiParts } from '../parts.ts';
 import { ONE_FILE, type Received, type ReceivedFile, receive } from '../receive.ts';
 import { answerWhenSettled } from '../settle.ts';
@@ -23,7 +24,7 @@ export function convertRoute(app: FastifyInstance, parts: ApiParts): void {
       objects,
       settings,
     );
-    const record = await begin(parts, id, received).catch(async (error: unknown) => {
+    const record = await begin(parts, request, id, received).catch(async (error: unknown) => {
       await objects.delete(keyOf());
       throw error;
     });
@@ -32,7 +33,8 @@ export function convertRoute(app: FastifyInstance, parts: ApiParts): void {
   });
 }
 
-async function begin(parts: ApiParts, id: string, received: Received): Promise<JobRecord> {
+async function begin(parts: ApiParts, request: FastifyRequest, id: string, sent: Received): Promise<JobRecord> {
+  const received = await withUrl(parts, request, sent, inputKey(id));
   const file = onlyFile(received);
   parts.metrics.uploaded(file.sizeBytes);
   return enqueue(parts, conversionOf(parts, id, file, readWish(received.fields, 'interactive')));

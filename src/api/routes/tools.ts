@@ -5,6 +5,7 @@ import { Failure } from '../../errors.ts';
 import { inputKey } from '../../objects/keys.ts';
 import { admit } from '../door.ts';
 import { enqueue } from '../enqueue.ts';
+import { withUrl } from '../from-url.ts';
 import type { ApiParts } from '../parts.ts';
 import { receive } from '../receive.ts';
 import { answerWhenSettled } from '../settle.ts';
@@ -23,14 +24,17 @@ export function toolRoutes(app: FastifyInstance, parts: ApiParts): void {
     await admit(parts, request, [id], tool.slug);
     const keyOf = (part: number) => inputKey(id, part);
     const { fields, max: maxFiles } = tool.files;
-    const received = await receive(request.raw, { fields, maxFiles, maxBytes: settings.maxFileBytes, keyOf }, objects, settings);
-    const bytes = received.files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
-    parts.metrics.uploaded(bytes);
-    const begin = async () => enqueue(parts, toolJobOf(parts, id, tool, received));
+    const sent = await receive(request.raw, { fields, maxFiles, maxBytes: settings.maxFileBytes, keyOf }, objects, settings);
+    const begin = async () => {
+      const received = fields.includes('file') ? await withUrl(parts, request, sent, keyOf(0)) : sent;
+      return enqueue(parts, toolJobOf(parts, id, tool, received));
+    };
     const record = await begin().catch(async (error: unknown) => {
-      await Promise.all(received.files.map(({ part }) => objects.delete(keyOf(part))));
+      await Promise.all([keyOf(0), ...sent.files.map(({ part }) => keyOf(part))].map((key) => objects.delete(key)));
       throw error;
     });
+    const bytes = record.sources.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+    parts.metrics.uploaded(bytes);
     request.log.info({ job_id: id, tool: tool.slug, bytes }, 'files were received');
     return answerWhenSettled(parts, request, reply, record);
   });
