@@ -5,7 +5,8 @@ import type { JobRecord } from '../jobs/record.ts';
 import { baseUrl } from './base-url.ts';
 import type { ApiParts } from './parts.ts';
 import { problemOf } from './problem.ts';
-import { failureOfJob, linksOf, shown, viewOf } from './view.ts';
+import { answersText, readText } from './text-answer.ts';
+import { failureOfJob, linksOf, shown, textViewOf, viewOf } from './view.ts';
 
 /** When to ask again, seconds. */
 export const RETRY_AFTER = '1';
@@ -14,16 +15,33 @@ export const baseOf = (request: FastifyRequest, { settings }: Pick<ApiParts, 'se
   baseUrl(settings, request.headers.host, request.raw.socket.localPort ?? settings.port);
 
 /** @throws Failure `JOB_NOT_FOUND`, `JOB_EXPIRED` */
-export function sendJob(parts: ApiParts, request: FastifyRequest, reply: FastifyReply, found: JobRecord | undefined): FastifyReply {
+export async function sendJob(
+  parts: ApiParts,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  found: JobRecord | undefined,
+): Promise<FastifyReply> {
   const record = shown(found, parts.clock());
   const base = baseOf(request, parts);
+  // First of all: an answer that refuses must not look like the job.
+  const body = await bodyOf(parts, base, request.id, record);
   if (!hasEnded(record)) reply.header('location', linksOf(base, record.id).self).header('retry-after', RETRY_AFTER);
-  return reply.code(record.state === 'error' ? failureOfJob(record).status : 200).send(bodyOf(parts, base, request.id, record));
+  return reply.code(record.state === 'error' ? failureOfJob(record).status : 200).send(body);
 }
 
 /** A job that may be shown, in its envelope: `data`, and `error` where it failed. */
-export function bodyOf({ signals }: Pick<ApiParts, 'signals'>, base: string, requestId: string, record: JobRecord): object {
-  if (record.state !== 'error') return { data: viewOf(record, base, signals.lastProgress(record.id)) };
-  const data = { job_id: record.id, status: 'error', links: linksOf(base, record.id) };
-  return { ...problemOf(failureOfJob(record), requestId), data };
+export async function bodyOf(
+  { signals, catalog, objects }: Pick<ApiParts, 'signals' | 'catalog' | 'objects'>,
+  base: string,
+  requestId: string,
+  record: JobRecord,
+): Promise<object> {
+  if (record.state === 'error') {
+    const data = { job_id: record.id, status: 'error', links: linksOf(base, record.id) };
+    return { ...problemOf(failureOfJob(record), requestId), data };
+  }
+  const progress = signals.lastProgress(record.id);
+  if (!answersText(catalog, record)) return { data: viewOf(record, base, progress) };
+  const answer = record.output === undefined ? undefined : await readText(objects, record.output);
+  return { data: textViewOf(record, base, progress, answer) };
 }

@@ -11,6 +11,7 @@ import { refuseMalformed, watchConnections } from './malformed.ts';
 import { type Methods, methodsOf } from './methods.ts';
 import type { ApiParts } from './parts.ts';
 import { failureOf, problemOf } from './problem.ts';
+import { batchRoutes } from './routes/batch.ts';
 import { convertRoute } from './routes/convert.ts';
 import { eventsRoute } from './routes/events.ts';
 import { healthRoutes } from './routes/health.ts';
@@ -81,6 +82,7 @@ export function createServer(parts: ApiParts): FastifyInstance {
   });
 
   convertRoute(app, parts);
+  batchRoutes(app, parts);
   toolRoutes(app, parts);
   jobRoutes(app, parts);
   outputRoute(app, parts);

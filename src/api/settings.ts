@@ -19,6 +19,7 @@ export const apiSettings = z.strictObject({
     .default([])
     .describe('Addresses and CIDRs of proxies whose X-Forwarded-For is believed; of anybody else it is ignored'),
   maxFileBytes: z.number().int().min(1).default(209_715_200).describe('Largest file that is accepted, bytes'),
+  maxBatchFiles: z.number().int().min(1).max(100).default(20).describe('Files in one batch'),
   syncMaxBytes: z
     .number()
     .int()

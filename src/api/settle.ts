@@ -6,6 +6,7 @@ import { cancelJob } from './cancel.ts';
 import { deleteInputs } from './inputs.ts';
 import type { ApiParts } from './parts.ts';
 import { baseOf, sendJob } from './send-job.ts';
+import { answersText } from './text-answer.ts';
 import { linksOf } from './view.ts';
 import { waitForEnd } from './wait.ts';
 
@@ -13,7 +14,8 @@ import { waitForEnd } from './wait.ts';
 export async function answerWhenSettled(parts: ApiParts, request: FastifyRequest, reply: FastifyReply, record: JobRecord) {
   const latest = await settled(parts, request, reply, record);
   const { download } = request.query as { readonly download?: unknown };
-  if (latest.state === 'done' && isYes(download)) return reply.redirect(linksOf(baseOf(request, parts), record.id).output, 303);
+  if (latest.state === 'done' && isYes(download) && !answersText(parts.catalog, latest))
+    return reply.redirect(linksOf(baseOf(request, parts), record.id).output, 303);
   return sendJob(parts, request, reply, latest);
 }
 

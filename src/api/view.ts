@@ -3,6 +3,7 @@ import type { Job } from '../contracts/job.ts';
 import { conversionFailed, Failure } from '../errors.ts';
 import { reasonOf, visibility } from '../jobs/lifecycle.ts';
 import type { JobRecord } from '../jobs/record.ts';
+import { MAX_TEXT_BYTES, type TextAnswer } from './text-answer.ts';
 
 export interface Links {
   readonly self: string;
@@ -42,6 +43,15 @@ export function viewOf(record: JobRecord, base: string, progress?: number): Job 
     warnings: record.warnings,
     ...(record.engine === undefined ? {} : { engine: record.engine }),
   };
+}
+
+/** A job whose result is a text: it stands here, and there is no output. @param answer undefined until there is one */
+export function textViewOf(record: JobRecord, base: string, progress?: number, answer?: TextAnswer): object {
+  const { output: _, ...job } = viewOf(record, base, progress);
+  if (answer === undefined) return job;
+  const { text, pages, cut } = answer;
+  const warning = { code: 'text_cut', message: `The text is longer than ${MAX_TEXT_BYTES} bytes: only its beginning is here.` };
+  return { ...job, text, language: record.tool?.input['ocr_lang'], pages, warnings: [...job.warnings, ...(cut ? [warning] : [])] };
 }
 
 /** A record that may be shown. @throws Failure `JOB_NOT_FOUND`, `JOB_EXPIRED` */

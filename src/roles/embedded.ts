@@ -1,6 +1,8 @@
 /** The embedded store: one SQLite file and one folder, for one process. */
 import { join } from 'node:path';
 import type { Config } from '../config.ts';
+import type { BatchStore } from '../jobs/batch.ts';
+import { openBatches } from '../jobs/batches-sqlite.ts';
 import { type Seal, sealWith } from '../jobs/seal.ts';
 import { openJobs } from '../jobs/sqlite.ts';
 import type { JobStore } from '../jobs/store.ts';
@@ -16,6 +18,7 @@ import { limitsOver } from './limits.ts';
 
 export interface Embedded {
   readonly jobs: JobStore;
+  readonly batches: BatchStore;
   readonly queue: Queue;
   readonly objects: ObjectStore;
   readonly seal: Seal;
@@ -34,12 +37,14 @@ export async function openEmbedded(config: Config, log: Log, clock: () => number
   const database = join(dataDir, 'filemill.db');
   const unreadable = (err: Error) => log.error({ err }, 'a stored record cannot be read');
   const jobs = openJobs(database, clock, unreadable, { exclusive: true });
+  const batches = openBatches(database);
   const queue = openQueue(database, clock, { capacity: upkeep.queueCapacity, exclusive: true });
   const objects = await openDirectory(join(dataDir, 'objects'));
   const key = secret.key ?? (await keyFile(dataDir));
   const clients = openLimits(database, clock, unreadable);
   return {
     jobs,
+    batches,
     queue,
     objects,
     seal: sealWith(key),
@@ -48,6 +53,7 @@ export async function openEmbedded(config: Config, log: Log, clock: () => number
     async close() {
       await queue.close();
       await clients.close();
+      await batches.close();
       await jobs.close();
       unlock();
     },

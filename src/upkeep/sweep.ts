@@ -1,10 +1,13 @@
 /** One run of upkeep over everything stored: gather, decide, apply. */
+
+import type { BatchStore } from '../jobs/batch.ts';
 import { hasEnded } from '../jobs/lifecycle.ts';
 import type { JobRecord } from '../jobs/record.ts';
 import { Conflict, type JobStore, type Stored } from '../jobs/store.ts';
 import { JOBS_PREFIX, jobOfKey } from '../objects/keys.ts';
 import type { ObjectInfo, ObjectStore } from '../objects/store.ts';
 import type { Queue } from '../queue/queue.ts';
+import { forgetBatches } from './batches.ts';
 import { decide } from './decide.ts';
 import { orphans } from './orphans.ts';
 import type { Action, Seen } from './seen.ts';
@@ -16,6 +19,7 @@ export interface Log {
 
 export interface Upkept {
   readonly jobs: JobStore;
+  readonly batches: BatchStore;
   readonly queue: Queue;
   readonly objects: ObjectStore;
   /** Ms since the epoch. */
@@ -32,11 +36,11 @@ export interface Upkept {
 }
 
 /** What a run did. */
-export type Tally = Record<Action['do'] | 'orphaned' | 'troubles', number>;
+export type Tally = Record<Action['do'] | 'orphaned' | 'batches' | 'troubles', number>;
 
 /** Goes on past a job that makes trouble. @param signal stops the run between two jobs */
 export async function sweep(upkept: Upkept, signal?: AbortSignal): Promise<Tally> {
-  const tally: Tally = { delete: 0, publish: 0, fail: 0, forget: 0, orphaned: 0, troubles: 0 };
+  const tally: Tally = { delete: 0, publish: 0, fail: 0, forget: 0, orphaned: 0, batches: 0, troubles: 0 };
   // Objects first: one that appears later belongs to a record that this run may not see.
   const { listed, byJob } = await list(upkept.objects);
   const unclaimed = new Map(byJob);
@@ -58,6 +62,8 @@ export async function sweep(upkept: Upkept, signal?: AbortSignal): Promise<Tally
     const keys = byJob.get(record.id)?.map(({ key }) => key) ?? [];
     await despite(record.id, () => tend(upkept, record, keys, tally));
   }
+
+  tally.batches = await forgetBatches(upkept, signal);
 
   const { longestJobMs, aloneSince, maxOrphanShare: maxShare } = upkept;
   const found = orphans({ now: upkept.clock(), listed, unclaimed, longestJobMs, aloneSince, maxShare });

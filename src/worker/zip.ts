@@ -1,7 +1,7 @@
 /** Several results become one ZIP. */
-import { createWriteStream } from 'node:fs';
+import { createReadStream, createWriteStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
-import yazl from 'yazl';
+import { packed } from '../objects/zip.ts';
 
 export interface ZipEntry {
   readonly name: string;
@@ -11,11 +11,8 @@ export interface ZipEntry {
   readonly compress: boolean;
 }
 
-/** Writes the archive to `path`. All entries carry the same time, so that equal results are equal bytes. */
+/** Writes the archive to `path`. */
 export async function writeZip(path: string, entries: readonly ZipEntry[]): Promise<void> {
-  const zip = new yazl.ZipFile();
-  for (const { name, path: from, compress } of entries)
-    zip.addFile(from, name, { mtime: new Date(Date.UTC(2020, 0, 1)), mode: 0o100644, compress });
-  zip.end();
-  await pipeline(zip.outputStream, createWriteStream(path, { flags: 'wx' }));
+  const files = entries.map(({ path: from, ...entry }) => ({ ...entry, open: async () => createReadStream(from) }));
+  await pipeline(packed(files), createWriteStream(path, { flags: 'wx' }));
 }

@@ -57,7 +57,7 @@ describe('the commands of the README', () => {
     return path;
   };
 
-  it('are all tried here', () => expect(commands).toHaveLength(7));
+  it('are all tried here', () => expect(commands).toHaveLength(8));
 
   it('convert and download in one line', async () => {
     await say(commands.find((line) => line.includes('download=1')) ?? '');
@@ -70,6 +70,10 @@ describe('the commands of the README', () => {
   it('make a thumbnail', async () => judgeImage(await fetched(await job(/img_resize_w/)), 'webp', SEED));
   it('make a picture of one page', async () =>
     expect((await job(/paper\.pdf/)).output).toMatchObject({ files: 1, content_type: 'image/png' }));
+  it('convert several at once', async () => {
+    const { data } = JSON.parse(await say(commands.find((line) => line.includes('/batch')) ?? '')) as { data: { counts: object } };
+    expect(data.counts).toMatchObject({ total: 2 });
+  });
   it('call a tool', async () => expect((await job(/resize-image/)).output).toMatchObject({ content_type: 'image/png', files: 1 }));
   it('read a scan', async () => judgeDocument(await fetched(await job(/scan\.png/)), 'txt', SEED));
 });

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { openBatches } from '../../src/jobs/batches-sqlite.ts';
 import { cancel } from '../../src/jobs/lifecycle.ts';
 import type { JobRecord } from '../../src/jobs/record.ts';
 import { openJobs } from '../../src/jobs/sqlite.ts';
@@ -114,6 +115,7 @@ describe('a run over real stores', () => {
     const clock = () => now;
     upkept = {
       jobs: openJobs(join(folder, 'filemill.db'), clock),
+      batches: openBatches(join(folder, 'filemill.db')),
       queue: openQueue(join(folder, 'filemill.db'), clock, { capacity: 3 }),
       objects: await openDirectory(join(folder, 'objects')),
       clock,
@@ -124,7 +126,7 @@ describe('a run over real stores', () => {
     };
   });
   afterEach(async () => {
-    await Promise.all([upkept.jobs.close(), upkept.queue.close()]);
+    await Promise.all([upkept.jobs.close(), upkept.batches.close(), upkept.queue.close()]);
     await rm(folder, { recursive: true });
   });
 
@@ -217,6 +219,20 @@ describe('a run over real stores', () => {
     now += 4 * HOUR + 60_000;
     expect(await sweep({ ...upkept, queueMs: 24 * HOUR })).toMatchObject({ orphaned: 1 });
     expect(await keys()).toEqual([inputKey(kept.id), 'uploads/shared'].toSorted());
+  });
+
+  it('forgets a batch with the last of its jobs', async () => {
+    const { id } = await create();
+    const batch = { version: 1 as const, id: `bat_${'0'.repeat(16)}`, createdAt: now, jobs: [id, someId()] };
+    await upkept.batches.create(batch);
+    now += 25 * HOUR;
+    expect(await sweep(upkept)).toMatchObject({ batches: 0 });
+    now += 25 * HOUR;
+    await sweep(upkept);
+    now += 25 * HOUR;
+    await sweep(upkept);
+    expect(await upkept.jobs.get(id)).toBeUndefined();
+    expect(await upkept.batches.get(batch.id)).toBeUndefined();
   });
 
   it('keeps every file when the records are gone, and says so', async () => {

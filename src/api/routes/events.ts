@@ -61,7 +61,8 @@ function follow(parts: ApiParts, id: string, base: string, requestId: string) {
     if (over) return;
     // Deleted by its owner, or gone: the next request is told so.
     if (found === undefined || found.state === 'cancelled') return close();
-    const body = bodyOf(parts, base, requestId, found);
+    const body = await bodyOf(parts, base, requestId, found);
+    if (over) return;
     if (!hasEnded(found)) return tell('progress', `at-${parts.signals.lastProgress(id) ?? 'start'}`, body);
     tell(found.state === 'done' ? 'done' : 'failed', LAST, body);
     close();

@@ -7,11 +7,12 @@ import { Missing, type ObjectStore } from '../../objects/store.ts';
 import type { ApiParts } from '../parts.ts';
 import { type ByteRange, byteRange } from '../range.ts';
 import { RETRY_AFTER, sendJob } from '../send-job.ts';
+import { answersText } from '../text-answer.ts';
 import { shown } from '../view.ts';
 import { findJob } from './job.ts';
 
 /** The file came from a stranger and may be HTML or SVG: it is neither guessed at, nor run, nor kept, nor found. */
-const HARMLESS = {
+export const HARMLESS = {
   'x-content-type-options': 'nosniff',
   'content-security-policy': "sandbox; default-src 'none'",
   'cross-origin-resource-policy': 'cross-origin',
@@ -24,6 +25,8 @@ export function outputRoute(app: FastifyInstance, parts: ApiParts): void {
   app.get<{ Params: { id: string } }>('/api/v1/jobs/:id/output', { exposeHeadRoute: true }, async (request, reply) => {
     const record = shown(await findJob(parts, request.params.id), parts.clock());
     if (record.state === 'error') return sendJob(parts, request, reply, record);
+    if (answersText(parts.catalog, record))
+      throw new Failure('NOT_FOUND', { says: 'This tool has no output to fetch: its text stands in the job itself.' });
     if (record.output === undefined) {
       reply.header('retry-after', RETRY_AFTER);
       throw new Failure('JOB_NOT_READY', { details: { job_id: record.id } });

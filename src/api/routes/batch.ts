@@ -1,0 +1,111 @@
+/** `POST /api/v1/batch` and `…/batches/{id}`: up to twenty files to one format, each a job of its own. */
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { formatByExtension } from '../../catalog/formats.ts';
+import { Failure } from '../../errors.ts';
+import { BATCH_VERSION, type BatchRecord, batchIdPattern } from '../../jobs/batch.ts';
+import type { JobRecord } from '../../jobs/record.ts';
+import { inputKey } from '../../objects/keys.ts';
+import { batchJobs } from '../batch-jobs.ts';
+import { batchViewOf, isOver } from '../batch-view.ts';
+import { packBatch } from '../batch-zip.ts';
+import { cancelJob } from '../cancel.ts';
+import { admit, admitMore } from '../door.ts';
+import type { ApiParts } from '../parts.ts';
+import { type Received, receive, SEVERAL_FILES } from '../receive.ts';
+import { baseOf, RETRY_AFTER } from '../send-job.ts';
+import { readWish } from '../submit.ts';
+import { contentDisposition, HARMLESS } from './output.ts';
+
+export function batchRoutes(app: FastifyInstance, parts: ApiParts): void {
+  const { objects, settings, stopping, signals, clock } = parts;
+  const maxFiles = settings.maxBatchFiles;
+  const view = (request: FastifyRequest, { batch, records }: Found) => ({
+    data: batchViewOf(batch, records, baseOf(request, parts), clock(), signals.lastProgress),
+  });
+
+  app.post('/api/v1/batch', { config: { costs: 'work' } }, async (request) => {
+    if (stopping.aborted) throw new Failure('OVERLOADED', { says: 'The service is about to stop: try again in a moment.' });
+    const ids = Array.from({ length: maxFiles }, parts.newId);
+    const keyOf = (part: number) => inputKey(ids[part] ?? '', part);
+    await admit(parts, request, ids.slice(0, 1));
+    const wanted = { fields: SEVERAL_FILES, maxFiles, maxBytes: settings.maxFileBytes, keyOf };
+    const received = await receive(request.raw, wanted, objects, settings);
+    const begin = async (): Promise<Found> => {
+      checkCount(received, maxFiles);
+      const wish = readWish(received.fields, 'bulk');
+      if (formatByExtension(wish.extension) === undefined)
+        throw new Failure('INVALID_FORMAT', { details: { to_format: wish.extension, targets: [] } });
+      const taken = received.files.map(({ part }) => ids[part] ?? '');
+      await admitMore(
+        parts,
+        request,
+        taken.filter((id) => id !== ids[0]),
+      );
+      const records = await batchJobs(parts, taken, received.files, wish);
+      const batch = { version: BATCH_VERSION, id: `bat_${parts.newId().slice(0, 16)}`, createdAt: clock(), jobs: taken } as const;
+      await parts.batches.create(batch).catch(async (error: unknown) => {
+        for (const id of taken) await cancelJob(parts, id);
+        throw error;
+      });
+      return { batch, records };
+    };
+    const found = await begin().catch(async (error: unknown) => {
+      await Promise.all(received.files.map(({ part }) => objects.delete(keyOf(part))));
+      throw error;
+    });
+    request.log.info({ batch_id: found.batch.id, files: found.records.length }, 'a batch was received');
+    return view(request, found);
+  });
+
+  app.get<{ Params: { id: string } }>('/api/v1/batches/:id', async (request) => view(request, await findBatch(parts, request.params.id)));
+
+  app.delete<{ Params: { id: string } }>('/api/v1/batches/:id', async (request, reply) => {
+    const { batch } = await findBatch(parts, request.params.id);
+    for (const id of batch.jobs) await cancelJob(parts, id).catch(unlessForgotten);
+    return reply.code(204).send();
+  });
+
+  app.get<{ Params: { id: string } }>('/api/v1/batches/:id/output', { exposeHeadRoute: false }, async (request, reply) => {
+    const found = await findBatch(parts, request.params.id);
+    // Says 410 where the last job has gone.
+    view(request, found);
+    const { batch, records } = found;
+    if (!isOver(records)) {
+      reply.header('retry-after', RETRY_AFTER);
+      throw new Failure('JOB_NOT_READY', { details: { batch_id: batch.id } });
+    }
+    const zip = packBatch(objects, records, clock());
+    if (zip === undefined)
+      throw new Failure('CONVERSION_FAILED', { says: 'No file of this batch could be converted.', details: { batch_id: batch.id } });
+    return reply
+      .headers(HARMLESS)
+      .header('content-type', 'application/zip')
+      .header('content-disposition', contentDisposition(`${batch.id}-filemill.zip`))
+      .send(zip);
+  });
+}
+
+interface Found {
+  readonly batch: BatchRecord;
+  readonly records: readonly JobRecord[];
+}
+
+/** @throws Failure `JOB_NOT_FOUND` */
+async function findBatch({ batches, jobs }: ApiParts, id: string): Promise<Found> {
+  const batch = batchIdPattern.test(id) ? await batches.get(id) : undefined;
+  if (batch === undefined) throw new Failure('JOB_NOT_FOUND', { says: 'There is no such batch.' });
+  const stored = await Promise.all(batch.jobs.map((job) => jobs.get(job)));
+  return { batch, records: stored.flatMap((found) => (found === undefined ? [] : [found.record])) };
+}
+
+/** @throws Failure `NO_FILE`, `BATCH_TOO_LARGE` */
+function checkCount({ count }: Received, max: number): void {
+  if (count === 0) throw new Failure('NO_FILE', { says: `The request has no file: send up to ${max} in the field "files[]".` });
+  if (count <= max) return;
+  const says = `A batch has at most ${max} files; ${count} came.`;
+  throw new Failure('BATCH_TOO_LARGE', { says, details: { max_files: max, received_files: count } });
+}
+
+function unlessForgotten(error: unknown): void {
+  if (!(error instanceof Failure) || error.code !== 'JOB_NOT_FOUND') throw error;
+}
