@@ -2,6 +2,7 @@
 import { formatOf } from '../catalog/formats.ts';
 import { cleanName } from '../catalog/names.ts';
 import { type OptionName, optionsAsJson } from '../catalog/options.ts';
+import { ignoredOptions } from '../catalog/route.ts';
 import { resolveSource } from '../catalog/sniff/sniff.ts';
 import { type Input, readInput, type Tool } from '../catalog/tool.ts';
 import { Failure } from '../errors.ts';
@@ -76,7 +77,8 @@ function wayOf(catalog: ApiParts['catalog'], tool: Tool, formats: readonly strin
   const { target, options } = work.convert(source, input);
   const given = Object.keys(options).filter((name) => options[name as OptionName] !== undefined) as OptionName[];
   const route = catalog.route(source, target, given);
-  if (route === undefined) {
+  // An edit that no engine makes is no edit: better none of it than the file unchanged.
+  if (route === undefined || ignoredOptions(route, given).length > 0) {
     const says = `The engine that the tool ${tool.slug} needs for a ${source} file is not installed.`;
     throw new Failure('NOT_IMPLEMENTED', { says, details: { slug: tool.slug, reason: 'engine_missing' } });
   }

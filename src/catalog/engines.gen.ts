@@ -4,6 +4,7 @@ import { engine as ffmpeg } from './engines/ffmpeg.ts';
 import { engine as ghostscript } from './engines/ghostscript.ts';
 import { engine as heif } from './engines/heif.ts';
 import { engine as imagemagick } from './engines/imagemagick.ts';
+import { engine as imagemagickRetouch } from './engines/imagemagick-retouch.ts';
 import { engine as jxl } from './engines/jxl.ts';
 import { engine as libreoffice } from './engines/libreoffice.ts';
 import { engine as libreofficePdf } from './engines/libreoffice-pdf.ts';
@@ -23,6 +24,7 @@ export const engines: readonly Engine[] = [
   ffmpeg,
   ghostscript,
   heif,
+  imagemagickRetouch,
   imagemagick,
   jxl,
   libreofficePdf,

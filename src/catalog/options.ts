@@ -1,6 +1,7 @@
 /** The options of a conversion: name, type, bounds and default of each, and how a form's text becomes them. */
 import { z } from 'zod';
 import { Failure } from '../errors.ts';
+import { type Edits, editNames } from './edits.ts';
 import { extent, flag, integer, numberOf, offset, oneOf, pixels, text } from './fields.ts';
 import { OCR_LANGUAGES } from './languages.ts';
 import { pageRanges } from './pages.ts';
@@ -52,23 +53,36 @@ const SCHEMAS = {
     .describe(`up to three joined by +, as in deu+fra, of ${OCR_LANGUAGES.join(', ')}`),
 } as const;
 
-export type OptionName = keyof typeof SCHEMAS;
-export type Options = { readonly [N in OptionName]?: z.output<(typeof SCHEMAS)[N]> | undefined };
+/** What a form may name. */
+export type FormOption = keyof typeof SCHEMAS;
+export type OptionName = FormOption | keyof Edits;
+export type Options = { readonly [N in FormOption]?: z.output<(typeof SCHEMAS)[N]> | undefined } & Edits;
 
 /** Wishes about the source are granted by the first hop of a chain that can, those about the result's shape by the last, and the rest by each. */
 const FIRST: readonly OptionName[] = ['password', 'pages', 'start_time', 'end_time', 'track', 'ocr_lang'];
-const LAST: readonly OptionName[] = ['img_rotate', 'img_crop_x', 'img_crop_y', 'img_crop_w', 'img_crop_h', 'img_resize_w', 'img_resize_h'];
+const LAST: readonly OptionName[] = [
+  'img_rotate',
+  'img_crop_x',
+  'img_crop_y',
+  'img_crop_w',
+  'img_crop_h',
+  'img_resize_w',
+  'img_resize_h',
+  ...editNames,
+];
 
 export function optionApplies(name: OptionName): 'first' | 'last' | 'each' {
   if (FIRST.includes(name)) return 'first';
   return LAST.includes(name) ? 'last' : 'each';
 }
 
-export const optionNames = Object.keys(SCHEMAS) as OptionName[];
-export const isOption = (name: string): name is OptionName => Object.hasOwn(SCHEMAS, name);
+export const formOptionNames = Object.keys(SCHEMAS) as FormOption[];
+/** Those of forms, and what tools set. */
+export const optionNames: readonly OptionName[] = [...formOptionNames, ...editNames];
+export const isOption = (name: string): name is FormOption => Object.hasOwn(SCHEMAS, name);
 
 /** What an option takes, in words. */
-export const allowed = (name: OptionName): string => SCHEMAS[name].description ?? '';
+export const allowed = (name: FormOption): string => SCHEMAS[name].description ?? '';
 
 /**
  * Reads the options out of a form's fields. Empty fields count as not given; unknown names are left to the caller.
@@ -76,7 +90,7 @@ export const allowed = (name: OptionName): string => SCHEMAS[name].description ?
  */
 export function readOptions(fields: ReadonlyMap<string, string>): Options {
   const options: Record<string, unknown> = {};
-  for (const name of optionNames) {
+  for (const name of formOptionNames) {
     const given = fields.get(name);
     // A password may begin or end with a space.
     const value = name === 'password' ? given : given?.trim();
@@ -91,7 +105,7 @@ export function readOptions(fields: ReadonlyMap<string, string>): Options {
 }
 
 /** The refusal of one option's value. */
-export function invalid(option: OptionName, received: string, allows: string = allowed(option)): Failure {
+export function invalid(option: FormOption, received: string, allows: string = allowed(option)): Failure {
   const shown = option === 'password' ? '(hidden)' : received.slice(0, 100);
   return new Failure('INVALID_OPTION', {
     says: `The option ${option} is "${shown}"; it takes ${allows}.`,

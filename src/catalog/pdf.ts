@@ -71,7 +71,7 @@ function rewritePdf(
     args: [
       ...(passwordFile === undefined ? [] : [`--password-file=${passwordFile}`, '--decrypt']),
       input,
-      ...(chosen === undefined ? [] : ['--pages', '.', inRanges(chosen), '--']),
+      ...(chosen === undefined ? [] : ['--pages', '.', pagesForQpdf(chosen), '--']),
       output,
     ],
     // 3: warnings about damage that was mended (qpdf manual, "Exit Status").
@@ -80,7 +80,7 @@ function rewritePdf(
 }
 
 /** `[1, 2, 3, 7]` as `1-3,7`, the way qpdf reads it. */
-function inRanges(pages: readonly number[]): string {
+export function pagesForQpdf(pages: readonly number[]): string {
   const runs: PageRange[] = [];
   for (const page of pages) {
     const last = runs.at(-1);

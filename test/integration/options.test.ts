@@ -1,6 +1,6 @@
 /** Every option's bounds, through HTTP: just inside passes, just outside and malformed is refused with what is allowed, and what has no effect is told. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { optionNames } from '../../src/catalog/options.ts';
+import { formOptionNames } from '../../src/catalog/options.ts';
 import { convert, type Service, startService } from '../kit/service.ts';
 
 let service: Service;
@@ -89,7 +89,7 @@ const BOUNDS: Readonly<Record<string, Bounds>> = {
   },
 };
 
-it('every option has its bounds here', () => expect(Object.keys(BOUNDS)).toEqual(optionNames));
+it('every option has its bounds here', () => expect(Object.keys(BOUNDS)).toEqual(formOptionNames));
 
 /** Options sent together: fewer than a job has room for warnings, and never a start with an end. */
 const GROUPS = 4;
@@ -110,7 +110,7 @@ it.each(together)('pass just inside their bounds, and where they have no effect 
   );
 });
 const inOrder = (a: string, b: string) => place(a) - place(b);
-const place = (sentence: string) => optionNames.findIndex((name) => sentence.includes(` ${name} `));
+const place = (sentence: string) => formOptionNames.findIndex((name) => sentence.includes(` ${name} `));
 
 describe.each(Object.entries(BOUNDS))('%s', (option, { outside, allowed }) => {
   it('is refused just outside them, and where it is malformed', async () => {

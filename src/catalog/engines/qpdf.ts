@@ -7,7 +7,14 @@ export const engine: Engine = {
   name: 'qpdf',
   role: 'pdf',
   toolchains: ['pdf'],
-  binaries: { qpdf: QPDF, pdfinfo: PDFINFO },
+  binaries: {
+    qpdf: QPDF,
+    pdfinfo: PDFINFO,
+    // For the tools that are done by plans of their own.
+    merge: { at: ['program:merge.ts'] },
+    lock: { at: ['program:lock.ts'] },
+    copy: { at: ['/usr/bin/cp', '/bin/cp'] },
+  },
   conversions: [{ source: 'pdf', target: 'pdf', rank: 95 }],
   options: () => ['password', 'pages'],
   inspect: inspectPdf(),

@@ -1,13 +1,25 @@
 /** libvips, through sharp: the common picture formats to each other, with edits, colour and animations kept. */
 import { isReason, type Reason } from '../../errors.ts';
+import { SHOWN } from '../edits.ts';
 import { type Conversion, type Engine, everyPair } from '../engine.ts';
 import type { OptionName, Options } from '../options.ts';
 
 /** HEIC is missing from sharp's libvips (no HEVC decoder), and SVG is drawn elsewhere: here it could read files that it names. */
 const FORMATS = ['png', 'jpg', 'webp', 'gif', 'tiff', 'avif'];
-const EDITS: readonly OptionName[] = ['img_rotate', 'img_crop_x', 'img_crop_y', 'img_crop_w', 'img_crop_h', 'img_resize_w', 'img_resize_h'];
+export const EDITS = [
+  'img_rotate',
+  'img_crop_x',
+  'img_crop_y',
+  'img_crop_w',
+  'img_crop_h',
+  'img_resize_w',
+  'img_resize_h',
+  ...SHOWN,
+] as const satisfies readonly OptionName[];
 /** Encoders with a scale of quality; the others keep every pixel as it is. */
 const WITH_QUALITY = new Set(['jpg', 'webp', 'avif']);
+/** Where there are bytes to be saved by quality, be it by fewer colours. */
+const COMPRESSED = new Set(['jpg', 'png', 'webp', 'gif']);
 
 /** A TIFF of several pages is not written: libvips wants all pages of one size. */
 const again: Conversion[] = FORMATS.filter((format) => format !== 'tiff').map((format) => ({ source: format, target: format, rank: 90 }));
@@ -34,29 +46,47 @@ export const engine: Engine = {
     ...EDITS,
     'strip_metadata',
     ...(WITH_QUALITY.has(target) ? (['img_quality'] as const) : []),
+    ...(COMPRESSED.has(target) ? (['compress'] as const) : []),
     ...(target === 'jpg' ? (['background'] as const) : []),
     ...(source === 'tiff' ? (['pages'] as const) : []),
   ],
 
   plan: ({ source, target, options, input, output }) => {
-    const request = {
-      input,
-      source,
-      output: `${output}/result.${target}`,
-      target,
-      rotate: options.img_rotate,
-      crop: cropOf(options),
-      resize: resizeOf(options),
-      quality: Math.max(1, options.img_quality ?? 80),
-      background: options.background ?? '#ffffff',
-      strip: options.strip_metadata ?? false,
-      pages: options.pages,
-    };
+    const request = requestOf({ source, target, options, input, output: `${output}/result.${target}` });
     return { steps: [{ ask: 'image', request, otherwise: { run: 'image', args: ['--once'], stdin: `${JSON.stringify(request)}\n` } }] };
   },
 
   explain: (words) => reasonIn(words),
 };
+
+interface Asked {
+  readonly source: string;
+  readonly target: string;
+  readonly options: Options;
+  /** Absolute paths of files. */
+  readonly input: string;
+  readonly output: string;
+}
+
+/** One line for the program. */
+export const requestOf = ({ source, target, options, input, output }: Asked) => ({
+  input,
+  source,
+  output,
+  target,
+  rotate: options.img_rotate,
+  crop: cropOf(options),
+  resize: resizeOf(options),
+  fit: options.fit,
+  grayscale: options.grayscale,
+  blur: options.blur,
+  watermark: options.watermark,
+  quality: Math.max(1, options.compress ?? options.img_quality ?? 80),
+  compress: options.compress !== undefined,
+  background: options.background ?? '#ffffff',
+  strip: options.strip_metadata ?? false,
+  pages: options.pages,
+});
 
 function cropOf({ img_crop_x: x, img_crop_y: y, img_crop_w: w, img_crop_h: h }: Options): object | undefined {
   return x === undefined && y === undefined && w === undefined && h === undefined ? undefined : { x: x ?? 0, y: y ?? 0, w, h };
@@ -67,7 +97,7 @@ function resizeOf({ img_resize_w: w, img_resize_h: h }: Options): object | undef
 }
 
 /** The program answers in JSON also when it runs once. */
-function reasonIn(words: string): Reason | undefined {
+export function reasonIn(words: string): Reason | undefined {
   const reason = /"reason":"(\w+)"/.exec(words)?.[1];
   return isReason(reason) ? reason : undefined;
 }

@@ -1,22 +1,32 @@
-/** Several PDFs in one, in the order sent, with their outlines. */
+/** Several PDFs in one, in the order sent, with the outlines and links of all. */
 import { z } from 'zod';
 import { engine } from '../engines/qpdf.ts';
-import { SEVERAL_FILES, type Tool } from '../tool.ts';
+import { SEVERAL_FILES, type Tool, type ToolTask } from '../tool.ts';
+import { qpdf } from './pdf-tool.ts';
+
+const MAX_TOTAL_BYTES = 400 * 1024 * 1024;
 
 export const tool: Tool = {
   slug: 'merge-pdf',
-  summary: 'Joins 2 to 20 PDFs into one, in the order sent.',
+  summary: 'Joins 2 to 20 PDFs into one, in the order sent, with their outlines.',
   family: 'pdf',
   accepts: ['pdf'],
-  files: { ...SEVERAL_FILES, totalBytes: 400 * 1024 * 1024 },
+  files: { ...SEVERAL_FILES, totalBytes: MAX_TOTAL_BYTES },
   input: z.object({}),
-  work: {
-    engine,
-    target: () => 'pdf',
-    plan: ({ sources, output }) => ({
-      steps: [
-        { run: 'qpdf', args: ['--empty', '--pages', ...sources.map(({ path }) => path), '--', `${output}/out.pdf`], succeeds: [0, 3] },
-      ],
-    }),
-  },
+  work: { engine, target: () => 'pdf', plan },
 };
+
+/** The first file is the one that the pages of the others are added to: what it says of itself as a whole stays. */
+function plan({ sources, output, scratch }: ToolTask) {
+  const paths = sources.map(({ path }) => path);
+  const [first = '', ...others] = paths;
+  const joined = `${scratch}/joined.pdf`;
+  const update = `${scratch}/update.json`;
+  return {
+    steps: [
+      qpdf('--decrypt', first, '--pages', '.', ...others, '--', joined),
+      { run: 'merge', args: [joined, update, scratch, ...paths] },
+      qpdf(joined, `--update-from-json=${update}`, '--object-streams=generate', `${output}/document.pdf`),
+    ],
+  };
+}

@@ -1,19 +1,19 @@
 /** A picture in another size, in its own format where that can be written. */
 import { z } from 'zod';
 import { pixels } from '../fields.ts';
-import { refuseField, type Tool } from '../tool.ts';
-import { PICTURES, sameFormat } from './picture.ts';
+import { ONE_FILE, refuseField, type Tool } from '../tool.ts';
+import { atAnySize, PICTURES } from './picture.ts';
 
 export const tool: Tool = {
   slug: 'resize-image',
   summary: 'Resizes a picture: one side keeps the ratio, both are exact.',
   family: 'image',
   accepts: PICTURES,
-  files: { fields: ['file'], min: 1, max: 1 },
+  files: ONE_FILE,
   input: z.object({ img_resize_w: pixels.optional(), img_resize_h: pixels.optional() }),
   check: ({ img_resize_w: width, img_resize_h: height }) => {
     if (width === undefined && height === undefined)
       throw refuseField('img_resize_w', undefined, `${pixels.description}, or img_resize_h, or both`);
   },
-  work: { convert: (source, input) => ({ target: sameFormat(source), options: input }) },
+  work: { convert: (source, input) => ({ target: atAnySize(source), options: input }) },
 };

@@ -4,11 +4,11 @@ import { readArguments } from './probe.ts';
 import type { Timeline } from './timeline.ts';
 
 /** Encoder threads: what a converter may use of a machine. */
-const THREADS = '2';
+export const THREADS = '2';
 
 interface Parts {
-  readonly task: Task;
-  readonly timeline: Timeline;
+  readonly task: Pick<Task, 'source' | 'input'>;
+  readonly timeline: Pick<Timeline, 'args' | 'progress'>;
   /** Further inputs, each already with its options. */
   readonly inputs?: readonly string[];
   readonly encode: readonly string[];

@@ -10,6 +10,14 @@ export const DEMUXERS: Readonly<Record<string, string>> = {
   '3gp': 'mov', ogv: 'ogg', gif: 'gif',
 };
 
+// biome-ignore format: a table
+/** Pictures that it reads as a frame, whole and right, and their demuxers. */
+export const PICTURE_DEMUXERS: Readonly<Record<string, string>> = {
+  png: 'png_pipe', jpg: 'jpeg_pipe', webp: 'webp_pipe', gif: 'gif', tiff: 'tiff_pipe', bmp: 'bmp_pipe', jp2: 'j2k_pipe', jxl: 'jpegxl_pipe',
+  ppm: 'ppm_pipe', pgm: 'pgm_pipe', pbm: 'pbm_pipe', pam: 'pam_pipe', pcx: 'pcx_pipe', psd: 'psd_pipe', xbm: 'xbm_pipe', xpm: 'xpm_pipe',
+  dds: 'dds_pipe', sgi: 'sgi_pipe', ras: 'sunrast_pipe', dpx: 'dpx_pipe', fits: 'fits',
+};
+
 export interface AudioContainer {
   readonly muxer: readonly string[];
   /** Codecs that it holds, as ffprobe calls them. */
@@ -17,6 +25,8 @@ export interface AudioContainer {
   readonly encode: AudioEncoderId;
   /** It holds a cover picture. */
   readonly cover?: true;
+  /** Its header counts the samples: a part that is copied out of it would claim the length of the whole. */
+  readonly counts?: true;
   readonly loses?: readonly string[];
 }
 
@@ -29,7 +39,7 @@ const MP3 = ['-f', 'mp3', '-id3v2_version', '3'];
 export const AUDIO: Readonly<Record<string, AudioContainer>> = {
   mp3: { muxer: MP3, holds: ['mp3'], encode: 'mp3', cover: true },
   wav: { muxer: ['-f', 'wav', '-rf64', 'auto'], holds: PCM_LITTLE, encode: 'pcmLittle' },
-  flac: { muxer: ['-f', 'flac'], holds: ['flac'], encode: 'flac', cover: true },
+  flac: { muxer: ['-f', 'flac'], holds: ['flac'], encode: 'flac', cover: true, counts: true },
   ogg: { muxer: ['-f', 'ogg'], holds: ['vorbis', 'opus', 'flac', 'speex'], encode: 'vorbis' },
   opus: { muxer: ['-f', 'opus'], holds: ['opus'], encode: 'opus' },
   m4a: { muxer: ['-f', 'ipod', '-movflags', '+faststart'], holds: ['aac', 'alac', 'ac3'], encode: 'aac', cover: true },
@@ -46,8 +56,8 @@ export const AUDIO: Readonly<Record<string, AudioContainer>> = {
   },
   au: { muxer: ['-f', 'au'], holds: [...PCM_BIG, 'pcm_mulaw', 'pcm_alaw'], encode: 'pcmAu' },
   caf: { muxer: ['-f', 'caf'], holds: [...PCM_LITTLE.filter((codec) => codec !== 'pcm_u8'), ...PCM_BIG, 'alac'], encode: 'pcmLittle' },
-  wv: { muxer: ['-f', 'wv'], holds: ['wavpack'], encode: 'wavpack' },
-  tta: { muxer: ['-f', 'tta'], holds: ['tta'], encode: 'tta' },
+  wv: { muxer: ['-f', 'wv'], holds: ['wavpack'], encode: 'wavpack', counts: true },
+  tta: { muxer: ['-f', 'tta'], holds: ['tta'], encode: 'tta', counts: true },
   mp2: { muxer: ['-f', 'mp2'], holds: ['mp2'], encode: 'mp2' },
   w64: { muxer: ['-f', 'w64'], holds: PCM_LITTLE, encode: 'pcmLittle' },
   spx: { muxer: ['-f', 'spx'], holds: ['speex'], encode: 'speex', loses: ['everything above 16 kHz'] },
@@ -66,6 +76,10 @@ export interface VideoContainer {
   readonly many?: true;
   /** Subtitle codecs that it holds, and the encoder that brings other text to it. */
   readonly subtitles?: { readonly holds: readonly string[]; readonly encoder: string };
+  /** What came in it goes back into it, of whatever codec. */
+  readonly takesBack?: true;
+  /** It holds a cover picture. */
+  readonly cover?: true;
   /** It holds a rotation instead of rotated pixels. */
   readonly rotation?: true;
   /** Frame rates that it takes, rising; undefined: any. */
@@ -83,6 +97,7 @@ const ISO = {
   sound: 'aac',
   many: true,
   subtitles: MOV_TEXT,
+  cover: true,
   rotation: true,
 } as const;
 /** The index goes to the front, so that a player can start before the last byte. */
@@ -98,10 +113,12 @@ export const VIDEO: Readonly<Record<string, VideoContainer>> = {
     muxer: ['-f', 'mov', ...FAST],
     video: ['h264', 'hevc', 'mpeg4', 'prores', 'mjpeg', 'dnxhd', 'mpeg2video'],
     audio: [...ISO_AUDIO, ...PCM_LITTLE, ...PCM_BIG],
+    takesBack: true,
     encoders: ['h264', 'h265', 'mpeg4'],
   },
   mkv: {
     muxer: ['-f', 'matroska'],
+    takesBack: true,
     video: [
       'h264',
       'hevc',
@@ -136,6 +153,7 @@ export const VIDEO: Readonly<Record<string, VideoContainer>> = {
   },
   avi: {
     muxer: ['-f', 'avi'],
+    takesBack: true,
     video: ['mpeg4', 'msmpeg4v3', 'msmpeg4v2', 'mjpeg', 'h263'],
     audio: ['mp3', 'ac3', 'mp2', 'pcm_s16le', 'pcm_u8'],
     encoders: ['mpeg4', 'h264'],
@@ -147,6 +165,7 @@ export const VIDEO: Readonly<Record<string, VideoContainer>> = {
   flv: { muxer: ['-f', 'flv'], video: ['h264', 'flv1', 'vp6f'], audio: ['aac'], encoders: ['h264'], sound: 'aac', maxChannels: 2 },
   wmv: {
     muxer: ['-f', 'asf'],
+    takesBack: true,
     video: ['wmv1', 'wmv2', 'wmv3', 'vc1', 'msmpeg4v3'],
     audio: ['wmav1', 'wmav2', 'wmapro'],
     encoders: ['wmv2'],
@@ -163,6 +182,7 @@ export const VIDEO: Readonly<Record<string, VideoContainer>> = {
   },
   ts: {
     muxer: ['-f', 'mpegts'],
+    takesBack: true,
     video: ['h264', 'hevc', 'mpeg2video', 'mpeg1video'],
     audio: ['aac', 'mp3', 'mp2', 'ac3', 'eac3'],
     encoders: ['h264', 'h265', 'mpeg2'],

@@ -156,3 +156,46 @@ export const CODEC_NAMES: Readonly<Record<VideoEncoderId, string>> = {
   theora: 'theora',
   wmv2: 'wmv2',
 };
+
+/** Codecs that ffprobe calls otherwise than we call their encoder. */
+const SOUND_NAMES: readonly (readonly [RegExp, AudioEncoderId])[] = [
+  [/^wmav[12]$/, 'wma'],
+  [/^pcm_(u8|[sf]\d+le)$/, 'pcmLittle'],
+  [/^pcm_s\d+be$/, 'pcmBig'],
+];
+
+/** The encoder that gives this codec again; undefined where we have none. */
+export function encoderOfSound(codec: string): AudioEncoderId | undefined {
+  if (codec in AUDIO_ENCODERS) return codec as AudioEncoderId;
+  return SOUND_NAMES.find(([pattern]) => pattern.test(codec))?.[1];
+}
+
+/** The encoder that gives this codec again; undefined where we have none. */
+export const encoderOfPicture = (codec: string): VideoEncoderId | undefined =>
+  (Object.keys(CODEC_NAMES) as VideoEncoderId[]).find((id) => CODEC_NAMES[id] === codec);
+
+/** Those that know no second pass here, or not by the customary name. */
+const ONE_PASS: ReadonlySet<VideoEncoderId> = new Set(['h265', 'av1', 'vp8', 'vp9']);
+export const inTwoPasses = (id: VideoEncoderId): boolean => !ONE_PASS.has(id);
+
+/** Arguments by bit rate, kbit/s. What comes in bursts may take half as much again, over two seconds. */
+export function encodeAtRate(id: VideoEncoderId, kbits: number): readonly string[] {
+  const rate = ['-b:v', `${kbits}k`];
+  const bursts = ['-maxrate', `${Math.round(kbits * 1.5)}k`, '-bufsize', `${kbits * 2}k`];
+  switch (id) {
+    case 'h264':
+      return ['-c:v', 'libx264', '-preset', 'veryfast', ...rate, ...bursts];
+    case 'h265':
+      return ['-c:v', 'libx265', '-preset', 'superfast', ...rate, ...bursts, '-x265-params', 'log-level=error'];
+    case 'vp8':
+      return ['-c:v', 'libvpx', '-deadline', 'realtime', '-cpu-used', '4', ...rate];
+    case 'vp9':
+      return ['-c:v', 'libvpx-vp9', '-deadline', 'realtime', '-cpu-used', '6', '-row-mt', '1', ...rate];
+    case 'av1':
+      return ['-c:v', 'libsvtav1', '-preset', '10', ...rate];
+    case 'theora':
+      return ['-c:v', 'libtheora', ...rate];
+    default:
+      return ['-c:v', CODEC_NAMES[id], ...rate];
+  }
+}

@@ -75,7 +75,8 @@ export function planGif(task: Task): Plan {
       command({
         task,
         timeline: time,
-        encode: ['-map', `0:${index}`, '-vf', `${frames},palettegen=stats_mode=diff`, '-frames:v', '1', '-f', 'image2', '-update', '1'],
+        // Of all pixels: counting those that change only, it drops the colours of a scene that stands still.
+        encode: ['-map', `0:${index}`, '-vf', `${frames},palettegen`, '-frames:v', '1', '-f', 'image2', '-update', '1'],
         to: palette,
       }),
       command({

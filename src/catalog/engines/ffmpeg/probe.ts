@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { conversionFailed, inputLimit } from '../../../errors.ts';
 import type { Facts, ProcessStep } from '../../engine.ts';
-import { DEMUXERS } from './containers.ts';
+import { DEMUXERS, PICTURE_DEMUXERS } from './containers.ts';
 import type { AudioStream, Common, MediaFacts, VideoStream } from './streams.ts';
 
 const MAX_SECONDS = 6 * 3600;
@@ -12,25 +12,35 @@ const MAX_CHANNELS = 64;
 
 /** Reading is confined to this demuxer, also where one would open another for streams within. */
 export function readArguments(source: string): readonly string[] {
-  const demuxer = DEMUXERS[source] ?? source;
+  const demuxer = DEMUXERS[source] ?? PICTURE_DEMUXERS[source] ?? source;
   return ['-protocol_whitelist', 'file,pipe', '-format_whitelist', demuxer, '-f', demuxer];
 }
 
 const ENTRIES = [
   'format=duration',
-  'stream=index,codec_name,codec_type,width,height,avg_frame_rate,r_frame_rate,sample_rate,sample_fmt,channels,bits_per_raw_sample,bits_per_sample,has_b_frames',
+  'stream=index,codec_name,codec_type,width,height,avg_frame_rate,r_frame_rate,sample_rate,sample_fmt,channels,bits_per_raw_sample,bits_per_sample,has_b_frames,sample_aspect_ratio,bit_rate,duration',
   'stream_disposition=attached_pic',
   'stream_side_data=rotation',
-  'stream_tags=rotate',
+  'stream_tags=rotate,DURATION',
 ].join(':');
 
-export const probeStep = (input: string, { source }: { readonly source: string }): ProcessStep => ({
+export const probeStep = (input: string, { source }: Source): ProcessStep => ask(input, source, ENTRIES);
+
+/** Also decodes the first frame, which alone knows how a photo was held. */
+export const probePicture = (input: string, { source }: Source): ProcessStep =>
+  ask(input, source, `${ENTRIES}:frame_side_data=rotation`, '-read_intervals', '%+#1');
+
+type Source = { readonly source: string };
+
+const ask = (input: string, source: string, entries: string, ...more: readonly string[]): ProcessStep => ({
   run: 'ffprobe',
-  args: ['-v', 'error', '-hide_banner', ...readArguments(source), '-print_format', 'json', '-show_entries', ENTRIES, '-i', input],
+  args: ['-v', 'error', '-hide_banner', ...readArguments(source), '-print_format', 'json', '-show_entries', entries, ...more, '-i', input],
 });
 
 const count = z.coerce.number().catch(0).default(0);
+const turns = z.array(z.object({ rotation: count })).default([]);
 const ANSWER = z.object({
+  frames: z.array(z.object({ side_data_list: turns })).default([]),
   format: z.object({ duration: z.coerce.number().optional().catch(undefined) }).default({}),
   streams: z
     .array(
@@ -48,9 +58,12 @@ const ANSWER = z.object({
         bits_per_raw_sample: count,
         bits_per_sample: count,
         has_b_frames: count,
+        sample_aspect_ratio: z.string().default('1:1'),
+        bit_rate: count,
+        duration: count,
         disposition: z.object({ attached_pic: count }).optional(),
-        side_data_list: z.array(z.object({ rotation: count })).default([]),
-        tags: z.object({ rotate: count }).optional(),
+        side_data_list: turns,
+        tags: z.object({ rotate: count, DURATION: z.string().optional() }).optional(),
       }),
     )
     .default([]),
@@ -61,7 +74,7 @@ type Stream = z.output<typeof ANSWER>['streams'][number];
 export function readProbe(stdout: string): Facts {
   const read = ANSWER.safeParse(parsed(stdout));
   if (!read.success) throw conversionFailed('corrupt_input', { cause: read.error });
-  const { format, streams } = read.data;
+  const { format, streams, frames } = read.data;
   within('streams', MAX_STREAMS, streams.length);
   within('seconds', MAX_SECONDS, format.duration ?? 0);
   for (const stream of streams) {
@@ -73,13 +86,14 @@ export function readProbe(stdout: string): Facts {
   const pictures = ofType('video');
   const facts: MediaFacts = {
     duration: format.duration,
-    video: pictures.filter((stream) => !isCover(stream) && stream.width > 0).map(videoStream),
+    video: pictures.filter((stream) => !isCover(stream) && stream.width > 0).map((stream) => videoStream(stream, frames[0])),
     audio: ofType('audio')
       .filter((stream) => stream.channels > 0 && stream.sample_rate > 0)
       .map(audioStream),
     subtitles: ofType('subtitle').map(common),
     covers: pictures.filter(isCover).map(common),
     others: streams.filter(({ codec_type: type }) => !['video', 'audio', 'subtitle'].includes(type)).length,
+    attachments: ofType('attachment').map(common),
   };
   return { media: facts };
 }
@@ -98,14 +112,33 @@ function within(limit: string, max: number, received: number): void {
 
 const common = ({ index, codec_name: codec }: Stream): Common => ({ index, codec });
 
-const videoStream = (stream: Stream): VideoStream => ({
-  ...common(stream),
-  width: stream.width,
-  height: stream.height,
-  fps: fraction(stream.avg_frame_rate) || fraction(stream.r_frame_rate),
-  rotated: [stream.tags?.rotate ?? 0, ...stream.side_data_list.map(({ rotation }) => rotation)].some((degrees) => degrees % 360 !== 0),
-  reordered: stream.has_b_frames > 0,
-});
+function videoStream(stream: Stream, frame: Pick<Stream, 'side_data_list'> | undefined): VideoStream {
+  const words = [...stream.side_data_list, ...(frame?.side_data_list ?? [])];
+  const turns = [stream.tags?.rotate ?? 0, ...words.map(({ rotation }) => rotation)];
+  return {
+    ...common(stream),
+    width: stream.width,
+    height: stream.height,
+    fps: fraction(stream.avg_frame_rate) || fraction(stream.r_frame_rate),
+    rotated: turns.some((degrees) => degrees % 360 !== 0),
+    upended: turns.some((degrees) => Math.abs(degrees) % 180 === 90),
+    aspect: aspectOf(stream),
+    reordered: stream.has_b_frames > 0,
+    seconds: stream.duration || tagged(stream.tags?.DURATION),
+  };
+}
+
+/** What is shown no wider or higher than a player's screen could be: a ratio beyond that is a mistake of the file. */
+function aspectOf({ sample_aspect_ratio: text }: Stream): number {
+  const ratio = fraction(text.replace(':', '/'));
+  return ratio >= 0.1 && ratio <= 10 ? ratio : 1;
+}
+
+/** How Matroska tells the length of a stream, with nine digits behind the point. */
+function tagged(text: string | undefined): number | undefined {
+  const match = /^(\d+):(\d\d):(\d\d(?:\.\d+)?)$/.exec(text ?? '');
+  return match === null ? undefined : Number(match[1]) * 3600 + Number(match[2]) * 60 + Number(match[3]);
+}
 
 function audioStream(stream: Stream): AudioStream {
   const lossless = /^(pcm_|flac|alac|wavpack|tta|truehd|mlp|ape)/.test(stream.codec_name);
@@ -115,6 +148,7 @@ function audioStream(stream: Stream): AudioStream {
     channels: stream.channels,
     bits: lossless ? stream.bits_per_raw_sample || stream.bits_per_sample || 16 : 16,
     float: stream.codec_name.startsWith('pcm_f'),
+    bitrate: stream.bit_rate > 0 ? stream.bit_rate / 1000 : undefined,
   };
 }
 

@@ -21,9 +21,8 @@ export function soundOptions(target: string): readonly OptionName[] {
 }
 
 /** @throws Failure `no_stream` where there is no such sound track */
-export function planSound(task: Task): Plan {
+export function planSound(task: Task, container: AudioContainer | undefined = AUDIO[task.target]): Plan {
   const { target, options, output, facts } = task;
-  const container = AUDIO[target];
   const media = mediaOf(facts);
   const stream = media.audio[(options.track ?? 1) - 1];
   if (container === undefined || stream === undefined) throw conversionFailed('no_stream');

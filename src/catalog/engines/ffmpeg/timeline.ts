@@ -26,9 +26,14 @@ export function timeline({ options, facts }: Pick<Task, 'options' | 'facts'>): T
     cut: start > 0 || (end !== undefined && !past),
     seconds,
     warnings: past ? [{ code: 'end_past_end', message: `The recording ends after ${duration} seconds: end_time lies past that.` }] : [],
-    progress: (line) => {
-      const match = /^out_time_us=(\d+)$/.exec(line.trim());
-      return match === null || seconds === undefined || seconds <= 0 ? undefined : Math.min(1, Number(match[1]) / 1e6 / seconds);
-    },
+    progress: progressOf(seconds),
   };
 }
+
+/** How far a command is, from what `-progress` prints. @param seconds of its result */
+export const progressOf =
+  (seconds: number | undefined) =>
+  (line: string): number | undefined => {
+    const match = /^out_time_us=(\d+)$/.exec(line.trim());
+    return match === null || seconds === undefined || seconds <= 0 ? undefined : Math.min(1, Number(match[1]) / 1e6 / seconds);
+  };

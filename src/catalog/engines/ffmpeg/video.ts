@@ -38,14 +38,20 @@ export function soundOptionsOf(target: string): readonly OptionName[] {
   return SOUND_OPTIONS.filter((name) => name !== 'audio_rate' || row?.rates?.length !== 1);
 }
 
+/** How a tool has it done otherwise than a conversion would. */
+export interface Treatment {
+  readonly container?: VideoContainer | undefined;
+  /** Arguments of a picture's encoder, in place of those for a quality. */
+  readonly encoder?: ((id: VideoEncoderId) => readonly string[]) | undefined;
+}
+
 /**
  * @throws Failure `no_stream` without video
  * @throws Failure `INVALID_OPTION` for a codec that the container does not take
  * @throws Failure `input_limit` for a side that the codec does not take
  */
-export function planVideo(task: Task): Plan {
+export function planVideo(task: Task, { container = VIDEO[task.target], encoder }: Treatment = {}): Plan {
   const { target, options, output, facts } = task;
-  const container = VIDEO[target];
   const media = mediaOf(facts);
   const picture = media.video[0];
   if (container === undefined || picture === undefined) throw conversionFailed('no_stream');
@@ -70,7 +76,7 @@ export function planVideo(task: Task): Plan {
           ...sounds.flatMap(({ index }) => ['-map', `0:${index}`]),
           ...subtitles.args,
           ...tags(options.strip_metadata),
-          ...(copies ? ['-c:v', 'copy', ...marks(target, picture.codec)] : encodePicture(target, container, picture, options)),
+          ...(copies ? ['-c:v', 'copy', ...marks(target, picture.codec)] : encodePicture(target, container, picture, options, encoder)),
           ...sounds.flatMap((stream, place) =>
             !time.cut && keepsSound(container, stream, options)
               ? [`-c:a:${place}`, 'copy']
@@ -109,7 +115,13 @@ const keepsSound = (container: VideoContainer, stream: AudioStream, options: Opt
   stream.channels <= (container.maxChannels ?? Number.POSITIVE_INFINITY) &&
   SOUND_OPTIONS.every((name) => options[name] === undefined);
 
-function encodePicture(target: string, container: VideoContainer, stream: VideoStream, options: Options): readonly string[] {
+export function encodePicture(
+  target: string,
+  container: VideoContainer,
+  stream: VideoStream,
+  options: Options,
+  encoder: Treatment['encoder'] = (codec) => VIDEO_ENCODERS[codec](options.video_crf ?? DEFAULT_CRF),
+): readonly string[] {
   const id = (options.video_codec as VideoEncoderId | undefined) ?? container.encoders[0] ?? 'h264';
   const fps = options.video_fps ?? (stream.fps > MAX_FPS ? MAX_FPS : undefined);
   const rate = container.rates === undefined ? fps : atLeast(container.rates, (fps ?? stream.fps) - 0.01);
@@ -120,7 +132,7 @@ function encodePicture(target: string, container: VideoContainer, stream: VideoS
   return [
     ...['-vf', `${resampled}${scale(options)},setsar=1`],
     ...(given === undefined || resampled !== '' ? [] : ['-r', `${given}`]),
-    ...VIDEO_ENCODERS[id](options.video_crf ?? DEFAULT_CRF),
+    ...encoder(id),
     ...['-pix_fmt', 'yuv420p'],
     ...(id === container.encoders[0] ? (container.encode ?? []) : []),
     ...marks(target, CODEC_NAMES[id]),
@@ -157,7 +169,7 @@ export function scale({ video_width: width, video_height: height }: Pick<Options
   return `scale=${width === undefined ? -2 : even(width)}:${height === undefined ? -2 : even(height)}`;
 }
 
-function encodeSound(container: VideoContainer, stream: AudioStream, options: Options, place: number): readonly string[] {
+export function encodeSound(container: VideoContainer, stream: AudioStream, options: Options, place: number): readonly string[] {
   const channels = Math.min(options.audio_channels ?? stream.channels, container.maxChannels ?? 8);
   const wish = { bitrate: options.audio_bitrate, rate: options.audio_rate, channels };
   // Each option names the stream that it is for: others may be copied.

@@ -1,0 +1,73 @@
+/** Pictures to an animation: each becomes a frame on the first one's canvas, and one palette serves all. */
+import { conversionFailed, inputLimit } from '../../../errors.ts';
+import type { Plan, ProcessStep } from '../../engine.ts';
+import type { ToolSource } from '../../tool.ts';
+import { command } from './command.ts';
+import { mediaOf, type VideoStream } from './streams.ts';
+import { progressOf } from './timeline.ts';
+
+/** The longest side that may follow from the other, px. */
+const MAX_SIDE = 16_383;
+
+interface Order {
+  readonly sources: readonly ToolSource[];
+  /** Frames a second. */
+  readonly fps: number;
+  /** px. */
+  readonly width: number;
+  readonly output: string;
+  readonly scratch: string;
+}
+
+/** @throws Failure `corrupt_input` where one shows nothing, `input_limit` where the canvas would be too high */
+export function planFrames({ sources, fps, width, output, scratch }: Order): Plan {
+  const [first] = sources;
+  if (first === undefined) throw conversionFailed('no_stream');
+  const sides = sidesOf(first);
+  const height = Math.max(1, Math.round((width * sides.height) / sides.width));
+  if (height > MAX_SIDE) throw inputLimit('side in pixels', MAX_SIDE, height);
+  const palette = `${scratch}/palette.png`;
+  const task = { source: 'image2', input: `${scratch.replaceAll('%', '%%')}/frame-%03d.png` };
+  const timeline = { args: ['-framerate', `${fps}`], progress: progressOf(sources.length / fps) };
+  return {
+    steps: [
+      ...sources.map((source, place) => frame(source, { width, height }, `${scratch}/frame-${String(place).padStart(3, '0')}.png`)),
+      command({ task, timeline, encode: ['-vf', 'palettegen', '-frames:v', '1', '-f', 'image2', '-update', '1'], to: palette }),
+      command({
+        task,
+        timeline,
+        inputs: ['-f', 'png_pipe', '-i', palette],
+        encode: ['-lavfi', '[0:v][1:v]paletteuse=dither=bayer:bayer_scale=4', '-f', 'gif'],
+        to: `${output}/out.gif`,
+      }),
+    ],
+  };
+}
+
+/** Upright, as it is shown. */
+function sidesOf({ facts }: ToolSource): Pick<VideoStream, 'width' | 'height'> {
+  const stream = mediaOf(facts).video[0];
+  if (stream === undefined) throw conversionFailed('corrupt_input');
+  const { width, height, upended } = stream;
+  return upended ? { width: height, height: width } : { width, height };
+}
+
+/** Fitted into the canvas, transparency on white, as pages have it. */
+function frame(source: ToolSource, { width, height }: Pick<VideoStream, 'width' | 'height'>, to: string): ProcessStep {
+  const sides = sidesOf(source);
+  const scale = Math.min(width / sides.width, height / sides.height);
+  const [wide, high] = [Math.max(1, Math.round(sides.width * scale)), Math.max(1, Math.round(sides.height * scale))];
+  const filter = [
+    // `drawbox` on a split frame would be shorter, and crashes FFmpeg 5.1.
+    `color=white:s=${wide}x${high}:r=1[white]`,
+    `[0:v]format=rgba,scale=${wide}:${high}:flags=lanczos,setsar=1[ink]`,
+    `[white][ink]overlay=format=rgb,format=rgb24,pad=${width}:${height}:(ow-iw)/2:(oh-ih)/2:black`,
+  ].join(';');
+  return command({
+    task: { source: source.format, input: source.path },
+    // `-err_detect explode` would see half a JPEG, and refuse every TIFF that tells how it was held.
+    timeline: { args: ['-xerror'], progress: () => undefined },
+    encode: ['-filter_complex', filter, '-frames:v', '1', '-f', 'image2', '-update', '1'],
+    to,
+  });
+}

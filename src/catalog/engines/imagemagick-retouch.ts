@@ -1,0 +1,108 @@
+/** Edits of tools in formats that libvips cannot write: decoded by the format's own program, edited by libvips, and written in the format again. */
+import type { Engine, Inspection, Plan, ProcessStep, Task } from '../engine.ts';
+import type { Options } from '../options.ts';
+import { engine as heif } from './heif.ts';
+import { READERS, WRITERS } from './imagemagick/coders.ts';
+import { pick } from './imagemagick/command.ts';
+import { edits } from './imagemagick/edits.ts';
+import { type Frame, framesOf, LIMITS, pingStep, readPing } from './imagemagick/inspect.ts';
+import { engine as imagemagick } from './imagemagick.ts';
+import { engine as jxl } from './jxl.ts';
+import { EDITS, requestOf, engine as sharp } from './sharp.ts';
+
+/** Whose programs read and write a format; ImageMagick's all others. */
+const OWN: Readonly<Record<string, Engine>> = { heic: heif, jxl };
+const libvips = sharp.conversions.flatMap(({ source, target }) => (source === target ? [source] : []));
+const FORMATS = [...Object.keys(READERS).filter((id) => WRITERS[id] !== undefined && !libvips.includes(id)), ...Object.keys(OWN)];
+
+/** Two engines may call different programs by one name. */
+const named = (by: Engine, binary: string): string => `${by.id}-${binary}`;
+
+export const engine: Engine = {
+  id: 'imagemagick-retouch',
+  name: sharp.name,
+  role: 'image',
+  toolchains: ['image'],
+  binaries: Object.fromEntries(
+    [sharp, imagemagick, heif, jxl].flatMap((by) => Object.entries(by.binaries).map(([name, binary]) => [named(by, name), binary])),
+  ),
+  // Below every engine that does without edits: it is asked where they are wanted, and where nobody else writes a format again.
+  conversions: [...new Set(FORMATS)].map((format) => ({ source: format, target: format, rank: 50 })),
+  options: (_, target) => [
+    ...EDITS,
+    'strip_metadata',
+    ...(OWN[target] !== undefined || WRITERS[target]?.quality ? (['img_quality'] as const) : []),
+  ],
+  inspect: {
+    step: (input, task) => {
+      const by = OWN[task.source];
+      if (by === undefined) return { ...pingStep(input, task), run: named(imagemagick, 'convert') };
+      const step = inspection(by).step(input, task);
+      return { ...step, run: named(by, step.run) };
+    },
+    read: (stdout, task) => {
+      const by = OWN[task.source];
+      return by === undefined ? readPing(stdout) : inspection(by).read(stdout, task);
+    },
+  },
+  plan,
+  explain: (words, code) => sharp.explain?.(words, code) ?? heif.explain?.(words, code) ?? jxl.explain?.(words, code),
+  limits: { memoryBytes: 2 * 1024 ** 3 },
+};
+
+function inspection({ id, inspect }: Engine): Inspection {
+  if (inspect === undefined) throw new Error(`${id} has no inspection`);
+  return inspect;
+}
+
+function plan(task: Task): Plan {
+  const { options, scratch, target, output } = task;
+  const frames = framesOf(task.facts);
+  const pages = READERS[task.source]?.takes === 'pages' ? frames.length : 1;
+  // A crop outside is told with its figures, before anything is decoded.
+  const [index = 0] = READERS[task.source] === undefined ? [] : pick(task, WRITERS[target]?.many).indices;
+  const frame: Frame = { ...(frames[index] ?? UNKNOWN), upright: true, onItsSide: false, profile: false };
+  const size = frames.length === 0 ? frame : edits({ ...frame, ...sides(frames[index] ?? frame) }, options);
+  const decoded = decode(task);
+  const edited = `${scratch}/edited.png`;
+  const request = requestOf({ source: decoded.format, target: 'png', options, input: decoded.path, output: edited });
+  const change: ProcessStep = { run: named(sharp, 'image'), args: ['--once'], stdin: `${JSON.stringify(request)}\n` };
+  if (pages > 1) {
+    const inputs = Array.from({ length: pages }, (_, page) => `png:${scratch}/page-${String(page + 1).padStart(4, '0')}.png`);
+    const args = [...LIMITS, ...inputs, ...(WRITERS[target]?.encode ?? []), `${WRITERS[target]?.coder}:${output}/out.${target}`];
+    return { steps: [...decoded.steps, change, { run: named(imagemagick, 'convert'), args }] };
+  }
+  const by = OWN[target] ?? imagemagick;
+  const written = by.plan({
+    ...task,
+    source: 'png',
+    input: edited,
+    options: encoding(options),
+    facts: { frames: [{ ...frame, width: size.width, height: size.height }] },
+  });
+  return { steps: [...decoded.steps, change, ...mine(by, written)] };
+}
+
+/** As the decoders that turn a picture themselves leave it. */
+const UNKNOWN: Frame = { width: 1, height: 1, alpha: true, upright: true, onItsSide: false, profile: false, density: undefined };
+
+const sides = ({ width, height, onItsSide }: Frame) => (onItsSide ? { width: height, height: width } : { width, height });
+
+/** What is left to say when the picture is as it was wished. */
+const encoding = ({ img_quality, strip_metadata, background }: Options): Options => ({ img_quality, strip_metadata, background });
+
+/** To what libvips reads. */
+function decode(task: Task): { readonly steps: readonly ProcessStep[]; readonly path: string; readonly format: string } {
+  const { source, input, scratch } = task;
+  if (source === 'tiff') return { steps: [], path: input, format: 'tiff' };
+  const by = OWN[source] ?? imagemagick;
+  const steps = mine(by, by.plan({ ...task, target: 'png', options: {}, output: scratch }));
+  return { steps, path: `${scratch}/out.png`, format: 'png' };
+}
+
+function mine(by: Engine, { steps }: Plan): ProcessStep[] {
+  return steps.map((step) => {
+    if (!('run' in step)) throw new Error(`${by.id} asks a resident`);
+    return { ...step, run: named(by, step.run) };
+  });
+}

@@ -1,0 +1,25 @@
+/** A stretch of a sound, to the sample or from packet to packet. */
+import { planSoundCopied } from '../engines/ffmpeg/copy.ts';
+import { soundAsItIs } from '../engines/ffmpeg/keep.ts';
+import { planSound } from '../engines/ffmpeg/sound.ts';
+import { engine } from '../engines/ffmpeg.ts';
+import { ONE_FILE, type Tool } from '../tool.ts';
+import { CUT, checkCut, cutOf, SOUNDS, soundTarget, taskOf } from './media.ts';
+
+export const tool: Tool = {
+  slug: 'audio-cutter',
+  summary: 'Cuts a stretch out of a recording: exact to the moment, or fast without encoding anew.',
+  family: 'audio_video',
+  accepts: SOUNDS,
+  files: ONE_FILE,
+  input: CUT,
+  check: checkCut,
+  work: {
+    engine,
+    target: ([source = '']) => soundTarget(source),
+    plan: (order) => {
+      const task = taskOf(order, cutOf(order.input));
+      return order.input['mode'] === 'fast' ? planSoundCopied(task) : planSound(task, soundAsItIs(task));
+    },
+  },
+};

@@ -1,0 +1,25 @@
+/** A picture out of focus. */
+import { z } from 'zod';
+import { text } from '../fields.ts';
+import { type Input, ONE_FILE, type Tool } from '../tool.ts';
+import { inShades, PICTURES } from './picture.ts';
+
+const input = z.object({
+  radius: text
+    .regex(/^\d{1,3}(\.\d{1,3})?$/)
+    .transform(Number)
+    .pipe(z.number().min(0.3).max(100))
+    .describe('number, 0.3 to 100 px')
+    .default(5),
+});
+const read = (given: Input) => given as z.output<typeof input>;
+
+export const tool: Tool = {
+  slug: 'blur-image',
+  summary: 'Blurs a picture by a Gaussian; the radius is its standard deviation, as in CSS.',
+  family: 'image',
+  accepts: PICTURES,
+  files: ONE_FILE,
+  input,
+  work: { convert: (source, given) => ({ target: inShades(source), options: { blur: read(given).radius } }) },
+};

@@ -1,0 +1,30 @@
+/** A video in fewer bytes, by a preset or to a bit rate. */
+import { z } from 'zod';
+import { type Preset, planAtRate, planCompressed, presets } from '../engines/ffmpeg/compress.ts';
+import { engine } from '../engines/ffmpeg.ts';
+import { integer, oneOf } from '../fields.ts';
+import { ONE_FILE, refuseField, type Tool } from '../tool.ts';
+import { taskOf, VIDEOS, videoTarget } from './media.ts';
+
+export const tool: Tool = {
+  slug: 'compress-video',
+  summary: 'Makes a video smaller, by a preset or to a bit rate; never larger than it was.',
+  family: 'audio_video',
+  accepts: VIDEOS,
+  files: ONE_FILE,
+  input: z.object({ preset: oneOf(presets).optional(), bitrate: integer(100, 50_000, ' kbit/s of picture and sound together').optional() }),
+  check: ({ preset, bitrate }) => {
+    if (preset !== undefined && bitrate !== undefined)
+      throw refuseField('bitrate', `${bitrate}`, 'no value beside a preset: send one of them');
+  },
+  neverLarger: true,
+  work: {
+    engine,
+    target: ([source = '']) => videoTarget(source),
+    plan: (order) => {
+      const { preset = 'medium', bitrate } = order.input;
+      const task = taskOf(order);
+      return typeof bitrate === 'number' ? planAtRate(task, bitrate) : planCompressed(task, preset as Preset);
+    },
+  },
+};

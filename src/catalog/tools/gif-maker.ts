@@ -1,0 +1,57 @@
+/** An animation out of a video, or out of pictures. */
+import { z } from 'zod';
+import { Failure } from '../../errors.ts';
+import { PICTURE_DEMUXERS } from '../engines/ffmpeg/containers.ts';
+import { planFrames } from '../engines/ffmpeg/frames.ts';
+import { planGif } from '../engines/ffmpeg/pictures.ts';
+import { probePicture, probeStep, readProbe } from '../engines/ffmpeg/probe.ts';
+import { engine } from '../engines/ffmpeg.ts';
+import { integer } from '../fields.ts';
+import type { Tool } from '../tool.ts';
+import { taskOf, VIDEOS } from './media.ts';
+
+const PICTURES = Object.keys(PICTURE_DEMUXERS);
+const MOST_PICTURES = 100;
+
+export const tool: Tool = {
+  slug: 'gif-maker',
+  summary: 'Makes an animated GIF of a video of up to a minute, or of 2 to 100 pictures.',
+  family: 'audio_video',
+  accepts: [...VIDEOS, ...PICTURES],
+  files: { fields: ['file', 'files[]', 'files'], min: 1, max: MOST_PICTURES },
+  input: z.object({
+    fps: integer(1, 30, ' frames a second').prefault('10'),
+    width: integer(16, 1920, ' px').prefault('480'),
+  }),
+  work: {
+    engine,
+    inspect: {
+      step: (input, task) => (moves(task.source) ? probeStep(input, task) : probePicture(input, task)),
+      read: readProbe,
+    },
+    target: (sources) => {
+      refuseMixture(sources);
+      return 'gif';
+    },
+    plan: (order) => {
+      const { sources, input } = order;
+      const [fps, width] = [Number(input['fps']), Number(input['width'])];
+      return sources.length === 1 ? planGif(taskOf(order, { video_fps: fps, video_width: width })) : planFrames({ ...order, fps, width });
+    },
+  },
+};
+
+const moves = (source: string): boolean => source === 'gif' || VIDEOS.includes(source);
+
+/** @throws Failure `BAD_REQUEST` */
+function refuseMixture(sources: readonly string[]): void {
+  const says =
+    sources.length === 1
+      ? moves(sources[0] ?? '')
+        ? undefined
+        : `One picture does not move: send 2 to ${MOST_PICTURES} in the field "files[]", or a video in the field "file".`
+      : sources.some((source) => VIDEOS.includes(source))
+        ? 'A video comes alone, in the field "file"; several files are pictures.'
+        : undefined;
+  if (says !== undefined) throw new Failure('BAD_REQUEST', { says });
+}

@@ -1,0 +1,23 @@
+/** A picture for link previews: 1200 × 630 px, the size that the Open Graph readers ask for. */
+import { z } from 'zod';
+import { oneOf } from '../fields.ts';
+import { type Input, ONE_FILE, type Tool } from '../tool.ts';
+import { atAnySize, inShades, PICTURES } from './picture.ts';
+
+const input = z.object({ fit: oneOf(['cover', 'contain']).default('cover') });
+const read = (given: Input) => given as z.output<typeof input>;
+
+export const tool: Tool = {
+  slug: 'og-image-resizer',
+  summary: 'Brings a picture to 1200 x 630 px for link previews: cut to fill it, or whole with bars.',
+  family: 'image',
+  accepts: PICTURES,
+  files: ONE_FILE,
+  input,
+  work: {
+    convert: (source, given) => ({
+      target: inShades(atAnySize(source)),
+      options: { img_resize_w: 1200, img_resize_h: 630, fit: read(given).fit },
+    }),
+  },
+};

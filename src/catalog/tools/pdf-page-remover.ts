@@ -1,0 +1,41 @@
+/** A PDF without some of its pages. */
+import { z } from 'zod';
+import { conversionFailed } from '../../errors.ts';
+import { engine } from '../engines/qpdf.ts';
+import { text } from '../fields.ts';
+import { type PageRange, pageRanges, selectPages } from '../pages.ts';
+import { pagesForQpdf } from '../pdf.ts';
+import type { Tool, ToolTask } from '../tool.ts';
+import { onlySource, PDF_TO_PDF, qpdf } from './pdf-tool.ts';
+
+const pages = text
+  .max(500)
+  .transform((given) => (/^all$/i.test(given) ? [] : pageRanges(given)))
+  .pipe(z.array(z.tuple([z.number().int(), z.number().int()])).min(1))
+  .describe('pages to remove, from 1 on, as in 1,3,5-8: existing ones, and not all; at most 500 characters');
+
+export const tool: Tool = {
+  ...PDF_TO_PDF,
+  slug: 'pdf-page-remover',
+  summary: 'Removes pages from a PDF.',
+  input: z.object({ pages }),
+  work: { engine, target: () => 'pdf', plan },
+};
+
+function plan(task: ToolTask) {
+  const { path, facts } = onlySource(task);
+  const kept = keptPages(task.input['pages'] as PageRange[], Number(facts['pages']));
+  return { steps: [qpdf('--decrypt', path, '--pages', '.', pagesForQpdf(kept), '--', `${task.output}/document.pdf`)] };
+}
+
+/** @throws Failure `input_limit` where a page does not exist, or none would be left */
+function keptPages(ranges: readonly PageRange[], count: number): number[] {
+  const asked = Math.max(...ranges.map(([, last]) => last));
+  if (asked > count) throw refusal(`The file has ${count} pages: page ${asked} is not among them.`, count, asked);
+  const removed = new Set(selectPages(ranges, count));
+  if (removed.size === count) throw refusal(`The file has ${count} pages: at least one has to stay.`, count - 1, count);
+  return Array.from({ length: count }, (_, index) => index + 1).filter((page) => !removed.has(page));
+}
+
+const refusal = (says: string, max: number, received: number) =>
+  conversionFailed('input_limit', { says, details: { limit: 'pages', max, received } });

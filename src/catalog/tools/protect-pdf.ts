@@ -1,0 +1,27 @@
+/** A PDF that opens with a password only, encrypted with AES-256. */
+import { z } from 'zod';
+import { engine } from '../engines/qpdf.ts';
+import type { Tool } from '../tool.ts';
+import { inspectOpen, onlySource, PDF_TO_PDF, password, qpdf } from './pdf-tool.ts';
+
+export const tool: Tool = {
+  ...PDF_TO_PDF,
+  slug: 'protect-pdf',
+  summary: 'Locks a PDF with a password (AES-256). One that has a password already is unlocked first, with unlock-pdf.',
+  input: z.object({ password }),
+  work: {
+    engine,
+    inspect: inspectOpen,
+    target: () => 'pdf',
+    plan: (task) => {
+      const { path } = onlySource(task);
+      const order = `${task.scratch}/order.json`;
+      return {
+        steps: [
+          { run: 'lock', args: [task.passwordFile ?? '', path, `${task.output}/document.pdf`, order] },
+          qpdf(`--job-json-file=${order}`),
+        ],
+      };
+    },
+  },
+};

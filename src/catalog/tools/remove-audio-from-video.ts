@@ -1,0 +1,16 @@
+/** A video without its sound, everything else as it was. */
+import { z } from 'zod';
+import { planSilent } from '../engines/ffmpeg/copy.ts';
+import { engine } from '../engines/ffmpeg.ts';
+import { ONE_FILE, type Tool } from '../tool.ts';
+import { taskOf, VIDEOS, videoTarget } from './media.ts';
+
+export const tool: Tool = {
+  slug: 'remove-audio-from-video',
+  summary: 'Takes the sound out of a video and leaves the rest as it is.',
+  family: 'audio_video',
+  accepts: VIDEOS,
+  files: ONE_FILE,
+  input: z.object({}),
+  work: { engine, target: ([source = '']) => videoTarget(source), plan: (order) => planSilent(taskOf(order)) },
+};

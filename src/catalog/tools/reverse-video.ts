@@ -1,0 +1,16 @@
+/** A video played backwards, with its sound. */
+import { z } from 'zod';
+import { planReversed } from '../engines/ffmpeg/reverse.ts';
+import { engine } from '../engines/ffmpeg.ts';
+import { ONE_FILE, type Tool } from '../tool.ts';
+import { taskOf, VIDEOS, videoTarget } from './media.ts';
+
+export const tool: Tool = {
+  slug: 'reverse-video',
+  summary: 'Plays a video of up to a minute backwards, its sound too.',
+  family: 'audio_video',
+  accepts: VIDEOS,
+  files: ONE_FILE,
+  input: z.object({}),
+  work: { engine, target: ([source = '']) => videoTarget(source), plan: (order) => planReversed(taskOf(order)) },
+};

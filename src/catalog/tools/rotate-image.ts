@@ -1,0 +1,15 @@
+/** A picture turned by quarters, or mirrored. */
+import { z } from 'zod';
+import { oneOf } from '../fields.ts';
+import { ONE_FILE, type Tool } from '../tool.ts';
+import { PICTURES, sameFormat } from './picture.ts';
+
+export const tool: Tool = {
+  slug: 'rotate-image',
+  summary: 'Turns a picture clockwise by 90, 180 or 270 degrees, or mirrors it left-right or top-bottom.',
+  family: 'image',
+  accepts: PICTURES,
+  files: ONE_FILE,
+  input: z.object({ img_rotate: oneOf(['90', '180', '270', 'flip-h', 'flip-v']) }),
+  work: { convert: (source, input) => ({ target: sameFormat(source), options: input }) },
+};

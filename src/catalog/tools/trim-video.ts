@@ -1,0 +1,25 @@
+/** A stretch of a video, to the frame or from key frame on. */
+import { planVideoCopied } from '../engines/ffmpeg/copy.ts';
+import { videoAsItIs } from '../engines/ffmpeg/keep.ts';
+import { planVideo } from '../engines/ffmpeg/video.ts';
+import { engine } from '../engines/ffmpeg.ts';
+import { ONE_FILE, type Tool } from '../tool.ts';
+import { CUT, checkCut, cutOf, taskOf, VIDEOS, videoTarget } from './media.ts';
+
+export const tool: Tool = {
+  slug: 'trim-video',
+  summary: 'Cuts a stretch out of a video: exact to the frame, or fast from a key frame on, without encoding anew.',
+  family: 'audio_video',
+  accepts: VIDEOS,
+  files: ONE_FILE,
+  input: CUT,
+  check: checkCut,
+  work: {
+    engine,
+    target: ([source = '']) => videoTarget(source),
+    plan: (order) => {
+      const task = taskOf(order, cutOf(order.input));
+      return order.input['mode'] === 'fast' ? planVideoCopied(task) : planVideo(task, { container: videoAsItIs(task) });
+    },
+  },
+};

@@ -1,0 +1,36 @@
+/** A text over a picture. */
+import { z } from 'zod';
+import { POSITIONS } from '../edits.ts';
+import { integer, oneOf, text } from '../fields.ts';
+import { type Input, ONE_FILE, type Tool } from '../tool.ts';
+import { inShades, PICTURES } from './picture.ts';
+
+/** Neither a space nor a character without a shape. */
+const VISIBLE = /[^\p{Z}\p{Cc}\p{Cf}]/u;
+/** Nothing that ends a text or moves a terminal's cursor. */
+const CONTROL = /[^\P{Cc}\t\n]/u;
+
+const input = z.object({
+  text: text
+    .transform((value) => value.replaceAll('\r\n', '\n'))
+    .refine((value) => [...value].length <= 200 && VISIBLE.test(value) && !CONTROL.test(value))
+    .describe('1 to 200 characters'),
+  position: oneOf(POSITIONS).default('bottom-right'),
+  opacity: integer(0, 100, ' %').default(50),
+  size: integer(1, 50, ' % of the shorter side').default(5),
+  color: text
+    .regex(/^#[0-9a-fA-F]{6}$/)
+    .toLowerCase()
+    .describe('#rrggbb')
+    .default('#ffffff'),
+});
+
+export const tool: Tool = {
+  slug: 'watermark-image',
+  summary: 'Writes a text over a picture, in one of nine places, in any script.',
+  family: 'image',
+  accepts: PICTURES,
+  files: ONE_FILE,
+  input,
+  work: { convert: (source, given: Input) => ({ target: inShades(source), options: { watermark: given as z.output<typeof input> } }) },
+};

@@ -1,0 +1,87 @@
+/** From a decoded picture to the one that is encoded: its colours, then rotate, crop, resize, blur and watermark. */
+import type { Metadata, Sharp } from './libvips.ts';
+import { bound, type ImageRequest, Refusal, type Size } from './request.ts';
+import type { Target } from './targets.ts';
+import { mark } from './watermark.ts';
+
+/** The longest derived side, px: what WebP holds, and enough for the others. */
+const LONGEST_DERIVED = 16_383;
+
+const isGrey = (colour: string): boolean => colour.slice(1, 3) === colour.slice(3, 5) && colour.slice(3, 5) === colour.slice(5, 7);
+
+/** To sRGB (a grey picture stays grey), with or without what the file says about itself. */
+export function colours(picture: Sharp, found: Metadata, request: ImageRequest, target: Target): Sharp {
+  // Compositing is done in 8 bits, and palettes have no more.
+  const shallow = request.watermark !== undefined || (request.compress && request.quality < 100);
+  const deep = target.sixteenBit && found.depth === 'ushort' && !shallow;
+  const flattens = !target.alpha && found.hasAlpha;
+  const { background, watermark, grayscale = false } = request;
+  const tinted = (flattens && !isGrey(background)) || (watermark !== undefined && !isGrey(watermark.color));
+  const grey = grayscale || (!tinted && (found.space === 'b-w' || found.space === 'grey16'));
+  // A grey picture would make its background grey too.
+  let result = (tinted && !grayscale ? picture.pipelineColourspace('srgb') : picture).toColourspace(
+    grey ? (deep ? 'grey16' : 'b-w') : deep ? 'rgb16' : 'srgb',
+  );
+  if (grayscale) result = result.grayscale();
+  if (flattens) result = result.flatten({ background });
+  // Without an output profile sharp leaves 16-bit pictures in Display P3.
+  if (found.icc !== undefined && !grey) result = result.withIccProfile('srgb', { attach: !request.strip });
+  return request.strip ? result : result.keepExif().keepXmp();
+}
+
+interface From extends Size {
+  readonly alpha: boolean;
+}
+
+/** Rotate, crop, resize, blur, watermark. @param from px, upright */
+export async function edit(picture: Sharp, from: From, request: ImageRequest, target: Target): Promise<Sharp> {
+  const { rotate } = request;
+  const turns = rotate === '90' || rotate === '270';
+  const turned = turns ? { width: from.height, height: from.width } : from;
+  const cropped = cropOf(turned, request.crop);
+  const size = sizeOf(cropped, request.resize);
+  bound(`side of ${request.target}`, target.longest, Math.max(size.width, size.height));
+  let result = picture;
+  // sharp mirrors after it crops, and crops after it turns when asked in this order.
+  if (turns && request.crop !== undefined) result = result.rotate(Number(rotate));
+  if (rotate === '180' || rotate === 'flip-v') result = result.flip();
+  if (rotate === '180' || rotate === 'flip-h') result = result.flop();
+  if (request.crop !== undefined) {
+    const left = rotate === '180' || rotate === 'flip-h' ? turned.width - cropped.left - cropped.width : cropped.left;
+    const top = rotate === '180' || rotate === 'flip-v' ? turned.height - cropped.top - cropped.height : cropped.top;
+    result = result.extract({ left, top, width: cropped.width, height: cropped.height });
+  }
+  // Resized before it is turned, a picture need not be decoded at full size.
+  const last = turns && request.crop === undefined;
+  if (request.resize !== undefined) {
+    const bars = from.alpha && target.alpha ? { r: 0, g: 0, b: 0, alpha: 0 } : request.background;
+    const sides = last ? { width: size.height, height: size.width } : size;
+    result = result.resize({ ...sides, fit: request.fit ?? 'fill', background: bars });
+  }
+  if (last) result = result.rotate(Number(rotate));
+  if (request.blur !== undefined) result = result.blur({ sigma: request.blur, minAmplitude: 0.05 });
+  if (request.watermark === undefined) return result;
+  result = await mark(result, size, request.watermark);
+  // Compositing leaves an alpha channel also where there was none.
+  return from.alpha && target.alpha ? result : result.removeAlpha();
+}
+
+function cropOf(from: Size, crop: ImageRequest['crop']): Size & { left: number; top: number } {
+  const { x: left = 0, y: top = 0, w: width = from.width - left, h: height = from.height - top } = crop ?? {};
+  // Where even the corner lies outside, one pixel is what was asked for at least.
+  bound('img_crop_x + img_crop_w', from.width, left + Math.max(1, width));
+  bound('img_crop_y + img_crop_h', from.height, top + Math.max(1, height));
+  return { left, top, width, height };
+}
+
+/** One side keeps the ratio, both are exact. */
+function sizeOf(from: Size, resize: ImageRequest['resize']): Size {
+  const width = resize?.w ?? (resize?.h === undefined ? from.width : Math.round((from.width * resize.h) / from.height));
+  const height = resize?.h ?? (resize?.w === undefined ? from.height : Math.round((from.height * resize.w) / from.width));
+  for (const side of resize === undefined ? [] : [width, height]) {
+    if (side < 1)
+      throw new Refusal('input_limit', 'the derived side is below 1 px', { limit: 'derived side', max: LONGEST_DERIVED, received: side });
+    bound('derived side', LONGEST_DERIVED, side);
+  }
+  return { width, height };
+}

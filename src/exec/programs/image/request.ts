@@ -1,0 +1,78 @@
+/** What the image program is asked, what it answers, and the bounds that it holds pictures to. */
+
+/** Paths are absolute. Sides and offsets in px, after orientation by EXIF and rotation. */
+export interface ImageRequest {
+  readonly input: string;
+  /** What the input is, found by our own sniffing: no other decoder is tried. */
+  readonly source: string;
+  /** Path of the result. A source of several pages gives `page-0001`, `page-0002` … beside it instead. */
+  readonly output: string;
+  readonly target: string;
+  readonly rotate?: '90' | '180' | '270' | 'flip-h' | 'flip-v' | undefined;
+  readonly crop?: { readonly x: number; readonly y: number; readonly w?: number | undefined; readonly h?: number | undefined } | undefined;
+  readonly resize?: { readonly w?: number | undefined; readonly h?: number | undefined } | undefined;
+  /** Into both sides of `resize`; unset, stretched. */
+  readonly fit?: 'cover' | 'contain' | undefined;
+  readonly grayscale?: boolean | undefined;
+  /** Standard deviation, px. */
+  readonly blur?: number | undefined;
+  readonly watermark?: TextMark | undefined;
+  /** 1 to 100. */
+  readonly quality: number;
+  /** As few bytes as the quality needs: fewer colours in a PNG or GIF, slower encoders in others. */
+  readonly compress?: boolean | undefined;
+  /** `#rrggbb`, under flattened alpha. */
+  readonly background: string;
+  readonly strip: boolean;
+  /** Pages of a TIFF, from 1 on; all unless said otherwise. */
+  readonly pages?: readonly (readonly [number, number])[] | undefined;
+}
+
+export interface TextMark {
+  /** Literal. */
+  readonly text: string;
+  /** Of nine: `top-left`, `top` … `center` … `bottom-right`. */
+  readonly position: string;
+  /** 0 to 100. */
+  readonly opacity: number;
+  /** % of the shorter side. */
+  readonly size: number;
+  /** `#rrggbb` */
+  readonly color: string;
+}
+
+/** Reasons as clients know them. */
+export interface ImageRefusal {
+  readonly ok: false;
+  readonly reason: 'corrupt_input' | 'input_limit' | 'output_limit' | 'memory' | 'internal';
+  readonly words: string;
+  /** What was exceeded, for a client to read. */
+  readonly details?: { readonly limit: string; readonly max: number; readonly received: number } | undefined;
+}
+
+export interface Size {
+  readonly width: number;
+  readonly height: number;
+}
+
+export class Refusal extends Error {
+  readonly answer: ImageRefusal;
+  constructor(reason: ImageRefusal['reason'], words: string, details?: ImageRefusal['details']) {
+    super(words);
+    this.answer = { ok: false, reason, words, details };
+  }
+}
+
+/** @throws Refusal `input_limit` */
+export const bound = (limit: string, max: number, received: number): void => {
+  if (received > max) throw new Refusal('input_limit', `${limit} ${received}, at most ${max}`, { limit, max, received });
+};
+
+/** What libvips says when it runs out of something; anything else that it says is about the picture. */
+export function refusalOf(error: unknown): ImageRefusal {
+  if (error instanceof Refusal) return error.answer;
+  const words = error instanceof Error ? error.message.slice(0, 2000) : String(error);
+  if (/out of memory|unable to allocate|bad_alloc|allocation failed/i.test(words)) return { ok: false, reason: 'memory', words };
+  if (/no space left|file too large|disk quota/i.test(words)) return { ok: false, reason: 'output_limit', words };
+  return { ok: false, reason: 'corrupt_input', words };
+}

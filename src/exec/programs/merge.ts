@@ -1,0 +1,43 @@
+/**
+ * Gathers what qpdf leaves behind when it joins PDFs: the outlines of the later files, and their links from page to page.
+ *
+ *   merge.ts JOINED.pdf UPDATE.json SCRATCH SOURCE.pdf...
+ *
+ * Writes what `qpdf --update-from-json` puts into JOINED, whose pages are those of all sources in order. No page is drawn anew.
+ */
+import { writeFileSync } from 'node:fs';
+import { Document, isDictionary, type Value } from './merge/document.ts';
+import { annotationsOf, mendLinks } from './merge/links.ts';
+import { type Entry, entriesOf, writeOutlines } from './merge/outlines.ts';
+
+const [file = '', update = '', scratch = '', ...sources] = process.argv.slice(2);
+const joined = new Document(file, scratch);
+const objects: Record<string, { readonly value: Value }> = {};
+const store = (reference: string, value: Value) => {
+  objects[`obj:${reference}`] = { value };
+};
+
+const annotated = annotationsOf(joined);
+let entries: readonly Entry[] = [];
+let before = 0;
+for (const [index, path] of sources.entries()) {
+  const source = new Document(path, scratch);
+  const end = before + source.pages.length;
+  const places = joined.pages.slice(before, end);
+  entries = [...entries, ...entriesOf(source, places)];
+  // The first file is the one that the others were added to.
+  if (index > 0) mendLinks(source, places, annotated.slice(before, end), store);
+  before = end;
+}
+if (before !== joined.pages.length) throw new Error(`${joined.pages.length} pages of ${before}`);
+
+let last = joined.highest;
+const next = () => {
+  last++;
+  return `${last} 0 R`;
+};
+const root = joined.readOne(joined.root);
+const { '/Outlines': _, ...catalog } = isDictionary(root) ? root : {};
+store(joined.root, { ...catalog, ...(entries.length === 0 ? {} : { '/Outlines': writeOutlines(entries, next, store) }) });
+const header = { jsonversion: 2, pushedinheritedpageresources: false, calledgetallpages: false, maxobjectid: last };
+writeFileSync(update, JSON.stringify({ qpdf: [header, objects] }));
