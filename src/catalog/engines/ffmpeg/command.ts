@@ -8,7 +8,7 @@ export const THREADS = '2';
 
 interface Parts {
   readonly task: Pick<Task, 'source' | 'input'>;
-  readonly timeline: Pick<Timeline, 'args' | 'progress'>;
+  readonly timeline: Pick<Timeline, 'args' | 'late' | 'progress'>;
   /** Further inputs, each already with its options. */
   readonly inputs?: readonly string[];
   readonly encode: readonly string[];
@@ -26,9 +26,10 @@ export function command({ task, timeline, inputs = [], encode, to }: Parts): Pro
       // Program and transport streams and AVI carry gaps in their time stamps, which a copy would keep.
       ...(GAPPY.has(task.source) ? ['-fflags', '+genpts'] : []),
       ...readArguments(task.source),
-      ...timeline.args,
+      ...(timeline.late ? [] : timeline.args),
       ...['-i', task.input],
       ...inputs,
+      ...(timeline.late ? timeline.args : []),
       ...encode,
       ...['-threads', THREADS, '-max_muxing_queue_size', '4096'],
       to,

@@ -162,7 +162,7 @@ export const VIDEO: Readonly<Record<string, VideoContainer>> = {
     // Without its customary mark some players refuse it.
     encode: ['-vtag', 'xvid'],
   },
-  flv: { muxer: ['-f', 'flv'], video: ['h264', 'flv1', 'vp6f'], audio: ['aac'], encoders: ['h264'], sound: 'aac', maxChannels: 2 },
+  flv: { muxer: ['-f', 'flv'], video: ['h264', 'flv1', 'vp6f'], audio: ['aac', 'mp3'], encoders: ['h264'], sound: 'aac', maxChannels: 2 },
   wmv: {
     muxer: ['-f', 'asf'],
     takesBack: true,

@@ -88,7 +88,8 @@ function copied(task: Task, streams: readonly Common[], time: ReturnType<typeof 
     steps: [
       command({
         task,
-        timeline: time,
+        // Packets are copied from a key frame on: a jump finds one.
+        timeline: { ...time, late: false },
         encode: [...[...streams, ...beside].flatMap(map), '-c', 'copy', ...tags(false), ...container.muxer],
         to: `${output}/out.${target}`,
       }),

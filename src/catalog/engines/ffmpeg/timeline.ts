@@ -4,8 +4,10 @@ import type { Task, Warning } from '../../engine.ts';
 import { mediaOf } from './streams.ts';
 
 export interface Timeline {
-  /** Before the input: seeks there and, where streams are encoded, cuts at the exact moment. */
+  /** Seeks there and, where streams are encoded, cuts at the exact moment. */
   readonly args: readonly string[];
+  /** The arguments stand behind the input: it is read from its beginning, as a jump would miss the moment. */
+  readonly late?: boolean;
   readonly cut: boolean;
   /** Seconds of the result, undefined where the source does not tell. */
   readonly seconds: number | undefined;
@@ -13,8 +15,11 @@ export interface Timeline {
   readonly progress: (line: string) => number | undefined;
 }
 
+/** Without an index, FFmpeg jumps by guess: past the moment, or into a picture that needs an earlier one. */
+const MISSES = new Set(['mpg', 'ts', 'ogv']);
+
 /** @throws Failure `input_limit` where the start lies behind the end */
-export function timeline({ options, facts }: Pick<Task, 'options' | 'facts'>): Timeline {
+export function timeline({ source, options, facts }: Pick<Task, 'source' | 'options' | 'facts'>): Timeline {
   const { duration } = mediaOf(facts);
   const { start_time: start = 0, end_time: end } = options;
   if (duration !== undefined && duration > 0 && start >= duration && start > 0) throw inputLimit('start_time in seconds', duration, start);
@@ -23,6 +28,7 @@ export function timeline({ options, facts }: Pick<Task, 'options' | 'facts'>): T
   const seconds = last === undefined ? undefined : last - start;
   return {
     args: [...(start > 0 ? ['-ss', `${start}`] : []), ...(end === undefined || past ? [] : ['-t', `${end - start}`])],
+    late: MISSES.has(source),
     cut: start > 0 || (end !== undefined && !past),
     seconds,
     warnings: past ? [{ code: 'end_past_end', message: `The recording ends after ${duration} seconds: end_time lies past that.` }] : [],
