@@ -58,9 +58,8 @@ export type FormOption = keyof typeof SCHEMAS;
 export type OptionName = FormOption | keyof Edits;
 export type Options = { readonly [N in FormOption]?: z.output<(typeof SCHEMAS)[N]> | undefined } & Edits;
 
-/** Wishes about the source are granted by the first hop of a chain that can, those about the result's shape by the last, and the rest by each. */
-const FIRST: readonly OptionName[] = ['password', 'pages', 'start_time', 'end_time', 'track', 'ocr_lang'];
-const LAST: readonly OptionName[] = [
+/** What a form may ask to be done to a picture. */
+export const PICTURE_EDITS = [
   'img_rotate',
   'img_crop_x',
   'img_crop_y',
@@ -68,8 +67,11 @@ const LAST: readonly OptionName[] = [
   'img_crop_h',
   'img_resize_w',
   'img_resize_h',
-  ...editNames,
-];
+] as const satisfies readonly FormOption[];
+
+/** Wishes about the source are granted by the first hop of a chain that can, those about the result's shape by the last, and the rest by each. */
+const FIRST: readonly OptionName[] = ['password', 'pages', 'start_time', 'end_time', 'track', 'ocr_lang'];
+const LAST: readonly OptionName[] = [...PICTURE_EDITS, ...editNames];
 
 export function optionApplies(name: OptionName): 'first' | 'last' | 'each' {
   if (FIRST.includes(name)) return 'first';

@@ -7,6 +7,8 @@ import { pipeline } from 'node:stream/promises';
 import { StoreFull, TooLarge, type Written } from './store.ts';
 import { temporaryFor } from './temporary.ts';
 
+/** Sockets bring 64 KiB at a time, and a write costs a turn of the thread pool whatever its size. */
+const WRITE_BYTES = 512 * 1024;
 /** A folder may be removed as empty between its creation and that of the file, by a delete of its last object; not often in a row. */
 const TRIES = 20;
 
@@ -33,14 +35,25 @@ export async function writeWhole(path: string, source: Readable, maxBytes: numbe
 export async function pour(source: Readable, file: FileHandle, maxBytes: number, signal?: AbortSignal): Promise<Written> {
   const hash = createHash('sha256');
   let sizeBytes = 0;
+  let held: Uint8Array[] = [];
+  let heldBytes = 0;
+  const flush = async () => {
+    const bytes = held.length === 1 && held[0] !== undefined ? held[0] : Buffer.concat(held);
+    held = [];
+    heldBytes = 0;
+    hash.update(bytes);
+    await file.writeFile(bytes);
+  };
   const write = async (chunks: AsyncIterable<Uint8Array | string>) => {
     for await (const chunk of chunks) {
       const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
       sizeBytes += bytes.byteLength;
       if (sizeBytes > maxBytes) throw new TooLarge(sizeBytes);
-      hash.update(bytes);
-      await file.writeFile(bytes);
+      held.push(bytes);
+      heldBytes += bytes.byteLength;
+      if (heldBytes >= WRITE_BYTES) await flush();
     }
+    await flush();
   };
   await (signal === undefined ? pipeline(source, write) : pipeline(source, write, { signal }));
   return { sizeBytes, sha256: hash.digest('hex') };

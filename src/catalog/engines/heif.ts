@@ -1,9 +1,9 @@
 /** libheif's own programs: HEIC with its transparency, which ImageMagick 6 neither reads nor writes. To JPEG they would turn twice what carries an EXIF orientation too. */
 import { conversionFailed, inputLimit } from '../../errors.ts';
 import { type Engine, everyPair, type Facts, type Plan, type ProcessStep, type Task } from '../engine.ts';
+import { PICTURE_EDITS } from '../options.ts';
 import { READERS } from './imagemagick/coders.ts';
 import { pick, readAndEdit, STRIP } from './imagemagick/command.ts';
-import { EDIT_OPTIONS } from './imagemagick/edits.ts';
 import { explain } from './imagemagick/explain.ts';
 import { CONVERT, type Frame, LIMITS, pingStep, readPing } from './imagemagick/inspect.ts';
 
@@ -29,7 +29,7 @@ export const engine: Engine = {
     // One page or frame only: others are made of the PNG that their own engines make.
     ...Object.entries(READERS).flatMap(([source, { takes }]) => (takes === 'pages' ? [] : [{ source, target: 'heic', rank: 70 }])),
   ],
-  options: (_, target) => (target === 'heic' ? [...EDIT_OPTIONS, 'img_quality', 'strip_metadata'] : []),
+  options: (_, target) => (target === 'heic' ? [...PICTURE_EDITS, 'img_quality', 'strip_metadata'] : []),
   inspect: {
     step: (input, task) => (decodes(task) ? { run: 'info', args: [input] } : { ...pingStep(input, task), run: 'picture' }),
     read: (stdout, task) => (decodes(task) ? bounded(stdout) : readPing(stdout)),

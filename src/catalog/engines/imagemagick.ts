@@ -1,9 +1,8 @@
 /** ImageMagick: the image formats that libvips does not know, and icons. Works with versions 6 and 7. */
 import type { Conversion, Engine, Plan, Task } from '../engine.ts';
-import type { OptionName } from '../options.ts';
+import { type OptionName, PICTURE_EDITS } from '../options.ts';
 import { READERS, WRITERS } from './imagemagick/coders.ts';
 import { flatten, pick, readAndEdit, STRIP } from './imagemagick/command.ts';
-import { EDIT_OPTIONS } from './imagemagick/edits.ts';
 import { explain } from './imagemagick/explain.ts';
 import { CONVERT, pingStep, readPing } from './imagemagick/inspect.ts';
 
@@ -18,7 +17,7 @@ export const engine: Engine = {
   binaries: { convert: CONVERT },
   conversions: conversions(),
   options: (source, target) => [
-    ...EDIT_OPTIONS,
+    ...PICTURE_EDITS,
     'strip_metadata',
     ...(WRITERS[target]?.quality ? (['img_quality'] as const) : []),
     ...(WRITERS[target]?.alpha ? [] : (['background'] as const)),

@@ -2,8 +2,8 @@
 import { conversionFailed, inputLimit } from '../../errors.ts';
 import type { Engine, Facts, Plan, Task } from '../engine.ts';
 import { everyPair } from '../engine.ts';
+import { PICTURE_EDITS } from '../options.ts';
 import { flatten, readAndEdit, STRIP } from './imagemagick/command.ts';
-import { EDIT_OPTIONS } from './imagemagick/edits.ts';
 import { explain } from './imagemagick/explain.ts';
 import { CONVERT, LIMITS, pingStep, readPing } from './imagemagick/inspect.ts';
 
@@ -27,7 +27,7 @@ export const engine: Engine = {
   },
   conversions: [...everyPair(ENCODES, ['jxl'], { rank: 85 }), ...everyPair(['jxl'], DECODES, { rank: 85 })],
   options: (_source, target) => {
-    if (target === 'jxl') return [...EDIT_OPTIONS, 'strip_metadata', 'img_quality'];
+    if (target === 'jxl') return [...PICTURE_EDITS, 'strip_metadata', 'img_quality'];
     return target === 'jpg' ? ['img_quality', 'background'] : [];
   },
   inspect: {
@@ -69,7 +69,7 @@ function encode(task: Task): Plan {
   const { source, options, input, output, scratch } = task;
   const { img_quality: quality, strip_metadata: strip } = options;
   const edited = `${scratch}/edited.png`;
-  const edits = strip || EDIT_OPTIONS.some((name) => options[name] !== undefined);
+  const edits = strip || PICTURE_EDITS.some((name) => options[name] !== undefined);
   const anew =
     source === 'jpg' && quality === undefined && !edits
       ? ['--lossless_jpeg=1']

@@ -2,20 +2,11 @@
 import { isReason, type Reason } from '../../errors.ts';
 import { SHOWN } from '../edits.ts';
 import { type Conversion, type Engine, everyPair } from '../engine.ts';
-import type { OptionName, Options } from '../options.ts';
+import { type Options, PICTURE_EDITS } from '../options.ts';
 
 /** HEIC is missing from sharp's libvips (no HEVC decoder), and SVG is drawn elsewhere: here it could read files that it names. */
 const FORMATS = ['png', 'jpg', 'webp', 'gif', 'tiff', 'avif'];
-export const EDITS = [
-  'img_rotate',
-  'img_crop_x',
-  'img_crop_y',
-  'img_crop_w',
-  'img_crop_h',
-  'img_resize_w',
-  'img_resize_h',
-  ...SHOWN,
-] as const satisfies readonly OptionName[];
+export const EDITS = [...PICTURE_EDITS, ...SHOWN] as const;
 /** Encoders with a scale of quality; the others keep every pixel as it is. */
 const WITH_QUALITY = new Set(['jpg', 'webp', 'avif']);
 /** Where there are bytes to be saved by quality, be it by fewer colours. */

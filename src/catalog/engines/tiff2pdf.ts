@@ -1,9 +1,9 @@
 /** Pictures to PDF, one picture a page: ImageMagick makes pages in a TIFF, libtiff's tiff2pdf compresses and wraps them. */
 import type { Engine, Plan, Task } from '../engine.ts';
 import { everyPair } from '../engine.ts';
+import { PICTURE_EDITS } from '../options.ts';
 import { READERS } from './imagemagick/coders.ts';
 import { flatten, pick, readAndEdit, STRIP } from './imagemagick/command.ts';
-import { EDIT_OPTIONS } from './imagemagick/edits.ts';
 import { explain } from './imagemagick/explain.ts';
 import { CONVERT, pingStep, readPing } from './imagemagick/inspect.ts';
 
@@ -24,7 +24,7 @@ export const engine: Engine = {
   },
   conversions: everyPair(Object.keys(READERS), ['pdf'], { rank: 70 }),
   options: (source) => [
-    ...EDIT_OPTIONS,
+    ...PICTURE_EDITS,
     'strip_metadata',
     'background',
     ...(BILEVEL.has(source) ? [] : (['img_quality'] as const)),

@@ -1,17 +1,7 @@
 /** Image edits in their fixed order (orient, rotate, crop, resize), as ImageMagick arguments, with the size that comes out. */
 import { inputLimit } from '../../../errors.ts';
-import type { OptionName, Options } from '../../options.ts';
+import type { Options } from '../../options.ts';
 import type { Frame } from './inspect.ts';
-
-export const EDIT_OPTIONS = [
-  'img_rotate',
-  'img_crop_x',
-  'img_crop_y',
-  'img_crop_w',
-  'img_crop_h',
-  'img_resize_w',
-  'img_resize_h',
-] as const satisfies readonly OptionName[];
 
 /** The largest side that a derived size may have, in px: WebP and most decoders end there. */
 const MAX_SIDE = 16_383;
