@@ -127,16 +127,15 @@ async function handle(parts: WorkerParts, delivery: Delivery, dropped: AbortSign
   }
 
   // On a conflict: still my attempt and running, once more; else somebody else has the word, and my output is dropped by upkeep.
-  let stored: Stored | undefined;
   try {
-    stored = await change(jobs, jobId, (record) => (isMine(record) ? next(record, clock()) : undefined));
+    const stored = await change(jobs, jobId, (record) => (isMine(record) ? next(record, clock()) : undefined));
+    if (rests) return await delivery.release(dropped.aborted ? 0 : REST_MS);
+    if (stored !== undefined) note(parts, stored.record, (performance.now() - started) / 1000);
+    parts.signals.ended(jobId);
+    await delivery.done();
   } finally {
     for (const work of left) await work().catch((err: unknown) => log.warn({ job_id: jobId, err }, 'a job could not be tidied up'));
   }
-  if (rests) return delivery.release(dropped.aborted ? 0 : REST_MS);
-  if (stored !== undefined) note(parts, stored.record, (performance.now() - started) / 1000);
-  parts.signals.ended(jobId);
-  await delivery.done();
 }
 
 /** Reads, decides, writes, and decides anew when somebody else was faster. @returns what is stored afterwards; undefined when nothing was decided */

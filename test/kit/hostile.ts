@@ -172,8 +172,7 @@ export class Battlefield {
     expect((await readdir(this.trap.folder)).sort(), 'somebody wrote').toEqual(['picture.png', 'text.txt']);
     expect(existsSync('/tmp/filemill-was-here')).toBe(false);
     const work = join(this.service.dataDir, 'work');
-    for (const slot of (await readdir(work)).filter((name) => name.startsWith('slot-')))
-      for (const name of await readdir(join(work, slot))) expect(name, 'left in a slot').toMatch(WARM_FOLDER);
+    for (const name of await inSlots(work)) expect(name, 'left in a slot').toMatch(WARM_FOLDER);
     for (const entry of await readdir(work, { recursive: true, withFileTypes: true })) {
       // Warm programs keep their own things there, and nothing of a job's.
       if (!entry.isFile() || !entry.parentPath.includes('/slot-')) continue;
@@ -190,7 +189,9 @@ export class Battlefield {
     const work = join(this.service.dataDir, 'work');
     const busy = async () =>
       Object.values((await readHealth(this.service)).queue).some(({ waiting, running }) => waiting + running > 0) ||
-      processesBelow(work).some(({ cwd }) => cwd.includes('/job'));
+      processesBelow(work).some(({ cwd }) => cwd.includes('/job')) ||
+      // The last job's folders go once its end is told.
+      (await inSlots(work)).some((name) => /^(job|delivery)$/.test(name));
     for (const until = Date.now() + 15_000; (await busy()) && Date.now() < until; ) await new Promise((resolve) => setTimeout(resolve, 25));
     expect(await busy(), 'still busy').toBe(false);
   }
@@ -317,6 +318,12 @@ const secret = (): string => `CANARY${[...randomBytes(10)].map((byte) => 'ABDEFH
 /** Programs that stay warm. A thread's name may stand for its program's. */
 const WARM_FOLDER = /^r\d+(-\w+)?$/;
 const WARM = /^(node|(node-)?MainThread|python3.*|soffice.bin|launcher)$/;
+
+/** Names of what lies in any slot. */
+async function inSlots(work: string): Promise<string[]> {
+  const slots = (await readdir(work)).filter((name) => name.startsWith('slot-'));
+  return (await Promise.all(slots.map((slot) => readdir(join(work, slot))))).flat();
+}
 
 interface Process {
   readonly pid: string;
