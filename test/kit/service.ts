@@ -31,7 +31,7 @@ async function settingsFile(folder: string, settings: Settings): Promise<string>
 const KNOWN_VERSIONS = join(checkout, '.cache/test-versions.json');
 
 async function keepVersions(dataDir: string): Promise<void> {
-  const fresh = `${KNOWN_VERSIONS}.${process.pid}`;
+  const fresh = `${KNOWN_VERSIONS}.${basename(dataDir)}`;
   await copyFile(join(dataDir, 'versions.json'), fresh);
   await rename(fresh, KNOWN_VERSIONS);
 }
