@@ -280,9 +280,11 @@ def load(office, request):
     look_into_package(Path(request["input"]))
     failure = ""
     try:
-        # By a stream of LibreOffice's own, not by address: fields and formulas would tell where the file lies, and links start from there.
+        # By a stream of LibreOffice's own, under an address that no program reads: fields and formulas would tell where the file lies.
+        # Not "private:stream", whose links LibreOffice would trust: it would try them, and lose what stands in their place.
         properties["InputStream"] = office.file_access().openFileRead(Path(request["input"]).as_uri())
-        document = office.desktop.loadComponentFromURL("private:stream", "_blank", 0, as_properties(properties))
+        address = f"vnd.filemill:/document{Path(request['input']).suffix}"
+        document = office.desktop.loadComponentFromURL(address, "_blank", 0, as_properties(properties))
     except IllegalArgumentException as error:
         document, failure = None, str(error)
     if document is None:
