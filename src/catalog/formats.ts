@@ -12,11 +12,13 @@ export interface Format {
   readonly aliases: readonly string[];
   /** What one file holds: one picture or page, or many. */
   readonly holds: 'one' | 'many';
+  /** No side is longer than 256 px: there is no text in it that could be read. */
+  readonly tiny?: boolean;
   /** Formats whose content cannot be told apart: within such a group the file's name or `from_format` decides. */
   readonly tie?: string;
 }
 
-type Traits = Partial<Pick<Format, 'aliases' | 'holds' | 'tie'>>;
+type Traits = Partial<Pick<Format, 'aliases' | 'holds' | 'tie' | 'tiny'>>;
 
 const format = (family: Family, id: string, mime: string, traits: Traits = {}): Format => ({
   id,
@@ -49,8 +51,8 @@ const TABLE: readonly Format[] = [
   image('heic', 'image/heic', { aliases: ['heif'] }),
   image('jp2', 'image/jp2', { aliases: ['jpf'] }),
   image('jxl', 'image/jxl'),
-  image('ico', 'image/vnd.microsoft.icon'),
-  image('cur', 'image/x-win-bitmap'),
+  image('ico', 'image/vnd.microsoft.icon', { tiny: true }),
+  image('cur', 'image/x-win-bitmap', { tiny: true }),
   image('tga', 'image/x-tga', { tie: 'tga' }),
   image('ppm', 'image/x-portable-pixmap', { aliases: ['pnm'] }),
   image('pgm', 'image/x-portable-graymap'),

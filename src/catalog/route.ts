@@ -23,6 +23,8 @@ export const toolchains: readonly Toolchain[] = ['image', 'media', 'pdf', 'offic
 const CARRIERS = ['png', 'pdf', 'docx', 'odt', 'html'] as const;
 /** A picture wrapped in a page gains nothing: no text for a text, no shapes for a drawing. */
 const PICTURE_CARRIERS = ['png'] as const;
+/** Families that can show a picture in which there is nothing to read. */
+const SHOWING: ReadonlySet<string> = new Set(['image', 'vector', 'video', 'pdf']);
 /** An engine below this rank ends a chain or stands alone: two losses in a row leave nothing worth having. */
 const CHAIN_RANK = 50;
 const MAX_HOPS = 3;
@@ -37,6 +39,7 @@ export function findRoute(
   target: string,
   given: readonly OptionName[] = [],
 ): Route | undefined {
+  if (formatOf(source).tiny && !SHOWING.has(formatOf(target).family)) return undefined;
   let best: { route: Route; cost: number } | undefined;
   for (const toolchain of toolchains) {
     const inside = engines.filter((engine) => engine.toolchains.includes(toolchain));

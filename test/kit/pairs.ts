@@ -21,6 +21,8 @@ type Judge = (path: string, seed: string) => Promise<void>;
 
 interface Proof {
   readonly build: Build;
+  /** Which source of the format it is, where a format has several. */
+  readonly shows?: 'text' | 'grid';
   readonly judge: Judge;
   readonly fields?: Readonly<Record<string, string>>;
 }
@@ -42,9 +44,10 @@ export function proofOf(source: string, target: string): Proof {
   if (PICTURES.includes(from) && (PICTURES.includes(to) || to === 'pdf'))
     return { build, judge: (path, seed) => judgeImage(path, target, seed) };
   if (RECORDINGS.includes(from)) return { build, judge: (path, seed) => judgeImage(path, target, seed) };
-  if (PICTURES.includes(from)) return { build: pageOfText(source), judge: (path, seed) => judgeDocument(path, target, seed) };
+  if (PICTURES.includes(from))
+    return { build: pageOfText(source), shows: 'text', judge: (path, seed) => judgeDocument(path, target, seed) };
   // An icon is too small for letters: it shows the grid, from a page that does.
-  if (target === 'ico') return { build: pageOfGrid, judge: (path, seed) => judgeImage(path, target, seed) };
+  if (target === 'ico') return { build: pageOfGrid, shows: 'grid', judge: (path, seed) => judgeImage(path, target, seed) };
   if (PICTURES.includes(to)) return { build, judge: (path, seed) => judgePicture(path, target, seed) };
   return { build, judge: (path, seed) => judgeDocument(path, target, seed, source) };
 }
@@ -54,8 +57,8 @@ export function provePairs(sources: readonly string[]): void {
   let service: Service;
   let folder: string;
   const built = new Map<string, Promise<string>>();
-  const source = (build: Build, format: string, seed: string): Promise<string> => {
-    const key = `${format} ${seed} ${build.name}`;
+  const source = ({ build, shows }: Proof, format: string, seed: string): Promise<string> => {
+    const key = `${format} ${seed} ${shows ?? 'itself'}`;
     const path = built.get(key) ?? mkdtemp(join(folder, 'source-')).then((place) => build(seed, place));
     built.set(key, path);
     return path;
@@ -74,9 +77,10 @@ export function provePairs(sources: readonly string[]): void {
   for (const format of sources) {
     describe.concurrent(`${format}`, () => {
       it.each(offered.targets(format).map((target) => ({ target })))(`converts ${format} to $target`, async ({ target }) => {
-        const { build, judge, fields } = proofOf(format, target);
+        const proof = proofOf(format, target);
+        const { judge, fields } = proof;
         const [seed, other] = SEEDS;
-        const { path } = await convertTo(service.url, folder, await source(build, format, seed), target, fields);
+        const { path } = await convertTo(service.url, folder, await source(proof, format, seed), target, fields);
         await judge(path, seed);
         // A judge that would pass another picture, sound or text of the same format proves nothing.
         await expect(judge(path, other), `the judge of ${target} takes ${seed} for ${other}`).rejects.toThrow();

@@ -22,7 +22,6 @@ const FFMPEG: Readonly<Record<string, readonly string[]>> = {
   gif: ['-f', 'gif'],
   tiff: ['-f', 'tiff_pipe'],
   bmp: ['-f', 'bmp_pipe'],
-  avif: ['-f', 'mov'],
   jp2: ['-f', 'j2k_pipe'],
   jxl: ['-f', 'image2pipe', '-c:v', 'libjxl'],
   ico: ['-f', 'ico'],
@@ -63,6 +62,7 @@ export async function decode(path: string, format: string, most = 1): Promise<Pi
   const head = await firstBytes(path);
   if (MAGIC[format]?.test(head) === false) throw new Error(`this is no ${format}: it starts with ${JSON.stringify(head.slice(0, 16))}`);
   if (format === 'pdf') return [await page(path)];
+  if (format === 'avif') return [await heif(path)];
   if (format === 'svg')
     return [
       await pam('/usr/bin/convert-im6.q16', [
@@ -168,4 +168,16 @@ function widened(raw: Buffer, depth: number): Buffer {
   for (let pixel = 0; pixel * depth < raw.length; pixel++)
     for (let channel = 0; channel < 3; channel++) wide[pixel * 4 + channel] = raw[pixel * depth + (depth < 3 ? 0 : channel)] ?? 0;
   return wide;
+}
+
+/** By libheif, as FFmpeg 5.1 does not read every AVIF. */
+async function heif(path: string): Promise<Picture> {
+  const folder = await mkdtemp(join(tmpdir(), 'filemill-avif-'));
+  try {
+    const png = join(folder, 'decoded.png');
+    await run('/usr/bin/heif-convert', [path, png]);
+    return await pam('/usr/bin/convert-im6.q16', [`png:${png}`, '-type', 'TrueColorMatte', '-depth', '8', 'pam:-']);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
 }
