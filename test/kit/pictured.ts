@@ -1,10 +1,12 @@
 /** Pictures of text, in any picture format that a converter here writes: what OCR is tried with. */
 import { execFile } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { picturedPage } from './fixtures/document-cases.ts';
 import type { Fixture } from './fixtures/documents.ts';
 import { fixtures as images } from './fixtures/images.ts';
+import { xcf } from './fixtures/xcf.ts';
 
 const run = promisify(execFile);
 const CONVERT = '/usr/bin/convert-im6.q16';
@@ -15,9 +17,19 @@ export const pageOfText =
   async (seed, folder) => {
     const page = await picturedPage(seed, folder);
     const path = join(folder, `page.${format}`);
+    if (format === 'xcf') return layered(page, path);
     await run(CONVERT, [page, `${format}:${path}`]);
     return path;
   };
+
+/** ImageMagick writes no XCF. */
+async function layered(page: string, path: string): Promise<string> {
+  const { stdout } = await run(CONVERT, [page, '-format', '%w %h', 'info:']);
+  const [width = 0, height = 0] = stdout.split(' ').map(Number);
+  const raw = await run(CONVERT, [page, '-depth', '8', 'rgb:-'], { encoding: 'buffer', maxBuffer: 1 << 28 });
+  await writeFile(path, xcf(raw.stdout, width, height));
+  return path;
+}
 
 /** A PDF whose one page is the seed's grid of colours. */
 export const pageOfGrid: Fixture = async (seed, folder) => {

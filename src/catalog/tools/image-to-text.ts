@@ -1,6 +1,7 @@
 /** The text of a picture or of a PDF, in the answer itself. */
 import { z } from 'zod';
 import { text } from '../fields.ts';
+import { formatOf } from '../formats.ts';
 import { OCR_LANGUAGES } from '../languages.ts';
 import { ONE_FILE, type Tool } from '../tool.ts';
 import { PICTURES } from './picture.ts';
@@ -16,7 +17,7 @@ export const tool: Tool = {
   slug: 'image-to-text',
   summary: 'Reads the text of a picture or a PDF; pages of a PDF that have text keep it as it is.',
   family: 'ai',
-  accepts: [...PICTURES.filter((id) => !OUT_OF_REACH.has(id)), 'pdf'],
+  accepts: [...PICTURES.filter((id) => !OUT_OF_REACH.has(id) && !formatOf(id).tiny), 'pdf'],
   files: ONE_FILE,
   // In the record too when it was not sent: the answer names the language.
   input: z.object({ ocr_lang: languages.default('eng') }),

@@ -37,7 +37,8 @@ export const READERS: Readonly<Record<string, Reader>> = {
   jp2: first('jp2'),
   ico: { coder: 'ico', takes: 'largest' },
   cur: { coder: 'cur', takes: 'largest' },
-  tga: first('tga'),
+  // It puts the rows upright itself, and yet says that they are not.
+  tga: { ...first('tga'), means: ['-orient', 'TopLeft'] },
   ppm: first('ppm'),
   pgm: first('pgm'),
   pbm: first('pbm'),
