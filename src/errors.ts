@@ -105,6 +105,14 @@ export function inputLimit(limit: string, max: number, received: number): Failur
   return conversionFailed('input_limit', { says, details: { limit, max, received } });
 }
 
+/** @param maxBytes what is accepted @param receivedBytes what was declared, else what had come when it was too much @param filename tells which of several */
+export function fileTooLarge(maxBytes: number, receivedBytes: number, filename?: string): Failure {
+  return new Failure('FILE_TOO_LARGE', {
+    says: `The file is larger than ${maxBytes} bytes, the most that this service accepts.`,
+    details: { max_bytes: maxBytes, received_bytes: receivedBytes, ...(filename === undefined ? {} : { filename }) },
+  });
+}
+
 /** The rows, for the generated error page and the tests that hold every surface to them. */
 export const errorTable: Readonly<Record<Code, Row>> = TABLE;
 export const reasonTable: Readonly<Record<Reason, string>> = REASONS;

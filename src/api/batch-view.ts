@@ -1,7 +1,7 @@
 /** A batch as clients see it: its jobs in the order sent, and how many stand where. */
 import { type Code, Failure } from '../errors.ts';
 import type { BatchRecord } from '../jobs/batch.ts';
-import { hasEnded, reasonOf, visibility } from '../jobs/lifecycle.ts';
+import { reasonOf, visibility } from '../jobs/lifecycle.ts';
 import type { JobRecord } from '../jobs/record.ts';
 import { failureOfJob, viewOf } from './view.ts';
 
@@ -22,8 +22,7 @@ export function batchViewOf(
   now: number,
   progressOf: (jobId: string) => number | undefined,
 ): object {
-  const live = records.filter((record) => visibility(record, now) === 'live');
-  if (live.length === 0) throw new Failure('JOB_EXPIRED');
+  const live = liveOf(records, now);
   const jobs = records.map((record) => entryOf(record, base, now, progressOf(record.id)));
   const count = (status: string) => jobs.filter((job) => job.status === status).length;
   const counts = { total: jobs.length, processing: count('processing'), done: count('done'), failed: count('error') };
@@ -37,6 +36,13 @@ export function batchViewOf(
     links: { self, output: `${self}/output` },
     jobs,
   };
+}
+
+/** The jobs that may still be shown. @throws Failure `JOB_EXPIRED` once the last of them has gone */
+export function liveOf(records: readonly JobRecord[], now: number): readonly JobRecord[] {
+  const live = records.filter((record) => visibility(record, now) === 'live');
+  if (live.length === 0) throw new Failure('JOB_EXPIRED');
+  return live;
 }
 
 function entryOf(record: JobRecord, base: string, now: number, progress: number | undefined) {
@@ -62,5 +68,3 @@ export function errorOf(record: JobRecord): Failure | undefined {
   const { message, details } = record.failure;
   return code === undefined ? failureOfJob(record) : new Failure(code, { says: message, details: { ...details, job_id: record.id } });
 }
-
-export const isOver = (records: readonly JobRecord[]): boolean => records.every(hasEnded);

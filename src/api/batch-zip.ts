@@ -1,15 +1,13 @@
 /** All results of a batch in one ZIP, streamed from where they are kept. */
 import { Readable } from 'node:stream';
-import { visibility } from '../jobs/lifecycle.ts';
 import type { JobRecord, StoredOutput } from '../jobs/record.ts';
 import type { ObjectStore } from '../objects/store.ts';
 import { packed } from '../objects/zip.ts';
 import { errorOf } from './batch-view.ts';
 
-/** @returns undefined where nothing was made */
-export function packBatch(objects: ObjectStore, records: readonly JobRecord[], now: number): Readable | undefined {
-  const live = records.filter((record) => visibility(record, now) === 'live');
-  const outputs = live.flatMap(({ output }) => (output === undefined ? [] : [output]));
+/** @param records that may be shown @returns undefined where nothing was made */
+export function packBatch(objects: ObjectStore, records: readonly JobRecord[]): Readable | undefined {
+  const outputs = records.flatMap(({ output }) => (output === undefined ? [] : [output]));
   if (outputs.length === 0) return undefined;
   const names = numbered(outputs.map(({ filename }) => filename));
   const files = outputs.map((output, index) => ({
@@ -17,7 +15,7 @@ export function packBatch(objects: ObjectStore, records: readonly JobRecord[], n
     open: () => objects.get(output.key),
     compress: isText(output),
   }));
-  const failed = live.flatMap((record) => {
+  const failed = records.flatMap((record) => {
     const error = errorOf(record);
     return error === undefined ? [] : [{ filename: record.filename, job_id: record.id, code: error.code, message: error.message }];
   });

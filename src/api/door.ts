@@ -26,7 +26,7 @@ interface Visit {
 const GIVEN_BACK = new Set([400, 413, 415, 503]);
 const visits = new WeakMap<FastifyRequest, Visit>();
 
-type Parts = Pick<ApiParts, 'limits' | 'clock'>;
+type Parts = Pick<ApiParts, 'limits' | 'clock' | 'stopping'>;
 
 function visitOf({ limits }: Parts, request: FastifyRequest): Visit {
   const known = visits.get(request);
@@ -36,9 +36,13 @@ function visitOf({ limits }: Parts, request: FastifyRequest): Visit {
   return visit;
 }
 
-/** Counts reads, and tells everybody how they stand. */
+/** Takes no new work once the service is about to stop, counts reads, and tells everybody how they stand. */
 export function watchDoor(app: FastifyInstance, parts: Parts): void {
   const { limiter, flood } = parts.limits;
+  app.addHook('onRequest', async (request) => {
+    if (parts.stopping.aborted && request.routeOptions.config.costs === 'work')
+      throw new Failure('OVERLOADED', { says: 'The service is about to stop: try again in a moment.' });
+  });
   if (flood === undefined) return;
   app.addHook('onRequest', async (request) => {
     if (request.method === 'OPTIONS' || request.routeOptions.config.costs !== undefined) return;

@@ -1,7 +1,6 @@
 /** A file that a request names instead of sending it: fetched by the guarded download, and stored like any other. */
 import type { FastifyRequest } from 'fastify';
-import { Failure } from '../errors.ts';
-import { tooLarge } from '../fetch/refusal.ts';
+import { Failure, fileTooLarge } from '../errors.ts';
 import { TooLarge } from '../objects/store.ts';
 import type { ApiParts } from './parts.ts';
 import type { Received } from './receive.ts';
@@ -26,7 +25,7 @@ export async function withUrl(parts: ApiParts, request: FastifyRequest, received
     const stored = await storeSampled(body, key, objects, maxFileBytes, gone.signal);
     return { ...received, files: [{ part: 0, filename: name, ...stored }], count: 1 };
   } catch (error) {
-    throw error instanceof TooLarge ? tooLarge(maxFileBytes, error.receivedBytes) : error;
+    throw error instanceof TooLarge ? fileTooLarge(maxFileBytes, error.receivedBytes) : error;
   } finally {
     socket.off('close', leave);
   }

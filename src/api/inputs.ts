@@ -6,3 +6,13 @@ import type { ObjectStore } from '../objects/store.ts';
 export async function deleteInputs(objects: ObjectStore, { id, sources }: Pick<JobRecord, 'id' | 'sources'>): Promise<void> {
   await Promise.all(sources.map(({ part }) => objects.delete(inputKey(id, part))));
 }
+
+/** Begins a job on files that are stored already: where it cannot be begun, they go. @param keys of all of them */
+export async function orRemove<T>(objects: ObjectStore, keys: readonly string[], begin: () => Promise<T>): Promise<T> {
+  try {
+    return await begin();
+  } catch (error) {
+    await Promise.all(keys.map((key) => objects.delete(key)));
+    throw error;
+  }
+}

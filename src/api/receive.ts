@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream';
 import { Busboy, type BusboyHeaders } from '@fastify/busboy';
 import { cleanName } from '../catalog/names.ts';
 import type { Sample } from '../catalog/sniff/sample.ts';
-import { Failure } from '../errors.ts';
+import { Failure, fileTooLarge } from '../errors.ts';
 import { type ObjectStore, TooLarge } from '../objects/store.ts';
 import { askForBody } from './expect.ts';
 import { watchPace } from './pace.ts';
@@ -51,7 +51,7 @@ export async function receive(request: IncomingMessage, wanted: Wanted, objects:
   if (!/^multipart\/form-data\s*;.*boundary=/i.test(request.headers['content-type'] ?? '')) throw new Failure('NO_FILE');
   const mostBytes = maxBytes * maxFiles + ENVELOPE_BYTES;
   const declared = Number(request.headers['content-length'] ?? 0);
-  if (declared > mostBytes) throw tooLarge(maxBytes, declared);
+  if (declared > mostBytes) throw fileTooLarge(maxBytes, declared);
 
   const failed = new AbortController();
   const fields = new Map<string, string>();
@@ -87,7 +87,9 @@ export async function receive(request: IncomingMessage, wanted: Wanted, objects:
       const file = storeSampled(stream, keyOf(part.part), objects, maxBytes, failed.signal).then(
         (stored) => ({ ...part, ...stored }),
         (error: unknown) => {
-          throw error instanceof TooLarge ? tooLarge(maxBytes, error.receivedBytes, maxFiles > 1 ? part.filename : undefined) : error;
+          throw error instanceof TooLarge
+            ? fileTooLarge(maxBytes, error.receivedBytes, maxFiles > 1 ? cleanName(part.filename) : undefined)
+            : error;
         },
       );
       file.catch(refuse);
@@ -95,7 +97,7 @@ export async function receive(request: IncomingMessage, wanted: Wanted, objects:
     });
     request.on('data', (chunk: Buffer) => {
       bodyBytes += chunk.length;
-      if (bodyBytes > mostBytes) refuse(tooLarge(maxBytes, bodyBytes));
+      if (bodyBytes > mostBytes) refuse(fileTooLarge(maxBytes, bodyBytes));
     });
     request.on('close', () => {
       if (!request.complete) malformed(new Error('the client went away'));
@@ -119,14 +121,6 @@ export async function receive(request: IncomingMessage, wanted: Wanted, objects:
   } finally {
     unwatch();
   }
-}
-
-/** @param filename tells which of several */
-function tooLarge(maxBytes: number, receivedBytes: number, filename?: string): Failure {
-  return new Failure('FILE_TOO_LARGE', {
-    says: `The file is larger than ${maxBytes} bytes, the most that this service accepts.`,
-    details: { max_bytes: maxBytes, received_bytes: receivedBytes, ...(filename === undefined ? {} : { filename: cleanName(filename) }) },
-  });
 }
 
 /** How browsers write a quote and line breaks in a name (HTML standard, "multipart/form-data encoding algorithm"). */

@@ -7,8 +7,8 @@ import { OCR_LANGUAGES } from './languages.ts';
 import { pageRanges } from './pages.ts';
 import { seconds } from './time.ts';
 
-/** One row an option. Descriptions are what a refused client reads as `allowed`. */
-const SCHEMAS = {
+/** One row an option. Descriptions are what a refused client reads as `allowed`. Tools that take an option take this very row. */
+export const optionSchemas = {
   img_quality: integer(0, 100, ''),
   img_resize_w: pixels,
   img_resize_h: pixels,
@@ -54,9 +54,9 @@ const SCHEMAS = {
 } as const;
 
 /** What a form may name. */
-export type FormOption = keyof typeof SCHEMAS;
+export type FormOption = keyof typeof optionSchemas;
 export type OptionName = FormOption | keyof Edits;
-export type Options = { readonly [N in FormOption]?: z.output<(typeof SCHEMAS)[N]> | undefined } & Edits;
+export type Options = { readonly [N in FormOption]?: z.output<(typeof optionSchemas)[N]> | undefined } & Edits;
 
 /** What a form may ask to be done to a picture. */
 export const PICTURE_EDITS = [
@@ -78,13 +78,13 @@ export function optionApplies(name: OptionName): 'first' | 'last' | 'each' {
   return LAST.includes(name) ? 'last' : 'each';
 }
 
-export const formOptionNames = Object.keys(SCHEMAS) as FormOption[];
+export const formOptionNames = Object.keys(optionSchemas) as FormOption[];
 /** Those of forms, and what tools set. */
 export const optionNames: readonly OptionName[] = [...formOptionNames, ...editNames];
-export const isOption = (name: string): name is FormOption => Object.hasOwn(SCHEMAS, name);
+export const isOption = (name: string): name is FormOption => Object.hasOwn(optionSchemas, name);
 
 /** What an option takes, in words. */
-export const allowed = (name: FormOption): string => SCHEMAS[name].description ?? '';
+export const allowed = (name: FormOption): string => optionSchemas[name].description ?? '';
 
 /**
  * Reads the options out of a form's fields. Empty fields count as not given; unknown names are left to the caller.
@@ -97,7 +97,7 @@ export function readOptions(fields: ReadonlyMap<string, string>): Options {
     // A password may begin or end with a space.
     const value = name === 'password' ? given : given?.trim();
     if (value === undefined || value === '') continue;
-    const read = SCHEMAS[name].safeParse(value);
+    const read = optionSchemas[name].safeParse(value);
     if (!read.success) throw invalid(name, value);
     options[name] = read.data;
   }

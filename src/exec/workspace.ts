@@ -1,6 +1,6 @@
 /** Slots: where one conversion at a time works, in folders of its own under a user of its own. */
 import { chownSync, mkdirSync } from 'node:fs';
-import { chmod, lstat, mkdir, readdir, rm } from 'node:fs/promises';
+import { chmod, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { removeTree } from './remove.ts';
 
@@ -60,16 +60,4 @@ export async function openSlot(root: string, index: number): Promise<Slot> {
     },
     removeFolder: removeTree,
   };
-}
-
-/** Bytes of all files below a folder, and how many there are; gives up counting at `atMost` files. */
-export async function measureFolder(path: string, atMost = 100_000): Promise<{ bytes: number; files: number }> {
-  let bytes = 0;
-  let files = 0;
-  for (const entry of await readdir(path, { recursive: true, withFileTypes: true }).catch(() => [])) {
-    if (entry.isDirectory()) continue;
-    bytes += (await lstat(join(entry.parentPath, entry.name)).catch(() => undefined))?.size ?? 0;
-    if (++files >= atMost) break;
-  }
-  return { bytes, files };
 }

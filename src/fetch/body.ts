@@ -1,8 +1,9 @@
 /** The body of an answer as a stream that ends with the file or with a Failure, and never lasts or grows beyond its limits. */
 import type { IncomingMessage } from 'node:http';
 import { pipeline, type Readable, Transform } from 'node:stream';
+import { fileTooLarge } from '../errors.ts';
 import type { Deadline } from './deadline.ts';
-import { refused, tooLarge } from './refusal.ts';
+import { refused } from './refusal.ts';
 
 export interface BodyLimits {
   readonly maxBytes: number;
@@ -20,7 +21,7 @@ export function limitedBody(response: IncomingMessage, { maxBytes, idleMs }: Bod
     transform(chunk: Buffer, _encoding, done) {
       receivedBytes += chunk.length;
       idle.refresh();
-      if (receivedBytes > maxBytes) done(tooLarge(maxBytes, receivedBytes));
+      if (receivedBytes > maxBytes) done(fileTooLarge(maxBytes, receivedBytes));
       else done(null, chunk);
     },
   });

@@ -1,13 +1,14 @@
 /** The guarded download: every hop is judged, resolved, judged by address, connected to there, and bounded in time and size. */
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
+import { fileTooLarge } from '../errors.ts';
 import type { AddressJudge } from './address.ts';
 import { limitedBody } from './body.ts';
 import { type Deadline, startDeadline, within } from './deadline.ts';
 import { dial } from './dial.ts';
 import { exchange } from './exchange.ts';
 import { sentName } from './name.ts';
-import { refused, tooLarge } from './refusal.ts';
+import { refused } from './refusal.ts';
 import { publicAddresses, type Resolve } from './resolve.ts';
 import type { FetchSettings } from './settings.ts';
 import { judgeUrl, type Target } from './url.ts';
@@ -77,7 +78,7 @@ export function guardedFetch(settings: FetchSettings, { resolve, judge, ca }: Su
       throw refused('unreachable', { says: 'The server in the URL sends the file in a content coding that was not asked for.' });
     const declared = headers['content-length'];
     const declaredBytes = declared === undefined ? undefined : Number(declared);
-    if (declaredBytes !== undefined && declaredBytes > maxBytes) throw tooLarge(maxBytes, declaredBytes);
+    if (declaredBytes !== undefined && declaredBytes > maxBytes) throw fileTooLarge(maxBytes, declaredBytes);
     return {
       body: limitedBody(response, { maxBytes, idleMs: settings.idleMs }, deadline),
       name: sentName(headers['content-disposition'], url),

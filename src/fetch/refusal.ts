@@ -24,11 +24,3 @@ interface Particulars {
 export function refused(reason: Refusal, { says = SAYS[reason], details, cause }: Particulars = {}): Failure {
   return new Failure('URL_REFUSED', { says, details: { ...details, reason }, cause });
 }
-
-/** @param maxBytes what is accepted @param receivedBytes what was declared, else what had come when it was too much */
-export function tooLarge(maxBytes: number, receivedBytes: number): Failure {
-  return new Failure('FILE_TOO_LARGE', {
-    says: `The file is larger than ${maxBytes} bytes, the most that this service accepts.`,
-    details: { max_bytes: maxBytes, received_bytes: receivedBytes },
-  });
-}

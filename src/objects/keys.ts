@@ -8,8 +8,5 @@ export const outputKey = (jobId: string, attempt: string): string => `jobs/${job
 
 export const JOBS_PREFIX = 'jobs/';
 
-/** All of one job's objects. */
-export const jobPrefix = (jobId: string): string => `${JOBS_PREFIX}${jobId}/`;
-
 /** The job that an object belongs to. */
 export const jobOfKey = (key: string): string | undefined => /^jobs\/([0-9a-f]{32})\//.exec(key)?.[1];

@@ -3,13 +3,15 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { formatByExtension } from '../../catalog/formats.ts';
 import { Failure } from '../../errors.ts';
 import { BATCH_VERSION, type BatchRecord, batchIdPattern } from '../../jobs/batch.ts';
+import { hasEnded } from '../../jobs/lifecycle.ts';
 import type { JobRecord } from '../../jobs/record.ts';
 import { inputKey } from '../../objects/keys.ts';
 import { batchJobs } from '../batch-jobs.ts';
-import { batchViewOf, isOver } from '../batch-view.ts';
+import { batchViewOf, liveOf } from '../batch-view.ts';
 import { packBatch } from '../batch-zip.ts';
 import { cancelJob } from '../cancel.ts';
 import { admit, admitMore } from '../door.ts';
+import { orRemove } from '../inputs.ts';
 import type { ApiParts } from '../parts.ts';
 import { type Received, receive, SEVERAL_FILES } from '../receive.ts';
 import { baseOf, RETRY_AFTER } from '../send-job.ts';
@@ -17,20 +19,20 @@ import { readWish } from '../submit.ts';
 import { contentDisposition, HARMLESS } from './output.ts';
 
 export function batchRoutes(app: FastifyInstance, parts: ApiParts): void {
-  const { objects, settings, stopping, signals, clock } = parts;
+  const { objects, settings, signals, clock } = parts;
   const maxFiles = settings.maxBatchFiles;
   const view = (request: FastifyRequest, { batch, records }: Found) => ({
     data: batchViewOf(batch, records, baseOf(request, parts), clock(), signals.lastProgress),
   });
 
   app.post('/api/v1/batch', { config: { costs: 'work' } }, async (request) => {
-    if (stopping.aborted) throw new Failure('OVERLOADED', { says: 'The service is about to stop: try again in a moment.' });
     const ids = Array.from({ length: maxFiles }, parts.newId);
     const keyOf = (part: number) => inputKey(ids[part] ?? '', part);
     await admit(parts, request, ids.slice(0, 1));
     const wanted = { fields: SEVERAL_FILES, maxFiles, maxBytes: settings.maxFileBytes, keyOf };
     const received = await receive(request.raw, wanted, objects, settings);
-    const begin = async (): Promise<Found> => {
+    const keys = received.files.map(({ part }) => keyOf(part));
+    const found = await orRemove(objects, keys, async (): Promise<Found> => {
       checkCount(received, maxFiles);
       const wish = readWish(received.fields, 'bulk');
       if (formatByExtension(wish.extension) === undefined)
@@ -48,10 +50,6 @@ export function batchRoutes(app: FastifyInstance, parts: ApiParts): void {
         throw error;
       });
       return { batch, records };
-    };
-    const found = await begin().catch(async (error: unknown) => {
-      await Promise.all(received.files.map(({ part }) => objects.delete(keyOf(part))));
-      throw error;
     });
     request.log.info({ batch_id: found.batch.id, files: found.records.length }, 'a batch was received');
     return view(request, found);
@@ -66,15 +64,13 @@ export function batchRoutes(app: FastifyInstance, parts: ApiParts): void {
   });
 
   app.get<{ Params: { id: string } }>('/api/v1/batches/:id/output', { exposeHeadRoute: false }, async (request, reply) => {
-    const found = await findBatch(parts, request.params.id);
-    // Says 410 where the last job has gone.
-    view(request, found);
-    const { batch, records } = found;
-    if (!isOver(records)) {
+    const { batch, records } = await findBatch(parts, request.params.id);
+    const live = liveOf(records, clock());
+    if (!live.every(hasEnded)) {
       reply.header('retry-after', RETRY_AFTER);
       throw new Failure('JOB_NOT_READY', { details: { batch_id: batch.id } });
     }
-    const zip = packBatch(objects, records, clock());
+    const zip = packBatch(objects, live);
     if (zip === undefined)
       throw new Failure('CONVERSION_FAILED', { says: 'No file of this batch could be converted.', details: { batch_id: batch.id } });
     return reply

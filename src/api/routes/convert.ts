@@ -6,15 +6,15 @@ import { inputKey } from '../../objects/keys.ts';
 import { admit } from '../door.ts';
 import { enqueue } from '../enqueue.ts';
 import { withUrl } from '../from-url.ts';
+import { orRemove } from '../inputs.ts';
 import type { ApiParts } from '../parts.ts';
 import { ONE_FILE, type Received, type ReceivedFile, receive } from '../receive.ts';
 import { answerWhenSettled } from '../settle.ts';
 import { conversionOf, readWish } from '../submit.ts';
 
 export function convertRoute(app: FastifyInstance, parts: ApiParts): void {
-  const { objects, settings, stopping } = parts;
+  const { objects, settings } = parts;
   app.post('/api/v1/convert', { config: { costs: 'work' } }, async (request, reply) => {
-    if (stopping.aborted) throw new Failure('OVERLOADED', { says: 'The service is about to stop: try again in a moment.' });
     const id = parts.newId();
     await admit(parts, request, [id]);
     const keyOf = () => inputKey(id);
@@ -24,10 +24,7 @@ export function convertRoute(app: FastifyInstance, parts: ApiParts): void {
       objects,
       settings,
     );
-    const record = await begin(parts, request, id, received).catch(async (error: unknown) => {
-      await objects.delete(keyOf());
-      throw error;
-    });
+    const record = await orRemove(objects, [keyOf()], () => begin(parts, request, id, received));
     request.log.info({ job_id: id, bytes: record.sources[0]?.sizeBytes }, 'a file was received');
     return answerWhenSettled(parts, request, reply, record);
   });

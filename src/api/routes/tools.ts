@@ -6,6 +6,7 @@ import { inputKey } from '../../objects/keys.ts';
 import { admit } from '../door.ts';
 import { enqueue } from '../enqueue.ts';
 import { withUrl } from '../from-url.ts';
+import { orRemove } from '../inputs.ts';
 import type { ApiParts } from '../parts.ts';
 import { receive } from '../receive.ts';
 import { answerWhenSettled } from '../settle.ts';
@@ -13,25 +14,22 @@ import { toolJobOf } from '../tool-job.ts';
 import { describeTools } from '../tool-list.ts';
 
 export function toolRoutes(app: FastifyInstance, parts: ApiParts): void {
-  const { catalog, objects, settings, stopping } = parts;
+  const { catalog, objects, settings } = parts;
 
   app.get('/api/v1/tools', async () => ({ data: { tools: describeTools(catalog) } }));
 
   app.post<{ Params: { slug: string } }>('/api/v1/tools/:slug', { config: { costs: 'work' } }, async (request, reply) => {
-    if (stopping.aborted) throw new Failure('OVERLOADED', { says: 'The service is about to stop: try again in a moment.' });
     const tool = findTool(parts, request.params.slug);
     const id = parts.newId();
     await admit(parts, request, [id], tool.slug);
     const keyOf = (part: number) => inputKey(id, part);
     const { fields, max: maxFiles } = tool.files;
     const sent = await receive(request.raw, { fields, maxFiles, maxBytes: settings.maxFileBytes, keyOf }, objects, settings);
-    const begin = async () => {
+    // The first key is a fetched file's, where none was sent.
+    const keys = [keyOf(0), ...sent.files.map(({ part }) => keyOf(part))];
+    const record = await orRemove(objects, keys, async () => {
       const received = fields.includes('file') ? await withUrl(parts, request, sent, keyOf(0)) : sent;
       return enqueue(parts, toolJobOf(parts, id, tool, received));
-    };
-    const record = await begin().catch(async (error: unknown) => {
-      await Promise.all([keyOf(0), ...sent.files.map(({ part }) => keyOf(part))].map((key) => objects.delete(key)));
-      throw error;
     });
     const bytes = record.sources.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
     parts.metrics.uploaded(bytes);

@@ -1,6 +1,6 @@
 /** A rectangle out of a picture. */
 import { z } from 'zod';
-import { extent, offset } from '../fields.ts';
+import { optionSchemas } from '../options.ts';
 import { ONE_FILE, type Tool } from '../tool.ts';
 import { atAnySize, PICTURES } from './picture.ts';
 
@@ -10,6 +10,11 @@ export const tool: Tool = {
   family: 'image',
   accepts: PICTURES,
   files: ONE_FILE,
-  input: z.object({ img_crop_x: offset.default(0), img_crop_y: offset.default(0), img_crop_w: extent, img_crop_h: extent }),
+  input: z.object({
+    img_crop_x: optionSchemas.img_crop_x.default(0),
+    img_crop_y: optionSchemas.img_crop_y.default(0),
+    img_crop_w: optionSchemas.img_crop_w,
+    img_crop_h: optionSchemas.img_crop_h,
+  }),
   work: { convert: (source, input) => ({ target: atAnySize(source), options: input }) },
 };

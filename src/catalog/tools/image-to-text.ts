@@ -1,17 +1,12 @@
 /** The text of a picture or of a PDF, in the answer itself. */
 import { z } from 'zod';
-import { text } from '../fields.ts';
 import { formatOf } from '../formats.ts';
-import { OCR_LANGUAGES } from '../languages.ts';
+import { optionSchemas } from '../options.ts';
 import { ONE_FILE, type Tool } from '../tool.ts';
 import { PICTURES } from './picture.ts';
 
 /** What nothing beside Tesseract's image decodes. */
 const OUT_OF_REACH = new Set(['jxl', 'exr']);
-
-const languages = text
-  .refine((given) => given.split('+').length <= 3 && given.split('+').every((code) => OCR_LANGUAGES.includes(code)))
-  .describe(`up to three joined by +, as in deu+fra, of ${OCR_LANGUAGES.join(', ')}`);
 
 export const tool: Tool = {
   slug: 'image-to-text',
@@ -20,7 +15,7 @@ export const tool: Tool = {
   accepts: [...PICTURES.filter((id) => !OUT_OF_REACH.has(id) && !formatOf(id).tiny), 'pdf'],
   files: ONE_FILE,
   // In the record too when it was not sent: the answer names the language.
-  input: z.object({ ocr_lang: languages.default('eng') }),
+  input: z.object({ ocr_lang: optionSchemas.ocr_lang.default('eng') }),
   answersText: true,
   work: { convert: (_, { ocr_lang }) => ({ target: 'txt', options: { ocr_lang: ocr_lang as string } }) },
 };

@@ -3,10 +3,9 @@
 import { z } from 'zod';
 import type { Task } from '../engine.ts';
 import { AUDIO, DEMUXERS, VIDEO } from '../engines/ffmpeg/containers.ts';
-import { oneOf, text } from '../fields.ts';
+import { oneOf } from '../fields.ts';
 import { formatOf } from '../formats.ts';
-import { allowed, type Options } from '../options.ts';
-import { seconds } from '../time.ts';
+import { allowed, type Options, optionSchemas } from '../options.ts';
 import { type Input, refuseField, type ToolTask } from '../tool.ts';
 
 const ofFamily = (family: string): readonly string[] => Object.keys(DEMUXERS).filter((id) => formatOf(id).family === family);
@@ -18,12 +17,10 @@ export const VIDEOS = ofFamily('video');
 export const soundTarget = (source: string): string => (source in AUDIO ? source : 'mp3');
 export const videoTarget = (source: string): string => (source in VIDEO ? source : 'mp4');
 
-const moment = (name: 'start_time' | 'end_time') => text.transform(seconds).pipe(z.number().min(0)).describe(allowed(name));
-
 /** A stretch, and how exactly it is cut. */
 export const CUT = z.object({
-  start_time: moment('start_time').optional(),
-  end_time: moment('end_time').optional(),
+  start_time: optionSchemas.start_time.optional(),
+  end_time: optionSchemas.end_time.optional(),
   mode: oneOf(['exact', 'fast']).default('exact'),
 });
 

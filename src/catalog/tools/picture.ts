@@ -1,8 +1,8 @@
 /** What the picture tools have in common: what they take, and what they give back. */
 import { z } from 'zod';
 import { READERS, WRITERS } from '../engines/imagemagick/coders.ts';
-import { integer } from '../fields.ts';
 import { formats } from '../formats.ts';
+import { optionSchemas } from '../options.ts';
 import { type Input, ONE_FILE, type Tool } from '../tool.ts';
 
 /** Read by engines of their own. */
@@ -28,7 +28,7 @@ export const atAnySize = (source: string): string => (source === 'ico' ? 'png' :
 
 /** Same format, fewer bytes, at a quality between 0 and 100. */
 export const compression = (slug: string, summary: string, accepts: readonly string[]): Tool => {
-  const input = z.object({ img_quality: integer(0, 100, '').default(80) });
+  const input = z.object({ img_quality: optionSchemas.img_quality.default(80) });
   const quality = (given: Input) => (given as z.output<typeof input>).img_quality;
   return {
     slug,

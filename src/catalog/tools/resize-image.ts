@@ -1,6 +1,6 @@
 /** A picture in another size, in its own format where that can be written. */
 import { z } from 'zod';
-import { pixels } from '../fields.ts';
+import { allowed, optionSchemas } from '../options.ts';
 import { ONE_FILE, refuseField, type Tool } from '../tool.ts';
 import { atAnySize, PICTURES } from './picture.ts';
 
@@ -10,10 +10,10 @@ export const tool: Tool = {
   family: 'image',
   accepts: PICTURES,
   files: ONE_FILE,
-  input: z.object({ img_resize_w: pixels.optional(), img_resize_h: pixels.optional() }),
+  input: z.object({ img_resize_w: optionSchemas.img_resize_w.optional(), img_resize_h: optionSchemas.img_resize_h.optional() }),
   check: ({ img_resize_w: width, img_resize_h: height }) => {
     if (width === undefined && height === undefined)
-      throw refuseField('img_resize_w', undefined, `${pixels.description}, or img_resize_h, or both`);
+      throw refuseField('img_resize_w', undefined, `${allowed('img_resize_w')}, or img_resize_h, or both`);
   },
   work: { convert: (source, input) => ({ target: atAnySize(source), options: input }) },
 };

@@ -1,6 +1,6 @@
 /** A picture turned by quarters, or mirrored. */
 import { z } from 'zod';
-import { oneOf } from '../fields.ts';
+import { optionSchemas } from '../options.ts';
 import { ONE_FILE, type Tool } from '../tool.ts';
 import { PICTURES, sameFormat } from './picture.ts';
 
@@ -10,6 +10,6 @@ export const tool: Tool = {
   family: 'image',
   accepts: PICTURES,
   files: ONE_FILE,
-  input: z.object({ img_rotate: oneOf(['90', '180', '270', 'flip-h', 'flip-v']) }),
+  input: z.object({ img_rotate: optionSchemas.img_rotate }),
   work: { convert: (source, input) => ({ target: sameFormat(source), options: input }) },
 };
