@@ -7,7 +7,9 @@ import { pipeline } from 'node:stream/promises';
 import { StoreFull, TooLarge, type Written } from './store.ts';
 import { temporaryFor } from './temporary.ts';
 
-/** Sockets bring 64 KiB at a time, and a write costs a turn of the thread pool whatever its size. */
+/** Sockets bring 64 KiB at a time: all that most files have. */
+const FIRST_BYTES = 64 * 1024;
+/** Of a longer file: a write costs a turn of the thread pool whatever its size. */
 const WRITE_BYTES = 512 * 1024;
 /** A folder may be removed as empty between its creation and that of the file, by a delete of its last object; not often in a row. */
 const TRIES = 20;
@@ -35,25 +37,30 @@ export async function writeWhole(path: string, source: Readable, maxBytes: numbe
 export async function pour(source: Readable, file: FileHandle, maxBytes: number, signal?: AbortSignal): Promise<Written> {
   const hash = createHash('sha256');
   let sizeBytes = 0;
-  let held: Uint8Array[] = [];
-  let heldBytes = 0;
+  // One block again and again: what is allocated for each write is what the collector is busy with during large uploads.
+  let block = Buffer.allocUnsafeSlow(FIRST_BYTES);
+  let held = 0;
   const flush = async () => {
-    const bytes = held.length === 1 && held[0] !== undefined ? held[0] : Buffer.concat(held);
-    held = [];
-    heldBytes = 0;
+    const bytes = block.subarray(0, held);
     hash.update(bytes);
     await file.writeFile(bytes);
+    held = 0;
+    if (block.length < WRITE_BYTES) block = Buffer.allocUnsafeSlow(WRITE_BYTES);
   };
   const write = async (chunks: AsyncIterable<Uint8Array | string>) => {
     for await (const chunk of chunks) {
       const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
       sizeBytes += bytes.byteLength;
       if (sizeBytes > maxBytes) throw new TooLarge(sizeBytes);
-      held.push(bytes);
-      heldBytes += bytes.byteLength;
-      if (heldBytes >= WRITE_BYTES) await flush();
+      for (let from = 0; from < bytes.byteLength; ) {
+        const count = Math.min(block.length - held, bytes.byteLength - from);
+        block.set(bytes.subarray(from, from + count), held);
+        held += count;
+        from += count;
+        if (held === block.length) await flush();
+      }
     }
-    await flush();
+    if (held > 0) await flush();
   };
   await (signal === undefined ? pipeline(source, write) : pipeline(source, write, { signal }));
   return { sizeBytes, sha256: hash.digest('hex') };
