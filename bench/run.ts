@@ -2,7 +2,7 @@
  * `make bench`: the service with confinement on, upload and download included, beside the raw tools, in one run on one machine.
  *
  *   run.ts           everything
- *   run.ts photo     the rows of one part: small, photo, short or long
+ *   run.ts photo     the rows of one part: small, photo, short, long or requests
  */
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -13,6 +13,7 @@ import { longDocx } from '../test/kit/fixtures/document-cases.ts';
 import { endProcess, startProcess } from '../test/kit/service.ts';
 import { peakOf } from './memory.ts';
 import { type Measured, rawOffice, rawSharp } from './raw.ts';
+import { costs } from './requests.ts';
 
 const run = promisify(execFile);
 const CONVERT = '/usr/bin/convert-im6.q16';
@@ -93,4 +94,9 @@ console.log(
   `\nMemory peaks: server ${(serverBytes / 2 ** 20).toFixed(0)} MiB, with all converters ${(treeBytes / 2 ** 20).toFixed(0)} MiB.`,
 );
 await endProcess(service);
+
+if (wanted === undefined || wanted === 'requests') {
+  console.log('\n| what | measured |\n|---|---|');
+  for (const { what, measured } of await costs(folder, small)) console.log(`| ${what} | ${measured} |`);
+}
 await rm(folder, { recursive: true, force: true });
