@@ -3,6 +3,7 @@ import type { Catalog } from '../catalog/catalog.ts';
 import type { Engine } from '../catalog/engine.ts';
 import type { Fetch } from '../fetch/download.ts';
 import type { BatchStore } from '../jobs/batch.ts';
+import type { DeedStore } from '../jobs/idempotency.ts';
 import type { Seal } from '../jobs/seal.ts';
 import type { JobStore } from '../jobs/store.ts';
 import type { Limits } from '../limits/limits.ts';
@@ -18,6 +19,7 @@ export interface ApiParts {
   readonly catalog: Catalog;
   readonly jobs: JobStore;
   readonly batches: BatchStore;
+  readonly deeds: DeedStore;
   readonly queue: Queue;
   readonly objects: ObjectStore;
   readonly signals: Signals;

@@ -1,5 +1,5 @@
-/** Passwords at rest: sealed with the service's key, so that neither a record nor a queue holds one in the clear. */
-import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
+/** Secrets at rest: sealed with the service's key, so that neither a record nor a queue holds one in the clear. */
+import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes } from 'node:crypto';
 
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
@@ -9,11 +9,15 @@ export interface Seal {
   close(secret: string, bound: string): string;
   /** @throws when the text was not sealed with this key for `bound` */
   open(sealed: string, bound: string): string;
+  /** 64 hex digits that tell one text from another, and that nobody without the key can test a guess against. */
+  mark(text: string): string;
 }
 
 /** AES-256-GCM (NIST SP 800-38D) with a random nonce. @param key any secret text; its SHA-256 is the cipher's key */
 export function sealWith(key: string): Seal {
-  const cipherKey = createHash('sha256').update('filemill seal\0').update(key).digest();
+  const derived = (use: string) => createHash('sha256').update(`filemill ${use}\0`).update(key).digest();
+  const cipherKey = derived('seal');
+  const markKey = derived('mark');
   return {
     close(secret, bound) {
       const nonce = randomBytes(NONCE_BYTES);
@@ -26,5 +30,6 @@ export function sealWith(key: string): Seal {
       decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
       return decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES), undefined, 'utf8') + decipher.final('utf8');
     },
+    mark: (text) => createHmac('sha256', markKey).update(text).digest('hex'),
   };
 }

@@ -3,6 +3,8 @@ import { join } from 'node:path';
 import type { Config } from '../config.ts';
 import type { BatchStore } from '../jobs/batch.ts';
 import { openBatches } from '../jobs/batches-sqlite.ts';
+import type { DeedStore } from '../jobs/idempotency.ts';
+import { openDeeds } from '../jobs/idempotency-sqlite.ts';
 import { type Seal, sealWith } from '../jobs/seal.ts';
 import { openJobs } from '../jobs/sqlite.ts';
 import type { JobStore } from '../jobs/store.ts';
@@ -19,6 +21,7 @@ import { limitsOver } from './limits.ts';
 export interface Embedded {
   readonly jobs: JobStore;
   readonly batches: BatchStore;
+  readonly deeds: DeedStore;
   readonly queue: Queue;
   readonly objects: ObjectStore;
   readonly seal: Seal;
@@ -38,6 +41,7 @@ export async function openEmbedded(config: Config, log: Log, clock: () => number
   const unreadable = (err: Error) => log.error({ err }, 'a stored record cannot be read');
   const jobs = openJobs(database, clock, unreadable, { exclusive: true });
   const batches = openBatches(database);
+  const deeds = openDeeds(database);
   const queue = openQueue(database, clock, { capacity: upkeep.queueCapacity, exclusive: true });
   const objects = await openDirectory(join(dataDir, 'objects'));
   const key = secret.key ?? (await keyFile(dataDir));
@@ -45,6 +49,7 @@ export async function openEmbedded(config: Config, log: Log, clock: () => number
   return {
     jobs,
     batches,
+    deeds,
     queue,
     objects,
     seal: sealWith(key),
@@ -53,6 +58,7 @@ export async function openEmbedded(config: Config, log: Log, clock: () => number
     async close() {
       await queue.close();
       await clients.close();
+      await deeds.close();
       await batches.close();
       await jobs.close();
       unlock();

@@ -1,6 +1,7 @@
 /** One run of upkeep over everything stored: gather, decide, apply. */
 
 import type { BatchStore } from '../jobs/batch.ts';
+import type { DeedStore } from '../jobs/idempotency.ts';
 import { hasEnded } from '../jobs/lifecycle.ts';
 import type { JobRecord } from '../jobs/record.ts';
 import { Conflict, type JobStore, type Stored } from '../jobs/store.ts';
@@ -20,6 +21,7 @@ export interface Log {
 export interface Upkept {
   readonly jobs: JobStore;
   readonly batches: BatchStore;
+  readonly deeds: DeedStore;
   readonly queue: Queue;
   readonly objects: ObjectStore;
   /** Ms since the epoch. */
@@ -36,11 +38,11 @@ export interface Upkept {
 }
 
 /** What a run did. */
-export type Tally = Record<Action['do'] | 'orphaned' | 'batches' | 'troubles', number>;
+export type Tally = Record<Action['do'] | 'orphaned' | 'batches' | 'deeds' | 'troubles', number>;
 
 /** Goes on past a job that makes trouble. @param signal stops the run between two jobs */
 export async function sweep(upkept: Upkept, signal?: AbortSignal): Promise<Tally> {
-  const tally: Tally = { delete: 0, publish: 0, fail: 0, forget: 0, orphaned: 0, batches: 0, troubles: 0 };
+  const tally: Tally = { delete: 0, publish: 0, fail: 0, forget: 0, orphaned: 0, batches: 0, deeds: 0, troubles: 0 };
   // Objects first: one that appears later belongs to a record that this run may not see.
   const { listed, byJob } = await list(upkept.objects);
   const unclaimed = new Map(byJob);
@@ -64,6 +66,7 @@ export async function sweep(upkept: Upkept, signal?: AbortSignal): Promise<Tally
   }
 
   tally.batches = await forgetBatches(upkept, signal);
+  tally.deeds = await upkept.deeds.sweep(upkept.clock());
 
   const { longestJobMs, aloneSince, maxOrphanShare: maxShare } = upkept;
   const found = orphans({ now: upkept.clock(), listed, unclaimed, longestJobMs, aloneSince, maxShare });

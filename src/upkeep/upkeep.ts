@@ -21,7 +21,7 @@ export interface Upkeep {
 export type { Log };
 
 /** The first run begins at once: what a crash left is mended at the next start. */
-export function startUpkeep(given: Pick<Upkept, 'jobs' | 'batches' | 'queue' | 'objects' | 'clock' | 'log'> & Settings): Upkeep {
+export function startUpkeep(given: Pick<Upkept, 'jobs' | 'batches' | 'deeds' | 'queue' | 'objects' | 'clock' | 'log'> & Settings): Upkeep {
   const upkept: Upkept = { queueMs: 3_600_000, longestJobMs: 3_600_000, maxOrphanShare: 0.25, ...given };
   const stopping = new AbortController();
   let timer: NodeJS.Timeout | undefined;

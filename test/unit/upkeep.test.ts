@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { openBatches } from '../../src/jobs/batches-sqlite.ts';
+import { openDeeds } from '../../src/jobs/idempotency-sqlite.ts';
 import { cancel } from '../../src/jobs/lifecycle.ts';
 import type { JobRecord } from '../../src/jobs/record.ts';
 import { openJobs } from '../../src/jobs/sqlite.ts';
@@ -116,6 +117,7 @@ describe('a run over real stores', () => {
     upkept = {
       jobs: openJobs(join(folder, 'filemill.db'), clock),
       batches: openBatches(join(folder, 'filemill.db')),
+      deeds: openDeeds(join(folder, 'filemill.db')),
       queue: openQueue(join(folder, 'filemill.db'), clock, { capacity: 3 }),
       objects: await openDirectory(join(folder, 'objects')),
       clock,
@@ -126,7 +128,7 @@ describe('a run over real stores', () => {
     };
   });
   afterEach(async () => {
-    await Promise.all([upkept.jobs.close(), upkept.batches.close(), upkept.queue.close()]);
+    await Promise.all([upkept.jobs.close(), upkept.batches.close(), upkept.deeds.close(), upkept.queue.close()]);
     await rm(folder, { recursive: true });
   });
 
