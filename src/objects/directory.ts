@@ -5,11 +5,8 @@ import { dirname, join, resolve, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Missing, type ObjectInfo, type ObjectStore } from './store.ts';
 import { isAbandoned, isTemporary } from './temporary.ts';
+import { validKey } from './valid-key.ts';
 import { codeOf, writeWhole } from './write.ts';
-
-/** Bytes; a file name may have 255 (Linux NAME_MAX), and a temporary one is longer by its mark. */
-const MAX_SEGMENT = 200;
-const MAX_KEY = 1_024;
 
 /**
  * Several processes of one machine may use the folder at once; of one pid namespace, for a dead writer is known by its number.
@@ -75,16 +72,6 @@ export async function openDirectory(root: string): Promise<ObjectStore> {
     grantRead: async (key) => pathToFileURL(pathOf(key)).href,
     grantWrite: async (key) => pathToFileURL(pathOf(key)).href,
   };
-}
-
-/** @throws RangeError when the key could lead out of the folder, or cannot be a path */
-function validKey(key: string): string {
-  const segments = key.split('/');
-  const valid = (segment: string) => /^[A-Za-z0-9._-]+$/.test(segment) && !/^\.\.?$/.test(segment) && segment.length <= MAX_SEGMENT;
-  if (key.length > MAX_KEY || !segments.every(valid)) {
-    throw new RangeError(`not a key: ${JSON.stringify(key.slice(0, 100))}; allowed are A-Z a-z 0-9 . _ - between single slashes`);
-  }
-  return key;
 }
 
 /** Every object below `folder` (empty, or ending in a slash) whose next segment begins with `start`. */

@@ -1,0 +1,31 @@
+/** Where objects are kept when that is an S3 bucket. */
+import { z } from 'zod';
+
+/** The environment knows text only. */
+const asBoolean = (value: unknown): unknown => (value === 'true' ? true : value === 'false' ? false : value);
+
+/** A path, a query or a user name in the endpoint would be dropped without a word. */
+const isOrigin = (text: string): boolean => {
+  const url = URL.parse(text);
+  return url !== null && `${url.origin}/` === url.href && /^https?:$/.test(url.protocol);
+};
+
+export const s3Settings = z.strictObject({
+  endpoint: z
+    .string()
+    .refine(isOrigin, 'an http or https URL of a host and perhaps a port, such as https://s3.eu-central-1.amazonaws.com')
+    .describe('The S3 service, as workers reach it too: they are handed URLs below it'),
+  region: z.string().min(1).default('us-east-1').describe('Region of the bucket; a MinIO server that was told of none takes the default'),
+  bucket: z
+    .string()
+    .refine((name) => /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(name), 'a bucket name: 3 to 63 of a-z, 0-9, dots and hyphens')
+    .describe('The bucket, of this service alone: what it does not know there it deletes in time. Made at the start if it is missing'),
+  accessKeyId: z.string().min(1).describe('Who asks'),
+  secretAccessKey: z.string().min(1).describe('What proves it'),
+  pathStyle: z
+    .preprocess(asBoolean, z.boolean())
+    .default(true)
+    .meta({ type: 'boolean' })
+    .describe('Whether the bucket is named in the path of a URL (MinIO and most others) or before the host (new AWS regions)'),
+});
+export type S3Settings = z.infer<typeof s3Settings>;
