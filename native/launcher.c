@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -47,8 +48,8 @@ enum { MOST = 256, OWN_FAILURE = 125 };
 static struct {
 	const char *rw[MOST], *ro[MOST], *env[MOST], *cwd[MOST];
 	int rws, ros, envs, cwds, unix_sockets, without_landlock, check, rw_fd[MOST];
-	uint64_t uid, data, memory, cpu_s, file_size, tasks, files, wall_ms, report, landlock, parent;
-} opt = { .uid = NONE, .data = NONE, .memory = NONE, .cpu_s = NONE, .file_size = NONE, .tasks = NONE, .files = 256, .report = NONE, .landlock = NONE };
+	uint64_t uid, data, memory, cpu_s, file_size, tasks, files, wall_ms, report, landlock, parent, tcp;
+} opt = { .uid = NONE, .data = NONE, .memory = NONE, .cpu_s = NONE, .file_size = NONE, .tasks = NONE, .files = 1024, .report = NONE, .landlock = NONE, .tcp = NONE };
 
 static volatile int *failed; /* Shared with the child until it executes: set when it failed before the program began. */
 static _Noreturn __attribute__((format(printf, 2, 3))) void fail(int cause, const char *sentence, ...) {
@@ -116,7 +117,7 @@ static const int pretended[] = {
 	X86(__NR_chmod, __NR_chown, __NR_lchown, __NR_utime, __NR_utimes, __NR_futimesat,)
 };
 /* Befalls a call WHEN, or UNLESS, its argument & mask equals value. Kernel flags lie in the low 32 bits. */
-struct rule { enum { ALWAYS, BELOW_3, BELOW_6, NO_UNIX, UNIX, ASK_UNIX, ASK_COUNTING } where; int call; enum { WHEN, UNLESS } test; int argument; uint32_t mask, value; };
+struct rule { enum { ALWAYS, BELOW_3, BELOW_6, NO_SOCKET, NO_UNIX, UNIX, TCP, ASK_CONNECT, ASK_UNIX, ASK_COUNTING } where; int call; enum { WHEN, UNLESS } test; int argument; uint32_t mask, value; };
 #define ANY(where, call) { where, __NR_##call, WHEN, 0, 0, 0 }
 #define PART(where, call, ...) { where, __NR_##call, __VA_ARGS__ }
 static const struct rule rules[] = {
@@ -137,10 +138,13 @@ static const struct rule rules[] = {
 	ANY(BELOW_6, kill), ANY(BELOW_6, tkill), ANY(BELOW_6, pidfd_send_signal), ANY(BELOW_6, rt_sigqueueinfo), ANY(BELOW_6, rt_tgsigqueueinfo),
 	PART(BELOW_6, fcntl, WHEN, 1, ALL, F_SETOWN), PART(BELOW_6, fcntl, WHEN, 1, ALL, F_SETSIG), PART(BELOW_6, fcntl, WHEN, 1, ALL, F_SETOWN_EX),
 	PART(BELOW_6, ioctl, WHEN, 1, ALL, FIOSETOWN), PART(BELOW_6, ioctl, WHEN, 1, ALL, SIOCSPGRP),
-	ANY(NO_UNIX, socket), ANY(NO_UNIX, connect), ANY(NO_UNIX, bind), ANY(NO_UNIX, listen),
+	ANY(NO_SOCKET, socket), ANY(NO_SOCKET, connect), ANY(NO_UNIX, bind), ANY(NO_UNIX, listen),
 	PART(UNIX, socket, UNLESS, 0, ALL, AF_UNIX), PART(UNIX, socket, UNLESS, 1, 0xf, SOCK_STREAM),
-	/* The supervisor answers the rest. Landlock (to ABI 8) does not govern connect(2) to a path, and access(2) never. */
-	ANY(ASK_UNIX, connect), PART(ASK_UNIX, faccessat, WHEN, 2, W_OK, W_OK), X86(PART(ASK_UNIX, access, WHEN, 1, W_OK, W_OK),)
+	PART(TCP, socket, UNLESS, 0, ALL, AF_INET), PART(TCP, socket, UNLESS, 1, 0xf, SOCK_STREAM), PART(TCP, socket, UNLESS, 2, ~IPPROTO_TCP, 0),
+	/* Each would connect without connect(2). */
+	PART(TCP, sendto, WHEN, 3, MSG_FASTOPEN, MSG_FASTOPEN), PART(TCP, sendmsg, WHEN, 2, MSG_FASTOPEN, MSG_FASTOPEN), PART(TCP, sendmmsg, WHEN, 3, MSG_FASTOPEN, MSG_FASTOPEN),
+	/* The supervisor answers the rest. Landlock (to ABI 8) does not govern connect(2) to a path, of TCP only the port, and access(2) never. */
+	ANY(ASK_CONNECT, connect), PART(ASK_UNIX, faccessat, WHEN, 2, W_OK, W_OK), X86(PART(ASK_UNIX, access, WHEN, 1, W_OK, W_OK),)
 	/* RLIMIT_NPROC counts a whole user's: right for a slot's own user, useless for the one that runs the server. */
 	PART(ASK_COUNTING, clone, WHEN, 0, CLONE_THREAD, 0), X86(ANY(ASK_COUNTING, fork), ANY(ASK_COUNTING, vfork),)
 };
@@ -163,14 +167,14 @@ static void emit_all(const int *calls, size_t count, uint32_t action) {
 }
 /* Returns the descriptor on which the supervisor is asked, or -1 where nothing is asked. */
 static int confine_calls(int abi) {
-	int counts = opt.uid == NONE && opt.tasks != NONE, asks = counts || opt.unix_sockets;
-	const int holds[] = { 1, abi < 3, abi < 6, !opt.unix_sockets, opt.unix_sockets, opt.unix_sockets, counts };
+	int counts = opt.uid == NONE && opt.tasks != NONE, unix_ = opt.unix_sockets, tcp = opt.tcp != NONE, asks = counts || unix_ || tcp;
+	const int holds[] = { 1, abi < 3, abi < 6, !unix_ && !tcp, !unix_, unix_, tcp, unix_ || tcp, unix_, counts };
 	emit_all(refused, COUNT(refused), SECCOMP_RET_ERRNO | EPERM);
 	emit_all(absent, COUNT(absent), SECCOMP_RET_ERRNO | ENOSYS);
 	emit_all(pretended, COUNT(pretended), SECCOMP_RET_ERRNO | 0);
 	if (abi < 6) emit((struct rule){ BELOW_6, __NR_tgkill, UNLESS, 0, ALL, getpid() }, SECCOMP_RET_ERRNO | EPERM);
 	for (const struct rule *r = rules; r < rules + COUNT(rules); r++)
-		if (holds[r->where]) emit(*r, r->where >= ASK_UNIX ? SECCOMP_RET_USER_NOTIF : SECCOMP_RET_ERRNO | EPERM);
+		if (holds[r->where]) emit(*r, r->where >= ASK_CONNECT ? SECCOMP_RET_USER_NOTIF : SECCOMP_RET_ERRNO | EPERM);
 	code[length++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
 	int listener = syscall(__NR_seccomp, SECCOMP_SET_MODE_FILTER, asks ? SECCOMP_FILTER_FLAG_NEW_LISTENER : 0, &(struct sock_fprog){ length, code });
 	return listener < 0 ? fail(errno, "cannot install the seccomp filter"), -1 : asks ? listener : -1;
@@ -186,7 +190,6 @@ static uint64_t ms_of_reaped(void) {
 	if ((uint64_t)all.ru_maxrss * 1024 > seen.peak) seen.peak = (uint64_t)all.ru_maxrss * 1024;
 	return (all.ru_utime.tv_sec + all.ru_stime.tv_sec) * 1000 + (all.ru_utime.tv_usec + all.ru_stime.tv_usec) / 1000;
 }
-
 /* setsid and setpgid are refused, so the tree is one process group. */
 static void look(pid_t group) {
 	uint64_t ticks = 0, pages = 0;
@@ -208,13 +211,11 @@ static void look(pid_t group) {
 	seen.rss = pages * sysconf(_SC_PAGESIZE), seen.at = now_ms();
 	if (seen.rss > seen.peak) seen.peak = seen.rss;
 }
-
 static ssize_t read_memory(pid_t pid, uint64_t from, void *to, size_t size) {
 	size_t first = MIN(4096 - from % 4096, size); /* A string may end on the last page that is mapped. */
 	struct iovec here = { to, size }, there[2] = { { (void *)from, first }, { (void *)(from + first), size - first } };
 	return process_vm_readv(pid, &here, 1, there, 2, 0);
 }
-
 /* The index of the writable place that is or holds `path`, or -1. */
 static int place_of(const char *path) {
 	for (int i = 0; i < opt.rws; i++) {
@@ -223,26 +224,30 @@ static int place_of(const char *path) {
 	}
 	return -1;
 }
-
-/* Connects in the caller's stead, so that what was checked is what is connected to. Returns an errno. */
-static int connect_inside(int listener, const struct seccomp_notif *call) {
-	union { struct sockaddr_un to; char room[sizeof(struct sockaddr_un) + 1]; } at = { 0 };
-	size_t size = MIN(call->data.args[2], sizeof at.to);
-	if (read_memory(call->pid, call->data.args[1], &at, size) != (ssize_t)size || ioctl(listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &call->id)) return EPERM;
-	const char *path = at.room + offsetof(struct sockaddr_un, sun_path);
-	int place = at.to.sun_family == AF_UNIX ? place_of(path) : -1, result = EPERM;
-	if (place < 0 || path[strlen(opt.rw[place])] != '/') return EPERM;
+/* Holds what a unix socket's path leads to, so that it leads nowhere else meanwhile, and puts it in the path's place. Returns -1 and an errno. */
+static int hold_inside(struct sockaddr_un *to) {
+	int place = opt.unix_sockets && to->sun_family == AF_UNIX ? place_of(to->sun_path) : -1;
+	if (place < 0 || to->sun_path[strlen(opt.rw[place])] != '/') return errno = EPERM, -1;
 	const uint64_t how[] = { O_PATH | O_CLOEXEC, 0, 8 | 4 /* RESOLVE_BENEATH, RESOLVE_NO_SYMLINKS */ };
-	int target = syscall(__NR_openat2, opt.rw_fd[place], path + strlen(opt.rw[place]) + 1, how, sizeof how);
-	if (target < 0) return errno;
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0); /* A full backlog must not stop the supervisor. */
-	struct seccomp_notif_addfd give = { .id = call->id, .flags = SECCOMP_ADDFD_FLAG_SETFD, .srcfd = fd, .newfd = call->data.args[0], .newfd_flags = O_CLOEXEC };
-	snprintf(at.to.sun_path, sizeof at.to.sun_path, "/proc/self/fd/%d", target);
-	if (fd >= 0 && connect(fd, (struct sockaddr *)&at.to, sizeof at.to)) result = errno;
-	else if (fd >= 0 && !fcntl(fd, F_SETFL, 0) && ioctl(listener, SECCOMP_IOCTL_NOTIF_ADDFD, &give) >= 0) result = 0;
-	return close(target), close(fd), result;
+	int fd = syscall(__NR_openat2, opt.rw_fd[place], to->sun_path + strlen(opt.rw[place]) + 1, how, sizeof how);
+	if (fd >= 0) snprintf(to->sun_path, sizeof to->sun_path, "/proc/self/fd/%d", fd);
+	return fd;
 }
-
+/* Connects in the caller's stead, so that what was checked is what is connected to. Returns an errno. */
+static int connect_instead(int listener, const struct seccomp_notif *call) {
+	union { struct sockaddr_un path; struct sockaddr_in port; char room[sizeof(struct sockaddr_un) + 1]; } to = { 0 };
+	const struct sockaddr_in only = { .sin_family = AF_INET, .sin_port = htons(opt.tcp), .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	size_t size = MIN(call->data.args[2], sizeof to.path);
+	if (read_memory(call->pid, call->data.args[1], &to, size) != (ssize_t)size || ioctl(listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &call->id)) return EPERM;
+	int tcp = opt.tcp != NONE && !memcmp(&to, &only, offsetof(struct sockaddr_in, sin_zero)), held = tcp ? -1 : hold_inside(&to.path), result = 0;
+	if (!tcp && held < 0) return errno;
+	int fd = socket(to.path.sun_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0); /* A full backlog must not stop the supervisor. */
+	struct seccomp_notif_addfd give = { .id = call->id, .flags = SECCOMP_ADDFD_FLAG_SETFD, .srcfd = fd, .newfd = call->data.args[0], .newfd_flags = O_CLOEXEC };
+	if (fd < 0 || connect(fd, (struct sockaddr *)&to, tcp ? sizeof only : sizeof to.path)) result = errno;
+	int begun = !result || (tcp && result == EINPROGRESS); /* TCP stays as it is: only for programs that do not block either. */
+	if (begun && ((!tcp && fcntl(fd, F_SETFL, 0)) || ioctl(listener, SECCOMP_IOCTL_NOTIF_ADDFD, &give) < 0)) result = EPERM;
+	return close(held), close(fd), result;
+}
 static void answer(int listener, pid_t group) {
 	union { struct seccomp_notif call; char room[256]; } asked = { 0 };
 	union { struct seccomp_notif_resp reply; char room[128]; } told = { 0 };
@@ -250,7 +255,7 @@ static void answer(int listener, pid_t group) {
 	int call = asked.call.data.nr;
 	told.reply.id = asked.call.id;
 	if (call == __NR_connect) {
-		told.reply.error = -connect_inside(listener, &asked.call);
+		told.reply.error = -connect_instead(listener, &asked.call);
 	} else if (call == __NR_faccessat X86(|| call == __NR_access)) { /* LibreOffice takes /tmp for its sockets wherever that looks writable. */
 		char path[4097] = "";
 		read_memory(asked.call.pid, asked.call.data.args[call == __NR_faccessat], path, 4096);
@@ -262,7 +267,6 @@ static void answer(int listener, pid_t group) {
 	if (!told.reply.error && call != __NR_connect) told.reply.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
 	ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &told);
 }
-
 /* Returns why the program ended or has to end; it is not reaped yet, so that its group's number stays taken. */
 static const char *supervise(pid_t main, int listening, const sigset_t *blocked) {
 	uint64_t end = opt.wall_ms ? now_ms() + opt.wall_ms : NONE, next = now_ms() + 100;
@@ -288,7 +292,6 @@ static const char *supervise(pid_t main, int listening, const sigset_t *blocked)
 		next = seen.at + (seen.rss > opt.memory / 2 ? 20 : 100);
 	}
 }
-
 /* Kills and reaps until nothing is left, for at most 5 s. Returns the program's wait status. */
 static int end_tree(pid_t main) {
 	int status, result = 0;
@@ -312,7 +315,6 @@ static void drop_privilege(void) {
 	if (syscall(__NR_capset, (uint32_t[]){ 0x20080522 /* version 3 */, 0 }, (uint32_t[6]){ 0 }) || prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) ||
 	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)) fail(errno, "cannot give up privileges");
 }
-
 static _Noreturn void become(char **program, pid_t supervisor, int abi, int listening) {
 	sigprocmask(SIG_SETMASK, &(sigset_t){ 0 }, NULL);
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != supervisor) _exit(OWN_FAILURE);
@@ -342,15 +344,13 @@ static _Noreturn void become(char **program, pid_t supervisor, int abi, int list
 	execve(program[0], program, (char **)opt.env);
 	fail(errno, "cannot run %s", program[0]);
 }
-
 static const struct { const char *name; const char **list; int *count; uint64_t *number; } options[] = {
 	{ "rw", opt.rw, &opt.rws, 0 }, { "ro", opt.ro, &opt.ros, 0 }, { "env", opt.env, &opt.envs, 0 }, { "cwd", opt.cwd, &opt.cwds, 0 },
 	{ "unix", 0, &opt.unix_sockets, 0 }, { "without-landlock", 0, &opt.without_landlock, 0 }, { "check", 0, &opt.check, 0 },
 	{ "uid", 0, 0, &opt.uid }, { "data", 0, 0, &opt.data }, { "memory", 0, 0, &opt.memory }, { "cpu", 0, 0, &opt.cpu_s },
 	{ "fsize", 0, 0, &opt.file_size }, { "nproc", 0, 0, &opt.tasks }, { "nofile", 0, 0, &opt.files }, { "wall", 0, 0, &opt.wall_ms },
-	{ "report", 0, 0, &opt.report }, { "landlock-abi", 0, 0, &opt.landlock }, { "parent", 0, 0, &opt.parent },
+	{ "report", 0, 0, &opt.report }, { "landlock-abi", 0, 0, &opt.landlock }, { "parent", 0, 0, &opt.parent }, { "tcp", 0, 0, &opt.tcp },
 };
-
 /* Returns the program and its arguments. */
 static char **read_options(char **word) {
 	for (; *word && !strncmp(*word, "--", 2) && (*word)[2]; word++) {
@@ -367,7 +367,6 @@ static char **read_options(char **word) {
 	if (!opt.check && (!*word || !word[1] || word[1][0] != '/')) fail(0, "usage: launcher [options] -- /absolute/program arguments...");
 	return word + 1;
 }
-
 int main(int count, char **words) {
 	char **program = read_options(words + (count > 0));
 	long ask = SECCOMP_RET_USER_NOTIF, abi = syscall(__NR_landlock_create_ruleset, NULL, 0, 1 /* LANDLOCK_CREATE_RULESET_VERSION */);

@@ -27,7 +27,8 @@ export interface Catalog {
   readonly absent: ReadonlyMap<string, Absent>;
 }
 
-export function createCatalog(installed: readonly Installed[]): Catalog {
+/** @param why by engine id: what keeps an engine from being here, where it is not that it is not installed */
+export function createCatalog(installed: readonly Installed[], why: ReadonlyMap<string, string> = new Map()): Catalog {
   const engines = installed.map(({ engine }) => engine);
   const versions = new Map(installed.map(({ engine, version }) => [engine.id, version]));
   const targetsOf = remember((source: string) => reachable(engines, source));
@@ -38,7 +39,7 @@ export function createCatalog(installed: readonly Installed[]): Catalog {
   const route: Catalog['route'] = (source, target, given = []) => routeOf(`${source} ${target} ${[...given].sort().join(',')}`);
   const lacks = ({ work }: Tool): string | undefined => {
     if ('convert' in work) return undefined;
-    return engines.includes(work.engine) ? undefined : `${work.engine.name} is not installed`;
+    return engines.includes(work.engine) ? undefined : (why.get(work.engine.id) ?? `${work.engine.name} is not installed`);
   };
   return {
     engines,

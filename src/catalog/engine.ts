@@ -3,10 +3,10 @@ import type { Reason } from '../errors.ts';
 import type { OptionName, Options } from './options.ts';
 
 /** The image that a worker runs; a route never leaves it. */
-export type Toolchain = 'image' | 'media' | 'office' | 'pdf';
+export type Toolchain = 'image' | 'media' | 'office' | 'pdf' | 'web';
 
 /** The names under which health shows engine versions. */
-export type EngineRole = 'image' | 'audio_video' | 'pdf' | 'office' | 'ocr' | 'markup';
+export type EngineRole = 'image' | 'audio_video' | 'pdf' | 'office' | 'ocr' | 'markup' | 'web';
 
 export interface Engine {
   readonly id: string;
@@ -40,6 +40,8 @@ export interface Binary {
   readonly version?: { readonly args: readonly string[]; readonly pattern: RegExp };
   /** It makes unix sockets inside its own folder (LibreOffice). */
   readonly unixSockets?: boolean;
+  /** It goes to the Internet, by the egress proxy and no other way; the proxy's port is told by `--proxy=PORT` before the step's arguments. */
+  readonly egress?: boolean;
   /** Further read-only places, beyond the system's. */
   readonly reads?: readonly string[];
 }

@@ -18,12 +18,13 @@ export const numberOf = (values: readonly number[], unit: string) =>
   text
     .regex(/^\d{1,6}$/)
     .transform(Number)
-    .refine((value) => values.includes(value))
+    .pipe(z.literal(values))
     .describe(`one of ${values.join(', ')}${unit}`);
 export const flag = text
   .toLowerCase()
   .pipe(z.enum(['true', 'false', '1', '0', 'on']))
   .transform((value) => value === 'true' || value === '1' || value === 'on')
+  .pipe(z.boolean())
   .describe('one of true, false, 1, 0, on');
 
 export const pixels = integer(16, 7680, ' px');

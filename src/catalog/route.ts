@@ -17,7 +17,7 @@ export interface Route {
 }
 
 /** In order of preference where two toolchains could do the same: the lightest image first. */
-export const toolchains: readonly Toolchain[] = ['image', 'media', 'pdf', 'office'];
+export const toolchains: readonly Toolchain[] = ['image', 'media', 'pdf', 'office', 'web'];
 
 /** Formats that chains may pass through: they hold nearly everything that their neighbours hold. */
 const CARRIERS = ['png', 'pdf', 'docx', 'odt', 'html'] as const;
@@ -49,6 +49,19 @@ export function findRoute(
     }
   }
   return best?.route;
+}
+
+/** Options that some way from one format to the other honours: `findRoute` takes it where they are given. */
+export function honouredOptions(engines: readonly Engine[], source: string, target: string): ReadonlySet<OptionName> {
+  const hops = toolchains.flatMap((toolchain) => [
+    ...ways(
+      engines.filter((engine) => engine.toolchains.includes(toolchain)),
+      source,
+      target,
+      MAX_HOPS,
+    ),
+  ]);
+  return new Set(hops.flat().flatMap(({ engine, conversion }) => engine.options(conversion.source, conversion.target)));
 }
 
 /** Every format that some route reaches, in the order of the table. */

@@ -15,6 +15,8 @@ export interface Tool {
   /** Canonical ids of the formats it takes; a file of another kind is refused by its content. */
   readonly accepts: readonly string[];
   readonly files: Files;
+  /** Its one source is no file but a text that says where a web page is: the field `url`. */
+  readonly takesPage?: boolean;
   /**
    * Fields beside the files, flat. Forms send text: every schema starts from a string, and its description is what a refused client reads
    * as `allowed`.
@@ -44,6 +46,8 @@ export interface Files {
 }
 
 export const ONE_FILE: Files = { fields: ['file'], min: 1, max: 1 };
+/** The URL stands for a file. */
+export const ONE_PAGE: Files = { fields: ['url'], min: 1, max: 1 };
 export const SEVERAL_FILES: Files = { fields: ['files[]', 'files'], min: 2, max: 20 };
 
 /** What the schema made of the fields; a tool reads back only what its own schema wrote. */

@@ -27,6 +27,7 @@ import { tool as splitPdf } from './tools/split-pdf.ts';
 import { tool as trimVideo } from './tools/trim-video.ts';
 import { tool as unlockPdf } from './tools/unlock-pdf.ts';
 import { tool as watermarkImage } from './tools/watermark-image.ts';
+import { tool as webpageToPdf } from './tools/webpage-to-pdf.ts';
 
 export const tools: readonly Tool[] = [
   audioCutter,
@@ -56,4 +57,5 @@ export const tools: readonly Tool[] = [
   trimVideo,
   unlockPdf,
   watermarkImage,
+  webpageToPdf,
 ];

@@ -5,25 +5,38 @@ export const jobIdPattern = /^[0-9a-f]{32}$/;
 
 export const JobOutput = z.object({
   filename: z.string(),
-  size_bytes: z.number().int(),
+  size_bytes: z.number().int().min(0),
   size_human: z.string().describe('1024-based, one decimal'),
-  url: z.url(),
+  url: z.url().describe('Absolute URL of `GET /api/v1/jobs/{job_id}/output`'),
   content_type: z.string(),
-  files: z.number().int().describe('How many files the output holds: more than one in a ZIP'),
-  sha256: z.string(),
+  files: z.number().int().min(0).describe('How many files the output holds: more than one in a ZIP'),
+  sha256: z.string().regex(/^[0-9a-f]{64}$/),
 });
 
 export const JobLinks = z.object({ self: z.url(), output: z.url() });
 
+export const Warning = z.object({
+  code: z.string().describe('What it is about, for programs'),
+  message: z.string().describe('A sentence for people'),
+});
+
 export const Job = z.object({
-  job_id: z.string().regex(jobIdPattern),
+  job_id: z.string().regex(jobIdPattern).describe('A bearer secret: whoever holds it may read and delete the job'),
   status: z.enum(['processing', 'done', 'error']),
-  progress: z.number().int().min(0).max(99).optional().describe('Per cent; absent where the engine reports none'),
-  output: JobOutput.optional(),
+  progress: z.number().int().min(0).max(99).optional().describe('Per cent, while processing; absent where the engine reports none'),
+  output: JobOutput.optional().describe('Once done; a tool that answers with text has none'),
   links: JobLinks,
   created_at: z.iso.datetime(),
-  expires_at: z.iso.datetime(),
-  warnings: z.array(z.object({ code: z.string(), message: z.string() })),
-  engine: z.object({ name: z.string(), version: z.string() }).optional(),
+  expires_at: z.iso.datetime().describe('When job and output are removed; moved once, at the end of the job, and never earlier'),
+  warnings: z.array(Warning).describe('What was done otherwise than asked for'),
+  engine: z.object({ name: z.string(), version: z.string() }).optional().describe('What carried it out, once known'),
 });
 export type Job = z.infer<typeof Job>;
+
+/** A job whose result is a text, which stands in the job itself. */
+export const TextJob = Job.omit({ output: true }).extend({
+  text: z.string().optional().describe('At most 1 MiB of UTF-8, pages parted by form feeds'),
+  language: z.string().optional().describe('What it was read as'),
+  pages: z.number().int().min(1).optional().describe('How many pages were read'),
+});
+export type TextJob = z.infer<typeof TextJob>;

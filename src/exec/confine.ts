@@ -29,6 +29,8 @@ export interface Policy {
   readonly uid?: number | undefined;
   /** Stream sockets of AF_UNIX, under `folder` only. */
   readonly unixSockets: boolean;
+  /** TCP to this port of 127.0.0.1, for programs that do not block on it; not together with `unixSockets`. */
+  readonly tcpPort?: number | undefined;
   readonly limits: Limits;
 }
 
@@ -135,7 +137,7 @@ export function launcherAt(path: string, options: LauncherOptions = {}): Launche
   };
 }
 
-function argsFor({ folder, reads, uid, unixSockets, limits }: Policy, { program, args, env }: Command): string[] {
+function argsFor({ folder, reads, uid, unixSockets, tcpPort, limits }: Policy, { program, args, env }: Command): string[] {
   const environment = { PATH: '/usr/bin:/bin', LANG: 'C.UTF-8', HOME: folder, TMPDIR: folder, ...env };
   const options: Record<string, string | number> = {
     cwd: folder,
@@ -148,6 +150,7 @@ function argsFor({ folder, reads, uid, unixSockets, limits }: Policy, { program,
     report: 3,
     parent: process.pid,
     ...(uid === undefined ? {} : { uid }),
+    ...(tcpPort === undefined ? {} : { tcp: tcpPort }),
   };
   return [
     ...Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)]),

@@ -13,6 +13,8 @@ export interface Program {
   readonly args: readonly string[];
   readonly reads: readonly string[];
   readonly unixSockets: boolean;
+  /** The one port of 127.0.0.1 that it may connect to. */
+  readonly tcpPort?: number | undefined;
 }
 
 export interface Asking {
@@ -71,11 +73,11 @@ export class Incarnation {
     return one;
   }
 
-  private constructor(launcher: Launcher, hands: Hands, { program, args, reads, unixSockets }: Program, limits: StepLimits) {
+  private constructor(launcher: Launcher, hands: Hands, { program, args, reads, unixSockets, tcpPort }: Program, limits: StepLimits) {
     this.hands = hands;
     const { folder, slot } = hands;
     const forLife = { ...limits, wallMs: 0, cpuSeconds: LIFE_CPU_SECONDS };
-    this.process = launcher.start({ folder, reads, unixSockets, limits: forLife, uid: slot.uid }, { program, args });
+    this.process = launcher.start({ folder, reads, unixSockets, tcpPort, limits: forLife, uid: slot.uid }, { program, args });
     this.process.stdout.setEncoding('utf8').on('data', (text: string) => this.hear(text));
     this.gone = this.process.ended.then((outcome) => this.bury(outcome));
   }

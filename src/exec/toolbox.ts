@@ -14,13 +14,17 @@ export interface Resolved {
   readonly args: readonly string[];
   readonly reads: readonly string[];
   readonly unixSockets: boolean;
+  /** It goes to the Internet: whoever starts it names the gate's port. */
+  readonly egress: boolean;
+  readonly tcpPort?: number | undefined;
 }
 
 export interface Toolbox {
   readonly installed: readonly Installed[];
   /** Engines that cannot run here, and which of their binaries are missing. */
   readonly missing: readonly { readonly engine: Engine; readonly binaries: readonly string[] }[];
-  resolve(engine: Engine, binary: string): Resolved;
+  /** @param gatePort of the proxy, for a program that goes to the Internet */
+  resolve(engine: Engine, binary: string, gatePort?: number): Resolved;
   run(engine: Engine, step: ProcessStep, where: RunIn): Promise<Outcome>;
 }
 
@@ -31,6 +35,8 @@ export interface RunIn {
   readonly limits: StepLimits;
   readonly signal: AbortSignal;
   readonly onLine?: (line: string) => void;
+  /** See `resolve`. */
+  readonly gatePort?: number | undefined;
 }
 
 const PYTHON = '/usr/bin/python3';
@@ -70,16 +76,18 @@ export async function openToolbox({ engines, launcher, runtime, cacheFile, slot 
     else missing.push({ engine, binaries: lacking });
   }
 
-  const resolve = (engine: Engine, binary: string): Resolved => {
+  const resolve: Toolbox['resolve'] = (engine, binary, gatePort) => {
     const resolved = found.get(`${engine.id} ${binary}`);
     if (resolved === undefined) throw new Error(`engine ${engine.id} has no binary ${binary}`);
-    return resolved;
+    if (!resolved.egress || gatePort === undefined) return resolved;
+    return { ...resolved, tcpPort: gatePort, args: [...resolved.args, `--proxy=${gatePort}`] };
   };
 
-  const run = async (engine: Engine, step: ProcessStep, { slot: { uid }, folder, limits, signal, onLine }: RunIn): Promise<Outcome> => {
-    const { program, args, reads, unixSockets } = resolve(engine, step.run);
+  const run = async (engine: Engine, step: ProcessStep, where: RunIn): Promise<Outcome> => {
+    const { slot, folder, limits, signal, onLine, gatePort } = where;
+    const { program, args, reads, unixSockets, tcpPort } = resolve(engine, step.run, gatePort);
     const outcome = await launcher.run(
-      { folder, reads: [...SYSTEM_READS, ...reads], unixSockets, limits, ...(uid === undefined ? {} : { uid }) },
+      { folder, reads: [...SYSTEM_READS, ...reads], unixSockets, tcpPort, limits, uid: slot.uid },
       {
         program,
         args: [...args, ...step.args],
@@ -112,6 +120,7 @@ async function resolveBinary(binary: Binary, runtime: Runtime): Promise<Resolved
       args: script === undefined ? [] : [join(runtime.programs, script)],
       reads: [...ours, ...(binary.reads ?? [])],
       unixSockets: binary.unixSockets ?? false,
+      egress: binary.egress ?? false,
     };
   }
   return undefined;

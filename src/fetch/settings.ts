@@ -6,7 +6,7 @@ const range = z.string().refine(isRange, 'an address range such as 10.0.0.0/8 or
 const milliseconds = (preset: number) => z.number().int().min(10).default(preset);
 
 export const fetchSettings = z.strictObject({
-  rest: z.boolean().default(true).describe('Whether REST takes url and urls[] in place of files'),
+  rest: z.boolean().default(true).describe('Whether REST takes url and urls[] in place of files, and makes PDFs of web pages'),
   http: z.boolean().default(false).describe('Whether http:// is fetched too, and not https:// only'),
   ports: z.array(z.number().int().min(1).max(65_535)).min(1).default([443, 80]).describe('TCP ports that files are fetched from'),
   allow: z.array(range).default([]).describe('Address ranges (CIDR) that are reached although they are not public: name the narrowest'),

@@ -18,7 +18,7 @@ export interface Converters {
 }
 
 /** @param checkout absolute path of the project @throws CannotStart when converters cannot be confined here */
-export async function openConverters({ dataDir, worker }: Config, checkout: string): Promise<Converters> {
+export async function openConverters({ dataDir, worker, fetch }: Config, checkout: string): Promise<Converters> {
   const workDir = worker.dir ?? (await reachableFolder(dataDir));
   await mkdir(workDir, { recursive: true, mode: 0o755 });
   const launcher = launcherAt(join(checkout, '.cache/bin/launcher'), { withoutLandlock: worker.withoutLandlock });
@@ -29,14 +29,17 @@ export async function openConverters({ dataDir, worker }: Config, checkout: stri
     );
   }
   const runtime = await stage(checkout, process.execPath, workDir);
+  // What goes to the Internet is neither here nor missing where that is switched off.
+  const offline = fetch.rest ? [] : engines.filter(({ binaries }) => Object.values(binaries).some(({ egress }) => egress));
   const toolbox = await openToolbox({
-    engines,
+    engines: engines.filter((engine) => !offline.includes(engine)),
     launcher,
     runtime,
     cacheFile: join(dataDir, 'versions.json'),
     slot: await openSlot(workDir, 0),
   });
-  return { workDir, launcher, toolbox, catalog: createCatalog(toolbox.installed) };
+  const why = new Map(offline.map(({ id }) => [id, 'fetching by URL is switched off (fetch.rest)']));
+  return { workDir, launcher, toolbox, catalog: createCatalog(toolbox.installed, why) };
 }
 
 /** As root, converters run as users who cannot pass through a closed home folder. */

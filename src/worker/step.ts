@@ -7,6 +7,7 @@ import { ResidentBroken } from '../exec/incarnation.ts';
 import type { Residents } from '../exec/resident.ts';
 import type { Toolbox } from '../exec/toolbox.ts';
 import type { Slot } from '../exec/workspace.ts';
+import type { Gate } from '../fetch/proxy.ts';
 
 export interface StepRun {
   readonly engine: Engine;
@@ -26,13 +27,15 @@ export interface Stepper {
   take(step: Step, where: StepRun & { readonly task: Handed }): Promise<readonly Warning[]>;
 }
 
-export function createStepper(toolbox: Toolbox, slot: Slot, residents: Residents): Stepper {
+/** @param gate of this slot alone, for programs that go to the Internet: it is open while one of them is asked, and no longer */
+export function createStepper(toolbox: Toolbox, slot: Slot, residents: Residents, gate?: Gate): Stepper {
   const start = (step: ProcessStep, { engine, folder, limits, signal, onProgress }: StepRun): Promise<Outcome> => {
     const onLine = (line: string) => {
       const fraction = step.progress?.(line);
       if (fraction !== undefined) onProgress(fraction);
     };
-    return toolbox.run(engine, step, { slot, folder, limits, signal, ...(step.progress === undefined ? {} : { onLine }) });
+    const where = { slot, folder, limits, signal, gatePort: gate?.port };
+    return toolbox.run(engine, step, { ...where, ...(step.progress === undefined ? {} : { onLine }) });
   };
 
   const run: Stepper['run'] = async (step, where) => {
@@ -53,9 +56,9 @@ export function createStepper(toolbox: Toolbox, slot: Slot, residents: Residents
     const { engine, limits, signal, onProgress } = where;
     const { input, output, passwordFile } = where.task;
     const files = { input, output, ...(passwordFile === undefined ? {} : { passwordFile }) };
-    const program = toolbox.resolve(engine, step.ask);
+    const program = toolbox.resolve(engine, step.ask, gate?.port);
     // By program, not by engine: two engines that ask the same one need it warm once.
-    const key = engine.binaries[step.ask]?.at[0] ?? step.ask;
+    const key = `${engine.binaries[step.ask]?.at[0] ?? step.ask}${program.egress ? ' online' : ''}`;
     try {
       return await residents.ask(key, program, step.request, files, { limits, signal, onProgress });
     } catch (error) {
@@ -74,9 +77,14 @@ export function createStepper(toolbox: Toolbox, slot: Slot, residents: Residents
         await run(step, where);
         return [];
       }
-      const answer = await ask(step, where);
-      if (answer.ok) return answer.warnings ?? [];
-      throw refusalOf(answer);
+      const passage = toolbox.resolve(where.engine, step.ask).egress ? gate?.open() : undefined;
+      try {
+        const answer = await ask(step, where);
+        if (answer.ok) return answer.warnings ?? [];
+        throw refusalOf(answer, [...(passage?.refused ?? [])]);
+      } finally {
+        passage?.close();
+      }
     },
   };
 }
@@ -84,7 +92,9 @@ export function createStepper(toolbox: Toolbox, slot: Slot, residents: Residents
 const hasSucceeded = ({ succeeds = [0] }: ProcessStep, { ended, code }: Outcome): boolean =>
   ended === 'exit' && succeeds.includes(code ?? -1);
 
-function refusalOf({ reason = 'corrupt_input', words, details }: Answer): Failure {
+/** @param unreached why the gate let something not through */
+function refusalOf({ reason = 'corrupt_input', words, details }: Answer, unreached: readonly string[]): Failure {
+  if (reason === 'page_unreachable') return conversionFailed(reason, { details: { refused: unreached }, cause: new Error(words) });
   if (reason === 'input_limit' && details !== undefined) return inputLimit(details.limit, details.max, details.received);
   return conversionFailed(reason, { details: details ?? {}, cause: new Error(words) });
 }

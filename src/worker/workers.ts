@@ -7,6 +7,7 @@ import type { Launcher } from '../exec/confine.ts';
 import { openResidents, type ResidentOptions } from '../exec/resident.ts';
 import type { Toolbox } from '../exec/toolbox.ts';
 import { openSlot } from '../exec/workspace.ts';
+import type { Gate } from '../fetch/proxy.ts';
 import { carrier } from './carry.ts';
 import { startWorker, type Worker, type WorkerParts } from './loop.ts';
 import type { WorkerSettings } from './settings.ts';
@@ -19,6 +20,8 @@ export interface WorkersParts extends Omit<WorkerParts, 'pool' | 'carry'> {
   readonly launcher: Launcher;
   readonly toolbox: Toolbox;
   readonly catalog: Catalog;
+  /** A way to the Internet for one slot; undefined where there is none. */
+  readonly openGate: (() => Promise<Gate>) | undefined;
 }
 
 export async function startWorkers(parts: WorkersParts): Promise<Worker> {
@@ -36,9 +39,13 @@ export async function startWorkers(parts: WorkersParts): Promise<Worker> {
     for (let count = 0; count < (settings.slots[pool] ?? 0) && engines.length > 0; count++) {
       const slot = await openSlot(workDir, index++);
       const residents = openResidents({ launcher, slot, ...settings.residents, onReplaced });
-      const stepper = createStepper(toolbox, slot, residents);
+      const gate = pool === 'web' ? await parts.openGate?.() : undefined;
+      const stepper = createStepper(toolbox, slot, residents, gate);
       workers.push(startWorker({ ...parts, pool, carry: carrier({ catalog, slot, stepper, limits: limitsFor(pool, settings) }) }));
-      closing.push(() => residents.close());
+      closing.push(async () => {
+        await residents.close();
+        await gate?.close();
+      });
     }
   }
   return {
@@ -51,6 +58,8 @@ export async function startWorkers(parts: WorkersParts): Promise<Worker> {
 
 function limitsFor(pool: Toolchain, { memoryBytes, maxSeconds, mediaMaxSeconds }: WorkerSettings): StepLimits {
   const seconds = pool === 'media' ? mediaMaxSeconds : maxSeconds;
+  // A browser has eighty threads at rest, and a slot's user may have two browsers warm.
+  const processes = pool === 'web' ? 512 : 128;
   // Two cores' worth of work may be done in the time; a decoder that spins dies by the wall clock.
-  return { memoryBytes, cpuSeconds: seconds * 2, fileBytes: 1 << 30, folderBytes: 2 * 2 ** 30, processes: 128, wallMs: seconds * 1000 };
+  return { memoryBytes, cpuSeconds: seconds * 2, fileBytes: 1 << 30, folderBytes: 2 * 2 ** 30, processes, wallMs: seconds * 1000 };
 }

@@ -317,7 +317,7 @@ const secret = (): string => `CANARY${[...randomBytes(10)].map((byte) => 'ABDEFH
 
 /** Programs that stay warm. A thread's name may stand for its program's. */
 const WARM_FOLDER = /^r\d+(-\w+)?$/;
-const WARM = /^(node|(node-)?MainThread|python3.*|soffice.bin|launcher)$/;
+const WARM = /^(node|(node-)?MainThread|python3.*|soffice.bin|chromium-headle|launcher)$/;
 
 /** Names of what lies in any slot. */
 async function inSlots(work: string): Promise<string[]> {

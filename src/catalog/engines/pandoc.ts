@@ -89,7 +89,7 @@ export const engine: Engine = {
 };
 
 /** A crafted table can make the Haskell heap grow without bound; the launcher's limit would only kill it later. */
-const HEAP = ['+RTS', '-M768m', '-RTS'];
+export const HEAP = ['+RTS', '-M768m', '-RTS'];
 
 function planOf(task: Task): readonly ProcessStep[] {
   const { source, target, input, output, scratch } = task;

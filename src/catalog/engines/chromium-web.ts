@@ -1,0 +1,16 @@
+/** Chromium on the web: pages that it fetches itself, through the egress proxy. It converts no files: only a tool asks it. */
+import type { Engine } from '../engine.ts';
+import { explainPage, LIMITS, SHELL } from './chromium/ask.ts';
+
+export const engine: Engine = {
+  id: 'chromium-web',
+  name: 'Chromium',
+  role: 'web',
+  toolchains: ['web'],
+  binaries: { shell: SHELL, page: { at: ['program:page.ts'], egress: true } },
+  conversions: [],
+  options: () => [],
+  plan: () => ({ steps: [] }),
+  explain: explainPage,
+  limits: LIMITS,
+};

@@ -1,0 +1,17 @@
+/** Chromium: HTML as a browser shows it, to PDF and PNG; nothing in the page runs, and nothing outside it is asked for. */
+import { type Engine, everyPair } from '../engine.ts';
+import { askPage, explainPage, LIMITS, SHELL } from './chromium/ask.ts';
+
+export const engine: Engine = {
+  id: 'chromium',
+  name: 'Chromium',
+  role: 'web',
+  toolchains: ['web'],
+  binaries: { shell: SHELL, page: { at: ['program:page.ts'] } },
+  conversions: everyPair(['html'], ['pdf', 'png'], { rank: 95 }),
+  options: () => [],
+  plan: ({ target, input, output }) =>
+    askPage({ source: 'html', input, output, target, sheet: 'A4', ownSize: true, landscape: false, waitMs: 0, background: true }),
+  explain: explainPage,
+  limits: LIMITS,
+};

@@ -1,0 +1,33 @@
+/** Pandoc, for what is to be printed: Markdown as a page with a style of its own, which Chromium then puts on paper. */
+import { type Engine, everyPair } from '../engine.ts';
+import { HEAP } from './pandoc.ts';
+
+/** Of Pandoc's own HTML template (pandoc manual, "Variables for HTML"). */
+const STYLE: Readonly<Record<string, string>> = {
+  mainfont: 'Liberation Sans, Noto Sans, DejaVu Sans, sans-serif',
+  monofont: 'Liberation Mono, DejaVu Sans Mono, monospace',
+  fontsize: '11pt',
+  linestretch: '1.4',
+  backgroundcolor: 'white',
+  maxwidth: '46em',
+  'margin-left': '1em',
+  'margin-right': '1em',
+  'margin-top': '1em',
+  'margin-bottom': '1em',
+  pagetitle: 'Document',
+};
+
+export const engine: Engine = {
+  id: 'pandoc-page',
+  name: 'Pandoc',
+  role: 'markup',
+  toolchains: ['web'],
+  binaries: { pandoc: { at: ['/usr/bin/pandoc'], version: { args: ['--version'], pattern: /^pandoc (\d+\.\d+)/m } } },
+  conversions: everyPair(['md'], ['html'], { rank: 75, loses: ['pictures'] }),
+  options: () => [],
+  plan: ({ input, output }) => {
+    const style = Object.entries(STYLE).map(([name, value]) => `--variable=${name}:${value}`);
+    const way = ['--sandbox', '--from=gfm', '--to=html5', '--standalone', `--output=${output}/page.html`];
+    return { steps: [{ run: 'pandoc', args: ['--quiet', ...way, ...style, ...HEAP, input] }] };
+  },
+};

@@ -1,0 +1,29 @@
+/** A batch as clients see it: one job for each file, in the order sent. */
+import { z } from 'zod';
+import { Job, JobLinks, JobOutput, Warning } from './job.ts';
+
+const count = z.number().int().min(0);
+
+export const BatchEntry = z.object({
+  filename: z.string(),
+  job_id: Job.shape.job_id,
+  status: Job.shape.status,
+  progress: Job.shape.progress,
+  output: JobOutput.optional(),
+  links: JobLinks,
+  warnings: z.array(Warning),
+  error: z
+    .object({ code: z.string(), message: z.string(), details: z.looseObject({}) })
+    .optional()
+    .describe('Why this file failed, as alone it would have been told'),
+});
+
+export const Batch = z.object({
+  batch_id: z.string().regex(/^bat_[0-9a-f]{16}$/),
+  overall_status: z.enum(['processing', 'done', 'failed']).describe('`done` if every job is, `failed` if one is not'),
+  counts: z.object({ total: count, processing: count, done: count, failed: count }),
+  created_at: z.iso.datetime(),
+  expires_at: z.iso.datetime().describe('When the last of its jobs is removed'),
+  links: JobLinks.describe('`output` is a ZIP of all results'),
+  jobs: z.array(BatchEntry),
+});

@@ -1,0 +1,37 @@
+/** What `GET /api/v1/formats` answers: which files can be made from which, and with what options. */
+import { z } from 'zod';
+
+export const FormatTarget = z.object({
+  format: z.string().describe('Canonical extension of what is made: what `to_format` takes'),
+  engines: z.array(z.string()).min(1).describe('Who makes it, one after the other: keys of `engines`'),
+  ignores: z.array(z.string()).optional().describe('Options of this target that have no effect from this source'),
+  loses: z.array(z.string()).optional().describe('What the result lacks'),
+});
+
+export const FormatSource = z.object({
+  format: z.string().describe('Canonical extension'),
+  family: z.string(),
+  content_type: z.string(),
+  aliases: z.array(z.string()).describe('Further extensions that mean the same format'),
+  targets: z.array(FormatTarget),
+});
+
+export const FormatEngine = z.object({
+  name: z.string(),
+  version: z.string().describe('Of this installation; empty where it could not be read'),
+  proved_with: z
+    .string()
+    .optional()
+    .describe('The version with which the test suite proved its conversions, where that is another than this one (major.minor)'),
+});
+
+export const FormatList = z.object({
+  sources: z.array(FormatSource),
+  options: z
+    .record(z.string(), z.record(z.string(), z.looseObject({})))
+    .describe('By target: every option that some source of it honours, with its JSON Schema'),
+  engines: z.record(z.string(), FormatEngine),
+});
+export type FormatList = z.infer<typeof FormatList>;
+export type FormatSource = z.infer<typeof FormatSource>;
+export type FormatTarget = z.infer<typeof FormatTarget>;

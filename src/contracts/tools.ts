@@ -1,0 +1,37 @@
+/** What `GET /api/v1/tools` answers: every tool, what it takes, and why one is not there. */
+import { z } from 'zod';
+
+export const ToolOption = z.object({
+  name: z.string(),
+  required: z.boolean(),
+  allowed: z.string().describe('What it takes, in words'),
+  schema: z.looseObject({}).describe('The same as JSON Schema, with its default'),
+});
+
+export const ToolEntry = z.object({
+  slug: z.string(),
+  summary: z.string(),
+  family: z.string(),
+  available: z.boolean(),
+  reason: z.string().optional().describe('Why it is not available'),
+  engine: z.string().optional().describe('Which program does it, for most of what it accepts'),
+  accepts: z.array(z.string()).optional().describe('Formats, told by content'),
+  files: z
+    .object({
+      field: z.string(),
+      min: z.number().int(),
+      max: z.number().int(),
+      total_bytes: z.number().int().optional().describe('Of all together'),
+    })
+    .optional(),
+  options: z.array(ToolOption).optional(),
+  limits: z
+    .object({
+      max_bytes: z.number().int().describe('Of one file'),
+      daily: z.number().int().optional().describe('Requests of one client in 24 hours'),
+    })
+    .optional(),
+});
+export type ToolEntry = z.infer<typeof ToolEntry>;
+
+export const ToolList = z.object({ tools: z.array(ToolEntry) });

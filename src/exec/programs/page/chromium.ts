@@ -1,0 +1,71 @@
+/** Starts Chromium with nothing of its own going on: no sandbox of its own inside ours, no way out but the proxy. */
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import type { Readable, Writable } from 'node:stream';
+import { DevTools } from './devtools.ts';
+
+const SHELL = '/usr/lib/chromium/chromium-headless-shell';
+
+export interface Chromium {
+  readonly devtools: DevTools;
+  close(): void;
+}
+
+/** @param proxyPort on 127.0.0.1; undefined where sockets are refused anyway @param onEnd it ended without having been closed */
+export async function startChromium(proxyPort: number | undefined, onEnd: () => void): Promise<Chromium> {
+  const home = process.cwd();
+  const child = spawn(SHELL, flags(home, proxyPort), { env: process.env, stdio: ['ignore', 'ignore', 'inherit', 'pipe', 'pipe'] });
+  child.once('error', onEnd).once('exit', onEnd);
+  const [, , , to, from] = child.stdio as unknown as [null, null, null, Writable, Readable];
+  const devtools = new DevTools(to, from);
+  await devtools.send('Browser.getVersion');
+  return {
+    devtools,
+    close() {
+      child.off('exit', onEnd);
+      // It ends with its pipes; where signals are refused, so does everything else with us.
+      to.end();
+    },
+  };
+}
+
+const flags = (home: string, proxyPort: number | undefined): string[] => [
+  '--remote-debugging-pipe',
+  `--user-data-dir=${join(home, 'profile')}`,
+  // Its sandbox is made of user namespaces and a filter of its own, which the launcher's confinement refuses as it does for all converters.
+  '--no-sandbox',
+  '--no-zygote',
+  // Children cannot look at their own /proc/self, which a GPU process insists on.
+  '--in-process-gpu',
+  '--disable-gpu',
+  '--disable-dev-shm-usage',
+  '--disable-crashpad-for-testing',
+  '--disable-breakpad',
+  '--log-level=3',
+
+  // Everything goes to the proxy, loopback included, and names are resolved there.
+  `--proxy-server=http://127.0.0.1:${proxyPort ?? 9}`,
+  '--proxy-bypass-list=<-loopback>',
+  '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1',
+  '--disable-quic',
+  '--force-webrtc-ip-handling-policy=disable_non_proxied_udp',
+  '--dns-prefetch-disable',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-domain-reliability',
+  '--disable-sync',
+  '--no-pings',
+  '--disable-features=Translate,OptimizationHints,MediaRouter,DialMediaRouteProvider,CertificateTransparencyComponentUpdater',
+
+  '--block-new-web-contents',
+  '--deny-permission-prompts',
+  '--disable-extensions',
+  '--disable-default-apps',
+  '--no-first-run',
+  '--no-default-browser-check',
+  '--mute-audio',
+  '--hide-scrollbars',
+  '--force-color-profile=srgb',
+  '--lang=en-US',
+  'about:blank',
+];

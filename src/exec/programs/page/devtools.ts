@@ -1,0 +1,57 @@
+/** Chromium's own protocol (https://chromedevtools.github.io/devtools-protocol/) over a pair of pipes: JSON, each message ended by a zero byte. */
+import type { Readable, Writable } from 'node:stream';
+
+export type Words = Readonly<Record<string, unknown>>;
+export type Listener = (event: string, words: Words) => void;
+
+interface Message {
+  readonly id?: number;
+  readonly sessionId?: string;
+  readonly method?: string;
+  readonly params?: Words;
+  readonly result?: Words;
+  readonly error?: { readonly message: string };
+}
+
+export class DevTools {
+  private readonly to: Writable;
+  private readonly waiting = new Map<number, { readonly settle: (words: Words) => void; readonly fail: (error: Error) => void }>();
+  private readonly listeners = new Map<string, Listener>();
+  private asked = 0;
+
+  constructor(to: Writable, from: Readable) {
+    this.to = to;
+    // Its end is seen where the browser was started.
+    for (const pipe of [to, from]) pipe.on('error', () => {});
+    let begun = '';
+    from.setEncoding('utf8').on('data', (text: string) => {
+      const parts = (begun + text).split('\0');
+      begun = parts.pop() ?? '';
+      for (const part of parts) this.hear(JSON.parse(part) as Message);
+    });
+  }
+
+  /** @param session of a page; the browser itself unless given @throws with Chromium's words */
+  send(method: string, params: Words = {}, session?: string): Promise<Words> {
+    const id = ++this.asked;
+    this.to.write(`${JSON.stringify({ id, method, params, sessionId: session })}\0`);
+    return new Promise((settle, fail) => this.waiting.set(id, { settle, fail }));
+  }
+
+  /** What happens in a page, until `forget`. */
+  listen(session: string, listener: Listener): void {
+    this.listeners.set(session, listener);
+  }
+
+  forget(session: string): void {
+    this.listeners.delete(session);
+  }
+
+  private hear({ id, sessionId = '', method, params = {}, result = {}, error }: Message): void {
+    if (method !== undefined) this.listeners.get(sessionId)?.(method, params);
+    const waiting = this.waiting.get(id ?? 0);
+    this.waiting.delete(id ?? 0);
+    if (error === undefined) waiting?.settle(result);
+    else waiting?.fail(new Error(error.message));
+  }
+}

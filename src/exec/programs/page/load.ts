@@ -1,0 +1,94 @@
+/** Brings a page into a tab, from the file or from the web, and says when it is there. */
+import { readFile, stat } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Words } from './devtools.ts';
+import { bound, type PageRequest, Refusal, type Warning } from './request.ts';
+import type { Tab } from './tab.ts';
+
+/** Chromium takes messages of 100 MiB, and a file of this size becomes one of two thirds of that. */
+const MAX_FILE_BYTES = 48 << 20;
+/** Where a file seems to come from: a name that nobody can have (RFC 2606, 2), so that its origin is no one's. */
+const NOWHERE = 'http://document.invalid/';
+/** An uploaded page is paper: nothing in it runs, and nothing outside it is asked for. */
+const INERT =
+  "sandbox; default-src 'none'; style-src 'unsafe-inline' data:; img-src data:; font-src data:; media-src data:; base-uri 'none'; form-action 'none'";
+
+/** @throws Refusal `page_unreachable`, `input_limit` */
+export async function load(tab: Tab, { source, input, loadMs, waitMs }: PageRequest): Promise<Warning[]> {
+  const url = source === 'url' ? await readUrl(input) : await serveFile(tab, input);
+  const watch = await watchLoading(tab);
+  const deadline = sleep(loadMs, 'late' as const, { ref: false });
+  const begun = await tab.alive(Promise.race([tab.send('Page.navigate', { url }), deadline]));
+  if (begun === 'late') throw new Refusal('page_unreachable', 'no answer in time');
+  if (typeof begun['errorText'] === 'string') throw new Refusal('page_unreachable', begun['errorText']);
+  const loaded = await tab.alive(Promise.race([watch.loaded, deadline]));
+  if (loaded === 'late') await tab.alive(tab.send('Page.stopLoading'));
+  const status = watch.status();
+  if (status >= 400) throw new Refusal('page_unreachable', `the server answers with status ${status}`);
+  await tab.alive(sleep(waitMs));
+  const message = `The page had not finished loading after ${loadMs / 1000} seconds; the result shows it as it was then.`;
+  return loaded === 'late' ? [{ code: 'page_incomplete', message }] : [];
+}
+
+/** Judged long before; here for what Chromium opens besides, which Landlock does not keep it from: /etc/passwd, its own pages. */
+async function readUrl(input: string): Promise<string> {
+  const url = (await readFile(input, 'utf8')).trim();
+  if (!/^https?:\/\//.test(url)) throw new Refusal('page_unreachable', 'no page of the web');
+  return url;
+}
+
+/** Answers the first request of the tab with the file, and refuses every other. */
+async function serveFile(tab: Tab, input: string): Promise<string> {
+  bound('bytes', MAX_FILE_BYTES, (await stat(input)).size);
+  const page = await readFile(input);
+  await tab.send('Emulation.setScriptExecutionDisabled', { value: true });
+  await tab.send('Fetch.enable', { patterns: [{ urlPattern: '*' }] });
+  let served = false;
+  tab.on((event, { requestId, request }) => {
+    if (event !== 'Fetch.requestPaused') return;
+    const isPage = !served && (request as Words)['url'] === NOWHERE;
+    served ||= isPage;
+    const answer = isPage
+      ? tab.send('Fetch.fulfillRequest', { requestId, responseCode: 200, responseHeaders: headersOf(page), body: page.toString('base64') })
+      : tab.send('Fetch.failRequest', { requestId, errorReason: 'BlockedByClient' });
+    answer.catch(() => {});
+  });
+  return NOWHERE;
+}
+
+const headersOf = (page: Buffer): object[] => [
+  { name: 'content-type', value: isUtf8(page) ? 'text/html; charset=utf-8' : 'text/html' },
+  { name: 'content-security-policy', value: INERT },
+];
+
+/** What is valid UTF-8 is hardly ever anything else, and seldom says so; encodings with escapes (ISO-2022) do. */
+function isUtf8(page: Buffer): boolean {
+  if (page.includes(0x1b)) return false;
+  try {
+    new TextDecoder('utf-8', { fatal: true }).decode(page);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Whether the main frame has loaded: the page that a script or a refresh went on to before, not the one that it left. */
+async function watchLoading(tab: Tab) {
+  await tab.send('Page.setLifecycleEventsEnabled', { enabled: true });
+  await tab.send('Network.enable', { maxTotalBufferSize: 0, maxResourceBufferSize: 0 });
+  const { frameTree } = await tab.send('Page.getFrameTree');
+  const blank = ((frameTree as Words)['frame'] as Words)['loaderId'];
+  let leaving = false;
+  let status = 0;
+  const loaded = new Promise<'loaded'>((settle) =>
+    tab.on((event, words) => {
+      if (words['frameId'] === tab.frame && event === 'Page.frameRequestedNavigation') leaving = words['disposition'] === 'currentTab';
+      if (words['frameId'] === tab.frame && event === 'Network.responseReceived' && words['type'] === 'Document')
+        status = Number((words['response'] as Words)['status']);
+      if (event === 'Page.frameNavigated' && (words['frame'] as Words)['id'] === tab.frame) leaving = false;
+      const isEnd = event === 'Page.lifecycleEvent' && words['name'] === 'load' && words['frameId'] === tab.frame;
+      if (isEnd && words['loaderId'] !== blank && !leaving) settle('loaded');
+    }),
+  );
+  return { loaded, status: () => status };
+}

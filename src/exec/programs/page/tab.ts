@@ -1,0 +1,49 @@
+/** One page in a context of its own: no cookie, cache or storage is shared with another, and all of it goes when it is closed. */
+import type { DevTools, Listener, Words } from './devtools.ts';
+import { Refusal } from './request.ts';
+
+export interface Tab {
+  readonly frame: string;
+  send(method: string, params?: Words): Promise<Words>;
+  /** Settles as the work does, unless the page crashes before. @throws Refusal `engine_crashed` */
+  alive<T>(work: Promise<T>): Promise<T>;
+  on(listener: Listener): void;
+  close(): Promise<void>;
+}
+
+/** Px; what a page is laid out for where it is not printed. */
+export const VIEW = { width: 1280, height: 800 };
+
+export async function openTab(devtools: DevTools): Promise<Tab> {
+  const { browserContextId } = await devtools.send('Target.createBrowserContext', { disposeOnDetach: true });
+  await devtools.send('Browser.setDownloadBehavior', { behavior: 'deny', browserContextId });
+  const { targetId } = await devtools.send('Target.createTarget', { url: 'about:blank', browserContextId, ...VIEW });
+  const { sessionId } = await devtools.send('Target.attachToTarget', { targetId, flatten: true });
+  const session = String(sessionId);
+  const send = (method: string, params: Words = {}) => devtools.send(method, params, session);
+
+  const listeners: Listener[] = [];
+  let crash: (error: Error) => void = () => {};
+  const crashed = new Promise<never>((_, fail) => {
+    crash = fail;
+  });
+  crashed.catch(() => {});
+  devtools.listen(session, (event, words) => {
+    if (event === 'Inspector.targetCrashed') crash(new Refusal('engine_crashed', 'the page crashed'));
+    // Nobody is there to answer, and the page would wait.
+    if (event === 'Page.javascriptDialogOpening') send('Page.handleJavaScriptDialog', { accept: false }).catch(() => {});
+    for (const listener of listeners) listener(event, words);
+  });
+  for (const domain of ['Page', 'Inspector']) await send(`${domain}.enable`);
+  return {
+    // The main frame of a page has the page's own id.
+    frame: String(targetId),
+    send,
+    alive: (work) => Promise.race([work, crashed]),
+    on: (listener) => void listeners.push(listener),
+    async close() {
+      devtools.forget(session);
+      await devtools.send('Target.disposeBrowserContext', { browserContextId });
+    },
+  };
+}

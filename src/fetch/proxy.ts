@@ -1,0 +1,110 @@
+/** The way of web pages to the Internet: a proxy on loopback, open only while a page is rendered, that judges and pins every connection. */
+import { once } from 'node:events';
+import { request as ask, createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { pipeline } from 'node:stream/promises';
+import type { FindPage } from './page.ts';
+import { Passage, type PassageLimits } from './passage.ts';
+import type { FetchSettings } from './settings.ts';
+
+export interface Gate {
+  /** TCP, on 127.0.0.1. */
+  readonly port: number;
+  /** Lets one page through, until it is closed; the one before is closed by it. */
+  open(): Passage;
+  close(): Promise<void>;
+}
+
+/** A page of a hundred pictures has about as many megabytes; a film has more. */
+const MOST: Omit<PassageLimits, 'connectMs'> = { bytes: 200 * 2 ** 20, exchanges: 3_000 };
+/** Chromium opens 32 connections to one proxy. */
+const MOST_CONNECTIONS = 128;
+/** Of one hop only (RFC 9110, 7.6.1; `Proxy-Connection` is what browsers of old sent). */
+const OF_THE_HOP = [
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'proxy-authorization',
+  'proxy-authenticate',
+  'te',
+  'trailer',
+  'upgrade',
+];
+
+export async function openGate(find: FindPage, settings: FetchSettings): Promise<Gate> {
+  let passage: Passage | undefined;
+  const clients = new Set<Socket>();
+  const server = createServer({ maxHeaderSize: 65_536, keepAliveTimeout: 5_000 });
+  server.maxConnections = MOST_CONNECTIONS;
+  server.on('connection', (client) => {
+    clients.add(client);
+    client.on('error', () => client.destroy()).once('close', () => clients.delete(client));
+  });
+  server.on('request', (request, response) => {
+    forward(passage, request, response).catch(() => (response.headersSent ? response.destroy() : response.writeHead(502).end()));
+  });
+  server.on('connect', (request: IncomingMessage, client: Socket, head: Buffer) => {
+    tunnel(passage, request, client, head).catch(() => client.end('HTTP/1.1 502 Bad Gateway\r\n\r\n'));
+  });
+  server.on('upgrade', (_request, client: Socket) => client.destroy());
+  server.on('clientError', (_error, client) => client.destroy());
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+
+  const shut = () => {
+    passage?.close();
+    passage = undefined;
+    for (const client of clients) client.destroy();
+  };
+  return {
+    port: (server.address() as AddressInfo).port,
+    open() {
+      shut();
+      const opened = new Passage(find, { ...MOST, connectMs: settings.connectMs });
+      passage = opened;
+      return opened;
+    },
+    async close() {
+      shut();
+      const closed = once(server, 'close');
+      server.close();
+      await closed;
+    },
+  };
+}
+
+/** For HTTPS and WebSockets (RFC 9110, 9.3.6): what goes through is the page's own affair. */
+async function tunnel(passage: Passage | undefined, { url = '' }: IncomingMessage, client: Socket, head: Buffer): Promise<void> {
+  if (passage === undefined) throw new Error('no page is being rendered');
+  const upstream = await passage.connect(`https://${url}`);
+  client.write('HTTP/1.1 200 Connection Established\r\n\r\n');
+  upstream.write(head);
+  await Promise.all([pipeline(client, upstream), pipeline(upstream, passage.meter(), client)]).catch(() => {
+    for (const socket of [client, upstream]) socket.destroy();
+  });
+}
+
+async function forward(passage: Passage | undefined, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const url = URL.parse(request.url ?? '');
+  if (passage === undefined || url?.protocol !== 'http:') throw new Error('no page is being rendered, or it asks for what is no page');
+  const upstream = await passage.connect(url.href);
+  const asked = ask({
+    createConnection: () => upstream,
+    method: request.method,
+    path: `${url.pathname}${url.search}`,
+    headers: { ...endToEnd(request.headers), host: url.host, connection: 'close' },
+    maxHeaderSize: 65_536,
+  });
+  // Heard where it matters; one that comes when nobody waits must not end the process.
+  asked.on('error', () => {});
+  const answered = once(asked, 'response') as Promise<[IncomingMessage]>;
+  const [[answer]] = await Promise.all([answered, pipeline(request, asked)]);
+  response.writeHead(answer.statusCode ?? 502, endToEnd(answer.headers));
+  await pipeline(answer, passage.meter(), response);
+}
+
+function endToEnd(headers: IncomingHttpHeaders): IncomingHttpHeaders {
+  const named = (headers.connection ?? '').toLowerCase().split(/\s*,\s*/);
+  const dropped = new Set([...OF_THE_HOP, ...named, 'transfer-encoding']);
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !dropped.has(name)));
+}
