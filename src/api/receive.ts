@@ -24,12 +24,20 @@ export interface Wanted {
 
 export const ONE_FILE: readonly string[] = ['file'];
 export const SEVERAL_FILES: readonly string[] = ['files[]', 'files'];
+/** Fields that may come several times: their values are kept in the order sent, a line each, as none of them may hold a line break. */
+const LISTS = new Set(['urls[]', 'urls', 'upload_ids[]', 'upload_ids']);
+
+/** Every key that a file of the request may have been stored under. */
+export const keysOf = ({ maxFiles, keyOf }: Pick<Wanted, 'maxFiles' | 'keyOf'>): readonly string[] =>
+  Array.from({ length: maxFiles }, (_, part) => keyOf(part));
 
 export interface ReceivedFile {
   /** Its number in the form, which it is stored by. */
   readonly part: number;
   readonly filename: string;
   readonly sizeBytes: number;
+  /** Lower-case hex. */
+  readonly sha256: string;
   readonly sample: Sample;
 }
 
@@ -77,7 +85,9 @@ export async function receive(request: IncomingMessage, wanted: Wanted, objects:
       if (nameTruncated || valueTruncated)
         return refuse(new Failure('BAD_REQUEST', { says: `A form field is longer than ${LIMITS.fieldSize} bytes.` }));
       // A part that has no name is nobody's field.
-      if (name !== undefined) fields.set(name, value);
+      if (name === undefined) return;
+      const before = LISTS.has(name) ? fields.get(name) : undefined;
+      fields.set(name, before === undefined ? value : `${before}\n${value}`);
     });
     form.on('file', (name: string | undefined, stream: Readable, filename: string | undefined) => {
       if (name === undefined || !wanted.fields.includes(name)) return void stream.resume();
@@ -121,6 +131,14 @@ export async function receive(request: IncomingMessage, wanted: Wanted, objects:
   } finally {
     unwatch();
   }
+}
+
+/** @throws Failure `NO_FILE`, `BAD_REQUEST` */
+export function onlyFile({ files: [file], count }: Received): ReceivedFile {
+  if (count > 1) throw new Failure('BAD_REQUEST', { says: 'The form has more than one file in the field "file": send one.' });
+  if (file === undefined) throw new Failure('NO_FILE');
+  if (file.sizeBytes === 0) throw new Failure('NO_FILE', { says: 'The file is empty.' });
+  return file;
 }
 
 /** How browsers write a quote and line breaks in a name (HTML standard, "multipart/form-data encoding algorithm"). */

@@ -1,7 +1,7 @@
 /** A file on its way into the object store, looked at as it passes. */
 import { type Readable, Transform } from 'node:stream';
 import { type Sample, Sampler } from '../catalog/sniff/sample.ts';
-import type { ObjectStore } from '../objects/store.ts';
+import type { ObjectStore, Written } from '../objects/store.ts';
 
 /** @throws TooLarge · StoreFull · the stream's own error; nothing is then stored */
 export async function storeSampled(
@@ -10,7 +10,7 @@ export async function storeSampled(
   objects: ObjectStore,
   maxBytes: number,
   signal: AbortSignal,
-): Promise<{ readonly sizeBytes: number; readonly sample: Sample }> {
+): Promise<Written & { readonly sample: Sample }> {
   const sampler = new Sampler();
   const sampling = new Transform({
     transform(chunk: Buffer, _encoding, done) {
@@ -19,6 +19,6 @@ export async function storeSampled(
     },
   });
   stream.on('error', (error) => sampling.destroy(error));
-  const { sizeBytes } = await objects.put(key, stream.pipe(sampling), maxBytes, signal);
-  return { sizeBytes, sample: sampler.sample() };
+  const written = await objects.put(key, stream.pipe(sampling), maxBytes, signal);
+  return { ...written, sample: sampler.sample() };
 }

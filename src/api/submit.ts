@@ -9,9 +9,10 @@ import { newRecord } from '../jobs/lifecycle.ts';
 import type { JobRecord } from '../jobs/record.ts';
 import type { ApiParts } from './parts.ts';
 import type { ReceivedFile } from './receive.ts';
+import { REFERENCE_FIELDS } from './references.ts';
 
 /** Fields of a form that are no options. */
-const OWN_FIELDS = new Set(['file', 'url', 'to_format', 'from_format']);
+const OWN_FIELDS = new Set(['file', ...REFERENCE_FIELDS, 'to_format', 'from_format']);
 
 /** What all files of one request are to become. */
 export interface Wish {

@@ -15,6 +15,9 @@ import type { ObjectStore } from '../objects/store.ts';
 import type { Queue } from '../queue/queue.ts';
 import { openQueue } from '../queue/sqlite.ts';
 import type { Log } from '../telemetry/log.ts';
+import { openUploads } from '../uploads/sqlite.ts';
+import type { UploadStore } from '../uploads/store.ts';
+import { type Uploads, uploadsOver } from '../uploads/uploads.ts';
 import { keyFile, lockFolder, openFolder } from './data-dir.ts';
 import { limitsOver } from './limits.ts';
 
@@ -24,6 +27,8 @@ export interface Embedded {
   readonly deeds: DeedStore;
   readonly queue: Queue;
   readonly objects: ObjectStore;
+  readonly uploads: Uploads;
+  readonly uploadRecords: UploadStore;
   readonly seal: Seal;
   readonly limits: Limits;
   /** No other process has used the stores since: ms since the epoch. */
@@ -46,17 +51,23 @@ export async function openEmbedded(config: Config, log: Log, clock: () => number
   const objects = await openDirectory(join(dataDir, 'objects'));
   const key = secret.key ?? (await keyFile(dataDir));
   const clients = openLimits(database, clock, unreadable);
+  const uploadRecords = openUploads(database, unreadable);
+  const uploads = uploadsOver(uploadRecords, objects, config.uploads, clock);
   return {
     jobs,
     batches,
     deeds,
     queue,
     objects,
+    uploads,
+    uploadRecords,
     seal: sealWith(key),
     limits: limitsOver(clients, jobs, config, key, clock),
     aloneSince,
     async close() {
+      await uploads.idle();
       await queue.close();
+      await uploadRecords.close();
       await clients.close();
       await deeds.close();
       await batches.close();

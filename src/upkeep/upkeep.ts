@@ -1,5 +1,7 @@
 /** Keeps jobs, orders and files in agreement: one process at a time sweeps through all three, again and again. */
+import type { UploadStore } from '../uploads/store.ts';
 import { type Log, sweep, type Upkept } from './sweep.ts';
+import { forgetUploads } from './uploads.ts';
 
 /** A process that dies in a run keeps the others from it for this long, ms. */
 const LOCK_MS = 60_000;
@@ -11,6 +13,8 @@ interface Settings {
   readonly longestJobMs?: number;
   readonly aloneSince?: number | undefined;
   readonly maxOrphanShare?: number;
+  /** Undefined where none are taken. */
+  readonly uploadRecords?: UploadStore;
 }
 
 export interface Upkeep {
@@ -23,13 +27,18 @@ export type { Log };
 /** The first run begins at once: what a crash left is mended at the next start. */
 export function startUpkeep(given: Pick<Upkept, 'jobs' | 'batches' | 'deeds' | 'queue' | 'objects' | 'clock' | 'log'> & Settings): Upkeep {
   const upkept: Upkept = { queueMs: 3_600_000, longestJobMs: 3_600_000, maxOrphanShare: 0.25, ...given };
+  const { uploadRecords: uploads } = given;
   const stopping = new AbortController();
   let timer: NodeJS.Timeout | undefined;
 
   const run = async (): Promise<void> => {
     try {
       await upkept.jobs.withLock('upkeep', LOCK_MS, async () => {
-        const tally = await sweep(upkept, stopping.signal);
+        const tally = { ...(await sweep(upkept, stopping.signal)), uploads: 0, uploadOrphans: 0 };
+        if (uploads !== undefined) {
+          const { expired, orphaned } = await forgetUploads({ ...upkept, uploads }, stopping.signal);
+          Object.assign(tally, { uploads: expired, uploadOrphans: orphaned });
+        }
         if (Object.values(tally).some((count) => count > 0)) upkept.log.info(tally, 'upkeep');
       });
     } catch (error) {

@@ -1,0 +1,9 @@
+/** How the objects of uploads are named: under a prefix of their own, which the upkeep of jobs neither counts nor clears. */
+
+export const UPLOADS_PREFIX = 'uploads/';
+
+/** @param name of the part, which no other attempt to write the same bytes has */
+export const partKey = (uploadId: string, name: string): string => `${UPLOADS_PREFIX}${uploadId}/${name}`;
+
+/** The upload that an object belongs to. */
+export const uploadOfKey = (key: string): string | undefined => /^uploads\/(upl_[0-9a-f]{32})\//.exec(key)?.[1];

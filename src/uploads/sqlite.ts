@@ -1,0 +1,103 @@
+/** Records of uploads in one SQLite file, which several processes of one machine may hold open. */
+import { DatabaseSync } from 'node:sqlite';
+import { Conflict, Exceeded, type StoredUpload, UploadRecord, type UploadStore } from './store.ts';
+
+/** AUTOINCREMENT never gives a number twice, so that a record removed and created again cannot meet an old revision. */
+const SCHEMA = `
+  CREATE TABLE IF NOT EXISTS uploads (
+    revision INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, client TEXT NOT NULL,
+    bytes INTEGER NOT NULL, expires INTEGER NOT NULL, record TEXT NOT NULL) STRICT;
+  CREATE INDEX IF NOT EXISTS uploads_of ON uploads (client);
+`;
+/** Read at once by a scan: no statement stays open between pages. */
+const PAGE = 64;
+/** How long a statement waits for another process's write, ms. */
+const BUSY_MS = 5_000;
+
+/**
+ * @param path of the database file, in an existing folder; other stores may keep their tables in the same one
+ * @param unreadable is told of records that a scan had to skip
+ */
+export function openUploads(path: string, unreadable: (why: Error) => void = (why) => process.emitWarning(why)): UploadStore {
+  const database = new DatabaseSync(path, { timeout: BUSY_MS });
+  database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL');
+  database.exec(SCHEMA);
+  const sql = {
+    // One statement is one transaction: whoever else creates comes before or after.
+    create: database.prepare(
+      `INSERT INTO uploads (id, client, bytes, expires, record) SELECT $id, $client, $bytes, $expires, $record
+       WHERE (SELECT count(*) < $mostUploads AND coalesce(sum(bytes), 0) + $bytes <= $mostBytes
+              FROM uploads WHERE client = $client AND expires > $now)
+       ON CONFLICT (id) DO NOTHING RETURNING revision`,
+    ),
+    held: database.prepare('SELECT count(*) AS count, min(expires) AS first FROM uploads WHERE client = ? AND expires > ?'),
+    get: database.prepare('SELECT id, revision, record FROM uploads WHERE id = ?'),
+    update: database.prepare(
+      `INSERT OR REPLACE INTO uploads (id, client, bytes, expires, record)
+       SELECT id, client, ?, ?, ? FROM uploads WHERE id = ? AND revision = ? RETURNING revision`,
+    ),
+    remove: database.prepare('DELETE FROM uploads WHERE id = ?'),
+    page: database.prepare('SELECT id, revision, record FROM uploads WHERE id > ? ORDER BY id LIMIT ?'),
+  };
+  const read = (row: Record<string, unknown>): StoredUpload => {
+    try {
+      return { record: UploadRecord.parse(JSON.parse(String(row['record']))), revision: Number(row['revision']) };
+    } catch (cause) {
+      throw new Error('the record of an upload cannot be read', { cause });
+    }
+  };
+  const skipUnreadable = (row: Record<string, unknown>): StoredUpload[] => {
+    try {
+      return [read(row)];
+    } catch (error) {
+      unreadable(error as Error);
+      return [];
+    }
+  };
+
+  return {
+    async create(record, { uploads, bytes, now }) {
+      const { id, client, sizeBytes, expiresAt } = record;
+      const row = sql.create.get({
+        $id: id,
+        $client: client,
+        $bytes: sizeBytes,
+        $expires: expiresAt,
+        $record: JSON.stringify(record),
+        $mostUploads: uploads,
+        $mostBytes: bytes,
+        $now: now,
+      });
+      if (row !== undefined) return { record, revision: Number(row['revision']) };
+      if (sql.get.get(id) !== undefined) throw new Conflict('an upload of this id is there already');
+      const held = sql.held.get(client, now);
+      const freeAt = (held?.['first'] as number | null | undefined) ?? undefined;
+      throw Number(held?.['count']) >= uploads ? new Exceeded('uploads', uploads, freeAt) : new Exceeded('bytes', bytes, freeAt);
+    },
+    async get(id) {
+      const row = sql.get.get(id);
+      return row === undefined ? undefined : read(row);
+    },
+    async update(record, revision) {
+      const row = sql.update.get(record.sizeBytes, record.expiresAt, JSON.stringify(record), record.id, revision);
+      if (row === undefined) throw new Conflict(`the upload was changed or removed since revision ${revision}`);
+      return { record, revision: Number(row['revision']) };
+    },
+    async remove(id) {
+      sql.remove.run(id);
+    },
+    async *scan() {
+      for (let after = ''; ; ) {
+        const rows = sql.page.all(after, PAGE);
+        yield* rows.flatMap(skipUnreadable);
+        if (rows.length < PAGE) return;
+        after = String(rows.at(-1)?.['id']);
+        // Reading is synchronous: a long scan must let requests through.
+        await new Promise(setImmediate);
+      }
+    },
+    async close() {
+      database.close();
+    },
+  };
+}

@@ -1,0 +1,207 @@
+/** Uploads over real stores: what comes in pieces is the file that was sent, whoever else writes, and nothing else stays. */
+import { createHash, randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { openDirectory } from '../../src/objects/directory.ts';
+import type { ObjectStore } from '../../src/objects/store.ts';
+import { forgetUploads } from '../../src/upkeep/uploads.ts';
+import { partKey } from '../../src/uploads/keys.ts';
+import { uploadLocks } from '../../src/uploads/locks.ts';
+import { uploadSettings } from '../../src/uploads/settings.ts';
+import { openUploads } from '../../src/uploads/sqlite.ts';
+import { MAX_PARTS, type UploadStore } from '../../src/uploads/store.ts';
+import { receivedBytes, type Uploads, uploadsOver } from '../../src/uploads/uploads.ts';
+import { bytesOf, collect, HOUR, jobId, START, signalled, streamOf } from '../conformance/samples.ts';
+
+const ID = `upl_${jobId(1)}`;
+const client = { key: 'one', multiple: 1 };
+const MiB = 1 << 20;
+
+let folder: string;
+let now: number;
+let store: UploadStore;
+let objects: ObjectStore;
+let uploads: Uploads;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'filemill-uploads-'));
+  now = START;
+  store = openUploads(join(folder, 'filemill.db'));
+  objects = await openDirectory(join(folder, 'objects'));
+  uploads = uploadsOver(store, objects, uploadSettings.parse({}), () => now);
+});
+afterEach(async () => {
+  await store.close();
+  await rm(folder, { recursive: true });
+});
+
+const begin = (sizeBytes: number, id = ID) => uploads.begin({ id, client, sizeBytes, filename: 'a.bin' });
+const kept = async () => (await collect(objects.scan(''))).map(({ key }) => key);
+const hash = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
+
+describe('an upload', () => {
+  it('that comes in pieces of any size is the file that was sent', async () => {
+    const sent = randomBytes(40 * MiB + 17);
+    await begin(sent.length);
+    for (const [from, to] of [
+      [0, 1],
+      [1, 1],
+      [1, 35 * MiB],
+      [35 * MiB, sent.length],
+    ] as const)
+      expect(receivedBytes(await uploads.append(ID, from, streamOf(sent.subarray(from, to), 70_001)))).toBe(to);
+    const { record, content } = await uploads.open(ID);
+    expect(record.parts.length).toBeGreaterThan(4);
+    expect(hash(await bytesOf(content))).toBe(hash(sent));
+  });
+
+  it('keeps what was stored of a stream that fails', async () => {
+    await begin(40 * MiB);
+    async function* failing() {
+      for (let n = 0; n < 20; n++) yield Buffer.alloc(MiB, n);
+      throw new Error('lost');
+    }
+    await expect(uploads.append(ID, 0, failing())).rejects.toThrow('lost');
+    expect(receivedBytes(await uploads.find(ID))).toBe(16 * MiB);
+    expect(await kept()).toHaveLength(1);
+  });
+
+  it('that two write at once is one of theirs, and the other is told', async () => {
+    const other = uploadsOver(store, objects, uploadSettings.parse({}), () => now);
+    await begin(6);
+    const gate = signalled();
+    async function* slow() {
+      yield Buffer.from('abc');
+      await gate.promise;
+      yield Buffer.from('def');
+    }
+    const first = uploads.append(ID, 0, slow());
+    expect((await other.append(ID, 0, streamOf(Buffer.from('uvwxyz')))).finished).toBe(true);
+    gate.resolve();
+    await expect(first).rejects.toMatchObject({ code: 'UPLOAD_CONFLICT', details: { received_bytes: 6, size_bytes: 6 } });
+    expect((await bytesOf((await uploads.open(ID)).content)).toString()).toBe('uvwxyz');
+    expect(await kept()).toHaveLength(1);
+  });
+
+  it('that is removed while somebody writes to it leaves nothing', async () => {
+    await begin(6);
+    const gate = signalled();
+    async function* slow() {
+      yield Buffer.from('abc');
+      await gate.promise;
+    }
+    const writing = uploads.append(ID, 0, slow());
+    await uploads.remove(ID);
+    gate.resolve();
+    await expect(writing).rejects.toMatchObject({ code: 'UPLOAD_NOT_FOUND' });
+    expect(await kept()).toEqual([]);
+  });
+
+  it('takes no byte beyond its size, and no piece beyond so many', async () => {
+    await begin(MAX_PARTS + 5);
+    await expect(uploads.append(ID, 0, streamOf(Buffer.alloc(MAX_PARTS + 6)))).rejects.toMatchObject({ code: 'FILE_TOO_LARGE' });
+    for (let n = 0; n < MAX_PARTS; n++) await uploads.append(ID, n, streamOf(Buffer.from('x')));
+    await expect(uploads.append(ID, MAX_PARTS, streamOf(Buffer.from('x')))).rejects.toMatchObject({
+      code: 'BAD_REQUEST',
+      details: { limit: 'parts', max: MAX_PARTS },
+    });
+    expect(await kept()).toHaveLength(MAX_PARTS);
+  });
+
+  it('is not read before it is whole', async () => {
+    await begin(6);
+    await uploads.append(ID, 0, streamOf(Buffer.from('abc')));
+    await expect(uploads.open(ID)).rejects.toMatchObject({ code: 'UPLOAD_CONFLICT', details: { received_bytes: 3 } });
+  });
+
+  it('lives for an hour after each byte, and for two after the last', async () => {
+    await begin(2);
+    now += HOUR - 1;
+    await uploads.append(ID, 0, streamOf(Buffer.from('a')));
+    now += HOUR - 1;
+    await uploads.append(ID, 1, streamOf(Buffer.from('b')));
+    now += 2 * HOUR - 1;
+    expect((await uploads.find(ID)).finished).toBe(true);
+    now += 1;
+    await expect(uploads.find(ID)).rejects.toMatchObject({ code: 'UPLOAD_NOT_FOUND', details: { upload_id: ID } });
+  });
+
+  it('knows nothing of ids that are none', async () => {
+    for (const id of ['', 'upl_', `upl_${'A'.repeat(32)}`, `${ID}/..`, "upl_' OR 1=1", '%'.repeat(500)])
+      await expect(uploads.find(id)).rejects.toMatchObject({ code: 'UPLOAD_NOT_FOUND' });
+  });
+});
+
+describe('upkeep', () => {
+  const log = { warn: () => {} };
+  const run = (aloneSince?: number) => forgetUploads({ uploads: store, objects, clock: () => now, log, aloneSince, maxOrphanShare: 0.25 });
+
+  it('removes what has expired with all its pieces, and nothing else', async () => {
+    await begin(6);
+    await uploads.append(ID, 0, streamOf(Buffer.from('abc')));
+    const other = `upl_${jobId(2)}`;
+    now += HOUR / 2;
+    await begin(1, other);
+    await uploads.append(other, 0, streamOf(Buffer.from('a')));
+    now += HOUR / 2;
+    expect(await run()).toEqual({ expired: 1, orphaned: 0 });
+    expect(await kept()).toEqual([expect.stringContaining(other)]);
+    expect(await store.get(ID)).toBeUndefined();
+    expect(await run()).toEqual({ expired: 0, orphaned: 0 });
+  });
+
+  it('removes pieces that nobody knows once they are old, or from before this process', async () => {
+    const written = Date.now();
+    now = written;
+    await objects.put(partKey(ID, '0-a'), streamOf(Buffer.from('a')), 1);
+    expect(await run()).toEqual({ expired: 0, orphaned: 0 });
+    now = written + 4 * HOUR;
+    expect(await run()).toEqual({ expired: 0, orphaned: 1 });
+    await objects.put(partKey(ID, '0-a'), streamOf(Buffer.from('a')), 1);
+    now = Date.now();
+    expect(await run(now + 1_000)).toEqual({ expired: 0, orphaned: 1 });
+    expect(await kept()).toEqual([]);
+  });
+
+  it('removes none where the records seem to be what is missing', async () => {
+    for (let n = 0; n < 30; n++) await objects.put(partKey(`upl_${jobId(n)}`, '0-a'), streamOf(Buffer.from('a')), 1);
+    now = Date.now() + 10 * HOUR;
+    expect(await run()).toEqual({ expired: 0, orphaned: 0 });
+    expect(await kept()).toHaveLength(30);
+  });
+
+  it('leaves objects of jobs alone', async () => {
+    await objects.put(`jobs/${jobId(1)}/input-0`, streamOf(Buffer.from('a')), 1);
+    now = Date.now() + 10 * HOUR;
+    expect(await run()).toEqual({ expired: 0, orphaned: 0 });
+    expect(await kept()).toHaveLength(1);
+  });
+});
+
+describe('the lock of an upload', () => {
+  it('asks its holder to give way, and is had by one at a time', async () => {
+    const locks = uploadLocks();
+    const never = new AbortController().signal;
+    let holding = 0;
+    let most = 0;
+    const take = async () => {
+      const lock = locks.newLock(ID);
+      const asked = signalled();
+      await lock.lock(never, asked.resolve);
+      most = Math.max(most, ++holding);
+      await Promise.race([asked.promise, new Promise(setImmediate)]);
+      holding--;
+      await lock.unlock();
+    };
+    await Promise.all(Array.from({ length: 10 }, take));
+    expect(most).toBe(1);
+  });
+
+  it('is not waited for by whoever has gone', async () => {
+    const locks = uploadLocks();
+    await locks.newLock(ID).lock(new AbortController().signal, () => {});
+    await expect(locks.newLock(ID).lock(AbortSignal.abort(), () => {})).rejects.toMatchObject({ code: 'UPLOAD_CONFLICT' });
+    await locks.newLock(`upl_${jobId(2)}`).lock(AbortSignal.abort(), () => {});
+  });
+});
