@@ -12,6 +12,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** What a request costs its client: a share of the limits, which the route reserves; nothing; or, unless said otherwise, one of the reads of a minute. */
     readonly costs?: 'work' | 'nothing';
+    /** Where it was asked, unless by REST: which limits its answer speaks of. */
+    readonly via?: 'mcp';
   }
 }
 
@@ -23,7 +25,7 @@ interface Visit {
 }
 
 /** Ends after which a client has its share back: nothing was done for it. */
-const GIVEN_BACK = new Set([400, 413, 415, 503]);
+export const GIVEN_BACK: ReadonlySet<number> = new Set([400, 413, 415, 503]);
 const visits = new WeakMap<FastifyRequest, Visit>();
 
 type Parts = Pick<ApiParts, 'limits' | 'clock' | 'stopping'>;
@@ -40,23 +42,33 @@ function visitOf({ limits }: Parts, request: FastifyRequest): Visit {
 export function watchDoor(app: FastifyInstance, parts: Parts): void {
   const { limiter, flood } = parts.limits;
   app.addHook('onRequest', async (request) => {
-    if (parts.stopping.aborted && request.routeOptions.config.costs === 'work')
-      throw new Failure('OVERLOADED', { says: 'The service is about to stop: try again in a moment.' });
+    if (request.routeOptions.config.costs === 'work') refuseWhileStopping(parts);
   });
   if (flood === undefined) return;
   app.addHook('onRequest', async (request) => {
-    if (request.method === 'OPTIONS' || request.routeOptions.config.costs !== undefined) return;
-    const visit = visitOf(parts, request);
-    const flooded = flood.take(visit.client, parts.clock());
-    if (flooded === undefined) return;
-    visit.usage = await limiter.usage(visit.client);
-    throw failureOf(refusal(flooded, visit.usage, parts.clock()));
+    if (request.method !== 'OPTIONS' && request.routeOptions.config.costs === undefined) await countRead(parts, request);
   });
   app.addHook('onSend', async (request, reply) => {
     const visit = visitOf(parts, request);
     const usage = visit.usage ?? (await limiter.usage(visit.client));
-    reply.headers(headersOf(usage, visit.tool === undefined ? {} : { tool: visit.tool }));
+    const mcp = request.routeOptions.config.via === 'mcp';
+    reply.headers(headersOf(usage, { mcp, ...(visit.tool === undefined ? {} : { tool: visit.tool }) }));
   });
+}
+
+/** @throws Failure `OVERLOADED` */
+export function refuseWhileStopping({ stopping }: Pick<Parts, 'stopping'>): void {
+  if (stopping.aborted) throw new Failure('OVERLOADED', { says: 'The service is about to stop: try again in a moment.' });
+}
+
+/** One of the reads of a minute. @throws Failure `RATE_LIMITED` */
+export async function countRead(parts: Parts, request: FastifyRequest): Promise<void> {
+  const { limiter, flood } = parts.limits;
+  const visit = visitOf(parts, request);
+  const flooded = flood?.take(visit.client, parts.clock());
+  if (flooded === undefined) return;
+  visit.usage = await limiter.usage(visit.client);
+  throw failureOf(refusal(flooded, visit.usage, parts.clock()));
 }
 
 /** Takes a share for work that is to be made, before its body is read. @throws Failure `RATE_LIMITED`, `BANNED` */
@@ -79,14 +91,18 @@ export async function admitMore(parts: Parts, request: FastifyRequest, jobs: rea
   visit.reservation = decided.reservation;
 }
 
-/** After a refusal: what was reserved is the client's again, where the work was not begun. */
-export async function giveBack(parts: Parts, request: FastifyRequest, status: number): Promise<void> {
+/** What was reserved is the client's again: the work was not begun. */
+export async function giveBack(parts: Parts, request: FastifyRequest): Promise<void> {
   const visit = visits.get(request);
-  if (visit?.reservation === undefined || !GIVEN_BACK.has(status)) return;
-  visit.usage = await parts.limits.limiter.refund(visit.reservation);
+  if (visit?.reservation !== undefined) visit.usage = await parts.limits.limiter.refund(visit.reservation);
+}
+
+/** @param status of a refusal */
+export async function giveBackAfter(parts: Parts, request: FastifyRequest, status: number): Promise<void> {
+  if (GIVEN_BACK.has(status)) await giveBack(parts, request);
 }
 
 export const clientOf = (parts: Parts, request: FastifyRequest): Client => visitOf(parts, request).client;
 
-const failureOf = ({ code, says, details, retryAfterSeconds }: Refused): Failure =>
+export const failureOf = ({ code, says, details, retryAfterSeconds }: Refused): Failure =>
   new Failure(code, { says, details, retryAfter: retryAfterSeconds });

@@ -4,11 +4,22 @@ import { Failure } from '../errors.ts';
 import type { JobRecord } from '../jobs/record.ts';
 import type { ApiParts } from './parts.ts';
 
-/** @throws Failure `OVERLOADED` where the queue is full; the caller then removes the inputs */
-export async function enqueue({ jobs, queue }: Pick<ApiParts, 'jobs' | 'queue'>, record: JobRecord): Promise<JobRecord> {
+/**
+ * @param claim runs while the record is there and the order is not: where it throws, neither is left
+ * @throws Failure `OVERLOADED` where the queue is full; the caller then removes the inputs
+ */
+export async function enqueue(
+  { jobs, queue }: Pick<ApiParts, 'jobs' | 'queue'>,
+  record: JobRecord,
+  claim: () => Promise<void> = async () => {},
+): Promise<JobRecord> {
   const { id, pool, lane } = record;
   const stored = await jobs.create(record);
-  const published = await queue.publish({ version: ORDER_VERSION, jobId: id, pool, lane }).catch(async (error: unknown) => {
+  const publish = async () => {
+    await claim();
+    return queue.publish({ version: ORDER_VERSION, jobId: id, pool, lane });
+  };
+  const published = await publish().catch(async (error: unknown) => {
     // A disk that is full for the order may be full for this too: upkeep then ends the job.
     await jobs.remove(id, stored.revision).catch(() => undefined);
     throw error;

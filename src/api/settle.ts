@@ -10,9 +10,18 @@ import { answersText } from './text-answer.ts';
 import { linksOf } from './view.ts';
 import { waitForEnd } from './wait.ts';
 
-/** Answers the request that made the job: with the job, or with the way to its output where `?download=1` asks for that. */
-export async function answerWhenSettled(parts: ApiParts, request: FastifyRequest, reply: FastifyReply, record: JobRecord) {
-  const latest = await settled(parts, request, reply, record);
+/**
+ * Answers the request that made the job: with the job, or with the way to its output where `?download=1` asks for that.
+ * @param mayReturn the client can find the job again although it was never told its id: it goes on when the client has gone
+ */
+export async function answerWhenSettled(
+  parts: ApiParts,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  record: JobRecord,
+  mayReturn = false,
+) {
+  const latest = await settled(parts, request, reply, record, mayReturn);
   const { download } = request.query as { readonly download?: unknown };
   if (latest.state === 'done' && isYes(download) && !answersText(parts.catalog, latest))
     return reply.redirect(linksOf(baseOf(request, parts), record.id).output, 303);
@@ -20,8 +29,14 @@ export async function answerWhenSettled(parts: ApiParts, request: FastifyRequest
 }
 
 /** The job as it is when the client is to be answered: at once, or after the wait that it may expect. */
-async function settled(parts: ApiParts, request: FastifyRequest, reply: FastifyReply, record: JobRecord): Promise<JobRecord> {
-  const { jobs, objects, settings, stopping } = parts;
+async function settled(
+  parts: ApiParts,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  record: JobRecord,
+  mayReturn: boolean,
+): Promise<JobRecord> {
+  const { settings } = parts;
   if (/(^|,)\s*respond-async\s*(,|;|$)/i.test(String(request.headers.prefer ?? ''))) {
     reply.header('preference-applied', 'respond-async');
     return record;
@@ -32,11 +47,29 @@ async function settled(parts: ApiParts, request: FastifyRequest, reply: FastifyR
   const leave = () => gone.abort();
   if (socket.destroyed) leave();
   socket.once('close', leave);
-  const latest = (await waitForEnd(jobs, record.id, settings.syncWaitMs, AbortSignal.any([gone.signal, stopping]))) ?? record;
-  // The connection may carry many more requests: each would leave a listener.
-  socket.off('close', leave);
+  try {
+    return await settledWithin(parts, record, settings.syncWaitMs, gone.signal, mayReturn);
+  } finally {
+    // The connection may carry many more requests: each would leave a listener.
+    socket.off('close', leave);
+  }
+}
+
+/**
+ * The job as it is when it has ended, when `waitMs` are over, or when the service is about to stop.
+ * @param gone aborted when the client is: the job is then cancelled, unless `mayReturn`
+ */
+export async function settledWithin(
+  parts: ApiParts,
+  record: JobRecord,
+  waitMs: number,
+  gone: AbortSignal,
+  mayReturn = false,
+): Promise<JobRecord> {
+  const { jobs, objects, stopping } = parts;
+  const latest = (await waitForEnd(jobs, record.id, waitMs, AbortSignal.any([gone, stopping]))) ?? record;
   // Nobody else has heard the job's id: its result could never be fetched.
-  if (gone.signal.aborted && !stopping.aborted) await cancelJob(parts, record.id);
+  if (gone.aborted && !stopping.aborted && !mayReturn) await cancelJob(parts, record.id);
   // Upkeep would do it too, later: there is no reason to keep the file until then.
   if (hasEnded(latest)) await deleteInputs(objects, record);
   return latest;

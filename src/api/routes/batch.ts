@@ -10,10 +10,11 @@ import { batchJobs } from '../batch-jobs.ts';
 import { batchViewOf, liveOf } from '../batch-view.ts';
 import { packBatch } from '../batch-zip.ts';
 import { cancelJob } from '../cancel.ts';
-import { admit, admitMore } from '../door.ts';
-import { orRemove } from '../inputs.ts';
+import { admitMore } from '../door.ts';
+import { admitOnce, type Claim, onlyOnce } from '../once.ts';
 import type { ApiParts } from '../parts.ts';
-import { type Received, receive, SEVERAL_FILES } from '../receive.ts';
+import { keysOf, type Received, receive, SEVERAL_FILES, type Wanted } from '../receive.ts';
+import { withReferences } from '../references.ts';
 import { baseOf, RETRY_AFTER } from '../send-job.ts';
 import { readWish } from '../submit.ts';
 import { contentDisposition, HARMLESS } from './output.ts';
@@ -27,29 +28,41 @@ export function batchRoutes(app: FastifyInstance, parts: ApiParts): void {
 
   app.post('/api/v1/batch', { config: { costs: 'work' } }, async (request) => {
     const ids = Array.from({ length: maxFiles }, parts.newId);
+    const id = `bat_${parts.newId().slice(0, 16)}`;
     const keyOf = (part: number) => inputKey(ids[part] ?? '', part);
-    await admit(parts, request, ids.slice(0, 1));
-    const wanted = { fields: SEVERAL_FILES, maxFiles, maxBytes: settings.maxFileBytes, keyOf };
-    const received = await receive(request.raw, wanted, objects, settings);
-    const keys = received.files.map(({ part }) => keyOf(part));
-    const found = await orRemove(objects, keys, async (): Promise<Found> => {
-      checkCount(received, maxFiles);
-      const wish = readWish(received.fields, 'bulk');
+    const once = await admitOnce(parts, request, ids.slice(0, 1));
+    const wanted: Wanted = { fields: SEVERAL_FILES, maxFiles, maxBytes: settings.maxFileBytes, keyOf };
+    const sent = await receive(request.raw, wanted, objects, settings);
+    const make = async (claim: Claim): Promise<Found> => {
+      const wish = readWish(sent.fields, 'bulk');
       if (formatByExtension(wish.extension) === undefined)
         throw new Failure('INVALID_FORMAT', { details: { to_format: wish.extension, targets: [] } });
+      const received = await withReferences(parts, request, sent, wanted);
+      checkCount(received, maxFiles);
       const taken = received.files.map(({ part }) => ids[part] ?? '');
       await admitMore(
         parts,
         request,
-        taken.filter((id) => id !== ids[0]),
+        taken.filter((job) => job !== ids[0]),
       );
       const records = await batchJobs(parts, taken, received.files, wish);
-      const batch = { version: BATCH_VERSION, id: `bat_${parts.newId().slice(0, 16)}`, createdAt: clock(), jobs: taken } as const;
-      await parts.batches.create(batch).catch(async (error: unknown) => {
-        for (const id of taken) await cancelJob(parts, id);
+      const batch = { version: BATCH_VERSION, id, createdAt: clock(), jobs: taken } as const;
+      try {
+        await parts.batches.create(batch);
+        await claim();
+      } catch (error) {
+        for (const job of taken) await cancelJob(parts, job);
+        await parts.batches.remove(id);
         throw error;
-      });
+      }
       return { batch, records };
+    };
+    const found = await onlyOnce(parts, request, once, {
+      id,
+      sent,
+      inputs: keysOf(wanted),
+      make,
+      find: (made) => findBatch(parts, made),
     });
     request.log.info({ batch_id: found.batch.id, files: found.records.length }, 'a batch was received');
     return view(request, found);

@@ -1,14 +1,13 @@
 /** `POST /api/v1/convert`: one file in, one job out; small ones are done when the answer comes. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { Failure } from '../../errors.ts';
 import type { JobRecord } from '../../jobs/record.ts';
 import { inputKey } from '../../objects/keys.ts';
-import { admit } from '../door.ts';
 import { enqueue } from '../enqueue.ts';
-import { withUrl } from '../from-url.ts';
-import { orRemove } from '../inputs.ts';
+import { findMade } from '../made.ts';
+import { admitOnce, type Claim, onlyOnce } from '../once.ts';
 import type { ApiParts } from '../parts.ts';
-import { ONE_FILE, type Received, type ReceivedFile, receive } from '../receive.ts';
+import { ONE_FILE, onlyFile, type Received, receive, type Wanted } from '../receive.ts';
+import { withReferences } from '../references.ts';
 import { answerWhenSettled } from '../settle.ts';
 import { conversionOf, readWish } from '../submit.ts';
 
@@ -16,31 +15,30 @@ export function convertRoute(app: FastifyInstance, parts: ApiParts): void {
   const { objects, settings } = parts;
   app.post('/api/v1/convert', { config: { costs: 'work' } }, async (request, reply) => {
     const id = parts.newId();
-    await admit(parts, request, [id]);
-    const keyOf = () => inputKey(id);
-    const received = await receive(
-      request.raw,
-      { fields: ONE_FILE, maxFiles: 1, maxBytes: settings.maxFileBytes, keyOf },
-      objects,
-      settings,
-    );
-    const record = await orRemove(objects, [keyOf()], () => begin(parts, request, id, received));
+    const once = await admitOnce(parts, request, [id]);
+    const wanted: Wanted = { fields: ONE_FILE, maxFiles: 1, maxBytes: settings.maxFileBytes, keyOf: () => inputKey(id) };
+    const sent = await receive(request.raw, wanted, objects, settings);
+    const record = await onlyOnce(parts, request, once, {
+      id,
+      sent,
+      inputs: [inputKey(id)],
+      make: (claim) => begin(parts, request, id, sent, wanted, claim),
+      find: (made) => findMade(parts, made),
+    });
     request.log.info({ job_id: id, bytes: record.sources[0]?.sizeBytes }, 'a file was received');
-    return answerWhenSettled(parts, request, reply, record);
+    return answerWhenSettled(parts, request, reply, record, once !== undefined);
   });
 }
 
-async function begin(parts: ApiParts, request: FastifyRequest, id: string, sent: Received): Promise<JobRecord> {
-  const received = await withUrl(parts, request, sent, inputKey(id));
-  const file = onlyFile(received);
+async function begin(
+  parts: ApiParts,
+  request: FastifyRequest,
+  id: string,
+  sent: Received,
+  wanted: Wanted,
+  claim: Claim,
+): Promise<JobRecord> {
+  const file = onlyFile(await withReferences(parts, request, sent, wanted));
   parts.metrics.uploaded(file.sizeBytes);
-  return enqueue(parts, conversionOf(parts, id, file, readWish(received.fields, 'interactive')));
-}
-
-/** @throws Failure `NO_FILE`, `BAD_REQUEST` */
-function onlyFile({ files: [file], count }: Received): ReceivedFile {
-  if (count > 1) throw new Failure('BAD_REQUEST', { says: 'The form has more than one file in the field "file": send one.' });
-  if (file === undefined) throw new Failure('NO_FILE');
-  if (file.sizeBytes === 0) throw new Failure('NO_FILE', { says: 'The file is empty.' });
-  return file;
+  return enqueue(parts, conversionOf(parts, id, file, readWish(sent.fields, 'interactive')), claim);
 }

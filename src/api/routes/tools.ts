@@ -3,12 +3,14 @@ import type { FastifyInstance } from 'fastify';
 import type { Tool } from '../../catalog/tool.ts';
 import { Failure } from '../../errors.ts';
 import { inputKey } from '../../objects/keys.ts';
-import { admit } from '../door.ts';
+import { clientOf } from '../door.ts';
 import { enqueue } from '../enqueue.ts';
-import { withUrl } from '../from-url.ts';
-import { orRemove } from '../inputs.ts';
+import { findMade } from '../made.ts';
+import { admitOnce, onlyOnce } from '../once.ts';
+import { receivePage } from '../page-request.ts';
 import type { ApiParts } from '../parts.ts';
-import { receive } from '../receive.ts';
+import { keysOf, receive, type Wanted } from '../receive.ts';
+import { withReferences } from '../references.ts';
 import { answerWhenSettled } from '../settle.ts';
 import { toolJobOf } from '../tool-job.ts';
 import { describeTools } from '../tool-list.ts';
@@ -16,25 +18,30 @@ import { describeTools } from '../tool-list.ts';
 export function toolRoutes(app: FastifyInstance, parts: ApiParts): void {
   const { catalog, objects, settings } = parts;
 
-  app.get('/api/v1/tools', async () => ({ data: { tools: describeTools(catalog) } }));
+  app.get('/api/v1/tools', async (request) => {
+    const { ai } = await parts.limits.limiter.usage(clientOf(parts, request));
+    return { data: { tools: describeTools(catalog, { maxFileBytes: settings.maxFileBytes, ai }) } };
+  });
 
   app.post<{ Params: { slug: string } }>('/api/v1/tools/:slug', { config: { costs: 'work' } }, async (request, reply) => {
     const tool = findTool(parts, request.params.slug);
     const id = parts.newId();
-    await admit(parts, request, [id], tool.slug);
+    const once = await admitOnce(parts, request, [id], tool.slug);
     const keyOf = (part: number) => inputKey(id, part);
     const { fields, max: maxFiles } = tool.files;
-    const sent = await receive(request.raw, { fields, maxFiles, maxBytes: settings.maxFileBytes, keyOf }, objects, settings);
-    // The first key is a fetched file's, where none was sent.
-    const keys = [keyOf(0), ...sent.files.map(({ part }) => keyOf(part))];
-    const record = await orRemove(objects, keys, async () => {
-      const received = fields.includes('file') ? await withUrl(parts, request, sent, keyOf(0)) : sent;
-      return enqueue(parts, toolJobOf(parts, id, tool, received));
+    const wanted: Wanted = { fields, maxFiles, maxBytes: settings.maxFileBytes, keyOf };
+    const sent = tool.takesPage ? await receivePage(parts, request, wanted) : await receive(request.raw, wanted, objects, settings);
+    const record = await onlyOnce(parts, request, once, {
+      id,
+      sent,
+      inputs: keysOf(wanted),
+      make: async (claim) => enqueue(parts, toolJobOf(parts, id, tool, await withReferences(parts, request, sent, wanted)), claim),
+      find: (made) => findMade(parts, made),
     });
     const bytes = record.sources.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
     parts.metrics.uploaded(bytes);
     request.log.info({ job_id: id, tool: tool.slug, bytes }, 'files were received');
-    return answerWhenSettled(parts, request, reply, record);
+    return answerWhenSettled(parts, request, reply, record, once !== undefined);
   });
 }
 
