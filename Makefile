@@ -4,7 +4,7 @@ export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 LISTS := $(wildcard images/*/packages.txt)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup node launcher converters test-tools run generate verify test bench clean
+.PHONY: help setup node launcher converters test-tools servers run generate verify test proved bench clean
 
 help: ## Says what each target does
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22
@@ -26,6 +26,11 @@ converters:
 
 test-tools:
 	@scripts/install-packages test/packages.txt
+	@scripts/setup-schemathesis
+	@scripts/setup-typed-client
+
+servers:
+	@scripts/build-servers
 
 generate: node ## Writes every file that is derived from others
 	@node scripts/generate.ts
@@ -36,8 +41,11 @@ verify: node ## Checks format, lint, types, generated files and the architecture
 	@echo "verify: generated files" && node scripts/generate.ts --check
 	@echo "verify: architecture" && vitest run --reporter=dot test/architecture.test.ts
 
-test: setup test-tools verify ## verify, then everything that must hold: real servers, real converters, real files
+test: setup test-tools servers verify ## verify, then everything that must hold: real servers, real converters, real files
 	@node scripts/test.ts
+
+proved: setup test-tools ## Proves every pair, and writes down with which versions of the engines
+	@vitest run test/formats && node scripts/proved.ts
 
 bench: setup test-tools ## Measures against the raw tools, in one run
 	@node bench/run.ts

@@ -3,6 +3,8 @@
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { z } from 'zod';
+import { describeApi } from '../src/api/openapi/document.ts';
+import { apiSettings } from '../src/api/settings.ts';
 import { configSchema, VARIABLES } from '../src/config.ts';
 import { errorTable, reasonTable } from '../src/errors.ts';
 
@@ -11,11 +13,12 @@ const files: Readonly<Record<string, string>> = {
   'src/catalog/tools.gen.ts': indexOf('tool', 'Every tool, one a file.', 'Tool'),
   'docs/errors.md': errorPage(),
   'docs/configuration.md': configurationPage(),
+  'docs/openapi.json': apiDocument(),
 };
 
 const stale: string[] = [];
 for (const [path, content] of Object.entries(files)) {
-  const wanted = path.endsWith('.ts') ? formatted(path, content) : content;
+  const wanted = path.endsWith('.md') ? content : formatted(path, content);
   if (read(path) === wanted) continue;
   if (process.argv.includes('--check')) stale.push(path);
   else {
@@ -84,6 +87,12 @@ worker:
 |---|---|---|---|
 ${rows.join('\n')}
 `;
+}
+
+/** As a service with default settings publishes it. */
+function apiDocument(): string {
+  const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
+  return JSON.stringify(describeApi(version, '/', apiSettings.parse({})));
 }
 
 interface Schema {

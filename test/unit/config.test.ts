@@ -30,7 +30,7 @@ describe('a configuration', () => {
     const config = loadConfig({});
     expect(config).toMatchObject({ dataDir: resolve('data'), api: { port: 8080, maxFileBytes: 209_715_200 }, log: { level: 'info' } });
     expect(config.worker.slots).toEqual(
-      Object.fromEntries(['image', 'media', 'pdf', 'office'].map((pool) => [pool, availableParallelism()])),
+      Object.fromEntries(['image', 'media', 'pdf', 'office', 'web'].map((pool) => [pool, availableParallelism()])),
     );
   });
   it('takes the environment over the file', () =>
@@ -76,8 +76,8 @@ describe('a mistake', () => {
       'upkeep.every: there is no such setting; upkeep takes intervalMs, queueMs, queueCapacity',
     ],
     'in the name of a group too': [
-      file('uploads: {}'),
-      'uploads: there is no such setting; the file takes dataDir, api, secret, worker, fetch, limits, upkeep, log',
+      file('webhooks: {}'),
+      'webhooks: there is no such setting; the file takes dataDir, api, secret, worker, fetch, limits, upkeep, uploads, log',
     ],
     'of another way to run is not passed over': [
       { NATS_URL: 'nats://localhost' },

@@ -13,7 +13,7 @@ interface EngineHealth {
 
 /** Whoever looks after the service is never turned away. */
 const FREE = { config: { costs: 'nothing' } } as const;
-const ROLES: readonly EngineRole[] = ['image', 'audio_video', 'pdf', 'office', 'ocr', 'markup'];
+const ROLES: readonly EngineRole[] = ['image', 'audio_video', 'pdf', 'office', 'ocr', 'markup', 'web'];
 
 export function healthRoutes(app: FastifyInstance, parts: ApiParts): void {
   const { catalog, missing, queue, pools, clock, metrics } = parts;

@@ -64,7 +64,7 @@ async function sendOutput(
 }
 
 /** Weak comparison (RFC 9110 §13.1.2). */
-const matchesAny = (header: string | undefined, etag: string): boolean =>
+export const matchesAny = (header: string | undefined, etag: string): boolean =>
   header?.split(',').some((tag) => tag.trim() === '*' || tag.trim().replace(/^W\//, '') === etag) ?? false;
 
 /** `Range` means something for GET alone (RFC 9110 §14.2), and only while `If-Range` names this very content (§13.1.5). */

@@ -1,0 +1,46 @@
+/** The API as an OpenAPI 3.1 document, out of the schemas that the routes themselves use. */
+import { tools } from '../../catalog/tools.ts';
+import type { Figures } from './form.ts';
+import { headers, parameters } from './headers.ts';
+import { resultPaths } from './paths/results.ts';
+import { servicePaths } from './paths/service.ts';
+import { uploadPaths } from './paths/uploads.ts';
+import { workPaths } from './paths/work.ts';
+import { allRefusals } from './refusals.ts';
+import { schemas } from './schemas.ts';
+import type { Paths } from './shape.ts';
+
+export interface Document {
+  readonly openapi: '3.1.1';
+  readonly info: object;
+  readonly servers: readonly { readonly url: string }[];
+  readonly tags: readonly object[];
+  readonly paths: Paths;
+  readonly components: Readonly<Record<string, object>>;
+}
+
+/** @param url what every path is appended to */
+export function describeApi(version: string, url: string, figures: Figures): Document {
+  return {
+    openapi: '3.1.1',
+    info: {
+      title: 'filemill',
+      version,
+      summary: 'Converts files, and works on them',
+      description: `Files in, files out, without an account: pictures, recordings, documents and PDFs, and ${tools.length} tools.
+
+Every success is \`{ "data": … }\`, every error \`{ "error": { "code", "message", "details" } }\`; \`details\` always has \`request_id\` and \`retryable\`. Numbers and switches of a form are sent as text. Fields may be added to any answer; none is renamed or dropped within \`/api/v1\`.`,
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url }],
+    tags: [
+      { name: 'Convert', description: 'One file, or several, to another format.' },
+      { name: 'Jobs', description: 'What became of it. Jobs and outputs live two hours.' },
+      { name: 'Tools', description: 'One operation on a file, or on several.' },
+      { name: 'Uploads', description: 'Files that are sent before they are needed.' },
+      { name: 'Service', description: 'What can be done here, and how much of it.' },
+    ],
+    paths: { ...workPaths(figures), ...resultPaths, ...uploadPaths(figures), ...servicePaths },
+    components: { schemas: schemas(), responses: allRefusals(), headers, parameters },
+  };
+}

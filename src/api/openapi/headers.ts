@@ -1,0 +1,133 @@
+/** Every header that an answer may bear, and those that a request may. */
+import type { Header, Parameter, Ref } from './shape.ts';
+import { headerRef } from './shape.ts';
+
+const count = { type: 'integer', minimum: 0 } as const;
+const text = { type: 'string' } as const;
+
+export const headers: Readonly<Record<string, Header>> = {
+  'X-Request-Id': {
+    description: 'Names this request in our logs. A caller’s own is kept where it matches `[A-Za-z0-9._-]{1,64}`.',
+    required: true,
+    schema: { type: 'string', pattern: '^[A-Za-z0-9._-]{1,64}$' },
+  },
+  'Access-Control-Allow-Origin': { description: 'Any page may use the service.', required: true, schema: { const: '*' } },
+  'X-RateLimit-Limit': { description: 'Of the limit with the smallest share left. Absent where limits are switched off.', schema: count },
+  'X-RateLimit-Remaining': { description: 'What is left of it.', schema: count },
+  'X-RateLimit-Reset': { description: 'When its window ends, seconds from now.', schema: count },
+  RateLimit: { description: 'The same, as `"hourly";r=149;t=3600` (draft-ietf-httpapi-ratelimit-headers-10).', schema: text },
+  'RateLimit-Policy': { description: 'All limits that hold here, as `"daily";q=1000;w=86400, "hourly";q=150;w=3600`.', schema: text },
+  'Retry-After': { description: 'When to ask again, seconds.', required: true, schema: count },
+  'Retry-After-While-Processing': { description: 'While `processing`: when to ask again, seconds.', schema: count },
+  'Location-While-Processing': { description: 'While `processing`: the job’s own address.', schema: { type: 'string', format: 'uri' } },
+  Location: { description: 'Where to go on.', required: true, schema: { type: 'string', format: 'uri' } },
+  'Preference-Applied': { description: '`respond-async`, where that was asked for and done.', schema: text },
+  ETag: { description: 'Names this very content.', required: true, schema: text },
+  Vary: { description: 'Which request header the answer depends on.', schema: text },
+  'Content-Disposition': { description: '`attachment` with the name of the file (RFC 6266).', required: true, schema: text },
+  'Content-Range': { description: 'Which part of the file this is, and of how many bytes.', required: true, schema: text },
+  'Accept-Ranges': { description: 'Parts may be asked for by `Range`.', schema: text },
+  'Tus-Resumable': { description: 'The version of tus that is spoken.', required: true, schema: text },
+  'Tus-Resumable-With-Tus': { description: 'The version of tus that is spoken, where the request speaks it.', schema: text },
+  'Tus-Version': { description: 'Every version of tus that is spoken.', required: true, schema: text },
+  'Tus-Version-With-Tus': { description: 'Every version of tus that is spoken, where the request speaks it.', schema: text },
+  'Tus-Extension': { description: 'What of tus is spoken beside its core.', required: true, schema: text },
+  'Tus-Max-Size': { description: 'The largest upload, bytes.', required: true, schema: count },
+  'Upload-Offset': { description: 'How many bytes are kept.', required: true, schema: count },
+  'Upload-Offset-With-Tus': { description: 'How many bytes are kept.', schema: count },
+  'Upload-Length': { description: 'How many bytes there will be.', schema: count },
+  'Upload-Expires-With-Tus': { description: 'When the upload is removed.', schema: text },
+  Deprecation: { description: 'Since when this address is not to be used any more (RFC 9745). See docs/versioning.md.', schema: text },
+  Sunset: { description: 'When it goes away (RFC 8594).', schema: text },
+};
+
+/** What every answer bears. */
+const ALWAYS = [
+  'X-Request-Id',
+  'Access-Control-Allow-Origin',
+  'X-RateLimit-Limit',
+  'X-RateLimit-Remaining',
+  'X-RateLimit-Reset',
+  'RateLimit',
+  'RateLimit-Policy',
+];
+
+/** @param more names of `headers`, beside those of every answer; what follows `-While-` or `-With-` is no part of the header's name */
+export const answerHeaders = (...more: readonly string[]): Readonly<Record<string, Ref>> =>
+  Object.fromEntries([...ALWAYS, ...more].map((name) => [name.replace(/-(While|With)-.*/, ''), headerRef(name)]));
+
+export const parameters: Readonly<Record<string, Parameter>> = {
+  RequestId: {
+    name: 'X-Request-Id',
+    in: 'header',
+    description: 'Kept where it matches `[A-Za-z0-9._-]{1,64}`, else replaced by ours.',
+    schema: { type: 'string', examples: ['order-4711'] },
+  },
+  IdempotencyKey: {
+    name: 'Idempotency-Key',
+    in: 'header',
+    description: 'The same key with the same content answers the same job for 2 hours; with other content 422 `IDEMPOTENCY_MISMATCH`.',
+    schema: { type: 'string', pattern: '^[!-~]{1,128}$' },
+  },
+  Prefer: {
+    name: 'Prefer',
+    in: 'header',
+    description: '`respond-async`: do not wait for the job (RFC 7240).',
+    schema: { type: 'string', examples: ['respond-async'] },
+  },
+  Download: {
+    name: 'download',
+    in: 'query',
+    description: '`1`: a job that is done within the wait answers 303 to its output.',
+    schema: { type: 'string', enum: ['1'] },
+  },
+  JobId: {
+    name: 'job_id',
+    in: 'path',
+    description: '32 hex characters. A malformed id is one that does not exist.',
+    required: true,
+    schema: { type: 'string', pattern: '^[0-9a-f]{32}$' },
+    example: '0123456789abcdef0123456789abcdef',
+  },
+  BatchId: {
+    name: 'batch_id',
+    in: 'path',
+    description: '`bat_` and 16 hex characters.',
+    required: true,
+    schema: { type: 'string', pattern: '^bat_[0-9a-f]{16}$' },
+    example: 'bat_0123456789abcdef',
+  },
+  UploadId: {
+    name: 'upload_id',
+    in: 'path',
+    description: '`upl_` and 32 hex characters.',
+    required: true,
+    schema: { type: 'string', pattern: '^upl_[0-9a-f]{32}$' },
+    example: 'upl_0123456789abcdef0123456789abcdef',
+  },
+  TusSpoken: {
+    name: 'Tus-Resumable',
+    in: 'header',
+    description: '`1.0.0`: this address speaks tus only.',
+    required: true,
+    schema: { type: 'string', enum: ['1.0.0'] },
+  },
+  TusResumable: {
+    name: 'Tus-Resumable',
+    in: 'header',
+    description: '`1.0.0`: the request speaks tus.',
+    schema: { type: 'string', enum: ['1.0.0'] },
+  },
+  UploadLength: { name: 'Upload-Length', in: 'header', description: 'With tus: how many bytes there will be.', schema: count },
+  UploadOffset: { name: 'Upload-Offset', in: 'header', description: 'Where these bytes begin.', required: true, schema: count },
+  UploadMetadata: {
+    name: 'Upload-Metadata',
+    in: 'header',
+    description: 'With tus: `filename` and its value in base64.',
+    schema: { type: 'string', examples: ['filename cGhvdG8ucG5n'] },
+  },
+  IfNoneMatch: { name: 'If-None-Match', in: 'header', description: 'The `ETag` that you have: 304 while it holds.', schema: text },
+  Range: { name: 'Range', in: 'header', description: 'A part of the file, as `bytes=0-999`.', schema: text },
+  IfRange: { name: 'If-Range', in: 'header', description: 'The part is wanted of this `ETag` only.', schema: text },
+  LastEventId: { name: 'Last-Event-ID', in: 'header', description: 'The last event that was heard.', schema: text },
+};

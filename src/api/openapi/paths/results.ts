@@ -1,0 +1,133 @@
+/** What work has made: jobs and batches, their outputs, and their end. */
+import { answerHeaders } from '../headers.ts';
+import { refusals } from '../refusals.ts';
+import type { Operation, Paths, Response, Schema } from '../shape.ts';
+import { envelope, parameterRef } from '../shape.ts';
+import { jobAnswer } from './work.ts';
+
+const JOB_ID = parameterRef('JobId');
+const BATCH_ID = parameterRef('BatchId');
+const REQUEST_ID = parameterRef('RequestId');
+const DELETED: Response = { description: 'Cancelled where it was not done; its files are gone.', headers: answerHeaders() };
+const FILE_HEADERS = ['Content-Disposition', 'ETag', 'Accept-Ranges'];
+const anyFile = { '*/*': { schema: { type: 'string', format: 'binary' } as const } };
+
+/** Each event of the stream. */
+const EVENT: Schema = {
+  type: 'object',
+  properties: {
+    event: { type: 'string', enum: ['progress', 'done', 'failed'] },
+    id: { type: 'string' },
+    data: { type: 'string', contentMediaType: 'application/json', description: 'What `GET /api/v1/jobs/{job_id}` answers' },
+  },
+  required: ['event', 'id', 'data'],
+};
+
+const output = (operationId: string, summary: string): Operation => ({
+  operationId,
+  summary,
+  description: 'Streamed. It came from a stranger: it is sent as an attachment that no browser runs.',
+  tags: ['Jobs'],
+  parameters: [JOB_ID, ...['Range', 'IfRange', 'IfNoneMatch', 'RequestId'].map(parameterRef)],
+  responses: {
+    200: {
+      description: 'The file.',
+      headers: answerHeaders(...FILE_HEADERS),
+      ...(operationId === 'getJobOutput' ? { content: anyFile } : {}),
+    },
+    ...(operationId === 'getJobOutput'
+      ? { 206: { description: 'The part asked for.', headers: answerHeaders(...FILE_HEADERS, 'Content-Range'), content: anyFile } }
+      : {}),
+    304: { description: 'You have it already.', headers: answerHeaders('ETag') },
+    ...refusals('Output'),
+  },
+});
+
+export const resultPaths: Paths = {
+  '/api/v1/jobs/{job_id}': {
+    get: {
+      operationId: 'getJob',
+      summary: 'How a job stands',
+      tags: ['Jobs'],
+      parameters: [JOB_ID, REQUEST_ID],
+      responses: {
+        200: {
+          ...jobAnswer(),
+          content: { 'application/json': { schema: { anyOf: [envelope('Job'), envelope('TextJob')] } } },
+        },
+        ...refusals('Job'),
+      },
+    },
+    delete: {
+      operationId: 'deleteJob',
+      summary: 'Cancel a job, and remove its files',
+      description: 'Again while its tombstone lives, it is 204 again. From then on the job answers 410.',
+      tags: ['Jobs'],
+      parameters: [JOB_ID, REQUEST_ID],
+      responses: { 204: DELETED, ...refusals('Gone') },
+    },
+  },
+  '/api/v1/jobs/{job_id}/output': {
+    get: output('getJobOutput', 'Download what a job made'),
+    head: output('headJobOutput', 'About what a job made'),
+  },
+  '/api/v1/jobs/{job_id}/events': {
+    get: {
+      operationId: 'getJobEvents',
+      summary: 'Follow a job',
+      description:
+        'Server-sent events `progress`, `done` and `failed`; their data is the body that the job, or its error, would have. The first is the present state, and after the last the stream ends.',
+      tags: ['Jobs'],
+      parameters: [JOB_ID, ...['LastEventId', 'RequestId'].map(parameterRef)],
+      responses: {
+        200: {
+          description: 'The stream.',
+          headers: answerHeaders(),
+          content: { 'text/event-stream': { schema: EVENT } },
+        },
+        204: { description: 'The last event was heard: do not come back.', headers: answerHeaders() },
+        ...refusals('Gone'),
+      },
+    },
+  },
+  '/api/v1/batches/{batch_id}': {
+    get: {
+      operationId: 'getBatch',
+      summary: 'How a batch stands',
+      tags: ['Jobs'],
+      parameters: [BATCH_ID, REQUEST_ID],
+      responses: {
+        200: {
+          description: 'The batch.',
+          headers: answerHeaders(),
+          content: { 'application/json': { schema: envelope('Batch') } },
+        },
+        ...refusals('Gone'),
+      },
+    },
+    delete: {
+      operationId: 'deleteBatch',
+      summary: 'Cancel a batch, and remove its files',
+      tags: ['Jobs'],
+      parameters: [BATCH_ID, REQUEST_ID],
+      responses: { 204: DELETED, ...refusals('Gone') },
+    },
+  },
+  '/api/v1/batches/{batch_id}/output': {
+    get: {
+      operationId: 'getBatchOutput',
+      summary: 'Download all results of a batch',
+      description: 'Equal names are numbered; `errors.json` tells of the files that failed.',
+      tags: ['Jobs'],
+      parameters: [BATCH_ID, REQUEST_ID],
+      responses: {
+        200: {
+          description: 'A ZIP.',
+          headers: answerHeaders('Content-Disposition'),
+          content: { 'application/zip': { schema: { type: 'string', format: 'binary' } } },
+        },
+        ...refusals('Output'),
+      },
+    },
+  },
+};

@@ -1,0 +1,75 @@
+/** What the service says of itself: formats, tools, limits, health, and this document. */
+import { formats } from '../../../catalog/formats.ts';
+import { answerHeaders } from '../headers.ts';
+import { refusals } from '../refusals.ts';
+import type { Operation, Parameter, Paths, Schema } from '../shape.ts';
+import { envelope, parameterRef } from '../shape.ts';
+
+const FAMILIES = [...new Set([...formats.values()].map(({ family }) => family))];
+const REQUEST_ID = parameterRef('RequestId');
+
+const query = (name: string, description: string, schema: Schema): Parameter => ({ name, in: 'query', description, schema });
+
+/** A read without parameters of its own. */
+const read = (operationId: string, summary: string, contentType: string, schema: Schema, description?: string): Operation => ({
+  operationId,
+  summary,
+  ...(description === undefined ? {} : { description }),
+  tags: ['Service'],
+  parameters: [REQUEST_ID],
+  responses: {
+    200: { description: 'As it is now.', headers: answerHeaders(), content: { [contentType]: { schema } } },
+    ...refusals('Read'),
+  },
+});
+
+/** One that a client need not fetch again while it has it. */
+const lasting = (operation: Operation, kind: 'Choice' | 'Read'): Operation => {
+  const { 200: answer, ...rest } = operation.responses;
+  return {
+    ...operation,
+    parameters: [...(operation.parameters ?? []), parameterRef('IfNoneMatch')],
+    responses: {
+      ...(answer === undefined ? {} : { 200: { ...answer, headers: answerHeaders('ETag', 'Vary') } }),
+      304: { description: 'You have it already.', headers: answerHeaders('ETag', 'Vary') },
+      ...rest,
+      ...refusals(kind),
+    },
+  };
+};
+
+const listFormats = read('listFormats', 'What can be made from what', 'application/json', envelope('FormatList'));
+
+export const servicePaths: Paths = {
+  '/api/v1/formats': {
+    get: {
+      ...lasting(listFormats, 'Choice'),
+      description:
+        'Each source with its targets, as this installation can do them; each pair is proved by a real conversion in the test suite. Option schemas stand once, by target.',
+      parameters: [
+        query('from', 'This source only, by any of its extensions', { type: 'string', examples: ['png'] }),
+        query('family', 'Sources of this family only', { type: 'string', enum: FAMILIES }),
+        REQUEST_ID,
+        parameterRef('IfNoneMatch'),
+      ],
+    },
+  },
+  '/api/v1/tools': {
+    get: read(
+      'listTools',
+      'Every tool, and what it takes',
+      'application/json',
+      envelope('ToolList'),
+      'Those that are not available say why.',
+    ),
+  },
+  '/api/v1/limits': {
+    get: read('getLimits', 'What you have used, and what is left', 'application/json', envelope('Limits'), 'Counts for nothing.'),
+  },
+  '/api/v1/health': {
+    get: read('getHealth', 'How the service is', 'application/json', envelope('Health'), 'Always 200. Counts for nothing.'),
+  },
+  '/openapi.json': {
+    get: lasting(read('getOpenApi', 'This document', 'application/json', { type: 'object' }), 'Read'),
+  },
+};

@@ -1,0 +1,126 @@
+/** Requests that make work: conversions, batches and tools. */
+import type { Tool } from '../../../catalog/tool.ts';
+import { tools } from '../../../catalog/tools.ts';
+import { batchForm, convertForm, type Figures, toolForm } from '../form.ts';
+import { answerHeaders } from '../headers.ts';
+import { refusals } from '../refusals.ts';
+import type { Operation, Paths, Response } from '../shape.ts';
+import { envelope, parameterRef } from '../shape.ts';
+
+const WORK_PARAMETERS = ['IdempotencyKey', 'RequestId'].map(parameterRef);
+const JOB_PARAMETERS = [...['Download', 'Prefer'].map(parameterRef), ...WORK_PARAMETERS];
+
+const EXAMPLE = {
+  data: {
+    job_id: '0123456789abcdef0123456789abcdef',
+    status: 'done',
+    output: {
+      filename: 'report-filemill.pdf',
+      size_bytes: 18211,
+      size_human: '17.8 KB',
+      url: 'https://files.example.org/api/v1/jobs/0123456789abcdef0123456789abcdef/output',
+      content_type: 'application/pdf',
+      files: 1,
+      sha256: '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
+    },
+    links: {
+      self: 'https://files.example.org/api/v1/jobs/0123456789abcdef0123456789abcdef',
+      output: 'https://files.example.org/api/v1/jobs/0123456789abcdef0123456789abcdef/output',
+    },
+    created_at: '2026-01-01T12:00:00.000Z',
+    expires_at: '2026-01-01T14:00:01.000Z',
+    warnings: [],
+    engine: { name: 'LibreOffice', version: '7.4' },
+  },
+};
+
+/** The job, as far as it is when the wait is over. */
+export const jobAnswer = (schema: 'Job' | 'TextJob' = 'Job'): Response => ({
+  description: 'The job: `done`, or `processing` where it is large or takes longer than the wait.',
+  headers: answerHeaders('Location-While-Processing', 'Retry-After-While-Processing', 'Preference-Applied'),
+  content: { 'application/json': { schema: envelope(schema), ...(schema === 'Job' ? { example: EXAMPLE } : {}) } },
+  links: Object.fromEntries(
+    ['getJob', 'getJobOutput', 'deleteJob'].map((operationId) => [
+      operationId,
+      { operationId, parameters: { job_id: '$response.body#/data/job_id' } },
+    ]),
+  ),
+});
+
+const SEE_OUTPUT: Response = {
+  description: 'With `?download=1`, once done: the output is there.',
+  headers: answerHeaders('Location'),
+};
+
+export const workPaths = (figures: Figures): Paths => ({
+  '/api/v1/convert': {
+    post: {
+      operationId: 'convert',
+      summary: 'Convert a file',
+      description:
+        'Send one of `file`, `url` and `upload_id`. The file’s kind is told by its content. Small files are done when the answer comes; others are `processing`: ask `links.self`, or listen to its `/events`. Options without effect are warnings, those out of bounds are refused.',
+      tags: ['Convert'],
+      parameters: JOB_PARAMETERS,
+      requestBody: convertForm(figures),
+      responses: { 200: jobAnswer(), 303: SEE_OUTPUT, ...refusals('Convert') },
+    },
+  },
+  '/api/v1/batch': {
+    post: {
+      operationId: 'convertBatch',
+      summary: 'Convert several files to one format',
+      description: `Up to ${figures.maxBatchFiles} files, each a job of its own. A file that nothing can be made of is that entry's error; the others go on.`,
+      tags: ['Convert'],
+      parameters: WORK_PARAMETERS,
+      requestBody: batchForm(figures),
+      responses: {
+        200: {
+          description: 'The batch, in the order sent.',
+          headers: answerHeaders(),
+          content: { 'application/json': { schema: envelope('Batch') } },
+          links: Object.fromEntries(
+            ['getBatch', 'getBatchOutput', 'deleteBatch'].map((operationId) => [
+              operationId,
+              { operationId, parameters: { batch_id: '$response.body#/data/batch_id' } },
+            ]),
+          ),
+        },
+        ...refusals('Batch'),
+      },
+    },
+  },
+  ...Object.fromEntries(tools.map((tool) => [`/api/v1/tools/${tool.slug}`, { post: toolOperation(tool, figures) }])),
+  '/api/v1/tools/{slug}': {
+    post: {
+      operationId: 'callTool',
+      summary: 'Any other tool',
+      description: 'A tool that is listed and not available here answers 501, and an unknown one 404: `GET /api/v1/tools` tells.',
+      tags: ['Tools'],
+      parameters: [
+        {
+          name: 'slug',
+          in: 'path',
+          required: true,
+          description: 'As `GET /api/v1/tools` lists it.',
+          schema: { type: 'string' },
+          example: 'flip-image',
+        },
+        ...JOB_PARAMETERS,
+      ],
+      requestBody: { required: false, content: { 'multipart/form-data': { schema: { type: 'object' } } } },
+      responses: { 200: jobAnswer(), 303: SEE_OUTPUT, ...refusals('Tool') },
+    },
+  },
+});
+
+function toolOperation(tool: Tool, figures: Figures): Operation {
+  return {
+    operationId: tool.slug.replace(/-([a-z0-9])/g, (_, letter: string) => letter.toUpperCase()),
+    summary: tool.slug,
+    description: [tool.summary, ...(tool.accepts.length === 0 ? [] : [`Takes ${tool.accepts.join(', ')}.`])].join(' '),
+    tags: ['Tools'],
+    parameters: JOB_PARAMETERS,
+    requestBody: toolForm(tool, figures),
+    responses: { 200: jobAnswer(tool.answersText === true ? 'TextJob' : 'Job'), 303: SEE_OUTPUT, ...refusals('Tool') },
+  };
+}

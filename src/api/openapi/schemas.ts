@@ -1,0 +1,90 @@
+/** The schemas of every answer, from the contracts that the service itself is written against. */
+import { z } from 'zod';
+import { Batch, BatchEntry } from '../../contracts/batch.ts';
+import { details } from '../../contracts/details.ts';
+import { FormatEngine, FormatList, FormatSource, FormatTarget } from '../../contracts/formats.ts';
+import { Job, JobLinks, JobOutput, TextJob, Warning } from '../../contracts/job.ts';
+import { Health, Limits } from '../../contracts/service.ts';
+import { ToolEntry, ToolList, ToolOption } from '../../contracts/tools.ts';
+import { Upload } from '../../contracts/upload.ts';
+import { type Code, errorTable, reasonTable } from '../../errors.ts';
+import type { Schema } from './shape.ts';
+import { schemaRef } from './shape.ts';
+
+const NAMED = {
+  Job,
+  TextJob,
+  JobOutput,
+  JobLinks,
+  Warning,
+  Batch,
+  BatchEntry,
+  FormatList,
+  FormatSource,
+  FormatTarget,
+  FormatEngine,
+  ToolList,
+  ToolEntry,
+  ToolOption,
+  Health,
+  Limits,
+  Upload,
+};
+
+/** `NO_FILE` as `NoFileError`. */
+export function errorName(code: Code): string {
+  const name = code.toLowerCase().replace(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
+  return name.endsWith('Error') ? name : `${name}Error`;
+}
+
+export function schemas(): Readonly<Record<string, Schema>> {
+  const registry = z.registry<{ id: string }>();
+  for (const [id, schema] of Object.entries(NAMED)) registry.add(schema, { id });
+  // As input: fields may be added to any answer, so nothing says that there are no others.
+  const made = z.toJSONSchema(registry, { io: 'input', override: withoutSafeBounds, uri: (id) => `#/components/schemas/${id}` }).schemas;
+  const answers = Object.entries(made).map(([name, { $schema: _, $id: __, ...schema }]) => [name, schema as Schema] as const);
+  const codes = Object.keys(errorTable) as Code[];
+  const errors = codes.map((code) => [errorName(code), errorSchema(code)] as const);
+  return { ...Object.fromEntries(answers), ...Object.fromEntries(errors), FailedJob };
+}
+
+/** What JavaScript counts exactly is no bound of ours: a client may declare more bytes than that, and is told so. */
+function withoutSafeBounds({ jsonSchema }: { jsonSchema: Schema }): void {
+  if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+  if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
+}
+
+function errorSchema(code: Code): Schema {
+  const { says, retryable } = errorTable[code];
+  const shape = z.looseObject({ request_id: z.string(), retryable: z.literal(retryable), ...details[code] });
+  const { $schema: _, ...particulars } = z.toJSONSchema(shape, { io: 'input', override: withoutSafeBounds }) as Schema;
+  return {
+    type: 'object',
+    description: says,
+    properties: {
+      error: {
+        type: 'object',
+        properties: {
+          code: { type: 'string', const: code },
+          message: { type: 'string', description: 'A sentence for people' },
+          details: code === 'CONVERSION_FAILED' ? withReasons(particulars) : particulars,
+        },
+        required: ['code', 'message', 'details'],
+      },
+      ...(code === 'CONVERSION_FAILED' ? { data: schemaRef('FailedJob') } : {}),
+    },
+    required: ['error'],
+  };
+}
+
+/** New ones may come: they are told, not fixed. */
+const withReasons = (particulars: Schema): Schema => ({
+  ...particulars,
+  properties: { ...particulars.properties, reason: { type: 'string', description: `One of ${Object.keys(reasonTable).join(', ')}` } },
+});
+
+const FailedJob: Schema = {
+  type: 'object',
+  properties: { job_id: { type: 'string' }, status: { type: 'string', const: 'error' }, links: schemaRef('JobLinks') },
+  required: ['job_id', 'status', 'links'],
+};

@@ -1,0 +1,60 @@
+/** The parts of an OpenAPI 3.1 document (https://spec.openapis.org/oas/v3.1.1) that ours is made of. */
+import type { Schema } from '../../catalog/field-schema.ts';
+
+export type { Schema };
+
+export interface Ref {
+  readonly $ref: string;
+}
+
+export interface Header {
+  readonly description: string;
+  readonly required?: boolean;
+  readonly schema: Schema;
+}
+
+export interface Parameter extends Header {
+  readonly name: string;
+  readonly in: 'query' | 'header' | 'path';
+  readonly example?: unknown;
+}
+
+export interface Media {
+  readonly schema: Schema;
+  readonly example?: unknown;
+  readonly examples?: Readonly<Record<string, { readonly value: unknown }>>;
+  readonly encoding?: Readonly<Record<string, { readonly contentType?: string }>>;
+}
+
+export interface Response {
+  readonly description: string;
+  readonly headers?: Readonly<Record<string, Ref>>;
+  readonly content?: Readonly<Record<string, Media>>;
+  /** What a client may go on to with what it reads here. */
+  readonly links?: Readonly<Record<string, Link>>;
+}
+
+export interface Link {
+  readonly operationId: string;
+  readonly parameters: Readonly<Record<string, string>>;
+}
+
+export interface Operation {
+  readonly operationId: string;
+  readonly summary: string;
+  readonly description?: string;
+  readonly tags: readonly string[];
+  readonly parameters?: readonly (Parameter | Ref)[];
+  readonly requestBody?: { readonly required: boolean; readonly content: Readonly<Record<string, Media>> };
+  readonly responses: Readonly<Record<string, Response | Ref>>;
+}
+
+export type Method = 'get' | 'head' | 'post' | 'patch' | 'delete' | 'options';
+export type Paths = Readonly<Record<string, Readonly<Partial<Record<Method, Operation>>>>>;
+
+export const schemaRef = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` });
+export const headerRef = (name: string): Ref => ({ $ref: `#/components/headers/${name}` });
+export const parameterRef = (name: string): Ref => ({ $ref: `#/components/parameters/${name}` });
+
+/** The envelope of every success. */
+export const envelope = (name: string): Schema => ({ type: 'object', properties: { data: schemaRef(name) }, required: ['data'] });
