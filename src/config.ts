@@ -7,8 +7,11 @@ import { z } from 'zod';
 import { apiSettings, secretSettings } from './api/settings.ts';
 import { fetchSettings } from './fetch/settings.ts';
 import { limitSettings } from './limits/settings.ts';
+import { natsSettings } from './nats/settings.ts';
+import { s3Settings } from './objects/settings.ts';
 import { logSettings } from './telemetry/log.ts';
 import { upkeepSettings } from './upkeep/settings.ts';
+import { uploadSettings } from './uploads/settings.ts';
 import { workerSettings } from './worker/settings.ts';
 
 export const configSchema = z.strictObject({
@@ -16,9 +19,12 @@ export const configSchema = z.strictObject({
   api: apiSettings.prefault({}),
   secret: secretSettings.prefault({}),
   worker: workerSettings(availableParallelism()).prefault({}),
+  nats: natsSettings.optional(),
+  s3: s3Settings.optional(),
   fetch: fetchSettings.prefault({}),
   limits: limitSettings.prefault({}),
   upkeep: upkeepSettings.prefault({}),
+  uploads: uploadSettings.prefault({}),
   log: logSettings.prefault({}),
 });
 export type Config = Readonly<z.infer<typeof configSchema>>;
@@ -34,19 +40,25 @@ export const VARIABLES: Readonly<Record<string, readonly string[]>> = {
   LOG_LEVEL: ['log', 'level'],
   SECRET_KEY: ['secret', 'key'],
   WORK_DIR: ['worker', 'dir'],
+  POOL: ['worker', 'pool'],
+  NATS_URL: ['nats', 'servers'],
+  NATS_CREDS: ['nats', 'credentialsFile'],
+  S3_ENDPOINT: ['s3', 'endpoint'],
+  S3_REGION: ['s3', 'region'],
+  S3_BUCKET: ['s3', 'bucket'],
+  S3_ACCESS_KEY_ID: ['s3', 'accessKeyId'],
+  S3_SECRET_ACCESS_KEY: ['s3', 'secretAccessKey'],
 };
 
-/** Variables that hold several values, parted by commas. */
-const LISTS = new Set(['ALLOWED_HOSTS', 'TRUST_PROXY']);
+/** Settings whose values no message repeats. */
+const SECRET = new Set(['key', 'secretAccessKey']);
 
-/** Settings of other ways to run than this version has: better refused than ignored. */
-const NOT_YET = ['NATS_URL', 'NATS_CREDS', 'S3_ENDPOINT', 'S3_BUCKET', 'POOL'];
+/** Variables that hold several values, parted by commas. */
+const LISTS = new Set(['ALLOWED_HOSTS', 'TRUST_PROXY', 'NATS_URL']);
 
 /** @throws ConfigError with every mistake in one message */
 export function loadConfig(environment: Readonly<Record<string, string | undefined>>): Config {
-  const mistakes = NOT_YET.filter((name) => environment[name]).map(
-    (name) => `${name}: this version runs on one machine only and does not know it; unset it`,
-  );
+  const mistakes: string[] = [];
   const settings = readFile(environment['CONFIG_FILE'], mistakes);
   for (const [variable, path] of Object.entries(VARIABLES)) {
     const value = environment[variable];
@@ -103,7 +115,7 @@ function describe(issue: z.core.$ZodIssue, settings: Tree): string[] {
     return issue.keys.map((key) => `${named([...path, key])}: there is no such setting; ${path.join('.') || 'the file'} takes ${has}`);
   }
   const found = path.reduce<unknown>((at, part) => (typeof at === 'object' && at !== null ? (at as Tree)[part] : undefined), settings);
-  const shown = path.includes('key') ? '(hidden)' : JSON.stringify(found);
+  const shown = path.some((part) => SECRET.has(part)) ? '(hidden)' : JSON.stringify(found);
   return [`${named(path)}: found ${shown}; allowed is ${issue.code === 'custom' ? issue.message : (allowed(rule) ?? issue.message)}`];
 }
 

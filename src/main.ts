@@ -2,10 +2,12 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { ConfigError, loadConfig } from './config.ts';
+import { api } from './roles/api.ts';
 import { CannotStart } from './roles/cannot-start.ts';
 import { local } from './roles/local.ts';
+import { worker } from './roles/worker.ts';
 
-const ROLES = { local };
+const ROLES = { local, api, worker };
 /** Ctrl-C must end in this time whatever hangs, ms. */
 const LAST_RESORT_MS = 9_800;
 
@@ -17,7 +19,11 @@ async function main(): Promise<void> {
   if (!Object.hasOwn(ROLES, name)) throw new ConfigError([`the role is one of ${Object.keys(ROLES).join(', ')}; found "${name}"`]);
   const config = loadConfig(process.env);
   const running = await ROLES[name as keyof typeof ROLES](config, checkout, version);
-  console.error(`filemill ${version} serves on ${config.api.publicUrl ?? `http://localhost:${running.port}`}`);
+  const where =
+    running.port === undefined
+      ? `takes orders of the pool ${config.worker.pool}`
+      : `serves on ${config.api.publicUrl ?? `http://localhost:${running.port}`}`;
+  console.error(`filemill ${version} ${where}`);
   let stopping = false;
   const stop = () => {
     // A second Ctrl-C means now.
@@ -30,6 +36,7 @@ async function main(): Promise<void> {
       (error: unknown) => end(1, error),
     );
   };
+  void running.ended?.then(stop);
   process.on('SIGINT', stop).on('SIGTERM', stop);
 }
 

@@ -12,6 +12,7 @@ const RANKS: readonly (readonly string[])[] = [
   ['config'],
   ['api', 'controller', 'worker', 'upkeep'],
   ['jobs', 'queue', 'signals', 'pools', 'objects', 'uploads', 'limits', 'fetch', 'exec', 'kube', 'telemetry'],
+  ['nats'],
   ['catalog'],
   ['contracts', 'errors'],
 ];
@@ -20,7 +21,7 @@ const NEIGHBOURLY = new Set(['* telemetry', 'uploads objects', 'contracts errors
 /** Forbidden whatever the ranks say. */
 const NEVER = new Set(['api exec', 'api kube']);
 /** Libraries that may be imported in many places, and where. */
-const WIDE: Readonly<Record<string, RegExp>> = { zod: /./, fastify: /^api\// };
+const WIDE: Readonly<Record<string, RegExp>> = { zod: /./, fastify: /^api\//, nats: /^nats\//, '@nats-io/jetstream': /^nats\// };
 
 interface Import {
   readonly from: string;

@@ -8,10 +8,14 @@ import type { ObjectStore } from '../objects/store.ts';
 /** The longest job, and time to upload its result. */
 const GRANT_MS = 90 * 60_000;
 
-export function grants(jobs: JobStore, objects: ObjectStore, seal: Seal): (jobId: string, attempt: string) => Promise<Grant> {
-  return async (jobId, attempt) => {
+export type Granting = (jobId: string, attempt: string, pool?: string) => Promise<Grant>;
+
+/** The pool is that of whoever asks, where it is known: nobody is told of another's jobs. */
+export function grants(jobs: JobStore, objects: ObjectStore, seal: Seal): Granting {
+  return async (jobId, attempt, pool) => {
     const record = (await jobs.get(jobId))?.record;
-    if (record?.state !== 'running' || record.attempt !== attempt) throw new Error('the attempt does not hold this job');
+    if (record?.state !== 'running' || record.attempt !== attempt || record.pool !== (pool ?? record.pool))
+      throw new Error('the attempt does not hold this job');
     const [inputs, output] = await Promise.all([
       Promise.all(record.sources.map(({ part }) => objects.grantRead(inputKey(jobId, part), GRANT_MS))),
       objects.grantWrite(outputKey(jobId, attempt), GRANT_MS),

@@ -2,6 +2,7 @@
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Engine } from '../catalog/engine.ts';
 import type { Fetch } from '../fetch/download.ts';
+import type { FindPage } from '../fetch/page.ts';
 import type { BatchStore } from '../jobs/batch.ts';
 import type { DeedStore } from '../jobs/idempotency.ts';
 import type { Seal } from '../jobs/seal.ts';
@@ -12,20 +13,25 @@ import type { Queue } from '../queue/queue.ts';
 import type { Signals } from '../signals/signals.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
+import type { Uploads } from '../uploads/uploads.ts';
 import type { ApiSettings } from './settings.ts';
 
 export interface ApiParts {
   readonly settings: ApiSettings;
+  /** Another one whenever what workers can do has changed: to be read anew for each request. */
   readonly catalog: Catalog;
   readonly jobs: JobStore;
   readonly batches: BatchStore;
   readonly deeds: DeedStore;
   readonly queue: Queue;
   readonly objects: ObjectStore;
+  readonly uploads: Uploads;
   readonly signals: Signals;
   readonly seal: Seal;
   /** Undefined where files are not fetched by URL. */
   readonly fetch: Fetch | undefined;
+  /** Judges where a web page is; undefined where none is rendered. */
+  readonly findPage: FindPage | undefined;
   readonly limits: Limits;
   readonly log: Log;
   readonly metrics: Metrics;

@@ -39,7 +39,7 @@ export function createCatalog(installed: readonly Installed[], why: ReadonlyMap<
   const route: Catalog['route'] = (source, target, given = []) => routeOf(`${source} ${target} ${[...given].sort().join(',')}`);
   const lacks = ({ work }: Tool): string | undefined => {
     if ('convert' in work) return undefined;
-    return engines.includes(work.engine) ? undefined : (why.get(work.engine.id) ?? `${work.engine.name} is not installed`);
+    return versions.has(work.engine.id) ? undefined : (why.get(work.engine.id) ?? `${work.engine.name} is not installed`);
   };
   return {
     engines,

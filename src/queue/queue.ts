@@ -34,6 +34,7 @@ export interface Delivery {
 
 export interface Depth {
   readonly waiting: number;
+  /** An order whose holder fell silent, or gave it back for later, may count until it is handed out again. */
   readonly held: number;
   /** Age of the order that waits longest, ms; undefined when none waits. */
   readonly oldestMs: number | undefined;

@@ -8,19 +8,17 @@ import { createLog } from '../telemetry/log.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
 import { startUpkeep } from '../upkeep/upkeep.ts';
 import { startWorkers } from '../worker/workers.ts';
+import { CannotStart } from './cannot-start.ts';
 import { openConverters } from './converters.ts';
 import { openEmbedded } from './embedded.ts';
-import { fetchFor } from './fetch.ts';
+import { egressFor } from './fetch.ts';
 import { listen } from './listen.ts';
-
-export interface Running {
-  readonly port: number;
-  /** Takes no new work, lets running conversions end or gives them back, and closes everything. */
-  stop(): Promise<void>;
-}
+import type { Running } from './running.ts';
 
 /** @param checkout absolute path of the project @param clock ms since the epoch */
 export async function local(config: Config, checkout: string, version: string, clock: () => number = Date.now): Promise<Running> {
+  if (config.nats !== undefined || config.s3 !== undefined)
+    throw new CannotStart('the role local keeps everything itself: unset NATS_URL and S3_ENDPOINT, or run the roles api and worker');
   const log = createLog(config.log.level);
   const metrics = createMetrics();
   const signals = memorySignals();
@@ -29,11 +27,12 @@ export async function local(config: Config, checkout: string, version: string, c
   const { jobs, objects, seal } = store;
   const converters = await openConverters(config, checkout);
   const { catalog, toolbox } = converters;
+  const egress = egressFor(config);
   const stopping = new AbortController();
 
   const server = createServer({
     ...store,
-    fetch: fetchFor(config),
+    ...egress,
     settings: config.api,
     catalog,
     signals,
@@ -51,6 +50,7 @@ export async function local(config: Config, checkout: string, version: string, c
   const workers = await startWorkers({
     ...converters,
     ...store,
+    ...egress,
     settings: config.worker,
     signals,
     grant: grants(jobs, objects, seal),

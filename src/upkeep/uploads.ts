@@ -1,6 +1,6 @@
 /** Uploads that have expired, and objects of uploads that nobody knows. */
 import type { ObjectInfo, ObjectStore } from '../objects/store.ts';
-import { UPLOADS_PREFIX, uploadOfKey } from '../uploads/keys.ts';
+import { partKey, UPLOADS_PREFIX, uploadOfKey } from '../uploads/keys.ts';
 import type { UploadStore } from '../uploads/store.ts';
 import { orphans } from './orphans.ts';
 
@@ -24,9 +24,13 @@ export async function forgetUploads(kept: Kept, signal?: AbortSignal): Promise<{
   const { listed, byUpload } = await list(objects);
   const unclaimed = new Map(byUpload);
   const remove = async (id: string): Promise<number> => {
-    const found = byUpload.get(id) ?? [];
-    for (const { key } of found) await objects.delete(key);
-    return found.length;
+    let count = 0;
+    // As they are now: one may have come since the list was made.
+    for await (const { key } of objects.scan(partKey(id, ''))) {
+      await objects.delete(key);
+      count++;
+    }
+    return count;
   };
   for await (const { record } of uploads.scan()) {
     if (signal?.aborted) return done;

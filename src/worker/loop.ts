@@ -32,6 +32,10 @@ export interface WorkerParts {
   /** @throws when the attempt is no longer the record's */
   readonly grant: (jobId: string, attempt: string) => Promise<Grant>;
   readonly carry: Carrying;
+  /** Hears when an order is taken (1) and when it is let go (-1). */
+  readonly onTurn?: (change: 1 | -1) => void;
+  /** Asked before an order is taken; where it says no, the worker takes none any more. */
+  readonly mayTake?: () => boolean;
   readonly log: Log;
   readonly metrics: Metrics;
   readonly clock: () => number;
@@ -57,11 +61,13 @@ export function startWorker(parts: WorkerParts): Worker {
   const stopping = new AbortController();
   const dropping = new AbortController();
   const ended = (async () => {
-    for (let turn = 1; !stopping.signal.aborted; turn++) {
+    for (let turn = 1; !stopping.signal.aborted && (parts.mayTake?.() ?? true); turn++) {
       try {
         const lanes: Lane[] = turn % BULK_FIRST_EVERY === 0 ? ['bulk', 'interactive'] : ['interactive', 'bulk'];
         const delivery = await parts.queue.pull(parts.pool, lanes, PULL_MS * (1 + Math.random()), stopping.signal);
-        if (delivery !== undefined) await handle(parts, delivery, dropping.signal);
+        if (delivery === undefined) continue;
+        parts.onTurn?.(1);
+        await handle(parts, delivery, dropping.signal).finally(() => parts.onTurn?.(-1));
       } catch (error) {
         parts.log.error({ pool: parts.pool, err: error }, 'the worker could not take or finish an order');
         await new Promise((resolve) => setTimeout(resolve, 200));

@@ -28,6 +28,13 @@ export const workerSettings = (cores: number) =>
       .string()
       .optional()
       .describe('Folder in which conversions work. Unset: in the data folder, or in /var/tmp where converters cannot reach that'),
+    pool: z.enum(toolchains).optional().describe('The one pool that the role `worker` takes orders of'),
+    conversionsPerWorker: z
+      .number()
+      .int()
+      .min(0)
+      .default(0)
+      .describe('Orders after which a process of the role `worker` ends, for a fresh one to follow; 0: none'),
     withoutLandlock: z
       .boolean()
       .default(false)

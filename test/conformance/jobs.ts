@@ -166,6 +166,25 @@ export function jobsSuite(name: string, open: () => Promise<JobsHarness>): void 
         end();
       });
 
+      it('that hints late, when the record has changed again or gone, misleads nobody who reads', async () => {
+        const { record, revision } = await store.create(aRecord());
+        const seen: (string | undefined)[] = [];
+        const last = signalled();
+        const end = store.watch(record.id, () => {
+          void store.get(record.id).then((stored) => {
+            seen.push(stored?.record.state);
+            if (stored === undefined) last.resolve();
+          });
+        });
+        const running = await store.update({ ...record, state: 'running' }, revision);
+        const done = await store.update({ ...record, state: 'done' }, running.revision);
+        await store.remove(record.id, done.revision);
+        await last.promise;
+        end();
+        const order = ['queued', 'running', 'done', undefined];
+        expect(seen.map((state) => order.indexOf(state))).toEqual(seen.map((state) => order.indexOf(state)).toSorted((a, b) => a - b));
+      });
+
       it('of a record that never comes can be ended', () => store.watch(jobId(7), () => {})());
     });
 
@@ -261,6 +280,40 @@ export function jobsSuite(name: string, open: () => Promise<JobsHarness>): void 
         expect(await tryLock(store)).toBe(false);
         heir.letGo();
         expect(await heir.ran).toBe(true);
+      });
+    });
+
+    describe('a process that dies', () => {
+      it('between reading and writing has written nothing, and cannot once another has', async () => {
+        const { record, revision } = await store.create(aRecord());
+        const heir = await harness.reopen();
+        await heir.update({ ...record, attempt: 'heir' }, (await heir.get(record.id))?.revision ?? 0);
+        await expect(store.update({ ...record, attempt: 'dead' }, revision)).rejects.toThrow(Conflict);
+        expect((await heir.get(record.id))?.record.attempt).toBe('heir');
+      });
+
+      it('before it heard that its record was created, and begins again, learns that it is there', async () => {
+        const record = aRecord();
+        await store.create(record);
+        const again = await harness.reopen();
+        await expect(again.create(record)).rejects.toThrow(Conflict);
+        expect((await again.get(record.id))?.record).toEqual(record);
+      });
+
+      it('before it heard that its update was stored, and begins again, learns what it wrote', async () => {
+        const { record, revision } = await store.create(aRecord());
+        await store.update({ ...record, attempt: 'mine' }, revision);
+        const again = await harness.reopen();
+        await expect(again.update({ ...record, attempt: 'mine' }, revision)).rejects.toThrow(Conflict);
+        expect((await again.get(record.id))?.record.attempt).toBe('mine');
+      });
+
+      it('before it heard that its record was removed may remove it again', async () => {
+        const { record, revision } = await store.create(aRecord());
+        await store.remove(record.id, revision);
+        const again = await harness.reopen();
+        await again.remove(record.id, revision);
+        expect(await collect(again.scan())).toEqual([]);
       });
     });
 

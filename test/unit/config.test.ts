@@ -77,11 +77,11 @@ describe('a mistake', () => {
     ],
     'in the name of a group too': [
       file('webhooks: {}'),
-      'webhooks: there is no such setting; the file takes dataDir, api, secret, worker, fetch, limits, upkeep, uploads, log',
+      'webhooks: there is no such setting; the file takes dataDir, api, secret, worker, nats, s3, fetch, limits, upkeep, uploads, log',
     ],
-    'of another way to run is not passed over': [
-      { NATS_URL: 'nats://localhost' },
-      'NATS_URL: this version runs on one machine only and does not know it; unset it',
+    'of a bucket keeps what is secret to itself': [
+      { S3_ENDPOINT: 'http://s3', S3_BUCKET: 'files', S3_ACCESS_KEY_ID: 'me' },
+      'S3_SECRET_ACCESS_KEY, s3.secretAccessKey: found (hidden); allowed is text of at least 1 characters',
     ],
     'of naming a file that is not there is named': [
       { CONFIG_FILE: '/nowhere.yaml' },

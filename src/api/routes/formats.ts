@@ -1,5 +1,6 @@
 /** `GET /api/v1/formats`: what this installation converts into what, and with which options. */
 import type { FastifyInstance } from 'fastify';
+import type { Catalog } from '../../catalog/catalog.ts';
 import { type Family, formatByExtension, formats } from '../../catalog/formats.ts';
 import { refuseField } from '../../catalog/tool.ts';
 import type { FormatList } from '../../contracts/formats.ts';
@@ -8,14 +9,18 @@ import { describeFormats, selectFormats } from '../format-list.ts';
 import type { ApiParts } from '../parts.ts';
 
 /** Unknown ones are refused: there are as many answers as formats and families, and each is made once. */
-export function formatsRoute(app: FastifyInstance, { catalog }: Pick<ApiParts, 'catalog'>): void {
-  let list: Promise<FormatList> | undefined;
-  const made = new Map<string, EncodedBody>();
+export function formatsRoute(app: FastifyInstance, parts: Pick<ApiParts, 'catalog'>): void {
+  const lists = new WeakMap<Catalog, { readonly list: Promise<FormatList>; readonly made: Map<string, EncodedBody> }>();
+  const listOf = (catalog: Catalog) => {
+    const known = lists.get(catalog) ?? { list: describeFormats(catalog), made: new Map() };
+    lists.set(catalog, known);
+    return known;
+  };
 
   app.get<{ Querystring: Record<string, string | string[] | undefined> }>('/api/v1/formats', async (request, reply) => {
     const from = readFormat(asked(request.query['from']));
     const family = readFamily(asked(request.query['family']));
-    list ??= describeFormats(catalog);
+    const { list, made } = listOf(parts.catalog);
     const name = `${from} ${family}`;
     const body =
       made.get(name) ?? encodedBody('application/json; charset=utf-8', JSON.stringify({ data: selectFormats(await list, from, family) }));

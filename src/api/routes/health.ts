@@ -16,12 +16,13 @@ const FREE = { config: { costs: 'nothing' } } as const;
 const ROLES: readonly EngineRole[] = ['image', 'audio_video', 'pdf', 'office', 'ocr', 'markup', 'web'];
 
 export function healthRoutes(app: FastifyInstance, parts: ApiParts): void {
-  const { catalog, missing, queue, pools, clock, metrics } = parts;
+  const { queue, clock, metrics } = parts;
   const startedAt = clock();
 
-  const depths = () => Promise.all([...pools].map(async ([pool, workers]) => ({ pool, workers, ...(await queue.depth(pool)) })));
+  const depths = () => Promise.all([...parts.pools].map(async ([pool, workers]) => ({ pool, workers, ...(await queue.depth(pool)) })));
 
   app.get('/api/v1/health', FREE, async () => {
+    const { catalog, missing } = parts;
     const seen_at = new Date(startedAt).toISOString();
     const there = catalog.engines.map((engine) => ({ engine, available: true, version: catalog.version(engine.id) }));
     const all = [...there, ...missing.map(({ engine }) => ({ engine, available: false, version: '' }))];
@@ -53,7 +54,7 @@ export function healthRoutes(app: FastifyInstance, parts: ApiParts): void {
   app.get('/livez', FREE, async () => ({ data: { status: 'ok' } }));
   app.get('/readyz', FREE, async () => {
     if (parts.stopping.aborted) throw new Failure('OVERLOADED', { says: 'The service is about to stop.' });
-    await queue.depth([...pools.keys()][0] ?? 'image');
+    await queue.depth([...parts.pools.keys()][0] ?? 'image');
     return { data: { status: 'ok' } };
   });
 

@@ -16,11 +16,11 @@ import { toolJobOf } from '../tool-job.ts';
 import { describeTools } from '../tool-list.ts';
 
 export function toolRoutes(app: FastifyInstance, parts: ApiParts): void {
-  const { catalog, objects, settings } = parts;
+  const { objects, settings } = parts;
 
   app.get('/api/v1/tools', async (request) => {
     const { ai } = await parts.limits.limiter.usage(clientOf(parts, request));
-    return { data: { tools: describeTools(catalog, { maxFileBytes: settings.maxFileBytes, ai }) } };
+    return { data: { tools: describeTools(parts.catalog, { maxFileBytes: settings.maxFileBytes, ai }) } };
   });
 
   app.post<{ Params: { slug: string } }>('/api/v1/tools/:slug', { config: { costs: 'work' } }, async (request, reply) => {

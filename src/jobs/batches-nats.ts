@@ -1,0 +1,34 @@
+/** Batches in NATS JetStream, for any number of processes on any number of machines. */
+import { type BucketSpec, type Entry, ensureBucket, openBucket } from '../nats/bucket.ts';
+import type { Nats } from '../nats/connection.ts';
+import { BatchRecord, type BatchStore } from './batch.ts';
+import { orConflict } from './conflict-nats.ts';
+
+/** A hundred ids of 32 digits, and room to grow. */
+const BATCHES: BucketSpec = { name: 'batches', maxAgeMs: 7 * 24 * 3600_000, maxBytes: 16_384 };
+
+/** @param replicas 1, 3 or 5 @throws Mismatch · Unavailable */
+export const ensureBatches = (nats: Nats, replicas: number): Promise<void> => ensureBucket(nats, BATCHES, replicas);
+
+/** @param nats stays open when the store is closed */
+export function openBatches(nats: Nats): BatchStore {
+  const bucket = openBucket(nats, BATCHES.name);
+  const read = ({ text }: Entry): BatchRecord => BatchRecord.parse(JSON.parse(text));
+  return {
+    async create(batch) {
+      await orConflict(bucket.put(batch.id, JSON.stringify(BatchRecord.parse(batch)), 0));
+    },
+    async get(id) {
+      const entry = await bucket.get(id);
+      return entry === undefined ? undefined : read(entry);
+    },
+    async remove(id) {
+      const entry = await bucket.get(id);
+      if (entry !== undefined) await orConflict(bucket.remove(id, entry.revision));
+    },
+    async *scan() {
+      for await (const entry of bucket.entries()) yield read(entry);
+    },
+    async close() {},
+  };
+}

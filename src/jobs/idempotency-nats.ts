@@ -1,0 +1,64 @@
+/** Deeds in NATS JetStream, for any number of processes on any number of machines. */
+import { type BucketSpec, type Entry, ensureBucket, Outrun, openBucket } from '../nats/bucket.ts';
+import type { Nats } from '../nats/connection.ts';
+import { Deed, type DeedStore, REPEATABLE_MS } from './idempotency.ts';
+
+/** The sweep is quicker, and goes by the clock of the one who kept the deed. */
+const DEEDS: BucketSpec = { name: 'deeds', maxAgeMs: 2 * REPEATABLE_MS, maxBytes: 1_024 };
+
+/** Of those who come at once, one wins each round: so many that come together with an old deed's end would be a wonder. */
+const KEEP_TRIES = 10;
+
+/** @param replicas 1, 3 or 5 @throws Mismatch · Unavailable */
+export const ensureDeeds = (nats: Nats, replicas: number): Promise<void> => ensureBucket(nats, DEEDS, replicas);
+
+/** @param nats stays open when the store is closed */
+export function openDeeds(nats: Nats): DeedStore {
+  const bucket = openBucket(nats, DEEDS.name);
+  const read = ({ text }: Entry): Deed => Deed.parse(JSON.parse(text));
+  const isOld = (deed: Deed, now: number): boolean => deed.madeAt < now - REPEATABLE_MS;
+
+  /** @returns whether it is gone by this call; a deed that was replaced meanwhile stays */
+  const forget = async ({ key, revision }: Entry): Promise<boolean> => {
+    try {
+      await bucket.remove(key, revision);
+      return true;
+    } catch (error) {
+      if (error instanceof Outrun) return false;
+      throw error;
+    }
+  };
+
+  return {
+    async keep(deed) {
+      const text = JSON.stringify(Deed.parse(deed));
+      for (let tries = 0; tries < KEEP_TRIES; tries++) {
+        const found = await bucket.get(deed.key);
+        const kept = found === undefined ? undefined : read(found);
+        if (kept !== undefined && !isOld(kept, deed.madeAt)) return kept;
+        try {
+          await bucket.put(deed.key, text, found?.revision ?? 0);
+          return deed;
+        } catch (error) {
+          if (!(error instanceof Outrun)) throw error;
+        }
+      }
+      throw new Error(`a deed could not be kept in ${KEEP_TRIES} tries`);
+    },
+    async get(key, now) {
+      const entry = await bucket.get(key);
+      const deed = entry === undefined ? undefined : read(entry);
+      return deed === undefined || isOld(deed, now) ? undefined : deed;
+    },
+    async remove(deed) {
+      const entry = await bucket.get(deed.key);
+      if (entry !== undefined && entry.text === JSON.stringify(Deed.parse(deed))) await forget(entry);
+    },
+    async sweep(now) {
+      let forgotten = 0;
+      for await (const entry of bucket.entries()) if (isOld(read(entry), now) && (await forget(entry))) forgotten++;
+      return forgotten;
+    },
+    async close() {},
+  };
+}

@@ -1,0 +1,100 @@
+/** Job records in NATS JetStream, for any number of processes on any number of machines. */
+import { randomUUID } from 'node:crypto';
+import { EventEmitter } from 'node:events';
+import { type BucketSpec, type Entry, ensureBucket, openBucket } from '../nats/bucket.ts';
+import type { Nats } from '../nats/connection.ts';
+import { orConflict } from './conflict-nats.ts';
+import { lockOver } from './lock-nats.ts';
+import type { JobStore, Stored } from './store.ts';
+import { fromText, MAX_RECORD_BYTES, toText, type Unreadable } from './text.ts';
+
+/** Longer than a job waits, runs, is served and remembered after its last write: upkeep removes it before. */
+const KEPT_MS = 7 * 24 * 3600_000;
+const LOCK_KEPT_MS = 24 * 3600_000;
+/** Headers of a message count too. */
+const HEADERS_BYTES = 1_024;
+
+const JOBS: BucketSpec = { name: 'jobs', maxAgeMs: KEPT_MS, maxBytes: MAX_RECORD_BYTES + HEADERS_BYTES };
+const LOCKS: BucketSpec = { name: 'locks', maxAgeMs: LOCK_KEPT_MS, maxBytes: HEADERS_BYTES };
+
+/** Makes the buckets, or brings them to their present shape. @param replicas 1, 3 or 5 @throws Mismatch · Unavailable */
+export async function ensureJobs(nats: Nats, replicas: number): Promise<void> {
+  for (const bucket of [JOBS, LOCKS]) await ensureBucket(nats, bucket, replicas);
+}
+
+interface Surroundings {
+  /** Is told of records that a scan had to skip, and of locks that could not be kept. */
+  readonly report?: (found: Unreadable | Error) => void;
+  /** By which locks lapse, ms since the epoch; where the bucket is kept, unless said otherwise. */
+  readonly clock?: () => Promise<number>;
+}
+
+/** @param nats stays open when the store is closed @throws Unavailable from every method, when NATS does not answer in time */
+export function openJobs(nats: Nats, surroundings: Surroundings = {}): JobStore {
+  const bucket = openBucket(nats, JOBS.name);
+  const locks = openBucket(nats, LOCKS.name);
+  const { report = (found) => process.emitWarning(found), clock = locks.now } = surroundings;
+  const changes = new EventEmitter().setMaxListeners(0);
+  let deafen: (() => void) | undefined;
+  /** Once somebody watches: a worker never does, and thousands of them must not hear of every write. */
+  const listen = () => {
+    deafen ??= bucket.onChange((id) => {
+      for (const event of id === undefined ? changes.eventNames() : [eventOf(id)]) changes.emit(event);
+    });
+  };
+
+  return {
+    async create(record) {
+      return { record, revision: await orConflict(bucket.put(record.id, toText(record), 0)) };
+    },
+
+    async get(id) {
+      const entry = await bucket.get(id);
+      return entry === undefined ? undefined : storedIn(entry);
+    },
+
+    async update(record, revision) {
+      // Nothing is stored under 0, where the bucket would create.
+      return { record, revision: await orConflict(bucket.put(record.id, toText(record), Math.max(1, revision))) };
+    },
+
+    remove: (id, revision) => orConflict(bucket.remove(id, revision)),
+
+    /** Hears of every process's writes, unless the connection is away. */
+    watch(id, listener) {
+      // Its own function, so that a listener given twice is also removed once.
+      const own = () => listener();
+      listen();
+      changes.on(eventOf(id), own);
+      return () => void changes.off(eventOf(id), own);
+    },
+
+    async *scan() {
+      for await (const entry of bucket.entries()) {
+        const stored = readable(entry, report);
+        if (stored !== undefined) yield stored;
+      }
+    },
+
+    withLock: lockOver({ locks, clock, report, newHolder: randomUUID }),
+
+    async close() {
+      deafen?.();
+      changes.removeAllListeners();
+    },
+  };
+}
+
+/** An EventEmitter throws on an event named `error` that nobody hears: no id may become that. */
+const eventOf = (id: string): string => `job ${id}`;
+
+const storedIn = ({ key, text, revision }: Entry): Stored => ({ record: fromText(key, text), revision });
+
+function readable(entry: Entry, report: (found: Unreadable) => void): Stored | undefined {
+  try {
+    return storedIn(entry);
+  } catch (error) {
+    report(error as Unreadable);
+    return undefined;
+  }
+}

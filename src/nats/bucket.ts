@@ -1,0 +1,192 @@
+/** Texts by key in a JetStream key-value bucket: strong reads, writes by compare-and-swap, a scan that holds one at a time. */
+import { DiscardPolicy, RetentionPolicy, StorageType, type StoredMsg } from '@nats-io/jetstream';
+import { headers, nanos, nuid } from 'nats';
+import { asTheyCome } from './as-they-come.ts';
+import type { Nats } from './connection.ts';
+import { ensureStream } from './ensure.ts';
+import { isToken, tokenOf } from './token.ts';
+import { isFull, isOutrun, Unavailable } from './unavailable.ts';
+
+export interface Entry {
+  readonly key: string;
+  readonly text: string;
+  /** Of this version; no other in the bucket has or will have it. */
+  readonly revision: number;
+}
+
+export interface Bucket {
+  /** The latest, as the leader of the replicas knows it. */
+  get(key: string): Promise<Entry | undefined>;
+  /**
+   * @param revision that is replaced; 0 where nothing may be
+   * @param ttlMs after which this version goes away by itself, where nothing replaces it
+   * @returns the new revision
+   * @throws Outrun when `revision` is no longer the latest
+   */
+  put(key: string, text: string, revision: number, ttlMs?: number): Promise<number>;
+  /** Removing what is gone is no error. @throws Outrun when there is another revision */
+  remove(key: string, revision: number): Promise<void>;
+  /** Each once, in no order. One written meanwhile may be missed. */
+  entries(): AsyncIterable<Entry>;
+  /** Calls back with the keys of stored changes, and with none when some may have been missed. @returns the end of it */
+  onChange(changed: (key: string | undefined) => void): () => void;
+  /** The time where the bucket is kept, ms since the epoch: the only clock that all processes share. */
+  now(): Promise<number>;
+}
+
+export interface BucketSpec {
+  readonly name: string;
+  /** A version goes away after so long, whatever else happens: a backstop. */
+  readonly maxAgeMs?: number;
+  /** Of a value, its key and headers. */
+  readonly maxBytes: number;
+}
+
+/** Somebody else wrote first. */
+export class Outrun extends Error {
+  override readonly name = 'Outrun';
+}
+
+/** Whoever is about to write knows of a removal for so long: after that the key is as if it had never been. */
+const REMOVED_TTL_MS = 3600_000;
+/** A write that is repeated within this time is stored once, ms: much longer than anybody is patient. */
+const REPEATED_MS = 120_000;
+/** Reads of a scan that are under way at once: each takes a round trip, and holds one entry. */
+const SCANNERS = 8;
+const OPERATION = 'KV-Operation';
+const MESSAGE_ID = 'Nats-Msg-Id';
+
+const streamOf = (bucket: string): string => `KV_${bucket}`;
+const changesOf = (bucket: string): string => `changed.${bucket}`;
+
+/** @param replicas 1, 3 or 5 @throws Mismatch · Unavailable */
+export const ensureBucket = (nats: Nats, { name, maxAgeMs = 0, maxBytes }: BucketSpec, replicas: number): Promise<void> =>
+  ensureStream(nats, {
+    name: streamOf(tokenOf(name)),
+    subjects: [`$KV.${name}.>`],
+    storage: StorageType.File,
+    retention: RetentionPolicy.Limits,
+    num_replicas: replicas,
+    max_msgs_per_subject: 1,
+    max_msg_size: maxBytes,
+    max_age: nanos(maxAgeMs),
+    duplicate_window: nanos(REPEATED_MS),
+    discard: DiscardPolicy.New,
+    deny_delete: true,
+    allow_rollup_hdrs: true,
+    allow_msg_ttl: true,
+    // Any replica may answer a direct read, with what was true a while ago.
+    allow_direct: false,
+    // A subscription to the bucket itself also hears of writes that were refused.
+    republish: { src: `$KV.${name}.>`, dest: `${changesOf(name)}.>`, headers_only: true },
+  });
+
+export function openBucket(nats: Nats, name: string): Bucket {
+  const { core, manager, client, reach } = nats;
+  const stream = streamOf(tokenOf(name));
+  const prefix = `$KV.${name}.`;
+
+  const last = (key: string) => reach(`to read ${name}`, () => manager.streams.getMessage(stream, { last_by_subj: prefix + key }));
+
+  /** Those whose latest version has a number from `first` on, and below `end`. */
+  async function* between(first: number, end: number): AsyncGenerator<Entry> {
+    for (let seq = first; seq < end; ) {
+      // By number, from the leader: a consumer may sit on a replica that is behind.
+      const query = { seq, next_by_subj: `${prefix}>` };
+      const message = await reach(`to scan ${name}`, () => manager.streams.getMessage(stream, query));
+      if (message === null || message.seq >= end) return;
+      if (!isRemoval(message)) yield entryIn(message, prefix);
+      seq = message.seq + 1;
+    }
+  }
+
+  async function write(key: string, text: string, revision: number, ttlMs: number | undefined, removes: boolean): Promise<number> {
+    const marks = headers();
+    if (removes) marks.set(OPERATION, 'DEL');
+    // One for all attempts: where an answer was lost, the next gets the same one.
+    const msgID = nuid.next();
+    const ttl = ttlMs === undefined ? {} : { ttl: `${Math.max(1, Math.ceil(ttlMs / 1000))}s` };
+    const options = { msgID, headers: marks, expect: { lastSubjectSequence: revision }, ...ttl };
+    let attempts = 0;
+    const attempt = () => {
+      attempts++;
+      return client.publish(prefix + key, text, options);
+    };
+    try {
+      return (await reach(`to write ${name}`, attempt)).seq;
+    } catch (error) {
+      if (isOutrun(error)) {
+        // By itself, perhaps: a single server compares sequences before it looks whether it has this very message.
+        const message = attempts > 1 ? await last(key) : null;
+        if (message?.header.get(MESSAGE_ID) === msgID) return message.seq;
+        throw new Outrun(`${key} in ${name} is not at revision ${revision}`, { cause: error });
+      }
+      if (isFull(error)) throw new Unavailable(`to write ${name}, which has no room`, error);
+      throw error;
+    }
+  }
+
+  return {
+    async get(key) {
+      // No record can have such a key, and it must not select others'.
+      if (!isToken(key)) return undefined;
+      const message = await last(key);
+      return message === null || isRemoval(message) ? undefined : entryIn(message, prefix);
+    },
+
+    async put(key, text, revision, ttlMs) {
+      tokenOf(key);
+      try {
+        return await write(key, text, revision, ttlMs, false);
+      } catch (error) {
+        if (revision !== 0 || !(error instanceof Outrun)) throw error;
+        const message = await last(key);
+        if (message === null || !isRemoval(message)) throw error;
+        return await write(key, text, message.seq, ttlMs, false);
+      }
+    },
+
+    async remove(key, revision) {
+      tokenOf(key);
+      try {
+        await write(key, '', revision, REMOVED_TTL_MS, true);
+      } catch (error) {
+        if (!(error instanceof Outrun)) throw error;
+        const message = await last(key);
+        if (message !== null && !isRemoval(message)) throw error;
+      }
+    },
+
+    async *entries() {
+      const { state } = await reach(`to scan ${name}`, () => manager.streams.info(stream));
+      const share = Math.ceil((state.last_seq + 1 - state.first_seq) / SCANNERS);
+      const from = (scanner: number) => Math.min(state.first_seq + scanner * share, state.last_seq + 1);
+      yield* asTheyCome(Array.from({ length: SCANNERS }, (_, scanner) => between(from(scanner), from(scanner + 1))));
+    },
+
+    onChange(changed) {
+      const subject = `${changesOf(name)}.`;
+      const subscription = core.subscribe(`${subject}*`, {
+        callback: (error, message) => changed(error === null ? message.subject.slice(subject.length) : undefined),
+      });
+      const deafen = nats.onReturn(() => changed(undefined));
+      return () => {
+        deafen();
+        if (!subscription.isClosed()) subscription.unsubscribe();
+      };
+    },
+
+    async now() {
+      const { ts = '' } = await reach(`to read the time of ${name}`, () => manager.streams.info(stream));
+      return Date.parse(ts);
+    },
+  };
+}
+
+const isRemoval = ({ header }: StoredMsg): boolean => ['DEL', 'PURGE'].includes(header.get(OPERATION));
+
+const entryIn = (message: StoredMsg, prefix: string): Entry => ({
+  key: message.subject.slice(prefix.length),
+  text: message.string(),
+  revision: message.seq,
+});

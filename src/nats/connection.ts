@@ -1,0 +1,117 @@
+/** The connection of a process to NATS: it comes back by itself, and nothing asked over it waits for ever. */
+import { setTimeout as pause } from 'node:timers/promises';
+import { type JetStreamClient, type JetStreamManager, jetstream, jetstreamManager } from '@nats-io/jetstream';
+import { ClosedConnectionError, ConnectionError, connect, createInbox, credsAuthenticator, type NatsConnection } from 'nats';
+import { passes, Unavailable } from './unavailable.ts';
+
+export interface Nats {
+  readonly core: NatsConnection;
+  readonly manager: JetStreamManager;
+  readonly client: JetStreamClient;
+  /**
+   * Makes a call, and makes it again while no server can answer it: it must be one that may be made twice.
+   * @param what is done, for the log
+   * @param patienceMs 0 for one that may not
+   * @throws Unavailable when that has not ended after `patienceMs`; any other failure as it is
+   */
+  reach<T>(what: string, call: () => Promise<T>, patienceMs?: number): Promise<T>;
+  /** A subject that nobody else listens to. */
+  newInbox(): string;
+  /** While not, hints would only pile up. */
+  isConnected(): boolean;
+  /** Calls back when the connection is there again: what was said meanwhile has been missed. @returns the end of it */
+  onReturn(callback: () => void): () => void;
+  close(): Promise<void>;
+}
+
+export interface NatsSettings {
+  /** `host:port` of one server or more of one cluster. */
+  readonly servers: readonly string[];
+  /** Shown by the servers. */
+  readonly name: string;
+  /** Text of a credentials file. */
+  readonly credentials?: string;
+  /** Where answers come in; permissions of a role may allow its own only. */
+  readonly inbox?: string;
+}
+
+/** How long one server has for one answer, ms: they come within milliseconds. */
+export const ANSWER_MS = 2_500;
+/**
+ * How long a call is repeated, ms: replicas notice after 4 to 9 s that their leader is dead (nats-server, server/raft.go), and its death is to
+ * pass unseen. A client still waits when this is over.
+ */
+export const PATIENCE_MS = 15_000;
+/** Longest wait between two attempts, ms. */
+const PAUSE_MS = 250;
+/** A connection that is silent for two of these is dead, ms: half-open ones would swallow orders. */
+const PING_MS = 10_000;
+
+/** @throws Unavailable when no server takes the connection */
+export async function connectNats({ servers, name, credentials, inbox }: NatsSettings): Promise<Nats> {
+  const core = await connect({
+    servers: [...servers],
+    name,
+    maxReconnectAttempts: -1,
+    reconnectTimeWait: PAUSE_MS,
+    reconnectJitter: PAUSE_MS,
+    pingInterval: PING_MS,
+    maxPingOut: 2,
+    timeout: ANSWER_MS,
+    noAsyncTraces: true,
+    ...(credentials !== undefined && { authenticator: credsAuthenticator(new TextEncoder().encode(credentials)) }),
+    ...(inbox !== undefined && { inboxPrefix: inbox }),
+  }).catch((cause: unknown) => {
+    throw new Unavailable('to connect to NATS', cause);
+  });
+  // Whether JetStream is there shows at the first call: asking now would fail where it is only between two leaders.
+  const manager = await jetstreamManager(core, { checkAPI: false, timeout: ANSWER_MS });
+  const client = jetstream(core, { timeout: ANSWER_MS });
+
+  let connected = true;
+  const returns = new Set<() => void>();
+  const watching = (async () => {
+    for await (const { type } of core.status()) {
+      if (type === 'disconnect') connected = false;
+      if (type !== 'reconnect') continue;
+      connected = true;
+      for (const callback of returns) callback();
+    }
+  })();
+
+  return {
+    core,
+    manager,
+    client,
+    isConnected: () => connected && !core.isClosed(),
+
+    newInbox: () => createInbox(inbox),
+
+    async reach(what, call, patienceMs = PATIENCE_MS) {
+      const until = performance.now() + patienceMs;
+      for (let wait = PAUSE_MS / 8; ; wait = Math.min(PAUSE_MS, wait * 2)) {
+        try {
+          if (core.isClosed()) throw new ClosedConnectionError();
+          // Sent now, it would wait in a buffer and be carried out after its caller has given up.
+          if (!connected) throw new ConnectionError('no server is connected');
+          return await call();
+        } catch (error) {
+          if (!passes(error)) throw error;
+          if (core.isClosed() || performance.now() + wait >= until) throw new Unavailable(what, error);
+        }
+        await pause(wait * (0.5 + Math.random() / 2));
+      }
+    },
+
+    onReturn(callback) {
+      const own = () => callback();
+      returns.add(own);
+      return () => void returns.delete(own);
+    },
+
+    async close() {
+      await core.close();
+      await watching;
+    },
+  };
+}

@@ -1,0 +1,105 @@
+/** Streams and consumers as they should be: made where they lack, changed where they differ, refused where they cannot be changed. */
+import { type ConsumerConfig, JetStreamApiError, type StreamConfig } from '@nats-io/jetstream';
+import type { Nats } from './connection.ts';
+import { isNotFound } from './unavailable.ts';
+
+/** Grows when the shape of a stream or consumer changes: an older filemill beside a newer one must not change it back. */
+const LAYOUT = 1;
+const LAYOUT_KEY = 'filemill-layout';
+const MARK = { [LAYOUT_KEY]: String(LAYOUT) };
+
+export type StreamSpec = Partial<StreamConfig> & Pick<StreamConfig, 'name' | 'subjects'>;
+export type ConsumerSpec = Partial<ConsumerConfig> & { readonly durable_name: string };
+
+/** What is there is of another make, and cannot become what is wanted. */
+export class Mismatch extends Error {
+  override readonly name = 'Mismatch';
+}
+
+/** Idempotent, and safe when several processes do it at once. @throws Mismatch · Unavailable */
+export async function ensureStream({ manager, reach }: Nats, spec: StreamSpec): Promise<void> {
+  const { name } = spec;
+  const wanted = { ...spec, metadata: MARK };
+  await ensure(`stream ${name}`, wanted, {
+    read: () => reach(`to read stream ${name}`, async () => (await manager.streams.info(name)).config),
+    make: () => reach(`to make stream ${name}`, () => manager.streams.add(wanted)),
+    change: () => reach(`to change stream ${name}`, () => manager.streams.update(name, wanted)),
+  });
+}
+
+/** As `ensureStream`, for a durable consumer of a stream that is there. @throws Mismatch · Unavailable */
+export async function ensureConsumer({ manager, reach }: Nats, stream: string, spec: ConsumerSpec): Promise<void> {
+  const name = spec.durable_name;
+  const wanted = { ...spec, metadata: MARK };
+  await ensure(`consumer ${name} of stream ${stream}`, wanted, {
+    read: () => reach(`to read consumer ${name}`, async () => (await manager.consumers.info(stream, name)).config),
+    make: () => reach(`to make consumer ${name}`, () => manager.consumers.add(stream, wanted)),
+    change: () => reach(`to change consumer ${name}`, () => manager.consumers.update(stream, name, wanted)),
+  });
+}
+
+interface Steps {
+  readonly read: () => Promise<object>;
+  readonly make: () => Promise<unknown>;
+  readonly change: () => Promise<unknown>;
+}
+
+async function ensure(what: string, wanted: object, { read, make, change }: Steps): Promise<void> {
+  let found = await found404(read);
+  if (found === undefined) {
+    const refused = await refusal(make);
+    if (refused === undefined) return;
+    // Another process was faster, with settings of its own: those are compared as any.
+    found = await found404(read);
+    if (found === undefined) throw new Mismatch(`${what} cannot be made: ${refused.message}`, { cause: refused });
+  }
+  const layout = Number(layoutOf(found));
+  if (layout > LAYOUT) throw new Mismatch(`${what} was made by a newer filemill (layout ${layout}, this one knows ${LAYOUT}): upgrade`);
+  const differences = differing(found, wanted);
+  if (differences.length === 0) return;
+  const refused = await refusal(change);
+  if (refused === undefined) return;
+  throw new Mismatch(`${what} is there with ${differences.join(', ')}, and cannot be changed: ${refused.message}`, { cause: refused });
+}
+
+async function found404(read: () => Promise<object>): Promise<object | undefined> {
+  try {
+    return await read();
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}
+
+/** The server's no; other failures are thrown. */
+async function refusal(step: () => Promise<unknown>): Promise<JetStreamApiError | undefined> {
+  try {
+    await step();
+    return undefined;
+  } catch (error) {
+    if (error instanceof JetStreamApiError) return error;
+    throw error;
+  }
+}
+
+const layoutOf = (config: object): string => (config as { readonly metadata?: Record<string, string> }).metadata?.[LAYOUT_KEY] ?? '0';
+
+/** In words. What is not wanted in particular may be anything; the server adds metadata of its own. */
+function differing(found: object, wanted: object): string[] {
+  const is = found as Readonly<Record<string, unknown>>;
+  return Object.entries(wanted).flatMap(([field, value]) => {
+    if (field === 'metadata') return layoutOf(found) === String(LAYOUT) ? [] : [`layout ${layoutOf(found)} instead of ${LAYOUT}`];
+    // What is false or zero may be left out of the answer.
+    if (is[field] === undefined && (value === false || value === 0)) return [];
+    if (holds(is[field], value)) return [];
+    return [`${field} ${JSON.stringify(is[field])} instead of ${JSON.stringify(value)}`];
+  });
+}
+
+/** Whether every field that is wanted is there, however deep. */
+function holds(is: unknown, wanted: unknown): boolean {
+  if (typeof wanted !== 'object' || wanted === null) return is === wanted;
+  if (typeof is !== 'object' || is === null) return false;
+  if (Array.isArray(wanted)) return Array.isArray(is) && is.length === wanted.length && wanted.every((one, index) => holds(is[index], one));
+  return Object.entries(wanted).every(([field, value]) => holds((is as Record<string, unknown>)[field], value));
+}

@@ -1,0 +1,21 @@
+/** Words to whoever listens at this moment: never stored, never repeated, never an error. */
+import type { Nats } from './connection.ts';
+import { isToken, tokenOf } from './token.ts';
+
+/** While there is no connection nothing is said: late hints mislead, and they would pile up. */
+export function tell({ core, isConnected }: Nats, about: string, name: string, text: string): void {
+  if (isConnected() && isToken(name)) core.publish(`${about}.${name}`, text);
+}
+
+/** @param name of one, or `*` for all @returns the end of it */
+export function hear({ core }: Nats, about: string, name: string, callback: (name: string, text: string) => void): () => void {
+  if (core.isClosed()) return () => {};
+  const subscription = core.subscribe(`${about}.${name === '*' ? name : tokenOf(name)}`, {
+    callback: (error, message) => {
+      if (error === null) callback(message.subject.slice(about.length + 1), message.string());
+    },
+  });
+  return () => {
+    if (!subscription.isClosed()) subscription.unsubscribe();
+  };
+}

@@ -1,0 +1,15 @@
+/** What an operator sets to join a NATS cluster. */
+import { z } from 'zod';
+
+export const natsSettings = z.strictObject({
+  servers: z
+    .array(z.string().min(1))
+    .min(1)
+    .describe('`host:port` of one server or more of one NATS cluster; a scheme nats:// or tls:// may stand before it'),
+  credentialsFile: z.string().optional().describe('Path of a NATS credentials file; unset: no credentials'),
+  replicas: z
+    .union([z.literal(1), z.literal(3), z.literal(5)])
+    .default(1)
+    .describe('On how many servers streams and buckets are kept'),
+});
+export type NatsSettings = z.infer<typeof natsSettings>;

@@ -1,0 +1,62 @@
+/** An order in hand: the server takes any holder's word, so each holder keeps the time itself and is silent once it may have lost. */
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Order } from '../contracts/order.ts';
+import type { Nats } from '../nats/connection.ts';
+import type { Handed } from '../nats/pull.ts';
+import { nakFor } from './nak-nats.ts';
+import type { Delivery } from './queue.ts';
+
+/** An order that has been acked goes within milliseconds; one that does not goes some time, and nobody need wait for it. */
+const LOOKS = 100;
+const LOOK_MS = 2;
+
+interface Held {
+  readonly stream: string;
+  readonly order: Order;
+  readonly ackWaitMs: number;
+}
+
+export function deliveryOf({ manager, reach }: Nats, handed: Handed, { stream, order, ackWaitMs }: Held): Delivery {
+  /** The server counts from when it handed the order out, or heard of us: later than we asked. By `performance.now()`. */
+  let heldUntil = handed.askedAt + ackWaitMs;
+  const isHeld = () => performance.now() < heldUntil;
+  const letGo = () => {
+    heldUntil = Number.NEGATIVE_INFINITY;
+  };
+
+  const isThere = async () => (await reach('to look for an order', () => manager.streams.getMessage(stream, { seq: handed.seq }))) !== null;
+  /** Replicas agree on the ack first, and take the order out then: whoever publishes next is to find its place free. */
+  const gone = async () => {
+    for (let looks = 0; looks < LOOKS && (await isThere()); looks++) await pause(LOOK_MS);
+  };
+
+  return {
+    order,
+    redelivered: handed.deliveries > 1,
+
+    async extend() {
+      if (!isHeld()) return 'gone';
+      const asked = performance.now();
+      await reach('to extend an order', () => handed.say('+WPI'));
+      // Heard after our time was up, it may have prolonged another's.
+      if (!isHeld()) return 'gone';
+      heldUntil = asked + ackWaitMs;
+      if (!(await isThere())) letGo();
+      return isHeld() ? 'held' : 'gone';
+    },
+
+    /** Not repeated, for it could take the order from the next holder: unheard, the order lapses. */
+    async release(delayMs) {
+      if (!isHeld()) return;
+      letGo();
+      await reach('to give an order back', () => handed.say(nakFor(delayMs)), 0);
+    },
+
+    async done() {
+      if (!isHeld()) return;
+      letGo();
+      await reach('to end an order', () => handed.say('+ACK'));
+      await gone();
+    },
+  };
+}

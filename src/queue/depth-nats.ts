@@ -1,0 +1,34 @@
+/** How much waits in a pool's stream and how much is in hands, as its leader and its consumers count. */
+import { type Lane, lanes } from '../contracts/order.ts';
+import type { Nats } from '../nats/connection.ts';
+import { streamOf, subjectOf } from './pool-nats.ts';
+import type { Depth } from './queue.ts';
+
+/**
+ * What a silent holder lost, or gave back for later, counts as held until it is handed out again: the server does not tell them apart.
+ * A consumer may sit on a replica that is behind: how many there are, the stream's leader says.
+ */
+export async function depthOf(nats: Nats, pool: string): Promise<Depth> {
+  const stream = streamOf(pool);
+  const [all, ...consumers] = await Promise.all([
+    nats.reach('to count orders', () => nats.manager.streams.info(stream)),
+    ...lanes.map((lane) => nats.reach('to count orders', () => nats.manager.consumers.info(stream, lane))),
+  ]);
+  const orders = all.state.messages;
+  const held = Math.min(
+    orders,
+    consumers.reduce((sum, { num_ack_pending }) => sum + num_ack_pending, 0),
+  );
+  if (orders === held) return { waiting: 0, held, oldestMs: undefined };
+  const nexts = await Promise.all(consumers.map(({ name, delivered }) => next(nats, pool, name as Lane, delivered.stream_seq + 1)));
+  const now = Date.parse(all.ts ?? '');
+  // Both times are the servers'.
+  const ages = nexts.flatMap((published) => (published === undefined ? [] : Math.max(0, now - published.getTime())));
+  return { waiting: orders - held, held, oldestMs: ages.length === 0 ? undefined : Math.max(...ages) };
+}
+
+/** When the first order of a lane was published that was not handed out yet. @param from its number, or a lower one */
+async function next({ manager, reach }: Nats, pool: string, lane: Lane, from: number): Promise<Date | undefined> {
+  const query = { seq: from, next_by_subj: subjectOf(pool, lane, '*') };
+  return (await reach('to find the oldest order', () => manager.streams.getMessage(streamOf(pool), query)))?.time;
+}

@@ -1,0 +1,9 @@
+/** A role at work. */
+export interface Running {
+  /** Where clients reach it; undefined for a role that takes no requests. */
+  readonly port: number | undefined;
+  /** Resolves when it has ended by itself. */
+  readonly ended?: Promise<void>;
+  /** Takes no new work, lets running conversions end or gives them back, and closes everything. */
+  stop(): Promise<void>;
+}

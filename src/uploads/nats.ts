@@ -1,0 +1,123 @@
+/** Records of uploads in NATS JetStream, for any number of processes on any number of machines. */
+import { z } from 'zod';
+import { type BucketSpec, type Entry, ensureBucket, Outrun, openBucket } from '../nats/bucket.ts';
+import type { Nats } from '../nats/connection.ts';
+import { type Bounds, Conflict, Exceeded, type StoredUpload, UploadRecord, type UploadStore } from './store.ts';
+
+const DAY_MS = 24 * 3600_000;
+/** Five hundred pieces, and what the client says about the file. */
+const RECORDS: BucketSpec = { name: 'uploads', maxAgeMs: DAY_MS, maxBytes: 64 * 1024 };
+const CLIENTS: BucketSpec = { name: 'uploaders', maxAgeMs: DAY_MS, maxBytes: 256 * 1024 };
+
+/** What a client has begun. The records themselves say how large each is now, and whether it still counts. */
+const Begun = z.array(z.object({ id: z.string(), sizeBytes: z.number(), at: z.number(), expiresAt: z.number() }));
+type Begun = z.infer<typeof Begun>;
+
+/** An upload that was begun and has no record after this time has lost its maker, ms. */
+const MAKING_MS = 60_000;
+const CAS_TRIES = 25;
+
+/** @param replicas 1, 3 or 5 @throws Mismatch · Unavailable */
+export async function ensureUploads(nats: Nats, replicas: number): Promise<void> {
+  for (const bucket of [RECORDS, CLIENTS]) await ensureBucket(nats, bucket, replicas);
+}
+
+/**
+ * @param nats stays open when the store is closed
+ * @param unreadable is told of records that a scan had to skip
+ */
+export function openUploads(nats: Nats, unreadable: (why: Error) => void = (why) => process.emitWarning(why)): UploadStore {
+  const records = openBucket(nats, RECORDS.name);
+  const clients = openBucket(nats, CLIENTS.name);
+
+  /** What counts of a client's uploads: as their records say now, or as they were begun while they have none yet. */
+  const counted = async (begun: Begun, now: number): Promise<Begun> => {
+    const found = await Promise.all(
+      begun.map(async (upload) => {
+        const entry = await records.get(upload.id);
+        if (entry === undefined) return now - upload.at < MAKING_MS ? upload : undefined;
+        const { sizeBytes, expiresAt } = read(entry).record;
+        return { ...upload, sizeBytes, expiresAt };
+      }),
+    );
+    return found.flatMap((upload) => (upload !== undefined && upload.expiresAt > now ? [upload] : []));
+  };
+
+  /** Swaps what a client has begun until nobody came between. */
+  async function change(client: string, next: (begun: Begun) => Promise<Begun> | Begun): Promise<void> {
+    for (let tries = 0; tries < CAS_TRIES; tries++) {
+      const entry = await clients.get(client);
+      const begun = await next(entry === undefined ? [] : Begun.parse(JSON.parse(entry.text)));
+      try {
+        await clients.put(client, JSON.stringify(begun), entry?.revision ?? 0);
+        return;
+      } catch (error) {
+        if (!(error instanceof Outrun)) throw error;
+      }
+    }
+    throw new Error(`what a client has begun could not be noted in ${CAS_TRIES} tries`);
+  }
+
+  const allowed = async (begun: Begun, { id, sizeBytes, expiresAt }: UploadRecord, { uploads, bytes, now }: Bounds): Promise<Begun> => {
+    const held = await counted(begun, now);
+    const freeAt = held.length === 0 ? undefined : Math.min(...held.map((upload) => upload.expiresAt));
+    if (held.length >= uploads) throw new Exceeded('uploads', uploads, freeAt);
+    if (held.reduce((sum, upload) => sum + upload.sizeBytes, sizeBytes) > bytes) throw new Exceeded('bytes', bytes, freeAt);
+    return [...held, { id, sizeBytes, at: now, expiresAt }];
+  };
+
+  return {
+    async create(record, bounds) {
+      if ((await records.get(record.id)) !== undefined) throw new Conflict('an upload of this id is there already');
+      await change(record.client, (begun) => allowed(begun, record, bounds));
+      return { record, revision: await orConflict(records.put(record.id, JSON.stringify(record), 0)) };
+    },
+    async get(id) {
+      const entry = await records.get(id);
+      return entry === undefined ? undefined : read(entry);
+    },
+    async update(record, revision) {
+      // Nothing is stored under 0, where the bucket would create.
+      return { record, revision: await orConflict(records.put(record.id, JSON.stringify(record), Math.max(1, revision))) };
+    },
+    async remove(id) {
+      for (let tries = 0; tries < CAS_TRIES; tries++) {
+        const entry = await records.get(id);
+        if (entry === undefined) return;
+        try {
+          await records.remove(id, entry.revision);
+          // A crash before this leaves it counted for a moment longer.
+          await change(read(entry).record.client, (begun) => begun.filter((upload) => upload.id !== id));
+          return;
+        } catch (error) {
+          if (!(error instanceof Outrun)) throw error;
+        }
+      }
+      throw new Error(`an upload could not be removed in ${CAS_TRIES} tries`);
+    },
+    async *scan() {
+      for await (const entry of records.entries()) {
+        try {
+          yield read(entry);
+        } catch (error) {
+          unreadable(error as Error);
+        }
+      }
+    },
+    async close() {},
+  };
+}
+
+function read({ text, revision }: Entry): StoredUpload {
+  try {
+    return { record: UploadRecord.parse(JSON.parse(text)), revision };
+  } catch (cause) {
+    throw new Error('the record of an upload cannot be read', { cause });
+  }
+}
+
+/** @throws Conflict in place of Outrun */
+const orConflict = <T>(write: Promise<T>): Promise<T> =>
+  write.catch((error: unknown) => {
+    throw error instanceof Outrun ? new Conflict(error.message, { cause: error }) : error;
+  });

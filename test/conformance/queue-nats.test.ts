@@ -1,0 +1,69 @@
+/** The queue in JetStream, on one server and on three that replicate, held to its suite. */
+import { afterAll, beforeAll, describe, expect, vi } from 'vitest';
+import { lanes } from '../../src/contracts/order.ts';
+import type { Nats } from '../../src/nats/connection.ts';
+import { openQueue } from '../../src/queue/nats.ts';
+import { ensurePool } from '../../src/queue/pool-nats.ts';
+import { ACK_WAIT_MS, type Delivery, type Queue } from '../../src/queue/queue.ts';
+import { emptyNats, type Servers, startNats } from '../kit/nats.ts';
+import { CAPACITY, queueSuite } from './queue.ts';
+
+/** The servers' time cannot be moved: it runs so much faster than what the suite speaks of. */
+const FASTER = 10;
+
+/** The queue in the suite's time. */
+const slowed = (queue: Queue): Queue => ({
+  ...queue,
+  async pull(...asked) {
+    const delivery = await queue.pull(...asked);
+    if (delivery === undefined) return undefined;
+    const release: Delivery['release'] = (delayMs) => delivery.release(delayMs / FASTER);
+    return { ...delivery, release };
+  },
+  async depth(pool) {
+    const { oldestMs, ...counts } = await queue.depth(pool);
+    return { ...counts, oldestMs: oldestMs === undefined ? undefined : oldestMs * FASTER };
+  },
+});
+
+for (const replicas of [1, 3] as const) {
+  describe(`JetStream with ${replicas === 1 ? 'one server' : 'three replicas'}`, () => {
+    let servers: Servers;
+    let admin: Nats;
+    /** Two processes: a queue and every second view of it are on connections of their own. */
+    let connections: readonly Nats[];
+    beforeAll(async () => {
+      servers = await startNats(replicas);
+      admin = await servers.connect();
+      connections = await Promise.all([servers.connect(), servers.connect()]);
+    });
+    afterAll(() => servers.stop());
+
+    queueSuite('JetStream', async () => {
+      await emptyNats(admin);
+      const ackWaitMs = ACK_WAIT_MS / FASTER;
+      for (const pool of ['image', 'media']) await ensurePool(admin, pool, { capacity: CAPACITY, replicas, ackWaitMs });
+      const opened: Queue[] = [];
+      const reopen = async () => {
+        const nats = connections[opened.length % connections.length];
+        if (nats === undefined) throw new Error('no connection');
+        const one = slowed(openQueue(nats, { ackWaitMs }));
+        opened.push(one);
+        return one;
+      };
+      return {
+        queue: await reopen(),
+        reopen,
+        elapse: (ms) => new Promise((resolve) => setTimeout(resolve, ms / FASTER)),
+        // A consumer may sit on a replica that is behind.
+        settled: () =>
+          vi.waitFor(async () => {
+            const consumers = await Promise.all(lanes.map((lane) => admin.manager.consumers.info('convert-image', lane)));
+            const shown = consumers.reduce((sum, { num_pending, num_ack_pending }) => sum + num_pending + num_ack_pending, 0);
+            expect(shown).toBe((await admin.manager.streams.info('convert-image')).state.messages);
+          }, 20_000),
+        close: async () => void (await Promise.all(opened.map((one) => one.close()))),
+      };
+    });
+  });
+}

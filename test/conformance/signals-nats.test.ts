@@ -1,0 +1,67 @@
+/** Signals over NATS, from one process to another, held to their suite, and what is special about them. */
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import type { Nats } from '../../src/nats/connection.ts';
+import { natsSignals } from '../../src/signals/nats.ts';
+import { type Servers, startNats } from '../kit/nats.ts';
+import { jobId } from './samples.ts';
+import { signalsSuite } from './signals.ts';
+
+let servers: Servers;
+let connections: readonly [Nats, Nats];
+beforeAll(async () => {
+  servers = await startNats();
+  connections = [await servers.connect(), await servers.connect()];
+});
+afterAll(() => servers.stop());
+const settled = async () => {
+  for (const { core } of connections) await core.flush();
+};
+
+signalsSuite('over NATS', async () => ({
+  here: natsSignals(connections[0]),
+  there: natsSignals(connections[1]),
+  settled,
+  close: async () => {},
+}));
+
+describe('signals over NATS', () => {
+  it('remember no more jobs than a bound, whatever is said', async () => {
+    const [here, there] = [natsSignals(connections[0]), natsSignals(connections[1])];
+    here.lastProgress(jobId(0));
+    await settled();
+    for (let n = 0; n <= 10_000; n++) there.progress(jobId(n), 1);
+    await vi.waitFor(() => expect(here.lastProgress(jobId(10_000))).toBe(1), 20_000);
+    expect(here.lastProgress(jobId(0))).toBeUndefined();
+    expect(here.lastProgress(jobId(1))).toBe(1);
+  });
+
+  it('believe no nonsense, and reach nobody by a name that is a pattern', async () => {
+    const [here, there] = [natsSignals(connections[0]), natsSignals(connections[1])];
+    let cancelled = 0;
+    there.onCancel(jobId(1), () => cancelled++);
+    here.lastProgress(jobId(1));
+    await settled();
+    for (const text of ['', '-1', '1e9', 'NaN', '{}']) connections[1].core.publish(`signal.progress.${jobId(1)}`, text);
+    for (const name of ['*', '>', `x.${jobId(1)}`, '']) here.cancel(name);
+    there.progress(jobId(1), 5);
+    await vi.waitFor(() => expect(here.lastProgress(jobId(1))).toBe(5));
+    await settled();
+    expect(cancelled).toBe(0);
+  });
+
+  it('say nothing while there is no server, and go on when there is one', async () => {
+    const [here, there] = [natsSignals(connections[0]), natsSignals(connections[1])];
+    here.lastProgress(jobId(1));
+    await settled();
+    await servers.kill();
+    await vi.waitFor(() => expect(connections.some((nats) => nats.isConnected())).toBe(false));
+    there.progress(jobId(1), 10);
+    here.cancel(jobId(1));
+    here.ended(jobId(2));
+    await servers.restart();
+    await vi.waitFor(() => expect(connections.every((nats) => nats.isConnected())).toBe(true), 20_000);
+    await settled();
+    there.progress(jobId(1), 20);
+    await vi.waitFor(() => expect(here.lastProgress(jobId(1))).toBe(20));
+  });
+});

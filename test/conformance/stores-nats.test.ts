@@ -1,0 +1,80 @@
+/** Jobs, batches, deeds and limits in JetStream, on one server and on three that replicate, held to the suites. */
+import { afterAll, beforeAll, describe } from 'vitest';
+import { ensureBatches, openBatches } from '../../src/jobs/batches-nats.ts';
+import { ensureDeeds, openDeeds } from '../../src/jobs/idempotency-nats.ts';
+import { ensureJobs, openJobs } from '../../src/jobs/nats.ts';
+import { ensureLimits, openLimits } from '../../src/limits/nats.ts';
+import type { Nats } from '../../src/nats/connection.ts';
+import { ensureUploads, openUploads } from '../../src/uploads/nats.ts';
+import { emptyNats, type Servers, startNats } from '../kit/nats.ts';
+import { batchesSuite } from './batches.ts';
+import { deedsSuite } from './deeds.ts';
+import { jobsSuite } from './jobs.ts';
+import { limitsSuite } from './limits.ts';
+import { START } from './samples.ts';
+import { uploadsSuite } from './uploads.ts';
+
+for (const replicas of [1, 3] as const) {
+  describe(`JetStream with ${replicas === 1 ? 'one server' : 'three replicas'}`, () => {
+    let servers: Servers;
+    let admin: Nats;
+    /** Two processes: a store and every second view of it are on connections of their own. */
+    let connections: readonly Nats[];
+    beforeAll(async () => {
+      servers = await startNats(replicas);
+      admin = await servers.connect();
+      connections = await Promise.all([servers.connect(), servers.connect()]);
+    });
+    afterAll(() => servers.stop());
+
+    /** Opens a backend again and again on buckets of its own, which are empty. */
+    async function afresh<T extends { close(): Promise<void> }>(
+      ensure: (nats: Nats, replicas: number) => Promise<void>,
+      open: (nats: Nats) => Promise<T> | T,
+    ) {
+      await emptyNats(admin);
+      await ensure(admin, replicas);
+      const opened: T[] = [];
+      const reopen = async () => {
+        const nats = connections[opened.length % connections.length];
+        if (nats === undefined) throw new Error('no connection');
+        const one = await open(nats);
+        opened.push(one);
+        return one;
+      };
+      return { first: await reopen(), reopen, close: async () => void (await Promise.all(opened.map((one) => one.close()))) };
+    }
+
+    jobsSuite('JetStream', async () => {
+      let later = 0;
+      const { first, ...rest } = await afresh(ensureJobs, (nats) => openJobs(nats, { clock: async () => START + later }));
+      return {
+        store: first,
+        ...rest,
+        elapse: async (ms) => {
+          later += ms;
+        },
+      };
+    });
+
+    describe('batches in JetStream', () => batchesSuite(() => afresh(ensureBatches, openBatches)));
+
+    describe('deeds in JetStream', () => deedsSuite(() => afresh(ensureDeeds, openDeeds)));
+
+    describe('uploads in JetStream', () => uploadsSuite(() => afresh(ensureUploads, openUploads)));
+
+    limitsSuite('JetStream', async () => {
+      let now = START;
+      const clock = () => now;
+      const { first, ...rest } = await afresh(ensureLimits, (nats) => openLimits(nats, clock));
+      return {
+        store: first,
+        ...rest,
+        clock,
+        elapse: async (ms) => {
+          now += ms;
+        },
+      };
+    });
+  });
+}

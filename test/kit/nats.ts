@@ -1,0 +1,127 @@
+/** Real NATS servers for a test, each on free ports with a folder of its own: one, or three that replicate. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { connectNats, type Nats } from '../../src/nats/connection.ts';
+
+const BINARY = join(import.meta.dirname, '../../.cache/bin/nats-server');
+
+export interface Servers {
+  /** `host:port` of each. */
+  readonly addresses: readonly string[];
+  /** A connection of its own for each call; closed with the servers. */
+  connect(): Promise<Nats>;
+  /** Ends one as a power cut would end its process, all unless told which. */
+  kill(index?: number): Promise<void>;
+  /** To all of them: SIGSTOP parts them from everybody, SIGCONT brings them back. */
+  signal(signal: NodeJS.Signals): void;
+  /** Starts those that were killed, on their ports and with what they had stored. */
+  restart(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** @param count 1, or 3 for a cluster @throws when `scripts/build-servers` has not been run */
+export async function startNats(count: 1 | 3 = 1): Promise<Servers> {
+  if (!existsSync(BINARY)) throw new Error('there is no NATS server: scripts/build-servers makes it');
+  const folder = await mkdtemp(join(tmpdir(), 'filemill-nats-'));
+  const ports = await freePorts(count * 2);
+  const [clients, routes] = [ports.slice(0, count), ports.slice(count)];
+  const children: (ChildProcess | undefined)[] = [];
+  const connections: Nats[] = [];
+  const addresses = clients.map((port) => `127.0.0.1:${port}`);
+
+  const start = async (index: number): Promise<void> => {
+    const own = join(folder, String(index));
+    await mkdir(own, { recursive: true });
+    const cluster = { name: 'test', listen: `127.0.0.1:${routes[index]}`, routes: routes.map((port) => `nats://127.0.0.1:${port}`) };
+    const config = {
+      server_name: `n${index}`,
+      listen: addresses[index],
+      jetstream: { store_dir: own, max_memory_store: 64 << 20, max_file_store: 1 << 30 },
+      ...(count > 1 && { cluster }),
+    };
+    // The server's format takes JSON.
+    await writeFile(join(own, 'server.conf'), JSON.stringify(config));
+    const begun = (await readFile(join(own, 'log'), 'utf8').catch(() => '')).length;
+    const child = spawn(BINARY, ['-c', join(own, 'server.conf'), '-l', join(own, 'log')], { stdio: 'ignore' });
+    children[index] = child;
+    await once(child, 'spawn');
+    await until(async () => {
+      const log = (await readFile(join(own, 'log'), 'utf8').catch(() => '')).slice(begun);
+      if (child.exitCode !== null) throw new Error(`nats-server ended: ${log}`);
+      return log.includes('Server is ready');
+    });
+  };
+  const startMissing = async () => {
+    await Promise.all(clients.map((_, index) => (children[index] === undefined ? start(index) : undefined)));
+    await haveJetStream(addresses);
+  };
+  const end = async (index: number, signal: NodeJS.Signals): Promise<void> => {
+    const child = children[index];
+    children[index] = undefined;
+    if (child === undefined || child.exitCode !== null) return;
+    const exited = once(child, 'exit');
+    child.kill(signal);
+    await exited;
+  };
+  const endAll = (signal: NodeJS.Signals) => Promise.all(clients.map((_, index) => end(index, signal)));
+
+  await startMissing();
+  return {
+    addresses,
+    async connect() {
+      const nats = await connectNats({ servers: addresses, name: 'test' });
+      connections.push(nats);
+      return nats;
+    },
+    async kill(index) {
+      if (index === undefined) await endAll('SIGKILL');
+      else await end(index, 'SIGKILL');
+    },
+    signal(signal) {
+      for (const child of children) child?.kill(signal);
+    },
+    restart: startMissing,
+    async stop() {
+      await Promise.all(connections.map((nats) => nats.close()));
+      await endAll('SIGKILL');
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/**
+ * Empties every stream, and with them buckets and queues: cheaper than new servers for each test. Not by deleting them: nats-server 2.14.5
+ * gives a stream that is made again at once under the same name some of the old one's messages back.
+ */
+export async function emptyNats({ manager }: Nats): Promise<void> {
+  for await (const name of manager.streams.names()) await manager.streams.purge(name);
+}
+
+/** Asked at once, so that none is given twice. */
+async function freePorts(count: number): Promise<number[]> {
+  const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
+  await Promise.all(servers.map((server) => once(server, 'listening')));
+  const ports = servers.map((server) => (server.address() as { port: number }).port);
+  await Promise.all(servers.map(async (server) => server.close() && (await once(server, 'close'))));
+  return ports;
+}
+
+/** A cluster is of use once it has elected who keeps its books. */
+async function haveJetStream(addresses: readonly string[]): Promise<void> {
+  let nats: Nats | undefined;
+  await until(async () => {
+    nats ??= await connectNats({ servers: addresses, name: 'test' }).catch(() => undefined);
+    return (await nats?.manager.getAccountInfo().catch(() => undefined)) !== undefined;
+  });
+  await nats?.close();
+}
+
+async function until(holds: () => Promise<boolean>): Promise<void> {
+  while (!(await holds())) await pause(20);
+}
