@@ -15,14 +15,16 @@ export async function enqueue(
 ): Promise<JobRecord> {
   const { id, pool, lane } = record;
   const stored = await jobs.create(record);
-  const publish = async () => {
-    await claim();
-    return queue.publish({ version: ORDER_VERSION, jobId: id, pool, lane });
-  };
-  const published = await publish().catch(async (error: unknown) => {
-    // A disk that is full for the order may be full for this too: upkeep then ends the job.
+  // A disk that is full for the order may be full for this too: upkeep then ends the job.
+  const takeBack = async (error: unknown): Promise<never> => {
     await jobs.remove(id, stored.revision).catch(() => undefined);
     throw error;
+  };
+  await claim().catch(takeBack);
+  const published = await queue.publish({ version: ORDER_VERSION, jobId: id, pool, lane }).catch((error: unknown) => {
+    // Nobody knows whether the order is there: the job stands, and upkeep publishes it again where it is not.
+    if (error instanceof Failure && error.code === 'OVERLOADED') return 'unknown' as const;
+    return takeBack(error);
   });
   if (published === 'full') {
     await jobs.remove(id, stored.revision);

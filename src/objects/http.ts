@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';
 import { Readable } from 'node:stream';
-import { Missing, StoreFull, TooLarge, type Written } from './store.ts';
+import { Missing, StoreFull, TooLarge, Unreachable, type Written } from './store.ts';
 import { pour } from './write.ts';
 
 /** A transfer that moves no byte for this long has failed, ms. */
@@ -12,15 +12,16 @@ const STALL_MS = 60_000;
 export function fetchTo(url: string, file: FileHandle, maxBytes: number, signal: AbortSignal): Promise<void> {
   return unlessStalled(signal, async (guarded, moved) => {
     // Compressed on the way, the length would say nothing about the file.
-    const response = await fetch(url, { signal: guarded, redirect: 'error', headers: { 'accept-encoding': 'identity' } });
+    const response = await reach(fetch(url, { signal: guarded, redirect: 'error', headers: { 'accept-encoding': 'identity' } }));
     await expectOk(response);
     const declared = Number(response.headers.get('content-length') ?? Number.NaN);
     if (declared > maxBytes) {
       await response.body?.cancel();
       throw new TooLarge(declared);
     }
-    const { sizeBytes } = await pour(Readable.from(noting(response.body ?? [], moved)), file, maxBytes, guarded);
-    if (!Number.isNaN(declared) && sizeBytes !== declared) throw new Error(`the object ended after ${sizeBytes} of ${declared} bytes`);
+    const { sizeBytes } = await reach(pour(Readable.from(noting(response.body ?? [], moved)), file, maxBytes, guarded));
+    if (!Number.isNaN(declared) && sizeBytes !== declared)
+      throw new Unreachable(`the object ended after ${sizeBytes} of ${declared} bytes`);
   });
 }
 
@@ -37,7 +38,7 @@ export function sendFrom(file: FileHandle, sizeBytes: number, url: string, signa
       moved();
     });
     const headers = { 'content-length': String(sizeBytes) };
-    await expectOk(await fetch(url, { method: 'PUT', signal: guarded, redirect: 'error', headers, body, duplex: 'half' }));
+    await expectOk(await reach(fetch(url, { method: 'PUT', signal: guarded, redirect: 'error', headers, body, duplex: 'half' })));
     return { sizeBytes, sha256: hash.digest('hex') };
   });
 }
@@ -49,19 +50,27 @@ async function* noting(chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   }
 }
 
+/** @throws Unreachable where no answer came, or not all of it */
+const reach = <T>(answer: Promise<T>): Promise<T> =>
+  answer.catch((cause: unknown) => {
+    // What `fetch` throws is a TypeError that names no URL; an abort stays what it is.
+    throw cause instanceof TypeError ? new Unreachable('the object store cannot be reached', { cause }) : cause;
+  });
+
 async function expectOk(response: Response): Promise<void> {
   if (response.ok) return;
   await response.body?.cancel();
   if (response.status === 404) throw new Missing('the granted object is not there');
   // RFC 4918, 11.5; MinIO's XMinioStorageFull.
   if (response.status === 507) throw new StoreFull('no room is left where the objects are kept');
-  throw new Error(`the object store answered ${response.status}`);
+  const says = `the object store answered ${response.status}`;
+  throw response.status >= 500 ? new Unreachable(says) : new Error(says);
 }
 
 /** Runs a transfer under `signal` and under a limit on the time between two calls of `moved`. */
 async function unlessStalled<T>(signal: AbortSignal, transfer: (guarded: AbortSignal, moved: () => void) => Promise<T>): Promise<T> {
   const stalled = new AbortController();
-  const timer = setTimeout(() => stalled.abort(new Error(`the transfer stood still for ${STALL_MS / 1_000} s`)), STALL_MS);
+  const timer = setTimeout(() => stalled.abort(new Unreachable(`the transfer stood still for ${STALL_MS / 1_000} s`)), STALL_MS);
   try {
     return await transfer(AbortSignal.any([signal, stalled.signal]), () => void timer.refresh());
   } finally {

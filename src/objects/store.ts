@@ -46,6 +46,11 @@ export class StoreFull extends Error {
   override readonly name = 'StoreFull';
 }
 
+/** The store cannot be reached, or is not well: the same may succeed later. */
+export class Unreachable extends Error {
+  override readonly name = 'Unreachable';
+}
+
 export class Missing extends Error {
   override readonly name = 'Missing';
 }

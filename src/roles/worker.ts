@@ -1,13 +1,10 @@
 /** A worker of one pool: it takes orders over NATS, and reaches files by the URLs that an API replica grants for each claim. */
 import { randomBytes } from 'node:crypto';
-import { hostname } from 'node:os';
 import { toolchains } from '../catalog/route.ts';
 import type { Config } from '../config.ts';
 import { Grant } from '../contracts/grant.ts';
-import { PRESENCE_VERSION, type Presence } from '../contracts/presence.ts';
 import { openJobs } from '../jobs/nats.ts';
 import { question } from '../nats/requests.ts';
-import { sayPresence } from '../pools/nats.ts';
 import { openQueue } from '../queue/nats.ts';
 import { natsSignals } from '../signals/nats.ts';
 import { createLog } from '../telemetry/log.ts';
@@ -17,10 +14,8 @@ import { CannotStart } from './cannot-start.ts';
 import { joinCluster } from './cluster.ts';
 import { openConverters } from './converters.ts';
 import { egressFor } from './fetch.ts';
+import { present } from './presence.ts';
 import type { Running } from './running.ts';
-
-/** How often a worker says that it is there, ms. */
-const PRESENCE_MS = 5_000;
 
 /** @param checkout absolute path of the project @param clock ms since the epoch */
 export async function worker(config: Config, checkout: string, _version: string, clock: () => number = Date.now): Promise<Running> {
@@ -33,15 +28,7 @@ export async function worker(config: Config, checkout: string, _version: string,
   const slots = config.worker.slots[pool];
   const mine = catalog.engines.filter(({ toolchains: own }) => own.includes(pool));
   const engines = Object.fromEntries(mine.map(({ id }) => [id, catalog.version(id)]));
-  const name = `${hostname()
-    .replace(/[^A-Za-z0-9_-]/g, '-')
-    .slice(0, 40)}-${process.pid}`;
-  let state: Presence['state'] = 'idle';
-  let busy = 0;
-  const say = () => sayPresence(nats, { version: PRESENCE_VERSION, pool, worker: name, state, slots, busy, engines });
-
-  const done = Promise.withResolvers<void>();
-  let taken = 0;
+  const presence = present(nats, { pool, slots, engines }, config.worker.conversionsPerWorker);
   const jobs = await openJobs(nats, { report: (err) => log.error({ err }, 'a stored record cannot be read') });
   const queue = openQueue(nats);
   const workers = await startWorkers({
@@ -55,29 +42,20 @@ export async function worker(config: Config, checkout: string, _version: string,
     queue,
     signals: natsSignals(nats),
     grant: async (jobId, attempt) => Grant.parse(JSON.parse(await question(nats, `grant.${pool}`, JSON.stringify({ jobId, attempt })))),
-    onTurn(change) {
-      busy += change;
-      if (change > 0) taken++;
-      state = state === 'draining' ? state : busy > 0 ? 'busy' : 'idle';
-      say();
-      if (taken === config.worker.conversionsPerWorker && busy === 0) done.resolve();
-    },
-    mayTake: () => config.worker.conversionsPerWorker === 0 || taken < config.worker.conversionsPerWorker,
+    onTurn: presence.turn,
+    mayTake: presence.mayTake,
     log,
     metrics: createMetrics(),
     clock,
     newAttempt: () => randomBytes(16).toString('hex'),
   });
-  say();
-  const timer = setInterval(say, PRESENCE_MS);
   return {
     port: undefined,
-    ended: done.promise,
+    ended: presence.done,
     async stop() {
-      state = 'draining';
-      say();
+      presence.leave();
       await workers.drain(config.worker.drainMs);
-      clearInterval(timer);
+      presence.end();
       await queue.close();
       await jobs.close();
       await nats.close();

@@ -6,7 +6,7 @@ import { Failure } from '../errors.ts';
 import { claim, fail, hasEnded, requeue } from '../jobs/lifecycle.ts';
 import type { JobRecord, StoredFailure } from '../jobs/record.ts';
 import { Conflict, type JobStore, type Stored } from '../jobs/store.ts';
-import { StoreFull } from '../objects/store.ts';
+import { StoreFull, Unreachable } from '../objects/store.ts';
 import type { Delivery, Queue } from '../queue/queue.ts';
 import type { Signals } from '../signals/signals.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -122,7 +122,7 @@ async function handle(parts: WorkerParts, delivery: Delivery, dropped: AbortSign
     next = await parts.carry(claimed.record, grant, { signal: stop.signal, onProgress, onPhase: enter, afterwards });
     enter('finishing');
   } catch (error) {
-    rests = error instanceof StoreFull || dropped.aborted;
+    rests = dropped.aborted || passes(error);
     log.warn({ job_id: jobId, pool: parts.pool, err: error }, rests ? 'the order is given back' : 'the conversion failed');
     const failure = storedFailure(error);
     next = rests ? requeue : (record, now) => fail(record, now, failure);
@@ -158,6 +158,10 @@ async function change(jobs: JobStore, id: string, decide: (record: JobRecord) =>
   }
   throw new Error(`the record of ${id} could not be written in ${CAS_TRIES} tries`);
 }
+
+/** Not the file's fault: the same may succeed later. */
+const passes = (error: unknown): boolean =>
+  error instanceof StoreFull || error instanceof Unreachable || (error instanceof Failure && error.code === 'OVERLOADED');
 
 function storedFailure(error: unknown): StoredFailure {
   if (error instanceof Failure && error.code === 'CONVERSION_FAILED') {

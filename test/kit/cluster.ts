@@ -2,6 +2,7 @@
 import { copyFile, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { S3Settings } from '../../src/objects/settings.ts';
 import { type Minio, startMinio } from './minio.ts';
 import { type Servers, startNats } from './nats.ts';
 import { checkout, endProcess, type Settings, type Starting, spawnService } from './service.ts';
@@ -14,6 +15,8 @@ export interface Role extends Starting {
 export interface Cluster {
   readonly nats: Servers;
   readonly minio: Minio;
+  /** What all replicas share. */
+  readonly bucket: S3Settings;
   /** Resolves when it serves, or takes orders. @throws with its words when it ends before */
   start(role: 'api' | 'worker', environment?: Readonly<Record<string, string>>, settings?: Settings): Promise<Role>;
   stop(): Promise<void>;
@@ -29,6 +32,7 @@ export async function startCluster(servers: 1 | 3 = 1): Promise<Cluster> {
   return {
     nats,
     minio,
+    bucket,
     async start(role, environment = {}, settings = {}) {
       const dataDir = await mkdtemp(join(folder, `${role}-`));
       await copyFile(join(checkout, '.cache/test-versions.json'), join(dataDir, 'versions.json')).catch(() => {});
