@@ -1,9 +1,10 @@
 /** One life of a warm program: in a folder of its own it serves job after job, until it has to go or something goes wrong. */
 import type { StepLimits } from '../catalog/engine.ts';
 import { type Answer, LONGEST_LINE, readAnswer, readWords } from './answer.ts';
-import type { Confined, Launcher, Outcome } from './confine.ts';
+import type { Launcher } from './confine.ts';
 import { residentBytesOf } from './footprint.ts';
 import { type Files, type Hands, handIn, renamed, takeOut } from './handover.ts';
+import type { Confined, Outcome } from './policy.ts';
 import { removeTree } from './remove.ts';
 import type { Slot } from './workspace.ts';
 

@@ -3,7 +3,8 @@ import { access, constants, readFile, rename, stat, writeFile } from 'node:fs/pr
 import { join } from 'node:path';
 import type { Installed } from '../catalog/catalog.ts';
 import type { Binary, Engine, ProcessStep, StepLimits } from '../catalog/engine.ts';
-import { type Launcher, type Outcome, SYSTEM_READS } from './confine.ts';
+import { type Launcher, SYSTEM_READS } from './confine.ts';
+import type { Outcome } from './policy.ts';
 import type { Runtime } from './stage.ts';
 import type { Slot } from './workspace.ts';
 

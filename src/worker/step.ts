@@ -2,8 +2,8 @@
 import type { Engine, ProcessStep, ResidentStep, Step, StepLimits, Task, Warning } from '../catalog/engine.ts';
 import { conversionFailed, type Failure, inputLimit, type Reason } from '../errors.ts';
 import { type Answer, lastAnswer } from '../exec/answer.ts';
-import type { Outcome } from '../exec/confine.ts';
 import { ResidentBroken } from '../exec/incarnation.ts';
+import type { Outcome } from '../exec/policy.ts';
 import type { Residents } from '../exec/resident.ts';
 import type { Toolbox } from '../exec/toolbox.ts';
 import type { Slot } from '../exec/workspace.ts';

@@ -7,10 +7,11 @@ import { type AddressInfo, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type LauncherOptions, type Limits, launcherAt } from '../../src/exec/confine.ts';
+import type { StepLimits } from '../../src/catalog/engine.ts';
+import { type LauncherOptions, launcherAt } from '../../src/exec/confine.ts';
 
 const MB = 2 ** 20;
-const LIMITS: Limits = { memoryBytes: 256 * MB, cpuSeconds: 10, fileBytes: 8 * MB, folderBytes: 64 * MB, processes: 32, wallMs: 20_000 };
+const LIMITS: StepLimits = { memoryBytes: 256 * MB, cpuSeconds: 10, fileBytes: 8 * MB, folderBytes: 64 * MB, processes: 32, wallMs: 20_000 };
 /** A number that no account has. */
 const SLOT_USER = process.getuid?.() === 0 ? 1_929_999_997 : undefined;
 const ABSTRACT = `\0confine-net-${randomUUID()}`;

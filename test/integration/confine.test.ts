@@ -19,7 +19,9 @@ import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Command, type LauncherOptions, type Limits, launcherAt, type Outcome, type Policy } from '../../src/exec/confine.ts';
+import type { StepLimits } from '../../src/catalog/engine.ts';
+import { type LauncherOptions, launcherAt } from '../../src/exec/confine.ts';
+import type { Command, Outcome, Policy } from '../../src/exec/policy.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const LAUNCHER = join(ROOT, '.cache/bin/launcher');
@@ -30,7 +32,7 @@ const PLAIN_USER = 1_929_999_999;
 const CANARY = 'canary-5f1c';
 const MB = 1024 * 1024;
 
-const limits = (change: Partial<Limits> = {}): Limits => ({
+const limits = (change: Partial<StepLimits> = {}): StepLimits => ({
   memoryBytes: 256 * MB,
   cpuSeconds: 10,
   fileBytes: 8 * MB,
@@ -405,7 +407,7 @@ describe.each(MODES)('a confined program, %s,', (_, name, options) => {
       ['the size of its folder, as a deep one', 'output', ['dig', 3_000]],
       ['what it may print', 'output', ['flood', 1]],
       ['what it may complain', 'output', ['flood', 2]],
-    ] as const)('%s ends when it exceeds it', async (_sentence, ended, args, change: Partial<Limits> = {}) => {
+    ] as const)('%s ends when it exceeds it', async (_sentence, ended, args, change: Partial<StepLimits> = {}) => {
       const word = randomUUID();
       const outcome = await confined([...args, word], { limits: limits(change) });
       expect({ ended: outcome.ended, left: processesWith(word) }).toEqual({ ended, left: [] });

@@ -1,0 +1,48 @@
+/** What the kernel of this machine confines. */
+import { spawn } from 'node:child_process';
+import { Head } from './kept.ts';
+
+export interface KernelSupport {
+  readonly arch: string;
+  /** 0 where there is none. */
+  readonly landlockAbi: number;
+  readonly seccomp: boolean;
+  /** What a newer kernel would confine better, in sentences. */
+  readonly lacks: readonly string[];
+}
+
+/** Its answer is one line. */
+const KEPT = 16 * 1024;
+
+/** By Landlock ABI (Documentation/userspace-api/landlock.rst): what only this version and later ones confine. */
+const GAINS: readonly (readonly [abi: number, lack: string])[] = [
+  [1, 'files are not confined: the kernel has no Landlock, or it is not enabled (lsm=landlock)'],
+  [2, 'files cannot be moved between folders'],
+  [3, 'truncation is refused by system call, not by place'],
+  [4, 'TCP is refused by system call only'],
+  [5, 'device controls are not confined'],
+  [6, 'signals are refused altogether, not only those to other programs'],
+];
+
+/** @param path of the launcher @param options of its that are about the kernel */
+export function askKernel(path: string, options: readonly string[]): Promise<KernelSupport> {
+  return new Promise((settle, fail) => {
+    const launcher = spawn(path, [...options, '--check'], { cwd: '/', env: {}, stdio: ['ignore', 'pipe', 'ignore'], timeout: 10_000 });
+    const head = new Head(KEPT);
+    launcher.stdout.on('data', (chunk: Buffer) => head.add(chunk));
+    launcher.once('error', (cause) =>
+      fail(new Error(`the launcher ${path} cannot be started; build it with scripts/build-launcher`, { cause })),
+    );
+    launcher.once('close', (code) => {
+      if (code !== 0) return fail(new Error(`the launcher ${path} does not answer --check`));
+      const { landlock, seccomp } = JSON.parse(head.bytes().toString()) as { landlock: number; seccomp: boolean };
+      const lacks = GAINS.filter(([abi]) => landlock < abi).map(([, lack]) => lack);
+      settle({
+        arch: process.arch,
+        landlockAbi: landlock,
+        seccomp,
+        lacks: seccomp ? lacks : [...lacks, 'system calls are not confined: the kernel has no seccomp'],
+      });
+    });
+  });
+}
