@@ -43,6 +43,8 @@ export const VARIABLES: Readonly<Record<string, readonly string[]>> = {
   POOL: ['worker', 'pool'],
   NATS_URL: ['nats', 'servers'],
   NATS_CREDS: ['nats', 'credentialsFile'],
+  NATS_USER: ['nats', 'user'],
+  NATS_PASSWORD: ['nats', 'password'],
   S3_ENDPOINT: ['s3', 'endpoint'],
   S3_REGION: ['s3', 'region'],
   S3_BUCKET: ['s3', 'bucket'],
@@ -51,7 +53,7 @@ export const VARIABLES: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Settings whose values no message repeats. */
-const SECRET = new Set(['key', 'secretAccessKey']);
+const SECRET = new Set(['key', 'secretAccessKey', 'password']);
 
 /** Variables that hold several values, parted by commas. */
 const LISTS = new Set(['ALLOWED_HOSTS', 'TRUST_PROXY', 'NATS_URL']);

@@ -5,7 +5,8 @@ import { type BucketSpec, type Entry, ensureBucket, openBucket } from '../nats/b
 import type { Nats } from '../nats/connection.ts';
 import { orConflict } from './conflict-nats.ts';
 import { lockOver } from './lock-nats.ts';
-import type { JobStore, Stored } from './store.ts';
+import type { JobRecord } from './record.ts';
+import { Conflict, type JobStore, type Stored } from './store.ts';
 import { fromText, MAX_RECORD_BYTES, toText, type Unreadable } from './text.ts';
 
 /** Longer than a job waits, runs, is served and remembered after its last write: upkeep removes it before. */
@@ -38,27 +39,32 @@ export function openJobs(nats: Nats, surroundings: Surroundings = {}): JobStore 
   let deafen: (() => void) | undefined;
   /** Once somebody watches: a worker never does, and thousands of them must not hear of every write. */
   const listen = () => {
-    deafen ??= bucket.onChange((id) => {
-      for (const event of id === undefined ? changes.eventNames() : [eventOf(id)]) changes.emit(event);
+    deafen ??= bucket.onChange((key) => {
+      for (const event of key === undefined ? changes.eventNames() : [eventOf(idIn(key))]) changes.emit(event);
     });
   };
 
   return {
     async create(record) {
-      return { record, revision: await orConflict(bucket.put(record.id, toText(record), 0)) };
+      // One of another pool would not stand in the way.
+      if ((await bucket.find(record.id)) !== undefined) throw new Conflict(`job ${record.id} is there already`);
+      return { record, revision: await orConflict(bucket.put(keyOf(record), toText(record), 0)) };
     },
 
     async get(id) {
-      const entry = await bucket.get(id);
+      const entry = await bucket.find(id);
       return entry === undefined ? undefined : storedIn(entry);
     },
 
     async update(record, revision) {
       // Nothing is stored under 0, where the bucket would create.
-      return { record, revision: await orConflict(bucket.put(record.id, toText(record), Math.max(1, revision))) };
+      return { record, revision: await orConflict(bucket.put(keyOf(record), toText(record), Math.max(1, revision))) };
     },
 
-    remove: (id, revision) => orConflict(bucket.remove(id, revision)),
+    async remove(id, revision) {
+      const entry = await bucket.find(id);
+      if (entry !== undefined) await orConflict(bucket.remove(entry.key, revision));
+    },
 
     /** Hears of every process's writes, unless the connection is away. */
     watch(id, listener) {
@@ -88,7 +94,11 @@ export function openJobs(nats: Nats, surroundings: Surroundings = {}): JobStore 
 /** An EventEmitter throws on an event named `error` that nobody hears: no id may become that. */
 const eventOf = (id: string): string => `job ${id}`;
 
-const storedIn = ({ key, text, revision }: Entry): Stored => ({ record: fromText(key, text), revision });
+/** By pool, so that a worker can be given the right to write its own pool's records and no others. */
+const keyOf = ({ pool, id }: JobRecord): string => `${pool}.${id}`;
+const idIn = (key: string): string => key.slice(key.lastIndexOf('.') + 1);
+
+const storedIn = ({ key, text, revision }: Entry): Stored => ({ record: fromText(idIn(key), text), revision });
 
 function readable(entry: Entry, report: (found: Unreadable) => void): Stored | undefined {
   try {

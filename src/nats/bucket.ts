@@ -4,7 +4,7 @@ import { headers, nanos, nuid } from 'nats';
 import { asTheyCome } from './as-they-come.ts';
 import type { Nats } from './connection.ts';
 import { ensureStream } from './ensure.ts';
-import { isToken, tokenOf } from './token.ts';
+import { isKey, isToken, keyOf, tokenOf } from './token.ts';
 import { isFull, isOutrun, Unavailable } from './unavailable.ts';
 
 export interface Entry {
@@ -17,6 +17,8 @@ export interface Entry {
 export interface Bucket {
   /** The latest, as the leader of the replicas knows it. */
   get(key: string): Promise<Entry | undefined>;
+  /** The same for the one key that ends in this token, whatever stands before it. */
+  find(ending: string): Promise<Entry | undefined>;
   /**
    * @param revision that is replaced; 0 where nothing may be
    * @param ttlMs after which this version goes away by itself, where nothing replaces it
@@ -126,16 +128,22 @@ export function openBucket(nats: Nats, name: string): Bucket {
     }
   }
 
+  const present = (message: StoredMsg | null): Entry | undefined =>
+    message === null || isRemoval(message) ? undefined : entryIn(message, prefix);
+
   return {
     async get(key) {
       // No record can have such a key, and it must not select others'.
-      if (!isToken(key)) return undefined;
-      const message = await last(key);
-      return message === null || isRemoval(message) ? undefined : entryIn(message, prefix);
+      if (!isKey(key)) return undefined;
+      return present(await last(key));
+    },
+
+    async find(ending) {
+      return isToken(ending) ? present(await last(`*.${ending}`)) : undefined;
     },
 
     async put(key, text, revision, ttlMs) {
-      tokenOf(key);
+      keyOf(key);
       try {
         return await write(key, text, revision, ttlMs, false);
       } catch (error) {
@@ -147,7 +155,7 @@ export function openBucket(nats: Nats, name: string): Bucket {
     },
 
     async remove(key, revision) {
-      tokenOf(key);
+      keyOf(key);
       try {
         await write(key, '', revision, REMOVED_TTL_MS, true);
       } catch (error) {
@@ -166,7 +174,7 @@ export function openBucket(nats: Nats, name: string): Bucket {
 
     onChange(changed) {
       const subject = `${changesOf(name)}.`;
-      const subscription = core.subscribe(`${subject}*`, {
+      const subscription = core.subscribe(`${subject}>`, {
         callback: (error, message) => changed(error === null ? message.subject.slice(subject.length) : undefined),
       });
       const deafen = nats.onReturn(() => changed(undefined));

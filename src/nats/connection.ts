@@ -31,6 +31,8 @@ export interface NatsSettings {
   readonly name: string;
   /** Text of a credentials file. */
   readonly credentials?: string;
+  readonly user?: string | undefined;
+  readonly password?: string | undefined;
   /** Where answers come in; permissions of a role may allow its own only. */
   readonly inbox?: string;
 }
@@ -48,7 +50,7 @@ const PAUSE_MS = 250;
 const PING_MS = 10_000;
 
 /** @throws Unavailable when no server takes the connection */
-export async function connectNats({ servers, name, credentials, inbox }: NatsSettings): Promise<Nats> {
+export async function connectNats({ servers, name, credentials, user, password, inbox }: NatsSettings): Promise<Nats> {
   const core = await connect({
     servers: [...servers],
     name,
@@ -60,6 +62,7 @@ export async function connectNats({ servers, name, credentials, inbox }: NatsSet
     timeout: ANSWER_MS,
     noAsyncTraces: true,
     ...(credentials !== undefined && { authenticator: credsAuthenticator(new TextEncoder().encode(credentials)) }),
+    ...(user !== undefined && { user, pass: password ?? '' }),
     ...(inbox !== undefined && { inboxPrefix: inbox }),
   }).catch((cause: unknown) => {
     throw new Unavailable('to connect to NATS', cause);

@@ -7,6 +7,8 @@ export const natsSettings = z.strictObject({
     .min(1)
     .describe('`host:port` of one server or more of one NATS cluster; a scheme nats:// or tls:// may stand before it'),
   credentialsFile: z.string().optional().describe('Path of a NATS credentials file; unset: no credentials'),
+  user: z.string().optional().describe('Name of a user that the NATS servers know by a password'),
+  password: z.string().optional().describe('Its password'),
   replicas: z
     .union([z.literal(1), z.literal(3), z.literal(5)])
     .default(1)

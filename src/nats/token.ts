@@ -1,4 +1,4 @@
-/** Names that become one token of a subject: nothing in them may part it, or match others. */
+/** Names that become one token of a subject, or several with dots between: nothing in them may match others. */
 
 export const isToken = (name: string): boolean => /^[A-Za-z0-9_=-]{1,128}$/.test(name);
 
@@ -8,3 +8,9 @@ export function tokenOf(name: string): string {
     throw new RangeError(`${JSON.stringify(name)} cannot be part of a subject: letters, digits, "_", "=", "-" are allowed`);
   return name;
 }
+
+/** A key of a bucket. */
+export const isKey = (name: string): boolean => name.split('.').every(isToken);
+
+/** @throws RangeError */
+export const keyOf = (name: string): string => name.split('.').map(tokenOf).join('.');

@@ -9,6 +9,7 @@ import { ensureJobs, openJobs } from '../jobs/nats.ts';
 import { sealWith } from '../jobs/seal.ts';
 import { ensureLimits, openLimits } from '../limits/nats.ts';
 import { connectNats, type Nats } from '../nats/connection.ts';
+import { inboxOf } from '../nats/permissions.ts';
 import { openS3 } from '../objects/s3.ts';
 import { ensurePools, openRegistry } from '../pools/nats.ts';
 import { openQueue } from '../queue/nats.ts';
@@ -20,13 +21,16 @@ import { uploadsOver } from '../uploads/uploads.ts';
 import { CannotStart } from './cannot-start.ts';
 import { limitsOver } from './limits.ts';
 
-/** @throws CannotStart · Unavailable */
-export async function joinCluster({ nats }: Config, role: string): Promise<Nats> {
+/** @param pool of a worker @throws CannotStart · Unavailable */
+export async function joinCluster({ nats }: Config, role: 'api' | 'worker', pool?: string): Promise<Nats> {
   if (nats === undefined) throw new CannotStart(`the role ${role} needs NATS: set NATS_URL`);
   const credentials = nats.credentialsFile === undefined ? undefined : await readFile(nats.credentialsFile, 'utf8');
   return connectNats({
     servers: nats.servers,
     name: `filemill ${role} on ${hostname()}`,
+    inbox: inboxOf(role, pool),
+    user: nats.user,
+    password: nats.password,
     ...(credentials === undefined ? {} : { credentials }),
   });
 }

@@ -22,7 +22,7 @@ export async function worker(config: Config, checkout: string, _version: string,
   const { pool } = config.worker;
   if (pool === undefined) throw new CannotStart('the role worker needs a pool: set POOL');
   const log = createLog(config.log.level);
-  const nats = await joinCluster(config, `worker ${pool}`);
+  const nats = await joinCluster(config, 'worker', pool);
   const converters = await openConverters(config, checkout);
   const { catalog } = converters;
   const slots = config.worker.slots[pool];

@@ -2,6 +2,7 @@
 import { copyFile, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Permissions } from '../../src/nats/permissions.ts';
 import type { S3Settings } from '../../src/objects/settings.ts';
 import { type Minio, startMinio } from './minio.ts';
 import { type Servers, startNats } from './nats.ts';
@@ -24,8 +25,8 @@ export interface Cluster {
 
 const TAKES = /takes orders of the pool/;
 
-export async function startCluster(servers: 1 | 3 = 1): Promise<Cluster> {
-  const [nats, minio] = await Promise.all([startNats(servers), startMinio()]);
+export async function startCluster(servers: 1 | 3 = 1, users: Readonly<Record<string, Permissions>> = {}): Promise<Cluster> {
+  const [nats, minio] = await Promise.all([startNats(servers, users), startMinio()]);
   const bucket = minio.settings();
   const folder = await mkdtemp(join(tmpdir(), 'filemill-cluster-'));
   const roles: Role[] = [];

@@ -8,14 +8,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { connectNats, type Nats } from '../../src/nats/connection.ts';
+import type { Permissions } from '../../src/nats/permissions.ts';
 
 const BINARY = join(import.meta.dirname, '../../.cache/bin/nats-server');
+
+/** Of every user that a test names; `ADMIN` may do everything. */
+export const PASSWORD = 'kestrel';
+export const ADMIN = 'admin';
 
 export interface Servers {
   /** `host:port` of each. */
   readonly addresses: readonly string[];
   /** A connection of its own for each call; closed with the servers. */
-  connect(): Promise<Nats>;
+  connect(as?: { readonly user: string; readonly password: string; readonly inbox?: string }): Promise<Nats>;
   /** Ends one as a power cut would end its process, all unless told which. */
   kill(index?: number): Promise<void>;
   /** To all of them: SIGSTOP parts them from everybody, SIGCONT brings them back. */
@@ -26,7 +31,7 @@ export interface Servers {
 }
 
 /** @param count 1, or 3 for a cluster @throws when `scripts/build-servers` has not been run */
-export async function startNats(count: 1 | 3 = 1): Promise<Servers> {
+export async function startNats(count: 1 | 3 = 1, users: Readonly<Record<string, Permissions>> = {}): Promise<Servers> {
   if (!existsSync(BINARY)) throw new Error('there is no NATS server: scripts/build-servers makes it');
   const folder = await mkdtemp(join(tmpdir(), 'filemill-nats-'));
   const ports = await freePorts(count * 2);
@@ -35,6 +40,9 @@ export async function startNats(count: 1 | 3 = 1): Promise<Servers> {
   const connections: Nats[] = [];
   const addresses = clients.map((port) => `127.0.0.1:${port}`);
 
+  const named = Object.entries(users).map(([user, permissions]) => ({ user, password: PASSWORD, permissions }));
+  if (named.length > 0) named.push({ user: ADMIN, password: PASSWORD, permissions: { publish: ['>'], subscribe: ['>'] } });
+  const admin = named.length > 0 ? { user: ADMIN, password: PASSWORD } : {};
   const start = async (index: number): Promise<void> => {
     const own = join(folder, String(index));
     await mkdir(own, { recursive: true });
@@ -44,6 +52,7 @@ export async function startNats(count: 1 | 3 = 1): Promise<Servers> {
       listen: addresses[index],
       jetstream: { store_dir: own, max_memory_store: 64 << 20, max_file_store: 1 << 30 },
       ...(count > 1 && { cluster }),
+      ...(named.length > 0 && { authorization: { users: named } }),
     };
     // The server's format takes JSON.
     await writeFile(join(own, 'server.conf'), JSON.stringify(config));
@@ -59,7 +68,7 @@ export async function startNats(count: 1 | 3 = 1): Promise<Servers> {
   };
   const startMissing = async () => {
     await Promise.all(clients.map((_, index) => (children[index] === undefined ? start(index) : undefined)));
-    await haveJetStream(addresses);
+    await haveJetStream(addresses, admin);
   };
   const end = async (index: number, signal: NodeJS.Signals): Promise<void> => {
     const child = children[index];
@@ -74,8 +83,8 @@ export async function startNats(count: 1 | 3 = 1): Promise<Servers> {
   await startMissing();
   return {
     addresses,
-    async connect() {
-      const nats = await connectNats({ servers: addresses, name: 'test' });
+    async connect(as) {
+      const nats = await connectNats({ servers: addresses, name: 'test', ...admin, ...as });
       connections.push(nats);
       return nats;
     },
@@ -113,10 +122,10 @@ async function freePorts(count: number): Promise<number[]> {
 }
 
 /** A cluster is of use once it has elected who keeps its books. */
-async function haveJetStream(addresses: readonly string[]): Promise<void> {
+async function haveJetStream(addresses: readonly string[], admin: object): Promise<void> {
   let nats: Nats | undefined;
   await until(async () => {
-    nats ??= await connectNats({ servers: addresses, name: 'test' }).catch(() => undefined);
+    nats ??= await connectNats({ servers: addresses, name: 'test', ...admin }).catch(() => undefined);
     return (await nats?.manager.getAccountInfo().catch(() => undefined)) !== undefined;
   });
   await nats?.close();

@@ -1,0 +1,113 @@
+/** NATS users with least permissions: the cluster works with them, and a worker of one pool can do nothing to another's. */
+import sharp from 'sharp';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Nats } from '../../src/nats/connection.ts';
+import { apiPermissions, inboxOf, workerPermissions } from '../../src/nats/permissions.ts';
+import { type Cluster, type Role, startCluster } from '../kit/cluster.ts';
+import { pdf } from '../kit/fixtures/pdf.ts';
+import { PASSWORD } from '../kit/nats.ts';
+import { eventually } from '../kit/wire.ts';
+
+let cluster: Cluster;
+let api: Role;
+/** Of the pool `image`, in the hands of somebody else. */
+let stolen: Nats;
+let admin: Nats;
+/** Waits in the pool `pdf`, whose worker has gone. */
+let waiting: string;
+const as = (user: string) => ({ NATS_USER: user, NATS_PASSWORD: PASSWORD });
+
+async function send(fields: Record<string, string>, bytes: Uint8Array, name: string): Promise<{ job_id: string; status: string }> {
+  const body = new FormData();
+  for (const [key, value] of Object.entries(fields)) body.set(key, value);
+  body.set('file', new Blob([bytes as Uint8Array<ArrayBuffer>]), name);
+  const headers = { prefer: fields['to_format'] === 'txt' ? 'respond-async' : 'wait' };
+  return ((await (await fetch(`${api.url}/api/v1/convert`, { method: 'POST', body, headers })).json()) as { data: never }).data;
+}
+async function poolOf(pool: string): Promise<{ workers: number; waiting: number } | undefined> {
+  const { data } = (await (await fetch(`${api.url}/api/v1/health`)).json()) as {
+    data: { queue: Record<string, { workers: number; waiting: number }> };
+  };
+  return data.queue[pool];
+}
+
+beforeAll(async () => {
+  cluster = await startCluster(1, { api: apiPermissions, image: workerPermissions('image'), pdf: workerPermissions('pdf') });
+  api = await cluster.start('api', as('api'));
+  const [, reader] = await Promise.all([
+    cluster.start('worker', { POOL: 'image', ...as('image') }),
+    cluster.start('worker', { POOL: 'pdf', ...as('pdf') }),
+  ]);
+  await eventually(
+    async () => ((await poolOf('pdf'))?.workers ?? 0) > 0 && ((await poolOf('image'))?.workers ?? 0) > 0,
+    'the workers are known',
+  );
+  reader?.child.kill('SIGTERM');
+  await reader?.ended;
+  waiting = (await send({ to_format: 'txt' }, pdf([['private']]), 'a.pdf')).job_id;
+  stolen = await cluster.nats.connect({ user: 'image', password: PASSWORD, inbox: inboxOf('worker', 'image') });
+  admin = await cluster.nats.connect();
+});
+afterAll(() => cluster?.stop());
+
+describe('with its own user', () => {
+  it('each role does its work', async () => {
+    const picture = await sharp({ create: { width: 20, height: 20, channels: 3, background: 'teal' } })
+      .png()
+      .toBuffer();
+    expect((await send({ to_format: 'webp' }, picture, 'a.png')).status).toBe('done');
+  });
+});
+
+describe('a worker of one pool', () => {
+  const order = () => admin.manager.streams.getMessage('convert-pdf', { last_by_subj: `convert.pdf.*.${waiting}` });
+  const record = () => admin.manager.streams.getMessage('KV_jobs', { last_by_subj: `$KV.jobs.pdf.${waiting}` });
+
+  const attempts: Readonly<Record<string, (subject: { readonly seq: number }) => readonly [subject: string, text: string]>> = {
+    'takes no order of another pool': () => ['$JS.API.CONSUMER.MSG.NEXT.convert-pdf.interactive', '{"batch":1,"no_wait":true}'],
+    'reads no order of another pool': ({ seq }) => ['$JS.API.STREAM.MSG.GET.convert-pdf', JSON.stringify({ seq })],
+    'acknowledges no order of another pool': ({ seq }) => [`$JS.ACK.convert-pdf.interactive.1.${seq}.1.1.0`, '+ACK'],
+    'terminates no order of another pool': ({ seq }) => [`$JS.ACK.convert-pdf.interactive.1.${seq}.1.1.0`, '+TERM'],
+    'orders nothing': () => ['convert.image.interactive.0123456789abcdef0123456789abcdef', '{}'],
+    'writes no record of another pool': () => [`$KV.jobs.pdf.${waiting}`, '{}'],
+    'deletes no stream': () => ['$JS.API.STREAM.DELETE.convert-pdf', ''],
+    'deletes no bucket': () => ['$JS.API.STREAM.DELETE.KV_jobs', ''],
+    'purges nothing': () => ['$JS.API.STREAM.PURGE.convert-pdf', ''],
+    'makes no consumer': () => ['$JS.API.CONSUMER.CREATE.convert-pdf', '{"stream_name":"convert-pdf","config":{"ack_policy":"none"}}'],
+    'is granted nothing of another pool': () => ['grant.pdf', JSON.stringify({ jobId: waiting, attempt: '0' })],
+    'writes no limits': () => ['$KV.clients.0123', '{}'],
+  };
+  for (const [what, attempt] of Object.entries(attempts)) {
+    it(what, async () => {
+      const before = [await order(), await record()].map((message) => message?.seq);
+      expect(before.every((seq) => seq !== undefined)).toBe(true);
+      const [subject, text] = attempt({ seq: before[0] ?? 0 });
+      await expect(stolen.core.request(subject, text, { timeout: 500 })).rejects.toThrow();
+      expect([await order(), await record()].map((message) => message?.seq)).toEqual(before);
+    });
+  }
+
+  it('hears no answer that is meant for another', async () => {
+    const heard: string[] = [];
+    const subscription = stolen.core.subscribe(`${inboxOf('api')}.>`, {
+      callback: (error, message) => void (error === null && heard.push(message.subject)),
+    });
+    await fetch(`${api.url}/api/v1/jobs/${waiting}`);
+    await stolen.core.flush();
+    subscription.unsubscribe();
+    expect(heard).toEqual([]);
+  });
+
+  it('has left the order where it was, for its own worker', async () => {
+    expect((await poolOf('pdf'))?.waiting).toBe(1);
+    await cluster.start('worker', { POOL: 'pdf', ...as('pdf') });
+    await eventually(
+      async () => {
+        const { data } = (await (await fetch(`${api.url}/api/v1/jobs/${waiting}`)).json()) as { data?: { status: string } };
+        return data?.status === 'done';
+      },
+      'the job is done',
+      30_000,
+    );
+  });
+});
