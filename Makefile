@@ -28,6 +28,7 @@ test-tools:
 	@scripts/install-packages test/packages.txt
 	@scripts/setup-schemathesis
 	@scripts/setup-typed-client
+	@scripts/setup-mcp-suites
 
 servers:
 	@scripts/build-servers

@@ -3,6 +3,7 @@ import { type Code, Failure } from '../errors.ts';
 import type { BatchRecord } from '../jobs/batch.ts';
 import { reasonOf, visibility } from '../jobs/lifecycle.ts';
 import type { JobRecord } from '../jobs/record.ts';
+import { problemOf } from './problem.ts';
 import { failureOfJob, viewOf } from './view.ts';
 
 /** Why a file was not even tried, told by the code that it would have met alone. */
@@ -21,9 +22,10 @@ export function batchViewOf(
   base: string,
   now: number,
   progressOf: (jobId: string) => number | undefined,
+  requestId: string,
 ): object {
   const live = liveOf(records, now);
-  const jobs = records.map((record) => entryOf(record, base, now, progressOf(record.id)));
+  const jobs = records.map((record) => entryOf(record, base, now, progressOf(record.id), requestId));
   const count = (status: string) => jobs.filter((job) => job.status === status).length;
   const counts = { total: jobs.length, processing: count('processing'), done: count('done'), failed: count('error') };
   const self = `${base}/api/v1/batches/${id}`;
@@ -45,7 +47,7 @@ export function liveOf(records: readonly JobRecord[], now: number): readonly Job
   return live;
 }
 
-function entryOf(record: JobRecord, base: string, now: number, progress: number | undefined) {
+function entryOf(record: JobRecord, base: string, now: number, progress: number | undefined, requestId: string) {
   const { job_id, status, output, links, ...job } = viewOf(record, base, progress);
   const isGone = visibility(record, now) !== 'live';
   const error = isGone ? new Failure('JOB_EXPIRED') : errorOf(record);
@@ -57,7 +59,7 @@ function entryOf(record: JobRecord, base: string, now: number, progress: number 
     ...(output === undefined || isGone ? {} : { output }),
     links,
     warnings: job.warnings,
-    ...(error === undefined ? {} : { error: { code: error.code, message: error.message, details: error.details } }),
+    ...(error === undefined ? {} : problemOf(error, requestId)),
   };
 }
 

@@ -71,6 +71,11 @@ export async function countRead(parts: Parts, request: FastifyRequest): Promise<
   throw failureOf(refusal(flooded, visit.usage, parts.clock()));
 }
 
+/** The answer speaks of this tool's limits too, whatever becomes of the request. */
+export function noteTool(parts: Parts, request: FastifyRequest, tool: string): void {
+  visitOf(parts, request).tool = tool;
+}
+
 /** Takes a share for work that is to be made, before its body is read. @throws Failure `RATE_LIMITED`, `BANNED` */
 export async function admit(parts: Parts, request: FastifyRequest, jobs: readonly string[], tool?: string): Promise<void> {
   const visit = visitOf(parts, request);

@@ -56,7 +56,10 @@ const LIMITS = { fieldNameSize: 200, fieldSize: 64 * 1024, fields: 100, parts: 3
 /** @throws Failure `NO_FILE`, `FILE_TOO_LARGE`, `BAD_REQUEST`, `BODY_TIMEOUT`; then nothing is stored */
 export async function receive(request: IncomingMessage, wanted: Wanted, objects: ObjectStore, settings: ApiSettings): Promise<Received> {
   const { maxBytes, maxFiles, keyOf } = wanted;
-  if (!/^multipart\/form-data\s*;.*boundary=/i.test(request.headers['content-type'] ?? '')) throw new Failure('NO_FILE');
+  if (!/^multipart\/form-data\s*;.*boundary=/i.test(request.headers['content-type'] ?? ''))
+    throw new Failure('NO_FILE', {
+      says: `The request has no file: send it as multipart/form-data in the field "${wanted.fields[0] ?? 'file'}".`,
+    });
   const mostBytes = maxBytes * maxFiles + ENVELOPE_BYTES;
   const declared = Number(request.headers['content-length'] ?? 0);
   if (declared > mostBytes) throw fileTooLarge(maxBytes, declared);

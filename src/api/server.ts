@@ -4,21 +4,26 @@ import type { IncomingMessage } from 'node:http';
 import fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
 import { Failure } from '../errors.ts';
 import { answerPreflights, CORS_HEADERS } from './cors.ts';
-import { answerThenDiscard } from './discard.ts';
-import { giveBack, watchDoor } from './door.ts';
+import { giveBackAfter, watchDoor } from './door.ts';
 import { holdBackBodies } from './expect.ts';
 import { refuseMalformed, watchConnections } from './malformed.ts';
+import { mcpRoutes } from './mcp/routes.ts';
 import { type Methods, methodsOf } from './methods.ts';
 import type { ApiParts } from './parts.ts';
-import { failureOf, problemOf } from './problem.ts';
+import { failureOf } from './problem.ts';
+import { hasBody, sendFailure } from './refuse.ts';
 import { batchRoutes } from './routes/batch.ts';
 import { convertRoute } from './routes/convert.ts';
+import { docsRoutes } from './routes/docs.ts';
 import { eventsRoute } from './routes/events.ts';
+import { formatsRoute } from './routes/formats.ts';
 import { healthRoutes } from './routes/health.ts';
 import { jobRoutes } from './routes/job.ts';
 import { limitsRoute } from './routes/limits.ts';
 import { outputRoute } from './routes/output.ts';
 import { toolRoutes } from './routes/tools.ts';
+import { tusAbilities, UPLOADS_PATH, uploadRoutes } from './routes/uploads.ts';
+import { announceRetirements } from './versioning.ts';
 
 /** Ours are UUIDs; a caller's own is kept where it is harmless in a log. */
 const requestId = (request: IncomingMessage): string => {
@@ -62,52 +67,43 @@ export function createServer(parts: ApiParts): FastifyInstance {
     if (request.raw.httpVersion === '1.1' && request.headers.host === undefined)
       throw new Failure('BAD_REQUEST', { says: 'The request has no Host header.' });
   });
-  answerPreflights(app);
+  answerPreflights(app, { path: UPLOADS_PATH, headers: tusAbilities(parts.settings.maxFileBytes) });
   watchDoor(app, parts);
+  announceRetirements(app);
   app.addHook('onSend', async ({ raw }, reply) => {
     // Nobody waits for the end of a body that no route wanted, or of what follows a form: it may never come.
     if (!raw.complete && hasBody(raw)) reply.header('connection', 'close');
   });
   app.addHook('onResponse', async (request, reply) => ended(request, reply));
-  app.setErrorHandler(async (error, request, reply) => {
-    const failure = failureOf(error, request);
-    await giveBack(parts, request, failure.status).catch((err: unknown) => request.log.warn({ err }, 'a share could not be given back'));
-    return sendFailure(request, reply, failure);
-  });
-  app.setNotFoundHandler((request, reply) => {
+  const refuseUnknown = (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     const allowed = methods(request.url);
     if (allowed.length === 0) return sendFailure(request, reply, new Failure('NOT_FOUND'));
-    reply.header('allow', allowed.join(', '));
     return sendFailure(request, reply, new Failure('METHOD_NOT_ALLOWED', { details: { allowed } }));
+  };
+  app.setErrorHandler(async (error, request, reply) => {
+    // Of a QUERY the framework wants a Content-Type before it looks whether anything takes that method.
+    if (request.is404 && !(error instanceof Failure)) return refuseUnknown(request, reply);
+    const failure = failureOf(error, request);
+    await giveBackAfter(parts, request, failure.status).catch((err: unknown) =>
+      request.log.warn({ err }, 'a share could not be given back'),
+    );
+    return sendFailure(request, reply, failure);
   });
+  app.setNotFoundHandler(refuseUnknown);
 
   convertRoute(app, parts);
   batchRoutes(app, parts);
   toolRoutes(app, parts);
+  uploadRoutes(app, parts);
   jobRoutes(app, parts);
   outputRoute(app, parts);
   eventsRoute(app, parts);
+  formatsRoute(app, parts);
   limitsRoute(app, parts);
   healthRoutes(app, parts);
+  docsRoutes(app, parts);
+  mcpRoutes(app, parts);
   holdBackBodies(app.server);
   watchConnections(app.server);
   return app;
-}
-
-function sendFailure(request: FastifyRequest, reply: FastifyReply, failure: Failure): FastifyReply {
-  if (failure.retryAfter !== undefined) reply.header('retry-after', String(failure.retryAfter));
-  if (failure.cause !== undefined) request.log.info({ code: failure.code, why: inShort(failure.cause) }, 'a request was refused');
-  const body = JSON.stringify(problemOf(failure, request.id));
-  reply.code(failure.status).type('application/json; charset=utf-8').header('content-length', Buffer.byteLength(body));
-  if (request.raw.complete || !hasBody(request.raw)) return reply.send(body);
-  return reply.send(answerThenDiscard(body, request.raw));
-}
-
-const hasBody = ({ headers }: IncomingMessage): boolean =>
-  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
-
-/** What is logged of a refusal's cause: its message may repeat the address asked for, or a path; the whole is logged where the fault is ours. */
-function inShort(cause: unknown): string {
-  const { code, name } = cause as { readonly code?: unknown; readonly name?: unknown };
-  return String(code ?? name ?? typeof cause);
 }

@@ -1,6 +1,7 @@
 /** What an operator may set of the API. */
 import { z } from 'zod';
 import { network } from '../limits/settings.ts';
+import { mcpSettings } from './mcp/settings.ts';
 
 const MiB = 1 << 20;
 
@@ -40,6 +41,7 @@ export const apiSettings = z.strictObject({
     .min(1)
     .default(16 * 1024)
     .describe('See paceWindowMs, bytes'),
+  mcp: mcpSettings.prefault({}),
 });
 export type ApiSettings = z.infer<typeof apiSettings>;
 

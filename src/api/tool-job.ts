@@ -21,7 +21,9 @@ export function toolJobOf(
 ): JobRecord {
   const { files, fields } = received;
   checkFiles(tool, received);
-  const formats = files.map(({ sample, filename }) => accepted(tool, resolveSource(sample, filename, undefined).format));
+  const formats = files.map(({ sample, filename }) =>
+    tool.takesPage ? 'url' : accepted(tool, resolveSource(sample, filename, undefined).format),
+  );
   const { password, ...input } = readInput(tool, fields);
   const [first] = files;
   const [source] = formats;

@@ -12,12 +12,6 @@ export const absentTools: readonly Absent[] = [
     family: 'image',
     reason: 'use rotate-image with flip-h or flip-v',
   },
-  {
-    slug: 'webpage-to-pdf',
-    summary: 'Prints a web page as PDF.',
-    family: 'pdf',
-    reason: 'this service does not render web pages',
-  },
   ai('upscale-image', 'Enlarges a picture two to four times.'),
   ai('enhance-photo', 'Sharpens and balances a photo.'),
   ai('vocal-remover', 'Parts a song into vocals and instruments.'),

@@ -7,6 +7,7 @@ import { type Options, optionNames } from '../catalog/options.ts';
 import { ignoredOptions, optionsForHop } from '../catalog/route.ts';
 import { conversionFailed } from '../errors.ts';
 import type { Slot } from '../exec/workspace.ts';
+import { blaming } from './blame.ts';
 import { judgeAll } from './judge.ts';
 import { givePassword } from './password.ts';
 import type { Stepper } from './step.ts';
@@ -88,17 +89,19 @@ export async function perform({ catalog, slot, stepper, limits }: Performing, wo
       const progressed = (fraction: number) =>
         work.onProgress((index + (part + Math.min(1, fraction)) / inputs.length) / route.hops.length);
       warnings.push(
-        ...(await runHop({
-          hop,
-          task,
-          stepper,
-          base,
-          limits: tighter(limits, hop.engine.limits),
-          signal: work.signal,
-          onProgress: progressed,
-        })),
+        ...(await blaming(hop.engine, () =>
+          runHop({
+            hop,
+            task,
+            stepper,
+            base,
+            limits: tighter(limits, hop.engine.limits),
+            signal: work.signal,
+            onProgress: progressed,
+          }),
+        )),
       );
-      const names = await judgeAll(base, task.output, hop.target);
+      const names = await blaming(hop.engine, () => judgeAll(base, task.output, hop.target));
       results.push(...names.map((name) => ({ folder: task.output, name, label: labelOf(input.label, name, names.length) })));
     }
     inputs = results;

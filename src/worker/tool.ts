@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import type { Facts, Warning } from '../catalog/engine.ts';
 import type { ByPlan, Input, ToolSource } from '../catalog/tool.ts';
+import { blaming } from './blame.ts';
 import { judgeAll } from './judge.ts';
 import { givePassword } from './password.ts';
 import { type Performed, type Performing, type Source, tighter, unique } from './perform.ts';
@@ -20,7 +21,10 @@ export interface ToolWork {
 }
 
 /** @throws Failure `CONVERSION_FAILED` */
-export async function performTool({ catalog, slot, stepper, limits }: Performing, work: ToolWork): Promise<Performed> {
+export const performTool = (parts: Performing, work: ToolWork): Promise<Performed> =>
+  blaming(work.tool.engine, () => carryOut(parts, work));
+
+async function carryOut({ catalog, slot, stepper, limits }: Performing, work: ToolWork): Promise<Performed> {
   const { base, target, input, signal, onProgress } = work;
   const { engine, plan, inspect = engine.inspect } = work.tool;
   const output = join(base, 'out');

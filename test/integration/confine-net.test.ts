@@ -11,7 +11,14 @@ import type { StepLimits } from '../../src/catalog/engine.ts';
 import { type LauncherOptions, launcherAt } from '../../src/exec/confine.ts';
 
 const MB = 2 ** 20;
-const LIMITS: StepLimits = { memoryBytes: 256 * MB, cpuSeconds: 10, fileBytes: 8 * MB, folderBytes: 64 * MB, processes: 32, wallMs: 20_000 };
+const LIMITS: StepLimits = {
+  memoryBytes: 256 * MB,
+  cpuSeconds: 10,
+  fileBytes: 8 * MB,
+  folderBytes: 64 * MB,
+  processes: 32,
+  wallMs: 20_000,
+};
 /** A number that no account has. */
 const SLOT_USER = process.getuid?.() === 0 ? 1_929_999_997 : undefined;
 const ABSTRACT = `\0confine-net-${randomUUID()}`;

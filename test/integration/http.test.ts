@@ -34,8 +34,18 @@ afterAll(() => Promise.all([service.stop(), strictService.stop()]));
 const strict = (client: string) => convert(strictService.url, TABLE, 'html', {}, { 'x-forwarded-for': client });
 
 const get = async (path: string, init: RequestInit = {}) => readAnswer(await fetch(`${service.url}${path}`, init));
+const uploads = (method: string, path: string, headers: Record<string, string> = {}) =>
+  get(`/api/v1/uploads${path}`, { method, headers: { 'tus-resumable': '1.0.0', ...headers } });
 const queued = () => convert(service.url, WAVE, 'mp3', {}, { prefer: 'respond-async' });
 const remove = (id: string) => fetch(`${service.url}/api/v1/jobs/${id}`, { method: 'DELETE' });
+
+/** What an assistant's client is refused with has our error inside the protocol's. */
+const mcp = async (host: string, accept: string): Promise<Answer> => {
+  const head = `POST /mcp HTTP/1.1\r\nHost: ${host}\r\nAccept: ${accept}\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}`;
+  const { status, headers, body } = await raw(service.url, head);
+  const { error } = JSON.parse(body) as { error: { data: Answer['error'] } };
+  return { status, headers, data: undefined, error: error.data };
+};
 
 async function made(): Promise<string> {
   const { data } = await convert(service.url, TABLE, 'html');
@@ -91,11 +101,26 @@ describe('every error', () => {
       details: { ban_expires_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT/) },
       headers: { 'retry-after': '86400' },
     },
+    FORBIDDEN: { meet: () => mcp('elsewhere.test', '*/*') },
+    NOT_ACCEPTABLE: { meet: () => mcp('localhost', 'text/html') },
     NOT_IMPLEMENTED: {
       meet: () => get('/api/v1/tools/flip-image', { method: 'POST', body: new FormData() }),
       details: { slug: 'flip-image', reason: 'use rotate-image with flip-h or flip-v' },
     },
     JOB_NOT_FOUND: { meet: () => get(`/api/v1/jobs/${UNKNOWN_ID}`) },
+    UPLOAD_NOT_FOUND: { meet: () => uploads('DELETE', `/upl_${UNKNOWN_ID}`), details: { upload_id: `upl_${UNKNOWN_ID}` } },
+    UPLOAD_CONFLICT: {
+      meet: async () => {
+        const path = new URL((await uploads('POST', '', { 'upload-length': '9' })).headers.get('location') ?? '').pathname.slice(15);
+        return uploads('PATCH', path, { 'upload-offset': '5', 'content-type': 'application/offset+octet-stream' });
+      },
+      details: { upload_id: expect.any(String), received_bytes: 0, size_bytes: 9 },
+    },
+    PRECONDITION_FAILED: {
+      meet: () => uploads('PATCH', `/upl_${UNKNOWN_ID}`, { 'tus-resumable': '0.9' }),
+      details: { header: 'Tus-Resumable', allowed: '1.0.0' },
+      headers: { 'tus-version': '1.0.0' },
+    },
     NOT_FOUND: { meet: () => get('/api/v2/convert') },
     METHOD_NOT_ALLOWED: { meet: () => get('/api/v1/convert'), details: { allowed: ['POST'] }, headers: { allow: 'POST' } },
     BODY_TIMEOUT: { meet: () => fromRaw(field('to_format', 'html'), 5_000), headers: { connection: 'close' } },
@@ -130,6 +155,13 @@ describe('every error', () => {
       details: { size_bytes: expect.any(Number) },
       headers: { 'content-range': expect.stringMatching(/^bytes \*\/\d+$/) },
     },
+    IDEMPOTENCY_MISMATCH: {
+      meet: async () => {
+        const headers = { 'idempotency-key': 'one' };
+        await convert(service.url, TABLE, 'html', {}, headers);
+        return convert(service.url, TABLE, 'txt', {}, headers);
+      },
+    },
     CONVERSION_FAILED: {
       meet: () =>
         convert(
@@ -137,7 +169,7 @@ describe('every error', () => {
           { name: 'a.png', bytes: Buffer.from('\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x10\0\0\0\x10\x08\x02', 'latin1') },
           'jpg',
         ),
-      details: { job_id: expect.stringMatching(/^[0-9a-f]{32}$/), reason: 'corrupt_input' },
+      details: { job_id: expect.stringMatching(/^[0-9a-f]{32}$/), engine: 'libvips (sharp)', reason: 'corrupt_input' },
     },
     INTERNAL_ERROR: {
       meet: async () => {

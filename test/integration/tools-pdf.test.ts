@@ -163,7 +163,7 @@ describe('merge-pdf', () => {
     const ofSizes = (...sizes: number[]) =>
       toolJobOf(parts, 'id', mergePdf, {
         fields: new Map(),
-        files: sizes.map((sizeBytes, part) => ({ part, sizeBytes, filename: 'a.pdf', sample })),
+        files: sizes.map((sizeBytes, part) => ({ part, sizeBytes, sha256: '', filename: 'a.pdf', sample })),
         count: sizes.length,
       });
     expect(ofSizes(200 * MiB, 199 * MiB, MiB).sources).toHaveLength(3);

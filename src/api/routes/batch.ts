@@ -23,7 +23,7 @@ export function batchRoutes(app: FastifyInstance, parts: ApiParts): void {
   const { objects, settings, signals, clock } = parts;
   const maxFiles = settings.maxBatchFiles;
   const view = (request: FastifyRequest, { batch, records }: Found) => ({
-    data: batchViewOf(batch, records, baseOf(request, parts), clock(), signals.lastProgress),
+    data: batchViewOf(batch, records, baseOf(request, parts), clock(), signals.lastProgress, request.id),
   });
 
   app.post('/api/v1/batch', { config: { costs: 'work' } }, async (request) => {
@@ -87,7 +87,7 @@ export function batchRoutes(app: FastifyInstance, parts: ApiParts): void {
     if (zip === undefined)
       throw new Failure('CONVERSION_FAILED', { says: 'No file of this batch could be converted.', details: { batch_id: batch.id } });
     return reply
-      .headers(HARMLESS)
+      .headers({ ...HARMLESS, 'accept-ranges': 'none' })
       .header('content-type', 'application/zip')
       .header('content-disposition', contentDisposition(`${batch.id}-filemill.zip`))
       .send(zip);

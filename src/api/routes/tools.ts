@@ -1,9 +1,9 @@
 /** `POST /api/v1/tools/{slug}`: one tool on one file or several; `GET /api/v1/tools`: what there is. */
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Tool } from '../../catalog/tool.ts';
 import { Failure } from '../../errors.ts';
 import { inputKey } from '../../objects/keys.ts';
-import { clientOf } from '../door.ts';
+import { clientOf, noteTool } from '../door.ts';
 import { enqueue } from '../enqueue.ts';
 import { findMade } from '../made.ts';
 import { admitOnce, onlyOnce } from '../once.ts';
@@ -24,7 +24,7 @@ export function toolRoutes(app: FastifyInstance, parts: ApiParts): void {
   });
 
   app.post<{ Params: { slug: string } }>('/api/v1/tools/:slug', { config: { costs: 'work' } }, async (request, reply) => {
-    const tool = findTool(parts, request.params.slug);
+    const tool = findTool(parts, request);
     const id = parts.newId();
     const once = await admitOnce(parts, request, [id], tool.slug);
     const keyOf = (part: number) => inputKey(id, part);
@@ -46,11 +46,14 @@ export function toolRoutes(app: FastifyInstance, parts: ApiParts): void {
 }
 
 /** @throws Failure `NOT_FOUND`, `NOT_IMPLEMENTED` */
-function findTool({ catalog }: Pick<ApiParts, 'catalog'>, slug: string): Tool {
+function findTool(parts: ApiParts, request: FastifyRequest<{ Params: { slug: string } }>): Tool {
+  const { catalog } = parts;
+  const { slug } = request.params;
   const tool = catalog.tools.get(slug);
   if (tool !== undefined) return tool;
   const absent = catalog.absent.get(slug);
   if (absent === undefined) throw new Failure('NOT_FOUND', { says: 'There is no such tool; GET /api/v1/tools lists them.' });
+  noteTool(parts, request, slug);
   const { reason } = absent;
   throw new Failure('NOT_IMPLEMENTED', { says: `The tool ${slug} is not available here: ${reason}.`, details: { slug, reason } });
 }

@@ -38,7 +38,7 @@ export function resolveSource(sample: Sample, filename: string, fromFormat?: str
   if (sample.size === 0) throw new Failure('NO_FILE', { says: 'The file is empty: send one with content in the field "file".' });
   const detected = detect(sample);
   if (detected.kind === 'unknown') throw unsupported('unknown', 'The content of this file is of no kind that can be converted.');
-  if (detected.kind === 'refused') throw unsupported(detected.what, `The file is a ${detected.what}, which is never opened.`);
+  if (detected.kind === 'refused') throw unsupported(detected.what, `The file is of a kind that is never opened: ${detected.what}.`);
   const allowed = detected.kind === 'tie' ? detected.among : [detected.format];
   if (fromFormat !== undefined) return { format: asTold(fromFormat, allowed) };
   if (detected.kind === 'format') return { format: detected.format };

@@ -1,0 +1,126 @@
+/** One message and its answer: who asks is admitted before any tool is called, and has its share back where nothing was done. */
+import type { FastifyRequest } from 'fastify';
+import { clientOf, failureOf, GIVEN_BACK, refuseWhileStopping } from '../door.ts';
+import type { ApiParts } from '../parts.ts';
+import { callerOf, inFlight } from './in-flight.ts';
+import { createEndpoint, STATELESS_VERSION } from './protocol.ts';
+import { idOf, isRecord } from './refusal.ts';
+import type { Served } from './surface.ts';
+
+export interface Arrived {
+  /** Whether the answer may come as server-sent events. */
+  readonly streams: boolean;
+  /** Aborted when the connection, or the answer, is at its end. */
+  readonly gone: AbortSignal;
+  /** Called when the files in it are stored. */
+  readonly release: () => void;
+}
+
+export interface Exchanges {
+  /** @throws Failure `RATE_LIMITED`, `BANNED`, `OVERLOADED` */
+  answer(request: FastifyRequest, message: unknown, arrived: Arrived): Promise<Response>;
+  close(): Promise<void>;
+}
+
+export function exchanges(parts: ApiParts, served: Served): Exchanges {
+  const { settings, log, limits } = parts;
+  const endpoint = createEndpoint((error) => log.debug({ why: error.name }, 'a message of an assistant was not answered as asked'));
+  const calls = inFlight();
+
+  /** Takes a share for work. @returns gives it back; twice is no error */
+  async function admit(request: FastifyRequest, job: string, tool: string): Promise<() => Promise<void>> {
+    refuseWhileStopping(parts);
+    const decided = await limits.limiter.reserve(clientOf(parts, request), { via: 'mcp', jobs: [job], tool });
+    if (!decided.granted) throw failureOf(decided);
+    return async () => void (await limits.limiter.refund(decided.reservation));
+  }
+
+  return {
+    async answer(request, message, { streams, gone, release }) {
+      cancelNamed(request, message);
+      const call = isToolCall(message) ? message : undefined;
+      const id = parts.newId();
+      const works = call !== undefined && served.works(call.params.name);
+      const giveBack = works ? await admit(request, id, call.params.name) : async () => {};
+      const cancelled = new AbortController();
+      const caller = call === undefined ? undefined : callerFor(request, idOf(message));
+      const forgetCall =
+        caller === undefined ? () => {} : calls.add(caller, () => cancelled.abort(new Error('the client cancelled the call')));
+      let began = false;
+      const make = served.factoryFor(
+        request,
+        {
+          id,
+          takeArguments() {
+            const args = call?.params.arguments ?? {};
+            if (call !== undefined) call.params.arguments = {};
+            return args;
+          },
+          streams,
+          dueAt: performance.now() + settings.mcp.answerMs,
+          release,
+          log: (about) => request.log.info(about, 'files were received'),
+        },
+        {
+          began() {
+            began = true;
+          },
+          ended: async (status) => (GIVEN_BACK.has(status) ? giveBack() : undefined),
+        },
+      );
+      const over = async () => {
+        forgetCall();
+        // The library refused it before any tool saw it.
+        if (!began) await giveBack();
+      };
+      try {
+        const response = await endpoint.answer(message, headersFor(request), streams, AbortSignal.any([gone, cancelled.signal]), make);
+        if (!isStream(response)) await over();
+        else if (gone.aborted) await over();
+        else
+          gone.addEventListener(
+            'abort',
+            () => void over().catch((err: unknown) => request.log.warn({ err }, 'a share could not be given back')),
+            { once: true },
+          );
+        return response;
+      } catch (error) {
+        await over();
+        throw error;
+      }
+    },
+    close: () => endpoint.close(),
+  };
+
+  /** In the versions with `initialize` a call is cancelled by another message; in 2026-07-28 by closing its stream. */
+  function cancelNamed(request: FastifyRequest, message: unknown): void {
+    if (!isRecord(message) || message['method'] !== 'notifications/cancelled' || !isRecord(message['params'])) return;
+    if (request.headers['mcp-protocol-version'] === STATELESS_VERSION) return;
+    const caller = callerFor(request, idOf({ id: message['params']['requestId'] }));
+    if (caller !== undefined) calls.cancel(caller);
+  }
+
+  function callerFor(request: FastifyRequest, id: ReturnType<typeof idOf>): string | undefined {
+    return callerOf(clientOf(parts, request), request.headers['user-agent'], id);
+  }
+}
+
+export const isStream = ({ headers }: Response): boolean => headers.get('content-type')?.startsWith('text/event-stream') === true;
+
+/** What the library reads of a request. That both kinds of answer are accepted is what it looks for; we have looked already. */
+function headersFor({ headers }: FastifyRequest): Headers {
+  const own = Object.entries(headers).filter(
+    (header): header is [string, string] => header[0].startsWith('mcp-') && typeof header[1] === 'string',
+  );
+  return new Headers([['content-type', 'application/json'], ['accept', 'application/json, text/event-stream'], ...own]);
+}
+
+interface ToolCallMessage {
+  readonly params: { readonly name: string; arguments?: Record<string, unknown> };
+}
+
+function isToolCall(message: unknown): message is ToolCallMessage {
+  if (!isRecord(message) || message['method'] !== 'tools/call' || idOf(message) === null) return false;
+  const { params } = message;
+  return isRecord(params) && typeof params['name'] === 'string' && (params['arguments'] === undefined || isRecord(params['arguments']));
+}

@@ -1,0 +1,115 @@
+/** `POST /mcp`: JSON-RPC 2.0 for AI assistants over Streamable HTTP, in four versions of the Model Context Protocol, without sessions. */
+import { Readable } from 'node:stream';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { Failure } from '../../errors.ts';
+import { clientOf } from '../door.ts';
+import type { ApiParts } from '../parts.ts';
+import { failureOf } from '../problem.ts';
+import { nothingHeld, readBody } from './body.ts';
+import { serveCard } from './card.ts';
+import { type Arrived, type Exchanges, exchanges, isStream } from './exchange.ts';
+import { checkHosts } from './hosts.ts';
+import { INVALID_REQUEST, idOf, isRecord, Malformed, refusalOf, refuse, rememberId } from './refusal.ts';
+import { ownTools, type Served } from './surface.ts';
+
+/** The one version with batches had no header to name it. */
+const VERSION_WITH_BATCHES = '2025-03-26';
+const MOST_IN_BATCH = 20;
+
+export function mcpRoutes(app: FastifyInstance, parts: ApiParts): void {
+  serveCard(app, parts);
+  serveMcp(app, parts, '/mcp', ownTools(parts));
+}
+
+/** @param served what is met at this address */
+export function serveMcp(app: FastifyInstance, parts: ApiParts, url: string, served: Served): void {
+  const { settings } = parts;
+  const held = nothingHeld();
+  const talk = exchanges(parts, served);
+  app.addHook('onClose', () => talk.close());
+  const shared = {
+    url,
+    config: { costs: 'nothing', via: 'mcp' },
+    onRequest: async (request: FastifyRequest) => checkHosts(request, settings),
+    errorHandler: refuse,
+  } as const;
+
+  app.route({
+    ...shared,
+    method: ['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE'],
+    handler: async () => {
+      throw new Failure('METHOD_NOT_ALLOWED', { details: { allowed: ['POST'] } });
+    },
+  });
+
+  app.route({
+    ...shared,
+    method: 'POST',
+    handler: async (request, reply) => {
+      const { json, streams } = accepted(request.headers.accept);
+      const gone = new AbortController();
+      reply.raw.once('close', () => gone.abort(new Error('the client went away')));
+      const { message, release } = await readBody(request, clientOf(parts, request), settings, held);
+      if (gone.signal.aborted) release();
+      gone.signal.addEventListener('abort', release, { once: true });
+      rememberId(request, message);
+      const arrived = { streams: streams && (!json || asksForProgress(message)), gone: gone.signal, release };
+      return Array.isArray(message)
+        ? answerBatch(talk, request, reply, message, arrived)
+        : send(reply, await talk.answer(request, message, arrived));
+    },
+  });
+}
+
+/** Several messages at once, each answered as if it had come alone. */
+async function answerBatch(
+  talk: Exchanges,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  messages: readonly unknown[],
+  { gone }: Arrived,
+): Promise<FastifyReply> {
+  const version = request.headers['mcp-protocol-version'] ?? VERSION_WITH_BATCHES;
+  if (version !== VERSION_WITH_BATCHES) throw new Malformed(INVALID_REQUEST, 'This version of the protocol has no batches.');
+  if (messages.length === 0 || messages.length > MOST_IN_BATCH)
+    throw new Malformed(INVALID_REQUEST, `A batch has 1 to ${MOST_IN_BATCH} messages.`);
+  if (messages.some((message) => Array.isArray(message) || (isRecord(message) && message['method'] === 'initialize')))
+    throw new Malformed(INVALID_REQUEST, 'A batch holds neither batches nor initialize.');
+  const answers = await Promise.all(
+    messages.map(async (message) => {
+      try {
+        const response = await talk.answer(request, message, { streams: false, gone, release: () => {} });
+        return response.body === null ? undefined : ((await response.json()) as object);
+      } catch (error) {
+        return refusalOf(failureOf(error, request), request.id, idOf(message));
+      }
+    }),
+  );
+  const said = answers.filter((answer) => answer !== undefined);
+  return said.length === 0 ? reply.code(202).send() : reply.send(said);
+}
+
+async function send(reply: FastifyReply, response: Response): Promise<FastifyReply> {
+  reply.code(response.status);
+  for (const name of ['content-type', 'cache-control', 'x-accel-buffering', 'allow']) {
+    const value = response.headers.get(name);
+    if (value !== null) reply.header(name, value);
+  }
+  if (response.body === null) return reply.send();
+  return reply.send(isStream(response) ? Readable.fromWeb(response.body) : await response.text());
+}
+
+/** Nothing named is anything accepted (RFC 9110 §12.5.1). @throws Failure `NOT_ACCEPTABLE` */
+function accepted(accept: string | undefined): { readonly json: boolean; readonly streams: boolean } {
+  const ranges = (accept ?? '*/*').split(',').map((range) => (range.split(';')[0] ?? '').trim().toLowerCase());
+  const takes = (type: string) => ['*/*', `${type.split('/')[0]}/*`, type].some((range) => ranges.includes(range));
+  const [json, streams] = [takes('application/json'), takes('text/event-stream')];
+  if (!json && !streams) throw new Failure('NOT_ACCEPTABLE');
+  return { json, streams };
+}
+
+function asksForProgress(message: unknown): boolean {
+  const params = isRecord(message) ? message['params'] : undefined;
+  const meta = isRecord(params) ? params['_meta'] : undefined;
+  return isRecord(meta) && meta['progressToken'] !== undefined;
+}
