@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { EventEmitter } from 'node:events';
 import { type BucketSpec, type Entry, ensureBucket, openBucket } from '../nats/bucket.ts';
 import type { Nats } from '../nats/connection.ts';
+import { tokenOf } from '../nats/token.ts';
 import { orConflict } from './conflict-nats.ts';
 import { lockOver } from './lock-nats.ts';
 import type { JobRecord } from './record.ts';
@@ -62,7 +63,7 @@ export function openJobs(nats: Nats, surroundings: Surroundings = {}): JobStore 
     },
 
     async remove(id, revision) {
-      const entry = await bucket.find(id);
+      const entry = await bucket.find(tokenOf(id));
       if (entry !== undefined) await orConflict(bucket.remove(entry.key, revision));
     },
 

@@ -85,7 +85,7 @@ describe('jobs in JetStream', () => {
       const reported: Error[] = [];
       const jobs = openJobs(nats, { report: (found) => reported.push(found) });
       for (const n of [1, 2, 3]) await jobs.create(aRecord({ id: jobId(n) }));
-      await nats.client.publish(`$KV.jobs.${jobId(2)}`, text);
+      await nats.client.publish(`$KV.jobs.${aRecord().pool}.${jobId(2)}`, text);
       await expect(jobs.get(jobId(2))).rejects.toThrow(message);
       expect((await collect(jobs.scan())).map(({ record }) => record.id)).toEqual([jobId(1), jobId(3)]);
       expect(reported).toEqual([expect.any(Unreadable)]);
