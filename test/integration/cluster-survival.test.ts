@@ -61,7 +61,7 @@ type Colour = readonly [number, number, number];
 const colourOf = (index: number): Colour => [
   (index % 6) * 45 + 15,
   (Math.floor(index / 6) % 6) * 45 + 15,
-  Math.floor(index / 36) * 17 + 10,
+  (Math.floor(index / 36) % 14) * 17 + 10,
 ];
 
 interface Work {
