@@ -12,7 +12,7 @@ const RANKS: readonly (readonly string[])[] = [
   ['config'],
   ['api', 'controller', 'worker', 'upkeep'],
   ['jobs', 'queue', 'signals', 'pools', 'objects', 'uploads', 'limits', 'fetch', 'exec', 'kube', 'telemetry'],
-  ['nats'],
+  ['nats', 'sqlite'],
   ['catalog'],
   ['contracts', 'errors'],
 ];

@@ -1,19 +1,15 @@
 /** Batches in one SQLite file, which several processes of one machine may hold open. */
-import { DatabaseSync } from 'node:sqlite';
+
+import { openDatabase } from '../sqlite/open.ts';
 import { BatchRecord, type BatchStore } from './batch.ts';
 import { Conflict } from './store.ts';
 
 const SCHEMA = 'CREATE TABLE IF NOT EXISTS batches (id TEXT PRIMARY KEY, record TEXT NOT NULL) STRICT';
 /** Read at once by a scan: no statement stays open between pages. */
 const PAGE = 64;
-/** How long a statement waits for another process's write, ms. */
-const BUSY_MS = 5_000;
-
 /** @param path of the database file, in an existing folder; the job store may keep its tables in the same one */
 export function openBatches(path: string): BatchStore {
-  const database = new DatabaseSync(path, { timeout: BUSY_MS });
-  database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL');
-  database.exec(SCHEMA);
+  const database = openDatabase(path, SCHEMA);
   const sql = {
     create: database.prepare('INSERT INTO batches (id, record) VALUES (?, ?) ON CONFLICT (id) DO NOTHING'),
     get: database.prepare('SELECT record FROM batches WHERE id = ?'),

@@ -1,19 +1,15 @@
 /** Deeds in one SQLite file, which several processes of one machine may hold open. */
-import { DatabaseSync } from 'node:sqlite';
+
+import { openDatabase } from '../sqlite/open.ts';
 import { Deed, type DeedStore, REPEATABLE_MS } from './idempotency.ts';
 
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS deeds (key TEXT PRIMARY KEY, made_at INTEGER NOT NULL, record TEXT NOT NULL) STRICT, WITHOUT ROWID;
   CREATE INDEX IF NOT EXISTS deeds_by_age ON deeds (made_at);
 `;
-/** How long a statement waits for another process's write, ms. */
-const BUSY_MS = 5_000;
-
 /** @param path of the database file, in an existing folder; the job store may keep its tables in the same one */
 export function openDeeds(path: string): DeedStore {
-  const database = new DatabaseSync(path, { timeout: BUSY_MS });
-  database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL');
-  database.exec(SCHEMA);
+  const database = openDatabase(path, SCHEMA);
   const sql = {
     // One statement is one transaction. Where the young one stays, nothing is returned.
     keep: database.prepare(

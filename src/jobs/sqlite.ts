@@ -1,7 +1,7 @@
 /** Job records in one SQLite file, which several processes of one machine may hold open. */
 import { randomUUID } from 'node:crypto';
 import { EventEmitter } from 'node:events';
-import { DatabaseSync } from 'node:sqlite';
+import { openDatabase } from '../sqlite/open.ts';
 import { Conflict, type JobStore, type Stored } from './store.ts';
 import { fromText, toText, type Unreadable } from './text.ts';
 
@@ -14,12 +14,7 @@ const SCHEMA = `
 /** Records read at once by a scan: no statement stays open between pages, which would keep the write-ahead log from being emptied. */
 const PAGE = 64;
 
-/** How long a statement waits for another process's write, ms. It blocks this process meanwhile, but a write takes microseconds. */
-const BUSY_MS = 5_000;
-
 /**
- * A crashed process loses nothing that was answered; a power cut may lose the last writes, never the file (`synchronous=NORMAL` under WAL,
- * https://sqlite.org/pragma.html#pragma_synchronous).
  * @param path of the database file, in an existing folder; the queue may keep its tables in the same one
  * @param clock ms since the epoch
  * @param unreadable is told of records that a scan had to skip
@@ -31,9 +26,7 @@ export function openJobs(
   unreadable: (found: Unreadable) => void = (found) => process.emitWarning(found),
   { exclusive = false }: { readonly exclusive?: boolean } = {},
 ): JobStore {
-  const database = new DatabaseSync(path, { timeout: BUSY_MS });
-  database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL');
-  database.exec(SCHEMA);
+  const database = openDatabase(path, SCHEMA);
   if (exclusive) database.exec('DELETE FROM locks');
   const sql = {
     create: database.prepare('INSERT INTO jobs (id, record) VALUES (?, ?) ON CONFLICT (id) DO NOTHING RETURNING revision'),

@@ -1,5 +1,6 @@
 /** Clients' limits in one SQLite file, which several processes of one machine may hold open. */
-import { DatabaseSync } from 'node:sqlite';
+
+import { openDatabase } from '../sqlite/open.ts';
 import { Conflict, type LimitStore } from './store.ts';
 import { fromText, toText } from './text.ts';
 
@@ -10,9 +11,6 @@ const SCHEMA = `
   ) STRICT;
   CREATE INDEX IF NOT EXISTS clients_by_lapse ON clients (lapses_at);
 `;
-
-/** How long a statement waits for another process's write, ms. */
-const BUSY_MS = 5_000;
 
 /** Clients forgotten with each write: more than one, so that the file shrinks to those that matter. */
 const FORGET = 2;
@@ -27,9 +25,7 @@ export function openLimits(
   clock: () => number,
   unreadable: (found: Error) => void = (found) => process.emitWarning(found),
 ): LimitStore {
-  const database = new DatabaseSync(path, { timeout: BUSY_MS });
-  database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL');
-  database.exec(SCHEMA);
+  const database = openDatabase(path, SCHEMA);
   const sql = {
     get: database.prepare('SELECT revision, record FROM clients WHERE key = ?'),
     create: database.prepare('INSERT INTO clients (key, record, lapses_at) VALUES (?, ?, ?) ON CONFLICT (key) DO NOTHING'),

@@ -49,6 +49,17 @@ export class Outrun extends Error {
   override readonly name = 'Outrun';
 }
 
+/** What a noun calls a write that lost. */
+type Lost = new (message: string, options: ErrorOptions) => Error;
+
+/** @returns what throws that in place of Outrun */
+export const inWordsOf =
+  (Conflict: Lost) =>
+  <T>(write: Promise<T>): Promise<T> =>
+    write.catch((error: unknown) => {
+      throw error instanceof Outrun ? new Conflict(error.message, { cause: error }) : error;
+    });
+
 /** Whoever is about to write knows of a removal for so long: after that the key is as if it had never been. */
 const REMOVED_TTL_MS = 3600_000;
 /** A write that is repeated within this time is stored once, ms: much longer than anybody is patient. */

@@ -12,7 +12,7 @@ const POOLS: BucketSpec = { name: 'pools', maxAgeMs: 365 * 24 * 3600_000, maxByt
 const subjectOf = (pool: string): string => `worker.${pool}`;
 
 /** @param replicas 1, 3 or 5 @throws Mismatch · Unavailable */
-export const ensurePools = (nats: Nats, replicas: number): Promise<void> => ensureBucket(nats, POOLS, replicas);
+export const ensureRegistry = (nats: Nats, replicas: number): Promise<void> => ensureBucket(nats, POOLS, replicas);
 
 /** Says how a worker stands: heard by whoever listens now. */
 export const sayPresence = (nats: Nats, presence: Presence): void =>

@@ -1,8 +1,8 @@
 /** The queue in one SQLite file, which several processes of one machine may hold open. */
 import { randomUUID } from 'node:crypto';
 import { EventEmitter } from 'node:events';
-import { DatabaseSync } from 'node:sqlite';
 import { type Lane, ORDER_VERSION, Order } from '../contracts/order.ts';
+import { openDatabase } from '../sqlite/open.ts';
 import { ACK_WAIT_MS, type Delivery, type Queue } from './queue.ts';
 
 /**
@@ -23,9 +23,6 @@ const SCHEMA = `
 /** The planner would take the other index and sort all that waits: 2 ms with 10,000 orders, where this takes microseconds. */
 const NEXT = 'SELECT number FROM orders INDEXED BY orders_by_lane WHERE pool = ? AND lane = ? AND visible_at <= ? ORDER BY number LIMIT 1';
 
-/** How long a statement waits for another process's write, ms. */
-const BUSY_MS = 5_000;
-
 /** Another process may publish: a waiting pull looks this often, ms. Publications of this process wake it at once. */
 const POLL_MS = 250;
 
@@ -43,9 +40,7 @@ export function openQueue(
   clock: () => number,
   { capacity, exclusive = false }: { readonly capacity: number; readonly exclusive?: boolean },
 ): Queue {
-  const database = new DatabaseSync(path, { timeout: BUSY_MS });
-  database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL');
-  database.exec(SCHEMA);
+  const database = openDatabase(path, SCHEMA);
   const sql = {
     begin: database.prepare('BEGIN IMMEDIATE'),
     commit: database.prepare('COMMIT'),

@@ -11,7 +11,7 @@ import { ensureLimits, openLimits } from '../limits/nats.ts';
 import { connectNats, type Nats } from '../nats/connection.ts';
 import { inboxOf } from '../nats/permissions.ts';
 import { openS3 } from '../objects/s3.ts';
-import { ensurePools, openRegistry } from '../pools/nats.ts';
+import { ensureRegistry, openRegistry } from '../pools/nats.ts';
 import { openQueue } from '../queue/nats.ts';
 import { ensurePool } from '../queue/pool-nats.ts';
 import { natsSignals } from '../signals/nats.ts';
@@ -38,7 +38,7 @@ export async function joinCluster({ nats }: Config, role: 'api' | 'worker', pool
 /** Every stream, consumer and bucket, made or brought to its present shape: the one place that does it. @throws Mismatch · Unavailable */
 export async function ensureCluster(nats: Nats, { nats: settings, upkeep }: Config): Promise<void> {
   const replicas = settings?.replicas ?? 1;
-  for (const ensure of [ensureJobs, ensureBatches, ensureDeeds, ensureLimits, ensureUploads, ensurePools]) await ensure(nats, replicas);
+  for (const ensure of [ensureJobs, ensureBatches, ensureDeeds, ensureLimits, ensureUploads, ensureRegistry]) await ensure(nats, replicas);
   for (const pool of toolchains) await ensurePool(nats, pool, { capacity: upkeep.queueCapacity, replicas });
 }
 

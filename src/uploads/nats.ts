@@ -1,6 +1,6 @@
 /** Records of uploads in NATS JetStream, for any number of processes on any number of machines. */
 import { z } from 'zod';
-import { type BucketSpec, type Entry, ensureBucket, Outrun, openBucket } from '../nats/bucket.ts';
+import { type BucketSpec, type Entry, ensureBucket, inWordsOf, Outrun, openBucket } from '../nats/bucket.ts';
 import type { Nats } from '../nats/connection.ts';
 import { type Bounds, Conflict, Exceeded, type StoredUpload, UploadRecord, type UploadStore } from './store.ts';
 
@@ -16,6 +16,8 @@ type Begun = z.infer<typeof Begun>;
 /** An upload that was begun and has no record after this time has lost its maker, ms. */
 const MAKING_MS = 60_000;
 const CAS_TRIES = 25;
+
+const orConflict = inWordsOf(Conflict);
 
 /** @param replicas 1, 3 or 5 @throws Mismatch · Unavailable */
 export async function ensureUploads(nats: Nats, replicas: number): Promise<void> {
@@ -115,9 +117,3 @@ function read({ text, revision }: Entry): StoredUpload {
     throw new Error('the record of an upload cannot be read', { cause });
   }
 }
-
-/** @throws Conflict in place of Outrun */
-const orConflict = <T>(write: Promise<T>): Promise<T> =>
-  write.catch((error: unknown) => {
-    throw error instanceof Outrun ? new Conflict(error.message, { cause: error }) : error;
-  });

@@ -1,5 +1,6 @@
 /** Records of uploads in one SQLite file, which several processes of one machine may hold open. */
-import { DatabaseSync } from 'node:sqlite';
+
+import { openDatabase } from '../sqlite/open.ts';
 import { Conflict, Exceeded, type StoredUpload, UploadRecord, type UploadStore } from './store.ts';
 
 /** AUTOINCREMENT never gives a number twice, so that a record removed and created again cannot meet an old revision. */
@@ -11,17 +12,12 @@ const SCHEMA = `
 `;
 /** Read at once by a scan: no statement stays open between pages. */
 const PAGE = 64;
-/** How long a statement waits for another process's write, ms. */
-const BUSY_MS = 5_000;
-
 /**
  * @param path of the database file, in an existing folder; other stores may keep their tables in the same one
  * @param unreadable is told of records that a scan had to skip
  */
 export function openUploads(path: string, unreadable: (why: Error) => void = (why) => process.emitWarning(why)): UploadStore {
-  const database = new DatabaseSync(path, { timeout: BUSY_MS });
-  database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL');
-  database.exec(SCHEMA);
+  const database = openDatabase(path, SCHEMA);
   const sql = {
     // One statement is one transaction: whoever else creates comes before or after.
     create: database.prepare(

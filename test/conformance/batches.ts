@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import type { BatchStore } from '../../src/jobs/batch.ts';
 import { Conflict } from '../../src/jobs/store.ts';
 import { collect, jobId, START } from './samples.ts';
+import { withinEach } from './within.ts';
 
 export interface BatchesHarness {
   readonly first: BatchStore;
@@ -19,14 +20,7 @@ const aBatch = (number: number) => ({
 });
 
 export function batchesSuite(open: () => Promise<BatchesHarness>): void {
-  const within = (work: (harness: BatchesHarness) => Promise<void>) => async () => {
-    const harness = await open();
-    try {
-      await work(harness);
-    } finally {
-      await harness.close();
-    }
-  };
+  const within = withinEach(open);
 
   it(
     'gives back what was created, with its jobs in their order',

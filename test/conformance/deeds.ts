@@ -2,6 +2,7 @@
 import { expect, it } from 'vitest';
 import { type Deed, type DeedStore, REPEATABLE_MS } from '../../src/jobs/idempotency.ts';
 import { jobId, START } from './samples.ts';
+import { withinEach } from './within.ts';
 
 export interface DeedsHarness {
   readonly first: DeedStore;
@@ -20,14 +21,7 @@ const aDeed = (number: number, more: Partial<Deed> = {}): Deed => ({
 });
 
 export function deedsSuite(open: () => Promise<DeedsHarness>): void {
-  const within = (work: (harness: DeedsHarness) => Promise<void>) => async () => {
-    const harness = await open();
-    try {
-      await work(harness);
-    } finally {
-      await harness.close();
-    }
-  };
+  const within = withinEach(open);
 
   it(
     'keeps a deed, and shows it to another process',

@@ -1,34 +1,14 @@
 /** The store of uploads of one machine, held to its suite. */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
 import { openUploads } from '../../src/uploads/sqlite.ts';
-import type { UploadStore } from '../../src/uploads/store.ts';
 import { collect } from './samples.ts';
 import { uploadsSuite } from './uploads.ts';
+import { inOneFile } from './within.ts';
 
 async function open() {
-  const folder = await mkdtemp(join(tmpdir(), 'filemill-uploads-'));
-  const path = join(folder, 'filemill.db');
-  const opened: UploadStore[] = [];
   const told: Error[] = [];
-  const reopen = async () => {
-    const store = openUploads(path, (why) => told.push(why));
-    opened.push(store);
-    return store;
-  };
-  return {
-    first: await reopen(),
-    reopen,
-    path,
-    told,
-    async close() {
-      for (const store of opened) await store.close();
-      await rm(folder, { recursive: true });
-    },
-  };
+  return { ...(await inOneFile((path) => openUploads(path, (why) => told.push(why)))), told };
 }
 
 describe('uploads in SQLite', () => {

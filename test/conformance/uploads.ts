@@ -2,6 +2,7 @@
 import { expect, it } from 'vitest';
 import { type Bounds, Conflict, Exceeded, type UploadRecord, type UploadStore } from '../../src/uploads/store.ts';
 import { collect, HOUR, jobId, START } from './samples.ts';
+import { withinEach } from './within.ts';
 
 export interface UploadsHarness {
   readonly first: UploadStore;
@@ -26,14 +27,7 @@ const anUpload = (number: number, change: Partial<UploadRecord> = {}): UploadRec
 const PLENTY: Bounds = { uploads: 1000, bytes: 1e12, now: START };
 
 export function uploadsSuite(open: () => Promise<UploadsHarness>): void {
-  const within = (work: (harness: UploadsHarness) => Promise<void>) => async () => {
-    const harness = await open();
-    try {
-      await work(harness);
-    } finally {
-      await harness.close();
-    }
-  };
+  const within = withinEach(open);
 
   it(
     'gives back what was created, to another process too',

@@ -1,0 +1,17 @@
+/** The embedded database: one SQLite file, in which every store has tables of its own, and which several processes of one machine may hold open. */
+import { DatabaseSync } from 'node:sqlite';
+
+/** How long a statement waits for another process's write, ms. It blocks this process meanwhile, but a write takes microseconds. */
+const BUSY_MS = 5_000;
+
+/**
+ * A crashed process loses nothing that was answered; a power cut may lose the last writes, never the file (`synchronous=NORMAL` under WAL,
+ * https://sqlite.org/pragma.html#pragma_synchronous).
+ * @param path of the file, in an existing folder @param schema statements that make what is missing
+ */
+export function openDatabase(path: string, schema: string): DatabaseSync {
+  const database = new DatabaseSync(path, { timeout: BUSY_MS });
+  database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL');
+  database.exec(schema);
+  return database;
+}
