@@ -1,0 +1,38 @@
+/** Conditions of a resource's status: when one last changed is kept for as long as it says the same. Pure. */
+
+/** As `metav1.Condition`. */
+export interface Condition {
+  readonly type: string;
+  readonly status: 'True' | 'False' | 'Unknown';
+  /** CamelCase. */
+  readonly reason: string;
+  readonly message: string;
+  /** RFC 3339, whole seconds. */
+  readonly lastTransitionTime: string;
+  readonly observedGeneration?: number;
+}
+
+/** @returns the same array where nothing changed, so that callers see whether there is anything to write */
+export function setCondition(
+  conditions: readonly Condition[],
+  next: Omit<Condition, 'lastTransitionTime'>,
+  now: Date,
+): readonly Condition[] {
+  const before = conditions.find(({ type }) => type === next.type);
+  if (before === undefined) return [...conditions, { ...next, lastTransitionTime: seconds(now) }];
+  if (isSame(before, next)) return conditions;
+  const lastTransitionTime = before.status === next.status ? before.lastTransitionTime : seconds(now);
+  return conditions.map((condition) => (condition === before ? { ...next, lastTransitionTime } : condition));
+}
+
+export const conditionOf = (conditions: readonly Condition[], type: string): Condition | undefined =>
+  conditions.find((condition) => condition.type === type);
+
+const isSame = (before: Condition, next: Omit<Condition, 'lastTransitionTime'>): boolean =>
+  before.status === next.status &&
+  before.reason === next.reason &&
+  before.message === next.message &&
+  before.observedGeneration === next.observedGeneration;
+
+/** The API server keeps whole seconds: finer ones would look like a change when they are read back. */
+const seconds = (date: Date): string => `${date.toISOString().slice(0, 19)}Z`;

@@ -1,0 +1,158 @@
+/** Events (events.k8s.io/v1) on what happens to an object, for `kubectl describe`: said once and counted, and never at anybody's cost. */
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Kube } from './connect.ts';
+import { isNotFound } from './error.ts';
+import { quietly } from './quietly.ts';
+import { EVENTS, type KubeObject, microTime, type Ref } from './resource.ts';
+
+export interface Happening {
+  readonly regarding: {
+    readonly apiVersion: string;
+    readonly kind: string;
+    readonly name: string;
+    readonly namespace?: string | undefined;
+    readonly uid: string;
+  };
+  readonly type: 'Normal' | 'Warning';
+  /** CamelCase: why. */
+  readonly reason: string;
+  /** CamelCase: what was done or failed. */
+  readonly action: string;
+  /** A sentence. */
+  readonly note: string;
+}
+
+export interface Recorder {
+  /** Neither throws nor waits: an event that cannot be sent is dropped. */
+  record(happening: Happening): void;
+  close(): Promise<void>;
+}
+
+export interface RecorderOptions {
+  readonly kube: Kube;
+  /** `filemill.io/controller`. */
+  readonly controller: string;
+  /** The process: its pod's name. */
+  readonly instance: string;
+  readonly now?: () => Date;
+  readonly onTrouble?: (error: unknown) => void;
+}
+
+/** Of one object: as many events at once, and one more each minute. */
+const BURST = 10;
+const REFILL_MS = 60_000;
+/** The same event again is counted, and the count written no more often than this, ms. */
+const RECOUNT_MS = 60_000;
+/** After this the API server has forgotten the event, and it is news again, ms. */
+const NEWS_MS = 30 * 60_000;
+/** Of events, and of objects: memory has a bound. */
+const REMEMBERED = 2_000;
+const UNSENT = 100;
+const LIMIT_MS = 5_000;
+/** `note` may have so many bytes (validation of events.k8s.io/v1). */
+const NOTE_BYTES = 1_024;
+
+interface Said {
+  readonly ref: Ref;
+  count: number;
+  /** ms since the epoch. */
+  writtenAt: number;
+}
+
+export function createRecorder({ kube, controller, instance, now = () => new Date(), ...options }: RecorderOptions): Recorder {
+  const onTrouble = quietly(options.onTrouble);
+  const said = new Map<string, Said>();
+  const allowance = new Map<string, { tokens: number; at: number }>();
+  const unsent: (() => Promise<unknown>)[] = [];
+  const closing = new AbortController();
+  const call = { limitMs: LIMIT_MS, signal: closing.signal };
+  let sending: Promise<void> | undefined;
+  let serial = 0;
+
+  function mayTell(uid: string, at: number): boolean {
+    const known = allowance.get(uid) ?? { tokens: BURST, at };
+    const tokens = Math.min(BURST, known.tokens + (at - known.at) / REFILL_MS);
+    remember(allowance, uid, { tokens: tokens < 1 ? tokens : tokens - 1, at });
+    return tokens >= 1;
+  }
+
+  function send(write: () => Promise<unknown>): void {
+    if (unsent.length >= UNSENT || closing.signal.aborted) return;
+    unsent.push(write);
+    sending ??= (async () => {
+      for (let next = unsent.shift(); next !== undefined; next = unsent.shift()) await next().catch(onTrouble);
+      sending = undefined;
+    })();
+  }
+
+  function tell(key: string, { regarding, ...happening }: Happening, date: Date): void {
+    const namespace = regarding.namespace ?? 'default';
+    serial += 1;
+    const ref = { name: `${regarding.name.slice(0, 200)}.${date.getTime().toString(16)}${serial.toString(16)}`, namespace };
+    const event = {
+      ...happening,
+      metadata: ref,
+      note: shortened(happening.note),
+      regarding,
+      eventTime: microTime(date),
+      reportingController: controller,
+      reportingInstance: instance,
+    };
+    remember(said, key, { ref, count: 1, writtenAt: date.getTime() });
+    send(() => kube.create<KubeObject>(EVENTS, event, call));
+  }
+
+  function tellAgain(key: string, known: Said, date: Date): void {
+    known.writtenAt = date.getTime();
+    const series = { count: known.count, lastObservedTime: microTime(date) };
+    send(async () => {
+      try {
+        await kube.patch(EVENTS, known.ref, { series }, {}, call);
+      } catch (error) {
+        if (!isNotFound(error)) throw error;
+        said.delete(key);
+      }
+    });
+  }
+
+  return {
+    record(happening) {
+      const { regarding, type, reason, action, note } = happening;
+      const date = now();
+      const key = [regarding.uid, type, reason, action, note].join('\n');
+      const known = said.get(key);
+      if (known === undefined || date.getTime() - known.writtenAt > NEWS_MS) {
+        if (mayTell(regarding.uid, date.getTime())) tell(key, happening, date);
+        return;
+      }
+      known.count += 1;
+      if (date.getTime() - known.writtenAt >= RECOUNT_MS) tellAgain(key, known, date);
+    },
+    /** What is said just before the end is still sent, if that is done in time. */
+    async close() {
+      await Promise.race([sending, pause(1_000, undefined, { ref: false })]);
+      closing.abort(new Error('the recorder of events is closed'));
+      unsent.length = 0;
+      await sending;
+    },
+  };
+}
+
+/** The oldest entry makes room. */
+function remember<V>(map: Map<string, V>, key: string, value: V): void {
+  map.delete(key);
+  map.set(key, value);
+  if (map.size <= REMEMBERED) return;
+  for (const oldest of map.keys()) {
+    map.delete(oldest);
+    return;
+  }
+}
+
+function shortened(note: string): string {
+  if (Buffer.byteLength(note) <= NOTE_BYTES) return note;
+  // Cut inside a character, it ends in a replacement character, which is three bytes.
+  return Buffer.from(note)
+    .subarray(0, NOTE_BYTES - 3)
+    .toString();
+}

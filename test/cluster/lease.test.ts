@@ -1,0 +1,182 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { connectKube, type Kube } from '../../src/kube/connect.ts';
+import { type Candidacy, standForElection } from '../../src/kube/lease.ts';
+import { type KubeObject, LEASES } from '../../src/kube/resource.ts';
+import { openPassage } from '../kit/kubernetes/passage.ts';
+import { until } from '../kit/kubernetes/until.ts';
+import { type Cluster, startKubernetes } from '../kit/kubernetes.ts';
+
+interface Lease extends KubeObject {
+  readonly spec: {
+    readonly holderIdentity: string;
+    readonly acquireTime: string;
+    readonly renewTime: string;
+    readonly leaseTransitions: number;
+    readonly leaseDurationSeconds: number;
+  };
+}
+
+const namespace = 'default';
+/** What an operator is promised: another leads so long after the leader was killed, and after it left, ms. */
+const TAKEOVER_MS = 20_000;
+const HANDOVER_MS = 2_000;
+
+let cluster: Cluster;
+let kube: Kube;
+const candidacies: Candidacy[] = [];
+const children: ChildProcess[] = [];
+
+function stand(name: string, identity: string, own: Kube = kube): Candidacy {
+  const candidacy = standForElection({ kube: own, namespace, name, identity });
+  candidacies.push(candidacy);
+  return candidacy;
+}
+
+/** As a process of its own, which a test can freeze and kill. */
+function spawnCandidate(name: string, identity: string) {
+  const said: string[] = [];
+  const script = join(import.meta.dirname, '../kit/kubernetes/candidate.ts');
+  const child = spawn(process.execPath, [script, cluster.kubeconfig, name, identity], { stdio: ['ignore', 'pipe', 'inherit'] });
+  children.push(child);
+  createInterface({ input: child.stdout }).on('line', (line) => said.push(line));
+  return { child, said };
+}
+
+const leaseOf = (name: string) => kube.get<Lease>(LEASES, { name, namespace });
+
+beforeAll(async () => {
+  cluster = await startKubernetes({ without: ['controllers', 'scheduler', 'kwok'] });
+  kube = cluster.kube;
+});
+
+afterAll(async () => {
+  for (const child of children) child.kill('SIGKILL');
+  await Promise.all(candidacies.map((candidacy) => candidacy.resign()));
+  await cluster?.stop();
+});
+
+// Those that wait a lease out come first, so that they wait together.
+describe.concurrent('a lease', () => {
+  it('of a killed leader is taken over in time', async () => {
+    const leader = spawnCandidate('killed', 'one');
+    await until('the first to lead', () => leader.said.includes('won, leading'));
+    const follower = stand('killed', 'other');
+    await until('the follower to know the leader', () => follower.holder === 'one');
+    const killed = performance.now();
+    leader.child.kill('SIGKILL');
+    await follower.won;
+    expect(performance.now() - killed).toBeLessThan(TAKEOVER_MS);
+  });
+
+  it('of a frozen leader is taken over, and it knows when it wakes', async () => {
+    const leader = spawnCandidate('frozen', 'one');
+    await until('the first to lead', () => leader.said.includes('won, leading'));
+    const follower = stand('frozen', 'other');
+    await until('the follower to know the leader', () => follower.holder === 'one');
+    leader.child.kill('SIGSTOP');
+    await follower.won;
+    const ended = once(leader.child, 'exit');
+    leader.child.kill('SIGCONT');
+    await ended;
+    expect(leader.said).toEqual(['won, leading', expect.stringMatching(/^lost: .*, not leading$/)]);
+    expect(follower.leading).toBe(true);
+  });
+
+  it('that cannot be renewed is lost before anybody else may take it', async () => {
+    const passage = await openPassage(cluster.kubeconfig, 'lost');
+    const own = await connectKube({ kubeconfig: passage.kubeconfig });
+    const leader = stand('lost', 'one', own);
+    await leader.won;
+    const follower = stand('lost', 'other');
+    await until('the follower to know the leader', () => follower.holder === 'one');
+    passage.swallow();
+    const why = await Promise.race([leader.lost, follower.won]);
+    expect(why).toMatch(/could not be renewed for 10000 ms/);
+    expect([leader.leading, follower.leading]).toEqual([false, false]);
+    await follower.won;
+    await passage.close();
+    own.close();
+  });
+
+  it('is won by the first, whose record other clients of Kubernetes can read', async () => {
+    const first = stand('first', 'one');
+    await first.won;
+    expect(first.leading).toBe(true);
+    const { spec } = await leaseOf('first');
+    expect(spec).toMatchObject({ holderIdentity: 'one', leaseDurationSeconds: 15, leaseTransitions: 0 });
+    expect(spec.renewTime).toMatch(/\.\d{6}Z$/);
+    const { stdout } = await cluster.kubectl(['get', 'lease', 'first', '-o', 'jsonpath={.spec.holderIdentity}']);
+    expect(stdout).toBe('one');
+  });
+
+  it('is renewed by its holder, and by nobody else', async () => {
+    const [one, other] = [stand('renewed', 'one'), stand('renewed', 'other')];
+    await Promise.race([one.won, other.won]);
+    const [leader, follower] = one.leading ? [one, other] : [other, one];
+    const { spec } = await leaseOf('renewed');
+    await until('a renewal', async () => (await leaseOf('renewed')).spec.renewTime > spec.renewTime);
+    await until('the follower to know the leader', () => follower.holder === spec.holderIdentity);
+    expect([leader.leading, follower.leading]).toEqual([true, false]);
+    expect(await leaseOf('renewed')).toMatchObject({ spec: { holderIdentity: spec.holderIdentity, acquireTime: spec.acquireTime } });
+  });
+
+  it('that is handed over is taken up within a period', async () => {
+    const leader = stand('released', 'one');
+    await leader.won;
+    const follower = stand('released', 'other');
+    await until('the follower to know the leader', () => follower.holder === 'one');
+    const left = performance.now();
+    await leader.resign();
+    expect(leader.leading).toBe(false);
+    await follower.won;
+    expect(performance.now() - left).toBeLessThan(HANDOVER_MS + 500);
+    expect((await leaseOf('released')).spec).toMatchObject({ holderIdentity: 'other', leaseTransitions: 1 });
+  });
+
+  it('is not believed to be held by a process that was too busy to renew it', async () => {
+    const busy = standForElection({ kube, namespace, name: 'busy', identity: 'one', renewDeadlineMs: 600, retryPeriodMs: 100 });
+    candidacies.push(busy);
+    await busy.won;
+    // As a long calculation would, it keeps every timer and answer waiting.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 700);
+    expect(busy.leading).toBe(false);
+    expect(await busy.lost).toMatch(/could not be renewed/);
+  });
+
+  it('that somebody took is lost', async () => {
+    const leader = stand('taken', 'one');
+    await leader.won;
+    const lease = await leaseOf('taken');
+    await kube.patch(LEASES, lease.metadata, { spec: { holderIdentity: 'a person' } });
+    expect(await leader.lost).toBe('a person holds the lease now');
+    expect(leader.leading).toBe(false);
+  });
+
+  it('that somebody deleted is made again by its holder', async () => {
+    const leader = stand('deleted', 'one');
+    await leader.won;
+    await kube.remove(LEASES, { name: 'deleted', namespace });
+    await until('it to be there again', () => leaseOf('deleted').then(Boolean, () => false));
+    expect(leader.leading).toBe(true);
+  });
+
+  it('does not trust the clocks of others: a renewal from the past counts', async () => {
+    const spec = { holderIdentity: 'slow clock', leaseDurationSeconds: 3, leaseTransitions: 3 };
+    const at = (renewTime: string) => ({ ...spec, acquireTime: renewTime, renewTime });
+    await kube.create<Lease>(LEASES, { metadata: { name: 'clocks', namespace }, spec: at('2001-01-01T00:00:00.000000Z') });
+    const follower = standForElection({ kube, namespace, name: 'clocks', identity: 'other', retryPeriodMs: 200 });
+    candidacies.push(follower);
+    for (let second = 1; second <= 4; second++) {
+      await pause(1_000);
+      expect(follower.leading).toBe(false);
+      await kube.patch(LEASES, { name: 'clocks', namespace }, { spec: at(`2001-01-01T00:00:0${second}.000000Z`) });
+    }
+    await follower.won;
+    expect((await leaseOf('clocks')).spec.leaseTransitions).toBe(4);
+  });
+});

@@ -1,0 +1,16 @@
+/** A process that stands for election and says what becomes of it: `won`, `lost`, and whether it believes to lead when it says so. */
+import { connectKube } from '../../../src/kube/connect.ts';
+import { standForElection } from '../../../src/kube/lease.ts';
+
+const [kubeconfig, name = '', identity = ''] = process.argv.slice(2);
+const kube = await connectKube({ kubeconfig });
+const candidacy = standForElection({ kube, namespace: 'default', name, identity });
+const say = (what: string) => console.log(`${what}, ${candidacy.leading ? 'leading' : 'not leading'}`);
+
+process.once('SIGTERM', () => void candidacy.resign().then(() => process.exit(0)));
+void candidacy.lost.then((why) => {
+  say(`lost: ${why}`);
+  process.exit(1);
+});
+await candidacy.won;
+say('won');

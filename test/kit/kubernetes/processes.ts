@@ -1,0 +1,47 @@
+/** The programs of a control plane as child processes that do not outlive the test's own. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, openSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+
+const BIN = join(import.meta.dirname, '../../../.cache/bin');
+
+/** @throws when `scripts/build-servers` has not been run */
+export function program(name: string): string {
+  const path = join(BIN, name);
+  if (!existsSync(path)) throw new Error(`there is no ${name}: scripts/build-servers makes it`);
+  return path;
+}
+
+/** @param log what it says is added to this file */
+export async function startProgram(
+  name: string,
+  options: Readonly<Record<string, string | number | boolean>>,
+  log: string,
+): Promise<ChildProcess> {
+  const out = openSync(log, 'a');
+  const args = Object.entries(options).map(([option, value]) => `--${option}=${value}`);
+  // The kernel ends it with its parent, however that ends.
+  const child = spawn('setpriv', ['--pdeathsig', 'KILL', program(name), ...args], { stdio: ['ignore', out, out] });
+  await once(child, 'spawn');
+  return child;
+}
+
+export const isRunning = (child: ChildProcess): boolean => child.exitCode === null && child.signalCode === null;
+
+export async function kill(child: ChildProcess | undefined): Promise<void> {
+  if (child === undefined || !isRunning(child)) return;
+  const ended = once(child, 'exit');
+  child.kill('SIGKILL');
+  await ended;
+}
+
+/** Asked at once, so that none is given twice. */
+export async function freePorts(count: number): Promise<number[]> {
+  const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
+  await Promise.all(servers.map((server) => once(server, 'listening')));
+  const ports = servers.map((server) => (server.address() as { port: number }).port);
+  await Promise.all(servers.map(async (server) => server.close() && (await once(server, 'close'))));
+  return ports;
+}
