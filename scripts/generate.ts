@@ -7,6 +7,8 @@ import { describeApi } from '../src/api/openapi/document.ts';
 import { apiSettings } from '../src/api/settings.ts';
 import { configSchema, VARIABLES } from '../src/config.ts';
 import { errorTable, reasonTable } from '../src/errors.ts';
+import { crdFiles } from './crds.ts';
+import { resourcePage } from './resource-page.ts';
 
 const files: Readonly<Record<string, string>> = {
   'src/catalog/engines.gen.ts': indexOf('engine', 'Every engine, one a file.', 'Engine'),
@@ -14,11 +16,13 @@ const files: Readonly<Record<string, string>> = {
   'docs/errors.md': errorPage(),
   'docs/configuration.md': configurationPage(),
   'docs/openapi.json': apiDocument(),
+  'docs/resources.md': resourcePage(),
+  ...crdFiles(),
 };
 
 const stale: string[] = [];
 for (const [path, content] of Object.entries(files)) {
-  const wanted = path.endsWith('.md') ? content : formatted(path, content);
+  const wanted = /\.(md|yaml)$/.test(path) ? content : formatted(path, content);
   if (read(path) === wanted) continue;
   if (process.argv.includes('--check')) stale.push(path);
   else {

@@ -1,0 +1,84 @@
+/** The fields of a pool that go into its workers' pods as they are: named, shaped and meant as in a Kubernetes PodSpec. */
+import { z } from 'zod';
+
+const name = z.string().min(1).max(253);
+const text = z.string().max(253);
+
+/** An object in the pool's namespace. */
+export const named = (says: string) => z.object({ name: name.describe(says) });
+
+/** `resource.Quantity` of Kubernetes, without signs: nothing here can be negative. */
+export const Quantity = z
+  .union([z.number().int().min(0), z.string()])
+  .transform(String)
+  .meta({
+    'x-kubernetes-int-or-string': true,
+    pattern: '^([0-9]+(\\.[0-9]*)?|\\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]+)?$',
+    maxLength: 32,
+  });
+
+const quantities = z.record(z.string(), Quantity).meta({ maxProperties: 16 });
+/** Whatever Kubernetes takes here, this version and later ones: it judges when a worker's Job is made. */
+const passedThrough = z.looseObject({});
+
+const Toleration = z.object({
+  key: text.optional().describe('Key of the taint; unset with operator Exists: every taint'),
+  operator: z.enum(['Exists', 'Equal', 'Lt', 'Gt']).optional().describe('How `value` is compared; Equal if unset'),
+  value: text.optional().describe('Value of the taint'),
+  effect: z.enum(['NoSchedule', 'PreferNoSchedule', 'NoExecute']).optional().describe('Effect of the taint; every effect if unset'),
+  tolerationSeconds: z.number().int().optional().describe('How long a NoExecute taint is tolerated, s; for ever if unset'),
+});
+
+const TopologySpreadConstraint = z.looseObject({
+  maxSkew: z.number().int().min(1).max(5000).describe('By how many workers two domains may differ'),
+  topologyKey: name.describe('Label of nodes whose values are the domains'),
+  whenUnsatisfiable: z.enum(['DoNotSchedule', 'ScheduleAnyway']).describe('What happens to a worker that would break the rule'),
+});
+
+export const workerPod = {
+  imagePullPolicy: z
+    .enum(['Always', 'IfNotPresent', 'Never'])
+    .optional()
+    .describe("When the image is pulled; Kubernetes' default if unset"),
+  imagePullSecrets: z
+    .array(named('Name of a Secret in this namespace'))
+    .max(16)
+    .optional()
+    .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['name'] })
+    .describe('Secrets that open the registry of the image'),
+  resources: z
+    .object({
+      requests: quantities.optional().describe('What a node must have free for a worker, by resource'),
+      limits: quantities.optional().describe('What a worker may use at most, by resource; nvidia.com/gpu asks for a GPU'),
+    })
+    .meta({
+      'x-kubernetes-validations': [
+        {
+          rule: '!has(self.requests) || !has(self.limits) || self.requests.all(r, !(r in self.limits) || quantity(string(self.requests[r])).compareTo(quantity(string(self.limits[r]))) <= 0)',
+          message: 'resources.requests must not exceed resources.limits',
+        },
+      ],
+    })
+    .optional()
+    .describe('What a worker asks of its node'),
+  nodeSelector: z
+    .record(z.string(), z.string().max(63))
+    .meta({ maxProperties: 32 })
+    .optional()
+    .describe('Labels of the nodes that workers may run on'),
+  tolerations: z
+    .array(Toleration)
+    .max(32)
+    .meta({ 'x-kubernetes-list-type': 'atomic' })
+    .optional()
+    .describe('Taints of nodes that workers may run on all the same'),
+  affinity: passedThrough.optional().describe('Affinity of workers to nodes and other pods, as in a PodSpec'),
+  topologySpreadConstraints: z
+    .array(TopologySpreadConstraint)
+    .max(8)
+    .meta({ 'x-kubernetes-list-type': 'atomic' })
+    .optional()
+    .describe('How workers spread over zones or nodes, as in a PodSpec'),
+  runtimeClassName: name.optional().describe('RuntimeClass of workers, such as gVisor'),
+  priorityClassName: name.optional().describe('PriorityClass of workers: who goes first where nodes are full'),
+};

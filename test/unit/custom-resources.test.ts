@@ -1,0 +1,102 @@
+/** The schemas of the custom resources: what is read by people, and what keeps the API server's work within bounds. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { definitions } from '../../scripts/crds.ts';
+import { rootSchema, type Schema } from '../../scripts/structural-schema.ts';
+import { toolchains } from '../../src/catalog/route.ts';
+import { tools } from '../../src/catalog/tools.gen.ts';
+import { ConversionJob } from '../../src/contracts/conversion-job.ts';
+import { Toolchain } from '../../src/contracts/toolchain.ts';
+import { ToolchainPool, ToolchainPoolSpec, toolchainOf } from '../../src/contracts/toolchain-pool.ts';
+
+interface Field {
+  readonly path: string;
+  readonly schema: Schema;
+}
+
+/** Every field, and every item of a list or value of a map. */
+function fieldsOf({ path, schema }: Field): Field[] {
+  const named = Object.entries(schema.properties ?? {}).map(([name, field]) => ({ path: `${path}.${name}`, schema: field }));
+  const values = typeof schema.additionalProperties === 'object' ? [{ path: `${path}.*`, schema: schema.additionalProperties }] : [];
+  const items = schema.items === undefined ? [] : [{ path: `${path}[]`, schema: schema.items }];
+  return [...named, ...values, ...items].flatMap((field) => [field, ...fieldsOf(field)]);
+}
+
+/** Whether a value of this field can only be so large. */
+function isBounded(schema: Schema): boolean {
+  const some = (...words: string[]) => words.some((word) => word in schema);
+  if (schema.type === 'integer') return some('minimum') && some('maximum');
+  if (schema.type === 'string') return some('maxLength', 'enum', 'format', 'pattern');
+  if (schema.type === 'array') return some('maxItems');
+  return typeof schema.additionalProperties !== 'object' || some('maxProperties');
+}
+
+describe.each(definitions)('$kind', ({ schema }) => {
+  const root = rootSchema(schema);
+  const fields = fieldsOf({
+    path: '',
+    schema: { properties: { spec: root.properties?.['spec'] ?? {}, status: root.properties?.['status'] ?? {} } },
+  });
+
+  it('describes every field', () => {
+    expect(fields.length).toBeGreaterThan(20);
+    expect(fields.filter(({ path, schema }) => !/(\.\*|\[\])$/.test(path) && !schema.description).map(({ path }) => path)).toEqual([]);
+  });
+
+  it('bounds every number, text, list and map, as costs of rules are estimated from them', () => {
+    expect(fields.filter(({ schema }) => !isBounded(schema)).map(({ path }) => path)).toEqual([]);
+  });
+});
+
+const examples = (folder: string): { file: string; object: unknown }[] =>
+  readdirSync(`manifests/examples/${folder}`).map((file) => ({
+    file,
+    object: parse(readFileSync(`manifests/examples/${folder}/${file}`, 'utf8')),
+  }));
+
+describe('the examples', () => {
+  it('are what the contracts say', () => {
+    for (const { object } of examples('pools')) ToolchainPool.parse(object);
+    for (const { object } of examples('jobs')) ConversionJob.parse(object);
+  });
+
+  it('have a pool for every toolchain, and one with a GPU', () => {
+    const pools = examples('pools').map(({ object }) => ToolchainPool.parse(object));
+    expect(new Set(pools.map(toolchainOf))).toEqual(new Set(toolchains));
+    expect(pools.filter(({ spec }) => spec.resources?.limits?.['nvidia.com/gpu'] === '1').map(({ metadata }) => metadata.name)).toEqual([
+      'media-gpu',
+    ]);
+  });
+
+  it('call tools that there are', () => {
+    const called = examples('jobs').flatMap(({ object }) => ConversionJob.parse(object).spec.tool ?? []);
+    expect(called.length).toBeGreaterThan(0);
+    expect(called.filter((slug) => !tools.some((tool) => tool.slug === slug))).toEqual([]);
+  });
+});
+
+describe('a ToolchainPool', () => {
+  it('knows the toolchains of the catalog', () => {
+    expect([...Toolchain.options].sort()).toEqual([...toolchains].sort());
+  });
+
+  it.each([
+    ['its own word', { toolchain: 'pdf' }, 'image', 'pdf'],
+    ['its name', {}, 'image', 'image'],
+    ['nothing', {}, 'fast', undefined],
+  ] as const)('takes its toolchain from %s', (_, given, name, toolchain) => {
+    const spec = ToolchainPoolSpec.parse({ image: 'filemill/image', natsSecretRef: { name: 'nats' }, ...given });
+    expect(toolchainOf({ metadata: { name }, spec })).toBe(toolchain);
+  });
+
+  it('reads quantities as text, whichever way they are written', () => {
+    const spec = ToolchainPoolSpec.parse({
+      image: 'filemill/image',
+      natsSecretRef: { name: 'nats' },
+      resources: { limits: { cpu: 2, memory: '1Gi' } },
+    });
+    expect(spec.resources?.limits).toEqual({ cpu: '2', memory: '1Gi' });
+    expect(spec.workDirSize).toBe('4Gi');
+  });
+});
