@@ -13,9 +13,12 @@ export interface BodyLimits {
 
 /**
  * @param deadline of the exchange, which ends `response` with it; stopped when the last byte is here
+ * @throws Failure `URL_REFUSED`: unreachable, where the connection has broken off already
  * @returns fails with Failure `FILE_TOO_LARGE`, `URL_REFUSED`: unreachable · what `deadline` was aborted with. Destroying it closes the connection.
  */
 export function limitedBody(response: IncomingMessage, { maxBytes, idleMs }: BodyLimits, deadline: Deadline): Readable {
+  const brokeOff = (cause: unknown) => refused('unreachable', { says: 'The connection broke off in the middle of the file.', cause });
+  if (response.errored !== null) throw brokeOff(response.errored);
   let receivedBytes = 0;
   const body = new Transform({
     transform(chunk: Buffer, _encoding, done) {
@@ -32,8 +35,7 @@ export function limitedBody(response: IncomingMessage, { maxBytes, idleMs }: Bod
   }, idleMs);
   // Before the pipeline, which would hand on what the connection says.
   response.on('error', (cause) => {
-    const says = 'The connection broke off in the middle of the file.';
-    body.destroy(deadline.signal.aborted ? deadline.signal.reason : refused('unreachable', { says, cause }));
+    body.destroy(deadline.signal.aborted ? deadline.signal.reason : brokeOff(cause));
   });
   // Called when the last byte is here: from then on only the reader takes time. The pipeline goes on listening for errors of the body:
   // one that comes between two readers must not end the process.

@@ -1,7 +1,6 @@
-/** Connects to one of the judged addresses and to nothing else, with TLS where the URL asks for it. */
+/** Connects to one of the judged addresses and to nothing else. */
 import { once } from 'node:events';
 import { connect, isIP, type LookupFunction, type Socket } from 'node:net';
-import { connect as secure } from 'node:tls';
 import { canonical } from './address.ts';
 import { refused } from './refusal.ts';
 import type { Target } from './url.ts';
@@ -11,16 +10,10 @@ const NEXT_ADDRESS_MS = 1_000;
 
 /**
  * @param addresses judged, in canonical form
- * @param ca certificates in PEM that are trusted instead of Node's
  * @returns a connection on which no byte of HTTP was sent yet; `signal` no longer touches it
  * @throws Failure `URL_REFUSED`: unreachable; address where the system connected elsewhere · the reason of `signal`
  */
-export async function dial(
-  target: Target,
-  addresses: readonly string[],
-  ca: readonly string[] | undefined,
-  signal: AbortSignal,
-): Promise<Socket> {
+export async function dial(target: Target, addresses: readonly string[], signal: AbortSignal): Promise<Socket> {
   const socket = connect({
     host: target.host,
     port: target.port,
@@ -37,25 +30,7 @@ export async function dial(
     socket.destroy();
     throw refused('address', { cause: new Error(`connected to ${socket.remoteAddress} instead of ${addresses.join(', ')}`) });
   }
-  if (!target.secure) return socket;
-
-  const tls = secure({
-    socket,
-    host: target.host,
-    // An address is no server name (RFC 6066, 3): without one, the certificate is held to `host`.
-    servername: target.literal ? '' : target.host,
-    // NODE_TLS_REJECT_UNAUTHORIZED does not reach here.
-    rejectUnauthorized: true,
-    ALPNProtocols: ['http/1.1'],
-    ...(ca === undefined ? {} : { ca: [...ca] }),
-  });
-  await ready(
-    tls,
-    'secureConnect',
-    signal,
-    'No safe connection to the server in the URL: its certificate is not valid for this name, or it speaks no TLS.',
-  );
-  return tls;
+  return socket;
 }
 
 function pinned(addresses: readonly string[]): LookupFunction {
@@ -67,7 +42,8 @@ function pinned(addresses: readonly string[]): LookupFunction {
   };
 }
 
-async function ready(socket: Socket, event: 'connect' | 'secureConnect', signal: AbortSignal, says: string): Promise<void> {
+/** Waits for it to be of use. @throws Failure `URL_REFUSED`: unreachable, in the words given · the reason of `signal`; it is destroyed then */
+export async function ready(socket: Socket, event: 'connect' | 'secureConnect', signal: AbortSignal, says: string): Promise<void> {
   // Whoever waits hears of errors; one that comes while nobody waits must not end the process.
   socket.on('error', () => undefined);
   try {

@@ -2,16 +2,15 @@
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import { fileTooLarge } from '../errors.ts';
-import type { AddressJudge } from './address.ts';
 import { limitedBody } from './body.ts';
 import { type Deadline, startDeadline, within } from './deadline.ts';
-import { dial } from './dial.ts';
 import { exchange } from './exchange.ts';
 import { sentName } from './name.ts';
 import { refused } from './refusal.ts';
-import { publicAddresses, type Resolve } from './resolve.ts';
+import { secured } from './secure.ts';
 import type { FetchSettings } from './settings.ts';
 import { judgeUrl, type Target } from './url.ts';
+import type { Way } from './way.ts';
 
 export interface Download {
   /** Fails with a Failure where the server, the size or the time does; destroy it when it is not read to its end. */
@@ -26,18 +25,12 @@ export interface Download {
 
 /**
  * @param url as it came from a client
- * @throws Failure `URL_REFUSED` with `details.reason`, `FILE_TOO_LARGE` where the length is declared · the reason of `signal`
+ * @throws Failure `URL_REFUSED` with `details.reason`, `FILE_TOO_LARGE` where the length is declared, `OVERLOADED` · the reason of `signal`
  */
 export type Fetch = (url: string, maxBytes: number, signal: AbortSignal) => Promise<Download>;
 
-export interface Surroundings {
-  readonly resolve: Resolve;
-  readonly judge: AddressJudge;
-  /** Certificates in PEM that are trusted instead of Node's. */
-  readonly ca?: readonly string[];
-}
-
-export function guardedFetch(settings: FetchSettings, { resolve, judge, ca }: Surroundings): Fetch {
+/** @param ca certificates in PEM that are trusted instead of Node's */
+export function guardedFetch(settings: FetchSettings, way: Way, ca?: readonly string[]): Fetch {
   return async (text, maxBytes, signal) => {
     const deadline = startDeadline(settings.totalMs, signal, () => late('The file was not fetched in time.'));
     try {
@@ -63,11 +56,17 @@ export function guardedFetch(settings: FetchSettings, { resolve, judge, ca }: Su
   }
 
   async function ask(target: Target, signal: AbortSignal): Promise<IncomingMessage> {
-    const { resolveMs, connectMs, headersMs, maxHeaderBytes } = settings;
-    const addresses = await publicAddresses(target, resolve, judge, resolveMs, signal);
+    const { connectMs, headersMs, maxHeaderBytes } = settings;
     const tooSlow = (what: string) => () => late(`The server in the URL did not ${what} in time.`);
-    const socket = await within(connectMs, signal, tooSlow('accept a connection'), (limited) => dial(target, addresses, ca, limited));
-    return await within(headersMs, signal, tooSlow('answer'), (limited) => exchange(target, socket, maxHeaderBytes, limited));
+    const plain = await way.connect(target, signal);
+    try {
+      const safe = (limited: AbortSignal) => secured(plain, target, ca, limited);
+      const socket = target.secure ? await within(connectMs, signal, tooSlow('set up a safe connection'), safe) : plain;
+      return await within(headersMs, signal, tooSlow('answer'), (limited) => exchange(target, socket, maxHeaderBytes, limited));
+    } catch (error) {
+      plain.destroy();
+      throw error;
+    }
   }
 
   function accept(response: IncomingMessage, { url }: Target, maxBytes: number, deadline: Deadline): Download {

@@ -26,6 +26,7 @@ export function exchange({ url }: Target, socket: Socket, maxHeaderBytes: number
       maxHeaderSize: maxHeaderBytes,
       insecureHTTPParser: false,
     });
+    let answered: IncomingMessage | undefined;
     const stop = () => {
       asked.destroy();
       reject(signal.reason);
@@ -33,12 +34,19 @@ export function exchange({ url }: Target, socket: Socket, maxHeaderBytes: number
     signal.addEventListener('abort', stop, { once: true });
     asked
       .on('close', () => signal.removeEventListener('abort', stop))
-      .on('response', resolve)
+      .on('response', (response) => {
+        answered = response.on('error', () => undefined);
+        resolve(response);
+      })
       .on('upgrade', (_response, taken: Socket) => {
         taken.destroy();
         reject(refused('unreachable', { says: 'The server in the URL does not answer with a file.' }));
       })
-      .on('error', (cause) => reject(refused('unreachable', { says: 'The server in the URL gives no valid answer.', cause })))
+      .on('error', (cause: NodeJS.ErrnoException) => {
+        // Node takes a connection that broke off for the end of a body without a length. What it could not parse it tells the body itself.
+        if (cause.syscall !== undefined) answered?.destroy(cause);
+        reject(refused('unreachable', { says: 'The server in the URL gives no valid answer.', cause }));
+      })
       .end();
   });
 }

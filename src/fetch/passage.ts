@@ -2,9 +2,6 @@
 import type { Socket } from 'node:net';
 import { Transform } from 'node:stream';
 import { Failure } from '../errors.ts';
-import { within } from './deadline.ts';
-import { dial } from './dial.ts';
-import type { FindPage } from './page.ts';
 import { type Refusal, refused } from './refusal.ts';
 
 export interface PassageLimits {
@@ -12,22 +9,25 @@ export interface PassageLimits {
   readonly bytes: number;
   /** Requests and tunnels of one page. */
   readonly exchanges: number;
-  /** Of one connection, ms. */
-  readonly connectMs: number;
 }
+
+/** @param url whose server is meant @returns a connection to a judged address @throws Failure `URL_REFUSED`, `OVERLOADED` · the reason of `signal` */
+export type Reach = (url: string, signal: AbortSignal) => Promise<Socket>;
 
 export class Passage {
   /** Why something was not reached so far. */
   readonly refused = new Set<Refusal>();
+  /** What kept us from reaching anything: no word on the page or its servers. */
+  lost: Failure | undefined;
   private readonly over = new AbortController();
   private readonly sockets = new Set<Socket>();
-  private readonly find: FindPage;
+  private readonly reach: Reach;
   private readonly limits: PassageLimits;
   private bytes = 0;
   private exchanges = 0;
 
-  constructor(find: FindPage, limits: PassageLimits) {
-    this.find = find;
+  constructor(reach: Reach, limits: PassageLimits) {
+    this.reach = reach;
     this.limits = limits;
   }
 
@@ -38,12 +38,10 @@ export class Passage {
   async connect(url: string): Promise<Socket> {
     try {
       if (++this.exchanges > this.limits.exchanges) throw refused('unreachable', { says: 'The page asks for too much.' });
-      const { target, addresses } = await this.find(url, this.over.signal);
-      const late = () => refused('unreachable');
-      const plain = { ...target, secure: false };
-      return this.keep(await within(this.limits.connectMs, this.over.signal, late, (signal) => dial(plain, addresses, undefined, signal)));
+      return this.keep(await this.reach(url, this.over.signal));
     } catch (error) {
-      if (error instanceof Failure) this.refused.add(error.details['reason'] as Refusal);
+      if (error instanceof Failure && error.code === 'URL_REFUSED') this.refused.add(error.details['reason'] as Refusal);
+      else if (error instanceof Failure) this.lost = error;
       throw error;
     }
   }

@@ -3,9 +3,10 @@ import { once } from 'node:events';
 import { request as ask, createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { pipeline } from 'node:stream/promises';
-import type { FindPage } from './page.ts';
+import { judgePage } from './page.ts';
 import { Passage, type PassageLimits } from './passage.ts';
 import type { FetchSettings } from './settings.ts';
+import type { Way } from './way.ts';
 
 export interface Gate {
   /** TCP, on 127.0.0.1. */
@@ -16,7 +17,7 @@ export interface Gate {
 }
 
 /** A page of a hundred pictures has about as many megabytes; a film has more. */
-const MOST: Omit<PassageLimits, 'connectMs'> = { bytes: 200 * 2 ** 20, exchanges: 3_000 };
+const MOST: PassageLimits = { bytes: 200 * 2 ** 20, exchanges: 3_000 };
 /** Chromium opens 32 connections to one proxy. */
 const MOST_CONNECTIONS = 128;
 /** Of one hop only (RFC 9110, 7.6.1; `Proxy-Connection` is what browsers of old sent). */
@@ -31,7 +32,7 @@ const OF_THE_HOP = [
   'upgrade',
 ];
 
-export async function openGate(find: FindPage, settings: FetchSettings): Promise<Gate> {
+export async function openGate(way: Way, settings: FetchSettings): Promise<Gate> {
   let passage: Passage | undefined;
   const clients = new Set<Socket>();
   const server = createServer({ maxHeaderSize: 65_536, keepAliveTimeout: 5_000 });
@@ -60,7 +61,7 @@ export async function openGate(find: FindPage, settings: FetchSettings): Promise
     port: (server.address() as AddressInfo).port,
     open() {
       shut();
-      const opened = new Passage(find, { ...MOST, connectMs: settings.connectMs });
+      const opened = new Passage((url, signal) => way.connect(judgePage(url, settings), signal), MOST);
       passage = opened;
       return opened;
     },

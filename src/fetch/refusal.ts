@@ -1,4 +1,5 @@
 /** How the guarded download says no: one sentence a reason, none of which repeats an address that a name stands for. */
+import { z } from 'zod';
 import { Failure } from '../errors.ts';
 
 const SAYS = {
@@ -23,4 +24,19 @@ interface Particulars {
 
 export function refused(reason: Refusal, { says = SAYS[reason], details, cause }: Particulars = {}): Failure {
   return new Failure('URL_REFUSED', { says, details: { ...details, reason }, cause });
+}
+
+/** On its way between two of our processes: what a client reads, never the cause. */
+const Word = z.object({
+  says: z.string(),
+  details: z.looseObject({ reason: z.enum(Object.keys(SAYS) as [Refusal, ...Refusal[]]) }),
+});
+
+/** One line of ASCII. */
+export const wordOf = ({ message, details }: Failure): string => encodeURIComponent(JSON.stringify({ says: message, details }));
+
+/** @returns the Failure that `wordOf` was given @throws where it is no such word */
+export function refusalFrom(word: string): Failure {
+  const { says, details } = Word.parse(JSON.parse(decodeURIComponent(word)));
+  return new Failure('URL_REFUSED', { says, details });
 }

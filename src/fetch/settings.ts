@@ -17,9 +17,38 @@ export const fetchSettings = z.strictObject({
   maxRedirects: z.number().int().min(0).max(20).default(3).describe('Redirects that are followed, each judged like the first URL'),
   maxHeaderBytes: z.number().int().min(1024).max(262_144).default(16_384).describe('Largest status line and headers of an answer, bytes'),
   resolveMs: milliseconds(5_000).describe('How long a name may take to resolve, ms'),
-  connectMs: milliseconds(10_000).describe('How long a connection may take, TLS included, ms'),
+  connectMs: milliseconds(10_000).describe('How long a connection may take, and then TLS on it, ms'),
   headersMs: milliseconds(15_000).describe("How long the server may take from the request to the end of its answer's headers, ms"),
   idleMs: milliseconds(15_000).describe('A download that brings no byte for this long is given up, ms'),
   totalMs: milliseconds(300_000).describe('How long a download may take with its redirects, ms'),
 });
 export type FetchSettings = z.infer<typeof fetchSettings>;
+
+/** Unset: each role that fetches reaches the Internet itself. */
+export const egressSettings = z.strictObject({
+  url: z
+    .string()
+    .refine(isHttpOrigin, 'an http URL of a host and a port, such as http://egress:8081')
+    .optional()
+    .describe('Where the role `egress` is: with it, nothing else reaches the Internet'),
+  token: z
+    .string()
+    .min(32)
+    .optional()
+    .describe('What the role `egress` and its clients share, at least 32 characters: it serves nobody else'),
+  port: z.coerce.number().int().min(0).max(65_535).default(8081).describe('TCP port that the role `egress` listens on; 0 takes a free one'),
+  host: z.string().default('0.0.0.0').describe('Address that the role `egress` listens on: never one that the Internet reaches'),
+  maxTunnels: z.number().int().min(1).default(2_000).describe('Connections through the role `egress` at a time'),
+  maxTunnelBytes: z
+    .number()
+    .int()
+    .min(1)
+    .default(512 << 20)
+    .describe('What one connection through the role `egress` may carry, both ways together, bytes'),
+});
+export type EgressSettings = z.infer<typeof egressSettings>;
+
+function isHttpOrigin(text: string): boolean {
+  const url = URL.parse(text);
+  return url !== null && url.protocol === 'http:' && `${url.origin}/` === url.href;
+}

@@ -33,6 +33,8 @@ export interface NatsSettings {
   readonly credentials?: string;
   readonly user?: string | undefined;
   readonly password?: string | undefined;
+  /** Files in PEM, read at each connection, so that a certificate may be replaced under us; undefined: TLS where the server asks for it. */
+  readonly tls?: { readonly caFile?: string; readonly certFile?: string; readonly keyFile?: string } | undefined;
   /** Where answers come in; permissions of a role may allow its own only. */
   readonly inbox?: string;
 }
@@ -50,7 +52,7 @@ const PAUSE_MS = 250;
 const PING_MS = 10_000;
 
 /** @throws Unavailable when no server takes the connection */
-export async function connectNats({ servers, name, credentials, user, password, inbox }: NatsSettings): Promise<Nats> {
+export async function connectNats({ servers, name, credentials, user, password, tls, inbox }: NatsSettings): Promise<Nats> {
   const core = await connect({
     servers: [...servers],
     name,
@@ -63,6 +65,7 @@ export async function connectNats({ servers, name, credentials, user, password, 
     noAsyncTraces: true,
     ...(credentials !== undefined && { authenticator: credsAuthenticator(new TextEncoder().encode(credentials)) }),
     ...(user !== undefined && { user, pass: password ?? '' }),
+    ...(tls !== undefined && { tls }),
     ...(inbox !== undefined && { inboxPrefix: inbox }),
   }).catch((cause: unknown) => {
     throw new Unavailable('to connect to NATS', cause);

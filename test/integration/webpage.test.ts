@@ -11,15 +11,17 @@ import { askPage } from '../../src/catalog/engines/chromium/ask.ts';
 import { engine as files } from '../../src/catalog/engines/chromium.ts';
 import { engine as online } from '../../src/catalog/engines/chromium-web.ts';
 import { tool } from '../../src/catalog/tools/webpage-to-pdf.ts';
+import { Failure } from '../../src/errors.ts';
 import { launcherAt } from '../../src/exec/confine.ts';
 import { openResidents, type Residents } from '../../src/exec/resident.ts';
 import { stage } from '../../src/exec/stage.ts';
 import { openToolbox } from '../../src/exec/toolbox.ts';
 import { openSlot, type Slot } from '../../src/exec/workspace.ts';
 import { addressJudge } from '../../src/fetch/address.ts';
-import { findPage } from '../../src/fetch/page.ts';
+import { directWay } from '../../src/fetch/direct.ts';
 import { type Gate, openGate } from '../../src/fetch/proxy.ts';
 import { fetchSettings } from '../../src/fetch/settings.ts';
+import type { Way } from '../../src/fetch/way.ts';
 import { createStepper, type Stepper } from '../../src/worker/step.ts';
 import { isGone, runningBelow } from '../kit/processes.ts';
 import { openWeb, type Site, type Web } from '../kit/web.ts';
@@ -98,6 +100,8 @@ let stepper: Stepper;
 let count = 0;
 /** Of the path that changes from test to test. */
 let hostile = '';
+/** Whether our own way to the Internet is. */
+let cut = false;
 /** Bytes that a page was sent. */
 let sent = 0;
 /** The resident's key. */
@@ -109,7 +113,12 @@ beforeAll(async () => {
   root = await mkdtemp('/tmp/filemill-webpage-');
   await chmod(root, 0o711);
   const settings = fetchSettings.parse({ ports: [web.port], allow: ['127.0.0.2/32'] });
-  const opened = await openGate(findPage(settings, { resolve: web.resolve, judge: addressJudge(settings) }), settings);
+  const direct = directWay(settings, { resolve: web.resolve, judge: addressJudge(settings) });
+  const connect: Way['connect'] = async (...asked) => {
+    if (cut) throw new Failure('OVERLOADED');
+    return direct.connect(...asked);
+  };
+  const opened = await openGate({ ...direct, connect }, settings);
   gate = {
     ...opened,
     open() {
@@ -208,6 +217,15 @@ function shareOf(channel: number, path: string): number {
 }
 
 describe('a page on the web', { timeout: 60_000 }, () => {
+  it('is not blamed while our own way to the Internet is cut', async () => {
+    cut = true;
+    try {
+      await expect(render('/')).rejects.toMatchObject({ code: 'CONVERSION_FAILED', details: { reason: 'internal' } });
+    } finally {
+      cut = false;
+    }
+  });
+
   it.each(['/', '/moved', '/onward'])('%s comes with its text and its pictures', async (path) => {
     const page = await render(path);
     expect(page.text).toContain('Kestrel');

@@ -1,0 +1,34 @@
+/** The one role that reaches the Internet: API replicas and workers of web pages come here with what they want to connect to. */
+import type { Config } from '../config.ts';
+import { addressJudge } from '../fetch/address.ts';
+import { directWay } from '../fetch/direct.ts';
+import { openEgress } from '../fetch/egress.ts';
+import { nameServers } from '../fetch/resolve.ts';
+import { createLog } from '../telemetry/log.ts';
+import { createMetrics } from '../telemetry/metrics.ts';
+import { CannotStart, errorCode } from './cannot-start.ts';
+import type { Running } from './running.ts';
+
+/** How long tunnels may go on after SIGTERM: what is left then is broken off, and its client may ask again, ms. */
+const GRACE_MS = 8_000;
+
+/** @throws CannotStart without a token: whoever reached it could use it */
+export async function egress({ egress: own, fetch: settings, log: { level } }: Config): Promise<Running> {
+  const { token, host, port } = own;
+  if (token === undefined) throw new CannotStart('the role egress needs a token that its clients share: set EGRESS_TOKEN');
+  const log = createLog(level);
+  const metrics = createMetrics();
+  const opened = await openEgress({
+    way: directWay(settings, { resolve: nameServers(), judge: addressJudge(settings) }),
+    token,
+    settings: { ...own, ports: settings.ports, totalMs: settings.totalMs },
+    asked(what) {
+      metrics.egressAsked(what);
+      log.debug({ what }, 'egress was asked');
+    },
+    metrics: async () => ({ type: metrics.contentType, text: await metrics.text() }),
+  }).catch((cause: unknown) => {
+    throw new CannotStart(`cannot listen on ${host}, port ${port} (${errorCode(cause)}): set EGRESS_PORT, or egress.host`, { cause });
+  });
+  return { port: opened.port, stop: () => opened.close(GRACE_MS) };
+}
