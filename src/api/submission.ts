@@ -1,0 +1,130 @@
+/** ConversionJobs come in here: three questions of the controller, each answered by any replica, and none of them done twice. */
+import { randomUUID } from 'node:crypto';
+import type { z } from 'zod';
+import { SUBMISSION_VERSION, Submission, type SubmissionAnswer, type SubmissionQuestion, Submitted } from '../contracts/submission.ts';
+import { Failure } from '../errors.ts';
+import { visibility } from '../jobs/lifecycle.ts';
+import type { JobRecord } from '../jobs/record.ts';
+import { cancelJob } from './cancel.ts';
+import { refuseWhileStopping } from './door.ts';
+import type { ApiParts } from './parts.ts';
+import { failureOf, problemOf } from './problem.ts';
+import { makeSubmitted } from './submission-make.ts';
+import { failureOfSubmitted } from './submission-refused.ts';
+import { answersText } from './text-answer.ts';
+import { shown, textViewOf, viewOf } from './view.ts';
+
+/** An asker waits for 5 s: it hears before that how things stand, ms. */
+const ANSWER_WITHIN_MS = 2_500;
+/** A replica that dies while it fetches a source frees the submission for another one after this, ms. */
+const LOCK_MS = 15_000;
+/** Sources that one replica fetches at a time. */
+const MOST_AT_ONCE = 20;
+
+const FETCHING: SubmissionAnswer = { fetching: true };
+
+export interface Submissions {
+  /** From the question's text to the answer's. */
+  readonly answers: Readonly<Record<SubmissionQuestion, (text: string) => Promise<string>>>;
+  /** Ends when nothing is fetched any more, which `stopping` brings about. */
+  idle(): Promise<void>;
+}
+
+/** @param base what links begin with */
+export function submissionsTo(parts: ApiParts, base: () => string): Submissions {
+  const { jobs, signals, seal, clock, log } = parts;
+  const working = new Map<string, Promise<SubmissionAnswer>>();
+
+  /** Nobody who knows the uid can find the job, nor the files, without our secret. */
+  const idOf = ({ namespace, uid }: Submitted): string => seal.mark(`submission\0${namespace}\0${uid}`).slice(0, 32);
+  const find = async (id: string): Promise<JobRecord | undefined> => (await jobs.get(id))?.record;
+  /** One process at a time makes or ends the job. @returns whether it was us */
+  const alone = (id: string, work: () => Promise<void>): Promise<boolean> => jobs.withLock(`submission-${id}`, LOCK_MS, work);
+
+  const tell = (found: JobRecord | undefined): SubmissionAnswer => {
+    const record = shown(found, clock());
+    if (record.state === 'error') throw failureOfSubmitted(record);
+    const view = answersText(parts.catalog, record) ? textViewOf : viewOf;
+    return { data: view(record, base(), signals.lastProgress(record.id)) } as SubmissionAnswer;
+  };
+
+  const make = async (id: string, submission: Submission): Promise<SubmissionAnswer> => {
+    let answer = FETCHING;
+    await alone(id, async () => {
+      // Whoever was alone before us may have made it.
+      answer = tell((await find(id)) ?? (await makeSubmitted(parts, id, submission)));
+    });
+    return answer;
+  };
+
+  const begin = (id: string, submission: Submission): Promise<SubmissionAnswer> => {
+    refuseWhileStopping(parts);
+    if (working.size >= MOST_AT_ONCE) throw new Failure('OVERLOADED');
+    const work = make(id, submission).finally(() => working.delete(id));
+    working.set(id, work);
+    return work;
+  };
+
+  const convert = async (submission: Submission): Promise<SubmissionAnswer> => {
+    const id = idOf(submission);
+    const found = await find(id);
+    if (found !== undefined) return tell(found);
+    return working.has(id) ? FETCHING : soon(begin(id, submission));
+  };
+
+  const look = async (submitted: Submitted): Promise<SubmissionAnswer> => tell(await find(idOf(submitted)));
+
+  const cancel = async (submitted: Submitted): Promise<SubmissionAnswer> => {
+    const id = idOf(submitted);
+    // Ends a download, wherever it runs; of a job that is there already the worker hears.
+    signals.cancel(id);
+    const ended = await alone(id, async () => {
+      const record = await find(id);
+      if (record !== undefined && visibility(record, clock()) !== 'forgotten') await cancelJob(parts, id);
+    });
+    return ended ? { cancelled: true } : FETCHING;
+  };
+
+  const answering =
+    <T extends Submitted>(schema: z.ZodType<T>, work: (question: T) => Promise<SubmissionAnswer>) =>
+    async (text: string): Promise<string> => {
+      try {
+        return JSON.stringify(await work(read(schema, text)));
+      } catch (error) {
+        const failure = failureOf(error, { log });
+        const { retryAfter } = failure;
+        const { error: told } = problemOf(failure, randomUUID());
+        return JSON.stringify({ error: told, ...(retryAfter === undefined ? {} : { retry_after: retryAfter }) } satisfies SubmissionAnswer);
+      }
+    };
+
+  return {
+    answers: { convert: answering(Submission, convert), look: answering(Submitted, look), cancel: answering(Submitted, cancel) },
+    idle: async () => void (await Promise.allSettled(working.values())),
+  };
+}
+
+/** @throws Failure `BAD_REQUEST`; `OVERLOADED` where a newer replica would understand it */
+function read<T extends Submitted>(schema: z.ZodType<T>, text: string): T {
+  const sent: unknown = JSON.parse(text);
+  const version = (sent as Partial<Submitted> | null)?.version ?? 0;
+  if (version > SUBMISSION_VERSION) throw new Failure('OVERLOADED', { says: 'This replica is older than whoever asks it.' });
+  const question = schema.safeParse(sent);
+  if (question.success) return question.data;
+  const wrong = question.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).slice(0, 5);
+  throw new Failure('BAD_REQUEST', { says: `The submission could not be read: ${wrong.join('; ')}.` });
+}
+
+/** The work's answer if it comes in time. */
+async function soon(work: Promise<SubmissionAnswer>): Promise<SubmissionAnswer> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<SubmissionAnswer>((resolve) => {
+    timer = setTimeout(resolve, ANSWER_WITHIN_MS, FETCHING);
+  });
+  try {
+    // Whoever loses may still fail: the race has heard of it, so nobody else needs to.
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,24 @@
+/** ConversionJobs as the API server keeps them, and what of them is ours. */
+import type { ConversionJobSpec, ConversionJobStatus } from '../../contracts/conversion-job.ts';
+import { GROUP, VERSION } from '../../contracts/resource.ts';
+import type { KubeObject, ObjectMeta, Resource } from '../../kube/resource.ts';
+
+export const CONVERSION_JOBS: Resource = {
+  group: GROUP,
+  version: VERSION,
+  plural: 'conversionjobs',
+  kind: 'ConversionJob',
+  namespaced: true,
+};
+
+/** Keeps a deleted resource until its job has been cancelled. */
+export const FINALIZER = 'filemill.io/cancel';
+/** Owns the whole status, and nothing else. */
+export const MANAGER = 'filemill-conversionjobs';
+
+export interface ConversionJobObject extends KubeObject {
+  readonly spec: ConversionJobSpec;
+  readonly status?: ConversionJobStatus;
+}
+
+export const isHeld = ({ finalizers = [] }: ObjectMeta): boolean => finalizers.includes(FINALIZER);

@@ -1,0 +1,99 @@
+/** Watches ConversionJobs, and brings each on whenever it changes and whenever its job may have. */
+import type { Kube } from '../../kube/connect.ts';
+import { isConflict, isNotFound } from '../../kube/error.ts';
+import { startReflector } from '../../kube/reflector.ts';
+import { createWorkQueue } from '../../kube/work-queue.ts';
+import type { ControllerMetrics } from '../../telemetry/controller.ts';
+import type { Log } from '../../telemetry/log.ts';
+import { bringOn } from './apply.ts';
+import type { Ask } from './ask.ts';
+import { CONVERSION_JOBS, type ConversionJobObject } from './resource.ts';
+import { takeTurns } from './turns.ts';
+
+export interface ConversionJobsParts {
+  readonly kube: Kube;
+  /** Undefined: all of them. */
+  readonly namespace: string | undefined;
+  readonly ask: Ask;
+  readonly mayAct: () => boolean;
+  readonly metrics: Pick<ControllerMetrics, 'watching' | 'workQueue' | 'reconciled'>;
+  readonly log: Log;
+  /** Ms since the epoch. */
+  readonly clock: () => number;
+}
+
+export interface ConversionJobs {
+  readonly synced: () => boolean;
+  /** From now on it acts. */
+  lead(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Most of the time of each is spent waiting for an answer. */
+const AT_ONCE = 16;
+
+export function startConversionJobs({ kube, namespace, ask, mayAct, metrics, log, clock }: ConversionJobsParts): ConversionJobs {
+  const jobs = startReflector<ConversionJobObject>({
+    kube,
+    resource: CONVERSION_JOBS,
+    namespace,
+    trim: withoutCopies,
+    onTrouble: (err) => log.warn({ resource: CONVERSION_JOBS.plural, err }, 'a watch was cut, and goes on'),
+  });
+  metrics.watching(CONVERSION_JOBS.plural, jobs.stats);
+  const parts = { kube, ask, clock, turns: takeTurns(() => performance.now()), tracked: () => jobs.objects().size };
+
+  const work = createWorkQueue({
+    concurrency: AT_ONCE,
+    hooks: metrics.workQueue(CONVERSION_JOBS.plural),
+    async work(key, signal) {
+      const job = jobs.objects().get(key);
+      if (job === undefined || !mayAct()) return undefined;
+      const begun = performance.now();
+      let result: 'success' | 'error' = 'error';
+      try {
+        const again = await bringOn(parts, job, signal);
+        result = 'success';
+        return again;
+      } catch (error) {
+        if (isNotFound(error)) {
+          // It is gone: we shall hear of it.
+          result = 'success';
+          return undefined;
+        }
+        // What we know is old: what is new is on its way.
+        if (!isConflict(error)) log.warn({ err: error }, 'a ConversionJob could not be brought on, and is tried again');
+        throw error;
+      } finally {
+        metrics.reconciled('conversionjob', result, (performance.now() - begun) / 1000);
+      }
+    },
+  });
+  const unhear = jobs.onChange((key, now, before) => {
+    if (now === undefined) work.forget(key);
+    else if (before === undefined || isNews(now, before)) work.add(key);
+  });
+
+  return {
+    synced: () => jobs.synced,
+    async lead() {
+      await jobs.whenSynced();
+      for (const key of jobs.objects().keys()) work.add(key);
+    },
+    async close() {
+      unhear();
+      await work.close();
+      await jobs.close();
+    },
+  };
+}
+
+/** Our own writes of the status are none. */
+const isNews = ({ metadata: now }: ConversionJobObject, { metadata: before }: ConversionJobObject): boolean =>
+  now.uid !== before.uid || now.deletionTimestamp !== before.deletionTimestamp || now.finalizers?.length !== before.finalizers?.length;
+
+/** Neither what kubectl keeps for itself nor anybody's labels are read. */
+function withoutCopies(job: ConversionJobObject): ConversionJobObject {
+  const { annotations: _, labels: __, ...metadata } = job.metadata;
+  return { ...job, metadata };
+}

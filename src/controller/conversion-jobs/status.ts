@@ -1,0 +1,112 @@
+/** A ConversionJob's status from what the API says of its job: pure. */
+import type { ConversionJobStatus } from '../../contracts/conversion-job.ts';
+import type { Job } from '../../contracts/job.ts';
+import type { SubmissionAnswer } from '../../contracts/submission.ts';
+import { RETENTION_MS } from '../../jobs/lifecycle.ts';
+import { type Condition, setCondition } from '../../kube/conditions.ts';
+import type { ConversionJobObject } from './resource.ts';
+
+/** As the schema takes of a sentence, characters. */
+const LONGEST_MESSAGE = 1_024;
+const FETCHING = 'Fetching';
+
+type Said = Pick<Condition, 'status' | 'reason' | 'message'>;
+
+/** @returns what is to be seen now; where nothing new was learnt, what was seen before */
+export function statusAfter(job: ConversionJobObject, answer: SubmissionAnswer, now: Date): ConversionJobStatus {
+  const before = job.status ?? {};
+  if ('data' in answer) return answer.data.status === 'done' ? complete(job, answer.data, now) : running(job, answer.data, now);
+  if ('fetching' in answer) return pending(job, now, FETCHING, 'The source is being fetched.');
+  if ('cancelled' in answer) return before;
+  const { code, message, details } = answer.error;
+  if (!details.retryable) return failed(job, answer.error, now);
+  // Of a job that is there the API will tell later how it went.
+  return before.jobId === undefined ? pending(job, now, code, message) : before;
+}
+
+/** It has not been submitted, or its source is not there yet. @param reason one word */
+export const pending = (job: ConversionJobObject, now: Date, reason: string, message: string): ConversionJobStatus => ({
+  ...told(job, now, { Complete: { status: 'False', reason, message } }),
+  phase: 'Pending',
+});
+
+export const isFetching = ({ status }: ConversionJobObject): boolean =>
+  status?.conditions?.some(({ type, reason }) => type === 'Complete' && reason === FETCHING) === true;
+
+function running(job: ConversionJobObject, { job_id, created_at, progress }: Job, now: Date): ConversionJobStatus {
+  return {
+    ...told(job, now, {
+      Complete: { status: 'False', reason: 'Processing', message: 'The file is waiting for a worker, or being converted.' },
+    }),
+    phase: 'Running',
+    jobId: job_id,
+    startTime: seconds(created_at),
+    ...(progress === undefined ? {} : { progress }),
+  };
+}
+
+function complete(job: ConversionJobObject, { job_id, created_at, expires_at, output, engine, warnings, links }: Job, now: Date) {
+  const where = output === undefined ? `Done: the text stands in the job itself, at ${links.self}.` : 'Done: the output can be fetched.';
+  const message = [where, ...warnings.map((warning) => warning.message)].join(' ');
+  const status: ConversionJobStatus = {
+    ...told(job, now, { Complete: { status: 'True', reason: 'Done', message } }),
+    phase: 'Complete',
+    jobId: job_id,
+    startTime: seconds(created_at),
+    completionTime: seconds(now),
+    ...(engine === undefined ? {} : { engine }),
+  };
+  if (output === undefined) return status;
+  const { url, filename, size_bytes: sizeBytes, content_type: contentType, sha256 } = output;
+  return { ...status, output: { url, filename, sizeBytes, contentType, sha256, expiresAt: seconds(expires_at) } };
+}
+
+function failed(job: ConversionJobObject, { code, message, details }: Problem, now: Date): ConversionJobStatus {
+  const { jobId, startTime } = job.status ?? {};
+  const said: Said = { status: 'True', reason: code, message };
+  const { reason } = details;
+  const isGone = code === 'JOB_EXPIRED';
+  // No job expires so soon: whoever has its id has ended it. Later nobody knows whether it was done before.
+  const isCancelled = isGone && startTime !== undefined && now.getTime() < Date.parse(startTime) + RETENTION_MS;
+  const hasExpired = isGone && !isCancelled;
+  return {
+    ...told(job, now, { Complete: { ...said, status: 'False' }, Failed: said, ...(hasExpired ? { Expired: said } : {}) }),
+    phase: isCancelled ? 'Cancelled' : hasExpired ? 'Expired' : 'Failed',
+    ...(jobId === undefined ? {} : { jobId }),
+    ...(startTime === undefined ? {} : { startTime }),
+    completionTime: seconds(now),
+    error: { code, message: message.slice(0, LONGEST_MESSAGE), ...(code === 'CONVERSION_FAILED' ? { reason: String(reason) } : {}) },
+  };
+}
+type Problem = Extract<SubmissionAnswer, { error: unknown }>['error'];
+
+/** It was complete, and what it made has been removed. */
+export function expired(job: ConversionJobObject, now: Date): ConversionJobStatus {
+  const { output: _, ...kept } = job.status ?? {};
+  const said: Said = { status: 'True', reason: 'JOB_EXPIRED', message: 'The job has expired and its files were deleted.' };
+  return { ...kept, ...told(job, now, { Expired: said }), phase: 'Expired' };
+}
+
+/** Whether a write would tell anybody anything: progress alone does so in steps of ten. */
+export function isNews(before: ConversionJobStatus | undefined, after: ConversionJobStatus): boolean {
+  const coarse = ({ progress, ...rest }: ConversionJobStatus) =>
+    JSON.stringify({ ...rest, progress: progress === undefined ? undefined : Math.floor(progress / 10) }, sorted);
+  return before === undefined || coarse(before) !== coarse(after);
+}
+
+function told({ metadata: { generation = 0 }, status }: ConversionJobObject, now: Date, said: Readonly<Record<string, Said>>) {
+  let conditions = (status?.conditions ?? []) as readonly Condition[];
+  for (const [type, { message, ...rest }] of Object.entries(said)) {
+    const condition = { type, ...rest, message: message.slice(0, LONGEST_MESSAGE), observedGeneration: generation };
+    conditions = setCondition(conditions, condition, now);
+  }
+  return { conditions: [...conditions], observedGeneration: generation };
+}
+
+/** The API server gives fields back in an order of its own. */
+const sorted = (_: string, value: unknown): unknown =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+    : value;
+
+const seconds = (time: Date | string): string => `${new Date(time).toISOString().slice(0, 19)}Z`;

@@ -1,0 +1,46 @@
+/** Whose turn it is to submit: one resource of a namespace at a time, and none while the namespace has used up its limits. */
+
+/** Why it is nobody's turn. */
+export interface Wait {
+  readonly ms: number;
+  /** The refusal that holds for all of them; without one it is another's turn, which is soon over. */
+  readonly refusal?: Refusal;
+}
+
+interface Refusal {
+  readonly code: string;
+  readonly message: string;
+}
+
+export interface Turns {
+  /** @returns undefined where it may go on */
+  wait(namespace: string): Wait | undefined;
+  /** @returns the end of the turn */
+  take(namespace: string): () => void;
+  /** Whoever asks before this is over comes nearer to a ban. */
+  hold(namespace: string, ms: number, refusal: Refusal): void;
+}
+
+/** An admission takes milliseconds; a slow source keeps it for 2.5 s, ms. */
+const ANOTHER_HAS_IT_MS = 200;
+
+/** @param clock ms, of any beginning */
+export function takeTurns(clock: () => number): Turns {
+  const taken = new Set<string>();
+  const held = new Map<string, { readonly until: number; readonly refusal: Refusal }>();
+  return {
+    wait(namespace) {
+      if (taken.has(namespace)) return { ms: ANOTHER_HAS_IT_MS };
+      const hold = held.get(namespace);
+      if (hold === undefined) return undefined;
+      if (hold.until > clock()) return { ms: hold.until - clock(), refusal: hold.refusal };
+      held.delete(namespace);
+      return undefined;
+    },
+    take(namespace) {
+      taken.add(namespace);
+      return () => void taken.delete(namespace);
+    },
+    hold: (namespace, ms, refusal) => void held.set(namespace, { until: clock() + ms, refusal }),
+  };
+}

@@ -1,0 +1,135 @@
+/** Carries a decision out on the Kubernetes API and over NATS. Every step may be done twice, and any may be the last. */
+import type { ToolchainPool } from '../../contracts/toolchain-pool.ts';
+import type { Kube } from '../../kube/connect.ts';
+import { isAlreadyExists, isConflict, isNotFound, KubeError } from '../../kube/error.ts';
+import { JOBS, PODS } from '../../kube/resource.ts';
+import type { LiveJobs } from './live-jobs.ts';
+import { GUARDS, isFinished, type Job, LABEL, type Pod, trimJob } from './objects.ts';
+import { type Action, isLive, type Seen, type Worker } from './seen.ts';
+import { jobOf, type Template } from './template.ts';
+import type { TokenBucket } from './token-bucket.ts';
+
+export interface Hands {
+  readonly kube: Kube;
+  readonly live: LiveJobs;
+  /** How many Jobs may be made, and how fast. */
+  readonly tokens: TokenBucket;
+  readonly retire: (pool: string, worker: string) => void;
+  /** Asked before every change: a leader that has lost the lead changes nothing. */
+  readonly mayAct: () => boolean;
+}
+
+export interface Outcome {
+  readonly created: number;
+  /** Ms until the next Job may be made, where fewer were made than asked for. */
+  readonly waitMs: number | undefined;
+  /** Why the API server takes no Job. */
+  readonly refused: string | undefined;
+  /** Slots whose names something else bears that the cache does not show, or not yet. */
+  readonly blocked: readonly number[];
+}
+
+const NOTHING: Outcome = { created: 0, waitMs: undefined, refused: undefined, blocked: [] };
+
+/** Answers by which the API server means that it would say the same again: quota, admission, a template that is wrong. */
+const REFUSALS: ReadonlySet<number> = new Set([400, 403, 422]);
+
+/** @throws KubeError for what may pass */
+export async function apply(
+  hands: Hands,
+  pool: ToolchainPool,
+  seen: Seen,
+  actions: readonly Action[],
+  template: Template,
+): Promise<Outcome> {
+  let outcome = NOTHING;
+  for (const action of actions) {
+    if (!hands.mayAct()) break;
+    switch (action.do) {
+      case 'create':
+        outcome = await create(hands, pool, seen, action.slots, template);
+        break;
+      case 'retire':
+        if (action.worker.pod !== undefined) hands.retire(pool.metadata.name, action.worker.pod);
+        break;
+      case 'remove':
+        await remove(hands, pool, action.worker);
+        break;
+      case 'guard':
+        await guard(hands, pool, action.worker, action.on);
+        break;
+    }
+  }
+  return outcome;
+}
+
+async function create(hands: Hands, pool: ToolchainPool, seen: Seen, slots: readonly number[], template: Template): Promise<Outcome> {
+  // Names beyond the capacity are in use only while failed Jobs hold others: then names alone do not keep the number down.
+  const allowed = slots.some((slot) => slot >= seen.pool.capacity) ? await roomNow(hands, pool, seen) : slots.length;
+  let created = 0;
+  const blocked: number[] = [];
+  const outcome = () => ({ ...NOTHING, created, blocked });
+  for (const slot of slots.slice(0, allowed)) {
+    if (!hands.mayAct()) break;
+    const waitMs = hands.tokens.take();
+    if (waitMs > 0) return { ...outcome(), waitMs };
+    try {
+      if (await make(hands, pool, slot, template)) created++;
+      else blocked.push(slot);
+    } catch (error) {
+      if (!(error instanceof KubeError) || !REFUSALS.has(error.status)) throw error;
+      return { ...outcome(), refused: error.message };
+    }
+  }
+  return outcome();
+}
+
+/** @returns whether the slot has a Job of ours that works, or will */
+async function make({ kube, live }: Hands, pool: ToolchainPool, slot: number, template: Template): Promise<boolean> {
+  const job = jobOf(pool, slot, template);
+  try {
+    live.made(trimJob(await kube.create<Job>(JOBS, job)));
+    return true;
+  } catch (error) {
+    if (!isAlreadyExists(error)) throw error;
+  }
+  // An earlier attempt whose answer was lost, another leader, or something in the way: the API server itself tells which.
+  const there = await kube.get<Job>(JOBS, job.metadata).catch(unlessGone);
+  if (there === undefined || !isOurs(there, pool) || there.metadata.deletionTimestamp !== undefined || isFinished(there)) return false;
+  live.made(trimJob(there));
+  return true;
+}
+
+/** By what the API server itself has, not the cache, but for those that are known to be dead. */
+async function roomNow({ kube }: Hands, pool: ToolchainPool, { workers }: Seen): Promise<number> {
+  const dead = new Set(workers.filter((worker) => !isLive(worker)).map(({ uid }) => uid));
+  const { namespace, name } = pool.metadata;
+  let there = 0;
+  for await (const { items } of kube.pages<Job>(JOBS, { namespace, labelSelector: `${LABEL.pool}=${name}` }))
+    there += items.filter((job) => isOurs(job, pool) && !isFinished(job) && !dead.has(job.metadata.uid ?? '')).length;
+  return Math.max(0, pool.spec.capacity - there);
+}
+
+async function remove({ kube, live }: Hands, pool: ToolchainPool, worker: Worker): Promise<void> {
+  const { namespace } = pool.metadata;
+  try {
+    await kube.remove(JOBS, { name: worker.name, namespace }, { uid: worker.uid, propagationPolicy: 'Background' });
+  } catch (error) {
+    // Gone, or another Job of the same name.
+    if (!isNotFound(error) && !isConflict(error)) throw error;
+  }
+  live.removed(worker.uid);
+}
+
+async function guard({ kube }: Hands, { metadata: { namespace } }: ToolchainPool, { pod }: Worker, on: boolean): Promise<void> {
+  if (pod === undefined) return;
+  const annotations = on ? GUARDS : Object.fromEntries(Object.keys(GUARDS).map((key) => [key, null]));
+  await kube.patch<Pod>(PODS, { name: pod, namespace }, { metadata: { annotations } }).catch(unlessGone);
+}
+
+const isOurs = ({ metadata }: Job, pool: ToolchainPool): boolean =>
+  metadata.ownerReferences?.some(({ uid }) => uid === pool.metadata.uid) ?? false;
+
+function unlessGone(error: unknown): undefined {
+  if (!isNotFound(error)) throw error;
+}

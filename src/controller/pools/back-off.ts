@@ -1,0 +1,35 @@
+/** New workers of a template that keep failing come at longer and longer intervals. */
+import type { Trouble } from './seen.ts';
+
+const FIRST_MS = 10_000;
+export const LONGEST_MS = 300_000;
+
+export function backOff() {
+  let template = '';
+  let failures = 0;
+  let until = Number.NEGATIVE_INFINITY;
+  let why: Trouble | undefined;
+  return {
+    /** @param at when it failed, ms since the epoch */
+    failed(of: string, at: number, trouble: Trouble): void {
+      if (of !== template) {
+        failures = 0;
+        until = Number.NEGATIVE_INFINITY;
+      }
+      template = of;
+      until = Math.max(until, at + Math.min(LONGEST_MS, FIRST_MS * 2 ** failures));
+      failures++;
+      why = trouble;
+    },
+    /** What failed with this template goes well now. */
+    succeeded(of: string): void {
+      if (of !== template) return;
+      failures = 0;
+      why = undefined;
+    },
+    /** What was learned of another template says nothing of this one. */
+    standing: (of: string): { readonly until: number; readonly why: Trouble } | undefined =>
+      of === template && why !== undefined ? { until, why } : undefined,
+    failures: (): number => failures,
+  };
+}

@@ -1,0 +1,117 @@
+/** Everything known of a pool, put together for a decision. */
+import type { ToolchainPool } from '../../contracts/toolchain-pool.ts';
+import type { Heard } from '../../pools/workers.ts';
+import type { Memory } from './memory.ts';
+import { GUARDS, type Job, LABEL, type Pod } from './objects.ts';
+import type { Demand, PoolSettings, Seen, Worker } from './seen.ts';
+import { jobName } from './template.ts';
+import { standingOf, type Word } from './worker-state.ts';
+
+/** Without a pod for longer than this, a Job is asked why, ms. */
+export const PODLESS_MS = 10_000;
+/** What a worker failed at this soon it failed at while starting, even if it was never listened to, ms. */
+const EARLY_MS = 60_000;
+
+export interface Around {
+  readonly pool: ToolchainPool;
+  readonly jobs: readonly Job[];
+  readonly podOf: (job: Job) => Pod | undefined;
+  /** By worker. */
+  readonly words: ReadonlyMap<string, Heard>;
+  /** Whether all workers that are there have had the time to speak since this process began to listen. */
+  readonly listening: boolean;
+  readonly demand: Demand | undefined;
+  /** The pool's present template. */
+  readonly template: string;
+  readonly enginesKnown: boolean;
+  readonly now: number;
+}
+
+/** Notes in `memory` what is seen for the first time. */
+export function gather(around: Around, memory: Memory): Seen {
+  const { pool, jobs, now, demand, template, enginesKnown } = around;
+  const [ours, others] = [jobs.filter((job) => isOf(job, pool)), jobs.filter((job) => !isOf(job, pool))];
+  for (const uid of memory.workers.keys()) if (!ours.some(({ metadata }) => metadata.uid === uid)) memory.workers.delete(uid);
+  const workers = ours.map((job) => look(around, memory, job));
+  return {
+    now,
+    pool: settingsOf(pool),
+    demand,
+    serviceMs: memory.service.mean(),
+    enginesKnown,
+    workers,
+    foreignSlots: others.map(slotOf),
+    history: memory.peaks.all(),
+    backOff: memory.backOff.standing(template),
+  };
+}
+
+function look({ podOf, words, listening, template, now }: Around, memory: Memory, job: Job): Worker {
+  const { uid = '', name, labels = {} } = job.metadata;
+  const pod = podOf(job);
+  const heard = pod === undefined ? undefined : words.get(pod.metadata.name);
+  const known = memory.workers.get(uid) ?? { firstSeen: now, spoke: false, counted: false };
+  memory.workers.set(uid, known);
+  if (heard !== undefined) {
+    if (!known.spoke) memory.backOff.succeeded(labels[LABEL.template] ?? '');
+    known.spoke = true;
+    memory.service.note(heard.worker, heard);
+  }
+  const refusal = now - known.firstSeen > PODLESS_MS ? memory.refusal?.message : undefined;
+  const standing = standingOf(job, pod, wordOf(heard, known.spoke, listening), refusal);
+  if (standing.state === 'failed' && !known.counted) {
+    known.counted = true;
+    countFailure(memory, job, pod, known.spoke, standing.endedAt ?? now);
+  }
+  if (heard !== undefined && (standing.state === 'failed' || standing.state === 'succeeded')) memory.service.forget(heard.worker);
+  return {
+    name,
+    uid,
+    slot: slotOf(job),
+    pod: pod?.metadata.name,
+    ...standing,
+    current: labels[LABEL.template] === template,
+    busyMs: (heard?.busySeconds ?? 0) * 1000,
+    guarded: Object.entries(GUARDS).every(([key, value]) => pod?.metadata.annotations?.[key] === value),
+  };
+}
+
+/** One that spoke and is silent now is overdue, unless it is we who have only just begun to listen. */
+function wordOf(heard: Heard | undefined, spoke: boolean, listening: boolean): Word | undefined {
+  if (heard !== undefined) return { state: heard.state, overdue: false };
+  return spoke && listening ? { state: 'idle', overdue: true } : undefined;
+}
+
+/** A worker that ends before its first word was not brought down by a file. */
+function countFailure(memory: Memory, job: Job, pod: Pod | undefined, spoke: boolean, endedAt: number): void {
+  const lastedMs = endedAt - Date.parse(job.metadata.creationTimestamp ?? '');
+  if (spoke || lastedMs > EARLY_MS) return;
+  const { exitCode, reason = 'it says nothing' } = pod?.status?.containerStatuses?.[0]?.state?.terminated ?? {};
+  const how = exitCode === undefined ? reason : `exit code ${exitCode}, ${reason}`;
+  const message = `${memory.backOff.failures() + 1} workers in a row ended before their first word; the last one: ${how}. Its Job stays: see kubectl logs job/${job.metadata.name}`;
+  memory.backOff.failed(job.metadata.labels?.[LABEL.template] ?? '', endedAt, { reason: 'WorkersFail', message });
+}
+
+const isOf = ({ metadata }: Job, { metadata: pool }: ToolchainPool): boolean =>
+  metadata.ownerReferences?.some(({ uid, controller }) => controller === true && uid === pool.uid) ?? false;
+
+/** The number in its name counts: a name is what two Jobs cannot share. */
+export function slotOf({ metadata }: Job): number {
+  const slot = Number(metadata.labels?.[LABEL.slot] ?? -1);
+  const pool = metadata.labels?.[LABEL.pool] ?? '';
+  return metadata.name === jobName(pool, slot) ? slot : -1;
+}
+
+function settingsOf({ spec }: ToolchainPool): PoolSettings {
+  const { capacity, standby, paused, conversionsPerWorker, slots } = spec;
+  return {
+    capacity,
+    // Lowered below it later, as by an autoscaler, the capacity counts.
+    standby: Math.min(standby, capacity),
+    paused,
+    conversionsPerWorker,
+    slots,
+    idleMs: spec.idleSeconds * 1000,
+    targetWaitMs: spec.targetWaitSeconds * 1000,
+  };
+}

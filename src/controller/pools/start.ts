@@ -1,0 +1,190 @@
+/** Watches ToolchainPools with their Jobs and pods, and keeps each as its load asks for: woken by orders and words, never by polling Kubernetes. */
+import type { Kube } from '../../kube/connect.ts';
+import type { Recorder } from '../../kube/events.ts';
+import { type Reflector, startReflector } from '../../kube/reflector.ts';
+import { JOBS, type KubeObject, keyOf, PODS, type Resource } from '../../kube/resource.ts';
+import { createWorkQueue } from '../../kube/work-queue.ts';
+import type { Registry } from '../../pools/registry.ts';
+import type { Workers } from '../../pools/workers.ts';
+import type { Queue } from '../../queue/queue.ts';
+import type { ControllerMetrics } from '../../telemetry/controller.ts';
+import type { Log } from '../../telemetry/log.ts';
+import { liveJobs } from './live-jobs.ts';
+import { type Memory, remember } from './memory.ts';
+import { type Job, LABEL, type Pod, type PoolObject, trimJob, trimPod } from './objects.ts';
+import { reconcile, type Surroundings } from './reconcile.ts';
+import type { Demand } from './seen.ts';
+import { TOOLCHAIN_POOLS } from './status.ts';
+import { tokenBucket } from './token-bucket.ts';
+
+export interface PoolsParts {
+  readonly kube: Kube;
+  /** Undefined: all of them. */
+  readonly namespace: string | undefined;
+  readonly queue: Pick<Queue, 'depth'>;
+  readonly workers: Workers;
+  readonly registry: Registry;
+  readonly retire: (pool: string, worker: string) => void;
+  readonly declare: Surroundings['declare'];
+  readonly retract: (pool: string) => Promise<void>;
+  /** Pools that are known to replicas and workers. `lapses`: declared by replicas, not by us. */
+  readonly declared: () => Promise<readonly { readonly name: string; readonly lapses: boolean }[]>;
+  /** Calls back with the pool of an order that was published. @returns the end of it */
+  readonly onOrder: (callback: (pool: string) => void) => () => void;
+  /** When words began to come in, by `clock`. */
+  readonly heardSince: () => number;
+  readonly natsServers: readonly string[];
+  readonly jobsPerSecond: number;
+  readonly jobsBurst: number;
+  readonly mayAct: () => boolean;
+  readonly recorder: Recorder;
+  readonly metrics: ControllerMetrics;
+  readonly log: Log;
+  /** Ms since the epoch. */
+  readonly clock: () => number;
+}
+
+export interface Pools {
+  readonly synced: () => boolean;
+  /** From now on it acts. */
+  lead(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Under load there is news all the time: a pool is looked at again after this long at the soonest, ms. */
+const PAUSE_MS = 200;
+/** Workers speak each 5 s: who has listened for this long has heard them all, ms. */
+const HEARD_ALL_MS = 12_000;
+/** How often pools are looked for that nobody declared a resource for, ms. */
+const RETRACT_MS = 60_000;
+const AT_ONCE = 4;
+
+export function startPools(parts: PoolsParts): Pools {
+  const { kube, namespace, workers, registry, queue, metrics, log, clock } = parts;
+  const live = liveJobs(clock);
+  const memories = new Map<string, Memory>();
+  const watch = <T extends KubeObject>(resource: Resource, trim?: (object: T) => T, labelSelector?: string): Reflector<T> => {
+    const onTrouble = (err: unknown) => log.warn({ resource: resource.plural, err }, 'a watch was cut, and goes on');
+    const reflector = startReflector<T>({
+      kube,
+      resource,
+      namespace,
+      onTrouble,
+      ...(trim !== undefined && { trim }),
+      ...(labelSelector !== undefined && { labelSelector }),
+    });
+    metrics.watching(resource.plural, reflector.stats);
+    return reflector;
+  };
+  const pools = watch<PoolObject>(TOOLCHAIN_POOLS);
+  const jobs = watch<Job>(JOBS, trimJob, LABEL.pool);
+  const pods = watch<Pod>(PODS, trimPod, LABEL.pool);
+  const caches = [pools, jobs, pods];
+
+  const demandOf = async (pool: string): Promise<Demand | undefined> => {
+    try {
+      const { waiting, held, oldestMs } = await queue.depth(pool);
+      return { pending: waiting, inFlight: held, oldestMs };
+    } catch (err) {
+      log.warn({ pool, err }, 'what waits in a pool cannot be told: its workers stay as they are');
+      return undefined;
+    }
+  };
+  const around: Surroundings = {
+    ...parts,
+    live,
+    tokens: tokenBucket(parts.jobsPerSecond, parts.jobsBurst, () => performance.now()),
+    demandOf,
+    wordsOf: (pool) => workers.workers(pool),
+    enginesKnown: (pool) => (registry.pools().get(pool)?.seenAt ?? 0) > 0,
+    listening: () => clock() - parts.heardSince() > HEARD_ALL_MS,
+  };
+
+  /** The oldest resource of a name has it. */
+  const ownerOf = (name: string): PoolObject | undefined =>
+    [...pools.objects().values()]
+      .filter(({ metadata }) => metadata.name === name)
+      .toSorted(
+        (a, b) =>
+          (a.metadata.creationTimestamp ?? '').localeCompare(b.metadata.creationTimestamp ?? '') || keyOf(a).localeCompare(keyOf(b)),
+      )[0];
+
+  const counted = metrics.workQueue('toolchainpools');
+  const work = createWorkQueue({
+    concurrency: AT_ONCE,
+    hooks: {
+      ...counted,
+      retried(key, err, inMs) {
+        counted.retried();
+        log.warn({ pool: key, err, in_ms: inMs }, 'a pool could not be brought to where it should be: tried again');
+      },
+    },
+    async work(key) {
+      const pool = pools.objects().get(key);
+      if (pool === undefined || !parts.mayAct()) {
+        memories.delete(key);
+        return undefined;
+      }
+      const begun = performance.now();
+      const memory = memories.get(key) ?? remember();
+      memories.set(key, memory);
+      const owner = ownerOf(pool.metadata.name);
+      let result: 'success' | 'error' = 'error';
+      try {
+        const againAfterMs = await reconcile(around, pool, memory, owner === pool ? undefined : owner);
+        result = 'success';
+        return { againAfterMs };
+      } finally {
+        metrics.reconciled('toolchainpool', result, (performance.now() - begun) / 1000);
+      }
+    },
+  });
+  const wake = (name: string) => {
+    const owner = ownerOf(name);
+    if (owner !== undefined) work.addAfter(keyOf(owner), PAUSE_MS);
+  };
+  const retractOthers = async () => {
+    if (!parts.mayAct()) return;
+    for (const { name, lapses } of await parts.declared()) if (!lapses && ownerOf(name) === undefined) await parts.retract(name);
+  };
+  const retracting = () =>
+    void retractOthers().catch((err: unknown) => log.warn({ err }, 'pools without a resource could not be retracted'));
+
+  let ends: (() => void)[] = [
+    jobs.onChange((key, now, before) => {
+      live.jobChanged(key, now, before);
+      wake((now ?? before)?.metadata.labels?.[LABEL.pool] ?? '');
+    }),
+    pods.onChange((key, now, before) => {
+      live.podChanged(key, now, before);
+      wake((now ?? before)?.metadata.labels?.[LABEL.pool] ?? '');
+    }),
+    pools.onChange((key, now, before) => {
+      // Our own writes of the status are no news.
+      if (now !== undefined && before !== undefined && now.metadata.generation === before.metadata.generation && !isLeaving(now)) return;
+      work.add(key);
+      if (now !== undefined) return;
+      metrics.forget(before?.metadata.name ?? '');
+      retracting();
+    }),
+    workers.onWord((pool) => wake(pool)),
+    parts.onOrder(wake),
+  ];
+  return {
+    synced: () => caches.every(({ synced }) => synced),
+    async lead() {
+      await Promise.all(caches.map((cache) => cache.whenSynced()));
+      for (const key of pools.objects().keys()) work.add(key);
+      retracting();
+      const timer = setInterval(retracting, RETRACT_MS);
+      ends = [...ends, () => clearInterval(timer)];
+    },
+    async close() {
+      for (const end of ends) end();
+      await work.close();
+      await Promise.all(caches.map((cache) => cache.close()));
+    },
+  };
+}
+
+const isLeaving = ({ metadata }: PoolObject): boolean => metadata.deletionTimestamp !== undefined;

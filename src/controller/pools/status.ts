@@ -1,0 +1,105 @@
+/** The pool's status: what is counted, and what it means. Written when it changed, and counts alone not at every change. */
+import { isDeepStrictEqual } from 'node:util';
+import type { ToolchainPool, ToolchainPoolStatus } from '../../contracts/toolchain-pool.ts';
+import { type Condition, setCondition } from '../../kube/conditions.ts';
+import type { Kube } from '../../kube/connect.ts';
+import { isNotFound } from '../../kube/error.ts';
+import type { Recorder } from '../../kube/events.ts';
+import type { Resource } from '../../kube/resource.ts';
+import { conditionsOf } from './conditions.ts';
+import type { Memory } from './memory.ts';
+import { LABEL } from './objects.ts';
+import { type Decision, isLive, type Seen, type Trouble } from './seen.ts';
+
+export const TOOLCHAIN_POOLS: Resource = {
+  group: 'filemill.io',
+  version: 'v1alpha1',
+  plural: 'toolchainpools',
+  kind: 'ToolchainPool',
+  namespaced: true,
+};
+const MANAGER = 'filemill-controller';
+/** Under load counts change all the time, and everybody who watches pools is told of each write, ms. */
+const COUNTS_MS = 5_000;
+
+export function statusOf(
+  { metadata, status }: Pick<ToolchainPool, 'metadata' | 'status'>,
+  seen: Seen,
+  decision: Decision,
+  now: number,
+  invalid?: Trouble,
+): ToolchainPoolStatus {
+  const { workers, demand } = seen;
+  const count = (...states: readonly string[]) => workers.filter(({ state }) => states.includes(state)).length;
+  const observedGeneration = metadata.generation ?? 0;
+  const said = conditionsOf(seen, decision, invalid);
+  let conditions: readonly Condition[] = ((status?.conditions ?? []) as readonly Condition[]).filter(({ type }) =>
+    said.some((one) => one.type === type),
+  );
+  for (const next of said) conditions = setCondition(conditions, { ...next, observedGeneration }, new Date(now));
+  return {
+    observedGeneration,
+    workers: workers.filter(isLive).length,
+    idle: count('idle'),
+    busy: count('busy', 'draining'),
+    selector: `${LABEL.pool}=${metadata.name}`,
+    conditions: [...conditions],
+    ...(decision.desired !== undefined && { desired: decision.desired }),
+    ...(demand !== undefined && {
+      queued: demand.pending,
+      running: demand.inFlight,
+      oldestQueuedSeconds: Math.round((demand.oldestMs ?? 0) / 1000),
+    }),
+  };
+}
+
+interface Writing {
+  readonly kube: Kube;
+  readonly recorder: Recorder;
+  readonly mayAct: () => boolean;
+  readonly clock: () => number;
+}
+
+/** @throws KubeError */
+export async function writeStatus(
+  { kube, recorder, mayAct, clock }: Writing,
+  pool: ToolchainPool,
+  memory: Memory,
+  next: ToolchainPoolStatus,
+): Promise<void> {
+  const { name, namespace, uid = '' } = pool.metadata;
+  const before = pool.status ?? {};
+  const turned = !isDeepStrictEqual(verdicts(before), verdicts(next));
+  const due = turned || clock() - memory.status.at >= COUNTS_MS;
+  const text = JSON.stringify(next);
+  if (!due || text === memory.status.text || !mayAct()) return;
+  await kube
+    .apply(TOOLCHAIN_POOLS, { metadata: { name, namespace }, status: next }, { manager: MANAGER, subresource: 'status' })
+    .catch((error: unknown) => {
+      if (!isNotFound(error)) throw error;
+    });
+  memory.status = { text, at: clock() };
+  if (!turned) return;
+  const regarding = { apiVersion: pool.apiVersion, kind: pool.kind, name, namespace: namespace ?? '', uid };
+  for (const { type, status, reason, message } of next.conditions ?? []) {
+    const was = before.conditions?.find((condition) => condition.type === type);
+    if (was?.status === status && was.reason === reason) continue;
+    // How workers come and go is in the counts; what an operator must know is trouble, and its end.
+    if (type === 'Degraded' && (status === 'True' || was?.status === 'True'))
+      recorder.record({
+        regarding,
+        type: status === 'True' ? 'Warning' : 'Normal',
+        reason: status === 'True' ? reason : 'Recovered',
+        action: 'Scale',
+        note: message,
+      });
+    if (type === 'Ready' && status === 'True' && was?.status !== 'True')
+      recorder.record({ regarding, type: 'Normal', reason: 'Ready', action: 'Scale', note: message });
+  }
+}
+
+/** What must be told at once: not the counts, nor the sentences that repeat them. */
+const verdicts = ({ observedGeneration, conditions = [] }: ToolchainPoolStatus) => [
+  observedGeneration,
+  conditions.map(({ type, status, reason }) => `${type} ${status} ${reason}`).toSorted(),
+];

@@ -1,0 +1,131 @@
+/** The Job that a worker of a pool runs in: restricted, bounded, and the same for every slot. */
+import { createHash } from 'node:crypto';
+import type { ToolchainPool } from '../../contracts/toolchain-pool.ts';
+import { toolchainOf } from '../../contracts/toolchain-pool.ts';
+import { LABEL } from './objects.ts';
+
+/** A pod whose node has gone is given up after this long, s: jobs are taken over after half a minute as well. */
+const LOST_NODE_S = 30;
+/** Time for a worker to say its last words after the last order it may finish, s. */
+const LAST_WORDS_S = 5;
+/** A Job that no controller removes goes after this long, s. */
+const LEFT_OVER_S = 86_400;
+/** Unprivileged; the images know it. */
+const USER = 10_001;
+const WORK = '/work';
+const SECRET = '/etc/filemill/nats';
+const CONFIG = '/etc/filemill/config';
+export const PROBES_PORT = 8_081;
+
+/** Labels for Kueue that a pool hands on to its Jobs (https://kueue.sigs.k8s.io/docs/tasks/run/jobs). */
+const HANDED_ON = ['kueue.x-k8s.io/queue-name', 'kueue.x-k8s.io/priority-class'];
+
+export interface Template {
+  /** Of the pod; two templates are the same where this is. */
+  readonly hash: string;
+  readonly pod: object;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+/** @param natsServers where workers find NATS, unless their Secret or configuration says otherwise */
+export function templateOf(pool: ToolchainPool, natsServers: readonly string[]): Template {
+  const { spec, metadata } = pool;
+  const labels = { [LABEL.pool]: metadata.name, 'app.kubernetes.io/name': 'filemill', 'app.kubernetes.io/component': 'worker' };
+  const podSpec = {
+    restartPolicy: 'Never',
+    automountServiceAccountToken: false,
+    enableServiceLinks: false,
+    terminationGracePeriodSeconds: spec.terminationGraceSeconds,
+    securityContext: { runAsNonRoot: true, runAsUser: USER, runAsGroup: USER, fsGroup: USER, seccompProfile: { type: 'RuntimeDefault' } },
+    containers: [container(pool, natsServers)],
+    volumes: [
+      { name: 'work', emptyDir: { sizeLimit: spec.workDirSize } },
+      // Optional, so that a Secret that is missing shows where the environment is made: a pod that waits for a volume says nothing.
+      { name: 'nats', secret: { secretName: spec.natsSecretRef.name, defaultMode: 0o440, optional: true } },
+      ...(spec.configMapRef === undefined ? [] : [{ name: 'config', configMap: { name: spec.configMapRef.name } }]),
+    ],
+    tolerations: [
+      ...(spec.tolerations ?? []),
+      ...['not-ready', 'unreachable'].map((taint) => ({
+        key: `node.kubernetes.io/${taint}`,
+        operator: 'Exists',
+        effect: 'NoExecute',
+        tolerationSeconds: LOST_NODE_S,
+      })),
+    ],
+    ...pick(spec, ['imagePullSecrets', 'nodeSelector', 'affinity', 'topologySpreadConstraints', 'runtimeClassName', 'priorityClassName']),
+  };
+  const hash = createHash('sha256').update(JSON.stringify(podSpec)).digest('hex').slice(0, 10);
+  return {
+    hash,
+    pod: { metadata: { labels: { ...labels, [LABEL.template]: hash } }, spec: podSpec },
+    labels: { ...labels, ...pick(metadata.labels ?? {}, HANDED_ON) },
+  };
+}
+
+function container({ metadata, spec }: ToolchainPool, natsServers: readonly string[]) {
+  const toolchain = toolchainOf({ metadata, spec }) ?? metadata.name;
+  const settings = {
+    nats: { servers: natsServers },
+    worker: {
+      dir: WORK,
+      pool: metadata.name,
+      toolchain,
+      conversionsPerWorker: spec.conversionsPerWorker,
+      slots: { [toolchain]: spec.slots },
+      drainMs: Math.max(1, spec.terminationGraceSeconds - LAST_WORDS_S) * 1000,
+      metricsPort: PROBES_PORT,
+      ...(spec.maxSeconds !== undefined && { maxSeconds: spec.maxSeconds, mediaMaxSeconds: spec.maxSeconds }),
+    },
+  };
+  return {
+    name: 'worker',
+    image: spec.image,
+    args: ['worker'],
+    ...pick(spec, ['imagePullPolicy', 'resources']),
+    env: [
+      { name: 'WORKER_NAME', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } },
+      { name: 'SETTINGS', value: JSON.stringify(settings) },
+      ...(spec.configMapRef === undefined ? [] : [{ name: 'CONFIG_FILE', value: `${CONFIG}/filemill.yaml` }]),
+    ],
+    // NATS_USER and NATS_PASSWORD, or NATS_CREDS with the path of a file that the same Secret holds.
+    envFrom: [{ secretRef: { name: spec.natsSecretRef.name } }],
+    ports: [{ name: 'probes', containerPort: PROBES_PORT }],
+    livenessProbe: {
+      httpGet: { path: '/livez', port: 'probes' },
+      initialDelaySeconds: 30,
+      periodSeconds: 10,
+      timeoutSeconds: 5,
+      failureThreshold: 6,
+    },
+    securityContext: {
+      allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: true,
+      capabilities: { drop: ['ALL'] },
+    },
+    volumeMounts: [
+      { name: 'work', mountPath: WORK },
+      { name: 'nats', mountPath: SECRET, readOnly: true },
+      ...(spec.configMapRef === undefined ? [] : [{ name: 'config', mountPath: CONFIG, readOnly: true }]),
+    ],
+  };
+}
+
+/** Name of the Job in a slot: there can be one at a time. */
+export const jobName = (pool: string, slot: number): string => `filemill-${pool}-${slot}`;
+
+export function jobOf(pool: ToolchainPool, slot: number, { pod, hash, labels }: Template) {
+  const { name, namespace, uid = '' } = pool.metadata;
+  return {
+    metadata: {
+      name: jobName(name, slot),
+      ...(namespace !== undefined && { namespace }),
+      labels: { ...labels, [LABEL.slot]: String(slot), [LABEL.template]: hash },
+      ownerReferences: [{ apiVersion: pool.apiVersion, kind: pool.kind, name, uid, controller: true, blockOwnerDeletion: false }],
+    },
+    spec: { backoffLimit: 0, completions: 1, parallelism: 1, ttlSecondsAfterFinished: LEFT_OVER_S, template: pod },
+  };
+}
+
+const pick = (from: object, names: readonly string[]): object =>
+  Object.fromEntries(Object.entries(from).filter(([name, value]) => names.includes(name) && value !== undefined));

@@ -1,0 +1,71 @@
+/** One of two or more controllers, of which one leads: it keeps worker Jobs in step with the load, and mirrors ConversionJobs. */
+import type { Config } from '../config.ts';
+import { askOver } from '../controller/conversion-jobs/ask.ts';
+import { startConversionJobs } from '../controller/conversion-jobs/start.ts';
+import { startPools } from '../controller/pools/start.ts';
+import { createControllerMetrics } from '../telemetry/controller.ts';
+import { createLog } from '../telemetry/log.ts';
+import { serveProbes } from '../telemetry/probes.ts';
+import { CannotStart, errorCode } from './cannot-start.ts';
+import { joinCluster } from './cluster.ts';
+import { joinKubernetes } from './kubernetes.ts';
+import { CannotGoOn, untilLost } from './lost.ts';
+import { openPoolNats } from './pool-nats.ts';
+import type { Running } from './running.ts';
+
+export async function controller(config: Config): Promise<Running> {
+  const { controller: settings, nats: at, log: logging, api } = config;
+  const log = createLog(logging.level);
+  const metrics = createControllerMetrics();
+  const nats = await joinCluster(config, 'controller');
+  const clock = Date.now;
+  const { kube, own, recorder, election } = await joinKubernetes(settings, log);
+  const shared = {
+    kube,
+    namespace: settings.allNamespaces ? undefined : own,
+    mayAct: () => election.leading,
+    recorder,
+    metrics,
+    log,
+    clock,
+  };
+  const pools = startPools({
+    ...shared,
+    ...(await openPoolNats(nats, config, log, clock)),
+    natsServers: settings.workerNats ?? at?.servers ?? [],
+    jobsPerSecond: settings.jobsPerSecond,
+    jobsBurst: settings.jobsBurst,
+  });
+  const conversions = startConversionJobs({ ...shared, ask: askOver(nats) });
+  const lost = election.lost.then((why) => {
+    throw new CannotGoOn(`another controller may lead now (${why}): this one ends, to be started anew`);
+  });
+  const leading = election.won.then(async () => {
+    log.info('this controller leads');
+    metrics.leading(true);
+    await Promise.all([pools.lead(), conversions.lead()]);
+  });
+  const probes = await serveProbes({
+    port: settings.probesPort,
+    host: api.host,
+    ready: () => pools.synced() && conversions.synced() && nats.isConnected(),
+    // Neither the API server's absence nor that of NATS is mended by a restart.
+    live: () => true,
+    metrics,
+  }).catch((cause: unknown) => {
+    throw new CannotStart(`cannot listen on port ${settings.probesPort} (${errorCode(cause)}): set controller.probesPort`, { cause });
+  });
+  return {
+    port: probes.port,
+    ended: untilLost(nats, Promise.race([lost, leading.then(() => Promise.withResolvers<void>().promise)])),
+    async stop() {
+      // What is under way ends first: whoever leads next must not meet it.
+      await Promise.all([pools.close(), conversions.close()]);
+      await election.resign();
+      await recorder.close();
+      await probes.close();
+      kube.close();
+      await nats.close();
+    },
+  };
+}

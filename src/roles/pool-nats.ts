@@ -1,0 +1,45 @@
+/** What the controller needs of NATS: how much waits, who works, and where pools are made known. */
+import type { Config } from '../config.ts';
+import type { PoolsParts } from '../controller/pools/start.ts';
+import type { Nats } from '../nats/connection.ts';
+import { hear } from '../nats/hints.ts';
+import { declarePool, ensureRegistry, readPools, retractPool } from '../pools/declarations.ts';
+import { openRegistry } from '../pools/nats.ts';
+import { sayRetire } from '../pools/retire.ts';
+import { hearWorkers } from '../pools/workers.ts';
+import { openQueue } from '../queue/nats.ts';
+import { ensurePool } from '../queue/pool-nats.ts';
+import type { Log } from '../telemetry/log.ts';
+
+type NatsParts = Pick<
+  PoolsParts,
+  'queue' | 'workers' | 'registry' | 'retire' | 'declare' | 'retract' | 'declared' | 'onOrder' | 'heardSince'
+>;
+
+/** @param nats stays open @param clock ms since the epoch @throws Mismatch · Unavailable */
+export async function openPoolNats(nats: Nats, { nats: settings, upkeep }: Config, log: Log, clock: () => number): Promise<NatsParts> {
+  const replicas = settings?.replicas ?? 1;
+  await ensureRegistry(nats, replicas);
+  const workers = hearWorkers(nats, clock);
+  const report = (err: Error) => log.warn({ err }, 'pools could not be read');
+  const registry = await openRegistry(nats, { workers, own: [], clock, report });
+  let heardSince = clock();
+  nats.onReturn(() => {
+    heardSince = clock();
+  });
+  return {
+    queue: openQueue(nats),
+    workers,
+    registry,
+    retire: (pool, worker) => sayRetire(nats, pool, worker),
+    async declare(declaration) {
+      // A pool that is known has a stream: who routes by it may publish at once.
+      await ensurePool(nats, declaration.name, { capacity: upkeep.queueCapacity, replicas });
+      await declarePool(nats, declaration);
+    },
+    retract: (pool) => retractPool(nats, pool),
+    declared: () => readPools(nats),
+    onOrder: (callback) => hear(nats, 'convert', '>', (subject) => callback(subject.split('.')[0] ?? '')),
+    heardSince: () => heardSince,
+  };
+}

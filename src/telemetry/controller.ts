@@ -1,0 +1,126 @@
+/** What the role controller measures. Labels: pools and kinds of resources, as many as operators made. */
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+
+/** How a pool stands; what is undefined is not known, and has no series. */
+export interface PoolGauges {
+  readonly desired: number | undefined;
+  readonly workers: number;
+  readonly idle: number;
+  readonly busy: number;
+  readonly queued: number | undefined;
+  readonly running: number | undefined;
+  readonly oldestSeconds: number | undefined;
+  /** 1: something keeps workers from coming up. */
+  readonly degraded: number;
+}
+
+export interface WatchState {
+  readonly objects: number;
+  readonly sinceLastEventMs: number;
+  readonly restarts: number;
+  readonly relists: number;
+}
+
+export interface ControllerMetrics {
+  leading(is: boolean): void;
+  /** Of one work queue, by its name: named as client-go names them. */
+  workQueue(name: string): {
+    added(depth: number): void;
+    started(waitedMs: number, depth: number): void;
+    done(workedMs: number): void;
+    retried(): void;
+  };
+  reconciled(controller: string, result: 'success' | 'error', seconds: number): void;
+  pool(pool: string, gauges: PoolGauges): void;
+  /** @param waitedSeconds how long orders had waited for it, where any had */
+  workersMade(pool: string, jobs: number, waitedSeconds: number | undefined): void;
+  forget(pool: string): void;
+  /** Asked at each scrape. */
+  watching(resource: string, read: () => WatchState): void;
+  text(): Promise<string>;
+  readonly contentType: string;
+}
+
+const SECONDS = [0.001, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60];
+
+export function createControllerMetrics(): ControllerMetrics {
+  const registry = new Registry();
+  const registers = [registry];
+  collectDefaultMetrics({ register: registry });
+  const gauge = (name: string, help: string, ...labelNames: string[]) => new Gauge({ name, help, labelNames, registers });
+  const counter = (name: string, help: string, ...labelNames: string[]) => new Counter({ name, help, labelNames, registers });
+  const histogram = (name: string, help: string, ...labelNames: string[]) =>
+    new Histogram({ name, help, labelNames, buckets: SECONDS, registers });
+
+  const leader = gauge('leader_election_master_status', '1 while this replica leads', 'name');
+  const depth = gauge('workqueue_depth', 'Keys that wait', 'name');
+  const adds = counter('workqueue_adds_total', 'Keys that were added', 'name');
+  const retries = counter('workqueue_retries_total', 'Keys that came back after a failure', 'name');
+  const waited = histogram('workqueue_queue_duration_seconds', 'How long keys waited', 'name');
+  const worked = histogram('workqueue_work_duration_seconds', 'How long keys were worked on', 'name');
+  const results = counter('reconcile_total', 'Looks at one resource', 'controller', 'result');
+  const durations = histogram('reconcile_time_seconds', 'How long one look took', 'controller');
+  const pools: Readonly<Record<keyof PoolGauges, Gauge>> = {
+    desired: gauge('filemill_pool_desired_workers', 'Workers that there should be', 'pool'),
+    workers: gauge('filemill_pool_live_workers', 'Workers whose pods are neither finished nor lost', 'pool'),
+    idle: gauge('filemill_pool_idle_workers', 'Workers without an order', 'pool'),
+    busy: gauge('filemill_pool_busy_workers', 'Workers with at least one order', 'pool'),
+    queued: gauge('filemill_pool_queued_orders', 'Orders that nobody holds: what autoscalers scale on', 'pool'),
+    running: gauge('filemill_pool_running_orders', 'Orders that workers hold', 'pool'),
+    oldestSeconds: gauge('filemill_pool_oldest_queued_seconds', 'Age of the order that waits longest', 'pool'),
+    degraded: gauge('filemill_pool_degraded', '1 while something keeps workers from coming up', 'pool'),
+  };
+  const made = counter('filemill_pool_workers_made_total', 'Jobs of workers that were made', 'pool');
+  const dispatch = histogram('filemill_pool_dispatch_seconds', 'From the first order that waited to the Jobs made for it', 'pool');
+  const watches = new Map<string, () => WatchState>();
+  const objects = gauge('filemill_watch_objects', 'Objects in the cache', 'resource');
+  const age = gauge('filemill_watch_silence_seconds', 'Since the API server last said anything', 'resource');
+  const restarts = gauge('filemill_watch_restarts', 'Times that the watch was opened again', 'resource');
+  const relists = gauge('filemill_watch_lists', 'Times that all objects were listed', 'resource');
+
+  return {
+    leading: (is) => leader.set({ name: 'filemill-controller' }, is ? 1 : 0),
+    workQueue: (name) => ({
+      added(waiting) {
+        adds.inc({ name });
+        depth.set({ name }, waiting);
+      },
+      started(waitedMs, waiting) {
+        waited.observe({ name }, waitedMs / 1000);
+        depth.set({ name }, waiting);
+      },
+      done: (workedMs) => worked.observe({ name }, workedMs / 1000),
+      retried: () => retries.inc({ name }),
+    }),
+    reconciled(controller, result, seconds) {
+      results.inc({ controller, result });
+      durations.observe({ controller }, seconds);
+    },
+    pool(pool, gauges) {
+      for (const [name, series] of Object.entries(pools)) {
+        const value = gauges[name as keyof PoolGauges];
+        if (value === undefined) series.remove({ pool });
+        else series.set({ pool }, value);
+      }
+    },
+    workersMade(pool, jobs, waitedSeconds) {
+      made.inc({ pool }, jobs);
+      if (waitedSeconds !== undefined) dispatch.observe({ pool }, waitedSeconds);
+    },
+    forget(pool) {
+      for (const series of [...Object.values(pools), made, dispatch]) series.remove({ pool });
+    },
+    watching: (resource, read) => void watches.set(resource, read),
+    async text() {
+      for (const [resource, read] of watches) {
+        const state = read();
+        objects.set({ resource }, state.objects);
+        age.set({ resource }, state.sinceLastEventMs / 1000);
+        restarts.set({ resource }, state.restarts);
+        relists.set({ resource }, state.relists);
+      }
+      return registry.metrics();
+    },
+    contentType: registry.contentType,
+  };
+}

@@ -1,0 +1,282 @@
+/** ConversionJobs from kubectl to the file, on a real API server, with the API and a worker as processes over real NATS and S3 servers. */
+import { Readable } from 'node:stream';
+import sharp from 'sharp';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { ConversionJobStatus } from '../../src/contracts/conversion-job.ts';
+import { askOver } from '../../src/controller/conversion-jobs/ask.ts';
+import { CANCEL_WITHIN_MS } from '../../src/controller/conversion-jobs/decide.ts';
+import { CONVERSION_JOBS, type ConversionJobObject, FINALIZER } from '../../src/controller/conversion-jobs/resource.ts';
+import { type ConversionJobs, startConversionJobs } from '../../src/controller/conversion-jobs/start.ts';
+import { connectKube, type Kube } from '../../src/kube/connect.ts';
+import { isNotFound } from '../../src/kube/error.ts';
+import { openS3, type S3Store } from '../../src/objects/s3.ts';
+import { createControllerMetrics } from '../../src/telemetry/controller.ts';
+import { createLog } from '../../src/telemetry/log.ts';
+import { type Cluster, type Role, startCluster } from '../kit/cluster.ts';
+import { type Cluster as Kubernetes, startKubernetes } from '../kit/kubernetes.ts';
+import { endProcess } from '../kit/service.ts';
+import { eventually } from '../kit/wire.ts';
+
+/** Submissions that one namespace has. */
+const DAILY = 5;
+const ACCOUNT = { name: 'filemill-controller', namespace: 'filemill' };
+const SETTINGS = { limits: { enabled: true, daily: DAILY } };
+
+let kubernetes: Kubernetes;
+let cluster: Cluster;
+let api: Role;
+let worker: Role;
+let bucket: S3Store;
+/** With the rights that the controller is given. */
+let own: Kube;
+let controller: ConversionJobs | undefined;
+let picture: Buffer;
+/** How far the controller's clock is ahead, ms. */
+let ahead = 0;
+
+beforeAll(async () => {
+  picture = await sharp({ create: { width: 64, height: 48, channels: 3, background: 'teal' } })
+    .png()
+    .toBuffer();
+  [kubernetes, cluster] = await Promise.all([startKubernetes({ without: ['controllers', 'scheduler', 'kwok'] }), startCluster()]);
+  await kubectl('apply', '--server-side', '--filename=manifests/crds');
+  await kubectl('wait', '--for=condition=Established', '--timeout=30s', 'crd/conversionjobs.filemill.io');
+  await kubectl('create', 'namespace', ACCOUNT.namespace);
+  await kubectl('apply', '--server-side', '--filename=manifests/rbac/all-namespaces.yaml');
+  own = await connectKube({ kubeconfig: await kubernetes.kubeconfigFor(ACCOUNT) });
+  await eventually(async () => (await kubernetes.kubectl(['get', 'conversionjobs'])).code === 0, 'the resources to be served');
+  api = await cluster.start('api', {}, SETTINGS);
+  worker = await cluster.start('worker', { POOL: 'image' });
+  bucket = await openS3(cluster.bucket);
+  await eventually(knowsPictures, 'the replica knows of the worker', 30_000);
+  controller = await lead();
+}, 180_000);
+afterEach(() => {
+  ahead = 0;
+});
+afterAll(async () => {
+  await controller?.close();
+  own?.close();
+  await Promise.all([cluster?.stop(), kubernetes?.stop()]);
+});
+
+async function lead(): Promise<ConversionJobs> {
+  const started = startConversionJobs({
+    kube: own,
+    namespace: undefined,
+    ask: askOver(await cluster.nats.connect()),
+    mayAct: () => true,
+    metrics: createControllerMetrics(),
+    log: createLog(process.env['TEST_LOG'] ?? 'silent'),
+    clock: () => Date.now() + ahead,
+  });
+  await started.lead();
+  return started;
+}
+
+async function knowsPictures(): Promise<boolean> {
+  const { data } = (await (await fetch(`${api.url}/api/v1/formats`)).json()) as { data: { sources: { format: string }[] } };
+  return data.sources.some(({ format }) => format === 'png');
+}
+
+/** @returns what it printed @throws with its complaint */
+async function kubectl(...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await kubernetes.kubectl(args);
+  if (code !== 0) throw new Error(stderr);
+  return stdout;
+}
+
+let namespaces = 0;
+/** With what a test imports into it, a picture unless said otherwise. */
+async function newNamespace(imported: Readonly<Record<string, Buffer>> = { 'view.png': picture }): Promise<string> {
+  const namespace = `team-${++namespaces}`;
+  await kubectl('create', 'namespace', namespace);
+  for (const [name, bytes] of Object.entries(imported)) await bucket.put(`imports/${namespace}/${name}`, Readable.from([bytes]), 1 << 20);
+  return namespace;
+}
+
+/** By kubectl, as a user does it. */
+async function apply(namespace: string, name: string, spec: Record<string, unknown> = {}): Promise<void> {
+  const object = {
+    apiVersion: 'filemill.io/v1alpha1',
+    kind: 'ConversionJob',
+    metadata: { name, namespace },
+    spec: { source: { key: 'view.png' }, ...('tool' in spec ? {} : { toFormat: 'webp' }), ...spec },
+  };
+  const { code, stderr } = await kubernetes.kubectl(['apply', '--filename=-'], JSON.stringify(object));
+  if (code !== 0) throw new Error(stderr);
+}
+const waitFor = (namespace: string, name: string, condition: string): Promise<string> =>
+  kubectl('wait', `--namespace=${namespace}`, `--for=condition=${condition}`, '--timeout=30s', `conversionjob/${name}`);
+const read = (namespace: string, name: string): Promise<ConversionJobObject | undefined> =>
+  kubernetes.kube.get<ConversionJobObject>(CONVERSION_JOBS, { namespace, name }).catch((error: unknown) => {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  });
+async function statusOf(namespace: string, name: string): Promise<ConversionJobStatus> {
+  return (await read(namespace, name))?.status ?? {};
+}
+const reasonOf = ({ conditions = [] }: ConversionJobStatus, wanted: string): string | undefined =>
+  conditions.find(({ type, status }) => type === wanted && status === 'True')?.reason;
+const restStatus = async (id: string | undefined): Promise<number> => (await fetch(`${api.url}/api/v1/jobs/${id}`)).status;
+
+describe('a ConversionJob', () => {
+  it('is applied, waited for, and fetched', async () => {
+    const namespace = await newNamespace();
+    await apply(namespace, 'thumbnail', { options: { img_resize_w: '32' } });
+    await waitFor(namespace, 'thumbnail', 'Complete');
+    const status = await statusOf(namespace, 'thumbnail');
+    expect(status).toMatchObject({ phase: 'Complete', output: { filename: 'view-filemill.webp', contentType: 'image/webp' } });
+    const { format, width } = await sharp(Buffer.from(await (await fetch(status.output?.url ?? '')).arrayBuffer())).metadata();
+    expect([format, width]).toEqual(['webp', 32]);
+    const table = await kubectl('get', 'conversionjobs', `--namespace=${namespace}`);
+    expect(table).toContain('Complete');
+  });
+
+  it('calls a tool', async () => {
+    const namespace = await newNamespace();
+    await apply(namespace, 'turned', { tool: 'rotate-image', options: { img_rotate: '90' } });
+    await waitFor(namespace, 'turned', 'Complete');
+    const { output } = await statusOf(namespace, 'turned');
+    const { format, width, height } = await sharp(Buffer.from(await (await fetch(output?.url ?? '')).arrayBuffer())).metadata();
+    expect([format, width, height]).toEqual(['png', 48, 64]);
+  });
+
+  it.each([
+    ['of a damaged file', 'CONVERSION_FAILED', {}, { reason: 'corrupt_input' }],
+    ['of a format that there is not', 'INVALID_FORMAT', { toFormat: 'zzz' }, {}],
+    ['of an option out of bounds', 'INVALID_OPTION', { options: { img_quality: '101' } }, {}],
+    ["of another namespace's object", 'NOT_FOUND', { source: { key: 'imports/elsewhere/view.png' } }, {}],
+    ['of a tool that there is not', 'NOT_FOUND', { tool: 'fold-paper' }, {}],
+  ])('%s fails with %s as its reason', async (_, code, spec, error) => {
+    const namespace = await newNamespace({ 'view.png': picture.subarray(0, 60) });
+    await apply(namespace, 'bad', spec);
+    await waitFor(namespace, 'bad', 'Failed');
+    const status = await statusOf(namespace, 'bad');
+    expect(status).toMatchObject({ phase: 'Failed', error: { code, ...error } });
+    expect([reasonOf(status, 'Failed'), reasonOf(status, 'Complete')]).toEqual([code, undefined]);
+  });
+
+  it('that is deleted when it is done takes its output along', async () => {
+    const namespace = await newNamespace();
+    await apply(namespace, 'done');
+    await waitFor(namespace, 'done', 'Complete');
+    const { jobId } = await statusOf(namespace, 'done');
+    expect(await restStatus(jobId)).toBe(200);
+    await kubectl('delete', `--namespace=${namespace}`, '--timeout=20s', 'conversionjob/done');
+    expect(await read(namespace, 'done')).toBeUndefined();
+    expect(await restStatus(jobId)).toBe(410);
+  });
+
+  describe('that waits for a worker', () => {
+    beforeAll(() => void worker.child.kill('SIGSTOP'));
+    afterAll(() => void worker.child.kill('SIGCONT'));
+    const waiting = async () => {
+      const namespace = await newNamespace();
+      await apply(namespace, 'waiting');
+      const { jobId } = await eventually(async () => {
+        const status = await statusOf(namespace, 'waiting');
+        return status.phase === 'Running' && status;
+      }, 'the job to be there');
+      return { namespace, jobId };
+    };
+
+    it('is cancelled when it is deleted', async () => {
+      const { namespace, jobId } = await waiting();
+      expect((await read(namespace, 'waiting'))?.metadata.finalizers).toEqual([FINALIZER]);
+      await kubectl('delete', `--namespace=${namespace}`, '--timeout=20s', 'conversionjob/waiting');
+      expect(await restStatus(jobId)).toBe(410);
+    });
+
+    it('says so when whoever has its id ends it', async () => {
+      const { namespace, jobId } = await waiting();
+      await fetch(`${api.url}/api/v1/jobs/${jobId}`, { method: 'DELETE' });
+      await waitFor(namespace, 'waiting', 'Failed');
+      const status = await statusOf(namespace, 'waiting');
+      expect([status.phase, reasonOf(status, 'Failed')]).toEqual(['Cancelled', 'JOB_EXPIRED']);
+    });
+  });
+
+  it('goes by itself when its time is over, and leaves the output to whoever has its URL', async () => {
+    const namespace = await newNamespace();
+    await apply(namespace, 'brief', { ttlSecondsAfterFinished: 1 });
+    const { jobId } = await eventually(async () => {
+      const status = await statusOf(namespace, 'brief');
+      return status.jobId !== undefined && status;
+    }, 'the job to be there');
+    await eventually(async () => (await read(namespace, 'brief')) === undefined, 'the resource to go');
+    expect(await restStatus(jobId)).toBe(200);
+  });
+
+  it('says when its output has expired', async () => {
+    const namespace = await newNamespace();
+    await apply(namespace, 'old', { ttlSecondsAfterFinished: 86_400 });
+    await waitFor(namespace, 'old', 'Complete');
+    ahead = 3 * 3_600_000;
+    await wake(namespace, 'old');
+    await waitFor(namespace, 'old', 'Expired');
+    const status = await statusOf(namespace, 'old');
+    expect([status.phase, status.output, reasonOf(status, 'Expired')]).toEqual(['Expired', undefined, 'JOB_EXPIRED']);
+  });
+
+  it('waits while its namespace has used up a limit, and nobody is banned', async () => {
+    const namespace = await newNamespace();
+    const names = Array.from({ length: DAILY + 3 }, (_, n) => `n${n}`);
+    await Promise.all(names.map((name) => apply(namespace, name)));
+    const seen = () => Promise.all(names.map((name) => statusOf(namespace, name)));
+    const isOver = ({ phase, conditions = [] }: ConversionJobStatus) =>
+      phase === 'Pending' && conditions[0]?.reason === 'RATE_LIMITED' && conditions[0].message.includes('allowed in 24 hours');
+    await eventually(
+      async () => {
+        const statuses = await seen();
+        return statuses.filter(({ phase }) => phase === 'Complete').length === DAILY && statuses.filter(isOver).length === 3;
+      },
+      'as many to be done as are allowed, and the others to be told',
+      120_000,
+    );
+    const others = await newNamespace();
+    await apply(others, 'free');
+    await waitFor(others, 'free', 'Complete');
+  });
+
+  it('is one job however often the controller begins anew', async () => {
+    const namespace = await newNamespace();
+    await controller?.close();
+    await apply(namespace, 'patient');
+    controller = await lead();
+    await waitFor(namespace, 'patient', 'Complete');
+    const { jobId } = await statusOf(namespace, 'patient');
+    // As if it had died before it could say so.
+    await controller.close();
+    await kubernetes.kube.patch(CONVERSION_JOBS, { namespace, name: 'patient' }, { status: null }, { subresource: 'status' });
+    controller = await lead();
+    await waitFor(namespace, 'patient', 'Complete');
+    expect((await statusOf(namespace, 'patient')).jobId).toBe(jobId);
+  });
+
+  it('that is deleted while no API answers goes all the same, after its time', async () => {
+    const namespace = await newNamespace();
+    await apply(namespace, 'left');
+    await waitFor(namespace, 'left', 'Complete');
+    await endProcess({ ...api, url: api.url ?? '' });
+    await kubectl('delete', `--namespace=${namespace}`, '--wait=false', 'conversionjob/left');
+    await apply(namespace, 'later');
+    const told = await eventually(async () => {
+      const status = await statusOf(namespace, 'later');
+      return status.phase === 'Pending' && status;
+    }, 'the next one to be told');
+    expect(told.conditions?.map(({ type, status, reason }) => [type, status, reason])).toEqual([['Complete', 'False', 'OVERLOADED']]);
+    expect((await read(namespace, 'left'))?.metadata.finalizers).toEqual([FINALIZER]);
+    ahead = CANCEL_WITHIN_MS;
+    await eventually(async () => (await read(namespace, 'left')) === undefined, 'the resource to go');
+    ahead = 0;
+    api = await cluster.start('api', {}, SETTINGS);
+    await waitFor(namespace, 'later', 'Complete');
+  });
+});
+
+/** Has it looked at, as its timer would. */
+async function wake(namespace: string, name: string): Promise<void> {
+  await kubernetes.kube.patch(CONVERSION_JOBS, { namespace, name }, { metadata: { finalizers: [FINALIZER, 'example.com/other'] } });
+  await kubernetes.kube.patch(CONVERSION_JOBS, { namespace, name }, { metadata: { finalizers: [FINALIZER] } });
+}

@@ -1,0 +1,165 @@
+/** Workers without converters: for each pod that runs on a fake node one that speaks, takes orders, and ends like a real one. */
+import { setTimeout as pause } from 'node:timers/promises';
+import { PRESENCE_VERSION, type Presence } from '../../src/contracts/presence.ts';
+import type { Kube } from '../../src/kube/connect.ts';
+import { isNotFound } from '../../src/kube/error.ts';
+import { startReflector } from '../../src/kube/reflector.ts';
+import { type KubeObject, PODS } from '../../src/kube/resource.ts';
+import type { Nats } from '../../src/nats/connection.ts';
+import { hearRetire } from '../../src/pools/retire.ts';
+import { sayPresence } from '../../src/pools/workers.ts';
+import { openQueue } from '../../src/queue/nats.ts';
+
+const POOL = 'filemill.io/pool';
+const PRESENCE_MS = 2_000;
+
+export interface Crew {
+  /** Those at work now, by pod. */
+  readonly there: ReadonlyMap<string, { readonly pool: string; readonly held: number; readonly since: number }>;
+  /** Orders that were ended, by job. */
+  readonly ended: ReadonlyMap<string, number>;
+  /** Workers that ever began, and when (ms since the epoch), by pod. */
+  readonly begun: ReadonlyMap<string, number>;
+  /** The worker falls silent at once and its order with it; its pod fails. */
+  die(pod: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface CrewOptions {
+  readonly kube: Kube;
+  readonly nats: Nats;
+  readonly namespace: string;
+  /** How long one order takes, ms. */
+  readonly serviceMs: (pool: string) => number;
+  /** Whether workers of a pool come up at all; those that do not end at once with an error. */
+  readonly comesUp?: (pool: string) => boolean;
+}
+
+interface Pod extends KubeObject {
+  readonly spec?: { readonly containers: readonly { readonly env?: readonly { readonly name: string; readonly value?: string }[] }[] };
+  readonly status?: { readonly phase?: string };
+}
+
+interface Settings {
+  readonly worker: { readonly toolchain: string; readonly conversionsPerWorker: number; readonly slots: Record<string, number> };
+}
+
+export async function startStandIns({ kube, nats, namespace, serviceMs, comesUp = () => true }: CrewOptions): Promise<Crew> {
+  const queue = openQueue(nats);
+  const there = new Map<
+    string,
+    { readonly pool: string; held: number; since: number; readonly stop: AbortController; readonly over: Promise<void> }
+  >();
+  const ended = new Map<string, number>();
+  const begun = new Map<string, number>();
+  const closing = new AbortController();
+
+  const finish = async (pod: string, phase: 'Succeeded' | 'Failed', exitCode: number) => {
+    const state = { terminated: { exitCode, reason: exitCode === 0 ? 'Completed' : 'Error', startedAt: now(), finishedAt: now() } };
+    const status = { phase, containerStatuses: [{ name: 'worker', image: 'x', imageID: '', ready: false, restartCount: 0, state }] };
+    for (let tries = 0; tries < 50 && !closing.signal.aborted; tries++) {
+      try {
+        await kube.patch(PODS, { name: pod, namespace }, { status }, { subresource: 'status' });
+        return;
+      } catch (error) {
+        if (isNotFound(error)) return;
+        await pause(200);
+      }
+    }
+  };
+
+  async function work(pod: string, pool: string, { worker }: Settings, signal: AbortSignal): Promise<void> {
+    const mine = there.get(pod);
+    if (mine === undefined) return;
+    const slots = worker.slots[worker.toolchain] ?? 1;
+    let [taken, done, busyMs] = [0, 0, 0];
+    const retired = new AbortController();
+    const enough = () => retired.signal.aborted || taken >= worker.conversionsPerWorker;
+    const say = (drained = false) => {
+      if (signal.aborted) return;
+      const state: Presence['state'] = drained
+        ? 'drained'
+        : retired.signal.aborted || enough()
+          ? 'draining'
+          : mine.held > 0
+            ? 'busy'
+            : 'idle';
+      const about = { version: PRESENCE_VERSION, pool, toolchain: worker.toolchain, worker: pod, engines: { 'stand-in': '1' } };
+      const busySeconds = mine.held > 0 ? Math.round((Date.now() - mine.since) / 1000) : 0;
+      sayPresence(nats, { ...about, state, slots, busy: mine.held, taken, ended: done, busyMs, busySeconds });
+    };
+    const deafen = hearRetire(nats, pool, pod, () => retired.abort());
+    retired.signal.addEventListener('abort', () => say());
+    const timer = setInterval(say, PRESENCE_MS);
+    say();
+    const stop = AbortSignal.any([signal, retired.signal]);
+    const slot = async () => {
+      while (!stop.aborted && taken < worker.conversionsPerWorker) {
+        const delivery = await queue.pull(pool, ['interactive', 'bulk'], 1_000, stop).catch(() => pause(200, undefined));
+        if (delivery === undefined) continue;
+        taken++;
+        if (mine.held++ === 0) mine.since = Date.now();
+        say();
+        const began = Date.now();
+        const length = serviceMs(pool);
+        while (Date.now() - began < length && !signal.aborted) {
+          await pause(Math.min(5_000, length - (Date.now() - began)), undefined, { signal }).catch(() => {});
+          await delivery.extend().catch(() => {});
+        }
+        // Whoever dies says nothing, and gives nothing back.
+        if (signal.aborted) return;
+        await delivery.done().catch(() => {});
+        ended.set(delivery.order.jobId, (ended.get(delivery.order.jobId) ?? 0) + 1);
+        done++;
+        busyMs += Date.now() - began;
+        mine.held--;
+        say();
+      }
+    };
+    await Promise.all(Array.from({ length: slots }, slot));
+    say(true);
+    clearInterval(timer);
+    deafen();
+    if (!signal.aborted) await finish(pod, 'Succeeded', 0);
+    there.delete(pod);
+  }
+
+  const end = (pod: string) => {
+    there.get(pod)?.stop.abort();
+    there.delete(pod);
+  };
+  const pods = startReflector<Pod>({ kube, resource: PODS, namespace, labelSelector: POOL });
+  pods.onChange((_, pod, before) => {
+    if (pod === undefined || pod.metadata.deletionTimestamp !== undefined) return end((pod ?? before)?.metadata.name ?? '');
+    const { name, labels = {} } = pod.metadata;
+    const pool = labels[POOL] ?? '';
+    if (pod.status?.phase !== 'Running' || begun.has(name)) return;
+    begun.set(name, Date.now());
+    if (!comesUp(pool)) return void finish(name, 'Failed', 1);
+    const stop = new AbortController();
+    const settings = JSON.parse(pod.spec?.containers[0]?.env?.find((variable) => variable.name === 'SETTINGS')?.value ?? '{}') as Settings;
+    const mine = { pool, held: 0, since: Date.now(), stop, over: Promise.resolve() };
+    there.set(name, mine);
+    mine.over = work(name, pool, settings, stop.signal);
+  });
+  await pods.whenSynced();
+  return {
+    there,
+    ended,
+    begun,
+    async die(pod) {
+      end(pod);
+      await finish(pod, 'Failed', 137);
+    },
+    async close() {
+      closing.abort();
+      const last = [...there.values()].map(({ over }) => over);
+      for (const pod of [...there.keys()]) end(pod);
+      await pods.close();
+      await Promise.allSettled(last);
+      await queue.close();
+    },
+  };
+}
+
+const now = (): string => new Date().toISOString();

@@ -1,0 +1,114 @@
+/** What a ConversionJob is done next, what its status says, and whose turn it is: without a cluster. */
+import { describe, expect, it } from 'vitest';
+import type { ConversionJobStatus } from '../../src/contracts/conversion-job.ts';
+import type { SubmissionAnswer } from '../../src/contracts/submission.ts';
+import { askAgainAfterMs, CANCEL_WITHIN_MS, nextStep } from '../../src/controller/conversion-jobs/decide.ts';
+import { type ConversionJobObject, FINALIZER } from '../../src/controller/conversion-jobs/resource.ts';
+import { isNews, statusAfter } from '../../src/controller/conversion-jobs/status.ts';
+import { takeTurns } from '../../src/controller/conversion-jobs/turns.ts';
+import { errorTable } from '../../src/errors.ts';
+
+const NOW = Date.parse('2026-11-21T12:00:00Z');
+const HOUR = 3_600_000;
+const at = (ms: number): string => new Date(NOW + ms).toISOString();
+const ID = '0123456789abcdef0123456789abcdef';
+const OUTPUT = { url: 'https://a.example/o', filename: 'a.webp', sizeBytes: 1, contentType: 'image/webp', sha256: ID + ID };
+
+function job(status?: ConversionJobStatus, metadata: object = { finalizers: [FINALIZER] }): ConversionJobObject {
+  return {
+    metadata: { name: 'a', namespace: 'b', uid: 'c', generation: 1, ...metadata },
+    spec: { source: { key: 'imports/b/a.png' }, toFormat: 'webp', ttlSecondsAfterFinished: 7_200 },
+    ...(status === undefined ? {} : { status }),
+  };
+}
+const ended = (phase: 'Complete' | 'Failed', endedMs: number, expiresMs = 2 * HOUR): ConversionJobStatus => ({
+  phase,
+  completionTime: at(endedMs),
+  ...(phase === 'Complete' ? { output: { ...OUTPUT, expiresAt: at(expiresMs) } } : {}),
+});
+const leaving = (ms: number, finalizers = [FINALIZER]) => ({ deletionTimestamp: at(ms), finalizers });
+
+describe('the next step', () => {
+  it.each([
+    ['of a new resource is its finalizer', job(undefined, {}), { is: 'hold' }],
+    ['of a held one is its submission', job(), { is: 'ask', question: 'convert' }],
+    ['of one whose source is fetched is to submit it again', job({ phase: 'Pending' }), { is: 'ask', question: 'convert' }],
+    ['of one with a job is a look at it', job({ phase: 'Running', jobId: ID }), { is: 'ask', question: 'look' }],
+    ['of a finished one is to wait for its end', job(ended('Failed', -HOUR)), { is: 'rest', forMs: HOUR }],
+    ['of a complete one is to wait for its output to expire', job(ended('Complete', 0, HOUR)), { is: 'rest', forMs: HOUR }],
+    ['of one whose output has expired is to say so', job(ended('Complete', -HOUR, -1)), { is: 'expire' }],
+    ['of one whose time is over is to let go of it', job(ended('Complete', -2 * HOUR)), { is: 'release' }],
+    ['of one that was let go of is to remove it', job(ended('Complete', -2 * HOUR), {}), { is: 'remove' }],
+    ['of a finished one that nobody holds is not to hold it again', job(ended('Failed', -HOUR), {}), { is: 'rest', forMs: HOUR }],
+    ['of a deleted one is to cancel it', job(ended('Complete', 0), leaving(-1_000)), { is: 'ask', question: 'cancel' }],
+    ['of one that could not be cancelled in time is to let go of it', job({}, leaving(-CANCEL_WITHIN_MS)), { is: 'release' }],
+    ['of a deleted one that others hold is nothing', job({}, leaving(-HOUR, ['example.com/other'])), { is: 'rest' }],
+  ] as const)('%s', (_, object, step) => expect(nextStep(object, NOW)).toEqual(step));
+});
+
+describe('the status', () => {
+  const refusal = (code: string, retryable: boolean, details: object = {}): SubmissionAnswer => ({
+    error: { code, message: 'So it is.', details: { request_id: '', retryable, ...details } },
+  });
+  const statusOf = (answer: SubmissionAnswer, before?: ConversionJobStatus) => statusAfter(job(before), answer, new Date(NOW));
+  const said = ({ conditions = [] }: ConversionJobStatus) => conditions.map(({ type, status, reason }) => `${type} ${status} ${reason}`);
+
+  it.each([
+    [{ fetching: true }, undefined, 'Pending', ['Complete False Fetching']],
+    [refusal('OVERLOADED', true), undefined, 'Pending', ['Complete False OVERLOADED']],
+    [refusal('OVERLOADED', true), { phase: 'Running', jobId: ID }, 'Running', []],
+    [refusal('URL_REFUSED', false), undefined, 'Failed', ['Complete False URL_REFUSED', 'Failed True URL_REFUSED']],
+    [
+      refusal('JOB_EXPIRED', false),
+      { phase: 'Running', jobId: ID, startTime: at(-3 * HOUR) },
+      'Expired',
+      ['Complete False JOB_EXPIRED', 'Failed True JOB_EXPIRED', 'Expired True JOB_EXPIRED'],
+    ],
+    [
+      refusal('JOB_EXPIRED', false),
+      { phase: 'Running', jobId: ID, startTime: at(-HOUR) },
+      'Cancelled',
+      ['Complete False JOB_EXPIRED', 'Failed True JOB_EXPIRED'],
+    ],
+  ] as const)('after %j and %j is true', (answer, before, phase, conditions) => {
+    const status = statusOf(answer as SubmissionAnswer, before as ConversionJobStatus | undefined);
+    expect([status.phase, said(status)]).toEqual([phase, conditions]);
+  });
+
+  it('names the reason of a failed conversion, and cuts what is too long for it', () => {
+    const { error } = statusOf({
+      error: { code: 'CONVERSION_FAILED', message: 'x'.repeat(5_000), details: { request_id: '', retryable: false, reason: 'memory' } },
+    });
+    expect(error).toEqual({ code: 'CONVERSION_FAILED', message: 'x'.repeat(1_024), reason: 'memory' });
+  });
+
+  it('takes every code as a reason', () => {
+    for (const code of Object.keys(errorTable)) expect(code).toMatch(/^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$/);
+  });
+
+  it('is news in steps of ten per cent, and not for the order of its fields', () => {
+    expect(isNews({ phase: 'Running', progress: 11, jobId: ID }, { jobId: ID, phase: 'Running', progress: 19 })).toBe(false);
+    expect(isNews({ phase: 'Running', progress: 19 }, { phase: 'Running', progress: 20 })).toBe(true);
+    expect(isNews(undefined, {})).toBe(true);
+  });
+});
+
+it('one resource of a namespace submits at a time, and none while a refusal holds', () => {
+  let now = 0;
+  const turns = takeTurns(() => now);
+  const leave = turns.take('a');
+  expect([turns.wait('a')?.refusal, turns.wait('b')]).toEqual([undefined, undefined]);
+  expect(turns.wait('a')).toBeDefined();
+  leave();
+  const refusal = { code: 'RATE_LIMITED', message: 'Not now.' };
+  turns.hold('a', 1_000, refusal);
+  now = 400;
+  expect([turns.wait('a'), turns.wait('b')]).toEqual([{ ms: 600, refusal }, undefined]);
+  now = 1_000;
+  expect(turns.wait('a')).toBeUndefined();
+});
+
+it('a job is asked about ever more seldom, and many of them share what is asked', () => {
+  expect([100, 8_000, HOUR].map((age) => askAgainAfterMs(age, 1))).toEqual([250, 2_000, 15_000]);
+  expect(askAgainAfterMs(100, 5_000)).toBe(100_000);
+});

@@ -1,0 +1,192 @@
+/** What becomes of a pool's workers: the decision alone, over facts made up for it. */
+import { describe, expect, it } from 'vitest';
+import { decide } from '../../src/controller/pools/decide.ts';
+import { desired } from '../../src/controller/pools/desired.ts';
+import { peaks } from '../../src/controller/pools/peaks.ts';
+import type { Action, PoolSettings, Seen, Worker, WorkerState } from '../../src/controller/pools/seen.ts';
+
+const settings: PoolSettings = {
+  capacity: 10,
+  standby: 2,
+  paused: false,
+  idleMs: 60_000,
+  targetWaitMs: 1_000,
+  conversionsPerWorker: 50,
+  slots: 1,
+};
+
+const worker = (slot: number, state: WorkerState = 'idle', change: Partial<Worker> = {}): Worker => ({
+  name: `filemill-image-${slot}`,
+  uid: `uid-${slot}`,
+  slot,
+  pod: `filemill-image-${slot}-abcde`,
+  state,
+  current: true,
+  busyMs: 0,
+  guarded: false,
+  ...change,
+});
+const workers = (count: number, state: WorkerState = 'idle', change: Partial<Worker> = {}) =>
+  Array.from({ length: count }, (_, slot) => worker(slot, state, change));
+
+const aPool = (change: Partial<Omit<Seen, 'pool'>> & { readonly pool?: Partial<PoolSettings> } = {}): Seen => ({
+  now: 1_000_000,
+  demand: { pending: 0, inFlight: 0, oldestMs: undefined },
+  serviceMs: 100,
+  enginesKnown: true,
+  workers: workers(2),
+  foreignSlots: [],
+  history: [],
+  backOff: undefined,
+  ...change,
+  pool: { ...settings, ...change.pool },
+});
+const load = (pending: number, inFlight = 0, serviceMs = 100) => ({ demand: { pending, inFlight, oldestMs: 0 }, serviceMs });
+const unschedulable = { reason: 'Unschedulable', message: 'no node' } as const;
+
+/** As one reads it: `create 0 1`, `retire 3`. */
+const said = (actions: readonly Action[]) =>
+  actions.map((action) => {
+    if (action.do === 'create') return `create ${action.slots.join(' ')}`;
+    return `${action.do} ${action.worker.slot}${action.do === 'guard' ? (action.on ? ' on' : ' off') : ''}`;
+  });
+
+describe('a pool', () => {
+  const cases: Record<string, [Seen, string[]]> = {
+    'with its standby and no load is left alone': [aPool(), []],
+    'without standby gets it': [aPool({ workers: [] }), ['create 0 1']],
+    'with ten short orders waiting needs one worker more, not ten': [aPool(load(10)), ['create 2']],
+    'with ten long orders waiting grows to its capacity': [aPool(load(10, 0, 5_000)), ['create 2 3 4 5 6 7 8 9']],
+    'whose workers hold two orders each needs half as many': [aPool({ ...load(0, 8), pool: { slots: 2 } }), ['create 2 3 4 5']],
+    'whose queue is silent is held as it is': [aPool({ demand: undefined, workers: [] }), []],
+    'that is paused is left as it is, whatever waits': [aPool({ ...load(100), pool: { paused: true } }), []],
+    'that nobody knows the engines of gets one worker to tell': [
+      aPool({ enginesKnown: false, workers: [], pool: { standby: 0 } }),
+      ['create 0'],
+    ],
+    'that may have none gets none even so': [aPool({ enginesKnown: false, workers: [], pool: { standby: 0, capacity: 0 } }), []],
+    'with a worker that no node takes makes no more': [
+      aPool({ ...load(10, 0, 5_000), workers: [worker(0, 'stuck', { trouble: unschedulable })] }),
+      [],
+    ],
+    'whose new workers keep failing waits': [aPool({ ...load(10), workers: [], backOff: { until: 1_000_001, why: unschedulable } }), []],
+    'goes on when it has waited enough': [aPool({ workers: [], backOff: { until: 999_999, why: unschedulable } }), ['create 0 1']],
+    'takes the slots that are free': [
+      aPool({ ...load(0, 4), workers: [worker(1, 'busy'), worker(3, 'busy')], foreignSlots: [0] }),
+      ['create 2 4 5 6'],
+    ],
+    'counts those that start': [aPool({ workers: workers(2, 'starting') }), []],
+    'replaces those that leave, where there is room': [aPool({ workers: [worker(0, 'draining'), worker(1)] }), ['create 2']],
+    'never has more than its capacity, leavers included': [
+      aPool({ ...load(100, 0, 5_000), workers: [...workers(8, 'busy'), worker(8, 'draining'), worker(9, 'leaving')] }),
+      [],
+    ],
+    'has a slot free as soon as a worker is lost': [
+      aPool({ ...load(100, 0, 5_000), workers: [...workers(9, 'busy'), worker(9, 'lost')] }),
+      ['remove 9', 'create 10'],
+    ],
+    'replaces a worker that fell silent, and waits for its return': [aPool({ workers: [worker(0, 'silent'), worker(1)] }), ['create 2']],
+    'removes what has succeeded': [aPool({ workers: [...workers(2), worker(2, 'succeeded')] }), ['remove 2']],
+    'keeps its three last failures': [
+      aPool({ workers: [...workers(2), ...[5, 9, 7, 8].map((at, index) => worker(2 + index, 'failed', { endedAt: at }))] }),
+      ['remove 2'],
+    ],
+    'that wanted more a moment ago does not shrink yet': [aPool({ workers: workers(3), history: [{ at: 990_000, desired: 3 }] }), []],
+    'that has wanted less for its idle time shrinks from the top': [
+      aPool({ workers: workers(4), history: [{ at: 900_000, desired: 4 }] }),
+      ['retire 3', 'retire 2'],
+    ],
+    'shrinks by those that never came up first': [
+      aPool({ workers: [worker(0, 'stuck', { trouble: unschedulable }), worker(1), worker(2)] }),
+      ['remove 0'],
+    ],
+    'never retires a busy worker for want of load': [aPool({ ...load(0, 1), workers: workers(5, 'busy') }), []],
+    'drained to no capacity lets all of them go when they have finished': [
+      aPool({ ...load(0, 1), workers: [worker(0, 'busy'), worker(1)], pool: { capacity: 0, standby: 0 } }),
+      ['retire 1', 'retire 0'],
+    ],
+    'drained to no capacity asks the busy ones too': [
+      aPool({ ...load(0, 1), workers: [worker(0, 'busy')], pool: { capacity: 0, standby: 0 } }),
+      ['retire 0'],
+    ],
+    'rolls one idle worker of an older template at a time': [aPool({ workers: workers(2, 'idle', { current: false }) }), ['retire 0']],
+    'rolls a quarter of a large pool at a time': [
+      aPool({ ...load(0, 6), workers: workers(8, 'idle', { current: false }), history: [{ at: 999_999, desired: 8 }] }),
+      ['retire 0', 'retire 1'],
+    ],
+    'waits for the new ones to come up before it rolls on': [
+      aPool({ workers: [worker(0, 'idle', { current: false }), worker(1, 'starting')] }),
+      [],
+    ],
+    'grows before it rolls': [aPool({ ...load(10), workers: [worker(0, 'idle', { current: false }), worker(1)] }), ['create 2']],
+    'rolls idle workers before busy ones': [
+      aPool({ ...load(0, 1), workers: [worker(0, 'busy', { current: false }), worker(1, 'idle', { current: false }), worker(2)] }),
+      ['retire 1'],
+    ],
+    'rolls busy ones when no idle one is left, and they finish first': [
+      aPool({ ...load(0, 1), workers: [worker(0, 'busy', { current: false }), worker(1), worker(2)] }),
+      ['retire 0'],
+    ],
+    'does not roll away what works while the new template fails': [
+      aPool({ workers: workers(2, 'idle', { current: false }), backOff: { until: 1_000_001, why: unschedulable } }),
+      [],
+    ],
+    'makes anew what an older template could not bring up': [
+      aPool({ workers: [worker(0, 'stuck', { current: false, trouble: unschedulable }), worker(1)] }),
+      ['remove 0'],
+    ],
+    'guards a worker that has been busy for long': [
+      aPool({
+        ...load(0, 2),
+        workers: [worker(0, 'busy', { busyMs: 10_001 }), worker(1, 'busy', { busyMs: 9_999 }), worker(2), worker(3)],
+      }),
+      ['guard 0 on'],
+    ],
+    'guards it no more when it is idle': [aPool({ workers: [worker(0, 'idle', { guarded: true }), worker(1)] }), ['guard 0 off']],
+  };
+  for (const [sentence, [seen, actions]] of Object.entries(cases)) it(sentence, () => expect(said(decide(seen).actions)).toEqual(actions));
+
+  it('needs no two thousand workers for two thousand orders of 50 ms', () => {
+    const pool = { ...settings, capacity: 5_000, standby: 0, targetWaitMs: 10_000, conversionsPerWorker: 100 };
+    expect(desired(pool, { pending: 2_000, inFlight: 0, oldestMs: 0 }, 50)).toBe(20);
+  });
+
+  it('makes a worker an order where each may do one', () => {
+    const pool = { ...settings, capacity: 50, standby: 0, conversionsPerWorker: 1 };
+    expect(desired(pool, { pending: 30, inFlight: 5, oldestMs: 0 }, 50)).toBe(35);
+  });
+
+  it('says why it is held', () => {
+    expect(decide(aPool({ demand: undefined })).hold).toBe('QueueUnknown');
+    expect(decide(aPool({ pool: { paused: true } })).hold).toBe('Paused');
+    expect(decide(aPool({ workers: [worker(0, 'stuck', { trouble: unschedulable })] })).hold).toEqual(unschedulable);
+  });
+
+  it('is never asked to have more than its capacity, whatever is seen', () => {
+    const states: WorkerState[] = ['starting', 'stuck', 'idle', 'busy', 'draining', 'silent', 'leaving', 'lost', 'succeeded', 'failed'];
+    const dead = new Set(['lost', 'succeeded', 'failed']);
+    // Every mixture of three states among twelve, under every load.
+    for (const [index, first] of states.entries())
+      for (const second of states.slice(index))
+        for (const third of states)
+          for (const pending of [0, 1, 50, 5_000]) {
+            const there = Array.from({ length: 12 }, (_, slot) => worker(slot, [first, second, third][slot % 3] as WorkerState));
+            const { actions } = decide(aPool({ ...load(pending, 3, 20_000), workers: there }));
+            const made = actions.flatMap((action) => (action.do === 'create' ? action.slots : []));
+            const live = there.filter(({ state }) => !dead.has(state)).length;
+            if (made.length > 0) expect(live + made.length).toBeLessThanOrEqual(settings.capacity);
+            expect(made.some((slot) => slot < 12)).toBe(false);
+            for (const action of actions)
+              if (action.do === 'remove') expect(['lost', 'succeeded', 'failed', 'stuck']).toContain(action.worker.state);
+          }
+  });
+});
+
+it('remembers what was wanted lately, in as few figures as that takes', () => {
+  const lately = peaks();
+  for (let at = 0; at < 100_000; at += 100) lately.note(at, Math.round(10 + 5 * Math.sin(at / 9_000)), 60_000);
+  expect(Math.max(...lately.all().map(({ desired: most }) => most))).toBe(15);
+  expect(lately.all().length).toBeLessThan(12);
+  lately.note(200_000, 1, 60_000);
+  expect(lately.all()).toEqual([{ at: 200_000, desired: 1 }]);
+});
