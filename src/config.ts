@@ -5,10 +5,12 @@ import { resolve } from 'node:path';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { apiSettings, secretSettings } from './api/settings.ts';
-import { fetchSettings } from './fetch/settings.ts';
+import { controllerSettings } from './controller/settings.ts';
+import { egressSettings, fetchSettings } from './fetch/settings.ts';
 import { limitSettings } from './limits/settings.ts';
 import { natsSettings } from './nats/settings.ts';
 import { s3Settings } from './objects/settings.ts';
+import { poolSettings } from './pools/settings.ts';
 import { logSettings } from './telemetry/log.ts';
 import { upkeepSettings } from './upkeep/settings.ts';
 import { uploadSettings } from './uploads/settings.ts';
@@ -19,9 +21,12 @@ export const configSchema = z.strictObject({
   api: apiSettings.prefault({}),
   secret: secretSettings.prefault({}),
   worker: workerSettings(availableParallelism()).prefault({}),
+  controller: controllerSettings.prefault({}),
   nats: natsSettings.optional(),
+  pools: poolSettings.prefault({}),
   s3: s3Settings.optional(),
   fetch: fetchSettings.prefault({}),
+  egress: egressSettings.prefault({}),
   limits: limitSettings.prefault({}),
   upkeep: upkeepSettings.prefault({}),
   uploads: uploadSettings.prefault({}),
@@ -41,10 +46,20 @@ export const VARIABLES: Readonly<Record<string, readonly string[]>> = {
   SECRET_KEY: ['secret', 'key'],
   WORK_DIR: ['worker', 'dir'],
   POOL: ['worker', 'pool'],
+  TOOLCHAIN: ['worker', 'toolchain'],
+  WORKER_NAME: ['worker', 'name'],
+  METRICS_PORT: ['worker', 'metricsPort'],
+  KUBECONFIG: ['controller', 'kubeconfig'],
+  EGRESS_URL: ['egress', 'url'],
+  EGRESS_TOKEN: ['egress', 'token'],
+  EGRESS_PORT: ['egress', 'port'],
   NATS_URL: ['nats', 'servers'],
   NATS_CREDS: ['nats', 'credentialsFile'],
   NATS_USER: ['nats', 'user'],
   NATS_PASSWORD: ['nats', 'password'],
+  NATS_CA: ['nats', 'caFile'],
+  NATS_CERT: ['nats', 'certFile'],
+  NATS_KEY: ['nats', 'keyFile'],
   S3_ENDPOINT: ['s3', 'endpoint'],
   S3_REGION: ['s3', 'region'],
   S3_BUCKET: ['s3', 'bucket'],
@@ -53,7 +68,7 @@ export const VARIABLES: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Settings whose values no message repeats. */
-const SECRET = new Set(['key', 'secretAccessKey', 'password']);
+const SECRET = new Set(['key', 'secretAccessKey', 'password', 'token']);
 
 /** Variables that hold several values, parted by commas. */
 const LISTS = new Set(['ALLOWED_HOSTS', 'TRUST_PROXY', 'NATS_URL']);
@@ -61,7 +76,7 @@ const LISTS = new Set(['ALLOWED_HOSTS', 'TRUST_PROXY', 'NATS_URL']);
 /** @throws ConfigError with every mistake in one message */
 export function loadConfig(environment: Readonly<Record<string, string | undefined>>): Config {
   const mistakes: string[] = [];
-  const settings = readFile(environment['CONFIG_FILE'], mistakes);
+  const settings = merge(readFile(environment['CONFIG_FILE'], mistakes), readInline(environment['SETTINGS'], mistakes));
   for (const [variable, path] of Object.entries(VARIABLES)) {
     const value = environment[variable];
     if (value !== undefined && value !== '') put(settings, path, LISTS.has(variable) ? value.split(',').map((item) => item.trim()) : value);
@@ -93,6 +108,29 @@ function readFile(path: string | undefined, mistakes: string[]): Tree {
     mistakes.push(`CONFIG_FILE: ${path} cannot be read: ${(error as Error).message.split('\n')[0]}`);
   }
   return {};
+}
+
+/** Settings of the file's shape in a variable: whoever starts a process says there what is this one's alone. */
+function readInline(text: string | undefined, mistakes: string[]): Tree {
+  if (text === undefined || text === '') return {};
+  try {
+    const content: unknown = parse(text) ?? {};
+    if (typeof content === 'object' && !Array.isArray(content)) return content as Tree;
+  } catch {
+    // Told below: what it holds is not to be repeated.
+  }
+  mistakes.push('SETTINGS: it holds no settings in YAML or JSON');
+  return {};
+}
+
+/** What the second says counts. */
+function merge(first: Tree, second: Tree): Tree {
+  const isTree = (value: unknown): value is Tree => typeof value === 'object' && value !== null && !Array.isArray(value);
+  const both = (name: string) => {
+    const [below, above] = [first[name], second[name]];
+    return isTree(below) && isTree(above) ? merge(below, above) : above;
+  };
+  return { ...first, ...Object.fromEntries(Object.keys(second).map((name) => [name, both(name)])) };
 }
 
 function put(tree: Tree, [first = '', ...rest]: readonly string[], value: unknown): void {

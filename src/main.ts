@@ -2,14 +2,18 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { ConfigError, loadConfig } from './config.ts';
-import { api } from './roles/api.ts';
 import { CannotStart } from './roles/cannot-start.ts';
-import { local } from './roles/local.ts';
-import { worker } from './roles/worker.ts';
 
-const ROLES = { local, api, worker };
-/** Ctrl-C must end in this time whatever hangs, ms. */
-const LAST_RESORT_MS = 9_800;
+/** Loaded one by one: a worker need not wait for what only the controller imports. */
+const ROLES = {
+  local: async () => (await import('./roles/local.ts')).local,
+  api: async () => (await import('./roles/api.ts')).api,
+  worker: async () => (await import('./roles/worker.ts')).worker,
+  egress: async () => (await import('./roles/egress.ts')).egress,
+  controller: async () => (await import('./roles/controller.ts')).controller,
+};
+/** What follows the last conversion must end in this time whatever hangs, ms. */
+const LAST_RESORT_MS = 1_800;
 
 const checkout = dirname(import.meta.dirname);
 const { version } = JSON.parse(readFileSync(join(checkout, 'package.json'), 'utf8')) as { version: string };
@@ -18,7 +22,11 @@ async function main(): Promise<void> {
   const name = process.argv[2] ?? 'local';
   if (!Object.hasOwn(ROLES, name)) throw new ConfigError([`the role is one of ${Object.keys(ROLES).join(', ')}; found "${name}"`]);
   const config = loadConfig(process.env);
-  const running = await ROLES[name as keyof typeof ROLES](config, checkout, version);
+  // A role may wait at its start, and as the first process of a container nobody else ends it.
+  const early = () => end(143, 'filemill was told to stop before it had started');
+  process.on('SIGTERM', early);
+  const role = await ROLES[name as keyof typeof ROLES]();
+  const running = await role(config, checkout, version);
   const where =
     running.port === undefined
       ? `takes orders of the pool ${config.worker.pool}`
@@ -30,14 +38,17 @@ async function main(): Promise<void> {
     if (stopping) process.exit(130);
     stopping = true;
     console.error('filemill finishes what it can in a few seconds and gives the rest back; once more to end at once');
-    setTimeout(() => end(1, 'filemill was cut short: what still ran will run again'), LAST_RESORT_MS).unref();
+    setTimeout(() => end(1, 'filemill was cut short: what still ran will run again'), config.worker.drainMs + LAST_RESORT_MS).unref();
     running.stop().then(
       () => end(0, 'filemill has stopped'),
       (error: unknown) => end(1, error),
     );
   };
-  void running.ended?.then(stop);
-  process.on('SIGINT', stop).on('SIGTERM', stop);
+  void running.ended?.then(
+    () => stopping || stop(),
+    (error: Error) => stopping || end(1, error.message),
+  );
+  process.off('SIGTERM', early).on('SIGINT', stop).on('SIGTERM', stop);
 }
 
 function end(code: number, words: unknown): never {

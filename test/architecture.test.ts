@@ -21,7 +21,13 @@ const NEIGHBOURLY = new Set(['* telemetry', 'uploads objects', 'contracts errors
 /** Forbidden whatever the ranks say. */
 const NEVER = new Set(['api exec', 'api kube']);
 /** Libraries that may be imported in many places, and where. */
-const WIDE: Readonly<Record<string, RegExp>> = { zod: /./, fastify: /^api\//, nats: /^nats\//, '@nats-io/jetstream': /^nats\// };
+const WIDE: Readonly<Record<string, RegExp>> = {
+  zod: /./,
+  fastify: /^api\//,
+  nats: /^nats\//,
+  '@nats-io/jetstream': /^nats\//,
+  'prom-client': /^telemetry\//,
+};
 
 interface Import {
   readonly from: string;

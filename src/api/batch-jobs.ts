@@ -24,18 +24,18 @@ export async function batchJobs(
   const made: JobRecord[] = [];
   try {
     for (const record of records) {
-      if (record.state === 'queued') await enqueue(parts, record);
+      if (record.state === 'queued') made.push(await enqueue(parts, record));
       else {
         await parts.jobs.create(record);
         await deleteInputs(parts.objects, record);
+        made.push(record);
       }
-      made.push(record);
     }
   } catch (error) {
     for (const { id } of made) await cancelJob(parts, id);
     throw error;
   }
-  return records;
+  return made;
 }
 
 function recordOf(parts: ApiParts, id: string, file: ReceivedFile, wish: Wish): JobRecord {

@@ -2,17 +2,30 @@
 import { ORDER_VERSION } from '../contracts/order.ts';
 import { Failure } from '../errors.ts';
 import type { JobRecord } from '../jobs/record.ts';
+import { linesLike } from './line.ts';
 import type { ApiParts } from './parts.ts';
 
 /**
  * @param claim runs while the record is there and the order is not: where it throws, neither is left
- * @throws Failure `OVERLOADED` where the queue is full; the caller then removes the inputs
+ * @returns the record as it is stored: in another pool where its own had no room
+ * @throws Failure `OVERLOADED` where every queue is full; the caller then removes the inputs
  */
 export async function enqueue(
-  { jobs, queue }: Pick<ApiParts, 'jobs' | 'queue'>,
+  parts: Pick<ApiParts, 'jobs' | 'queue' | 'pools'>,
   record: JobRecord,
   claim: () => Promise<void> = async () => {},
 ): Promise<JobRecord> {
+  let claims = claim;
+  for (const pool of linesLike(parts.pools, record.pool)) {
+    const placed = { ...record, pool };
+    if (await place(parts, placed, claims)) return placed;
+    claims = async () => {};
+  }
+  throw new Failure('OVERLOADED', { details: { pool: record.pool } });
+}
+
+/** @returns whether there was room; nothing is left where there was none */
+async function place({ jobs, queue }: Pick<ApiParts, 'jobs' | 'queue'>, record: JobRecord, claim: () => Promise<void>): Promise<boolean> {
   const { id, pool, lane } = record;
   const stored = await jobs.create(record);
   // A disk that is full for the order may be full for this too: upkeep then ends the job.
@@ -26,9 +39,6 @@ export async function enqueue(
     if (error instanceof Failure && error.code === 'OVERLOADED') return 'unknown' as const;
     return takeBack(error);
   });
-  if (published === 'full') {
-    await jobs.remove(id, stored.revision);
-    throw new Failure('OVERLOADED', { details: { pool } });
-  }
-  return record;
+  if (published === 'full') await jobs.remove(id, stored.revision);
+  return published !== 'full';
 }

@@ -7,7 +7,7 @@ import { Failure } from '../errors.ts';
 import { askForBody } from './expect.ts';
 import { watchPace } from './pace.ts';
 import type { ApiParts } from './parts.ts';
-import { type Received, receive, type Wanted } from './receive.ts';
+import { type Received, type ReceivedFile, receive, type Wanted } from './receive.ts';
 import type { ApiSettings } from './settings.ts';
 import { storeSampled } from './store-sampled.ts';
 
@@ -22,23 +22,32 @@ const URL_TAKES = 'the http or https URL of a page';
  * @throws Failure `INVALID_OPTION`, `URL_REFUSED`, `NO_FILE`, `BAD_REQUEST`, `BODY_TIMEOUT`, `NOT_IMPLEMENTED`; then nothing is stored
  */
 export async function receivePage(parts: ApiParts, request: FastifyRequest, { keyOf }: Pick<Wanted, 'keyOf'>): Promise<Received> {
-  const { findPage, objects, settings } = parts;
   const fields = await readFields(parts, request.raw);
-  const sent = fields.get('url')?.trim() || undefined;
-  if (sent === undefined) throw refuseField('url', undefined, URL_TAKES);
-  if (findPage === undefined) throw new Failure('NOT_IMPLEMENTED', { details: { reason: 'pages are not fetched here' } });
   const gone = new AbortController();
   const leave = () => gone.abort(new Error('the client went away'));
   const { socket } = request.raw;
   if (socket.destroyed) leave();
   socket.once('close', leave);
   try {
-    const { target } = await findPage(sent, gone.signal);
-    const stored = await storeSampled(Readable.from([Buffer.from(target.url.href)]), keyOf(0), objects, settings.maxFileBytes, gone.signal);
-    return { fields, files: [{ part: 0, filename: `${target.host}.url`, ...stored }], count: 1 };
+    return { fields, files: [await storePage(parts, fields.get('url'), keyOf(0), gone.signal)], count: 1 };
   } finally {
     socket.off('close', leave);
   }
+}
+
+/** @throws Failure `INVALID_OPTION`, `URL_REFUSED`, `NOT_IMPLEMENTED`; then nothing is stored */
+export async function storePage(
+  { findPage, objects, settings }: Pick<ApiParts, 'findPage' | 'objects' | 'settings'>,
+  sent: string | undefined,
+  key: string,
+  signal: AbortSignal,
+): Promise<ReceivedFile> {
+  const url = sent?.trim() || undefined;
+  if (url === undefined) throw refuseField('url', undefined, URL_TAKES);
+  if (findPage === undefined) throw new Failure('NOT_IMPLEMENTED', { details: { reason: 'pages are not fetched here' } });
+  const target = await findPage(url, signal);
+  const stored = await storeSampled(Readable.from([Buffer.from(target.url.href)]), key, objects, settings.maxFileBytes, signal);
+  return { part: 0, filename: `${target.host}.url`, ...stored };
 }
 
 async function readFields(parts: ApiParts, request: IncomingMessage): Promise<ReadonlyMap<string, string>> {

@@ -9,6 +9,7 @@ import type { Seal } from '../jobs/seal.ts';
 import type { JobStore } from '../jobs/store.ts';
 import type { Limits } from '../limits/limits.ts';
 import type { ObjectStore } from '../objects/store.ts';
+import type { Pool } from '../pools/registry.ts';
 import type { Queue } from '../queue/queue.ts';
 import type { Signals } from '../signals/signals.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -41,8 +42,8 @@ export interface ApiParts {
   readonly version: string;
   /** Engines that this installation lacks. */
   readonly missing: readonly { readonly engine: Engine; readonly binaries: readonly string[] }[];
-  /** Pools that have workers, and how many each. */
-  readonly pools: ReadonlyMap<string, number>;
+  /** As they are now: to be read anew for each request. */
+  readonly pools: ReadonlyMap<string, Pool>;
   /** Aborted at SIGTERM: from then on no new work is taken, and whoever waits for a job is told how it stands. */
   readonly stopping: AbortSignal;
 }

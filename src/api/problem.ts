@@ -10,7 +10,7 @@ export function problemOf(failure: Failure, requestId: string): Problem {
 }
 
 /** Anything thrown, as a failure that may be shown. What is not ours to show keeps its cause for the log. */
-export function failureOf(error: unknown, request: FastifyRequest): Failure {
+export function failureOf(error: unknown, request: { readonly log: Pick<FastifyRequest['log'], 'error'> }): Failure {
   if (error instanceof Failure) return error;
   if (isFull(error)) return new Failure('OVERLOADED', { says: 'The service has no room left: try again later.', cause: error });
   const status = (error as Partial<FastifyError> | null | undefined)?.statusCode;

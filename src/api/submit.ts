@@ -2,11 +2,13 @@
 import { formatByExtension, formatOf } from '../catalog/formats.ts';
 import { cleanName } from '../catalog/names.ts';
 import { isOption, type Options, optionNames, optionsAsJson, readOptions } from '../catalog/options.ts';
+import { enginesOf } from '../catalog/route.ts';
 import { resolveSource } from '../catalog/sniff/sniff.ts';
 import type { Lane } from '../contracts/order.ts';
 import { Failure } from '../errors.ts';
 import { newRecord } from '../jobs/lifecycle.ts';
 import type { JobRecord } from '../jobs/record.ts';
+import { lineFor } from './line.ts';
 import type { ApiParts } from './parts.ts';
 import type { ReceivedFile } from './receive.ts';
 import { REFERENCE_FIELDS } from './references.ts';
@@ -35,9 +37,9 @@ export function readWish(fields: ReadonlyMap<string, string>, lane: Lane): Wish 
   };
 }
 
-/** @throws Failure `INVALID_FORMAT`, `INVALID_OPTION`, `UNSUPPORTED_MIME` */
+/** @throws Failure `INVALID_FORMAT`, `INVALID_OPTION`, `UNSUPPORTED_MIME`, `OVERLOADED` */
 export function conversionOf(
-  { catalog, seal, clock }: Pick<ApiParts, 'catalog' | 'seal' | 'clock'>,
+  { catalog, pools, seal, clock }: Pick<ApiParts, 'catalog' | 'pools' | 'seal' | 'clock'>,
   id: string,
   { part, filename, sizeBytes, sample }: ReceivedFile,
   { extension, from, options, lane, warnings }: Wish,
@@ -50,7 +52,7 @@ export function conversionOf(
   for (const hop of route.hops) hop.engine.refuse?.(hop.source, hop.target, options);
   return {
     ...newRecord(id, clock()),
-    pool: route.toolchain,
+    pool: lineFor(pools, [route.toolchain], enginesOf(route)),
     lane,
     filename: cleanName(filename),
     sources: [{ part, sizeBytes, format: source }],

@@ -2,23 +2,25 @@
 import { formatOf } from '../catalog/formats.ts';
 import { cleanName } from '../catalog/names.ts';
 import { type OptionName, optionsAsJson } from '../catalog/options.ts';
-import { ignoredOptions } from '../catalog/route.ts';
+import { enginesOf, ignoredOptions } from '../catalog/route.ts';
 import { resolveSource } from '../catalog/sniff/sniff.ts';
 import { type Input, readInput, type Tool } from '../catalog/tool.ts';
 import { Failure } from '../errors.ts';
 import { newRecord } from '../jobs/lifecycle.ts';
 import type { JobRecord } from '../jobs/record.ts';
+import { lineFor } from './line.ts';
 import type { ApiParts } from './parts.ts';
 import type { Received } from './receive.ts';
 import { unknownFields } from './submit.ts';
 
 /** @throws Failure `NO_FILE`, `BATCH_TOO_LARGE`, `BAD_REQUEST`, `FILE_TOO_LARGE`, `UNSUPPORTED_MIME`, `INVALID_OPTION` */
 export function toolJobOf(
-  { catalog, seal, clock }: Pick<ApiParts, 'catalog' | 'seal' | 'clock'>,
+  parts: Pick<ApiParts, 'catalog' | 'pools' | 'seal' | 'clock'>,
   id: string,
   tool: Tool,
   received: Received,
 ): JobRecord {
+  const { seal, clock } = parts;
   const { files, fields } = received;
   checkFiles(tool, received);
   const formats = files.map(({ sample, filename }) =>
@@ -30,7 +32,7 @@ export function toolJobOf(
   if (first === undefined || source === undefined) throw new Failure('NO_FILE');
   return {
     ...newRecord(id, clock()),
-    ...wayOf(catalog, tool, formats, input),
+    ...wayOf(parts, tool, formats, input),
     lane: 'interactive',
     filename: cleanName(first.filename),
     sources: files.map(({ part, sizeBytes }, index) => ({ part, sizeBytes, format: formats[index] ?? source })),
@@ -69,12 +71,12 @@ function accepted({ accepts, slug }: Tool, format: string): string {
 }
 
 /** Which pool does it, with which options, and what comes out. */
-function wayOf(catalog: ApiParts['catalog'], tool: Tool, formats: readonly string[], input: Input) {
+function wayOf({ catalog, pools }: Pick<ApiParts, 'catalog' | 'pools'>, tool: Tool, formats: readonly string[], input: Input) {
   const { work } = tool;
   const [source = ''] = formats;
   if ('plan' in work) {
     const target = work.target(formats, input);
-    return { pool: work.engine.toolchains[0] ?? 'pdf', target: { format: target, extension: target }, options: {} };
+    return { pool: lineFor(pools, work.engine.toolchains, [work.engine.id]), target: { format: target, extension: target }, options: {} };
   }
   const { target, options } = work.convert(source, input);
   const given = Object.keys(options).filter((name) => options[name as OptionName] !== undefined) as OptionName[];
@@ -84,5 +86,9 @@ function wayOf(catalog: ApiParts['catalog'], tool: Tool, formats: readonly strin
     const says = `The engine that the tool ${tool.slug} needs for a ${source} file is not installed.`;
     throw new Failure('NOT_IMPLEMENTED', { says, details: { slug: tool.slug, reason: 'engine_missing' } });
   }
-  return { pool: route.toolchain, target: { format: target, extension: target }, options: optionsAsJson(options) };
+  return {
+    pool: lineFor(pools, [route.toolchain], enginesOf(route)),
+    target: { format: target, extension: target },
+    options: optionsAsJson(options),
+  };
 }

@@ -32,6 +32,9 @@ const MAX_HOPS = 3;
 const HOP_COST = 25;
 const IGNORED_COST = 200;
 
+/** Ids of the engines that a pool must have to go this way. */
+export const enginesOf = ({ hops }: Route): readonly string[] => hops.map(({ engine }) => engine.id);
+
 /** @param engines those that are installed @param given names of the options that the client sent */
 export function findRoute(
   engines: readonly Engine[],

@@ -3,16 +3,28 @@ import { z } from 'zod';
 
 export const PRESENCE_VERSION = 1;
 
+const count = z.number().int().min(0);
+
 export const Presence = z.strictObject({
   version: z.number().int().min(1),
   pool: z.string().min(1).max(63),
+  toolchain: z.string().min(1).max(63),
   /** The name of its pod, or of its machine and process. */
   worker: z.string().min(1).max(63),
-  state: z.enum(['idle', 'busy', 'draining']),
+  /** `draining`: it takes no more orders, and ends those in hand. `drained`: it holds none, and its process is about to end by itself. */
+  state: z.enum(['idle', 'busy', 'draining', 'drained']),
   /** Orders that it can hold at a time. */
-  slots: z.number().int().min(0),
-  busy: z.number().int().min(0),
+  slots: count,
+  /** Orders that it holds. */
+  busy: count,
+  /** Orders that it has taken since it started, and those of them that it has let go. */
+  taken: count,
+  ended: count,
+  /** Time that those it let go took, all together, ms. */
+  busyMs: count,
+  /** For how long it has held at least one order, s; 0 while it holds none. */
+  busySeconds: count,
   /** Versions by engine id; empty where one could not be read. */
-  engines: z.record(z.string(), z.string()),
+  engines: z.record(z.string().max(63), z.string().max(100)),
 });
 export type Presence = z.infer<typeof Presence>;

@@ -11,7 +11,7 @@ const engineHealth = z.object({
 });
 
 export const Health = z.object({
-  status: z.enum(['ok', 'degraded']).describe('`degraded`: an engine is missing, and its formats with it'),
+  status: z.enum(['ok', 'degraded']).describe('`degraded`: an engine is missing, and its formats with it, or the queues do not answer'),
   version: z.string(),
   uptime_seconds: count,
   engines: z

@@ -5,6 +5,9 @@ import { type JobRecord, RECORD_VERSION, type StoredFailure, type StoredOutput }
 /** A file that has taken this many workers down with it is not given to another. */
 export const MAX_CLAIMS = 3;
 
+/** A job older than this is not given back once more, ms: a wait and three of the longest runs fit in, and what keeps coming back will not end otherwise. */
+export const GIVE_UP_MS = 6 * 3600_000;
+
 /** Finished jobs and their files are kept for this long after their end, ms. */
 export const RETENTION_MS = 2 * 3600_000;
 /** After that, for this long, readers are told that the job was there. */
@@ -34,13 +37,21 @@ export function claim(record: JobRecord, attempt: string, now: number): JobRecor
   return { ...record, state: 'running', attempt, attempts: record.attempts + 1, startedAt: now };
 }
 
-/** Gives a claimed job back without counting the claim: a drain or an outage is not the file's fault. */
+/** Gives a claimed job back without counting the claim: a drain or an outage is not the file's fault. Its wait goes on where it ended. */
 export function requeue(record: JobRecord, now: number): JobRecord {
-  const { attempt: _, startedAt: __, ...rest } = record;
-  return { ...rest, state: 'queued', queuedAt: now, attempts: Math.max(0, record.attempts - 1) };
+  if (now - record.createdAt > GIVE_UP_MS) return failWaiting(record, now);
+  const { attempt: _, startedAt = now, ...rest } = record;
+  const queuedAt = waitingSince(record) + Math.max(0, now - startedAt);
+  return { ...rest, state: 'queued', queuedAt, attempts: Math.max(0, record.attempts - 1) };
 }
 
-/** Since when a queued job has been waiting, ms since the epoch. */
+/** Ends a job that nobody could do in the time that it may wait. */
+export function failWaiting(record: JobRecord, now: number): JobRecord {
+  const details = { waited_seconds: Math.round((now - waitingSince(record)) / 1_000) };
+  return fail(record, now, { reason: 'queue_timeout', message: reasonTable.queue_timeout, details });
+}
+
+/** Since when a queued job has been waiting in all, ms since the epoch: time in workers' hands is left out. */
 export const waitingSince = (record: JobRecord): number => record.queuedAt ?? record.createdAt;
 
 export interface Result {

@@ -17,6 +17,8 @@ const LOCK_KEPT_MS = 24 * 3600_000;
 const HEADERS_BYTES = 1_024;
 
 const JOBS: BucketSpec = { name: 'jobs', maxAgeMs: KEPT_MS, maxBytes: MAX_RECORD_BYTES + HEADERS_BYTES };
+/** The stream under the bucket of records. */
+export const JOBS_STREAM = 'KV_jobs';
 const LOCKS: BucketSpec = { name: 'locks', maxAgeMs: LOCK_KEPT_MS, maxBytes: HEADERS_BYTES };
 
 /** Makes the buckets, or brings them to their present shape. @param replicas 1, 3 or 5 @throws Mismatch · Unavailable */

@@ -27,7 +27,7 @@ export const JobRecord = z.strictObject({
   createdAt: time,
   /** When the job and its files are no longer served; later reads answer 410. */
   expiresAt: time,
-  /** When it last began to wait anew, having been given back: its time in a worker's hands was not spent waiting. */
+  /** From when its wait counts, once it has been given back: creation, and later by the time in workers' hands. */
   queuedAt: time.optional(),
   startedAt: time.optional(),
   endedAt: time.optional(),

@@ -7,10 +7,10 @@ export function tell({ core, isConnected }: Nats, about: string, name: string, t
   if (isConnected() && isToken(name)) core.publish(`${about}.${name}`, text);
 }
 
-/** @param name of one, or `*` for all @returns the end of it */
+/** @param name of one, `*` for all, `>` for all of several tokens @returns the end of it */
 export function hear({ core }: Nats, about: string, name: string, callback: (name: string, text: string) => void): () => void {
   if (core.isClosed()) return () => {};
-  const subscription = core.subscribe(`${about}.${name === '*' ? name : tokenOf(name)}`, {
+  const subscription = core.subscribe(`${about}.${['*', '>'].includes(name) ? name : tokenOf(name)}`, {
     callback: (error, message) => {
       if (error === null) callback(message.subject.slice(about.length + 1), message.string());
     },

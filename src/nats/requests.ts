@@ -12,13 +12,13 @@ export class Declined extends Error {
 }
 
 /** @returns the end of it */
-export function answer({ core }: Nats, subject: string, respond: (text: string) => Promise<string>): () => void {
+export function answer({ core }: Nats, subject: string, respond: (text: string, subject: string) => Promise<string>): () => void {
   // One of all who answer takes each question.
   const subscription = core.subscribe(subject, {
     queue: 'answers',
     callback: (error, message) => {
       if (error !== null) return;
-      void respond(message.string()).then(
+      void respond(message.string(), message.subject).then(
         (text) => message.respond(text),
         (failure: unknown) => {
           const marks = headers();
@@ -33,9 +33,9 @@ export function answer({ core }: Nats, subject: string, respond: (text: string) 
   };
 }
 
-/** @throws Declined · Unavailable when nobody answered in time */
-export async function question({ core, reach }: Nats, subject: string, text: string): Promise<string> {
-  const message = await reach(`to ask ${subject}`, () => core.request(subject, text, { timeout: ANSWER_MS }));
+/** @param patienceMs for how long it is asked again while nobody answers; 0 once @throws Declined · Unavailable when nobody answered in time */
+export async function question({ core, reach }: Nats, subject: string, text: string, patienceMs?: number): Promise<string> {
+  const message = await reach(`to ask ${subject}`, () => core.request(subject, text, { timeout: ANSWER_MS }), patienceMs);
   if (message.headers?.get(FAILED) === 'yes') throw new Declined(message.string());
   return message.string();
 }

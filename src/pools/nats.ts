@@ -1,104 +1,106 @@
-/** Pools as their workers tell of them over NATS: presence is heard, and what a pool can do is kept for when it has no worker. */
-import { PRESENCE_VERSION, Presence } from '../contracts/presence.ts';
-import { type BucketSpec, ensureBucket, Outrun, openBucket } from '../nats/bucket.ts';
+/** Pools over NATS: those that are declared in the bucket, with what their workers say of themselves. */
+import { type KnownEngines, POOL_VERSION, type PoolDeclaration } from '../contracts/pool.ts';
 import type { Nats } from '../nats/connection.ts';
-import { hear, tell } from '../nats/hints.ts';
+import { keepEngines, openDeclarations } from './declarations.ts';
+import { sharedEngines } from './engines.ts';
 import type { Pool, Registry } from './registry.ts';
+import { watchPools } from './watched.ts';
+import type { Workers } from './workers.ts';
 
-/** Workers speak each 5 s: one that has been silent for three of these has gone, ms. */
-const GONE_MS = 15_000;
-const POOLS: BucketSpec = { name: 'pools', maxAgeMs: 365 * 24 * 3600_000, maxBytes: 64 * 1024 };
+/** Thousands of workers are not counted anew for each request, ms. */
+const FRESH_MS = 200;
+/** How often it is looked whether what pools can do has changed and is to be kept, ms. */
+const KEEP_MS = 2_000;
+/** How far the time kept beside it may lie behind, ms. */
+const BEHIND_MS = 600_000;
 
-const subjectOf = (pool: string): string => `worker.${pool}`;
+interface Surroundings {
+  readonly workers: Workers;
+  /** Are there whatever the bucket says. */
+  readonly own: readonly PoolDeclaration[];
+  /** ms since the epoch */
+  readonly clock: () => number;
+  /** Is told of what could not be read or kept. */
+  readonly report: (error: Error) => void;
+}
 
-/** @param replicas 1, 3 or 5 @throws Mismatch · Unavailable */
-export const ensureRegistry = (nats: Nats, replicas: number): Promise<void> => ensureBucket(nats, POOLS, replicas);
+/** What a pool's workers can do, as last heard or kept. */
+interface Able {
+  readonly toolchain: string;
+  readonly engines: ReadonlyMap<string, string>;
+  readonly seenAt: number;
+}
 
-/** Says how a worker stands: heard by whoever listens now. */
-export const sayPresence = (nats: Nats, presence: Presence): void =>
-  tell(nats, subjectOf(presence.pool), presence.worker, JSON.stringify(presence));
+/** @param nats stays open when the registry is closed @throws Unavailable */
+export async function openRegistry(nats: Nats, { workers, own, clock, report }: Surroundings): Promise<Registry> {
+  const bucket = openDeclarations(nats);
+  const watched = await watchPools(bucket, report);
+  const ours = new Map(own.map((declaration) => [declaration.name, declaration]));
+  const able = new Map<string, Able>();
+  /** What this replica has written, or found written. */
+  const kept = new Map<string, ReadonlyMap<string, string>>();
 
-/**
- * @param names of the pools that orders may be sent to
- * @param nats stays open when the registry is closed
- * @param clock ms since the epoch
- * @param report is told what could not be kept
- */
-export async function openRegistry(
-  nats: Nats,
-  names: readonly string[],
-  clock: () => number,
-  report: (error: Error) => void,
-): Promise<Registry> {
-  const bucket = openBucket(nats, POOLS.name);
-  const engines = new Map<string, ReadonlyMap<string, string>>();
-  const workers = new Map<string, { readonly pool: string; readonly slots: number; readonly heardAt: number }>();
+  const declared = () => new Map([...watched.now().declarations, ...ours]);
+  /** As last heard here; else as it was kept, once that is of the same toolchain. */
+  const remembered = ({ name, toolchain }: PoolDeclaration): Able | undefined => {
+    const last = [able.get(name), ableIn(watched.now().known.get(name))].find((known) => known?.toolchain === toolchain);
+    if (last !== undefined) able.set(name, last);
+    return last;
+  };
+  const look = (pool: PoolDeclaration): Pool => {
+    const { name, toolchain, paused, preference, capacity = 0 } = pool;
+    const there = workers.workers(name).filter((worker) => worker.toolchain === toolchain && ['idle', 'busy'].includes(worker.state));
+    let now = remembered(pool);
+    if (there.length > 0) {
+      const engines = sharedEngines(there);
+      const seenAt = there.reduce((latest, { heardAt }) => Math.max(latest, heardAt), 0);
+      now = { toolchain, engines: now !== undefined && same(now.engines, engines) ? now.engines : engines, seenAt };
+      able.set(name, now);
+    }
+    const busy = there.reduce((sum, worker) => sum + worker.busy, 0);
+    const { engines = NONE, seenAt = 0 } = now ?? {};
+    return { name, toolchain, paused, preference, capacity, workers: there.length, busy, engines, seenAt };
+  };
+
   let current: ReadonlyMap<string, Pool> = new Map();
-
-  const refresh = () => {
-    const live = [...workers.values()].filter(({ heardAt }) => clock() - heardAt < GONE_MS);
-    const next = new Map(
-      [...engines].map(([name, known]) => {
-        const slots = live.filter(({ pool }) => pool === name).reduce((sum, worker) => sum + worker.slots, 0);
-        return [name, { slots, engines: known }];
-      }),
-    );
-    // The same object as long as nothing changed: who derives from it derives once.
-    if (!same(current, next)) current = next;
-  };
-  const read = async (name: string) => {
-    const entry = await bucket.get(name);
-    if (entry !== undefined) engines.set(name, new Map(Object.entries(JSON.parse(entry.text) as Record<string, string>)));
-    return entry?.revision ?? 0;
-  };
-  /** Every replica hears the same, so whoever is outrun need not try again. */
-  const keep = async (name: string, text: string) => {
-    try {
-      await bucket.put(name, text, (await bucket.get(name))?.revision ?? 0);
-    } catch (error) {
-      if (!(error instanceof Outrun)) report(error as Error);
-    }
-  };
-  const listen = (name: string, text: string) => {
-    const presence = understood(text);
-    if (presence?.pool !== name) return;
-    if (presence.state === 'draining') workers.delete(presence.worker);
-    else workers.set(presence.worker, { pool: name, slots: presence.slots, heardAt: clock() });
-    const heard = new Map(Object.entries(presence.engines));
-    if (!sameText(engines.get(name), heard)) {
-      engines.set(name, heard);
-      void keep(name, JSON.stringify(presence.engines));
-    }
-    refresh();
+  let lookedAt = Number.NEGATIVE_INFINITY;
+  const pools = () => {
+    if (Math.abs(clock() - lookedAt) < FRESH_MS) return current;
+    lookedAt = clock();
+    current = new Map([...declared()].map(([name, pool]) => [name, look(pool)]));
+    return current;
   };
 
-  for (const name of names) await read(name);
-  refresh();
-  const deafen = names.map((name) => hear(nats, subjectOf(name), '*', (_, text) => listen(name, text)));
-  const timer = setInterval(() => {
-    for (const [worker, { heardAt }] of workers) if (clock() - heardAt >= GONE_MS) workers.delete(worker);
-    refresh();
-  }, GONE_MS / 3);
+  /** All replicas hear the same: whoever is first writes it, and nobody again until it changes. */
+  const keep = (name: string, { toolchain, engines, seenAt }: Able) => {
+    const before = watched.now().known.get(name);
+    const isOld = seenAt - (before?.seenAt ?? 0) > BEHIND_MS;
+    if (kept.get(name) === engines && !isOld) return;
+    const isThere = before?.toolchain === toolchain && same(new Map(Object.entries(before.engines)), engines) && !isOld;
+    const word: KnownEngines = { version: POOL_VERSION, toolchain, engines: Object.fromEntries(engines), seenAt };
+    (isThere ? Promise.resolve() : keepEngines(bucket, name, word)).then(() => void kept.set(name, engines), report);
+  };
+  const keeping = setInterval(() => {
+    const there = pools();
+    for (const [name, what] of able) {
+      if (there.has(name)) keep(name, what);
+      else able.delete(name);
+    }
+  }, KEEP_MS);
+
   return {
-    pools: () => current,
+    pools,
     async close() {
-      clearInterval(timer);
-      for (const stop of deafen) stop();
+      clearInterval(keeping);
+      await watched.close();
     },
   };
 }
 
-function understood(text: string): Presence | undefined {
-  try {
-    const read = Presence.safeParse(JSON.parse(text));
-    return read.success && read.data.version <= PRESENCE_VERSION ? read.data : undefined;
-  } catch {
-    return undefined;
-  }
-}
+const NONE: ReadonlyMap<string, string> = new Map();
 
-const sameText = (a: ReadonlyMap<string, string> | undefined, b: ReadonlyMap<string, string>): boolean =>
-  a !== undefined && a.size === b.size && [...b].every(([id, version]) => a.get(id) === version);
+const ableIn = (known: KnownEngines | undefined): Able | undefined =>
+  known && { toolchain: known.toolchain, engines: new Map(Object.entries(known.engines)), seenAt: known.seenAt };
 
-const same = (a: ReadonlyMap<string, Pool>, b: ReadonlyMap<string, Pool>): boolean =>
-  a.size === b.size && [...b].every(([name, { slots, engines }]) => a.get(name)?.slots === slots && a.get(name)?.engines === engines);
+const same = (a: ReadonlyMap<string, string>, b: ReadonlyMap<string, string>): boolean =>
+  a.size === b.size && [...b].every(([id, version]) => a.get(id) === version);

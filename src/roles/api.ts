@@ -1,37 +1,40 @@
 /** One of any number of API replicas: it takes requests, keeps what they bring, and tells workers what a claim entitles them to. */
 import { randomBytes } from 'node:crypto';
-import { z } from 'zod';
-import { grants } from '../api/grants.ts';
+import { baseUrl } from '../api/base-url.ts';
+import type { ApiParts } from '../api/parts.ts';
 import { createServer } from '../api/server.ts';
 import { engines } from '../catalog/engines.gen.ts';
 import { liveCatalog } from '../catalog/live.ts';
-import { toolchains } from '../catalog/route.ts';
 import type { Config } from '../config.ts';
-import { answer } from '../nats/requests.ts';
+import { JOBS_STREAM } from '../jobs/nats.ts';
+import { openClock } from '../nats/clock.ts';
 import { createLog } from '../telemetry/log.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
 import { startUpkeep } from '../upkeep/upkeep.ts';
-import { ensureCluster, joinCluster, openCluster } from './cluster.ts';
-import { egressFor } from './fetch.ts';
+import { joinCluster, openCluster } from './cluster.ts';
+import { ensureCluster } from './ensure.ts';
+import { fetchingFor } from './fetch.ts';
+import { answerGrants } from './grants.ts';
 import { listen } from './listen.ts';
+import { untilLost } from './lost.ts';
 import type { Running } from './running.ts';
+import { answerSubmissions } from './submissions.ts';
 
-const Claimed = z.strictObject({ jobId: z.string(), attempt: z.string() });
-
-/** @param clock ms since the epoch */
-export async function api(config: Config, _checkout: string, version: string, clock: () => number = Date.now): Promise<Running> {
+export async function api(config: Config, _checkout: string, version: string): Promise<Running> {
   const log = createLog(config.log.level);
   const metrics = createMetrics();
   const nats = await joinCluster(config, 'api');
   await ensureCluster(nats, config);
+  const time = await openClock(nats, JOBS_STREAM);
+  const clock = time.now;
   const store = await openCluster(nats, config, log, clock);
-  const { jobs, objects, seal, registry } = store;
-  const catalog = liveCatalog(() => registry.pools());
+  const { objects, registry } = store;
+  const catalog = liveCatalog(() => registry.pools().values());
   const stopping = new AbortController();
 
-  const server = createServer({
+  const parts: ApiParts = {
     ...store,
-    ...egressFor(config),
+    ...fetchingFor(config),
     settings: config.api,
     get catalog() {
       return catalog();
@@ -41,7 +44,7 @@ export async function api(config: Config, _checkout: string, version: string, cl
       return engines.filter(({ id }) => !there.has(id)).map((engine) => ({ engine, binaries: [] }));
     },
     get pools() {
-      return new Map([...registry.pools()].map(([name, { slots }]) => [name, slots]));
+      return registry.pools();
     },
     log,
     metrics,
@@ -49,26 +52,25 @@ export async function api(config: Config, _checkout: string, version: string, cl
     newId: () => randomBytes(16).toString('hex'),
     version,
     stopping: stopping.signal,
-  });
-  const grant = grants(jobs, objects, seal);
-  const silence = toolchains.map((pool) =>
-    answer(nats, `grant.${pool}`, async (text) => {
-      const { jobId, attempt } = Claimed.parse(JSON.parse(text));
-      return JSON.stringify(await grant(jobId, attempt, pool));
-    }),
-  );
-  await listen(server, config.api);
-  const upkeep = startUpkeep({ ...store, ...config.upkeep, clock, log });
-  const address = server.server.address();
+  };
+  const server = createServer(parts);
+  const endGrants = answerGrants(nats, store);
+  const port = await listen(server, config.api);
+  const endSubmissions = answerSubmissions(nats, parts, () => baseUrl(config.api, undefined, port));
+  const { abandonUploads } = objects;
+  const upkeep = startUpkeep({ ...store, ...config.upkeep, abandonUploads, clock, log });
   return {
-    port: typeof address === 'object' && address !== null ? address.port : config.api.port,
+    port,
+    ended: untilLost(nats),
     async stop() {
       stopping.abort();
       setTimeout(() => server.server.closeAllConnections(), 500).unref();
       await server.close();
       await upkeep.stop();
-      for (const end of silence) end();
+      endGrants();
+      await endSubmissions();
       await store.close();
+      time.close();
       await nats.close();
     },
   };

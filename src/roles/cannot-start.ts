@@ -8,3 +8,8 @@ export class CannotStart extends Error {
 export function errorCode(error: unknown): string {
   return (error as NodeJS.ErrnoException).code ?? (error as Error).message;
 }
+
+/** What it all began with, in the words of whoever met it first. */
+export function firstCause(error: unknown): string {
+  return error instanceof Error && error.cause !== undefined ? firstCause(error.cause) : String((error as Error).message);
+}

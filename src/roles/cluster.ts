@@ -1,45 +1,42 @@
 /** What several machines share: NATS JetStream for jobs, orders and words, and an S3 bucket for files. */
-import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
-import { toolchains } from '../catalog/route.ts';
 import type { Config } from '../config.ts';
-import { ensureBatches, openBatches } from '../jobs/batches-nats.ts';
-import { ensureDeeds, openDeeds } from '../jobs/idempotency-nats.ts';
-import { ensureJobs, openJobs } from '../jobs/nats.ts';
+import { openBatches } from '../jobs/batches-nats.ts';
+import { openDeeds } from '../jobs/idempotency-nats.ts';
+import { openJobs } from '../jobs/nats.ts';
 import { sealWith } from '../jobs/seal.ts';
-import { ensureLimits, openLimits } from '../limits/nats.ts';
+import { openLimits } from '../limits/nats.ts';
 import { connectNats, type Nats } from '../nats/connection.ts';
 import { inboxOf } from '../nats/permissions.ts';
 import { openS3 } from '../objects/s3.ts';
-import { ensureRegistry, openRegistry } from '../pools/nats.ts';
 import { openQueue } from '../queue/nats.ts';
-import { ensurePool } from '../queue/pool-nats.ts';
 import { natsSignals } from '../signals/nats.ts';
 import type { Log } from '../telemetry/log.ts';
-import { ensureUploads, openUploads } from '../uploads/nats.ts';
+import { openUploads } from '../uploads/nats.ts';
 import { uploadsOver } from '../uploads/uploads.ts';
-import { CannotStart } from './cannot-start.ts';
+import { CannotStart, firstCause } from './cannot-start.ts';
 import { limitsOver } from './limits.ts';
+import { natsFiles } from './nats-files.ts';
+import { openPools } from './pools.ts';
 
-/** @param pool of a worker @throws CannotStart · Unavailable */
-export async function joinCluster({ nats }: Config, role: 'api' | 'worker', pool?: string): Promise<Nats> {
+/** @param pool of a worker @throws CannotStart */
+export async function joinCluster({ nats }: Config, role: 'api' | 'worker' | 'controller', pool?: string): Promise<Nats> {
   if (nats === undefined) throw new CannotStart(`the role ${role} needs NATS: set NATS_URL`);
-  const credentials = nats.credentialsFile === undefined ? undefined : await readFile(nats.credentialsFile, 'utf8');
   return connectNats({
     servers: nats.servers,
     name: `filemill ${role} on ${hostname()}`,
     inbox: inboxOf(role, pool),
     user: nats.user,
     password: nats.password,
-    ...(credentials === undefined ? {} : { credentials }),
+    ...(await natsFiles(nats)),
+  }).catch((cause: unknown) => {
+    throw new CannotStart(
+      `no NATS server takes the connection (${firstCause(cause)}): look at NATS_URL, at the certificates and at the credentials`,
+      {
+        cause,
+      },
+    );
   });
-}
-
-/** Every stream, consumer and bucket, made or brought to its present shape: the one place that does it. @throws Mismatch · Unavailable */
-export async function ensureCluster(nats: Nats, { nats: settings, upkeep }: Config): Promise<void> {
-  const replicas = settings?.replicas ?? 1;
-  for (const ensure of [ensureJobs, ensureBatches, ensureDeeds, ensureLimits, ensureUploads, ensureRegistry]) await ensure(nats, replicas);
-  for (const pool of toolchains) await ensurePool(nats, pool, { capacity: upkeep.queueCapacity, replicas });
 }
 
 /** What an API replica keeps things in. @throws CannotStart where a secret or the bucket is missing */
@@ -54,7 +51,7 @@ export async function openCluster(nats: Nats, config: Config, log: Log, clock: (
   const queue = openQueue(nats);
   const uploadRecords = openUploads(nats, unreadable);
   const uploads = uploadsOver(uploadRecords, objects, config.uploads, clock);
-  const registry = await openRegistry(nats, toolchains, clock, (err) => log.warn({ err }, 'what a pool can do could not be kept'));
+  const registry = await openPools(nats, config.pools, log, clock);
   return {
     jobs,
     batches: openBatches(nats),

@@ -11,7 +11,8 @@ import { startWorkers } from '../worker/workers.ts';
 import { CannotStart } from './cannot-start.ts';
 import { openConverters } from './converters.ts';
 import { openEmbedded } from './embedded.ts';
-import { egressFor } from './fetch.ts';
+import { fetchingFor } from './fetch.ts';
+import { poolsHere } from './here.ts';
 import { listen } from './listen.ts';
 import type { Running } from './running.ts';
 
@@ -23,16 +24,16 @@ export async function local(config: Config, checkout: string, version: string, c
   const metrics = createMetrics();
   const signals = memorySignals();
   const newId = () => randomBytes(16).toString('hex');
+  const fetching = fetchingFor(config);
   const store = await openEmbedded(config, log, clock);
   const { jobs, objects, seal } = store;
   const converters = await openConverters(config, checkout);
   const { catalog, toolbox } = converters;
-  const egress = egressFor(config);
   const stopping = new AbortController();
 
   const server = createServer({
     ...store,
-    ...egress,
+    ...fetching,
     settings: config.api,
     catalog,
     signals,
@@ -42,7 +43,7 @@ export async function local(config: Config, checkout: string, version: string, c
     newId,
     version,
     missing: toolbox.missing,
-    pools: new Map(Object.entries(config.worker.slots)),
+    pools: poolsHere(catalog, config.worker.slots, clock()),
     stopping: stopping.signal,
   });
   // Before anything is claimed: a start that fails for want of the port must not cost the jobs that wait an attempt each.
@@ -50,7 +51,7 @@ export async function local(config: Config, checkout: string, version: string, c
   const workers = await startWorkers({
     ...converters,
     ...store,
-    ...egress,
+    ...fetching,
     settings: config.worker,
     signals,
     grant: grants(jobs, objects, seal),

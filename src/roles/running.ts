@@ -2,7 +2,7 @@
 export interface Running {
   /** Where clients reach it; undefined for a role that takes no requests. */
   readonly port: number | undefined;
-  /** Resolves when it has ended by itself. */
+  /** Resolves when it has ended by itself. @throws CannotGoOn when it can do nothing any more */
   readonly ended?: Promise<void>;
   /** Takes no new work, lets running conversions end or gives them back, and closes everything. */
   stop(): Promise<void>;

@@ -1,63 +1,77 @@
 /** A worker of one pool: it takes orders over NATS, and reaches files by the URLs that an API replica grants for each claim. */
 import { randomBytes } from 'node:crypto';
-import { toolchains } from '../catalog/route.ts';
 import type { Config } from '../config.ts';
 import { Grant } from '../contracts/grant.ts';
 import { openJobs } from '../jobs/nats.ts';
+import { openClock } from '../nats/clock.ts';
 import { question } from '../nats/requests.ts';
 import { openQueue } from '../queue/nats.ts';
+import { streamOf } from '../queue/pool-nats.ts';
 import { natsSignals } from '../signals/nats.ts';
 import { createLog } from '../telemetry/log.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
+import { present, workerName } from '../worker/presence.ts';
 import { startWorkers } from '../worker/workers.ts';
 import { CannotStart } from './cannot-start.ts';
 import { joinCluster } from './cluster.ts';
 import { openConverters } from './converters.ts';
-import { egressFor } from './fetch.ts';
-import { present } from './presence.ts';
+import { awaitPool } from './declared.ts';
+import { fetchingFor } from './fetch.ts';
+import { enginesHere } from './here.ts';
+import { untilLost } from './lost.ts';
+import { probe } from './probe.ts';
+import { retirement } from './retirement.ts';
 import type { Running } from './running.ts';
 
-/** @param checkout absolute path of the project @param clock ms since the epoch */
-export async function worker(config: Config, checkout: string, _version: string, clock: () => number = Date.now): Promise<Running> {
-  const { pool } = config.worker;
+/** @param checkout absolute path of the project */
+export async function worker(config: Config, checkout: string): Promise<Running> {
+  const { pool, poolWaitMs } = config.worker;
   if (pool === undefined) throw new CannotStart('the role worker needs a pool: set POOL');
   const log = createLog(config.log.level);
   const nats = await joinCluster(config, 'worker', pool);
+  const toolchain = await awaitPool(nats, pool, { toolchain: config.worker.toolchain, patienceMs: poolWaitMs, log });
+  const time = await openClock(nats, streamOf(pool));
   const converters = await openConverters(config, checkout);
-  const { catalog } = converters;
-  const slots = config.worker.slots[pool];
-  const mine = catalog.engines.filter(({ toolchains: own }) => own.includes(pool));
-  const engines = Object.fromEntries(mine.map(({ id }) => [id, catalog.version(id)]));
-  const presence = present(nats, { pool, slots, engines }, config.worker.conversionsPerWorker);
+  const { conversionsPerWorker: most } = config.worker;
+  // Who may do one conversion takes one at a time.
+  const slots = Math.min(config.worker.slots[toolchain], most || Number.POSITIVE_INFINITY);
+  const me = { pool, worker: workerName(config.worker.name) };
   const jobs = await openJobs(nats, { report: (err) => log.error({ err }, 'a stored record cannot be read') });
   const queue = openQueue(nats);
+  const metrics = createMetrics();
+  const presence = present(
+    nats,
+    { ...me, toolchain, slots, engines: Object.fromEntries(enginesHere(converters.catalog, toolchain)) },
+    config.worker,
+  );
   const workers = await startWorkers({
     ...converters,
-    ...egressFor(config),
-    settings: {
-      ...config.worker,
-      slots: Object.fromEntries(toolchains.map((each) => [each, each === pool ? slots : 0])) as typeof config.worker.slots,
-    },
+    ...fetchingFor(config),
+    settings: { ...config.worker, slots: { [toolchain]: slots } },
+    pools: { [toolchain]: pool },
     jobs,
     queue,
     signals: natsSignals(nats),
     grant: async (jobId, attempt) => Grant.parse(JSON.parse(await question(nats, `grant.${pool}`, JSON.stringify({ jobId, attempt })))),
-    onTurn: presence.turn,
+    onTaken: presence.take,
     mayTake: presence.mayTake,
     log,
-    metrics: createMetrics(),
-    clock,
+    metrics,
+    clock: time.now,
     newAttempt: () => randomBytes(16).toString('hex'),
   });
+  const probes = await probe(config, metrics, nats, presence);
   return {
     port: undefined,
-    ended: presence.done,
+    ended: untilLost(nats, retirement(nats, me, { presence, workers, log })),
     async stop() {
       presence.leave();
       await workers.drain(config.worker.drainMs);
-      presence.end();
+      await presence.farewell();
+      await probes?.close();
       await queue.close();
       await jobs.close();
+      time.close();
       await nats.close();
     },
   };

@@ -1,6 +1,14 @@
 /** What is counted and measured: every label comes from a fixed set, so that no client can make the series grow. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 
+export interface PoolSeen {
+  readonly pool: string;
+  readonly workers: number;
+  readonly busy: number;
+  /** Undefined where the queue did not answer. */
+  readonly depth: { readonly waiting: number; readonly held: number; readonly oldestMs: number | undefined } | undefined;
+}
+
 export interface Metrics {
   /** `route` is the pattern, never the address asked for. */
   requestEnded(method: string, route: string, status: number, seconds: number): void;
@@ -8,9 +16,14 @@ export interface Metrics {
   jobEnded(pool: string, status: string, reason: string): void;
   conversionEnded(engine: string, seconds: number): void;
   residentReplaced(program: string, why: string): void;
+  /** @param what an outcome of the role egress */
+  egressAsked(what: string): void;
   /** Called at each scrape. */
   onScrape(read: () => Promise<void>): void;
-  queueSeen(pool: string, waiting: number, held: number): void;
+  /** All pools that are declared, as they are now: others are forgotten. Ages in ms. */
+  poolsSeen(pools: readonly PoolSeen[]): void;
+  /** How this process stands, where it is a worker. */
+  workerSeen(worker: { readonly slots: number; readonly busy: number }): void;
   text(): Promise<string>;
   readonly contentType: string;
 }
@@ -48,8 +61,24 @@ export function createMetrics(): Metrics {
     labelNames: ['program', 'why'],
     registers,
   });
-  const waiting = new Gauge({ name: 'filemill_orders_waiting', help: 'Orders that nobody holds yet', labelNames: ['pool'], registers });
-  const held = new Gauge({ name: 'filemill_orders_held', help: 'Orders that a worker holds', labelNames: ['pool'], registers });
+  const egress = new Counter({
+    name: 'filemill_egress_requests_total',
+    help: 'What was asked of egress, by outcome',
+    labelNames: ['what'],
+    registers,
+  });
+  const ofPools = (name: string, help: string) => new Gauge({ name: `filemill_pool_${name}`, help, labelNames: ['pool'], registers });
+  const pools = {
+    workers: ofPools('workers', 'Processes that take orders'),
+    busy: ofPools('busy', 'Orders that workers say they hold'),
+    waiting: ofPools('waiting', 'Orders that nobody holds yet'),
+    running: ofPools('running', 'Orders that are handed out'),
+    oldest: ofPools('oldest_seconds', 'Age of the order that waits longest; 0 where none waits'),
+  };
+  const worker = {
+    slots: new Gauge({ name: 'filemill_worker_slots', help: 'Orders that this worker can hold', registers }),
+    busy: new Gauge({ name: 'filemill_worker_busy', help: 'Orders that this worker holds', registers }),
+  };
   let scrape = async () => {};
   return {
     requestEnded: (method, route, status, seconds) =>
@@ -58,12 +87,24 @@ export function createMetrics(): Metrics {
     jobEnded: (pool, status, reason) => jobs.inc({ pool, status, reason }),
     conversionEnded: (engine, seconds) => conversions.observe({ engine }, seconds),
     residentReplaced: (program, why) => residents.inc({ program, why }),
+    egressAsked: (what) => egress.inc({ what }),
     onScrape(read) {
       scrape = read;
     },
-    queueSeen(pool, waitingOrders, heldOrders) {
-      waiting.set({ pool }, waitingOrders);
-      held.set({ pool }, heldOrders);
+    poolsSeen(seen) {
+      for (const gauge of Object.values(pools)) gauge.reset();
+      for (const { pool, workers, busy, depth } of seen) {
+        pools.workers.set({ pool }, workers);
+        pools.busy.set({ pool }, busy);
+        if (depth === undefined) continue;
+        pools.waiting.set({ pool }, depth.waiting);
+        pools.running.set({ pool }, depth.held);
+        pools.oldest.set({ pool }, (depth.oldestMs ?? 0) / 1000);
+      }
+    },
+    workerSeen({ slots, busy }) {
+      worker.slots.set(slots);
+      worker.busy.set(busy);
     },
     async text() {
       await scrape();

@@ -3,7 +3,7 @@ import { hasEnded } from '../jobs/lifecycle.ts';
 import { outputKey } from '../objects/keys.ts';
 import type { Action, Seen } from './seen.ts';
 
-export function leftovers({ record, keys }: Seen): Action | undefined {
+export function leftovers({ record, keys = [] }: Seen): Action | undefined {
   const unread = keys.filter(hasEnded(record) ? (key) => key !== record.output?.key : (key) => isLosing(key, record.id, record.attempt));
   return unread.length === 0 ? undefined : { do: 'delete', keys: unread };
 }

@@ -8,8 +8,8 @@ export interface Seen {
   readonly record: JobRecord;
   /** Whether an order of the job waits or is held; asked only for jobs that have not ended. */
   readonly hasOrder: boolean;
-  /** The job's objects, listed before the record was read. */
-  readonly keys: readonly string[];
+  /** The job's objects, listed before the record was read; undefined where they could not be listed. */
+  readonly keys: readonly string[] | undefined;
   /** How long a job may wait. */
   readonly queueMs: number;
   /** Since when no other process has used these stores, where that is known: what was half done before is nobody's any more. */

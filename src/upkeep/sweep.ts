@@ -44,8 +44,12 @@ export type Tally = Record<Action['do'] | 'orphaned' | 'batches' | 'deeds' | 'tr
 export async function sweep(upkept: Upkept, signal?: AbortSignal): Promise<Tally> {
   const tally: Tally = { delete: 0, publish: 0, fail: 0, forget: 0, orphaned: 0, batches: 0, deeds: 0, troubles: 0 };
   // Objects first: one that appears later belongs to a record that this run may not see.
-  const { listed, byJob } = await list(upkept.objects);
-  const unclaimed = new Map(byJob);
+  const files = await list(upkept.objects).catch((err: unknown) => {
+    tally.troubles++;
+    upkept.log.warn({ err }, 'the objects cannot be listed: this run looks after jobs and orders alone');
+    return undefined;
+  });
+  const unclaimed = new Map(files?.byJob);
 
   const despite = async (jobId: string, work: () => Promise<void>): Promise<void> => {
     try {
@@ -61,13 +65,16 @@ export async function sweep(upkept: Upkept, signal?: AbortSignal): Promise<Tally
   for await (const { record } of upkept.jobs.scan()) {
     if (signal?.aborted) return tally;
     unclaimed.delete(record.id);
-    const keys = byJob.get(record.id)?.map(({ key }) => key) ?? [];
+    const keys = files && (files.byJob.get(record.id)?.map(({ key }) => key) ?? []);
     await despite(record.id, () => tend(upkept, record, keys, tally));
   }
 
   tally.batches = await forgetBatches(upkept, signal);
   tally.deeds = await upkept.deeds.sweep(upkept.clock());
 
+  if (files === undefined) return tally;
+
+  const { listed } = files;
   const { longestJobMs, aloneSince, maxOrphanShare: maxShare } = upkept;
   const found = orphans({ now: upkept.clock(), listed, unclaimed, longestJobMs, aloneSince, maxShare });
   if (found.refused) {
@@ -84,7 +91,7 @@ export async function sweep(upkept: Upkept, signal?: AbortSignal): Promise<Tally
 }
 
 /** Decides by what the scan showed, which may be old, and if there is anything to do once more by what is surely so. */
-async function tend(upkept: Upkept, scanned: JobRecord, keys: readonly string[], tally: Tally): Promise<void> {
+async function tend(upkept: Upkept, scanned: JobRecord, keys: Seen['keys'], tally: Tally): Promise<void> {
   if (decide(await look(upkept, scanned, keys)) === undefined) return;
   // The queue is asked before the record is read: a worker ends the record before the order.
   const hasOrder = await ordered(upkept, scanned);
@@ -95,7 +102,7 @@ async function tend(upkept: Upkept, scanned: JobRecord, keys: readonly string[],
   if (action !== undefined && (await apply(upkept, stored, action))) tally[action.do]++;
 }
 
-async function look(upkept: Upkept, record: JobRecord, keys: readonly string[]): Promise<Seen> {
+async function look(upkept: Upkept, record: JobRecord, keys: Seen['keys']): Promise<Seen> {
   const { clock, queueMs, aloneSince } = upkept;
   return { now: clock(), record, hasOrder: await ordered(upkept, record), keys, queueMs, aloneSince };
 }

@@ -3,6 +3,9 @@ import type { UploadStore } from '../uploads/store.ts';
 import { type Log, sweep, type Upkept } from './sweep.ts';
 import { forgetUploads } from './uploads.ts';
 
+/** No put lasts as long, ms. */
+const ABANDONED_MS = 24 * 3600_000;
+
 /** A process that dies in a run keeps the others from it for this long, ms. */
 const LOCK_MS = 60_000;
 
@@ -15,6 +18,8 @@ interface Settings {
   readonly maxOrphanShare?: number;
   /** Undefined where none are taken. */
   readonly uploadRecords?: UploadStore;
+  /** Ends what was begun in the object store before a time and never finished. @returns how many */
+  readonly abandonUploads?: (before: number) => Promise<number>;
 }
 
 export interface Upkeep {
@@ -27,18 +32,19 @@ export type { Log };
 /** The first run begins at once: what a crash left is mended at the next start. */
 export function startUpkeep(given: Pick<Upkept, 'jobs' | 'batches' | 'deeds' | 'queue' | 'objects' | 'clock' | 'log'> & Settings): Upkeep {
   const upkept: Upkept = { queueMs: 3_600_000, longestJobMs: 3_600_000, maxOrphanShare: 0.25, ...given };
-  const { uploadRecords: uploads } = given;
+  const { uploadRecords: uploads, abandonUploads } = given;
   const stopping = new AbortController();
   let timer: NodeJS.Timeout | undefined;
 
   const run = async (): Promise<void> => {
     try {
       await upkept.jobs.withLock('upkeep', LOCK_MS, async () => {
-        const tally = { ...(await sweep(upkept, stopping.signal)), uploads: 0, uploadOrphans: 0 };
+        const tally = { ...(await sweep(upkept, stopping.signal)), uploads: 0, uploadOrphans: 0, abandoned: 0 };
         if (uploads !== undefined) {
           const { expired, orphaned } = await forgetUploads({ ...upkept, uploads }, stopping.signal);
           Object.assign(tally, { uploads: expired, uploadOrphans: orphaned });
         }
+        if (abandonUploads !== undefined) tally.abandoned = await abandonUploads(upkept.clock() - ABANDONED_MS);
         if (Object.values(tally).some((count) => count > 0)) upkept.log.info(tally, 'upkeep');
       });
     } catch (error) {

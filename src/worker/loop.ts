@@ -32,8 +32,8 @@ export interface WorkerParts {
   /** @throws when the attempt is no longer the record's */
   readonly grant: (jobId: string, attempt: string) => Promise<Grant>;
   readonly carry: Carrying;
-  /** Hears when an order is taken (1) and when it is let go (-1). */
-  readonly onTurn?: (change: 1 | -1) => void;
+  /** Hears when an order is taken, and by what it returns when that is let go. */
+  readonly onTaken?: () => () => void;
   /** Asked before an order is taken; where it says no, the worker takes none any more. */
   readonly mayTake?: () => boolean;
   readonly log: Log;
@@ -54,6 +54,9 @@ const EXTEND_MS = 3_000;
 const PULL_MS = 1_000;
 const BULK_FIRST_EVERY = 4;
 const CAS_TRIES = 10;
+/** How long a worker with a job in hand waits for the store of records to come back, and how long between two looks, ms. */
+const OUTAGE_MS = 10 * 60_000;
+const LOOK_MS = 500;
 /** How long an order rests when the fault is not the file's. */
 const REST_MS = 5_000;
 
@@ -66,8 +69,8 @@ export function startWorker(parts: WorkerParts): Worker {
         const lanes: Lane[] = turn % BULK_FIRST_EVERY === 0 ? ['bulk', 'interactive'] : ['interactive', 'bulk'];
         const delivery = await parts.queue.pull(parts.pool, lanes, PULL_MS * (1 + Math.random()), stopping.signal);
         if (delivery === undefined) continue;
-        parts.onTurn?.(1);
-        await handle(parts, delivery, dropping.signal).finally(() => parts.onTurn?.(-1));
+        const letGo = parts.onTaken?.();
+        await handle(parts, delivery, dropping.signal).finally(letGo);
       } catch (error) {
         parts.log.error({ pool: parts.pool, err: error }, 'the worker could not take or finish an order');
         await new Promise((resolve) => setTimeout(resolve, 200));
@@ -88,7 +91,9 @@ async function handle(parts: WorkerParts, delivery: Delivery, dropped: AbortSign
   const { jobs, log, clock } = parts;
   const { jobId } = delivery.order;
   const attempt = parts.newAttempt();
-  const claimed = await change(jobs, jobId, (record) => claim(record, attempt, clock()));
+  // A claim may be stored although its answer was lost: it counts once.
+  const take = (record: JobRecord) => (record.attempt === attempt ? record : claim(record, attempt, clock()));
+  const claimed = await outlasting(dropped, () => change(jobs, jobId, take));
   if (claimed === undefined || claimed.record.attempt !== attempt || hasEnded(claimed.record)) {
     if (claimed !== undefined && hasEnded(claimed.record)) note(parts, claimed.record);
     return delivery.done();
@@ -122,7 +127,8 @@ async function handle(parts: WorkerParts, delivery: Delivery, dropped: AbortSign
     next = await parts.carry(claimed.record, grant, { signal: stop.signal, onProgress, onPhase: enter, afterwards });
     enter('finishing');
   } catch (error) {
-    rests = dropped.aborted || passes(error);
+    // Aborted, and still mine when it comes to writing: the order was lost, as in an outage, and nobody has taken it yet.
+    rests = stop.signal.aborted || passes(error);
     log.warn({ job_id: jobId, pool: parts.pool, err: error }, rests ? 'the order is given back' : 'the conversion failed');
     const failure = storedFailure(error);
     next = rests ? requeue : (record, now) => fail(record, now, failure);
@@ -134,8 +140,8 @@ async function handle(parts: WorkerParts, delivery: Delivery, dropped: AbortSign
 
   // On a conflict: still my attempt and running, once more; else somebody else has the word, and my output is dropped by upkeep.
   try {
-    const stored = await change(jobs, jobId, (record) => (isMine(record) ? next(record, clock()) : undefined));
-    if (rests) return await delivery.release(dropped.aborted ? 0 : REST_MS);
+    const stored = await outlasting(dropped, () => change(jobs, jobId, (record) => (isMine(record) ? next(record, clock()) : undefined)));
+    if (rests && (stored === undefined || !hasEnded(stored.record))) return await delivery.release(dropped.aborted ? 0 : REST_MS);
     if (stored !== undefined) note(parts, stored.record, (performance.now() - started) / 1000);
     parts.signals.ended(jobId);
     await delivery.done();
@@ -159,9 +165,23 @@ async function change(jobs: JobStore, id: string, decide: (record: JobRecord) =>
   throw new Error(`the record of ${id} could not be written in ${CAS_TRIES} tries`);
 }
 
+/** Tries again while the store of records is away: what was done must not be done anew, nor count against the file. A drain does not wait. */
+async function outlasting<T>(dropped: AbortSignal, write: () => Promise<T>): Promise<T> {
+  const until = performance.now() + OUTAGE_MS;
+  for (;;) {
+    try {
+      return await write();
+    } catch (error) {
+      if (!isAway(error) || dropped.aborted || performance.now() > until) throw error;
+    }
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+  }
+}
+
+const isAway = (error: unknown): boolean => error instanceof Failure && error.code === 'OVERLOADED';
+
 /** Not the file's fault: the same may succeed later. */
-const passes = (error: unknown): boolean =>
-  error instanceof StoreFull || error instanceof Unreachable || (error instanceof Failure && error.code === 'OVERLOADED');
+const passes = (error: unknown): boolean => error instanceof StoreFull || error instanceof Unreachable || isAway(error);
 
 function storedFailure(error: unknown): StoredFailure {
   if (error instanceof Failure && error.code === 'CONVERSION_FAILED') {

@@ -1,6 +1,7 @@
 /** What an operator may set of workers. */
 import { z } from 'zod';
 import { toolchains } from '../catalog/route.ts';
+import { poolName } from '../contracts/pool.ts';
 
 const GiB = 1 << 30;
 /** A timer counts 2^31 ms at most; what should take longer than this will not end, s. */
@@ -28,7 +29,36 @@ export const workerSettings = (cores: number) =>
       .string()
       .optional()
       .describe('Folder in which conversions work. Unset: in the data folder, or in /var/tmp where converters cannot reach that'),
-    pool: z.enum(toolchains).optional().describe('The one pool that the role `worker` takes orders of'),
+    pool: poolName.optional().describe('The one pool that the role `worker` takes orders of'),
+    toolchain: z
+      .enum(toolchains)
+      .optional()
+      .describe('What is installed beside the role `worker`; it does not start where its pool is of another. Unset: as the pool says'),
+    name: z
+      .string()
+      .regex(/^[A-Za-z0-9_-]{1,63}$/)
+      .optional()
+      .describe('What a process of the role `worker` is called, as its pod. Unset: by its machine and process'),
+    metricsPort: z.coerce
+      .number()
+      .int()
+      .min(0)
+      .max(65_535)
+      .default(0)
+      .describe('TCP port of the role `worker` for /metrics, /livez and /readyz; 0: none'),
+    poolWaitMs: z
+      .number()
+      .int()
+      .min(0)
+      .default(60_000)
+      .describe('How long the role `worker` waits at its start for its pool to be declared, ms'),
+    idleSeconds: z
+      .number()
+      .int()
+      .min(0)
+      .max(DAY)
+      .default(3600)
+      .describe('A process of the role `worker` that has had no order for so long ends, give or take a fifth, s; 0: never'),
     conversionsPerWorker: z
       .number()
       .int()

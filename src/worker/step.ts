@@ -81,7 +81,9 @@ export function createStepper(toolbox: Toolbox, slot: Slot, residents: Residents
       try {
         const answer = await ask(step, where);
         if (answer.ok) return answer.warnings ?? [];
-        throw refusalOf(answer, [...(passage?.refused ?? [])]);
+        throw passage?.lost !== undefined && answer.reason === 'page_unreachable'
+          ? conversionFailed('internal', { cause: passage.lost })
+          : refusalOf(answer, [...(passage?.refused ?? [])]);
       } finally {
         passage?.close();
       }

@@ -14,7 +14,9 @@ import type { WorkerSettings } from './settings.ts';
 import { createStepper } from './step.ts';
 
 export interface WorkersParts extends Omit<WorkerParts, 'pool' | 'carry'> {
-  readonly settings: WorkerSettings;
+  readonly settings: Omit<WorkerSettings, 'slots'> & { readonly slots: Partial<Readonly<Record<Toolchain, number>>> };
+  /** Whose orders the slots of a toolchain take, where that is not the pool of its name. */
+  readonly pools?: Partial<Readonly<Record<Toolchain, string>>>;
   /** Folder under which slots work; what is left there by an earlier process goes. */
   readonly workDir: string;
   readonly launcher: Launcher;
@@ -34,32 +36,36 @@ export async function startWorkers(parts: WorkersParts): Promise<Worker> {
   const closing: (() => Promise<void>)[] = [];
   // Slot 0 reads versions at the start; workers count from 1, so that no two share a user.
   let index = 1;
-  for (const pool of toolchains) {
-    const engines = catalog.engines.filter((engine) => engine.toolchains.includes(pool));
-    for (let count = 0; count < (settings.slots[pool] ?? 0) && engines.length > 0; count++) {
+  for (const toolchain of toolchains) {
+    const engines = catalog.engines.filter((engine) => engine.toolchains.includes(toolchain));
+    for (let count = 0; count < (settings.slots[toolchain] ?? 0) && engines.length > 0; count++) {
       const slot = await openSlot(workDir, index++);
       const residents = openResidents({ launcher, slot, ...settings.residents, onReplaced });
-      const gate = pool === 'web' ? await parts.openGate?.() : undefined;
+      const gate = toolchain === 'web' ? await parts.openGate?.() : undefined;
       const stepper = createStepper(toolbox, slot, residents, gate);
-      workers.push(startWorker({ ...parts, pool, carry: carrier({ catalog, slot, stepper, limits: limitsFor(pool, settings) }) }));
+      const carry = carrier({ catalog, slot, stepper, limits: limitsFor(toolchain, settings) });
+      workers.push(startWorker({ ...parts, pool: parts.pools?.[toolchain] ?? toolchain, carry }));
       closing.push(async () => {
         await residents.close();
         await gate?.close();
       });
     }
   }
+  let closed: Promise<unknown> | undefined;
   return {
     async drain(graceMs) {
       await Promise.all(workers.map((worker) => worker.drain(graceMs)));
-      await Promise.all(closing.map((close) => close()));
+      // Once, however many want it ended.
+      closed ??= Promise.all(closing.map((close) => close()));
+      await closed;
     },
   };
 }
 
-function limitsFor(pool: Toolchain, { memoryBytes, maxSeconds, mediaMaxSeconds }: WorkerSettings): StepLimits {
-  const seconds = pool === 'media' ? mediaMaxSeconds : maxSeconds;
+function limitsFor(toolchain: Toolchain, { memoryBytes, maxSeconds, mediaMaxSeconds }: WorkersParts['settings']): StepLimits {
+  const seconds = toolchain === 'media' ? mediaMaxSeconds : maxSeconds;
   // A browser has eighty threads at rest, and a slot's user may have two browsers warm.
-  const processes = pool === 'web' ? 512 : 128;
+  const processes = toolchain === 'web' ? 512 : 128;
   // Two cores' worth of work may be done in the time; a decoder that spins dies by the wall clock.
   return { memoryBytes, cpuSeconds: seconds * 2, fileBytes: 1 << 30, folderBytes: 2 * 2 ** 30, processes, wallMs: seconds * 1000 };
 }

@@ -2,7 +2,12 @@
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Nats } from '../../src/nats/connection.ts';
-import { apiPermissions, inboxOf, workerPermissions } from '../../src/nats/permissions.ts';
+import { apiPermissions, controllerPermissions, inboxOf, workerPermissions } from '../../src/nats/permissions.ts';
+import { declarePool, ensureRegistry, readPools, retractPool } from '../../src/pools/declarations.ts';
+import { sayRetire } from '../../src/pools/retire.ts';
+import { hearWorkers } from '../../src/pools/workers.ts';
+import { openQueue } from '../../src/queue/nats.ts';
+import { ensurePool } from '../../src/queue/pool-nats.ts';
 import { type Cluster, type Role, startCluster } from '../kit/cluster.ts';
 import { pdf } from '../kit/fixtures/pdf.ts';
 import { PASSWORD } from '../kit/nats.ts';
@@ -32,7 +37,12 @@ async function poolOf(pool: string): Promise<{ workers: number; waiting: number 
 }
 
 beforeAll(async () => {
-  cluster = await startCluster(1, { api: apiPermissions, image: workerPermissions('image'), pdf: workerPermissions('pdf') });
+  cluster = await startCluster(1, {
+    api: apiPermissions,
+    controller: controllerPermissions,
+    image: workerPermissions('image'),
+    pdf: workerPermissions('pdf'),
+  });
   api = await cluster.start('api', as('api'));
   const [, reader] = await Promise.all([
     cluster.start('worker', { POOL: 'image', ...as('image') }),
@@ -87,6 +97,43 @@ describe('a worker of one pool', () => {
     });
   }
 
+  it('asks no worker of another pool to retire, speaks for none, and declares nothing', async () => {
+    const heard: string[] = [];
+    const listening = ['retire.>', 'worker.pdf.>'].map((subject) =>
+      admin.core.subscribe(subject, { callback: (_, message) => void heard.push(message.subject) }),
+    );
+    await admin.core.flush();
+    const declared = () => admin.manager.streams.getMessage('KV_pools', { last_by_subj: '$KV.pools.pool.pdf' });
+    const before = await declared();
+    for (const subject of [
+      'retire.pdf.somebody',
+      'retire.image.somebody',
+      'worker.pdf.somebody',
+      '$KV.pools.pool.pdf',
+      '$KV.pools.engines.pdf',
+    ])
+      stolen.core.publish(subject, '{}');
+    await stolen.core.flush();
+    await admin.core.flush();
+    for (const subscription of listening) subscription.unsubscribe();
+    expect(heard).toEqual([]);
+    expect(before?.seq).toBeDefined();
+    expect((await declared())?.seq).toBe(before?.seq);
+  });
+
+  it('hears of no other pool who is to retire', async () => {
+    const heard: string[] = [];
+    const hear = (subject: string) =>
+      stolen.core.subscribe(subject, { callback: (error, message) => void (error === null && heard.push(message.subject)) });
+    const listening = ['retire.pdf.*', 'retire.image.*'].map(hear);
+    await stolen.core.flush();
+    for (const pool of ['pdf', 'image']) sayRetire(admin, pool, 'somebody');
+    await admin.core.flush();
+    await stolen.core.flush();
+    for (const subscription of listening) if (!subscription.isClosed()) subscription.unsubscribe();
+    expect(heard).toEqual(['retire.image.somebody']);
+  });
+
   it('hears no answer that is meant for another', async () => {
     const heard: string[] = [];
     const subscription = stolen.core.subscribe(`${inboxOf('api')}.>`, {
@@ -109,5 +156,51 @@ describe('a worker of one pool', () => {
       'the job is done',
       30_000,
     );
+  });
+});
+
+describe('a controller', () => {
+  let controller: Nats;
+  beforeAll(async () => {
+    controller = await cluster.nats.connect({ user: 'controller', password: PASSWORD, inbox: inboxOf('controller') });
+  });
+
+  it('declares pools with their streams, counts what is in them, hears workers, and asks them to retire', async () => {
+    await ensureRegistry(controller, 1);
+    await ensurePool(controller, 'gpu', { capacity: 10, replicas: 1 });
+    await declarePool(controller, { version: 1, name: 'gpu', toolchain: 'image', capacity: 1 });
+    expect((await readPools(controller)).map(({ name }) => name)).toContain('gpu');
+    const queue = openQueue(controller);
+    expect(await queue.depth('gpu')).toEqual({ waiting: 0, held: 0, oldestMs: undefined });
+    await queue.close();
+    const workers = hearWorkers(controller, Date.now);
+    await eventually(async () => workers.workers('image').length === 1, 'it hears the worker');
+    workers.close();
+    await retractPool(controller, 'gpu');
+    expect((await readPools(controller)).map(({ name }) => name)).not.toContain('gpu');
+    const retired = Promise.withResolvers<string>();
+    const subscription = admin.core.subscribe('retire.image.*', { callback: (_, message) => retired.resolve(message.subject) });
+    await admin.core.flush();
+    sayRetire(controller, 'image', 'somebody');
+    expect(await retired.promise).toBe('retire.image.somebody');
+    subscription.unsubscribe();
+  });
+
+  it.each([
+    ['deletes no stream', '$JS.API.STREAM.DELETE.convert-image'],
+    ['purges none', '$JS.API.STREAM.PURGE.convert-image'],
+    ['takes no order', '$JS.API.CONSUMER.MSG.NEXT.convert-image.interactive'],
+    ['ends no order', '$JS.ACK.convert-image.interactive.1.1.1.1.0'],
+    ['places no order', 'convert.image.interactive.0123456789abcdef0123456789abcdef'],
+    ['writes no record', '$KV.jobs.image.0123456789abcdef0123456789abcdef'],
+    ['is granted nothing', 'grant.image'],
+  ])('%s', async (_, subject) => {
+    const refused = Promise.withResolvers<unknown>();
+    const watching = (async () => {
+      for await (const status of controller.core.status()) if (status.type === 'error') return refused.resolve(status.error.message);
+    })();
+    await expect(controller.core.request(subject, '{}', { timeout: 500 })).rejects.toThrow();
+    expect(await refused.promise).toContain(subject);
+    await watching;
   });
 });

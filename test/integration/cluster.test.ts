@@ -77,7 +77,7 @@ describe('two API replicas and two workers', () => {
   });
 
   it('know a job on the other replica as soon as it is answered', async () => {
-    for (let n = 0; n < 20; n++) {
+    for (let n = 0; n < 200; n++) {
       const sent = await send(first, { to_format: 'jpg' }, picture, 'a.png', 'convert', { prefer: 'respond-async' });
       expect((await job(second, sent.data?.job_id)).status).toBe(200);
     }

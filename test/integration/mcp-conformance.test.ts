@@ -91,7 +91,7 @@ async function serveFixtures() {
     newId: () => '0'.repeat(32),
     version: '0.0.0',
     missing: [],
-    pools: new Map<string, number>(),
+    pools: new Map(),
     stopping: new AbortController().signal,
   };
   const app = createServer(parts);

@@ -9,8 +9,11 @@ import { promisify } from 'node:util';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { toolJobOf } from '../../src/api/tool-job.ts';
+import { createCatalog } from '../../src/catalog/catalog.ts';
+import { engines } from '../../src/catalog/engines.gen.ts';
 import { tool as mergePdf } from '../../src/catalog/tools/merge-pdf.ts';
 import { sealWith } from '../../src/jobs/seal.ts';
+import { poolsHere } from '../../src/roles/here.ts';
 import { heavyPdf, outlinedPdf, pdfOfPicture } from '../kit/fixtures/outlined.ts';
 import { pdf } from '../kit/fixtures/pdf.ts';
 import { unzip } from '../kit/judges/text.ts';
@@ -159,7 +162,8 @@ describe('merge-pdf', () => {
 
   it('takes 400 MiB together, and not a byte more', () => {
     const sample = { head: pdf([['a']]), tail: pdf([['a']]), size: 1 };
-    const parts = { catalog: undefined as never, seal: sealWith('key'), clock: () => 0 };
+    const catalog = createCatalog(engines.map((engine) => ({ engine, version: '1' })));
+    const parts = { catalog, pools: poolsHere(catalog, { pdf: 1 }, 0), seal: sealWith('key'), clock: () => 0 };
     const ofSizes = (...sizes: number[]) =>
       toolJobOf(parts, 'id', mergePdf, {
         fields: new Map(),

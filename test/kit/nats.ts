@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -25,13 +25,21 @@ export interface Servers {
   kill(index?: number): Promise<void>;
   /** To all of them: SIGSTOP parts them from everybody, SIGCONT brings them back. */
   signal(signal: NodeJS.Signals): void;
-  /** Starts those that were killed, on their ports and with what they had stored. */
-  restart(): Promise<void>;
+  /** Starts those that were killed, on their ports and with what they had stored. @param password of every user from now on, but for `ADMIN` */
+  restart(password?: string): Promise<void>;
+  /** Ends them in good order, copies what they have stored, and starts them again. */
+  backUp(): Promise<void>;
+  /** Puts the copy in the place of what is stored: all must have been killed before. */
+  restore(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** @param count 1, or 3 for a cluster @throws when `scripts/build-servers` has not been run */
-export async function startNats(count: 1 | 3 = 1, users: Readonly<Record<string, Permissions>> = {}): Promise<Servers> {
+/** @param count 1, or 3 for a cluster @param jetstream more of that part of the configuration @throws when `scripts/build-servers` has not been run */
+export async function startNats(
+  count: 1 | 3 = 1,
+  users: Readonly<Record<string, Permissions>> = {},
+  jetstream: object = {},
+): Promise<Servers> {
   if (!existsSync(BINARY)) throw new Error('there is no NATS server: scripts/build-servers makes it');
   const folder = await mkdtemp(join(tmpdir(), 'filemill-nats-'));
   const ports = await freePorts(count * 2);
@@ -40,9 +48,13 @@ export async function startNats(count: 1 | 3 = 1, users: Readonly<Record<string,
   const connections: Nats[] = [];
   const addresses = clients.map((port) => `127.0.0.1:${port}`);
 
-  const named = Object.entries(users).map(([user, permissions]) => ({ user, password: PASSWORD, permissions }));
-  if (named.length > 0) named.push({ user: ADMIN, password: PASSWORD, permissions: { publish: ['>'], subscribe: ['>'] } });
-  const admin = named.length > 0 ? { user: ADMIN, password: PASSWORD } : {};
+  let password = PASSWORD;
+  const named = () => [
+    ...Object.entries(users).map(([user, permissions]) => ({ user, password, permissions })),
+    { user: ADMIN, password: PASSWORD, permissions: { publish: ['>'], subscribe: ['>'] } },
+  ];
+  const isClosed = Object.keys(users).length > 0;
+  const admin = isClosed ? { user: ADMIN, password: PASSWORD } : {};
   const start = async (index: number): Promise<void> => {
     const own = join(folder, String(index));
     await mkdir(own, { recursive: true });
@@ -50,9 +62,9 @@ export async function startNats(count: 1 | 3 = 1, users: Readonly<Record<string,
     const config = {
       server_name: `n${index}`,
       listen: addresses[index],
-      jetstream: { store_dir: own, max_memory_store: 64 << 20, max_file_store: 1 << 30 },
+      jetstream: { store_dir: own, max_memory_store: 64 << 20, max_file_store: 1 << 30, ...jetstream },
       ...(count > 1 && { cluster }),
-      ...(named.length > 0 && { authorization: { users: named } }),
+      ...(isClosed && { authorization: { users: named() } }),
     };
     // The server's format takes JSON.
     await writeFile(join(own, 'server.conf'), JSON.stringify(config));
@@ -78,6 +90,9 @@ export async function startNats(count: 1 | 3 = 1, users: Readonly<Record<string,
     child.kill(signal);
     await exited;
   };
+  const backup = join(folder, 'backup');
+  const copy = (from: string, to: string) =>
+    Promise.all(clients.map((_, index) => cp(join(folder, from, String(index)), join(folder, to, String(index)), { recursive: true })));
   const endAll = (signal: NodeJS.Signals) => Promise.all(clients.map((_, index) => end(index, signal)));
 
   await startMissing();
@@ -95,7 +110,20 @@ export async function startNats(count: 1 | 3 = 1, users: Readonly<Record<string,
     signal(signal) {
       for (const child of children) child?.kill(signal);
     },
-    restart: startMissing,
+    async restart(next = password) {
+      password = next;
+      await startMissing();
+    },
+    async backUp() {
+      await endAll('SIGTERM');
+      await rm(backup, { recursive: true, force: true });
+      await copy('', 'backup');
+      await startMissing();
+    },
+    async restore() {
+      await Promise.all(clients.map((_, index) => rm(join(folder, String(index)), { recursive: true })));
+      await copy('backup', '');
+    },
     async stop() {
       await Promise.all(connections.map((nats) => nats.close()));
       await endAll('SIGKILL');

@@ -77,7 +77,7 @@ describe('a mistake', () => {
     ],
     'in the name of a group too': [
       file('webhooks: {}'),
-      'webhooks: there is no such setting; the file takes dataDir, api, secret, worker, nats, s3, fetch, limits, upkeep, uploads, log',
+      'webhooks: there is no such setting; the file takes dataDir, api, secret, worker, controller, nats, pools, s3, fetch, egress, limits, upkeep, uploads, log',
     ],
     'of a bucket keeps what is secret to itself': [
       { S3_ENDPOINT: 'http://s3', S3_BUCKET: 'files', S3_ACCESS_KEY_ID: 'me' },
@@ -96,7 +96,7 @@ describe('a mistake', () => {
   it('that makes a value of a group does not hide behind a variable', () =>
     expect(mistakesOf({ ...file('api: 3'), PORT: '1' })[0]).toMatch(/^api: found 3; allowed is settings: port, host, /));
   it('does not hide another', () => {
-    const mistakes = mistakesOf({ ...file('foo: 1\nbar: 2\nworker: {drainMs: -1}'), PORT: 'x', LOG_LEVEL: 'x', POOL: 'x' });
+    const mistakes = mistakesOf({ ...file('foo: 1\nbar: 2\nworker: {drainMs: -1}'), PORT: 'x', LOG_LEVEL: 'x', POOL: 'No pool' });
     expect(mistakes.map((mistake) => mistake.split(/[,:]/)[0]).toSorted()).toEqual([
       'LOG_LEVEL',
       'POOL',

@@ -4,6 +4,7 @@ import {
   claim,
   fail,
   finish,
+  GIVE_UP_MS,
   goneAt,
   hasEnded,
   MAX_CLAIMS,
@@ -51,13 +52,26 @@ describe('a job that is given back', () => {
   it('waits as if it had never been claimed', () => {
     const { attempt: _, startedAt: __, ...before } = running;
     expect(back).toEqual({ ...before, state: 'queued', attempts: 0, queuedAt: LATER });
+    expect(JobRecord.parse(back)).toEqual(back);
   });
   it('keeps the password that it will need', () => expect(back.sealed).toBe(queued.sealed));
-  it('waits since then, and not since its creation', () => expect([waitingSince(queued), waitingSince(back)]).toEqual([START, LATER]));
-  it('can be claimed and given back for ever', () => {
+  it('goes on waiting where it ended: the time in hands is left out', () => {
+    const claimed = claim(queued, 'a', START + 60_000) ?? queued;
+    expect(waitingSince(queued)).toBe(START);
+    expect(waitingSince(requeue(claimed, START + 90_000))).toBe(START + 30_000);
+    const again = claim(requeue(claimed, START + 90_000), 'b', START + 100_000) ?? queued;
+    expect(waitingSince(requeue(again, START + 200_000))).toBe(START + 130_000);
+  });
+  it('can be claimed and given back ever so often', () => {
     let record = queued;
     for (let times = 0; times < 10; times++) record = requeue(claim(record, `${times}`, LATER) ?? record, LATER);
     expect(record).toMatchObject({ state: 'queued', attempts: 0 });
+  });
+  it('is not given back any more when it is too old', () => {
+    expect(requeue(running, START + GIVE_UP_MS).state).toBe('queued');
+    const given = requeue(running, START + GIVE_UP_MS + 1);
+    expect(given).toMatchObject({ state: 'error', failure: { reason: 'queue_timeout' } });
+    expect(given.sealed).toBeUndefined();
   });
 });
 

@@ -65,6 +65,8 @@ describe('a job', () => {
     'that expired a day ago is forgotten': [seen(done, { now: START + 26 * HOUR }), { do: 'forget' }],
     'is not forgotten before its files are gone': [seen(done, { keys: [WON], now: START + 48 * HOUR }), { do: 'delete', keys: [WON] }],
     'may wait for as long as is allowed': [seen({}, { now: START + HOUR }), undefined],
+    'is not forgotten while its files cannot be listed': [seen(done, { keys: undefined, now: START + 48 * HOUR }), undefined],
+    'is ordered again though its files cannot be listed': [seen({}, { ...lost, keys: undefined }), { do: 'publish', order }],
   };
   for (const [sentence, [facts, action]] of Object.entries(cases)) it(sentence, () => expect(decide(facts)).toEqual(action));
 
@@ -235,6 +237,20 @@ describe('a run over real stores', () => {
     await sweep(upkept);
     expect(await upkept.jobs.get(id)).toBeUndefined();
     expect(await upkept.batches.get(batch.id)).toBeUndefined();
+  });
+
+  it('ends what waits too long and orders again what was lost while the objects are out of reach, and forgets nothing', async () => {
+    const waiting = await create({ createdAt: now - HOUR });
+    const lost = await create();
+    const old = await create({ state: 'done', endedAt: now - 30 * HOUR, expiresAt: now - 28 * HOUR });
+    now += LOST_AFTER_MS + 1;
+    const down = () => Promise.reject(new Error('no answer'));
+    const objects: Upkept['objects'] = { ...upkept.objects, scan: () => ({ [Symbol.asyncIterator]: () => ({ next: down }) }) };
+    expect(await sweep({ ...upkept, objects })).toMatchObject({ fail: 1, publish: 1, forget: 0, delete: 0, orphaned: 0, troubles: 1 });
+    expect(await stateOf(waiting.id)).toBe('error');
+    expect(await upkept.queue.has('image', lost.id)).toBe(true);
+    expect(await stateOf(old.id)).toBe('done');
+    expect(logged.join()).toContain('the objects cannot be listed');
   });
 
   it('keeps every file when the records are gone, and says so', async () => {

@@ -13,32 +13,45 @@ interface EngineHealth {
 
 /** Whoever looks after the service is never turned away. */
 const FREE = { config: { costs: 'nothing' } } as const;
+/** Ms. */
+const SOON_MS = 2_000;
 const ROLES: readonly EngineRole[] = ['image', 'audio_video', 'pdf', 'office', 'ocr', 'markup', 'web'];
 
 export function healthRoutes(app: FastifyInstance, parts: ApiParts): void {
   const { queue, clock, metrics } = parts;
   const startedAt = clock();
 
-  const depths = () => Promise.all([...parts.pools].map(async ([pool, workers]) => ({ pool, workers, ...(await queue.depth(pool)) })));
+  const look = () =>
+    Promise.all(
+      [...parts.pools.values()].map(async ({ name, workers, busy }) => ({
+        pool: name,
+        workers,
+        busy,
+        depth: await soon(queue.depth(name)),
+      })),
+    );
 
   app.get('/api/v1/health', FREE, async () => {
-    const { catalog, missing } = parts;
-    const seen_at = new Date(startedAt).toISOString();
+    const { catalog, missing, pools } = parts;
     const there = catalog.engines.map((engine) => ({ engine, available: true, version: catalog.version(engine.id) }));
     const all = [...there, ...missing.map(({ engine }) => ({ engine, available: false, version: '' }))];
+    const seenAt = (id: string) => Math.max(0, ...[...pools.values()].filter(({ engines }) => engines.has(id)).map((pool) => pool.seenAt));
     const engines: Partial<Record<EngineRole, EngineHealth & { all: readonly EngineHealth[] }>> = {};
     for (const role of ROLES) {
       // Two engines may be one program: whoever reads this counts programs.
       const members = new Map<string, EngineHealth>();
-      for (const { engine, available, version } of all.filter((each) => each.engine.role === role))
+      for (const { engine, available, version } of all.filter((each) => each.engine.role === role)) {
+        const seen_at = new Date(seenAt(engine.id) || startedAt).toISOString();
         members.set(engine.name, members.get(engine.name) ?? { name: engine.name, version, available, seen_at });
+      }
       const [main] = members.values();
       if (main !== undefined) engines[role] = { ...main, all: [...members.values()] };
     }
-    const queues = Object.fromEntries(
-      (await depths()).map(({ pool, workers, waiting, held }) => [pool, { waiting, running: held, workers }]),
+    const seen = await look();
+    const queues = seen.flatMap(({ pool, workers, depth }) =>
+      depth === undefined ? [] : [[pool, { waiting: depth.waiting, running: depth.held, workers }] as const],
     );
-    const status = missing.length === 0 ? 'ok' : 'degraded';
+    const status = missing.length === 0 && queues.length === seen.length ? 'ok' : 'degraded';
     return {
       data: {
         status,
@@ -46,7 +59,7 @@ export function healthRoutes(app: FastifyInstance, parts: ApiParts): void {
         uptime_seconds: Math.floor((clock() - startedAt) / 1000),
         engines,
         missing: missing.map(({ engine }) => ({ engine: engine.name, formats: lost(parts, engine.conversions) })),
-        queue: queues,
+        queue: Object.fromEntries(queues),
       },
     };
   });
@@ -54,14 +67,26 @@ export function healthRoutes(app: FastifyInstance, parts: ApiParts): void {
   app.get('/livez', FREE, async () => ({ data: { status: 'ok' } }));
   app.get('/readyz', FREE, async () => {
     if (parts.stopping.aborted) throw new Failure('OVERLOADED', { says: 'The service is about to stop.' });
-    await queue.depth([...parts.pools.keys()][0] ?? 'image');
+    // Of nobody's job: it is the answer that counts.
+    await parts.jobs.get('0'.repeat(32));
     return { data: { status: 'ok' } };
   });
 
-  metrics.onScrape(async () => {
-    for (const { pool, waiting, held } of await depths()) metrics.queueSeen(pool, waiting, held);
-  });
+  metrics.onScrape(async () => metrics.poolsSeen(await look()));
   app.get('/metrics', FREE, async (_request, reply) => reply.type(metrics.contentType).send(await metrics.text()));
+}
+
+/** @returns undefined where the store does not answer: health is asked when things go wrong, and by people in a hurry */
+async function soon<T>(asked: Promise<T>): Promise<T | undefined> {
+  const { promise, resolve } = Promise.withResolvers<undefined>();
+  const timer = setTimeout(() => resolve(undefined), SOON_MS);
+  try {
+    return await Promise.race([asked, promise]);
+  } catch {
+    return undefined;
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** Source formats that nothing else reads, now that this engine is missing. */

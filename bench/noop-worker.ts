@@ -1,0 +1,78 @@
+/** A worker in a process of its own whose loop is real and whose conversions do nothing: what is left is the way of an order. */
+import { randomBytes } from 'node:crypto';
+import { finish } from '../src/jobs/lifecycle.ts';
+import { openJobs } from '../src/jobs/nats.ts';
+import { connectNats } from '../src/nats/connection.ts';
+import { openQueue } from '../src/queue/nats.ts';
+import { natsSignals } from '../src/signals/nats.ts';
+import { createLog } from '../src/telemetry/log.ts';
+import { createMetrics } from '../src/telemetry/metrics.ts';
+import { type Carrying, startWorker } from '../src/worker/loop.ts';
+import { present } from '../src/worker/presence.ts';
+import { answer, given } from './child.ts';
+import { sharedNow } from './clock.ts';
+
+export interface NoopWorker {
+  readonly servers: readonly string[];
+  readonly pool: string;
+  /** Orders that it holds at a time. */
+  readonly slots: number;
+  /** Versions by engine id. */
+  readonly engines: Readonly<Record<string, string>>;
+}
+
+/** What was done, when as many orders have ended as were asked about. */
+export interface Done {
+  /** When each was given to its conversion, by job: shared ms. */
+  readonly started: ReadonlyMap<string, number>;
+  readonly endedAt: number;
+}
+
+const { servers, pool, slots, engines } = given<NoopWorker>();
+const nats = await connectNats({ servers, name: 'bench worker' });
+let started = new Map<string, number>();
+let ended = 0;
+let report = () => {};
+
+const carry: Carrying = async ({ id }) => {
+  started.set(id, sharedNow());
+  const output = { key: `jobs/${id}`, filename: 'a.jpg', sizeBytes: 1, contentType: 'image/jpeg', sha256: '', files: 1 };
+  return (record, now) => finish(record, now, { output, warnings: [], engine: { name: 'none', version: '1' } });
+};
+const presence = present(
+  nats,
+  { pool, toolchain: 'image', worker: `bench-${process.pid}`, slots, engines },
+  { conversionsPerWorker: 0, idleSeconds: 0 },
+);
+const shared = { jobs: openJobs(nats), queue: openQueue(nats), signals: natsSignals(nats), log: createLog('silent') };
+for (let slot = 0; slot < slots; slot++)
+  startWorker({
+    ...shared,
+    pool,
+    grant: async () => ({ inputs: [], output: '' }),
+    carry,
+    onTaken() {
+      const letGo = presence.take();
+      return () => {
+        letGo();
+        ended++;
+        report();
+      };
+    },
+    metrics: createMetrics(),
+    clock: Date.now,
+    newAttempt: () => randomBytes(16).toString('hex'),
+  });
+
+answer<{ readonly count: number }>(
+  ({ count }) =>
+    new Promise<Done>((resolve) => {
+      report = () => {
+        if (ended < count) return;
+        const done = { started, endedAt: sharedNow() };
+        [started, ended, report] = [new Map(), 0, () => {}];
+        resolve(done);
+      };
+      report();
+    }),
+);

@@ -1,0 +1,75 @@
+/** Publishes orders from a process of its own, as an API replica does: the record first. */
+import { randomBytes } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import { ORDER_VERSION } from '../src/contracts/order.ts';
+import { newRecord } from '../src/jobs/lifecycle.ts';
+import { openJobs } from '../src/jobs/nats.ts';
+import { connectNats } from '../src/nats/connection.ts';
+import { openQueue } from '../src/queue/nats.ts';
+import { answer, given } from './child.ts';
+import { sharedNow } from './clock.ts';
+
+export interface Wish {
+  readonly count: number;
+  /** Undefined: as fast as they are taken, with the records made before. */
+  readonly perSecond?: number;
+}
+
+export interface Published {
+  /** Shared ms. */
+  readonly startedAt: number;
+  /** When each order was about to be published, by job: shared ms. */
+  readonly asked: ReadonlyMap<string, number>;
+}
+
+/** Orders on their way at once, as of a busy replica. */
+const TOGETHER = 64;
+
+const { servers, pool } = given<{ readonly servers: readonly string[]; readonly pool: string }>();
+const nats = await connectNats({ servers, name: 'bench publisher' });
+const [jobs, queue] = [openJobs(nats), openQueue(nats)];
+
+async function record(): Promise<string> {
+  const id = randomBytes(16).toString('hex');
+  await jobs.create({
+    ...newRecord(id, Date.now()),
+    ...{ pool, lane: 'interactive', filename: 'a.png', options: {}, warnings: [] },
+    sources: [{ part: 0, sizeBytes: 1, format: 'png' }],
+    target: { format: 'jpg', extension: 'jpg' },
+  });
+  return id;
+}
+
+answer<Wish>(async ({ count, perSecond }): Promise<Published> => {
+  const asked = new Map<string, number>();
+  const publish = async (jobId: string) => {
+    asked.set(jobId, sharedNow());
+    if ((await queue.publish({ version: ORDER_VERSION, jobId, pool, lane: 'interactive' })) !== 'accepted')
+      throw new Error('the queue is full');
+  };
+  if (perSecond === undefined) {
+    const ids = await spread(count, record);
+    const startedAt = sharedNow();
+    await spread(count, (index) => publish(ids[index] ?? ''));
+    return { startedAt, asked };
+  }
+  const startedAt = sharedNow();
+  const all: Promise<void>[] = [];
+  for (let index = 0; index < count; index++) {
+    await pause(Math.max(0, startedAt + (index * 1000) / perSecond - sharedNow()));
+    all.push(record().then(publish));
+  }
+  await Promise.all(all);
+  return { startedAt, asked };
+});
+
+/** So many calls, some at a time. */
+async function spread<T>(count: number, call: (index: number) => Promise<T>): Promise<T[]> {
+  const results: T[] = [];
+  let next = 0;
+  const one = async () => {
+    for (let index = next++; index < count; index = next++) results[index] = await call(index);
+  };
+  await Promise.all(Array.from({ length: TOGETHER }, one));
+  return results;
+}

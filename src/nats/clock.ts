@@ -1,0 +1,54 @@
+/** The servers' time, in a process whose own clock may be wrong: the one clock that all processes share. */
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Nats } from './connection.ts';
+import { isNotFound } from './unavailable.ts';
+
+export interface Clock {
+  /** Ms since the epoch. */
+  readonly now: () => number;
+  close(): void;
+}
+
+/** Between two questions for the time, ms: quartz drifts by milliseconds in it. */
+const ASK_MS = 60_000;
+/** An answer that took longer says too little about when it was given, ms: half of it is the error. */
+const SLOWEST_MS = 1_000;
+/** How often the time is asked for at the start, and the pause between, ms: a replica may yet have to make the stream. */
+const TRIES = 60;
+const PAUSE_MS = 1_000;
+
+/**
+ * Counted on from the servers' last answer by a clock that nobody sets (`performance.now`).
+ * @param stream any that this user may ask for
+ * @throws Unavailable · an Error when the servers' time cannot be learnt
+ */
+export async function openClock({ manager, reach, onReturn }: Nats, stream: string): Promise<Clock> {
+  let ahead: number | undefined;
+  const learn = async (): Promise<void> => {
+    const asked = performance.now();
+    const { ts } = await reach('to read the time', () => manager.streams.info(stream));
+    const answered = performance.now();
+    const time = Date.parse(ts ?? '');
+    if (answered - asked <= SLOWEST_MS && !Number.isNaN(time)) ahead = time - (asked + answered) / 2;
+  };
+  const learnAgain = () => void learn().catch(() => {});
+
+  for (let tries = 1; ahead === undefined; tries++) {
+    await learn().catch((error: unknown) => {
+      if (!isNotFound(error) || tries === TRIES) throw error;
+    });
+    if (ahead !== undefined) break;
+    if (tries === TRIES) throw new Error(`the time of NATS could not be learnt in ${TRIES} tries`);
+    await pause(PAUSE_MS);
+  }
+  const known = () => ahead ?? Number.NaN;
+  const timer = setInterval(learnAgain, ASK_MS);
+  const deafen = onReturn(learnAgain);
+  return {
+    now: () => Math.round(performance.now() + known()),
+    close() {
+      clearInterval(timer);
+      deafen();
+    },
+  };
+}

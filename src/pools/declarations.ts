@@ -1,0 +1,131 @@
+/** Pools as they are declared, in a bucket that everybody reads: what is not there has no route and no workers. */
+import { type Declared, KnownEngines, POOL_VERSION, PoolDeclaration } from '../contracts/pool.ts';
+import { type Bucket, type BucketSpec, ensureBucket, Outrun, openBucket } from '../nats/bucket.ts';
+import type { Nats } from '../nats/connection.ts';
+
+const POOLS: BucketSpec = { name: 'pools', maxBytes: 64 * 1024 };
+const DECLARED = 'pool.';
+const KNOWN = 'engines.';
+const TRIES = 10;
+
+/** Is declared in a way that this filemill, or this pool's workers, cannot go along with: a sentence for whoever declared it. */
+export class Contrary extends Error {
+  override readonly name = 'Contrary';
+}
+
+/** @param replicas 1, 3 or 5 @throws Mismatch · Unavailable */
+export const ensureRegistry = (nats: Nats, replicas: number): Promise<void> => ensureBucket(nats, POOLS, replicas);
+
+export const openDeclarations = (nats: Nats): Bucket => openBucket(nats, POOLS.name);
+
+/**
+ * The pool's stream must be there: `ensurePool`. Written only where it differs from what is declared.
+ * @param ttlMs after which it lapses unless it is declared again; without it, it stays until it is retracted
+ * @throws Contrary where the pool is of another toolchain · Unavailable
+ */
+export async function declarePool(nats: Nats, declaration: Declared, ttlMs?: number): Promise<void> {
+  const bucket = openDeclarations(nats);
+  const key = DECLARED + declaration.name;
+  const text = JSON.stringify(PoolDeclaration.parse({ ...declaration, lapses: ttlMs !== undefined }));
+  for (let tries = 0; tries < TRIES; tries++) {
+    const entry = await bucket.get(key);
+    const before = entry === undefined ? undefined : declarationIn(entry.text);
+    if (before !== undefined && before.toolchain !== declaration.toolchain) {
+      const { name, toolchain } = declaration;
+      throw new Contrary(`the pool ${name} is of the toolchain ${before.toolchain}, not ${toolchain}: give another toolchain another pool`);
+    }
+    if (entry?.text === text && ttlMs === undefined) return;
+    try {
+      await bucket.put(key, text, entry?.revision ?? 0, ttlMs);
+      return;
+    } catch (error) {
+      if (!(error instanceof Outrun)) throw error;
+    }
+  }
+  throw new Error(`the pool ${declaration.name} could not be declared in ${TRIES} tries`);
+}
+
+/** No new order goes to it. What waits in its stream stays there, for its workers to take. @throws Unavailable */
+export async function retractPool(nats: Nats, name: string): Promise<void> {
+  const bucket = openDeclarations(nats);
+  for (const prefix of [DECLARED, KNOWN]) {
+    for (let tries = 0; tries < TRIES; tries++) {
+      const entry = await bucket.get(prefix + name);
+      if (entry === undefined) break;
+      try {
+        await bucket.remove(entry.key, entry.revision);
+      } catch (error) {
+        if (!(error instanceof Outrun)) throw error;
+      }
+    }
+  }
+}
+
+/** @throws Contrary where it is of a newer filemill · Unavailable @returns undefined where it is not declared */
+export async function readPool(nats: Nats, name: string): Promise<PoolDeclaration | undefined> {
+  const entry = await openDeclarations(nats).get(DECLARED + name);
+  if (entry === undefined) return undefined;
+  const declaration = declarationIn(entry.text);
+  if (declaration !== undefined) return declaration;
+  const { version } = JSON.parse(entry.text) as { readonly version?: unknown };
+  if (Number(version) > POOL_VERSION)
+    throw new Contrary(`the pool ${name} is declared by a newer filemill (version ${version}, this one knows ${POOL_VERSION}): upgrade`);
+  throw new Contrary(`the declaration of the pool ${name} cannot be read`);
+}
+
+/** Those that this filemill understands, in order of their names. @throws Unavailable */
+export async function readPools(nats: Nats): Promise<readonly PoolDeclaration[]> {
+  const { declarations } = await readAll(openDeclarations(nats));
+  return [...declarations.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+export interface Everything {
+  readonly declarations: ReadonlyMap<string, PoolDeclaration>;
+  /** By pool. */
+  readonly known: ReadonlyMap<string, KnownEngines>;
+}
+
+/** @param before what was read last: a scan misses what is written meanwhile, so nothing is taken for gone that was not looked for by its name */
+export async function readAll(bucket: Bucket, before?: Everything): Promise<Everything> {
+  const texts = new Map<string, string>();
+  for await (const { key, text } of bucket.entries()) texts.set(key, text);
+  const keys = [...(before?.declarations.keys() ?? [])].map((name) => DECLARED + name);
+  for (const key of [...keys, ...[...(before?.known.keys() ?? [])].map((name) => KNOWN + name)]) {
+    const entry = texts.has(key) ? undefined : await bucket.get(key);
+    if (entry !== undefined) texts.set(key, entry.text);
+  }
+  const under = <T>(prefix: string, read: (text: string) => T | undefined) =>
+    new Map(
+      [...texts].flatMap(([key, text]) => {
+        const value = key.startsWith(prefix) ? read(text) : undefined;
+        return value === undefined ? [] : [[key.slice(prefix.length), value] as const];
+      }),
+    );
+  return { declarations: under(DECLARED, declarationIn), known: under(KNOWN, knownIn) };
+}
+
+/** Every replica hears the same, so whoever is outrun need not try again. */
+export async function keepEngines(bucket: Bucket, pool: string, known: KnownEngines): Promise<void> {
+  try {
+    await bucket.put(KNOWN + pool, JSON.stringify(known), (await bucket.get(KNOWN + pool))?.revision ?? 0);
+  } catch (error) {
+    if (!(error instanceof Outrun)) throw error;
+  }
+}
+
+const declarationIn = (text: string): PoolDeclaration | undefined => {
+  const read = PoolDeclaration.safeParse(json(text));
+  return read.success && read.data.version <= POOL_VERSION ? read.data : undefined;
+};
+const knownIn = (text: string): KnownEngines | undefined => {
+  const read = KnownEngines.safeParse(json(text));
+  return read.success && read.data.version <= POOL_VERSION ? read.data : undefined;
+};
+
+function json(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

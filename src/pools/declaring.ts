@@ -1,0 +1,23 @@
+/** Declares pools for as long as this process lives: what the last replica that lists a pool leaves behind lapses by itself. */
+import type { PoolDeclaration } from '../contracts/pool.ts';
+import type { Nats } from '../nats/connection.ts';
+import { declarePool } from './declarations.ts';
+
+/** During an upgrade replicas have different lists: none takes away what another declares, ms. */
+const LAPSES_MS = 10 * 60_000;
+const AGAIN_MS = 2 * 60_000;
+
+/** @param report is told of what could not be declared again @returns the end of it @throws Contrary · Unavailable */
+export async function keepDeclared(nats: Nats, pools: readonly PoolDeclaration[], report: (error: Error) => void): Promise<() => void> {
+  const declare = async () => {
+    for (const pool of pools) await declarePool(nats, pool, LAPSES_MS);
+  };
+  await declare();
+  const again = () => void declare().catch(report);
+  const timer = setInterval(again, AGAIN_MS);
+  const deafen = nats.onReturn(again);
+  return () => {
+    clearInterval(timer);
+    deafen();
+  };
+}

@@ -1,0 +1,79 @@
+/** What is heard of workers: each one's last word, for as long as it goes on speaking. */
+import { PRESENCE_VERSION, Presence } from '../contracts/presence.ts';
+import type { Nats } from '../nats/connection.ts';
+import { hear, tell } from '../nats/hints.ts';
+
+/** Workers speak each 5 s: one that has been silent for three of these has gone, or is frozen, ms. */
+export const GONE_MS = 15_000;
+const WORKERS = 'worker';
+
+export interface Heard extends Presence {
+  /** By our clock, ms since the epoch. */
+  readonly heardAt: number;
+}
+
+export interface Workers {
+  /** Those heard within the last 15 s, draining and drained ones among them. */
+  workers(pool: string): readonly Heard[];
+  /** Calls back when a worker is new, stands differently from its last word, or has fallen silent. @returns the end of it */
+  onWord(callback: (pool: string, worker: string) => void): () => void;
+  close(): void;
+}
+
+/** Says how a worker stands: heard by whoever listens now. */
+export const sayPresence = (nats: Nats, presence: Presence): void =>
+  tell(nats, `${WORKERS}.${presence.pool}`, presence.worker, JSON.stringify(presence));
+
+/** @param nats stays open when this is closed @param clock ms since the epoch */
+export function hearWorkers(nats: Nats, clock: () => number): Workers {
+  const pools = new Map<string, Map<string, Heard>>();
+  const callbacks = new Set<(pool: string, worker: string) => void>();
+  const isThere = ({ heardAt }: Heard) => clock() - heardAt < GONE_MS;
+
+  const deafen = hear(nats, WORKERS, '>', (name, text) => {
+    const presence = understood(text);
+    // Where it was said is what its sender had the right to; what it says may be anything.
+    if (presence === undefined || name !== `${presence.pool}.${presence.worker}`) return;
+    const { pool, worker } = presence;
+    const known = pools.get(pool) ?? new Map<string, Heard>();
+    const before = known.get(worker);
+    pools.set(pool, known.set(worker, { ...presence, heardAt: clock() }));
+    if (before === undefined || !isThere(before) || differs(before, presence)) for (const callback of callbacks) callback(pool, worker);
+  });
+  const timer = setInterval(() => {
+    for (const [pool, known] of pools) {
+      for (const [worker, heard] of known) {
+        if (isThere(heard)) continue;
+        known.delete(worker);
+        for (const callback of callbacks) callback(pool, worker);
+      }
+      if (known.size === 0) pools.delete(pool);
+    }
+  }, GONE_MS / 5);
+
+  return {
+    workers: (pool) => [...(pools.get(pool)?.values() ?? [])].filter(isThere),
+    onWord(callback) {
+      const own = (pool: string, worker: string) => callback(pool, worker);
+      callbacks.add(own);
+      return () => void callbacks.delete(own);
+    },
+    close() {
+      clearInterval(timer);
+      deafen();
+      callbacks.clear();
+    },
+  };
+}
+
+function understood(text: string): Presence | undefined {
+  try {
+    const read = Presence.safeParse(JSON.parse(text));
+    return read.success && read.data.version <= PRESENCE_VERSION ? read.data : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const differs = (a: Presence, b: Presence): boolean =>
+  a.state !== b.state || a.busy !== b.busy || a.ended !== b.ended || a.slots !== b.slots || a.toolchain !== b.toolchain;

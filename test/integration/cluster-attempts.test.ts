@@ -1,0 +1,186 @@
+/** What counts against a job whose workers go: their deaths with it in hand, and nothing else. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { ensureJobs, openJobs } from '../../src/jobs/nats.ts';
+import type { JobRecord } from '../../src/jobs/record.ts';
+import type { JobStore } from '../../src/jobs/store.ts';
+import { type Nats, PATIENCE_MS } from '../../src/nats/connection.ts';
+import { openQueue } from '../../src/queue/nats.ts';
+import { ensurePool } from '../../src/queue/pool-nats.ts';
+import type { Queue } from '../../src/queue/queue.ts';
+import { aRecord } from '../conformance/samples.ts';
+import { type Servers, startNats } from '../kit/nats.ts';
+import { type Stub, startStub } from '../kit/stub-worker.ts';
+
+/** Short, so that what is lost is soon handed to the next. */
+const ACK_WAIT_MS = 100;
+/** Calls to NATS have been given up by then. */
+const AWAY_MS = PATIENCE_MS + 3_000;
+
+let servers: Servers;
+let nats: Nats;
+let jobs: JobStore;
+let queue: Queue;
+let children: ChildProcess[];
+let stubs: Stub[];
+let id: string;
+beforeEach(async () => {
+  [children, stubs] = [[], []];
+  servers = await startNats();
+  nats = await servers.connect();
+  await ensureJobs(nats, 1);
+  await ensurePool(nats, 'image', { capacity: 100, replicas: 1, ackWaitMs: ACK_WAIT_MS });
+  [jobs, queue] = [openJobs(nats), openQueue(nats, { ackWaitMs: ACK_WAIT_MS })];
+});
+afterEach(async () => {
+  for (const child of children) child.kill('SIGKILL');
+  for (const stub of stubs) await stub.drain(0);
+  await queue.close();
+  await servers.stop();
+});
+
+async function order(): Promise<void> {
+  const now = Date.now();
+  const { record } = await jobs.create(aRecord({ createdAt: now, expiresAt: now + 7_200_000 }));
+  id = record.id;
+  await queue.publish({ version: 1, jobId: id, pool: record.pool, lane: record.lane });
+}
+const recordNow = async (): Promise<JobRecord | undefined> => (await jobs.get(id))?.record;
+const until = (state: JobRecord['state']) => vi.waitFor(async () => expect((await recordNow())?.state).toBe(state), { timeout: 20_000 });
+const consumer = () => nats.manager.consumers.info('convert-image', 'interactive');
+
+/** A worker as a process of its own. @param deed what it does with an order */
+function startProcess(name: string, deed: 'end' | 'die'): ChildProcess {
+  const kit = new URL('../kit/stub-worker.ts', import.meta.url).href;
+  const text = `(await import('${kit}')).runStub(${JSON.stringify({ servers: servers.addresses, name, deed, ackWaitMs: ACK_WAIT_MS })})`;
+  const child = spawn(process.execPath, ['--input-type=module', '-e', text], { stdio: ['ignore', 'ignore', 'inherit'] });
+  children.push(child);
+  return child;
+}
+const alive = () => {
+  const stub = startStub(nats, { deed: 'end', ackWaitMs: ACK_WAIT_MS });
+  stubs.push(stub);
+  return stub;
+};
+
+/** Stops workers that are stopped, or not, each when it has just asked for an order. */
+async function freezeAsking(workers: ReadonlyMap<string, ChildProcess>): Promise<void> {
+  for (const child of workers.values()) child.kill('SIGSTOP');
+  await vi.waitFor(async () => expect((await consumer()).num_waiting).toBe(0), 20_000);
+  const asking = new Set<string>();
+  const heard = nats.core.subscribe('$JS.API.CONSUMER.MSG.NEXT.convert-image.interactive', {
+    callback: (_, message) => {
+      const name = /^_INBOX\.(w\d)\./.exec(message.reply ?? '')?.[1] ?? '';
+      // The other kind does not wait.
+      if (!message.string().includes('expires')) return;
+      workers.get(name)?.kill('SIGSTOP');
+      asking.add(name);
+    },
+  });
+  for (const child of workers.values()) child.kill('SIGCONT');
+  await vi.waitFor(() => expect(asking.size).toBe(3), { timeout: 10_000, interval: 1 });
+  heard.unsubscribe();
+}
+
+it('three workers that froze while they asked for it are nothing to a job, nor are they when they wake', async () => {
+  const frozen = new Map(['w0', 'w1', 'w2'].map((name) => [name, startProcess(name, 'end')]));
+  await vi.waitFor(async () => expect((await consumer()).num_waiting).toBe(3), 20_000);
+  // A request lapses after a second: on a busy machine three may not be open for long enough.
+  for (let handed = 0; handed < 3; ) {
+    await freezeAsking(frozen);
+    const before = (await consumer()).delivered.consumer_seq;
+    await order();
+    handed = await vi.waitFor(async () => {
+      const { delivered, num_waiting } = await consumer();
+      expect(num_waiting).toBe(0);
+      return delivered.consumer_seq - before;
+    }, 10_000);
+    if (handed < 3) await queue.remove('image', id);
+  }
+  expect(await recordNow()).toMatchObject({ state: 'queued', attempts: 0 });
+
+  alive();
+  await until('done');
+  const stored = await jobs.get(id);
+  expect(stored?.record.attempts).toBe(1);
+  for (const child of frozen.values()) child.kill('SIGCONT');
+  // The next order shows that one of them, or the other, is at work again.
+  await order();
+  await until('done');
+  expect(await jobs.get(stored?.record.id ?? '')).toEqual(stored);
+});
+
+it('the fourth who takes a job that killed three ends it', async () => {
+  await order();
+  for (const name of ['w0', 'w1', 'w2']) {
+    const child = startProcess(name, 'die');
+    if (child.signalCode === null) await once(child, 'exit');
+    expect(child.signalCode).toBe('SIGKILL');
+  }
+  expect(await recordNow()).toMatchObject({ state: 'running', attempts: 3 });
+  alive();
+  await until('error');
+  expect(await recordNow()).toMatchObject({ attempts: 3, failure: { reason: 'engine_crashed' } });
+});
+
+it('workers that are drained, however often, are not counted', async () => {
+  await order();
+  for (let times = 0; times < 5; times++) {
+    const stub = startStub(nats, { deed: 'hang', ackWaitMs: 30_000 });
+    await stub.began;
+    await stub.drain(0);
+    expect(await recordNow()).toMatchObject({ state: 'queued', attempts: 0 });
+  }
+  alive();
+  await until('done');
+  expect(await recordNow()).toMatchObject({ attempts: 1 });
+});
+
+it('an order that lapsed while its holder was at work, as in a long outage, is not counted, and its job does not fail', async () => {
+  const stub = startStub(nats, { deed: 'hang', ackWaitMs: ACK_WAIT_MS });
+  stubs.push(stub);
+  await order();
+  await stub.began;
+  const first = (await recordNow())?.attempt;
+  await vi.waitFor(async () => {
+    const record = await recordNow();
+    expect(record?.state).toBe('running');
+    expect(record?.attempt).not.toBe(first);
+  }, 10_000);
+  stub.finish();
+  await until('done');
+  expect(await recordNow()).toMatchObject({ attempts: 1 });
+});
+
+it('a NATS that is away for longer than anybody is patient is waited for, with the result in hand', { timeout: 60_000 }, async () => {
+  await ensurePool(nats, 'image', { capacity: 100, replicas: 1 });
+  const stub = startStub(nats, { deed: 'hang', ackWaitMs: 30_000 });
+  stubs.push(stub);
+  await order();
+  await stub.began;
+  await servers.kill();
+  stub.finish();
+  await new Promise((resolve) => setTimeout(resolve, AWAY_MS));
+  await servers.restart();
+  await until('done');
+  expect(await recordNow()).toMatchObject({ attempts: 1 });
+});
+
+it('an object store that stays away does not keep a job for ever', async () => {
+  await order();
+  const stub = startStub(nats, { deed: 'find the store away', ackWaitMs: 30_000 });
+  stubs.push(stub);
+  await stub.began;
+  await vi.waitFor(
+    async () => expect(await recordNow()).toMatchObject({ state: 'queued', attempts: 0, queuedAt: expect.any(Number) }),
+    5_000,
+  );
+  const stored = await jobs.get(id);
+  if (stored === undefined) throw new Error('the record is gone');
+  // As it will be six hours from now.
+  await jobs.update({ ...stored.record, createdAt: stored.record.createdAt - 6 * 3_600_000 }, stored.revision);
+  await until('error');
+  expect(await recordNow()).toMatchObject({ failure: { reason: 'queue_timeout' } });
+  await vi.waitFor(async () => expect(await queue.has('image', id)).toBe(false));
+});

@@ -1,0 +1,61 @@
+/** A worker whose loop is real and whose conversions are not. */
+import { finish } from '../../src/jobs/lifecycle.ts';
+import { openJobs } from '../../src/jobs/nats.ts';
+import { connectNats, type Nats } from '../../src/nats/connection.ts';
+import { Unreachable } from '../../src/objects/store.ts';
+import { openQueue } from '../../src/queue/nats.ts';
+import { natsSignals } from '../../src/signals/nats.ts';
+import { createLog } from '../../src/telemetry/log.ts';
+import { createMetrics } from '../../src/telemetry/metrics.ts';
+import { type Carrying, startWorker, type Worker } from '../../src/worker/loop.ts';
+
+interface Kind {
+  /** What becomes of an order. */
+  readonly deed: 'end' | 'die' | 'hang' | 'find the store away';
+  readonly ackWaitMs: number;
+}
+
+export interface Stub extends Worker {
+  /** An order is in hand. */
+  readonly began: Promise<void>;
+  /** One that hangs comes to its end. */
+  finish(): void;
+}
+
+export function startStub(nats: Nats, { deed, ackWaitMs }: Kind): Stub {
+  const began = Promise.withResolvers<void>();
+  const finished = Promise.withResolvers<void>();
+  const carry: Carrying = async (_, __, { signal }) => {
+    began.resolve();
+    if (deed === 'die') process.kill(process.pid, 'SIGKILL');
+    if (deed === 'find the store away') throw new Unreachable('the object store cannot be reached');
+    if (deed === 'hang') await Promise.race([finished.promise, aborted(signal)]);
+    const output = { key: 'k', filename: 'f.jpg', sizeBytes: 1, contentType: 'image/jpeg', sha256: '', files: 1 };
+    return (record, now) => finish(record, now, { output, warnings: [], engine: { name: 'stub', version: '1' } });
+  };
+  const worker = startWorker({
+    pool: 'image',
+    jobs: openJobs(nats),
+    queue: openQueue(nats, { ackWaitMs }),
+    signals: natsSignals(nats),
+    grant: async () => ({ inputs: [], output: '' }),
+    carry,
+    log: createLog('silent'),
+    metrics: createMetrics(),
+    clock: Date.now,
+    newAttempt: () => crypto.randomUUID().replaceAll('-', ''),
+  });
+  return { ...worker, began: began.promise, finish: finished.resolve };
+}
+
+const aborted = (signal: AbortSignal): Promise<never> =>
+  new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }));
+
+/** In a process of its own, which ends by being killed. */
+export async function runStub({
+  servers,
+  name,
+  ...kind
+}: Kind & { readonly servers: readonly string[]; readonly name: string }): Promise<void> {
+  startStub(await connectNats({ servers, name, inbox: `_INBOX.${name}` }), kind);
+}

@@ -1,0 +1,90 @@
+/** A job's record and its order: both are there, or neither, in one pool. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { enqueue } from '../../src/api/enqueue.ts';
+import { Failure } from '../../src/errors.ts';
+import { openJobs } from '../../src/jobs/sqlite.ts';
+import type { JobStore } from '../../src/jobs/store.ts';
+import type { Pool } from '../../src/pools/registry.ts';
+import type { Queue } from '../../src/queue/queue.ts';
+import { openQueue } from '../../src/queue/sqlite.ts';
+import { anOrder, aRecord, START, someId } from '../conformance/samples.ts';
+
+let folder: string;
+let jobs: JobStore;
+let queue: Queue;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'filemill-enqueue-'));
+  const clock = () => START;
+  jobs = openJobs(join(folder, 'db'), clock, () => {});
+  queue = openQueue(join(folder, 'db'), clock, { capacity: 1 });
+});
+afterEach(async () => {
+  await queue.close();
+  await jobs.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const pools = new Map(
+  ['a', 'b'].map((name, preference): [string, Pool] => [
+    name,
+    { name, toolchain: 'image', paused: false, preference, capacity: 0, workers: 1, busy: 0, engines: new Map(), seenAt: START },
+  ]),
+);
+const fill = (pool: string) => queue.publish(anOrder({ pool }));
+const records = async () => (await Array.fromAsync(jobs.scan())).map(({ record }) => record);
+
+describe('a job', () => {
+  it('waits in its own pool', async () => {
+    const record = aRecord({ pool: 'a' });
+    expect(await enqueue({ jobs, queue, pools }, record)).toEqual(record);
+    expect([await queue.has('a', record.id), await queue.has('b', record.id)]).toEqual([true, false]);
+  });
+
+  it('waits in another that can do it where its own has no room, claimed once, and is not left in the first', async () => {
+    await fill('a');
+    let claims = 0;
+    const record = await enqueue({ jobs, queue, pools }, aRecord({ pool: 'a' }), async () => {
+      claims++;
+    });
+    expect(await records()).toEqual([record]);
+    expect([record.pool, claims, await queue.has('a', record.id), await queue.has('b', record.id)]).toEqual(['b', 1, false, true]);
+  });
+
+  it('is refused where none has room, and nothing of it is left', async () => {
+    await fill('a');
+    await fill('b');
+    await expect(enqueue({ jobs, queue, pools }, aRecord({ pool: 'a' }))).rejects.toMatchObject({
+      code: 'OVERLOADED',
+      details: { pool: 'a' },
+    });
+    expect(await records()).toEqual([]);
+  });
+
+  it.each([
+    ['came', true],
+    ['did not come', false],
+  ])('stands where the answer to its order is lost, which %s, and is sent nowhere else', async (_, came) => {
+    const publish: Queue['publish'] = async (order) => {
+      if (came) await queue.publish(order);
+      throw new Failure('OVERLOADED');
+    };
+    const record = await enqueue({ jobs, queue: { ...queue, publish }, pools }, aRecord({ pool: 'a' }));
+    expect(await records()).toEqual([record]);
+    expect([await queue.has('a', record.id), await queue.has('b', record.id)]).toEqual([came, false]);
+  });
+
+  it('is taken back where its order cannot be published at all, or its claim is lost', async () => {
+    const broken = async () => {
+      throw new Error('no');
+    };
+    await expect(enqueue({ jobs, queue: { ...queue, publish: broken }, pools }, aRecord({ id: someId(), pool: 'a' }))).rejects.toThrow(
+      'no',
+    );
+    await expect(enqueue({ jobs, queue, pools }, aRecord({ pool: 'a' }), broken)).rejects.toThrow('no');
+    expect(await records()).toEqual([]);
+    expect((await queue.depth('a')).waiting).toBe(0);
+  });
+});

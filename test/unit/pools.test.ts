@@ -1,0 +1,68 @@
+/** Which pool an order goes to, and what a pool can do while its workers differ. */
+import { describe, expect, it } from 'vitest';
+import { lineFor, linesLike } from '../../src/api/line.ts';
+import { Failure } from '../../src/errors.ts';
+import { sharedEngines } from '../../src/pools/engines.ts';
+import { type Pool, poolsFor } from '../../src/pools/registry.ts';
+
+const ENGINES = new Map([['sharp', '0.35.0']]);
+const pool = (name: string, about: Partial<Pool> = {}): Pool => ({
+  name,
+  toolchain: 'image',
+  paused: false,
+  preference: 0,
+  capacity: 0,
+  workers: 1,
+  busy: 0,
+  engines: ENGINES,
+  seenAt: 1,
+  ...about,
+});
+const pools = (...all: readonly Pool[]) => new Map(all.map((each) => [each.name, each]));
+
+describe('an order goes', () => {
+  it.each<[string, readonly Pool[], readonly string[]]>([
+    ['to the pool that is preferred', [pool('a', { preference: 1 }), pool('b')], ['b', 'a']],
+    [
+      'to the preferred one though it must be started first',
+      [pool('a', { preference: 1 }), pool('b', { workers: 0, capacity: 4 })],
+      ['b', 'a'],
+    ],
+    [
+      'to the preferred one last where nobody is there and nobody will be',
+      [pool('a', { preference: 1 }), pool('b', { workers: 0 })],
+      ['a', 'b'],
+    ],
+    ['of two alike, to the one with workers', [pool('a', { workers: 0, capacity: 4 }), pool('b', { capacity: 4 })], ['b', 'a']],
+    ['of two that are the same, to the first by name', [pool('b'), pool('a')], ['a', 'b']],
+    ['to none that is paused', [pool('a', { paused: true }), pool('b')], ['b']],
+    ['to none of another toolchain', [pool('a', { toolchain: 'pdf' }), pool('b')], ['b']],
+    ['to none that lacks an engine', [pool('a', { engines: new Map() }), pool('b')], ['b']],
+    ['to a cold pool where there is no other', [pool('a', { workers: 0 })], ['a']],
+  ])('%s', (_, all, expected) => expect(poolsFor(pools(...all), 'image', ['sharp']).map(({ name }) => name)).toEqual(expected));
+
+  it('to the first toolchain that has a pool for it', () =>
+    expect(lineFor(pools(pool('a', { toolchain: 'pdf' })), ['image', 'pdf'], ['sharp'])).toBe('a'));
+
+  it('nowhere for now where all are paused', () => {
+    const refused = () => lineFor(pools(pool('a', { paused: true })), ['image'], ['sharp']);
+    expect(refused).toThrow(Failure);
+    expect(refused).toThrow(expect.objectContaining({ code: 'OVERLOADED' }));
+  });
+
+  it('where its own pool is full, to those that can do as much', () => {
+    const more = new Map([...ENGINES, ['vips', '8']]);
+    const all = pools(pool('a'), pool('b', { engines: new Map() }), pool('c', { engines: more }), pool('d', { preference: -1 }));
+    expect(linesLike(all, 'a')).toEqual(['a', 'd', 'c']);
+  });
+});
+
+describe('workers that differ', () => {
+  it('offer what all of them have, in the version of the first, whoever spoke last', () => {
+    const old = { worker: 'a-1', engines: { sharp: '1', magick: '6' } };
+    const young = { worker: 'b-1', engines: { sharp: '2', jxl: '1' } };
+    const shared = new Map([['sharp', '1']]);
+    expect(sharedEngines([old, young])).toEqual(shared);
+    expect(sharedEngines([young, old])).toEqual(shared);
+  });
+});
