@@ -120,10 +120,12 @@ export function standForElection(options: ElectionOptions): Candidacy {
       if (lease === undefined) seen = undefined;
       else observe(lease);
     });
+    const isFree = () => leaving.signal.aborted || seen === undefined || mayTake(seen);
     while (!leaving.signal.aborted) {
-      if (await acquireOrRenew(renewDeadlineMs / 2).catch(tell)) break;
-      await nap(retryPeriodMs * (0.1 + Math.random() / 4));
-      while (!leaving.signal.aborted && seen !== undefined && !mayTake(seen)) await nap(Math.min(LOOK_MS, leftMs()));
+      const won = await acquireOrRenew(renewDeadlineMs / 2).catch(tell);
+      if (won === true) break;
+      if (isFree()) await nap(retryPeriodMs * (0.5 + Math.random() / 2));
+      while (!isFree()) await nap(Math.min(LOOK_MS, leftMs()));
     }
     await mirror.close();
   }

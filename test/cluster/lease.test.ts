@@ -148,6 +148,35 @@ describe.concurrent('a lease', () => {
     expect(await busy.lost).toMatch(/could not be renewed/);
   });
 
+  it('asks for no more than the right to make one, and to follow and update its own', async () => {
+    const own = { apiGroups: ['coordination.k8s.io'], resources: ['leases'] };
+    const rules = [
+      { ...own, verbs: ['create'] },
+      { ...own, resourceNames: ['rights'], verbs: ['get', 'list', 'watch', 'update'] },
+    ];
+    const account = { name: 'candidate', namespace };
+    const kubeconfig = await cluster.kubeconfigFor(account);
+    const role = { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'rights' };
+    const api = `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}`;
+    await kube.request('POST', `${api}/roles`, { metadata: { name: 'rights' }, rules });
+    const subjects = [{ kind: 'ServiceAccount', ...account }];
+    await kube.request('POST', `${api}/rolebindings`, { metadata: { name: 'rights' }, roleRef: role, subjects });
+    const limited = await connectKube({ kubeconfig });
+    const troubles: unknown[] = [];
+    const onTrouble = (error: unknown) => void troubles.push(error);
+    const [one, other] = ['one', 'other'].map((identity) =>
+      standForElection({ kube: limited, namespace, name: 'rights', identity, onTrouble }),
+    ) as [Candidacy, Candidacy];
+    await Promise.race([one.won, other.won]);
+    const [leader, follower] = one.leading ? [one, other] : [other, one];
+    await leader.resign();
+    await follower.won;
+    await follower.resign();
+    limited.close();
+    // Of two who begin at the same time one is too late.
+    expect(troubles.filter((error) => (error as { status?: number }).status === 403)).toEqual([]);
+  });
+
   it('that somebody took is lost', async () => {
     const leader = stand('taken', 'one');
     await leader.won;

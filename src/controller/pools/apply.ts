@@ -5,7 +5,8 @@ import { isAlreadyExists, isConflict, isNotFound, KubeError } from '../../kube/e
 import { JOBS, PODS } from '../../kube/resource.ts';
 import type { LiveJobs } from './live-jobs.ts';
 import { GUARDS, isFinished, type Job, LABEL, type Pod, trimJob } from './objects.ts';
-import { type Action, isLive, type Seen, type Worker } from './seen.ts';
+import { roomNow } from './room.ts';
+import type { Action, Seen, Worker } from './seen.ts';
 import { jobOf, type Template } from './template.ts';
 import type { TokenBucket } from './token-bucket.ts';
 
@@ -64,18 +65,17 @@ export async function apply(
 }
 
 async function create(hands: Hands, pool: ToolchainPool, seen: Seen, slots: readonly number[], template: Template): Promise<Outcome> {
-  // Names beyond the capacity are in use only while failed Jobs hold others: then names alone do not keep the number down.
-  const allowed = slots.some((slot) => slot >= seen.pool.capacity) ? await roomNow(hands, pool, seen) : slots.length;
   let created = 0;
   const blocked: number[] = [];
   const outcome = () => ({ ...NOTHING, created, blocked });
-  for (const slot of slots.slice(0, allowed)) {
+  for (const slot of await roomNow(hands.kube, pool, seen, slots.length)) {
     if (!hands.mayAct()) break;
     const waitMs = hands.tokens.take();
     if (waitMs > 0) return { ...outcome(), waitMs };
     try {
-      if (await make(hands, pool, slot, template)) created++;
-      else blocked.push(slot);
+      const made = await make(hands, pool, slot, template);
+      if (made === 'ours') created++;
+      if (made === 'foreign') blocked.push(slot);
     } catch (error) {
       if (!(error instanceof KubeError) || !REFUSALS.has(error.status)) throw error;
       return { ...outcome(), refused: error.message };
@@ -84,30 +84,21 @@ async function create(hands: Hands, pool: ToolchainPool, seen: Seen, slots: read
   return outcome();
 }
 
-/** @returns whether the slot has a Job of ours that works, or will */
-async function make({ kube, live }: Hands, pool: ToolchainPool, slot: number, template: Template): Promise<boolean> {
+/** @returns whose Job bears the slot's name now; one of ours that has ended, or is about to go, leaves it as it is: `nobody` */
+async function make({ kube, live }: Hands, pool: ToolchainPool, slot: number, template: Template): Promise<'ours' | 'foreign' | 'nobody'> {
   const job = jobOf(pool, slot, template);
   try {
     live.made(trimJob(await kube.create<Job>(JOBS, job)));
-    return true;
+    return 'ours';
   } catch (error) {
     if (!isAlreadyExists(error)) throw error;
   }
   // An earlier attempt whose answer was lost, another leader, or something in the way: the API server itself tells which.
   const there = await kube.get<Job>(JOBS, job.metadata).catch(unlessGone);
-  if (there === undefined || !isOurs(there, pool) || there.metadata.deletionTimestamp !== undefined || isFinished(there)) return false;
+  if (there !== undefined && !isOurs(there, pool)) return 'foreign';
+  if (there === undefined || there.metadata.deletionTimestamp !== undefined || isFinished(there)) return 'nobody';
   live.made(trimJob(there));
-  return true;
-}
-
-/** By what the API server itself has, not the cache, but for those that are known to be dead. */
-async function roomNow({ kube }: Hands, pool: ToolchainPool, { workers }: Seen): Promise<number> {
-  const dead = new Set(workers.filter((worker) => !isLive(worker)).map(({ uid }) => uid));
-  const { namespace, name } = pool.metadata;
-  let there = 0;
-  for await (const { items } of kube.pages<Job>(JOBS, { namespace, labelSelector: `${LABEL.pool}=${name}` }))
-    there += items.filter((job) => isOurs(job, pool) && !isFinished(job) && !dead.has(job.metadata.uid ?? '')).length;
-  return Math.max(0, pool.spec.capacity - there);
+  return 'ours';
 }
 
 async function remove({ kube, live }: Hands, pool: ToolchainPool, worker: Worker): Promise<void> {

@@ -22,5 +22,6 @@ function scale(seen: Seen, wanted: number | undefined, held: Hold | undefined): 
   return [];
 }
 
-/** A pool that nobody knows the engines of gets no orders, and so would never get a worker: one comes to tell. */
-const firstWords = ({ pool, enginesKnown }: Seen): number => (enginesKnown ? 0 : Math.min(1, pool.capacity));
+/** A pool that nobody knows the engines of gets no orders, and so would never get a worker: one comes to tell. Or to tell that trouble is over. */
+const firstWords = ({ pool, enginesKnown, backOff }: Seen): number =>
+  enginesKnown && backOff === undefined ? 0 : Math.min(1, pool.capacity);

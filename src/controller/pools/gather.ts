@@ -1,15 +1,16 @@
 /** Everything known of a pool, put together for a decision. */
 import type { ToolchainPool } from '../../contracts/toolchain-pool.ts';
 import type { Heard } from '../../pools/workers.ts';
+import { LONGEST_MS } from './back-off.ts';
 import type { Memory } from './memory.ts';
 import { GUARDS, type Job, LABEL, type Pod } from './objects.ts';
-import type { Demand, PoolSettings, Seen, Worker } from './seen.ts';
+import type { Demand, PoolSettings, Seen, Trouble, Worker } from './seen.ts';
 import { jobName } from './template.ts';
 import { standingOf, type Word } from './worker-state.ts';
 
 /** Without a pod for longer than this, a Job is asked why, ms. */
 export const PODLESS_MS = 10_000;
-/** What a worker failed at this soon it failed at while starting, even if it was never listened to, ms. */
+/** What fails this soon fails at its start, even if nobody listened then, ms. */
 const EARLY_MS = 60_000;
 
 export interface Around {
@@ -33,6 +34,8 @@ export function gather(around: Around, memory: Memory): Seen {
   const [ours, others] = [jobs.filter((job) => isOf(job, pool)), jobs.filter((job) => !isOf(job, pool))];
   for (const uid of memory.workers.keys()) if (!ours.some(({ metadata }) => metadata.uid === uid)) memory.workers.delete(uid);
   const workers = ours.map((job) => look(around, memory, job));
+  for (const [slot, until] of memory.blocked) if (until < now) memory.blocked.delete(slot);
+  const troubles = [memory.startFailures, memory.jobRefusals].flatMap((backOff) => backOff.standing(template) ?? []);
   return {
     now,
     pool: settingsOf(pool),
@@ -40,9 +43,9 @@ export function gather(around: Around, memory: Memory): Seen {
     serviceMs: memory.service.mean(),
     enginesKnown,
     workers,
-    foreignSlots: others.map(slotOf),
+    foreignSlots: [...others.map(slotOf), ...memory.blocked.keys()],
     history: memory.peaks.all(),
-    backOff: memory.backOff.standing(template),
+    backOff: troubles.toSorted((a, b) => b.until - a.until)[0],
   };
 }
 
@@ -50,10 +53,10 @@ function look({ podOf, words, listening, template, now }: Around, memory: Memory
   const { uid = '', name, labels = {} } = job.metadata;
   const pod = podOf(job);
   const heard = pod === undefined ? undefined : words.get(pod.metadata.name);
-  const known = memory.workers.get(uid) ?? { firstSeen: now, spoke: false, counted: false };
+  const known = memory.workers.get(uid) ?? { firstSeen: now, heard: listening, spoke: false, counted: false };
   memory.workers.set(uid, known);
   if (heard !== undefined) {
-    if (!known.spoke) memory.backOff.succeeded(labels[LABEL.template] ?? '');
+    if (!known.spoke) memory.startFailures.succeeded(labels[LABEL.template] ?? '');
     known.spoke = true;
     memory.service.note(heard.worker, heard);
   }
@@ -61,7 +64,10 @@ function look({ podOf, words, listening, template, now }: Around, memory: Memory
   const standing = standingOf(job, pod, wordOf(heard, known.spoke, listening), refusal);
   if (standing.state === 'failed' && !known.counted) {
     known.counted = true;
-    countFailure(memory, job, pod, known.spoke, standing.endedAt ?? now);
+    const endedAt = standing.endedAt ?? now;
+    const wasHeard = known.heard || endedAt - Date.parse(job.metadata.creationTimestamp ?? '') < EARLY_MS;
+    if (!known.spoke && wasHeard && labels[LABEL.template] === template && endedAt > now - LONGEST_MS)
+      memory.startFailures.failed(template, endedAt, failureOf(job, pod, memory.startFailures.failures() + 1));
   }
   if (heard !== undefined && (standing.state === 'failed' || standing.state === 'succeeded')) memory.service.forget(heard.worker);
   return {
@@ -83,13 +89,11 @@ function wordOf(heard: Heard | undefined, spoke: boolean, listening: boolean): W
 }
 
 /** A worker that ends before its first word was not brought down by a file. */
-function countFailure(memory: Memory, job: Job, pod: Pod | undefined, spoke: boolean, endedAt: number): void {
-  const lastedMs = endedAt - Date.parse(job.metadata.creationTimestamp ?? '');
-  if (spoke || lastedMs > EARLY_MS) return;
+function failureOf(job: Job, pod: Pod | undefined, inARow: number): Trouble {
   const { exitCode, reason = 'it says nothing' } = pod?.status?.containerStatuses?.[0]?.state?.terminated ?? {};
   const how = exitCode === undefined ? reason : `exit code ${exitCode}, ${reason}`;
-  const message = `${memory.backOff.failures() + 1} workers in a row ended before their first word; the last one: ${how}. Its Job stays: see kubectl logs job/${job.metadata.name}`;
-  memory.backOff.failed(job.metadata.labels?.[LABEL.template] ?? '', endedAt, { reason: 'WorkersFail', message });
+  const message = `${inARow} workers in a row ended before their first word; the last one: ${how}. Its Job stays: see kubectl logs job/${job.metadata.name}`;
+  return { reason: 'WorkersFail', message };
 }
 
 const isOf = ({ metadata }: Job, { metadata: pool }: ToolchainPool): boolean =>

@@ -11,9 +11,9 @@ import { apply } from './apply.ts';
 import { decide } from './decide.ts';
 import { gather, PODLESS_MS } from './gather.ts';
 import type { Memory } from './memory.ts';
-import type { Job, PoolObject } from './objects.ts';
+import { isFinished, type Job, type PoolObject } from './objects.ts';
 import { refusalOf } from './refusals.ts';
-import { type Decision, type Demand, isLive, type Seen, type Trouble } from './seen.ts';
+import { type Decision, type Demand, isComing, isLive, type Seen, type Trouble } from './seen.ts';
 import { statusOf, writeStatus } from './status.ts';
 import { templateOf } from './template.ts';
 
@@ -39,6 +39,8 @@ const SOON_MS = 1_000;
 /** While orders wait or are held, ms: what waits is heard at once, what ends is not. */
 const BUSY_MS = 2_000;
 const QUIET_MS = 15_000;
+/** A name that something else bears is tried again after this, ms. */
+const BLOCKED_MS = 30_000;
 
 /** @returns after how many ms to look again, whatever is heard meanwhile */
 export async function reconcile(
@@ -95,12 +97,19 @@ export async function reconcile(
   return again(seen, decision, outcome);
 }
 
-function remember(memory: Memory, seen: Seen, { desired }: Decision, { refused }: Outcome, template: string, now: number): void {
+function remember(memory: Memory, seen: Seen, { actions, desired }: Decision, outcome: Outcome, template: string, now: number): void {
+  const { created, refused, blocked } = outcome;
   // A leader that has just begun takes what it finds for what was wanted.
   const wanted = Math.max(desired ?? 0, memory.peaks.all().length === 0 ? seen.workers.filter(isLive).length : 0);
   if (desired !== undefined) memory.peaks.note(now, wanted, seen.pool.idleMs);
+  for (const slot of blocked) memory.blocked.set(slot, now + BLOCKED_MS);
+  const isAtRest = !actions.some((action) => action.do === 'create') && !seen.workers.some(isComing);
   if (refused !== undefined)
-    memory.backOff.failed(template, now, { reason: 'JobRefused', message: `Kubernetes refuses its Jobs: ${refused}` });
+    memory.jobRefusals.failed(template, now, { reason: 'JobRefused', message: `Kubernetes refuses its Jobs: ${refused}` });
+  else if (created > 0) memory.jobRefusals.succeeded(template);
+  // Whether it would go well now nobody tries any more.
+  else if (isAtRest && seen.backOff !== undefined && now >= seen.backOff.until)
+    for (const backOff of [memory.startFailures, memory.jobRefusals]) backOff.succeeded(template);
 }
 
 /** Asks once in a while why a Job has no pod yet, where that has lasted. */
@@ -112,7 +121,11 @@ async function learnRefusal(
   now: number,
 ): Promise<void> {
   const podless = jobs.find(
-    (job) => live.podOf(job) === undefined && now - (memory.workers.get(job.metadata.uid ?? '')?.firstSeen ?? now) > PODLESS_MS,
+    (job) =>
+      live.podOf(job) === undefined &&
+      job.metadata.deletionTimestamp === undefined &&
+      !isFinished(job) &&
+      now - (memory.workers.get(job.metadata.uid ?? '')?.firstSeen ?? now) > PODLESS_MS,
   );
   if (podless === undefined) memory.refusal = undefined;
   else if (memory.refusal === undefined || now > memory.refusal.until)

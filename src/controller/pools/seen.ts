@@ -45,7 +45,18 @@ export interface Demand {
  * - `lost`: its node is gone; `succeeded`, `failed`: its pod has ended
  * - `over`: its Job is being deleted and has no pod that runs; only its name is still taken
  */
-export type WorkerState = 'starting' | 'stuck' | 'idle' | 'busy' | 'draining' | 'silent' | 'leaving' | 'lost' | 'succeeded' | 'failed' | 'over';
+export type WorkerState =
+  | 'starting'
+  | 'stuck'
+  | 'idle'
+  | 'busy'
+  | 'draining'
+  | 'silent'
+  | 'leaving'
+  | 'lost'
+  | 'succeeded'
+  | 'failed'
+  | 'over';
 
 /** What keeps workers from coming up: reasons of the condition `Degraded`. */
 export type TroubleReason =
@@ -106,5 +117,7 @@ const SERVING: ReadonlySet<WorkerState> = new Set(['starting', 'stuck', 'idle', 
 
 /** Its pod is neither terminal nor lost: it counts against the capacity. */
 export const isLive = ({ state }: Worker): boolean => !DEAD.has(state);
+/** Nothing was heard of it yet. */
+export const isComing = ({ state }: Worker): boolean => state === 'starting' || state === 'stuck';
 /** It takes orders, or soon will. */
 export const isServing = ({ state }: Worker): boolean => SERVING.has(state);

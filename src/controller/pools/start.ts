@@ -165,6 +165,8 @@ export function startPools(parts: PoolsParts): Pools {
       work.add(key);
       if (now !== undefined) return;
       metrics.forget(before?.metadata.name ?? '');
+      // A namesake in another namespace may have waited for it.
+      wake(before?.metadata.name ?? '');
       retracting();
     }),
     workers.onWord((pool) => wake(pool)),

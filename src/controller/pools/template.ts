@@ -40,9 +40,10 @@ export function templateOf(pool: ToolchainPool, natsServers: readonly string[]):
     containers: [container(pool, natsServers)],
     volumes: [
       { name: 'work', emptyDir: { sizeLimit: spec.workDirSize } },
-      // Optional, so that a Secret that is missing shows where the environment is made: a pod that waits for a volume says nothing.
+      // Optional, as a pod that waits for a volume does not say so: a missing Secret shows where the environment is made, a missing
+      // ConfigMap in the worker's own words.
       { name: 'nats', secret: { secretName: spec.natsSecretRef.name, defaultMode: 0o440, optional: true } },
-      ...(spec.configMapRef === undefined ? [] : [{ name: 'config', configMap: { name: spec.configMapRef.name } }]),
+      ...(spec.configMapRef === undefined ? [] : [{ name: 'config', configMap: { name: spec.configMapRef.name, optional: true } }]),
     ],
     tolerations: [
       ...(spec.tolerations ?? []),
@@ -66,6 +67,8 @@ export function templateOf(pool: ToolchainPool, natsServers: readonly string[]):
 function container({ metadata, spec }: ToolchainPool, natsServers: readonly string[]) {
   const toolchain = toolchainOf({ metadata, spec }) ?? metadata.name;
   const settings = {
+    // Nothing else can be written to.
+    dataDir: WORK,
     nats: { servers: natsServers },
     worker: {
       dir: WORK,

@@ -1,0 +1,55 @@
+/** Which Jobs there is room for, by what the API server itself has at this moment: caches are behind, and another may lead as well. */
+import type { ToolchainPool } from '../../contracts/toolchain-pool.ts';
+import type { Kube } from '../../kube/connect.ts';
+import { isNotFound } from '../../kube/error.ts';
+import { JOBS } from '../../kube/resource.ts';
+import { slotOf } from './gather.ts';
+import { isFinished, type Job, LABEL, type PoolObject } from './objects.ts';
+import { isLive, type Seen } from './seen.ts';
+import { TOOLCHAIN_POOLS } from './status.ts';
+import { KEPT_FAILURES } from './tidy.ts';
+
+/**
+ * The lowest names that are free, `wanted` at most and as many as the capacity has room for. Whoever looks at the same moment gets the same
+ * names, and of two who look one after the other the second gets all that the first may still use: docs/decisions/0006-slots.md.
+ * @throws KubeError
+ */
+export async function roomNow(kube: Kube, pool: ToolchainPool, { workers, foreignSlots }: Seen, wanted: number): Promise<readonly number[]> {
+  const capacity = await capacityNow(kube, pool);
+  // Pods end before their Jobs do, and what has ended stays so: of that a cache may tell.
+  const dead = new Set(workers.filter((worker) => !isLive(worker)).map(({ uid }) => uid));
+  const { namespace, name } = pool.metadata;
+  const jobs: Job[] = [];
+  for await (const { items } of kube.pages<Job>(JOBS, { namespace, labelSelector: `${LABEL.pool}=${name}` })) jobs.push(...items);
+
+  const live = jobs.filter((job) => !isFinished(job) && !dead.has(job.metadata.uid ?? ''));
+  const ended = jobs.filter((job) => !live.includes(job));
+  const dying = ended.filter(({ metadata }) => metadata.deletionTimestamp !== undefined);
+  const taken = new Set([...foreignSlots, ...[...live, ...dying, ...kept(ended)].map(slotOf)]);
+  const count = Math.min(wanted, capacity - live.length);
+  const free: number[] = [];
+  for (let slot = 0; free.length < count; slot++) if (!taken.has(slot)) free.push(slot);
+  return free;
+}
+
+/** 0 where the pool has gone, or has been made anew, since it was decided about. */
+async function capacityNow(kube: Kube, { metadata, spec }: ToolchainPool): Promise<number> {
+  const now = await kube.get<PoolObject>(TOOLCHAIN_POOLS, metadata).catch((error: unknown) => {
+    if (!isNotFound(error)) throw error;
+  });
+  if (now === undefined || now.metadata.uid !== metadata.uid || now.metadata.deletionTimestamp !== undefined) return 0;
+  const { capacity, paused } = now.spec as Partial<ToolchainPool['spec']>;
+  return paused === true ? 0 : Math.min(spec.capacity, capacity ?? 0);
+}
+
+/** Ended ones whose names stay taken: as `tidy` keeps them, so that all who look agree. A name that is still there blocks by itself. */
+const kept = (ended: readonly Job[]): readonly Job[] =>
+  ended
+    .filter(({ status }) => status?.conditions?.some(({ type, status: is }) => type === 'Complete' && is === 'True') !== true)
+    .toSorted((a, b) => endOf(b) - endOf(a))
+    .slice(0, KEPT_FAILURES);
+
+/** Ms since the epoch; one whose pod has only just ended has no time yet, and is the newest. */
+const endOf = ({ status }: Job): number =>
+  Date.parse(status?.conditions?.find(({ type, status: is }) => type === 'Failed' && is === 'True')?.lastTransitionTime ?? '') ||
+  Number.MAX_SAFE_INTEGER;
