@@ -1,6 +1,7 @@
 /** `filemill <role>`: reads the configuration, starts the role, and ends it in good order. */
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { parseArgs } from 'node:util';
 import { ConfigError, loadConfig } from './config.ts';
 import { CannotStart } from './roles/cannot-start.ts';
 
@@ -19,9 +20,8 @@ const checkout = dirname(import.meta.dirname);
 const { version } = JSON.parse(readFileSync(join(checkout, 'package.json'), 'utf8')) as { version: string };
 
 async function main(): Promise<void> {
-  const name = process.argv[2] ?? 'local';
-  if (!Object.hasOwn(ROLES, name)) throw new ConfigError([`the role is one of ${Object.keys(ROLES).join(', ')}; found "${name}"`]);
-  const config = loadConfig(process.env);
+  const { name, pool } = asked(process.argv.slice(2));
+  const config = loadConfig(pool === undefined ? process.env : { ...process.env, POOL: pool });
   // A role may wait at its start, and as the first process of a container nobody else ends it.
   const early = () => end(143, 'filemill was told to stop before it had started');
   process.on('SIGTERM', early);
@@ -49,6 +49,20 @@ async function main(): Promise<void> {
     (error: Error) => stopping || end(1, error.message),
   );
   process.off('SIGTERM', early).on('SIGINT', stop).on('SIGTERM', stop);
+}
+
+/** @throws ConfigError */
+function asked(args: string[]): { readonly name: keyof typeof ROLES; readonly pool: string | undefined } {
+  const usage = `it is called as "filemill <role>", with a role of ${Object.keys(ROLES).join(', ')}; "filemill worker --pool <pool>" sets POOL`;
+  try {
+    const { positionals, values } = parseArgs({ args, allowPositionals: true, options: { pool: { type: 'string' } } });
+    const [name = 'local', ...more] = positionals;
+    const isRole = (found: string): found is keyof typeof ROLES => Object.hasOwn(ROLES, found);
+    if (isRole(name) && more.length === 0 && (values.pool === undefined || name === 'worker')) return { name, pool: values.pool };
+  } catch {
+    // Told below, as whatever else is said wrongly.
+  }
+  throw new ConfigError([`found "${args.join(' ')}"; ${usage}`]);
 }
 
 function end(code: number, words: unknown): never {

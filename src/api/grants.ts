@@ -1,5 +1,5 @@
 /** Gives a worker what its claim entitles it to: where the inputs are, where the output goes, and the password. */
-import type { Grant } from '../contracts/grant.ts';
+import { GRANT_VERSION, type Grant } from '../contracts/grant.ts';
 import type { Seal } from '../jobs/seal.ts';
 import type { JobStore } from '../jobs/store.ts';
 import { inputKey, outputKey } from '../objects/keys.ts';
@@ -20,6 +20,6 @@ export function grants(jobs: JobStore, objects: ObjectStore, seal: Seal): Granti
       Promise.all(record.sources.map(({ part }) => objects.grantRead(inputKey(jobId, part), GRANT_MS))),
       objects.grantWrite(outputKey(jobId, attempt), GRANT_MS),
     ]);
-    return { inputs, output, ...(record.sealed === undefined ? {} : { password: seal.open(record.sealed, jobId) }) };
+    return { version: GRANT_VERSION, inputs, output, ...(record.sealed === undefined ? {} : { password: seal.open(record.sealed, jobId) }) };
   };
 }

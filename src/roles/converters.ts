@@ -1,5 +1,4 @@
 /** The converters of this machine: found, versioned, and behind the launcher. */
-import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Catalog, createCatalog } from '../catalog/catalog.ts';
 import { engines } from '../catalog/engines.gen.ts';
@@ -9,6 +8,7 @@ import { everyoneReaches, stage } from '../exec/stage.ts';
 import { openToolbox, type Toolbox } from '../exec/toolbox.ts';
 import { openSlot } from '../exec/workspace.ts';
 import { CannotStart } from './cannot-start.ts';
+import { openFolder } from './data-dir.ts';
 
 export interface Converters {
   readonly workDir: string;
@@ -20,7 +20,7 @@ export interface Converters {
 /** @param checkout absolute path of the project @throws CannotStart when converters cannot be confined here */
 export async function openConverters({ dataDir, worker, fetch }: Config, checkout: string): Promise<Converters> {
   const workDir = worker.dir ?? (await reachableFolder(dataDir));
-  await mkdir(workDir, { recursive: true, mode: 0o755 });
+  await openFolder(workDir, 'work folder', 'WORK_DIR');
   const launcher = launcherAt(join(checkout, '.cache/bin/launcher'), { withoutLandlock: worker.withoutLandlock });
   const support = await launcher.check();
   if (support.landlockAbi === 0 && !worker.withoutLandlock) {

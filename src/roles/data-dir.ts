@@ -28,7 +28,7 @@ export function lockFolder(folder: string): () => void {
 const SQLITE_BUSY = 5;
 
 /** @throws CannotStart where files cannot be made */
-export async function openFolder(folder: string): Promise<void> {
+export async function openFolder(folder: string, called = 'data folder', variable = 'DATA_DIR'): Promise<void> {
   const trial = join(folder, `trial~${process.pid}`);
   try {
     await mkdir(folder, { recursive: true, mode: 0o755 });
@@ -36,12 +36,12 @@ export async function openFolder(folder: string): Promise<void> {
     await writeFile(trial, 'x');
     await rm(trial);
   } catch (cause) {
-    throw notWritable(folder, cause);
+    throw notWritable(folder, cause, called, variable);
   }
 }
 
-const notWritable = (folder: string, cause: unknown): CannotStart =>
-  new CannotStart(`the data folder ${folder} cannot be written (${errorCode(cause)}): make it writable, or set DATA_DIR`, { cause });
+const notWritable = (folder: string, cause: unknown, called = 'data folder', variable = 'DATA_DIR'): CannotStart =>
+  new CannotStart(`the ${called} ${folder} cannot be written (${errorCode(cause)}): make it writable, or set ${variable}`, { cause });
 
 /** The key that passwords are sealed with: made at the first start, readable by us alone. */
 export async function keyFile(folder: string): Promise<string> {

@@ -1,11 +1,10 @@
 /** What a replica tells workers that have claimed a job: any replica answers, for every pool. */
-import { z } from 'zod';
 import { grants } from '../api/grants.ts';
 import type { ApiParts } from '../api/parts.ts';
+import { Claimed } from '../contracts/grant.ts';
 import type { Nats } from '../nats/connection.ts';
 import { answer } from '../nats/requests.ts';
 
-const Claimed = z.strictObject({ jobId: z.string(), attempt: z.string() });
 const SUBJECT = 'grant.';
 
 /** @returns the end of it */

@@ -1,7 +1,7 @@
 /** A worker of one pool: it takes orders over NATS, and reaches files by the URLs that an API replica grants for each claim. */
 import { randomBytes } from 'node:crypto';
 import type { Config } from '../config.ts';
-import { Grant } from '../contracts/grant.ts';
+import { GRANT_VERSION, Grant } from '../contracts/grant.ts';
 import { openJobs } from '../jobs/nats.ts';
 import { openClock } from '../nats/clock.ts';
 import { question } from '../nats/requests.ts';
@@ -52,7 +52,8 @@ export async function worker(config: Config, checkout: string): Promise<Running>
     jobs,
     queue,
     signals: natsSignals(nats),
-    grant: async (jobId, attempt) => Grant.parse(JSON.parse(await question(nats, `grant.${pool}`, JSON.stringify({ jobId, attempt })))),
+    grant: async (jobId, attempt) =>
+      Grant.parse(JSON.parse(await question(nats, `grant.${pool}`, JSON.stringify({ version: GRANT_VERSION, jobId, attempt })))),
     onTaken: presence.take,
     mayTake: presence.mayTake,
     log,

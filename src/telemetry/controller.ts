@@ -41,7 +41,7 @@ export interface ControllerMetrics {
   readonly contentType: string;
 }
 
-const SECONDS = [0.001, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60];
+const SECONDS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60];
 
 export function createControllerMetrics(): ControllerMetrics {
   const registry = new Registry();

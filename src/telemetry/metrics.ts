@@ -6,6 +6,8 @@ export interface PoolSeen {
   readonly workers: number;
   readonly busy: number;
   /** Undefined where the queue did not answer. */
+  /** By engine. */
+  readonly versions: ReadonlyMap<string, string>;
   readonly depth: { readonly waiting: number; readonly held: number; readonly oldestMs: number | undefined } | undefined;
 }
 
@@ -75,6 +77,12 @@ export function createMetrics(): Metrics {
     running: ofPools('running', 'Orders that are handed out'),
     oldest: ofPools('oldest_seconds', 'Age of the order that waits longest; 0 where none waits'),
   };
+  const engines = new Gauge({
+    name: 'filemill_pool_engine_info',
+    help: 'Always 1: the engines of a pool, with their versions as last heard',
+    labelNames: ['pool', 'engine', 'version'],
+    registers,
+  });
   const worker = {
     slots: new Gauge({ name: 'filemill_worker_slots', help: 'Orders that this worker can hold', registers }),
     busy: new Gauge({ name: 'filemill_worker_busy', help: 'Orders that this worker holds', registers }),
@@ -92,8 +100,9 @@ export function createMetrics(): Metrics {
       scrape = read;
     },
     poolsSeen(seen) {
-      for (const gauge of Object.values(pools)) gauge.reset();
-      for (const { pool, workers, busy, depth } of seen) {
+      for (const gauge of [...Object.values(pools), engines]) gauge.reset();
+      for (const { pool, workers, busy, depth, versions } of seen) {
+        for (const [engine, version] of versions) engines.set({ pool, engine, version }, 1);
         pools.workers.set({ pool }, workers);
         pools.busy.set({ pool }, busy);
         if (depth === undefined) continue;

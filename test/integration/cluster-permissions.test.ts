@@ -84,7 +84,7 @@ describe('a worker of one pool', () => {
     'deletes no bucket': () => ['$JS.API.STREAM.DELETE.KV_jobs', ''],
     'purges nothing': () => ['$JS.API.STREAM.PURGE.convert-pdf', ''],
     'makes no consumer': () => ['$JS.API.CONSUMER.CREATE.convert-pdf', '{"stream_name":"convert-pdf","config":{"ack_policy":"none"}}'],
-    'is granted nothing of another pool': () => ['grant.pdf', JSON.stringify({ jobId: waiting, attempt: '0' })],
+    'is granted nothing of another pool': () => ['grant.pdf', JSON.stringify({ version: 1, jobId: waiting, attempt: '0' })],
     'writes no limits': () => ['$KV.clients.0123', '{}'],
   };
   for (const [what, attempt] of Object.entries(attempts)) {

@@ -126,6 +126,7 @@ describe('two pools of one toolchain', () => {
     expect(text).toMatch(/^filemill_pool_workers\{pool="image"\} 1$/m);
     expect(text).toMatch(/^filemill_pool_waiting\{pool="media-a"\} 1$/m);
     expect(text).toMatch(/^filemill_pool_running\{pool="media-b"\} 0$/m);
+    expect(text).toMatch(/^filemill_pool_engine_info\{pool="image",engine="sharp",version="[0-9.]+"\} 1$/m);
     expect(Number(/^filemill_pool_oldest_seconds\{pool="media-a"\} (.*)$/m.exec(text)?.[1])).toBeGreaterThan(0);
   });
 

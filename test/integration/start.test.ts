@@ -246,6 +246,18 @@ describe('a start', () => {
       '  LOG_LEVEL, log.level: found "loud"; allowed is one of trace, debug, info, warn, error, silent',
     ]);
   });
+
+  it.each<[string[], number, string]>([
+    [['worker', '--pool', 'image'], 1, 'filemill cannot start: the role worker needs NATS: set NATS_URL'],
+    [['worker'], 1, 'filemill cannot start: the role worker needs a pool: set POOL'],
+    [['api', '--pool', 'image'], 2, 'found "api --pool image"; it is called as "filemill <role>"'],
+    [['worker', 'image'], 2, 'found "worker image"; it is called as "filemill <role>"'],
+    [['local', '--port=80'], 2, 'found "local --port=80"; it is called as "filemill <role>"'],
+    [['miller'], 2, 'with a role of local, api, worker, egress, controller'],
+  ])('as %j ends with %i, and says why', async (args, status, why) => {
+    const { code, said } = await refused(await dataFolder(), {}, {}, [join(checkout, 'scripts/filemill'), ...args]);
+    expect([code, said.join('\n')]).toEqual([status, expect.stringContaining(why)]);
+  });
 });
 
 describe('Ctrl-C', () => {

@@ -38,7 +38,7 @@ export function startStub(nats: Nats, { deed, ackWaitMs }: Kind): Stub {
     jobs: openJobs(nats),
     queue: openQueue(nats, { ackWaitMs }),
     signals: natsSignals(nats),
-    grant: async () => ({ inputs: [], output: '' }),
+    grant: async () => ({ version: 1, inputs: [], output: '' }),
     carry,
     log: createLog('silent'),
     metrics: createMetrics(),

@@ -35,6 +35,14 @@ describe('a configuration', () => {
   });
   it('takes the environment over the file', () =>
     expect(loadConfig({ ...file('api: {port: 1, host: "::1"}'), PORT: '2' }).api).toMatchObject({ port: 2, host: '::1' }));
+  it('takes SETTINGS over the file, group by group, and single variables over both', () => {
+    const config = loadConfig({
+      ...file('api: {port: 1, host: "::1"}'),
+      SETTINGS: '{"api":{"port":2},"nats":{"servers":["a:1"]}}',
+      NATS_URL: 'b:2',
+    });
+    expect([config.api.port, config.api.host, config.nats?.servers]).toEqual([2, '::1', ['b:2']]);
+  });
   it('takes an empty variable for none', () => expect(loadConfig({ ...file('api: {port: 1}'), PORT: '' }).api.port).toBe(1));
   it('may be an empty file', () => expect(loadConfig(file('# nothing yet\n')).api.port).toBe(8080));
   it('reads hosts from one variable', () =>
@@ -48,6 +56,7 @@ describe('a configuration', () => {
 
 describe('a mistake', () => {
   const cases: Record<string, [Readonly<Record<string, string>>, string]> = {
+    'in SETTINGS that are none': [{ SETTINGS: 'a secret, perhaps' }, 'SETTINGS: it holds no settings in YAML or JSON'],
     'in a number is named with its bounds': [{ PORT: 'abc' }, 'PORT, api.port: found "abc"; allowed is a whole number from 0 to 65535'],
     'of being out of bounds is named with them': [
       { PORT: '70000' },

@@ -23,10 +23,11 @@ export function healthRoutes(app: FastifyInstance, parts: ApiParts): void {
 
   const look = () =>
     Promise.all(
-      [...parts.pools.values()].map(async ({ name, workers, busy }) => ({
+      [...parts.pools.values()].map(async ({ name, workers, busy, engines }) => ({
         pool: name,
         workers,
         busy,
+        versions: engines,
         depth: await soon(queue.depth(name)),
       })),
     );
