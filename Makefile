@@ -48,8 +48,8 @@ test: setup test-tools servers verify ## verify, then everything that must hold:
 proved: setup test-tools ## Proves every pair, and writes down with which versions of the engines
 	@vitest run test/formats && node scripts/proved.ts
 
-bench: setup test-tools ## Measures against the raw tools, in one run
-	@node bench/run.ts
+bench: setup test-tools servers ## Measures beside the raw tools, in one run; PART=cluster and the like measure one part
+	@node bench/run.ts $(PART)
 
 clean: ## Removes what was built (not the data folder)
 	rm -rf .cache node_modules

@@ -49,7 +49,7 @@ for (let slot = 0; slot < slots; slot++)
   startWorker({
     ...shared,
     pool,
-    grant: async () => ({ inputs: [], output: '' }),
+    grant: async () => ({ version: 1, inputs: [], output: '' }),
     carry,
     onTaken() {
       const letGo = presence.take();

@@ -3,9 +3,11 @@ import { ensureJobs, openJobs } from '../src/jobs/nats.ts';
 import type { Nats } from '../src/nats/connection.ts';
 import { ensurePool } from '../src/queue/pool-nats.ts';
 import { startNats } from '../test/kit/nats.ts';
+import { runningBelow } from '../test/kit/processes.ts';
 import { type Child, startChild } from './child.ts';
+import { cpuOf } from './cpu.ts';
 import type { Done } from './noop-worker.ts';
-import type { Published } from './publisher.ts';
+import type { Published, Wish } from './publisher.ts';
 import { goalRow, quantile, sizeOf } from './rows.ts';
 
 const POOL = 'image';
@@ -16,6 +18,8 @@ interface Line {
   readonly nats: Nats;
   readonly publisher: Child;
   readonly worker: Child;
+  /** Pid of the NATS server. */
+  readonly server: number;
 }
 
 /** @param jetstream of the server's configuration, beyond what it has by default */
@@ -30,24 +34,27 @@ async function within(slots: number, jetstream: object, measure: (line: Line) =>
     const publisher = await startChild('publisher.ts', at);
     const worker = await startChild('noop-worker.ts', { ...at, slots, engines: {} });
     children.push(publisher, worker);
-    await measure({ nats, publisher, worker });
+    const [server = 0] = runningBelow('nats-server', 'server.conf');
+    await measure({ nats, publisher, worker, server });
   } finally {
     await Promise.all(children.map((child) => child.end()));
     await servers.stop();
   }
 }
 
-async function send({ publisher, worker }: Line, count: number, perSecond?: number): Promise<Published & Done> {
+/** Publishes so many orders, and waits for their end. */
+async function send({ publisher, worker }: Line, count: number, wish: Wish): Promise<Published & Done> {
   const done = worker.ask<Done>({ count });
-  const published = await publisher.ask<Published>({ count, ...(perSecond !== undefined && { perSecond }) });
+  const published = await publisher.ask<Published>(wish);
   return { ...published, ...(await done) };
 }
 
 /** From before an order is published, which is stricter than from its acceptance, to its conversion: claimed, that is. */
 async function startsOf(line: Line): Promise<void> {
   const [perSecond, seconds] = [100, sizeOf('BENCH_STARTS_SECONDS', 30)];
-  await send(line, perSecond, perSecond);
-  const { asked, started } = await send(line, perSecond * seconds, perSecond);
+  const forSeconds = (count: number) => send(line, perSecond * count, { paced: { perSecond, count: perSecond * count } });
+  await forSeconds(1);
+  const { asked, started } = await forSeconds(seconds);
   const took = [...started].map(([id, at]) => at - (asked.get(id) ?? at));
   goalRow(
     'order published → a worker has claimed it, 100 a second',
@@ -57,9 +64,15 @@ async function startsOf(line: Line): Promise<void> {
 }
 
 async function flowOf(line: Line, what: string, goal: string, count: number): Promise<void> {
-  await send(line, Math.ceil(count / 10));
-  const { startedAt, endedAt } = await send(line, count);
-  goalRow(what, goal, `${Math.round((count / (endedAt - startedAt)) * 1000)} a second`);
+  const flow = async (orders: number) => {
+    await line.publisher.ask({ records: orders } satisfies Wish);
+    const [server, workers] = [cpuOf(line.server), cpuOf(line.worker.pid)];
+    const { startedAt, endedAt } = await send(line, orders, {});
+    const each = (from: number, pid: number) => ((cpuOf(pid) - from) / orders).toFixed(2);
+    return `${Math.round((orders / (endedAt - startedAt)) * 1000)} a second; of CPU, each took ${each(server, line.server)} ms in the server and ${each(workers, line.worker.pid)} ms in the worker`;
+  };
+  await flow(Math.ceil(count / 10));
+  goalRow(what, goal, await flow(count));
 }
 
 async function readsOf({ nats }: Line): Promise<void> {

@@ -10,9 +10,10 @@ import { answer, given } from './child.ts';
 import { sharedNow } from './clock.ts';
 
 export interface Wish {
-  readonly count: number;
-  /** Undefined: as fast as they are taken, with the records made before. */
-  readonly perSecond?: number;
+  /** Records to be made, for orders to come. */
+  readonly records?: number;
+  /** Orders to be published a second, each with its record; undefined: of all records that were made, as fast as they are taken. */
+  readonly paced?: { readonly perSecond: number; readonly count: number };
 }
 
 export interface Published {
@@ -40,26 +41,26 @@ async function record(): Promise<string> {
   return id;
 }
 
-answer<Wish>(async ({ count, perSecond }): Promise<Published> => {
+let ready: readonly string[] = [];
+
+answer<Wish>(async ({ records, paced }): Promise<Published> => {
   const asked = new Map<string, number>();
   const publish = async (jobId: string) => {
     asked.set(jobId, sharedNow());
     if ((await queue.publish({ version: ORDER_VERSION, jobId, pool, lane: 'interactive' })) !== 'accepted')
       throw new Error('the queue is full');
   };
-  if (perSecond === undefined) {
-    const ids = await spread(count, record);
-    const startedAt = sharedNow();
-    await spread(count, (index) => publish(ids[index] ?? ''));
-    return { startedAt, asked };
-  }
   const startedAt = sharedNow();
-  const all: Promise<void>[] = [];
-  for (let index = 0; index < count; index++) {
-    await pause(Math.max(0, startedAt + (index * 1000) / perSecond - sharedNow()));
-    all.push(record().then(publish));
+  if (records !== undefined) ready = await spread(records, record);
+  else if (paced === undefined) await spread(ready.length, (index) => publish(ready[index] ?? ''));
+  else {
+    const all: Promise<void>[] = [];
+    for (let index = 0; index < paced.count; index++) {
+      await pause(Math.max(0, startedAt + (index * 1000) / paced.perSecond - sharedNow()));
+      all.push(record().then(publish));
+    }
+    await Promise.all(all);
   }
-  await Promise.all(all);
   return { startedAt, asked };
 });
 

@@ -7,6 +7,7 @@ import { Agent, type ClientRequest, type IncomingMessage, request } from 'node:h
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { endProcess, type ServiceProcess, type Settings, startProcess } from '../test/kit/service.ts';
+import { cpuOf } from './cpu.ts';
 
 const run = promisify(execFile);
 const agent = new Agent({ keepAlive: true, maxSockets: 4 });
@@ -26,9 +27,9 @@ export async function costs(folder: string, picture: string): Promise<Cost[]> {
     return [
       {
         what: 'a request refused with 429, CPU',
-        measured: `${(await cpuOf(service, 2_000, () => send(service, '/api/v1/convert', form))).toFixed(2)} ms`,
+        measured: `${(await cpuOfEach(service, 2_000, () => send(service, '/api/v1/convert', form))).toFixed(2)} ms`,
       },
-      { what: 'GET of a job, CPU', measured: `${(await cpuOf(service, 4_000, () => send(service, job))).toFixed(2)} ms` },
+      { what: 'GET of a job, CPU', measured: `${(await cpuOfEach(service, 4_000, () => send(service, job))).toFixed(2)} ms` },
     ];
   });
   // Without a worker for sound the job waits, and whoever listens listens on.
@@ -88,18 +89,12 @@ async function send(service: ServiceProcess, path: string, form?: Buffer): Promi
 }
 
 /** Of the server's process alone, ms for each call, a tenth of them before as a warm-up. */
-async function cpuOf({ child }: ServiceProcess, count: number, call: () => Promise<unknown>): Promise<number> {
-  const { stdout } = await run('getconf', ['CLK_TCK']);
-  const ticks = () => {
-    const fields = readFileSync(`/proc/${child.pid}/stat`, 'utf8')
-      .replace(/^.*\) /s, '')
-      .split(' ');
-    return Number(fields[11]) + Number(fields[12]);
-  };
+async function cpuOfEach({ child }: ServiceProcess, count: number, call: () => Promise<unknown>): Promise<number> {
+  const spent = () => cpuOf(child.pid ?? 0);
   for (let time = 0; time < count / 10; time++) await call();
-  const before = ticks();
+  const before = spent();
   for (let time = 0; time < count; time++) await call();
-  return ((ticks() - before) * 1000) / Number(stdout) / count;
+  return (spent() - before) / count;
 }
 
 async function bytesOfListeners(service: ServiceProcess, count: number): Promise<number> {

@@ -81,7 +81,13 @@ export async function connectNats({ servers, name, credentials, user, password, 
       if (type === 'disconnect') connected = false;
       if (type !== 'reconnect') continue;
       connected = true;
-      for (const callback of returns) callback();
+      for (const callback of returns) {
+        try {
+          callback();
+        } catch {
+          // Whoever fails at its own news keeps it from nobody else, and cannot end this process.
+        }
+      }
     }
   })();
 

@@ -18,14 +18,18 @@ export function answer({ core }: Nats, subject: string, respond: (text: string, 
     queue: 'answers',
     callback: (error, message) => {
       if (error !== null) return;
-      void respond(message.string(), message.subject).then(
-        (text) => message.respond(text),
-        (failure: unknown) => {
-          const marks = headers();
-          marks.set(FAILED, 'yes');
-          message.respond((failure as Error).message, { headers: marks });
-        },
-      );
+      void respond(message.string(), message.subject)
+        .then(
+          (text) => message.respond(text),
+          (failure: unknown) => {
+            const marks = headers();
+            marks.set(FAILED, 'yes');
+            message.respond((failure as Error).message, { headers: marks });
+          },
+        )
+        .catch(() => {
+          // The connection was closed meanwhile: whoever asked will ask again.
+        });
     },
   });
   return () => {

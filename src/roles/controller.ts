@@ -1,4 +1,5 @@
 /** One of two or more controllers, of which one leads: it keeps worker Jobs in step with the load, and mirrors ConversionJobs. */
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Config } from '../config.ts';
 import { askOver } from '../controller/conversion-jobs/ask.ts';
 import { startConversionJobs } from '../controller/conversion-jobs/start.ts';
@@ -13,17 +14,22 @@ import { CannotGoOn, untilLost } from './lost.ts';
 import { openPoolNats } from './pool-nats.ts';
 import type { Running } from './running.ts';
 
+/** How long calls that are under way when it is stopped may take, ms. */
+const UNDER_WAY_MS = 300;
+
 export async function controller(config: Config): Promise<Running> {
   const { controller: settings, nats: at, log: logging, api } = config;
   const log = createLog(logging.level);
   const metrics = createControllerMetrics();
+  metrics.leading(false);
+  let stopping = false;
   const nats = await joinCluster(config, 'controller');
   const clock = Date.now;
   const { kube, own, recorder, election } = await joinKubernetes(settings, log);
   const shared = {
     kube,
     namespace: settings.allNamespaces ? undefined : own,
-    mayAct: () => election.leading,
+    mayAct: () => election.leading && !stopping,
     recorder,
     metrics,
     log,
@@ -59,8 +65,9 @@ export async function controller(config: Config): Promise<Running> {
     port: probes.port,
     ended: untilLost(nats, Promise.race([lost, leading.then(() => Promise.withResolvers<void>().promise)])),
     async stop() {
-      // What is under way ends first: whoever leads next must not meet it.
-      await Promise.all([pools.close(), conversions.close()]);
+      stopping = true;
+      // What is under way ends first, so that whoever leads next does not meet it, but not for long: they wait for us.
+      await Promise.race([Promise.all([pools.close(), conversions.close()]), pause(UNDER_WAY_MS)]);
       await election.resign();
       await recorder.close();
       await probes.close();

@@ -19,6 +19,7 @@ export interface Converters {
 
 /** @param checkout absolute path of the project @throws CannotStart when converters cannot be confined here */
 export async function openConverters({ dataDir, worker, fetch }: Config, checkout: string): Promise<Converters> {
+  await openFolder(dataDir);
   const workDir = worker.dir ?? (await reachableFolder(dataDir));
   await openFolder(workDir, 'work folder', 'WORK_DIR');
   const launcher = launcherAt(join(checkout, '.cache/bin/launcher'), { withoutLandlock: worker.withoutLandlock });

@@ -47,6 +47,8 @@ export async function serveProbes({ port, host, ready, live, metrics }: Probed):
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   server.once('error', reject).listen(port, host, resolve);
   await promise;
+  // One connection that could not be taken, for want of descriptors, say.
+  server.on('error', () => {});
   return {
     port: (server.address() as AddressInfo).port,
     async close() {

@@ -140,7 +140,8 @@ async function handle(parts: WorkerParts, delivery: Delivery, dropped: AbortSign
 
   // On a conflict: still my attempt and running, once more; else somebody else has the word, and my output is dropped by upkeep.
   try {
-    const stored = await outlasting(dropped, () => change(jobs, jobId, (record) => (isMine(record) ? next(record, clock()) : undefined)));
+    const end = (record: JobRecord) => (isMine(record) ? next(record, clock()) : undefined);
+    const stored = await outlasting(dropped, () => change(jobs, jobId, end, claimed));
     if (rests && (stored === undefined || !hasEnded(stored.record))) return await delivery.release(dropped.aborted ? 0 : REST_MS);
     if (stored !== undefined) note(parts, stored.record, (performance.now() - started) / 1000);
     parts.signals.ended(jobId);
@@ -150,10 +151,19 @@ async function handle(parts: WorkerParts, delivery: Delivery, dropped: AbortSign
   }
 }
 
-/** Reads, decides, writes, and decides anew when somebody else was faster. @returns what is stored afterwards; undefined when nothing was decided */
-async function change(jobs: JobStore, id: string, decide: (record: JobRecord) => JobRecord | undefined): Promise<Stored | undefined> {
+/**
+ * Reads, decides, writes, and decides anew when somebody else was faster.
+ * @param last what was stored when it was last looked at: as a rule it still is, and need not be read again
+ * @returns what is stored afterwards; undefined when nothing was decided
+ */
+async function change(
+  jobs: JobStore,
+  id: string,
+  decide: (record: JobRecord) => JobRecord | undefined,
+  last?: Stored,
+): Promise<Stored | undefined> {
   for (let tries = 0; tries < CAS_TRIES; tries++) {
-    const stored = await jobs.get(id);
+    const stored = tries === 0 && last !== undefined ? last : await jobs.get(id);
     const next = stored === undefined ? undefined : decide(stored.record);
     if (stored === undefined || next === undefined) return undefined;
     try {

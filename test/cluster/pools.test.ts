@@ -188,6 +188,21 @@ describe('a pool', () => {
     await poolIs('broken', 'it recovers', (pool) => condition(pool, 'Degraded')?.status === 'False', 60_000);
   }, 120_000);
 
+  it('gets its line of orders back when NATS has lost it', async () => {
+    await nats.manager.streams.delete('convert-first');
+    await eventually(
+      () =>
+        queue.depth('first').then(
+          () => true,
+          () => false,
+        ),
+      'there is a line again',
+      40_000,
+    );
+    await send('first', 1);
+    await eventually(() => isQuiet('first'), 'its order is done', 20_000);
+  }, 70_000);
+
   it('is gone with its Jobs, and is declared no more, when it is deleted', async () => {
     await removePool(kubernetes.kube, 'roll');
     await eventually(async () => (await jobsOf(kubernetes.kube, 'roll')).length === 0, 'its Jobs are gone', 30_000);

@@ -70,7 +70,15 @@ describe('a pool', () => {
       [],
     ],
     'whose new workers keep failing waits': [aPool({ ...load(10), workers: [], backOff: { until: 1_000_001, why: unschedulable } }), []],
-    'goes on when it has waited enough': [aPool({ workers: [], backOff: { until: 999_999, why: unschedulable } }), ['create 0 1']],
+    'sends one ahead when it has waited enough': [aPool({ workers: [], backOff: { until: 999_999, why: unschedulable } }), ['create 0']],
+    'waits for the one that was sent ahead': [
+      aPool({ workers: [worker(0, 'starting')], backOff: { until: 999_999, why: unschedulable } }),
+      [],
+    ],
+    'sends one ahead without load, to learn whether the trouble is over': [
+      aPool({ workers: [], pool: { standby: 0 }, backOff: { until: 999_999, why: unschedulable } }),
+      ['create 0'],
+    ],
     'takes the slots that are free': [
       aPool({ ...load(0, 4), workers: [worker(1, 'busy'), worker(3, 'busy')], foreignSlots: [0] }),
       ['create 2 4 5 6'],
@@ -163,8 +171,20 @@ describe('a pool', () => {
   });
 
   it('is never asked to have more than its capacity, whatever is seen', () => {
-    const states: WorkerState[] = ['starting', 'stuck', 'idle', 'busy', 'draining', 'silent', 'leaving', 'lost', 'succeeded', 'failed'];
-    const dead = new Set(['lost', 'succeeded', 'failed']);
+    const states: WorkerState[] = [
+      'starting',
+      'stuck',
+      'idle',
+      'busy',
+      'draining',
+      'silent',
+      'leaving',
+      'lost',
+      'succeeded',
+      'failed',
+      'over',
+    ];
+    const dead = new Set(['lost', 'succeeded', 'failed', 'over']);
     // Every mixture of three states among twelve, under every load.
     for (const [index, first] of states.entries())
       for (const second of states.slice(index))

@@ -4,10 +4,11 @@ import type { Kube } from '../../kube/connect.ts';
 import { isAlreadyExists, isConflict, isNotFound, KubeError } from '../../kube/error.ts';
 import { JOBS, PODS } from '../../kube/resource.ts';
 import type { LiveJobs } from './live-jobs.ts';
-import { GUARDS, isFinished, type Job, LABEL, type Pod, trimJob } from './objects.ts';
+import { GUARDS, isFinished, type Job, type Pod, trimJob } from './objects.ts';
 import { roomNow } from './room.ts';
 import type { Action, Seen, Worker } from './seen.ts';
 import { jobOf, type Template } from './template.ts';
+import { together } from './together.ts';
 import type { TokenBucket } from './token-bucket.ts';
 
 export interface Hands {
@@ -43,45 +44,47 @@ export async function apply(
   actions: readonly Action[],
   template: Template,
 ): Promise<Outcome> {
-  let outcome = NOTHING;
-  for (const action of actions) {
-    if (!hands.mayAct()) break;
-    switch (action.do) {
-      case 'create':
-        outcome = await create(hands, pool, seen, action.slots, template);
-        break;
-      case 'retire':
-        if (action.worker.pod !== undefined) hands.retire(pool.metadata.name, action.worker.pod);
-        break;
-      case 'remove':
-        await remove(hands, pool, action.worker);
-        break;
-      case 'guard':
-        await guard(hands, pool, action.worker, action.on);
-        break;
-    }
-  }
-  return outcome;
+  // What is over goes first: its names are free for what is made then.
+  await together(
+    actions.filter((action) => action.do !== 'create'),
+    async (action) => {
+      if (!hands.mayAct()) return;
+      switch (action.do) {
+        case 'retire':
+          if (action.worker.pod !== undefined) hands.retire(pool.metadata.name, action.worker.pod);
+          return;
+        case 'remove':
+          return remove(hands, pool, action.worker);
+        case 'guard':
+          return guard(hands, pool, action.worker, action.on);
+      }
+    },
+  );
+  const slots = actions.flatMap((action) => (action.do === 'create' ? action.slots : []));
+  return slots.length === 0 || !hands.mayAct() ? NOTHING : create(hands, pool, seen, slots.length, template);
 }
 
-async function create(hands: Hands, pool: ToolchainPool, seen: Seen, slots: readonly number[], template: Template): Promise<Outcome> {
+async function create(hands: Hands, pool: ToolchainPool, seen: Seen, count: number, template: Template): Promise<Outcome> {
   let created = 0;
   const blocked: number[] = [];
-  const outcome = () => ({ ...NOTHING, created, blocked });
-  for (const slot of await roomNow(hands.kube, pool, seen, slots.length)) {
-    if (!hands.mayAct()) break;
+  let halt: Pick<Outcome, 'waitMs' | 'refused'> | undefined;
+  await together(await roomNow(hands.kube, pool, seen, count), async (slot) => {
+    if (halt !== undefined || !hands.mayAct()) return;
     const waitMs = hands.tokens.take();
-    if (waitMs > 0) return { ...outcome(), waitMs };
+    if (waitMs > 0) {
+      halt = { waitMs, refused: undefined };
+      return;
+    }
     try {
       const made = await make(hands, pool, slot, template);
       if (made === 'ours') created++;
       if (made === 'foreign') blocked.push(slot);
     } catch (error) {
       if (!(error instanceof KubeError) || !REFUSALS.has(error.status)) throw error;
-      return { ...outcome(), refused: error.message };
+      halt = { waitMs: undefined, refused: error.message };
     }
-  }
-  return outcome();
+  });
+  return { ...NOTHING, created, blocked, ...halt };
 }
 
 /** @returns whose Job bears the slot's name now; one of ours that has ended, or is about to go, leaves it as it is: `nobody` */

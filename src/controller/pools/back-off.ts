@@ -7,24 +7,31 @@ export const LONGEST_MS = 300_000;
 export function backOff() {
   let template = '';
   let failures = 0;
+  let rounds = 0;
+  let lastRound = Number.NEGATIVE_INFINITY;
   let until = Number.NEGATIVE_INFINITY;
   let why: Trouble | undefined;
   return {
-    /** @param at when it failed, ms since the epoch */
-    failed(of: string, at: number, trouble: Trouble): void {
+    /** @param at when it failed @param begun when what failed was made, ms since the epoch */
+    failed(of: string, at: number, trouble: Trouble, begun = at): void {
       if (of !== template) {
         failures = 0;
-        until = Number.NEGATIVE_INFINITY;
+        rounds = 0;
       }
       template = of;
-      until = Math.max(until, at + Math.min(LONGEST_MS, FIRST_MS * 2 ** failures));
       failures++;
       why = trouble;
+      // Those that were made together fail together: that is one failure.
+      if (rounds > 0 && begun <= lastRound) return;
+      until = at + Math.min(LONGEST_MS, FIRST_MS * 2 ** rounds);
+      rounds++;
+      lastRound = at;
     },
     /** What failed with this template goes well now. */
     succeeded(of: string): void {
       if (of !== template) return;
       failures = 0;
+      rounds = 0;
       why = undefined;
     },
     /** What was learned of another template says nothing of this one. */

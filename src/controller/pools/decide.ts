@@ -18,7 +18,8 @@ export function decide(seen: Seen): Decision {
 function scale(seen: Seen, wanted: number | undefined, held: Hold | undefined): readonly Action[] {
   if (wanted === undefined || held === 'Paused') return [];
   if (held !== undefined) return [...shrink(seen, wanted), ...roll(seen, true)];
-  for (const actions of [grow(seen, wanted), shrink(seen, wanted), roll(seen, false)]) if (actions.length > 0) return actions;
+  for (const actions of [grow(seen, wanted), shrink(seen, wanted), roll(seen, seen.backOff !== undefined)])
+    if (actions.length > 0) return actions;
   return [];
 }
 

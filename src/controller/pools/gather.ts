@@ -32,7 +32,8 @@ export interface Around {
 export function gather(around: Around, memory: Memory): Seen {
   const { pool, jobs, now, demand, template, enginesKnown } = around;
   const [ours, others] = [jobs.filter((job) => isOf(job, pool)), jobs.filter((job) => !isOf(job, pool))];
-  for (const uid of memory.workers.keys()) if (!ours.some(({ metadata }) => metadata.uid === uid)) memory.workers.delete(uid);
+  const there = new Set(ours.map(({ metadata }) => metadata.uid));
+  for (const uid of memory.workers.keys()) if (!there.has(uid)) memory.workers.delete(uid);
   const workers = ours.map((job) => look(around, memory, job));
   for (const [slot, until] of memory.blocked) if (until < now) memory.blocked.delete(slot);
   const troubles = [memory.startFailures, memory.jobRefusals].flatMap((backOff) => backOff.standing(template) ?? []);
@@ -65,9 +66,10 @@ function look({ podOf, words, listening, template, now }: Around, memory: Memory
   if (standing.state === 'failed' && !known.counted) {
     known.counted = true;
     const endedAt = standing.endedAt ?? now;
-    const wasHeard = known.heard || endedAt - Date.parse(job.metadata.creationTimestamp ?? '') < EARLY_MS;
+    const begun = Date.parse(job.metadata.creationTimestamp ?? '');
+    const wasHeard = known.heard || endedAt - begun < EARLY_MS;
     if (!known.spoke && wasHeard && labels[LABEL.template] === template && endedAt > now - LONGEST_MS)
-      memory.startFailures.failed(template, endedAt, failureOf(job, pod, memory.startFailures.failures() + 1));
+      memory.startFailures.failed(template, endedAt, failureOf(job, pod, memory.startFailures.failures() + 1), begun);
   }
   if (heard !== undefined && (standing.state === 'failed' || standing.state === 'succeeded')) memory.service.forget(heard.worker);
   return {

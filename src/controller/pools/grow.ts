@@ -1,18 +1,20 @@
 /** More workers, as many as are missing and the capacity has room for, each in a slot of its own. */
-import { type Action, isLive, isServing, type Seen } from './seen.ts';
+import { type Action, isComing, isLive, isServing, type Seen } from './seen.ts';
 
 export function grow(seen: Seen, wanted: number): readonly Action[] {
-  const { workers, foreignSlots, pool } = seen;
+  const { workers, foreignSlots, pool, backOff } = seen;
   const missing = wanted - workers.filter(isServing).length;
   const room = pool.capacity - workers.filter(isLive).length;
-  const count = Math.min(missing, room);
+  // After failures one goes ahead, and the others follow when it has come up.
+  const trials = backOff === undefined ? missing : 1 - workers.filter((worker) => worker.current && isComing(worker)).length;
+  const count = Math.min(missing, room, trials);
   if (count <= 0) return [];
   return [{ do: 'create', slots: freeSlots([...workers.map(({ slot }) => slot), ...foreignSlots], count) }];
 }
 
 /**
- * The lowest that no Job bears. A slot is a Job's name, and two Jobs cannot have the same: whatever is thought of the world by caches
- * that are behind, or by two leaders at once, no more Jobs than names can come of it.
+ * The lowest that no Job is known to bear. A slot is a Job's name, and two Jobs cannot have the same. How many these are is decided here;
+ * which of them are free and whether there is room, caches being behind, is looked up again when the Jobs are made.
  */
 function freeSlots(taken: readonly number[], count: number): number[] {
   const used = new Set(taken);

@@ -1,6 +1,5 @@
 /** One look at one pool, and what follows from it: gather, decide, apply, say. */
-import { type Declared, POOL_VERSION } from '../../contracts/pool.ts';
-import { ToolchainPool, toolchainOf } from '../../contracts/toolchain-pool.ts';
+import { ToolchainPool } from '../../contracts/toolchain-pool.ts';
 import type { Kube } from '../../kube/connect.ts';
 import type { Recorder } from '../../kube/events.ts';
 import type { Heard } from '../../pools/workers.ts';
@@ -9,6 +8,7 @@ import type { Log } from '../../telemetry/log.ts';
 import type { Hands, Outcome } from './apply.ts';
 import { apply } from './apply.ts';
 import { decide } from './decide.ts';
+import { type Declare, declared } from './declared.ts';
 import { gather, PODLESS_MS } from './gather.ts';
 import type { Memory } from './memory.ts';
 import { isFinished, type Job, type PoolObject } from './objects.ts';
@@ -24,8 +24,7 @@ export interface Surroundings extends Hands {
   readonly wordsOf: (pool: string) => readonly Heard[];
   readonly enginesKnown: (pool: string) => boolean;
   readonly listening: () => boolean;
-  /** Makes the pool known to API replicas and workers, with its stream. @throws Error saying why it cannot be */
-  readonly declare: (declaration: Declared) => Promise<void>;
+  readonly declare: Declare;
   readonly natsServers: readonly string[];
   readonly recorder: Recorder;
   readonly metrics: ControllerMetrics;
@@ -34,6 +33,8 @@ export interface Surroundings extends Hands {
   readonly clock: () => number;
 }
 
+/** Until more Jobs may be made, at the soonest, ms. */
+const MORE_MS = 500;
 /** While something is under way, ms. */
 const SOON_MS = 1_000;
 /** While orders wait or are held, ms: what waits is heard at once, what ends is not. */
@@ -65,16 +66,15 @@ export async function reconcile(
     return QUIET_MS;
   }
   const { name, namespace } = pool.metadata;
-  const { paused, preference, capacity } = pool.spec;
-  const declaration = { version: POOL_VERSION, name, toolchain: toolchainOf(pool) ?? name, paused, preference, capacity };
-  const text = JSON.stringify(declaration);
-  const undeclared = text === memory.declared ? undefined : await around.declare(declaration).then(() => undefined, contrary);
-  if (undeclared === undefined) memory.declared = text;
+  const undeclared = await declared(around.declare, pool, memory);
 
   const template = templateOf(pool, around.natsServers);
   const jobs = around.live.of(`${namespace}/${name}`);
   await learnRefusal(around, jobs, namespace, memory, now);
   const words = around.wordsOf(name);
+  const demand = await around.demandOf(name);
+  // Its stream may be gone, as after a restore.
+  if (demand === undefined) memory.declared = '';
   const seen = gather(
     {
       pool,
@@ -82,7 +82,7 @@ export async function reconcile(
       podOf: around.live.podOf,
       words: new Map(words.map((word) => [word.worker, word])),
       listening: around.listening(),
-      demand: await around.demandOf(name),
+      demand,
       template: template.hash,
       enginesKnown: words.length > 0 || around.enginesKnown(name),
       now,
@@ -162,7 +162,8 @@ function tell(
 }
 
 function again({ workers, demand }: Seen, { actions, desired }: Decision, { waitMs }: Outcome): number {
-  if (waitMs !== undefined) return Math.max(50, waitMs);
+  // Several at a time: each time all Jobs of the pool are read.
+  if (waitMs !== undefined) return Math.max(MORE_MS, waitMs);
   const live = workers.filter(isLive);
   if (actions.length > 0 || desired === undefined || live.some(({ state }) => state !== 'idle' && state !== 'busy')) return SOON_MS;
   return demand !== undefined && (demand.pending > 0 || demand.inFlight > 0 || live.length !== desired) ? BUSY_MS : QUIET_MS;
@@ -177,8 +178,6 @@ const notUnderstood = (issue: { readonly path: readonly PropertyKey[]; readonly 
   reason: 'NotUnderstood',
   message: `${issue?.path.map(String).join('.')}: ${issue?.message}. Is the CustomResourceDefinition of another version?`,
 });
-
-const contrary = (error: Error): Trouble => ({ reason: 'NotDeclared', message: `The pool cannot be made known: ${error.message}` });
 
 const nothing = (now: number): Seen => ({
   now,

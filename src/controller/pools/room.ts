@@ -9,21 +9,37 @@ import { isLive, type Seen } from './seen.ts';
 import { TOOLCHAIN_POOLS } from './status.ts';
 import { KEPT_FAILURES } from './tidy.ts';
 
-/**
- * The lowest names that are free, `wanted` at most and as many as the capacity has room for. Whoever looks at the same moment gets the same
- * names, and of two who look one after the other the second gets all that the first may still use: docs/decisions/0006-slots.md.
- * @throws KubeError
- */
-export async function roomNow(kube: Kube, pool: ToolchainPool, { workers, foreignSlots }: Seen, wanted: number): Promise<readonly number[]> {
+/** @returns slots for new Jobs, `wanted` at most @throws KubeError */
+export async function roomNow(
+  kube: Kube,
+  pool: ToolchainPool,
+  { workers, foreignSlots }: Seen,
+  wanted: number,
+): Promise<readonly number[]> {
   const capacity = await capacityNow(kube, pool);
   // Pods end before their Jobs do, and what has ended stays so: of that a cache may tell.
   const dead = new Set(workers.filter((worker) => !isLive(worker)).map(({ uid }) => uid));
   const { namespace, name } = pool.metadata;
   const jobs: Job[] = [];
   for await (const { items } of kube.pages<Job>(JOBS, { namespace, labelSelector: `${LABEL.pool}=${name}` })) jobs.push(...items);
+  // What bears the pool's label but is no pool's takes a name, and no room.
+  const others = jobs.filter((job) => !isWorker(job)).map(slotOf);
+  return freeSlots(jobs.filter(isWorker), dead, [...foreignSlots, ...others], { capacity, wanted });
+}
 
-  const live = jobs.filter((job) => !isFinished(job) && !dead.has(job.metadata.uid ?? ''));
-  const ended = jobs.filter((job) => !live.includes(job));
+/**
+ * The lowest slots that are free, as many as there is room for. Whoever looks at the same moment gets the same, and of two who look one
+ * after the other the second gets all that the first may still use: docs/decisions/0006-slots.md.
+ * @param jobs all that the pool has @param dead uids of those whose pods have ended, or are lost
+ */
+export function freeSlots(
+  jobs: readonly Job[],
+  dead: ReadonlySet<string>,
+  foreignSlots: readonly number[],
+  { capacity, wanted }: { readonly capacity: number; readonly wanted: number },
+): readonly number[] {
+  const isOver = (job: Job) => isFinished(job) || dead.has(job.metadata.uid ?? '');
+  const [live, ended] = [jobs.filter((job) => !isOver(job)), jobs.filter(isOver)];
   const dying = ended.filter(({ metadata }) => metadata.deletionTimestamp !== undefined);
   const taken = new Set([...foreignSlots, ...[...live, ...dying, ...kept(ended)].map(slotOf)]);
   const count = Math.min(wanted, capacity - live.length);
@@ -31,6 +47,9 @@ export async function roomNow(kube: Kube, pool: ToolchainPool, { workers, foreig
   for (let slot = 0; free.length < count; slot++) if (!taken.has(slot)) free.push(slot);
   return free;
 }
+
+/** Of this pool, or of one of its name that was deleted and whose workers still go. */
+const isWorker = ({ metadata }: Job): boolean => metadata.ownerReferences?.some(({ kind }) => kind === TOOLCHAIN_POOLS.kind) ?? false;
 
 /** 0 where the pool has gone, or has been made anew, since it was decided about. */
 async function capacityNow(kube: Kube, { metadata, spec }: ToolchainPool): Promise<number> {

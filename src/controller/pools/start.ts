@@ -2,7 +2,7 @@
 import type { Kube } from '../../kube/connect.ts';
 import type { Recorder } from '../../kube/events.ts';
 import { type Reflector, startReflector } from '../../kube/reflector.ts';
-import { JOBS, type KubeObject, keyOf, PODS, type Resource } from '../../kube/resource.ts';
+import { JOBS, type KubeObject, keyOf, PODS, type Resource, refOf } from '../../kube/resource.ts';
 import { createWorkQueue } from '../../kube/work-queue.ts';
 import type { Registry } from '../../pools/registry.ts';
 import type { Workers } from '../../pools/workers.ts';
@@ -80,6 +80,7 @@ export function startPools(parts: PoolsParts): Pools {
   const jobs = watch<Job>(JOBS, trimJob, LABEL.pool);
   const pods = watch<Pod>(PODS, trimPod, LABEL.pool);
   const caches = [pools, jobs, pods];
+  const synced = () => caches.every((cache) => cache.synced);
 
   const demandOf = async (pool: string): Promise<Demand | undefined> => {
     try {
@@ -121,7 +122,14 @@ export function startPools(parts: PoolsParts): Pools {
     },
     async work(key) {
       const pool = pools.objects().get(key);
-      if (pool === undefined || !parts.mayAct()) {
+      if (pool === undefined) {
+        memories.delete(key);
+        // Here, and not when it is heard: a look that was under way then has just told of it once more.
+        metrics.forget(refOf(key).name);
+        return undefined;
+      }
+      // What is not synced yet looks like a pool without workers; all are looked at when it is.
+      if (!parts.mayAct() || !synced()) {
         memories.delete(key);
         return undefined;
       }
@@ -145,7 +153,14 @@ export function startPools(parts: PoolsParts): Pools {
   };
   const retractOthers = async () => {
     if (!parts.mayAct()) return;
-    for (const { name, lapses } of await parts.declared()) if (!lapses && ownerOf(name) === undefined) await parts.retract(name);
+    const known = await parts.declared();
+    for (const { name, lapses } of known) if (!lapses && ownerOf(name) === undefined) await parts.retract(name);
+    // NATS may have been restored from before a pool was there.
+    for (const [key, memory] of memories) {
+      if (known.some(({ name }) => name === refOf(key).name)) continue;
+      memory.declared = '';
+      work.add(key);
+    }
   };
   const retracting = () =>
     void retractOthers().catch((err: unknown) => log.warn({ err }, 'pools without a resource could not be retracted'));
@@ -164,7 +179,6 @@ export function startPools(parts: PoolsParts): Pools {
       if (now !== undefined && before !== undefined && now.metadata.generation === before.metadata.generation && !isLeaving(now)) return;
       work.add(key);
       if (now !== undefined) return;
-      metrics.forget(before?.metadata.name ?? '');
       // A namesake in another namespace may have waited for it.
       wake(before?.metadata.name ?? '');
       retracting();
@@ -173,7 +187,7 @@ export function startPools(parts: PoolsParts): Pools {
     parts.onOrder(wake),
   ];
   return {
-    synced: () => caches.every(({ synced }) => synced),
+    synced,
     async lead() {
       await Promise.all(caches.map((cache) => cache.whenSynced()));
       for (const key of pools.objects().keys()) work.add(key);

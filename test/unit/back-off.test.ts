@@ -1,0 +1,37 @@
+/** When workers of a template that keep failing are tried again. */
+import { expect, it } from 'vitest';
+import { backOff } from '../../src/controller/pools/back-off.ts';
+
+const why = { reason: 'WorkersFail', message: 'exit code 1' } as const;
+
+it('doubles from ten seconds up to five minutes', () => {
+  const failures = backOff();
+  let at = 0;
+  const waits = Array.from({ length: 7 }, () => {
+    failures.failed('a', at, why);
+    const until = failures.standing('a')?.until ?? Number.NaN;
+    const wait = until - at;
+    at = until + 1;
+    return wait;
+  });
+  expect(waits).toEqual([10_000, 20_000, 40_000, 80_000, 160_000, 300_000, 300_000]);
+});
+
+it('takes those that were made together for one failure', () => {
+  const failures = backOff();
+  for (const at of [5_000, 5_001, 6_000]) failures.failed('a', at, why, 1_000);
+  expect(failures.standing('a')).toEqual({ until: 15_000, why });
+  expect(failures.failures()).toBe(3);
+});
+
+it('says nothing of another template, and forgets when one comes up', () => {
+  const failures = backOff();
+  for (const at of [0, 20_000, 60_000]) failures.failed('a', at, why);
+  expect(failures.standing('b')).toBeUndefined();
+  failures.failed('b', 61_000, why);
+  expect(failures.standing('b')?.until).toBe(71_000);
+  failures.succeeded('a');
+  expect(failures.standing('b')).toBeDefined();
+  failures.succeeded('b');
+  expect(failures.standing('b')).toBeUndefined();
+});
