@@ -33,7 +33,10 @@ export async function replica(picture: string): Promise<void> {
     });
     await eventually(async () => (await poolOf(url, 'image')).workers > 0, 'the replica knows of the worker', 30_000);
     const started = performance.now();
-    const looks = await pass(url, picture, count, () => look(url, api.child.pid ?? 0));
+    const looks = await pass(url, picture, count, () => look(url, api.child.pid ?? 0)).catch((error: unknown) => {
+      console.error(api.lines.slice(-5).join('\n'));
+      throw error;
+    });
     const seconds = (performance.now() - started) / 1000;
     await worker.end();
     tell(looks, count);

@@ -20,6 +20,11 @@ export function grants(jobs: JobStore, objects: ObjectStore, seal: Seal): Granti
       Promise.all(record.sources.map(({ part }) => objects.grantRead(inputKey(jobId, part), GRANT_MS))),
       objects.grantWrite(outputKey(jobId, attempt), GRANT_MS),
     ]);
-    return { version: GRANT_VERSION, inputs, output, ...(record.sealed === undefined ? {} : { password: seal.open(record.sealed, jobId) }) };
+    return {
+      version: GRANT_VERSION,
+      inputs,
+      output,
+      ...(record.sealed === undefined ? {} : { password: seal.open(record.sealed, jobId) }),
+    };
   };
 }

@@ -94,7 +94,8 @@ function wordOf(heard: Heard | undefined, spoke: boolean, listening: boolean): W
 function failureOf(job: Job, pod: Pod | undefined, inARow: number): Trouble {
   const { exitCode, reason = 'it says nothing' } = pod?.status?.containerStatuses?.[0]?.state?.terminated ?? {};
   const how = exitCode === undefined ? reason : `exit code ${exitCode}, ${reason}`;
-  const message = `${inARow} workers in a row ended before their first word; the last one: ${how}. Its Job stays: see kubectl logs job/${job.metadata.name}`;
+  const who = inARow === 1 ? 'A worker' : `${inARow} workers in a row`;
+  const message = `${who} ended before the first word; the last one: ${how}. Its Job stays: see kubectl logs job/${job.metadata.name}`;
   return { reason: 'WorkersFail', message };
 }
 
