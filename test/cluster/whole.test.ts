@@ -3,6 +3,7 @@ import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Cluster as Service, startCluster } from '../kit/cluster.ts';
 import { aPool, applyPool, type Controller, installResources, isFinished, jobsOf, poolNamed, startController } from '../kit/controller.ts';
+import { controllerAccount } from '../kit/controller-account.ts';
 import { type Cluster as Kubernetes, startKubernetes } from '../kit/kubernetes.ts';
 import { type PodProcesses, startPodProcesses } from '../kit/pod-processes.ts';
 import { convert, untilEnded } from '../kit/service.ts';
@@ -19,7 +20,7 @@ beforeAll(async () => {
   await installResources(kubernetes);
   pods = await startPodProcesses(kubernetes.kube, 'default');
   const natsUrl = service.nats.addresses.join(',');
-  controller = await startController({ kubeconfig: kubernetes.kubeconfig, natsUrl });
+  controller = await startController({ kubeconfig: await controllerAccount(kubernetes), natsUrl });
   const api = await service.start('api', {}, { pools: { source: 'controller' } });
   url = api.url ?? '';
 }, 120_000);

@@ -1,0 +1,41 @@
+/** What operators are told of a look at a pool, in log and metrics. */
+import type { ControllerMetrics } from '../../telemetry/controller.ts';
+import type { Log } from '../../telemetry/log.ts';
+import type { Outcome } from './apply.ts';
+import type { Memory } from './memory.ts';
+import { type Decision, isLive, type Seen } from './seen.ts';
+
+interface Told {
+  readonly metrics: ControllerMetrics;
+  readonly log: Log;
+}
+
+/** @param now ms since the epoch */
+export function report(
+  { metrics, log }: Told,
+  pool: string,
+  seen: Seen,
+  { desired, hold }: Decision,
+  { created }: Outcome,
+  memory: Memory,
+  now: number,
+): void {
+  const { demand, workers } = seen;
+  const waits = (demand?.pending ?? 0) > 0;
+  memory.waitingSince = waits ? (memory.waitingSince ?? now) : undefined;
+  if (created > 0) {
+    log.info({ pool, created, desired, pending: demand?.pending, in_flight: demand?.inFlight }, 'workers were made');
+    metrics.workersMade(pool, created, memory.waitingSince === undefined ? undefined : (now - memory.waitingSince) / 1000);
+  }
+  const count = (...states: readonly string[]) => workers.filter(({ state }) => states.includes(state)).length;
+  metrics.pool(pool, {
+    desired,
+    workers: workers.filter(isLive).length,
+    idle: count('idle'),
+    busy: count('busy', 'draining'),
+    queued: demand?.pending,
+    running: demand?.inFlight,
+    oldestSeconds: demand === undefined ? undefined : (demand.oldestMs ?? 0) / 1000,
+    degraded: typeof hold === 'object' ? 1 : 0,
+  });
+}

@@ -1,0 +1,40 @@
+/** A resource as a pool that can be worked on, or why it cannot be. */
+import { ToolchainPool } from '../../contracts/toolchain-pool.ts';
+import type { PoolObject } from './objects.ts';
+import type { Decision, Seen, Trouble } from './seen.ts';
+
+/** @param namesake who has the name already */
+export function understood(
+  resource: PoolObject,
+  namesake: PoolObject | undefined,
+): { readonly pool: ToolchainPool; readonly trouble: Trouble | undefined } {
+  const read = ToolchainPool.safeParse(resource);
+  // With trouble, only its metadata and its status are of use.
+  const pool = read.success ? read.data : (resource as unknown as ToolchainPool);
+  if (namesake !== undefined) return { pool, trouble: takenBy(namesake) };
+  return { pool, trouble: read.success ? undefined : notUnderstood(read.error.issues[0]) };
+}
+
+const takenBy = ({ metadata }: PoolObject): Trouble => ({
+  reason: 'NameTaken',
+  message: `The ToolchainPool ${metadata.name} of namespace ${metadata.namespace} has this name: pools of one service need names of their own.`,
+});
+
+const notUnderstood = (issue: { readonly path: readonly PropertyKey[]; readonly message: string } | undefined): Trouble => ({
+  reason: 'NotUnderstood',
+  message: `${issue?.path.map(String).join('.')}: ${issue?.message}. Is the CustomResourceDefinition of another version?`,
+});
+
+/** What there is to say of such a pool. */
+export const NOTHING_SEEN: Seen = {
+  now: 0,
+  pool: { capacity: 0, standby: 0, paused: false, idleMs: 0, targetWaitMs: 0, conversionsPerWorker: 1, slots: 1 },
+  demand: undefined,
+  serviceMs: undefined,
+  enginesKnown: true,
+  workers: [],
+  foreignSlots: [],
+  history: [],
+  backOff: undefined,
+};
+export const NOTHING_DECIDED: Decision = { actions: [], desired: undefined, hold: undefined };
