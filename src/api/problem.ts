@@ -2,7 +2,7 @@
 import type { FastifyError, FastifyRequest } from 'fastify';
 import type { Problem } from '../contracts/problem.ts';
 import { type Code, Failure } from '../errors.ts';
-import { StoreFull } from '../objects/store.ts';
+import { StoreFull, Unreachable } from '../objects/store.ts';
 
 export function problemOf(failure: Failure, requestId: string): Problem {
   const { code, message, details, retryable } = failure;
@@ -13,6 +13,10 @@ export function problemOf(failure: Failure, requestId: string): Problem {
 export function failureOf(error: unknown, request: { readonly log: Pick<FastifyRequest['log'], 'error'> }): Failure {
   if (error instanceof Failure) return error;
   if (isFull(error)) return new Failure('OVERLOADED', { says: 'The service has no room left: try again later.', cause: error });
+  if (error instanceof Unreachable) {
+    request.log.error({ err: error }, 'the store of objects did not answer');
+    return new Failure('OVERLOADED', { says: 'The service cannot reach its store: try again in a moment.', cause: error });
+  }
   const status = (error as Partial<FastifyError> | null | undefined)?.statusCode;
   const code = status === undefined ? undefined : FRAMEWORK[status];
   if (code !== undefined) return new Failure(code, { cause: error });

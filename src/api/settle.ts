@@ -70,8 +70,8 @@ export async function settledWithin(
   const latest = (await waitForEnd(jobs, record.id, waitMs, AbortSignal.any([gone, stopping]))) ?? record;
   // Nobody else has heard the job's id: its result could never be fetched.
   if (gone.aborted && !stopping.aborted && !mayReturn) await cancelJob(parts, record.id);
-  // Upkeep would do it too, later: there is no reason to keep the file until then.
-  if (hasEnded(latest)) await deleteInputs(objects, record);
+  // Upkeep does it too, later: there is no reason to keep the file until then, nor one to keep a result from its client.
+  if (hasEnded(latest)) await deleteInputs(objects, record).catch(() => undefined);
   return latest;
 }
 

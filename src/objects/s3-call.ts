@@ -4,7 +4,7 @@ import { request as overHttps } from 'node:https';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Client, type ClientOptions } from 'minio';
 import type { S3Settings } from './settings.ts';
-import { Missing, StoreFull } from './store.ts';
+import { Missing, StoreFull, Unreachable } from './store.ts';
 
 /** One thing asked of the store, in words that end a sentence: "the object store did not …". */
 export type Call = <T>(what: string, ask: (s3: Client) => Promise<T>, signal?: AbortSignal) => Promise<T>;
@@ -19,7 +19,8 @@ const UNREACHED = /^(ECONNRESET|ECONNREFUSED|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN
 /** MinIO, a MinIO bucket's quota, Ceph. */
 const FULL = new Set(['XMinioStorageFull', 'XMinioAdminBucketQuotaExceeded', 'QuotaExceeded']);
 
-export class S3Failure extends Error {
+/** The store did not do what it was asked, and may yet. */
+export class S3Failure extends Unreachable {
   override readonly name = 'S3Failure';
   /** S3's own (API reference, "Error responses") or the system's. */
   readonly code: string;

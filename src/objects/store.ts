@@ -48,7 +48,7 @@ export class StoreFull extends Error {
 
 /** The store cannot be reached, or is not well: the same may succeed later. */
 export class Unreachable extends Error {
-  override readonly name = 'Unreachable';
+  override readonly name: string = 'Unreachable';
 }
 
 export class Missing extends Error {

@@ -1,10 +1,12 @@
 /** What roles do about servers that stay away, or that will have nothing to do with them any more. */
+import sharp from 'sharp';
 import { afterEach, expect, it } from 'vitest';
 import { apiPermissions, workerPermissions } from '../../src/nats/permissions.ts';
 import { type Cluster, startCluster } from '../kit/cluster.ts';
 import { kill, startCrew } from '../kit/crew.ts';
 import { patientClient } from '../kit/load.ts';
 import { PASSWORD } from '../kit/nats.ts';
+import { convert, readAnswer } from '../kit/service.ts';
 
 let cluster: Cluster;
 afterEach(() => cluster?.stop());
@@ -19,6 +21,30 @@ it('a job that cannot have its files ends once it has waited for as long as any 
   await cluster.minio.kill();
   await cluster.start('worker', { POOL: 'image' });
   expect((await client.follow(id)).end).toBe('queue_timeout');
+});
+
+it("a store of objects that is away is not the client's fault, nor ours: it may come again", { timeout: 60_000 }, async () => {
+  cluster = await startCluster();
+  const crew = await startCrew(cluster, { replicas: [{}], workers: [{ POOL: 'image' }] });
+  const url = crew.replicas[0]?.url ?? '';
+  const picture = {
+    name: 'a.png',
+    bytes: await sharp({ create: { width: 9, height: 9, channels: 3, background: 'teal' } })
+      .png()
+      .toBuffer(),
+  };
+  const done = await convert(url, picture, 'jpg');
+  expect(done.data?.status).toBe('done');
+  await cluster.minio.kill();
+
+  const answers = [await convert(url, picture, 'jpg'), await readAnswer(await fetch(`${url}/api/v1/jobs/${done.data?.job_id}/output`))];
+  for (const { status, error, headers } of answers) {
+    expect([status, error?.code, error?.details.retryable]).toEqual([503, 'OVERLOADED', true]);
+    expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
+  }
+  expect((await readAnswer(await fetch(`${url}/api/v1/jobs/${done.data?.job_id}`))).data?.status).toBe('done');
+  await cluster.minio.restart();
+  expect((await convert(url, picture, 'jpg')).data?.status).toBe('done');
 });
 
 it('a role that NATS does not let in any more says so and ends', { timeout: 60_000 }, async () => {
