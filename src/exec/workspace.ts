@@ -1,11 +1,19 @@
 /** Slots: where one conversion at a time works, in folders of its own under a user of its own. */
+import { randomInt } from 'node:crypto';
 import { chownSync, mkdirSync } from 'node:fs';
 import { chmod, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { removeTree } from './remove.ts';
 
-/** Slot 0 has this uid, slot 1 the next …: above what distributions and container runtimes hand out, so nobody else's processes have it. */
-const FIRST_UID = 1_930_000_000;
+/** Above what distributions and container runtimes hand out, and below what some programs take for negative. */
+const UIDS = { first: 1_930_000_000, end: 2 ** 31 };
+/** More slots than a process has: 256 of each toolchain. */
+const SLOTS = 2_048;
+/**
+ * Slot 0 has this uid, slot 1 the next …: no other process on the machine has one of them, as far as chance can see to it. Two with the
+ * same user would share its limit on processes, and could meet each other's files.
+ */
+const FIRST_UID = UIDS.first + SLOTS * randomInt(Math.floor((UIDS.end - UIDS.first) / SLOTS));
 
 export interface Slot {
   readonly index: number;
