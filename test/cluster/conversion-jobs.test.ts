@@ -237,7 +237,7 @@ describe('a ConversionJob', () => {
     const others = await newNamespace();
     await apply(others, 'free');
     await waitFor(others, 'free', 'Complete');
-  });
+  }, 200_000);
 
   it('is one job however often the controller begins anew', async () => {
     const namespace = await newNamespace();

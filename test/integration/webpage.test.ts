@@ -342,7 +342,7 @@ describe('a page on the web', { timeout: 60_000 }, () => {
 
   it.each([
     ['/reloading', /^(printed|output_invalid)$/],
-    ['/refreshing', /^printed$/],
+    ['/refreshing', /^(printed|output_invalid)$/],
     ['/alerting', /^timeout$/],
     ['/nodes', /^(timeout|memory|engine_crashed)$/],
   ])('%s ends, and the next is rendered', async (path, ends) => {
