@@ -27,11 +27,6 @@ async function main(): Promise<void> {
   process.on('SIGTERM', early);
   const role = await ROLES[name as keyof typeof ROLES]();
   const running = await role(config, checkout, version);
-  const where =
-    running.port === undefined
-      ? `takes orders of the pool ${config.worker.pool}`
-      : `serves on ${config.api.publicUrl ?? `http://localhost:${running.port}`}`;
-  console.error(`filemill ${version} ${where}`);
   let stopping = false;
   const stop = () => {
     // A second Ctrl-C means now.
@@ -48,7 +43,13 @@ async function main(): Promise<void> {
     () => stopping || stop(),
     (error: Error) => stopping || end(1, error.message),
   );
-  process.off('SIGTERM', early).on('SIGINT', stop).on('SIGTERM', stop);
+  // In this order, and before a word of being ready: a signal that comes while nobody listens for it is lost.
+  process.on('SIGINT', stop).on('SIGTERM', stop).off('SIGTERM', early);
+  const where =
+    running.port === undefined
+      ? `takes orders of the pool ${config.worker.pool}`
+      : `serves on ${config.api.publicUrl ?? `http://localhost:${running.port}`}`;
+  console.error(`filemill ${version} ${where}`);
 }
 
 /** @throws ConfigError */

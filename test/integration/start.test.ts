@@ -260,6 +260,21 @@ describe('a start', () => {
   });
 });
 
+describe('SIGTERM', () => {
+  it('is heard in the very moment in which it says that it serves', async () => {
+    // The signal is there before anything after those words is.
+    const preload = `const say = console.error; console.error = (...words) => {
+      say(...words);
+      if (!/serves on/.test(words[0])) return;
+      process.kill(process.pid, 'SIGTERM');
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100);
+    };`;
+    const service = await begin(await dataFolder(), {}, { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(preload)}` });
+    await expect.poll(() => service.child.exitCode, { timeout: 20_000 }).toBe(0);
+    expect(service.lines.at(-1)).toBe('filemill has stopped');
+  });
+});
+
 describe('Ctrl-C', () => {
   /** As a terminal sends it: to every process of the group. */
   const interrupt = (leader: number | undefined) => {
