@@ -3,12 +3,14 @@ import { Readable } from 'node:stream';
 import sharp from 'sharp';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { ConversionJobStatus } from '../../src/contracts/conversion-job.ts';
+import { bringOn } from '../../src/controller/conversion-jobs/apply.ts';
 import { askOver } from '../../src/controller/conversion-jobs/ask.ts';
 import { CANCEL_WITHIN_MS } from '../../src/controller/conversion-jobs/decide.ts';
 import { CONVERSION_JOBS, type ConversionJobObject, FINALIZER } from '../../src/controller/conversion-jobs/resource.ts';
 import { type ConversionJobs, startConversionJobs } from '../../src/controller/conversion-jobs/start.ts';
+import { takeTurns } from '../../src/controller/conversion-jobs/turns.ts';
 import { connectKube, type Kube } from '../../src/kube/connect.ts';
-import { isNotFound } from '../../src/kube/error.ts';
+import { isConflict, isNotFound } from '../../src/kube/error.ts';
 import { openS3, type S3Store } from '../../src/objects/s3.ts';
 import { createControllerMetrics } from '../../src/telemetry/controller.ts';
 import { createLog } from '../../src/telemetry/log.ts';
@@ -238,6 +240,21 @@ describe('a ConversionJob', () => {
     await apply(others, 'free');
     await waitFor(others, 'free', 'Complete');
   }, 200_000);
+
+  it('keeps what was written since it was last seen', async () => {
+    const namespace = await newNamespace();
+    await controller?.close();
+    await apply(namespace, 'seen');
+    const before = await read(namespace, 'seen');
+    controller = await lead();
+    await waitFor(namespace, 'seen', 'Complete');
+    const turns = takeTurns(Date.now);
+    turns.hold(namespace, 60_000, { code: 'RATE_LIMITED', message: 'Too many.' });
+    const parts = { kube: own, ask: askOver(await cluster.nats.connect()), turns, clock: Date.now, tracked: () => 1 };
+    const held = { ...before, metadata: { ...before?.metadata, finalizers: [FINALIZER] } } as ConversionJobObject;
+    await expect(bringOn(parts, held, new AbortController().signal)).rejects.toSatisfy(isConflict);
+    expect((await statusOf(namespace, 'seen')).phase).toBe('Complete');
+  });
 
   it('is one job however often the controller begins anew', async () => {
     const namespace = await newNamespace();

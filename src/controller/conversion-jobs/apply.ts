@@ -109,13 +109,16 @@ async function setFinalizers({ kube }: ApplyParts, job: ConversionJobObject, fin
   return kube.patch<ConversionJobObject>(CONVERSION_JOBS, job.metadata, patch, {}, { signal });
 }
 
-/** @throws KubeError `Conflict` when the resource is another one by now */
+/** @throws KubeError `Conflict` when what we saw is old: our own last word may not have reached the mirror yet */
 async function write({ kube }: ApplyParts, job: ConversionJobObject, status: ConversionJobStatus, signal: AbortSignal) {
-  const { name, namespace, uid } = job.metadata;
-  const applied: KubeObject & Pick<ConversionJobObject, 'status'> = {
-    metadata: { name, namespace, ...(uid === undefined ? {} : { uid }) },
-    status,
+  const { name, namespace, uid, resourceVersion } = job.metadata;
+  const metadata = {
+    name,
+    namespace,
+    ...(uid === undefined ? {} : { uid }),
+    ...(resourceVersion === undefined ? {} : { resourceVersion }),
   };
+  const applied: KubeObject & Pick<ConversionJobObject, 'status'> = { metadata, status };
   const written = await kube.apply(CONVERSION_JOBS, applied, { manager: MANAGER, subresource: 'status' }, { signal });
   return written as ConversionJobObject;
 }
