@@ -2,13 +2,13 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { PRESENCE_VERSION } from '../src/contracts/presence.ts';
 import type { Kube } from '../src/kube/connect.ts';
-import { isNotFound } from '../src/kube/error.ts';
 import { startReflector } from '../src/kube/reflector.ts';
 import { type KubeObject, PODS } from '../src/kube/resource.ts';
 import type { Nats } from '../src/nats/connection.ts';
 import { hear } from '../src/nats/hints.ts';
 import { sayPresence } from '../src/pools/workers.ts';
 import type { Queue } from '../src/queue/queue.ts';
+import { endPod } from '../test/kit/pod-end.ts';
 
 const POOL = 'filemill.io/pool';
 const PRESENCE_MS = 5_000;
@@ -59,23 +59,7 @@ export async function startFleet({ kube, nats, queue, namespace, most }: Parts):
     sayPresence(nats, { ...about, state, slots: 1, busy: Number(holds), taken, ended, busyMs: ended * SERVICE_MS, busySeconds: 0 });
   };
 
-  async function finish(pod: string): Promise<void> {
-    const at = new Date().toISOString();
-    const state = { terminated: { exitCode: 0, reason: 'Completed', startedAt: at, finishedAt: at } };
-    const status = {
-      phase: 'Succeeded',
-      containerStatuses: [{ name: 'worker', image: 'x', imageID: '', ready: false, restartCount: 0, state }],
-    };
-    for (let tries = 0; tries < 20 && !closing.signal.aborted; tries++) {
-      try {
-        await kube.patch(PODS, { name: pod, namespace }, { status }, { subresource: 'status' });
-        return;
-      } catch (error) {
-        if (isNotFound(error)) return;
-        await pause(200);
-      }
-    }
-  }
+  const finish = (pod: string) => endPod(kube, { name: pod, namespace }, 0, closing.signal);
 
   async function work(member: Member): Promise<void> {
     const { pool, pod, retired, timer } = member;

@@ -25,9 +25,6 @@ export function setCondition(
   return conditions.map((condition) => (condition === before ? { ...next, lastTransitionTime } : condition));
 }
 
-export const conditionOf = (conditions: readonly Condition[], type: string): Condition | undefined =>
-  conditions.find((condition) => condition.type === type);
-
 const isSame = (before: Condition, next: Omit<Condition, 'lastTransitionTime'>): boolean =>
   before.status === next.status &&
   before.reason === next.reason &&

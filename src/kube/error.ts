@@ -72,6 +72,10 @@ const has =
     error instanceof KubeError && reasons.includes(error.reason);
 
 export const isNotFound = has('NotFound');
+/** For `catch`: what is gone already is no failure. @throws every other error */
+export function unlessNotFound(error: unknown): undefined {
+  if (!isNotFound(error)) throw error;
+}
 export const isAlreadyExists = has('AlreadyExists');
 /** The object was written since the version that the call names, or another manager owns a field. */
 export const isConflict = has('Conflict');

@@ -4,7 +4,7 @@ import type { Nats } from '../nats/connection.ts';
 import { hear, tell } from '../nats/hints.ts';
 
 /** Workers speak each 5 s: one that has been silent for three of these has gone, or is frozen, ms. */
-export const GONE_MS = 15_000;
+const GONE_MS = 15_000;
 const WORKERS = 'worker';
 
 export interface Heard extends Presence {

@@ -6,12 +6,11 @@ import { startConversionJobs } from '../controller/conversion-jobs/start.ts';
 import { startPools } from '../controller/pools/start.ts';
 import { createControllerMetrics } from '../telemetry/controller.ts';
 import { createLog } from '../telemetry/log.ts';
-import { serveProbes } from '../telemetry/probes.ts';
-import { CannotStart, errorCode } from './cannot-start.ts';
 import { joinCluster } from './cluster.ts';
 import { joinKubernetes } from './kubernetes.ts';
 import { CannotGoOn, untilLost } from './lost.ts';
 import { openPoolNats } from './pool-nats.ts';
+import { openProbes } from './probe.ts';
 import type { Running } from './running.ts';
 
 /** How long calls that are under way when it is stopped may take, ms. */
@@ -51,16 +50,10 @@ export async function controller(config: Config): Promise<Running> {
     metrics.leading(true);
     await Promise.all([pools.lead(), conversions.lead()]);
   });
-  const probes = await serveProbes({
-    port: settings.probesPort,
-    host: api.host,
-    ready: () => pools.synced() && conversions.synced() && nats.isConnected(),
-    // Neither the API server's absence nor that of NATS is mended by a restart.
-    live: () => true,
-    metrics,
-  }).catch((cause: unknown) => {
-    throw new CannotStart(`cannot listen on port ${settings.probesPort} (${errorCode(cause)}): set controller.probesPort`, { cause });
-  });
+  const ready = () => pools.synced() && conversions.synced() && nats.isConnected();
+  // Neither the API server's absence nor that of NATS is mended by a restart.
+  const probed = { port: settings.probesPort, host: api.host, ready, live: () => true, metrics };
+  const probes = await openProbes(probed, 'controller.probesPort');
   return {
     port: probes.port,
     ended: untilLost(nats, Promise.race([lost, leading.then(() => Promise.withResolvers<void>().promise)])),

@@ -1,7 +1,5 @@
 /** What a controller says of itself: its probes while Kubernetes is there and while it is not, and its metrics. */
-import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ORDER_VERSION } from '../../src/contracts/order.ts';
 import type { Nats } from '../../src/nats/connection.ts';
 import { openQueue } from '../../src/queue/nats.ts';
 import type { Queue } from '../../src/queue/queue.ts';
@@ -9,6 +7,7 @@ import { aPool, applyPool, type Controller, installResources, removePool, startC
 import { openPassage, type Passage } from '../kit/kubernetes/passage.ts';
 import { type Cluster, startKubernetes } from '../kit/kubernetes.ts';
 import { type Servers, startNats } from '../kit/nats.ts';
+import { sendOrders } from '../kit/orders.ts';
 import { type Crew, startStandIns } from '../kit/stand-ins.ts';
 import { eventually } from '../kit/wire.ts';
 
@@ -43,12 +42,7 @@ async function series(): Promise<ReadonlyMap<string, number>> {
   const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
   return new Map(lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ') + 1))]));
 }
-const send = (pool: string, count: number) =>
-  Promise.all(
-    Array.from({ length: count }, () =>
-      queue.publish({ version: ORDER_VERSION, jobId: randomBytes(16).toString('hex'), pool, lane: 'interactive' }),
-    ),
-  );
+const send = (pool: string, count: number) => sendOrders(queue, pool, count);
 
 describe('a controller', () => {
   it('is alive but not ready before it knows what there is', async () => {

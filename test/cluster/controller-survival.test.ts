@@ -13,6 +13,7 @@ import { openPassage, type Passage } from '../kit/kubernetes/passage.ts';
 import { type Cluster, startKubernetes } from '../kit/kubernetes.ts';
 import { sampleLiveJobs } from '../kit/live-samples.ts';
 import { type Servers, startNats } from '../kit/nats.ts';
+import { sendOrders } from '../kit/orders.ts';
 import { type Replicas, startReplicas } from '../kit/replicas.ts';
 import { type Crew, startStandIns } from '../kit/stand-ins.ts';
 import { eventually } from '../kit/wire.ts';
@@ -99,8 +100,7 @@ const someone = (pool: string) => eventually(() => busyIn(pool)[0], `a worker of
 /** New orders of all pools are being done. */
 async function works(pools: readonly string[] = LASTING, withinMs = 40_000) {
   for (const pool of pools) {
-    const jobId = randomBytes(16).toString('hex');
-    await queue.publish({ version: ORDER_VERSION, jobId, pool, lane: 'interactive' });
+    const [jobId = ''] = await sendOrders(queue, pool, 1);
     await eventually(() => crew.ended.has(jobId), `${pool} works`, withinMs);
   }
 }

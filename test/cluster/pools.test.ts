@@ -1,7 +1,5 @@
 /** ToolchainPools on a real API server: Jobs come and go as the load asks, and never more than the capacity. */
-import { randomBytes } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { ORDER_VERSION } from '../../src/contracts/order.ts';
 import type { Nats } from '../../src/nats/connection.ts';
 import { readPools } from '../../src/pools/declarations.ts';
 import { openQueue } from '../../src/queue/nats.ts';
@@ -20,6 +18,7 @@ import {
 } from '../kit/controller.ts';
 import { type Cluster, startKubernetes } from '../kit/kubernetes.ts';
 import { type Servers, startNats } from '../kit/nats.ts';
+import { sendOrders } from '../kit/orders.ts';
 import { type Crew, startStandIns } from '../kit/stand-ins.ts';
 import { eventually } from '../kit/wire.ts';
 
@@ -51,12 +50,7 @@ afterEach(async () => {
   comesUp = true;
 });
 
-const send = (pool: string, count: number) =>
-  Promise.all(
-    Array.from({ length: count }, () =>
-      queue.publish({ version: ORDER_VERSION, jobId: randomBytes(16).toString('hex'), pool, lane: 'interactive' }),
-    ),
-  );
+const send = (pool: string, count: number) => sendOrders(queue, pool, count);
 const workersOf = (pool: string) => [...crew.there.values()].filter((worker) => worker.pool === pool).length;
 const isQuiet = async (pool: string) => {
   const { waiting, held } = await queue.depth(pool);

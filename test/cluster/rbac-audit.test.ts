@@ -1,7 +1,5 @@
 /** The rights of the controller's account against what it does: the API server's own log of a tour through all that it can do. */
-import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ORDER_VERSION } from '../../src/contracts/order.ts';
 import { submissionSubjects } from '../../src/contracts/submission.ts';
 import { CONVERSION_JOBS } from '../../src/controller/conversion-jobs/resource.ts';
 import { JOBS, type KubeObject } from '../../src/kube/resource.ts';
@@ -23,6 +21,7 @@ import {
 import { ACCOUNT, controllerAccount } from '../kit/controller-account.ts';
 import { type Cluster, startKubernetes } from '../kit/kubernetes.ts';
 import { type Servers, startNats } from '../kit/nats.ts';
+import { sendOrders } from '../kit/orders.ts';
 import { type Crew, startStandIns } from '../kit/stand-ins.ts';
 import { eventually } from '../kit/wire.ts';
 
@@ -78,7 +77,7 @@ afterAll(async () => {
   await Promise.all([kubernetes?.stop(), servers?.stop()]);
 });
 
-const send = (pool: string) => queue.publish({ version: ORDER_VERSION, jobId: randomBytes(16).toString('hex'), pool, lane: 'interactive' });
+const send = (pool: string) => sendOrders(queue, pool, 1);
 const workersOf = (pool: string) => [...crew.there.values()].filter((worker) => worker.pool === pool).length;
 const reasonOf = async (pool: string) => condition(await poolNamed(kubernetes.kube, pool), 'Degraded')?.reason;
 

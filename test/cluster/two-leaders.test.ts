@@ -1,8 +1,6 @@
 /** What the API server is relied on for, and no cache and no lease: two controllers that both lead, one of them blind for seconds, and never a Job too many. */
-import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ORDER_VERSION } from '../../src/contracts/order.ts';
 import type { Nats } from '../../src/nats/connection.ts';
 import { openQueue } from '../../src/queue/nats.ts';
 import type { Queue } from '../../src/queue/queue.ts';
@@ -11,6 +9,7 @@ import { type LateWatch, openLateWatch } from '../kit/kubernetes/late-watch.ts';
 import { type Cluster, startKubernetes } from '../kit/kubernetes.ts';
 import { countLiveJobs, type LiveCount } from '../kit/live-count.ts';
 import { type Servers, startNats } from '../kit/nats.ts';
+import { sendOrders } from '../kit/orders.ts';
 import { type Crew, startStandIns } from '../kit/stand-ins.ts';
 import { eventually } from '../kit/wire.ts';
 
@@ -52,12 +51,7 @@ afterAll(async () => {
   await Promise.all([kubernetes?.stop(), servers?.stop()]);
 });
 
-const send = (pool: string, count: number) =>
-  Promise.all(
-    Array.from({ length: count }, () =>
-      queue.publish({ version: ORDER_VERSION, jobId: randomBytes(16).toString('hex'), pool, lane: 'interactive' }),
-    ),
-  );
+const send = (pool: string, count: number) => sendOrders(queue, pool, count);
 const workersOf = (pool: string) => [...crew.there].filter(([, worker]) => worker.pool === pool).map(([pod]) => pod);
 /** Of which leaders said that they made workers of it. */
 const makersOf = (pool: string) =>

@@ -3,19 +3,14 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
+import { TOOLCHAIN_POOLS } from '../../src/controller/pools/objects.ts';
 import type { Kube } from '../../src/kube/connect.ts';
-import { isNotFound } from '../../src/kube/error.ts';
-import { JOBS, type KubeObject, type Resource } from '../../src/kube/resource.ts';
+import { unlessNotFound } from '../../src/kube/error.ts';
+import { JOBS, type KubeObject } from '../../src/kube/resource.ts';
 import type { Cluster } from './kubernetes.ts';
 import { checkout, endProcess, type Settings, type Starting, spawnService } from './service.ts';
 
-export const POOLS: Resource = {
-  group: 'filemill.io',
-  version: 'v1alpha1',
-  plural: 'toolchainpools',
-  kind: 'ToolchainPool',
-  namespaced: true,
-};
+export const POOLS = TOOLCHAIN_POOLS;
 
 export interface Pool extends KubeObject {
   readonly spec: Readonly<Record<string, unknown>>;
@@ -110,11 +105,9 @@ export const isFinished = ({ status }: Job): boolean =>
 
 export const condition = ({ status }: Pool, type: string) => status?.conditions?.find((one) => one.type === type);
 
-/** Takes a pool away with everything it has, and waits for that. */
+/** Takes a pool away; what it has follows. */
 export async function removePool(kube: Kube, name: string): Promise<void> {
-  await kube.remove(POOLS, { name, namespace: 'default' }).catch((error: unknown) => {
-    if (!isNotFound(error)) throw error;
-  });
+  await kube.remove(POOLS, { name, namespace: 'default' }).catch(unlessNotFound);
 }
 
 /** Every document of a YAML file. */

@@ -1,6 +1,4 @@
 /** A cluster with the operator in it, under its own account: NATS, one controller for all namespaces, and stand-ins for its workers. */
-import { randomBytes } from 'node:crypto';
-import { ORDER_VERSION } from '../../src/contracts/order.ts';
 import type { KubeObject } from '../../src/kube/resource.ts';
 import type { Nats } from '../../src/nats/connection.ts';
 import { readPools } from '../../src/pools/declarations.ts';
@@ -18,6 +16,7 @@ import {
 } from './controller.ts';
 import { type Cluster, type KubernetesOptions, startKubernetes } from './kubernetes.ts';
 import { type Servers, startNats } from './nats.ts';
+import { sendOrders } from './orders.ts';
 import { checkout } from './service.ts';
 import { type Crew, type CrewOptions, startStandIns } from './stand-ins.ts';
 import { eventually } from './wire.ts';
@@ -107,8 +106,7 @@ export async function startOperator({ serviceMs = () => 50, comesUp = () => true
     },
     async send(name, count) {
       await eventually(async () => (await readPools(nats)).some((declared) => declared.name === name), `${name} is declared`);
-      for (let left = count; left > 0; left--)
-        await queue.publish({ version: ORDER_VERSION, jobId: randomBytes(16).toString('hex'), pool: name, lane: 'interactive' });
+      await sendOrders(queue, name, count);
     },
     async isQuiet(name) {
       const { waiting, held } = await queue.depth(name);

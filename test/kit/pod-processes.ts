@@ -4,9 +4,9 @@ import { chmod, copyFile, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Kube } from '../../src/kube/connect.ts';
-import { isNotFound } from '../../src/kube/error.ts';
 import { startReflector } from '../../src/kube/reflector.ts';
 import { type KubeObject, PODS } from '../../src/kube/resource.ts';
+import { endPod } from './pod-end.ts';
 import { checkout, spawnService } from './service.ts';
 
 interface Variable {
@@ -61,16 +61,7 @@ export async function startPodProcesses(kube: Kube, namespace: string): Promise<
     lines.push(process.lines);
     await process.ended;
     running.delete(name);
-    const exitCode = process.child.exitCode ?? 137;
-    const now = new Date().toISOString();
-    const state = { terminated: { exitCode, reason: exitCode === 0 ? 'Completed' : 'Error', startedAt: now, finishedAt: now } };
-    const status = {
-      phase: exitCode === 0 ? 'Succeeded' : 'Failed',
-      containerStatuses: [{ name: 'worker', image: 'x', imageID: '', ready: false, restartCount: 0, state }],
-    };
-    await kube.patch(PODS, { name, namespace }, { status }, { subresource: 'status' }).catch((error: unknown) => {
-      if (!isNotFound(error)) throw error;
-    });
+    await endPod(kube, { name, namespace }, process.child.exitCode ?? 137);
   };
   const end = (name: string, graceSeconds = 30) => {
     const child = running.get(name);

@@ -2,13 +2,13 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { PRESENCE_VERSION, type Presence } from '../../src/contracts/presence.ts';
 import type { Kube } from '../../src/kube/connect.ts';
-import { isNotFound } from '../../src/kube/error.ts';
 import { startReflector } from '../../src/kube/reflector.ts';
 import { type KubeObject, PODS } from '../../src/kube/resource.ts';
 import type { Nats } from '../../src/nats/connection.ts';
 import { hearRetire } from '../../src/pools/retire.ts';
 import { sayPresence } from '../../src/pools/workers.ts';
 import { openQueue } from '../../src/queue/nats.ts';
+import { endPod } from './pod-end.ts';
 
 const POOL = 'filemill.io/pool';
 const PRESENCE_MS = 2_000;
@@ -54,19 +54,7 @@ export async function startStandIns({ kube, nats, namespace, serviceMs, comesUp 
   const begun = new Map<string, number>();
   const closing = new AbortController();
 
-  const finish = async (pod: string, phase: 'Succeeded' | 'Failed', exitCode: number) => {
-    const state = { terminated: { exitCode, reason: exitCode === 0 ? 'Completed' : 'Error', startedAt: now(), finishedAt: now() } };
-    const status = { phase, containerStatuses: [{ name: 'worker', image: 'x', imageID: '', ready: false, restartCount: 0, state }] };
-    for (let tries = 0; tries < 50 && !closing.signal.aborted; tries++) {
-      try {
-        await kube.patch(PODS, { name: pod, namespace }, { status }, { subresource: 'status' });
-        return;
-      } catch (error) {
-        if (isNotFound(error)) return;
-        await pause(200);
-      }
-    }
-  };
+  const finish = (pod: string, exitCode: number) => endPod(kube, { name: pod, namespace }, exitCode, closing.signal);
 
   async function work(pod: string, pool: string, { worker }: Settings, signal: AbortSignal): Promise<void> {
     const mine = there.get(pod);
@@ -120,7 +108,7 @@ export async function startStandIns({ kube, nats, namespace, serviceMs, comesUp 
     say(true);
     clearInterval(timer);
     deafen();
-    if (!signal.aborted) await finish(pod, 'Succeeded', 0);
+    if (!signal.aborted) await finish(pod, 0);
     there.delete(pod);
   }
 
@@ -135,7 +123,7 @@ export async function startStandIns({ kube, nats, namespace, serviceMs, comesUp 
     const pool = labels[POOL] ?? '';
     if (pod.status?.phase !== 'Running' || begun.has(name)) return;
     begun.set(name, Date.now());
-    if (!comesUp(pool)) return void finish(name, 'Failed', 1);
+    if (!comesUp(pool)) return void finish(name, 1);
     const stop = new AbortController();
     const settings = JSON.parse(pod.spec?.containers[0]?.env?.find((variable) => variable.name === 'SETTINGS')?.value ?? '{}') as Settings;
     const mine = { pool, held: 0, since: Date.now(), stop, over: Promise.resolve() };
@@ -149,7 +137,7 @@ export async function startStandIns({ kube, nats, namespace, serviceMs, comesUp 
     begun,
     async die(pod) {
       end(pod);
-      await finish(pod, 'Failed', 137);
+      await finish(pod, 137);
     },
     async close() {
       closing.abort();
@@ -161,5 +149,3 @@ export async function startStandIns({ kube, nats, namespace, serviceMs, comesUp 
     },
   };
 }
-
-const now = (): string => new Date().toISOString();

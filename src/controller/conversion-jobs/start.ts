@@ -1,10 +1,10 @@
 /** Watches ConversionJobs, and brings each on whenever it changes and whenever its job may have. */
 import type { Kube } from '../../kube/connect.ts';
-import { isConflict, isNotFound } from '../../kube/error.ts';
-import { startReflector } from '../../kube/reflector.ts';
+import { isConflict, unlessNotFound } from '../../kube/error.ts';
 import { createWorkQueue } from '../../kube/work-queue.ts';
 import type { ControllerMetrics } from '../../telemetry/controller.ts';
 import type { Log } from '../../telemetry/log.ts';
+import { mirror, timed } from '../watched.ts';
 import { bringOn } from './apply.ts';
 import type { Ask } from './ask.ts';
 import { CONVERSION_JOBS, type ConversionJobObject } from './resource.ts';
@@ -32,15 +32,9 @@ export interface ConversionJobs {
 /** Most of the time of each is spent waiting for an answer. */
 const AT_ONCE = 16;
 
-export function startConversionJobs({ kube, namespace, ask, mayAct, metrics, log, clock }: ConversionJobsParts): ConversionJobs {
-  const jobs = startReflector<ConversionJobObject>({
-    kube,
-    resource: CONVERSION_JOBS,
-    namespace,
-    trim: withoutCopies,
-    onTrouble: (err) => log.warn({ resource: CONVERSION_JOBS.plural, err }, 'a watch was cut, and goes on'),
-  });
-  metrics.watching(CONVERSION_JOBS.plural, jobs.stats);
+export function startConversionJobs(given: ConversionJobsParts): ConversionJobs {
+  const { kube, ask, mayAct, metrics, log, clock } = given;
+  const jobs = mirror<ConversionJobObject>(given, { resource: CONVERSION_JOBS, trim: withoutCopies });
   const parts = { kube, ask, clock, turns: takeTurns(() => performance.now()), tracked: () => jobs.objects().size };
 
   const work = createWorkQueue({
@@ -49,23 +43,15 @@ export function startConversionJobs({ kube, namespace, ask, mayAct, metrics, log
     async work(key, signal) {
       const job = jobs.objects().get(key);
       if (job === undefined || !mayAct()) return undefined;
-      const begun = performance.now();
-      let result: 'success' | 'error' = 'error';
       try {
-        const again = await bringOn(parts, job, signal);
-        result = 'success';
-        return again;
+        return await timed(metrics, 'conversionjob', () =>
+          // One that is gone we shall hear of.
+          bringOn(parts, job, signal).catch(unlessNotFound),
+        );
       } catch (error) {
-        if (isNotFound(error)) {
-          // It is gone: we shall hear of it.
-          result = 'success';
-          return undefined;
-        }
         // What we know is old: what is new is on its way.
         if (!isConflict(error)) log.warn({ err: error }, 'a ConversionJob could not be brought on, and is tried again');
         throw error;
-      } finally {
-        metrics.reconciled('conversionjob', result, (performance.now() - begun) / 1000);
       }
     },
   });

@@ -1,10 +1,10 @@
 /** Carries a decision out on the Kubernetes API and over NATS. Every step may be done twice, and any may be the last. */
 import type { ToolchainPool } from '../../contracts/toolchain-pool.ts';
 import type { Kube } from '../../kube/connect.ts';
-import { isAlreadyExists, isConflict, isNotFound, KubeError } from '../../kube/error.ts';
+import { isAlreadyExists, isConflict, KubeError, unlessNotFound } from '../../kube/error.ts';
 import { JOBS, PODS } from '../../kube/resource.ts';
 import type { LiveJobs } from './live-jobs.ts';
-import { GUARDS, isFinished, type Job, type Pod, trimJob } from './objects.ts';
+import { GUARDS, isFinished, isOf, type Job, type Pod, trimJob } from './objects.ts';
 import { roomNow } from './room.ts';
 import type { Action, Seen, Worker } from './seen.ts';
 import { jobOf, type Template } from './template.ts';
@@ -97,8 +97,8 @@ async function make({ kube, live }: Hands, pool: ToolchainPool, slot: number, te
     if (!isAlreadyExists(error)) throw error;
   }
   // An earlier attempt whose answer was lost, another leader, or something in the way: the API server itself tells which.
-  const there = await kube.get<Job>(JOBS, job.metadata).catch(unlessGone);
-  if (there !== undefined && !isOurs(there, pool)) return 'foreign';
+  const there = await kube.get<Job>(JOBS, job.metadata).catch(unlessNotFound);
+  if (there !== undefined && !isOf(there, pool)) return 'foreign';
   if (there === undefined || there.metadata.deletionTimestamp !== undefined || isFinished(there)) return 'nobody';
   live.made(trimJob(there));
   return 'ours';
@@ -110,7 +110,7 @@ async function remove({ kube, live }: Hands, pool: ToolchainPool, worker: Worker
     await kube.remove(JOBS, { name: worker.name, namespace }, { uid: worker.uid, propagationPolicy: 'Background' });
   } catch (error) {
     // Gone, or another Job of the same name.
-    if (!isNotFound(error) && !isConflict(error)) throw error;
+    if (!isConflict(error)) unlessNotFound(error);
   }
   live.removed(worker.uid);
 }
@@ -118,12 +118,5 @@ async function remove({ kube, live }: Hands, pool: ToolchainPool, worker: Worker
 async function guard({ kube }: Hands, { metadata: { namespace } }: ToolchainPool, { pod }: Worker, on: boolean): Promise<void> {
   if (pod === undefined) return;
   const annotations = on ? GUARDS : Object.fromEntries(Object.keys(GUARDS).map((key) => [key, null]));
-  await kube.patch<Pod>(PODS, { name: pod, namespace }, { metadata: { annotations } }).catch(unlessGone);
-}
-
-const isOurs = ({ metadata }: Job, pool: ToolchainPool): boolean =>
-  metadata.ownerReferences?.some(({ uid }) => uid === pool.metadata.uid) ?? false;
-
-function unlessGone(error: unknown): undefined {
-  if (!isNotFound(error)) throw error;
+  await kube.patch<Pod>(PODS, { name: pod, namespace }, { metadata: { annotations } }).catch(unlessNotFound);
 }

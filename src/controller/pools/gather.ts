@@ -3,7 +3,7 @@ import type { ToolchainPool } from '../../contracts/toolchain-pool.ts';
 import type { Heard } from '../../pools/workers.ts';
 import { LONGEST_MS } from './back-off.ts';
 import type { Memory } from './memory.ts';
-import { GUARDS, type Job, LABEL, type Pod } from './objects.ts';
+import { GUARDS, isOf, type Job, LABEL, type Pod } from './objects.ts';
 import type { Demand, PoolSettings, Seen, Trouble, Worker } from './seen.ts';
 import { jobName } from './template.ts';
 import { standingOf, type Word } from './worker-state.ts';
@@ -98,9 +98,6 @@ function failureOf(job: Job, pod: Pod | undefined, inARow: number): Trouble {
   const message = `${who} ended before the first word; the last one: ${how}. Its Job stays: see kubectl logs job/${job.metadata.name}`;
   return { reason: 'WorkersFail', message };
 }
-
-const isOf = ({ metadata }: Job, { metadata: pool }: ToolchainPool): boolean =>
-  metadata.ownerReferences?.some(({ uid, controller }) => controller === true && uid === pool.uid) ?? false;
 
 /** The number in its name counts: a name is what two Jobs cannot share. */
 export function slotOf({ metadata }: Job): number {

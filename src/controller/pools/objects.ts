@@ -1,12 +1,23 @@
 /** Jobs and pods as far as the controller reads them: what else the API server tells of them is dropped, to keep memory flat. */
+
+import { GROUP, VERSION } from '../../contracts/resource.ts';
+import type { ToolchainPool } from '../../contracts/toolchain-pool.ts';
 import type { Condition } from '../../kube/conditions.ts';
-import type { KubeObject } from '../../kube/resource.ts';
+import type { KubeObject, Resource } from '../../kube/resource.ts';
 
 /** Labels that Jobs and pods carry. */
 export const LABEL = { pool: 'filemill.io/pool', slot: 'filemill.io/slot', template: 'filemill.io/template' } as const;
 
 /** What tells autoscalers of nodes to let a pod be, and how they are told. */
 export const GUARDS = { 'karpenter.sh/do-not-disrupt': 'true', 'cluster-autoscaler.kubernetes.io/safe-to-evict': 'false' } as const;
+
+export const TOOLCHAIN_POOLS: Resource = {
+  group: GROUP,
+  version: VERSION,
+  plural: 'toolchainpools',
+  kind: 'ToolchainPool',
+  namespaced: true,
+};
 
 /** A ToolchainPool as the API server gives it, before it is understood. */
 export interface PoolObject extends KubeObject {
@@ -16,15 +27,19 @@ export interface PoolObject extends KubeObject {
 
 export interface Job extends KubeObject {
   readonly status?: {
-    readonly active?: number;
-    readonly failed?: number;
-    readonly completionTime?: string;
     readonly conditions?: readonly Pick<Condition, 'type' | 'status' | 'reason' | 'message' | 'lastTransitionTime'>[];
   };
 }
 
-export const isFinished = ({ status }: Job): boolean =>
-  status?.conditions?.some(({ type, status: is }) => (type === 'Complete' || type === 'Failed') && is === 'True') ?? false;
+/** How it ended, by the Job controller's word; undefined where it has not. */
+export const verdictOf = ({ status }: Job) =>
+  status?.conditions?.find(({ type, status: is }) => (type === 'Complete' || type === 'Failed') && is === 'True');
+
+export const isFinished = (job: Job): boolean => verdictOf(job) !== undefined;
+
+/** Whether it is this pool's, and not that of a namesake which was deleted, nor anybody else's. */
+export const isOf = ({ metadata }: Job, { metadata: pool }: Pick<ToolchainPool, 'metadata'>): boolean =>
+  metadata.ownerReferences?.some(({ uid, controller }) => controller === true && uid === pool.uid) ?? false;
 
 export interface Pod extends KubeObject {
   readonly spec?: { readonly nodeName?: string };
@@ -59,16 +74,8 @@ function trimMeta({ metadata }: KubeObject): KubeObject['metadata'] {
 }
 
 export function trimJob(job: Job): Job {
-  const { active, failed, completionTime, conditions } = job.status ?? {};
-  return {
-    metadata: trimMeta(job),
-    status: {
-      ...(active !== undefined && { active }),
-      ...(failed !== undefined && { failed }),
-      ...(completionTime !== undefined && { completionTime }),
-      ...(conditions !== undefined && { conditions }),
-    },
-  };
+  const { conditions } = job.status ?? {};
+  return { metadata: trimMeta(job), status: conditions === undefined ? {} : { conditions } };
 }
 
 export function trimPod(pod: Pod): Pod {

@@ -2,8 +2,9 @@
 import type { ControllerMetrics } from '../../telemetry/controller.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Outcome } from './apply.ts';
+import { countsOf } from './counts.ts';
 import type { Memory } from './memory.ts';
-import { type Decision, isLive, type Seen } from './seen.ts';
+import type { Decision, Seen } from './seen.ts';
 
 interface Told {
   readonly metrics: ControllerMetrics;
@@ -27,12 +28,9 @@ export function report(
     log.info({ pool, created, desired, pending: demand?.pending, in_flight: demand?.inFlight }, 'workers were made');
     metrics.workersMade(pool, created, memory.waitingSince === undefined ? undefined : (now - memory.waitingSince) / 1000);
   }
-  const count = (...states: readonly string[]) => workers.filter(({ state }) => states.includes(state)).length;
   metrics.pool(pool, {
     desired,
-    workers: workers.filter(isLive).length,
-    idle: count('idle'),
-    busy: count('busy', 'draining'),
+    ...countsOf(workers),
     queued: demand?.pending,
     running: demand?.inFlight,
     oldestSeconds: demand === undefined ? undefined : (demand.oldestMs ?? 0) / 1000,

@@ -1,12 +1,11 @@
 /** Which Jobs there is room for, by what the API server itself has at this moment: caches are behind, and another may lead as well. */
 import type { ToolchainPool } from '../../contracts/toolchain-pool.ts';
 import type { Kube } from '../../kube/connect.ts';
-import { isNotFound } from '../../kube/error.ts';
+import { unlessNotFound } from '../../kube/error.ts';
 import { JOBS } from '../../kube/resource.ts';
 import { slotOf } from './gather.ts';
-import { isFinished, type Job, LABEL, type PoolObject } from './objects.ts';
+import { isFinished, type Job, LABEL, type PoolObject, TOOLCHAIN_POOLS, verdictOf } from './objects.ts';
 import { isLive, type Seen } from './seen.ts';
-import { TOOLCHAIN_POOLS } from './status.ts';
 import { KEPT_FAILURES } from './tidy.ts';
 
 /** @returns slots for new Jobs, `wanted` at most @throws KubeError */
@@ -53,9 +52,7 @@ const isWorker = ({ metadata }: Job): boolean => metadata.ownerReferences?.some(
 
 /** 0 where the pool has gone, or has been made anew, since it was decided about. */
 async function capacityNow(kube: Kube, { metadata, spec }: ToolchainPool): Promise<number> {
-  const now = await kube.get<PoolObject>(TOOLCHAIN_POOLS, metadata).catch((error: unknown) => {
-    if (!isNotFound(error)) throw error;
-  });
+  const now = await kube.get<PoolObject>(TOOLCHAIN_POOLS, metadata).catch(unlessNotFound);
   if (now === undefined || now.metadata.uid !== metadata.uid || now.metadata.deletionTimestamp !== undefined) return 0;
   const { capacity, paused } = now.spec as Partial<ToolchainPool['spec']>;
   return paused === true ? 0 : Math.min(spec.capacity, capacity ?? 0);
@@ -64,11 +61,9 @@ async function capacityNow(kube: Kube, { metadata, spec }: ToolchainPool): Promi
 /** Ended ones whose names stay taken: as `tidy` keeps them, so that all who look agree. A name that is still there blocks by itself. */
 const kept = (ended: readonly Job[]): readonly Job[] =>
   ended
-    .filter(({ status }) => status?.conditions?.some(({ type, status: is }) => type === 'Complete' && is === 'True') !== true)
+    .filter((job) => verdictOf(job)?.type !== 'Complete')
     .toSorted((a, b) => endOf(b) - endOf(a))
     .slice(0, KEPT_FAILURES);
 
 /** Ms since the epoch; one whose pod has only just ended has no time yet, and is the newest. */
-const endOf = ({ status }: Job): number =>
-  Date.parse(status?.conditions?.find(({ type, status: is }) => type === 'Failed' && is === 'True')?.lastTransitionTime ?? '') ||
-  Number.MAX_SAFE_INTEGER;
+const endOf = (job: Job): number => Date.parse(verdictOf(job)?.lastTransitionTime ?? '') || Number.MAX_SAFE_INTEGER;

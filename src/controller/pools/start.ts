@@ -1,20 +1,19 @@
 /** Watches ToolchainPools with their Jobs and pods, and keeps each as its load asks for: woken by orders and words, never by polling Kubernetes. */
 import type { Kube } from '../../kube/connect.ts';
 import type { Recorder } from '../../kube/events.ts';
-import { type Reflector, startReflector } from '../../kube/reflector.ts';
-import { JOBS, type KubeObject, keyOf, PODS, type Resource, refOf } from '../../kube/resource.ts';
+import { JOBS, keyOf, PODS, refOf } from '../../kube/resource.ts';
 import { createWorkQueue } from '../../kube/work-queue.ts';
 import type { Registry } from '../../pools/registry.ts';
 import type { Workers } from '../../pools/workers.ts';
 import type { Queue } from '../../queue/queue.ts';
 import type { ControllerMetrics } from '../../telemetry/controller.ts';
 import type { Log } from '../../telemetry/log.ts';
+import { mirror, timed } from '../watched.ts';
 import { liveJobs } from './live-jobs.ts';
 import { type Memory, remember } from './memory.ts';
-import { type Job, LABEL, type Pod, type PoolObject, trimJob, trimPod } from './objects.ts';
+import { type Job, LABEL, type Pod, type PoolObject, TOOLCHAIN_POOLS, trimJob, trimPod } from './objects.ts';
 import { reconcile, type Surroundings } from './reconcile.ts';
 import type { Demand } from './seen.ts';
-import { TOOLCHAIN_POOLS } from './status.ts';
 import { tokenBucket } from './token-bucket.ts';
 
 export interface PoolsParts {
@@ -60,25 +59,12 @@ const RETRACT_MS = 60_000;
 const AT_ONCE = 4;
 
 export function startPools(parts: PoolsParts): Pools {
-  const { kube, namespace, workers, registry, queue, metrics, log, clock } = parts;
+  const { workers, registry, queue, metrics, log, clock } = parts;
   const live = liveJobs(clock);
   const memories = new Map<string, Memory>();
-  const watch = <T extends KubeObject>(resource: Resource, trim?: (object: T) => T, labelSelector?: string): Reflector<T> => {
-    const onTrouble = (err: unknown) => log.warn({ resource: resource.plural, err }, 'a watch was cut, and goes on');
-    const reflector = startReflector<T>({
-      kube,
-      resource,
-      namespace,
-      onTrouble,
-      ...(trim !== undefined && { trim }),
-      ...(labelSelector !== undefined && { labelSelector }),
-    });
-    metrics.watching(resource.plural, reflector.stats);
-    return reflector;
-  };
-  const pools = watch<PoolObject>(TOOLCHAIN_POOLS);
-  const jobs = watch<Job>(JOBS, trimJob, LABEL.pool);
-  const pods = watch<Pod>(PODS, trimPod, LABEL.pool);
+  const pools = mirror<PoolObject>(parts, { resource: TOOLCHAIN_POOLS });
+  const jobs = mirror<Job>(parts, { resource: JOBS, trim: trimJob, labelSelector: LABEL.pool });
+  const pods = mirror<Pod>(parts, { resource: PODS, trim: trimPod, labelSelector: LABEL.pool });
   const caches = [pools, jobs, pods];
   const synced = () => caches.every((cache) => cache.synced);
 
@@ -110,7 +96,7 @@ export function startPools(parts: PoolsParts): Pools {
           (a.metadata.creationTimestamp ?? '').localeCompare(b.metadata.creationTimestamp ?? '') || keyOf(a).localeCompare(keyOf(b)),
       )[0];
 
-  const counted = metrics.workQueue('toolchainpools');
+  const counted = metrics.workQueue(TOOLCHAIN_POOLS.plural);
   const work = createWorkQueue({
     concurrency: AT_ONCE,
     hooks: {
@@ -133,18 +119,11 @@ export function startPools(parts: PoolsParts): Pools {
         memories.delete(key);
         return undefined;
       }
-      const begun = performance.now();
       const memory = memories.get(key) ?? remember();
       memories.set(key, memory);
       const owner = ownerOf(pool.metadata.name);
-      let result: 'success' | 'error' = 'error';
-      try {
-        const againAfterMs = await reconcile(around, pool, memory, owner === pool ? undefined : owner);
-        result = 'success';
-        return { againAfterMs };
-      } finally {
-        metrics.reconciled('toolchainpool', result, (performance.now() - begun) / 1000);
-      }
+      const look = () => reconcile(around, pool, memory, owner === pool ? undefined : owner);
+      return { againAfterMs: await timed(metrics, 'toolchainpool', look) };
     },
   });
   const wake = (name: string) => {

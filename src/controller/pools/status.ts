@@ -3,21 +3,14 @@ import { isDeepStrictEqual } from 'node:util';
 import type { ToolchainPool, ToolchainPoolStatus } from '../../contracts/toolchain-pool.ts';
 import { type Condition, setCondition } from '../../kube/conditions.ts';
 import type { Kube } from '../../kube/connect.ts';
-import { isNotFound } from '../../kube/error.ts';
+import { unlessNotFound } from '../../kube/error.ts';
 import type { Recorder } from '../../kube/events.ts';
-import type { Resource } from '../../kube/resource.ts';
 import { conditionsOf } from './conditions.ts';
+import { countsOf } from './counts.ts';
 import type { Memory } from './memory.ts';
-import { LABEL } from './objects.ts';
-import { type Decision, isLive, type Seen, type Trouble } from './seen.ts';
+import { LABEL, TOOLCHAIN_POOLS } from './objects.ts';
+import type { Decision, Seen, Trouble } from './seen.ts';
 
-export const TOOLCHAIN_POOLS: Resource = {
-  group: 'filemill.io',
-  version: 'v1alpha1',
-  plural: 'toolchainpools',
-  kind: 'ToolchainPool',
-  namespaced: true,
-};
 const MANAGER = 'filemill-controller';
 /** Under load counts change all the time, and everybody who watches pools is told of each write, ms. */
 const COUNTS_MS = 5_000;
@@ -30,7 +23,6 @@ export function statusOf(
   invalid?: Trouble,
 ): ToolchainPoolStatus {
   const { workers, demand } = seen;
-  const count = (...states: readonly string[]) => workers.filter(({ state }) => states.includes(state)).length;
   const observedGeneration = metadata.generation ?? 0;
   const said = conditionsOf(seen, decision, invalid);
   let conditions: readonly Condition[] = ((status?.conditions ?? []) as readonly Condition[]).filter(({ type }) =>
@@ -39,9 +31,7 @@ export function statusOf(
   for (const next of said) conditions = setCondition(conditions, { ...next, observedGeneration }, new Date(now));
   return {
     observedGeneration,
-    workers: workers.filter(isLive).length,
-    idle: count('idle'),
-    busy: count('busy', 'draining'),
+    ...countsOf(workers),
     selector: `${LABEL.pool}=${metadata.name}`,
     conditions: [...conditions],
     ...(decision.desired !== undefined && { desired: decision.desired }),
@@ -75,9 +65,7 @@ export async function writeStatus(
   if (!due || text === memory.status.text || !mayAct()) return;
   await kube
     .apply(TOOLCHAIN_POOLS, { metadata: { name, namespace }, status: next }, { manager: MANAGER, subresource: 'status' })
-    .catch((error: unknown) => {
-      if (!isNotFound(error)) throw error;
-    });
+    .catch(unlessNotFound);
   memory.status = { text, at: clock() };
   if (!turned) return;
   const regarding = { apiVersion: pool.apiVersion, kind: pool.kind, name, namespace: namespace ?? '', uid };

@@ -15,7 +15,7 @@ const USER = 10_001;
 const WORK = '/work';
 const SECRET = '/etc/filemill/nats';
 const CONFIG = '/etc/filemill/config';
-export const PROBES_PORT = 8_081;
+const PROBES_PORT = 8_081;
 
 /** Labels for Kueue that a pool hands on to its Jobs (https://kueue.sigs.k8s.io/docs/tasks/run/jobs). */
 const HANDED_ON = ['kueue.x-k8s.io/queue-name', 'kueue.x-k8s.io/priority-class'];

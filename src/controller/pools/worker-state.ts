@@ -1,5 +1,5 @@
 /** What one worker is up to, from its Job, its pod and its own word. */
-import type { Job, Pod } from './objects.ts';
+import { type Job, type Pod, verdictOf } from './objects.ts';
 import type { Trouble, WorkerState } from './seen.ts';
 
 /** A worker's last word, if any. */
@@ -44,7 +44,7 @@ export function standingOf(job: Job, pod: Pod | undefined, word: Word | undefine
 
 /** The pod's own end comes first: the Job's follows it by a moment. */
 function endOf(job: Job, pod: Pod | undefined): Standing | undefined {
-  const verdict = job.status?.conditions?.find(({ type, status }) => (type === 'Complete' || type === 'Failed') && status === 'True');
+  const verdict = verdictOf(job);
   const phase = pod?.status?.phase;
   if (verdict === undefined && phase !== 'Succeeded' && phase !== 'Failed') return undefined;
   const failed = verdict === undefined ? phase === 'Failed' : verdict.type === 'Failed';

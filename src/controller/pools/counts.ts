@@ -1,0 +1,9 @@
+/** A pool's workers in figures, the same wherever they are told. */
+import { isLive, type Worker } from './seen.ts';
+
+/** One that drains is still at its last orders: busy. */
+export const countsOf = (workers: readonly Worker[]) => ({
+  workers: workers.filter(isLive).length,
+  idle: workers.filter(({ state }) => state === 'idle').length,
+  busy: workers.filter(({ state }) => state === 'busy' || state === 'draining').length,
+});
