@@ -7,6 +7,7 @@ import { describeApi } from '../src/api/openapi/document.ts';
 import { apiSettings } from '../src/api/settings.ts';
 import { configSchema, VARIABLES } from '../src/config.ts';
 import { errorTable, reasonTable } from '../src/errors.ts';
+import { composeFile } from './compose-users.ts';
 import { crdFiles } from './crds.ts';
 import { resourcePage } from './resource-page.ts';
 
@@ -17,6 +18,7 @@ const files: Readonly<Record<string, string>> = {
   'docs/configuration.md': configurationPage(),
   'docs/openapi.json': apiDocument(),
   'docs/resources.md': resourcePage(),
+  'compose.yaml': composeFile(),
   ...crdFiles(),
 };
 

@@ -14,6 +14,8 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { toolchains } from '../../src/catalog/route.ts';
 import { VARIABLES } from '../../src/config.ts';
+import { connectNats } from '../../src/nats/connection.ts';
+import { inboxOf } from '../../src/nats/permissions.ts';
 import { pdf } from '../kit/fixtures/pdf.ts';
 import { type Answer, checkout, convert, readAnswer, untilEnded } from '../kit/service.ts';
 import { openWeb, type Web } from '../kit/web.ts';
@@ -59,18 +61,19 @@ const Compose = z.strictObject({
 const ENVIRONMENT: Readonly<Record<string, string>> = {
   SECRET_KEY: 'a-secret-key-of-this-test-and-of-no-other',
   EGRESS_TOKEN: 'a-token-of-this-test-and-of-no-other-at-all',
-  NATS_PASSWORD: 'kestrel-of-this-test',
+  ...Object.fromEntries(['api', ...toolchains].map((user) => [`NATS_PASSWORD_${user.toUpperCase()}`, `kestrel-of-${user}`])),
   S3_SECRET_ACCESS_KEY: 'osprey-of-this-test',
 };
 const text = await readFile(join(checkout, 'compose.yaml'), 'utf8');
 
-/** `${NAME}`, `${NAME:-preset}` and `${NAME:?complaint}`, in every text of it (compose-spec, "Interpolation"). */
+/** `${NAME}`, `${NAME:-preset}`, `${NAME:?complaint}` and `$$`, in every text of it (compose-spec, "Interpolation"). */
 function interpolated(value: unknown, environment: Readonly<Record<string, string>>): unknown {
   if (Array.isArray(value)) return value.map((item) => interpolated(item, environment));
   if (typeof value === 'object' && value !== null)
     return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, interpolated(item, environment)]));
   if (typeof value !== 'string') return value;
-  return value.replace(/\$\{(\w+)(?::([-?])([^}]*))?\}/g, (_, name: string, kind: string | undefined, words: string) => {
+  return value.replace(/\$\$|\$\{(\w+)(?::([-?])([^}]*))?\}/g, (_, name: string | undefined, kind: string | undefined, words: string) => {
+    if (name === undefined) return '$';
     const given = environment[name] ?? '';
     if (given !== '' || kind === undefined) return given;
     if (kind === '-') return words;
@@ -213,6 +216,17 @@ describe('its services as processes', () => {
       return readAnswer(await fetch(`${url}/api/v1/${path}`, { method: 'POST', body }));
     });
   const textOf = (document: Buffer) => execFileSync('pdftotext', ['-', '-'], { input: document }).toString();
+
+  it('have a user of NATS each, with its own rights alone', async () => {
+    const servers = [`127.0.0.1:${ports.get('4222')}`];
+    const as = (user: string, password: string) => connectNats({ servers, name: 'test', user, password, inbox: inboxOf('worker', user) });
+    const nats = await as('image', 'kestrel-of-image');
+    expect(await nats.manager.streams.getMessage('convert-image', { last_by_subj: 'convert.image.>' })).toBeNull();
+    await expect(nats.manager.streams.getMessage('convert-media', { last_by_subj: 'convert.media.>' })).rejects.toThrow(/[Pp]ermission/);
+    await expect(nats.manager.streams.delete('KV_jobs')).rejects.toThrow(/[Pp]ermission/);
+    await nats.close();
+    await expect(as('image', 'kestrel-of-media')).rejects.toThrow();
+  });
 
   it('convert a picture', async () => {
     const picture = await sharp({ create: { width: 64, height: 48, channels: 3, background: 'teal' } })
