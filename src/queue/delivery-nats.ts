@@ -14,9 +14,11 @@ interface Held {
   readonly stream: string;
   readonly order: Order;
   readonly ackWaitMs: number;
+  /** Whether several servers keep it. */
+  readonly replicated: (stream: string) => Promise<boolean>;
 }
 
-export function deliveryOf({ manager, reach }: Nats, handed: Handed, { stream, order, ackWaitMs }: Held): Delivery {
+export function deliveryOf({ manager, reach }: Nats, handed: Handed, { stream, order, ackWaitMs, replicated }: Held): Delivery {
   /** The server counts from when it handed the order out, or heard of us: later than we asked. By `performance.now()`. */
   let heldUntil = handed.askedAt + ackWaitMs;
   const isHeld = () => performance.now() < heldUntil;
@@ -25,8 +27,9 @@ export function deliveryOf({ manager, reach }: Nats, handed: Handed, { stream, o
   };
 
   const isThere = async () => (await reach('to look for an order', () => manager.streams.getMessage(stream, { seq: handed.seq }))) !== null;
-  /** Replicas agree on the ack first, and take the order out then: whoever publishes next is to find its place free. */
+  /** Whoever publishes next is to find its place free. One server takes an order out before it answers; replicas agree on the ack first. */
   const gone = async () => {
+    if (!(await replicated(stream))) return;
     for (let looks = 0; looks < LOOKS && (await isThere()); looks++) await pause(LOOK_MS);
   };
 

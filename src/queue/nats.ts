@@ -9,6 +9,7 @@ import { depthOf } from './depth-nats.ts';
 import { nakFor } from './nak-nats.ts';
 import { streamOf, subjectOf } from './pool-nats.ts';
 import { ACK_WAIT_MS, type Delivery, type Queue } from './queue.ts';
+import { replicationOver } from './replicas-nats.ts';
 import { takerOver } from './take-nats.ts';
 
 /** How long an order that only a newer worker understands is left for one, ms. */
@@ -25,6 +26,7 @@ const EXPIRY_MS = 2_000;
 export function openQueue(nats: Nats, { ackWaitMs = ACK_WAIT_MS }: { readonly ackWaitMs?: number } = {}): Queue {
   const { client, manager, reach } = nats;
   const taker = takerOver(nats);
+  const replicated = replicationOver(nats);
   const closing = new AbortController();
 
   const has = async (pool: string, jobId: string): Promise<boolean> => {
@@ -38,7 +40,7 @@ export function openQueue(nats: Nats, { ackWaitMs = ACK_WAIT_MS }: { readonly ac
       const handed = await reach('to pull an order', () => taker.take(pool, lanes, wait, signal));
       if (handed === undefined) return undefined;
       const order = understood(handed.text);
-      if (order !== undefined) return deliveryOf(nats, handed, { stream: streamOf(pool), order, ackWaitMs });
+      if (order !== undefined) return deliveryOf(nats, handed, { stream: streamOf(pool), order, ackWaitMs, replicated });
       await reach('to hand an order back', () => handed.say(nakFor(HAND_BACK_MS)), 0);
     }
     return undefined;
