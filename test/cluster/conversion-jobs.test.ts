@@ -11,6 +11,7 @@ import { type ConversionJobs, startConversionJobs } from '../../src/controller/c
 import { takeTurns } from '../../src/controller/conversion-jobs/turns.ts';
 import { connectKube, type Kube } from '../../src/kube/connect.ts';
 import { isConflict, isNotFound } from '../../src/kube/error.ts';
+import { createRecorder, type Recorder } from '../../src/kube/events.ts';
 import { openS3, type S3Store } from '../../src/objects/s3.ts';
 import { createControllerMetrics } from '../../src/telemetry/controller.ts';
 import { createLog } from '../../src/telemetry/log.ts';
@@ -33,6 +34,7 @@ let bucket: S3Store;
 let own: Kube;
 let controller: ConversionJobs | undefined;
 let picture: Buffer;
+let recorder: Recorder;
 /** How far the controller's clock is ahead, ms. */
 let ahead = 0;
 
@@ -51,6 +53,7 @@ beforeAll(async () => {
   worker = await cluster.start('worker', { POOL: 'image' });
   bucket = await openS3(cluster.bucket);
   await eventually(knowsPictures, 'the replica knows of the worker', 30_000);
+  recorder = createRecorder({ kube: own, controller: 'filemill.io/controller', instance: 'test' });
   controller = await lead();
 }, 180_000);
 afterEach(() => {
@@ -58,6 +61,7 @@ afterEach(() => {
 });
 afterAll(async () => {
   await controller?.close();
+  await recorder?.close();
   own?.close();
   await Promise.all([cluster?.stop(), kubernetes?.stop()]);
 });
@@ -67,6 +71,7 @@ async function lead(): Promise<ConversionJobs> {
     kube: own,
     namespace: undefined,
     ask: askOver(await cluster.nats.connect()),
+    recorder,
     mayAct: () => true,
     metrics: createControllerMetrics(),
     log: createLog(process.env['TEST_LOG'] ?? 'silent'),
@@ -133,6 +138,21 @@ describe('a ConversionJob', () => {
     expect([format, width]).toEqual(['webp', 32]);
     const table = await kubectl('get', 'conversionjobs', `--namespace=${namespace}`);
     expect(table).toContain('Complete');
+  });
+
+  it('tells in Events how it went', async () => {
+    const namespace = await newNamespace({ 'view.png': picture, 'broken.png': picture.subarray(0, 60) });
+    await apply(namespace, 'sound');
+    await apply(namespace, 'broken', { source: { key: 'broken.png' } });
+    await Promise.all([waitFor(namespace, 'sound', 'Complete'), waitFor(namespace, 'broken', 'Failed')]);
+    const eventsOf = async (name: string) => {
+      const about = `--field-selector=involvedObject.kind=ConversionJob,involvedObject.name=${name}`;
+      const told = '--output=jsonpath={range .items[*]}{.type} {.reason}{"\\n"}{end}';
+      return (await kubectl('get', 'events', `--namespace=${namespace}`, about, told)).trim().split('\n');
+    };
+    await eventually(async () => (await eventsOf('sound')).includes('Normal Done'), 'its end is told');
+    await eventually(async () => (await eventsOf('broken')).includes('Warning CONVERSION_FAILED'), 'its failure is told');
+    expect(await kubectl('describe', 'conversionjob/broken', `--namespace=${namespace}`)).toMatch(/Events:.*CONVERSION_FAILED/s);
   });
 
   it('calls a tool', async () => {
@@ -250,7 +270,7 @@ describe('a ConversionJob', () => {
     await waitFor(namespace, 'seen', 'Complete');
     const turns = takeTurns(Date.now);
     turns.hold(namespace, 60_000, { code: 'RATE_LIMITED', message: 'Too many.' });
-    const parts = { kube: own, ask: askOver(await cluster.nats.connect()), turns, clock: Date.now, tracked: () => 1 };
+    const parts = { kube: own, recorder, ask: askOver(await cluster.nats.connect()), turns, clock: Date.now, tracked: () => 1 };
     const held = { ...before, metadata: { ...before?.metadata, finalizers: [FINALIZER] } } as ConversionJobObject;
     await expect(bringOn(parts, held, new AbortController().signal)).rejects.toSatisfy(isConflict);
     expect((await statusOf(namespace, 'seen')).phase).toBe('Complete');

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { ConversionJobStatus } from '../../src/contracts/conversion-job.ts';
 import type { SubmissionAnswer } from '../../src/contracts/submission.ts';
 import { askAgainAfterMs, CANCEL_WITHIN_MS, nextStep } from '../../src/controller/conversion-jobs/decide.ts';
+import { happeningOf } from '../../src/controller/conversion-jobs/events.ts';
 import { type ConversionJobObject, FINALIZER } from '../../src/controller/conversion-jobs/resource.ts';
 import { isNews, statusAfter } from '../../src/controller/conversion-jobs/status.ts';
 import { takeTurns } from '../../src/controller/conversion-jobs/turns.ts';
@@ -111,4 +112,33 @@ it('one resource of a namespace submits at a time, and none while a refusal hold
 it('a job is asked about ever more seldom, and many of them share what is asked', () => {
   expect([100, 8_000, HOUR].map((age) => askAgainAfterMs(age, 1))).toEqual([250, 2_000, 15_000]);
   expect(askAgainAfterMs(100, 5_000)).toBe(100_000);
+});
+
+describe('an Event', () => {
+  const status = (phase: ConversionJobStatus['phase'], reason: string, type = 'Complete'): ConversionJobStatus => {
+    const given = { status: 'True' as const, message: `It is ${reason}.`, lastTransitionTime: at(0), observedGeneration: 1 };
+    return {
+      ...(phase && { phase }),
+      conditions: [
+        { ...given, type: 'Other', reason: 'Other' },
+        { ...given, type, reason },
+      ],
+    };
+  };
+  it.each([
+    ['of one that waits for its turn', undefined, status('Pending', 'Waiting'), undefined],
+    ['of one whose source is fetched', status('Pending', 'Waiting'), status('Pending', 'Fetching'), undefined],
+    ['of one that a limit keeps out', status('Pending', 'Waiting'), status('Pending', 'RATE_LIMITED'), 'Warning RATE_LIMITED'],
+    ['of one that is still kept out', status('Pending', 'RATE_LIMITED'), status('Pending', 'RATE_LIMITED'), undefined],
+    ['of one that is let in', status('Pending', 'RATE_LIMITED'), status('Running', 'Processing'), 'Normal Processing'],
+    ['of one that goes on', status('Running', 'Processing'), status('Running', 'Processing'), undefined],
+    ['of one that is done', status('Running', 'Processing'), status('Complete', 'Done'), 'Normal Done'],
+    ['of one that failed', undefined, status('Failed', 'INVALID_FORMAT', 'Failed'), 'Warning INVALID_FORMAT'],
+    ['of one that was cancelled', undefined, status('Cancelled', 'JOB_EXPIRED', 'Failed'), 'Warning JOB_EXPIRED'],
+    ['of one whose output has gone', status('Complete', 'Done'), status('Expired', 'JOB_EXPIRED', 'Expired'), 'Normal JOB_EXPIRED'],
+  ])('%s', (_, before, after, told) => {
+    const happening = happeningOf(before, after);
+    expect(happening && `${happening.type} ${happening.reason}`).toBe(told);
+    if (happening !== undefined) expect(happening.note).toBe(`It is ${happening.reason}.`);
+  });
 });

@@ -1,15 +1,19 @@
 /** One ConversionJob, brought as far as it can be brought now: what `decide` says is done, and what the API answers is written down. */
 import type { ConversionJobStatus } from '../../contracts/conversion-job.ts';
+import { API_VERSION } from '../../contracts/resource.ts';
 import type { Kube } from '../../kube/connect.ts';
+import type { Recorder } from '../../kube/events.ts';
 import type { KubeObject } from '../../kube/resource.ts';
 import type { Ask } from './ask.ts';
 import { askAgainAfterMs, nextStep } from './decide.ts';
+import { happeningOf } from './events.ts';
 import { CONVERSION_JOBS, type ConversionJobObject, FINALIZER, MANAGER } from './resource.ts';
 import { expired, isFetching, isNews, pending, statusAfter } from './status.ts';
 import type { Turns, Wait } from './turns.ts';
 
 export interface ApplyParts {
   readonly kube: Kube;
+  readonly recorder: Recorder;
   readonly ask: Ask;
   readonly turns: Turns;
   /** Ms since the epoch. */
@@ -110,15 +114,18 @@ async function setFinalizers({ kube }: ApplyParts, job: ConversionJobObject, fin
 }
 
 /** @throws KubeError `Conflict` when what we saw is old: our own last word may not have reached the mirror yet */
-async function write({ kube }: ApplyParts, job: ConversionJobObject, status: ConversionJobStatus, signal: AbortSignal) {
-  const { name, namespace, uid, resourceVersion } = job.metadata;
+async function write({ kube, recorder }: ApplyParts, job: ConversionJobObject, status: ConversionJobStatus, signal: AbortSignal) {
+  const { name, namespace, uid = '', resourceVersion } = job.metadata;
   const metadata = {
     name,
     namespace,
-    ...(uid === undefined ? {} : { uid }),
+    uid,
     ...(resourceVersion === undefined ? {} : { resourceVersion }),
   };
   const applied: KubeObject & Pick<ConversionJobObject, 'status'> = { metadata, status };
   const written = await kube.apply(CONVERSION_JOBS, applied, { manager: MANAGER, subresource: 'status' }, { signal });
+  const happening = happeningOf(job.status, status);
+  if (happening !== undefined)
+    recorder.record({ ...happening, regarding: { apiVersion: API_VERSION, kind: CONVERSION_JOBS.kind, name, namespace, uid } });
   return written as ConversionJobObject;
 }

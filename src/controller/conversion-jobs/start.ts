@@ -1,6 +1,7 @@
 /** Watches ConversionJobs, and brings each on whenever it changes and whenever its job may have. */
 import type { Kube } from '../../kube/connect.ts';
 import { isConflict, unlessNotFound } from '../../kube/error.ts';
+import type { Recorder } from '../../kube/events.ts';
 import { createWorkQueue } from '../../kube/work-queue.ts';
 import type { ControllerMetrics } from '../../telemetry/controller.ts';
 import type { Log } from '../../telemetry/log.ts';
@@ -15,6 +16,7 @@ export interface ConversionJobsParts {
   /** Undefined: all of them. */
   readonly namespace: string | undefined;
   readonly ask: Ask;
+  readonly recorder: Recorder;
   readonly mayAct: () => boolean;
   readonly metrics: Pick<ControllerMetrics, 'watching' | 'workQueue' | 'reconciled'>;
   readonly log: Log;
@@ -33,9 +35,9 @@ export interface ConversionJobs {
 const AT_ONCE = 16;
 
 export function startConversionJobs(given: ConversionJobsParts): ConversionJobs {
-  const { kube, ask, mayAct, metrics, log, clock } = given;
+  const { kube, ask, recorder, mayAct, metrics, log, clock } = given;
   const jobs = mirror<ConversionJobObject>(given, { resource: CONVERSION_JOBS, trim: withoutCopies });
-  const parts = { kube, ask, clock, turns: takeTurns(() => performance.now()), tracked: () => jobs.objects().size };
+  const parts = { kube, ask, recorder, clock, turns: takeTurns(() => performance.now()), tracked: () => jobs.objects().size };
 
   const work = createWorkQueue({
     concurrency: AT_ONCE,
