@@ -60,7 +60,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await cluster.stop();
+  await cluster?.stop();
 });
 
 describe('the definitions', () => {

@@ -1,7 +1,6 @@
 /** Named pools with real processes: where orders go, how workers leave, and what a worker says that does not fit its pool. */
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openJobs } from '../../src/jobs/nats.ts';
@@ -12,6 +11,7 @@ import { sayRetire } from '../../src/pools/retire.ts';
 import { hearWorkers, type Workers } from '../../src/pools/workers.ts';
 import { ensurePool } from '../../src/queue/pool-nats.ts';
 import { type Cluster, type Role, startCluster } from '../kit/cluster.ts';
+import { freePort } from '../kit/ports.ts';
 import { type Answer, convert, untilEnded } from '../kit/service.ts';
 import { eventually } from '../kit/wire.ts';
 
@@ -205,12 +205,3 @@ describe('an API replica', () => {
     await expect(cluster.start('api', {}, settings)).rejects.toThrow('the pool image is of the toolchain image, not pdf');
   });
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, 'close');
-  return port;
-}

@@ -3,7 +3,6 @@ import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_pro
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -17,6 +16,7 @@ import { VARIABLES } from '../../src/config.ts';
 import { connectNats } from '../../src/nats/connection.ts';
 import { inboxOf } from '../../src/nats/permissions.ts';
 import { pdf } from '../kit/fixtures/pdf.ts';
+import { freePort } from '../kit/ports.ts';
 import { type Answer, checkout, convert, readAnswer, untilEnded } from '../kit/service.ts';
 import { openWeb, type Web } from '../kit/web.ts';
 
@@ -263,12 +263,3 @@ describe('its services as processes', () => {
     expect(textOf(await ask('tools/webpage-to-pdf', { url: `http://127.0.0.2:${web.port}/` }))).toContain('Kestrel');
   });
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-}

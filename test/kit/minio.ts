@@ -4,11 +4,11 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { type S3Settings, s3Settings } from '../../src/objects/settings.ts';
+import { freePort } from './ports.ts';
 
 const PROGRAM = join(import.meta.dirname, '../../.cache/bin/minio');
 const USER = 'filemill';
@@ -108,14 +108,4 @@ async function serving(child: ChildProcess): Promise<void> {
     child.once('error', reject);
     child.once('close', () => reject(new Error(`MinIO ended: ${said.join('\n')}`)));
   });
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('no port was given');
-  return address.port;
 }

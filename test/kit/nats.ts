@@ -3,12 +3,12 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { connectNats, type Nats } from '../../src/nats/connection.ts';
 import type { Permissions } from '../../src/nats/permissions.ts';
+import { freePorts } from './ports.ts';
 
 const BINARY = join(import.meta.dirname, '../../.cache/bin/nats-server');
 
@@ -138,15 +138,6 @@ export async function startNats(
  */
 export async function emptyNats({ manager }: Nats): Promise<void> {
   for await (const name of manager.streams.names()) await manager.streams.purge(name);
-}
-
-/** Asked at once, so that none is given twice. */
-async function freePorts(count: number): Promise<number[]> {
-  const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
-  await Promise.all(servers.map((server) => once(server, 'listening')));
-  const ports = servers.map((server) => (server.address() as { port: number }).port);
-  await Promise.all(servers.map(async (server) => server.close() && (await once(server, 'close'))));
-  return ports;
 }
 
 /** A cluster is of use once it has elected who keeps its books. */

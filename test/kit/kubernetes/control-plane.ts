@@ -4,9 +4,10 @@ import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { connectKube, type Kube } from '../../../src/kube/connect.ts';
+import { freePorts } from '../ports.ts';
 import { makeCredentials, writeKubeconfig } from './credentials.ts';
 import { FAKE } from './nodes.ts';
-import { freePorts, isRunning, kill, startProgram } from './processes.ts';
+import { isRunning, kill, startProgram } from './processes.ts';
 import { until } from './until.ts';
 
 /** What a test may need no part of: it starts in less time. Without controllers no Job gets a pod, and no namespace a service account. */
@@ -66,7 +67,7 @@ export async function startControlPlane(folder: string, without: readonly Watche
 
   /** Resolves when it is ready. */
   async function startApi(): Promise<Kube> {
-    const api = await start('kube-apiserver', {
+    await start('kube-apiserver', {
       'etcd-servers': etcdUrl,
       'bind-address': '127.0.0.1',
       'secure-port': port,
@@ -82,7 +83,8 @@ export async function startControlPlane(folder: string, without: readonly Watche
       ...credentials.options,
     });
     const isUp = async () => {
-      if (!isRunning(api)) throw new Error(`kube-apiserver ended: ${(await readFile(at('kube-apiserver.log'), 'utf8')).slice(-2_000)}`);
+      for (const name of ['etcd', 'kube-apiserver'])
+        if (!isRunning(children.get(name))) throw new Error(`${name} ended: ${(await readFile(at(`${name}.log`), 'utf8')).slice(-2_000)}`);
       return existsSync(authority);
     };
     await until('the certificate of the API server', isUp);

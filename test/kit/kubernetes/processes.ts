@@ -2,7 +2,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, openSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 
 const BIN = join(import.meta.dirname, '../../../.cache/bin');
@@ -28,20 +27,11 @@ export async function startProgram(
   return child;
 }
 
-export const isRunning = (child: ChildProcess): boolean => child.exitCode === null && child.signalCode === null;
+export const isRunning = (child: ChildProcess | undefined): child is ChildProcess => child?.exitCode === null && child.signalCode === null;
 
 export async function kill(child: ChildProcess | undefined): Promise<void> {
-  if (child === undefined || !isRunning(child)) return;
+  if (!isRunning(child)) return;
   const ended = once(child, 'exit');
   child.kill('SIGKILL');
   await ended;
-}
-
-/** Asked at once, so that none is given twice. */
-export async function freePorts(count: number): Promise<number[]> {
-  const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
-  await Promise.all(servers.map((server) => once(server, 'listening')));
-  const ports = servers.map((server) => (server.address() as { port: number }).port);
-  await Promise.all(servers.map(async (server) => server.close() && (await once(server, 'close'))));
-  return ports;
 }
