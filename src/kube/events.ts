@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Kube } from './connect.ts';
 import { isNotFound } from './error.ts';
 import { quietly } from './quietly.ts';
-import { EVENTS, type KubeObject, microTime, type Ref } from './resource.ts';
+import { apiVersion, EVENTS, type KubeObject, microTime, type Ref, type Resource } from './resource.ts';
 
 export interface Happening {
   readonly regarding: {
@@ -21,6 +21,18 @@ export interface Happening {
   /** A sentence. */
   readonly note: string;
 }
+
+/** What an event is about. */
+export const regarding = (
+  resource: Resource,
+  { name, namespace, uid = '' }: Ref & { readonly uid?: string | undefined },
+): Happening['regarding'] => ({
+  apiVersion: apiVersion(resource),
+  kind: resource.kind,
+  name,
+  namespace,
+  uid,
+});
 
 export interface Recorder {
   /** Neither throws nor waits: an event that cannot be sent is dropped. */

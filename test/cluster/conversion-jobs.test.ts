@@ -10,7 +10,7 @@ import { CONVERSION_JOBS, type ConversionJobObject, FINALIZER } from '../../src/
 import { type ConversionJobs, startConversionJobs } from '../../src/controller/conversion-jobs/start.ts';
 import { takeTurns } from '../../src/controller/conversion-jobs/turns.ts';
 import { connectKube, type Kube } from '../../src/kube/connect.ts';
-import { isConflict, isNotFound } from '../../src/kube/error.ts';
+import { isConflict, unlessNotFound } from '../../src/kube/error.ts';
 import { createRecorder, type Recorder } from '../../src/kube/events.ts';
 import { openS3, type S3Store } from '../../src/objects/s3.ts';
 import { createControllerMetrics } from '../../src/telemetry/controller.ts';
@@ -116,10 +116,7 @@ async function apply(namespace: string, name: string, spec: Record<string, unkno
 const waitFor = (namespace: string, name: string, condition: string): Promise<string> =>
   kubectl('wait', `--namespace=${namespace}`, `--for=condition=${condition}`, '--timeout=30s', `conversionjob/${name}`);
 const read = (namespace: string, name: string): Promise<ConversionJobObject | undefined> =>
-  kubernetes.kube.get<ConversionJobObject>(CONVERSION_JOBS, { namespace, name }).catch((error: unknown) => {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  });
+  kubernetes.kube.get<ConversionJobObject>(CONVERSION_JOBS, { namespace, name }).catch(unlessNotFound);
 async function statusOf(namespace: string, name: string): Promise<ConversionJobStatus> {
   return (await read(namespace, name))?.status ?? {};
 }

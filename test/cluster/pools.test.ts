@@ -81,16 +81,18 @@ describe('a pool', () => {
     await applyPool(kubernetes.kube, aPool('load', { capacity: 4, targetWaitSeconds: 1 }));
     await eventually(async () => workersOf('load') > 0, 'its first worker', 20_000);
     await send('load', 20);
-    let most = 0;
+    let [most, running] = [0, 0];
     await eventually(
       async () => {
         most = Math.max(most, (await jobsOf(kubernetes.kube, 'load')).filter((job) => !isFinished(job)).length);
+        running = Math.max(running, (await poolNamed(kubernetes.kube, 'load')).status?.running ?? 0);
         return isQuiet('load');
       },
       'all orders are done',
       60_000,
     );
     expect(most).toBe(4);
+    expect(running).toBeGreaterThan(0);
     expect([...crew.ended.values()].every((times) => times === 1)).toBe(true);
     await poolIs('load', 'nothing is left', (pool) => pool.status?.workers === 0 && pool.status.desired === 0, 30_000);
     const { conditions } = (await poolNamed(kubernetes.kube, 'load')).status ?? {};

@@ -1,8 +1,9 @@
 /** Workers that go, and names that are taken: a pool comes back to what it should be, with never more than its capacity. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { TOOLCHAIN_POOLS } from '../../src/controller/pools/objects.ts';
 import { JOBS, type KubeObject, PODS } from '../../src/kube/resource.ts';
-import { aPool, applyPool, condition, isFinished, type Job, jobsOf, POOLS, type Pool } from '../kit/controller.ts';
+import { aPool, applyPool, condition, isFinished, type Job, jobsOf, type Pool } from '../kit/controller.ts';
 import { type Operator, startOperator } from '../kit/operator.ts';
 import type { Crew } from '../kit/stand-ins.ts';
 import { eventually } from '../kit/wire.ts';
@@ -200,7 +201,7 @@ describe('two pools of one name', () => {
     expect(condition(second, 'Progressing')?.status).toBe('Unknown');
     expect(second.status?.observedGeneration).toBe(second.metadata.generation);
     expect((await jobsOf(kube, 'same', 'other')).length).toBe(0);
-    await kube.remove(POOLS, { name: 'same', namespace });
+    await kube.remove(TOOLCHAIN_POOLS, { name: 'same', namespace });
     await operator.poolIs('other', 'same', 'it takes over', ({ status }) => status?.idle === 1);
     await eventually(async () => (await jobs('same')).length === 0, 'the first has no workers left');
   });

@@ -10,8 +10,6 @@ import { JOBS, type KubeObject } from '../../src/kube/resource.ts';
 import type { Cluster } from './kubernetes.ts';
 import { checkout, endProcess, type Settings, type Starting, spawnService } from './service.ts';
 
-export const POOLS = TOOLCHAIN_POOLS;
-
 export interface Pool extends KubeObject {
   readonly spec: Readonly<Record<string, unknown>>;
   readonly status?: {
@@ -90,9 +88,9 @@ export const aPool = (name: string, spec: Readonly<Record<string, unknown>> = {}
 });
 
 /** Server-side, as whoever edits it. */
-export const applyPool = (kube: Kube, pool: Pool): Promise<Pool> => kube.apply<Pool>(POOLS, pool, { manager: 'test' });
+export const applyPool = (kube: Kube, pool: Pool): Promise<Pool> => kube.apply<Pool>(TOOLCHAIN_POOLS, pool, { manager: 'test' });
 
-export const poolNamed = (kube: Kube, name: string): Promise<Pool> => kube.get<Pool>(POOLS, { name, namespace: 'default' });
+export const poolNamed = (kube: Kube, name: string): Promise<Pool> => kube.get<Pool>(TOOLCHAIN_POOLS, { name, namespace: 'default' });
 
 export async function jobsOf(kube: Kube, pool: string, namespace = 'default'): Promise<Job[]> {
   const all: Job[] = [];
@@ -107,7 +105,7 @@ export const condition = ({ status }: Pool, type: string) => status?.conditions?
 
 /** Takes a pool away; what it has follows. */
 export async function removePool(kube: Kube, name: string): Promise<void> {
-  await kube.remove(POOLS, { name, namespace: 'default' }).catch(unlessNotFound);
+  await kube.remove(TOOLCHAIN_POOLS, { name, namespace: 'default' }).catch(unlessNotFound);
 }
 
 /** Every document of a YAML file. */

@@ -1,19 +1,10 @@
 /** A cluster with the operator in it, under its own account: NATS, one controller for all namespaces, and stand-ins for its workers. */
+import { TOOLCHAIN_POOLS } from '../../src/controller/pools/objects.ts';
 import type { KubeObject } from '../../src/kube/resource.ts';
 import type { Nats } from '../../src/nats/connection.ts';
 import { readPools } from '../../src/pools/declarations.ts';
 import { openQueue } from '../../src/queue/nats.ts';
-import {
-  type Controller,
-  condition,
-  installResources,
-  isFinished,
-  type Job,
-  jobsOf,
-  POOLS,
-  type Pool,
-  startController,
-} from './controller.ts';
+import { type Controller, condition, installResources, isFinished, type Job, jobsOf, type Pool, startController } from './controller.ts';
 import { type Cluster, type KubernetesOptions, startKubernetes } from './kubernetes.ts';
 import { type Servers, startNats } from './nats.ts';
 import { sendOrders } from './orders.ts';
@@ -74,7 +65,7 @@ export async function startOperator({ serviceMs = () => 50, comesUp = () => true
     natsUrl: servers.addresses.join(','),
     settings: { controller: { namespace: ACCOUNT.namespace, allNamespaces: true } },
   });
-  const pool = (namespace: string, name: string) => kube.get<Pool>(POOLS, { name, namespace });
+  const pool = (namespace: string, name: string) => kube.get<Pool>(TOOLCHAIN_POOLS, { name, namespace });
   return {
     kubernetes,
     controller,

@@ -1,4 +1,4 @@
-/** Pictures that are known by how red they are, so that each can be told from all others when it comes back. */
+/** Pictures that are known by how red they are: one that comes back in another's place is not taken for it. */
 import sharp from 'sharp';
 import type { Answer } from './service.ts';
 

@@ -1,8 +1,7 @@
 /** One ConversionJob, brought as far as it can be brought now: what `decide` says is done, and what the API answers is written down. */
 import type { ConversionJobStatus } from '../../contracts/conversion-job.ts';
-import { API_VERSION } from '../../contracts/resource.ts';
 import type { Kube } from '../../kube/connect.ts';
-import type { Recorder } from '../../kube/events.ts';
+import { type Recorder, regarding } from '../../kube/events.ts';
 import type { KubeObject } from '../../kube/resource.ts';
 import type { Ask } from './ask.ts';
 import { askAgainAfterMs, nextStep } from './decide.ts';
@@ -125,7 +124,6 @@ async function write({ kube, recorder }: ApplyParts, job: ConversionJobObject, s
   const applied: KubeObject & Pick<ConversionJobObject, 'status'> = { metadata, status };
   const written = await kube.apply(CONVERSION_JOBS, applied, { manager: MANAGER, subresource: 'status' }, { signal });
   const happening = happeningOf(job.status, status);
-  if (happening !== undefined)
-    recorder.record({ ...happening, regarding: { apiVersion: API_VERSION, kind: CONVERSION_JOBS.kind, name, namespace, uid } });
+  if (happening !== undefined) recorder.record({ ...happening, regarding: regarding(CONVERSION_JOBS, job.metadata) });
   return written as ConversionJobObject;
 }

@@ -1,5 +1,4 @@
 /** Jobs and pods as far as the controller reads them: what else the API server tells of them is dropped, to keep memory flat. */
-
 import { GROUP, VERSION } from '../../contracts/resource.ts';
 import type { ToolchainPool } from '../../contracts/toolchain-pool.ts';
 import type { Condition } from '../../kube/conditions.ts';

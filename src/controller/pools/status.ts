@@ -4,7 +4,7 @@ import type { ToolchainPool, ToolchainPoolStatus } from '../../contracts/toolcha
 import { type Condition, setCondition } from '../../kube/conditions.ts';
 import type { Kube } from '../../kube/connect.ts';
 import { unlessNotFound } from '../../kube/error.ts';
-import type { Recorder } from '../../kube/events.ts';
+import { type Recorder, regarding } from '../../kube/events.ts';
 import { conditionsOf } from './conditions.ts';
 import { countsOf } from './counts.ts';
 import type { Memory } from './memory.ts';
@@ -57,7 +57,7 @@ export async function writeStatus(
   memory: Memory,
   next: ToolchainPoolStatus,
 ): Promise<void> {
-  const { name, namespace, uid = '' } = pool.metadata;
+  const { name, namespace } = pool.metadata;
   const before = pool.status ?? {};
   const turned = !isDeepStrictEqual(verdicts(before), verdicts(next));
   const due = turned || clock() - memory.status.at >= COUNTS_MS;
@@ -68,21 +68,21 @@ export async function writeStatus(
     .catch(unlessNotFound);
   memory.status = { text, at: clock() };
   if (!turned) return;
-  const regarding = { apiVersion: pool.apiVersion, kind: pool.kind, name, namespace: namespace ?? '', uid };
+  const about = regarding(TOOLCHAIN_POOLS, pool.metadata);
   for (const { type, status, reason, message } of next.conditions ?? []) {
     const was = before.conditions?.find((condition) => condition.type === type);
     if (was?.status === status && was.reason === reason) continue;
     // How workers come and go is in the counts; what an operator must know is trouble, and its end.
     if (type === 'Degraded' && (status === 'True' || was?.status === 'True'))
       recorder.record({
-        regarding,
+        regarding: about,
         type: status === 'True' ? 'Warning' : 'Normal',
         reason: status === 'True' ? reason : 'Recovered',
         action: 'Scale',
         note: message,
       });
     if (type === 'Ready' && status === 'True' && was?.status !== 'True')
-      recorder.record({ regarding, type: 'Normal', reason: 'Ready', action: 'Scale', note: message });
+      recorder.record({ regarding: about, type: 'Normal', reason: 'Ready', action: 'Scale', note: message });
   }
 }
 
