@@ -36,10 +36,11 @@ servers:
 generate: node ## Writes every file that is derived from others
 	@node scripts/generate.ts
 
-verify: node ## Checks format, lint, types, generated files and the architecture
+verify: node ## Checks format, lint, types, generated files, regular expressions and the architecture
 	@echo "verify: format and lint" && biome check --error-on-warnings .
 	@echo "verify: types" && tsc -p .
 	@echo "verify: generated files" && node scripts/generate.ts --check
+	@echo "verify: regular expressions" && node scripts/regular-expressions.ts
 	@echo "verify: architecture" && vitest run --reporter=dot test/architecture.test.ts
 
 test: setup test-tools servers verify ## verify, then everything that must hold: real servers, real converters, real files

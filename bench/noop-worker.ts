@@ -51,13 +51,17 @@ for (let slot = 0; slot < slots; slot++)
     pool,
     grant: async () => ({ version: 1, inputs: [], output: '' }),
     carry,
-    onTaken() {
-      const letGo = presence.take();
-      return () => {
-        letGo();
-        ended++;
-        report();
+    reserve() {
+      const place = presence.reserve();
+      const take = () => {
+        const letGo = place?.take();
+        return () => {
+          letGo?.();
+          ended++;
+          report();
+        };
       };
+      return place && { cancel: place.cancel, take };
     },
     metrics: createMetrics(),
     clock: Date.now,

@@ -2,7 +2,7 @@
  * `make bench`: the service with confinement on, upload and download included, beside the raw tools, in one run on one machine.
  *
  *   run.ts           everything
- *   run.ts photo     one part: small, photo, short, long, requests, cluster, replica or controller
+ *   run.ts photo     one part: small, photo, short, long, requests, cluster, replica, controller or upkeep
  *
  * Sizes that the environment changes are named where they are read, by `sizeOf`.
  */
@@ -14,6 +14,7 @@ import { controller } from './controller.ts';
 import { conversionParts, conversions, smallPicture } from './conversions.ts';
 import { replica } from './replica.ts';
 import { costs } from './requests.ts';
+import { upkeep } from './upkeep.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'filemill-bench-'));
 
@@ -25,6 +26,7 @@ const parts: Readonly<Record<string, () => Promise<void>>> = {
   cluster: async () => cluster(await smallPicture(folder)),
   replica: async () => replica(await smallPicture(folder)),
   controller,
+  upkeep,
 };
 
 const wanted = process.argv[2];

@@ -44,6 +44,7 @@ export const VARIABLES: Readonly<Record<string, readonly string[]>> = {
   DATA_DIR: ['dataDir'],
   LOG_LEVEL: ['log', 'level'],
   SECRET_KEY: ['secret', 'key'],
+  SECRET_SALT: ['secret', 'salt'],
   WORK_DIR: ['worker', 'dir'],
   POOL: ['worker', 'pool'],
   TOOLCHAIN: ['worker', 'toolchain'],
@@ -68,10 +69,10 @@ export const VARIABLES: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Settings whose values no message repeats. */
-const SECRET = new Set(['key', 'secretAccessKey', 'password', 'token']);
+const SECRET = new Set(['key', 'salt', 'secretAccessKey', 'password', 'token']);
 
 /** Variables that hold several values, parted by commas. */
-const LISTS = new Set(['ALLOWED_HOSTS', 'TRUST_PROXY', 'NATS_URL']);
+const LISTS = new Set(['ALLOWED_HOSTS', 'TRUST_PROXY', 'NATS_URL', 'SECRET_KEY']);
 
 /** @throws ConfigError with every mistake in one message */
 export function loadConfig(environment: Readonly<Record<string, string | undefined>>): Config {
@@ -144,20 +145,30 @@ function put(tree: Tree, [first = '', ...rest]: readonly string[], value: unknow
 
 /** One sentence a mistake: an issue may have several. */
 function describe(issue: z.core.$ZodIssue, settings: Tree): string[] {
-  const path = issue.path.map(String);
+  const path = withoutOnlyIndex(issue.path.map(String), settings);
   const named = (at: readonly string[]) => {
-    const variable = Object.entries(VARIABLES).find(([, target]) => target.join('.') === at.join('.'))?.[0];
+    const variable = Object.entries(VARIABLES).find(([, target]) => target.join('.') === at.join('.').replace(/\.\d+$/, ''))?.[0];
     return `${variable === undefined ? '' : `${variable}, `}${at.join('.') || 'the file'}`;
   };
-  const rule = ruleAt(path);
+  const rule = ruleAt(issue.path.map(String));
   if (issue.code === 'unrecognized_keys') {
     const has = Object.keys(rule.properties ?? {}).join(', ');
     return issue.keys.map((key) => `${named([...path, key])}: there is no such setting; ${path.join('.') || 'the file'} takes ${has}`);
   }
-  const found = path.reduce<unknown>((at, part) => (typeof at === 'object' && at !== null ? (at as Tree)[part] : undefined), settings);
+  const found = valueAt(path, settings);
   const shown = path.some((part) => SECRET.has(part)) ? '(hidden)' : JSON.stringify(found);
   return [`${named(path)}: found ${shown}; allowed is ${issue.code === 'custom' ? issue.message : (allowed(rule) ?? issue.message)}`];
 }
+
+/** Of a list of one, such as a key, its only entry is the setting. */
+function withoutOnlyIndex(path: readonly string[], settings: Tree): readonly string[] {
+  if (path.at(-1) !== '0') return path;
+  const list = valueAt(path.slice(0, -1), settings);
+  return Array.isArray(list) && list.length > 1 ? path : path.slice(0, -1);
+}
+
+const valueAt = (path: readonly string[], settings: Tree): unknown =>
+  path.reduce<unknown>((at, part) => (typeof at === 'object' && at !== null ? (at as Tree)[part] : undefined), settings);
 
 type Rule = z.core.JSONSchema.JSONSchema;
 

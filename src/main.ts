@@ -4,6 +4,8 @@ import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { ConfigError, loadConfig } from './config.ts';
 import { CannotStart } from './roles/cannot-start.ts';
+import type { Running } from './roles/running.ts';
+import { createLog } from './telemetry/log.ts';
 
 /** Loaded one by one: a worker need not wait for what only the controller imports. */
 const ROLES = {
@@ -22,29 +24,40 @@ const { version } = JSON.parse(readFileSync(join(checkout, 'package.json'), 'utf
 async function main(): Promise<void> {
   const { name, pool } = asked(process.argv.slice(2));
   const config = loadConfig(pool === undefined ? process.env : { ...process.env, POOL: pool });
-  // A role may wait at its start, and as the first process of a container nobody else ends it.
-  const early = () => end(143, 'filemill was told to stop before it had started');
-  process.on('SIGTERM', early);
-  const role = await ROLES[name as keyof typeof ROLES]();
-  const running = await role(config, checkout, version);
+  const log = createLog(config.log.level);
+  let running: Running | undefined;
   let stopping = false;
+  let uncaught = false;
   const stop = () => {
+    // A role may wait at its start, and as the first process of a container nobody else ends it.
+    if (running === undefined) return end(143, 'filemill was told to stop before it had started');
     // A second Ctrl-C means now.
     if (stopping) process.exit(130);
     stopping = true;
     console.error('filemill finishes what it can in a few seconds and gives the rest back; once more to end at once');
     setTimeout(() => end(1, 'filemill was cut short: what still ran will run again'), config.worker.drainMs + LAST_RESORT_MS).unref();
     running.stop().then(
-      () => end(0, 'filemill has stopped'),
+      () => (uncaught ? end(1, 'filemill has stopped after an error that nobody caught') : end(0, 'filemill has stopped')),
       (error: unknown) => end(1, error),
     );
   };
+  // Rejections too. What state the process is in nobody knows: it begins nothing any more, and what is under way has as long as at any other stop.
+  process.on('uncaughtException', (error, origin) => {
+    const kind = origin === 'unhandledRejection' ? 'rejection' : 'exception';
+    log.fatal({ err: error, kind }, 'nobody caught an error: the role ends, to be started anew');
+    running?.countUncaught(kind);
+    if (uncaught || running === undefined) end(1, error);
+    uncaught = true;
+    if (!stopping) stop();
+  });
+  process.on('SIGTERM', stop);
+  running = await (await ROLES[name]())(config, checkout, version);
   void running.ended?.then(
     () => stopping || stop(),
     (error: Error) => stopping || end(1, error.message),
   );
-  // In this order, and before a word of being ready: a signal that comes while nobody listens for it is lost.
-  process.on('SIGINT', stop).on('SIGTERM', stop).off('SIGTERM', early);
+  // Before a word of being ready: a signal that comes while nobody listens for it is lost.
+  process.on('SIGINT', stop);
   const where =
     running.port === undefined
       ? `takes orders of the pool ${config.worker.pool}`

@@ -6,42 +6,36 @@ import { Failure } from '../errors.ts';
 import { fail, newRecord } from '../jobs/lifecycle.ts';
 import type { JobRecord } from '../jobs/record.ts';
 import { reasonFor } from './batch-view.ts';
-import { cancelJob } from './cancel.ts';
-import { enqueue } from './enqueue.ts';
+import { enqueueAll } from './enqueue.ts';
 import { deleteInputs } from './inputs.ts';
 import type { ApiParts } from './parts.ts';
 import type { ReceivedFile } from './receive.ts';
 import { conversionOf, type Wish } from './submit.ts';
 
-/** All of them or none. @throws Failure `OVERLOADED`, `INVALID_OPTION` */
+/**
+ * All of them or none.
+ * @param claim runs when all records are there, and no order is
+ * @throws Failure `OVERLOADED`, `INVALID_OPTION`, and what `claim` throws
+ */
 export async function batchJobs(
   parts: ApiParts,
   ids: readonly string[],
   files: readonly ReceivedFile[],
   wish: Wish,
+  claim: () => Promise<void>,
 ): Promise<readonly JobRecord[]> {
-  const records = files.map((file, index) => recordOf(parts, ids[index] ?? '', file, wish));
-  const made: JobRecord[] = [];
-  try {
-    for (const record of records) {
-      if (record.state === 'queued') made.push(await enqueue(parts, record));
-      else {
-        await parts.jobs.create(record);
-        await deleteInputs(parts.objects, record);
-        made.push(record);
-      }
-    }
-  } catch (error) {
-    for (const { id } of made) await cancelJob(parts, id);
-    throw error;
-  }
-  return made;
+  const records: JobRecord[] = [];
+  for (const [index, file] of files.entries()) records.push(await recordOf(parts, ids[index] ?? '', file, wish));
+  const placed = await enqueueAll(parts, records, claim);
+  // Upkeep does it too, later.
+  for (const record of placed) if (record.state !== 'queued') await deleteInputs(parts.objects, record).catch(() => undefined);
+  return placed;
 }
 
-function recordOf(parts: ApiParts, id: string, file: ReceivedFile, wish: Wish): JobRecord {
+async function recordOf(parts: ApiParts, id: string, file: ReceivedFile, wish: Wish): Promise<JobRecord> {
   try {
     if (file.sizeBytes === 0) throw new Failure('NO_FILE', { says: 'The file is empty.' });
-    return conversionOf(parts, id, file, wish);
+    return await conversionOf(parts, id, file, wish);
   } catch (error) {
     const reason = error instanceof Failure ? reasonFor(error.code) : undefined;
     if (!(error instanceof Failure) || reason === undefined) throw error;

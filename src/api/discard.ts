@@ -4,6 +4,10 @@ import { Readable } from 'node:stream';
 
 const DISCARD_MS = 30_000;
 const DISCARD_BYTES = 32 * 1024 * 1024;
+/** Of chunks that are tiny, so many at most: each costs as much as a large one. */
+const DISCARD_PIECES = 5_000;
+const TINY_BYTES = 256;
+const LINGER_MS = 2_000;
 
 /**
  * The answer's body as a stream that ends only when the request's has ended or a bound is reached: Node closes the connection when an
@@ -12,7 +16,7 @@ const DISCARD_BYTES = 32 * 1024 * 1024;
 export function answerThenDiscard(body: string, request: IncomingMessage): Readable {
   const answer = new Readable({ read() {} });
   answer.push(body);
-  let discarded = 0;
+  let [discarded, pieces] = [0, 0];
   const finish = () => {
     clearTimeout(timer);
     request.off('data', count);
@@ -21,9 +25,17 @@ export function answerThenDiscard(body: string, request: IncomingMessage): Reada
   const count = (chunk: Buffer) => {
     discarded += chunk.length;
     if (discarded > DISCARD_BYTES) finish();
+    else if (++pieces > DISCARD_PIECES && discarded < pieces * TINY_BYTES) {
+      request.off('data', count);
+      request.pause();
+      // Nothing more is read: the client has this long to read its answer.
+      setTimeout(finish, LINGER_MS).unref();
+    }
   };
   const timer = setTimeout(finish, DISCARD_MS);
   request.once('end', finish).once('close', finish).once('error', finish);
+  // The client may have gone before anybody listened.
+  answer.once('close', finish);
   request.unpipe();
   request.on('data', count);
   request.resume();

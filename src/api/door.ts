@@ -1,6 +1,7 @@
 /** Limits at the door: who asks, whether it may, and what it is told of what is left. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Failure } from '../errors.ts';
+import type { Limited } from '../limits/account.ts';
 import type { Client } from '../limits/client.ts';
 import { headersOf } from '../limits/headers.ts';
 import type { Reservation } from '../limits/limiter.ts';
@@ -28,7 +29,7 @@ interface Visit {
 export const GIVEN_BACK: ReadonlySet<number> = new Set([400, 413, 415, 503]);
 const visits = new WeakMap<FastifyRequest, Visit>();
 
-type Parts = Pick<ApiParts, 'limits' | 'clock' | 'stopping'>;
+type Parts = Pick<ApiParts, 'limits' | 'clock' | 'stopping' | 'fault'>;
 
 function visitOf({ limits }: Parts, request: FastifyRequest): Visit {
   const known = visits.get(request);
@@ -46,7 +47,10 @@ export function watchDoor(app: FastifyInstance, parts: Parts): void {
   });
   if (flood === undefined) return;
   app.addHook('onRequest', async (request) => {
-    if (request.method !== 'OPTIONS' && request.routeOptions.config.costs === undefined) await countRead(parts, request);
+    const { costs, via } = request.routeOptions.config;
+    if (request.method === 'OPTIONS') return;
+    if (costs === undefined || via === 'mcp') await countRead(parts, request);
+    else if (costs === 'work') await refuseFlood(parts, request, flood.look(visitOf(parts, request).client, parts.clock()));
   });
   app.addHook('onSend', async (request, reply) => {
     const visit = visitOf(parts, request);
@@ -56,19 +60,48 @@ export function watchDoor(app: FastifyInstance, parts: Parts): void {
   });
 }
 
-/** @throws Failure `OVERLOADED` */
-export function refuseWhileStopping({ stopping }: Pick<Parts, 'stopping'>): void {
+/** Also while the only worker that there is cannot work. @throws Failure `OVERLOADED` */
+export function refuseWhileStopping({ stopping, fault }: Pick<Parts, 'stopping' | 'fault'>): void {
   if (stopping.aborted) throw new Failure('OVERLOADED', { says: 'The service is about to stop: try again in a moment.' });
+  const why = fault?.();
+  if (why !== undefined)
+    throw new Failure('OVERLOADED', { says: 'The service cannot convert at the moment: try again later.', cause: new Error(why.message) });
 }
 
-/** One of the reads of a minute. @throws Failure `RATE_LIMITED` */
+/** One of the reads of a minute, or of the messages of assistants. @throws Failure `RATE_LIMITED` */
 export async function countRead(parts: Parts, request: FastifyRequest): Promise<void> {
-  const { limiter, flood } = parts.limits;
-  const visit = visitOf(parts, request);
-  const flooded = flood?.take(visit.client, parts.clock());
+  const { flood, assistantFlood } = parts.limits;
+  const guard = request.routeOptions.config.via === 'mcp' ? assistantFlood : flood;
+  await refuseFlood(parts, request, guard?.take(visitOf(parts, request).client, parts.clock()));
+}
+
+/** A request for work that was refused cost us an answer, and perhaps the reading of its body: it counts like a read. */
+export function countRefused(parts: Parts, request: FastifyRequest, status: number): void {
+  if (request.routeOptions.config.costs === 'work' && status >= 400 && status < 500)
+    parts.limits.flood?.take(visitOf(parts, request).client, parts.clock());
+}
+
+async function refuseFlood(parts: Parts, request: FastifyRequest, flooded: Limited<'flood'> | undefined): Promise<void> {
   if (flooded === undefined) return;
-  visit.usage = await limiter.usage(visit.client);
+  const visit = visitOf(parts, request);
+  visit.usage = await parts.limits.limiter.usage(visit.client);
   throw failureOf(refusal(flooded, visit.usage, parts.clock()));
+}
+
+/** Whether a call of this client could be admitted, as far as its headers tell. */
+export async function mayCall(parts: Parts, request: FastifyRequest): Promise<boolean> {
+  const { enforced, banExpiresAt, mcp } = await parts.limits.limiter.usage(visitOf(parts, request).client);
+  return !enforced || (banExpiresAt === undefined && mcp.remaining > 0);
+}
+
+/** Counts a call that could not be admitted before it was read. @returns how it is refused */
+export async function refuseCall(parts: Parts & Pick<ApiParts, 'newId'>, request: FastifyRequest): Promise<Failure> {
+  const { limiter } = parts.limits;
+  const decided = await limiter.reserve(visitOf(parts, request).client, { via: 'mcp', jobs: [parts.newId()] });
+  if (!decided.granted) return failureOf(decided);
+  // Its window has ended in this very moment.
+  await limiter.refund(decided.reservation);
+  return new Failure('OVERLOADED');
 }
 
 /** The answer speaks of this tool's limits too, whatever becomes of the request. */

@@ -2,43 +2,87 @@
 import { ORDER_VERSION } from '../contracts/order.ts';
 import { Failure } from '../errors.ts';
 import type { JobRecord } from '../jobs/record.ts';
+import type { Stored } from '../jobs/store.ts';
+import { cancelJob } from './cancel.ts';
 import { linesLike } from './line.ts';
 import type { ApiParts } from './parts.ts';
+
+type Parts = Pick<ApiParts, 'jobs' | 'queue' | 'pools'>;
 
 /**
  * @param claim runs while the record is there and the order is not: where it throws, neither is left
  * @returns the record as it is stored: in another pool where its own had no room
  * @throws Failure `OVERLOADED` where every queue is full; the caller then removes the inputs
  */
-export async function enqueue(
-  parts: Pick<ApiParts, 'jobs' | 'queue' | 'pools'>,
-  record: JobRecord,
-  claim: () => Promise<void> = async () => {},
-): Promise<JobRecord> {
-  let claims = claim;
-  for (const pool of linesLike(parts.pools, record.pool)) {
-    const placed = { ...record, pool };
-    if (await place(parts, placed, claims)) return placed;
-    claims = async () => {};
+export async function enqueue(parts: Parts, record: JobRecord, claim: () => Promise<void> = async () => {}): Promise<JobRecord> {
+  const stored = await parts.jobs.create(record);
+  try {
+    await claim();
+  } catch (error) {
+    await takeBack(parts, stored);
+    throw error;
   }
-  throw new Failure('OVERLOADED', { details: { pool: record.pool } });
+  return publishOrder(parts, stored);
 }
 
-/** @returns whether there was room; nothing is left where there was none */
-async function place({ jobs, queue }: Pick<ApiParts, 'jobs' | 'queue'>, record: JobRecord, claim: () => Promise<void>): Promise<boolean> {
-  const { id, pool, lane } = record;
-  const stored = await jobs.create(record);
-  // A disk that is full for the order may be full for this too: upkeep then ends the job.
-  const takeBack = async (error: unknown): Promise<never> => {
-    await jobs.remove(id, stored.revision).catch(() => undefined);
+/**
+ * The same for several, all of them or none; one that has ended already gets no order.
+ * @param claim runs while all records are there and no order is
+ */
+export async function enqueueAll(
+  parts: Parts & Pick<ApiParts, 'objects' | 'signals' | 'clock'>,
+  records: readonly JobRecord[],
+  claim: () => Promise<void>,
+): Promise<readonly JobRecord[]> {
+  const created: Stored[] = [];
+  const placed: JobRecord[] = [];
+  try {
+    for (const record of records) created.push(await parts.jobs.create(record));
+    await claim();
+    for (const stored of created) placed.push(stored.record.state === 'queued' ? await publishOrder(parts, stored) : stored.record);
+    return placed;
+  } catch (error) {
+    // The first failure is the answer: upkeep ends what cannot be cancelled now.
+    for (const { record } of created) await cancelJob(parts, record.id).catch(() => undefined);
     throw error;
-  };
-  await claim().catch(takeBack);
+  }
+}
+
+/**
+ * The order of a job whose record is there and has none yet: in the record's pool, or in one that can do as much.
+ * @returns the record as it is stored then
+ * @throws Failure `OVERLOADED` where every queue is full; the record is then removed
+ */
+export async function publishOrder(parts: Parts, created: Stored): Promise<JobRecord> {
+  let stored = created;
+  try {
+    for (const pool of linesLike(parts.pools, created.record.pool)) {
+      if (pool !== stored.record.pool) stored = await moveTo(parts, stored, pool);
+      if (await publish(parts, stored.record)) return stored.record;
+    }
+  } catch (error) {
+    await takeBack(parts, stored);
+    throw error;
+  }
+  await takeBack(parts, stored);
+  throw new Failure('OVERLOADED', { details: { pool: created.record.pool } });
+}
+
+/** A record lies with its pool: it cannot be changed into one of another. */
+async function moveTo({ jobs }: Parts, { record, revision }: Stored, pool: string): Promise<Stored> {
+  await jobs.remove(record.id, revision);
+  return jobs.create({ ...record, pool });
+}
+
+/** @returns whether there was room */
+async function publish({ queue }: Parts, { id, pool, lane }: JobRecord): Promise<boolean> {
   const published = await queue.publish({ version: ORDER_VERSION, jobId: id, pool, lane }).catch((error: unknown) => {
     // Nobody knows whether the order is there: the job stands, and upkeep publishes it again where it is not.
     if (error instanceof Failure && error.code === 'OVERLOADED') return 'unknown' as const;
-    return takeBack(error);
+    throw error;
   });
-  if (published === 'full') await jobs.remove(id, stored.revision);
   return published !== 'full';
 }
+
+/** A disk that is full for the order may be full for this too: upkeep then ends the job. */
+const takeBack = ({ jobs }: Parts, { record, revision }: Stored): Promise<void> => jobs.remove(record.id, revision).catch(() => undefined);

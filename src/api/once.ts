@@ -70,7 +70,7 @@ export async function onlyOnce<T>(
     });
   } catch (error) {
     if (!(error instanceof Repeated)) {
-      await deeds.remove(deed);
+      await deeds.remove(deed).catch((err: unknown) => request.log.warn({ err }, 'a claim on an idempotency key could not be taken back'));
       throw error;
     }
     await giveBack(parts, request);

@@ -4,8 +4,8 @@ import { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
 import { refuseField } from '../catalog/tool.ts';
 import { Failure } from '../errors.ts';
-import { askForBody } from './expect.ts';
-import { watchPace } from './pace.ts';
+import { readBlocks } from './blocks.ts';
+import { JsonBudget } from './json-budget.ts';
 import type { ApiParts } from './parts.ts';
 import { type Received, type ReceivedFile, receive, type Wanted } from './receive.ts';
 import type { ApiSettings } from './settings.ts';
@@ -13,6 +13,10 @@ import { storeSampled } from './store-sampled.ts';
 
 /** Of a body without files: a URL of 8,192 characters, escaped, and the options. */
 const MOST_BYTES = 64 * 1024;
+/** As many as a multipart form may have. */
+const MOST_FIELDS = 100;
+/** Of a field, characters. */
+const MOST_NAME = 200;
 /** What a client reads as `allowed`. */
 const URL_TAKES = 'the http or https URL of a page';
 
@@ -51,21 +55,34 @@ export async function storePage(
 }
 
 async function readFields(parts: ApiParts, request: IncomingMessage): Promise<ReadonlyMap<string, string>> {
-  const type = request.headers['content-type']?.split(';')[0]?.trim().toLowerCase();
+  const type = request.headers['content-type']?.slice(0, 200).split(';')[0]?.trim().toLowerCase();
   switch (type) {
     case 'multipart/form-data': {
       const none = { fields: [], maxFiles: 0, maxBytes: MOST_BYTES, keyOf: () => '' };
       return (await receive(request, none, parts.objects, parts.settings)).fields;
     }
     case 'application/x-www-form-urlencoded':
-      return new Map(new URLSearchParams(await readText(request, parts.settings)));
-    case 'application/json':
-      return readJson(await readText(request, parts.settings));
+      return readForm(await readText(request, parts.settings, () => {}));
+    case 'application/json': {
+      const budget = new JsonBudget({ bytes: MOST_BYTES, tooLong, carriers: false });
+      return readJson(await readText(request, parts.settings, (block) => budget.take(block)));
+    }
     default:
       throw new Failure('NO_FILE', {
         says: 'Send the field "url" as multipart/form-data, as application/x-www-form-urlencoded or as JSON.',
       });
   }
+}
+
+/** @throws Failure `BAD_REQUEST` */
+function readForm(text: string): ReadonlyMap<string, string> {
+  let fields = 1;
+  for (let at = text.indexOf('&'); at >= 0 && fields <= MOST_FIELDS; at = text.indexOf('&', at + 1)) fields++;
+  if (fields > MOST_FIELDS) {
+    const details = { limit: 'fields', max: MOST_FIELDS };
+    throw new Failure('BAD_REQUEST', { says: `The form has more than ${MOST_FIELDS} fields.`, details });
+  }
+  return new Map([...new URLSearchParams(text)].map(([name, value]) => [name.slice(0, MOST_NAME), value]));
 }
 
 function readJson(text: string): ReadonlyMap<string, string> {
@@ -82,34 +99,24 @@ function readJson(text: string): ReadonlyMap<string, string> {
     Object.entries(body).flatMap(([name, value]) => {
       if (value === null) return [];
       if (!['string', 'number', 'boolean'].includes(typeof value)) throw malformed();
-      return [[name.slice(0, 200), String(value)] as const];
+      return [[name.slice(0, MOST_NAME), String(value)] as const];
     }),
   );
 }
 
-async function readText(request: IncomingMessage, settings: ApiSettings): Promise<string> {
-  const tooLong = () =>
-    new Failure('BAD_REQUEST', { says: `The body is longer than ${MOST_BYTES} bytes.`, details: { max_bytes: MOST_BYTES } });
+/** @param judge is shown the body as it comes: what it throws is the answer @throws Failure `BAD_REQUEST`, `BODY_TIMEOUT` */
+async function readText(request: IncomingMessage, settings: ApiSettings, judge: (block: Buffer) => void): Promise<string> {
   if (Number(request.headers['content-length'] ?? 0) > MOST_BYTES) throw tooLong();
-  const chunks: Buffer[] = [];
+  const kept: Buffer[] = [];
   let bytes = 0;
-  const failed = new AbortController();
-  const unwatch = watchPace(request, settings, () => failed.abort(new Failure('BODY_TIMEOUT')));
-  try {
-    await new Promise<void>((resolve, reject) => {
-      failed.signal.addEventListener('abort', () => reject(failed.signal.reason), { once: true });
-      request.on('data', (chunk: Buffer) => {
-        bytes += chunk.length;
-        if (bytes > MOST_BYTES) reject(tooLong());
-        else chunks.push(chunk);
-      });
-      request.once('end', resolve);
-      request.once('close', () => reject(new Failure('BAD_REQUEST', { says: 'The body is incomplete.' })));
-      askForBody(request);
-    });
-  } finally {
-    unwatch();
-    request.removeAllListeners('data');
-  }
-  return Buffer.concat(chunks).toString('utf8');
+  await readBlocks(request, settings, (block) => {
+    bytes += block.length;
+    if (bytes > MOST_BYTES) throw tooLong();
+    judge(block);
+    kept.push(block);
+  });
+  return Buffer.concat(kept).toString('utf8');
 }
+
+const tooLong = (): Failure =>
+  new Failure('BAD_REQUEST', { says: `The body is longer than ${MOST_BYTES} bytes.`, details: { max_bytes: MOST_BYTES } });

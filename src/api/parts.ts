@@ -1,18 +1,21 @@
 /** What the API is made of, handed to every route. */
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Engine } from '../catalog/engine.ts';
+import type { Fault } from '../contracts/fault.ts';
 import type { Fetch } from '../fetch/download.ts';
 import type { FindPage } from '../fetch/page.ts';
 import type { BatchStore } from '../jobs/batch.ts';
 import type { DeedStore } from '../jobs/idempotency.ts';
 import type { Seal } from '../jobs/seal.ts';
 import type { JobStore } from '../jobs/store.ts';
+import type { Judge } from '../judge/judge.ts';
 import type { Limits } from '../limits/limits.ts';
 import type { ObjectStore } from '../objects/store.ts';
 import type { Pool } from '../pools/registry.ts';
 import type { Queue } from '../queue/queue.ts';
 import type { Signals } from '../signals/signals.ts';
 import type { Log } from '../telemetry/log.ts';
+import type { LoopWatch } from '../telemetry/loop.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { Uploads } from '../uploads/uploads.ts';
 import type { ApiSettings } from './settings.ts';
@@ -29,6 +32,8 @@ export interface ApiParts {
   readonly uploads: Uploads;
   readonly signals: Signals;
   readonly seal: Seal;
+  /** Tells what a file is. */
+  readonly judge: Judge;
   /** Undefined where files are not fetched by URL. */
   readonly fetch: Fetch | undefined;
   /** Judges where a web page is; undefined where none is rendered. */
@@ -36,6 +41,7 @@ export interface ApiParts {
   readonly limits: Limits;
   readonly log: Log;
   readonly metrics: Metrics;
+  readonly loop: LoopWatch;
   readonly clock: () => number;
   /** 128 random bits in hex. */
   readonly newId: () => string;
@@ -44,6 +50,8 @@ export interface ApiParts {
   readonly missing: readonly { readonly engine: Engine; readonly binaries: readonly string[] }[];
   /** As they are now: to be read anew for each request. */
   readonly pools: ReadonlyMap<string, Pool>;
+  /** What keeps the only worker that there is from working; where there may be others, nobody asks. */
+  readonly fault?: () => Fault | undefined;
   /** Aborted at SIGTERM: from then on no new work is taken, and whoever waits for a job is told how it stands. */
   readonly stopping: AbortSignal;
 }

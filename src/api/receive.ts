@@ -6,7 +6,10 @@ import { cleanName } from '../catalog/names.ts';
 import type { Sample } from '../catalog/sniff/sample.ts';
 import { Failure, fileTooLarge } from '../errors.ts';
 import { type ObjectStore, TooLarge } from '../objects/store.ts';
+import { onAbort } from '../streams/abort.ts';
+import { Coalesce } from '../streams/coalesce.ts';
 import { askForBody } from './expect.ts';
+import { removeAfterFailure } from './inputs.ts';
 import { watchPace } from './pace.ts';
 import type { ApiSettings } from './settings.ts';
 import { storeSampled } from './store-sampled.ts';
@@ -39,6 +42,8 @@ export interface ReceivedFile {
   /** Lower-case hex. */
   readonly sha256: string;
   readonly sample: Sample;
+  /** The media type that came with it, where one did. */
+  readonly declaredType?: string | undefined;
 }
 
 export interface Received {
@@ -51,7 +56,13 @@ export interface Received {
 
 /** Fields and part headers around the file, bytes. */
 const ENVELOPE_BYTES = 1 << 20;
-const LIMITS = { fieldNameSize: 200, fieldSize: 64 * 1024, fields: 100, parts: 300, headerPairs: 50 };
+const LIMITS = { fieldNameSize: 200, fieldSize: 64 * 1024, fields: 100, parts: 1_200, headerPairs: 50, headerSize: 16 * 1024 };
+/** So many are counted, so that whoever sent too many is told how many. */
+const MOST_COUNTED = 1_000;
+/** Files in fields that nobody asked for. */
+const MOST_STRANGERS = 80;
+/** Of a file's name, characters: more than any file system takes. */
+const NAME_CHARACTERS = 1_000;
 
 /** @throws Failure `NO_FILE`, `FILE_TOO_LARGE`, `BAD_REQUEST`, `BODY_TIMEOUT`; then nothing is stored */
 export async function receive(request: IncomingMessage, wanted: Wanted, objects: ObjectStore, settings: ApiSettings): Promise<Received> {
@@ -67,23 +78,27 @@ export async function receive(request: IncomingMessage, wanted: Wanted, objects:
   const failed = new AbortController();
   const fields = new Map<string, string>();
   const files: Promise<ReceivedFile>[] = [];
-  let count = 0;
-  // Some more are counted, so that whoever sent too many is told how many.
-  const limits = { ...LIMITS, files: maxFiles + 80 };
+  let [count, strangers] = [0, 0];
+  const limits = { ...LIMITS, files: MOST_COUNTED };
   const form = openForm(request.headers as BusboyHeaders, limits);
-  const unwatch = watchPace(request, settings, () => failed.abort(new Failure('BODY_TIMEOUT')));
-  const refuse = (failure: unknown) => failed.abort(failure);
+  const blocks = new Coalesce();
+  const refuse = (failure: unknown) => {
+    // At once: of one read from the network thousands of pieces may follow before anybody hears of it.
+    request.unpipe(blocks);
+    failed.abort(failure);
+  };
+  const unwatch = watchPace(request, settings, refuse);
   const malformed = (cause: unknown) =>
     refuse(new Failure('NO_FILE', { says: 'The multipart body is malformed or incomplete: there is no whole file in it.', cause }));
   let bodyBytes = 0;
 
   const ended = new Promise<void>((resolve, reject) => {
-    failed.signal.addEventListener('abort', () => reject(failed.signal.reason), { once: true });
+    onAbort(failed.signal, reject);
     form.on('finish', resolve).on('error', malformed);
     form
-      .on('partsLimit', () => refuse(tooMany('parts', limits.parts)))
-      .on('fieldsLimit', () => refuse(tooMany('fields', limits.fields)))
-      .on('filesLimit', () => refuse(tooMany('files', limits.files)));
+      .on('partsLimit', () => refuse(tooManyFiles(maxFiles, count) ?? tooMany('parts', limits.parts)))
+      .on('fieldsLimit', () => refuse(tooManyFiles(maxFiles, listedIn(fields)) ?? tooMany('fields', limits.fields)))
+      .on('filesLimit', () => refuse(tooManyFiles(maxFiles, count) ?? tooMany('files', limits.files)));
     form.on('field', (name: string | undefined, value, nameTruncated, valueTruncated) => {
       if (nameTruncated || valueTruncated)
         return refuse(new Failure('BAD_REQUEST', { says: `A form field is longer than ${LIMITS.fieldSize} bytes.` }));
@@ -92,31 +107,37 @@ export async function receive(request: IncomingMessage, wanted: Wanted, objects:
       const before = LISTS.has(name) ? fields.get(name) : undefined;
       fields.set(name, before === undefined ? value : `${before}\n${value}`);
     });
-    form.on('file', (name: string | undefined, stream: Readable, filename: string | undefined) => {
-      if (name === undefined || !wanted.fields.includes(name)) return void stream.resume();
-      if (++count > maxFiles) return void stream.resume();
-      // When the form breaks off, so does the file: the store must hear of it, or it would wait for ever.
-      const part = { part: files.length, filename: unescaped(filename ?? '') };
-      const file = storeSampled(stream, keyOf(part.part), objects, maxBytes, failed.signal).then(
-        (stored) => ({ ...part, ...stored }),
-        (error: unknown) => {
-          throw error instanceof TooLarge
-            ? fileTooLarge(maxBytes, error.receivedBytes, maxFiles > 1 ? cleanName(part.filename) : undefined)
-            : error;
-        },
-      );
-      file.catch(refuse);
-      files.push(file);
-    });
-    request.on('data', (chunk: Buffer) => {
-      bodyBytes += chunk.length;
+    form.on(
+      'file',
+      (name: string | undefined, stream: Readable, filename: string | undefined, _encoding: string, declaredType?: string) => {
+        if (name === undefined || !wanted.fields.includes(name)) {
+          if (++strangers > MOST_STRANGERS) refuse(tooMany('files', MOST_STRANGERS));
+          return void stream.resume();
+        }
+        if (++count > maxFiles) return void stream.resume();
+        // When the form breaks off, so does the file: the store must hear of it, or it would wait for ever.
+        const part = { part: files.length, filename: unescaped(shortened(filename ?? '')) };
+        const file = storeSampled(stream, keyOf(part.part), objects, maxBytes, failed.signal).then(
+          (stored) => ({ ...part, ...stored, declaredType }),
+          (error: unknown) => {
+            throw error instanceof TooLarge
+              ? fileTooLarge(maxBytes, error.receivedBytes, maxFiles > 1 ? cleanName(part.filename) : undefined)
+              : error;
+          },
+        );
+        file.catch(refuse);
+        files.push(file);
+      },
+    );
+    blocks.on('data', (block: Buffer) => {
+      bodyBytes += block.length;
       if (bodyBytes > mostBytes) refuse(fileTooLarge(maxBytes, bodyBytes));
     });
     request.on('close', () => {
       if (!request.complete) malformed(new Error('the client went away'));
     });
     askForBody(request);
-    request.pipe(form);
+    request.pipe(blocks).pipe(form);
   });
 
   try {
@@ -127,9 +148,13 @@ export async function receive(request: IncomingMessage, wanted: Wanted, objects:
     await Promise.all(unchosen.map(({ part }) => objects.delete(keyOf(part))));
     return { fields, files: all.filter((file) => !unchosen.includes(file)), count: count - unchosen.length };
   } catch (error) {
-    request.unpipe(form);
+    blocks.unpipe(form);
+    blocks.destroy();
     await Promise.allSettled(files);
-    await Promise.all(files.map((_, index) => objects.delete(keyOf(index))));
+    await removeAfterFailure(
+      objects,
+      files.map((_, index) => keyOf(index)),
+    );
     throw error;
   } finally {
     unwatch();
@@ -144,6 +169,10 @@ export function onlyFile({ files: [file], count }: Received): ReceivedFile {
   return file;
 }
 
+/** The beginning, which results are named after, and the end, which tells kinds of text apart. */
+const shortened = (filename: string): string =>
+  filename.length <= NAME_CHARACTERS ? filename : `${filename.slice(0, NAME_CHARACTERS - 100)}${filename.slice(-100)}`;
+
 /** How browsers write a quote and line breaks in a name (HTML standard, "multipart/form-data encoding algorithm"). */
 const unescaped = (filename: string): string =>
   filename.replace(/%(22|0D|0A)/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
@@ -154,6 +183,17 @@ function openForm(headers: BusboyHeaders, limits: typeof LIMITS & { files: numbe
   } catch (cause) {
     throw new Failure('NO_FILE', { says: 'The multipart body is malformed.', cause });
   }
+}
+
+/** Files that a form names instead of sending them. */
+const listedIn = (fields: ReadonlyMap<string, string>): number =>
+  Math.max(...[...LISTS].map((name) => (fields.has(name) ? (fields.get(name) ?? '').split('\n').length : 0)));
+
+/** Where several files are taken, and more came. */
+export function tooManyFiles(max: number, count: number): Failure | undefined {
+  if (max < 2 || count <= max) return undefined;
+  const says = `At most ${max} files may come at once; ${count} came.`;
+  return new Failure('BATCH_TOO_LARGE', { says, details: { max_files: max, received_files: count } });
 }
 
 const tooMany = (what: string, max: number): Failure =>

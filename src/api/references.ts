@@ -2,6 +2,7 @@
 import type { FastifyRequest } from 'fastify';
 import { Failure, fileTooLarge } from '../errors.ts';
 import { Missing, TooLarge } from '../objects/store.ts';
+import { removeAfterFailure } from './inputs.ts';
 import type { ApiParts } from './parts.ts';
 import type { Received, ReceivedFile, Wanted } from './receive.ts';
 import { storeSampled } from './store-sampled.ts';
@@ -49,7 +50,10 @@ export async function withReferences(parts: ApiParts, request: FastifyRequest, s
     );
     return { fields, files, count: files.length };
   } catch (error) {
-    await Promise.all(values.map((_, part) => parts.objects.delete(wanted.keyOf(part))));
+    await removeAfterFailure(
+      parts.objects,
+      values.map((_, part) => wanted.keyOf(part)),
+    );
     throw error;
   } finally {
     socket.off('close', leave);
@@ -77,9 +81,9 @@ export type Bring = (parts: ApiParts, value: string, part: number, key: string, 
 
 export const fromUrl: Bring = async ({ fetch, objects, settings: { maxFileBytes } }, url, part, key, signal) => {
   if (fetch === undefined) throw new Failure('NO_FILE');
-  const { body, name } = await fetch(url, maxFileBytes, signal);
+  const { body, name, contentType: declaredType } = await fetch(url, maxFileBytes, signal);
   try {
-    return { part, filename: name, ...(await storeSampled(body, key, objects, maxFileBytes, signal)) };
+    return { part, filename: name, declaredType, ...(await storeSampled(body, key, objects, maxFileBytes, signal)) };
   } catch (error) {
     throw error instanceof TooLarge ? fileTooLarge(maxFileBytes, error.receivedBytes) : error;
   } finally {

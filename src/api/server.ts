@@ -4,8 +4,10 @@ import type { IncomingMessage } from 'node:http';
 import fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
 import { Failure } from '../errors.ts';
 import { answerPreflights, CORS_HEADERS } from './cors.ts';
-import { giveBackAfter, watchDoor } from './door.ts';
+import { endDeleted } from './deleted.ts';
+import { countRefused, giveBackAfter, watchDoor } from './door.ts';
 import { holdBackBodies } from './expect.ts';
+import { answerHalfClosed } from './half-closed.ts';
 import { refuseMalformed, watchConnections } from './malformed.ts';
 import { mcpRoutes } from './mcp/routes.ts';
 import { type Methods, methodsOf } from './methods.ts';
@@ -23,6 +25,7 @@ import { limitsRoute } from './routes/limits.ts';
 import { outputRoute } from './routes/output.ts';
 import { toolRoutes } from './routes/tools.ts';
 import { tusAbilities, UPLOADS_PATH, uploadRoutes } from './routes/uploads.ts';
+import { closeStalled } from './stalled.ts';
 import { announceRetirements } from './versioning.ts';
 
 /** Ours are UUIDs; a caller's own is kept where it is harmless in a log. */
@@ -30,6 +33,17 @@ const requestId = (request: IncomingMessage): string => {
   const sent = request.headers['x-request-id'];
   return typeof sent === 'string' && /^[A-Za-z0-9._-]{1,64}$/.test(sent) ? sent : randomUUID();
 };
+
+/** RFC 9112 §3.2: one Host, which HTTP/1.0 may lack. @throws Failure `BAD_REQUEST` */
+function checkHost({ httpVersion, headers, rawHeaders }: IncomingMessage): void {
+  if (headers.host === undefined) {
+    if (httpVersion === '1.1') throw new Failure('BAD_REQUEST', { says: 'The request has no Host header.' });
+    return;
+  }
+  // Of several the framework shows the first: a proxy before us may have gone by the last.
+  const hosts = rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === 'host');
+  if (hosts.length > 1) throw new Failure('BAD_REQUEST', { says: 'The request has more than one Host header.' });
+}
 
 export function createServer(parts: ApiParts): FastifyInstance {
   const app: FastifyInstance = fastify({
@@ -58,14 +72,14 @@ export function createServer(parts: ApiParts): FastifyInstance {
 
   const ended = (request: FastifyRequest, reply: FastifyReply) => {
     const route = request.routeOptions.url ?? 'none';
+    parts.loop.end(route);
     parts.metrics.requestEnded(request.method, route, reply.statusCode, reply.elapsedTime / 1000);
     request.log.info({ method: request.method, route, status: reply.statusCode, ms: Math.round(reply.elapsedTime) }, 'request');
   };
   app.addHook('onRequest', async (request, reply) => {
+    parts.loop.begin(request.routeOptions.url ?? 'none');
     reply.headers(CORS_HEADERS).header('x-request-id', request.id);
-    // RFC 9112 §3.2.
-    if (request.raw.httpVersion === '1.1' && request.headers.host === undefined)
-      throw new Failure('BAD_REQUEST', { says: 'The request has no Host header.' });
+    checkHost(request.raw);
   });
   answerPreflights(app, { path: UPLOADS_PATH, headers: tusAbilities(parts.settings.maxFileBytes) });
   watchDoor(app, parts);
@@ -75,6 +89,7 @@ export function createServer(parts: ApiParts): FastifyInstance {
     if (!raw.complete && hasBody(raw)) reply.header('connection', 'close');
   });
   app.addHook('onResponse', async (request, reply) => ended(request, reply));
+  app.addHook('onClose', () => parts.judge.close());
   const refuseUnknown = (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     const allowed = methods(request.url);
     if (allowed.length === 0) return sendFailure(request, reply, new Failure('NOT_FOUND'));
@@ -84,6 +99,7 @@ export function createServer(parts: ApiParts): FastifyInstance {
     // Of a QUERY the framework wants a Content-Type before it looks whether anything takes that method.
     if (request.is404 && !(error instanceof Failure)) return refuseUnknown(request, reply);
     const failure = failureOf(error, request);
+    countRefused(parts, request, failure.status);
     await giveBackAfter(parts, request, failure.status).catch((err: unknown) =>
       request.log.warn({ err }, 'a share could not be given back'),
     );
@@ -92,11 +108,12 @@ export function createServer(parts: ApiParts): FastifyInstance {
   app.setNotFoundHandler(refuseUnknown);
 
   convertRoute(app, parts);
-  batchRoutes(app, parts);
+  const sends = endDeleted(app, parts);
+  batchRoutes(app, parts, sends);
   toolRoutes(app, parts);
   uploadRoutes(app, parts);
   jobRoutes(app, parts);
-  outputRoute(app, parts);
+  outputRoute(app, parts, sends);
   eventsRoute(app, parts);
   formatsRoute(app, parts);
   limitsRoute(app, parts);
@@ -105,5 +122,7 @@ export function createServer(parts: ApiParts): FastifyInstance {
   mcpRoutes(app, parts);
   holdBackBodies(app.server);
   watchConnections(app.server);
+  answerHalfClosed(app.server);
+  closeStalled(app.server, parts.settings.stalledMs);
   return app;
 }

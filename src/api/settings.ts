@@ -41,14 +41,45 @@ export const apiSettings = z.strictObject({
     .min(1)
     .default(16 * 1024)
     .describe('See paceWindowMs, bytes'),
+  stalledMs: z
+    .number()
+    .int()
+    .min(100)
+    .default(60_000)
+    .describe('An answer of which nothing is taken for so long is given up, and one whose file was deleted, ms'),
+  events: z
+    .strictObject({
+      perClient: z.number().int().min(1).default(40).describe('Streams of events that a client may have open'),
+      total: z.number().int().min(1).default(2_000).describe('Streams of events that are open at a time, of all clients, per replica'),
+    })
+    .prefault({}),
   mcp: mcpSettings.prefault({}),
 });
 export type ApiSettings = z.infer<typeof apiSettings>;
 
+const secretText = z.string().min(32);
+
+/** One key is a list of one. */
+const asList = (value: unknown): unknown => (typeof value === 'string' ? [value] : value);
+
 export const secretSettings = z.strictObject({
   key: z
-    .string()
-    .min(32)
+    .preprocess(
+      asList,
+      z
+        .array(secretText)
+        .min(1)
+        .max(8)
+        .refine((keys) => new Set(keys).size === keys.length, 'each key once')
+        .optional(),
+    )
+    .meta({ type: 'array', items: { type: 'string', minLength: 32 } })
+    .describe(
+      'Keys that passwords are encrypted with on their way, at least 32 characters each: the first encrypts, all decrypt. Unset: one is made and kept in the data folder',
+    ),
+  salt: secretText
     .optional()
-    .describe('Seals passwords on their way; at least 32 characters. Unset: made once and kept in the data folder'),
+    .describe(
+      'What clients and Idempotency-Keys are hashed with, at least 32 characters: with another one all limits begin anew. Unset: the last of `secret.key`',
+    ),
 });

@@ -1,5 +1,5 @@
 /** A file on its way into the object store, looked at as it passes. */
-import { type Readable, Transform } from 'node:stream';
+import { pipeline, type Readable, Transform } from 'node:stream';
 import { type Sample, Sampler } from '../catalog/sniff/sample.ts';
 import type { ObjectStore, Written } from '../objects/store.ts';
 
@@ -18,7 +18,8 @@ export async function storeSampled(
       done(null, chunk);
     },
   });
-  stream.on('error', (error) => sampling.destroy(error));
-  const written = await objects.put(key, stream.pipe(sampling), maxBytes, signal);
+  // Whichever of the two ends early takes the other along.
+  pipeline(stream, sampling, () => {});
+  const written = await objects.put(key, sampling, maxBytes, signal);
   return { ...written, sample: sampler.sample() };
 }

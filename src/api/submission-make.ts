@@ -7,6 +7,7 @@ import { Conflict } from '../jobs/store.ts';
 import type { Client } from '../limits/client.ts';
 import type { Reservation } from '../limits/limiter.ts';
 import { inputKey } from '../objects/keys.ts';
+import { onAbort } from '../streams/abort.ts';
 import { GIVEN_BACK, failureOf as refusalIn } from './door.ts';
 import { enqueue } from './enqueue.ts';
 import { storePage } from './page-request.ts';
@@ -70,7 +71,7 @@ async function make(parts: ApiParts, id: string, submission: Submission, tool: T
   );
   metrics.uploaded(file.sizeBytes);
   try {
-    return await enqueue(parts, begin.record(file));
+    return await enqueue(parts, await begin.record(file));
   } catch (error) {
     // Of a replica that thought us dead: the file is now its job's.
     if (!(error instanceof Conflict)) await objects.delete(key);
@@ -81,7 +82,7 @@ async function make(parts: ApiParts, id: string, submission: Submission, tool: T
 interface Reader {
   /** The source is a web page: its URL is the file. */
   readonly page: boolean;
-  readonly record: (file: ReceivedFile) => JobRecord;
+  readonly record: (file: ReceivedFile) => Promise<JobRecord>;
 }
 
 /** @throws Failure `INVALID_FORMAT`, `INVALID_OPTION` */
@@ -111,8 +112,7 @@ async function untilAborted<T>({ signals, stopping }: ApiParts, id: string, work
   const leave = () => over.abort(new Failure('OVERLOADED', { says: 'The service is about to stop: try again in a moment.' }));
   const unhear = signals.onCancel(id, () => over.abort(new Failure('JOB_EXPIRED')));
   const late = setTimeout(() => over.abort(new Failure('OVERLOADED')), MOST_MS);
-  if (stopping.aborted) leave();
-  stopping.addEventListener('abort', leave, { once: true });
+  const unsubscribe = onAbort(stopping, leave);
   try {
     return await work(over.signal);
   } catch (error) {
@@ -120,6 +120,6 @@ async function untilAborted<T>({ signals, stopping }: ApiParts, id: string, work
   } finally {
     clearTimeout(late);
     unhear();
-    stopping.removeEventListener('abort', leave);
+    unsubscribe();
   }
 }

@@ -3,7 +3,7 @@ import { formatByExtension, formatOf } from '../catalog/formats.ts';
 import { cleanName } from '../catalog/names.ts';
 import { isOption, type Options, optionNames, optionsAsJson, readOptions } from '../catalog/options.ts';
 import { enginesOf } from '../catalog/route.ts';
-import { resolveSource } from '../catalog/sniff/sniff.ts';
+import { differing } from '../catalog/sniff/differs.ts';
 import type { Lane } from '../contracts/order.ts';
 import { Failure } from '../errors.ts';
 import { newRecord } from '../jobs/lifecycle.ts';
@@ -38,13 +38,13 @@ export function readWish(fields: ReadonlyMap<string, string>, lane: Lane): Wish 
 }
 
 /** @throws Failure `INVALID_FORMAT`, `INVALID_OPTION`, `UNSUPPORTED_MIME`, `OVERLOADED` */
-export function conversionOf(
-  { catalog, pools, seal, clock }: Pick<ApiParts, 'catalog' | 'pools' | 'seal' | 'clock'>,
+export async function conversionOf(
+  { catalog, pools, seal, judge, clock }: Pick<ApiParts, 'catalog' | 'pools' | 'seal' | 'judge' | 'clock'>,
   id: string,
-  { part, filename, sizeBytes, sample }: ReceivedFile,
+  { part, filename, sizeBytes, sample, declaredType }: ReceivedFile,
   { extension, from, options, lane, warnings }: Wish,
-): JobRecord {
-  const source = resolveSource(sample, filename, from).format;
+): Promise<JobRecord> {
+  const source = await judge.sourceOf(sample, filename, from);
   const target = formatByExtension(extension);
   const given = optionNames.filter((name) => options[name] !== undefined);
   const route = target === undefined ? undefined : catalog.route(source, target.id, given);
@@ -59,7 +59,7 @@ export function conversionOf(
     target: { format: target.id, extension },
     options: optionsAsJson(options),
     ...(options.password === undefined ? {} : { sealed: seal.close(options.password, id) }),
-    warnings,
+    warnings: [...warnings, ...differing(source, filename, declaredType)],
   };
 }
 

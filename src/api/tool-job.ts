@@ -3,7 +3,7 @@ import { formatOf } from '../catalog/formats.ts';
 import { cleanName } from '../catalog/names.ts';
 import { type OptionName, optionsAsJson } from '../catalog/options.ts';
 import { enginesOf, ignoredOptions } from '../catalog/route.ts';
-import { resolveSource } from '../catalog/sniff/sniff.ts';
+import { differing } from '../catalog/sniff/differs.ts';
 import { type Input, readInput, type Tool } from '../catalog/tool.ts';
 import { Failure } from '../errors.ts';
 import { newRecord } from '../jobs/lifecycle.ts';
@@ -14,18 +14,18 @@ import type { Received } from './receive.ts';
 import { unknownFields } from './submit.ts';
 
 /** @throws Failure `NO_FILE`, `BATCH_TOO_LARGE`, `BAD_REQUEST`, `FILE_TOO_LARGE`, `UNSUPPORTED_MIME`, `INVALID_OPTION` */
-export function toolJobOf(
-  parts: Pick<ApiParts, 'catalog' | 'pools' | 'seal' | 'clock'>,
+export async function toolJobOf(
+  parts: Pick<ApiParts, 'catalog' | 'pools' | 'seal' | 'judge' | 'clock'>,
   id: string,
   tool: Tool,
   received: Received,
-): JobRecord {
-  const { seal, clock } = parts;
+): Promise<JobRecord> {
+  const { seal, judge, clock } = parts;
   const { files, fields } = received;
   checkFiles(tool, received);
-  const formats = files.map(({ sample, filename }) =>
-    tool.takesPage ? 'url' : accepted(tool, resolveSource(sample, filename, undefined).format),
-  );
+  const formats: string[] = [];
+  // One after the other: the first that is refused is the one that the client reads of.
+  for (const { sample, filename } of files) formats.push(tool.takesPage ? 'url' : accepted(tool, await judge.sourceOf(sample, filename)));
   const { password, ...input } = readInput(tool, fields);
   const [first] = files;
   const [source] = formats;
@@ -38,7 +38,12 @@ export function toolJobOf(
     sources: files.map(({ part, sizeBytes }, index) => ({ part, sizeBytes, format: formats[index] ?? source })),
     tool: { slug: tool.slug, input },
     ...(typeof password === 'string' ? { sealed: seal.close(password, id) } : {}),
-    warnings: unknownFields(fields, (name) => name === 'url' || Object.hasOwn(tool.input.shape, name)),
+    warnings: [
+      ...unknownFields(fields, (name) => name === 'url' || Object.hasOwn(tool.input.shape, name)),
+      ...(tool.takesPage
+        ? []
+        : files.flatMap(({ filename, declaredType }, index) => differing(formats[index] ?? source, filename, declaredType))),
+    ],
   };
 }
 

@@ -1,6 +1,7 @@
 /** The body of a request that may break off: what came until then is kept. */
 import type { IncomingMessage } from 'node:http';
 import { PassThrough } from 'node:stream';
+import type { Failure } from '../errors.ts';
 import { askForBody } from './expect.ts';
 import { watchPace } from './pace.ts';
 import type { ApiSettings } from './settings.ts';
@@ -8,14 +9,16 @@ import type { ApiSettings } from './settings.ts';
 export interface UploadBody {
   /** Reading begins with the first chunk asked for. It ends, and does not fail, where the connection does or comes too slowly. */
   readonly chunks: AsyncGenerator<Uint8Array>;
-  readonly tooSlow: () => boolean;
+  /** Why it was given up, where it was. */
+  readonly refused: () => Failure | undefined;
   /** Ends the reading, wherever it is. */
   readonly stop: () => void;
 }
 
 export function uploadBody(request: IncomingMessage, settings: ApiSettings): UploadBody {
+  // Whoever reads it takes all that has come so far in one piece; nothing waits for more, as what came is kept if no more does.
   const body = new PassThrough();
-  let slow = false;
+  let refused: Failure | undefined;
   let unwatch = () => {};
   const stop = () => {
     unwatch();
@@ -26,13 +29,13 @@ export function uploadBody(request: IncomingMessage, settings: ApiSettings): Upl
   async function* chunks(): AsyncGenerator<Uint8Array> {
     if (request.destroyed || body.writableEnded) return;
     request.once('close', stop);
-    unwatch = watchPace(request, settings, () => {
-      slow = true;
+    unwatch = watchPace(request, settings, (failure) => {
+      refused = failure;
       stop();
     });
     askForBody(request);
     request.pipe(body);
     yield* body;
   }
-  return { chunks: chunks(), tooSlow: () => slow, stop };
+  return { chunks: chunks(), refused: () => refused, stop };
 }

@@ -1,40 +1,32 @@
-/** Waiting for a job's end: woken by hints, convinced by reading. */
+/** Waiting for a job's end, together with all others who wait for it. */
 import { hasEnded } from '../jobs/lifecycle.ts';
 import type { JobRecord } from '../jobs/record.ts';
 import type { JobStore } from '../jobs/store.ts';
-
-/** A hint may be lost: nobody waits longer than this without looking, ms. */
-const LOOK_MS = 1_000;
+import { onAbort } from '../streams/abort.ts';
+import { readsOf } from './job-reads.ts';
 
 /** @returns the latest record, ended or not when `waitMs` are over or `signal` was aborted; undefined when it is gone */
 export async function waitForEnd(jobs: JobStore, id: string, waitMs: number, signal: AbortSignal): Promise<JobRecord | undefined> {
-  const until = performance.now() + waitMs;
-  let wake = () => {};
-  let woken = false;
-  const unwatch = jobs.watch(id, () => {
-    woken = true;
-    wake();
+  const reads = readsOf(jobs);
+  const { promise, resolve, reject } = Promise.withResolvers<JobRecord | undefined>();
+  let isOver = waitMs <= 0 || signal.aborted;
+  const unsubscribe = reads.subscribe(id, {
+    read: (record) => {
+      if (isOver || record === undefined || hasEnded(record)) resolve(record);
+    },
+    failed: reject,
   });
+  const end = () => {
+    isOver = true;
+    reads.look(id);
+  };
+  const timer = setTimeout(end, waitMs);
+  const stay = onAbort(signal, end);
   try {
-    for (;;) {
-      woken = false;
-      const record = (await jobs.get(id))?.record;
-      const left = until - performance.now();
-      if (record === undefined || hasEnded(record) || left <= 0 || signal.aborted) return record;
-      // Between the read and here a change may have come already.
-      if (woken) continue;
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, Math.min(left, LOOK_MS));
-        const stop = () => wake();
-        wake = () => {
-          clearTimeout(timer);
-          signal.removeEventListener('abort', stop);
-          resolve();
-        };
-        signal.addEventListener('abort', stop, { once: true });
-      });
-    }
+    return await promise;
   } finally {
-    unwatch();
+    clearTimeout(timer);
+    stay();
+    unsubscribe();
   }
 }

@@ -1,6 +1,9 @@
 /** Kinds of form fields: how a text becomes a value, and in words what is allowed. */
 import { z } from 'zod';
 
+/** Of any field's value, characters: a longer one is refused before anything looks at it. */
+export const LONGEST_VALUE = 8192;
+
 /** RFC 7578 sends text only: every schema starts from a string. */
 export const text = z.string();
 export const integer = (min: number, max: number, unit: string) =>

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { Failure } from '../errors.ts';
 import { type Edits, editNames } from './edits.ts';
-import { extent, flag, integer, numberOf, offset, oneOf, pixels, text } from './fields.ts';
+import { extent, flag, integer, LONGEST_VALUE, numberOf, offset, oneOf, pixels, text } from './fields.ts';
 import { OCR_LANGUAGES } from './languages.ts';
 import { pageRanges } from './pages.ts';
 import { seconds } from './time.ts';
@@ -94,6 +94,7 @@ export function readOptions(fields: ReadonlyMap<string, string>): Options {
   const options: Record<string, unknown> = {};
   for (const name of formOptionNames) {
     const given = fields.get(name);
+    if (given !== undefined && given.length > LONGEST_VALUE) throw invalid(name, given);
     // A password may begin or end with a space.
     const value = name === 'password' ? given : given?.trim();
     if (value === undefined || value === '') continue;

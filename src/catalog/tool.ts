@@ -2,6 +2,7 @@
 import type { z } from 'zod';
 import { Failure } from '../errors.ts';
 import type { Engine, Facts, Inspection, Plan, Task } from './engine.ts';
+import { LONGEST_VALUE } from './fields.ts';
 import type { Options } from './options.ts';
 
 export type ToolFamily = 'image' | 'audio_video' | 'pdf' | 'ai';
@@ -92,8 +93,10 @@ export interface Absent {
 /** @throws Failure `INVALID_OPTION` with `option`, `received` (never a password) and `allowed` */
 export function readInput({ input, check }: Pick<Tool, 'input' | 'check'>, fields: ReadonlyMap<string, string>): Input {
   const given = Object.keys(input.shape).flatMap((name) => {
+    const sent = fields.get(name);
+    if (sent !== undefined && sent.length > LONGEST_VALUE) throw refuseField(name, sent, wordsOf(input.shape[name]));
     // A password may begin or end with a space.
-    const value = name === 'password' ? fields.get(name) : fields.get(name)?.trim();
+    const value = name === 'password' ? sent : sent?.trim();
     return value === undefined || value === '' ? [] : [[name, value] as const];
   });
   const read = input.safeParse(Object.fromEntries(given));

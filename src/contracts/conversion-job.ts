@@ -92,7 +92,7 @@ export const ConversionJobStatus = z.object({
   startTime: time.optional().describe('When it was submitted'),
   completionTime: time.optional().describe('When it ended, well or badly'),
   observedGeneration: observedGeneration.optional(),
-  conditions: Conditions.optional().describe('Complete, Failed and Expired'),
+  conditions: Conditions.optional().describe('Complete, Failed and Expired; Ready, Reconciling and Stalled for tools that follow kstatus'),
 });
 export type ConversionJobStatus = z.infer<typeof ConversionJobStatus>;
 

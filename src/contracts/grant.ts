@@ -1,12 +1,13 @@
 /** What a worker asks for its claim, and what it gets: where to fetch the inputs, where to put the output, and the password if there is one. */
 import { z } from 'zod';
 
-/** Asked in words of a higher version, a replica declines: a newer one may answer. */
+/** Asked in words of a higher version, a replica refuses as `unreadable`: a newer one may answer. */
 export const GRANT_VERSION = 1;
 
 const version = z.number().int().min(1).max(GRANT_VERSION);
 
 export const Claimed = z.strictObject({ version, jobId: z.string(), attempt: z.string() });
+export type Claimed = z.infer<typeof Claimed>;
 
 export const Grant = z.object({
   version,
@@ -17,3 +18,25 @@ export const Grant = z.object({
   password: z.string().optional(),
 });
 export type Grant = z.infer<typeof Grant>;
+
+/**
+ * Why a replica grants nothing. Only `attempt_lost` is the last word: of all others another replica, or a later time, may think otherwise.
+ * - `attempt_lost`: the job's record no longer names this attempt
+ * - `unreadable`: the record or the question is of another version of filemill than the replica
+ * - `key_unknown`: the password was encrypted with a key that the replica does not have
+ * - `unavailable`: the replica cannot reach what it needs, or is stopping
+ */
+const refusals = ['attempt_lost', 'unreadable', 'key_unknown', 'unavailable'] as const;
+export type GrantRefusal = (typeof refusals)[number];
+
+/** A word of a newer filemill says at least that this was no grant. */
+export const grantRefusal = (code: string): GrantRefusal => refusals.find((known) => known === code) ?? 'unavailable';
+
+export class GrantRefused extends Error {
+  override readonly name = 'GrantRefused';
+  readonly code: GrantRefusal;
+  constructor(code: GrantRefusal, message: string, cause?: unknown) {
+    super(message, { cause });
+    this.code = code;
+  }
+}

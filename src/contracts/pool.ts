@@ -38,3 +38,19 @@ export const KnownEngines = z.strictObject({
   seenAt: z.number().int(),
 });
 export type KnownEngines = z.infer<typeof KnownEngines>;
+
+/**
+ * Who declares a pool: nobody else changes or retracts it. Kept beside the declaration, which older readers take in one shape only.
+ * A claim of another, which was refused, is told of in the same shape.
+ */
+export const PoolClaim = z.object({
+  version: z.number().int().min(1),
+  /** One controller with its namespace, or the configuration of API replicas. */
+  scope: z.string().min(1).max(300),
+  /** Of the resource, where there is one: it is the same for every controller that works on it. */
+  uid: z.string().max(100).optional(),
+});
+export type PoolClaim = z.infer<typeof PoolClaim>;
+
+/** Pools that API replicas declare from their configuration. */
+export const CONFIGURED: PoolClaim = { version: POOL_VERSION, scope: 'the configuration of API replicas' };

@@ -1,5 +1,6 @@
 /** What a worker says of itself, on every change and every few seconds. */
 import { z } from 'zod';
+import { Fault } from './fault.ts';
 
 export const PRESENCE_VERSION = 1;
 
@@ -26,5 +27,7 @@ export const Presence = z.strictObject({
   busySeconds: count,
   /** Versions by engine id; empty where one could not be read. */
   engines: z.record(z.string().max(63), z.string().max(100)),
+  /** Why it takes no orders although it is idle or busy; left out while it is well. An older reader takes its word for none at all. */
+  unwell: Fault.optional(),
 });
 export type Presence = z.infer<typeof Presence>;

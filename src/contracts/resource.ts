@@ -55,7 +55,9 @@ export const Conditions = z
   .max(16)
   .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['type'] });
 
-export const observedGeneration = z.number().int().min(0).describe('Generation of the spec that this status answers');
+/** What the API server gives a resource that no controller has seen: tools that follow kstatus then wait, and do not take it for finished. */
+export const UNSEEN = { observedGeneration: -1 } as const;
+export const observedGeneration = z.number().int().min(-1).describe('Generation of the spec that this status answers; -1: of none yet');
 
 /**
  * A whole object as the API server gives it; one just created has no status.
@@ -72,5 +74,5 @@ export const resource = <Kind extends string, Spec extends z.ZodType, Status ext
     kind: z.literal(kind),
     metadata: Metadata.extend({ name }),
     spec: spec.describe('What is asked for'),
-    status: status.optional().describe('What is so, as the controller saw it last'),
+    status: status.optional().meta({ default: UNSEEN }).describe('What is so, as the controller saw it last'),
   });

@@ -82,7 +82,7 @@ export const ToolchainPoolStatus = z.object({
   desired: count.optional().describe('Workers that there should be'),
   selector: z.string().max(1_024).optional().describe("Labels of the workers' pods, for autoscalers and `kubectl get pods -l`"),
   observedGeneration: observedGeneration.optional(),
-  conditions: Conditions.optional().describe('Ready, Progressing, Degraded and CredentialsMissing'),
+  conditions: Conditions.optional().describe('Ready, Reconciling, Stalled, Progressing, Degraded, NameContested and CredentialsMissing'),
 });
 export type ToolchainPoolStatus = z.infer<typeof ToolchainPoolStatus>;
 

@@ -43,7 +43,8 @@ export function readAnswer({ ok, reason, words, details, warnings }: Readonly<Re
 
 /** The answer of a program that served one request and ended: its last line. */
 export function lastAnswer(stdout: string): Answer | undefined {
-  return readAnswer(readWords(stdout.trimEnd().split('\n').at(-1) ?? '') ?? {});
+  const words = stdout.trimEnd();
+  return readAnswer(readWords(words.slice(words.lastIndexOf('\n') + 1)) ?? {});
 }
 
 function readBound(value: unknown): Answer['details'] | undefined {

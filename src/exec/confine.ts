@@ -32,6 +32,10 @@ export interface LauncherOptions {
   readonly landlockAbi?: number;
   /** Start even where the kernel has no Landlock: files are then not confined. */
   readonly withoutLandlock?: boolean;
+  /** Called when not even the launcher could be started. @param code the system's, such as EMFILE */
+  readonly onSpawnFailed?: (code: string) => void;
+  /** Let system calls outside the allowance pass, and name them in `Outcome.otherCalls`: to find out what a program needs. */
+  readonly record?: boolean;
 }
 
 /** `path`: the program that `scripts/build-launcher` makes. */
@@ -39,9 +43,13 @@ export function launcherAt(path: string, options: LauncherOptions = {}): Launche
   const kernel = [
     ...(options.landlockAbi === undefined ? [] : ['--landlock-abi', String(options.landlockAbi)]),
     ...(options.withoutLandlock ? ['--without-landlock'] : []),
+    ...(options.record ? ['--record'] : []),
   ];
-  const start = (policy: Policy, command: Command, keepsStdout: boolean) =>
-    new Run(path, [...kernel, ...argsFor(policy, command)], policy, command, keepsStdout);
+  const start = (policy: Policy, command: Command, keepsStdout: boolean) => {
+    const run = new Run(path, [...kernel, ...argsFor(policy, command)], policy, command, keepsStdout);
+    void run.ended.then(({ notStarted }) => notStarted === undefined || options.onSpawnFailed?.(notStarted));
+    return run;
+  };
   return {
     start: (policy, command) => start(policy, command, false),
     run: async (policy, command) => {
@@ -53,18 +61,20 @@ export function launcherAt(path: string, options: LauncherOptions = {}): Launche
   };
 }
 
-function argsFor({ folder, reads, uid, unixSockets, tcpPort, limits }: Policy, { program, args, env }: Command): string[] {
+function argsFor({ folder, reads, calls, uid, unixSockets, tcpPort, limits }: Policy, { program, args, env }: Command): string[] {
   const environment = { PATH: '/usr/bin:/bin', LANG: 'C.UTF-8', HOME: folder, TMPDIR: folder, ...env };
   const options: Record<string, string | number> = {
     cwd: folder,
     data: Math.max(2 * limits.memoryBytes, 512 * 1024 * 1024),
     memory: limits.memoryBytes,
+    disk: limits.folderBytes,
     cpu: limits.cpuSeconds,
     fsize: limits.fileBytes,
     nproc: limits.processes,
     wall: limits.wallMs,
     report: 3,
     parent: process.pid,
+    ...(calls === undefined ? {} : { calls }),
     ...(uid === undefined ? {} : { uid }),
     ...(tcpPort === undefined ? {} : { tcp: tcpPort }),
   };

@@ -1,5 +1,6 @@
 /** One life of a warm program: in a folder of its own it serves job after job, until it has to go or something goes wrong. */
-import type { StepLimits } from '../catalog/engine.ts';
+import type { StepLimits, Toolchain } from '../catalog/engine.ts';
+import { onAbort } from '../streams/abort.ts';
 import { type Answer, LONGEST_LINE, readAnswer, readWords } from './answer.ts';
 import type { Launcher } from './confine.ts';
 import { residentBytesOf } from './footprint.ts';
@@ -13,6 +14,7 @@ export interface Program {
   readonly program: string;
   readonly args: readonly string[];
   readonly reads: readonly string[];
+  readonly calls?: Toolchain | undefined;
   readonly unixSockets: boolean;
   /** The one port of 127.0.0.1 that it may connect to. */
   readonly tcpPort?: number | undefined;
@@ -74,11 +76,16 @@ export class Incarnation {
     return one;
   }
 
-  private constructor(launcher: Launcher, hands: Hands, { program, args, reads, unixSockets, tcpPort }: Program, limits: StepLimits) {
+  private constructor(
+    launcher: Launcher,
+    hands: Hands,
+    { program, args, reads, calls, unixSockets, tcpPort }: Program,
+    limits: StepLimits,
+  ) {
     this.hands = hands;
     const { folder, slot } = hands;
     const forLife = { ...limits, wallMs: 0, cpuSeconds: LIFE_CPU_SECONDS };
-    this.process = launcher.start({ folder, reads, unixSockets, tcpPort, limits: forLife, uid: slot.uid }, { program, args });
+    this.process = launcher.start({ folder, reads, calls, unixSockets, tcpPort, limits: forLife, uid: slot.uid }, { program, args });
     this.process.stdout.setEncoding('utf8').on('data', (text: string) => this.hear(text));
     this.gone = this.process.ended.then((outcome) => this.bury(outcome));
   }
@@ -126,9 +133,9 @@ export class Incarnation {
     { wallMs, signal }: { wallMs: number; signal: AbortSignal | undefined },
     isLast: (words: Words) => boolean,
   ): Promise<Words | ResidentBroken> {
-    const cancel = () => this.breakOff('cancelled', 'cancelled while the resident worked');
     const timer = setTimeout(() => this.breakOff('timeout', `no answer within ${wallMs} ms`), wallMs);
     let lines = 0;
+    let unsubscribe = () => {};
     const heard = await new Promise<Words | ResidentBroken>((settle) => {
       const end = (end: Words | ResidentBroken) => {
         // What follows the last word is already what nobody asked for.
@@ -143,18 +150,19 @@ export class Incarnation {
         },
       };
       if (this.over) end(new ResidentBroken('crash', 'the resident had ended'));
-      signal?.addEventListener('abort', cancel, { once: true });
-      if (signal?.aborted) cancel();
+      unsubscribe = onAbort(signal, () => this.breakOff('cancelled', 'cancelled while the resident worked'));
     });
     clearTimeout(timer);
-    signal?.removeEventListener('abort', cancel);
+    unsubscribe();
     // Its processes are gone before anybody tries again.
     if (heard instanceof ResidentBroken) await this.gone;
     return heard;
   }
 
   private hear(text: string): void {
-    const lines = (this.begun + text).split('\n');
+    // Only what is new is looked through: a line may come byte by byte.
+    const lines = text.split('\n');
+    lines[0] = this.begun + (lines[0] ?? '');
     this.begun = lines.pop() ?? '';
     for (const line of lines) {
       // It goes on talking while it is being ended.

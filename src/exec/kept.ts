@@ -3,23 +3,35 @@ import { StringDecoder } from 'node:string_decoder';
 
 const LONGEST_LINE = 8 * 1024;
 
-/** The first `size` bytes of a stream. */
+/** What a block of kept bytes begins with: most programs say little. */
+const FIRST_BLOCK_BYTES = 4 * 1024;
+
+/** The first `size` bytes of a stream, in a block of their own: a piece of one byte keeps no more than that. */
 export class Head {
   seen = 0;
   readonly size: number;
-  private readonly chunks: Buffer[] = [];
+  private block = Buffer.alloc(0);
+  private held = 0;
 
   constructor(size: number) {
     this.size = size;
   }
 
   add(chunk: Buffer): void {
-    if (this.seen < this.size) this.chunks.push(chunk.subarray(0, this.size - this.seen));
     this.seen += chunk.length;
+    const kept = chunk.subarray(0, this.size - this.held);
+    const wanted = this.held + kept.length;
+    if (wanted > this.block.length) {
+      const larger = Buffer.alloc(Math.min(this.size, Math.max(FIRST_BLOCK_BYTES, this.block.length * 2, wanted)));
+      this.block.copy(larger, 0, 0, this.held);
+      this.block = larger;
+    }
+    kept.copy(this.block, this.held);
+    this.held = wanted;
   }
 
   bytes(): Buffer {
-    return Buffer.concat(this.chunks);
+    return this.block.subarray(0, this.held);
   }
 }
 
@@ -27,7 +39,9 @@ export class Head {
 export class Tail {
   seen = 0;
   private readonly size: number;
-  private kept = Buffer.alloc(0);
+  /** Twice as long as what is kept: it is moved up once for every `size` bytes, not for every piece. */
+  private block = Buffer.alloc(0);
+  private held = 0;
 
   constructor(size: number) {
     this.size = size;
@@ -35,21 +49,37 @@ export class Tail {
 
   add(chunk: Buffer): void {
     this.seen += chunk.length;
-    this.kept = Buffer.concat([this.kept, chunk]).subarray(-this.size);
+    const last = chunk.subarray(-this.size);
+    if (this.block.length === 0) this.block = Buffer.alloc(2 * this.size);
+    if (this.held + last.length > this.block.length) {
+      const from = Math.max(0, this.held - this.size);
+      this.block.copyWithin(0, from, this.held);
+      this.held -= from;
+    }
+    last.copy(this.block, this.held);
+    this.held += last.length;
   }
 
   text(): string {
-    return this.kept.toString('utf8');
+    return this.block.subarray(Math.max(0, this.held - this.size), this.held).toString('utf8');
   }
 }
 
-/** Each line as it comes, cut at 8 KiB; a carriage return ends a line too. */
+/** Each line as it comes, cut at 8 KiB; a carriage return ends a line too. What comes in small pieces is looked through once. */
 export function lines(onLine: (line: string) => void): (chunk: Buffer) => void {
   const decoder = new StringDecoder('utf8');
   let begun = '';
+  const add = (text: string): void => {
+    if (begun.length < LONGEST_LINE) begun += text.slice(0, LONGEST_LINE - begun.length);
+  };
   return (chunk) => {
-    const parts = (begun + decoder.write(chunk)).split(/[\r\n]+/);
-    begun = (parts.pop() ?? '').slice(0, LONGEST_LINE);
-    for (const part of parts) if (part !== '') onLine(part.slice(0, LONGEST_LINE));
+    const parts = decoder.write(chunk).split(/[\r\n]/);
+    for (const [at, part] of parts.entries()) {
+      if (at > 0) {
+        if (begun !== '') onLine(begun);
+        begun = '';
+      }
+      add(part);
+    }
   };
 }

@@ -28,11 +28,17 @@ const GAINS: readonly (readonly [abi: number, lack: string])[] = [
 export function askKernel(path: string, options: readonly string[]): Promise<KernelSupport> {
   return new Promise((settle, fail) => {
     const launcher = spawn(path, [...options, '--check'], { cwd: '/', env: {}, stdio: ['ignore', 'pipe', 'ignore'], timeout: 10_000 });
-    const head = new Head(KEPT);
-    launcher.stdout.on('data', (chunk: Buffer) => head.add(chunk));
     launcher.once('error', (cause) =>
-      fail(new Error(`the launcher ${path} cannot be started; build it with scripts/build-launcher`, { cause })),
+      fail(
+        new Error(
+          `the launcher ${path} cannot be started (${(cause as NodeJS.ErrnoException).code}); build it with scripts/build-launcher`,
+          { cause },
+        ),
+      ),
     );
+    const head = new Head(KEPT);
+    // Without descriptors a child process has no streams.
+    (launcher.stdout as typeof launcher.stdout | undefined)?.on('data', (chunk: Buffer) => head.add(chunk));
     launcher.once('close', (code) => {
       if (code !== 0) return fail(new Error(`the launcher ${path} does not answer --check`));
       const { landlock, seccomp } = JSON.parse(head.bytes().toString()) as { landlock: number; seccomp: boolean };

@@ -1,12 +1,14 @@
 /** What a confined program may do, what it is told, and how it ended. */
 import type { Readable, Writable } from 'node:stream';
-import type { StepLimits } from '../catalog/engine.ts';
+import type { StepLimits, Toolchain } from '../catalog/engine.ts';
 
 export interface Policy {
   /** The one place that may be written: absolute, without links on the way, owned by `uid` where that is given. */
   readonly folder: string;
   /** Read-only places beside `SYSTEM_READS`: absolute files and folders; missing ones are skipped. */
   readonly reads: readonly string[];
+  /** Whose `images/<toolchain>/syscalls.txt` it needs; undefined for what every program may ask of the kernel (`native/syscalls.txt`). */
+  readonly calls?: Toolchain | undefined;
   /** An unused user to become: needed when we are root, impossible when not. */
   readonly uid?: number | undefined;
   /** Stream sockets of AF_UNIX, under `folder` only. */
@@ -44,6 +46,21 @@ export interface Outcome {
   readonly cpuMs: number;
   readonly peakBytes: number;
   readonly wallMs: number;
+  /** The system's code, such as EMFILE, where not even the launcher could be started: nothing that was asked for is to blame. */
+  readonly notStarted?: string;
+  /** See `LauncherOptions.record`; empty without it. */
+  readonly otherCalls: readonly string[];
+}
+
+/** No process could be started on this machine: the same may succeed later, or elsewhere. */
+export class SpawnFailed extends Error {
+  override readonly name = 'SpawnFailed';
+  /** The system's, such as EMFILE. */
+  readonly code: string;
+  constructor(code: string) {
+    super(`no process could be started (${code})`);
+    this.code = code;
+  }
 }
 
 export interface Confined {

@@ -1,5 +1,6 @@
 /** Programs that stay warm between one slot's conversions: replaced as they age, and never used again once something went wrong. */
 import type { StepLimits } from '../catalog/engine.ts';
+import { onAbort } from '../streams/abort.ts';
 import type { Answer } from './answer.ts';
 import type { Launcher } from './confine.ts';
 import type { Files } from './handover.ts';
@@ -124,13 +125,8 @@ export function openResidents({ launcher, slot, perLife, leakBytes, onReplaced =
 
 /** A start that nobody waits for goes on: the next request needs it. */
 async function unlessAborted(signal: AbortSignal, start: Promise<Incarnation>): Promise<Incarnation> {
-  const cancelled = () => new ResidentBroken('cancelled', 'cancelled before the resident was asked');
   start.catch(() => {});
-  if (signal.aborted) throw cancelled();
-  let leave = () => {};
-  const left = new Promise<never>((_, fail) => {
-    leave = () => fail(cancelled());
-    signal.addEventListener('abort', leave, { once: true });
-  });
-  return Promise.race([start, left]).finally(() => signal.removeEventListener('abort', leave));
+  const left = Promise.withResolvers<never>();
+  const unsubscribe = onAbort(signal, () => left.reject(new ResidentBroken('cancelled', 'cancelled before the resident was asked')));
+  return Promise.race([left.promise, start]).finally(unsubscribe);
 }

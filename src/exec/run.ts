@@ -1,7 +1,8 @@
 /** One confined program from its start to its report, whatever it does meanwhile. */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { ChildProcess, spawn } from 'node:child_process';
 import { constants } from 'node:os';
-import type { Readable, Writable } from 'node:stream';
+import { PassThrough, type Readable, type Writable } from 'node:stream';
+import { onAbort } from '../streams/abort.ts';
 import { isFuller } from './folder.ts';
 import { Head, lines, Tail } from './kept.ts';
 import type { Command, Confined, Outcome, Policy } from './policy.ts';
@@ -31,13 +32,15 @@ export class Run implements Confined {
   private readonly reported: Promise<unknown>;
   private readonly timers = new Set<NodeJS.Timeout>();
   private report = '';
+  /** Of files without a name, which lie in no folder but fill the disk. */
+  private unlinkedBytes = 0;
   private tooMuch = false;
   private stopped = false;
   private over = false;
 
   constructor(path: string, args: readonly string[], policy: Policy, command: Command, keepsStdout: boolean) {
-    this.launcher = spawn(path, args, { cwd: '/', env: {}, stdio: ['pipe', 'pipe', 'pipe', 'pipe'] });
-    const [stdin, stdout, stderr, report] = this.launcher.stdio as unknown as [Writable, Readable, Readable, Readable];
+    this.launcher = launch(path, args);
+    const [stdin, stdout, stderr, report] = stdioOf(this.launcher);
     this.pid = this.launcher.pid;
     this.stdin = stdin;
     this.stdout = stdout;
@@ -45,6 +48,8 @@ export class Run implements Confined {
     stdin.on('error', () => {});
     report.setEncoding('utf8').on('data', (text: string) => {
       this.report += text;
+      const unlinked = [...text.matchAll(/^\{"unlinked":(\d+)\}$/gm)].at(-1)?.[1];
+      if (unlinked !== undefined) this.unlinkedBytes = Number(unlinked);
     });
     this.reported = new Promise((settle) => report.once('close', settle));
     const head = new Head(command.keepBytes ?? KEPT_STDOUT);
@@ -72,14 +77,10 @@ export class Run implements Confined {
         lines((line) => onLine(line, 'stderr')),
       );
 
-    const abort = () => this.kill();
-    if (signal?.aborted) abort();
-    signal?.addEventListener('abort', abort, { once: true });
+    const unsubscribe = onAbort(signal, () => this.kill());
     if (policy.limits.wallMs > 0) this.later(policy.limits.wallMs + PATIENCE_MS, () => this.killLauncher());
     this.watch(policy);
-    this.ended = this.end(policy, () => ({ stdout: head.bytes(), stderr: tail.text() })).finally(() =>
-      signal?.removeEventListener('abort', abort),
-    );
+    this.ended = this.end(policy, () => ({ stdout: head.bytes(), stderr: tail.text() })).finally(unsubscribe);
   }
 
   kill(): void {
@@ -101,7 +102,9 @@ export class Run implements Confined {
   private watch(policy: Policy): void {
     this.later(1_000, () => {
       if (this.over) return;
-      void isFuller(policy.folder, policy.limits.folderBytes).then((fuller) => (fuller ? this.stopForOutput() : this.watch(policy)));
+      void isFuller(policy.folder, policy.limits.folderBytes - this.unlinkedBytes).then((fuller) =>
+        fuller ? this.stopForOutput() : this.watch(policy),
+      );
     });
   }
 
@@ -118,8 +121,8 @@ export class Run implements Confined {
   }
 
   private async end(policy: Policy, kept: () => Pick<Outcome, 'stdout' | 'stderr'>): Promise<Outcome> {
-    const failure = await new Promise<string | undefined>((settle) => {
-      this.launcher.once('error', (error) => settle(`launcher: cannot be started: ${error.message}`));
+    const failure = await new Promise<NodeJS.ErrnoException | undefined>((settle) => {
+      this.launcher.once('error', settle);
       // Without a report it was killed, and could not take its tree along.
       this.launcher.once('exit', () => this.reported.then(() => this.report.includes('"why"') || this.killLauncher()));
       this.launcher.once('close', () => settle(undefined));
@@ -129,19 +132,47 @@ export class Run implements Confined {
     const last = /^\{"why".*\}$/m.exec(this.report)?.[0];
     if (last === undefined) {
       const { stdout, stderr } = kept();
-      const said = failure ?? (stderr || 'launcher: ended without a report');
+      const none = { code: null, signal: null, stdout, cpuMs: 0, peakBytes: 0, wallMs: this.age(), otherCalls: [] };
+      if (failure !== undefined) {
+        const notStarted = failure.code ?? 'unknown';
+        return { ...none, ended: 'launcher', stderr: `launcher: cannot be started: ${failure.message}`, notStarted };
+      }
       // Stopped before it listened, or deaf; otherwise it failed.
-      const ended = failure !== undefined || !this.stopped ? 'launcher' : this.tooMuch ? 'output' : 'cancelled';
-      return { ended, code: null, signal: null, stdout, stderr: said, cpuMs: 0, peakBytes: 0, wallMs: this.age() };
+      const ended = !this.stopped ? 'launcher' : this.tooMuch ? 'output' : 'cancelled';
+      return { ...none, ended, stderr: stderr || 'launcher: ended without a report' };
     }
     const { why, code, signal, cpuMs, peakBytes, wallMs } = JSON.parse(last) as Report;
     const tooMuch = this.tooMuch || (await isFuller(policy.folder, policy.limits.folderBytes));
-    return { ended: tooMuch ? 'output' : why, code: code < 0 ? null : code, signal: nameOf(signal), ...kept(), cpuMs, peakBytes, wallMs };
+    return {
+      ended: tooMuch ? 'output' : why,
+      code: code < 0 ? null : code,
+      signal: nameOf(signal),
+      ...kept(),
+      ...{ cpuMs, peakBytes, wallMs },
+      otherCalls: [...this.report.matchAll(/^\{"call":"(\w+)"/gm)].map(([, name]) => name ?? '').sort(),
+    };
   }
 
   private age(): number {
     return Math.round(performance.now() - this.started);
   }
+}
+
+/** Without memory `spawn` throws: that becomes an event like every other failure to start, for which a listener can be there in time. */
+function launch(path: string, args: readonly string[]): ChildProcess {
+  try {
+    return spawn(path, args, { cwd: '/', env: {}, stdio: ['pipe', 'pipe', 'pipe', 'pipe'] });
+  } catch (error) {
+    const none = new ChildProcess();
+    process.nextTick(() => none.emit('error', error));
+    return none;
+  }
+}
+
+/** Without descriptors a child process has no streams at all: then some that nobody reads or writes. */
+function stdioOf({ stdio }: ChildProcess): [Writable, Readable, Readable, Readable] {
+  const streams = stdio as unknown as [Writable, Readable, Readable, Readable] | undefined;
+  return streams ?? [new PassThrough(), new PassThrough(), new PassThrough(), new PassThrough()];
 }
 
 function nameOf(signal: number): string | null {

@@ -1,10 +1,10 @@
 /** Finds the converters on this machine, reads their versions, and runs their steps confined. */
 import { access, constants, readFile, rename, stat, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import type { Installed } from '../catalog/catalog.ts';
-import type { Binary, Engine, ProcessStep, StepLimits } from '../catalog/engine.ts';
-import { type Launcher, SYSTEM_READS } from './confine.ts';
-import type { Outcome } from './policy.ts';
+import type { Binary, Engine, ProcessStep, StepLimits, Toolchain } from '../catalog/engine.ts';
+import type { Launcher } from './confine.ts';
+import { type Outcome, SpawnFailed } from './policy.ts';
 import type { Runtime } from './stage.ts';
 import type { Slot } from './workspace.ts';
 
@@ -14,6 +14,8 @@ export interface Resolved {
   /** What precedes a step's own arguments: the script, for a program of ours. */
   readonly args: readonly string[];
   readonly reads: readonly string[];
+  /** Whose system calls it needs: those of any toolchain that has the engine. */
+  readonly calls?: Toolchain | undefined;
   readonly unixSockets: boolean;
   /** It goes to the Internet: whoever starts it names the gate's port. */
   readonly egress: boolean;
@@ -26,7 +28,10 @@ export interface Toolbox {
   readonly missing: readonly { readonly engine: Engine; readonly binaries: readonly string[] }[];
   /** @param gatePort of the proxy, for a program that goes to the Internet */
   resolve(engine: Engine, binary: string, gatePort?: number): Resolved;
+  /** @throws SpawnFailed */
   run(engine: Engine, step: ProcessStep, where: RunIn): Promise<Outcome>;
+  /** Programs of these engines that were there at the start and are not now. */
+  gone(engines: readonly Engine[]): Promise<readonly string[]>;
 }
 
 export interface RunIn {
@@ -62,6 +67,7 @@ export interface ToolboxOptions {
   readonly slot: Slot;
 }
 
+/** @throws SpawnFailed where a version would have to be read */
 export async function openToolbox({ engines, launcher, runtime, cacheFile, slot }: ToolboxOptions): Promise<Toolbox> {
   const found = new Map<string, Resolved>();
   const installed: Engine[] = [];
@@ -71,7 +77,7 @@ export async function openToolbox({ engines, launcher, runtime, cacheFile, slot 
     for (const [name, binary] of Object.entries(engine.binaries)) {
       const resolved = await resolveBinary(binary, runtime);
       if (resolved === undefined) lacking.push(name);
-      else found.set(`${engine.id} ${name}`, resolved);
+      else found.set(`${engine.id} ${name}`, { ...resolved, calls: engine.toolchains[0] });
     }
     if (lacking.length === 0) installed.push(engine);
     else missing.push({ engine, binaries: lacking });
@@ -86,9 +92,9 @@ export async function openToolbox({ engines, launcher, runtime, cacheFile, slot 
 
   const run = async (engine: Engine, step: ProcessStep, where: RunIn): Promise<Outcome> => {
     const { slot, folder, limits, signal, onLine, gatePort } = where;
-    const { program, args, reads, unixSockets, tcpPort } = resolve(engine, step.run, gatePort);
+    const { program, args, reads, calls, unixSockets, tcpPort } = resolve(engine, step.run, gatePort);
     const outcome = await launcher.run(
-      { folder, reads: [...SYSTEM_READS, ...reads], unixSockets, tcpPort, limits, uid: slot.uid },
+      { folder, reads, calls, unixSockets, tcpPort, limits, uid: slot.uid },
       {
         program,
         args: [...args, ...step.args],
@@ -98,12 +104,22 @@ export async function openToolbox({ engines, launcher, runtime, cacheFile, slot 
         ...(step.stdoutTo === undefined ? {} : { keepBytes: STDOUT_BYTES }),
       },
     );
+    if (outcome.notStarted !== undefined) throw new SpawnFailed(outcome.notStarted);
     if (step.stdoutTo !== undefined && outcome.ended === 'exit') await writeFile(step.stdoutTo, outcome.stdout, { flag: 'wx' });
     return outcome;
   };
 
+  const gone: Toolbox['gone'] = async (those) => {
+    const programs = new Set(
+      those.flatMap((engine) => Object.keys(engine.binaries).flatMap((name) => found.get(`${engine.id} ${name}`)?.program ?? [])),
+    );
+    const lacking: string[] = [];
+    for (const program of programs) await access(program, constants.X_OK).catch(() => lacking.push(basename(program)));
+    return lacking;
+  };
+
   const versions = await readVersions(installed, resolve, run, { cacheFile, slot });
-  return { installed: installed.map((engine) => ({ engine, version: versions.get(engine.id) ?? '' })), missing, resolve, run };
+  return { installed: installed.map((engine) => ({ engine, version: versions.get(engine.id) ?? '' })), missing, resolve, run, gone };
 }
 
 async function resolveBinary(binary: Binary, runtime: Runtime): Promise<Resolved | undefined> {

@@ -1,7 +1,9 @@
 /** The body of an answer as a stream that ends with the file or with a Failure, and never lasts or grows beyond its limits. */
 import type { IncomingMessage } from 'node:http';
-import { pipeline, type Readable, Transform } from 'node:stream';
+import { pipeline, type Readable, type TransformCallback } from 'node:stream';
 import { fileTooLarge } from '../errors.ts';
+import { onAbort } from '../streams/abort.ts';
+import { Coalesce } from '../streams/coalesce.ts';
 import type { Deadline } from './deadline.ts';
 import { refused } from './refusal.ts';
 
@@ -11,8 +13,25 @@ export interface BodyLimits {
   readonly idleMs: number;
 }
 
+/** Counts each piece as it comes, and hands on what has been joined: a server that sends single bytes is counted by the byte, and its file is not. */
+class CountedBody extends Coalesce {
+  readonly #count: (bytes: number) => Error | undefined;
+
+  /** @param count of one piece; an error ends the body */
+  constructor(count: (bytes: number) => Error | undefined) {
+    super();
+    this.#count = count;
+  }
+
+  override _transform(chunk: Buffer, encoding: BufferEncoding, done: TransformCallback): void {
+    const error = this.#count(chunk.length);
+    if (error === undefined) super._transform(chunk, encoding, done);
+    else done(error);
+  }
+}
+
 /**
- * @param deadline of the exchange, which ends `response` with it; stopped when the last byte is here
+ * @param deadline of the whole download; stopped when the last byte is here, or none is wanted any more
  * @throws Failure `URL_REFUSED`: unreachable, where the connection has broken off already
  * @returns fails with Failure `FILE_TOO_LARGE`, `URL_REFUSED`: unreachable · what `deadline` was aborted with. Destroying it closes the connection.
  */
@@ -20,13 +39,10 @@ export function limitedBody(response: IncomingMessage, { maxBytes, idleMs }: Bod
   const brokeOff = (cause: unknown) => refused('unreachable', { says: 'The connection broke off in the middle of the file.', cause });
   if (response.errored !== null) throw brokeOff(response.errored);
   let receivedBytes = 0;
-  const body = new Transform({
-    transform(chunk: Buffer, _encoding, done) {
-      receivedBytes += chunk.length;
-      idle.refresh();
-      if (receivedBytes > maxBytes) done(fileTooLarge(maxBytes, receivedBytes));
-      else done(null, chunk);
-    },
+  const body = new CountedBody((bytes) => {
+    receivedBytes += bytes;
+    idle.refresh();
+    return receivedBytes > maxBytes ? fileTooLarge(maxBytes, receivedBytes) : undefined;
   });
   const idle = setTimeout(() => {
     // A full buffer waits for its reader, not for the server.
@@ -37,10 +53,12 @@ export function limitedBody(response: IncomingMessage, { maxBytes, idleMs }: Bod
   response.on('error', (cause) => {
     body.destroy(deadline.signal.aborted ? deadline.signal.reason : brokeOff(cause));
   });
+  const unsubscribe = onAbort(deadline.signal, (reason) => body.destroy(reason as Error));
   // Called when the last byte is here: from then on only the reader takes time. The pipeline goes on listening for errors of the body:
   // one that comes between two readers must not end the process.
   pipeline(response, body, () => {
     clearTimeout(idle);
+    unsubscribe();
     deadline.stop();
   });
   return body;

@@ -1,4 +1,5 @@
 /** Limits on time: a piece of work is given up when its time is over or its caller leaves. */
+import { onAbort } from '../streams/abort.ts';
 
 /**
  * Gives up even on work that does not heed its signal.
@@ -13,29 +14,32 @@ export async function within<T>(
 ): Promise<T> {
   signal.throwIfAborted();
   const deadline = startDeadline(ms, signal, late);
+  const aborted = Promise.withResolvers<never>();
+  const unsubscribe = onAbort(deadline.signal, aborted.reject);
   try {
-    return await Promise.race([work(deadline.signal), aborted(deadline.signal)]);
+    return await Promise.race([work(deadline.signal), aborted.promise]);
   } finally {
+    unsubscribe();
     deadline.stop();
   }
 }
 
 export interface Deadline {
-  /** Aborted with the reason of the caller's signal, or with what `late` made. */
+  /** Aborted with the reason of the caller's signal, or with what `late` made, until it is stopped. */
   readonly signal: AbortSignal;
-  /** The time no longer counts; the caller's signal still does. */
+  /** To be called when the work is over: the caller's signal may live much longer. */
   stop(): void;
 }
 
 export function startDeadline(ms: number, signal: AbortSignal, late: () => Error): Deadline {
   const over = new AbortController();
   const timer = setTimeout(() => over.abort(late()), ms);
-  return { signal: AbortSignal.any([signal, over.signal]), stop: () => clearTimeout(timer) };
-}
-
-function aborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    if (signal.aborted) reject(signal.reason);
-    else signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-  });
+  const unsubscribe = onAbort(signal, (reason) => over.abort(reason));
+  return {
+    signal: over.signal,
+    stop() {
+      clearTimeout(timer);
+      unsubscribe();
+    },
+  };
 }

@@ -1,12 +1,13 @@
 /** One HTTP request over one connection that is not used again. */
 import { type IncomingMessage, request } from 'node:http';
 import type { Socket } from 'node:net';
+import { onAbort } from '../streams/abort.ts';
 import { refused } from './refusal.ts';
 import type { Target } from './url.ts';
 
 /**
  * @param maxHeaderBytes of status line and headers together
- * @param signal ends the exchange, the body included
+ * @param signal ends the exchange until it is answered; the body has limits of its own
  * @returns the answer, its body not yet read; destroying it closes the connection
  * @throws Failure `URL_REFUSED`: unreachable · the reason of `signal`
  */
@@ -27,13 +28,12 @@ export function exchange({ url }: Target, socket: Socket, maxHeaderBytes: number
       insecureHTTPParser: false,
     });
     let answered: IncomingMessage | undefined;
-    const stop = () => {
+    const unsubscribe = onAbort(signal, (reason) => {
       asked.destroy();
-      reject(signal.reason);
-    };
-    signal.addEventListener('abort', stop, { once: true });
+      reject(reason);
+    });
     asked
-      .on('close', () => signal.removeEventListener('abort', stop))
+      .on('close', unsubscribe)
       .on('response', (response) => {
         answered = response.on('error', () => undefined);
         resolve(response);

@@ -101,11 +101,19 @@ async function forward(passage: Passage | undefined, request: IncomingMessage, r
   const answered = once(asked, 'response') as Promise<[IncomingMessage]>;
   const [[answer]] = await Promise.all([answered, pipeline(request, asked)]);
   response.writeHead(answer.statusCode ?? 502, endToEnd(answer.headers));
-  await pipeline(answer, passage.meter(), response);
+  await pipeline(answer, joined, passage.meter(), response);
+}
+
+/** What has come by the time that it is read comes as one piece: a server of single bytes is not answered for byte by byte. */
+async function* joined(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  yield* pieces;
 }
 
 function endToEnd(headers: IncomingHttpHeaders): IncomingHttpHeaders {
-  const named = (headers.connection ?? '').toLowerCase().split(/\s*,\s*/);
+  const named = (headers.connection ?? '')
+    .toLowerCase()
+    .split(',')
+    .map((name) => name.trim());
   const dropped = new Set([...OF_THE_HOP, ...named, 'transfer-encoding']);
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !dropped.has(name)));
 }

@@ -1,5 +1,6 @@
 /** From a name to the addresses that a connection may use. */
 import { Resolver } from 'node:dns/promises';
+import { onAbort } from '../streams/abort.ts';
 import { type AddressJudge, canonical } from './address.ts';
 import { within } from './deadline.ts';
 import { refused } from './refusal.ts';
@@ -20,8 +21,7 @@ export function nameServers(servers?: readonly string[]): Resolve {
   return async (name, signal) => {
     const resolver = new Resolver({ timeout: TRY_MS, tries: 2 });
     if (servers !== undefined) resolver.setServers(servers);
-    const cancel = () => resolver.cancel();
-    signal.addEventListener('abort', cancel, { once: true });
+    const unsubscribe = onAbort(signal, () => resolver.cancel());
     try {
       const answers = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);
       const addresses = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
@@ -31,7 +31,7 @@ export function nameServers(servers?: readonly string[]): Resolve {
         'no address',
       );
     } finally {
-      signal.removeEventListener('abort', cancel);
+      unsubscribe();
     }
   };
 }

@@ -2,6 +2,7 @@
 import { type ClientRequest, type IncomingMessage, request } from 'node:http';
 import type { Socket } from 'node:net';
 import { Failure } from '../errors.ts';
+import { onAbort } from '../streams/abort.ts';
 import { within } from './deadline.ts';
 import { refusalFrom } from './refusal.ts';
 import type { FetchSettings } from './settings.ts';
@@ -68,12 +69,10 @@ function expect({ statusCode, headers }: IncomingMessage, status: number): void 
 
 function answer(asked: ClientRequest, signal: AbortSignal): Promise<Answered> {
   return new Promise((resolve, reject) => {
-    const stop = () => {
+    const settled = onAbort(signal, (reason) => {
       asked.destroy();
-      reject(signal.reason);
-    };
-    signal.addEventListener('abort', stop, { once: true });
-    const settled = () => signal.removeEventListener('abort', stop);
+      reject(reason);
+    });
     asked
       .on('connect', (response: IncomingMessage, socket: Socket, head: Buffer) => {
         settled();

@@ -20,7 +20,9 @@ export interface BatchStore {
   get(id: string): Promise<BatchRecord | undefined>;
   /** Removing what is gone is no error. */
   remove(id: string): Promise<void>;
-  /** Every batch, in no order, without holding them all. */
+  /** Those that were created before, in no order, without reading the others; one that cannot be read is passed over, and reported. */
+  createdBefore(time: number): AsyncIterable<BatchRecord>;
+  /** Every batch, in no order, without holding them all; one that cannot be read is passed over, and reported. */
   scan(): AsyncIterable<BatchRecord>;
   close(): Promise<void>;
 }

@@ -1,6 +1,7 @@
 /** Batches in NATS JetStream, for any number of processes on any number of machines. */
 import { type BucketSpec, type Entry, ensureBucket, openBucket } from '../nats/bucket.ts';
 import type { Nats } from '../nats/connection.ts';
+import { oldestIn } from '../nats/oldest.ts';
 import { BatchRecord, type BatchStore } from './batch.ts';
 import { orConflict } from './conflict-nats.ts';
 
@@ -10,10 +11,21 @@ const BATCHES: BucketSpec = { name: 'batches', maxAgeMs: 7 * 24 * 3600_000, maxB
 /** @param replicas 1, 3 or 5 @throws Mismatch · Unavailable */
 export const ensureBatches = (nats: Nats, replicas: number): Promise<void> => ensureBucket(nats, BATCHES, replicas);
 
-/** @param nats stays open when the store is closed */
-export function openBatches(nats: Nats): BatchStore {
+/**
+ * @param nats stays open when the store is closed
+ * @param unreadable is told of records that a scan had to skip
+ */
+export function openBatches(nats: Nats, unreadable: (found: Error) => void = (found) => process.emitWarning(found)): BatchStore {
   const bucket = openBucket(nats, BATCHES.name);
   const read = ({ text }: Entry): BatchRecord => BatchRecord.parse(JSON.parse(text));
+  const readable = (entry: Entry): BatchRecord | undefined => {
+    try {
+      return read(entry);
+    } catch (cause) {
+      unreadable(new Error(`the record of batch ${entry.key} cannot be read`, { cause }));
+      return undefined;
+    }
+  };
   return {
     async create(batch) {
       await orConflict(bucket.put(batch.id, JSON.stringify(BatchRecord.parse(batch)), 0));
@@ -26,8 +38,18 @@ export function openBatches(nats: Nats): BatchStore {
       const entry = await bucket.get(id);
       if (entry !== undefined) await orConflict(bucket.remove(id, entry.revision));
     },
+    /** Batches never change: the oldest stand first. */
+    createdBefore(time) {
+      return oldestIn(bucket, (entry) => {
+        const batch = readable(entry);
+        return batch !== undefined && batch.createdAt < time ? batch : undefined;
+      });
+    },
     async *scan() {
-      for await (const entry of bucket.entries()) yield read(entry);
+      for await (const entry of bucket.entries()) {
+        const batch = readable(entry);
+        if (batch !== undefined) yield batch;
+      }
     },
     async close() {},
   };

@@ -1,10 +1,12 @@
 /** Deeds in NATS JetStream, for any number of processes on any number of machines. */
 import { type BucketSpec, type Entry, ensureBucket, Outrun, openBucket } from '../nats/bucket.ts';
 import type { Nats } from '../nats/connection.ts';
+import { oldestIn } from '../nats/oldest.ts';
 import { Deed, type DeedStore, REPEATABLE_MS } from './idempotency.ts';
 
-/** The sweep is quicker, and goes by the clock of the one who kept the deed. */
 const DEEDS: BucketSpec = { name: 'deeds', maxAgeMs: 2 * REPEATABLE_MS, maxBytes: 1_024 };
+/** The servers remove a deed by themselves, soon after its time by the clock of the one who kept it, ms. */
+const KEPT_MS = REPEATABLE_MS + 60_000;
 
 /** Of those who come at once, one wins each round: so many that come together with an old deed's end would be a wonder. */
 const KEEP_TRIES = 10;
@@ -12,8 +14,11 @@ const KEEP_TRIES = 10;
 /** @param replicas 1, 3 or 5 @throws Mismatch · Unavailable */
 export const ensureDeeds = (nats: Nats, replicas: number): Promise<void> => ensureBucket(nats, DEEDS, replicas);
 
-/** @param nats stays open when the store is closed */
-export function openDeeds(nats: Nats): DeedStore {
+/**
+ * @param nats stays open when the store is closed
+ * @param unreadable is told of records that a sweep had to skip
+ */
+export function openDeeds(nats: Nats, unreadable: (found: Error) => void = (found) => process.emitWarning(found)): DeedStore {
   const bucket = openBucket(nats, DEEDS.name);
   const read = ({ text }: Entry): Deed => Deed.parse(JSON.parse(text));
   const isOld = (deed: Deed, now: number): boolean => deed.madeAt < now - REPEATABLE_MS;
@@ -37,7 +42,7 @@ export function openDeeds(nats: Nats): DeedStore {
         const kept = found === undefined ? undefined : read(found);
         if (kept !== undefined && !isOld(kept, deed.madeAt)) return kept;
         try {
-          await bucket.put(deed.key, text, found?.revision ?? 0);
+          await bucket.put(deed.key, text, found?.revision ?? 0, KEPT_MS);
           return deed;
         } catch (error) {
           if (!(error instanceof Outrun)) throw error;
@@ -55,8 +60,16 @@ export function openDeeds(nats: Nats): DeedStore {
       if (entry !== undefined && entry.text === JSON.stringify(Deed.parse(deed))) await forget(entry);
     },
     async sweep(now) {
+      const old = oldestIn(bucket, (entry) => {
+        try {
+          return isOld(read(entry), now) ? entry : undefined;
+        } catch (cause) {
+          unreadable(new Error('the record of an idempotency key cannot be read', { cause }));
+          return undefined;
+        }
+      });
       let forgotten = 0;
-      for await (const entry of bucket.entries()) if (isOld(read(entry), now) && (await forget(entry))) forgotten++;
+      for await (const entry of old) if (await forget(entry)) forgotten++;
       return forgotten;
     },
     async close() {},

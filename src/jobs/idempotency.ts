@@ -29,7 +29,7 @@ export interface DeedStore {
   get(key: string, now: number): Promise<Deed | undefined>;
   /** Forgets a deed, if it is still this one. */
   remove(deed: Deed): Promise<void>;
-  /** Forgets every deed that is too old at `now`. @returns how many */
+  /** Forgets every deed that is too old at `now`, but for those that it cannot read. @returns how many */
   sweep(now: number): Promise<number>;
   close(): Promise<void>;
 }

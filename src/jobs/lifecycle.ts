@@ -29,12 +29,26 @@ export function visibility(record: JobRecord, now: number): 'live' | 'expired' |
 export const goneAt = (record: JobRecord): number =>
   (record.state === 'cancelled' ? (record.endedAt ?? record.createdAt) : record.expiresAt) + TOMBSTONE_MS;
 
+/** When a record that has ended, and of which nothing is left to do now, needs a look again, ms since the epoch. */
+export const nextLookAt = (record: JobRecord, now: number): number =>
+  visibility(record, now) === 'live' ? record.expiresAt : goneAt(record);
+
 /** A worker takes the job, from the queue or from a holder whose order lapsed. Undefined: nothing to take. */
 export function claim(record: JobRecord, attempt: string, now: number): JobRecord | undefined {
   if (hasEnded(record)) return undefined;
   if (record.attempts >= MAX_CLAIMS)
     return fail(record, now, { reason: 'engine_crashed', message: reasonTable.engine_crashed, details: { attempts: record.attempts } });
-  return { ...record, state: 'running', attempt, attempts: record.attempts + 1, startedAt: now };
+  // Whether it died or was held up, only the holder itself can tell.
+  const lapsed = record.attempt === undefined ? record.lapsed : [...(record.lapsed ?? []), record.attempt];
+  return { ...record, state: 'running', attempt, attempts: record.attempts + 1, startedAt: now, ...(lapsed && { lapsed }) };
+}
+
+/** A holder that was thought dead was only late: its claim was no crash. Undefined: it counts no more. */
+export function withdraw(record: JobRecord, attempt: string): JobRecord | undefined {
+  const { lapsed, ...rest } = record;
+  if (hasEnded(record) || !lapsed?.includes(attempt)) return undefined;
+  const others = lapsed.filter((other) => other !== attempt);
+  return { ...rest, attempts: Math.max(0, record.attempts - 1), ...(others.length > 0 && { lapsed: others }) };
 }
 
 /** Gives a claimed job back without counting the claim: a drain or an outage is not the file's fault. Its wait goes on where it ended. */
@@ -43,6 +57,12 @@ export function requeue(record: JobRecord, now: number): JobRecord {
   const { attempt: _, startedAt = now, ...rest } = record;
   const queuedAt = waitingSince(record) + Math.max(0, now - startedAt);
   return { ...rest, state: 'queued', queuedAt, attempts: Math.max(0, record.attempts - 1) };
+}
+
+/** The same where it may yet have been the file: the claim counts, and the last of those that a file has ends it. */
+export function requeueCounted(record: JobRecord, now: number): JobRecord {
+  const next = requeue(record, now);
+  return hasEnded(next) ? next : { ...next, attempts: record.attempts };
 }
 
 /** Ends a job that nobody could do in the time that it may wait. */
@@ -75,6 +95,6 @@ export const reasonOf = (failure: StoredFailure): Reason => (isReason(failure.re
 
 /** What every end has in common: no secret left, and never less time than was promised. */
 function end(record: JobRecord, now: number): JobRecord {
-  const { sealed: _, ...rest } = record;
+  const { sealed: _, lapsed: __, ...rest } = record;
   return { ...rest, endedAt: now, expiresAt: Math.max(record.expiresAt, now + RETENTION_MS) };
 }

@@ -4,7 +4,9 @@ import { EventEmitter } from 'node:events';
 import { type BucketSpec, type Entry, ensureBucket, openBucket } from '../nats/bucket.ts';
 import type { Nats } from '../nats/connection.ts';
 import { tokenOf } from '../nats/token.ts';
+import { ensureAgenda, openAgenda, openEntry } from './agenda-nats.ts';
 import { orConflict } from './conflict-nats.ts';
+import { dueOver } from './due-nats.ts';
 import { lockOver } from './lock-nats.ts';
 import type { JobRecord } from './record.ts';
 import { Conflict, type JobStore, type Stored } from './store.ts';
@@ -24,6 +26,7 @@ const LOCKS: BucketSpec = { name: 'locks', maxAgeMs: LOCK_KEPT_MS, maxBytes: HEA
 /** Makes the buckets, or brings them to their present shape. @param replicas 1, 3 or 5 @throws Mismatch · Unavailable */
 export async function ensureJobs(nats: Nats, replicas: number): Promise<void> {
   for (const bucket of [JOBS, LOCKS]) await ensureBucket(nats, bucket, replicas);
+  await ensureAgenda(nats, replicas);
 }
 
 interface Surroundings {
@@ -38,6 +41,7 @@ export function openJobs(nats: Nats, surroundings: Surroundings = {}): JobStore 
   const bucket = openBucket(nats, JOBS.name);
   const locks = openBucket(nats, LOCKS.name);
   const { report = (found) => process.emitWarning(found), clock = locks.now } = surroundings;
+  const agenda = openAgenda(nats);
   const changes = new EventEmitter().setMaxListeners(0);
   let deafen: (() => void) | undefined;
   /** Once somebody watches: a worker never does, and thousands of them must not hear of every write. */
@@ -50,23 +54,30 @@ export function openJobs(nats: Nats, surroundings: Surroundings = {}): JobStore 
   return {
     async create(record) {
       // One of another pool would not stand in the way.
-      if ((await bucket.find(record.id)) !== undefined) throw new Conflict(`job ${record.id} is there already`);
+      const [found] = await Promise.all([bucket.find(record.id), agenda.add(openEntry(record))]);
+      if (found !== undefined) throw new Conflict(`job ${record.id} is there already`);
       return { record, revision: await orConflict(bucket.put(keyOf(record), toText(record), 0)) };
     },
 
-    async get(id) {
-      const entry = await bucket.find(id);
+    async get(id, pool) {
+      const entry = await (pool === undefined ? bucket.find(id) : bucket.get(`${pool}.${id}`));
       return entry === undefined ? undefined : storedIn(entry);
     },
 
     async update(record, revision) {
+      // Its files are to go at once, and it may have been settled until they expire. A worker, which may write no entry, cancels nothing.
+      if (record.state === 'cancelled') await agenda.add(openEntry(record));
       // Nothing is stored under 0, where the bucket would create.
       return { record, revision: await orConflict(bucket.put(keyOf(record), toText(record), Math.max(1, revision))) };
     },
 
-    async remove(id, revision) {
-      const entry = await bucket.find(tokenOf(id));
-      if (entry !== undefined) await orConflict(bucket.remove(entry.key, revision));
+    async remove(id, revision, pool) {
+      const entry = await (pool === undefined ? bucket.find(tokenOf(id)) : bucket.get(`${pool}.${tokenOf(id)}`));
+      if (entry === undefined) return;
+      await orConflict(bucket.remove(entry.key, revision));
+      const record = readable(entry, report)?.record;
+      // What is not removed here is found without its record, and goes then.
+      if (record !== undefined) await agenda.remove({ ...openEntry(record), before: Number.POSITIVE_INFINITY });
     },
 
     /** Hears of every process's writes, unless the connection is away. */
@@ -84,6 +95,8 @@ export function openJobs(nats: Nats, surroundings: Surroundings = {}): JobStore 
         if (stored !== undefined) yield stored;
       }
     },
+
+    due: dueOver({ bucket, agenda, recordIn: (entry) => readable(entry, report)?.record }),
 
     withLock: lockOver({ locks, clock, report, newHolder: randomUUID }),
 

@@ -46,6 +46,8 @@ export const JobRecord = z.strictObject({
   attempts: z.number().int(),
   /** The holder's fencing token while running; the winner's at the end. */
   attempt: z.string().optional(),
+  /** Earlier holders' tokens whose claims count, because they fell silent: who turns out to have been late only takes its own back. */
+  lapsed: z.array(z.string()).optional(),
   engine: z.strictObject({ name: z.string(), version: z.string() }).optional(),
   warnings: z.array(Warning),
   output: Output.optional(),

@@ -1,4 +1,4 @@
-/** Secrets at rest: sealed with the service's key, so that neither a record nor a queue holds one in the clear. */
+/** Secrets at rest: encrypted with the service's keys, so that neither a record nor a queue holds one in the clear. */
 import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes } from 'node:crypto';
 
 const NONCE_BYTES = 12;
@@ -7,17 +7,27 @@ const TAG_BYTES = 16;
 export interface Seal {
   /** @param bound what the secret belongs to: it opens for nothing else */
   close(secret: string, bound: string): string;
-  /** @throws when the text was not sealed with this key for `bound` */
+  /** @throws when the text was encrypted with none of the keys, or not for `bound` */
   open(sealed: string, bound: string): string;
   /** 64 hex digits that tell one text from another, and that nobody without the key can test a guess against. */
   mark(text: string): string;
 }
 
-/** AES-256-GCM (NIST SP 800-38D) with a random nonce. @param key any secret text; its SHA-256 is the cipher's key */
-export function sealWith(key: string): Seal {
-  const derived = (use: string) => createHash('sha256').update(`filemill ${use}\0`).update(key).digest();
-  const cipherKey = derived('seal');
-  const markKey = derived('mark');
+/**
+ * AES-256-GCM (NIST SP 800-38D) with a random nonce. The SHA-256 of a key is the cipher's.
+ * @param keys any secret texts: the first encrypts, all decrypt
+ * @param salt the key of `mark`, any secret text that lasts: with another one nothing that was marked before is known again
+ */
+export function sealWith(keys: readonly string[], salt: string): Seal {
+  const derived = (key: string, use: string) => createHash('sha256').update(`filemill ${use}\0`).update(key).digest();
+  const [cipherKey, ...earlierKeys] = keys.map((key) => derived(key, 'seal'));
+  if (cipherKey === undefined) throw new RangeError('a secret is encrypted with at least one key');
+  const markKey = derived(salt, 'mark');
+  const decrypt = (key: Buffer, bytes: Buffer, bound: string) => {
+    const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, NONCE_BYTES)).setAAD(Buffer.from(bound));
+    decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
+    return decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES), undefined, 'utf8') + decipher.final('utf8');
+  };
   return {
     close(secret, bound) {
       const nonce = randomBytes(NONCE_BYTES);
@@ -26,10 +36,18 @@ export function sealWith(key: string): Seal {
     },
     open(sealed, bound) {
       const bytes = Buffer.from(sealed, 'base64url');
-      const decipher = createDecipheriv('aes-256-gcm', cipherKey, bytes.subarray(0, NONCE_BYTES)).setAAD(Buffer.from(bound));
-      decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
-      return decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES), undefined, 'utf8') + decipher.final('utf8');
+      for (const key of earlierKeys) {
+        try {
+          return decrypt(key, bytes, bound);
+        } catch {
+          // It was another.
+        }
+      }
+      return decrypt(cipherKey, bytes, bound);
     },
     mark: (text) => createHmac('sha256', markKey).update(text).digest('hex'),
   };
 }
+
+/** A new key comes before the others: the last is the one that has been there for longest. @param salt where one was chosen */
+export const saltOf = (keys: readonly string[], salt?: string): string => salt ?? keys.at(-1) ?? '';

@@ -1,15 +1,24 @@
 /** Job records in one SQLite file, which several processes of one machine may hold open. */
 import { randomUUID } from 'node:crypto';
 import { EventEmitter } from 'node:events';
-import { openDatabase } from '../sqlite/open.ts';
-import { Conflict, type JobStore, type Stored } from './store.ts';
+import { addColumn, openDatabase } from '../sqlite/open.ts';
+import { TOMBSTONE_MS } from './lifecycle.ts';
+import { Conflict, type Due, type JobStore, type Stored } from './store.ts';
 import { fromText, toText, type Unreadable } from './text.ts';
 
-/** AUTOINCREMENT never gives a number twice, so that a record removed and created again cannot meet an old revision. */
+/**
+ * AUTOINCREMENT never gives a number twice, so that a record removed and created again cannot meet an old revision. Each write makes a record
+ * due at once (`due_at` 0), that of an older filemill too.
+ */
 const SCHEMA = `
-  CREATE TABLE IF NOT EXISTS jobs (revision INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, record TEXT NOT NULL) STRICT;
+  CREATE TABLE IF NOT EXISTS jobs (revision INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, record TEXT NOT NULL, due_at INTEGER NOT NULL DEFAULT 0) STRICT;
   CREATE TABLE IF NOT EXISTS locks (name TEXT PRIMARY KEY, holder TEXT NOT NULL, until INTEGER NOT NULL) STRICT;
 `;
+
+/** What has ended was looked after by the filemill that kept it: it is due when it expires, or when its tombstone goes. */
+const backfillAt = (now: number): string => `
+  UPDATE jobs SET due_at = (record ->> '$.expiresAt') + iif((record ->> '$.expiresAt') <= ${now}, ${TOMBSTONE_MS}, 0)
+  WHERE json_valid(record) AND (record ->> '$.state') IN ('done', 'error') AND typeof(record ->> '$.expiresAt') = 'integer'`;
 
 /** Records read at once by a scan: no statement stays open between pages, which would keep the write-ahead log from being emptied. */
 const PAGE = 64;
@@ -27,6 +36,8 @@ export function openJobs(
   { exclusive = false }: { readonly exclusive?: boolean } = {},
 ): JobStore {
   const database = openDatabase(path, SCHEMA);
+  addColumn(database, 'jobs', 'due_at', 'INTEGER NOT NULL DEFAULT 0', backfillAt(clock()));
+  database.exec('CREATE INDEX IF NOT EXISTS jobs_by_due ON jobs (due_at, id)');
   if (exclusive) database.exec('DELETE FROM locks');
   const sql = {
     create: database.prepare('INSERT INTO jobs (id, record) VALUES (?, ?) ON CONFLICT (id) DO NOTHING RETURNING revision'),
@@ -37,6 +48,12 @@ export function openJobs(
     ),
     remove: database.prepare('DELETE FROM jobs WHERE id = ? AND revision = ?'),
     page: database.prepare('SELECT id, revision, record FROM jobs WHERE id > ? ORDER BY id LIMIT ?'),
+    due: database.prepare(
+      `SELECT id, revision, due_at, iif(json_valid(record), record ->> '$.pool', NULL) AS pool,
+         iif(json_valid(record), record ->> '$.createdAt', NULL) AS created
+       FROM jobs WHERE (due_at, id) > (?, ?) AND due_at <= ? ORDER BY due_at, id LIMIT ?`,
+    ),
+    settle: database.prepare('UPDATE jobs SET due_at = ? WHERE id = ? AND revision = ?'),
     lock: database.prepare(
       `INSERT INTO locks (name, holder, until) VALUES (?, ?, ?)
        ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until = excluded.until WHERE until <= ? RETURNING holder`,
@@ -97,6 +114,23 @@ export function openJobs(
       }
     },
 
+    async *due(now) {
+      let [dueAt, id] = [-1, ''];
+      for (;;) {
+        const rows = sql.due.all(dueAt, id, now, PAGE);
+        for (const row of rows) {
+          dueAt = Number(row['due_at']);
+          id = String(row['id']);
+          yield dueIn(
+            row,
+            (until) => void sql.settle.run(Math.min(until, Number.MAX_SAFE_INTEGER), String(row['id']), Number(row['revision'])),
+          );
+        }
+        if (rows.length < PAGE) return;
+        await new Promise(setImmediate);
+      }
+    },
+
     async withLock(name, ttlMs, work) {
       const holder = randomUUID();
       if (sql.lock.get(name, holder, clock() + ttlMs, clock()) === undefined) return false;
@@ -131,6 +165,16 @@ const eventOf = (id: string): string => `job ${id}`;
 
 function storedIn(row: Row): Stored {
   return { record: fromText(String(row['id']), String(row['record'])), revision: Number(row['revision']) };
+}
+
+function dueIn(row: Row, settleAt: (until: number) => void): Due {
+  const { pool, created } = row;
+  return {
+    id: String(row['id']),
+    pool: typeof pool === 'string' ? pool : undefined,
+    createdAt: typeof created === 'number' ? created : 0,
+    settle: async (until = Number.POSITIVE_INFINITY) => settleAt(until),
+  };
 }
 
 function readable(row: Row, report: (found: Unreadable) => void): Stored | undefined {

@@ -177,7 +177,8 @@ export async function connectKube({ kubeconfig, serviceAccount }: KubeSettings =
 }
 
 async function answer<T>(transport: Transport, request: Request, { signal, limitMs = LIMIT_MS }: Call): Promise<T> {
-  const limit = AbortSignal.timeout(limitMs);
+  // A caller's limit may be the rest of a time that runs: Node takes whole milliseconds only.
+  const limit = AbortSignal.timeout(Math.ceil(limitMs));
   const until = signal === undefined ? limit : AbortSignal.any([signal, limit]);
   try {
     const response = await transport.send(request, until);

@@ -11,6 +11,8 @@ export interface Candidacy {
   readonly leading: boolean;
   /** As last seen. */
   readonly holder: string | undefined;
+  /** Of the record, as last seen: no other record in this or another cluster has it. */
+  readonly uid: string | undefined;
   /** For ever pending, if it resigns before. */
   readonly won: Promise<void>;
   /** Why what was won is lost; not by `resign`. Whoever led stops acting at once, and its process ends. */
@@ -186,6 +188,9 @@ export function standForElection(options: ElectionOptions): Candidacy {
     },
     get holder() {
       return seen?.spec.holderIdentity || undefined;
+    },
+    get uid() {
+      return seen?.metadata.uid;
     },
     won: won.promise,
     lost: lost.promise,

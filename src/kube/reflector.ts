@@ -1,5 +1,6 @@
 /** A mirror of the API server's objects of one kind: a paged list, then a watch from there on, for as long as it is open. */
 import { setTimeout as pause } from 'node:timers/promises';
+import { onAbort } from '../streams/abort.ts';
 import type { Kube, Selection } from './connect.ts';
 import { isExpired, KubeError } from './error.ts';
 import { quietly } from './quietly.ts';
@@ -154,7 +155,7 @@ export function startReflector<T extends KubeObject>(options: ReflectorOptions<T
     get synced() {
       return isSynced;
     },
-    whenSynced: (until) => (until === undefined ? synced.promise : Promise.race([synced.promise, aborted(until)])),
+    whenSynced: (until) => unlessAborted(synced.promise, until),
     objects: () => objects,
     onChange(listener) {
       const own: Listener<T> = (...change) => listener(...change);
@@ -180,8 +181,8 @@ const jittered = (whole: number): number => whole * (0.75 + Math.random() / 4);
 
 const retryAfterMs = (error: unknown): number => (error instanceof KubeError ? (error.retryAfterSeconds ?? 0) * 1_000 : 0);
 
-const aborted = (signal: AbortSignal): Promise<never> =>
-  new Promise((_, reject) => {
-    if (signal.aborted) reject(signal.reason);
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-  });
+async function unlessAborted(promise: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
+  const aborted = Promise.withResolvers<never>();
+  const unsubscribe = onAbort(signal, aborted.reject);
+  await Promise.race([aborted.promise, promise]).finally(unsubscribe);
+}

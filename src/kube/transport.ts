@@ -1,6 +1,7 @@
 /** Requests to the API server over connections that stay open, each ended by its signal. */
 import http from 'node:http';
 import https from 'node:https';
+import { onAbort } from '../streams/abort.ts';
 import type { Caller } from './caller.ts';
 import { KubeError } from './error.ts';
 
@@ -67,11 +68,10 @@ export const unreachable = (cause: unknown): KubeError =>
 /** A program that makes credentials may hang, and takes no signal. */
 async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   const aborted = Promise.withResolvers<never>();
-  const abort = () => aborted.reject(signal.reason);
-  signal.addEventListener('abort', abort, { once: true });
+  const unsubscribe = onAbort(signal, aborted.reject);
   try {
     return await Promise.race([promise, aborted.promise]);
   } finally {
-    signal.removeEventListener('abort', abort);
+    unsubscribe();
   }
 }

@@ -43,18 +43,24 @@ export function identifyWith({ trustProxy, sharedEgress, salt }: Known): Identif
  * may have made up. An entry that is no address ends the walk at the proxy that wrote it.
  */
 function nearestStranger(peer: Address, forwardedFor: string | readonly string[] | undefined, isProxy: (it: Address) => boolean): Address {
-  const entries = [forwardedFor ?? []].flat().flatMap((line) => line.split(','));
+  const entries = [forwardedFor ?? []]
+    .flat()
+    .flatMap((line) => line.split(','))
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== '');
   let nearest = peer;
-  while (isProxy(nearest)) {
-    const entry = entries.pop()?.trim();
+  for (let hops = 0; hops < MOST_HOPS && isProxy(nearest); hops++) {
+    const entry = entries.pop();
     if (entry === undefined) break;
-    if (entry === '') continue;
     const next = parseAddress(entry);
     if (next === undefined) break;
     nearest = next;
   }
   return nearest;
 }
+
+/** Proxies of ours in a row: more addresses of them are what a client made up. */
+const MOST_HOPS = 64;
 
 /** Half of a SHA-256: nobody can make two networks meet, and a record's key stays short. */
 const KEY_DIGITS = 32;

@@ -1,10 +1,12 @@
-/** The flood guard of requests that make no work: a count per client and minute in this process's memory, hence per replica. */
+/** The flood guard of requests that make no work, or are refused it: a count per client and minute in this process's memory, hence per replica. */
 import type { Limited } from './account.ts';
 import type { Client } from './client.ts';
 
 export interface FloodGuard {
   /** Counts a request. @param now ms since the epoch @returns undefined when it may pass, else the refusal, which is no rejection */
   take(client: Pick<Client, 'key' | 'multiple'>, now: number): Limited<'flood'> | undefined;
+  /** The same without counting. */
+  look(client: Pick<Client, 'key' | 'multiple'>, now: number): Limited<'flood'> | undefined;
   /** Clients that are remembered. */
   readonly size: number;
 }
@@ -19,18 +21,26 @@ export function floodGuard(perMinute: number, mostClients = MOST_CLIENTS): Flood
   // In the order in which the windows opened, as a window that opens anew is put at the end.
   const windows = new Map<string, { readonly since: number; used: number }>();
 
+  const look: FloodGuard['look'] = ({ key, multiple }, now) => {
+    const limit = perMinute * multiple;
+    const window = windows.get(key);
+    if (window === undefined || !isOpen(window.since, now) || window.used < limit) return undefined;
+    return { is: 'limited', tier: 'flood', limit, waitMs: window.since + WINDOW_MS - now };
+  };
+
   return {
-    take({ key, multiple }, now) {
-      const limit = perMinute * multiple;
-      const open = windows.get(key);
-      if (open === undefined || !isOpen(open.since, now)) {
-        windows.delete(key);
-        makeRoom(now);
-        windows.set(key, { since: now, used: 1 });
+    look,
+    take(client, now) {
+      const flooded = look(client, now);
+      if (flooded !== undefined) return flooded;
+      const window = windows.get(client.key);
+      if (window !== undefined && isOpen(window.since, now)) {
+        window.used++;
         return undefined;
       }
-      if (open.used >= limit) return { is: 'limited', tier: 'flood', limit, waitMs: open.since + WINDOW_MS - now };
-      open.used++;
+      windows.delete(client.key);
+      makeRoom(now);
+      windows.set(client.key, { since: now, used: 1 });
       return undefined;
     },
     get size() {

@@ -6,6 +6,8 @@ import type { Limiter } from './limiter.ts';
 export interface Limits {
   readonly limiter: Limiter;
   readonly identify: Identify;
-  /** Undefined where limits are switched off. */
+  /** Of reads, uploads and refused requests. Undefined where limits are switched off. */
   readonly flood: FloodGuard | undefined;
+  /** Of messages to `/mcp`: those that make no work are counted nowhere else. */
+  readonly assistantFlood: FloodGuard | undefined;
 }

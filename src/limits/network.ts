@@ -11,11 +11,15 @@ export interface Network {
   has(address: Address): boolean;
 }
 
+/** With a zone and a port, characters: what is longer is no address, and is not looked at. */
+const LONGEST_ADDRESS = 100;
+
 /** @param text as a socket or a proxy names it: `192.0.2.7`, `2001:db8::1`, `fe80::1%eth0`, and with a port `192.0.2.7:80`, `[::1]:80` */
 export function parseAddress(text: string): Address | undefined {
+  if (text.length > LONGEST_ADDRESS) return undefined;
   const bare = /^\[([^\]]*)\](?::\d+)?$/.exec(text)?.[1] ?? /^([\d.]+):\d+$/.exec(text)?.[1] ?? text;
   // Which of its links an address belongs to says nothing about who it is.
-  const unzoned = bare.replace(/%.*$/, '');
+  const [unzoned = ''] = bare.split('%', 1);
   if (isIPv4(unzoned)) return { family: 'ipv4', text: unzoned };
   if (!isIPv6(unzoned)) return undefined;
   const groups = groupsOf(unzoned);
@@ -46,6 +50,7 @@ const MAPPED = [0, 0, 0, 0, 0, 0xffff];
 const MAPPED_BITS = 96;
 
 function read(text: string): Network | undefined {
+  if (text.length > LONGEST_ADDRESS) return undefined;
   const [, base = '', length] = /^([\d.]+|[\da-f:.]+)(?:\/(\d{1,3}))?$/i.exec(text) ?? [];
   const address = parseAddress(base);
   if (address === undefined) return undefined;

@@ -44,7 +44,8 @@ export const limitSettings = z.strictObject({
     .transform((changed) => ({ ...AI_DAILY, ...changed }))
     .describe('REST requests to each AI tool, per client and 24 h, by slug; slugs that are not named keep their preset'),
   concurrent: count(40).describe('Unfinished jobs a client may have'),
-  readsPerMinute: count(600).describe('Requests that make no work, per client, minute and replica'),
+  readsPerMinute: count(600).describe('Requests that make no work or are refused it, per client, minute and replica'),
+  messagesPerMinute: count(600).describe('Requests to /mcp, whatever they ask for, per client, minute and replica'),
   rejections: count(10).describe('Refusals in one hour that a client is forgiven: with one more its next request is banned'),
   banMs: z
     .number()

@@ -30,6 +30,13 @@ export interface Bucket {
   remove(key: string, revision: number): Promise<void>;
   /** Each once, in no order. One written meanwhile may be missed. */
   entries(): AsyncIterable<Entry>;
+  /**
+   * Some of them in the order in which they were last written, so that what was written longest ago is found without reading the rest.
+   * @param from a revision, or a lower number: 0 begins with the oldest
+   * @param count messages that are read, removals among them
+   * @returns `next`: where the following page begins; undefined where nothing follows
+   */
+  page(from: number, count: number): Promise<{ readonly entries: readonly Entry[]; readonly next: number | undefined }>;
   /** Calls back with the keys of stored changes, and with none when some may have been missed. @returns the end of it */
   onChange(changed: (key: string | undefined) => void): () => void;
   /** The time where the bucket is kept, ms since the epoch: the only clock that all processes share. */
@@ -181,6 +188,19 @@ export function openBucket(nats: Nats, name: string): Bucket {
       const share = Math.ceil((state.last_seq + 1 - state.first_seq) / SCANNERS);
       const from = (scanner: number) => Math.min(state.first_seq + scanner * share, state.last_seq + 1);
       yield* asTheyCome(Array.from({ length: SCANNERS }, (_, scanner) => between(from(scanner), from(scanner + 1))));
+    },
+
+    async page(from, count) {
+      const entries: Entry[] = [];
+      let seq = Math.max(1, from);
+      for (let read = 0; read < count; read++) {
+        const query = { seq, next_by_subj: `${prefix}>` };
+        const message = await reach(`to scan ${name}`, () => manager.streams.getMessage(stream, query));
+        if (message === null) return { entries, next: undefined };
+        if (!isRemoval(message)) entries.push(entryIn(message, prefix));
+        seq = message.seq + 1;
+      }
+      return { entries, next: seq };
     },
 
     onChange(changed) {

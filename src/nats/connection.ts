@@ -2,12 +2,15 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type JetStreamClient, type JetStreamManager, jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { ClosedConnectionError, ConnectionError, connect, createInbox, credsAuthenticator, type NatsConnection } from 'nats';
+import { type KeepAlive, openKeepAlive } from './keep-alive.ts';
 import { passes, Unavailable } from './unavailable.ts';
 
 export interface Nats {
   readonly core: NatsConnection;
   readonly manager: JetStreamManager;
   readonly client: JetStreamClient;
+  /** Speaks for us while this thread is held; undefined where nobody would wait for us. */
+  readonly keepAlive: KeepAlive | undefined;
   /**
    * Makes a call, and makes it again while no server can answer it: it must be one that may be made twice.
    * @param what is done, for the log
@@ -37,6 +40,8 @@ export interface NatsSettings {
   readonly tls?: { readonly caFile?: string; readonly certFile?: string; readonly keyFile?: string } | undefined;
   /** Where answers come in; permissions of a role may allow its own only. */
   readonly inbox?: string;
+  /** Whether a thread keeps alive what this one holds. */
+  readonly keepsAlive?: boolean;
 }
 
 /** How long one server has for one answer, ms: they come within milliseconds. */
@@ -52,7 +57,8 @@ const PAUSE_MS = 250;
 const PING_MS = 10_000;
 
 /** @throws Unavailable when no server takes the connection */
-export async function connectNats({ servers, name, credentials, user, password, tls, inbox }: NatsSettings): Promise<Nats> {
+export async function connectNats(settings: NatsSettings): Promise<Nats> {
+  const { servers, name, credentials, user, password, tls, inbox, keepsAlive = false } = settings;
   const core = await connect({
     servers: [...servers],
     name,
@@ -73,6 +79,8 @@ export async function connectNats({ servers, name, credentials, user, password, 
   // Whether JetStream is there shows at the first call: asking now would fail where it is only between two leaders.
   const manager = await jetstreamManager(core, { checkAPI: false, timeout: ANSWER_MS });
   const client = jetstream(core, { timeout: ANSWER_MS });
+
+  const keepAlive = keepsAlive ? openKeepAlive({ ...settings, name: `${name}, keep-alive`, keepsAlive: false }) : undefined;
 
   let connected = true;
   const returns = new Set<() => void>();
@@ -95,6 +103,7 @@ export async function connectNats({ servers, name, credentials, user, password, 
     core,
     manager,
     client,
+    keepAlive,
     isConnected: () => connected && !core.isClosed(),
 
     newInbox: () => createInbox(inbox),
@@ -122,6 +131,7 @@ export async function connectNats({ servers, name, credentials, user, password, 
     },
 
     async close() {
+      await keepAlive?.close();
       await core.close();
       await watching;
     },

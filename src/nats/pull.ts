@@ -11,6 +11,8 @@ export interface Handed {
   readonly deliveries: number;
   /** By `performance.now()`: the ack wait began then, or later. */
   readonly askedAt: number;
+  /** Where the consumer hears of it. */
+  readonly ack: string;
   /** Resolves once the consumer has heard it. @param word of the ack protocol: `+ACK`, `-NAK`, `+WPI` */
   say(word: string): Promise<void>;
 }
@@ -53,6 +55,7 @@ export function ask({ core, newInbox }: Nats, stream: string, consumer: string, 
   const handedOf = (message: Msg): Handed => ({
     text: message.string(),
     askedAt,
+    ack: message.reply ?? '',
     ...numbersIn(message.reply ?? ''),
     async say(word) {
       await core.request(message.reply ?? '', word, { timeout: ANSWER_MS });

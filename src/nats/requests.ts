@@ -1,17 +1,33 @@
-/** Questions between processes that one of several answers: what is said is a text, and what goes wrong is a sentence. */
-import { headers } from 'nats';
+/** Questions between processes that one of several answers: what is said is a text, and a refusal has a code for programs and a sentence for logs. */
+import { setTimeout as pause } from 'node:timers/promises';
+import { headers, type Msg } from 'nats';
 import type { Nats } from './connection.ts';
+import { passes, Unavailable } from './unavailable.ts';
 
 const FAILED = 'Filemill-Failed';
+/** Of an answer: the code of a refusal, and whether another may answer otherwise. */
+const CODE = 'Filemill-Code';
+const TRANSIENT = 'Filemill-Transient';
+/** Of a question: whoever asks knows the two above, and asks another where one cannot answer. */
+const ASKS_ON = 'Filemill-Asks-On';
 /** How long an answer may take, ms. */
 const ANSWER_MS = 5_000;
 
-/** Whoever answers could not, for a reason of its own: asking again would not help. */
-export class Declined extends Error {
-  override readonly name = 'Declined';
+/** Whoever was asked did not do it. */
+export class Refused extends Error {
+  override readonly name = 'Refused';
+  /** For programs; empty where it was none of the refusals that the answerer knows. */
+  readonly code: string;
+  /** Whether another answerer, or the same one later, may do it. */
+  readonly isTransient: boolean;
+  constructor(message: string, code = '', isTransient = true, cause?: unknown) {
+    super(message, { cause });
+    this.code = code;
+    this.isTransient = isTransient;
+  }
 }
 
-/** @returns the end of it */
+/** @returns unsubscribe */
 export function answer({ core }: Nats, subject: string, respond: (text: string, subject: string) => Promise<string>): () => void {
   // One of all who answer takes each question.
   const subscription = core.subscribe(subject, {
@@ -21,11 +37,7 @@ export function answer({ core }: Nats, subject: string, respond: (text: string, 
       void respond(message.string(), message.subject)
         .then(
           (text) => message.respond(text),
-          (failure: unknown) => {
-            const marks = headers();
-            marks.set(FAILED, 'yes');
-            message.respond((failure as Error).message, { headers: marks });
-          },
+          (failure: unknown) => refuse(message, failure),
         )
         .catch(() => {
           // The connection was closed meanwhile: whoever asked will ask again.
@@ -37,9 +49,105 @@ export function answer({ core }: Nats, subject: string, respond: (text: string, 
   };
 }
 
-/** @param patienceMs for how long it is asked again while nobody answers; 0 once @throws Declined · Unavailable when nobody answered in time */
+function refuse(message: Msg, failure: unknown): void {
+  const { code, isTransient } = failure instanceof Refused ? failure : new Refused('');
+  // An older asker takes every refusal for the last word. Unanswered, it asks again.
+  if (failure instanceof Refused && isTransient && !message.headers?.has(ASKS_ON)) return;
+  const marks = headers();
+  marks.set(FAILED, 'yes');
+  if (code !== '') marks.set(CODE, code);
+  marks.set(TRANSIENT, isTransient ? 'yes' : 'no');
+  message.respond((failure as Error).message, { headers: marks });
+}
+
+/** @throws Refused */
+function textOf(message: Msg): string {
+  if (message.headers?.get(FAILED) !== 'yes') return message.string();
+  // An older answerer does not say which: nothing that it says is the last word.
+  throw new Refused(message.string(), message.headers.get(CODE), message.headers.get(TRANSIENT) !== 'no');
+}
+
+/** @param patienceMs for how long it is asked again while nobody answers; 0 once @throws Refused · Unavailable when nobody answered in time */
 export async function question({ core, reach }: Nats, subject: string, text: string, patienceMs?: number): Promise<string> {
-  const message = await reach(`to ask ${subject}`, () => core.request(subject, text, { timeout: ANSWER_MS }), patienceMs);
-  if (message.headers?.get(FAILED) === 'yes') throw new Declined(message.string());
-  return message.string();
+  return textOf(await reach(`to ask ${subject}`, () => core.request(subject, text, { timeout: ANSWER_MS }), patienceMs));
+}
+
+export interface Hedging {
+  /** After so long without an answer another is asked beside the first, ms. */
+  readonly hedgeMs: number;
+  /** The same while somebody is known not to answer, for the first time; twice as long each further time, ms. */
+  readonly suspiciousMs: number;
+  /** How long somebody who did not answer is remembered, ms. */
+  readonly rememberedMs: number;
+  /** Nobody is asked after so long, ms. */
+  readonly limitMs: number;
+  /** So many transient refusals are taken for everybody's. */
+  readonly refusals: number;
+}
+
+const HEDGING: Hedging = { hedgeMs: 250, suspiciousMs: 40, rememberedMs: 30_000, limitMs: 10_000, refusals: 12 };
+/** Between two questions to those who refuse or are not there, ms. */
+const AGAIN_MS = 25;
+
+/**
+ * Asks one after the other until somebody gives an answer that can be read: who is frozen, stopping, older or newer keeps nobody waiting.
+ * The question must be one that may be answered several times. `read` throws at what it cannot read: another may answer in words that it can.
+ * Throws Refused, or Unavailable when nobody answered in time.
+ */
+export type Asker = <T>(subject: string, text: string, read: (text: string) => T) => Promise<T>;
+
+export function hedgedAsker(nats: Nats, hedging: Partial<Hedging> = {}): Asker {
+  const { hedgeMs, suspiciousMs, rememberedMs, limitMs, refusals } = { ...HEDGING, ...hedging };
+  let suspiciousUntil = Number.NEGATIVE_INFINITY;
+
+  return async (subject, text, read) => {
+    const until = performance.now() + limitMs;
+    const answered = Promise.withResolvers<{ readonly value: ReturnType<typeof read> }>();
+    answered.promise.catch(() => {});
+    let over = false;
+    let refused = 0;
+    let turns = 0;
+    let last: unknown;
+    /** Somebody refused, or nobody is there: the next need not wait for the hedge. */
+    let turned = Promise.withResolvers<void>();
+
+    const askOne = async (): Promise<void> => {
+      const marks = headers();
+      marks.set(ASKS_ON, 'yes');
+      try {
+        const message = await nats.core.request(subject, text, { timeout: Math.max(1, until - performance.now()), headers: marks });
+        answered.resolve({ value: read(textOf(message)) });
+      } catch (error) {
+        last = error;
+        if (error instanceof Refused && !error.isTransient) answered.reject(error);
+        if (!passes(error)) refused++;
+        turned.resolve();
+      }
+    };
+    const settled = answered.promise.then(
+      () => {
+        over = true;
+      },
+      () => {
+        over = true;
+      },
+    );
+
+    for (let asked = 0; !over && refused < refusals && performance.now() < until; asked++) {
+      turned = Promise.withResolvers();
+      if (nats.isConnected()) void askOne();
+      const isSuspicious = performance.now() < suspiciousUntil;
+      const waitMs = isSuspicious ? suspiciousMs * 2 ** asked : hedgeMs * 2 ** Math.max(0, asked - 2);
+      const timer = new AbortController();
+      const late = pause(Math.min(waitMs, Math.max(0, until - performance.now())), 'late', { signal: timer.signal }).catch(() => 'over');
+      const first = await Promise.race([settled, turned.promise, late]);
+      timer.abort();
+      if (over) break;
+      if (first === 'late') suspiciousUntil = performance.now() + rememberedMs;
+      else await pause(AGAIN_MS * 2 ** Math.min(turns++, 4) * (0.5 + Math.random() / 2));
+    }
+    if (over) return (await answered.promise).value;
+    if (last instanceof Refused) throw last;
+    throw new Unavailable(`to ask ${subject}`, last);
+  };
 }

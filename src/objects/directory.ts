@@ -95,9 +95,14 @@ async function* filesBelow(top: string, folder: string, start: string): AsyncGen
 
 async function openFile(path: string, key: string): Promise<FileHandle> {
   const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW).catch(unlessAbsent);
-  if (file !== undefined && (await file.stat()).isFile()) return file;
-  await file?.close();
-  throw new Missing(`no object ${key}`);
+  if (file === undefined) throw new Missing(`no object ${key}`);
+  try {
+    if ((await file.stat()).isFile()) return file;
+    throw new Missing(`no object ${key}`);
+  } catch (error) {
+    await file.close();
+    throw error;
+  }
 }
 
 const statsOf = (path: string): Promise<Stats | undefined> => lstat(path).catch(unlessAbsent);

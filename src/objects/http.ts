@@ -2,13 +2,13 @@
 import { createHash } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';
 import { Readable } from 'node:stream';
-import { Missing, StoreFull, TooLarge, Unreachable, type Written } from './store.ts';
+import { AccessDenied, Missing, StoreFull, TooLarge, Unreachable, type Written } from './store.ts';
 import { pour } from './write.ts';
 
 /** A transfer that moves no byte for this long has failed, ms. */
 const STALL_MS = 60_000;
 
-/** @throws Missing · TooLarge, before the first byte where the length is declared · an Error that names the status */
+/** @throws Missing · AccessDenied · TooLarge, before the first byte where the length is declared · an Error that names the status */
 export function fetchTo(url: string, file: FileHandle, maxBytes: number, signal: AbortSignal): Promise<void> {
   return unlessStalled(signal, async (guarded, moved) => {
     // Compressed on the way, the length would say nothing about the file.
@@ -27,7 +27,7 @@ export function fetchTo(url: string, file: FileHandle, maxBytes: number, signal:
 
 /**
  * @param sizeBytes of the file: S3 takes no upload of undeclared length
- * @throws StoreFull · an Error that names the status
+ * @throws StoreFull · AccessDenied · an Error that names the status
  */
 export function sendFrom(file: FileHandle, sizeBytes: number, url: string, signal: AbortSignal): Promise<Written> {
   return unlessStalled(signal, async (guarded, moved) => {
@@ -64,6 +64,8 @@ async function expectOk(response: Response): Promise<void> {
   // RFC 4918, 11.5; MinIO's XMinioStorageFull.
   if (response.status === 507) throw new StoreFull('no room is left where the objects are kept');
   const says = `the object store answered ${response.status}`;
+  // What S3 says of a signature that has lapsed, that is not valid yet, or whose key is no longer known.
+  if (response.status === 401 || response.status === 403) throw new AccessDenied(says);
   throw response.status >= 500 ? new Unreachable(says) : new Error(says);
 }
 

@@ -10,3 +10,6 @@ export const JOBS_PREFIX = 'jobs/';
 
 /** The job that an object belongs to. */
 export const jobOfKey = (key: string): string | undefined => /^jobs\/([0-9a-f]{32})\//.exec(key)?.[1];
+
+/** What all keys of a job begin with. */
+export const jobKeys = (jobId: string): string => `${JOBS_PREFIX}${jobId}/`;

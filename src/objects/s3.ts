@@ -27,6 +27,12 @@ const LIMITS: S3Limits = { callMs: 60_000, stallMs: 60_000 };
 /** The most that S3 signs for (API reference, "Authenticating requests: query parameters"), seconds. */
 const LONGEST_GRANT = 7 * 86_400;
 
+/**
+ * How far our clock may be ahead of the store's, or behind it, for a granted URL to hold all the same, ms: it is signed as of so long ago, and
+ * for as much longer. S3 takes no URL that is signed in its future.
+ */
+const SKEW_MS = 15 * 60_000;
+
 /** @throws an Error that names the bucket, when it cannot be used */
 export async function openS3(settings: S3Settings, { callMs, stallMs }: S3Limits = LIMITS): Promise<S3Store> {
   const { bucket } = settings;
@@ -78,12 +84,12 @@ export async function openS3(settings: S3Settings, { callMs, stallMs }: S3Limits
 
     async grantRead(key, ttlMs) {
       validKey(key);
-      return call('grant reading', (s3) => s3.presignedGetObject(bucket, key, seconds(ttlMs)));
+      return call('grant reading', (s3) => s3.presignedUrl('GET', bucket, key, lifeOf(ttlMs), {}, signedAt()));
     },
 
     async grantWrite(key, ttlMs) {
       validKey(key);
-      return call('grant writing', (s3) => s3.presignedPutObject(bucket, key, seconds(ttlMs)));
+      return call('grant writing', (s3) => s3.presignedUrl('PUT', bucket, key, lifeOf(ttlMs), {}, signedAt()));
     },
 
     async abandonUploads(before) {
@@ -107,7 +113,9 @@ export async function openS3(settings: S3Settings, { callMs, stallMs }: S3Limits
   };
 }
 
-const seconds = (ttlMs: number): number => Math.min(LONGEST_GRANT, Math.max(1, Math.ceil(ttlMs / 1_000)));
+/** Seconds. */
+const lifeOf = (ttlMs: number): number => Math.min(LONGEST_GRANT, Math.max(1, Math.ceil((ttlMs + 2 * SKEW_MS) / 1_000)));
+const signedAt = (): Date => new Date(Date.now() - SKEW_MS);
 
 function unlessMissing(error: unknown): undefined {
   if (!(error instanceof Missing)) throw error;

@@ -21,7 +21,11 @@ export interface ObjectStore {
    * @throws TooLarge as soon as more than `maxBytes` came · StoreFull when there is no room · the stream's own error
    */
   put(key: string, source: Readable, maxBytes: number, signal?: AbortSignal): Promise<Written>;
-  /** @param range bytes, both ends included @throws Missing */
+  /**
+   * What it returns holds a descriptor or a connection until it ends, fails or is destroyed: whoever asked for it sees to one of these.
+   * @param range bytes, both ends included
+   * @throws Missing
+   */
   get(key: string, range?: { readonly start: number; readonly end: number }): Promise<Readable>;
   head(key: string): Promise<ObjectInfo | undefined>;
   /** Not an error when there is none. */
@@ -49,6 +53,11 @@ export class StoreFull extends Error {
 /** The store cannot be reached, or is not well: the same may succeed later. */
 export class Unreachable extends Error {
   override readonly name: string = 'Unreachable';
+}
+
+/** The signature of a granted URL does not count, or no longer: another may. */
+export class AccessDenied extends Unreachable {
+  override readonly name = 'AccessDenied';
 }
 
 export class Missing extends Error {

@@ -1,7 +1,8 @@
 /** Pools as they are declared, in a bucket that everybody reads: what is not there has no route and no workers. */
-import { type Declared, KnownEngines, POOL_VERSION, PoolDeclaration } from '../contracts/pool.ts';
+import { type Declared, KnownEngines, POOL_VERSION, type PoolClaim, PoolDeclaration } from '../contracts/pool.ts';
 import { type Bucket, type BucketSpec, ensureBucket, Outrun, openBucket } from '../nats/bucket.ts';
 import type { Nats } from '../nats/connection.ts';
+import { claimPool, isOwn, ownerOf, releaseClaim } from './claims.ts';
 
 const POOLS: BucketSpec = { name: 'pools', maxBytes: 64 * 1024 };
 const DECLARED = 'pool.';
@@ -21,10 +22,12 @@ export const openDeclarations = (nats: Nats): Bucket => openBucket(nats, POOLS.n
 /**
  * The pool's stream must be there: `ensurePool`. Written only where it differs from what is declared.
  * @param ttlMs after which it lapses unless it is declared again; without it, it stays until it is retracted
- * @throws Contrary where the pool is of another toolchain · Unavailable
+ * @param claim of whoever declares it; without one it is nobody's
+ * @throws Contested where it is somebody else's · Contrary where the pool is of another toolchain · Unavailable
  */
-export async function declarePool(nats: Nats, declaration: Declared, ttlMs?: number): Promise<void> {
+export async function declarePool(nats: Nats, declaration: Declared, ttlMs?: number, claim?: PoolClaim): Promise<void> {
   const bucket = openDeclarations(nats);
+  if (claim !== undefined) await claimPool(bucket, declaration.name, claim, ttlMs);
   const key = DECLARED + declaration.name;
   const text = JSON.stringify(PoolDeclaration.parse({ ...declaration, lapses: ttlMs !== undefined }));
   for (let tries = 0; tries < TRIES; tries++) {
@@ -45,9 +48,17 @@ export async function declarePool(nats: Nats, declaration: Declared, ttlMs?: num
   throw new Error(`the pool ${declaration.name} could not be declared in ${TRIES} tries`);
 }
 
-/** No new order goes to it. What waits in its stream stays there, for its workers to take. @throws Unavailable */
-export async function retractPool(nats: Nats, name: string): Promise<void> {
+/**
+ * No new order goes to it. What waits in its stream stays there, for its workers to take.
+ * @param claim of whoever retracts it: a pool of somebody else's, or of nobody's, stays; without one any goes
+ * @throws Unavailable
+ */
+export async function retractPool(nats: Nats, name: string, claim?: PoolClaim): Promise<void> {
   const bucket = openDeclarations(nats);
+  if (claim !== undefined) {
+    const owner = await ownerOf(bucket, name);
+    if (owner === undefined || !isOwn(owner, claim)) return;
+  }
   for (const prefix of [DECLARED, KNOWN]) {
     for (let tries = 0; tries < TRIES; tries++) {
       const entry = await bucket.get(prefix + name);
@@ -59,6 +70,7 @@ export async function retractPool(nats: Nats, name: string): Promise<void> {
       }
     }
   }
+  await releaseClaim(bucket, name);
 }
 
 /** @throws Contrary where it is of a newer filemill · Unavailable @returns undefined where it is not declared */

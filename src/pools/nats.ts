@@ -49,7 +49,9 @@ export async function openRegistry(nats: Nats, { workers, own, clock, report }: 
   };
   const look = (pool: PoolDeclaration): Pool => {
     const { name, toolchain, paused, preference, capacity = 0 } = pool;
-    const there = workers.workers(name).filter((worker) => worker.toolchain === toolchain && ['idle', 'busy'].includes(worker.state));
+    const there = workers
+      .workers(name)
+      .filter(({ toolchain: of, state, unwell }) => of === toolchain && unwell === undefined && ['idle', 'busy'].includes(state));
     let now = remembered(pool);
     if (there.length > 0) {
       const engines = sharedEngines(there);

@@ -21,8 +21,11 @@ export interface Workers {
 }
 
 /** Says how a worker stands: heard by whoever listens now. */
-export const sayPresence = (nats: Nats, presence: Presence): void =>
-  tell(nats, `${WORKERS}.${presence.pool}`, presence.worker, JSON.stringify(presence));
+export function sayPresence(nats: Nats, presence: Presence): void {
+  const text = JSON.stringify(presence);
+  tell(nats, `${WORKERS}.${presence.pool}`, presence.worker, text);
+  nats.keepAlive?.repeat(`${WORKERS}.${presence.pool}.${presence.worker}`, text);
+}
 
 /** @param nats stays open when this is closed @param clock ms since the epoch */
 export function hearWorkers(nats: Nats, clock: () => number): Workers {
@@ -76,4 +79,9 @@ function understood(text: string): Presence | undefined {
 }
 
 const differs = (a: Presence, b: Presence): boolean =>
-  a.state !== b.state || a.busy !== b.busy || a.ended !== b.ended || a.slots !== b.slots || a.toolchain !== b.toolchain;
+  a.state !== b.state ||
+  a.busy !== b.busy ||
+  a.ended !== b.ended ||
+  a.slots !== b.slots ||
+  a.toolchain !== b.toolchain ||
+  a.unwell?.reason !== b.unwell?.reason;

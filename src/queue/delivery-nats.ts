@@ -2,6 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Order } from '../contracts/order.ts';
 import type { Nats } from '../nats/connection.ts';
+import type { KeptMessage } from '../nats/keep-alive.ts';
 import type { Handed } from '../nats/pull.ts';
 import { nakFor } from './nak-nats.ts';
 import type { Delivery } from './queue.ts';
@@ -18,13 +19,11 @@ interface Held {
   readonly replicated: (stream: string) => Promise<boolean>;
 }
 
-export function deliveryOf({ manager, reach }: Nats, handed: Handed, { stream, order, ackWaitMs, replicated }: Held): Delivery {
-  /** The server counts from when it handed the order out, or heard of us: later than we asked. By `performance.now()`. */
-  let heldUntil = handed.askedAt + ackWaitMs;
-  const isHeld = () => performance.now() < heldUntil;
-  const letGo = () => {
-    heldUntil = Number.NEGATIVE_INFINITY;
-  };
+export function deliveryOf({ manager, reach, keepAlive }: Nats, handed: Handed, { stream, order, ackWaitMs, replicated }: Held): Delivery {
+  /** The server counts from when it handed the order out, or heard of us: later than we asked. */
+  const leftSince = (asked: number) => asked + ackWaitMs - performance.now();
+  const left = leftSince(handed.askedAt);
+  const { isHeld, extend, letGo } = keepAlive?.hold(handed.ack, left, ackWaitMs) ?? keptHere(left);
 
   const isThere = async () => (await reach('to look for an order', () => manager.streams.getMessage(stream, { seq: handed.seq }))) !== null;
   /** Whoever publishes next is to find its place free. One server takes an order out before it answers; replicas agree on the ack first. */
@@ -43,7 +42,7 @@ export function deliveryOf({ manager, reach }: Nats, handed: Handed, { stream, o
       await reach('to extend an order', () => handed.say('+WPI'));
       // Heard after our time was up, it may have prolonged another's.
       if (!isHeld()) return 'gone';
-      heldUntil = asked + ackWaitMs;
+      extend(leftSince(asked));
       if (!(await isThere())) letGo();
       return isHeld() ? 'held' : 'gone';
     },
@@ -60,6 +59,20 @@ export function deliveryOf({ manager, reach }: Nats, handed: Handed, { stream, o
       letGo();
       await reach('to end an order', () => handed.say('+ACK'));
       await gone();
+    },
+  };
+}
+
+/** Where nobody else keeps it for us. */
+function keptHere(leftMs: number): KeptMessage {
+  let heldUntil = performance.now() + leftMs;
+  return {
+    isHeld: () => performance.now() < heldUntil,
+    extend(left) {
+      heldUntil = performance.now() + left;
+    },
+    letGo() {
+      heldUntil = Number.NEGATIVE_INFINITY;
     },
   };
 }

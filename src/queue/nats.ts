@@ -86,6 +86,12 @@ export function openQueue(nats: Nats, { ackWaitMs = ACK_WAIT_MS }: { readonly ac
 
     has,
 
+    async jobs(pool) {
+      const ask = () => manager.streams.info(streamOf(pool), { subjects_filter: subjectOf(pool, '*', '*') });
+      const { state } = await reach('to list orders', ask);
+      return new Set(Object.keys(state.subjects ?? {}).map((subject) => subject.slice(subject.lastIndexOf('.') + 1)));
+    },
+
     depth: (pool) => depthOf(nats, pool),
 
     /** Pulls that wait end without an order, and what was still on its way to them goes back. */

@@ -16,6 +16,8 @@ export interface Queue {
   remove(pool: string, jobId: string): Promise<void>;
   /** Whether an order of this job waits or is held. */
   has(pool: string, jobId: string): Promise<boolean>;
+  /** The jobs of which an order waits or is held, all at once: as it was at some moment of the call, or a little earlier. */
+  jobs(pool: string): Promise<ReadonlySet<string>>;
   depth(pool: string): Promise<Depth>;
   close(): Promise<void>;
 }

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { EventEmitter } from 'node:events';
 import { type Lane, ORDER_VERSION, Order } from '../contracts/order.ts';
 import { openDatabase } from '../sqlite/open.ts';
+import { onAbort } from '../streams/abort.ts';
 import { ACK_WAIT_MS, type Delivery, type Queue } from './queue.ts';
 
 /**
@@ -46,6 +47,7 @@ export function openQueue(
     commit: database.prepare('COMMIT'),
     rollback: database.prepare('ROLLBACK'),
     has: database.prepare('SELECT 1 FROM orders WHERE pool = ? AND job_id = ?'),
+    jobs: database.prepare('SELECT job_id FROM orders WHERE pool = ?'),
     count: database.prepare('SELECT count(*) AS orders FROM orders WHERE pool = ?'),
     publish: database.prepare('INSERT INTO orders (pool, job_id, lane, body, published_at, visible_at) VALUES (?, ?, ?, ?, ?, ?)'),
     next: database.prepare(NEXT),
@@ -152,6 +154,10 @@ export function openQueue(
       return sql.has.get(pool, jobId) !== undefined;
     },
 
+    async jobs(pool) {
+      return new Set(sql.jobs.all(pool).map((row) => String(row['job_id'])));
+    },
+
     async depth(pool) {
       const now = clock();
       const row = sql.depth.get(now, pool);
@@ -186,15 +192,17 @@ function understood(body: string): Order | undefined {
 
 /** Resolves on the event, after `ms`, or when aborted, whichever comes first, and leaves no listener behind. */
 function woken(emitter: EventEmitter, event: string, ms: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve) => {
-    const end = () => {
-      clearTimeout(timer);
-      emitter.off(event, end);
-      signal?.removeEventListener('abort', end);
-      resolve();
-    };
-    const timer = setTimeout(end, ms);
-    emitter.on(event, end);
-    signal?.addEventListener('abort', end);
-  });
+  const { promise, resolve } = Promise.withResolvers<void>();
+  let unsubscribe = () => {};
+  // Off at once: a pull that has been woken must not be woken in place of another.
+  const end = () => {
+    clearTimeout(timer);
+    emitter.off(event, end);
+    unsubscribe();
+    resolve();
+  };
+  const timer = setTimeout(end, ms);
+  emitter.on(event, end);
+  unsubscribe = onAbort(signal, end);
+  return promise;
 }

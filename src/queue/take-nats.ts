@@ -2,6 +2,7 @@
 import type { Lane } from '../contracts/order.ts';
 import type { Nats } from '../nats/connection.ts';
 import { ask, type Handed } from '../nats/pull.ts';
+import { onAbort } from '../streams/abort.ts';
 import { nakFor } from './nak-nats.ts';
 import { streamOf } from './pool-nats.ts';
 
@@ -27,11 +28,11 @@ export function takerOver(nats: Nats): Taker {
       const decide = (settle: () => void) => {
         if (decided) return;
         decided = true;
-        signal.removeEventListener('abort', stop);
+        unsubscribe();
         settle();
       };
-      const stop = () => decide(() => resolve(undefined));
-      signal.addEventListener('abort', stop);
+      let unsubscribe = () => {};
+      unsubscribe = onAbort(signal, () => decide(() => resolve(undefined)));
 
       const hear = async (lane: Lane): Promise<void> => {
         try {

@@ -9,25 +9,29 @@ import type { Config } from '../config.ts';
 import { JOBS_STREAM } from '../jobs/nats.ts';
 import { openClock } from '../nats/clock.ts';
 import { createLog } from '../telemetry/log.ts';
+import { watchLoop } from '../telemetry/loop.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
 import { startUpkeep } from '../upkeep/upkeep.ts';
 import { joinCluster, openCluster } from './cluster.ts';
 import { ensureCluster } from './ensure.ts';
 import { fetchingFor } from './fetch.ts';
 import { answerGrants } from './grants.ts';
+import { judgeOfApi } from './judge.ts';
 import { listen } from './listen.ts';
 import { untilLost } from './lost.ts';
 import type { Running } from './running.ts';
 import { answerSubmissions } from './submissions.ts';
+import { unreadableTo } from './unreadable.ts';
 
 export async function api(config: Config, _checkout: string, version: string): Promise<Running> {
   const log = createLog(config.log.level);
   const metrics = createMetrics();
+  const unreadable = unreadableTo(log, metrics);
   const nats = await joinCluster(config, 'api');
   await ensureCluster(nats, config);
   const time = await openClock(nats, JOBS_STREAM);
   const clock = time.now;
-  const store = await openCluster(nats, config, log, clock);
+  const store = await openCluster(nats, config, log, unreadable, clock);
   const { objects, registry } = store;
   const catalog = liveCatalog(() => registry.pools().values());
   const stopping = new AbortController();
@@ -36,6 +40,7 @@ export async function api(config: Config, _checkout: string, version: string): P
     ...store,
     ...fetchingFor(config),
     settings: config.api,
+    judge: judgeOfApi(log),
     get catalog() {
       return catalog();
     },
@@ -48,6 +53,7 @@ export async function api(config: Config, _checkout: string, version: string): P
     },
     log,
     metrics,
+    loop: watchLoop({ log, metrics, otherwise: 'upkeep', signal: stopping.signal }),
     clock,
     newId: () => randomBytes(16).toString('hex'),
     version,
@@ -58,10 +64,11 @@ export async function api(config: Config, _checkout: string, version: string): P
   const port = await listen(server, config.api);
   const endSubmissions = answerSubmissions(nats, parts, () => baseUrl(config.api, undefined, port));
   const { abandonUploads } = objects;
-  const upkeep = startUpkeep({ ...store, ...config.upkeep, abandonUploads, clock, log });
+  const upkeep = startUpkeep({ ...store, ...config.upkeep, abandonUploads, unreadable: unreadable('job'), clock, log });
   return {
     port,
     ended: untilLost(nats),
+    countUncaught: metrics.uncaught,
     async stop() {
       stopping.abort();
       setTimeout(() => server.server.closeAllConnections(), 500).unref();

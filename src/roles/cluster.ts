@@ -4,7 +4,7 @@ import type { Config } from '../config.ts';
 import { openBatches } from '../jobs/batches-nats.ts';
 import { openDeeds } from '../jobs/idempotency-nats.ts';
 import { openJobs } from '../jobs/nats.ts';
-import { sealWith } from '../jobs/seal.ts';
+import { saltOf, sealWith } from '../jobs/seal.ts';
 import { openLimits } from '../limits/nats.ts';
 import { connectNats, type Nats } from '../nats/connection.ts';
 import { inboxOf } from '../nats/permissions.ts';
@@ -18,6 +18,7 @@ import { CannotStart, firstCause } from './cannot-start.ts';
 import { limitsOver } from './limits.ts';
 import { natsFiles } from './nats-files.ts';
 import { openPools } from './pools.ts';
+import type { UnreadableOf } from './unreadable.ts';
 
 /** @param pool of a worker @throws CannotStart */
 export async function joinCluster({ nats }: Config, role: 'api' | 'worker' | 'controller', pool?: string): Promise<Nats> {
@@ -26,6 +27,7 @@ export async function joinCluster({ nats }: Config, role: 'api' | 'worker' | 'co
     servers: nats.servers,
     name: `filemill ${role} on ${hostname()}`,
     inbox: inboxOf(role, pool),
+    keepsAlive: role === 'worker',
     user: nats.user,
     password: nats.password,
     ...(await natsFiles(nats)),
@@ -40,30 +42,29 @@ export async function joinCluster({ nats }: Config, role: 'api' | 'worker' | 'co
 }
 
 /** What an API replica keeps things in. @throws CannotStart where a secret or the bucket is missing */
-export async function openCluster(nats: Nats, config: Config, log: Log, clock: () => number) {
+export async function openCluster(nats: Nats, config: Config, log: Log, unreadable: UnreadableOf, clock: () => number) {
   const { s3, secret } = config;
   if (s3 === undefined)
     throw new CannotStart('the role api needs a bucket: set S3_ENDPOINT, S3_BUCKET, S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY');
   if (secret.key === undefined) throw new CannotStart('the role api needs a secret that all replicas share: set SECRET_KEY');
-  const unreadable = (err: Error) => log.error({ err }, 'a stored record cannot be read');
   const objects = await openS3(s3);
-  const jobs = await openJobs(nats, { report: unreadable });
+  const jobs = await openJobs(nats, { report: unreadable('job') });
   const queue = openQueue(nats);
-  const uploadRecords = openUploads(nats, unreadable);
+  const uploadRecords = openUploads(nats, unreadable('upload'));
   const uploads = uploadsOver(uploadRecords, objects, config.uploads, clock);
   const registry = await openPools(nats, config.pools, log, clock);
   return {
     jobs,
-    batches: openBatches(nats),
-    deeds: openDeeds(nats),
+    batches: openBatches(nats, unreadable('batch')),
+    deeds: openDeeds(nats, unreadable('idempotency')),
     queue,
     objects,
     uploads,
     uploadRecords,
     registry,
     signals: natsSignals(nats),
-    seal: sealWith(secret.key),
-    limits: limitsOver(openLimits(nats, clock, unreadable), jobs, config, secret.key, clock),
+    seal: sealWith(secret.key, saltOf(secret.key, secret.salt)),
+    limits: limitsOver(openLimits(nats, clock, unreadable('client')), jobs, config, saltOf(secret.key, secret.salt), clock),
     async close() {
       await uploads.idle();
       await registry.close();

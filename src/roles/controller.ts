@@ -25,6 +25,8 @@ export async function controller(config: Config): Promise<Running> {
   const nats = await joinCluster(config, 'controller');
   const clock = Date.now;
   const { kube, own, recorder, election } = await joinKubernetes(settings, log);
+  // A Lease is one cluster's and one namespace's, and outlives its holders.
+  const scope = () => `the controller of the namespace ${own} (lease ${election.uid ?? 'unknown'})`;
   const shared = {
     kube,
     namespace: settings.allNamespaces ? undefined : own,
@@ -36,7 +38,7 @@ export async function controller(config: Config): Promise<Running> {
   };
   const pools = startPools({
     ...shared,
-    ...(await openPoolNats(nats, config, log, clock)),
+    ...(await openPoolNats(nats, config, { scope, log, clock })),
     natsServers: settings.workerNats ?? at?.servers ?? [],
     jobsPerSecond: settings.jobsPerSecond,
     jobsBurst: settings.jobsBurst,
@@ -57,6 +59,7 @@ export async function controller(config: Config): Promise<Running> {
   return {
     port: probes.port,
     ended: untilLost(nats, Promise.race([lost, leading.then(() => Promise.withResolvers<void>().promise)])),
+    countUncaught: metrics.uncaught,
     async stop() {
       stopping = true;
       // What is under way ends first, so that whoever leads next does not meet it, but not for long: they wait for us.

@@ -30,5 +30,5 @@ export async function egress({ egress: own, fetch: settings, log: { level } }: C
   }).catch((cause: unknown) => {
     throw new CannotStart(`cannot listen on ${host}, port ${port} (${errorCode(cause)}): set EGRESS_PORT, or egress.host`, { cause });
   });
-  return { port: opened.port, stop: () => opened.close(GRACE_MS) };
+  return { port: opened.port, countUncaught: metrics.uncaught, stop: () => opened.close(GRACE_MS) };
 }

@@ -5,7 +5,7 @@ import type { BatchStore } from '../jobs/batch.ts';
 import { openBatches } from '../jobs/batches-sqlite.ts';
 import type { DeedStore } from '../jobs/idempotency.ts';
 import { openDeeds } from '../jobs/idempotency-sqlite.ts';
-import { type Seal, sealWith } from '../jobs/seal.ts';
+import { type Seal, saltOf, sealWith } from '../jobs/seal.ts';
 import { openJobs } from '../jobs/sqlite.ts';
 import type { JobStore } from '../jobs/store.ts';
 import type { Limits } from '../limits/limits.ts';
@@ -14,12 +14,12 @@ import { openDirectory } from '../objects/directory.ts';
 import type { ObjectStore } from '../objects/store.ts';
 import type { Queue } from '../queue/queue.ts';
 import { openQueue } from '../queue/sqlite.ts';
-import type { Log } from '../telemetry/log.ts';
 import { openUploads } from '../uploads/sqlite.ts';
 import type { UploadStore } from '../uploads/store.ts';
 import { type Uploads, uploadsOver } from '../uploads/uploads.ts';
 import { keyFile, lockFolder, openFolder } from './data-dir.ts';
 import { limitsOver } from './limits.ts';
+import type { UnreadableOf } from './unreadable.ts';
 
 export interface Embedded {
   readonly jobs: JobStore;
@@ -37,21 +37,21 @@ export interface Embedded {
 }
 
 /** @throws CannotStart when another process holds the data folder, or it cannot be written */
-export async function openEmbedded(config: Config, log: Log, clock: () => number): Promise<Embedded> {
+export async function openEmbedded(config: Config, unreadable: UnreadableOf, clock: () => number): Promise<Embedded> {
   const { dataDir, secret, upkeep } = config;
   await openFolder(dataDir);
   const unlock = lockFolder(dataDir);
   const aloneSince = clock();
   const database = join(dataDir, 'filemill.db');
-  const unreadable = (err: Error) => log.error({ err }, 'a stored record cannot be read');
-  const jobs = openJobs(database, clock, unreadable, { exclusive: true });
-  const batches = openBatches(database);
+  const jobs = openJobs(database, clock, unreadable('job'), { exclusive: true });
+  const batches = openBatches(database, unreadable('batch'));
   const deeds = openDeeds(database);
   const queue = openQueue(database, clock, { capacity: upkeep.queueCapacity, exclusive: true });
   const objects = await openDirectory(join(dataDir, 'objects'));
-  const key = secret.key ?? (await keyFile(dataDir));
-  const clients = openLimits(database, clock, unreadable);
-  const uploadRecords = openUploads(database, unreadable);
+  const keys = secret.key ?? [await keyFile(dataDir)];
+  const salt = saltOf(keys, secret.salt);
+  const clients = openLimits(database, clock, unreadable('client'));
+  const uploadRecords = openUploads(database, unreadable('upload'));
   const uploads = uploadsOver(uploadRecords, objects, config.uploads, clock);
   return {
     jobs,
@@ -61,8 +61,8 @@ export async function openEmbedded(config: Config, log: Log, clock: () => number
     objects,
     uploads,
     uploadRecords,
-    seal: sealWith(key),
-    limits: limitsOver(clients, jobs, config, key, clock),
+    seal: sealWith(keys, salt),
+    limits: limitsOver(clients, jobs, config, salt, clock),
     aloneSince,
     async close() {
       await uploads.idle();

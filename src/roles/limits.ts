@@ -12,11 +12,12 @@ import { unlimited } from '../limits/unlimited.ts';
 /** @param salt a secret that lasts @param clock ms since the epoch */
 export function limitsOver(store: LimitStore, jobs: JobStore, { limits, api }: Config, salt: string, clock: () => number): Limits {
   const identify = identifyWith({ trustProxy: api.trustProxy, sharedEgress: limits.sharedEgress, salt });
-  if (!limits.enabled) return { identify, limiter: unlimited(limits, clock), flood: undefined };
+  if (!limits.enabled) return { identify, limiter: unlimited(limits, clock), flood: undefined, assistantFlood: undefined };
   const fateOf = async (job: string) => {
     const record = (await jobs.get(job))?.record;
     if (record === undefined) return 'unknown';
     return hasEnded(record) ? 'ended' : 'unfinished';
   };
-  return { identify, limiter: limiterOver(store, limits, { clock, fateOf }), flood: floodGuard(limits.readsPerMinute) };
+  const [flood, assistantFlood] = [floodGuard(limits.readsPerMinute), floodGuard(limits.messagesPerMinute)];
+  return { identify, limiter: limiterOver(store, limits, { clock, fateOf }), flood, assistantFlood };
 }

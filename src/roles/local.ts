@@ -5,6 +5,7 @@ import { createServer } from '../api/server.ts';
 import type { Config } from '../config.ts';
 import { memorySignals } from '../signals/memory.ts';
 import { createLog } from '../telemetry/log.ts';
+import { watchLoop } from '../telemetry/loop.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
 import { startUpkeep } from '../upkeep/upkeep.ts';
 import { startWorkers } from '../worker/workers.ts';
@@ -12,9 +13,12 @@ import { CannotStart } from './cannot-start.ts';
 import { openConverters } from './converters.ts';
 import { openEmbedded } from './embedded.ts';
 import { fetchingFor } from './fetch.ts';
+import { healthOf } from './health.ts';
 import { poolsHere } from './here.ts';
+import { judgeOfApi } from './judge.ts';
 import { listen } from './listen.ts';
 import type { Running } from './running.ts';
+import { unreadableTo } from './unreadable.ts';
 
 /** @param checkout absolute path of the project @param clock ms since the epoch */
 export async function local(config: Config, checkout: string, version: string, clock: () => number = Date.now): Promise<Running> {
@@ -22,29 +26,32 @@ export async function local(config: Config, checkout: string, version: string, c
     throw new CannotStart('the role local keeps everything itself: unset NATS_URL and S3_ENDPOINT, or run the roles api and worker');
   const log = createLog(config.log.level);
   const metrics = createMetrics();
+  const unreadable = unreadableTo(log, metrics);
   const signals = memorySignals();
   const newId = () => randomBytes(16).toString('hex');
   const fetching = fetchingFor(config);
-  const store = await openEmbedded(config, log, clock);
-  const { jobs, objects, seal } = store;
-  const converters = await openConverters(config, checkout);
-  const { catalog, toolbox } = converters;
+  const store = await openEmbedded(config, unreadable, clock);
+  const converters = await openConverters(config, checkout, metrics);
   const stopping = new AbortController();
 
+  const health = healthOf(converters, config, { slots: config.worker.slots, others: false }, log);
   const server = createServer({
     ...store,
     ...fetching,
     settings: config.api,
-    catalog,
+    catalog: converters.catalog,
     signals,
+    judge: judgeOfApi(log),
     log,
     metrics,
+    loop: watchLoop({ log, metrics, otherwise: 'worker', signal: stopping.signal }),
     clock,
     newId,
     version,
-    missing: toolbox.missing,
-    pools: poolsHere(catalog, config.worker.slots, clock()),
+    missing: converters.toolbox.missing,
+    pools: poolsHere(converters.catalog, config.worker.slots, clock()),
     stopping: stopping.signal,
+    fault: () => health.fault,
   });
   // Before anything is claimed: a start that fails for want of the port must not cost the jobs that wait an attempt each.
   await listen(server, config.api);
@@ -54,16 +61,18 @@ export async function local(config: Config, checkout: string, version: string, c
     ...fetching,
     settings: config.worker,
     signals,
-    grant: grants(jobs, objects, seal),
+    health,
+    grant: grants(store.jobs, store.objects, store.seal),
     log,
     metrics,
     clock,
     newAttempt: newId,
   });
-  const upkeep = startUpkeep({ ...store, ...config.upkeep, clock, log });
+  const upkeep = startUpkeep({ ...store, ...config.upkeep, unreadable: unreadable('job'), clock, log });
   const address = server.server.address();
   return {
     port: typeof address === 'object' && address !== null ? address.port : config.api.port,
+    countUncaught: metrics.uncaught,
     async stop() {
       stopping.abort();
       await workers.drain(config.worker.drainMs);

@@ -1,9 +1,11 @@
 /** What the controller needs of NATS: how much waits, who works, and where pools are made known. */
 import type { Config } from '../config.ts';
+import { POOL_VERSION, type PoolClaim } from '../contracts/pool.ts';
 import type { PoolsParts } from '../controller/pools/start.ts';
 import type { Nats } from '../nats/connection.ts';
 import { hear } from '../nats/hints.ts';
-import { declarePool, ensureRegistry, readPools, retractPool } from '../pools/declarations.ts';
+import { claimPool, contenderOf } from '../pools/claims.ts';
+import { declarePool, ensureRegistry, openDeclarations, readPools, retractPool } from '../pools/declarations.ts';
 import { openRegistry } from '../pools/nats.ts';
 import { sayRetire } from '../pools/retire.ts';
 import { hearWorkers } from '../pools/workers.ts';
@@ -13,11 +15,22 @@ import type { Log } from '../telemetry/log.ts';
 
 type NatsParts = Pick<
   PoolsParts,
-  'queue' | 'workers' | 'registry' | 'retire' | 'declare' | 'retract' | 'declared' | 'onOrder' | 'heardSince'
+  'queue' | 'workers' | 'registry' | 'retire' | 'declare' | 'retract' | 'declared' | 'contender' | 'onOrder' | 'heardSince'
 >;
 
-/** @param nats stays open @param clock ms since the epoch @throws Mismatch · Unavailable */
-export async function openPoolNats(nats: Nats, { nats: settings, upkeep }: Config, log: Log, clock: () => number): Promise<NatsParts> {
+/**
+ * @param nats stays open
+ * @param scope of this controller and the others of its deployment: whose the pools are that it declares
+ * @param clock ms since the epoch
+ * @throws Mismatch · Unavailable
+ */
+export async function openPoolNats(
+  nats: Nats,
+  { nats: settings, upkeep }: Config,
+  { scope, log, clock }: { readonly scope: () => string; readonly log: Log; readonly clock: () => number },
+): Promise<NatsParts> {
+  const claim = (uid?: string): PoolClaim => ({ version: POOL_VERSION, scope: scope(), ...(uid !== undefined && { uid }) });
+  const bucket = openDeclarations(nats);
   const replicas = settings?.replicas ?? 1;
   await ensureRegistry(nats, replicas);
   const workers = hearWorkers(nats, clock);
@@ -32,12 +45,15 @@ export async function openPoolNats(nats: Nats, { nats: settings, upkeep }: Confi
     workers,
     registry,
     retire: (pool, worker) => sayRetire(nats, pool, worker),
-    async declare(declaration) {
+    async declare(declaration, uid) {
+      // Whoever does not get the name does not touch its stream either.
+      await claimPool(bucket, declaration.name, claim(uid));
       // A pool that is known has a stream: who routes by it may publish at once.
       await ensurePool(nats, declaration.name, { capacity: upkeep.queueCapacity, replicas });
-      await declarePool(nats, declaration);
+      await declarePool(nats, declaration, undefined, claim(uid));
     },
-    retract: (pool) => retractPool(nats, pool),
+    retract: (pool) => retractPool(nats, pool, claim()),
+    contender: async (pool) => (await contenderOf(bucket, pool))?.scope,
     declared: () => readPools(nats),
     onOrder: (callback) => hear(nats, 'convert', '>', (subject) => callback(subject.split('.')[0] ?? '')),
     heardSince: () => heardSince,

@@ -3,15 +3,22 @@ import type { Config } from '../config.ts';
 import type { Nats } from '../nats/connection.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { type Probes, serveProbes } from '../telemetry/probes.ts';
+import type { Health } from '../worker/health.ts';
 import type { Present } from '../worker/presence.ts';
 import { CannotStart, errorCode } from './cannot-start.ts';
 
 /** Of a worker. @returns undefined where no port is set @throws CannotStart */
-export async function probe({ worker, api }: Config, metrics: Metrics, nats: Nats, presence: Present): Promise<Probes | undefined> {
+export async function probe(
+  { worker, api }: Config,
+  metrics: Metrics,
+  nats: Nats,
+  presence: Present,
+  health: Pick<Health, 'fault'>,
+): Promise<Probes | undefined> {
   const { metricsPort: port } = worker;
   if (port === 0) return undefined;
   metrics.onScrape(async () => metrics.workerSeen(presence.now()));
-  const ready = () => nats.isConnected() && ['idle', 'busy'].includes(presence.now().state);
+  const ready = () => health.fault?.reason ?? (nats.isConnected() && ['idle', 'busy'].includes(presence.now().state));
   // A worker without NATS waits for it, and would wait no less if it were started anew.
   return openProbes({ port, host: api.host, ready, live: () => true, metrics }, 'METRICS_PORT');
 }

@@ -1,14 +1,13 @@
 /** A worker of one pool: it takes orders over NATS, and reaches files by the URLs that an API replica grants for each claim. */
 import { randomBytes } from 'node:crypto';
 import type { Config } from '../config.ts';
-import { GRANT_VERSION, Grant } from '../contracts/grant.ts';
 import { openJobs } from '../jobs/nats.ts';
 import { openClock } from '../nats/clock.ts';
-import { question } from '../nats/requests.ts';
 import { openQueue } from '../queue/nats.ts';
 import { streamOf } from '../queue/pool-nats.ts';
 import { natsSignals } from '../signals/nats.ts';
 import { createLog } from '../telemetry/log.ts';
+import { watchLoop } from '../telemetry/loop.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
 import { present, workerName } from '../worker/presence.ts';
 import { startWorkers } from '../worker/workers.ts';
@@ -17,6 +16,8 @@ import { joinCluster } from './cluster.ts';
 import { openConverters } from './converters.ts';
 import { awaitPool } from './declared.ts';
 import { fetchingFor } from './fetch.ts';
+import { askForGrants } from './grants.ts';
+import { healthOf } from './health.ts';
 import { enginesHere } from './here.ts';
 import { untilLost } from './lost.ts';
 import { probe } from './probe.ts';
@@ -31,19 +32,19 @@ export async function worker(config: Config, checkout: string): Promise<Running>
   const nats = await joinCluster(config, 'worker', pool);
   const toolchain = await awaitPool(nats, pool, { toolchain: config.worker.toolchain, patienceMs: poolWaitMs, log });
   const time = await openClock(nats, streamOf(pool));
-  const converters = await openConverters(config, checkout);
-  const { conversionsPerWorker: most } = config.worker;
+  const metrics = createMetrics();
+  const converters = await openConverters(config, checkout, metrics);
   // Who may do one conversion takes one at a time.
-  const slots = Math.min(config.worker.slots[toolchain], most || Number.POSITIVE_INFINITY);
+  const slots = Math.min(config.worker.slots[toolchain], config.worker.conversionsPerWorker || Number.POSITIVE_INFINITY);
   const me = { pool, worker: workerName(config.worker.name) };
   const jobs = await openJobs(nats, { report: (err) => log.error({ err }, 'a stored record cannot be read') });
   const queue = openQueue(nats);
-  const metrics = createMetrics();
-  const presence = present(
-    nats,
-    { ...me, toolchain, slots, engines: Object.fromEntries(enginesHere(converters.catalog, toolchain)) },
-    config.worker,
-  );
+  const stopping = new AbortController();
+  watchLoop({ log, metrics, otherwise: 'worker', signal: stopping.signal });
+  const health = healthOf(converters, config, { slots: { [toolchain]: slots }, others: true }, log);
+  const engines = Object.fromEntries(enginesHere(converters.catalog, toolchain));
+  const presence = present(nats, { ...me, toolchain, slots, engines }, config.worker, () => health.fault);
+  health.onChange(presence.changed);
   const workers = await startWorkers({
     ...converters,
     ...fetchingFor(config),
@@ -52,20 +53,21 @@ export async function worker(config: Config, checkout: string): Promise<Running>
     jobs,
     queue,
     signals: natsSignals(nats),
-    grant: async (jobId, attempt) =>
-      Grant.parse(JSON.parse(await question(nats, `grant.${pool}`, JSON.stringify({ version: GRANT_VERSION, jobId, attempt })))),
-    onTaken: presence.take,
-    mayTake: presence.mayTake,
+    grant: askForGrants(nats, pool),
+    reserve: presence.reserve,
+    health,
     log,
     metrics,
     clock: time.now,
     newAttempt: () => randomBytes(16).toString('hex'),
   });
-  const probes = await probe(config, metrics, nats, presence);
+  const probes = await probe(config, metrics, nats, presence, health);
   return {
     port: undefined,
     ended: untilLost(nats, retirement(nats, me, { presence, workers, log })),
+    countUncaught: metrics.uncaught,
     async stop() {
+      stopping.abort();
       presence.leave();
       await workers.drain(config.worker.drainMs);
       await presence.farewell();

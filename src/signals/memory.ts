@@ -21,7 +21,11 @@ export function memorySignals(): Signals {
     lastProgress: (jobId) => progress.get(jobId),
     onProgress: (jobId, callback) => listen(risen, jobId, callback),
     ended: (jobId) => void progress.delete(jobId),
-    cancel: (jobId) => void cancels.emit(jobId),
+    cancel(jobId) {
+      // Whoever works on it falls silent at once.
+      cancels.emit(jobId);
+      progress.delete(jobId);
+    },
     onCancel: (jobId, callback) => listen(cancels, jobId, callback),
   };
 }

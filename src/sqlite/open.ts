@@ -15,3 +15,16 @@ export function openDatabase(path: string, schema: string): DatabaseSync {
   database.exec(schema);
   return database;
 }
+
+/**
+ * Brings a table of an older filemill to its present shape, once. What runs on it meanwhile goes on: columns have defaults.
+ * @param backfill what the rows that are there get, as statements
+ */
+export function addColumn(database: DatabaseSync, table: string, column: string, definition: string, backfill = ''): void {
+  const has = () => database.prepare(`SELECT 1 FROM pragma_table_info('${table}') WHERE name = ?`).get(column) !== undefined;
+  if (has()) return;
+  database.exec('BEGIN IMMEDIATE');
+  // Another process may have been faster.
+  if (!has()) database.exec(`ALTER TABLE ${table} ADD COLUMN ${column} ${definition}; ${backfill}`);
+  database.exec('COMMIT');
+}

@@ -1,5 +1,6 @@
 /** What the role controller measures. Labels: pools and kinds of resources, as many as operators made. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { type Uncaught, uncaughtCounter } from './metrics.ts';
 
 /** How a pool stands; what is undefined is not known, and has no series. */
 export interface PoolGauges {
@@ -37,6 +38,8 @@ export interface ControllerMetrics {
   forget(pool: string): void;
   /** Asked at each scrape. */
   watching(resource: string, read: () => WatchState): void;
+  /** What nobody caught: the role is about to end. */
+  uncaught(kind: Uncaught): void;
   text(): Promise<string>;
   readonly contentType: string;
 }
@@ -72,6 +75,7 @@ export function createControllerMetrics(): ControllerMetrics {
   };
   const made = counter('filemill_pool_workers_made_total', 'Jobs of workers that were made', 'pool');
   const dispatch = histogram('filemill_pool_dispatch_seconds', 'From the first order that waited to the Jobs made for it', 'pool');
+  const uncaught = uncaughtCounter(registry);
   const watches = new Map<string, () => WatchState>();
   const objects = gauge('filemill_watch_objects', 'Objects in the cache', 'resource');
   const age = gauge('filemill_watch_silence_seconds', 'Since the API server last said anything', 'resource');
@@ -111,6 +115,7 @@ export function createControllerMetrics(): ControllerMetrics {
       for (const series of [...Object.values(pools), made, dispatch]) series.remove({ pool });
     },
     watching: (resource, read) => void watches.set(resource, read),
+    uncaught: (kind) => uncaught.inc({ kind }),
     async text() {
       for (const [resource, read] of watches) {
         const state = read();

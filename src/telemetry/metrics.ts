@@ -14,12 +14,20 @@ export interface PoolSeen {
 export interface Metrics {
   /** `route` is the pattern, never the address asked for. */
   requestEnded(method: string, route: string, status: number, seconds: number): void;
+  /** @param route of a request that was in flight, or what else this process does */
+  loopHeld(route: string, seconds: number): void;
   uploaded(bytes: number): void;
   jobEnded(pool: string, status: string, reason: string): void;
   conversionEnded(engine: string, seconds: number): void;
   residentReplaced(program: string, why: string): void;
+  /** @param code the system's, such as EMFILE */
+  spawnFailed(code: string): void;
+  /** What nobody caught: the role is about to end. */
+  uncaught(kind: Uncaught): void;
   /** @param what an outcome of the role egress */
   egressAsked(what: string): void;
+  /** @param kind of record, from a fixed set */
+  recordUnreadable(kind: string): void;
   /** Called at each scrape. */
   onScrape(read: () => Promise<void>): void;
   /** All pools that are declared, as they are now: others are forgotten. Ages in ms. */
@@ -30,6 +38,11 @@ export interface Metrics {
   readonly contentType: string;
 }
 
+/** An error that was thrown where nobody caught it, or a promise that was rejected and that nobody awaited. */
+export type Uncaught = 'exception' | 'rejection';
+
+/** Any other code is counted as `other`. */
+const SPAWN_CODES = new Set(['EMFILE', 'ENFILE', 'EAGAIN', 'ENOMEM', 'ENOENT', 'EACCES']);
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PATCH', 'DELETE', 'OPTIONS']);
 
 export function createMetrics(): Metrics {
@@ -41,6 +54,13 @@ export function createMetrics(): Metrics {
     help: 'From the first byte of a request to the end of its answer',
     labelNames: ['method', 'route', 'status'],
     buckets: [0.005, 0.02, 0.1, 0.5, 2, 10, 30],
+    registers,
+  });
+  const holds = new Histogram({
+    name: 'filemill_event_loop_held_seconds',
+    help: 'How long the event loop was held, by the latest route in flight; holds of less than 50 ms are left out',
+    labelNames: ['route'],
+    buckets: [0.1, 0.2, 0.5, 1, 2, 5, 10, 30],
     registers,
   });
   const uploads = new Counter({ name: 'filemill_uploaded_bytes_total', help: 'Bytes of files received', registers });
@@ -63,10 +83,23 @@ export function createMetrics(): Metrics {
     labelNames: ['program', 'why'],
     registers,
   });
+  const spawns = new Counter({
+    name: 'filemill_spawn_failures_total',
+    help: 'Processes that could not be started; the orders they were for were given back',
+    labelNames: ['code'],
+    registers,
+  });
+  const uncaught = uncaughtCounter(registry);
   const egress = new Counter({
     name: 'filemill_egress_requests_total',
     help: 'What was asked of egress, by outcome',
     labelNames: ['what'],
+    registers,
+  });
+  const unreadable = new Counter({
+    name: 'filemill_unreadable_records_total',
+    help: 'Stored records that were passed over because they cannot be read, by kind: the same one counts each time',
+    labelNames: ['kind'],
     registers,
   });
   const ofPools = (name: string, help: string) => new Gauge({ name: `filemill_pool_${name}`, help, labelNames: ['pool'], registers });
@@ -91,11 +124,15 @@ export function createMetrics(): Metrics {
   return {
     requestEnded: (method, route, status, seconds) =>
       requests.observe({ method: METHODS.has(method) ? method : 'other', route, status }, seconds),
+    loopHeld: (route, seconds) => holds.observe({ route }, seconds),
     uploaded: (bytes) => uploads.inc(bytes),
     jobEnded: (pool, status, reason) => jobs.inc({ pool, status, reason }),
     conversionEnded: (engine, seconds) => conversions.observe({ engine }, seconds),
     residentReplaced: (program, why) => residents.inc({ program, why }),
+    spawnFailed: (code) => spawns.inc({ code: SPAWN_CODES.has(code) ? code : 'other' }),
+    uncaught: (kind) => uncaught.inc({ kind }),
     egressAsked: (what) => egress.inc({ what }),
+    recordUnreadable: (kind) => unreadable.inc({ kind }),
     onScrape(read) {
       scrape = read;
     },
@@ -122,3 +159,12 @@ export function createMetrics(): Metrics {
     contentType: registry.contentType,
   };
 }
+
+/** The same of every role. */
+export const uncaughtCounter = (registry: Registry): Counter<'kind'> =>
+  new Counter({
+    name: 'filemill_uncaught_errors_total',
+    help: 'Errors that nobody caught: after the first the role finishes what it can, and ends',
+    labelNames: ['kind'],
+    registers: [registry],
+  });

@@ -8,12 +8,14 @@ export interface Probes {
   close(): Promise<void>;
 }
 
+type Verdict = boolean | string;
+
 interface Probed {
   /** 0 takes a free one. */
   readonly port: number;
   readonly host: string;
-  /** Whether it can do its work now. */
-  readonly ready: () => boolean | Promise<boolean>;
+  /** Whether it can do its work now; a word says why not. */
+  readonly ready: () => Verdict | Promise<Verdict>;
   /** Whether it would be no better off if it were started anew. */
   readonly live: () => boolean | Promise<boolean>;
   readonly metrics: Pick<Metrics, 'text' | 'contentType'>;
@@ -24,9 +26,10 @@ const ANSWER_MS = 5_000;
 
 /** @throws where the port cannot be listened on, with the system's code */
 export async function serveProbes({ port, host, ready, live, metrics }: Probed): Promise<Probes> {
-  const whether = (ask: () => boolean | Promise<boolean>) => async (answer: ServerResponse) => {
-    const yes = await within(ask);
-    answer.writeHead(yes ? 200 : 503, { 'content-type': 'text/plain' }).end(yes ? 'ok\n' : 'not now\n');
+  const whether = (ask: () => Verdict | Promise<Verdict>) => async (answer: ServerResponse) => {
+    const verdict = await within(ask);
+    const says = typeof verdict === 'string' ? `not now: ${verdict}\n` : 'not now\n';
+    answer.writeHead(verdict === true ? 200 : 503, { 'content-type': 'text/plain' }).end(verdict === true ? 'ok\n' : says);
   };
   const paths: Readonly<Record<string, (answer: ServerResponse) => Promise<void>>> = {
     '/livez': whether(live),

@@ -2,6 +2,7 @@
 import type { BatchStore } from '../jobs/batch.ts';
 import { TOMBSTONE_MS } from '../jobs/lifecycle.ts';
 import type { JobStore } from '../jobs/store.ts';
+import { Unreadable } from '../jobs/text.ts';
 
 interface Kept {
   readonly batches: BatchStore;
@@ -13,10 +14,9 @@ interface Kept {
 /** @returns how many were removed */
 export async function forgetBatches({ batches, jobs, clock }: Kept, signal?: AbortSignal): Promise<number> {
   let removed = 0;
-  for await (const { id, createdAt, jobs: ids } of batches.scan()) {
+  // A job's tombstone alone outlives this.
+  for await (const { id, jobs: ids } of batches.createdBefore(clock() - TOMBSTONE_MS + 1)) {
     if (signal?.aborted) return removed;
-    // A job's tombstone alone outlives this.
-    if (clock() - createdAt < TOMBSTONE_MS) continue;
     if (await anyIsThere(jobs, ids)) continue;
     await batches.remove(id);
     removed++;
@@ -25,6 +25,16 @@ export async function forgetBatches({ batches, jobs, clock }: Kept, signal?: Abo
 }
 
 async function anyIsThere(jobs: JobStore, ids: readonly string[]): Promise<boolean> {
-  for (const id of ids) if ((await jobs.get(id)) !== undefined) return true;
+  for (const id of ids) if (await isThere(jobs, id)) return true;
   return false;
+}
+
+/** A record that cannot be read is there. */
+async function isThere(jobs: JobStore, id: string): Promise<boolean> {
+  try {
+    return (await jobs.get(id)) !== undefined;
+  } catch (error) {
+    if (error instanceof Unreadable) return true;
+    throw error;
+  }
 }

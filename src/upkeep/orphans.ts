@@ -7,15 +7,21 @@ const KEPT_MS = 3 * 3_600_000;
 /** So few orphans say nothing about the store of records. */
 const FEW = 20;
 
-export interface Listed {
+/** Since when an object must have been there to be anybody's orphan. */
+export interface Ages {
   readonly now: number;
-  /** Objects listed in all, whether or not their jobs are known. */
-  readonly listed: number;
-  /** By job: those of which the scan of the records, begun after the listing, saw no record. */
-  readonly unclaimed: ReadonlyMap<string, readonly ObjectInfo[]>;
   readonly longestJobMs: number;
   /** Since when no other process has written here, where that is known: nobody is at work on what is older. */
   readonly aloneSince?: number | undefined;
+}
+
+export interface Listed extends Ages {
+  /** Objects listed in all, whether or not their jobs are known. */
+  readonly listed: number;
+  /** By job: those of which no record is there, which was looked for after the listing. */
+  readonly unclaimed: ReadonlyMap<string, readonly ObjectInfo[]>;
+  /** Orphans that were found before among those listed. */
+  readonly earlier?: number;
   /** Of all objects, 0 to 1: with more orphans than this it is the records that are missing, not the objects that are left over. */
   readonly maxShare: number;
 }
@@ -27,11 +33,16 @@ export interface Orphans {
   readonly refused: boolean;
 }
 
-export function orphans({ now, listed, unclaimed, longestJobMs, aloneSince = 0, maxShare }: Listed): Orphans {
+/** One young object is reason enough to leave its neighbours: somebody is still at work there. */
+export function areOld(objects: readonly ObjectInfo[], { now, longestJobMs, aloneSince = 0 }: Ages): boolean {
   const keptSince = Math.max(aloneSince, now - KEPT_MS - longestJobMs);
-  const isOld = ({ modifiedAt }: ObjectInfo) => modifiedAt < keptSince;
-  // One young object is reason enough to leave its neighbours: somebody is still at work there.
-  const old = [...unclaimed].filter(([, objects]) => objects.every(isOld));
+  return objects.every(({ modifiedAt }) => modifiedAt < keptSince);
+}
+
+/** Objects are listed in no order that has to do with their jobs' records, so that a part of them has about the share of all. */
+export function orphans({ listed, unclaimed, earlier = 0, maxShare, ...ages }: Listed): Orphans {
+  const old = [...unclaimed].filter(([, objects]) => areOld(objects, ages));
   const count = old.reduce((sum, [, objects]) => sum + objects.length, 0);
-  return { jobIds: old.map(([jobId]) => jobId), objects: count, refused: count > FEW && count > maxShare * listed };
+  const all = earlier + count;
+  return { jobIds: old.map(([jobId]) => jobId), objects: count, refused: all > FEW && all > maxShare * listed };
 }

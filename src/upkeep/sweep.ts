@@ -1,17 +1,19 @@
-/** One run of upkeep over everything stored: gather, decide, apply. */
+/** Runs of upkeep over what is due, and a little further each time over what is stored: gather, decide, apply. */
 
 import type { BatchStore } from '../jobs/batch.ts';
 import type { DeedStore } from '../jobs/idempotency.ts';
-import { hasEnded } from '../jobs/lifecycle.ts';
-import type { JobRecord } from '../jobs/record.ts';
-import { Conflict, type JobStore, type Stored } from '../jobs/store.ts';
-import { JOBS_PREFIX, jobOfKey } from '../objects/keys.ts';
+import { hasEnded, nextLookAt } from '../jobs/lifecycle.ts';
+import { Conflict, type Due, type JobStore, type Stored } from '../jobs/store.ts';
+import { Unreadable } from '../jobs/text.ts';
+import { JOBS_PREFIX, jobKeys, jobOfKey } from '../objects/keys.ts';
 import type { ObjectInfo, ObjectStore } from '../objects/store.ts';
 import type { Queue } from '../queue/queue.ts';
 import { forgetBatches } from './batches.ts';
 import { decide } from './decide.ts';
-import { orphans } from './orphans.ts';
+import { LOST_AFTER_MS } from './lost-order.ts';
+import { areOld, orphans } from './orphans.ts';
 import type { Action, Seen } from './seen.ts';
+import { type Walk, walkThrough } from './walk.ts';
 
 export interface Log {
   info(about: object, message: string): void;
@@ -27,6 +29,8 @@ export interface Upkept {
   /** Ms since the epoch. */
   readonly clock: () => number;
   readonly log: Log;
+  /** Is told of each record that had to be passed over. */
+  readonly unreadable?: (found: Error) => void;
   /** How long a job may wait, ms. */
   readonly queueMs: number;
   /** How long a conversion may run, ms. */
@@ -40,75 +44,160 @@ export interface Upkept {
 /** What a run did. */
 export type Tally = Record<Action['do'] | 'orphaned' | 'batches' | 'deeds' | 'troubles', number>;
 
-/** Goes on past a job that makes trouble. @param signal stops the run between two jobs */
-export async function sweep(upkept: Upkept, signal?: AbortSignal): Promise<Tally> {
-  const tally: Tally = { delete: 0, publish: 0, fail: 0, forget: 0, orphaned: 0, batches: 0, deeds: 0, troubles: 0 };
-  // Objects first: one that appears later belongs to a record that this run may not see.
-  const files = await list(upkept.objects).catch((err: unknown) => {
-    tally.troubles++;
-    upkept.log.warn({ err }, 'the objects cannot be listed: this run looks after jobs and orders alone');
-    return undefined;
-  });
-  const unclaimed = new Map(files?.byJob);
+export interface Sweeper {
+  /** Goes on past a job, and past a store, that makes trouble. @param signal stops the run between two jobs */
+  run(signal?: AbortSignal): Promise<Tally>;
+  close(): Promise<void>;
+}
 
-  const despite = async (jobId: string, work: () => Promise<void>): Promise<void> => {
-    try {
-      await work();
-    } catch (error) {
-      // Somebody else acted: the next run sees what came of it.
-      if (error instanceof Conflict) return;
-      tally.troubles++;
-      upkept.log.warn({ jobId, err: error }, 'upkeep of this job failed, the next run tries again');
-    }
+/** Objects looked at in each run: all of a million in some six hours. */
+export const STRETCH = 500;
+/** Most batches that are old enough have jobs left for some hours more: looking again and again would be for nothing. */
+const BATCHES_EVERY_MS = 600_000;
+/** When a record that cannot be read is tried again, ms: a newer filemill may be on its way. */
+const UNREADABLE_MS = 3_600_000;
+
+/** What the parts of one run share. */
+interface Run {
+  readonly upkept: Upkept;
+  readonly tally: Tally;
+  readonly signal: AbortSignal | undefined;
+  /** Of the pools that have been asked for: which jobs have an order; undefined where the queue did not say. */
+  readonly ordered: Map<string, Promise<ReadonlySet<string> | undefined>>;
+  /** Said once a run. */
+  objectsFailed: boolean;
+}
+
+export function sweeperOver(upkept: Upkept): Sweeper {
+  const walk = walkThrough(upkept.objects, JOBS_PREFIX, jobOfKey);
+  let batchesAt = Number.NEGATIVE_INFINITY;
+
+  return {
+    async run(signal) {
+      const tally: Tally = { delete: 0, publish: 0, fail: 0, forget: 0, orphaned: 0, batches: 0, deeds: 0, troubles: 0 };
+      const run: Run = { upkept, tally, signal, ordered: new Map(), objectsFailed: false };
+      const { jobs, deeds, clock } = upkept;
+      const parts: Record<string, () => Promise<void>> = {
+        objects: () => lookAtFiles(run, walk),
+        async jobs() {
+          for await (const due of jobs.due(clock())) {
+            if (signal?.aborted) return;
+            await despite(run, due.id, () => tend(run, due));
+          }
+        },
+        async batches() {
+          if (clock() - batchesAt < BATCHES_EVERY_MS) return;
+          tally.batches = await forgetBatches(upkept, signal);
+          batchesAt = clock();
+        },
+        async deeds() {
+          tally.deeds = await deeds.sweep(clock());
+        },
+      };
+      for (const [part, work] of Object.entries(parts)) {
+        if (signal?.aborted) break;
+        await work().catch((err: unknown) => {
+          tally.troubles++;
+          upkept.log.warn({ err, part }, 'a part of upkeep failed, the next run tries again');
+        });
+      }
+      return tally;
+    },
+    close: () => walk.close(),
   };
-
-  for await (const { record } of upkept.jobs.scan()) {
-    if (signal?.aborted) return tally;
-    unclaimed.delete(record.id);
-    const keys = files && (files.byJob.get(record.id)?.map(({ key }) => key) ?? []);
-    await despite(record.id, () => tend(upkept, record, keys, tally));
-  }
-
-  tally.batches = await forgetBatches(upkept, signal);
-  tally.deeds = await upkept.deeds.sweep(upkept.clock());
-
-  if (files === undefined) return tally;
-
-  const { listed } = files;
-  const { longestJobMs, aloneSince, maxOrphanShare: maxShare } = upkept;
-  const found = orphans({ now: upkept.clock(), listed, unclaimed, longestJobMs, aloneSince, maxShare });
-  if (found.refused) {
-    const about = { orphans: found.objects, objects: listed, maxShare };
-    upkept.log.warn(about, 'too many objects have no job record: were the records lost or restored? None of these objects is deleted');
-    return tally;
-  }
-  for (const jobId of found.jobIds) {
-    if (signal?.aborted) return tally;
-    const keys = unclaimed.get(jobId)?.map(({ key }) => key) ?? [];
-    await despite(jobId, () => removeOrphans(upkept, jobId, keys, tally));
-  }
-  return tally;
 }
 
-/** Decides by what the scan showed, which may be old, and if there is anything to do once more by what is surely so. */
-async function tend(upkept: Upkept, scanned: JobRecord, keys: Seen['keys'], tally: Tally): Promise<void> {
-  if (decide(await look(upkept, scanned, keys)) === undefined) return;
-  // The queue is asked before the record is read: a worker ends the record before the order.
-  const hasOrder = await ordered(upkept, scanned);
-  const stored = await upkept.jobs.get(scanned.id);
+/** One run of its own. */
+export async function sweep(upkept: Upkept, signal?: AbortSignal): Promise<Tally> {
+  const sweeper = sweeperOver(upkept);
+  try {
+    return await sweeper.run(signal);
+  } finally {
+    await sweeper.close();
+  }
+}
+
+async function despite({ upkept, tally }: Run, jobId: string, work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    // Somebody else acted: the next run sees what came of it.
+    if (error instanceof Conflict) return;
+    tally.troubles++;
+    upkept.log.warn({ jobId, err: error }, 'upkeep of this job failed, the next run tries again');
+  }
+}
+
+async function tend(run: Run, due: Due): Promise<void> {
+  const { upkept, tally } = run;
+  const { clock, queueMs, aloneSince } = upkept;
+  const isInTime = clock() - due.createdAt <= queueMs;
+  if (isInTime && (await orderedIn(run, due.pool))?.has(due.id)) return;
+
+  const stored = await read(run, due);
   if (stored === undefined) return;
-  const { clock, queueMs, aloneSince } = upkept;
-  const action = decide({ now: clock(), record: stored.record, hasOrder, keys, queueMs, aloneSince });
+  const ended = hasEnded(stored.record);
+  // Of a job that goes on, losing attempts' files wait for its end.
+  const keys = ended ? await keysOf(run, stored.record.id) : undefined;
+  const { record } = stored;
+  const now = clock();
+  const action = decide({ now, record, hasOrder: ended || stored.hasOrder, keys, queueMs, aloneSince });
   if (action !== undefined && (await apply(upkept, stored, action))) tally[action.do]++;
+  if (action?.do === 'forget') return due.settle();
+  const until = nextLookAt(record, now);
+  if (ended && keys !== undefined && until > now) await due.settle(until);
 }
 
-async function look(upkept: Upkept, record: JobRecord, keys: Seen['keys']): Promise<Seen> {
-  const { clock, queueMs, aloneSince } = upkept;
-  return { now: clock(), record, hasOrder: await ordered(upkept, record), keys, queueMs, aloneSince };
+/** @returns undefined where nothing can be done now */
+async function read({ upkept: { jobs, queue, clock, unreadable } }: Run, due: Due): Promise<(Stored & { hasOrder: boolean }) | undefined> {
+  try {
+    const stored = await jobs.get(due.id, due.pool);
+    if (stored === undefined) {
+      // Who creates a record enters the job first.
+      if (clock() - due.createdAt > LOST_AFTER_MS) await due.settle();
+      return undefined;
+    }
+    if (hasEnded(stored.record)) return { ...stored, hasOrder: true };
+    // The queue is asked before the record is read: a worker ends the record before the order.
+    const hasOrder = await queue.has(stored.record.pool, due.id);
+    const latest = await jobs.get(due.id, due.pool);
+    return latest && { ...latest, hasOrder };
+  } catch (error) {
+    if (!(error instanceof Unreadable)) throw error;
+    unreadable?.(error);
+    await due.settle(clock() + UNREADABLE_MS);
+    return undefined;
+  }
 }
 
-const ordered = async ({ queue }: Upkept, record: JobRecord): Promise<boolean> =>
-  !hasEnded(record) && (await queue.has(record.pool, record.id));
+/** By one question for a pool, so that jobs that wait with their order cost none of their own. */
+function orderedIn({ upkept, ordered }: Run, pool: string | undefined): Promise<ReadonlySet<string> | undefined> {
+  if (pool === undefined) return Promise.resolve(undefined);
+  // A pool that is gone or out of reach shows with each of its jobs.
+  const asked = ordered.get(pool) ?? upkept.queue.jobs(pool).catch(() => undefined);
+  ordered.set(pool, asked);
+  return asked;
+}
+
+/** Undefined where they cannot be listed. */
+async function keysOf(run: Run, jobId: string): Promise<Seen['keys']> {
+  if (run.objectsFailed) return undefined;
+  try {
+    return (await filesOf(run.upkept.objects, jobId)).map(({ key }) => key);
+  } catch (err) {
+    objectsFailed(run, err);
+    return undefined;
+  }
+}
+
+function objectsFailed(run: Run, err: unknown): void {
+  if (run.objectsFailed) return;
+  run.objectsFailed = true;
+  run.tally.troubles++;
+  run.upkept.log.warn({ err }, 'the objects cannot be listed: this run looks after jobs and orders alone');
+}
+
+const filesOf = (objects: ObjectStore, jobId: string): Promise<ObjectInfo[]> => Array.fromAsync(objects.scan(jobKeys(jobId)));
 
 /** @returns whether it came about */
 async function apply({ jobs, queue, objects, log }: Upkept, { record, revision }: Stored, action: Action): Promise<boolean> {
@@ -126,28 +215,62 @@ async function apply({ jobs, queue, objects, log }: Upkept, { record, revision }
       await queue.remove(record.pool, record.id);
       return true;
     case 'forget':
-      await jobs.remove(record.id, revision);
+      await jobs.remove(record.id, revision, record.pool);
       return true;
   }
 }
 
-/** The scan may have missed a record that was written meanwhile: only the record itself can tell. */
-async function removeOrphans({ jobs, objects }: Upkept, jobId: string, keys: readonly string[], tally: Tally): Promise<void> {
-  if ((await jobs.get(jobId)) !== undefined) return;
-  for (const key of keys) await objects.delete(key);
-  tally.orphaned += keys.length;
+/** Files that came after their job was looked at last, or whose job has no record. They were listed before their records are read. */
+async function lookAtFiles(run: Run, walk: Walk): Promise<void> {
+  if (run.objectsFailed) return;
+  const { upkept, tally, signal } = run;
+  const stretch = await walk.next(STRETCH).catch((err: unknown) => objectsFailed(run, err));
+  if (stretch === undefined) return;
+  const unclaimed = new Map<string, readonly ObjectInfo[]>();
+  for (const [jobId, files] of stretch.byOwner) {
+    if (signal?.aborted) return;
+    await despite(run, jobId, async () => {
+      const record = await recordOf(upkept, jobId);
+      if (record === undefined) unclaimed.set(jobId, files);
+      else if (record !== 'unreadable') await removeUnread(run, record, files);
+    });
+  }
+
+  const { longestJobMs, aloneSince, maxOrphanShare: maxShare } = upkept;
+  const ages = { now: upkept.clock(), longestJobMs, aloneSince };
+  const { listed, unknown: earlier } = stretch;
+  const found = orphans({ ...ages, listed, unclaimed, earlier, maxShare });
+  walk.count(found.objects);
+  if (found.refused) {
+    const about = { orphans: earlier + found.objects, objects: listed, maxShare };
+    upkept.log.warn(about, 'too many objects have no job record: were the records lost or restored? None of these objects is deleted');
+    return;
+  }
+  for (const jobId of found.jobIds) {
+    if (signal?.aborted) return;
+    await despite(run, jobId, async () => {
+      // As they are now: the stretch may end amid them.
+      const files = await filesOf(upkept.objects, jobId);
+      if (!areOld(files, ages)) return;
+      for (const { key } of files) await upkept.objects.delete(key);
+      tally.orphaned += files.length;
+    });
+  }
 }
 
-async function list(objects: ObjectStore): Promise<{ listed: number; byJob: Map<string, ObjectInfo[]> }> {
-  const byJob = new Map<string, ObjectInfo[]>();
-  let listed = 0;
-  for await (const info of objects.scan(JOBS_PREFIX)) {
-    const jobId = jobOfKey(info.key);
-    if (jobId === undefined) continue;
-    listed++;
-    const sofar = byJob.get(jobId);
-    if (sofar === undefined) byJob.set(jobId, [info]);
-    else sofar.push(info);
+async function recordOf({ jobs, unreadable }: Upkept, jobId: string): Promise<Stored | 'unreadable' | undefined> {
+  try {
+    return await jobs.get(jobId);
+  } catch (error) {
+    if (!(error instanceof Unreadable)) throw error;
+    unreadable?.(error);
+    return 'unreadable';
   }
-  return { listed, byJob };
+}
+
+async function removeUnread({ upkept, tally }: Run, stored: Stored, files: readonly ObjectInfo[]): Promise<void> {
+  const { clock, queueMs } = upkept;
+  const action = decide({ now: clock(), record: stored.record, hasOrder: true, keys: files.map(({ key }) => key), queueMs });
+  // All else is seen to where the job is due.
+  if (action?.do === 'delete' && (await apply(upkept, stored, action))) tally.delete++;
 }

@@ -1,7 +1,7 @@
 /** Keeps jobs, orders and files in agreement: one process at a time sweeps through all three, again and again. */
 import type { UploadStore } from '../uploads/store.ts';
-import { type Log, sweep, type Upkept } from './sweep.ts';
-import { forgetUploads } from './uploads.ts';
+import { type Log, sweeperOver, type Upkept } from './sweep.ts';
+import { uploadSweeperOver } from './uploads.ts';
 
 /** No put lasts as long, ms. */
 const ABANDONED_MS = 24 * 3600_000;
@@ -30,26 +30,39 @@ export interface Upkeep {
 export type { Log };
 
 /** The first run begins at once: what a crash left is mended at the next start. */
-export function startUpkeep(given: Pick<Upkept, 'jobs' | 'batches' | 'deeds' | 'queue' | 'objects' | 'clock' | 'log'> & Settings): Upkeep {
+export function startUpkeep(
+  given: Pick<Upkept, 'jobs' | 'batches' | 'deeds' | 'queue' | 'objects' | 'clock' | 'log' | 'unreadable'> & Settings,
+): Upkeep {
   const upkept: Upkept = { queueMs: 3_600_000, longestJobMs: 3_600_000, maxOrphanShare: 0.25, ...given };
   const { uploadRecords: uploads, abandonUploads } = given;
+  const jobs = sweeperOver(upkept);
+  const uploaded = uploads && uploadSweeperOver({ ...upkept, uploads });
   const stopping = new AbortController();
   let timer: NodeJS.Timeout | undefined;
 
-  const run = async (): Promise<void> => {
+  const despite = async (work: () => Promise<void>): Promise<void> => {
     try {
-      await upkept.jobs.withLock('upkeep', LOCK_MS, async () => {
-        const tally = { ...(await sweep(upkept, stopping.signal)), uploads: 0, uploadOrphans: 0, abandoned: 0 };
-        if (uploads !== undefined) {
-          const { expired, orphaned } = await forgetUploads({ ...upkept, uploads }, stopping.signal);
-          Object.assign(tally, { uploads: expired, uploadOrphans: orphaned });
-        }
-        if (abandonUploads !== undefined) tally.abandoned = await abandonUploads(upkept.clock() - ABANDONED_MS);
-        if (Object.values(tally).some((count) => count > 0)) upkept.log.info(tally, 'upkeep');
-      });
+      await work();
     } catch (error) {
       upkept.log.warn({ err: error }, 'upkeep failed, the next run tries again');
     }
+  };
+  const run = async (): Promise<void> => {
+    await despite(async () => {
+      await upkept.jobs.withLock('upkeep', LOCK_MS, async () => {
+        const tally = { ...(await jobs.run(stopping.signal)), uploads: 0, uploadOrphans: 0, abandoned: 0 };
+        // What fails keeps none of the others from its turn.
+        await despite(async () => {
+          if (uploaded === undefined) return;
+          const { expired, orphaned } = await uploaded.run(stopping.signal);
+          Object.assign(tally, { uploads: expired, uploadOrphans: orphaned });
+        });
+        await despite(async () => {
+          if (abandonUploads !== undefined) tally.abandoned = await abandonUploads(upkept.clock() - ABANDONED_MS);
+        });
+        if (Object.values(tally).some((count) => count > 0)) upkept.log.info(tally, 'upkeep');
+      });
+    });
     if (!stopping.signal.aborted) timer = setTimeout(again, given.intervalMs);
   };
   const again = () => {
@@ -62,6 +75,8 @@ export function startUpkeep(given: Pick<Upkept, 'jobs' | 'batches' | 'deeds' | '
       stopping.abort();
       clearTimeout(timer);
       await running;
+      await jobs.close();
+      await uploaded?.close();
     },
   };
 }

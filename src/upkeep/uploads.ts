@@ -2,7 +2,9 @@
 import type { ObjectInfo, ObjectStore } from '../objects/store.ts';
 import { partKey, UPLOADS_PREFIX, uploadOfKey } from '../uploads/keys.ts';
 import type { UploadStore } from '../uploads/store.ts';
-import { orphans } from './orphans.ts';
+import { areOld, orphans } from './orphans.ts';
+import { STRETCH } from './sweep.ts';
+import { type Walk, walkThrough } from './walk.ts';
 
 interface Kept {
   readonly uploads: UploadStore;
@@ -16,60 +18,90 @@ interface Kept {
   readonly maxOrphanShare: number;
 }
 
-/** @returns how many uploads expired, and how many objects belonged to none */
-export async function forgetUploads(kept: Kept, signal?: AbortSignal): Promise<{ readonly expired: number; readonly orphaned: number }> {
-  const { uploads, objects, clock, log, aloneSince, maxOrphanShare: maxShare } = kept;
-  const done = { expired: 0, orphaned: 0 };
-  // Objects first: one that appears later belongs to a record that this run may not see.
-  const { listed, byUpload } = await list(objects);
-  const unclaimed = new Map(byUpload);
-  const remove = async (id: string): Promise<number> => {
-    let count = 0;
-    // As they are now: one may have come since the list was made.
-    for await (const { key } of objects.scan(partKey(id, ''))) {
-      await objects.delete(key);
-      count++;
-    }
-    return count;
-  };
-  for await (const { record } of uploads.scan()) {
-    if (signal?.aborted) return done;
-    unclaimed.delete(record.id);
-    // An expired one is nobody's: it never comes back. The record goes last: while it stands, its objects are known.
-    if (record.expiresAt > clock()) continue;
-    await remove(record.id);
-    await uploads.remove(record.id);
-    done.expired++;
-  }
+/** How many uploads expired, and how many objects belonged to none. */
+interface Done {
+  expired: number;
+  orphaned: number;
+}
 
-  const found = orphans({ now: clock(), listed, unclaimed, longestJobMs: 0, aloneSince, maxShare });
+export interface UploadSweeper {
+  run(signal?: AbortSignal): Promise<Readonly<Done>>;
+  close(): Promise<void>;
+}
+
+export function uploadSweeperOver(kept: Kept): UploadSweeper {
+  const walk = walkThrough(kept.objects, UPLOADS_PREFIX, uploadOfKey);
+  return {
+    async run(signal) {
+      const done: Done = { expired: 0, orphaned: 0 };
+      await removeExpired(kept, done, signal);
+      await removeOrphans(kept, walk, done, signal);
+      return done;
+    },
+    close: () => walk.close(),
+  };
+}
+
+/** One run of its own. */
+export async function forgetUploads(kept: Kept, signal?: AbortSignal): Promise<Readonly<Done>> {
+  const sweeper = uploadSweeperOver(kept);
+  try {
+    return await sweeper.run(signal);
+  } finally {
+    await sweeper.close();
+  }
+}
+
+async function removeExpired(kept: Kept, done: Done, signal: AbortSignal | undefined): Promise<void> {
+  const { uploads, objects, clock } = kept;
+  for await (const { record } of uploads.expired(clock())) {
+    if (signal?.aborted) return;
+    await despite(kept, async () => {
+      // An expired one is nobody's: it never comes back. The record goes last: while it stands, its objects are known.
+      for (const { key } of await piecesOf(objects, record.id)) await objects.delete(key);
+      await uploads.remove(record.id);
+      done.expired++;
+    });
+  }
+}
+
+async function removeOrphans(kept: Kept, walk: Walk, done: Done, signal: AbortSignal | undefined): Promise<void> {
+  const { uploads, objects, clock, log, aloneSince, maxOrphanShare: maxShare } = kept;
+  const { byOwner, listed, unknown: earlier } = await walk.next(STRETCH);
+  const unclaimed = new Map<string, readonly ObjectInfo[]>();
+  for (const [id, pieces] of byOwner) {
+    if (signal?.aborted) return;
+    await despite(kept, async () => {
+      if ((await uploads.get(id)) === undefined) unclaimed.set(id, pieces);
+    });
+  }
+  const ages = { now: clock(), longestJobMs: 0, aloneSince };
+  const found = orphans({ ...ages, listed, unclaimed, earlier, maxShare });
+  walk.count(found.objects);
   if (found.refused) {
-    const about = { orphans: found.objects, objects: listed, maxShare };
+    const about = { orphans: earlier + found.objects, objects: listed, maxShare };
     log.warn(about, 'too many objects have no upload record: were the records lost or restored? None of these objects is deleted');
-    return done;
+    return;
   }
   for (const id of found.jobIds) {
-    if (signal?.aborted) return done;
-    try {
-      // The scan may have missed a record, or been unable to read it: only the record itself can tell.
-      if ((await uploads.get(id)) === undefined) done.orphaned += await remove(id);
-    } catch (err) {
-      log.warn({ err }, 'upkeep of an upload failed, the next run tries again');
-    }
+    if (signal?.aborted) return;
+    await despite(kept, async () => {
+      // As they are now: the stretch may end amid them.
+      const pieces = await piecesOf(objects, id);
+      if (!areOld(pieces, ages)) return;
+      for (const { key } of pieces) await objects.delete(key);
+      done.orphaned += pieces.length;
+    });
   }
-  return done;
 }
 
-async function list(objects: ObjectStore): Promise<{ listed: number; byUpload: Map<string, ObjectInfo[]> }> {
-  const byUpload = new Map<string, ObjectInfo[]>();
-  let listed = 0;
-  for await (const info of objects.scan(UPLOADS_PREFIX)) {
-    const id = uploadOfKey(info.key);
-    if (id === undefined) continue;
-    listed++;
-    const sofar = byUpload.get(id);
-    if (sofar === undefined) byUpload.set(id, [info]);
-    else sofar.push(info);
+/** Goes on past one that makes trouble, or cannot be read. */
+async function despite({ log }: Kept, work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (err) {
+    log.warn({ err }, 'upkeep of an upload failed, the next run tries again');
   }
-  return { listed, byUpload };
 }
+
+const piecesOf = (objects: ObjectStore, id: string): Promise<ObjectInfo[]> => Array.fromAsync(objects.scan(partKey(id, '')));

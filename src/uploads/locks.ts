@@ -1,5 +1,6 @@
 /** One request at a time for each upload, within this process; between processes the record's revision decides. */
 import { Failure } from '../errors.ts';
+import { onAbort } from '../streams/abort.ts';
 
 /** As `@tus/server` wants it: whoever comes later asks the holder to come to an end, who may be one whose connection died unnoticed. */
 interface Lock {
@@ -42,11 +43,10 @@ export function uploadLocks(): { newLock(id: string): Lock } {
 async function freedBefore({ freed }: Holder, waiting: AbortSignal): Promise<void> {
   const late: PromiseWithResolvers<void> = Promise.withResolvers();
   const refuse = () => late.reject(new Failure('UPLOAD_CONFLICT', { says: 'Another request is writing to this upload.' }));
-  if (waiting.aborted) refuse();
-  waiting.addEventListener('abort', refuse);
+  const unsubscribe = onAbort(waiting, refuse);
   try {
     await Promise.race([freed.promise, late.promise]);
   } finally {
-    waiting.removeEventListener('abort', refuse);
+    unsubscribe();
   }
 }

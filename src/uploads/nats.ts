@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { type BucketSpec, type Entry, ensureBucket, inWordsOf, Outrun, openBucket } from '../nats/bucket.ts';
 import type { Nats } from '../nats/connection.ts';
+import { oldestIn } from '../nats/oldest.ts';
 import { type Bounds, Conflict, Exceeded, type StoredUpload, UploadRecord, type UploadStore } from './store.ts';
 
 const DAY_MS = 24 * 3600_000;
@@ -68,6 +69,15 @@ export function openUploads(nats: Nats, unreadable: (why: Error) => void = (why)
     return [...held, { id, sizeBytes, at: now, expiresAt }];
   };
 
+  const readable = (entry: Entry): StoredUpload | undefined => {
+    try {
+      return read(entry);
+    } catch (error) {
+      unreadable(error as Error);
+      return undefined;
+    }
+  };
+
   return {
     async create(record, bounds) {
       if ((await records.get(record.id)) !== undefined) throw new Conflict('an upload of this id is there already');
@@ -97,13 +107,17 @@ export function openUploads(nats: Nats, unreadable: (why: Error) => void = (why)
       }
       throw new Error(`an upload could not be removed in ${CAS_TRIES} tries`);
     },
+    /** Each write gives an upload as much time as any other, or twice as much: those written longest ago expire first, or soon after. */
+    expired(now) {
+      return oldestIn(records, (entry) => {
+        const stored = readable(entry);
+        return stored !== undefined && stored.record.expiresAt <= now ? stored : undefined;
+      });
+    },
     async *scan() {
       for await (const entry of records.entries()) {
-        try {
-          yield read(entry);
-        } catch (error) {
-          unreadable(error as Error);
-        }
+        const stored = readable(entry);
+        if (stored !== undefined) yield stored;
       }
     },
     async close() {},

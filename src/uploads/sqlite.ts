@@ -9,6 +9,7 @@ const SCHEMA = `
     revision INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, client TEXT NOT NULL,
     bytes INTEGER NOT NULL, expires INTEGER NOT NULL, record TEXT NOT NULL) STRICT;
   CREATE INDEX IF NOT EXISTS uploads_of ON uploads (client);
+  CREATE INDEX IF NOT EXISTS uploads_by_expiry ON uploads (expires, id);
 `;
 /** Read at once by a scan: no statement stays open between pages. */
 const PAGE = 64;
@@ -33,6 +34,9 @@ export function openUploads(path: string, unreadable: (why: Error) => void = (wh
        SELECT id, client, ?, ?, ? FROM uploads WHERE id = ? AND revision = ? RETURNING revision`,
     ),
     remove: database.prepare('DELETE FROM uploads WHERE id = ?'),
+    expired: database.prepare(
+      'SELECT id, revision, record, expires FROM uploads WHERE (expires, id) > (?, ?) AND expires <= ? ORDER BY expires, id LIMIT ?',
+    ),
     page: database.prepare('SELECT id, revision, record FROM uploads WHERE id > ? ORDER BY id LIMIT ?'),
   };
   const read = (row: Record<string, unknown>): StoredUpload => {
@@ -81,6 +85,15 @@ export function openUploads(path: string, unreadable: (why: Error) => void = (wh
     },
     async remove(id) {
       sql.remove.run(id);
+    },
+    async *expired(now) {
+      for (let [expires, id] = [-1, '']; ; ) {
+        const rows = sql.expired.all(expires, id, now, PAGE);
+        yield* rows.flatMap(skipUnreadable);
+        if (rows.length < PAGE) return;
+        [expires, id] = [Number(rows.at(-1)?.['expires']), String(rows.at(-1)?.['id'])];
+        await new Promise(setImmediate);
+      }
     },
     async *scan() {
       for (let after = ''; ; ) {

@@ -59,6 +59,8 @@ export interface UploadStore {
   update(record: UploadRecord, revision: number): Promise<StoredUpload>;
   /** Removing what is gone is no error. */
   remove(id: string): Promise<void>;
+  /** Those that expired, in no order, without reading the others; one that cannot be read is passed over, and reported. */
+  expired(now: number): AsyncIterable<StoredUpload>;
   /** Every record, in no order, without holding them all; one written during the scan may be missed or be old. */
   scan(): AsyncIterable<StoredUpload>;
   close(): Promise<void>;

@@ -5,6 +5,7 @@ import { cleanName } from '../catalog/names.ts';
 import { uploadIdPattern } from '../contracts/upload.ts';
 import { Failure, fileTooLarge } from '../errors.ts';
 import { type ObjectStore, TooLarge } from '../objects/store.ts';
+import { Joined } from '../streams/joined.ts';
 import { partKey } from './keys.ts';
 import type { UploadSettings } from './settings.ts';
 import { Conflict, MAX_PARTS, type StoredUpload, UPLOAD_VERSION, type UploadRecord, type UploadStore } from './store.ts';
@@ -30,7 +31,7 @@ export interface Uploads {
   begin(upload: Begin): Promise<UploadRecord>;
   /** What is there and has not expired. @throws Failure `UPLOAD_NOT_FOUND` */
   find(id: string): Promise<UploadRecord>;
-  /** A whole file, to be read once. @throws Failure `UPLOAD_NOT_FOUND`, `UPLOAD_CONFLICT` where bytes are still to come */
+  /** A whole file, to be read once or destroyed. @throws Failure `UPLOAD_NOT_FOUND`, `UPLOAD_CONFLICT` where bytes are still to come */
   open(id: string): Promise<{ readonly record: UploadRecord; readonly content: Readable }>;
   /**
    * Appends what comes until it ends, and keeps it piece by piece.
@@ -40,7 +41,7 @@ export interface Uploads {
   append(id: string, offset: number, content: AsyncIterable<Uint8Array>): Promise<UploadRecord>;
   /** Where a file that comes at once is stored, before `complete` says so. */
   wholeKey(id: string): string;
-  /** @throws Failure `UPLOAD_NOT_FOUND` */
+  /** @throws Failure `UPLOAD_NOT_FOUND`, `UPLOAD_CONFLICT` */
   complete(id: string, filename: string, sizeBytes: number): Promise<UploadRecord>;
   /** Removing what is gone is no error. */
   remove(id: string): Promise<void>;
@@ -128,10 +129,16 @@ export function uploadsOver(store: UploadStore, objects: ObjectStore, settings: 
     async open(id) {
       const { record } = await load(id);
       if (!record.finished) throw conflict(record);
-      const content = async function* () {
-        for (const [name] of record.parts) yield* await objects.get(partKey(id, name));
+      return {
+        record,
+        content: new Joined(
+          record.parts.map(
+            ([name]) =>
+              () =>
+                objects.get(partKey(id, name)),
+          ),
+        ),
       };
-      return { record, content: Readable.from(content(), { objectMode: false }) };
     },
 
     async append(id, offset, content) {
@@ -146,9 +153,13 @@ export function uploadsOver(store: UploadStore, objects: ObjectStore, settings: 
       // Not by `load`: a form may take longer than an upload may be idle.
       const stored = await store.get(id);
       if (stored === undefined) throw unknown(id);
-      return (
-        await store.update(grown({ ...stored.record, filename: cleanName(filename), sizeBytes }, [[WHOLE, sizeBytes]]), stored.revision)
-      ).record;
+      const whole = grown({ ...stored.record, filename: cleanName(filename), sizeBytes }, [[WHOLE, sizeBytes]]);
+      try {
+        return (await store.update(whole, stored.revision)).record;
+      } catch (error) {
+        // Somebody else had the id, or it was deleted as the last bytes came.
+        throw error instanceof Conflict ? conflict((await load(id)).record) : error;
+      }
     },
 
     async remove(id) {

@@ -9,6 +9,7 @@ import type { Slot } from '../exec/workspace.ts';
 import { finish } from '../jobs/lifecycle.ts';
 import type { JobRecord } from '../jobs/record.ts';
 import { outputKey } from '../objects/keys.ts';
+import { AccessDenied } from '../objects/store.ts';
 import { download, upload } from '../objects/transfer.ts';
 import { deliver } from './deliver.ts';
 import { MAX_OUTPUT_BYTES } from './judge.ts';
@@ -19,14 +20,30 @@ import { performTool } from './tool.ts';
 /** Room for a ZIP's own bytes around parts that are each within their bound. */
 const MAX_DELIVERY_BYTES = MAX_OUTPUT_BYTES + (1 << 24);
 
+/** So often a grant whose URLs the store does not take is asked for anew: the next may be another replica's. */
+const MOST_RENEWALS = 2;
+
 export function carrier(parts: Performing): Carrying {
   const { slot } = parts;
-  return async (record: JobRecord, grant: Grant, { signal, onProgress, onPhase, afterwards }) => {
+  return async (record: JobRecord, grant: Grant, { signal, onProgress, renewGrant, onPhase, afterwards }) => {
     const base = await slot.makeFolder('job');
     afterwards(() => slot.removeFolder(base));
     const place = await slot.makePrivateFolder('delivery');
     afterwards(() => slot.removeFolder(place));
-    const sources = await fetchSources(slot, base, record, grant.inputs, signal);
+    let current = grant;
+    const transfer = async <T>(over: (granted: Grant) => Promise<T>): Promise<T> => {
+      for (let renewals = 0; ; renewals++) {
+        try {
+          return await over(current);
+        } catch (error) {
+          if (!(error instanceof AccessDenied) || renewals === MOST_RENEWALS) throw error;
+        }
+        current = await renewGrant();
+      }
+    };
+    const sources = await fetchSources(slot, base, record, (path, index, sizeBytes) =>
+      transfer(({ inputs }) => download(inputs[index] ?? '', path, sizeBytes, signal)),
+    );
     const [source] = sources;
     if (source === undefined) throw new Error('the record names no source');
     onPhase('converting');
@@ -35,13 +52,13 @@ export function carrier(parts: Performing): Carrying {
     if (record.tool !== undefined && tool === undefined) throw conversionFailed('engine_missing');
     const performed =
       tool !== undefined && 'plan' in tool.work
-        ? await performTool(parts, { ...work, tool: tool.work, sources, target: record.target.format })
+        ? await performTool(parts, { ...work, slug: tool.slug, tool: tool.work, sources, target: record.target.format })
         : // Options were written by `readOptions` of the same version of the catalog, and are read back as JSON.
           await perform(parts, { ...work, source, target: record.target.format, options: record.options as Options });
     const best = tool?.neverLarger ? await smaller(performed, source, record.target.format) : performed;
     const delivery = await deliver(place, best, record.filename, record.target, tool?.alwaysZip);
     onPhase('uploading');
-    const { sizeBytes, sha256 } = await upload(delivery.path, grant.output, MAX_DELIVERY_BYTES, signal);
+    const { sizeBytes, sha256 } = await transfer(({ output }) => upload(delivery.path, output, MAX_DELIVERY_BYTES, signal));
     const { filename, contentType, files } = delivery;
     const output = { key: outputKey(record.id, record.attempt ?? ''), filename, sizeBytes, contentType, sha256, files };
     return (now, at) => finish(now, at, { output, warnings: [...best.warnings, ...delivery.warnings], engine: best.engine });
@@ -49,11 +66,16 @@ export function carrier(parts: Performing): Carrying {
 }
 
 /** Every source, in a file that we named. */
-async function fetchSources(slot: Slot, base: string, { sources }: JobRecord, urls: readonly string[], signal: AbortSignal) {
+async function fetchSources(
+  slot: Slot,
+  base: string,
+  { sources }: JobRecord,
+  fetchTo: (path: string, index: number, sizeBytes: number) => Promise<void>,
+) {
   const fetched: Source[] = [];
   for (const [index, { format, sizeBytes }] of sources.entries()) {
     const path = join(base, sources.length === 1 ? `input.${format}` : `input-${String(index).padStart(3, '0')}.${format}`);
-    await download(urls[index] ?? '', path, sizeBytes, signal);
+    await fetchTo(path, index, sizeBytes);
     slot.own(path);
     fetched.push({ format, path });
   }

@@ -1,22 +1,23 @@
 /** Looks at a result before anybody is told that it is one: there, not empty, and of the format that was asked for. */
 
 import { HEAD_BYTES, TAIL_BYTES } from '../catalog/sniff/sample.ts';
-import { matches } from '../catalog/sniff/sniff.ts';
 import { conversionFailed } from '../errors.ts';
 import { listFolder, openFile, Suspicious } from '../exec/collect.ts';
+import type { Judge } from '../judge/judge.ts';
 
 /** An output larger than this is not delivered, bytes. */
 export const MAX_OUTPUT_BYTES = 1 << 30;
 
 /** @returns the names of all results, in natural order: at least one @throws Failure `output_invalid`, `output_limit` */
-export async function judgeAll(base: string, folder: string, format: string): Promise<string[]> {
-  const names = await listFolder(base, folder).catch(distrust);
-  for (const name of names) await judge(base, folder, name, format);
+export async function judgeAll(judge: Judge, base: string, folder: string, format: string): Promise<readonly string[]> {
+  // Long names with long numbers take seconds to compare.
+  const names = await judge.inOrder(await listFolder(base, folder).catch(distrust));
+  for (const name of names) await judgeOne(judge, base, folder, name, format);
   if (names.length === 0) throw conversionFailed('output_invalid');
   return names;
 }
 
-async function judge(base: string, folder: string, name: string, format: string): Promise<void> {
+async function judgeOne(judge: Judge, base: string, folder: string, name: string, format: string): Promise<void> {
   const { handle, sizeBytes } = await openFile(base, folder, name).catch(distrust);
   try {
     if (sizeBytes > MAX_OUTPUT_BYTES)
@@ -27,7 +28,7 @@ async function judge(base: string, folder: string, name: string, format: string)
     await handle.read(tail, 0, tail.length, sizeBytes - tail.length);
     // An empty text is the true text of an empty page; nothing else may be empty.
     if (sizeBytes === 0 && format === 'txt') return;
-    if (sizeBytes === 0 || !matches({ head, tail, size: sizeBytes }, format)) throw conversionFailed('output_invalid');
+    if (sizeBytes === 0 || !(await judge.matches({ head, tail, size: sizeBytes }, format))) throw conversionFailed('output_invalid');
   } finally {
     await handle.close();
   }

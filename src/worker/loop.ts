@@ -1,16 +1,20 @@
 /** A worker: takes one order after the other, and sees each to its end whatever happens meanwhile. */
 
-import type { Grant } from '../contracts/grant.ts';
+import { type Grant, GrantRefused } from '../contracts/grant.ts';
 import type { Lane } from '../contracts/order.ts';
-import { Failure } from '../errors.ts';
-import { claim, fail, hasEnded, requeue } from '../jobs/lifecycle.ts';
+import { conversionFailed, Failure } from '../errors.ts';
+import { SpawnFailed } from '../exec/policy.ts';
+import { claim, fail, hasEnded, requeue, requeueCounted, withdraw } from '../jobs/lifecycle.ts';
 import type { JobRecord, StoredFailure } from '../jobs/record.ts';
 import { Conflict, type JobStore, type Stored } from '../jobs/store.ts';
+import { Unreadable } from '../jobs/text.ts';
 import { StoreFull, Unreachable } from '../objects/store.ts';
 import type { Delivery, Queue } from '../queue/queue.ts';
 import type { Signals } from '../signals/signals.ts';
+import { onAbort } from '../streams/abort.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
+import type { Health } from './health.ts';
 
 /** What a claimed order comes to. */
 export type Carrying = (record: JobRecord, grant: Grant, around: Around) => Promise<(record: JobRecord, now: number) => JobRecord>;
@@ -19,6 +23,8 @@ export interface Around {
   readonly signal: AbortSignal;
   /** 0 to 1. */
   readonly onProgress: (fraction: number) => void;
+  /** Asks for the grant anew: a URL may lapse, or have been signed by a replica whose clock is wrong. @throws GrantRefused · Unavailable */
+  readonly renewGrant: () => Promise<Grant>;
   readonly onPhase: (phase: 'converting' | 'uploading') => void;
   /** Work that nobody needs to wait for: done once the job's end is written, before the next order is taken. */
   readonly afterwards: (work: () => Promise<void>) => void;
@@ -29,18 +35,30 @@ export interface WorkerParts {
   readonly jobs: JobStore;
   readonly queue: Queue;
   readonly signals: Signals;
-  /** @throws when the attempt is no longer the record's */
+  /** @throws GrantRefused · Unavailable */
   readonly grant: (jobId: string, attempt: string) => Promise<Grant>;
   readonly carry: Carrying;
-  /** Hears when an order is taken, and by what it returns when that is let go. */
-  readonly onTaken?: () => () => void;
-  /** Asked before an order is taken; where it says no, the worker takes none any more. */
-  readonly mayTake?: () => boolean;
+  /** Shared by all workers of one process. */
+  readonly inHand?: InHand;
+  /** Asked before an order is pulled; where it gives no place, this slot takes none any more. */
+  readonly reserve?: () => Place | undefined;
+  readonly health?: Pick<Health, 'ready' | 'fault' | 'blame' | 'close'>;
   readonly log: Log;
   readonly metrics: Metrics;
   readonly clock: () => number;
   /** 128 random bits in hex. */
   readonly newAttempt: () => string;
+}
+
+/** By job: who works on it takes a newer hand-out of its order, which lapsed while this process was late. Nobody begins it anew. */
+export type InHand = Map<string, (again: Delivery) => void>;
+
+/** Of one order among those that a worker may take. */
+export interface Place {
+  /** The order is there. @returns to be called when it is let go */
+  take(): () => void;
+  /** None came. */
+  cancel(): void;
 }
 
 export interface Worker {
@@ -57,23 +75,46 @@ const CAS_TRIES = 10;
 /** How long a worker with a job in hand waits for the store of records to come back, and how long between two looks, ms. */
 const OUTAGE_MS = 10 * 60_000;
 const LOOK_MS = 500;
+/** How old a job is when nobody waits any longer for a replica that can decrypt its password: replicas are replaced one after the other, ms. */
+const KEY_PATIENCE_MS = 10 * 60_000;
 /** How long an order rests when the fault is not the file's. */
 const REST_MS = 5_000;
 
 export function startWorker(parts: WorkerParts): Worker {
+  const { inHand = new Map() } = parts;
   const stopping = new AbortController();
   const dropping = new AbortController();
   const ended = (async () => {
-    for (let turn = 1; !stopping.signal.aborted && (parts.mayTake?.() ?? true); turn++) {
+    for (let turn = 1; !stopping.signal.aborted; turn++) {
+      await parts.health?.ready(stopping.signal);
+      if (stopping.signal.aborted) break;
+      const place = parts.reserve?.();
+      // Whoever has the last places goes on until it has used them.
+      if (parts.reserve !== undefined && place === undefined) break;
+      let letGo: (() => void) | undefined;
       try {
         const lanes: Lane[] = turn % BULK_FIRST_EVERY === 0 ? ['bulk', 'interactive'] : ['interactive', 'bulk'];
         const delivery = await parts.queue.pull(parts.pool, lanes, PULL_MS * (1 + Math.random()), stopping.signal);
         if (delivery === undefined) continue;
-        const letGo = parts.onTaken?.();
-        await handle(parts, delivery, dropping.signal).finally(letGo);
+        const holder = inHand.get(delivery.order.jobId);
+        if (holder !== undefined) {
+          holder(delivery);
+          continue;
+        }
+        // It fell ill while it waited: another takes it at once.
+        if (parts.health?.fault !== undefined) {
+          await delivery.release(0);
+          continue;
+        }
+        letGo = place?.take();
+        const held = hold(inHand, delivery);
+        await handle(parts, held, dropping.signal).finally(held.letGo);
       } catch (error) {
         parts.log.error({ pool: parts.pool, err: error }, 'the worker could not take or finish an order');
         await new Promise((resolve) => setTimeout(resolve, 200));
+      } finally {
+        if (letGo === undefined) place?.cancel();
+        else letGo();
       }
     }
   })();
@@ -87,13 +128,49 @@ export function startWorker(parts: WorkerParts): Worker {
   };
 }
 
-async function handle(parts: WorkerParts, delivery: Delivery, dropped: AbortSignal): Promise<void> {
-  const { jobs, log, clock } = parts;
+interface Held extends Pick<Delivery, 'extend' | 'release' | 'done'> {
+  readonly jobId: string;
+  letGo(): void;
+}
+
+/** What is done with an order is done with its last hand-out. */
+function hold(inHand: InHand, delivery: Delivery): Held {
   const { jobId } = delivery.order;
+  let last = delivery;
+  const adopt = (again: Delivery) => {
+    last = again;
+  };
+  inHand.set(jobId, adopt);
+  const letGo = () => {
+    if (inHand.get(jobId) === adopt) inHand.delete(jobId);
+  };
+  return {
+    jobId,
+    letGo,
+    extend: () => last.extend(),
+    release(delayMs) {
+      letGo();
+      return last.release(delayMs);
+    },
+    done() {
+      letGo();
+      return last.done();
+    },
+  };
+}
+
+async function handle(parts: WorkerParts, delivery: Held, dropped: AbortSignal): Promise<void> {
+  const { jobs, log, clock } = parts;
+  const { jobId } = delivery;
   const attempt = parts.newAttempt();
   // A claim may be stored although its answer was lost: it counts once.
   const take = (record: JobRecord) => (record.attempt === attempt ? record : claim(record, attempt, clock()));
-  const claimed = await outlasting(dropped, () => change(jobs, jobId, take));
+  const claimed = await outlasting(dropped, () => change(jobs, jobId, take)).catch((error: unknown) => {
+    if (!(error instanceof Unreadable)) throw error;
+    log.warn({ job_id: jobId, err: error }, 'the order is left to a worker that can read its record');
+    return 'unreadable' as const;
+  });
+  if (claimed === 'unreadable') return delivery.release(REST_MS);
   if (claimed === undefined || claimed.record.attempt !== attempt || hasEnded(claimed.record)) {
     if (claimed !== undefined && hasEnded(claimed.record)) note(parts, claimed.record);
     return delivery.done();
@@ -103,51 +180,73 @@ async function handle(parts: WorkerParts, delivery: Delivery, dropped: AbortSign
   const lose = () => stop.abort();
   const enter = (phase: string) => log.debug({ job_id: jobId, attempt, phase }, 'the job went on');
   enter('claimed');
-  const unsubscribe = parts.signals.onCancel(jobId, lose);
-  dropped.addEventListener('abort', lose, { once: true });
-  // It may have happened during the claim.
-  if (dropped.aborted) lose();
+  // It may have been dropped during the claim.
+  const subscriptions = [parts.signals.onCancel(jobId, lose), onAbort(dropped, lose)];
   const extending = setInterval(
     () => void stillMine().catch((err: unknown) => log.warn({ job_id: jobId, err }, 'the order could not be extended')),
     EXTEND_MS,
   );
   const stillMine = async () => {
     const stored = await jobs.get(jobId);
-    if ((await delivery.extend()) === 'gone' || stored === undefined || !isMine(stored.record)) lose();
+    // An order that lapsed is nobody's yet, if the record is still ours: who claims it takes it from us there.
+    await delivery.extend();
+    if (stored === undefined || !isMine(stored.record)) lose();
   };
 
   const started = performance.now();
   let next: (record: JobRecord, now: number) => JobRecord;
   let rests = false;
+  let restMs = REST_MS;
+  let last: Stored | undefined = claimed;
   const left: (() => Promise<void>)[] = [];
   try {
-    const grant = await parts.grant(jobId, attempt);
-    const onProgress = (fraction: number) => parts.signals.progress(jobId, fraction * 100);
+    const renewGrant = () => granted(parts, claimed.record, attempt);
+    const grant = await renewGrant();
+    // What is said of a job after its end would be remembered for ever.
+    const onProgress = (fraction: number) => void (stop.signal.aborted || parts.signals.progress(jobId, fraction * 100));
     const afterwards = (work: () => Promise<void>) => void left.push(work);
-    next = await parts.carry(claimed.record, grant, { signal: stop.signal, onProgress, onPhase: enter, afterwards });
+    next = await parts.carry(claimed.record, grant, { signal: stop.signal, onProgress, renewGrant, onPhase: enter, afterwards });
     enter('finishing');
   } catch (error) {
+    const blamed = stop.signal.aborted ? undefined : await parts.health?.blame(error);
     // Aborted, and still mine when it comes to writing: the order was lost, as in an outage, and nobody has taken it yet.
-    rests = stop.signal.aborted || passes(error);
+    rests = stop.signal.aborted || blamed !== undefined || passes(error);
     log.warn({ job_id: jobId, pool: parts.pool, err: error }, rests ? 'the order is given back' : 'the conversion failed');
     const failure = storedFailure(error);
-    next = rests ? requeue : (record, now) => fail(record, now, failure);
+    // This worker takes nothing before it is well: the order need not rest for others.
+    if (blamed === 'own' && parts.health?.fault !== undefined) restMs = 0;
+    // Whoever refused it may have read more than we did.
+    if (error instanceof GrantRefused) last = undefined;
+    next = blamed === 'doubtful' ? requeueCounted : rests ? requeue : (record, now) => fail(record, now, failure);
   } finally {
     clearInterval(extending);
-    unsubscribe();
-    dropped.removeEventListener('abort', lose);
+    for (const unsubscribe of subscriptions) unsubscribe();
   }
 
-  // On a conflict: still my attempt and running, once more; else somebody else has the word, and my output is dropped by upkeep.
+  // On a conflict: still my attempt and running, once more; else somebody else has the word, my output is dropped by upkeep, and my claim was no crash.
+  let mine = false;
   try {
-    const end = (record: JobRecord) => (isMine(record) ? next(record, clock()) : undefined);
-    const stored = await outlasting(dropped, () => change(jobs, jobId, end, claimed));
-    if (rests && (stored === undefined || !hasEnded(stored.record))) return await delivery.release(dropped.aborted ? 0 : REST_MS);
-    if (stored !== undefined) note(parts, stored.record, (performance.now() - started) / 1000);
+    const end = (record: JobRecord) => {
+      mine = isMine(record);
+      return mine ? next(record, clock()) : withdraw(record, attempt);
+    };
+    const stored = await outlasting(dropped, () => change(jobs, jobId, end, last));
+    if (rests && (stored === undefined || !hasEnded(stored.record))) return await delivery.release(dropped.aborted ? 0 : restMs);
+    if (mine && stored !== undefined) note(parts, stored.record, (performance.now() - started) / 1000);
     parts.signals.ended(jobId);
     await delivery.done();
   } finally {
     for (const work of left) await work().catch((err: unknown) => log.warn({ job_id: jobId, err }, 'a job could not be tidied up'));
+  }
+}
+
+/** @throws Failure when no replica has had the key of the job's password for so long that none will */
+async function granted({ grant, clock }: WorkerParts, { id, createdAt }: JobRecord, attempt: string): Promise<Grant> {
+  try {
+    return await grant(id, attempt);
+  } catch (error) {
+    if (!(error instanceof GrantRefused) || error.code !== 'key_unknown' || clock() - createdAt < KEY_PATIENCE_MS) throw error;
+    throw conversionFailed('password_unreadable', { cause: error });
   }
 }
 
@@ -191,7 +290,12 @@ async function outlasting<T>(dropped: AbortSignal, write: () => Promise<T>): Pro
 const isAway = (error: unknown): boolean => error instanceof Failure && error.code === 'OVERLOADED';
 
 /** Not the file's fault: the same may succeed later. */
-const passes = (error: unknown): boolean => error instanceof StoreFull || error instanceof Unreachable || isAway(error);
+const passes = (error: unknown): boolean =>
+  error instanceof StoreFull ||
+  error instanceof Unreachable ||
+  error instanceof SpawnFailed ||
+  error instanceof GrantRefused ||
+  isAway(error);
 
 function storedFailure(error: unknown): StoredFailure {
   if (error instanceof Failure && error.code === 'CONVERSION_FAILED') {

@@ -1,13 +1,17 @@
 /** Carries out one order's route: hop by hop, confined, every result judged before anybody trusts it. */
+import { stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { Catalog, Hop, Route } from '../catalog/catalog.ts';
-import type { Facts, Plan, StepLimits, Task, Warning } from '../catalog/engine.ts';
+import type { Engine, Facts, Plan, StepLimits, Task, Warning } from '../catalog/engine.ts';
 import { baseName } from '../catalog/names.ts';
 import { type Options, optionNames } from '../catalog/options.ts';
 import { ignoredOptions, optionsForHop } from '../catalog/route.ts';
+import { runTimeMs } from '../catalog/run-time.ts';
 import { conversionFailed } from '../errors.ts';
 import type { Slot } from '../exec/workspace.ts';
+import type { Judge } from '../judge/judge.ts';
 import { blaming } from './blame.ts';
+import { refuseManyFrames } from './frames.ts';
 import { judgeAll } from './judge.ts';
 import { givePassword } from './password.ts';
 import type { Stepper } from './step.ts';
@@ -49,6 +53,7 @@ export interface Performing {
   readonly catalog: Catalog;
   readonly slot: Slot;
   readonly stepper: Stepper;
+  readonly judge: Judge;
   readonly limits: StepLimits;
 }
 
@@ -56,7 +61,7 @@ export interface Performing {
 const MOST_WARNINGS = 16;
 
 /** @throws Failure `CONVERSION_FAILED` */
-export async function perform({ catalog, slot, stepper, limits }: Performing, work: Work): Promise<Performed> {
+export async function perform({ catalog, slot, stepper, judge, limits }: Performing, work: Work): Promise<Performed> {
   const { base } = work;
   const given = optionNames.filter((name) => work.options[name] !== undefined);
   const options: Options = work.password === undefined ? work.options : { ...work.options, password: work.password };
@@ -67,6 +72,7 @@ export async function perform({ catalog, slot, stepper, limits }: Performing, wo
   if (first === undefined) throw conversionFailed('engine_missing');
 
   const warnings: Warning[] = routeWarnings(route, wanted, work.source.format);
+  await blaming(first, () => refuseManyFrames(work.source.format, work.source.path));
   const passwordFile = await givePassword(slot, base, work.password);
 
   let inputs: ResultFile[] = [{ folder: base, name: basename(work.source.path), label: '' }];
@@ -89,19 +95,20 @@ export async function perform({ catalog, slot, stepper, limits }: Performing, wo
       const progressed = (fraction: number) =>
         work.onProgress((index + (part + Math.min(1, fraction)) / inputs.length) / route.hops.length);
       warnings.push(
-        ...(await blaming(hop.engine, () =>
+        ...(await blaming(hop.engine, async () =>
           runHop({
             hop,
             task,
             stepper,
+            judge,
             base,
-            limits: tighter(limits, hop.engine.limits),
+            limits: await limitsFor(hop.engine, limits, [task.input]),
             signal: work.signal,
             onProgress: progressed,
           }),
         )),
       );
-      const names = await blaming(hop.engine, () => judgeAll(base, task.output, hop.target));
+      const names = await blaming(hop.engine, () => judgeAll(judge, base, task.output, hop.target));
       results.push(...names.map((name) => ({ folder: task.output, name, label: labelOf(input.label, name, names.length) })));
     }
     inputs = results;
@@ -109,8 +116,17 @@ export async function perform({ catalog, slot, stepper, limits }: Performing, wo
   return { base, files: inputs, warnings: unique(warnings), engine: { name: first.name, version: catalog.version(first.id) } };
 }
 
-/** An engine may ask for less than what the operator allows, never for more. */
-export function tighter(allowed: StepLimits, asked: Partial<StepLimits> = {}): StepLimits {
+/** What an engine may take for these files: no more than the operator allows, than it asks for, or than files of their size need. */
+export async function limitsFor(engine: Engine, allowed: StepLimits, paths: readonly string[]): Promise<StepLimits> {
+  const sizes = await Promise.all(paths.map(async (path) => (await stat(path)).size));
+  const wallMs = runTimeMs(
+    engine.role,
+    sizes.reduce((sum, size) => sum + size, 0),
+  );
+  return tighter(tighter(allowed, engine.limits), { wallMs });
+}
+
+function tighter(allowed: StepLimits, asked: Partial<StepLimits> = {}): StepLimits {
   const names = Object.keys(allowed) as (keyof StepLimits)[];
   return Object.fromEntries(names.map((name) => [name, Math.min(allowed[name], asked[name] ?? allowed[name])])) as unknown as StepLimits;
 }
@@ -119,18 +135,19 @@ interface HopRun {
   readonly hop: Hop;
   readonly task: Omit<Task, 'facts'>;
   readonly stepper: Stepper;
+  readonly judge: Judge;
   readonly base: string;
   readonly limits: StepLimits;
   readonly signal: AbortSignal;
   readonly onProgress: (fraction: number) => void;
 }
 
-async function runHop({ hop: { engine }, task, stepper, base, limits, signal, onProgress }: HopRun): Promise<readonly Warning[]> {
+async function runHop({ hop: { engine }, task, stepper, judge, base, limits, signal, onProgress }: HopRun): Promise<readonly Warning[]> {
   const where = { engine, folder: base, limits, signal, onProgress };
   let facts: Facts = {};
   if (engine.inspect !== undefined) {
     const { stdout } = await stepper.run(engine.inspect.step(task.input, task), where);
-    facts = engine.inspect.read(stdout.toString(), task);
+    facts = await judge.factsOf({ engine: engine.id }, stdout, task);
   }
   const plan: Plan = engine.plan({ ...task, facts });
   const said: Warning[] = [...(plan.warnings ?? [])];

@@ -1,8 +1,10 @@
 /** What a worker says of itself while it works, and when it has done enough. */
 import { hostname } from 'node:os';
+import type { Fault } from '../contracts/fault.ts';
 import { PRESENCE_VERSION, type Presence } from '../contracts/presence.ts';
 import type { Nats } from '../nats/connection.ts';
 import { sayPresence } from '../pools/workers.ts';
+import type { Place } from './loop.ts';
 
 /** How often a worker says that it is there, ms. */
 const PRESENCE_MS = 5_000;
@@ -12,10 +14,11 @@ const TOGETHER_MS = 200;
 const FAREWELL_MS = 1_000;
 
 export interface Present {
-  /** An order is taken. @returns to be called when it is let go */
-  take(): () => void;
-  mayTake(): boolean;
+  /** Undefined where those that hold places may take all that is left. */
+  reserve(): Place | undefined;
   now(): Pick<Presence, 'state' | 'slots' | 'busy' | 'taken' | 'ended'>;
+  /** Says how it stands, soon. */
+  changed(): void;
   /** Resolves with the reason when no more orders are to be taken. */
   readonly enough: Promise<string>;
   /** Says that no more will be taken. */
@@ -42,6 +45,7 @@ export function present(
   nats: Nats,
   about: Pick<Presence, 'pool' | 'toolchain' | 'worker' | 'slots' | 'engines'>,
   { conversionsPerWorker, idleSeconds }: Enough,
+  faultNow: () => Fault | undefined = () => undefined,
 ): Present {
   const enough = Promise.withResolvers<string>();
   let leaving: 'draining' | 'drained' | undefined;
@@ -52,7 +56,9 @@ export function present(
   const now = () => ({ state: leaving ?? (busy > 0 ? ('busy' as const) : ('idle' as const)), slots: about.slots, busy, taken, ended });
   const say = () => {
     const busySeconds = busy > 0 ? Math.floor((performance.now() - busySince) / 1000) : 0;
-    sayPresence(nats, { version: PRESENCE_VERSION, ...about, ...now(), busyMs: Math.round(busyMs), busySeconds });
+    const unwell = faultNow();
+    const word = { version: PRESENCE_VERSION, ...about, ...now(), busyMs: Math.round(busyMs), busySeconds };
+    sayPresence(nats, { ...word, ...(unwell !== undefined && { unwell }) });
   };
   const saySoon = () => {
     turns ??= setTimeout(() => {
@@ -65,28 +71,42 @@ export function present(
   const rest = () => {
     if (idleMs > 0) idle = setTimeout(() => enough.resolve('it had no order for a long time'), idleMs).unref();
   };
-  const mayTake = () => conversionsPerWorker === 0 || taken < conversionsPerWorker;
+  let reserved = 0;
+  const hasPlace = () => conversionsPerWorker === 0 || taken + reserved < conversionsPerWorker;
+  const take = () => {
+    clearTimeout(idle);
+    const began = performance.now();
+    if (busy++ === 0) busySince = began;
+    taken++;
+    saySoon();
+    return () => {
+      busyMs += performance.now() - began;
+      ended++;
+      if (--busy === 0) rest();
+      saySoon();
+      if (conversionsPerWorker > 0 && taken >= conversionsPerWorker) enough.resolve('it has done as many orders as it may');
+    };
+  };
 
   const timer = setInterval(say, PRESENCE_MS);
   say();
   rest();
   return {
-    take() {
-      clearTimeout(idle);
-      const began = performance.now();
-      if (busy++ === 0) busySince = began;
-      taken++;
-      saySoon();
-      return () => {
-        busyMs += performance.now() - began;
-        ended++;
-        if (--busy === 0) rest();
-        saySoon();
-        if (!mayTake()) enough.resolve('it has done as many orders as it may');
+    reserve() {
+      if (!hasPlace()) return undefined;
+      reserved++;
+      return {
+        take() {
+          reserved--;
+          return take();
+        },
+        cancel() {
+          reserved--;
+        },
       };
     },
-    mayTake,
     now,
+    changed: saySoon,
     enough: enough.promise,
     leave() {
       leaving ??= 'draining';

@@ -85,6 +85,18 @@ export const workerSettings = (cores: number) =>
       .describe('Memory of one conversion, all its processes together, bytes'),
     maxSeconds: z.number().int().min(1).max(DAY).default(600).describe('Run time of one step of a conversion, s'),
     mediaMaxSeconds: z.number().int().min(1).max(DAY).default(3600).describe('The same for audio and video, s'),
+    minFreeBytes: z
+      .number()
+      .int()
+      .min(0)
+      .default(256 << 20)
+      .describe('Room in the work folder below which a worker takes no orders, bytes; 0: it is not looked at'),
+    minFreeInodes: z
+      .number()
+      .int()
+      .min(0)
+      .default(1_000)
+      .describe('The same for the number of files that its file system still has room for'),
     residents: residentSettings.prefault({}),
     drainMs: z
       .number()

@@ -8,6 +8,8 @@ import type { Residents } from '../exec/resident.ts';
 import type { Toolbox } from '../exec/toolbox.ts';
 import type { Slot } from '../exec/workspace.ts';
 import type { Gate } from '../fetch/proxy.ts';
+import type { Judge } from '../judge/judge.ts';
+import { LauncherFailed } from './blame.ts';
 
 export interface StepRun {
   readonly engine: Engine;
@@ -27,8 +29,16 @@ export interface Stepper {
   take(step: Step, where: StepRun & { readonly task: Handed }): Promise<readonly Warning[]>;
 }
 
-/** @param gate of this slot alone, for programs that go to the Internet: it is open while one of them is asked, and no longer */
-export function createStepper(toolbox: Toolbox, slot: Slot, residents: Residents, gate?: Gate): Stepper {
+export interface StepperDeps {
+  readonly toolbox: Toolbox;
+  readonly slot: Slot;
+  readonly residents: Residents;
+  readonly judge: Pick<Judge, 'reasonOf'>;
+  /** Of this slot alone, for programs that go to the Internet: it is open while one of them is asked, and no longer. */
+  readonly gate?: Gate | undefined;
+}
+
+export function createStepper({ toolbox, slot, residents, judge, gate }: StepperDeps): Stepper {
   const start = (step: ProcessStep, { engine, folder, limits, signal, onProgress }: StepRun): Promise<Outcome> => {
     const onLine = (line: string) => {
       const fraction = step.progress?.(line);
@@ -41,14 +51,14 @@ export function createStepper(toolbox: Toolbox, slot: Slot, residents: Residents
   const run: Stepper['run'] = async (step, where) => {
     const outcome = await start(step, where);
     if (hasSucceeded(step, outcome)) return outcome;
-    throw failureOf(where.engine, outcome);
+    throw await failureOf(judge, where.engine, outcome);
   };
 
   /** What a resident would be asked, in a process of its own. */
   const once = async (step: ProcessStep, where: StepRun): Promise<Answer> => {
     const outcome = await start(step, where);
     const answer = outcome.ended === 'exit' ? lastAnswer(outcome.stdout.toString()) : undefined;
-    if (answer === undefined || (answer.ok && !hasSucceeded(step, outcome))) throw failureOf(where.engine, outcome);
+    if (answer === undefined || (answer.ok && !hasSucceeded(step, outcome))) throw await failureOf(judge, where.engine, outcome);
     return answer;
   };
 
@@ -101,12 +111,14 @@ function refusalOf({ reason = 'corrupt_input', words, details }: Answer, unreach
   return conversionFailed(reason, { details: details ?? {}, cause: new Error(words) });
 }
 
-function failureOf(engine: Engine, outcome: Outcome): Failure {
+async function failureOf(judge: StepperDeps['judge'], engine: Engine, outcome: Outcome): Promise<Failure> {
   const said = `${engine.id} ${outcome.ended} ${outcome.code ?? outcome.signal}: ${outcome.stderr.slice(-2000)}`;
-  return conversionFailed(whatWentWrong(engine, outcome), { cause: new Error(said) });
+  const cause = outcome.ended === 'launcher' ? new LauncherFailed(said) : new Error(said);
+  return conversionFailed(await whatWentWrong(judge, engine, outcome), { cause });
 }
 
-function whatWentWrong(engine: Engine, { ended, code, signal, stderr, stdout }: Outcome): Reason {
+async function whatWentWrong(judge: StepperDeps['judge'], engine: Engine, outcome: Outcome): Promise<Reason> {
+  const { ended, code, signal, stderr, stdout } = outcome;
   switch (ended) {
     case 'time':
       return 'timeout';
@@ -124,6 +136,6 @@ function whatWentWrong(engine: Engine, { ended, code, signal, stderr, stdout }: 
       if (signal === 'SIGXFSZ') return 'output_limit';
       return signal === 'SIGXCPU' ? 'timeout' : 'engine_crashed';
     case 'exit':
-      return engine.explain?.(`${stderr}\n${stdout.subarray(0, 4000).toString()}`, code) ?? 'corrupt_input';
+      return (await judge.reasonOf(engine.id, `${stderr}\n${stdout.subarray(0, 4000).toString()}`, code)) ?? 'corrupt_input';
   }
 }

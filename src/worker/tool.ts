@@ -3,11 +3,13 @@ import { join } from 'node:path';
 import type { Facts, Warning } from '../catalog/engine.ts';
 import type { ByPlan, Input, ToolSource } from '../catalog/tool.ts';
 import { blaming } from './blame.ts';
+import { refuseManyFrames } from './frames.ts';
 import { judgeAll } from './judge.ts';
 import { givePassword } from './password.ts';
-import { type Performed, type Performing, type Source, tighter, unique } from './perform.ts';
+import { limitsFor, type Performed, type Performing, type Source, unique } from './perform.ts';
 
 export interface ToolWork {
+  readonly slug: string;
   readonly tool: ByPlan;
   /** Absolute path of the job's folder, which belongs to the slot's user; the sources lie in it. */
   readonly base: string;
@@ -24,20 +26,22 @@ export interface ToolWork {
 export const performTool = (parts: Performing, work: ToolWork): Promise<Performed> =>
   blaming(work.tool.engine, () => carryOut(parts, work));
 
-async function carryOut({ catalog, slot, stepper, limits }: Performing, work: ToolWork): Promise<Performed> {
+async function carryOut({ catalog, slot, stepper, judge, limits }: Performing, work: ToolWork): Promise<Performed> {
   const { base, target, input, signal, onProgress } = work;
   const { engine, plan, inspect = engine.inspect } = work.tool;
   const output = join(base, 'out');
   const scratch = join(base, 'scratch');
   for (const path of [output, scratch]) slot.makeOwned(path);
   const passwordFile = await givePassword(slot, base, work.password);
-  const where = { engine, folder: base, limits: tighter(limits, engine.limits), signal, onProgress };
+  const paths = work.sources.map(({ path }) => path);
+  const where = { engine, folder: base, limits: await limitsFor(engine, limits, paths), signal, onProgress };
 
   const sources: ToolSource[] = [];
   for (const { format, path } of work.sources) {
+    await refuseManyFrames(format, path);
     const task = { source: format, target, options: {}, passwordFile };
     const stdout = inspect === undefined ? undefined : (await stepper.run(inspect.step(path, task), where)).stdout;
-    const facts: Facts = inspect === undefined || stdout === undefined ? {} : inspect.read(stdout.toString(), task);
+    const facts: Facts = stdout === undefined ? {} : await judge.factsOf({ tool: work.slug }, stdout, task);
     sources.push({ path, format, facts });
   }
   const { steps, warnings = [] } = plan({ sources, target, input, output, scratch, passwordFile });
@@ -49,7 +53,7 @@ async function carryOut({ catalog, slot, stepper, limits }: Performing, work: To
     const handed = { input: first.path, output, passwordFile };
     said.push(...(await stepper.take(step, { ...where, onProgress: progressed, task: handed })));
   }
-  const names = await judgeAll(base, output, target);
+  const names = await judgeAll(judge, base, output, target);
   return {
     base,
     files: names.map((name) => ({ folder: output, name, label: names.length === 1 ? '' : name.replace(/\.[^.]*$/, '') })),

@@ -8,8 +8,9 @@ import { openResidents, type ResidentOptions } from '../exec/resident.ts';
 import type { Toolbox } from '../exec/toolbox.ts';
 import { openSlot } from '../exec/workspace.ts';
 import type { Gate } from '../fetch/proxy.ts';
+import { openJudge } from '../judge/judge.ts';
 import { carrier } from './carry.ts';
-import { startWorker, type Worker, type WorkerParts } from './loop.ts';
+import { type InHand, startWorker, type Worker, type WorkerParts } from './loop.ts';
 import type { WorkerSettings } from './settings.ts';
 import { createStepper } from './step.ts';
 
@@ -32,6 +33,8 @@ export async function startWorkers(parts: WorkersParts): Promise<Worker> {
     log.info({ program, why }, 'a warm program is replaced');
     metrics.residentReplaced(program, why);
   };
+  const judge = openJudge({ engines: true, onReplaced: (err) => log.warn({ err }, 'a thread that judges files was replaced') });
+  const inHand: InHand = new Map();
   const workers: Worker[] = [];
   const closing: (() => Promise<void>)[] = [];
   // Slot 0 reads versions at the start; workers count from 1, so that no two share a user.
@@ -42,9 +45,9 @@ export async function startWorkers(parts: WorkersParts): Promise<Worker> {
       const slot = await openSlot(workDir, index++);
       const residents = openResidents({ launcher, slot, ...settings.residents, onReplaced });
       const gate = toolchain === 'web' ? await parts.openGate?.() : undefined;
-      const stepper = createStepper(toolbox, slot, residents, gate);
-      const carry = carrier({ catalog, slot, stepper, limits: limitsFor(toolchain, settings) });
-      workers.push(startWorker({ ...parts, pool: parts.pools?.[toolchain] ?? toolchain, carry }));
+      const stepper = createStepper({ toolbox, slot, residents, judge, gate });
+      const carry = carrier({ catalog, slot, stepper, judge, limits: limitsFor(toolchain, settings) });
+      workers.push(startWorker({ ...parts, inHand, pool: parts.pools?.[toolchain] ?? toolchain, carry }));
       closing.push(async () => {
         await residents.close();
         await gate?.close();
@@ -55,8 +58,9 @@ export async function startWorkers(parts: WorkersParts): Promise<Worker> {
   return {
     async drain(graceMs) {
       await Promise.all(workers.map((worker) => worker.drain(graceMs)));
+      parts.health?.close();
       // Once, however many want it ended.
-      closed ??= Promise.all(closing.map((close) => close()));
+      closed ??= Promise.all([judge.close(), ...closing.map((close) => close())]);
       await closed;
     },
   };

@@ -103,6 +103,26 @@ describe.concurrent('a lease', () => {
     own.close();
   });
 
+  for (const stallMs of [4_000, 7_000])
+    it(`is kept through ${stallMs / 1_000} s in which the API server answers nothing`, async () => {
+      const name = `stalled-${stallMs}`;
+      const passage = await openPassage(cluster.kubeconfig, name);
+      const own = await connectKube({ kubeconfig: passage.kubeconfig });
+      const leader = stand(name, 'one', own);
+      await leader.won;
+      const { spec } = await leaseOf(name);
+      await until('a renewal', async () => (await leaseOf(name)).spec.renewTime > spec.renewTime);
+      passage.stall();
+      await pause(stallMs);
+      passage.open();
+      const stalled = await leaseOf(name);
+      await until('a renewal after it', async () => (await leaseOf(name)).spec.renewTime > stalled.spec.renewTime);
+      expect(leader.leading).toBe(true);
+      expect((await leaseOf(name)).spec).toMatchObject({ holderIdentity: 'one', leaseTransitions: 0 });
+      await passage.close();
+      own.close();
+    });
+
   it('is won by the first, whose record other clients of Kubernetes can read', async () => {
     const first = stand('first', 'one');
     await first.won;

@@ -99,8 +99,11 @@ describe('a pool', () => {
     expect(conditions?.map(({ type, status }) => `${type}=${status}`).toSorted()).toEqual([
       'CredentialsMissing=False',
       'Degraded=False',
+      'NameContested=False',
       'Progressing=False',
       'Ready=True',
+      'Reconciling=False',
+      'Stalled=False',
     ]);
   }, 120_000);
 

@@ -2,9 +2,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { TOOLCHAIN_POOLS } from '../../src/controller/pools/objects.ts';
+import { unlessNotFound } from '../../src/kube/error.ts';
+import { startReflector } from '../../src/kube/reflector.ts';
 import { JOBS, type KubeObject, PODS } from '../../src/kube/resource.ts';
 import { aPool, applyPool, condition, isFinished, type Job, jobsOf, type Pool } from '../kit/controller.ts';
 import { type Operator, startOperator } from '../kit/operator.ts';
+import { endPod } from '../kit/pod-end.ts';
 import type { Crew } from '../kit/stand-ins.ts';
 import { eventually } from '../kit/wire.ts';
 
@@ -16,11 +19,17 @@ interface Pod extends KubeObject {
 const namespace = 'team';
 /** Pools whose workers end at once. */
 const failing = new Set<string>();
+/** Pools whose workers end right after their first word. */
+const dying = new Set<string>();
 let operator: Operator;
 let crew: Crew;
 
 beforeAll(async () => {
-  operator = await startOperator({ nodes: { image: 2, office: 2 }, comesUp: (pool) => !failing.has(pool) });
+  operator = await startOperator({
+    nodes: { image: 2, office: 2 },
+    comesUp: (pool) => !failing.has(pool),
+    livesOn: (pool) => !dying.has(pool),
+  });
   crew = await operator.team(namespace);
 }, 120_000);
 afterAll(() => operator?.stop());
@@ -123,7 +132,9 @@ describe('a pool whose workers fail', () => {
     const died: string[] = [];
     for (let life = 0; life < 5; life++) {
       const pod = await eventually(() => workersOf('crashes').find((name) => !died.includes(name)), `worker ${life}`, 20_000);
-      await operator.poolIs(namespace, 'crashes', 'it speaks', ({ status }) => status?.idle === 1);
+      await operator.send('crashes', 1);
+      await eventually(async () => crew.ended.size > life && (await operator.isQuiet('crashes')), 'it has worked', 20_000);
+      await operator.poolIs(namespace, 'crashes', 'it is heard of', ({ status }) => status?.idle === 1);
       died.push(pod);
       await crew.die(pod);
       // Times of an end are whole seconds: which of two came last would not be known.
@@ -139,6 +150,74 @@ describe('a pool whose workers fail', () => {
     );
     expect(condition(await operator.pool(namespace, 'crashes'), 'Degraded')?.status).toBe('False');
   });
+
+  it('soon after their first word makes ever fewer of them, says so, and goes on when one lives', async () => {
+    dying.add('short-lived');
+    await declare('short-lived', { capacity: 2, standby: 2 });
+    const begun = () => [...crew.begun.keys()].filter((pod) => pod.includes('short-lived')).length;
+    const pool = await operator.poolIs(
+      namespace,
+      'short-lived',
+      'it is degraded',
+      (now) => condition(now, 'Degraded')?.status === 'True',
+      60_000,
+    );
+    expect(condition(pool, 'Degraded')).toMatchObject({
+      reason: 'WorkersFail',
+      message: expect.stringMatching(/soon after the first word/),
+    });
+    const failed = begun();
+    // Some more may have been on their way.
+    expect(failed).toBeLessThanOrEqual(8);
+    await pause(6_000);
+    expect(begun()).toBe(failed);
+    dying.delete('short-lived');
+    await operator.send('short-lived', 1);
+    await operator.poolIs(namespace, 'short-lived', 'it has recovered', (now) => condition(now, 'Degraded')?.status === 'False', 60_000);
+    await has('short-lived', 2);
+  }, 120_000);
+
+  it('because they were evicted is not at fault, and one that ends in order while it is drained never counts as failed', async () => {
+    const { kube } = operator.kubernetes;
+    const failed = new Map<string, string>();
+    const watched = startReflector<Job>({ kube, resource: JOBS, namespace, labelSelector: 'filemill.io/pool=evicted' });
+    watched.onChange((_, job) => {
+      const verdict = (job?.status?.conditions as readonly { type: string; reason?: string }[] | undefined)?.find(
+        ({ type }) => type === 'Failed',
+      );
+      if (job !== undefined && verdict !== undefined) failed.set(job.metadata.uid ?? '', verdict.reason ?? '');
+    });
+    await watched.whenSynced();
+    await declare('evicted', { capacity: 1, standby: 1 });
+    for (const [exitCode, reasons] of [
+      [0, []],
+      [137, ['PodFailurePolicy']],
+    ] as const) {
+      await has('evicted', 1);
+      const [pod] = workersOf('evicted');
+      const [job] = (await jobs('evicted')).filter((one) => !isFinished(one));
+      if (pod === undefined || job === undefined) throw new Error('there is no worker');
+      await linger(pod);
+      const eviction = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name: pod, namespace } };
+      await kube.request('POST', `/api/v1/namespaces/${namespace}/pods/${pod}/eviction`, eviction);
+      const isTerminating = async () =>
+        (await kube.get<Job & { status?: { terminating?: number } }>(JOBS, job.metadata)).status?.terminating === 1;
+      await eventually(isTerminating, 'the Job controller knows that it goes', 20_000);
+      await endPod(kube, { name: pod, namespace }, exitCode);
+      await eventually(
+        async () => !(await jobs('evicted')).some(({ metadata }) => metadata.uid === job.metadata.uid),
+        'its Job is cleared away',
+        20_000,
+      );
+      await kube.remove(PODS, { name: pod, namespace }, { gracePeriodSeconds: 0 }).catch(unlessNotFound);
+      expect([...failed.values()].filter((reason) => !(reasons as readonly string[]).includes(reason))).toEqual([]);
+    }
+    await has('evicted', 1);
+    const pool = await operator.pool(namespace, 'evicted');
+    expect(condition(pool, 'Degraded')?.status).toBe('False');
+    expect((await operator.events(namespace, 'evicted')).filter((reason) => reason === 'WorkersFail')).toEqual([]);
+    await watched.close();
+  }, 100_000);
 
   it('before their first word tries a new template at once, whatever the old one waits for', async () => {
     failing.add('broken');

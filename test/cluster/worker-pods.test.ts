@@ -61,6 +61,8 @@ describe('the pod of a worker', () => {
       { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ['ALL'] } },
     ]);
     expect(pod.spec['automountServiceAccountToken']).toBe(false);
+    expect(pod.spec.containers[0]?.['terminationMessagePolicy']).toBe('FallbackToLogsOnError');
+    expect(pod.metadata.annotations).toMatchObject({ 'cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes': 'work' });
     // No token among them: what a worker may write to, and its credentials for NATS.
     expect(pod.spec.volumes).toEqual([
       { name: 'work', emptyDir: { sizeLimit: '2Gi' } },

@@ -4,4 +4,9 @@ import { openBatches } from '../../src/jobs/batches-sqlite.ts';
 import { batchesSuite } from './batches.ts';
 import { inOneFile } from './within.ts';
 
-describe('batches in SQLite', () => batchesSuite(() => inOneFile(openBatches)));
+describe('batches in SQLite', () =>
+  batchesSuite(async () => {
+    const told: Error[] = [];
+    const { sql, ...rest } = await inOneFile((path) => openBatches(path, (found) => told.push(found)));
+    return { ...rest, told, damage: async (id) => sql("UPDATE batches SET record = '{' WHERE id = ?", id) };
+  }));

@@ -9,6 +9,10 @@ export interface BatchesHarness {
   readonly first: BatchStore;
   /** The same store once more, as another process or a later start sees it. */
   reopen(): Promise<BatchStore>;
+  /** Puts what cannot be read in the place of a batch. */
+  damage(id: string): Promise<void>;
+  /** What was reported as unreadable. */
+  readonly told: readonly Error[];
   close(): Promise<void>;
 }
 
@@ -55,6 +59,25 @@ export function batchesSuite(open: () => Promise<BatchesHarness>): void {
       await first.create(aBatch(2));
       for (let n = 0; n < 2; n++) await first.remove(aBatch(1).id);
       expect((await collect(first.scan())).map(({ id }) => id)).toEqual([aBatch(2).id]);
+    }),
+  );
+  it(
+    'finds those that were created before a time, and no others',
+    within(async ({ first }) => {
+      for (let n = 0; n < 150; n++) await first.create({ ...aBatch(n), createdAt: START + n });
+      const found = await collect(first.createdBefore(START + 100));
+      expect(found.map(({ createdAt }) => createdAt).toSorted((a, b) => a - b)).toEqual(Array.from({ length: 100 }, (_, n) => START + n));
+    }),
+  );
+  it(
+    'passes over one that it cannot read, and says so',
+    within(async ({ first, damage, told }) => {
+      for (const n of [1, 2, 3]) await first.create(aBatch(n));
+      await damage(aBatch(2).id);
+      expect((await collect(first.scan())).map(({ id }) => id).toSorted()).toEqual([aBatch(1).id, aBatch(3).id]);
+      expect(told).toHaveLength(1);
+      expect((await collect(first.createdBefore(START + 1))).map(({ id }) => id).toSorted()).toEqual([aBatch(1).id, aBatch(3).id]);
+      expect(told).toHaveLength(2);
     }),
   );
   it(

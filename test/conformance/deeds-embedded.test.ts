@@ -4,4 +4,8 @@ import { openDeeds } from '../../src/jobs/idempotency-sqlite.ts';
 import { deedsSuite } from './deeds.ts';
 import { inOneFile } from './within.ts';
 
-describe('deeds in SQLite', () => deedsSuite(() => inOneFile(openDeeds)));
+describe('deeds in SQLite', () =>
+  deedsSuite(async () => {
+    const { sql, ...rest } = await inOneFile(openDeeds);
+    return { ...rest, damage: async (key) => sql("UPDATE deeds SET record = '{' WHERE key = ?", key) };
+  }));

@@ -1,13 +1,15 @@
 /** What every store of deeds must do. */
 import { expect, it } from 'vitest';
 import { type Deed, type DeedStore, REPEATABLE_MS } from '../../src/jobs/idempotency.ts';
-import { jobId, START } from './samples.ts';
+import { HOUR, jobId, START } from './samples.ts';
 import { withinEach } from './within.ts';
 
 export interface DeedsHarness {
   readonly first: DeedStore;
   /** The same store once more, as another process or a later start sees it. */
   reopen(): Promise<DeedStore>;
+  /** Puts what cannot be read in the place of a deed. */
+  damage(key: string): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -82,6 +84,15 @@ export function deedsSuite(open: () => Promise<DeedsHarness>): void {
       for (let n = 0; n < 5; n++) await first.keep(aDeed(n, { madeAt: START + n }));
       expect(await first.sweep(START + REPEATABLE_MS + 3)).toBe(3);
       expect(await first.get(aDeed(3).key, START + REPEATABLE_MS)).toEqual(aDeed(3, { madeAt: START + 3 }));
+    }),
+  );
+  it(
+    'sweeps past one that it cannot read',
+    within(async ({ first, damage }) => {
+      for (let n = 0; n < 4; n++) await first.keep(aDeed(n, { madeAt: n === 1 ? START + HOUR : START }));
+      await damage(aDeed(1).key);
+      expect(await first.sweep(START + REPEATABLE_MS + 1)).toBe(3);
+      expect(await first.sweep(START + REPEATABLE_MS + 1)).toBe(0);
     }),
   );
   it(

@@ -16,6 +16,7 @@ import type { Surroundings } from '../../src/fetch/direct.ts';
 import { type Download, guardedFetch } from '../../src/fetch/download.ts';
 import { type FetchSettings, fetchSettings } from '../../src/fetch/settings.ts';
 import type { Way } from '../../src/fetch/way.ts';
+import { MIN_PIECE_BYTES } from '../../src/streams/coalesce.ts';
 
 const PUBLIC = '127.0.0.1';
 const PRIVATE = '127.0.0.2';
@@ -466,6 +467,19 @@ export function downloadSuite(name: string, openWay: (settings: FetchSettings, s
         expect(await buffer(body)).toHaveLength(size);
       });
 
+      it('byte by byte arrives in joined pieces, each byte counted', async () => {
+        const bytes = 60_000;
+        const server = await serve((socket) => {
+          socket.end(`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${'1\r\nx\r\n'.repeat(bytes)}0\r\n\r\n`, 'latin1');
+        });
+        const { body } = await open(at(server), { from: [server], maxBytes: bytes });
+        const pieces = (await body.toArray()) as Buffer[];
+        expect(Buffer.concat(pieces).toString('latin1')).toBe('x'.repeat(bytes));
+        expect(pieces.slice(0, -1).filter(({ length }) => length < MIN_PIECE_BYTES)).toEqual([]);
+        const { failure } = await refusal(at(server), { from: [server], maxBytes: bytes - 1 });
+        expect(failure).toMatchObject({ code: 'FILE_TOO_LARGE', details: { max_bytes: bytes - 1, received_bytes: bytes } });
+      });
+
       it('again and again, but never for long, is borne with', async () => {
         const server = await serve((socket) => {
           socket.write('HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\n');
@@ -609,7 +623,7 @@ export function downloadSuite(name: string, openWay: (settings: FetchSettings, s
         const leaving = new AbortController();
         const server = await serve((socket) => {
           socket.write('HTTP/1.1 200 OK\r\n\r\n');
-          drip(socket, 'x');
+          drip(socket, 'x'.repeat(MIN_PIECE_BYTES));
         });
         const { body } = await open(at(server), { from: [server], signal: leaving.signal });
         body.once('data', () => leaving.abort(gone));

@@ -14,7 +14,7 @@ import { openQueue } from '../../src/queue/sqlite.ts';
 import { jobsSuite } from './jobs.ts';
 import { type ObjectsHarness, objectsSuite, type SmallStore } from './objects.ts';
 import { CAPACITY, queueSuite } from './queue.ts';
-import { aRecord, collect, jobId, START, streamOf } from './samples.ts';
+import { aRecord, collect, HOUR, jobId, START, streamOf } from './samples.ts';
 
 const newFolder = () => mkdtemp(join(tmpdir(), 'filemill-embedded-'));
 const removeFolder = (folder: string) => rm(folder, { recursive: true, force: true });
@@ -34,6 +34,11 @@ async function onOneFile<T extends { close(): Promise<void> }>(open: (path: stri
     reopen,
     elapse: async (ms: number) => {
       now += ms;
+    },
+    sql: (text: string, ...values: string[]) => {
+      const database = new DatabaseSync(join(folder, 'filemill.db'));
+      database.prepare(text).run(...values);
+      database.close();
     },
     close: async () => {
       for (const one of opened) await one.close();
@@ -68,8 +73,8 @@ function smallDirectory(): SmallStore | string {
 }
 
 jobsSuite('SQLite', async () => {
-  const { first, ...rest } = await onOneFile(openJobs);
-  return { store: first, ...rest };
+  const { first, sql, ...rest } = await onOneFile((path, clock) => openJobs(path, clock, () => {}));
+  return { store: first, damage: async (id, text) => sql('UPDATE jobs SET record = ? WHERE id = ?', text, id), ...rest };
 });
 
 queueSuite('SQLite', async () => {
@@ -150,6 +155,32 @@ describe('one SQLite file', () => {
       await jobs.close();
     });
   }
+
+  it('takes over the records of an older filemill, and finds those due that are', async () => {
+    const path = join(folder, 'filemill.db');
+    const database = new DatabaseSync(path);
+    database.exec('CREATE TABLE jobs (revision INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, record TEXT NOT NULL) STRICT');
+    const insert = database.prepare('INSERT INTO jobs (id, record) VALUES (?, ?)');
+    const ended = { state: 'done', endedAt: START } as const;
+    const records = [
+      aRecord({ id: jobId(1) }),
+      aRecord({ id: jobId(2), ...ended, expiresAt: START + 1 }),
+      aRecord({ id: jobId(3), ...ended, expiresAt: START - HOUR }),
+      aRecord({ id: jobId(4), ...ended, expiresAt: START - 25 * HOUR }),
+    ];
+    for (const record of records) insert.run(record.id, JSON.stringify(record));
+    insert.run(jobId(5), '{');
+    const jobs = openJobs(path, () => START);
+    const dueAt = async (now: number) => (await collect(jobs.due(now))).map(({ id }) => id);
+    expect(await dueAt(START)).toEqual([1, 5, 4].map(jobId));
+    expect(await dueAt(START + 1)).toEqual([1, 5, 4, 2].map(jobId));
+    expect(await dueAt(START + 23 * HOUR)).toEqual([1, 5, 4, 2, 3].map(jobId));
+    // The older one, still running, writes as it always did.
+    database.exec(`INSERT OR REPLACE INTO jobs (id, record) SELECT id, record FROM jobs WHERE id = '${jobId(3)}'`);
+    expect(await dueAt(START)).toContain(jobId(3));
+    database.close();
+    await jobs.close();
+  });
 
   it('hands on an order past a damaged one', async () => {
     const path = join(folder, 'filemill.db');

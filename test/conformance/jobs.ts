@@ -1,8 +1,10 @@
 /** What every store of jobs must hold to, whatever keeps it. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { cancel, TOMBSTONE_MS } from '../../src/jobs/lifecycle.ts';
 import type { JobRecord } from '../../src/jobs/record.ts';
 import { Conflict, type JobStore } from '../../src/jobs/store.ts';
-import { aRecord, collect, jobId, signalled } from './samples.ts';
+import { Unreadable } from '../../src/jobs/text.ts';
+import { aRecord, collect, HOUR, jobId, START, signalled } from './samples.ts';
 
 export interface JobsHarness {
   readonly store: JobStore;
@@ -10,6 +12,8 @@ export interface JobsHarness {
   reopen(): Promise<JobStore>;
   /** Lets this much time pass for locks, ms. */
   elapse(ms: number): Promise<void>;
+  /** Puts a text in the place of a record of the pool `image`. */
+  damage(id: string, text: string): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -214,6 +218,76 @@ export function jobsSuite(name: string, open: () => Promise<JobsHarness>): void 
         for await (const _ of store.scan()) break;
         expect(await collect(store.scan())).toHaveLength(5);
       });
+    });
+
+    describe('what is due', () => {
+      const done = (change: Partial<JobRecord> = {}) => aRecord({ state: 'done', endedAt: START, expiresAt: START + 2 * HOUR, ...change });
+      const dueAt = async (now: number, from = store) => (await collect(from.due(now))).map(({ id }) => id);
+      /** As upkeep does once it has found nothing left to do. */
+      const settle = async (id: string, now: number, until: number) => {
+        for await (const due of store.due(now)) if (due.id === id) await due.settle(until);
+      };
+
+      it('is a job that has not ended, again and again, however many have ended', async () => {
+        const { record: open } = await store.create(aRecord());
+        for (let n = 0; n < 150; n++) await store.create(done({ id: jobId(n) }));
+        expect(new Set(await dueAt(START))).toHaveLength(151);
+        for await (const due of store.due(START)) if (due.id !== open.id) await due.settle(START + 2 * HOUR);
+        for (let n = 0; n < 2; n++) expect(await dueAt(START)).toEqual([open.id]);
+        expect(await dueAt(START, await harness.reopen())).toEqual([open.id]);
+        const [due] = await collect(store.due(START));
+        expect(due).toMatchObject({ pool: 'image', createdAt: START });
+      });
+
+      it('is a job that has ended until it is settled, again when its time has come, and as long as its record is there', async () => {
+        const { record, revision } = await store.create(aRecord());
+        await store.update({ ...record, state: 'done', endedAt: START }, revision);
+        expect(await dueAt(START)).toContain(record.id);
+        const expiry = START + 2 * HOUR;
+        await settle(record.id, START, expiry);
+        expect(await dueAt(expiry - 1)).toEqual([]);
+        expect(await dueAt(expiry)).toContain(record.id);
+        await settle(record.id, expiry, expiry + TOMBSTONE_MS);
+        expect(await dueAt(expiry + TOMBSTONE_MS - 1)).toEqual([]);
+        expect(await dueAt(expiry + TOMBSTONE_MS)).toContain(record.id);
+        await store.remove(record.id, (await store.get(record.id))?.revision ?? 0);
+        await settle(record.id, expiry + TOMBSTONE_MS, Number.MAX_SAFE_INTEGER);
+        expect(await dueAt(expiry + 2 * TOMBSTONE_MS)).toEqual([]);
+      });
+
+      it('is a job that was cancelled after it was settled, or while it was looked at', async () => {
+        const first = await store.create(done());
+        await settle(first.record.id, START, START + 2 * HOUR);
+        const second = await store.update(cancel(first.record, START), first.revision);
+        expect(await dueAt(START)).toContain(first.record.id);
+        for await (const due of store.due(START)) {
+          await store.update(cancel(second.record, START + 1), (await store.get(first.record.id))?.revision ?? 0);
+          await due.settle(START + TOMBSTONE_MS);
+        }
+        expect(await dueAt(START)).toContain(first.record.id);
+      });
+
+      it('is no job whose record was removed', async () => {
+        const { record, revision } = await store.create(aRecord());
+        await store.remove(record.id, revision);
+        expect(await dueAt(START)).toEqual([]);
+      });
+    });
+
+    describe('a record that cannot be read', () => {
+      const damage: Record<string, string> = {
+        'of a newer version': JSON.stringify({ ...aRecord({ id: jobId(2) }), version: 2, more: true }),
+        'that is not JSON': '{"version":1',
+      };
+      for (const [which, text] of Object.entries(damage))
+        it(`${which} is passed over, and keeps none of the others from what is due`, async () => {
+          for (const n of [1, 2, 3]) await store.create(aRecord({ id: jobId(n) }));
+          await harness.damage(jobId(2), text);
+          await expect(store.get(jobId(2))).rejects.toBeInstanceOf(Unreadable);
+          expect((await collect(store.scan())).map(({ record }) => record.id).toSorted()).toEqual([jobId(1), jobId(3)]);
+          const due = (await collect(store.due(START))).map(({ id }) => id);
+          expect(due).toEqual(expect.arrayContaining([jobId(1), jobId(3)]));
+        });
     });
 
     describe('a lock', () => {

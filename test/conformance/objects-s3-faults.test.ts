@@ -175,6 +175,19 @@ describe('a transfer by URL', () => {
     expect(await store.head('jobs/a/out')).toBeUndefined();
   });
 
+  it('takes a grant that was signed by a clock which is wrong by 25 minutes', async () => {
+    const store = await openS3((await aMinio()).settings());
+    await store.put('jobs/a/in', streamOf(Buffer.of(1)), 1);
+    for (const [index, minutes] of [25, -25].entries()) {
+      vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + minutes * 60_000 });
+      cleanups.push(() => void vi.useRealTimers());
+      const [read, write] = [await store.grantRead('jobs/a/in', 60_000 * 60), await store.grantWrite('jobs/a/out', 60_000 * 60)];
+      vi.useRealTimers();
+      await download(read, file(`in-${index}`), 1, never);
+      await upload(file(`in-${index}`), write, 1, never);
+    }
+  });
+
   it('that grants reading grants neither writing nor another object', async () => {
     const store = await openS3((await aMinio()).settings());
     for (const key of ['jobs/a/in', 'jobs/b/in']) await store.put(key, streamOf(Buffer.from(key)), 99);

@@ -1,5 +1,6 @@
 /** What every store of objects must hold to, whatever keeps it. */
 import { createHash, randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,6 +8,8 @@ import { Readable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Missing, type ObjectStore, StoreFull, TooLarge } from '../../src/objects/store.ts';
 import { download, upload } from '../../src/objects/transfer.ts';
+import { packed } from '../../src/objects/zip.ts';
+import { descriptorsOf, excess, timers } from '../kit/level.ts';
 import { bytesOf, collect, streamOf } from './samples.ts';
 
 export interface ObjectsHarness {
@@ -96,6 +99,55 @@ export function objectsSuite(name: string, open: () => Promise<ObjectsHarness>, 
         it(which, async () => {
           await put('jobs/a/digits', '0123456789');
           expect(String(await bytesOf(await store.get('jobs/a/digits', { start, end })))).toBe(expected);
+        });
+      }
+    });
+
+    describe('a stream that was got holds nothing any more', () => {
+      const held = async () => ({ ...(await descriptorsOf()), timers: timers() });
+      const fail = (stream: Readable) => stream.on('error', () => {}).destroy(new Error('nobody wants it'));
+      const cases: Record<string, (stream: Readable) => unknown> = {
+        'when it is destroyed unread': (stream) => stream.destroy(),
+        'when it is destroyed with an error': fail,
+        'when it is destroyed before its first byte came': (stream) => {
+          stream.resume();
+          stream.destroy();
+        },
+        'when it is destroyed in the middle': async (stream) => {
+          await once(stream, 'readable');
+          stream.read(1_000);
+          stream.destroy();
+        },
+        'when its reader leaves': async (stream) => {
+          for await (const _ of stream) break;
+        },
+        'when it was read to its end': (stream) => bytesOf(stream),
+        'when it is destroyed after its end': async (stream) => {
+          await bytesOf(stream);
+          stream.destroy();
+        },
+        'when a ZIP of it is destroyed': async (stream) => {
+          const opened: string[] = [];
+          const open = (name: string) => async () => {
+            opened.push(name);
+            return name === 'first' ? stream : store.get('jobs/a/large');
+          };
+          const zip = packed(['first', 'second'].map((name) => ({ name, open: open(name), compress: false })));
+          await once(zip, 'readable');
+          zip.destroy();
+          await new Promise(setImmediate);
+          expect(opened).toEqual(['first']);
+        },
+        'when a ZIP of it is destroyed unread': (stream) => packed([{ name: 'first', open: async () => stream, compress: true }]).destroy(),
+      };
+      for (const [which, end] of Object.entries(cases)) {
+        it(which, async () => {
+          await put('jobs/a/large', randomBytes(3 * MIB), 3 * MIB);
+          await bytesOf(await store.get('jobs/a/large'));
+          const before = await held();
+          for (let time = 0; time < 20; time++)
+            await end(await store.get('jobs/a/large', time % 2 === 0 ? undefined : { start: 5, end: 2 * MIB }));
+          expect(await excess(before, held)).toEqual({});
         });
       }
     });

@@ -2,7 +2,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Presence } from '../../src/contracts/presence.ts';
 import type { Nats } from '../../src/nats/connection.ts';
-import { declarePool, ensureRegistry, readPool, readPools, retractPool } from '../../src/pools/declarations.ts';
+import { contenderOf } from '../../src/pools/claims.ts';
+import { declarePool, ensureRegistry, openDeclarations, readPool, readPools, retractPool } from '../../src/pools/declarations.ts';
 import { keepDeclared } from '../../src/pools/declaring.ts';
 import { openRegistry } from '../../src/pools/nats.ts';
 import type { Registry } from '../../src/pools/registry.ts';
@@ -106,6 +107,40 @@ describe('a pool', () => {
     await declarePool(nats, { ...A, name: 'image-b' }, 1_000);
     await declarePool(nats, { ...A, name: 'image-b' });
     await vi.waitFor(async () => expect((await readPools(nats)).map(({ name }) => name)).toEqual(['image-b']), 5_000);
+  });
+
+  it('is changed and retracted by its owner alone, who is told who else would have it', async () => {
+    const [one, another] = ['one controller', 'another'].map((scope) => ({ version: 1, scope }));
+    await declarePool(nats, A, undefined, one);
+    await expect(declarePool(other, { ...A, paused: true }, undefined, another)).rejects.toThrow(
+      'the name image-a is taken: the pool is declared by one controller, and this is another; give it another name',
+    );
+    await retractPool(other, 'image-a', another);
+    expect(await readPools(nats)).toEqual([A]);
+    expect((await contenderOf(openDeclarations(nats), 'image-a'))?.scope).toBe('another');
+    await retractPool(nats, 'image-a', one);
+    expect(await readPools(nats)).toEqual([]);
+    await declarePool(other, A, undefined, another);
+  });
+
+  it('of one resource is the same for every controller that works on it', async () => {
+    await declarePool(nats, A, undefined, { version: 1, scope: 'one lease', uid: 'u-1' });
+    await declarePool(nats, { ...A, paused: true }, undefined, { version: 1, scope: 'another lease', uid: 'u-1' });
+    expect(await readPool(nats, 'image-a')).toMatchObject({ paused: true });
+  });
+
+  it('that nobody claims is retracted by nobody', async () => {
+    await declarePool(nats, A);
+    await retractPool(nats, 'image-a', { version: 1, scope: 'one controller' });
+    expect(await readPools(nats)).toEqual([A]);
+  });
+
+  it("that is a controller's is not taken over by a list of replicas, which say so and serve", async () => {
+    await declarePool(nats, { ...A, paused: true }, undefined, { version: 1, scope: 'one controller' });
+    const end = await keepDeclared(nats, [A], (error) => faults.push(error));
+    end();
+    expect(String(faults.pop())).toContain('declared by one controller, and this is the configuration of API replicas');
+    expect(await readPool(nats, 'image-a')).toMatchObject({ paused: true });
   });
 
   it('is declared again when NATS is back, by whoever keeps it declared', async () => {

@@ -85,6 +85,19 @@ export function queueSuite(name: string, open: () => Promise<QueueHarness>): voi
       });
     });
 
+    it('tells of all jobs of a pool at once which have an order, waiting or held', async () => {
+      const orders = Array.from({ length: 30 }, () => anOrder());
+      for (const order of orders) await queue.publish(order);
+      await queue.publish(anOrder({ pool: 'media' }));
+      const held = await take();
+      expect(await queue.jobs('image')).toEqual(new Set(orders.map(({ jobId }) => jobId)));
+      await held.done();
+      const left = orders.filter(({ jobId }) => jobId !== held.order.jobId);
+      expect(await queue.jobs('image')).toEqual(new Set(left.map(({ jobId }) => jobId)));
+      for (const { jobId } of left) await queue.remove('image', jobId);
+      expect(await queue.jobs('image')).toEqual(new Set());
+    });
+
     describe('a pool', () => {
       const fill = async (pool: string) => {
         for (let n = 0; n < CAPACITY; n++) expect(await queue.publish(anOrder({ pool }))).toBe('accepted');

@@ -42,14 +42,19 @@ for (const replicas of [1, 3] as const) {
         opened.push(one);
         return one;
       };
-      return { first: await reopen(), reopen, close: async () => void (await Promise.all(opened.map((one) => one.close()))) };
+      /** @param key of a bucket, with its name before it */
+      const write = async (key: string, text: string) => void (await admin.client.publish(`$KV.${key}`, text));
+      return { first: await reopen(), reopen, write, close: async () => void (await Promise.all(opened.map((one) => one.close()))) };
     }
 
     jobsSuite('JetStream', async () => {
       let later = 0;
-      const { first, ...rest } = await afresh(ensureJobs, (nats) => openJobs(nats, { clock: async () => START + later }));
+      const { first, write, ...rest } = await afresh(ensureJobs, (nats) =>
+        openJobs(nats, { clock: async () => START + later, report: () => {} }),
+      );
       return {
         store: first,
+        damage: (id, text) => write(`jobs.image.${id}`, text),
         ...rest,
         elapse: async (ms) => {
           later += ms;
@@ -57,11 +62,25 @@ for (const replicas of [1, 3] as const) {
       };
     });
 
-    describe('batches in JetStream', () => batchesSuite(() => afresh(ensureBatches, openBatches)));
+    describe('batches in JetStream', () =>
+      batchesSuite(async () => {
+        const told: Error[] = [];
+        const { write, ...rest } = await afresh(ensureBatches, (nats) => openBatches(nats, (found) => told.push(found)));
+        return { ...rest, told, damage: (id) => write(`batches.${id}`, '{') };
+      }));
 
-    describe('deeds in JetStream', () => deedsSuite(() => afresh(ensureDeeds, openDeeds)));
+    describe('deeds in JetStream', () =>
+      deedsSuite(async () => {
+        const { write, ...rest } = await afresh(ensureDeeds, (nats) => openDeeds(nats, () => {}));
+        return { ...rest, damage: (key) => write(`deeds.${key}`, '{') };
+      }));
 
-    describe('uploads in JetStream', () => uploadsSuite(() => afresh(ensureUploads, openUploads)));
+    describe('uploads in JetStream', () =>
+      uploadsSuite(async () => {
+        const told: Error[] = [];
+        const { write, ...rest } = await afresh(ensureUploads, (nats) => openUploads(nats, (found) => told.push(found)));
+        return { ...rest, told, damage: (id) => write(`uploads.${id}`, '{') };
+      }));
 
     limitsSuite('JetStream', async () => {
       let now = START;

@@ -8,6 +8,10 @@ export interface UploadsHarness {
   readonly first: UploadStore;
   /** The same store once more, as another process or a later start sees it. */
   reopen(): Promise<UploadStore>;
+  /** Puts what cannot be read in the place of a record. */
+  damage(id: string): Promise<void>;
+  /** What was reported as unreadable. */
+  readonly told: readonly Error[];
   close(): Promise<void>;
 }
 
@@ -109,6 +113,28 @@ export function uploadsSuite(open: () => Promise<UploadsHarness>): void {
       await expect(first.create(anUpload(4), bounds)).rejects.toBeInstanceOf(Exceeded);
       // The third expires at that very moment, the first an hour later.
       await first.create(anUpload(4), { ...bounds, now: START + HOUR });
+    }),
+  );
+  it(
+    'finds those that have expired, and no others',
+    within(async ({ first }) => {
+      for (let n = 0; n < 100; n++) await first.create(anUpload(n, { expiresAt: START + n }), PLENTY);
+      const found = await collect(first.expired(START + 69));
+      expect(found.map(({ record }) => record.expiresAt).toSorted((a, b) => a - b)).toEqual(
+        Array.from({ length: 70 }, (_, n) => START + n),
+      );
+    }),
+  );
+  it(
+    'passes over one that it cannot read, and says so',
+    within(async ({ first, damage, told }) => {
+      for (const n of [1, 2, 3]) await first.create(anUpload(n), PLENTY);
+      await damage(anUpload(2).id);
+      const readable = [anUpload(1).id, anUpload(3).id];
+      expect((await collect(first.scan())).map(({ record }) => record.id).toSorted()).toEqual(readable);
+      expect((await collect(first.expired(START + HOUR))).map(({ record }) => record.id).toSorted()).toEqual(readable);
+      expect(told).toHaveLength(2);
+      await expect(first.get(anUpload(2).id)).rejects.toThrow('cannot be read');
     }),
   );
   it(

@@ -2,6 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 
 interface Closable {
   close(): Promise<void>;
@@ -34,6 +35,12 @@ export async function inOneFile<S extends Closable>(open: (path: string) => S) {
     first: await reopen(),
     reopen,
     path,
+    /** Another process's statement. */
+    sql(text: string, ...values: string[]) {
+      const database = new DatabaseSync(path);
+      database.prepare(text).run(...values);
+      database.close();
+    },
     async close() {
       for (const store of opened) await store.close();
       await rm(folder, { recursive: true });

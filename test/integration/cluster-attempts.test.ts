@@ -11,7 +11,7 @@ import { ensurePool } from '../../src/queue/pool-nats.ts';
 import type { Queue } from '../../src/queue/queue.ts';
 import { aRecord } from '../conformance/samples.ts';
 import { type Servers, startNats } from '../kit/nats.ts';
-import { type Stub, startStub } from '../kit/stub-worker.ts';
+import { type runStub, type Stub, startStub } from '../kit/stub-worker.ts';
 
 /** Short, so that what is lost is soon handed to the next. */
 const ACK_WAIT_MS = 100;
@@ -50,11 +50,15 @@ const recordNow = async (): Promise<JobRecord | undefined> => (await jobs.get(id
 const until = (state: JobRecord['state']) => vi.waitFor(async () => expect((await recordNow())?.state).toBe(state), { timeout: 20_000 });
 const consumer = () => nats.manager.consumers.info('convert-image', 'interactive');
 
-/** A worker as a process of its own. @param deed what it does with an order */
-function startProcess(name: string, deed: 'end' | 'die'): ChildProcess {
+/** A worker as a process of its own, with a thread that keeps its orders alive. @param kind what it does with an order */
+function startProcess(
+  name: string,
+  kind: Omit<Parameters<typeof runStub>[0], 'servers' | 'name' | 'ackWaitMs'>,
+  ackWaitMs = ACK_WAIT_MS,
+): ChildProcess {
   const kit = new URL('../kit/stub-worker.ts', import.meta.url).href;
-  const text = `(await import('${kit}')).runStub(${JSON.stringify({ servers: servers.addresses, name, deed, ackWaitMs: ACK_WAIT_MS })})`;
-  const child = spawn(process.execPath, ['--input-type=module', '-e', text], { stdio: ['ignore', 'ignore', 'inherit'] });
+  const text = `(await import('${kit}')).runStub(${JSON.stringify({ servers: servers.addresses, name, ackWaitMs, ...kind })})`;
+  const child = spawn(process.execPath, ['-e', text], { stdio: ['ignore', 'ignore', 'inherit'] });
   children.push(child);
   return child;
 }
@@ -84,7 +88,7 @@ async function freezeAsking(workers: ReadonlyMap<string, ChildProcess>): Promise
 }
 
 it('three workers that froze while they asked for it are nothing to a job, nor are they when they wake', async () => {
-  const frozen = new Map(['w0', 'w1', 'w2'].map((name) => [name, startProcess(name, 'end')]));
+  const frozen = new Map(['w0', 'w1', 'w2'].map((name) => [name, startProcess(name, { deed: 'end' })]));
   await vi.waitFor(async () => expect((await consumer()).num_waiting).toBe(3), 20_000);
   // A request lapses after a second: on a busy machine three may not be open for long enough.
   for (let handed = 0; handed < 3; ) {
@@ -114,7 +118,7 @@ it('three workers that froze while they asked for it are nothing to a job, nor a
 it('the fourth who takes a job that killed three ends it', async () => {
   await order();
   for (const name of ['w0', 'w1', 'w2']) {
-    const child = startProcess(name, 'die');
+    const child = startProcess(name, { deed: 'die' });
     if (child.signalCode === null) await once(child, 'exit');
     expect(child.signalCode).toBe('SIGKILL');
   }
@@ -137,20 +141,95 @@ it('workers that are drained, however often, are not counted', async () => {
   expect(await recordNow()).toMatchObject({ attempts: 1 });
 });
 
-it('an order that lapsed while its holder was at work, as in a long outage, is not counted, and its job does not fail', async () => {
+it('an order that lapsed while its holder was at work, as in a long outage, stays with it while nobody else claims it', async () => {
   const stub = startStub(nats, { deed: 'hang', ackWaitMs: ACK_WAIT_MS });
   stubs.push(stub);
   await order();
   await stub.began;
   const first = (await recordNow())?.attempt;
-  await vi.waitFor(async () => {
-    const record = await recordNow();
-    expect(record?.state).toBe('running');
-    expect(record?.attempt).not.toBe(first);
-  }, 10_000);
+  // It has looked at its order, and found it gone.
+  const looks: number[] = [];
+  const heard = nats.core.subscribe('$JS.API.STREAM.MSG.GET.KV_jobs', { callback: () => void looks.push(0) });
+  await vi.waitFor(() => expect(looks.length).toBeGreaterThan(1), 15_000);
+  heard.unsubscribe();
   stub.finish();
   await until('done');
-  expect(await recordNow()).toMatchObject({ attempts: 1 });
+  expect(await recordNow()).toMatchObject({ attempts: 1, attempt: first });
+  // Handed out once more, it is found to have ended.
+  await vi.waitFor(async () => expect(await queue.has('image', id)).toBe(false), 10_000);
+});
+
+it('workers that froze with it in hand, one after the other, are no reason to give a job up once they wake', async () => {
+  await order();
+  const frozen: ChildProcess[] = [];
+  for (const name of ['w0', 'w1', 'w2']) {
+    const before = (await recordNow())?.attempt;
+    const child = startProcess(name, { deed: 'hang' });
+    await vi.waitFor(
+      async () => {
+        const record = await recordNow();
+        expect(record?.state).toBe('running');
+        expect(record?.attempt).not.toBe(before);
+      },
+      { timeout: 20_000 },
+    );
+    child.kill('SIGSTOP');
+    frozen.push(child);
+  }
+  const last = await recordNow();
+  expect(last).toMatchObject({ state: 'running', attempts: 3, lapsed: [expect.any(String), expect.any(String)] });
+  for (const child of frozen.slice(0, 2)) child.kill('SIGCONT');
+  await vi.waitFor(
+    async () => {
+      const { attempt, lapsed } = last ?? {};
+      const record = await recordNow();
+      expect(record?.state).toBe('running');
+      // Both have taken their claims back; whoever holds it now was handed the order after them.
+      if (record?.attempt === attempt) expect(record).toMatchObject({ attempts: 1 });
+      else expect(record?.lapsed).toEqual([attempt]);
+      for (const late of lapsed ?? []) expect(record?.lapsed ?? []).not.toContain(late);
+    },
+    { timeout: 30_000 },
+  );
+  for (const child of frozen) child.kill('SIGKILL');
+  alive();
+  await until('done');
+});
+
+it('a worker whose loop is held for longer than its ack wait keeps its order, and is heard of', { timeout: 60_000 }, async () => {
+  const ackWaitMs = 5_000;
+  await ensurePool(nats, 'image', { capacity: 100, replicas: 1, ackWaitMs });
+  const words: string[] = [];
+  nats.core.subscribe('worker.image.stub', { callback: (_, message) => void words.push(message.string()) });
+  startProcess('w0', { deed: 'stall', stallMs: 2.5 * ackWaitMs }, ackWaitMs);
+  await order();
+  await until('running');
+  const first = (await recordNow())?.attempt;
+  const other = startStub(nats, { deed: 'end', ackWaitMs });
+  stubs.push(other);
+  await until('done');
+  expect(await recordNow()).toMatchObject({ attempts: 1, attempt: first });
+  expect(words).toContain('here');
+});
+
+it('a process whose loop is held for good ends; one that was stopped as a whole does not', { timeout: 60_000 }, async () => {
+  const kit = new URL('../../src/nats/keep-alive.ts', import.meta.url).href;
+  const connection = JSON.stringify({ servers: servers.addresses, name: 'k' });
+  const open = `setInterval(() => {}, 500); await (await import('${kit}')).openKeepAlive(${connection}, 3000).ready;`;
+  const start = (then: string) => {
+    const child = spawn(process.execPath, ['-e', open + then], { stdio: ['ignore', 'pipe', 'inherit'] });
+    children.push(child);
+    return child;
+  };
+  const stopped = start("setInterval(() => console.log('alive'), 200);");
+  await once(stopped.stdout, 'data');
+  stopped.kill('SIGSTOP');
+  const held = start("console.log('held'); for (;;);");
+  await once(held, 'exit');
+  expect(held.signalCode).toBe('SIGKILL');
+  stopped.kill('SIGCONT');
+  for (let words = 0; words < 10; words++) await once(stopped.stdout, 'data');
+  expect(stopped.signalCode).toBeNull();
 });
 
 it('a NATS that is away for longer than anybody is patient is waited for, with the result in hand', { timeout: 60_000 }, async () => {

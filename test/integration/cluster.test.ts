@@ -134,6 +134,21 @@ describe('a worker', () => {
     await eventually(async () => (await workersOf(first, 'media')) === 0, 'its end is known');
   });
 
+  it('with two slots that may do three conversions does three', async () => {
+    const worker = await cluster.start('worker', { POOL: 'media' }, { worker: { conversionsPerWorker: 3, slots: { media: 2 } } });
+    await eventually(async () => (await workersOf(first, 'media')) > 0, 'the replica knows of the worker');
+    const sent = await Promise.all(
+      Array.from({ length: 5 }, () => send(first, { to_format: 'mp3' }, wave(), 'a.wav', 'convert', { prefer: 'respond-async' })),
+    );
+    if (worker.child.exitCode === null) await once(worker.child, 'exit');
+    expect(worker.lines.filter((line) => line.includes('"the job ended"'))).toHaveLength(3);
+    const next = await cluster.start('worker', { POOL: 'media' }, { worker: { conversionsPerWorker: 2, slots: { media: 1 } } });
+    for (const { data } of sent)
+      await eventually(async () => (await job(first, data?.job_id)).data?.status === 'done', 'the others are done by the next', 30_000);
+    if (next.child.exitCode === null) await once(next.child, 'exit');
+    await eventually(async () => (await workersOf(first, 'media')) === 0, 'its end is known');
+  });
+
   it('that is killed loses nothing: the next one takes its order over', async () => {
     const doomed = await cluster.start('worker', { POOL: 'media' }, { worker: { slots: { media: 1 } } });
     await eventually(async () => (await workersOf(first, 'media')) > 0, 'the replica knows of the worker');

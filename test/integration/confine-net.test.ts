@@ -103,7 +103,7 @@ const portOf = (server: Server): number => (server.address() as AddressInfo).por
 async function probe(tcpPort: number | undefined, options: LauncherOptions = {}): Promise<Readonly<Record<string, string>>> {
   const launcher = launcherAt(resolve('.cache/bin/launcher'), options);
   const outcome = await launcher.run(
-    { folder, reads: [], uid: SLOT_USER, unixSockets: false, tcpPort, limits: LIMITS },
+    { folder, reads: [], calls: 'web', uid: SLOT_USER, unixSockets: false, tcpPort, limits: LIMITS },
     {
       program: '/usr/bin/python3',
       args: [join(folder, 'probe.py'), ...[greeter, canary].map((server) => String(portOf(server))), ABSTRACT.replace('\0', '@')],

@@ -1,5 +1,5 @@
 /** Pictures made to exhaust, to reach out, or to be taken for something else. */
-import { readFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { crc32, deflateSync } from 'node:zlib';
 import { expect } from 'vitest';
 import { latin1, noise } from '../kit/bytes.ts';
@@ -734,6 +734,74 @@ async function build(format: string, place?: string): Promise<string> {
 const mutation = (source: string, to: string): Mutated => ({ source, to, bytes: async (place) => readFile(await build(source, place)) });
 const ground: Ground = { honest: { name: 'honest.png', bytes: png(), to: 'webp' } };
 
+const MANY = 100_000;
+const APNG_FRAME = Buffer.concat([chunk('fcTL', Buffer.alloc(26)), chunk('fdAT', Buffer.alloc(12))]);
+const WEBP_FRAME = Buffer.concat([latin1('ANMF'), u32le(24), Buffer.alloc(24)]);
+const CROWDS: Readonly<Record<string, () => Buffer>> = {
+  'a.gif': () => Buffer.concat([GIF.subarray(0, 19), ...Array.from({ length: MANY }, () => GIF.subarray(19, -1)), latin1(';')]),
+  'a.png': () => png({ chunks: [chunk('acTL', u32be(MANY, 0)), ...Array.from({ length: MANY }, () => APNG_FRAME)] }),
+  'a.webp': () => {
+    const frames = [
+      latin1('WEBPVP8X'),
+      u32le(10),
+      Buffer.from([2, 0, 0, 0, 7, 0, 0, 7, 0, 0]),
+      ...Array.from({ length: MANY }, () => WEBP_FRAME),
+    ];
+    const body = Buffer.concat(frames);
+    return Buffer.concat([latin1('RIFF'), u32le(body.length), body]);
+  },
+  // Each directory is that of one pixel; the next one follows at once.
+  'a.tiff': () => {
+    const page = (index: number) => tiff([[256, 3, 1, 1]], index + 1 < 60_000 ? 8 + 18 * (index + 1) : 0).subarray(8, 26);
+    return Buffer.concat([latin1('II*\0'), u32le(8), ...Array.from({ length: 60_000 }, (_, index) => page(index))]);
+  },
+};
+
+/** Each engine that reads them: libheif, Tesseract, ImageMagick, FFmpeg, libvips. */
+const CROWDED: readonly Case[] = Object.entries({
+  'a.gif': ['heic', 'txt', 'mp4', 'tga', 'pdf'],
+  'a.png': ['heic', 'txt', 'jxl', 'jpg'],
+  'a.webp': ['heic', 'txt', 'pdf', 'gif'],
+  'a.tiff': ['txt', 'pdf', 'webp'],
+}).flatMap(([as, targets]) =>
+  targets.map(
+    (to): Case => ({
+      name: `more pictures than anybody looks at in ${as}`,
+      file: CROWDS[as] ?? '',
+      as,
+      to,
+      ends: 'fail',
+      why: 'input_limit',
+    }),
+  ),
+);
+
+/** The lengths in `iloc` are those of the file's items (ISO 14496-12, 8.11.3). */
+const MISPLACED: readonly Case[] = (
+  [
+    ['is endless', 24, [0x7f, 0xff, 0xff, 0xff]],
+    ['lies beyond the end', 20, [0x7f, 0xff, 0xff, 0xff]],
+    ['is nobody’s', 12, [0, 9]],
+    ['is measured otherwise', 8, [0xff, 0xff]],
+    ['has no box', 0, [0x78]],
+  ] as const
+).map(([what, at, bytes]) => ({
+  name: `a HEIC whose picture ${what}`,
+  file: async () => {
+    const folder = await mkdtemp('/tmp/filemill-heic-');
+    const heic = await readFile((await fixtures['heic']?.('misplaced', folder)) ?? '');
+    await rm(folder, { recursive: true });
+    heic.set(bytes, heic.indexOf('iloc') + at);
+    return heic;
+  },
+  as: 'a.heic',
+  to: 'png',
+  ends: 'fail',
+  why: 'corrupt_input',
+}));
+
+proveHarmless('pictures of many', ground, CROWDED);
+proveHarmless('pictures that are not where they should be', ground, MISPLACED);
 proveHarmless('hostile drawings', ground, DRAWINGS);
 proveHarmless('pictures that exhaust', ground, BOMBS);
 proveHarmless('pictures that are something else', ground, SCRIPTS);

@@ -86,6 +86,33 @@ async function expectPlainName(
   expect(response.headers.get('content-disposition')).toMatch(/^attachment; filename="[\x20-\x7e]*"/);
 }
 
+const svg = (attributes: string, inner = ''): string =>
+  `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9" ${attributes}>${inner}<rect width="9" height="9"/></svg>`;
+
+const DOC_TYPE_BYTES = 240_000;
+/** An EBML header whose sizes take three bytes each (RFC 8794, 4). */
+const matroska = latin1(`\x1a\x45\xdf\xa3${vint(DOC_TYPE_BYTES + 5)}\x42\x82${vint(DOC_TYPE_BYTES)}${'\0'.repeat(DOC_TYPE_BYTES - 1)}x`);
+
+function vint(size: number): string {
+  return String.fromCharCode(0x20 | (size >> 16), (size >> 8) & 0xff, size & 0xff);
+}
+
+/** Each of these once held the event loop for a second or more. */
+const STALLS: readonly Case[] = [
+  { name: 'a name of 70 000 dots and a letter', file: PNG, as: `${'.'.repeat(70_000)}a`, to: 'webp', ends: ['neutral', 'reject'] },
+  { name: 'a document type of NULs', file: matroska, as: 'a.mkv', to: 'mp4', ends: 'reject', why: 'UNSUPPORTED_MIME' },
+  {
+    name: 'a width of 60 000 digits',
+    file: svg(`width="${'9'.repeat(60_000)}"`),
+    as: 'a.svg',
+    to: 'png',
+    ends: 'fail',
+    why: 'input_limit',
+  },
+  { name: 'a height of 60 000 blanks', file: svg(`height="${' '.repeat(60_000)}"`), as: 'a.svg', to: 'png', ends: ['neutral', 'fail'] },
+  { name: '16 000 comments without an end', file: svg('', '<!--'.repeat(16_000)), as: 'a.svg', to: 'png', ends: 'fail' },
+];
+
 describe('a hostile name', () => {
   let battlefield: Battlefield;
   beforeAll(async () => {
@@ -266,4 +293,5 @@ const CLAIMS: readonly Case[] = [
 ];
 
 proveHarmless('hostile fields', ground, FIELDS);
+proveHarmless('what would stall whoever looks at it', ground, STALLS);
 proveHarmless('files that are not what they are called', ground, CLAIMS);

@@ -1,13 +1,17 @@
 /** Documents, sheets, slides, books and markup made to reach out, to run, to exhaust, or to stay shut. */
+import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { constants, crc32, deflateRawSync } from 'node:zlib';
 import { expect } from 'vitest';
 import { compoundOf, latin1, noise, zipOf } from '../kit/bytes.ts';
 import { fixtures } from '../kit/fixtures/documents.ts';
 import { escapeXml, XML } from '../kit/fixtures/zip.ts';
 import { type Case, type Ending, type Ground, type Mutated, proveHarmless, proveMutationsHarmless, type Trap } from '../kit/hostile.ts';
+import { unzip } from '../kit/judges/text.ts';
 import { LOCKED_WORDS, lockedDocuments, PASSWORD } from '../kit/locked.ts';
+import type { Answer } from '../kit/service.ts';
 
 type Content = string | Buffer;
 interface Packed {
@@ -1250,12 +1254,60 @@ const cut = (source: string, to: string): Case[] =>
     ends: ['neutral', 'fail', 'reject'] satisfies Ending[],
   }));
 
+/** Everything that INFO knows, in every place where a formula may stand. */
+const INFO = (() => {
+  const told = (formula: string, more = '') => `<table:table-cell ${more} table:formula="of:=${escapeXml(formula)}"/>`;
+  const asked = ['osversion', 'system', 'release', 'directory'].map((what) => told(`INFO("${what}")`)).join('');
+  const array = 'table:number-matrix-rows-spanned="1" table:number-matrix-columns-spanned=';
+  return flat(
+    'spreadsheet',
+    `<table:table table:name="One"><table:table-row>${asked}${told('IF(1;info( "os"&"version");2)')}${told('named')}${told('CELL("filename")')}</table:table-row><table:table-row table:visibility="filter">${asked}</table:table-row><table:table-row table:visibility="collapse">${asked}</table:table-row><table:table-row>${told('INFO({"osversion"|"release"})', `${array}"2"`)}<table:table-cell/>${told('INFO("osversion")', `${array}"1"`)}</table:table-row></table:table><table:named-expressions><table:named-expression table:name="named" table:base-cell-address="$One.$A$1" table:expression="of:INFO(&quot;osversion&quot;)"/></table:named-expressions>`,
+  );
+})();
+
+async function tellsNoMachine(output: Buffer, { data }: Answer): Promise<void> {
+  const folder = await mkdtemp('/tmp/filemill-told-');
+  try {
+    const path = join(folder, data?.output?.filename ?? '');
+    await writeFile(path, output);
+    const parts = output.subarray(0, 2).toString() === 'PK' ? [...(await unzip(output)).values()] : [output];
+    const text = path.endsWith('.pdf') ? execFileSync('/usr/bin/pdftotext', [path, '-']).toString() : Buffer.concat(parts).toString();
+    expect(text).toContain('osversion');
+    expect(text).not.toMatch(/Linux \d|LINUX|Build:|\/(tmp|var|usr|home|root)\b/);
+    expect(data?.warnings.map(({ code }) => code)).toContain('info_removed');
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+const TELLING: readonly Case[] = [
+  ...toEach(['csv', 'xlsx', 'ods', 'xls', 'html', 'pdf'], {
+    name: 'a sheet that asks for the machine',
+    file: INFO,
+    as: 'a.fods',
+    ends: 'neutral',
+    judge: tellsNoMachine,
+  }),
+  ...toEach(['odt', 'fodt', 'doc', 'rtf'], {
+    name: 'a document that wants its fonts along',
+    file: docx('<w:p><w:r><w:rPr><w:rFonts w:ascii="Noto Sans CJK SC" w:hAnsi="Noto Sans CJK SC"/></w:rPr><w:t>kestrel</w:t></w:r></w:p>', {
+      relations: [['rId7', 'settings', 'settings.xml']],
+      types: { 'word/settings.xml': 'wordprocessingml.settings' },
+      parts: [['word/settings.xml', `${XML}<w:settings ${WORD}><w:embedTrueTypeFonts/><w:saveSubsetFonts/></w:settings>`]],
+    }),
+    as: 'a.docx',
+    ends: 'neutral',
+    judge: (output) => expect(output.length).toBeLessThan(200_000),
+  }),
+];
+
 const ground: Ground = {
   honest: { name: 'honest.txt', bytes: Buffer.from(`An honest text ${randomBytes(4).toString('hex')}\n`), to: 'pdf' },
 };
 
 proveHarmless('word-processor documents that reach out', ground, WORDS);
 proveHarmless('OpenDocument and sheets that reach out', ground, OPEN);
+proveHarmless('documents that tell of the machine', ground, TELLING);
 proveHarmless('documents with macros', ground, MACROS);
 proveHarmless('pages, books and markup that reach out', ground, PAGES);
 proveHarmless('documents with entities', ground, ENTITIES);

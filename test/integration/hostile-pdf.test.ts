@@ -141,6 +141,175 @@ const BOMBS: readonly Case[] = [
   }),
 ];
 
+const DRAWING = ['png', 'svg', 'tiff', 'docx'] as const;
+
+/** A picture object whose dictionary or own header declares far more than its bytes could hold. */
+const picture = (dict: string, data: Buffer, size = '/Width 60000 /Height 60000'): Buffer =>
+  stream(data, `/Type /XObject /Subtype /Image ${size} /ColorSpace /DeviceGray /BitsPerComponent 1 ${dict}`);
+const FAX = '/Filter /CCITTFaxDecode /DecodeParms << /K -1 /Columns 60000 /Rows 60000 >>';
+const fax = (): Buffer => picture(FAX, Buffer.alloc(1000));
+
+const be16 = (...values: number[]): Buffer => Buffer.from(values.flatMap((value) => [value >> 8, value & 255]));
+const be32 = (...values: number[]): Buffer =>
+  Buffer.concat(values.map((value) => Buffer.from([value >>> 24, value >>> 16, value >>> 8, value])));
+
+/** ITU-T T.88: page information, and a generic region over all of it. */
+function jbig2(side: number): Buffer {
+  const segment = (number: number, type: number, data: Buffer) =>
+    Buffer.concat([be32(number), Buffer.from([type, 0, 1]), be32(data.length), data]);
+  const page = Buffer.concat([be32(side, side, 0, 0), Buffer.alloc(3)]);
+  const region = Buffer.concat([be32(side, side, 0, 0), Buffer.from([0, 8, 3, 255, 253, 255, 2, 254, 254, 254]), Buffer.alloc(200)]);
+  return Buffer.concat([segment(0, 48, page), segment(1, 38, region)]);
+}
+
+/** ITU-T T.800: a code stream of one tile with nothing in it. */
+function jpeg2000(side: number): Buffer {
+  const size = Buffer.concat([be16(0), be32(side, side, 0, 0, side, side, 0, 0), be16(3), Buffer.from([7, 1, 1, 7, 1, 1, 7, 1, 1])]);
+  const segment = (marker: number, data: Buffer) => Buffer.concat([be16(marker, data.length + 2), data]);
+  return Buffer.concat([
+    be16(0xff4f),
+    segment(0xff51, size),
+    segment(0xff52, Buffer.from([0, 0, 0, 1, 0, 5, 4, 4, 0, 1])),
+    segment(0xff5c, Buffer.alloc(17, 0x40)),
+    segment(0xff90, Buffer.concat([be16(0), be32(0), Buffer.from([0, 1])])),
+    be16(0xff93),
+    Buffer.alloc(100),
+    be16(0xffd9),
+  ]);
+}
+
+/** ITU-T T.81: a progressive frame of the largest size there is. */
+const jpeg = Buffer.concat([be16(0xffd8, 0xffc2, 11), Buffer.from([8]), be16(65_535, 65_535), Buffer.from([1, 1, 0x11, 0]), be16(0xffd9)]);
+
+const SMALL = '/Width 100 /Height 100';
+const onX = { content: 'q 300 0 0 200 0 0 cm /X Do Q', resources: '/XObject << /X 6 0 R >>' };
+
+/** Kilobytes that would hold a slot for minutes. */
+const DECLARED: readonly Case[] = [
+  ...toEach(['png', 'tiff'], {
+    name: 'a page of units of ten points',
+    file: onePage({ page: '/MediaBox [0 0 14400 14400] /UserUnit 10' }),
+    ends: 'fail',
+    why: 'input_limit',
+  }),
+  ...toEach(['png', 'tiff'], {
+    name: 'a page whose unit stands elsewhere',
+    file: onePage({ page: '/MediaBox [0 0 100 14400] /UserUnit 6 0 R /Rotate 90', more: ['75000'] }),
+    ends: 'fail',
+    why: 'input_limit',
+  }),
+  ...toEach(DRAWING, { name: 'a fax of 3.6 gigapixels', file: onePage({ ...onX, more: [fax()] }), ends: 'fail', why: 'input_limit' }),
+  ...toEach(['pdf'], {
+    name: 'a fax of 3.6 gigapixels to be sampled down',
+    file: onePage({ ...onX, more: [fax()] }),
+    fields: { img_quality: '20' },
+    ends: 'fail',
+    why: 'input_limit',
+  }),
+  ...toEach(['txt', 'pdf'], {
+    name: 'a fax of 3.6 gigapixels to be read',
+    file: onePage({ ...onX, more: [fax()] }),
+    fields: { ocr_lang: 'eng' },
+    ends: 'fail',
+    why: 'input_limit',
+  }),
+  ...Object.entries({
+    'a fax within the instructions': onePage({
+      content: `q 300 0 0 200 0 0 cm BI /W 60000 /H 60000 /CS /G /BPC 1 /F /CCF /DP << /K -1 /Columns 60000 >> ID ${'\0'.repeat(500)}\nEI Q`,
+    }),
+    'a fax within deflated instructions': onePage({
+      content: deflateSync(latin1(`q 300 0 0 200 0 0 cm BI /H 60000 /W 60000 /F /CCF ID ${'\0'.repeat(500)}\nEI Q`)),
+      dict: '/Filter /FlateDecode',
+    }),
+    'a JBIG2 that is larger than it says': onePage({ ...onX, more: [picture('/Filter /JBIG2Decode', jbig2(46_000), SMALL)] }),
+    'a JPEG 2000 that is larger than it says': onePage({ ...onX, more: [picture('/Filter /JPXDecode', jpeg2000(20_000), SMALL)] }),
+    'a deflated JPEG 2000': onePage({
+      ...onX,
+      more: [picture('/Filter [/FlateDecode /JPXDecode]', deflateSync(jpeg2000(20_000)), SMALL)],
+    }),
+    'a JPEG that is larger than it says': onePage({ ...onX, more: [picture('/Filter /DCTDecode', jpeg, SMALL)] }),
+    'a picture whose sides stand elsewhere': onePage({
+      ...onX,
+      more: [
+        picture('/Filter 9 0 R /DecodeParms [10 0 R]', Buffer.alloc(1000), '/Width 7 0 R /Height 8 0 R'),
+        '9000',
+        '100',
+        '[/CCITTFaxDecode]',
+        '<< /K -1 /Columns 11 0 R /Rows 60000 >>',
+        '60000',
+      ],
+    }),
+    'a picture in a form in a form': onePage({
+      content: '/X Do',
+      resources: '/XObject << /X 6 0 R >>',
+      more: [
+        stream('/Y Do', '/Type /XObject /Subtype /Form /BBox [0 0 9 9] /Resources << /XObject << /Y 7 0 R >> >>'),
+        stream('9 0 0 9 0 0 cm /Z Do', '/Type /XObject /Subtype /Form /BBox [0 0 9 9] /Resources << /XObject << /Z 8 0 R >> >>'),
+        fax(),
+      ],
+    }),
+    'a soft mask': onePage({
+      ...onX,
+      more: [
+        stream(
+          Buffer.alloc(1),
+          '/Type /XObject /Subtype /Image /Width 1 /Height 1 /ColorSpace /DeviceGray /BitsPerComponent 8 /SMask 7 0 R',
+        ),
+        fax(),
+      ],
+    }),
+    'a picture in a pattern': onePage({
+      content: '/Pattern cs /P scn 0 0 300 200 re f',
+      resources: '/Pattern << /P 6 0 R >>',
+      more: [
+        stream(
+          '300 0 0 200 0 0 cm /X Do',
+          '/Type /Pattern /PatternType 1 /PaintType 1 /TilingType 1 /BBox [0 0 300 200] /XStep 300 /YStep 200 /Resources << /XObject << /X 7 0 R >> >>',
+        ),
+        fax(),
+      ],
+    }),
+    'a letter that is a picture': onePage({
+      content: 'BT /F2 24 Tf 20 100 Td (a) Tj ET',
+      resources: '/Font << /F2 6 0 R >>',
+      more: [
+        '<< /Type /Font /Subtype /Type3 /FontBBox [0 0 9 9] /FontMatrix [1 0 0 1 0 0] /CharProcs << /a 7 0 R >> /Encoding << /Differences [97 /a] >> /FirstChar 97 /LastChar 97 /Widths [9] >>',
+        stream('9 0 0 0 9 9 d1 9 0 0 9 0 0 cm BI /W 60000 /H 60000 /IM true /F /CCF /DP << /K -1 /Columns 60000 >> ID \0\0\0 EI'),
+      ],
+    }),
+    'forty pictures that are just small enough each': onePage({
+      content: Array.from({ length: 40 }, (_, index) => `/X${index} Do`).join(' '),
+      resources: `/XObject << ${Array.from({ length: 40 }, (_, index) => `/X${index} ${index + 6} 0 R`).join(' ')} >>`,
+      more: Array.from({ length: 40 }, () =>
+        picture('/Filter /CCITTFaxDecode /DecodeParms << /K -1 /Columns 9000 >>', Buffer.alloc(100), '/Width 9000 /Height 9000'),
+      ),
+    }),
+  }).map(([name, bytes]): Case => ({ name, file: bytes, as: 'a.pdf', to: 'png', ends: 'fail', why: 'input_limit' })),
+  {
+    name: 'a locked fax of 3.6 gigapixels',
+    file: () => locked((text) => text, '256', onePage({ ...onX, more: [fax()] })),
+    as: 'a.pdf',
+    to: 'png',
+    fields: { password: 'secret' },
+    ends: 'fail',
+    why: 'input_limit',
+  },
+  {
+    name: 'a page of units of ten points that is to be read',
+    file: onePage({ page: '/MediaBox [0 0 14400 14400] /UserUnit 10' }),
+    as: 'a.pdf',
+    to: 'txt',
+    ends: 'neutral',
+  },
+  {
+    name: 'a page of which a unit is two points',
+    file: onePage({ page: '/UserUnit 2' }),
+    as: 'a.pdf',
+    to: 'png',
+    ends: 'neutral',
+  },
+];
+
 const CIRCLES: readonly Case[] = [
   ...toEach(TARGETS, {
     name: 'a page tree that is its own child',
@@ -360,10 +529,10 @@ const inFolder = (act: (folder: string) => Buffer): Buffer => {
 };
 
 /** Encrypted by qpdf, then its number of rounds or its keys changed. */
-const locked = (change: (text: string) => string, bits = '256'): Buffer =>
+const locked = (change: (text: string) => string, bits = '256', open = pdf([['kestrel']])): Buffer =>
   inFolder((folder) => {
     const [plain, out] = [join(folder, 'in.pdf'), join(folder, 'out.pdf')];
-    writeFileSync(plain, pdf([['kestrel']]));
+    writeFileSync(plain, open);
     execFileSync('/usr/bin/qpdf', ['--allow-weak-crypto', '--encrypt', 'secret', 'owner', bits, '--', plain, out]);
     return latin1(change(readFileSync(out, 'latin1')));
   });
@@ -497,6 +666,7 @@ const PASSED_OFF: readonly Case[] = [
 const ground: Ground = { honest: { name: 'honest.pdf', bytes: pdf([['kestrel', 'marble']]), to: 'txt' } };
 
 proveHarmless('PDFs that exhaust', ground, BOMBS);
+proveHarmless('PDFs that declare more than they hold', ground, DECLARED);
 proveHarmless('PDFs that run in circles', ground, CIRCLES);
 proveHarmless('PDFs that reach out', ground, REACHING);
 proveHarmless('PDFs that are locked', ground, LOCKED);

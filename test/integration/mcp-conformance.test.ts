@@ -10,6 +10,7 @@ import { serveMcp } from '../../src/api/mcp/routes.ts';
 import { createServer } from '../../src/api/server.ts';
 import { createCatalog } from '../../src/catalog/catalog.ts';
 import { loadConfig } from '../../src/config.ts';
+import { openJudge } from '../../src/judge/judge.ts';
 import { openEmbedded } from '../../src/roles/embedded.ts';
 import { memorySignals } from '../../src/signals/memory.ts';
 import { createLog } from '../../src/telemetry/log.ts';
@@ -77,16 +78,18 @@ async function serveFixtures() {
   const dataDir = await mkdtemp(join(tmpdir(), 'filemill-fixtures-'));
   const config = loadConfig({ DATA_DIR: dataDir, LIMITS_ENABLED: 'false', LOG_LEVEL: 'silent' });
   const log = createLog('silent');
-  const store = await openEmbedded(config, log, Date.now);
+  const store = await openEmbedded(config, () => () => {}, Date.now);
   const parts = {
     ...store,
     settings: config.api,
     catalog: createCatalog([]),
     signals: memorySignals(),
+    judge: openJudge({ engines: false }),
     fetch: undefined,
     findPage: undefined,
     log,
     metrics: createMetrics(),
+    loop: { begin() {}, end() {} },
     clock: Date.now,
     newId: () => '0'.repeat(32),
     version: '0.0.0',

@@ -158,12 +158,15 @@ describe('limits that are switched off', () => {
 describe('requests that are held in memory', () => {
   it('are bounded all together: a large one is asked to come again, a small one is served', async () => {
     const service = await serve({ enabled: false }, { api: { mcp: { heldBytes: 200_000 } } });
-    const large = { jsonrpc: '2.0', id: 1, method: 'ping', params: { _meta: { x: 'a'.repeat(250_000) } } };
+    const calling = (file: string) => ({
+      ...{ jsonrpc: '2.0', id: 1, method: 'tools/call' },
+      params: { name: 'convert_file', arguments: { file, to_format: 'png' } },
+    });
+    const large = calling('a'.repeat(250_000));
     const { status, body, headers } = await post(service.url, large);
     expect([status, body?.error?.data?.code, headers.get('retry-after')]).toEqual([503, 'OVERLOADED', '5']);
     for (let n = 0; n < 5; n++) {
-      const held = { jsonrpc: '2.0', id: 1, method: 'ping', params: { _meta: { x: 'a'.repeat(150_000) } } };
-      expect((await post(service.url, held)).status).toBe(200);
+      expect((await post(service.url, calling('a'.repeat(150_000)))).status).toBe(200);
     }
   });
 });

@@ -76,6 +76,7 @@ const programOf = (engine: Engine): Program => {
     program: engine === sharp ? runtime.node : '/usr/bin/python3',
     args: [join(runtime.programs, name)],
     reads: runtime.reads,
+    calls: engine.toolchains[0],
     unixSockets: engine === libreoffice,
   };
 };
@@ -199,6 +200,8 @@ for (const [name, engine, job] of KINDS) {
       // Stopped first, so that the job cannot be done before the crash.
       process.kill(worker, 'SIGSTOP');
       const broken = expect(convert({ ...job(), by })).rejects.toMatchObject({ name: 'ResidentBroken', why: 'crash' });
+      // A program that ends before it was handed the job is another story.
+      await until(() => holdsJob());
       process.kill(worker, 'SIGSEGV');
       process.kill(worker, 'SIGCONT');
       await broken;
@@ -247,8 +250,8 @@ describe('a fresh process for one job', () => {
     for (const each of [path, output]) slot.own(each);
     const task: Task = { source, target, options: {}, input: path, output, scratch: folder, passwordFile: undefined, facts: {} };
     const { otherwise } = engine.plan(task).steps[0] as ResidentStep;
-    const { program, args, reads, unixSockets } = programOf(engine);
-    const policy = { folder, reads, unixSockets, limits: LIMITS, uid: slot.uid };
+    const { program, args, reads, calls, unixSockets } = programOf(engine);
+    const policy = { folder, reads, calls, unixSockets, limits: LIMITS, uid: slot.uid };
     const command = { program, args: [...args, ...otherwise.args], stdin: otherwise.stdin };
     const outcome = await launcherAt(resolve('.cache/bin/launcher')).run(policy, command);
     return { outcome, files: await readdir(output), reason: engine.explain?.(`${outcome.stderr}\n${outcome.stdout}`, outcome.code) };

@@ -278,7 +278,7 @@ it('a submission outlives the replica that fetches its source', async () => {
   // Which of them took the question shows in the connection that dies with it.
   for (const { child } of [first, second]) {
     child.kill('SIGKILL');
-    const wasIt = await eventually(() => closed > before, 'the connection to close', 1_000).catch(() => false);
+    const wasIt = await eventually(() => closed > before, 'the connection to close', 5_000).catch(() => false);
     if (wasIt) break;
   }
   await cluster.start('api', {}, settings);

@@ -13,6 +13,7 @@ import { createCatalog } from '../../src/catalog/catalog.ts';
 import { engines } from '../../src/catalog/engines.gen.ts';
 import { tool as mergePdf } from '../../src/catalog/tools/merge-pdf.ts';
 import { sealWith } from '../../src/jobs/seal.ts';
+import { openJudge } from '../../src/judge/judge.ts';
 import { poolsHere } from '../../src/roles/here.ts';
 import { heavyPdf, outlinedPdf, pdfOfPicture } from '../kit/fixtures/outlined.ts';
 import { pdf } from '../kit/fixtures/pdf.ts';
@@ -160,20 +161,22 @@ describe('merge-pdf', () => {
     expect([status, error?.code, error?.details['max_files'], error?.details['received_files']]).toEqual([400, 'BATCH_TOO_LARGE', 20, 21]);
   });
 
-  it('takes 400 MiB together, and not a byte more', () => {
+  it('takes 400 MiB together, and not a byte more', async () => {
     const sample = { head: pdf([['a']]), tail: pdf([['a']]), size: 1 };
     const catalog = createCatalog(engines.map((engine) => ({ engine, version: '1' })));
-    const parts = { catalog, pools: poolsHere(catalog, { pdf: 1 }, 0), seal: sealWith('key'), clock: () => 0 };
+    const judge = openJudge({ engines: false });
+    const parts = { catalog, pools: poolsHere(catalog, { pdf: 1 }, 0), seal: sealWith(['key'], 'salt'), judge, clock: () => 0 };
     const ofSizes = (...sizes: number[]) =>
       toolJobOf(parts, 'id', mergePdf, {
         fields: new Map(),
         files: sizes.map((sizeBytes, part) => ({ part, sizeBytes, sha256: '', filename: 'a.pdf', sample })),
         count: sizes.length,
       });
-    expect(ofSizes(200 * MiB, 199 * MiB, MiB).sources).toHaveLength(3);
-    expect(() => ofSizes(200 * MiB, 199 * MiB, MiB, 1)).toThrow(
+    expect((await ofSizes(200 * MiB, 199 * MiB, MiB)).sources).toHaveLength(3);
+    await expect(ofSizes(200 * MiB, 199 * MiB, MiB, 1)).rejects.toThrow(
       expect.objectContaining({ code: 'FILE_TOO_LARGE', details: { max_bytes: 400 * MiB, received_bytes: 400 * MiB + 1 } }),
     );
+    await judge.close();
   });
 
   it('asks for no password: a locked file among them is refused, one that only forbids changes is not', async () => {

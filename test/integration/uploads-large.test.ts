@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Upload } from 'tus-js-client';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { endProcess, readAnswer, type ServiceProcess, startProcess, untilEnded } from '../kit/service.ts';
+import { convert, endProcess, readAnswer, type ServiceProcess, startProcess, untilEnded } from '../kit/service.ts';
 import { connectTo, eventually, objectsIn } from '../kit/wire.ts';
 
 const run = promisify(execFile);
@@ -141,6 +141,8 @@ it('goes on after every cut, is converted whole, and is never in memory', { time
   const first = await send(undefined, 60 * MiB);
   const second = await send(first.url, 110 * MiB, () => endProcess(service, 'SIGKILL'));
   await start();
+  // What a first conversion loads stays, and is not the upload's.
+  await convert(service.url, { name: 'small.csv', bytes: Buffer.from('a,b\n1,2\n') }, 'html');
   const before = memory('VmRSS');
   // Sets the high-water mark back to what is used now (proc_pid_clear_refs(5)).
   await writeFile(`/proc/${service.child.pid}/clear_refs`, '5');

@@ -22,8 +22,9 @@ import { directWay } from '../../src/fetch/direct.ts';
 import { type Gate, openGate } from '../../src/fetch/proxy.ts';
 import { fetchSettings } from '../../src/fetch/settings.ts';
 import type { Way } from '../../src/fetch/way.ts';
+import { openJudge } from '../../src/judge/judge.ts';
 import { createStepper, type Stepper } from '../../src/worker/step.ts';
-import { isGone, runningBelow } from '../kit/processes.ts';
+import { endedBelow, isGone, runningBelow } from '../kit/processes.ts';
 import { openWeb, type Site, type Web } from '../kit/web.ts';
 import { eventually } from '../kit/wire.ts';
 
@@ -104,6 +105,7 @@ let hostile = '';
 let cut = false;
 /** Bytes that a page was sent. */
 let sent = 0;
+const judge = openJudge({ engines: true });
 /** The resident's key. */
 const ONLINE = 'program:page.ts online';
 
@@ -131,11 +133,12 @@ beforeAll(async () => {
   const runtime = await stage(process.cwd(), process.execPath, root);
   const toolbox = await openToolbox({ engines: [files, online], launcher, runtime, cacheFile: join(root, 'versions.json'), slot });
   residents = openResidents({ launcher, slot, perLife: 200, leakBytes: 2 ** 31 });
-  stepper = createStepper(toolbox, slot, residents, gate);
+  stepper = createStepper({ toolbox, slot, residents, judge, gate });
 });
 afterAll(async () => {
   await residents?.close();
   await gate?.close();
+  await judge.close();
   web?.close();
   await rm(root, { recursive: true, force: true });
 });
@@ -361,10 +364,25 @@ describe('a page on the web', { timeout: 60_000 }, () => {
 
   it('that takes the browser with it costs the next one nothing', async () => {
     await render('/');
-    const [browser = 0] = runningBelow('chromium-headless-shell', '--remote-debugging-pipe', residents.pid(ONLINE));
+    const [browser] = runningBelow('chromium-headless-shell', '--remote-debugging-pipe', residents.pid(ONLINE));
+    // Process 0 would be this test and all that it started.
+    if (browser === undefined) throw new Error('there is no browser');
     process.kill(browser, 'SIGKILL');
     await eventually(() => isGone(browser), 'the browser to end');
     expect((await render('/')).text).toContain('Kestrel');
+  });
+
+  it('leaves hardly an ended process behind, and neither do thirty', { timeout: 240_000 }, async () => {
+    await render('/');
+    const resident = residents.pid(ONLINE);
+    let most = 0;
+    for (let page = 0; page < 30; page++) {
+      expect((await render('/')).text).toContain('Kestrel');
+      most = Math.max(most, endedBelow(resident ?? 0).length);
+    }
+    expect(residents.pid(ONLINE)).toBe(resident);
+    // One a page until the browser is replaced.
+    expect(most).toBeLessThan(24);
   });
 
   it('that crashes fails alone', async () => {

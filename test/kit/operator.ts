@@ -1,10 +1,13 @@
 /** A cluster with the operator in it, under its own account: NATS, one controller for all namespaces, and stand-ins for its workers. */
+import { spawn } from 'node:child_process';
+import { text } from 'node:stream/consumers';
 import { TOOLCHAIN_POOLS } from '../../src/controller/pools/objects.ts';
 import type { KubeObject } from '../../src/kube/resource.ts';
 import type { Nats } from '../../src/nats/connection.ts';
 import { readPools } from '../../src/pools/declarations.ts';
 import { openQueue } from '../../src/queue/nats.ts';
-import { type Controller, condition, installResources, isFinished, type Job, jobsOf, type Pool, startController } from './controller.ts';
+import { type Controller, installResources, isFinished, type Job, jobsOf, type Pool, startController } from './controller.ts';
+import { program } from './kubernetes/processes.ts';
 import { type Cluster, type KubernetesOptions, startKubernetes } from './kubernetes.ts';
 import { type Servers, startNats } from './nats.ts';
 import { sendOrders } from './orders.ts';
@@ -44,9 +47,14 @@ export interface Operator {
   stop(): Promise<void>;
 }
 
-type Wanted = KubernetesOptions & Pick<CrewOptions, 'comesUp'> & Partial<Pick<CrewOptions, 'serviceMs'>>;
+type Wanted = KubernetesOptions & Pick<CrewOptions, 'comesUp' | 'livesOn'> & Partial<Pick<CrewOptions, 'serviceMs'>>;
 
-export async function startOperator({ serviceMs = () => 50, comesUp = () => true, ...wanted }: Wanted = {}): Promise<Operator> {
+export async function startOperator({
+  serviceMs = () => 50,
+  comesUp = () => true,
+  livesOn = () => true,
+  ...wanted
+}: Wanted = {}): Promise<Operator> {
   const [kubernetes, servers]: [Cluster, Servers] = await Promise.all([startKubernetes(wanted), startNats()]);
   const { kube } = kubernetes;
   const nats = await servers.connect();
@@ -74,7 +82,7 @@ export async function startOperator({ serviceMs = () => 50, comesUp = () => true
     pool,
     async team(namespace, labels = {}) {
       await kube.request('POST', '/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace, labels } });
-      const crew = await startStandIns({ kube, nats, namespace, serviceMs, comesUp });
+      const crew = await startStandIns({ kube, nats, namespace, serviceMs, comesUp, livesOn });
       crews.push(crew);
       return crew;
     },
@@ -117,14 +125,9 @@ export async function startOperator({ serviceMs = () => 50, comesUp = () => true
   };
 }
 
-/**
- * What kstatus, and so `helm --wait`, makes of a resource that it has no rules of its own for
- * (https://github.com/kubernetes-sigs/cli-utils/tree/master/pkg/kstatus).
- */
-export function kstatus(pool: Pool): 'InProgress' | 'Failed' | 'Current' {
-  const { status, metadata } = pool;
-  if (status === undefined || status.observedGeneration !== metadata.generation) return 'InProgress';
-  if (condition(pool, 'Reconciling')?.status === 'True') return 'InProgress';
-  if (condition(pool, 'Stalled')?.status === 'True') return 'Failed';
-  return condition(pool, 'Ready')?.status === 'True' ? 'Current' : 'InProgress';
+/** What kstatus itself, and so `helm --wait`, Flux and kpt, makes of a resource (https://github.com/kubernetes-sigs/cli-utils/tree/master/pkg/kstatus). */
+export async function kstatus(resource: KubeObject): Promise<string> {
+  const child = spawn(program('kstatus'), { stdio: ['pipe', 'pipe', 'inherit'] });
+  child.stdin.end(JSON.stringify(resource));
+  return (await text(child.stdout)).trim();
 }

@@ -19,13 +19,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
+#include <sys/ioctl.h>
 #include <sys/ipc.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/msg.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
+#include <sys/sem.h>
 #include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -82,7 +85,7 @@ static int binding(const char *name, int type)
 	socklen_t size;
 	struct sockaddr_un to = address(name, &size);
 	int fd = socket(AF_UNIX, type, 0);
-	if (fd < 0 || bind(fd, (struct sockaddr *)&to, size) || (type == SOCK_STREAM && listen(fd, 8))) exit(verdict(-1));
+	if (fd < 0 || bind(fd, (struct sockaddr *)&to, size) || (type == SOCK_STREAM && listen(fd, 4))) exit(verdict(-1));
 	if (*name != '@') chmod(name, 0777);
 	return fd;
 }
@@ -129,6 +132,62 @@ static void touch(size_t bytes, int flags)
 		memset(place, 1, piece);
 	}
 }
+
+/* Shared pages that are dropped from our own set as soon as they are full: they stay where they are. */
+static void touch_and_drop(size_t bytes)
+{
+	for (size_t piece = 4 << 20, done = 0; done < bytes; done += piece) {
+		char *place = mmap(NULL, piece, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+		if (place == MAP_FAILED) exit(verdict(-1));
+		memset(place, 1, piece);
+		madvise(place, piece, MADV_DONTNEED);
+	}
+}
+
+/* Fills sockets that nobody reads, in as many processes as it takes. */
+static int filling_sockets(long bytes)
+{
+	static char block[65536];
+	for (int pair[2]; bytes > 0;) {
+		if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair)) {
+			if (errno != EMFILE) return verdict(-1);
+			pid_t child = fork();
+			if (child) break;
+			for (int fd = 3; fd < 4096; fd++) close(fd);
+			continue;
+		}
+		for (int end = 0; end < 2; end++)
+			for (ssize_t n; (n = send(pair[end], block, sizeof block, MSG_DONTWAIT)) > 0;) bytes -= n;
+	}
+	for (;;) pause();
+}
+
+/* Page tables: one page of zeros read in every 2 MiB is in no resident set. */
+static int filling_page_tables(long bytes)
+{
+	size_t reach = (size_t)bytes / 4096 << 21;
+	volatile char *place = mmap(NULL, reach, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (place == MAP_FAILED) return verdict(-1);
+	for (size_t at = 0; at < reach; at += 2 << 20) (void)place[at];
+	for (;;) pause();
+}
+
+/* Files of which only a descriptor, or only a mapping, is left. */
+static int filling_unlinked(long files, long bytes, int mapped)
+{
+	static char block[65536];
+	for (long i = 0; i < files; i++) {
+		int fd = open("nameless", O_RDWR | O_CREAT | O_EXCL, 0600);
+		if (fd < 0) return verdict(-1);
+		for (long done = 0; done < bytes; done += sizeof block) if (write(fd, block, sizeof block) < 0) return verdict(-1);
+		if (mapped && mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0) == MAP_FAILED) return verdict(-1);
+		if (mapped) close(fd);
+		unlink("nameless");
+	}
+	for (;;) pause();
+}
+
+static void *hog(void *bytes) { touch((size_t)bytes, MAP_PRIVATE); for (;;) pause(); return NULL; }
 
 static void *idle(void *nothing) { for (;;) pause(); return nothing; }
 
@@ -259,6 +318,37 @@ int main(int argc, char **argv)
 	}
 	IF("memfd") return verdict(memfd_create("x", 0));
 	IF("shared-memory-segment") { int id = shmget(IPC_PRIVATE, 4096, 0600); if (id >= 0) shmctl(id, IPC_RMID, NULL); return verdict(id); }
+	IF("semaphore-by-number") { return verdict(semctl(number(0), 0, IPC_STAT, room)); }
+	IF("segment-by-number") { return verdict(shmctl(number(0), IPC_STAT, (struct shmid_ds *)room)); }
+	IF("remove-segment") { return verdict(shmctl(number(0), IPC_RMID, NULL)); }
+	IF("read-queue-by-number") return verdict(msgrcv(number(0), room, 8, 0, IPC_NOWAIT | MSG_COPY) < 0 && errno != ENOMSG ? -1 : 0);
+	IF("send-to-queue-by-number") { *(long *)room = 1; return verdict(msgsnd(number(0), room, 8, IPC_NOWAIT)); }
+	IF("queue-by-number") { return verdict(msgctl(number(0), IPC_STAT, (struct msqid_ds *)room)); }
+	IF("serve-ipc") {
+		int queue = msgget(IPC_PRIVATE, 0666), segment = shmget(IPC_PRIVATE, 4096, 0666), set = semget(IPC_PRIVATE, 1, 0666);
+		printf("%d %d %d\n", queue, segment, set);
+		fflush(stdout);
+		while (read(0, room, 1) > 0) ;
+		return msgctl(queue, IPC_RMID, NULL) | shmctl(segment, IPC_RMID, NULL) | semctl(set, 0, IPC_RMID);
+	}
+	IF("aio-context") { unsigned long context = 0; return verdict(syscall(__NR_io_setup, 1, &context)); }
+	IF("nameless-file") return verdict(open(".", O_TMPFILE | O_RDWR, 0600));
+	IF("reserve") { int fd = open("reserved", O_RDWR | O_CREAT, 0600); long result = fallocate(fd, 0, 0, 1 << 20); int why = errno; unlink("reserved"); errno = why; return verdict(result); }
+	IF("openat2") { uint64_t how[3] = { O_RDONLY, 0, 0 }; return verdict(syscall(__NR_openat2, AT_FDCWD, "/usr/bin/env", how, sizeof how)); }
+	IF("filter") { struct { unsigned short length; void *code; } none = { 1, room }; memcpy(room, "\x06\0\0\0\0\0\xff\x7f", 8); prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); return verdict(syscall(__NR_seccomp, 1, 0, &none)); }
+	IF("prctl") return verdict(prctl(number(0), number(1), 0, 0, 0));
+	IF("ioctl") { int pair[2]; if (pipe(pair)) return 2; return verdict(ioctl(pair[0], number(0), room)); }
+	IF("fcntl") { int pair[2]; if (pipe(pair)) return 2; return verdict(fcntl(pair[0], number(0), number(1))); }
+	IF("mmap") return verdict(mmap(NULL, 1 << 21, PROT_READ, number(0), -1, 0) == MAP_FAILED ? -1 : 0);
+	IF("undumpable") { prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); if (prctl(PR_GET_DUMPABLE)) errno = EPERM; return verdict(prctl(PR_GET_DUMPABLE) ? -1 : 0); }
+	IF("pages-in-pipe") { int pair[2]; if (pipe(pair)) return 2; struct iovec page = { room, 1 }; return verdict(vmsplice(pair[1], &page, 1, 0)); }
+	IF("unheard-of") { return verdict(syscall(number(0), 0, 0, 0, 0, 0, 0)); }
+	IF("shared-memory-dropped") { touch_and_drop(number(0)); for (;;) pause(); }
+	IF("socket-buffers") return filling_sockets(number(0));
+	IF("page-tables") return filling_page_tables(number(0));
+	IF("unlinked-files") return filling_unlinked(number(0), number(1), 0);
+	IF("mapped-files") return filling_unlinked(number(0), number(1), 1);
+	IF("memory-without-leader") { pthread_t t; pthread_create(&t, NULL, hog, (void *)number(0)); syscall(__NR_exit, 0); }
 	IF("key") return verdict(syscall(__NR_add_key, "user", "probe", "x", 1, -3 /* KEY_SPEC_SESSION_KEYRING */));
 	IF("bpf") { char attributes[128] = { 0 }; *(uint32_t *)attributes = 1, *(uint32_t *)(attributes + 4) = 4, *(uint32_t *)(attributes + 8) = 8, *(uint32_t *)(attributes + 12) = 1; return verdict(syscall(__NR_bpf, 0, attributes, 32)); }
 	IF("mount") return verdict(syscall(__NR_fsopen, "tmpfs", 0));
@@ -269,7 +359,6 @@ int main(int argc, char **argv)
 	IF("environment") { for (char **e = environ; *e; e++) puts(*e); return 0; }
 	IF("descriptors") { for (int fd = 0; fd < 4096; fd++) if (fcntl(fd, F_GETFD) >= 0) printf("%d\n", fd); return 0; }
 	IF("memory") { touch(number(0), MAP_PRIVATE); for (;;) pause(); }
-	IF("shared-memory") { touch(number(0), MAP_SHARED); for (;;) pause(); }
 	IF("memory-of-many") { for (long n = number(0); n > 0; n--) if (!fork()) { touch(number(1), MAP_PRIVATE); for (;;) pause(); } for (;;) pause(); }
 	IF("forks") { long n = 0; for (pid_t child; n < number(0) && (child = fork()) >= 0; n++) if (!child) for (;;) pause(); printf("%ld\n", n + 1); return 0; }
 	IF("threads") { pthread_t t; long n = 0; pthread_attr_t small; pthread_attr_init(&small); pthread_attr_setstacksize(&small, 65536); while (n < number(0) && !pthread_create(&t, &small, idle, NULL)) n++; printf("%ld\n", n + 1); fflush(stdout); for (;;) pause(); }

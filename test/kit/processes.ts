@@ -29,6 +29,10 @@ export const runningBelow = (program: string, argument = '', pid: number = proce
     .filter(({ argv }) => argv.some((word) => word.endsWith(argument)))
     .map((each) => each.pid);
 
+/** Which of them have ended without that anybody took note: each still counts as a process. */
+export const endedBelow = (pid: number): Seen[] =>
+  processesBelow(pid).filter((each) => /\) Z /.test(attempt(() => readFileSync(`/proc/${each.pid}/stat`, 'latin1'), '')));
+
 export const isGone = (pid: number): boolean => !existsSync(`/proc/${pid}`);
 
 function attempt<T>(look: () => T, otherwise: T): T {

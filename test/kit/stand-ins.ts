@@ -33,6 +33,8 @@ export interface CrewOptions {
   readonly serviceMs: (pool: string) => number;
   /** Whether workers of a pool come up at all; those that do not end at once with an error. */
   readonly comesUp?: (pool: string) => boolean;
+  /** Whether they live on after their first word; those that do not end with an error. */
+  readonly livesOn?: (pool: string) => boolean;
 }
 
 interface Pod extends KubeObject {
@@ -44,7 +46,14 @@ interface Settings {
   readonly worker: { readonly toolchain: string; readonly conversionsPerWorker: number; readonly slots: Record<string, number> };
 }
 
-export async function startStandIns({ kube, nats, namespace, serviceMs, comesUp = () => true }: CrewOptions): Promise<Crew> {
+export async function startStandIns({
+  kube,
+  nats,
+  namespace,
+  serviceMs,
+  comesUp = () => true,
+  livesOn = () => true,
+}: CrewOptions): Promise<Crew> {
   const queue = openQueue(nats);
   const there = new Map<
     string,
@@ -80,6 +89,12 @@ export async function startStandIns({ kube, nats, namespace, serviceMs, comesUp 
     retired.signal.addEventListener('abort', () => say());
     const timer = setInterval(say, PRESENCE_MS);
     say();
+    if (!livesOn(pool)) {
+      clearInterval(timer);
+      deafen();
+      there.delete(pod);
+      return finish(pod, 1);
+    }
     const stop = AbortSignal.any([signal, retired.signal]);
     const slot = async () => {
       while (!stop.aborted && taken < worker.conversionsPerWorker) {

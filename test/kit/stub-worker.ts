@@ -11,8 +11,10 @@ import { type Carrying, startWorker, type Worker } from '../../src/worker/loop.t
 
 interface Kind {
   /** What becomes of an order. */
-  readonly deed: 'end' | 'die' | 'hang' | 'find the store away';
+  readonly deed: 'end' | 'die' | 'hang' | 'stall' | 'find the store away';
   readonly ackWaitMs: number;
+  /** For how long one that stalls holds its thread, ms. */
+  readonly stallMs?: number;
 }
 
 export interface Stub extends Worker {
@@ -22,13 +24,18 @@ export interface Stub extends Worker {
   finish(): void;
 }
 
-export function startStub(nats: Nats, { deed, ackWaitMs }: Kind): Stub {
+export function startStub(nats: Nats, { deed, ackWaitMs, stallMs = 0 }: Kind): Stub {
   const began = Promise.withResolvers<void>();
   const finished = Promise.withResolvers<void>();
   const carry: Carrying = async (_, __, { signal }) => {
     began.resolve();
     if (deed === 'die') process.kill(process.pid, 'SIGKILL');
     if (deed === 'find the store away') throw new Unreachable('the object store cannot be reached');
+    if (deed === 'stall') {
+      await nats.keepAlive?.ready;
+      nats.keepAlive?.repeat('worker.image.stub', 'here');
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, stallMs);
+    }
     if (deed === 'hang') await Promise.race([finished.promise, aborted(signal)]);
     const output = { key: 'k', filename: 'f.jpg', sizeBytes: 1, contentType: 'image/jpeg', sha256: '', files: 1 };
     return (record, now) => finish(record, now, { output, warnings: [], engine: { name: 'stub', version: '1' } });
@@ -57,5 +64,5 @@ export async function runStub({
   name,
   ...kind
 }: Kind & { readonly servers: readonly string[]; readonly name: string }): Promise<void> {
-  startStub(await connectNats({ servers, name, inbox: `_INBOX.${name}` }), kind);
+  startStub(await connectNats({ servers, name, inbox: `_INBOX.${name}`, keepsAlive: true }), kind);
 }

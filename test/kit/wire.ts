@@ -58,13 +58,19 @@ export function raw(url: string, bytes: string | Buffer, { end = false }: { read
 }
 
 /** A POST of a hand-made form. @param length what the request claims, where that shall not be the truth */
-export function rawForm(url: string, body: string, length = Buffer.byteLength(body), type = FORM): Promise<RawAnswer> {
-  const head = `POST /api/v1/convert HTTP/1.1\r\nHost: localhost\r\nContent-Type: ${type}\r\nContent-Length: ${length}\r\nConnection: close\r\n\r\n`;
+export function rawForm(
+  url: string,
+  body: string,
+  length = Buffer.byteLength(body),
+  type = FORM,
+  path = '/api/v1/convert',
+): Promise<RawAnswer> {
+  const head = `POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: ${type}\r\nContent-Length: ${length}\r\nConnection: close\r\n\r\n`;
   return raw(url, head + body);
 }
 
 function answerIn(text: string): RawAnswer {
-  const final = text.replace(/^HTTP\/1\.1 1\d\d [^\r]*\r\n(?:[^\r]+\r\n)*\r\n/, '');
+  const final = text.replace(/^(?:HTTP\/1\.1 1\d\d [^\r]*\r\n(?:[^\r]+\r\n)*\r\n)+/, '');
   const split = final.indexOf('\r\n\r\n');
   const headers = new Headers();
   if (split < 0) return { status: 0, headers, body: '', text };

@@ -24,6 +24,20 @@ it('takes those that were made together for one failure', () => {
   expect(failures.failures()).toBe(3);
 });
 
+it('lets a few pass where a file may be at fault, and begins anew when one goes well', () => {
+  const failures = backOff(3);
+  const thrice = (from: number) => {
+    for (const at of [0, 1, 2]) failures.failed('a', from + at, why);
+  };
+  thrice(0);
+  expect(failures.standing('a')).toBeUndefined();
+  failures.failed('a', 1_000, why);
+  expect(failures.standing('a')).toEqual({ until: 11_000, why });
+  failures.succeeded('a');
+  thrice(20_000);
+  expect(failures.standing('a')).toBeUndefined();
+});
+
 it('says nothing of another template, and forgets when one comes up', () => {
   const failures = backOff();
   for (const at of [0, 20_000, 60_000]) failures.failed('a', at, why);

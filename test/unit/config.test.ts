@@ -47,6 +47,13 @@ describe('a configuration', () => {
   it('may be an empty file', () => expect(loadConfig(file('# nothing yet\n')).api.port).toBe(8080));
   it('reads hosts from one variable', () =>
     expect(loadConfig({ ALLOWED_HOSTS: 'a.org, b.org' }).api.allowedHosts).toEqual(['a.org', 'b.org']));
+  it('takes one secret for a list of one, and several in their order', () => {
+    const [first, second] = ['a'.repeat(32), 'b'.repeat(32)];
+    expect(loadConfig({ SECRET_KEY: first }).secret.key).toEqual([first]);
+    expect(loadConfig({ SECRET_KEY: `${first}, ${second}` }).secret.key).toEqual([first, second]);
+    expect(loadConfig(file(`secret: {key: ${first}}`)).secret.key).toEqual([first]);
+    expect(loadConfig(file(`secret: {key: [${first}, ${second}]}`)).secret.key).toEqual([first, second]);
+  });
   it('sets one pool and leaves the others as they are', () => {
     const { slots } = loadConfig(file('worker: {slots: {media: 7}}')).worker;
     expect(slots).toMatchObject({ media: 7, image: availableParallelism() });
@@ -70,6 +77,18 @@ describe('a mistake', () => {
     'in a secret does not show it': [
       { SECRET_KEY: 'short' },
       'SECRET_KEY, secret.key: found (hidden); allowed is text of at least 32 characters',
+    ],
+    'in one of several secrets tells which': [
+      { SECRET_KEY: `${'a'.repeat(32)}, short` },
+      'SECRET_KEY, secret.key.1: found (hidden); allowed is text of at least 32 characters',
+    ],
+    'of a secret that is there twice does not show it': [
+      { SECRET_KEY: `${'a'.repeat(32)},${'a'.repeat(32)}` },
+      'SECRET_KEY, secret.key: found (hidden); allowed is each key once',
+    ],
+    'in the salt does not show it': [
+      { SECRET_SALT: 'short' },
+      'SECRET_SALT, secret.salt: found (hidden); allowed is text of at least 32 characters',
     ],
     'in the file is named by its place': [
       file('worker: {drainMs: long}'),

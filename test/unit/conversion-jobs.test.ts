@@ -47,12 +47,27 @@ describe('the next step', () => {
   ] as const)('%s', (_, object, step) => expect(nextStep(object, NOW)).toEqual(step));
 });
 
+/** Which of kstatus' conditions is true. */
+const STANDING: Readonly<Record<string, readonly string[]>> = {
+  Pending: ['Reconciling'],
+  Running: ['Reconciling'],
+  Complete: ['Ready'],
+  Expired: ['Ready'],
+  Failed: ['Stalled'],
+  Cancelled: ['Stalled'],
+};
+
 describe('the status', () => {
   const refusal = (code: string, retryable: boolean, details: object = {}): SubmissionAnswer => ({
     error: { code, message: 'So it is.', details: { request_id: '', retryable, ...details } },
   });
   const statusOf = (answer: SubmissionAnswer, before?: ConversionJobStatus) => statusAfter(job(before), answer, new Date(NOW));
-  const said = ({ conditions = [] }: ConversionJobStatus) => conditions.map(({ type, status, reason }) => `${type} ${status} ${reason}`);
+  /** What kstatus reads of it. */
+  const STANDARD: readonly string[] = ['Ready', 'Reconciling', 'Stalled'];
+  const said = ({ conditions = [] }: ConversionJobStatus) =>
+    conditions.filter(({ type }) => !STANDARD.includes(type)).map(({ type, status, reason }) => `${type} ${status} ${reason}`);
+  const standing = ({ conditions = [] }: ConversionJobStatus) =>
+    STANDARD.filter((type) => conditions.some((one) => one.type === type && one.status === 'True'));
 
   it.each([
     [{ fetching: true }, undefined, 'Pending', ['Complete False Fetching']],
@@ -74,6 +89,7 @@ describe('the status', () => {
   ] as const)('after %j and %j is true', (answer, before, phase, conditions) => {
     const status = statusOf(answer as SubmissionAnswer, before as ConversionJobStatus | undefined);
     expect([status.phase, said(status)]).toEqual([phase, conditions]);
+    if (conditions.length > 0) expect(standing(status)).toEqual(STANDING[phase]);
   });
 
   it('names the reason of a failed conversion, and cuts what is too long for it', () => {

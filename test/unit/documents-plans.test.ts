@@ -51,7 +51,12 @@ describe.each(readers)('$id on a locked PDF', (engine) => {
     for (const { target } of engine.conversions)
       for (const line of lines(engine, { ...locked, target })) expect(line).not.toContain('sesame');
     const asked = { ...aTask(locked), target: 'pdf' };
-    expect(engine.inspect?.step('/job/input.pdf', asked).args.join(' ')).toBe('--password-file=/job/password --show-npages /job/input.pdf');
+    const step = engine.inspect?.step('/job/input.pdf', asked);
+    expect([step?.run, ...(step?.args ?? [])].join(' ')).toBe(
+      engine.binaries['measure'] === undefined
+        ? 'qpdf --password-file=/job/password --show-npages /job/input.pdf'
+        : 'measure /job/input.pdf /job/password',
+    );
   });
 
   it('opens it with qpdf first', () => {
@@ -106,7 +111,6 @@ describe('the pages of a PDF', () => {
 
 describe('what pdfinfo says', () => {
   const read = (engine: Engine, stdout: string, change: Partial<Task> = {}) => engine.inspect?.read(stdout, aTask(change));
-  const size = (page: number, side: number) => `Page    ${page} size:  ${side} x ${side} pts\n`;
 
   it('is the count of pages, whatever the title claims', () => {
     expect(read(qpdf, 'Title: x\nPages: 7777\nPages:           3\n')).toEqual({ pages: 3 });
@@ -116,13 +120,37 @@ describe('what pdfinfo says', () => {
     expect(() => read(qpdf, 'Pages:           2001\n')).toThrow(/pages 2001, at most 2000/);
     expect(read(qpdf, 'Pages:           2000\n')).toEqual({ pages: 2000 });
   });
+});
+
+describe('what a PDF declares', () => {
+  const read = (stdout: string, change: Partial<Task> = {}) => poppler.inspect?.read(stdout, aTask({ target: 'png', ...change }));
+  const measured = (more: object, pages = 2, side = 7200) =>
+    [
+      `Pages:           ${pages}`,
+      'Page    1 size:  100 x 100 pts',
+      `Page    2 size:  ${side} x ${side} pts`,
+      JSON.stringify({ units: {}, largest: 0, total: 0, ...more }),
+    ].join('\n');
+  const at = (dpi: number) => ({ options: { dpi } });
 
   it('is refused where a page to be drawn has more than 100 megapixels at the resolution asked for', () => {
-    const stdout = `Pages:           2\n${size(1, 100)}${size(2, 7200)}`;
-    expect(read(poppler, stdout, { target: 'png', options: { dpi: 100 } })).toEqual({ pages: 2 });
-    expect(() => read(poppler, stdout, { target: 'png', options: { dpi: 101 } })).toThrow(Failure);
-    expect(read(poppler, stdout, { target: 'png', options: { dpi: 101, pages: [[1, 1]] } })).toEqual({ pages: 2 });
-    expect(read(poppler, stdout, { target: 'svg' })).toEqual({ pages: 2 });
+    expect(read(measured({}), at(100))).toMatchObject({ pages: 2 });
+    expect(() => read(measured({}), at(101))).toThrow(Failure);
+    expect(read(measured({}), { options: { dpi: 101, pages: [[1, 1]] } })).toMatchObject({ pages: 2 });
+    expect(read(measured({}), { target: 'svg' })).toMatchObject({ pages: 2 });
+  });
+
+  it('is refused where the unit of a page makes it that large', () => {
+    expect(read(measured({ units: { 2: 10 } }, 2, 720), at(100))).toMatchObject({ pages: 2, largestUnit: 10 });
+    expect(() => read(measured({ units: { 2: 10 } }, 2, 720), at(101))).toThrow(/pixels of page 2 at 101 dpi/);
+  });
+
+  it('is refused where one picture has more than 100 megapixels, or all have more than pages of that kind could', () => {
+    expect(read(measured({ largest: 1e8, total: 1.2e9 }), at(36))).toMatchObject({ pages: 2 });
+    expect(() => read(measured({ largest: 1e8 + 1, total: 1e8 + 1 }), at(36))).toThrow(/pixels of a picture/);
+    expect(() => read(measured({ largest: 1e8, total: 1.2e9 + 1 }), at(36))).toThrow(
+      /pixels of all pictures 1200000001, at most 1200000000/,
+    );
   });
 });
 

@@ -3,13 +3,16 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { enqueue } from '../../src/api/enqueue.ts';
+import { enqueue, enqueueAll } from '../../src/api/enqueue.ts';
+import { orRemove } from '../../src/api/inputs.ts';
 import { Failure } from '../../src/errors.ts';
 import { openJobs } from '../../src/jobs/sqlite.ts';
 import type { JobStore } from '../../src/jobs/store.ts';
+import type { ObjectStore } from '../../src/objects/store.ts';
 import type { Pool } from '../../src/pools/registry.ts';
 import type { Queue } from '../../src/queue/queue.ts';
 import { openQueue } from '../../src/queue/sqlite.ts';
+import { memorySignals } from '../../src/signals/memory.ts';
 import { anOrder, aRecord, START, someId } from '../conformance/samples.ts';
 
 let folder: string;
@@ -87,4 +90,52 @@ describe('a job', () => {
     expect(await records()).toEqual([]);
     expect((await queue.depth('a')).waiting).toBe(0);
   });
+});
+
+describe('the jobs of a batch', () => {
+  const parts = () => ({
+    jobs,
+    queue,
+    pools,
+    objects: { delete: async () => {} } as unknown as ObjectStore,
+    signals: memorySignals(),
+    clock: () => START,
+  });
+  const two = () => [aRecord({ pool: 'a' }), aRecord({ pool: 'b' })];
+
+  it('are all there when their key is claimed, and none of their orders is', async () => {
+    const seen: number[] = [];
+    const placed = await enqueueAll(parts(), two(), async () => {
+      seen.push((await records()).length, (await queue.depth('a')).waiting, (await queue.depth('b')).waiting);
+    });
+    expect(seen).toEqual([2, 0, 0]);
+    expect([(await queue.depth('a')).waiting, (await queue.depth('b')).waiting]).toEqual([1, 1]);
+    expect(placed.map(({ pool }) => pool)).toEqual(['a', 'b']);
+  });
+
+  it('are nobody’s where the claim is lost, and no order was ever there', async () => {
+    const lost = async () => {
+      throw new Error('lost');
+    };
+    await expect(enqueueAll(parts(), two(), lost)).rejects.toThrow('lost');
+    expect((await records()).map(({ state }) => state)).toEqual(['cancelled', 'cancelled']);
+    expect([(await queue.depth('a')).waiting, (await queue.depth('b')).waiting]).toEqual([0, 0]);
+  });
+
+  it('are refused together where one has no room', async () => {
+    await expect(enqueueAll(parts(), [...two(), aRecord({ pool: 'a' })], async () => {})).rejects.toMatchObject({ code: 'OVERLOADED' });
+    expect([(await queue.depth('a')).waiting, (await queue.depth('b')).waiting]).toEqual([0, 0]);
+  });
+});
+
+it('a clean-up that fails does not hide why there was one', async () => {
+  const objects = {
+    delete: async () => {
+      throw new Error('the disk is gone');
+    },
+  } as unknown as ObjectStore;
+  const refused = async () => {
+    throw new Failure('INVALID_FORMAT');
+  };
+  await expect(orRemove(objects, ['a'], refused)).rejects.toMatchObject({ code: 'INVALID_FORMAT' });
 });

@@ -13,6 +13,7 @@ import {
   TOMBSTONE_MS,
   visibility,
   waitingSince,
+  withdraw,
 } from '../../src/jobs/lifecycle.ts';
 import { JobRecord } from '../../src/jobs/record.ts';
 import { aRecord, START } from '../conformance/samples.ts';
@@ -44,6 +45,43 @@ describe('a claim', () => {
   for (const [sentence, [before, after]] of Object.entries(cases)) it(sentence, () => expect(claimed(before)).toMatchObject(after));
   for (const [state, record] of Object.entries(ends))
     it(`finds nothing to take in a job that is ${state}`, () => expect(claim(record, 'next', LATER)).toBeUndefined());
+});
+
+describe('a holder that fell silent', () => {
+  const takenOver = claim(running, 'second', LATER) ?? running;
+  const twice = claim(takenOver, 'third', LATER) ?? running;
+
+  it('is remembered by whoever takes over', () => {
+    expect(takenOver).toMatchObject({ attempt: 'second', attempts: 2, lapsed: ['first'] });
+    expect(twice).toMatchObject({ attempt: 'third', attempts: 3, lapsed: ['first', 'second'] });
+    expect(JobRecord.parse(twice)).toEqual(twice);
+  });
+  it('and was only late takes its own claim back, once', () => {
+    const back = withdraw(twice, 'second');
+    expect(back).toMatchObject({ state: 'running', attempt: 'third', attempts: 2, lapsed: ['first'] });
+    expect(withdraw(back ?? twice, 'second')).toBeUndefined();
+    expect(withdraw(takenOver, 'first')).toEqual({ ...takenOver, attempts: 1, lapsed: undefined });
+  });
+  it('takes nothing back that is not its own, of a record of earlier days, or of a job that has ended', () => {
+    for (const [record, attempt] of [
+      [takenOver, 'second'],
+      [takenOver, 'other'],
+      [{ ...running, attempts: 3 }, 'first'],
+      [finish(takenOver, LATER, result), 'first'],
+    ] as const)
+      expect(withdraw(record, attempt)).toBeUndefined();
+  });
+  it('counts until then: the fourth claim ends the job', () => {
+    expect(claim(twice, 'fourth', LATER)).toMatchObject({ state: 'error', attempts: 3, failure: { reason: 'engine_crashed' } });
+    const late = withdraw(twice, 'first') ?? twice;
+    expect(claim(late, 'fourth', LATER)).toMatchObject({ state: 'running', attempts: 3, lapsed: ['second', 'third'] });
+  });
+  it('still counts when its successor gives the job back', () => {
+    const back = requeue(takenOver, LATER);
+    expect(back).toMatchObject({ state: 'queued', attempts: 1, lapsed: ['first'] });
+    expect(withdraw(back, 'first')).toMatchObject({ state: 'queued', attempts: 0 });
+  });
+  it('is forgotten at the end', () => expect(finish(twice, LATER, result).lapsed).toBeUndefined());
 });
 
 describe('a job that is given back', () => {

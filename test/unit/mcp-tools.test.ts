@@ -9,7 +9,8 @@ import { formats } from '../../src/catalog/formats.ts';
 import { optionSchemas } from '../../src/catalog/options.ts';
 
 const catalog = createCatalog(engines.map((engine) => ({ engine, version: '1' })));
-const tools = describeMcpTools(catalog, mcpSettings.parse({}), 'https://files.example');
+const toolsAt = describeMcpTools(catalog, mcpSettings.parse({}));
+const tools = toolsAt('https://files.example');
 const byName = new Map(tools.map((tool) => [tool.name, tool]));
 
 /** The contract's, with the parameters that it names. */
@@ -137,4 +138,9 @@ it('tells bounds, units and defaults as they are', () => {
   expect(of('get_job_status', 'wait_seconds')).toMatchObject({ minimum: 0, maximum: 25, default: 20 });
   expect(of('merge_pdfs', 'files')).toMatchObject({ minItems: 2, maxItems: 20 });
   expect(of('convert_file', 'file')?.['description']).toContain('https://files.example/api/v1/uploads');
+});
+
+it('is not made anew for each host that is asked by', () => {
+  const quality = (base: string) => toolsAt(base)[0]?.inputSchema.properties?.['img_quality'];
+  expect(quality('https://one.example')).toBe(quality('https://two.example'));
 });

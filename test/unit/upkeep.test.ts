@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { openBatches } from '../../src/jobs/batches-sqlite.ts';
 import { openDeeds } from '../../src/jobs/idempotency-sqlite.ts';
@@ -8,7 +9,7 @@ import { cancel } from '../../src/jobs/lifecycle.ts';
 import type { JobRecord } from '../../src/jobs/record.ts';
 import { openJobs } from '../../src/jobs/sqlite.ts';
 import { openDirectory } from '../../src/objects/directory.ts';
-import { inputKey, outputKey } from '../../src/objects/keys.ts';
+import { inputKey, jobOfKey, outputKey } from '../../src/objects/keys.ts';
 import { openQueue } from '../../src/queue/sqlite.ts';
 import { decide } from '../../src/upkeep/decide.ts';
 import { LOST_AFTER_MS } from '../../src/upkeep/lost-order.ts';
@@ -16,6 +17,7 @@ import { orphans } from '../../src/upkeep/orphans.ts';
 import type { Action, Seen } from '../../src/upkeep/seen.ts';
 import { sweep, type Upkept } from '../../src/upkeep/sweep.ts';
 import { startUpkeep } from '../../src/upkeep/upkeep.ts';
+import { walkThrough } from '../../src/upkeep/walk.ts';
 import { aRecord, collect, HOUR, jobId, START, someId, streamOf } from '../conformance/samples.ts';
 
 const ID = jobId(1);
@@ -98,6 +100,10 @@ describe('objects without a record', () => {
   });
   it('are not touched when they are too many of all', () => expect(found(many(30, OLD), 119).refused).toBe(true));
   it('are deleted up to that share', () => expect(found(many(30, OLD), 120).refused).toBe(false));
+  it('are not touched in the last part of a listing, however few are left there, where there were too many before', () => {
+    const last = orphans({ now: START, listed: 510, unclaimed: many(10, OLD), earlier: 500, longestJobMs: HOUR, maxShare: 0.25 });
+    expect(last.refused).toBe(true);
+  });
   it('are deleted where there are few, whatever the share', () => expect(found(many(20, OLD), 20).refused).toBe(false));
 });
 
@@ -118,7 +124,7 @@ describe('a run over real stores', () => {
     const clock = () => now;
     upkept = {
       jobs: openJobs(join(folder, 'filemill.db'), clock),
-      batches: openBatches(join(folder, 'filemill.db')),
+      batches: openBatches(join(folder, 'filemill.db'), (found) => logged.push(found.message)),
       deeds: openDeeds(join(folder, 'filemill.db')),
       queue: openQueue(join(folder, 'filemill.db'), clock, { capacity: 3 }),
       objects: await openDirectory(join(folder, 'objects')),
@@ -223,6 +229,64 @@ describe('a run over real stores', () => {
     now += 4 * HOUR + 60_000;
     expect(await sweep({ ...upkept, queueMs: 24 * HOUR })).toMatchObject({ orphaned: 1 });
     expect(await keys()).toEqual([inputKey(kept.id), 'uploads/shared'].toSorted());
+  });
+
+  it('is held up by no record that it cannot read, of whatever kind', async () => {
+    const damaged = await create();
+    const batch = { version: 1 as const, createdAt: now, jobs: [someId()] };
+    const ids = ['1', '2', '3'].map((digit) => `bat_${digit.repeat(16)}`);
+    for (const id of ids) await upkept.batches.create({ ...batch, id });
+    const deed = { version: 1 as const, fingerprint: 'f'.repeat(64), made: jobId(1), madeAt: now };
+    for (const digit of ['1', '2']) await upkept.deeds.keep({ ...deed, key: digit.repeat(64) });
+    const database = new DatabaseSync(join(folder, 'filemill.db'));
+    database.exec(`UPDATE jobs SET record = '{' WHERE id = '${damaged.id}'; UPDATE batches SET record = '{' WHERE id = '${ids[0]}'`);
+    database.exec(`UPDATE deeds SET record = '{' WHERE key = '${'1'.repeat(64)}'`);
+    database.close();
+    const waiting = await create();
+    await put(inputKey(someId()));
+    now += 25 * HOUR;
+    const passedOver: Error[] = [];
+    const run = { ...upkept, unreadable: (found: Error) => void passedOver.push(found) };
+    expect(await sweep(run)).toMatchObject({ fail: 1, orphaned: 1, batches: 2, deeds: 2, troubles: 0 });
+    expect(await stateOf(waiting.id)).toBe('error');
+    expect(new Set(passedOver.map(String))).toHaveLength(1);
+    // It is tried again an hour later, and its files stay.
+    expect(await collect(upkept.jobs.due(now)).then((due) => due.map(({ id }) => id))).not.toContain(damaged.id);
+    expect(await keys()).toContain(inputKey(damaged.id));
+  });
+
+  it('reads no record of a job that has ended and is tidy, nor of one that waits with its order', async () => {
+    const ended = { state: 'done', endedAt: now, expiresAt: now + 2 * HOUR } as const;
+    for (let n = 0; n < 100; n++) await upkept.jobs.create(aRecord({ createdAt: now, ...ended }));
+    await sweep(upkept);
+    const { id, pool, lane } = await create();
+    await upkept.queue.publish({ version: 1, jobId: id, pool, lane });
+    const lost = await create();
+    now += LOST_AFTER_MS + 1;
+    const asked = new Set<string>();
+    const get = (one: string) => {
+      asked.add(one);
+      return upkept.jobs.get(one);
+    };
+    const jobs: Upkept['jobs'] = { ...upkept.jobs, get };
+    const objects: Upkept['objects'] = { ...upkept.objects, async *scan() {} };
+    expect(await sweep({ ...upkept, jobs, objects })).toMatchObject({ publish: 1 });
+    expect([...asked]).toEqual([lost.id]);
+  });
+
+  it('looks through the objects a stretch at a time, and begins anew at the end', async () => {
+    for (let n = 0; n < 25; n++) await put(inputKey(jobId(n)));
+    const walk = walkThrough(upkept.objects, 'jobs/', jobOfKey);
+    const passed: string[] = [];
+    for (let n = 0; n < 3; n++) {
+      const { byOwner, listed, unknown } = await walk.next(10);
+      passed.push(...byOwner.keys());
+      expect([listed, unknown]).toEqual([passed.length, 2 * n]);
+      walk.count(2);
+    }
+    expect(passed.toSorted()).toEqual(Array.from({ length: 25 }, (_, n) => jobId(n)));
+    expect(await walk.next(10)).toMatchObject({ listed: 10, unknown: 0 });
+    await walk.close();
   });
 
   it('forgets a batch with the last of its jobs', async () => {

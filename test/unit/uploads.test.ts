@@ -11,7 +11,7 @@ import { partKey } from '../../src/uploads/keys.ts';
 import { uploadLocks } from '../../src/uploads/locks.ts';
 import { uploadSettings } from '../../src/uploads/settings.ts';
 import { openUploads } from '../../src/uploads/sqlite.ts';
-import { MAX_PARTS, type UploadStore } from '../../src/uploads/store.ts';
+import { MAX_PARTS, type UploadRecord, type UploadStore } from '../../src/uploads/store.ts';
 import { receivedBytes, type Uploads, uploadsOver } from '../../src/uploads/uploads.ts';
 import { bytesOf, collect, HOUR, jobId, START, signalled, streamOf } from '../conformance/samples.ts';
 
@@ -107,6 +107,29 @@ describe('an upload', () => {
       details: { limit: 'parts', max: MAX_PARTS },
     });
     expect(await kept()).toHaveLength(MAX_PARTS);
+  });
+
+  it.each([
+    [
+      'changed',
+      'UPLOAD_CONFLICT',
+      async (_id: string, revision: number, record: UploadRecord) => void (await store.update(record, revision)),
+    ],
+    ['removed', 'UPLOAD_NOT_FOUND', (id: string) => store.remove(id)],
+  ])('that was %s as it was completed is refused, and no error of ours', async (_what, code, interfere) => {
+    const record = await begin(5);
+    let interfered = false;
+    const racing: UploadStore = {
+      ...store,
+      async get(id) {
+        const found = await store.get(id);
+        if (!interfered) await interfere(id, found?.revision ?? 0, record);
+        interfered = true;
+        return found;
+      },
+    };
+    const completing = uploadsOver(racing, objects, uploadSettings.parse({}), () => now).complete(ID, 'a.bin', 5);
+    await expect(completing).rejects.toMatchObject({ code });
   });
 
   it('is not read before it is whole', async () => {

@@ -1,5 +1,6 @@
 /** A call's arguments as the form that REST reads: the same readers judge both. */
 import { Failure } from '../../errors.ts';
+import { parseWithin } from '../json-budget.ts';
 import type { McpTool } from './tool.ts';
 
 export interface Arguments {
@@ -16,6 +17,9 @@ const MOST_ARGUMENTS = 100;
 /** Of one that is no file, characters. */
 const MOST_CHARACTERS = 64 * 1024;
 
+/** Of a list of files that is written as one text: as any request. */
+const MOST_LIST_BYTES = 16 << 20;
+
 /** Arguments that are no fields of a form. */
 export const FILES: readonly string[] = ['file', 'files', 'files[]', 'filename'];
 
@@ -26,7 +30,7 @@ export function readArguments({ files, params }: McpTool, args: Readonly<Record<
   const fields = new Map<string, string>();
   for (const [name, value] of given) {
     if (FILES.includes(name) || value === null || value === undefined) continue;
-    if (!['string', 'number', 'boolean'].includes(typeof value) || String(value).length > MOST_CHARACTERS)
+    if (!['string', 'number', 'boolean'].includes(typeof value) || (typeof value === 'string' && value.length > MOST_CHARACTERS))
       throw refusedArgument(name.slice(0, 100), 'one text, number or boolean');
     fields.set(Object.hasOwn(params, name) ? (params[name]?.field ?? name) : name, String(value));
   }
@@ -53,7 +57,7 @@ function severalFiles(args: Readonly<Record<string, unknown>>): readonly string[
 
 function listIn(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseWithin(text, MOST_LIST_BYTES);
   } catch {
     return undefined;
   }

@@ -1,11 +1,12 @@
 /** Reads one request's JSON into memory, where a file may stand in it: bounded each for itself, and all together. */
-import type { FastifyRequest } from 'fastify';
+import type { IncomingMessage } from 'node:http';
+import { setImmediate } from 'node:timers/promises';
 import { Failure, fileTooLarge } from '../../errors.ts';
 import type { Client } from '../../limits/client.ts';
-import { askForBody } from '../expect.ts';
-import { watchPace } from '../pace.ts';
+import { readBlocks } from '../blocks.ts';
+import { JsonBudget } from '../json-budget.ts';
 import type { ApiSettings } from '../settings.ts';
-import { Malformed, PARSE_ERROR } from './refusal.ts';
+import { INVALID_REQUEST, Malformed, PARSE_ERROR } from './refusal.ts';
 
 /** Bytes of requests that are in memory now. */
 export interface Held {
@@ -19,8 +20,8 @@ export const nothingHeld = (): Held => ({ bytes: 0, of: new Map() });
 /** A client's part of all that may be held; of a shared address a multiple. */
 const PART = 1 / 4;
 
-/** As much as any call without a file has: served even while large ones are turned away. */
-const SMALL_BYTES = 64 * 1024;
+/** As much as any message without a file has: served even while large ones are turned away. */
+export const SMALL_BYTES = 64 * 1024;
 
 export interface Body {
   readonly message: unknown;
@@ -28,16 +29,21 @@ export interface Body {
   readonly release: () => void;
 }
 
-/** @throws Failure `UNSUPPORTED_MIME`, `FILE_TOO_LARGE`, `BODY_TIMEOUT`, `OVERLOADED`, `BAD_REQUEST` · Malformed */
-export async function readBody({ raw }: FastifyRequest, client: Client, settings: ApiSettings, held: Held): Promise<Body> {
+interface Reader {
+  readonly client: Client;
+  /** Whether it may make work: of anybody else nothing is read that could hold a file. */
+  readonly mayWork: boolean;
+}
+
+/** More than a small message came, or was announced, from a client that may make no work. */
+export class NotAdmitted extends Error {
+  override readonly name = 'NotAdmitted';
+}
+
+/** @throws Failure `UNSUPPORTED_MIME`, `FILE_TOO_LARGE`, `BODY_TIMEOUT`, `OVERLOADED`, `BAD_REQUEST` · NotAdmitted · Malformed */
+export async function readBody(request: IncomingMessage, { client, mayWork }: Reader, settings: ApiSettings, held: Held): Promise<Body> {
   const most = settings.mcp.maxRequestBytes;
-  const type = raw.headers['content-type']?.split(';')[0]?.trim().toLowerCase();
-  if (type !== 'application/json') {
-    const details = { detected: type ?? null, accepted: ['application/json'] };
-    throw new Failure('UNSUPPORTED_MIME', { says: 'The request must be of type application/json.', details });
-  }
-  const declared = Number(raw.headers['content-length'] ?? 0);
-  if (declared > most) throw tooLarge(most, declared);
+  checkType(request);
   const { key, multiple } = client;
   const share = Math.max(most, settings.mcp.heldBytes * PART) * multiple;
   let mine = 0;
@@ -48,45 +54,90 @@ export async function readBody({ raw }: FastifyRequest, client: Client, settings
     if (left > 0) held.of.set(key, left);
     else held.of.delete(key);
   };
-  const isFull = () => mine > SMALL_BYTES && (held.bytes > settings.mcp.heldBytes || (held.of.get(key) ?? 0) > share);
   const release = () => hold(-mine);
-  const failed = new AbortController();
-  const unwatch = watchPace(raw, settings, () => failed.abort(new Failure('BODY_TIMEOUT')));
-  const chunks: Buffer[] = [];
+  /** @param received bytes of this request, or as many as it announces */
+  const checkSize = (received: number) => {
+    if (received > most) throw tooLarge(most, received);
+    if (received <= SMALL_BYTES) return;
+    if (!mayWork) throw new NotAdmitted('this client may make no work');
+    if (held.bytes > settings.mcp.heldBytes || (held.of.get(key) ?? 0) > share) throw new Failure('OVERLOADED');
+  };
+  checkSize(Number(request.headers['content-length'] ?? 0));
+  const budget = new JsonBudget({ bytes: SMALL_BYTES, tooLong: (received) => tooLarge(SMALL_BYTES, received), carriers: true });
+  const text = textOf();
+  let bytes = 0;
   try {
-    await new Promise<void>((resolve, reject) => {
-      failed.signal.addEventListener('abort', () => reject(failed.signal.reason), { once: true });
-      raw.on('data', (chunk: Buffer) => {
-        hold(chunk.length);
-        if (mine > most) reject(tooLarge(most, mine));
-        else if (isFull()) reject(new Failure('OVERLOADED'));
-        else chunks.push(chunk);
-      });
-      raw.once('end', resolve);
-      raw.once('close', () => reject(new Failure('BAD_REQUEST', { says: 'The request is incomplete.' })));
-      raw.once('error', reject);
-      askForBody(raw);
+    await readBlocks(request, settings, (block) => {
+      bytes += block.length;
+      judge(budget, block);
+      hold(text.take(block));
+      checkSize(bytes);
     });
-    return { message: parse(chunks), release };
+    return { message: await text.parse(), release };
   } catch (error) {
     release();
     throw error;
-  } finally {
-    unwatch();
-    raw.removeAllListeners('data');
   }
 }
 
-function parse(chunks: readonly Buffer[]): unknown {
+/** @throws Failure `FILE_TOO_LARGE` · Malformed */
+function judge(budget: JsonBudget, block: Buffer): void {
   try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks)));
-  } catch {
-    throw new Malformed(PARSE_ERROR, 'The request is no JSON.');
+    budget.take(block);
+  } catch (error) {
+    throw error instanceof Failure && error.code === 'BAD_REQUEST' ? new Malformed(INVALID_REQUEST, error.message) : error;
   }
+}
+
+/** @throws Failure `UNSUPPORTED_MIME` */
+function checkType({ headers }: IncomingMessage): void {
+  const type = headers['content-type']?.slice(0, 200).split(';')[0]?.trim().toLowerCase();
+  if (type === 'application/json') return;
+  const details = { detected: type ?? null, accepted: ['application/json'] };
+  throw new Failure('UNSUPPORTED_MIME', { says: 'The request must be of type application/json.', details });
+}
+
+/** Decodes as bytes come: the whole of 16 MiB at once would keep everybody else waiting. */
+function textOf(): { readonly take: (block: Buffer) => number; readonly parse: () => Promise<unknown> } {
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  const pieces: string[] = [];
+  const decode = (block?: Buffer): string => {
+    try {
+      return block === undefined ? decoder.decode() : decoder.decode(block, { stream: true });
+    } catch {
+      throw new Malformed(PARSE_ERROR, 'The request is no JSON.');
+    }
+  };
+  return {
+    /** @returns bytes that it takes in memory: of characters beyond ASCII each has two */
+    take(block) {
+      const piece = decode(block);
+      pieces.push(piece);
+      return piece.length === block.length ? block.length : 2 * piece.length;
+    },
+    async parse() {
+      pieces.push(decode());
+      const isLarge = pieces.length > 4;
+      const text = pieces.join('');
+      pieces.length = 0;
+      // Each step takes a while for a large text: others are served in between.
+      if (isLarge) await setImmediate();
+      try {
+        return JSON.parse(text);
+      } catch {
+        throw new Malformed(PARSE_ERROR, 'The request is no JSON.');
+      } finally {
+        if (isLarge) await setImmediate();
+      }
+    },
+  };
 }
 
 function tooLarge(most: number, received: number): Failure {
   const { code, details } = fileTooLarge(most, received);
-  const says = `The request is larger than ${most} bytes: POST the file to /api/v1/uploads, and give its upload id instead of the file.`;
+  const says =
+    most === SMALL_BYTES
+      ? `A message has at most ${most} bytes; only a file inside an argument of tools/call may have more.`
+      : `The request is larger than ${most} bytes: POST the file to /api/v1/uploads, and give its upload id instead of the file.`;
   return new Failure(code, { says, details });
 }

@@ -1,5 +1,6 @@
 /** One message and its answer: who asks is admitted before any tool is called, and has its share back where nothing was done. */
 import type { FastifyRequest } from 'fastify';
+import { onAbort } from '../../streams/abort.ts';
 import { clientOf, failureOf, GIVEN_BACK, refuseWhileStopping } from '../door.ts';
 import type { ApiParts } from '../parts.ts';
 import { callerOf, inFlight } from './in-flight.ts';
@@ -46,6 +47,7 @@ export function exchanges(parts: ApiParts, served: Served): Exchanges {
       const caller = call === undefined ? undefined : callerFor(request, idOf(message));
       const forgetCall =
         caller === undefined ? () => {} : calls.add(caller, () => cancelled.abort(new Error('the client cancelled the call')));
+      const notGivenBack = (err: unknown) => request.log.warn({ err }, 'a share could not be given back');
       let began = false;
       const make = served.factoryFor(
         request,
@@ -65,7 +67,8 @@ export function exchanges(parts: ApiParts, served: Served): Exchanges {
           began() {
             began = true;
           },
-          ended: async (status) => (GIVEN_BACK.has(status) ? giveBack() : undefined),
+          // A tool's own answer, or failure, is what the client is to read.
+          ended: async (status) => (GIVEN_BACK.has(status) ? giveBack().catch(notGivenBack) : undefined),
         },
       );
       const over = async () => {
@@ -77,15 +80,10 @@ export function exchanges(parts: ApiParts, served: Served): Exchanges {
         const response = await endpoint.answer(message, headersFor(request), streams, AbortSignal.any([gone, cancelled.signal]), make);
         if (!isStream(response)) await over();
         else if (gone.aborted) await over();
-        else
-          gone.addEventListener(
-            'abort',
-            () => void over().catch((err: unknown) => request.log.warn({ err }, 'a share could not be given back')),
-            { once: true },
-          );
+        else onAbort(gone, () => void over().catch(notGivenBack));
         return response;
       } catch (error) {
-        await over();
+        await over().catch(notGivenBack);
         throw error;
       }
     },

@@ -1,8 +1,10 @@
 /** What a call's `file` stands for: one text that is a URL, an upload's id, or the content itself. */
+import { setImmediate } from 'node:timers/promises';
 import { formats } from '../../catalog/formats.ts';
 import { jobIdPattern } from '../../contracts/job.ts';
 import { uploadIdPattern } from '../../contracts/upload.ts';
 import { Failure, fileTooLarge } from '../../errors.ts';
+import { withoutSlashes } from '../base-url.ts';
 
 export type FileWord =
   | { readonly is: 'url'; readonly url: string }
@@ -18,22 +20,29 @@ interface Surroundings {
   readonly maxInlineBytes: number;
 }
 
+/** A longer one is nobody's (`fetch/url.ts`): it is not even parsed. */
+const MAX_URL_CHARACTERS = 8_192;
+
 /** @throws Failure `NO_FILE`, `BAD_REQUEST`, `FILE_TOO_LARGE`, `URL_REFUSED` */
-export function readFileWord(sent: string, { base, maxInlineBytes }: Surroundings): FileWord {
+export async function readFileWord(sent: string, { base, maxInlineBytes }: Surroundings): Promise<FileWord> {
   const text = sent.trim();
   if (text === '') throw new Failure('NO_FILE', { says: 'The file is empty.' });
-  if (uploadIdPattern.test(text)) return { is: 'upload', id: text };
-  if (/^data:/i.test(text)) return dataUri(text, maxInlineBytes, base);
+  if (text.length < 100 && uploadIdPattern.test(text)) return { is: 'upload', id: text };
+  if (/^data:/i.test(text.slice(0, 5))) return dataUri(text, maxInlineBytes, base);
   if (/^[a-z][a-z0-9+.-]*:/i.test(text.slice(0, 40))) return ownOutput(text, base) ?? { is: 'url', url: text };
-  return { is: 'content', bytes: base64(text, maxInlineBytes, base), name: '' };
+  return { is: 'content', bytes: await base64(text, maxInlineBytes, base), name: '' };
 }
 
 /** Our own addresses are never fetched: an output is read from the store, and anything else would only ask ourselves. */
 function ownOutput(text: string, base: string): FileWord | undefined {
+  if (text.length > MAX_URL_CHARACTERS) {
+    const says = `The URL is longer than ${MAX_URL_CHARACTERS} characters.`;
+    throw new Failure('URL_REFUSED', { says, details: { reason: 'address' } });
+  }
   const url = URL.parse(text);
   const own = new URL(base);
   if (url === null || url.host !== own.host) return undefined;
-  const under = own.pathname.replace(/\/$/, '');
+  const under = withoutSlashes(own.pathname);
   const job = /^\/api\/v1\/jobs\/([^/]+)\/output\/?$/.exec(url.pathname.slice(under.length))?.[1];
   if (url.pathname.startsWith(`${under}/`) && job !== undefined && jobIdPattern.test(job)) return { is: 'output', job };
   const says = 'The URL is one of this service, and no output of a job: give the output URL of an earlier result.';
@@ -41,40 +50,89 @@ function ownOutput(text: string, base: string): FileWord | undefined {
 }
 
 /** RFC 2397: base64, or octets as they are; in both, some may be escaped. */
-function dataUri(text: string, most: number, base: string): FileWord {
+async function dataUri(text: string, most: number, base: string): Promise<FileWord> {
   const comma = text.slice(0, 1_000).indexOf(',');
   if (comma < 0) throw notRead(base);
   const [type = '', ...rest] = text.slice('data:'.length, comma).toLowerCase().split(';');
   const extension = [...formats.values()].find(({ mime }) => mime === type.trim())?.id;
   const name = extension === undefined ? '' : `file.${extension}`;
   const content = text.slice(comma + 1);
-  const isBase64 = rest.some((word) => word.trim() === 'base64');
-  if (isBase64)
-    return { is: 'content', bytes: base64(content.includes('%') ? unescaped(content).toString('latin1') : content, most, base), name };
-  const bytes = unescaped(content);
-  if (bytes.length > most) throw tooLarge(most, bytes.length, base);
-  return { is: 'content', bytes, name };
+  if (!rest.some((word) => word.trim() === 'base64')) return { is: 'content', bytes: await unescaped(content, most, base), name };
+  // Escapes in base64 are three characters for one: what is left is checked by its own length.
+  const plain = content.includes('%') ? (await unescaped(content, content.length, base)).toString('latin1') : content;
+  return { is: 'content', bytes: await base64(plain, most, base), name };
 }
+
+/** Characters that are worked on before others are served. */
+const SLICE = 1 << 20;
 
 /** RFC 4648 §4, with padding; ASCII white space between is passed over. */
-function base64(text: string, most: number, base: string): Buffer {
-  const dense = /[\t\n\f\r ]/.test(text) ? text.replace(/[\t\n\f\r ]+/g, '') : text;
-  const padding = dense.endsWith('==') ? 2 : dense.endsWith('=') ? 1 : 0;
-  // Looked for is what must not be there: a loop over all that may would keep a place of each to come back to.
-  if (dense === '' || dense.length % 4 !== 0 || /[^A-Za-z0-9+/]/.test(dense.slice(0, dense.length - padding))) throw notRead(base);
-  const size = (dense.length / 4) * 3 - padding;
-  if (size > most) throw tooLarge(most, size, base);
-  return Buffer.from(dense, 'base64');
+async function base64(text: string, most: number, base: string): Promise<Buffer> {
+  const decoded = Buffer.allocUnsafeSlow(Math.min(most, Math.ceil(text.length / 4) * 3));
+  let size = 0;
+  // Fewer than four characters, or padding: what decides whether the whole is right.
+  let left = '';
+  for (let at = 0; at < text.length; at += SLICE) {
+    if (at > 0) await setImmediate();
+    const slice = text.slice(at, at + SLICE);
+    const dense = left + (/[\t\n\f\r ]/.test(slice) ? slice.replace(/[\t\n\f\r ]/g, '') : slice);
+    // Whole groups, but the last: only it may end with padding.
+    const whole = Math.max(0, Math.floor((dense.length - 1) / 4) * 4);
+    left = dense.slice(whole);
+    // Looked for is what must not be there: a loop over all that may would keep a place of each to come back to.
+    if (/[^A-Za-z0-9+/]/.test(dense.slice(0, whole))) throw notRead(base);
+    if (size + (whole / 4) * 3 > most) throw tooLarge(most, sizeOf(text), base);
+    size += decoded.write(dense.slice(0, whole), size, 'base64');
+  }
+  if (!/^[A-Za-z0-9+/]{2}(?:[A-Za-z0-9+/]{2}|[A-Za-z0-9+/]=|==)$/.test(left)) throw notRead(base);
+  const last = Buffer.from(left, 'base64');
+  if (size + last.length > most) throw tooLarge(most, size + last.length, base);
+  size += last.copy(decoded, size);
+  return decoded.subarray(0, size);
 }
 
-/** RFC 3986 §2.1; a sign that begins no escape stands for itself. */
-function unescaped(text: string): Buffer {
-  const bytes = Buffer.from(text);
+/** What base64 of this length stands for, white space aside. */
+const sizeOf = (text: string): number => Math.floor((text.length / 4) * 3) - (text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0);
+
+const PERCENT = 0x25;
+/** By character code: the value of a hex digit, -1 of everything else. */
+const HEX = Int8Array.from({ length: 256 }, (_, code) => '0123456789abcdef'.indexOf(String.fromCharCode(code).toLowerCase()));
+
+/** RFC 3986 §2.1; a sign that begins no escape stands for itself. @throws Failure `FILE_TOO_LARGE` */
+async function unescaped(text: string, most: number, base: string): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  let size = 0;
+  for (let at = 0; at < text.length; ) {
+    if (at > 0) await setImmediate();
+    const end = endOfSlice(text, at + SLICE);
+    const piece = unescapeIn(Buffer.from(text.slice(at, end)));
+    at = end;
+    size += piece.length;
+    if (size > most) throw tooLarge(most, size, base);
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces);
+}
+
+/** No escape is cut in two, and no character beyond U+FFFF. */
+function endOfSlice(text: string, end: number): number {
+  if (end >= text.length) return text.length;
+  const sign = text.slice(end - 2, end).indexOf('%');
+  if (sign >= 0) return end - 2 + sign;
+  const isSurrogate = (text.charCodeAt(end - 1) & 0xfc00) === 0xd800;
+  return isSurrogate ? end - 1 : end;
+}
+
+/** In place. */
+function unescapeIn(bytes: Buffer): Buffer {
+  if (!bytes.includes(PERCENT)) return bytes;
   let size = 0;
   for (let at = 0; at < bytes.length; at++) {
-    const isEscape = bytes[at] === 0x25 && /^[0-9a-f]{2}$/i.test(bytes.toString('latin1', at + 1, at + 3));
-    bytes[size++] = isEscape ? Number.parseInt(bytes.toString('latin1', at + 1, at + 3), 16) : (bytes[at] ?? 0);
-    if (isEscape) at += 2;
+    const byte = bytes[at] ?? 0;
+    const high = byte === PERCENT ? (HEX[bytes[at + 1] ?? 0] ?? -1) : -1;
+    const low = high < 0 ? -1 : (HEX[bytes[at + 2] ?? 0] ?? -1);
+    bytes[size++] = low < 0 ? byte : high * 16 + low;
+    if (low >= 0) at += 2;
   }
   return bytes.subarray(0, size);
 }

@@ -2,11 +2,16 @@
 import { isIP } from 'node:net';
 import type { FastifyRequest } from 'fastify';
 import { Failure } from '../../errors.ts';
+import { MAX_HOST } from '../base-url.ts';
 import type { ApiSettings } from '../settings.ts';
 import { isAllowedHost, isAllowedOrigin } from './protocol.ts';
 
+/** A host with its scheme, characters. */
+const MAX_ORIGIN = MAX_HOST + 32;
+
 /** @throws Failure `FORBIDDEN` */
 export function checkHosts({ headers }: FastifyRequest, { publicUrl, allowedHosts, mcp }: ApiSettings): void {
+  if ((headers.host?.length ?? 0) > MAX_HOST || (headers.origin?.length ?? 0) > MAX_ORIGIN) throw new Failure('FORBIDDEN');
   const own = [...allowedHosts, ...(publicUrl === undefined ? [] : [new URL(publicUrl).hostname]), 'localhost'];
   const names = own.map((name) => name.toLowerCase());
   if (!isAddress(headers.host) && !isAllowedHost(headers.host?.toLowerCase(), names))

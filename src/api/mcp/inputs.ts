@@ -3,6 +3,8 @@ import { Readable } from 'node:stream';
 import { Failure, fileTooLarge } from '../../errors.ts';
 import type { StoredOutput } from '../../jobs/record.ts';
 import { Missing, TooLarge } from '../../objects/store.ts';
+import { onAbort } from '../../streams/abort.ts';
+import { removeAfterFailure } from '../inputs.ts';
 import type { ApiParts } from '../parts.ts';
 import type { ReceivedFile } from '../receive.ts';
 import { type Bring, fromUpload, fromUrl, inTurns } from '../references.ts';
@@ -27,21 +29,22 @@ export async function bringInputs(
   { keyOf, filename, withinMs, gone }: Wanted,
 ): Promise<readonly ReceivedFile[]> {
   const over = new AbortController();
-  const leave = () => over.abort(new Error('the client went away'));
-  if (gone.aborted) leave();
-  gone.addEventListener('abort', leave, { once: true });
+  const unsubscribe = onAbort(gone, () => over.abort(new Error('the client went away')));
   const late = setTimeout(() => over.abort(tooSlow(words, withinMs)), withinMs);
   try {
     await checkAll(parts, words, over.signal);
     const files = await inTurns(words, over, (word, part) => bring(parts, word, part, keyOf(part), over.signal));
     return files.map((file, index) => (index === 0 && filename !== '' ? { ...file, filename } : file));
   } catch (error) {
-    await Promise.all(words.map((_, part) => parts.objects.delete(keyOf(part))));
+    await removeAfterFailure(
+      parts.objects,
+      words.map((_, part) => keyOf(part)),
+    );
     // Whoever was interrupted may say so in words of their own.
     throw over.signal.aborted && over.signal.reason instanceof Failure ? over.signal.reason : error;
   } finally {
     clearTimeout(late);
-    gone.removeEventListener('abort', leave);
+    unsubscribe();
   }
 }
 
@@ -94,19 +97,29 @@ async function fromContent(
     return {
       part,
       filename: name,
-      ...(await storeSampled(Readable.from([bytes], { objectMode: false }), key, objects, maxFileBytes, signal)),
+      ...(await storeSampled(Readable.from(blocksOf(bytes), { objectMode: false }), key, objects, maxFileBytes, signal)),
     };
   } catch (error) {
     throw error instanceof TooLarge ? fileTooLarge(maxFileBytes, error.receivedBytes) : error;
   }
 }
 
+/** Hashed and written in turns: ten MiB at once would keep everybody else waiting. */
+function* blocksOf(bytes: Buffer): Generator<Buffer> {
+  for (let at = 0; at < bytes.length; at += BLOCK_BYTES) yield bytes.subarray(at, at + BLOCK_BYTES);
+}
+const BLOCK_BYTES = 256 * 1024;
+
 const fromOutput: Bring = async (parts, job, part, key, signal) => {
   const { objects, settings } = parts;
   const output = await outputOf(parts, job);
   try {
     const content = await objects.get(output.key);
-    return { part, filename: output.filename, ...(await storeSampled(content, key, objects, settings.maxFileBytes, signal)) };
+    try {
+      return { part, filename: output.filename, ...(await storeSampled(content, key, objects, settings.maxFileBytes, signal)) };
+    } finally {
+      content.destroy();
+    }
   } catch (error) {
     if (error instanceof Missing) throw new Failure('JOB_EXPIRED', { cause: error });
     throw error instanceof TooLarge ? fileTooLarge(settings.maxFileBytes, error.receivedBytes) : error;

@@ -11,7 +11,7 @@ import { settledWithin } from '../settle.ts';
 import { conversionOf, readWish } from '../submit.ts';
 import { toolJobOf } from '../tool-job.ts';
 import { type Arguments, FILES, inWordsOfCall, readArguments } from './arguments.ts';
-import { readFileWord } from './file.ts';
+import { type FileWord, readFileWord } from './file.ts';
 import { bringInputs } from './inputs.ts';
 import type { CallToolResult, ToolCall } from './protocol.ts';
 import { resultOf } from './result.ts';
@@ -35,7 +35,7 @@ export interface CallPlace {
 const MARGIN_MS = 500;
 
 /** Makes ready what has no need of the files, then turns the files into a record. @throws Failure */
-type Begin = (files: readonly ReceivedFile[], count: number) => JobRecord;
+type Begin = (files: readonly ReceivedFile[], count: number) => Promise<JobRecord>;
 
 /** @throws Failure, in words of the call */
 export async function callForJob(parts: ApiParts, tool: McpTool, call: ToolCall, place: CallPlace): Promise<CallToolResult> {
@@ -64,11 +64,12 @@ async function beginJob(parts: ApiParts, tool: McpTool, call: ToolCall, { id, ba
   // Of a refused number nothing is fetched: the reader of records says which is allowed.
   if (args.files.length < min || args.files.length > max) return begin([], args.files.length);
   let left = settings.mcp.maxInlineBytes;
-  const words = args.files.map((file) => {
-    const word = readFileWord(file, { base, maxInlineBytes: left });
+  const words: FileWord[] = [];
+  for (const file of args.files) {
+    const word = await readFileWord(file, { base, maxInlineBytes: left });
     if (word.is === 'content') left -= word.bytes.length;
-    return word;
-  });
+    words.push(word);
+  }
   const keyOf = (part: number) => inputKey(id, part);
   const withinMs = Math.max(1, dueAt - 2 * MARGIN_MS - performance.now());
   const files = await bringInputs(parts, words, { keyOf, filename: args.filename, withinMs, gone: call.signal });
@@ -79,7 +80,7 @@ async function beginJob(parts: ApiParts, tool: McpTool, call: ToolCall, { id, ba
   return orRemove(
     objects,
     files.map(({ part }) => keyOf(part)),
-    () => enqueue(parts, begin(files, files.length)),
+    async () => enqueue(parts, await begin(files, files.length)),
   );
 }
 

@@ -12,6 +12,7 @@ import {
   validateOriginHeader,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
+import { onAbort } from '../../streams/abort.ts';
 
 /** Those that begin with `initialize`; the first is answered to a client that asks for one that is none of them. */
 export const HANDSHAKE_VERSIONS: readonly string[] = ['2025-11-25', '2025-06-18', '2025-03-26'];
@@ -135,15 +136,16 @@ async function afterHandshake(
   server.onerror = onError;
   await server.connect(transport);
   const close = () => void server.close().catch(onError);
-  gone.addEventListener('abort', close, { once: true });
-  const closed = new Promise<Response>((resolve) => {
-    // Whoever cancelled wants no answer (specification, "Cancellation"), and the transport would let them wait for ever.
-    gone.addEventListener('abort', () => resolve(new Response(null, { status: 202 })), { once: true });
-  });
-  const response = await Promise.race([transport.handleRequest(request, { parsedBody: message }), closed]);
-  if (!streams || response.body === null || !response.headers.get('content-type')?.startsWith('text/event-stream')) {
+  const closed = Promise.withResolvers<Response>();
+  const unsubscribe = onAbort(gone, () => {
     close();
-    gone.removeEventListener('abort', close);
+    // Whoever cancelled wants no answer (specification, "Cancellation"), and the transport would let them wait for ever.
+    closed.resolve(new Response(null, { status: 202 }));
+  });
+  const response = await Promise.race([transport.handleRequest(request, { parsedBody: message }), closed.promise]);
+  if (!streams || response.body === null || !response.headers.get('content-type')?.startsWith('text/event-stream')) {
+    unsubscribe();
+    close();
   }
   return response;
 }

@@ -1,6 +1,6 @@
 /** Refusals as this protocol's clients read them: a JSON-RPC error that carries ours. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Failure } from '../../errors.ts';
+import { Failure } from '../../errors.ts';
 import { failureOf, problemOf } from '../problem.ts';
 import { sendFailure } from '../refuse.ts';
 
@@ -44,7 +44,7 @@ export class Malformed extends Error {
 /** The error handler of everything at this address. */
 export function refuse(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const id = ids.get(request) ?? null;
-  if (error instanceof Malformed) return reply.code(400).send(rpcError(error.code, error.message, id));
+  if (error instanceof Malformed) return sendFailure(request, reply, new Failure('BAD_REQUEST'), rpcError(error.code, error.message, id));
   const failure = failureOf(error, request);
   return sendFailure(request, reply, failure, refusalOf(failure, request.id, id));
 }

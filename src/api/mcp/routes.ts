@@ -2,10 +2,11 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Failure } from '../../errors.ts';
-import { clientOf } from '../door.ts';
+import { onAbort } from '../../streams/abort.ts';
+import { clientOf, mayCall, refuseCall } from '../door.ts';
 import type { ApiParts } from '../parts.ts';
 import { failureOf } from '../problem.ts';
-import { nothingHeld, readBody } from './body.ts';
+import { NotAdmitted, nothingHeld, readBody, SMALL_BYTES } from './body.ts';
 import { serveCard } from './card.ts';
 import { type Arrived, type Exchanges, exchanges, isStream } from './exchange.ts';
 import { checkHosts } from './hosts.ts';
@@ -49,9 +50,11 @@ export function serveMcp(app: FastifyInstance, parts: ApiParts, url: string, ser
       const { json, streams } = accepted(request.headers.accept);
       const gone = new AbortController();
       reply.raw.once('close', () => gone.abort(new Error('the client went away')));
-      const { message, release } = await readBody(request, clientOf(parts, request), settings, held);
-      if (gone.signal.aborted) release();
-      gone.signal.addEventListener('abort', release, { once: true });
+      const reader = { client: clientOf(parts, request), mayWork: isSmall(request) || (await mayCall(parts, request)) };
+      const { message, release } = await readBody(request.raw, reader, settings, held).catch(async (error: unknown) => {
+        throw error instanceof NotAdmitted ? await refuseCall(parts, request) : error;
+      });
+      onAbort(gone.signal, release);
       rememberId(request, message);
       const arrived = { streams: streams && (!json || asksForProgress(message)), gone: gone.signal, release };
       return Array.isArray(message)
@@ -60,6 +63,10 @@ export function serveMcp(app: FastifyInstance, parts: ApiParts, url: string, ser
     },
   });
 }
+
+/** What says that it can hold no file is read whoever sends it. */
+const isSmall = ({ headers }: FastifyRequest): boolean =>
+  headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) <= SMALL_BYTES;
 
 /** Several messages at once, each answered as if it had come alone. */
 async function answerBatch(

@@ -32,24 +32,16 @@ export interface Served {
   readonly factoryFor: (request: FastifyRequest, place: Place, heard: Heard) => Factory;
 }
 
-/** Hosts are the caller's word, where no public address is set. */
-const MOST_BASES = 50;
-
 const byName = new Map(mcpTools.map((tool) => [tool.name, tool]));
 
 export function ownTools(parts: ApiParts): Served {
   const { settings, version } = parts;
-  const byCatalog = new WeakMap<Catalog, Map<string, readonly Tool[]>>();
+  const byCatalog = new WeakMap<Catalog, ReturnType<typeof describeMcpTools>>();
   const toolsFor = (base: string): readonly Tool[] => {
     const { catalog } = parts;
-    const lists = byCatalog.get(catalog) ?? new Map<string, readonly Tool[]>();
-    byCatalog.set(catalog, lists);
-    const known = lists.get(base);
-    if (known !== undefined) return known;
-    if (lists.size >= MOST_BASES) lists.clear();
-    const list = describeMcpTools(catalog, settings.mcp, base);
-    lists.set(base, list);
-    return list;
+    const described = byCatalog.get(catalog) ?? describeMcpTools(catalog, settings.mcp);
+    byCatalog.set(catalog, described);
+    return described(base);
   };
   return {
     works(name) {

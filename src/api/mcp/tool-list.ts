@@ -13,27 +13,30 @@ import { mcpTools } from './tools.ts';
 export const JOB_STATUS = 'get_job_status';
 export const LIST_FORMATS = 'list_supported_formats';
 
-/** @param base of the URLs that assistants are to use */
-export function describeMcpTools(catalog: Pick<Catalog, 'tools'>, settings: McpSettings, base: string): readonly Tool[] {
-  return [...mcpTools.map((tool) => describe(catalog, tool, settings, base)), jobStatus, listFormats];
+/** @returns the tools as they are told of to whoever reaches us by this base of URLs: only what names it is made anew for each */
+export function describeMcpTools(catalog: Pick<Catalog, 'tools'>, settings: McpSettings): (base: string) => readonly Tool[] {
+  const ours = mcpTools.map((tool) => describe(catalog, tool, settings));
+  return (base) => [...ours.map((toolAt) => toolAt(base)), jobStatus, listFormats];
 }
 
-function describe(catalog: Pick<Catalog, 'tools'>, tool: McpTool, settings: McpSettings, base: string): Tool {
+function describe(catalog: Pick<Catalog, 'tools'>, tool: McpTool, settings: McpSettings): (base: string) => Tool {
   const { name, title, description, slug, params, files } = tool;
   const shape: Readonly<Record<string, z.ZodType>> = slug === undefined ? optionSchemas : (catalog.tools.get(slug)?.input.shape ?? {});
-  const known = Object.entries(params).map(([param, says]) => [param, paramSchema(says, shape[says.field])]);
+  const entries = Object.entries(params).map(([param, says]) => [param, paramSchema(says, shape[says.field])]);
+  const known: NonNullable<Tool['inputSchema']['properties']> = Object.fromEntries(entries);
   const required = [
     files === 'one' ? 'file' : 'files',
     ...Object.entries(params).flatMap(([param, says]) => (says.required ? [param] : [])),
   ];
-  return {
-    name,
-    title,
-    description,
-    inputSchema: { type: 'object', properties: { ...fileSchemas(files, settings, base), ...Object.fromEntries(known) }, required },
-    outputSchema: JOB_OUTPUT,
-    // It makes a file of its own and changes none; it fetches URLs.
-    annotations: { title, readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true },
+  // It makes a file of its own and changes none; it fetches URLs.
+  const annotations = { title, readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true };
+  return (base) => {
+    const inputSchema: Tool['inputSchema'] = {
+      type: 'object',
+      properties: { ...(fileSchemas(files, settings, base) as typeof known), ...known },
+      required,
+    };
+    return { name, title, description, inputSchema, outputSchema: JOB_OUTPUT, annotations };
   };
 }
 

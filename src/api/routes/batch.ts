@@ -10,6 +10,7 @@ import { batchJobs } from '../batch-jobs.ts';
 import { batchViewOf, liveOf } from '../batch-view.ts';
 import { packBatch } from '../batch-zip.ts';
 import { cancelJob } from '../cancel.ts';
+import type { Sends } from '../deleted.ts';
 import { admitMore } from '../door.ts';
 import { admitOnce, type Claim, onlyOnce } from '../once.ts';
 import type { ApiParts } from '../parts.ts';
@@ -19,7 +20,7 @@ import { baseOf, RETRY_AFTER } from '../send-job.ts';
 import { readWish } from '../submit.ts';
 import { contentDisposition, HARMLESS } from './output.ts';
 
-export function batchRoutes(app: FastifyInstance, parts: ApiParts): void {
+export function batchRoutes(app: FastifyInstance, parts: ApiParts, sends: Sends): void {
   const { objects, settings, signals, clock } = parts;
   const maxFiles = settings.maxBatchFiles;
   const view = (request: FastifyRequest, { batch, records }: Found) => ({
@@ -45,24 +46,25 @@ export function batchRoutes(app: FastifyInstance, parts: ApiParts): void {
         request,
         taken.filter((job) => job !== ids[0]),
       );
-      const records = await batchJobs(parts, taken, received.files, wish);
       const batch = { version: BATCH_VERSION, id, createdAt: clock(), jobs: taken } as const;
       try {
-        await parts.batches.create(batch);
-        await claim();
+        const records = await batchJobs(parts, taken, received.files, wish, async () => {
+          await parts.batches.create(batch);
+          await claim();
+        });
+        return { batch, records };
       } catch (error) {
-        for (const job of taken) await cancelJob(parts, job);
-        await parts.batches.remove(id);
+        // The first failure is the answer: what stays is found by nobody, and upkeep removes it.
+        await parts.batches.remove(id).catch(() => undefined);
         throw error;
       }
-      return { batch, records };
     };
     const found = await onlyOnce(parts, request, once, {
       id,
       sent,
       inputs: keysOf(wanted),
       make,
-      find: (made) => findBatch(parts, made),
+      find: (made) => findMadeBatch(parts, made),
     });
     request.log.info({ batch_id: found.batch.id, files: found.records.length }, 'a batch was received');
     return view(request, found);
@@ -86,6 +88,10 @@ export function batchRoutes(app: FastifyInstance, parts: ApiParts): void {
     const zip = packBatch(objects, live);
     if (zip === undefined)
       throw new Failure('CONVERSION_FAILED', { says: 'No file of this batch could be converted.', details: { batch_id: batch.id } });
+    sends(
+      zip,
+      live.filter(({ output }) => output !== undefined).map(({ id }) => id),
+    );
     return reply
       .headers({ ...HARMLESS, 'accept-ranges': 'none' })
       .header('content-type', 'application/zip')
@@ -105,6 +111,13 @@ async function findBatch({ batches, jobs }: ApiParts, id: string): Promise<Found
   if (batch === undefined) throw new Failure('JOB_NOT_FOUND', { says: 'There is no such batch.' });
   const stored = await Promise.all(batch.jobs.map((job) => jobs.get(job)));
   return { batch, records: stored.flatMap((found) => (found === undefined ? [] : [found.record])) };
+}
+
+/** @throws Failure `OVERLOADED` where the earlier request took it back in this very moment */
+function findMadeBatch(parts: ApiParts, id: string): Promise<Found> {
+  return findBatch(parts, id).catch((error: unknown) => {
+    throw error instanceof Failure && error.code === 'JOB_NOT_FOUND' ? new Failure('OVERLOADED', { cause: error }) : error;
+  });
 }
 
 /** @throws Failure `NO_FILE`, `BATCH_TOO_LARGE` */

@@ -40,5 +40,5 @@ async function begin(
 ): Promise<JobRecord> {
   const file = onlyFile(await withReferences(parts, request, sent, wanted));
   parts.metrics.uploaded(file.sizeBytes);
-  return enqueue(parts, conversionOf(parts, id, file, readWish(sent.fields, 'interactive')), claim);
+  return enqueue(parts, await conversionOf(parts, id, file, readWish(sent.fields, 'interactive')), claim);
 }

@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import type { FastifyInstance } from 'fastify';
+import { withoutSlashes } from '../base-url.ts';
 import { type EncodedBody, encodedBody, sendEncoded } from '../encoded.ts';
 import { describeApi } from '../openapi/document.ts';
 import type { ApiParts } from '../parts.ts';
@@ -21,7 +22,7 @@ const POLICY = [
 const PAGE_HEADERS = { 'content-security-policy': POLICY, 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer' } as const;
 
 export function docsRoutes(app: FastifyInstance, { settings, version }: Pick<ApiParts, 'settings' | 'version'>): void {
-  const base = settings.publicUrl?.replace(/\/+$/, '') ?? '';
+  const base = withoutSlashes(settings.publicUrl ?? '');
   let document: EncodedBody | undefined;
   app.get('/openapi.json', async (request, reply) => {
     // Without a public address paths are appended to wherever the document came from (OpenAPI 3.1.1, "Server Object").

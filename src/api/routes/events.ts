@@ -1,96 +1,135 @@
 /** `GET /api/v1/jobs/{id}/events`: how a job goes on, as server-sent events (WHATWG HTML, "Server-sent events"). */
 import { Readable } from 'node:stream';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { Failure } from '../../errors.ts';
 import { hasEnded } from '../../jobs/lifecycle.ts';
+import type { JobRecord } from '../../jobs/record.ts';
+import { onAbort } from '../../streams/abort.ts';
+import { clientOf } from '../door.ts';
+import { readsOf } from '../job-reads.ts';
 import type { ApiParts } from '../parts.ts';
 import { baseOf, bodyOf } from '../send-job.ts';
 import { shown } from '../view.ts';
 import { findJob } from './job.ts';
 
-/** Proxies close what is silent for long; and a hint may be lost, so everybody looks again then, ms. */
+/** Proxies close what is silent for long, ms. */
 const COMMENT_MS = 15_000;
+const COMMENT = ':\n\n';
 /** `Last-Event-ID` of whoever has heard the end: `204` tells an EventSource not to come back. */
 const LAST = 'end';
 
+interface Followed {
+  readonly stream: Readable;
+  close(): void;
+}
+
 export function eventsRoute(app: FastifyInstance, parts: ApiParts): void {
-  const streams = new Set<{ look(): void; close(): void }>();
+  const streams = new Set<Followed>();
+  const ofClients = new Map<string, number>();
   const timer = setInterval(() => {
-    for (const stream of streams) stream.look();
+    for (const { stream } of streams) if (stream.readableLength === 0) stream.push(COMMENT);
   }, COMMENT_MS);
   const closeAll = () => {
     clearInterval(timer);
     for (const stream of streams) stream.close();
   };
   // Nobody who listens may hold the end of the service up: they come back to whoever serves next.
-  parts.stopping.addEventListener('abort', closeAll, { once: true });
-  app.addHook('onClose', async () => closeAll());
+  const unsubscribe = onAbort(parts.stopping, closeAll);
+  app.addHook('onClose', async () => {
+    unsubscribe();
+    closeAll();
+  });
 
   app.get<{ Params: { id: string } }>('/api/v1/jobs/:id/events', { exposeHeadRoute: false }, async (request, reply) => {
     const { id } = request.params;
     const first = shown(await findJob(parts, id), parts.clock());
     if (request.headers['last-event-id'] === LAST && hasEnded(first)) return reply.code(204).send();
-    const { stream, handle } = follow(parts, id, baseOf(request, parts), request.id);
-    streams.add(handle);
-    stream.once('close', () => streams.delete(handle));
-    handle.look();
+    const { key, multiple } = clientOf(parts, request);
+    const { perClient, total } = parts.settings.events;
+    if (streams.size >= total) throw new Failure('OVERLOADED', { says: 'Too many streams of events are open: poll the job instead.' });
+    // Where limits are switched off, clients have none of these either.
+    if (parts.limits.flood !== undefined && (ofClients.get(key) ?? 0) >= perClient * multiple) throw await tooMany(parts, request);
+    const followed = follow(parts, id, baseOf(request, parts), request.id);
+    const { stream } = followed;
+    streams.add(followed);
+    ofClients.set(key, (ofClients.get(key) ?? 0) + 1);
+    stream.once('close', () => {
+      streams.delete(followed);
+      const left = (ofClients.get(key) ?? 1) - 1;
+      if (left > 0) ofClients.set(key, left);
+      else ofClients.delete(key);
+    });
     return reply
       .headers({ 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-store', 'x-accel-buffering': 'no' })
       .send(stream);
   });
 }
 
-function follow(parts: ApiParts, id: string, base: string, requestId: string) {
+async function tooMany(parts: ApiParts, request: FastifyRequest): Promise<Failure> {
+  const client = clientOf(parts, request);
+  const limit = parts.settings.events.perClient * client.multiple;
+  const { rejectionsLastHour } = await parts.limits.limiter.usage(client);
+  return new Failure('RATE_LIMITED', {
+    says: `At most ${limit} streams of events may be open at once: close one, or poll the job instead.`,
+    details: { tier: 'events', limit, reset_seconds: RETRY_SECONDS, rejections_last_hour: rejectionsLastHour },
+    retryAfter: RETRY_SECONDS,
+  });
+}
+
+/** A stream may end at any moment: its job does. */
+const RETRY_SECONDS = 5;
+
+function follow(parts: ApiParts, id: string, base: string, requestId: string): Followed {
   const stream = new Readable({ read() {} });
   let told = '';
   let over = false;
-  let looking = false;
-  let again = false;
+  let isTelling = false;
+  const waiting: (JobRecord | undefined)[] = [];
 
-  const tell = (event: 'progress' | 'done' | 'failed', eventId: string, body: object) => {
-    const line = `event: ${event}\nid: ${eventId}\ndata: ${JSON.stringify(body)}\n\n`;
-    stream.push(line === told ? ':\n\n' : line);
-    told = line;
-  };
   const close = () => {
     if (!over) stream.push(null);
     over = true;
   };
 
-  const look = async (): Promise<void> => {
-    const found = await findJob(parts, id);
-    if (over) return;
+  const tell = (event: 'progress' | 'done' | 'failed', eventId: string, body: object) => {
+    const line = `event: ${event}\nid: ${eventId}\ndata: ${JSON.stringify(body)}\n\n`;
+    if (line !== told) stream.push(line);
+    told = line;
+  };
+
+  const tellOf = async (record: JobRecord | undefined): Promise<void> => {
     // Deleted by its owner, or gone: the next request is told so.
-    if (found === undefined || found.state === 'cancelled') return close();
-    const body = await bodyOf(parts, base, requestId, found);
+    if (record === undefined || record.state === 'cancelled') return close();
+    const body = await bodyOf(parts, base, requestId, record);
     if (over) return;
-    if (!hasEnded(found)) return tell('progress', `at-${parts.signals.lastProgress(id) ?? 'start'}`, body);
-    tell(found.state === 'done' ? 'done' : 'failed', LAST, body);
+    if (!hasEnded(record)) return tell('progress', `at-${parts.signals.lastProgress(id) ?? 'start'}`, body);
+    tell(record.state === 'done' ? 'done' : 'failed', LAST, body);
     close();
   };
-  /** One look at a time, and one more for whatever came meanwhile. */
-  const lookSoon = () => {
-    again = true;
-    if (looking) return;
-    looking = true;
-    void (async () => {
-      try {
-        while (again && !over) {
-          again = false;
-          await look();
-        }
-      } catch (error) {
-        stream.destroy(error as Error);
-      } finally {
-        looking = false;
-      }
-    })();
+  /** One after the other; of what comes meanwhile only the latest counts. */
+  const tellSoon = async (record: JobRecord | undefined): Promise<void> => {
+    waiting.push(record);
+    if (isTelling) return;
+    isTelling = true;
+    try {
+      while (waiting.length > 0 && !over) await tellOf(waiting.splice(0).at(-1));
+    } catch (error) {
+      stream.destroy(error as Error);
+    } finally {
+      isTelling = false;
+    }
   };
-  const unwatch = parts.jobs.watch(id, lookSoon);
-  const deafen = parts.signals.onProgress(id, lookSoon);
+
+  const reads = readsOf(parts.jobs);
+  const unsubscribe = reads.subscribe(id, {
+    read: (record) => void tellSoon(record),
+    failed: (error) => void stream.destroy(error as Error),
+  });
+  const unwatch = parts.signals.onProgress(id, () => reads.look(id));
   stream.once('close', () => {
     over = true;
+    unsubscribe();
     unwatch();
-    deafen();
   });
-  return { stream, handle: { look: lookSoon, close } };
+  return { stream, close };
 }

@@ -52,7 +52,7 @@ export function healthRoutes(app: FastifyInstance, parts: ApiParts): void {
     const queues = seen.flatMap(({ pool, workers, depth }) =>
       depth === undefined ? [] : [[pool, { waiting: depth.waiting, running: depth.held, workers }] as const],
     );
-    const status = missing.length === 0 && queues.length === seen.length ? 'ok' : 'degraded';
+    const status = missing.length === 0 && queues.length === seen.length && parts.fault?.() === undefined ? 'ok' : 'degraded';
     return {
       data: {
         status,

@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Failure } from '../../errors.ts';
 import type { StoredOutput } from '../../jobs/record.ts';
 import { Missing, type ObjectStore } from '../../objects/store.ts';
+import type { Sends } from '../deleted.ts';
 import type { ApiParts } from '../parts.ts';
 import { type ByteRange, byteRange } from '../range.ts';
 import { RETRY_AFTER, sendJob } from '../send-job.ts';
@@ -21,7 +22,7 @@ export const HARMLESS = {
   'accept-ranges': 'bytes',
 } as const;
 
-export function outputRoute(app: FastifyInstance, parts: ApiParts): void {
+export function outputRoute(app: FastifyInstance, parts: ApiParts, sends: Sends): void {
   app.get<{ Params: { id: string } }>('/api/v1/jobs/:id/output', { exposeHeadRoute: true }, async (request, reply) => {
     const record = shown(await findJob(parts, request.params.id), parts.clock());
     if (record.state === 'error') return sendJob(parts, request, reply, record);
@@ -31,7 +32,7 @@ export function outputRoute(app: FastifyInstance, parts: ApiParts): void {
       reply.header('retry-after', RETRY_AFTER);
       throw new Failure('JOB_NOT_READY', { details: { job_id: record.id } });
     }
-    return sendOutput(parts, request, reply, record.output);
+    return sendOutput(parts, request, reply, record.output, (stream) => sends(stream, [record.id]));
   });
 }
 
@@ -40,6 +41,7 @@ async function sendOutput(
   request: FastifyRequest,
   reply: FastifyReply,
   output: StoredOutput,
+  opened: (stream: Readable) => void,
 ): Promise<FastifyReply> {
   const { sizeBytes } = output;
   const etag = `"${output.sha256}"`;
@@ -52,6 +54,7 @@ async function sendOutput(
   }
   // An empty stream: of no payload at all fastify would say that its length is 0.
   const stream = request.method === 'HEAD' ? Readable.from([]) : await openOutput(objects, output.key, range);
+  opened(stream);
   // Only now: an answer that refuses must not look like the file.
   reply
     .headers(about)

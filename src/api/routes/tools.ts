@@ -35,7 +35,7 @@ export function toolRoutes(app: FastifyInstance, parts: ApiParts): void {
       id,
       sent,
       inputs: keysOf(wanted),
-      make: async (claim) => enqueue(parts, toolJobOf(parts, id, tool, await withReferences(parts, request, sent, wanted)), claim),
+      make: async (claim) => enqueue(parts, await toolJobOf(parts, id, tool, await withReferences(parts, request, sent, wanted)), claim),
       find: (made) => findMade(parts, made),
     });
     const bytes = record.sources.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);

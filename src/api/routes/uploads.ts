@@ -59,7 +59,8 @@ async function receiveForm(parts: ApiParts, request: FastifyRequest, reply: Fast
     request.log.info({ bytes: file.sizeBytes }, 'an upload was received');
     return sendCreated(parts, request, reply, record);
   } catch (error) {
-    await uploads.remove(id);
+    // The first failure is the answer; what stays is removed when it expires.
+    await uploads.remove(id).catch(() => undefined);
     throw error;
   }
 }
@@ -91,7 +92,8 @@ async function speakTus(parts: ApiParts, tus: Tus, request: UploadRequest, reply
     const value = answer.headers.get(name);
     if (value !== null) reply.header(name, value);
   }
-  if (body.tooSlow()) throw new Failure('BODY_TIMEOUT');
+  const refused = body.refused();
+  if (refused !== undefined) throw refused;
   if (method === 'DELETE') return reply.code(204).send();
   const record = await uploads.find(id ?? answer.headers.get('location')?.split('/').pop() ?? '');
   reply.header('upload-expires', new Date(record.expiresAt).toUTCString());

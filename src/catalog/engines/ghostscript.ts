@@ -1,6 +1,6 @@
 /** Ghostscript: PDF made smaller by sampling its pictures down, and PDF drawn as a TIFF of many pages. */
 import type { Engine } from '../engine.ts';
-import { DEFAULT_DPI, explainPdf, inspectPdf, openPdf, PDFINFO, QPDF } from '../pdf.ts';
+import { DEFAULT_DPI, explainPdf, MEASURE, measurePdf, openPdf, PDFINFO, QPDF } from '../pdf.ts';
 
 const DEFAULT_QUALITY = 50;
 
@@ -16,13 +16,18 @@ export const engine: Engine = {
   name: 'Ghostscript',
   role: 'pdf',
   toolchains: ['pdf'],
-  binaries: { gs: { at: ['/usr/bin/gs'], version: { args: ['--version'], pattern: /^(\d+\.\d+)/m } }, qpdf: QPDF, pdfinfo: PDFINFO },
+  binaries: {
+    gs: { at: ['/usr/bin/gs'], version: { args: ['--version'], pattern: /^(\d+\.\d+)/m } },
+    qpdf: QPDF,
+    measure: MEASURE,
+    pdfinfo: PDFINFO,
+  },
   conversions: [
     { source: 'pdf', target: 'pdf', rank: 60, loses: ['resolution of pictures', 'forms and scripts'] },
     { source: 'pdf', target: 'tiff', rank: 70, loses: ['text', 'links'] },
   ],
   options: (_, target) => (target === 'pdf' ? ['img_quality', 'password', 'pages'] : ['dpi', 'password', 'pages']),
-  inspect: inspectPdf(({ target, options }) => (target === 'tiff' ? (options.dpi ?? DEFAULT_DPI) : undefined)),
+  inspect: measurePdf(({ target, options }) => (target === 'tiff' ? (options.dpi ?? DEFAULT_DPI) : undefined)),
 
   plan: (task) => {
     // Ghostscript runs what does not begin as a PDF as a PostScript program: it gets only what qpdf wrote.

@@ -35,7 +35,11 @@ export const engine: Engine = {
     read: (stdout, task) => (decodes(task) ? bounded(stdout) : readPing(stdout)),
   },
   plan,
-  explain: (words) => explain(words) ?? (/unsupported|no (en|de)coder|plugin/i.test(words) ? 'engine_missing' : undefined),
+  explain: (words) => {
+    // libheif's words for lengths in `iloc` that are beyond reason, and for a picture that its decoder does not understand.
+    if (/security limit exceeded|decoder plugin generated an error/i.test(words)) return 'corrupt_input';
+    return explain(words) ?? (/unsupported|no (en|de)coder|plugin/i.test(words) ? 'engine_missing' : undefined);
+  },
   limits: { memoryBytes: 2 * 1024 ** 3 },
 };
 
@@ -49,7 +53,7 @@ function bounded(stdout: string): Facts {
   }));
   const [first] = sizes;
   if (first === undefined) throw conversionFailed('corrupt_input');
-  const pixels = Math.max(...sizes.map(({ width, height }) => width * height));
+  const pixels = sizes.reduce((most, { width, height }) => Math.max(most, width * height), 0);
   if (pixels > MAX_PIXELS) throw inputLimit('pixels', MAX_PIXELS, pixels);
   const frame: Frame = {
     ...first,

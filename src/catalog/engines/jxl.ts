@@ -45,7 +45,14 @@ function bounded(stdout: string): Facts {
   if (width === undefined || height === undefined) throw conversionFailed('corrupt_input');
   const pixels = Number(width) * Number(height);
   if (pixels > MAX_PIXELS) throw inputLimit('pixels', MAX_PIXELS, pixels);
-  return { pixels, transparent: /-bit (RGBA|\S*\+\S*alpha)/i.test(stdout) };
+  return { pixels, transparent: stdout.split('-bit ').slice(1).some(hasAlpha) };
+}
+
+/** @param channels what follows the bits of one, as `RGBA` or `RGB+Alpha` */
+function hasAlpha(channels: string): boolean {
+  const [word = ''] = channels.toLowerCase().split(/\s/, 1);
+  const more = word.indexOf('+');
+  return word.startsWith('rgba') || (more >= 0 && word.includes('alpha', more));
 }
 
 function plan(task: Task): Plan {

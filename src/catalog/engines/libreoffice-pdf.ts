@@ -1,6 +1,6 @@
 /** LibreOffice's import of PDF, opened in the word processor: it takes any PDF for one of a page, so the pages are counted first. */
 import { type Engine, everyPair } from '../engine.ts';
-import { explainPdf, inspectPdf, PDFINFO, QPDF } from '../pdf.ts';
+import { explainPdf, MEASURE, measurePdf, PDFINFO, QPDF } from '../pdf.ts';
 import { askOffice, explainOffice, LIMITS, OFFICE } from './libreoffice/ask.ts';
 
 export const engine: Engine = {
@@ -8,13 +8,13 @@ export const engine: Engine = {
   name: 'LibreOffice',
   role: 'office',
   toolchains: ['office'],
-  binaries: { ...OFFICE, pdfinfo: PDFINFO, qpdf: QPDF },
+  binaries: { ...OFFICE, measure: MEASURE, pdfinfo: PDFINFO, qpdf: QPDF },
   conversions: everyPair(['pdf'], ['docx', 'odt'], {
     rank: 40,
     loses: ['the flow of the text (it stays in frames where the page had it)', 'tables and lists as such'],
   }),
   options: () => ['password'],
-  inspect: inspectPdf(),
+  inspect: measurePdf(),
   plan: (task) => askOffice(task, 'text'),
   explain: (words) => explainOffice(words) ?? explainPdf(words),
   limits: LIMITS,

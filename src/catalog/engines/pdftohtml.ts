@@ -1,6 +1,6 @@
 /** Poppler's pdftohtml: the text of a PDF as one page of HTML, each line where the page had it. */
 import type { Engine } from '../engine.ts';
-import { explainPdf, inspectPdf, openPdf, PDFINFO, QPDF } from '../pdf.ts';
+import { countPages, explainPdf, openPdf, PDFINFO, QPDF } from '../pdf.ts';
 
 export const engine: Engine = {
   id: 'pdftohtml',
@@ -15,7 +15,7 @@ export const engine: Engine = {
   // Below what a chain may use: lines are placed by coordinates, which no other format understands.
   conversions: [{ source: 'pdf', target: 'html', rank: 45, loses: ['pictures', 'paragraphs and tables as such'] }],
   options: () => ['pages', 'password'],
-  inspect: inspectPdf(),
+  inspect: countPages,
   plan: (task) => {
     const { steps, path, warnings } = openPdf(task);
     // `-s`: one file for all pages; `-i`: pictures would be files of their own beside it.

@@ -1,6 +1,6 @@
 /** Poppler's pdftotext: the text layer of a PDF. */
 import type { Engine } from '../engine.ts';
-import { explainPdf, inspectPdf, openPdf, PDFINFO, QPDF } from '../pdf.ts';
+import { countPages, explainPdf, openPdf, PDFINFO, QPDF } from '../pdf.ts';
 
 export const engine: Engine = {
   id: 'pdftotext',
@@ -15,7 +15,7 @@ export const engine: Engine = {
   },
   conversions: [{ source: 'pdf', target: 'txt', rank: 60, loses: ['layout', 'pictures', 'text that is only a picture'] }],
   options: () => ['pages', 'password'],
-  inspect: inspectPdf(),
+  inspect: countPages,
   plan: (task) => {
     const { steps, path, warnings } = openPdf(task);
     // Reading order, not page layout: columns stay columns. Pages end with a form feed.

@@ -1,6 +1,6 @@
 /** Poppler: PDF pages as pictures and drawings. */
 import type { Engine, ProcessStep, Task } from '../engine.ts';
-import { DEFAULT_DPI, explainPdf, inspectPdf, type Opened, openPdf, PDFINFO, QPDF } from '../pdf.ts';
+import { DEFAULT_DPI, explainPdf, MEASURE, measurePdf, type Opened, openPdf, PDFINFO, QPDF } from '../pdf.ts';
 
 const DEFAULT_QUALITY = 85;
 const LOST_IN_PICTURES = ['text', 'links'];
@@ -13,6 +13,7 @@ export const engine: Engine = {
   binaries: {
     pdftoppm: { at: ['/usr/bin/pdftoppm'], version: { args: ['-v'], pattern: /version (\d+\.\d+)/ } },
     pdftocairo: { at: ['/usr/bin/pdftocairo'] },
+    measure: MEASURE,
     pdfinfo: PDFINFO,
     qpdf: QPDF,
   },
@@ -25,7 +26,7 @@ export const engine: Engine = {
     if (target === 'png') return ['dpi', 'pages', 'password'];
     return target === 'jpg' ? ['dpi', 'img_quality', 'pages', 'password'] : ['pages', 'password'];
   },
-  inspect: inspectPdf(({ target, options }) => (target === 'png' || target === 'jpg' ? (options.dpi ?? DEFAULT_DPI) : undefined)),
+  inspect: measurePdf(({ target, options }) => (target === 'png' || target === 'jpg' ? (options.dpi ?? DEFAULT_DPI) : undefined)),
   plan: (task) => {
     const opened = openPdf(task);
     return { steps: [...opened.steps, ...draw(task, opened)], warnings: opened.warnings };

@@ -1,6 +1,6 @@
 /** qpdf: PDF rewritten as PDF without drawing anything anew: decrypted, mended, reduced to some pages. */
 import type { Engine } from '../engine.ts';
-import { explainPdf, inspectPdf, openPdf, PDFINFO, QPDF } from '../pdf.ts';
+import { countPages, explainPdf, openPdf, PDFINFO, QPDF } from '../pdf.ts';
 
 export const engine: Engine = {
   id: 'qpdf',
@@ -17,7 +17,7 @@ export const engine: Engine = {
   },
   conversions: [{ source: 'pdf', target: 'pdf', rank: 95 }],
   options: () => ['password', 'pages'],
-  inspect: inspectPdf(),
+  inspect: countPages,
   // Scripts and attachments inside the PDF stay: nothing here runs them, and the client asked for this file.
   plan: (task) => {
     const { steps, warnings } = openPdf(task, `${task.output}/document.pdf`);

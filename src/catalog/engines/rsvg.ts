@@ -36,7 +36,7 @@ export const engine: Engine = {
     if (/larger than \d+ pixels|too large|cannot have more than|limit/i.test(words)) return 'input_limit';
     return /memory/i.test(words) ? 'memory' : undefined;
   },
-  limits: { memoryBytes: 1024 ** 3 },
+  limits: { memoryBytes: 1024 ** 3, wallMs: 120_000 },
 };
 
 function plan({ target, options, input, output, facts }: Task): Plan {

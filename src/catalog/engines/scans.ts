@@ -1,7 +1,7 @@
 /** Tesseract on PDF: pages that are only pictures are read, as text or into a searchable PDF; pages with text are left as they are. */
 import type { Engine } from '../engine.ts';
 import { explainOcr, TESSERACT } from '../ocr.ts';
-import { explainPdf, inspectPdf, openPdf, PDFINFO, QPDF } from '../pdf.ts';
+import { explainPdf, MEASURE, measurePdf, openPdf, PDFINFO, QPDF } from '../pdf.ts';
 
 /** Tesseract is trained on scans of about this resolution (Tesseract documentation, "Improving the quality of the output"). */
 const SCAN_DPI = 300;
@@ -16,6 +16,7 @@ export const engine: Engine = {
     scan: { at: ['program:scan.ts'] },
     pdftoppm: { at: ['/usr/bin/pdftoppm'] },
     pdftotext: { at: ['/usr/bin/pdftotext'] },
+    measure: MEASURE,
     pdfinfo: PDFINFO,
     qpdf: QPDF,
   },
@@ -26,11 +27,18 @@ export const engine: Engine = {
   ],
   // A resolution alone is no wish to have the pages of a PDF read.
   options: (_, target) => (target === 'pdf' ? ['ocr_lang', 'pages', 'password'] : ['ocr_lang', 'dpi', 'pages', 'password']),
-  inspect: inspectPdf(),
+  inspect: measurePdf(),
   plan: (task) => {
     const { steps, path, warnings } = openPdf(task);
     const { ocr_lang: language = 'eng', dpi = SCAN_DPI } = task.options;
-    const args = [path, `${task.output}/document.${task.target}`, task.scratch, language, String(dpi)];
+    const args = [
+      path,
+      `${task.output}/document.${task.target}`,
+      task.scratch,
+      language,
+      String(dpi),
+      String(task.facts['largestUnit'] ?? 1),
+    ];
     return { steps: [...steps, { run: 'scan', args, progress: share }], warnings };
   },
   explain: (words) => explainPdf(words) ?? explainOcr(words),

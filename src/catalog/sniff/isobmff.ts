@@ -6,6 +6,9 @@ import { format, tie, UNKNOWN } from './verdict.ts';
 /** Boxes that begin a QuickTime file without a brand. */
 const BARE = ['moov', 'mdat', 'wide', 'free', 'skip', 'pnot'];
 
+/** Two for each track; a flood of them is not worth following. */
+const MOST_HANDLERS = 1000;
+
 const BRANDS: readonly (readonly [RegExp, Detected])[] = [
   [/^avi[fs]$/, format('avif')],
   [/^(?:hei[cxms]|hev[cxms])$/, format('heic')],
@@ -51,6 +54,7 @@ function moovOf(bytes: Uint8Array): readonly string[] | undefined {
   if (at < 4 || at - 4 + u32be(bytes, at - 4) > bytes.length || Number.isNaN(u32be(bytes, at - 4))) return undefined;
   const moov = bytes.subarray(at - 4, at - 4 + u32be(bytes, at - 4));
   const handlers: string[] = [];
-  for (let hdlr = find(moov, 'hdlr'); hdlr >= 0; hdlr = find(moov, 'hdlr', hdlr + 4)) handlers.push(latin1(moov, hdlr + 12, 4));
+  for (let hdlr = find(moov, 'hdlr'); hdlr >= 0 && handlers.length < MOST_HANDLERS; hdlr = find(moov, 'hdlr', hdlr + 4))
+    handlers.push(latin1(moov, hdlr + 12, 4));
   return handlers;
 }

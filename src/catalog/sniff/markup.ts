@@ -8,7 +8,32 @@ const LOOKED_AT = 128 * 1024;
 /** Less than this is prose that happens to hold a sign. */
 const CONVINCING = 2;
 
-type Sign = readonly [pattern: RegExp, weight: number];
+/** What can say of a line whether it shows the sign: a regular expression, or a function of that shape where one would look at each character many times. */
+type Sign = readonly [pattern: { test(line: string): boolean }, weight: number];
+
+/** A link of reStructuredText, with its text: `` `filemill <https://…>`_ ``. */
+const rstLink = {
+  test(line: string): boolean {
+    const parts = line.split('`');
+    return parts.some((part, at) => at > 0 && /^[^<]{1,100}<[^>]{1,200}>$/.test(part) && parts[at + 1]?.startsWith('_') === true);
+  },
+};
+
+/** A URL with its label in brackets behind it, as in AsciiDoc. */
+const labelledUrl = {
+  test(line: string): boolean {
+    const parts = line.split('[');
+    return parts.some((part, at) => /^[^\]]{1,100}\]/.test(parts[at + 1] ?? '') && /(?:https?:\/\/|link:)\S/.test(lastWord(part)));
+  },
+};
+
+/** A URL with its label behind it, both in brackets, as in wikis. */
+const bracketedUrl = {
+  test: (line: string): boolean => line.split('[').some((part) => /^https?:\/\/\S{1,200} [^\]]{1,100}\]/.test(part)),
+};
+
+/** What stands behind the last blank. */
+const lastWord = (text: string): string => text.split(/\s/).at(-1) ?? '';
 
 /** Signs of a kind, each with how much one line of it says. Anchored or bounded, so that no line costs more than its length. */
 const SIGNS: Readonly<Record<string, readonly Sign[]>> = {
@@ -27,7 +52,7 @@ const SIGNS: Readonly<Record<string, readonly Sign[]>> = {
     [/^\.\. _[^:]{1,80}:/, 2],
     [/:\w{1,20}:`[^`]{1,100}`/, 2],
     [/``[^`]{1,100}``/, 0.6],
-    [/`[^`<]{1,100}<[^>]{1,200}>`__?/, 2],
+    [rstLink, 2],
     [/^(?:={4,}|-{4,}|~{4,}|\^{4,}|"{4,})$/, 0.7],
     [/^(?:=+ +){1,20}=+$/, 2],
     [/\S::$/, 0.7],
@@ -50,7 +75,7 @@ const SIGNS: Readonly<Record<string, readonly Sign[]>> = {
     [/^\[(?:source|NOTE|TIP|WARNING|quote|cols|%|width|#|\[)[^\]]{0,100}\]/, 2],
     [/^(?:\|===|\.{4}|={4,}|\*{4,})$/, 0.7],
     [/^(?:image|include|toc|video)::[^[]{0,200}\[/, 2],
-    [/(?:https?:\/\/|link:)[^\s[]{1,200}\[[^\]]{1,100}\]/, 1.5],
+    [labelledUrl, 1.5],
     [/^(?:NOTE|TIP|WARNING|CAUTION|IMPORTANT): /, 1],
   ],
   wiki: [
@@ -58,7 +83,7 @@ const SIGNS: Readonly<Record<string, readonly Sign[]>> = {
     [/\[\[(?:[^\][|]{1,150}\|)?[^\][|]{1,150}\]\](?!\])/, 1],
     [/'''[^']{1,100}'''/, 1],
     [/^(?:\{\||\|\}|\|-)/, 1.5],
-    [/\[https?:\/\/\S{1,200} [^\]]{1,100}\]/, 1.2],
+    [bracketedUrl, 1.2],
     [/<(?:nowiki|ref|references|syntaxhighlight)\b/, 1.5],
     [/\{\{[^{}]{1,200}\}\}/, 1],
   ],

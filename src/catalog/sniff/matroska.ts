@@ -18,12 +18,18 @@ export function matroska({ head }: Sample): Detected | undefined {
   const header = elements(head, 0, head.length)[0];
   if (header === undefined) return UNKNOWN;
   const docType = elements(head, header.from, header.to).find(({ id }) => id === DOC_TYPE);
-  const name = docType === undefined ? 'matroska' : latin1(head, docType.from, docType.to - docType.from).replace(/\0+$/, '');
+  const name = docType === undefined ? 'matroska' : textOf(head, docType);
   if (name !== 'webm' && name !== 'matroska') return UNKNOWN;
   const types = trackTypes(head, header.to);
   if (types.includes(AUDIO) && !types.includes(VIDEO)) return format('mka');
   return format(name === 'webm' ? 'webm' : 'mkv');
 }
+
+/** A string ends where its element does, or with a NUL before (RFC 8794, 7.4); none that we know is as long as this. */
+const LONGEST_TEXT = 64;
+
+const textOf = (head: Uint8Array, { from, to }: Element): string =>
+  latin1(head, from, Math.min(to - from, LONGEST_TEXT)).split('\0', 1)[0] ?? '';
 
 /** Empty where the tracks lie outside the head. */
 function trackTypes(head: Uint8Array, from: number): readonly number[] {

@@ -27,27 +27,49 @@ export type Detected =
 /** One family's look at a sample; undefined where it is none of the family's. */
 export type Sniffer = (sample: Sample) => Detected | undefined;
 
-/** Collects a sample while a stream passes by. */
+/** What the first block of the head holds, bytes: all that most files have. */
+const FIRST_BLOCK_BYTES = 16 * 1024;
+
+/** Collects a sample while a stream passes by. Each byte is copied, so that a piece of one byte costs no more than a byte and keeps no larger one alive. */
 export class Sampler {
-  readonly #head: Buffer[] = [];
+  #head: Buffer = Buffer.alloc(0);
   #headBytes = 0;
-  readonly #tail: Buffer[] = [];
-  #tailBytes = 0;
+  /** The last bytes of a file that is longer than the head, as a ring. */
+  #ring: Buffer | undefined;
+  /** Where the oldest byte of the ring stands, and the next one goes. */
+  #at = 0;
   #size = 0;
 
   push(chunk: Buffer): void {
     this.#size += chunk.length;
-    if (this.#headBytes < HEAD_BYTES) {
-      const part = chunk.subarray(0, HEAD_BYTES - this.#headBytes);
-      this.#head.push(part);
-      this.#headBytes += part.length;
-    }
-    this.#tail.push(chunk);
-    this.#tailBytes += chunk.length;
-    while (this.#tailBytes - (this.#tail[0]?.length ?? 0) >= TAIL_BYTES) this.#tailBytes -= this.#tail.shift()?.length ?? 0;
+    const first = chunk.subarray(0, HEAD_BYTES - this.#headBytes);
+    if (first.length > 0) this.#addToHead(first);
+    if (chunk.length > first.length) this.#addToTail(chunk.subarray(first.length));
   }
 
   sample(): Sample {
-    return { head: Buffer.concat(this.#head), tail: Buffer.concat(this.#tail).subarray(-TAIL_BYTES), size: this.#size };
+    const head = this.#head.subarray(0, this.#headBytes);
+    const ring = this.#ring;
+    const tail = ring === undefined ? head.subarray(-TAIL_BYTES) : Buffer.concat([ring.subarray(this.#at), ring.subarray(0, this.#at)]);
+    return { head, tail, size: this.#size };
+  }
+
+  #addToHead(bytes: Buffer): void {
+    const wanted = this.#headBytes + bytes.length;
+    if (wanted > this.#head.length) {
+      const larger = Buffer.allocUnsafeSlow(Math.min(HEAD_BYTES, Math.max(FIRST_BLOCK_BYTES, this.#head.length * 2, wanted)));
+      this.#head.copy(larger, 0, 0, this.#headBytes);
+      this.#head = larger;
+    }
+    bytes.copy(this.#head, this.#headBytes);
+    this.#headBytes = wanted;
+  }
+
+  #addToTail(bytes: Buffer): void {
+    this.#ring ??= Buffer.from(this.#head.subarray(-TAIL_BYTES));
+    const last = bytes.subarray(-TAIL_BYTES);
+    const copied = last.copy(this.#ring, this.#at);
+    last.copy(this.#ring, 0, copied);
+    this.#at = (this.#at + last.length) % TAIL_BYTES;
   }
 }

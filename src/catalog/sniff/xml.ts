@@ -4,7 +4,7 @@ export interface Root {
   /** Without its prefix, in its own case. */
   readonly name: string;
   readonly prefix: string;
-  /** All between the name and `>`; cut where the sample ends. */
+  /** All between the name and the `>` that ends the tag; cut where the sample ends. */
   readonly attributes: string;
   /** What follows `<!DOCTYPE`, up to its subset; empty where there is none. */
   readonly doctype: string;
@@ -30,8 +30,31 @@ export function rootOf(text: string): Root | undefined {
   const name = /^<(?:([A-Za-z_][\w.-]{0,63}):)?([A-Za-z_][\w.-]{0,63})(?=[\s/>]|$)/.exec(text.slice(at, at + 140));
   if (name === null) return doctype === '' ? undefined : { name: '', prefix: '', attributes: '', doctype };
   const from = at + name[0].length;
-  const end = text.indexOf('>', from);
-  return { name: name[2] ?? '', prefix: name[1] ?? '', attributes: text.slice(from, end < 0 ? text.length : end), doctype };
+  return { name: name[2] ?? '', prefix: name[1] ?? '', attributes: text.slice(from, endOfTag(text, from)), doctype };
+}
+
+/** Where the tag's own `>` stands, which one between quotes is not; where a quote is left open, the first one. */
+function endOfTag(text: string, from: number): number {
+  let quote = '';
+  for (let at = from; at < text.length; at++) {
+    const character = text.charAt(at);
+    if (quote !== '') quote = character === quote ? '' : quote;
+    else if (character === '"' || character === "'") quote = character;
+    else if (character === '>') return at;
+  }
+  const first = text.indexOf('>', from);
+  return first < 0 ? text.length : first;
+}
+
+/** Values of all attributes by their names with prefix, of each the first, up to what is no attribute. No entity is expanded. */
+export function attributesOf({ attributes }: Root): ReadonlyMap<string, string> {
+  const found = new Map<string, string>();
+  const one = /\s*([^\s=>"'/]+)\s*=\s*(?:"([^"]*)"|'([^']*)')/y;
+  for (let match = one.exec(attributes); match !== null; match = one.exec(attributes)) {
+    const [, name = '', double, single] = match;
+    if (!found.has(name)) found.set(name, double ?? single ?? '');
+  }
+  return found;
 }
 
 /** The value of an attribute, whatever its prefix. */

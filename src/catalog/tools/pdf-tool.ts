@@ -1,7 +1,7 @@
 /** What the tools for PDF have in common: how qpdf is called, and how a file is looked at. */
 import type { ProcessStep } from '../engine.ts';
 import { text } from '../fields.ts';
-import { inspectPdf } from '../pdf.ts';
+import { countPages } from '../pdf.ts';
 import { ONE_FILE, type Tool, type ToolSource, type ToolTask } from '../tool.ts';
 
 /** What every tool has that makes a PDF of one PDF. */
@@ -17,9 +17,9 @@ export const qpdf = (...args: readonly string[]): ProcessStep => ({ run: 'qpdf',
 
 /** Looks at the file as everybody can who has no password: it is refused where one is needed. */
 export const inspectOpen = {
-  ...inspectPdf(),
+  ...countPages,
   step: (input: string, { source, options }: { source: string; options: object }) =>
-    inspectPdf().step(input, { source, options, passwordFile: undefined }),
+    countPages.step(input, { source, options, passwordFile: undefined }),
 };
 
 /** @throws where there is none, which the tool's own bounds exclude */

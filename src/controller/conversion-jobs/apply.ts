@@ -88,7 +88,7 @@ async function tellOfWait(parts: ApplyParts, job: ConversionJobObject, { refusal
   const { code, message } = refusal ?? { code: 'Waiting', message: 'Others of this namespace go first.' };
   const status = pending(job, new Date(parts.clock()), code, message);
   // Turns change too often to be told of each time.
-  if (job.status === undefined || (refusal !== undefined && isNews(job.status, status))) await write(parts, job, status, signal);
+  if (job.status?.phase === undefined || (refusal !== undefined && isNews(job.status, status))) await write(parts, job, status, signal);
 }
 
 async function cancel(parts: ApplyParts, job: ConversionJobObject, signal: AbortSignal): Promise<Outcome> {

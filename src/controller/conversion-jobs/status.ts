@@ -10,7 +10,21 @@ import type { ConversionJobObject } from './resource.ts';
 const LONGEST_MESSAGE = 1_024;
 const FETCHING = 'Fetching';
 
+const PROCESSING = { reason: 'Processing', message: 'The file is waiting for a worker, or being converted.' } as const;
+
 type Said = Pick<Condition, 'status' | 'reason' | 'message'>;
+
+/** What kstatus reads: in progress, failed, or current. */
+const underWay = (reason: string, message: string) => ({
+  Ready: { status: 'False', reason, message } as const,
+  Reconciling: { status: 'True', reason, message } as const,
+  Stalled: { status: 'False', reason, message } as const,
+});
+const over = (said: Omit<Said, 'status'>, well: boolean) => ({
+  Ready: { ...said, status: well ? 'True' : 'False' } as const,
+  Reconciling: { ...said, status: 'False' } as const,
+  Stalled: { ...said, status: well ? 'False' : 'True' } as const,
+});
 
 /** @returns what is to be seen now; where nothing new was learnt, what was seen before */
 export function statusAfter(job: ConversionJobObject, answer: SubmissionAnswer, now: Date): ConversionJobStatus {
@@ -26,7 +40,7 @@ export function statusAfter(job: ConversionJobObject, answer: SubmissionAnswer, 
 
 /** It has not been submitted, or its source is not there yet. @param reason one word */
 export const pending = (job: ConversionJobObject, now: Date, reason: string, message: string): ConversionJobStatus => ({
-  ...told(job, now, { Complete: { status: 'False', reason, message } }),
+  ...told(job, now, { Complete: { status: 'False', reason, message }, ...underWay(reason, message) }),
   phase: 'Pending',
 });
 
@@ -35,9 +49,7 @@ export const isFetching = ({ status }: ConversionJobObject): boolean =>
 
 function running(job: ConversionJobObject, { job_id, created_at, progress }: Job, now: Date): ConversionJobStatus {
   return {
-    ...told(job, now, {
-      Complete: { status: 'False', reason: 'Processing', message: 'The file is waiting for a worker, or being converted.' },
-    }),
+    ...told(job, now, { Complete: { status: 'False', ...PROCESSING }, ...underWay(PROCESSING.reason, PROCESSING.message) }),
     phase: 'Running',
     jobId: job_id,
     startTime: seconds(created_at),
@@ -45,11 +57,12 @@ function running(job: ConversionJobObject, { job_id, created_at, progress }: Job
   };
 }
 
-function complete(job: ConversionJobObject, { job_id, created_at, expires_at, output, engine, warnings, links }: Job, now: Date) {
-  const where = output === undefined ? `Done: the text stands in the job itself, at ${links.self}.` : 'Done: the output can be fetched.';
+function complete(job: ConversionJobObject, { job_id, created_at, expires_at, output, engine, warnings }: Job, now: Date) {
+  // No URL of it: whoever has that may fetch the file, and more people read conditions and Events than may.
+  const where = output === undefined ? 'Done: the text stands in the job itself.' : 'Done: the output can be fetched.';
   const message = [where, ...warnings.map((warning) => warning.message)].join(' ');
   const status: ConversionJobStatus = {
-    ...told(job, now, { Complete: { status: 'True', reason: 'Done', message } }),
+    ...told(job, now, { Complete: { status: 'True', reason: 'Done', message }, ...over({ reason: 'Done', message }, true) }),
     phase: 'Complete',
     jobId: job_id,
     startTime: seconds(created_at),
@@ -70,7 +83,12 @@ function failed(job: ConversionJobObject, { code, message, details }: Problem, n
   const isCancelled = isGone && startTime !== undefined && now.getTime() < Date.parse(startTime) + RETENTION_MS;
   const hasExpired = isGone && !isCancelled;
   return {
-    ...told(job, now, { Complete: { ...said, status: 'False' }, Failed: said, ...(hasExpired ? { Expired: said } : {}) }),
+    ...told(job, now, {
+      Complete: { ...said, status: 'False' },
+      Failed: said,
+      ...(hasExpired ? { Expired: said } : {}),
+      ...over(said, hasExpired),
+    }),
     phase: isCancelled ? 'Cancelled' : hasExpired ? 'Expired' : 'Failed',
     ...(jobId === undefined ? {} : { jobId }),
     ...(startTime === undefined ? {} : { startTime }),

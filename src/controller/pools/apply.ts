@@ -2,7 +2,7 @@
 import type { ToolchainPool } from '../../contracts/toolchain-pool.ts';
 import type { Kube } from '../../kube/connect.ts';
 import { isAlreadyExists, isConflict, KubeError, unlessNotFound } from '../../kube/error.ts';
-import { JOBS, PODS } from '../../kube/resource.ts';
+import { JOBS, keyOf, PODS } from '../../kube/resource.ts';
 import type { LiveJobs } from './live-jobs.ts';
 import { GUARDS, isFinished, isOf, type Job, type Pod, trimJob } from './objects.ts';
 import { roomNow } from './room.ts';
@@ -14,7 +14,7 @@ import type { TokenBucket } from './token-bucket.ts';
 export interface Hands {
   readonly kube: Kube;
   readonly live: LiveJobs;
-  /** How many Jobs may be made, and how fast. */
+  /** How many Jobs may be made, and how fast: a fair part of it for each pool. */
   readonly tokens: TokenBucket;
   readonly retire: (pool: string, worker: string) => void;
   /** Asked before every change: a leader that has lost the lead changes nothing. */
@@ -70,7 +70,7 @@ async function create(hands: Hands, pool: ToolchainPool, seen: Seen, count: numb
   let halt: Pick<Outcome, 'waitMs' | 'refused'> | undefined;
   await together(await roomNow(hands.kube, pool, seen, count), async (slot) => {
     if (halt !== undefined || !hands.mayAct()) return;
-    const waitMs = hands.tokens.take();
+    const waitMs = hands.tokens.take(keyOf(pool));
     if (waitMs > 0) {
       halt = { waitMs, refused: undefined };
       return;

@@ -4,7 +4,8 @@ import type { Trouble } from './seen.ts';
 const FIRST_MS = 10_000;
 export const LONGEST_MS = 300_000;
 
-export function backOff() {
+/** @param tolerated failures in a row that mean nothing yet */
+export function backOff(tolerated = 0) {
   let template = '';
   let failures = 0;
   let rounds = 0;
@@ -17,9 +18,11 @@ export function backOff() {
       if (of !== template) {
         failures = 0;
         rounds = 0;
+        why = undefined;
       }
       template = of;
       failures++;
+      if (failures <= tolerated) return;
       why = trouble;
       // Those that were made together fail together: that is one failure.
       if (rounds > 0 && begun <= lastRound) return;

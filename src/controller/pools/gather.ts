@@ -10,7 +10,7 @@ import { standingOf, type Word } from './worker-state.ts';
 
 /** Without a pod for longer than this, a Job is asked why, ms. */
 export const PODLESS_MS = 10_000;
-/** What fails this soon fails at its start, even if nobody listened then, ms. */
+/** What fails this soon fails at its start, even if nobody listened then; and who lives for longer works, ms. */
 const EARLY_MS = 60_000;
 
 export interface Around {
@@ -36,7 +36,7 @@ export function gather(around: Around, memory: Memory): Seen {
   for (const uid of memory.workers.keys()) if (!there.has(uid)) memory.workers.delete(uid);
   const workers = ours.map((job) => look(around, memory, job));
   for (const [slot, until] of memory.blocked) if (until < now) memory.blocked.delete(slot);
-  const troubles = [memory.startFailures, memory.jobRefusals].flatMap((backOff) => backOff.standing(template) ?? []);
+  const troubles = [memory.startFailures, memory.earlyDeaths, memory.jobRefusals].flatMap((backOff) => backOff.standing(template) ?? []);
   return {
     now,
     pool: settingsOf(pool),
@@ -46,6 +46,7 @@ export function gather(around: Around, memory: Memory): Seen {
     workers,
     foreignSlots: [...others.map(slotOf), ...memory.blocked.keys()],
     history: memory.peaks.all(),
+    contender: memory.contender,
     backOff: troubles.toSorted((a, b) => b.until - a.until)[0],
   };
 }
@@ -54,22 +55,28 @@ function look({ podOf, words, listening, template, now }: Around, memory: Memory
   const { uid = '', name, labels = {} } = job.metadata;
   const pod = podOf(job);
   const heard = pod === undefined ? undefined : words.get(pod.metadata.name);
-  const known = memory.workers.get(uid) ?? { firstSeen: now, heard: listening, spoke: false, counted: false };
+  const known = memory.workers.get(uid) ?? { firstSeen: now, heard: listening, spoke: false, proved: false, counted: false };
   memory.workers.set(uid, known);
+  const madeAt = Date.parse(job.metadata.creationTimestamp ?? '');
   if (heard !== undefined) {
     if (!known.spoke) memory.startFailures.succeeded(labels[LABEL.template] ?? '');
     known.spoke = true;
+    if (!known.proved && (heard.ended > 0 || now - madeAt > EARLY_MS)) {
+      known.proved = true;
+      memory.earlyDeaths.succeeded(labels[LABEL.template] ?? '');
+    }
     memory.service.note(heard.worker, heard);
   }
   const refusal = now - known.firstSeen > PODLESS_MS ? memory.refusal?.message : undefined;
   const standing = standingOf(job, pod, wordOf(heard, known.spoke, listening), refusal);
-  if (standing.state === 'failed' && !known.counted) {
+  if (standing.state === 'failed' && standing.disrupted !== true && !known.counted) {
     known.counted = true;
     const endedAt = standing.endedAt ?? now;
-    const begun = Date.parse(job.metadata.creationTimestamp ?? '');
-    const wasHeard = known.heard || endedAt - begun < EARLY_MS;
-    if (!known.spoke && wasHeard && labels[LABEL.template] === template && endedAt > now - LONGEST_MS)
-      memory.startFailures.failed(template, endedAt, failureOf(job, pod, memory.startFailures.failures() + 1), begun);
+    const isNews = labels[LABEL.template] === template && endedAt > now - LONGEST_MS;
+    const wasHeard = known.heard || endedAt - madeAt < EARLY_MS;
+    const failures = known.spoke ? memory.earlyDeaths : memory.startFailures;
+    if (isNews && (known.spoke ? endedAt - madeAt < EARLY_MS && !known.proved : wasHeard))
+      failures.failed(template, endedAt, failureOf(job, pod, known.spoke, failures.failures() + 1), madeAt);
   }
   if (heard !== undefined && (standing.state === 'failed' || standing.state === 'succeeded')) memory.service.forget(heard.worker);
   return {
@@ -79,6 +86,7 @@ function look({ podOf, words, listening, template, now }: Around, memory: Memory
     pod: pod?.metadata.name,
     ...standing,
     current: labels[LABEL.template] === template,
+    ...(heard?.unwell !== undefined && { unwell: `${heard.unwell.reason}: ${heard.unwell.message}` }),
     busyMs: (heard?.busySeconds ?? 0) * 1000,
     guarded: Object.entries(GUARDS).every(([key, value]) => pod?.metadata.annotations?.[key] === value),
   };
@@ -90,12 +98,13 @@ function wordOf(heard: Heard | undefined, spoke: boolean, listening: boolean): W
   return spoke && listening ? { state: 'idle', overdue: true } : undefined;
 }
 
-/** A worker that ends before its first word was not brought down by a file. */
-function failureOf(job: Job, pod: Pod | undefined, inARow: number): Trouble {
+/** A worker that ends before its first word was not brought down by a file; several in a row that end soon after it hardly were. */
+function failureOf(job: Job, pod: Pod | undefined, spoke: boolean, inARow: number): Trouble {
   const { exitCode, reason = 'it says nothing' } = pod?.status?.containerStatuses?.[0]?.state?.terminated ?? {};
   const how = exitCode === undefined ? reason : `exit code ${exitCode}, ${reason}`;
   const who = inARow === 1 ? 'A worker' : `${inARow} workers in a row`;
-  const message = `${who} ended before the first word; the last one: ${how}. Its Job stays: see kubectl logs job/${job.metadata.name}`;
+  const when = spoke ? 'soon after the first word, with nothing done' : 'before the first word';
+  const message = `${who} ended ${when}; the last one: ${how}. Its Job stays: see kubectl logs job/${job.metadata.name}`;
   return { reason: 'WorkersFail', message };
 }
 

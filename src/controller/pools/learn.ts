@@ -19,5 +19,5 @@ export function learn(memory: Memory, seen: Seen, { actions, desired }: Decision
   else if (created > 0) memory.jobRefusals.succeeded(template);
   // Whether it would go well now nobody tries any more.
   else if (isAtRest && seen.backOff !== undefined && now >= seen.backOff.until)
-    for (const backOff of [memory.startFailures, memory.jobRefusals]) backOff.succeeded(template);
+    for (const backOff of [memory.startFailures, memory.earlyDeaths, memory.jobRefusals]) backOff.succeeded(template);
 }

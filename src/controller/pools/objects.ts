@@ -34,6 +34,12 @@ export interface Job extends KubeObject {
 export const verdictOf = ({ status }: Job) =>
   status?.conditions?.find(({ type, status: is }) => (type === 'Complete' || type === 'Failed') && is === 'True');
 
+/** Whether its pod was taken away by somebody who needed the place: eviction, preemption, a drain, a node that went. */
+export const isDisrupted = (job: Job): boolean => {
+  const verdict = verdictOf(job);
+  return verdict?.type === 'Failed' && verdict.reason === 'PodFailurePolicy';
+};
+
 export const isFinished = (job: Job): boolean => verdictOf(job) !== undefined;
 
 /** Whether it is this pool's, and not that of a namesake which was deleted, nor anybody else's. */

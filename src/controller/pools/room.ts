@@ -4,7 +4,7 @@ import type { Kube } from '../../kube/connect.ts';
 import { unlessNotFound } from '../../kube/error.ts';
 import { JOBS } from '../../kube/resource.ts';
 import { slotOf } from './gather.ts';
-import { isFinished, type Job, LABEL, type PoolObject, TOOLCHAIN_POOLS, verdictOf } from './objects.ts';
+import { isDisrupted, isFinished, type Job, LABEL, type PoolObject, TOOLCHAIN_POOLS, verdictOf } from './objects.ts';
 import { isLive, type Seen } from './seen.ts';
 import { KEPT_FAILURES } from './tidy.ts';
 
@@ -61,7 +61,7 @@ async function capacityNow(kube: Kube, { metadata, spec }: ToolchainPool): Promi
 /** Ended ones whose names stay taken: as `tidy` keeps them, so that all who look agree. A name that is still there blocks by itself. */
 const kept = (ended: readonly Job[]): readonly Job[] =>
   ended
-    .filter((job) => verdictOf(job)?.type !== 'Complete')
+    .filter((job) => verdictOf(job)?.type !== 'Complete' && !isDisrupted(job))
     .toSorted((a, b) => endOf(b) - endOf(a))
     .slice(0, KEPT_FAILURES);
 

@@ -14,6 +14,8 @@ export interface Seen {
   readonly foreignSlots: readonly number[];
   /** Earlier answers of `desired`. */
   readonly history: readonly { readonly at: number; readonly desired: number }[];
+  /** Who else declares a pool of its name, and does not get it. */
+  readonly contender?: string | undefined;
   /** Why none is made before `until`, though none is held up; stays until one comes up. */
   readonly backOff: { readonly until: number; readonly why: Trouble } | undefined;
 }
@@ -67,6 +69,8 @@ export type TroubleReason =
   | 'JobRefused'
   | 'WorkersFail'
   | 'ContainerFailed'
+  // They are up, and say that they cannot work.
+  | 'WorkersUnhealthy'
   // And what is wrong with the pool itself.
   | 'NameTaken'
   | 'NotUnderstood'
@@ -84,6 +88,8 @@ export interface Worker {
   /** Name of its pod, once it has one. */
   readonly pod: string | undefined;
   readonly state: WorkerState;
+  /** Why it takes no orders, by its own word. */
+  readonly unwell?: string | undefined;
   /** Whether it was made from the pool's present template. */
   readonly current: boolean;
   /** For `stuck`. */
@@ -94,6 +100,8 @@ export interface Worker {
   readonly guarded: boolean;
   /** For `succeeded` and `failed`. */
   readonly endedAt?: number | undefined;
+  /** For `failed`: it was evicted, preempted or drained, which tells nothing of its pool. */
+  readonly disrupted?: boolean | undefined;
 }
 
 export type Action =

@@ -28,6 +28,8 @@ export interface PoolsParts {
   readonly retract: (pool: string) => Promise<void>;
   /** Pools that are known to replicas and workers. `lapses`: declared by replicas, not by us. */
   readonly declared: () => Promise<readonly { readonly name: string; readonly lapses: boolean }[]>;
+  /** Who else declares a pool of this name, and was refused. */
+  readonly contender: (pool: string) => Promise<string | undefined>;
   /** Calls back with the pool of an order that was published. @returns the end of it */
   readonly onOrder: (callback: (pool: string) => void) => () => void;
   /** When words began to come in, by `clock`. */
@@ -136,8 +138,12 @@ export function startPools(parts: PoolsParts): Pools {
     for (const { name, lapses } of known) if (!lapses && ownerOf(name) === undefined) await parts.retract(name);
     // NATS may have been restored from before a pool was there.
     for (const [key, memory] of memories) {
-      if (known.some(({ name }) => name === refOf(key).name)) continue;
-      memory.declared = '';
+      const { name } = refOf(key);
+      const contender = await parts.contender(name);
+      const isKnown = known.some((declared) => declared.name === name);
+      if (isKnown && contender === memory.contender) continue;
+      if (!isKnown) memory.declared = '';
+      memory.contender = contender;
       work.add(key);
     }
   };

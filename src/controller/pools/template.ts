@@ -17,6 +17,9 @@ const SECRET = '/etc/filemill/nats';
 const CONFIG = '/etc/filemill/config';
 const PROBES_PORT = 8_081;
 
+/** What a worker has on its node's disk is a copy: without this a cluster autoscaler keeps every node that has such a volume. */
+const EVICTABLE = { 'cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes': 'work' } as const;
+
 /** Labels for Kueue that a pool hands on to its Jobs (https://kueue.sigs.k8s.io/docs/tasks/run/jobs). */
 const HANDED_ON = ['kueue.x-k8s.io/queue-name', 'kueue.x-k8s.io/priority-class'];
 
@@ -59,7 +62,7 @@ export function templateOf(pool: ToolchainPool, natsServers: readonly string[]):
   const hash = createHash('sha256').update(JSON.stringify(podSpec)).digest('hex').slice(0, 10);
   return {
     hash,
-    pod: { metadata: { labels: { ...labels, [LABEL.template]: hash } }, spec: podSpec },
+    pod: { metadata: { labels: { ...labels, [LABEL.template]: hash }, annotations: EVICTABLE }, spec: podSpec },
     labels: { ...labels, ...pick(metadata.labels ?? {}, HANDED_ON) },
   };
 }
@@ -94,6 +97,8 @@ function container({ metadata, spec }: ToolchainPool, natsServers: readonly stri
     // NATS_USER and NATS_PASSWORD, or NATS_CREDS with the path of a file that the same Secret holds.
     envFrom: [{ secretRef: { name: spec.natsSecretRef.name } }],
     ports: [{ name: 'probes', containerPort: PROBES_PORT }],
+    // A worker that cannot start says why in its last line.
+    terminationMessagePolicy: 'FallbackToLogsOnError',
     livenessProbe: {
       httpGet: { path: '/livez', port: 'probes' },
       initialDelaySeconds: 30,
@@ -126,7 +131,16 @@ export function jobOf(pool: ToolchainPool, slot: number, { pod, hash, labels }: 
       labels: { ...labels, [LABEL.slot]: String(slot), [LABEL.template]: hash },
       ownerReferences: [{ apiVersion: pool.apiVersion, kind: pool.kind, name, uid, controller: true, blockOwnerDeletion: false }],
     },
-    spec: { backoffLimit: 0, completions: 1, parallelism: 1, ttlSecondsAfterFinished: LEFT_OVER_S, template: pod },
+    spec: {
+      backoffLimit: 0,
+      completions: 1,
+      parallelism: 1,
+      ttlSecondsAfterFinished: LEFT_OVER_S,
+      // Without a policy a pod that is told to go counts as failed at once, though its worker ends in order; with one, its own end counts.
+      podFailurePolicy: { rules: [{ action: 'FailJob', onPodConditions: [{ type: 'DisruptionTarget', status: 'True' }] }] },
+      podReplacementPolicy: 'Failed',
+      template: pod,
+    },
   };
 }
 

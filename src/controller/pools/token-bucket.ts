@@ -1,21 +1,44 @@
-/** So many at once, and so many a second after that. */
+/** So many at once, and so many a second after that, shared fairly by those who ask at the same time. */
 
 export interface TokenBucket {
-  /** Takes one. @returns 0, or after how many ms there will be one */
-  take(): number;
+  /** Takes one for `who`. @returns 0, or after how many ms there will be one */
+  take(who: string): number;
 }
 
-/** @param clock ms, steady */
+/** Who has not asked for this long does not count any more, ms. */
+const PRESENT_MS = 2_000;
+
+interface Share {
+  tokens: number;
+  at: number;
+}
+
+/**
+ * Whoever asks alone has all of it. Of several each has a part of the rate and of the burst, so that one whose workers die as fast
+ * as they are made cannot use up what the others need.
+ * @param clock ms, steady
+ */
 export function tokenBucket(perSecond: number, burst: number, clock: () => number): TokenBucket {
-  let tokens = burst;
-  let at = clock();
+  const shares = new Map<string, Share>();
+  const whole: Share = { tokens: burst, at: clock() };
+  const refill = (share: Share, now: number, parts: number) => {
+    share.tokens = Math.min(Math.max(1, burst / parts), share.tokens + ((now - share.at) / 1000) * (perSecond / parts));
+    share.at = now;
+  };
+  const untilOne = ({ tokens }: Share, parts: number) => Math.ceil(((1 - tokens) / (perSecond / parts)) * 1000);
   return {
-    take() {
+    take(who) {
       const now = clock();
-      tokens = Math.min(burst, tokens + ((now - at) / 1000) * perSecond);
-      at = now;
-      if (tokens < 1) return Math.ceil(((1 - tokens) / perSecond) * 1000);
-      tokens--;
+      for (const [other, { at }] of shares) if (now - at > PRESENT_MS) shares.delete(other);
+      const own = shares.get(who) ?? { tokens: burst, at: now };
+      shares.set(who, own);
+      const parts = shares.size;
+      refill(own, now, parts);
+      refill(whole, now, 1);
+      if (own.tokens < 1) return untilOne(own, parts);
+      if (whole.tokens < 1) return untilOne(whole, 1);
+      own.tokens--;
+      whole.tokens--;
       return 0;
     },
   };

@@ -1,5 +1,5 @@
 /** What one worker is up to, from its Job, its pod and its own word. */
-import { type Job, type Pod, verdictOf } from './objects.ts';
+import { isDisrupted, type Job, type Pod, verdictOf } from './objects.ts';
 import type { Trouble, WorkerState } from './seen.ts';
 
 /** A worker's last word, if any. */
@@ -13,6 +13,8 @@ export interface Standing {
   readonly state: WorkerState;
   readonly trouble?: Trouble | undefined;
   readonly endedAt?: number | undefined;
+  /** For `failed`: somebody else needed its place. */
+  readonly disrupted?: boolean | undefined;
 }
 
 /** Reasons for which a container waits that do not pass by themselves (kubelet, pkg/kubelet/images and kuberuntime). */
@@ -49,8 +51,13 @@ function endOf(job: Job, pod: Pod | undefined): Standing | undefined {
   if (verdict === undefined && phase !== 'Succeeded' && phase !== 'Failed') return undefined;
   const failed = verdict === undefined ? phase === 'Failed' : verdict.type === 'Failed';
   const finishedAt = pod?.status?.containerStatuses?.[0]?.state?.terminated?.finishedAt ?? verdict?.lastTransitionTime;
-  return { state: failed ? 'failed' : 'succeeded', endedAt: finishedAt === undefined ? undefined : Date.parse(finishedAt) };
+  const endedAt = finishedAt === undefined ? undefined : Date.parse(finishedAt);
+  return failed ? { state: 'failed', endedAt, disrupted: isDisrupted(job) || wasDisrupted(pod) } : { state: 'succeeded', endedAt };
 }
+
+/** Evicted, preempted, or drained (KEP-3329): set before the pod ends, and so before its Job says it. */
+const wasDisrupted = (pod: Pod | undefined): boolean =>
+  (pod?.status?.conditions ?? []).some(({ type, status }) => type === 'DisruptionTarget' && status === 'True');
 
 /** Its node has not been heard of for longer than the pod tolerates: it may run on, but nobody can tell, or stop it. */
 const isLost = (pod: Pod | undefined): boolean =>

@@ -228,13 +228,15 @@ def write_profile(profile):
 
 
 def convert(office, request):
-    office.on_main_thread(lambda: convert_now(office, request))
+    return office.on_main_thread(lambda: convert_now(office, request))
 
 
 def convert_now(office, request):
     document = load(office, request)
     try:
+        warnings = keep_to_itself(document, request["family"])
         save(document, request)
+        return warnings
     finally:
         dispose(document)
 
@@ -296,6 +298,76 @@ def load(office, request):
         dispose(document)
         raise Refusal("corrupt_input", f"named {source}, loaded as {used}")
     return document
+
+
+def keep_to_itself(document, family):
+    """Takes out what would tell of this machine: the fonts installed on it, and what the function INFO says of its kernel."""
+    settings = document.createInstance("com.sun.star.document.Settings")
+    if settings.PropertySetInfo.hasPropertyByName("EmbedFonts"):
+        settings.EmbedFonts = False
+    if family != "sheet":
+        return []
+    changed = 0
+    for name in document.NamedRanges.ElementNames:
+        named = document.NamedRanges.getByName(name)
+        if (after := without_info(named.Content)) != named.Content:
+            named.Content = after
+            changed += 1
+    for sheet in document.Sheets:
+        for cell in [*cells_found(sheet, "INFO("), *hidden_formulas(sheet)]:
+            changed += take_out_info(sheet, cell)
+    message = "Formulas with the function INFO, which tells of the machine that it runs on, give its argument instead."
+    return [{"code": "info_removed", "message": message}] if changed else []
+
+
+def without_info(formula):
+    return re.sub(r"\bINFO\(", "T(", formula, flags=re.I)
+
+
+def cells_found(sheet, words):
+    """Cells whose formula, or whose text, has these words."""
+    wanted = sheet.createSearchDescriptor()
+    wanted.SearchString, wanted.SearchType = words, 0
+    found = sheet.findAll(wanted)
+    for address in found.RangeAddresses if found else ():
+        yield from cells_in(sheet, address)
+
+
+def hidden_formulas(sheet):
+    """Cells with a formula in rows that a filter hides: searching passes them over."""
+    shown = sorted((area.StartRow, area.EndRow) for area in sheet.queryVisibleCells().RangeAddresses)
+    cursor = sheet.createCursor()
+    cursor.gotoEndOfUsedArea(False)
+    last = cursor.RangeAddress
+    row = 0
+    for first, end in [*shown, (last.EndRow + 1, last.EndRow + 1)]:
+        if row < min(first, last.EndRow + 1):
+            hidden = sheet.getCellRangeByPosition(0, row, last.EndColumn, min(first, last.EndRow + 1) - 1)
+            for address in hidden.queryContentCells(16).RangeAddresses:  # com.sun.star.sheet.CellFlags.FORMULA
+                yield from cells_in(sheet, address)
+        row = max(row, end + 1)
+
+
+def cells_in(sheet, area):
+    for row in range(area.StartRow, area.EndRow + 1):
+        for column in range(area.StartColumn, area.EndColumn + 1):
+            yield sheet.getCellByPosition(column, row)
+
+
+def take_out_info(sheet, cell):
+    from com.sun.star.table.CellContentType import FORMULA
+
+    before = cell.Formula
+    after = without_info(before)
+    if cell.Type != FORMULA or after == before:
+        return 0
+    # Of an array each cell gets the formula for itself: it cannot be changed as a whole here.
+    array = sheet.createCursorByRange(cell)
+    if before.startswith("{"):
+        array.collapseToCurrentArray()
+    for each in cells_in(sheet, array.RangeAddress):
+        each.Formula = after[1:-1] if before.startswith("{") else after
+    return 1
 
 
 def look_into_package(path):
@@ -457,8 +529,7 @@ def say(words):
 
 def answer(office, line):
     try:
-        convert(office, json.loads(line))
-        return {"ok": True, "warnings": []}
+        return {"ok": True, "warnings": convert(office, json.loads(line))}
     except Refusal as refusal:
         return refusal.answer
 

@@ -1,8 +1,9 @@
 /**
  * Reads the pages of a PDF that have no text layer by OCR, and leaves the others as they are.
  *
- *   scan.ts INPUT.pdf OUTPUT.(txt|pdf) SCRATCH LANGUAGE DPI
+ *   scan.ts INPUT.pdf OUTPUT.(txt|pdf) SCRATCH LANGUAGE DPI UNIT
  *
+ * UNIT is the largest `UserUnit` of any page, which versions of poppler heed that pdfinfo's sizes do not tell of.
  * Text: the pages in order, each ended by a form feed. PDF: pages with text unchanged, the others as picture with the text under it.
  * Which pages need it is known only once the text was taken out, so this cannot be a plan made beforehand.
  * Prints `2 of 5` after each page; exits as the first command that failed.
@@ -14,7 +15,7 @@ import { closeSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:f
 const MOST_PIXELS = 100_000_000;
 const POINTS_PER_INCH = 72;
 
-const [input = '', output = '', scratch = '', language = '', dpi = ''] = process.argv.slice(2);
+const [input = '', output = '', scratch = '', language = '', dpi = '', unit = '1'] = process.argv.slice(2);
 const sizes = pageSizes();
 const layer = textLayer();
 const pages = Array.from({ length: sizes.size }, (_, index) => index + 1);
@@ -61,7 +62,7 @@ function pageSizes(): Map<number, number> {
 /** @returns path of the page's text, or of a PDF with its picture over its text */
 function recognise(page: number, picture: 'png' | 'jpg', kind: 'txt' | 'pdf'): string {
   const base = `${scratch}/scan-${page}`;
-  const most = POINTS_PER_INCH * Math.sqrt(MOST_PIXELS / (sizes.get(page) ?? 1));
+  const most = (POINTS_PER_INCH * Math.sqrt(MOST_PIXELS / (sizes.get(page) ?? 1))) / Number(unit);
   const resolution = String(Math.min(Number(dpi), Math.floor(most)));
   const format = picture === 'png' ? ['-png', '-gray'] : ['-jpeg', '-jpegopt', 'quality=85'];
   const only = String(page);

@@ -14,6 +14,8 @@ export interface Passage {
   shut(): void;
   /** Connections stay, and nothing passes, until `open`. */
   swallow(): void;
+  /** As a server that is too busy: nothing passes until `open`, and then all of it does. */
+  stall(): void;
   open(): void;
   close(): Promise<void>;
 }
@@ -23,7 +25,7 @@ export async function openPassage(kubeconfig: string, name: string): Promise<Pas
   const { port, hostname } = new URL(config.clusters[0].cluster.server);
   const pairs = new Set<readonly [Socket, Socket]>();
   let made = 0;
-  let way: 'open' | 'shut' | 'swallowing' = 'open';
+  let way: 'open' | 'shut' | 'swallowing' | 'stalling' = 'open';
   const link = (from: Socket, to: Socket) => {
     from.on('data', (bytes) => way === 'swallowing' || to.write(bytes));
     from.on('error', () => {});
@@ -40,6 +42,7 @@ export async function openPassage(kubeconfig: string, name: string): Promise<Pas
     pairs.add(pair);
     link(near, far);
     link(far, near);
+    if (way === 'stalling') for (const socket of pair) socket.pause();
     near.on('close', () => pairs.delete(pair));
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -62,8 +65,13 @@ export async function openPassage(kubeconfig: string, name: string): Promise<Pas
     swallow() {
       way = 'swallowing';
     },
+    stall() {
+      way = 'stalling';
+      for (const pair of pairs) for (const socket of pair) socket.pause();
+    },
     open() {
       way = 'open';
+      for (const pair of pairs) for (const socket of pair) socket.resume();
     },
     async close() {
       server.close();

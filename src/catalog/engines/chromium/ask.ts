@@ -5,7 +5,7 @@ import type { Binary, Plan } from '../../engine.ts';
 /** Not started by us but by the program; the first, so that its version is the engine's. */
 export const SHELL: Binary = {
   at: ['/usr/lib/chromium/chromium-headless-shell'],
-  version: { args: ['--version'], pattern: /(\d+\.\d+\.\d+)\.\d+/ },
+  version: { args: ['--version'], pattern: /(\d{1,5}\.\d{1,5}\.\d{1,5})\.\d/ },
 };
 
 /** A page may take this long to load, ms; what it has not loaded by then is missing. */

@@ -1,13 +1,17 @@
 /** What ImageMagick's words on standard error mean. */
 import type { Reason } from '../../../errors.ts';
+import { type Meanings, meaningOf } from '../../phrases.ts';
 
-/** Looked through in order (MagickCore exception texts, the same in versions 6 and 7). */
-const MEANINGS: readonly (readonly [RegExp, Reason])[] = [
-  [/width or height exceeds limit|(width|height) exceeds user limit|list length exceeds limit|too many exceptions/i, 'input_limit'],
-  [/cache resources exhausted|memory allocation failed|unable to extend (pixel )?cache|no space left/i, 'memory'],
-  [/time limit exceeded/i, 'timeout'],
-  [/no decode delegate|no encode delegate|unable to open module|encoding plugin|unsupported feature: .*(encod|plugin)/i, 'engine_missing'],
+/** MagickCore's exception texts, the same in versions 6 and 7. */
+const MEANINGS: Meanings<Reason> = [
+  [['width or height exceeds limit', 'width exceeds user limit', 'height exceeds user limit'], 'input_limit'],
+  [['list length exceeds limit', 'too many exceptions'], 'input_limit'],
+  [['cache resources exhausted', 'memory allocation failed', 'unable to extend cache', 'unable to extend pixel cache'], 'memory'],
+  [['no space left'], 'memory'],
+  [['time limit exceeded'], 'timeout'],
+  [['no decode delegate', 'no encode delegate', 'unable to open module', 'encoding plugin'], 'engine_missing'],
+  [['unsupported feature: …encod', 'unsupported feature: …plugin'], 'engine_missing'],
 ];
 
 /** @returns undefined where the words say nothing better than `corrupt_input` */
-export const explain = (words: string): Reason | undefined => MEANINGS.find(([pattern]) => pattern.test(words))?.[1];
+export const explain = (words: string): Reason | undefined => meaningOf(words, MEANINGS);

@@ -1,11 +1,11 @@
 /** What ImageMagick is asked about a picture before anything is decoded, and how its answer is read. */
 import { conversionFailed, inputLimit } from '../../../errors.ts';
 import type { Binary, Facts, ProcessStep } from '../../engine.ts';
+import { MAX_FRAMES } from '../../frames.ts';
 import { READERS } from './coders.ts';
 
-/** Bounds of what is converted: pixels of one frame, and frames. */
+/** Of one frame. */
 const MAX_PIXELS = 100_000_000;
-const MAX_FRAMES = 1000;
 
 /**
  * ImageMagick takes the smaller of these and of the machine's policy.xml. Width and height in pixels; beyond `memory` it works in a file, up to `disk`.
@@ -61,18 +61,18 @@ export const pingStep = (input: string, { source }: { readonly source: string })
 /** @throws Failure `CONVERSION_FAILED` where a bound is broken or no frame is found */
 export function readPing(stdout: string): Facts {
   const frames = stdout.split('\n').flatMap((line): Frame[] => {
-    const match = /^(\d+) (\d+) (\S+) (\w+) (\w+) (\w*) ?(.*)$/.exec(line);
-    if (match === null) return [];
-    const onItsSide = ['LeftTop', 'RightTop', 'RightBottom', 'LeftBottom'].includes(match[6] ?? '');
+    if (line === '') return [];
+    const [width = '', height = '', resolution, units, alpha, orientation, profile = ''] = line.split(' ', 7);
+    if (!isNumber(width) || !isNumber(height) || !resolution || !units || !alpha || orientation === undefined) return [];
     return [
       {
-        width: Number(match[1]),
-        height: Number(match[2]),
-        alpha: !['False', 'Undefined', 'Off'].includes(match[5] ?? ''),
-        upright: ['', 'Undefined', 'TopLeft'].includes(match[6] ?? ''),
-        onItsSide,
-        profile: (match[7] ?? '') !== '',
-        density: dotsPerInch(Number(match[3]), match[4]),
+        width: Number(width),
+        height: Number(height),
+        alpha: !['False', 'Undefined', 'Off'].includes(alpha),
+        upright: ['', 'Undefined', 'TopLeft'].includes(orientation),
+        onItsSide: ['LeftTop', 'RightTop', 'RightBottom', 'LeftBottom'].includes(orientation),
+        profile: profile !== '',
+        density: dotsPerInch(Number(resolution), units),
       },
     ];
   });
@@ -83,6 +83,8 @@ export function readPing(stdout: string): Facts {
   if (largest < 1) throw conversionFailed('corrupt_input');
   return { frames };
 }
+
+const isNumber = (text: string): boolean => /^\d+$/.test(text);
 
 function dotsPerInch(resolution: number, units: string | undefined): number | undefined {
   const density = units === 'PixelsPerInch' ? resolution : units === 'PixelsPerCentimeter' ? resolution * 2.54 : 0;

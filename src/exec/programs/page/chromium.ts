@@ -1,5 +1,6 @@
 /** Starts Chromium with nothing of its own going on: no sandbox of its own inside ours, no way out but the proxy. */
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { DevTools } from './devtools.ts';
@@ -8,7 +9,8 @@ const SHELL = '/usr/lib/chromium/chromium-headless-shell';
 
 export interface Chromium {
   readonly devtools: DevTools;
-  close(): void;
+  /** Resolves when it has ended. */
+  close(): Promise<void>;
 }
 
 /** @param proxyPort on 127.0.0.1; undefined where sockets are refused anyway @param onEnd it ended without having been closed */
@@ -21,10 +23,12 @@ export async function startChromium(proxyPort: number | undefined, onEnd: () => 
   await devtools.send('Browser.getVersion');
   return {
     devtools,
-    close() {
+    async close() {
       child.off('exit', onEnd);
+      const ended = child.exitCode === null && child.signalCode === null ? once(child, 'exit') : undefined;
       // It ends with its pipes; where signals are refused, so does everything else with us.
       to.end();
+      await ended;
     },
   };
 }

@@ -1,0 +1,286 @@
+/*
+ * What the tree holds, by looking. (/proc; any kernel.)
+ *
+ * Stops, together with the refusals in calls.c: a tree that takes more memory than its share, as
+ * many processes or as one, also where no resident set shows it (page tables, swap, sockets, pipes,
+ * a process whose first thread has ended); files without a name, which no look at the folder finds,
+ * held by a descriptor or by a mapping only; and processor time spread over processes.
+ *
+ * What it cannot see: descriptors on their way between two processes, which the kernel bounds by
+ * RLIMIT_NOFILE, and small objects of the kernel's own (locks). A pod's cgroup counts both.
+ */
+#include "launcher.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+	PIPE_END = 32 * 1024,        /* Half of a pipe's 16 pages; larger ones are refused. */
+	USUAL_SOCKET = 212992,       /* net.core.wmem_default where it cannot be read. */
+	BACKLOG = 8,                 /* A listener's unaccepted connections, and itself. */
+	DESCRIPTORS_MS = 200,        /* Between two looks, and at most a sixteenth of the time. */
+	MAPPINGS_MS = 2000,
+	SHARE = 16,
+	INODES = 1 << 16,            /* Twice the descriptors of most trees. */
+};
+
+struct usage seen = { .tasks = 1 };
+static DIR *processes;
+static uint64_t socket_bytes = USUAL_SOCKET;
+
+/* Of the last look at each; the two cost more than the others, and are looked at less often. */
+static struct {
+	uint64_t next, memory, unlinked;
+} descriptors;
+static struct {
+	uint64_t next, unlinked;
+} mappings;
+
+/* ---- reading /proc ---- */
+
+static ssize_t read_file(int at, const char *path, char *room, size_t size)
+{
+	int fd = openat(at, path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0) return -1;
+	ssize_t length = read(fd, room, size - 1);
+	close(fd);
+	room[MAX(length, 0)] = 0;
+	return length;
+}
+
+/* A line of /proc/[pid]/status, in bytes; 0 where there is none. */
+static uint64_t status_bytes(const char *status, const char *name)
+{
+	const char *line = strstr(status, name);
+	return line ? strtoull(line + strlen(name), NULL, 10) * 1024 : 0;
+}
+
+static DIR *open_folder(const char *path)
+{
+	int fd = openat(dirfd(processes), path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *folder = fd < 0 ? NULL : fdopendir(fd);
+	if (!folder && fd >= 0) close(fd);
+	return folder;
+}
+
+/* ---- which inodes were counted in this look: several processes hold the same ---- */
+
+enum kind { SOCKET = 1, PIPE, UNLINKED, MAPPED };
+
+static struct {
+	uint64_t inode;
+	uint32_t kind, look;
+} counted[INODES];
+static uint32_t this_look;
+
+static int was_counted(enum kind kind, uint64_t inode, int count_it)
+{
+	size_t at = (inode * 31 + kind) % INODES;
+	for (int tries = 0; tries < INODES / 2; tries++, at = (at + 1) % INODES) {
+		if (counted[at].look != this_look) {
+			if (count_it) {
+				counted[at].inode = inode;
+				counted[at].kind = kind;
+				counted[at].look = this_look;
+			}
+			return 0;
+		}
+		if (counted[at].inode == inode && counted[at].kind == kind) return 1;
+	}
+	return 0; /* Full: rather counted twice. */
+}
+
+/* ---- descriptors ---- */
+
+static void count_descriptor(const struct stat *is)
+{
+	if (S_ISSOCK(is->st_mode) && !was_counted(SOCKET, is->st_ino, 1))
+		descriptors.memory += socket_bytes;
+	else if (S_ISFIFO(is->st_mode) && !was_counted(PIPE, is->st_ino, 1))
+		descriptors.memory += 2 * PIPE_END;
+	else if (S_ISREG(is->st_mode) && !is->st_nlink && !was_counted(UNLINKED, is->st_ino, 1))
+		descriptors.unlinked += (uint64_t)is->st_blocks * 512;
+}
+
+/* `process` is [pid] or [pid]/task/[tid]. */
+static void look_at_descriptors(const char *process)
+{
+	char path[64];
+	struct stat is;
+	snprintf(path, sizeof path, "%s/fd", process);
+	DIR *folder = open_folder(path);
+	if (!folder) return;
+	for (struct dirent *entry; (entry = readdir(folder));)
+		if (entry->d_name[0] != '.' && !fstatat(dirfd(folder), entry->d_name, &is, 0))
+			count_descriptor(&is);
+	closedir(folder);
+}
+
+/* ---- mappings ---- */
+
+/* Files of the system may have been replaced since: nobody can have made those. */
+static int is_of_the_system(const char *path)
+{
+	for (int i = 0; i < opt.ros; i++) {
+		size_t n = strlen(opt.ro[i]);
+		if (!strncmp(path, opt.ro[i], n) && path[n] == '/') return 1;
+	}
+	return 0;
+}
+
+/*
+ * A line of /proc/[pid]/maps: from-to rights offset device inode path, and " (deleted)" after it.
+ * How large the file is cannot be seen, only how much of it is mapped. That is all of it where
+ * processes share memory so, and then they pass descriptors of it; of whoever cannot do that, each
+ * such file counts as large as a file may be.
+ */
+static void count_mapping(const char *line)
+{
+	static const char deleted[] = " (deleted)";
+	size_t length = strlen(line);
+	uint64_t from, to, offset, inode;
+	int path;
+	if (length < sizeof deleted || strcmp(line + length - sizeof deleted + 1, deleted)) return;
+	if (sscanf(line, "%lx-%lx %*s %lx %*s %lu %n", &from, &to, &offset, &inode, &path) != 4) return;
+	if (is_of_the_system(line + path) || was_counted(UNLINKED, inode, 0)) return;
+	if (was_counted(MAPPED, inode, 1)) return;
+	uint64_t mapped = offset + to - from, most = opt.file_size == NONE ? mapped : opt.file_size;
+	mappings.unlinked += may_pass_descriptors() ? mapped : MAX(mapped, most);
+}
+
+/* Returns how many there are: none where its first thread has ended. */
+static int look_at_mappings(const char *process)
+{
+	char path[64];
+	int lines = 0;
+	static char *line;
+	static size_t room;
+	snprintf(path, sizeof path, "%s/maps", process);
+	int fd = openat(dirfd(processes), path, O_RDONLY | O_CLOEXEC);
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
+	if (!file) return 0;
+	for (ssize_t length; (length = getline(&line, &room, file)) > 0; lines++) {
+		if (line[length - 1] == '\n') line[length - 1] = 0;
+		count_mapping(line);
+	}
+	fclose(file);
+	return lines;
+}
+
+/* ---- a process, and all of them ---- */
+
+/* Where the first thread has ended its /proc/[pid] is empty, and a living one's is not. */
+static int find_living_thread(pid_t pid, char *process, size_t size, char *status, size_t room)
+{
+	char path[64];
+	snprintf(path, sizeof path, "%d/task", pid);
+	DIR *threads = open_folder(path);
+	if (!threads) return 0;
+	int found = 0;
+	for (struct dirent *entry; !found && (entry = readdir(threads));) {
+		if (entry->d_name[0] == '.') continue;
+		snprintf(process, size, "%d/task/%.16s", pid, entry->d_name);
+		snprintf(path, sizeof path, "%s/status", process);
+		found = read_file(dirfd(processes), path, status, room) > 0 && strstr(status, "VmRSS:");
+	}
+	closedir(threads);
+	return found;
+}
+
+/* Adds its memory and threads, and names it in `process` for further looks. Returns its ticks. */
+static uint64_t look_at(pid_t pid, char *process, size_t size)
+{
+	char path[64], line[1024], status[4096];
+	unsigned long user, system, childrens_user, childrens_system, threads;
+	snprintf(path, sizeof path, "%d/stat", pid);
+	ssize_t read = read_file(dirfd(processes), path, line, sizeof line);
+	char *after = read > 0 ? strrchr(line, ')') : NULL;
+	/* proc(5): state to flags, four faults, utime to cstime, priority, nice, num_threads. */
+	const char *fields = " %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %lu %lu %lu %lu %*s %*s %lu";
+	if (!after || sscanf(after + 1, fields, &user, &system, &childrens_user, &childrens_system,
+	                     &threads) != 5)
+		return 0;
+	seen.tasks += threads;
+	snprintf(process, size, "%d", pid);
+	snprintf(path, sizeof path, "%d/status", pid);
+	ssize_t length = read_file(dirfd(processes), path, status, sizeof status);
+	if (threads > 1 && (length < 0 || !strstr(status, "VmRSS:")))
+		length = find_living_thread(pid, process, size, status, sizeof status) ? 1 : -1;
+	if (length > 0)
+		seen.memory += status_bytes(status, "VmRSS:") + status_bytes(status, "VmPTE:") +
+		               status_bytes(status, "VmSwap:");
+	return user + system + childrens_user + childrens_system;
+}
+
+uint64_t ms_of_reaped(void)
+{
+	struct rusage all;
+	getrusage(RUSAGE_CHILDREN, &all);
+	seen.peak = MAX(seen.peak, (uint64_t)all.ru_maxrss * 1024);
+	return (all.ru_utime.tv_sec + all.ru_stime.tv_sec) * 1000 +
+	       (all.ru_utime.tv_usec + all.ru_stime.tv_usec) / 1000;
+}
+
+/* After all descriptors, so that what these hold is not counted again. */
+static void look_at_all_mappings(pid_t group)
+{
+	char process[48], status[4096];
+	rewinddir(processes);
+	for (struct dirent *entry; (entry = readdir(processes));) {
+		pid_t pid = atoi(entry->d_name);
+		if (pid <= 0 || getpgid(pid) != group) continue;
+		snprintf(process, sizeof process, "%d", pid);
+		if (!look_at_mappings(process) &&
+		    find_living_thread(pid, process, sizeof process, status, sizeof status))
+			look_at_mappings(process);
+	}
+}
+
+/* setsid and setpgid are refused, so the tree is one process group. */
+void look(pid_t group)
+{
+	uint64_t ticks = 0, started = now_ms();
+	int at_mappings = started >= mappings.next;
+	int at_descriptors = at_mappings || started >= descriptors.next;
+	seen.tasks = seen.memory = 0;
+	this_look++;
+	if (at_descriptors) descriptors.memory = descriptors.unlinked = 0;
+	if (at_mappings) mappings.unlinked = 0;
+	rewinddir(processes);
+	for (struct dirent *entry; (entry = readdir(processes));) {
+		char process[48] = "";
+		pid_t pid = atoi(entry->d_name);
+		if (pid <= 0 || getpgid(pid) != group) continue;
+		ticks += look_at(pid, process, sizeof process);
+		if (at_descriptors && *process) look_at_descriptors(process);
+	}
+	uint64_t now = now_ms();
+	if (at_descriptors) descriptors.next = now + MAX(DESCRIPTORS_MS, SHARE * (now - started));
+	if (at_mappings) {
+		look_at_all_mappings(group);
+		mappings.next = now_ms() + MAX(MAPPINGS_MS, SHARE * (now_ms() - now));
+	}
+	seen.cpu_ms = ms_of_reaped() + ticks * 1000 / sysconf(_SC_CLK_TCK);
+	seen.memory += descriptors.memory;
+	seen.unlinked = descriptors.unlinked + mappings.unlinked;
+	seen.at = now_ms();
+	seen.peak = MAX(seen.peak, seen.memory);
+}
+
+/* Before the change of user and the confinement. */
+void prepare_usage(void)
+{
+	char text[32];
+	processes = opendir("/proc");
+	if (!processes) fail(errno, "cannot open /proc");
+	if (read_file(dirfd(processes), "sys/net/core/wmem_default", text, sizeof text) > 0)
+		socket_bytes = MAX(strtoull(text, NULL, 10), 4096);
+	if (opt.unix_sockets) socket_bytes *= BACKLOG;
+}

@@ -1,0 +1,41 @@
+/** Where a file's name or declared type says one thing and its content another: the content decides, and the client is told. */
+import type { Warning } from '../engine.ts';
+import { type Format, formatByName, formatOf, formats } from '../formats.ts';
+
+/** Formats that go under each other's names without anybody being misled: one container, one line of ancestry. */
+const KINS: readonly (readonly string[])[] = [
+  ['mp4', 'm4v', 'mov', '3gp', 'm4a', 'm4b'],
+  ['ogg', 'opus', 'spx', 'ogv'],
+  ['mkv', 'webm', 'mka'],
+  ['mpg', 'ts'],
+  ['mp2', 'mp3'],
+  ['wma', 'wmv'],
+  ['ac3', 'eac3'],
+  ['ppm', 'pgm', 'pbm', 'pam'],
+  ['heic', 'avif'],
+  ['ico', 'cur'],
+];
+
+/**
+ * @param format canonical id, by content
+ * @param filename as the client sent it; without an extension that means a format it says nothing
+ * @param declared media type that came with the file; one of no format says nothing, and neither does `text/plain`, which stands for none
+ */
+export function differing(format: string, filename: string, declared?: string): Warning[] {
+  const named = formatByName(filename);
+  const type = declared?.split(';', 1)[0]?.trim().toLowerCase();
+  const typed = type === 'text/plain' ? [] : [...formats.values()].filter(({ mime }) => mime === type);
+  const told = [
+    ...(named !== undefined && !agrees(format, named) ? [`its name says ${named.id}`] : []),
+    ...(typed.length > 0 && !typed.some((one) => agrees(format, one)) ? [`its content type says ${typed[0]?.id}`] : []),
+  ];
+  return told.length === 0
+    ? []
+    : [{ code: 'content_differs', message: `The file was read as ${format}, by its content; ${told.join(' and ')}.` }];
+}
+
+function agrees(format: string, { id, tie }: Format): boolean {
+  return (
+    id === format || (tie !== undefined && tie === formatOf(format).tie) || KINS.some((kin) => kin.includes(id) && kin.includes(format))
+  );
+}

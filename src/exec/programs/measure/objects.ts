@@ -1,0 +1,146 @@
+/** What a PDF's dictionaries declare, read line by line from qpdf's JSON: a file may have a million objects, of which few are pictures. */
+import { createReadStream } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { askQpdf, type Pdf } from './qpdf.ts';
+
+/** References are `12 0 R`, names begin with `/`. (qpdf manual, "qpdf JSON") */
+type Value = null | boolean | number | string | readonly Value[] | Dictionary;
+interface Dictionary {
+  readonly [key: string]: Value;
+}
+
+/** A stream that may be or hold a picture. */
+export interface Stream {
+  readonly object: number;
+  /** Names without abbreviations undone, in the order in which they are to be applied. */
+  readonly filters: readonly string[];
+  readonly picture: boolean;
+  /** Px; 0 where nothing is declared. */
+  readonly width: number;
+  readonly height: number;
+}
+
+export interface Listed {
+  /** By page number from 1 on; those of 1 are left out. */
+  readonly units: Readonly<Record<number, number>>;
+  readonly streams: readonly Stream[];
+}
+
+/** Characters of JSON of one object. Nothing that draws has a longer dictionary. */
+const MOST_TEXT = 1 << 20;
+/** More pictures and texts than any document of 2,000 pages has. */
+const MOST_STREAMS = 200_000;
+/** Resolved one after the other: a dictionary's values may be objects of their own, and theirs too. */
+const MOST_PASSES = 3;
+
+export async function listObjects(pdf: Pdf): Promise<Listed> {
+  const answer = `${pdf.folder}/objects.json`;
+  askQpdf(pdf, ['--json-key=pages', '--json-key=qpdf'], answer);
+  const pages: string[] = [];
+  const units = new Map<string, Value>();
+  const dictionaries = new Map<string, Dictionary>();
+  for await (const [name, text] of objectsIn(answer, (page) => pages.push(page))) {
+    const { value, stream } = JSON.parse(text) as { readonly value?: Value; readonly stream?: { readonly dict: Dictionary } };
+    if (stream !== undefined) dictionaries.set(name, stream.dict);
+    else if (isDictionary(value) && value['/UserUnit'] !== undefined) units.set(name, value['/UserUnit']);
+    if (dictionaries.size > MOST_STREAMS) throw new Error('more streams than any document has');
+  }
+  const known = await resolve(answer, [...units.values(), ...[...dictionaries.values()].flatMap(worthKnowing)]);
+  const unitOf = (page: string) => numberOf(known(units.get(page) ?? 1), 1);
+  return {
+    units: Object.fromEntries(pages.flatMap((page, index) => (unitOf(page) === 1 ? [] : [[index + 1, unitOf(page)]]))),
+    streams: [...dictionaries].map(([name, dictionary]) => streamOf(Number.parseInt(name, 10), dictionary, known)),
+  };
+}
+
+/** Yields `12 0 R` and the JSON of each stream and of each other object that has a `UserUnit`. */
+async function* objectsIn(
+  answer: string,
+  onPage: (name: string) => void,
+  wanted: (name: string, text: string) => boolean = (_, text) => text.includes('"stream": {') || text.includes('"/UserUnit"'),
+): AsyncGenerator<readonly [name: string, text: string]> {
+  let section = '';
+  let name = '';
+  let text: string[] = [];
+  let length = 0;
+  for await (const line of createInterface({ input: createReadStream(answer), crlfDelay: Number.POSITIVE_INFINITY })) {
+    section = /^ {2}"(\w+)": /.exec(line)?.[1] ?? section;
+    // Of a page's own keys: its pictures have objects too, but deeper.
+    if (section === 'pages' && line.startsWith('      "object": "')) onPage(line.slice(17, line.lastIndexOf('"')));
+    if (section !== 'qpdf') continue;
+    const begins = /^ {6}"obj:(\d+ \d+ R)": \{$/.exec(line)?.[1];
+    if (begins !== undefined) {
+      [name, text, length] = [begins, ['{'], 0];
+    } else if (name !== '' && /^ {6}\},?$/.test(line)) {
+      const whole = `${text.join('\n')}}`;
+      if (length <= MOST_TEXT && wanted(name, whole)) yield [name, whole];
+      name = '';
+    } else if (name !== '') {
+      length += line.length;
+      if (length <= MOST_TEXT) text.push(line);
+    }
+  }
+}
+
+type Resolver = (value: Value | undefined) => Value | undefined;
+
+/** Reads what is behind references, in as many passes over the answer as they are nested. */
+async function resolve(answer: string, values: readonly (Value | undefined)[]): Promise<Resolver> {
+  const found = new Map<string, Value>();
+  let missing = new Set(values.flatMap(referencesIn));
+  for (let pass = 0; pass < MOST_PASSES && missing.size > 0; pass++) {
+    const names = missing;
+    missing = new Set();
+    for await (const [name, text] of objectsIn(
+      answer,
+      () => {},
+      (each) => names.has(each),
+    )) {
+      const { value = null } = JSON.parse(text) as { readonly value?: Value };
+      found.set(name, value);
+      for (const next of referencesIn(value)) if (!found.has(next)) missing.add(next);
+    }
+  }
+  return (value) => (isReference(value) ? found.get(value) : value);
+}
+
+const PICTURE_KEYS = ['/Subtype', '/Width', '/Height', '/Filter', '/DecodeParms'] as const;
+
+/** Fonts, profiles and texts refer to more than their pixels depend on. */
+const worthKnowing = (dictionary: Dictionary): (Value | undefined)[] => PICTURE_KEYS.map((key) => dictionary[key]);
+
+/** One level deep: filters and their parameters may be lists, and a parameter an object of its own. */
+function referencesIn(value: Value | undefined): string[] {
+  if (isReference(value)) return [value];
+  if (Array.isArray(value)) return value.flatMap((each) => (isReference(each) ? [each] : isDictionary(each) ? sizesIn(each) : []));
+  return isDictionary(value) ? sizesIn(value) : [];
+}
+
+const sizesIn = ({ '/Columns': columns, '/Rows': rows }: Dictionary): string[] => [columns, rows].filter(isReference);
+
+function streamOf(object: number, dictionary: Dictionary, known: Resolver): Stream {
+  const filters = listOf(known(dictionary['/Filter'])).map((each) => String(known(each)).slice(1));
+  const fax = listOf(known(dictionary['/DecodeParms']))
+    .map((each) => known(each))
+    .filter(isDictionary);
+  const declared = (key: '/Width' | '/Height', parameter: '/Columns' | '/Rows') =>
+    Math.max(
+      numberOf(known(dictionary[key]), 0),
+      ...(filters.includes('CCITTFaxDecode') ? fax : []).map((each) => numberOf(known(each[parameter]), 0)),
+    );
+  return {
+    object,
+    filters,
+    picture: known(dictionary['/Subtype']) === '/Image',
+    width: declared('/Width', '/Columns'),
+    height: declared('/Height', '/Rows'),
+  };
+}
+
+const isReference = (value: Value | undefined): value is string => typeof value === 'string' && /^\d+ \d+ R$/.test(value);
+const isDictionary = (value: Value | undefined): value is Dictionary =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+const listOf = (value: Value | undefined): readonly Value[] =>
+  Array.isArray(value) ? (value as readonly Value[]) : value === undefined || value === null ? [] : [value];
+const numberOf = (value: Value | undefined, otherwise: number): number =>
+  typeof value === 'number' && Number.isFinite(value) && value > 0 ? value : otherwise;

@@ -1,0 +1,119 @@
+/** How many pixels a stream's decoder would make: JPEG, JPEG 2000 and JBIG2 go by their own headers, whatever the dictionary declares. */
+import { createReadStream } from 'node:fs';
+import { createInflate } from 'node:zlib';
+import type { Stream } from './objects.ts';
+
+/** Sizes stand at the beginning; what lies before them in a picture that anybody made is shorter. Bytes. */
+const HEAD_BYTES = 8 << 20;
+/** Inflated bytes of one stream of instructions that are searched for inline pictures. */
+const MOST_SEARCHED = 256 << 20;
+
+/** @returns px of each picture in the stream */
+export async function pixelsOf(stream: Stream, path: string): Promise<readonly number[]> {
+  const coding = stream.filters.at(-1);
+  const packed = stream.filters.filter((name) => name === 'FlateDecode').length;
+  const declared = stream.width * stream.height;
+  switch (coding) {
+    case 'DCTDecode':
+      return [Math.max(declared, jpeg(await headOf(path, packed)))];
+    case 'JPXDecode':
+      return [Math.max(declared, jpeg2000(await headOf(path, packed)))];
+    case 'JBIG2Decode':
+      return [declared, ...jbig2(await headOf(path, packed))];
+    default:
+      return stream.picture || coding === 'CCITTFaxDecode' ? [declared] : inlinePictures(contentOf(path, packed));
+  }
+}
+
+async function headOf(path: string, packed: number): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of contentOf(path, packed)) {
+    parts.push(chunk);
+    bytes += chunk.length;
+    if (bytes >= HEAD_BYTES) break;
+  }
+  return Buffer.concat(parts);
+}
+
+/** @param packed how many times it was deflated; damage ends it early, as it does for every reader */
+async function* contentOf(path: string, packed: number): AsyncGenerator<Buffer> {
+  let content: NodeJS.ReadableStream = createReadStream(path);
+  for (let layer = 0; layer < Math.min(packed, 4); layer++) {
+    const inflate = createInflate();
+    content.on('error', () => inflate.end());
+    content = content.pipe(inflate);
+  }
+  try {
+    for await (const chunk of content) yield chunk as Buffer;
+  } catch {
+    // What came before is what counts.
+  }
+}
+
+/** ITU-T T.81, B.2: frame headers among the marker segments. */
+function jpeg(bytes: Buffer): number {
+  for (let at = 2; at + 9 <= bytes.length && bytes[at] === 0xff; ) {
+    const marker = bytes[at + 1] ?? 0;
+    const isFrame = marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker);
+    if (isFrame) return bytes.readUInt16BE(at + 5) * bytes.readUInt16BE(at + 7);
+    at += marker === 0xff ? 1 : 2 + bytes.readUInt16BE(at + 2);
+  }
+  return 0;
+}
+
+/** ITU-T T.800, A.5.1: the segment SIZ follows at once on the beginning of a code stream. More than four components count as more pictures. */
+function jpeg2000(bytes: Buffer): number {
+  const at = bytes.indexOf(Buffer.from([0xff, 0x4f, 0xff, 0x51]));
+  if (at < 0 || at + 42 > bytes.length) return 0;
+  const [width, height, left, top] = [8, 12, 16, 20].map((offset) => bytes.readUInt32BE(at + offset)) as [number, number, number, number];
+  return Math.max(0, width - left) * Math.max(0, height - top) * Math.ceil(bytes.readUInt16BE(at + 40) / 4);
+}
+
+/** Types of the segments that begin with the size of a region (ITU-T T.88, 7.3 and 7.4.1), and of page information (7.4.8), which does too. */
+const JBIG2_SIZED: ReadonlySet<number> = new Set([4, 6, 7, 20, 22, 23, 36, 38, 39, 40, 42, 43, 48]);
+
+/** Each region is a picture of its own that is decoded and laid on the page. A page may leave its height open: its stripes are regions. */
+function jbig2(bytes: Buffer): number[] {
+  const pixels: number[] = [];
+  for (let at = 0; at + 11 <= bytes.length; ) {
+    const flags = bytes[at + 4] ?? 0;
+    const few = (bytes[at + 5] ?? 0) >> 5;
+    const referred = few === 7 ? bytes.readUInt32BE(at + 5) & 0x1fff_ffff : few;
+    const number = bytes.readUInt32BE(at);
+    const references = (few === 7 ? 4 + Math.ceil((referred + 1) / 8) : 1) + referred * (number <= 256 ? 1 : number <= 65_536 ? 2 : 4);
+    const data = at + 5 + references + (flags & 0x40 ? 4 : 1) + 4;
+    if (data + 8 > bytes.length) break;
+    const [width, height] = [bytes.readUInt32BE(data), bytes.readUInt32BE(data + 4)];
+    if (JBIG2_SIZED.has(flags & 0x3f) && height !== 0xffff_ffff) pixels.push(width * height);
+    at = data + bytes.readUInt32BE(data - 4);
+  }
+  return pixels;
+}
+
+/** The dictionary between `BI` and `ID` has its names in short (ISO 32000-1, 8.9.7), and at most so many bytes in any file in use. */
+const INLINE_BYTES = 1024;
+
+async function inlinePictures(content: AsyncIterable<Buffer>): Promise<readonly number[]> {
+  const found: number[] = [];
+  let rest = '';
+  let searched = 0;
+  for await (const chunk of content) {
+    const text = rest + chunk.toString('latin1');
+    for (let at = text.indexOf('BI'); at >= 0 && at + INLINE_BYTES < text.length; at = text.indexOf('BI', at + 2))
+      found.push(...inlineAt(text, at));
+    rest = text.slice(-INLINE_BYTES);
+    searched += chunk.length;
+    if (searched > MOST_SEARCHED) break;
+  }
+  for (let at = rest.indexOf('BI'); at >= 0; at = rest.indexOf('BI', at + 2)) found.push(...inlineAt(rest, at));
+  return found;
+}
+
+function inlineAt(text: string, at: number): number[] {
+  const end = text.indexOf('ID', at);
+  if (end < 0 || end > at + INLINE_BYTES) return [];
+  const words = text.slice(at + 2, end);
+  const most = (names: RegExp) => Math.max(0, ...[...words.matchAll(names)].map(([, digits]) => Number(digits)));
+  return [most(/\/(?:W|Width|Columns)\s{1,9}(\d{1,10})/g) * most(/\/(?:H|Height|Rows)\s{1,9}(\d{1,10})/g)].filter((pixels) => pixels > 0);
+}

@@ -1,0 +1,51 @@
+/** Runs the programs that read a PDF's structure. Files as streams: pipes of Node are sockets, which are not allowed here. */
+import { spawnSync } from 'node:child_process';
+import { closeSync, openSync, writeFileSync } from 'node:fs';
+
+export interface Pdf {
+  /** Needs no password. */
+  readonly input: string;
+  /** Where answers are written. */
+  readonly folder: string;
+}
+
+/** Ends this program as the first command that failed. */
+export function run(
+  program: string,
+  args: readonly string[],
+  { succeeds = [0], stdoutTo }: { readonly succeeds?: readonly number[]; readonly stdoutTo?: string } = {},
+): void {
+  const stdout = stdoutTo === undefined ? 'ignore' : openSync(stdoutTo, 'w');
+  const { status, signal, error } = spawnSync(`/usr/bin/${program}`, args, { stdio: ['ignore', stdout, 'inherit'] });
+  if (typeof stdout === 'number') closeSync(stdout);
+  if (error !== undefined) throw error;
+  if (status === null) throw new Error(`${program} ended by ${signal}`);
+  if (!succeeds.includes(status)) process.exit(status);
+}
+
+/** 3: warnings about damage that was mended (qpdf manual, "Exit Status"). */
+const SUCCEEDS = [0, 3];
+
+/** Asks for JSON about a file. */
+export function askQpdf({ input }: Pdf, args: readonly string[], output: string): void {
+  run('qpdf', ['--json=2', '--no-warn', ...args, input, output], { succeeds: SUCCEEDS });
+}
+
+/** @returns path of the same file without encryption */
+export function decrypt(input: string, passwordFile: string, folder: string): string {
+  const output = `${folder}/decrypted.pdf`;
+  run('qpdf', [`--password-file=${passwordFile}`, '--decrypt', '--no-warn', input, output], { succeeds: SUCCEEDS });
+  return output;
+}
+
+/** Writes the streams as they are stored. @returns where each lies */
+export function dumpStreams(pdf: Pdf, objects: readonly number[]): (object: number) => string {
+  const prefix = `${pdf.folder}/stream`;
+  if (objects.length > 0) {
+    const list = `${pdf.folder}/wanted.txt`;
+    writeFileSync(list, objects.map((object) => `--json-object=${object}\n`).join(''));
+    const raw = ['--json-key=qpdf', '--json-stream-data=file', `--json-stream-prefix=${prefix}`, '--decode-level=none', `@${list}`];
+    askQpdf(pdf, raw, `${pdf.folder}/streams.json`);
+  }
+  return (object) => `${prefix}-${object}`;
+}

@@ -1,0 +1,74 @@
+/** Whose a pool is: two controllers on one NATS, or a controller and replicas with a list of their own, do not undo each other's. */
+import { PoolClaim } from '../contracts/pool.ts';
+import { type Bucket, type Entry, Outrun } from '../nats/bucket.ts';
+
+const OWNER = 'owner.';
+const CONTENDER = 'contender.';
+/** Whoever wants a pool that is somebody else's tries again and again: it is told of for so long, ms. */
+const CONTENDED_MS = 10 * 60_000;
+const TRIES = 10;
+
+/** The pool is somebody else's: a sentence for whoever declared it. */
+export class Contested extends Error {
+  override readonly name = 'Contested';
+}
+
+export const isOwn = (owner: PoolClaim, claim: PoolClaim): boolean =>
+  owner.scope === claim.scope || (owner.uid !== undefined && owner.uid === claim.uid);
+
+/** @returns undefined where nobody claims it, as in a store of an older filemill */
+export const ownerOf = async (bucket: Bucket, pool: string): Promise<PoolClaim | undefined> => claimIn(await bucket.get(OWNER + pool));
+
+/** Who else wants it. */
+export const contenderOf = async (bucket: Bucket, pool: string): Promise<PoolClaim | undefined> =>
+  claimIn(await bucket.get(CONTENDER + pool));
+
+/** @param ttlMs after which the claim lapses unless it is made again @throws Contested */
+export async function claimPool(bucket: Bucket, pool: string, claim: PoolClaim, ttlMs?: number): Promise<void> {
+  const text = JSON.stringify(claim);
+  for (let tries = 0; tries < TRIES; tries++) {
+    const entry = await bucket.get(OWNER + pool);
+    const owner = claimIn(entry);
+    if (owner !== undefined && !isOwn(owner, claim)) {
+      await contend(bucket, pool, text);
+      throw new Contested(
+        `the name ${pool} is taken: the pool is declared by ${owner.scope}, and this is ${claim.scope}; give it another name`,
+      );
+    }
+    if (entry?.text === text && ttlMs === undefined) return;
+    try {
+      await bucket.put(OWNER + pool, text, entry?.revision ?? 0, ttlMs);
+      return;
+    } catch (error) {
+      if (!(error instanceof Outrun)) throw error;
+    }
+  }
+  throw new Error(`the pool ${pool} could not be claimed in ${TRIES} tries`);
+}
+
+export async function releaseClaim(bucket: Bucket, pool: string): Promise<void> {
+  for (const prefix of [OWNER, CONTENDER]) {
+    const entry = await bucket.get(prefix + pool);
+    // Whoever wrote it meanwhile claims it anew.
+    if (entry !== undefined) await bucket.remove(entry.key, entry.revision).catch(unlessOutrun);
+  }
+}
+
+/** Lets the owner know. Written anew before it lapses only: everybody hears of each write. */
+async function contend(bucket: Bucket, pool: string, text: string): Promise<void> {
+  const entry = await bucket.get(CONTENDER + pool);
+  if (entry?.text !== text) await bucket.put(CONTENDER + pool, text, entry?.revision ?? 0, CONTENDED_MS).catch(unlessOutrun);
+}
+
+function unlessOutrun(error: unknown): void {
+  if (!(error instanceof Outrun)) throw error;
+}
+
+function claimIn(entry: Entry | undefined): PoolClaim | undefined {
+  if (entry === undefined) return undefined;
+  try {
+    return PoolClaim.safeParse(JSON.parse(entry.text)).data;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,22 @@
+/** The health of the workers of this process. */
+import type { Toolchain } from '../catalog/engine.ts';
+import type { Config } from '../config.ts';
+import type { Log } from '../telemetry/log.ts';
+import { checksOf } from '../worker/checks.ts';
+import { type Health, watchHealth } from '../worker/health.ts';
+import type { Converters } from './converters.ts';
+
+/**
+ * @param slots by toolchain
+ * @param others whether an engine that has gone here may be there elsewhere; else it is missed by its own conversions only
+ */
+export function healthOf(
+  { workDir, launcher, toolbox, catalog, spareSlot }: Converters,
+  { worker: { minFreeBytes, minFreeInodes } }: Config,
+  { slots, others }: { readonly slots: Partial<Readonly<Record<Toolchain, number>>>; readonly others: boolean },
+  log: Log,
+): Health {
+  const engines = others ? catalog.engines.filter(({ toolchains }) => toolchains.some((toolchain) => (slots[toolchain] ?? 0) > 0)) : [];
+  const count = Object.values(slots).reduce((sum, each) => sum + each, 0);
+  return watchHealth(checksOf({ workDir, slot: spareSlot, slots: count, launcher, toolbox, engines, minFreeBytes, minFreeInodes }), log);
+}

@@ -1,0 +1,145 @@
+/** Whether this worker could do a conversion now: room, descriptors, a disk that writes, the launcher, and the engines. */
+import { constants } from 'node:fs';
+import { access, type FileHandle, open, rm, statfs } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Engine, StepLimits } from '../catalog/engine.ts';
+import { type Fault, faultOf } from '../contracts/fault.ts';
+import type { Launcher } from '../exec/confine.ts';
+import { isFuller } from '../exec/folder.ts';
+import type { Toolbox } from '../exec/toolbox.ts';
+import type { Slot } from '../exec/workspace.ts';
+
+export interface Checks {
+  /** Of the disk alone: microseconds. */
+  room(): Promise<Fault | undefined>;
+  /** Of everything that an order needs. */
+  everything(): Promise<Fault | undefined>;
+  /** Whether one slot's own files are what the disk lacks: then the disk is as large as ever, and the conversion too large for it. */
+  isFilledByJobs(): Promise<boolean>;
+}
+
+export interface ChecksDeps {
+  /** Folder of the slots. */
+  readonly workDir: string;
+  /** One that takes no orders. */
+  readonly slot: Slot;
+  /** How many slots there are beside it. */
+  readonly slots: number;
+  readonly launcher: Launcher;
+  readonly toolbox: Toolbox;
+  /** Those that orders may need. */
+  readonly engines: readonly Engine[];
+  /** Below which the disk counts as full; 0: never. */
+  readonly minFreeBytes: number;
+  readonly minFreeInodes: number;
+}
+
+/** A conversion has a dozen open at a time, with its pipes. */
+const DESCRIPTORS = 32;
+const TRIVIAL = '/bin/true';
+const TRIVIAL_LIMITS: StepLimits = {
+  memoryBytes: 1 << 28,
+  cpuSeconds: 5,
+  fileBytes: 1 << 20,
+  folderBytes: 1 << 20,
+  processes: 16,
+  wallMs: 5_000,
+};
+
+export function checksOf(deps: ChecksDeps): Checks {
+  const { workDir, slot, launcher, toolbox, engines, minFreeBytes, minFreeInodes } = deps;
+
+  const room = async (): Promise<Fault | undefined> => {
+    try {
+      const { bavail, bsize, files, ffree } = await statfs(workDir);
+      if (bavail * bsize < minFreeBytes)
+        return faultOf('disk_full', `the work folder has ${bavail * bsize} bytes left: see worker.minFreeBytes`);
+      // Some file systems have no fixed number of them, and say 0.
+      if (files > 0 && ffree < minFreeInodes)
+        return faultOf('disk_full', `the work folder has room for ${ffree} files: see worker.minFreeInodes`);
+      return undefined;
+    } catch (error) {
+      return faultOf('disk_broken', `the work folder cannot be looked at: ${codeIn(error)}`);
+    }
+  };
+
+  const descriptors = async (): Promise<Fault | undefined> => {
+    const opened: FileHandle[] = [];
+    try {
+      while (opened.length < DESCRIPTORS) opened.push(await open('/dev/null'));
+      return undefined;
+    } catch (error) {
+      return faultOf('descriptors', `no more files can be opened (${codeIn(error)}): raise the limit on open files`);
+    } finally {
+      for (const handle of opened) await handle.close();
+    }
+  };
+
+  const writing = async (folder: string): Promise<Fault | undefined> => {
+    const path = join(folder, 'written');
+    try {
+      const file = await open(path, 'wx');
+      try {
+        await file.writeFile(Buffer.alloc(4096, 1));
+        await file.sync();
+      } finally {
+        await file.close();
+      }
+      await rm(path);
+      return undefined;
+    } catch (error) {
+      return faultOf(isFull(error) ? 'disk_full' : 'disk_broken', `the work folder cannot be written: ${codeIn(error)}`);
+    }
+  };
+
+  const confining = async (folder: string): Promise<Fault | undefined> => {
+    const policy = { folder, reads: [], unixSockets: false, limits: TRIVIAL_LIMITS, uid: slot.uid };
+    const { ended, code, stderr } = await launcher.run(policy, { program: TRIVIAL, args: [] });
+    if (ended === 'exit' && code === 0) return undefined;
+    return faultOf('launcher', `no program can be run confined: ${ended} ${code ?? ''} ${stderr.slice(-300).trim()}`);
+  };
+
+  const present = async (): Promise<Fault | undefined> => {
+    const gone = await toolbox.gone(engines);
+    return gone.length === 0 ? undefined : faultOf('engine_missing', `programs are no longer installed: ${gone.join(', ')}`);
+  };
+
+  const trying = async (): Promise<Fault | undefined> => {
+    let folder: string;
+    try {
+      folder = await slot.makeFolder('check');
+    } catch (error) {
+      return faultOf(isFull(error) ? 'disk_full' : 'disk_broken', `the work folder cannot be written: ${codeIn(error)}`);
+    }
+    try {
+      return (await writing(folder)) ?? (await confining(folder));
+    } finally {
+      await slot.removeFolder(folder).catch(() => {});
+    }
+  };
+
+  return {
+    room,
+    async everything() {
+      // Without descriptors nothing else could be tried.
+      return (await room()) ?? (await descriptors()) ?? (await present()) ?? (await trying());
+    },
+    async isFilledByJobs() {
+      const { bavail, bsize } = await statfs(workDir);
+      const lacking = minFreeBytes - bavail * bsize;
+      if (lacking <= 0) return true;
+      for (let index = 1; index <= deps.slots; index++) {
+        const home = join(workDir, `slot-${index}`);
+        const isThere = await access(home, constants.F_OK).then(
+          () => true,
+          () => false,
+        );
+        if (isThere && (await isFuller(home, lacking))) return true;
+      }
+      return false;
+    },
+  };
+}
+
+const codeIn = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? 'unknown';
+const isFull = (error: unknown): boolean => ['ENOSPC', 'EDQUOT'].includes(codeIn(error));

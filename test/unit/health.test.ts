@@ -1,0 +1,67 @@
+/** What a worker takes for its own fault, how many orders it takes, and what becomes of an order that nobody can decrypt. */
+import { describe, expect, it } from 'vitest';
+import { type Fault, faultOf } from '../../src/contracts/fault.ts';
+import { conditionsOf } from '../../src/controller/pools/conditions.ts';
+import { NOTHING_DECIDED, NOTHING_SEEN } from '../../src/controller/pools/understood.ts';
+import { conversionFailed } from '../../src/errors.ts';
+import { Unreachable } from '../../src/objects/store.ts';
+import { createLog } from '../../src/telemetry/log.ts';
+import { LauncherFailed, ownFault } from '../../src/worker/blame.ts';
+import type { Checks } from '../../src/worker/checks.ts';
+import { watchHealth } from '../../src/worker/health.ts';
+
+const withCode = (code: string): Error => Object.assign(new Error(code), { code });
+
+describe('the fault of a worker', () => {
+  const cases: Readonly<Record<string, [unknown, string | undefined]>> = {
+    'is a full disk': [withCode('ENOSPC'), 'disk_full'],
+    'is a quota': [withCode('EDQUOT'), 'disk_full'],
+    'is a disk that fails': [withCode('EIO'), 'disk_broken'],
+    'is a disk that cannot be written': [withCode('EROFS'), 'disk_broken'],
+    'is too few descriptors, whatever that was called': [new Unreachable('not there', { cause: withCode('EMFILE') }), 'descriptors'],
+    'is a launcher that confines nothing': [conversionFailed('internal', { cause: new LauncherFailed('cannot open') }), 'launcher'],
+    'is a full disk that a program speaks of': [
+      conversionFailed('corrupt_input', { cause: new Error('exit 1: out.txt: No space left on device') }),
+      'disk_full',
+    ],
+    'is no file that is damaged': [conversionFailed('corrupt_input', { cause: new Error('exit 1: not a PDF') }), undefined],
+    'is no object store that is away': [new Unreachable('not there', { cause: withCode('ECONNREFUSED') }), undefined],
+  };
+  for (const [sentence, [error, reason]] of Object.entries(cases)) it(sentence, () => expect(ownFault(error)).toBe(reason));
+});
+
+describe('an order', () => {
+  const full = faultOf('disk_full', 'no room');
+  const healthWith = (found: Fault | undefined, isFilledByJobs = false) => {
+    const checks: Checks = { room: async () => found, everything: async () => found, isFilledByJobs: async () => isFilledByJobs };
+    const health = watchHealth(checks, createLog('silent'));
+    return {
+      blame: (error: unknown) => health.blame(error).finally(() => health.close()),
+    };
+  };
+  it('of a worker that is not well is not counted', async () =>
+    expect(await healthWith(full).blame(conversionFailed('corrupt_input'))).toBe('own'));
+  it('that filled the disk itself is', async () => expect(await healthWith(full, true).blame(withCode('ENOSPC'))).toBe('doubtful'));
+  it('that met a full disk which is not full any more is', async () =>
+    expect(await healthWith(undefined).blame(withCode('ENOSPC'))).toBe('doubtful'));
+  it('that found no descriptor is not', async () => expect(await healthWith(undefined).blame(withCode('EMFILE'))).toBe('own'));
+  it('that failed on a worker that is well was no fault of it', async () =>
+    expect(await healthWith(undefined).blame(conversionFailed('corrupt_input'))).toBeUndefined());
+  it('that took too long was none either, whatever is wrong', async () =>
+    expect(await healthWith(full).blame(conversionFailed('timeout'))).toBeUndefined());
+});
+
+describe('a pool', () => {
+  const worker = { name: 'job', uid: 'u', slot: 0, pod: 'pod', state: 'idle', current: true, busyMs: 0, guarded: false } as const;
+  const conditions = (...unwell: (string | undefined)[]) => {
+    const workers = unwell.map((fault, slot) => ({ ...worker, slot, unwell: fault }));
+    const pool = { ...NOTHING_SEEN.pool, capacity: 2 };
+    const said = conditionsOf({ ...NOTHING_SEEN, pool, workers }, { ...NOTHING_DECIDED, desired: 1 });
+    return Object.fromEntries(said.map(({ type, status, reason }) => [type, `${status} ${reason}`]));
+  };
+  it('of which a worker takes no orders is degraded, and serves', () =>
+    expect(conditions('disk_full: no room', undefined)).toMatchObject({ Degraded: 'True WorkersUnhealthy', Ready: 'True Serving' }));
+  it('of which none does is not ready', () =>
+    expect(conditions('disk_full: no room')).toMatchObject({ Degraded: 'True WorkersUnhealthy', Ready: 'False WorkersUnhealthy' }));
+  it('of which all do is as it should be', () => expect(conditions(undefined)).toMatchObject({ Degraded: 'False AsExpected' }));
+});

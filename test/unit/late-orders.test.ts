@@ -1,0 +1,91 @@
+/** An order that lapsed because this very process was late: it is neither counted nor begun a second time. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { finish } from '../../src/jobs/lifecycle.ts';
+import { openJobs } from '../../src/jobs/sqlite.ts';
+import type { JobStore } from '../../src/jobs/store.ts';
+import { ACK_WAIT_MS, type Queue } from '../../src/queue/queue.ts';
+import { openQueue } from '../../src/queue/sqlite.ts';
+import { memorySignals } from '../../src/signals/memory.ts';
+import { createLog } from '../../src/telemetry/log.ts';
+import { createMetrics } from '../../src/telemetry/metrics.ts';
+import { type InHand, startWorker, type Worker } from '../../src/worker/loop.ts';
+import { anOrder, aRecord, START } from '../conformance/samples.ts';
+
+let folder: string;
+let jobs: JobStore;
+let queue: Queue;
+let workers: Worker[];
+let now: number;
+let begun: number;
+let finishing: PromiseWithResolvers<void>;
+const clock = () => now;
+
+beforeEach(async () => {
+  [workers, now, begun, finishing] = [[], START, 0, Promise.withResolvers()];
+  folder = await mkdtemp(join(tmpdir(), 'filemill-late-'));
+  jobs = openJobs(join(folder, 'f.db'), clock);
+  queue = openQueue(join(folder, 'f.db'), clock, { capacity: 10 });
+});
+afterEach(async () => {
+  await Promise.all(workers.map((worker) => worker.drain(0)));
+  await queue.close();
+  await jobs.close();
+  await rm(folder, { recursive: true });
+});
+
+const start = (inHand: InHand) =>
+  workers.push(
+    startWorker({
+      pool: 'image',
+      jobs,
+      queue,
+      inHand,
+      signals: memorySignals(),
+      grant: async () => ({ version: 1, inputs: [], output: '' }),
+      carry: async () => {
+        begun++;
+        await finishing.promise;
+        const output = { key: 'k', filename: 'f.jpg', sizeBytes: 1, contentType: 'image/jpeg', sha256: '', files: 1 };
+        return (record, at) => finish(record, at, { output, warnings: [], engine: { name: 'stub', version: '1' } });
+      },
+      log: createLog('silent'),
+      metrics: createMetrics(),
+      clock,
+      newAttempt: () => crypto.randomUUID(),
+    }),
+  );
+
+it('goes on in the hands of the worker that has it, however often it is handed out', async () => {
+  const record = aRecord();
+  await jobs.create(record);
+  const order = anOrder({ jobId: record.id });
+  await queue.publish(order);
+  const inHand: InHand = new Map();
+  let pulls = 0;
+  const pull = queue.pull.bind(queue);
+  queue = {
+    ...queue,
+    async pull(...given) {
+      const delivery = await pull(...given);
+      if (delivery !== undefined) pulls++;
+      return delivery;
+    },
+  };
+  start(inHand);
+  start(inHand);
+  await vi.waitFor(() => expect(begun).toBe(1));
+  for (let times = 2; times <= 5; times++) {
+    // As if the process had been held for so long.
+    now += ACK_WAIT_MS + 1;
+    await vi.waitFor(() => expect(pulls).toBe(times), 5_000);
+  }
+  expect((await jobs.get(record.id))?.record).toMatchObject({ state: 'running', attempts: 1 });
+  finishing.resolve();
+  await vi.waitFor(async () => expect((await jobs.get(record.id))?.record.state).toBe('done'));
+  expect((await jobs.get(record.id))?.record.attempts).toBe(1);
+  await vi.waitFor(async () => expect(await queue.has('image', record.id)).toBe(false));
+  expect([begun, inHand.size]).toEqual([1, 0]);
+});
