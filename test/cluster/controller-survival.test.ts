@@ -190,14 +190,10 @@ describe('two controllers under load', () => {
 
     for (const name of LASTING) {
       const standby = Number(POOLS[name]?.spec['standby'] ?? 0);
-      await eventually(
-        async () => {
-          const { status } = await poolNamed(kubernetes.kube, name);
-          return status?.desired === standby && status.workers === standby && status.idle === standby;
-        },
-        `${name} is as declared`,
-        40_000,
-      );
+      const status = async () => (await poolNamed(kubernetes.kube, name)).status;
+      await expect
+        .poll(status, { message: `${name} is as declared`, timeout: 40_000, interval: 100 })
+        .toMatchObject({ desired: standby, workers: standby, idle: standby });
       const jobs = (await jobsOf(kubernetes.kube, name)).filter((job) => !isFinished(job));
       expect(jobs.length).toBe(standby);
       if (name !== 'steady') continue;

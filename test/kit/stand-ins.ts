@@ -39,8 +39,11 @@ export interface CrewOptions {
 
 interface Pod extends KubeObject {
   readonly spec?: { readonly containers: readonly { readonly env?: readonly { readonly name: string; readonly value?: string }[] }[] };
-  readonly status?: { readonly phase?: string };
+  readonly status?: { readonly phase?: string; readonly conditions?: readonly { readonly reason?: string }[] };
 }
+
+/** Its node is silent: no kubelet is there to write anything. */
+const isGivenUp = ({ status }: Pod): boolean => (status?.conditions ?? []).some(({ reason }) => reason === 'DeletionByTaintManager');
 
 interface Settings {
   readonly worker: { readonly toolchain: string; readonly conversionsPerWorker: number; readonly slots: Record<string, number> };
@@ -133,8 +136,14 @@ export async function startStandIns({
   };
   const pods = startReflector<Pod>({ kube, resource: PODS, namespace, labelSelector: POOL });
   pods.onChange((_, pod, before) => {
-    if (pod === undefined || pod.metadata.deletionTimestamp !== undefined) return end((pod ?? before)?.metadata.name ?? '');
-    const { name, labels = {} } = pod.metadata;
+    if (pod === undefined) return end(before?.metadata.name ?? '');
+    const { name, labels = {}, deletionTimestamp } = pod.metadata;
+    if (deletionTimestamp !== undefined) {
+      end(name);
+      // kwok ends no pod before it removes it, as a kubelet does (KEP-3329): its Job would wait for that for ever.
+      if (pod.status?.phase === 'Running' && !isGivenUp(pod)) void finish(name, 143);
+      return;
+    }
     const pool = labels[POOL] ?? '';
     if (pod.status?.phase !== 'Running' || begun.has(name)) return;
     begun.set(name, Date.now());
