@@ -159,12 +159,17 @@ it('an order that lapsed while its holder was at work, as in a long outage, stay
   await vi.waitFor(async () => expect(await queue.has('image', id)).toBe(false), 10_000);
 });
 
-it('workers that froze with it in hand, one after the other, are no reason to give a job up once they wake', async () => {
+it('workers that froze with it in hand, one after the other, are no reason to give a job up once they wake', {
+  timeout: 180_000,
+}, async () => {
+  // Long enough that one that is awake is never late, however busy the machine is.
+  const ackWaitMs = 3_000;
+  await ensurePool(nats, 'image', { capacity: 100, replicas: 1, ackWaitMs });
   await order();
   const frozen: ChildProcess[] = [];
   for (const name of ['w0', 'w1', 'w2']) {
     const before = (await recordNow())?.attempt;
-    const child = startProcess(name, { deed: 'hang' });
+    const child = startProcess(name, { deed: 'hang' }, ackWaitMs);
     await vi.waitFor(
       async () => {
         const record = await recordNow();

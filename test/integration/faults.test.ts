@@ -134,7 +134,8 @@ describe('what nobody catches', () => {
     await ended;
     expect(service.child.exitCode).toBe(1);
     expect(service.lines).not.toContain('filemill has stopped after an error that nobody caught');
-    expect(await processesOf(service.dataDir)).toEqual([]);
+    // The kernel ends them as their parent's death reaches them.
+    await expect.poll(() => processesOf(service.dataDir), { timeout: 10_000 }).toEqual([]);
     expect(logged(service, 'nobody caught').map(({ kind }) => kind)).toEqual(['rejection', 'exception']);
   });
 });
