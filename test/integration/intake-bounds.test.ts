@@ -1,6 +1,8 @@
 /** What clients may hold: connections, files that are being read, streams of events; and who is turned away before its body is read. */
-import { readdirSync, readlinkSync } from 'node:fs';
+import { once } from 'node:events';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
+import type { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -36,6 +38,16 @@ const openObjects = (job: string): string[] =>
     }
   });
 
+/** Whether the server's end of a connection is open, as the system has it (proc_pid_net(5): state 01). */
+function isServed({ localPort = 0 }: Socket): boolean {
+  const port = localPort.toString(16).toUpperCase().padStart(4, '0');
+  const rows = ['tcp', 'tcp6'].flatMap((name) => readFileSync(`/proc/net/${name}`, 'latin1').split('\n'));
+  return rows.some((row) => {
+    const [, , remote = '', state] = row.trim().split(/ +/);
+    return remote.endsWith(`:${port}`) && state === '01';
+  });
+}
+
 async function large(client: string): Promise<JobBody> {
   const { data } = await convert(service.url, PICTURE, 'bmp', {}, as(client));
   if (data?.output === undefined) throw new Error('no picture');
@@ -43,6 +55,10 @@ async function large(client: string): Promise<JobBody> {
 }
 const get = (path: string, client: string) =>
   `GET ${path} HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-For: ${client}\r\nAccept-Encoding: identity\r\n\r\n`;
+const message = (client: string, accept: string) => {
+  const body = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}';
+  return `POST /mcp HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-For: ${client}\r\nAccept: ${accept}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+};
 
 describe('an answer that nobody reads is given up', () => {
   it('while it is a file', async () => {
@@ -51,6 +67,39 @@ describe('an answer that nobody reads is given up', () => {
     socket.write(get(new URL(job.links.output).pathname, '203.0.113.1'));
     await eventually(() => openObjects(job.job_id).length === 1, 'a download');
     await eventually(() => openObjects(job.job_id).length === 0, 'the end of the download');
+    socket.destroy();
+  });
+
+  it('while it is the ZIP of a batch', async () => {
+    const client = '203.0.113.2';
+    const form = new FormData();
+    form.set('to_format', 'bmp');
+    for (const name of ['a.ppm', 'b.ppm']) form.append('files[]', new Blob([PICTURE.bytes]), name);
+    const sent = await fetch(`${service.url}/api/v1/batch`, { method: 'POST', body: form, headers: as(client) });
+    const { data } = (await sent.json()) as { data: { jobs: readonly { job_id: string }[]; links: { self: string; output: string } } };
+    const state = async () =>
+      ((await (await fetch(data.links.self, { headers: as(client) })).json()) as { data: { overall_status: string } }).data.overall_status;
+    await expect.poll(state, { timeout: 30_000, interval: 500 }).toBe('done');
+    const socket = connectTo(service.url).pause();
+    socket.write(get(new URL(data.links.output).pathname, client));
+    const open = () => data.jobs.flatMap(({ job_id }) => openObjects(job_id)).length;
+    await eventually(() => open() > 0, 'a download');
+    await eventually(() => open() === 0 && !isServed(socket), 'the end of the download');
+    socket.destroy();
+  });
+
+  it.each([
+    ['JSON', (client: string) => get('/openapi.json', client)],
+    ['an assistant’s', (client: string) => message(client, 'application/json')],
+    ['an assistant’s, as a stream', (client: string) => message(client, 'application/json, text/event-stream')],
+  ])('while it is %s', async (_, requestOf) => {
+    const socket = connectTo(service.url).pause();
+    await once(socket, 'connect');
+    // One answer fits into what a connection holds on its way; so many do not, and each is another client's.
+    for (let index = 0; index < 1_500 && socket.writableLength === 0; index++)
+      socket.write(requestOf(`198.51.${100 + Math.floor(index / 250)}.${index % 250}`));
+    expect(isServed(socket)).toBe(true);
+    await eventually(() => !isServed(socket), 'the end of the connection', 30_000);
     socket.destroy();
   });
 
