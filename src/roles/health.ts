@@ -8,7 +8,7 @@ import type { Converters } from './converters.ts';
 
 /**
  * @param slots by toolchain
- * @param others whether an engine that has gone here may be there elsewhere; else it is missed by its own conversions only
+ * @param others whether an engine that is not here, or has gone, may be there elsewhere; else it is missed by its own conversions only
  */
 export function healthOf(
   { workDir, launcher, toolbox, catalog, spareSlot }: Converters,
@@ -18,5 +18,6 @@ export function healthOf(
 ): Health {
   const engines = others ? catalog.engines.filter(({ toolchains }) => toolchains.some((toolchain) => (slots[toolchain] ?? 0) > 0)) : [];
   const count = Object.values(slots).reduce((sum, each) => sum + each, 0);
-  return watchHealth(checksOf({ workDir, slot: spareSlot, slots: count, launcher, toolbox, engines, minFreeBytes, minFreeInodes }), log);
+  const checks = checksOf({ workDir, slot: spareSlot, slots: count, launcher, toolbox, engines, minFreeBytes, minFreeInodes });
+  return watchHealth(checks, { others }, log);
 }

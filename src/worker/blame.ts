@@ -19,6 +19,11 @@ export class LauncherFailed extends Error {
   override readonly name = 'LauncherFailed';
 }
 
+/** No engine that is installed here does the conversion: another worker's may. */
+export class EngineAbsent extends Error {
+  override readonly name = 'EngineAbsent';
+}
+
 const FAULTS: Readonly<Record<string, FaultReason>> = {
   ENOSPC: 'disk_full',
   EDQUOT: 'disk_full',
@@ -34,6 +39,7 @@ const NO_SPACE = /No space left on device|Disk quota exceeded/;
 export function ownFault(error: unknown): FaultReason | undefined {
   for (let at = error; at instanceof Error; at = at.cause) {
     if (at instanceof LauncherFailed) return 'launcher';
+    if (at instanceof EngineAbsent) return 'engine_missing';
     const { code } = at as NodeJS.ErrnoException;
     if (code !== undefined && Object.hasOwn(FAULTS, code)) return FAULTS[code];
     if (NO_SPACE.test(at.message)) return 'disk_full';

@@ -11,6 +11,7 @@ import type { JobRecord } from '../jobs/record.ts';
 import { outputKey } from '../objects/keys.ts';
 import { AccessDenied } from '../objects/store.ts';
 import { download, upload } from '../objects/transfer.ts';
+import { EngineAbsent } from './blame.ts';
 import { deliver } from './deliver.ts';
 import { MAX_OUTPUT_BYTES } from './judge.ts';
 import type { Carrying } from './loop.ts';
@@ -49,7 +50,7 @@ export function carrier(parts: Performing): Carrying {
     onPhase('converting');
     const work = { base, input: record.tool?.input ?? {}, password: grant.password, signal, onProgress };
     const tool = record.tool === undefined ? undefined : parts.catalog.tools.get(record.tool.slug);
-    if (record.tool !== undefined && tool === undefined) throw conversionFailed('engine_missing');
+    if (record.tool !== undefined && tool === undefined) throw conversionFailed('engine_missing', { cause: new EngineAbsent() });
     const performed =
       tool !== undefined && 'plan' in tool.work
         ? await performTool(parts, { ...work, slug: tool.slug, tool: tool.work, sources, target: record.target.format })

@@ -39,7 +39,8 @@ const SUSPICIOUS: ReadonlySet<unknown> = new Set([
   'engine_missing',
 ]);
 
-export function watchHealth(checks: Checks, log: Log): Health {
+/** @param others whether an order that needs what is not installed here may be for another worker */
+export function watchHealth(checks: Checks, { others }: { readonly others: boolean }, log: Log): Health {
   const callbacks: ((fault: Fault | undefined) => void)[] = [];
   let fault: Fault | undefined;
   let well = Promise.withResolvers<void>();
@@ -106,12 +107,15 @@ export function watchHealth(checks: Checks, log: Log): Health {
     },
 
     async blame(error) {
-      const suspect = ownFault(error);
+      const reason = ownFault(error);
+      const suspect = reason === 'engine_missing' && !others ? undefined : reason;
       const isSuspicious = error instanceof Failure && error.code === 'CONVERSION_FAILED' && SUSPICIOUS.has(error.details['reason']);
       if (suspect === undefined && !isSuspicious) return undefined;
       // Files that are damaged come in crowds: for them alone a trial that has just gone well is not made again.
       const isFresh = fault === undefined && performance.now() - triedAt < FRESH_TRIAL_MS;
       if (suspect === undefined && isFresh && (await checks.room()) === undefined) return undefined;
+      // One that began before the failure may have passed what is broken now.
+      await trying;
       const found = await look();
       if (found === undefined)
         return suspect === undefined ? undefined : suspect === 'disk_full' || suspect === 'launcher' ? 'doubtful' : 'own';

@@ -10,7 +10,7 @@ import { runTimeMs } from '../catalog/run-time.ts';
 import { conversionFailed } from '../errors.ts';
 import type { Slot } from '../exec/workspace.ts';
 import type { Judge } from '../judge/judge.ts';
-import { blaming } from './blame.ts';
+import { blaming, EngineAbsent } from './blame.ts';
 import { refuseManyFrames } from './frames.ts';
 import { judgeAll } from './judge.ts';
 import { givePassword } from './password.ts';
@@ -67,9 +67,8 @@ export async function perform({ catalog, slot, stepper, judge, limits }: Perform
   const options: Options = work.password === undefined ? work.options : { ...work.options, password: work.password };
   const wanted = work.password === undefined ? given : [...given, 'password' as const];
   const route = catalog.route(work.source.format, work.target, wanted);
-  if (route === undefined) throw conversionFailed('engine_missing');
-  const first = route.hops[0]?.engine;
-  if (first === undefined) throw conversionFailed('engine_missing');
+  const first = route?.hops[0]?.engine;
+  if (route === undefined || first === undefined) throw conversionFailed('engine_missing', { cause: new EngineAbsent() });
 
   const warnings: Warning[] = routeWarnings(route, wanted, work.source.format);
   await blaming(first, () => refuseManyFrames(work.source.format, work.source.path));

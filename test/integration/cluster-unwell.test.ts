@@ -120,7 +120,7 @@ describe('beside a good worker, one with', () => {
           const index = sent++;
           if (index === CLIENTS && !before) await breakIt();
           const { data, error } = await convert(url(), { name: 'a.pdf', bytes: pdf([[`page ${index}`]]) }, 'txt');
-          ends.push(data?.status ?? error);
+          ends.push(error === undefined ? data?.status : error);
         }
       };
       await Promise.all(Array.from({ length: CLIENTS }, client));

@@ -6,7 +6,7 @@ import { NOTHING_DECIDED, NOTHING_SEEN } from '../../src/controller/pools/unders
 import { conversionFailed } from '../../src/errors.ts';
 import { Unreachable } from '../../src/objects/store.ts';
 import { createLog } from '../../src/telemetry/log.ts';
-import { LauncherFailed, ownFault } from '../../src/worker/blame.ts';
+import { EngineAbsent, LauncherFailed, ownFault } from '../../src/worker/blame.ts';
 import type { Checks } from '../../src/worker/checks.ts';
 import { watchHealth } from '../../src/worker/health.ts';
 
@@ -32,9 +32,9 @@ describe('the fault of a worker', () => {
 
 describe('an order', () => {
   const full = faultOf('disk_full', 'no room');
-  const healthWith = (found: Fault | undefined, isFilledByJobs = false) => {
+  const healthWith = (found: Fault | undefined, isFilledByJobs = false, others = true) => {
     const checks: Checks = { room: async () => found, everything: async () => found, isFilledByJobs: async () => isFilledByJobs };
-    const health = watchHealth(checks, createLog('silent'));
+    const health = watchHealth(checks, { others }, createLog('silent'));
     return {
       blame: (error: unknown) => health.blame(error).finally(() => health.close()),
     };
@@ -45,6 +45,9 @@ describe('an order', () => {
   it('that met a full disk which is not full any more is', async () =>
     expect(await healthWith(undefined).blame(withCode('ENOSPC'))).toBe('doubtful'));
   it('that found no descriptor is not', async () => expect(await healthWith(undefined).blame(withCode('EMFILE'))).toBe('own'));
+  const absent = conversionFailed('engine_missing', { cause: new EngineAbsent() });
+  it('that needs what another worker may have is not', async () => expect(await healthWith(undefined).blame(absent)).toBe('own'));
+  it('that needs what nobody has fails', async () => expect(await healthWith(undefined, false, false).blame(absent)).toBeUndefined());
   it('that failed on a worker that is well was no fault of it', async () =>
     expect(await healthWith(undefined).blame(conversionFailed('corrupt_input'))).toBeUndefined());
   it('that took too long was none either, whatever is wrong', async () =>
