@@ -26,7 +26,7 @@ interface Visit {
 }
 
 /** Ends after which a client has its share back: nothing was done for it. */
-export const GIVEN_BACK: ReadonlySet<number> = new Set([400, 413, 415, 503]);
+export const GIVEN_BACK: ReadonlySet<number> = new Set([400, 413, 415, 501, 503]);
 const visits = new WeakMap<FastifyRequest, Visit>();
 
 type Parts = Pick<ApiParts, 'limits' | 'clock' | 'stopping' | 'fault'>;

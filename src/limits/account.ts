@@ -24,6 +24,9 @@ export interface Limited<T extends string = Tier | 'concurrent'> {
   readonly waitMs: number;
 }
 
+/** @see exhausted */
+type Refusal = Limited<Tier> & { readonly isReserved?: boolean };
+
 export interface Banned {
   readonly is: 'banned';
   /** Ms since the epoch. */
@@ -43,8 +46,16 @@ export interface Outcome {
 /** When to try again for a job to end, which nobody can know, ms. */
 const JOB_ENDS_MS = 5_000;
 
-/** A working request, before its body is read. */
-export function admit(found: ClientRecord, want: Want, rules: Rules, now: number): Outcome {
+/** The same for a request to end that may give back what it took, ms. */
+const REQUEST_ENDS_MS = 5_000;
+
+const NONE: ReadonlySet<string> = new Set();
+
+/**
+ * A working request, before its body is read.
+ * @param making jobs that are known not to be there yet: their requests may still give back what they took
+ */
+export function admit(found: ClientRecord, want: Want, rules: Rules, now: number, making: ReadonlySet<string> = NONE): Outcome {
   const record = settle(found, rules, now);
   if (record.bannedUntil !== undefined && rules.bannable) return banned(record, record.bannedUntil, false);
   const rejections = judge(record.rejections, now);
@@ -52,7 +63,7 @@ export function admit(found: ClientRecord, want: Want, rules: Rules, now: number
   if (rejections.length > rules.rejections && rules.bannable) return banned(heard, now + rules.banMs, true);
 
   const wanted = costs(want, rules);
-  const refusals = [...(want.via === 'rest' ? cooldown(record, rules, now) : []), ...exhausted(record, wanted, now)];
+  const refusals = [...(want.via === 'rest' ? cooldown(record, rules, now) : []), ...exhausted(record, wanted, now, making)];
   if (refusals.length > 0) return rejected(heard, refusals, rules, now);
   if (record.slots.length + want.jobs.length > rules.concurrent) {
     return { verdict: full(rules), record: heard, changed: isPending(record.rejections) };
@@ -63,7 +74,7 @@ export function admit(found: ClientRecord, want: Want, rules: Rules, now: number
     ...heard,
     windows: charge(heard.windows, charges),
     ...(want.via === 'rest' && { admittedAt: now }),
-    slots: [...heard.slots, ...want.jobs.map((job) => ({ job, at: now }))],
+    slots: [...heard.slots, ...want.jobs.map((job, index) => ({ job, at: now, charged: chargedBy(index, charges) }))],
   };
   return { verdict: { is: 'admitted', taken: { jobs: want.jobs, charges } }, record: admitted, changed: true };
 }
@@ -73,15 +84,23 @@ export function admit(found: ClientRecord, want: Want, rules: Rules, now: number
  * nor a ban that came meanwhile concerns it. Where `daily` has no room for all, what it took before is given back; where only jobs stand in the
  * way it keeps that, as some may turn out to have ended.
  */
-export function enlarge(found: ClientRecord, taken: Taken, more: readonly string[], rules: Rules, now: number): Outcome {
+export function enlarge(
+  found: ClientRecord,
+  taken: Taken,
+  more: readonly string[],
+  rules: Rules,
+  now: number,
+  making: ReadonlySet<string> = NONE,
+): Outcome {
   const record = settle(found, rules, now);
   const wanted = [{ quota: rules.daily, cost: more.length }];
-  const refusals = exhausted(record, wanted, now);
+  const others = new Set([...making].filter((job) => !taken.jobs.includes(job)));
+  const refusals = exhausted(record, wanted, now, others);
   if (refusals.length > 0) return rejected(refund(record, taken, rules, now), refusals, rules, now);
   if (record.slots.length + more.length > rules.concurrent) return { verdict: full(rules), record, changed: false };
   const added = [{ window: rules.daily.window, cost: more.length, at: now }];
   const larger: Taken = { jobs: [...taken.jobs, ...more], charges: [...taken.charges, ...added] };
-  const slots = [...record.slots, ...more.map((job) => ({ job, at: now }))];
+  const slots = [...record.slots, ...more.map((job) => ({ job, at: now, charged: [rules.daily.window] }))];
   return {
     verdict: { is: 'admitted', taken: larger },
     record: { ...record, windows: charge(record.windows, added), slots },
@@ -118,20 +137,35 @@ function cooldown({ admittedAt }: ClientRecord, { cooldownMs }: Rules, now: numb
   return waitMs > 0 ? [{ is: 'limited', tier: 'cooldown', limit: 1, waitMs }] : [];
 }
 
+/** A quota that has room but for requests under way is one to wait for, not one that was used up. */
 function exhausted(
-  { windows }: ClientRecord,
+  { windows, slots }: ClientRecord,
   wanted: readonly { readonly quota: Quota; readonly cost: number }[],
   now: number,
-): Limited<Tier>[] {
-  return wanted.flatMap(({ quota, cost }): Limited<Tier>[] => {
-    const { since, used } = windows[quota.window] ?? { since: now, used: 0 };
-    return used + cost > quota.limit ? [{ is: 'limited', tier: quota.tier, limit: quota.limit, waitMs: since + quota.ms - now }] : [];
+  making: ReadonlySet<string>,
+): Refusal[] {
+  return wanted.flatMap(({ quota, cost }): Refusal[] => {
+    const { tier, limit, window, ms } = quota;
+    const { since, used } = windows[window] ?? { since: now, used: 0 };
+    if (used + cost <= limit) return [];
+    const reserved = slots.filter(({ job, charged }) => making.has(job) && charged?.includes(window) === true).length;
+    const untilReset = since + ms - now;
+    if (used - reserved + cost > limit) return [{ is: 'limited', tier, limit, waitMs: untilReset }];
+    return [{ is: 'limited', tier, limit, waitMs: Math.min(REQUEST_ENDS_MS, untilReset), isReserved: true }];
   });
 }
 
-/** Names the limit that lasts longest: who waits for a shorter one would be refused again. Nothing is charged but the rejection. */
-function rejected(record: ClientRecord, refusals: readonly Limited<Tier>[], rules: Rules, now: number): Outcome {
-  const verdict = refusals.reduce((longest, refusal) => (refusal.waitMs > longest.waitMs ? refusal : longest));
+/** Of a request's jobs the first stands for the request, the others for themselves. */
+const chargedBy = (index: number, charges: readonly Charge[]): string[] =>
+  charges.filter(({ cost }) => index < cost).map(({ window }) => window);
+
+/**
+ * Names the limit that lasts longest: who waits for a shorter one would be refused again. Nothing is charged but the rejection, and not that
+ * where nothing but requests under way stand in the way: they may end in a refusal of their own.
+ */
+function rejected(record: ClientRecord, refusals: readonly Refusal[], rules: Rules, now: number): Outcome {
+  const { isReserved = false, ...verdict } = refusals.reduce((longest, refusal) => (refusal.waitMs > longest.waitMs ? refusal : longest));
+  if (isReserved) return { verdict, record, changed: true };
   const rejections = reject(record.rejections, verdict.tier, verdict.waitMs, now, rules.rejections + 1);
   return { verdict, record: { ...record, rejections }, changed: true };
 }

@@ -15,7 +15,7 @@ export interface Limiter {
   reserve(client: Client, want: Want): Promise<Granted | Refused>;
   /** The admitted request makes these jobs too. A refusal has given back all that the reservation held. */
   enlarge(reservation: Reservation, more: readonly string[]): Promise<Granted | Refused>;
-  /** For a request that ended 400, 413, 415, or 503: all but `cooldown` comes back. Doing it twice is no error. */
+  /** For a request that ended 400, 413, 415, 501 or 503: all but `cooldown` comes back. Doing it twice is no error. */
   refund(reservation: Reservation): Promise<Usage>;
   /** Jobs of this client have ended. A hint: those that nobody reports are found out when room is needed. @param key of the client */
   release(key: string, jobs: readonly string[]): Promise<void>;
@@ -58,25 +58,36 @@ const LONGEST_WAIT_MS = 64;
 /** A job that has a slot and no record for so long has lost its maker; a slower upload is counted no more, ms. */
 const MAKING_MS = HOUR_MS;
 
+/** Of a client whose quota is used up, so many jobs are read to see whether they have been made: those of the requests that came last. */
+const YOUNGEST = 40;
+
+type Decision = (record: ClientRecord, rules: Rules, now: number, making: ReadonlySet<string>) => Outcome;
+const NOBODY: ReadonlySet<string> = new Set();
+
 export function limiterOver(store: LimitStore, settings: LimitSettings, surroundings: Surroundings): Limiter {
   const { clock, fateOf, attempts = ATTEMPTS, wait = pause, random = Math.random } = surroundings;
   const inLine = lines();
 
-  /** Swaps the record until nobody came between. @throws Failure OVERLOADED after too many attempts */
+  /**
+   * Swaps the record until nobody came between. The time is read beside the record, in each attempt: one from before the wait in line is
+   * older than what others wrote meanwhile, and would set their cooldown back.
+   * @throws Failure OVERLOADED after too many attempts
+   */
   const change = <T extends { readonly record: ClientRecord; readonly changed: boolean }>(
     key: string,
     rules: Rules,
-    decide: (record: ClientRecord) => T,
-  ): Promise<T> =>
+    decide: (record: ClientRecord, now: number) => T,
+  ): Promise<T & { readonly now: number }> =>
     inLine(key, async () => {
       for (let attempt = 0; attempt < attempts; attempt++) {
         if (attempt > 0) await wait(random() * Math.min(2 ** attempt, LONGEST_WAIT_MS));
         const stored = await store.get(key);
-        const outcome = decide(stored?.record ?? NEW_CLIENT);
-        if (!outcome.changed) return outcome;
+        const now = clock();
+        const outcome = decide(stored?.record ?? NEW_CLIENT, now);
+        if (!outcome.changed) return { ...outcome, now };
         try {
           await store.put(key, outcome.record, stored?.revision, lapsesAt(outcome.record, rules));
-          return outcome;
+          return { ...outcome, now };
         } catch (error) {
           if (!(error instanceof Conflict)) throw error;
         }
@@ -84,39 +95,46 @@ export function limiterOver(store: LimitStore, settings: LimitSettings, surround
       throw new Failure('OVERLOADED', { cause: new Error(`client ${key}: ${attempts} attempts to count a request met another's`) });
     });
 
-  /** Decides, and where only jobs stand in the way looks whether they still run, and decides again. */
-  const decide = async (client: Client, decision: (record: ClientRecord, rules: Rules, now: number) => Outcome) => {
+  /**
+   * Decides, and where jobs stand in the way, or a quota that requests under way may give back, looks what has become of those and decides
+   * again. What is not stored the first time is stored the second.
+   */
+  const decide = async (client: Client, decision: Decision) => {
     const rules = rulesFor(settings, client);
-    const now = clock();
-    const first = await change(client.key, rules, (record) => decision(record, rules, now));
-    if (!isFull(first)) return answer(client, rules, now, first);
-    const ended = await endedOf(first.record, now);
-    if (ended.length === 0) return answer(client, rules, now, first);
-    const second = await change(client.key, rules, (record) => decision(release(record, ended), rules, now));
-    return answer(client, rules, now, second);
+    const first = await change(client.key, rules, (record, now) => {
+      const outcome = decision(record, rules, now, NOBODY);
+      return mayBeInTheMaking(outcome) ? { ...outcome, changed: false } : outcome;
+    });
+    if (!isFull(first) && !mayBeInTheMaking(first)) return answer(client, rules, first);
+    const { ended, making } = await fatesIn(isFull(first) ? first.record.slots : first.record.slots.slice(-YOUNGEST), first.now);
+    if (isFull(first) && ended.length === 0) return answer(client, rules, first);
+    const second = await change(client.key, rules, (record, now) => decision(release(record, ended), rules, now, making));
+    return answer(client, rules, second);
   };
 
-  const endedOf = async ({ slots }: ClientRecord, now: number): Promise<string[]> => {
-    const fates = await Promise.all(slots.map(async ({ job, at }) => ({ job, at, fate: await fateOf(job) })));
-    return fates.filter(({ at, fate }) => fate === 'ended' || (fate === 'unknown' && now >= at + MAKING_MS)).map(({ job }) => job);
+  const fatesIn = async (slots: ClientRecord['slots'], now: number): Promise<{ ended: string[]; making: ReadonlySet<string> }> => {
+    const fates = await Promise.all(slots.map(async ({ job, at }) => ({ job, isOld: now >= at + MAKING_MS, fate: await fateOf(job) })));
+    return {
+      ended: fates.filter(({ isOld, fate }) => fate === 'ended' || (fate === 'unknown' && isOld)).map(({ job }) => job),
+      making: new Set(fates.filter(({ isOld, fate }) => fate === 'unknown' && !isOld).map(({ job }) => job)),
+    };
   };
 
   const giveBack = async ({ client, taken }: Reservation): Promise<Usage> => {
     const rules = rulesFor(settings, client);
-    const now = clock();
-    const { record } = await change(client.key, rules, (found) => ({
-      record: refund(found, taken, rules, now),
+    const { record, now } = await change(client.key, rules, (found, at) => ({
+      record: refund(found, taken, rules, at),
       changed: holds(found, taken),
     }));
     return usageOf(record, rules, now);
   };
 
   return {
-    reserve: (client, want) => decide(client, (record, rules, now) => admit(record, want, rules, now)),
+    reserve: (client, want) => decide(client, (record, rules, now, making) => admit(record, want, rules, now, making)),
 
     async enlarge(reservation, more) {
       const { client, taken } = reservation;
-      const decided = await decide(client, (record, rules, now) => enlarge(record, taken, more, rules, now));
+      const decided = await decide(client, (record, rules, now, making) => enlarge(record, taken, more, rules, now, making));
       return decided.granted ? decided : { ...decided, usage: await giveBack(reservation) };
     },
 
@@ -140,7 +158,11 @@ export function limiterOver(store: LimitStore, settings: LimitSettings, surround
 
 const isFull = ({ verdict }: Outcome): boolean => verdict.is === 'limited' && verdict.tier === 'concurrent';
 
-function answer(client: Client, rules: Rules, now: number, { verdict, record }: Outcome): Granted | Refused {
+/** Whether a quota refuses that some of the client's requests may not have used for good. */
+const mayBeInTheMaking = ({ verdict, record }: Outcome): boolean =>
+  verdict.is === 'limited' && verdict.tier !== 'cooldown' && verdict.tier !== 'concurrent' && record.slots.length > 0;
+
+function answer(client: Client, rules: Rules, { verdict, record, now }: Outcome & { readonly now: number }): Granted | Refused {
   const usage = usageOf(record, rules, now);
   if (verdict.is === 'admitted') return { granted: true, reservation: { client, taken: verdict.taken }, usage };
   return refusal(verdict, usage, now);

@@ -13,7 +13,12 @@ const Rejection = z.object({
   /** Of a `cooldown` rejection while no later working request has come: one from here on strikes it off. */
   retryAt: time.optional(),
 });
-const Slot = z.object({ job: z.string(), at: time });
+const Slot = z.object({
+  job: z.string(),
+  at: time,
+  /** The windows in which it counts one; unknown of a slot that an older replica wrote. */
+  charged: z.array(z.string()).optional(),
+});
 
 export const ClientRecord = z.object({
   version: z.literal(RECORD_VERSION),

@@ -49,6 +49,41 @@ export function answer({ core }: Nats, subject: string, respond: (text: string, 
   };
 }
 
+/** How long all together have, and how long after one answer the next may take, ms. */
+const ALL_MS = 1_000;
+const NEXT_MS = 250;
+
+/** Answers beside all others who do, where `askAll` asks. @returns unsubscribe */
+export function answerAll({ core }: Nats, subject: string, respond: () => string): () => void {
+  if (core.isClosed()) return () => {};
+  const subscription = core.subscribe(subject, {
+    callback: (error, message) => {
+      if (error === null && !core.isClosed()) message.respond(respond());
+    },
+  });
+  return () => {
+    if (!subscription.isClosed()) subscription.unsubscribe();
+  };
+}
+
+/**
+ * Asks everybody who answers, and waits for no more than a second: for what is good to know, and no error where nobody says it.
+ * @param read throws at what it cannot read, which is then passed by
+ */
+export async function askAll({ core }: Nats, subject: string, read: (text: string) => void): Promise<void> {
+  try {
+    for await (const message of await core.requestMany(subject, '', { strategy: 'stall', stall: NEXT_MS, maxWait: ALL_MS })) {
+      try {
+        read(message.string());
+      } catch {
+        // A version that says it otherwise.
+      }
+    }
+  } catch {
+    // Nobody else is there, or the connection has gone.
+  }
+}
+
 function refuse(message: Msg, failure: unknown): void {
   const { code, isTransient } = failure instanceof Refused ? failure : new Refused('');
   // An older asker takes every refusal for the last word. Unanswered, it asks again.

@@ -53,6 +53,8 @@ export async function openCluster(nats: Nats, config: Config, log: Log, unreadab
   const uploadRecords = openUploads(nats, unreadable('upload'));
   const uploads = uploadsOver(uploadRecords, objects, config.uploads, clock);
   const registry = await openPools(nats, config.pools, log, clock);
+  const signals = natsSignals(nats);
+  await signals.join();
   return {
     jobs,
     batches: openBatches(nats, unreadable('batch')),
@@ -62,10 +64,11 @@ export async function openCluster(nats: Nats, config: Config, log: Log, unreadab
     uploads,
     uploadRecords,
     registry,
-    signals: natsSignals(nats),
+    signals,
     seal: sealWith(secret.key, saltOf(secret.key, secret.salt)),
     limits: limitsOver(openLimits(nats, clock, unreadable('client')), jobs, config, saltOf(secret.key, secret.salt), clock),
     async close() {
+      signals.close();
       await uploads.idle();
       await registry.close();
       await queue.close();

@@ -20,6 +20,7 @@ export function memorySignals(): Signals {
     },
     lastProgress: (jobId) => progress.get(jobId),
     onProgress: (jobId, callback) => listen(risen, jobId, callback),
+    leave: () => {},
     ended: (jobId) => void progress.delete(jobId),
     cancel(jobId) {
       // Whoever works on it falls silent at once.

@@ -7,6 +7,8 @@ export interface Signals {
   lastProgress(jobId: string): number | undefined;
   /** Calls back when progress was heard. @returns the end of it */
   onProgress(jobId: string, callback: () => void): () => void;
+  /** Says no more of a job that this process works on no longer: perhaps another does. */
+  leave(jobId: string): void;
   /** Forgets a job that has ended. */
   ended(jobId: string): void;
   /** Asks whoever runs this job to stop at once. */

@@ -233,9 +233,11 @@ async function handle(parts: WorkerParts, delivery: Held, dropped: AbortSignal):
     const stored = await outlasting(dropped, () => change(jobs, jobId, end, last));
     if (rests && (stored === undefined || !hasEnded(stored.record))) return await delivery.release(dropped.aborted ? 0 : restMs);
     if (mine && stored !== undefined) note(parts, stored.record, (performance.now() - started) / 1000);
-    parts.signals.ended(jobId);
+    // Of a job that another worker has taken over there is more to come.
+    if (mine) parts.signals.ended(jobId);
     await delivery.done();
   } finally {
+    parts.signals.leave(jobId);
     for (const work of left) await work().catch((err: unknown) => log.warn({ job_id: jobId, err }, 'a job could not be tidied up'));
   }
 }

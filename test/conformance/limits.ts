@@ -110,6 +110,57 @@ export function limitsSuite(name: string, open: () => Promise<LimitsHarness>): v
         expect((await store.get(client.key))?.record.slots).toHaveLength(20);
       });
 
+      it('that waited in line are judged by the time at which it is their turn', async () => {
+        const held = Promise.withResolvers<void>();
+        let isHeld = true;
+        const slow: LimitStore = {
+          ...store,
+          get: async (key) => {
+            if (isHeld) await held.promise;
+            isHeld = false;
+            return store.get(key);
+          },
+        };
+        const change = { cooldownMs: 1_000 };
+        const [first, second] = [limiter(slow, change), limiter(await harness.reopen(), change)];
+        const inLine = [first.reserve(client, wantOf(1)), first.reserve(client, wantOf(1))];
+        await harness.elapse(1_000);
+        granted(await second.reserve(client, wantOf(1)));
+        await harness.elapse(100);
+        held.resolve();
+        for (const answer of inLine) expect(refused(await answer).details).toMatchObject({ tier: 'cooldown', reset_seconds: 1 });
+        await harness.elapse(200);
+        refused(await second.reserve(client, wantOf(1)));
+        await harness.elapse(700);
+        granted(await first.reserve(client, wantOf(1)));
+      });
+
+      it('that may be given back yet refuse others for seconds, without a rejection', async () => {
+        const limited = limiter(store, { hourly: 2, daily: 5 });
+        const [made, making] = [wantOf(1), wantOf(1)];
+        for (const want of [made, making]) granted(await limited.reserve(client, want));
+        fates.set(String(making.jobs[0]), 'unknown');
+        const { details, retryAfterSeconds } = refused(await limited.reserve(client, wantOf(1)));
+        expect(details).toMatchObject({ tier: 'hourly', limit: 2, rejections_last_hour: 0 });
+        expect(retryAfterSeconds).toBe(5);
+        fates.set(String(making.jobs[0]), 'unfinished');
+        expect(refused(await limited.reserve(client, wantOf(1)))).toMatchObject({
+          details: { rejections_last_hour: 1 },
+          retryAfterSeconds: 3_600,
+        });
+      });
+
+      it('for assistants make no room for those by REST, nor for more files than they took', async () => {
+        const limited = limiter(store, { daily: 5 });
+        const [rest, assistant] = [wantOf(4), wantOf(1)];
+        granted(await limited.reserve(client, rest));
+        granted(await limited.reserve(client, { ...assistant, via: 'mcp' }));
+        for (const job of [...rest.jobs, ...assistant.jobs]) fates.set(job, 'unknown');
+        expect(refused(await limited.reserve(client, wantOf(6))).details).toMatchObject({ tier: 'daily', reset_seconds: 86_400 });
+        for (const job of rest.jobs) fates.set(job, 'unfinished');
+        expect(refused(await limited.reserve(client, wantOf(2))).details).toMatchObject({ tier: 'daily', reset_seconds: 86_400 });
+      });
+
       it('of one replica hold in another and after a restart, ban included', async () => {
         const first = limiter(store, { hourly: 1 });
         await first.reserve(client, wantOf(1));

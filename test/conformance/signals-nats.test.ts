@@ -49,6 +49,39 @@ describe('signals over NATS', () => {
     expect(cancelled).toBe(0);
   });
 
+  it('tell a process that starts later what the others have heard, and one that was away', async () => {
+    const others = await Promise.all([servers.connect(), servers.connect()]);
+    const [worker, first] = [natsSignals(connections[1]), natsSignals(connections[0])];
+    await first.join();
+    worker.progress(jobId(1), 60);
+    worker.leave(jobId(1));
+    await vi.waitFor(() => expect(first.lastProgress(jobId(1))).toBe(60));
+    const second = natsSignals(others[0]);
+    await second.join();
+    expect(second.lastProgress(jobId(1))).toBe(60);
+    // The next worker begins again.
+    const next = natsSignals(others[1]);
+    next.progress(jobId(1), 5);
+    next.progress(jobId(2), 70);
+    next.leave(jobId(2));
+    await vi.waitFor(() => expect([first, second].map((it) => it.lastProgress(jobId(2)))).toEqual([70, 70]));
+    expect([first, second].map((it) => it.lastProgress(jobId(1)))).toEqual([60, 60]);
+    for (const one of [worker, first, second, next]) one.close();
+  });
+
+  it('say again how far a job is while it is worked on, and no more afterwards', async () => {
+    const worker = natsSignals(connections[1]);
+    worker.progress(jobId(3), 40);
+    await settled();
+    const here = natsSignals(connections[0]);
+    await here.join();
+    await vi.waitFor(() => expect(here.lastProgress(jobId(3))).toBe(40), 20_000);
+    worker.leave(jobId(3));
+    worker.ended(jobId(3));
+    await vi.waitFor(() => expect(here.lastProgress(jobId(3))).toBeUndefined());
+    for (const one of [worker, here]) one.close();
+  });
+
   it('say nothing while there is no server, and go on when there is one', async () => {
     const [here, there] = [natsSignals(connections[0]), natsSignals(connections[1])];
     here.lastProgress(jobId(1));
