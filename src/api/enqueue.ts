@@ -4,10 +4,11 @@ import { Failure } from '../errors.ts';
 import type { JobRecord } from '../jobs/record.ts';
 import type { Stored } from '../jobs/store.ts';
 import { cancelJob } from './cancel.ts';
+import { refuseFull } from './capacity.ts';
 import { linesLike } from './line.ts';
 import type { ApiParts } from './parts.ts';
 
-type Parts = Pick<ApiParts, 'jobs' | 'queue' | 'pools'>;
+type Parts = Pick<ApiParts, 'jobs' | 'queue' | 'pools' | 'room'>;
 
 /**
  * @param claim runs while the record is there and the order is not: where it throws, neither is left
@@ -15,6 +16,7 @@ type Parts = Pick<ApiParts, 'jobs' | 'queue' | 'pools'>;
  * @throws Failure `OVERLOADED` where every queue is full; the caller then removes the inputs
  */
 export async function enqueue(parts: Parts, record: JobRecord, claim: () => Promise<void> = async () => {}): Promise<JobRecord> {
+  await refuseFull(parts, linesLike(parts.pools, record.pool));
   const stored = await parts.jobs.create(record);
   try {
     await claim();
@@ -34,6 +36,8 @@ export async function enqueueAll(
   records: readonly JobRecord[],
   claim: () => Promise<void>,
 ): Promise<readonly JobRecord[]> {
+  for (const pool of new Set(records.filter(({ state }) => state === 'queued').map((record) => record.pool)))
+    await refuseFull(parts, linesLike(parts.pools, pool));
   const created: Stored[] = [];
   const placed: JobRecord[] = [];
   try {

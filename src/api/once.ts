@@ -2,6 +2,7 @@
 import type { FastifyRequest } from 'fastify';
 import { Failure } from '../errors.ts';
 import { DEED_VERSION, type Deed } from '../jobs/idempotency.ts';
+import { refuseFull } from './capacity.ts';
 import { admit, clientOf, countRead, giveBack } from './door.ts';
 import { orRemove } from './inputs.ts';
 import type { ApiParts } from './parts.ts';
@@ -17,17 +18,20 @@ export interface Once {
 
 /**
  * Admits a request that is to make these jobs, before its body is read. One that was admitted before passes the limits.
+ * @param pools any of which may take it, as far as its headers tell
  * @returns undefined where it has no key
- * @throws Failure `BAD_REQUEST`, `RATE_LIMITED`, `BANNED`
+ * @throws Failure `BAD_REQUEST`, `OVERLOADED`, `RATE_LIMITED`, `BANNED`
  */
 export async function admitOnce(
   parts: ApiParts,
   request: FastifyRequest,
   jobs: readonly string[],
+  pools: readonly string[],
   tool?: string,
 ): Promise<Once | undefined> {
   const key = keyOf(parts, request);
   const done = key === undefined ? undefined : await parts.deeds.get(key, parts.clock());
+  if (done === undefined) await refuseFull(parts, pools);
   await (done === undefined ? admit(parts, request, jobs, tool) : countRead(parts, request));
   return key === undefined ? undefined : { key, done };
 }

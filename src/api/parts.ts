@@ -13,6 +13,7 @@ import type { Limits } from '../limits/limits.ts';
 import type { ObjectStore } from '../objects/store.ts';
 import type { Pool } from '../pools/registry.ts';
 import type { Queue } from '../queue/queue.ts';
+import type { Room } from '../queue/room.ts';
 import type { Signals } from '../signals/signals.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { LoopWatch } from '../telemetry/loop.ts';
@@ -28,6 +29,7 @@ export interface ApiParts {
   readonly batches: BatchStore;
   readonly deeds: DeedStore;
   readonly queue: Queue;
+  readonly room: Room;
   readonly objects: ObjectStore;
   readonly uploads: Uploads;
   readonly signals: Signals;

@@ -8,6 +8,7 @@ import { Failure, fileTooLarge } from '../errors.ts';
 import { type ObjectStore, TooLarge } from '../objects/store.ts';
 import { onAbort } from '../streams/abort.ts';
 import { Coalesce } from '../streams/coalesce.ts';
+import type { Seen } from './capacity.ts';
 import { askForBody } from './expect.ts';
 import { removeAfterFailure } from './inputs.ts';
 import { watchPace } from './pace.ts';
@@ -23,6 +24,8 @@ export interface Wanted {
   readonly maxBytes: number;
   /** Where the file with this number, from 0 on, is stored. */
   readonly keyOf: (index: number) => string;
+  /** Looks at each file before it is stored, and throws where it is not to be. */
+  readonly look?: ((seen: Seen) => Promise<void>) | undefined;
 }
 
 export const ONE_FILE: readonly string[] = ['file'];
@@ -66,7 +69,7 @@ const NAME_CHARACTERS = 1_000;
 
 /** @throws Failure `NO_FILE`, `FILE_TOO_LARGE`, `BAD_REQUEST`, `BODY_TIMEOUT`; then nothing is stored */
 export async function receive(request: IncomingMessage, wanted: Wanted, objects: ObjectStore, settings: ApiSettings): Promise<Received> {
-  const { maxBytes, maxFiles, keyOf } = wanted;
+  const { maxBytes, maxFiles, keyOf, look } = wanted;
   if (!/^multipart\/form-data\s*;.*boundary=/i.test(request.headers['content-type'] ?? ''))
     throw new Failure('NO_FILE', {
       says: `The request has no file: send it as multipart/form-data in the field "${wanted.fields[0] ?? 'file'}".`,
@@ -77,6 +80,8 @@ export async function receive(request: IncomingMessage, wanted: Wanted, objects:
 
   const failed = new AbortController();
   const fields = new Map<string, string>();
+  /** All that came was read: the fields may stand behind the files. */
+  const finished = Promise.withResolvers<void>();
   const files: Promise<ReceivedFile>[] = [];
   let [count, strangers] = [0, 0];
   const limits = { ...LIMITS, files: MOST_COUNTED };
@@ -94,7 +99,7 @@ export async function receive(request: IncomingMessage, wanted: Wanted, objects:
 
   const ended = new Promise<void>((resolve, reject) => {
     onAbort(failed.signal, reject);
-    form.on('finish', resolve).on('error', malformed);
+    form.on('finish', resolve).on('finish', finished.resolve).on('error', malformed);
     form
       .on('partsLimit', () => refuse(tooManyFiles(maxFiles, count) ?? tooMany('parts', limits.parts)))
       .on('fieldsLimit', () => refuse(tooManyFiles(maxFiles, listedIn(fields)) ?? tooMany('fields', limits.fields)))
@@ -117,8 +122,13 @@ export async function receive(request: IncomingMessage, wanted: Wanted, objects:
         if (++count > maxFiles) return void stream.resume();
         // When the form breaks off, so does the file: the store must hear of it, or it would wait for ever.
         const part = { part: files.length, filename: unescaped(shortened(filename ?? '')) };
-        const file = storeSampled(stream, keyOf(part.part), objects, maxBytes, failed.signal).then(
-          (stored) => ({ ...part, ...stored, declaredType }),
+        const lookAt = async (sample: Sample, isWhole: boolean) => {
+          if (isWhole) await finished.promise;
+          if (sample.size > 0) await look?.({ fields, filename: part.filename, sample, isWhole });
+        };
+        const stored = storeSampled(stream, keyOf(part.part), objects, maxBytes, failed.signal, look && lookAt);
+        const file = stored.then(
+          (written) => ({ ...part, ...written, declaredType }),
           (error: unknown) => {
             throw error instanceof TooLarge
               ? fileTooLarge(maxBytes, error.receivedBytes, maxFiles > 1 ? cleanName(part.filename) : undefined)

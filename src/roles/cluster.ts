@@ -10,6 +10,7 @@ import { connectNats, type Nats } from '../nats/connection.ts';
 import { inboxOf } from '../nats/permissions.ts';
 import { openS3 } from '../objects/s3.ts';
 import { openQueue } from '../queue/nats.ts';
+import { openRoom } from '../queue/room-nats.ts';
 import { natsSignals } from '../signals/nats.ts';
 import type { Log } from '../telemetry/log.ts';
 import { openUploads } from '../uploads/nats.ts';
@@ -50,6 +51,7 @@ export async function openCluster(nats: Nats, config: Config, log: Log, unreadab
   const objects = await openS3(s3);
   const jobs = await openJobs(nats, { report: unreadable('job') });
   const queue = openQueue(nats);
+  const room = openRoom(nats);
   const uploadRecords = openUploads(nats, unreadable('upload'));
   const uploads = uploadsOver(uploadRecords, objects, config.uploads, clock);
   const registry = await openPools(nats, config.pools, log, clock);
@@ -60,6 +62,7 @@ export async function openCluster(nats: Nats, config: Config, log: Log, unreadab
     batches: openBatches(nats, unreadable('batch')),
     deeds: openDeeds(nats, unreadable('idempotency')),
     queue,
+    room,
     objects,
     uploads,
     uploadRecords,

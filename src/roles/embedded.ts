@@ -13,6 +13,7 @@ import { openLimits } from '../limits/sqlite.ts';
 import { openDirectory } from '../objects/directory.ts';
 import type { ObjectStore } from '../objects/store.ts';
 import type { Queue } from '../queue/queue.ts';
+import { type Room, roomOver } from '../queue/room.ts';
 import { openQueue } from '../queue/sqlite.ts';
 import { openUploads } from '../uploads/sqlite.ts';
 import type { UploadStore } from '../uploads/store.ts';
@@ -26,6 +27,7 @@ export interface Embedded {
   readonly batches: BatchStore;
   readonly deeds: DeedStore;
   readonly queue: Queue;
+  readonly room: Room;
   readonly objects: ObjectStore;
   readonly uploads: Uploads;
   readonly uploadRecords: UploadStore;
@@ -58,6 +60,14 @@ export async function openEmbedded(config: Config, unreadable: UnreadableOf, clo
     batches,
     deeds,
     queue,
+    // Here an answer costs next to nothing.
+    room: roomOver(
+      async (pool) => {
+        const { waiting, held } = await queue.depth(pool);
+        return waiting + held >= upkeep.queueCapacity;
+      },
+      { roomMs: 0, fullMs: 0 },
+    ),
     objects,
     uploads,
     uploadRecords,

@@ -11,6 +11,7 @@ import type { JobStore } from '../../src/jobs/store.ts';
 import type { ObjectStore } from '../../src/objects/store.ts';
 import type { Pool } from '../../src/pools/registry.ts';
 import type { Queue } from '../../src/queue/queue.ts';
+import type { Room } from '../../src/queue/room.ts';
 import { openQueue } from '../../src/queue/sqlite.ts';
 import { memorySignals } from '../../src/signals/memory.ts';
 import { anOrder, aRecord, START, someId } from '../conformance/samples.ts';
@@ -36,20 +37,36 @@ const pools = new Map(
     { name, toolchain: 'image', paused: false, preference, capacity: 0, workers: 1, busy: 0, engines: new Map(), seenAt: START },
   ]),
 );
+/** It says what it knows too late: the queue has the last word. */
+const room: Room = { isFull: async () => false };
 const fill = (pool: string) => queue.publish(anOrder({ pool }));
 const records = async () => (await Array.fromAsync(jobs.scan())).map(({ record }) => record);
 
 describe('a job', () => {
   it('waits in its own pool', async () => {
     const record = aRecord({ pool: 'a' });
-    expect(await enqueue({ jobs, queue, pools }, record)).toEqual(record);
+    expect(await enqueue({ jobs, queue, pools, room }, record)).toEqual(record);
     expect([await queue.has('a', record.id), await queue.has('b', record.id)]).toEqual([true, false]);
+  });
+
+  it('has no record at all where it is known that there is no room', async () => {
+    let made = 0;
+    const create: JobStore['create'] = (record) => {
+      made++;
+      return jobs.create(record);
+    };
+    const full: Room = { isFull: async () => true };
+    const parts = { jobs: { ...jobs, create }, queue, pools, room: full };
+    await expect(enqueue(parts, aRecord({ pool: 'a' }))).rejects.toMatchObject({ code: 'OVERLOADED', details: { pool: 'a' } });
+    const halfFull: Room = { isFull: async (pool) => pool === 'a' };
+    await expect(enqueue({ ...parts, room: halfFull }, aRecord({ pool: 'a' }))).resolves.toBeDefined();
+    expect(made).toBe(1);
   });
 
   it('waits in another that can do it where its own has no room, claimed once, and is not left in the first', async () => {
     await fill('a');
     let claims = 0;
-    const record = await enqueue({ jobs, queue, pools }, aRecord({ pool: 'a' }), async () => {
+    const record = await enqueue({ jobs, queue, pools, room }, aRecord({ pool: 'a' }), async () => {
       claims++;
     });
     expect(await records()).toEqual([record]);
@@ -59,7 +76,7 @@ describe('a job', () => {
   it('is refused where none has room, and nothing of it is left', async () => {
     await fill('a');
     await fill('b');
-    await expect(enqueue({ jobs, queue, pools }, aRecord({ pool: 'a' }))).rejects.toMatchObject({
+    await expect(enqueue({ jobs, queue, pools, room }, aRecord({ pool: 'a' }))).rejects.toMatchObject({
       code: 'OVERLOADED',
       details: { pool: 'a' },
     });
@@ -74,7 +91,7 @@ describe('a job', () => {
       if (came) await queue.publish(order);
       throw new Failure('OVERLOADED');
     };
-    const record = await enqueue({ jobs, queue: { ...queue, publish }, pools }, aRecord({ pool: 'a' }));
+    const record = await enqueue({ jobs, queue: { ...queue, publish }, pools, room }, aRecord({ pool: 'a' }));
     expect(await records()).toEqual([record]);
     expect([await queue.has('a', record.id), await queue.has('b', record.id)]).toEqual([came, false]);
   });
@@ -83,10 +100,10 @@ describe('a job', () => {
     const broken = async () => {
       throw new Error('no');
     };
-    await expect(enqueue({ jobs, queue: { ...queue, publish: broken }, pools }, aRecord({ id: someId(), pool: 'a' }))).rejects.toThrow(
-      'no',
-    );
-    await expect(enqueue({ jobs, queue, pools }, aRecord({ pool: 'a' }), broken)).rejects.toThrow('no');
+    await expect(
+      enqueue({ jobs, queue: { ...queue, publish: broken }, pools, room }, aRecord({ id: someId(), pool: 'a' })),
+    ).rejects.toThrow('no');
+    await expect(enqueue({ jobs, queue, pools, room }, aRecord({ pool: 'a' }), broken)).rejects.toThrow('no');
     expect(await records()).toEqual([]);
     expect((await queue.depth('a')).waiting).toBe(0);
   });
@@ -97,6 +114,7 @@ describe('the jobs of a batch', () => {
     jobs,
     queue,
     pools,
+    room,
     objects: { delete: async () => {} } as unknown as ObjectStore,
     signals: memorySignals(),
     clock: () => START,

@@ -10,6 +10,7 @@ import { batchJobs } from '../batch-jobs.ts';
 import { batchViewOf, liveOf } from '../batch-view.ts';
 import { packBatch } from '../batch-zip.ts';
 import { cancelJob } from '../cancel.ts';
+import { lookAtConversion, poolsOfAll } from '../capacity.ts';
 import type { Sends } from '../deleted.ts';
 import { admitMore } from '../door.ts';
 import { admitOnce, type Claim, onlyOnce } from '../once.ts';
@@ -31,8 +32,9 @@ export function batchRoutes(app: FastifyInstance, parts: ApiParts, sends: Sends)
     const ids = Array.from({ length: maxFiles }, parts.newId);
     const id = `bat_${parts.newId().slice(0, 16)}`;
     const keyOf = (part: number) => inputKey(ids[part] ?? '', part);
-    const once = await admitOnce(parts, request, ids.slice(0, 1));
-    const wanted: Wanted = { fields: SEVERAL_FILES, maxFiles, maxBytes: settings.maxFileBytes, keyOf };
+    const once = await admitOnce(parts, request, ids.slice(0, 1), poolsOfAll(parts));
+    const look = once?.done === undefined ? lookAtConversion(parts) : undefined;
+    const wanted: Wanted = { fields: SEVERAL_FILES, maxFiles, maxBytes: settings.maxFileBytes, keyOf, look };
     const sent = await receive(request.raw, wanted, objects, settings);
     const make = async (claim: Claim): Promise<Found> => {
       const wish = readWish(sent.fields, 'bulk');

@@ -2,6 +2,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { JobRecord } from '../../jobs/record.ts';
 import { inputKey } from '../../objects/keys.ts';
+import { lookAtConversion, poolsOfAll } from '../capacity.ts';
 import { enqueue } from '../enqueue.ts';
 import { findMade } from '../made.ts';
 import { admitOnce, type Claim, onlyOnce } from '../once.ts';
@@ -15,8 +16,9 @@ export function convertRoute(app: FastifyInstance, parts: ApiParts): void {
   const { objects, settings } = parts;
   app.post('/api/v1/convert', { config: { costs: 'work' } }, async (request, reply) => {
     const id = parts.newId();
-    const once = await admitOnce(parts, request, [id]);
-    const wanted: Wanted = { fields: ONE_FILE, maxFiles: 1, maxBytes: settings.maxFileBytes, keyOf: () => inputKey(id) };
+    const once = await admitOnce(parts, request, [id], poolsOfAll(parts));
+    const look = once?.done === undefined ? lookAtConversion(parts) : undefined;
+    const wanted: Wanted = { fields: ONE_FILE, maxFiles: 1, maxBytes: settings.maxFileBytes, keyOf: () => inputKey(id), look };
     const sent = await receive(request.raw, wanted, objects, settings);
     const record = await onlyOnce(parts, request, once, {
       id,

@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Tool } from '../../catalog/tool.ts';
 import { Failure } from '../../errors.ts';
 import { inputKey } from '../../objects/keys.ts';
+import { poolsOfTool } from '../capacity.ts';
 import { clientOf, noteTool } from '../door.ts';
 import { enqueue } from '../enqueue.ts';
 import { findMade } from '../made.ts';
@@ -26,7 +27,7 @@ export function toolRoutes(app: FastifyInstance, parts: ApiParts): void {
   app.post<{ Params: { slug: string } }>('/api/v1/tools/:slug', { config: { costs: 'work' } }, async (request, reply) => {
     const tool = findTool(parts, request);
     const id = parts.newId();
-    const once = await admitOnce(parts, request, [id], tool.slug);
+    const once = await admitOnce(parts, request, [id], poolsOfTool(parts, tool), tool.slug);
     const keyOf = (part: number) => inputKey(id, part);
     const { fields, max: maxFiles } = tool.files;
     const wanted: Wanted = { fields, maxFiles, maxBytes: settings.maxFileBytes, keyOf };
