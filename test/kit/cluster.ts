@@ -18,8 +18,8 @@ export interface Cluster {
   readonly minio: Minio;
   /** What all replicas share. */
   readonly bucket: S3Settings;
-  /** Resolves when it serves, or takes orders. @throws with its words when it ends before */
-  start(role: 'api' | 'worker', environment?: Readonly<Record<string, string>>, settings?: Settings): Promise<Role>;
+  /** Resolves when it serves, or takes orders. @param program of another version @throws with its words when it ends before */
+  start(role: 'api' | 'worker', environment?: Readonly<Record<string, string>>, settings?: Settings, program?: string): Promise<Role>;
   stop(): Promise<void>;
 }
 
@@ -34,7 +34,7 @@ export async function startCluster(servers: 1 | 3 = 1, users: Readonly<Record<st
     nats,
     minio,
     bucket,
-    async start(role, environment = {}, settings = {}) {
+    async start(role, environment = {}, settings = {}, program = join(checkout, 'scripts/filemill')) {
       const dataDir = await mkdtemp(join(folder, `${role}-`));
       await copyFile(join(checkout, '.cache/test-versions.json'), join(dataDir, 'versions.json')).catch(() => {});
       const own = {
@@ -48,7 +48,7 @@ export async function startCluster(servers: 1 | 3 = 1, users: Readonly<Record<st
       };
       // Workers are trusted with no credential of the bucket, nor with the key that passwords are sealed with.
       const given = role === 'worker' ? { NATS_URL: own.NATS_URL } : own;
-      const starting = await spawnService(dataDir, settings, { ...given, ...environment }, [join(checkout, 'scripts/filemill'), role]);
+      const starting = await spawnService(dataDir, settings, { ...given, ...environment }, [program, role]);
       const url = await Promise.race([starting.serving, takesOrders(starting)]);
       if (starting.child.exitCode !== null) throw new Error(`the role ${role} ended: ${starting.lines.join('\n')}`);
       const started = { ...starting, url };

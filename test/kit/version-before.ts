@@ -1,0 +1,33 @@
+/** The commit before this one, as a checkout of its own: what runs beside us while an upgrade is under way. */
+import { execFileSync } from 'node:child_process';
+import { chmod, mkdtemp, rm, symlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { checkout } from './service.ts';
+
+export interface VersionBefore {
+  /** Its `scripts/filemill`. */
+  readonly program: string;
+  remove(): Promise<void>;
+}
+
+/** @returns undefined in a clone without history, where there is no commit before */
+export function commitBefore(): string | undefined {
+  try {
+    return execFileSync('git', ['rev-parse', '--verify', '--quiet', 'HEAD~1^{commit}'], { cwd: checkout, encoding: 'utf8' }).trim();
+  } catch {
+    return undefined;
+  }
+}
+
+/** With the libraries of this checkout and a launcher of its own. @throws when git cannot read the commit */
+export async function checkOut(commit: string): Promise<VersionBefore> {
+  const folder = await mkdtemp(join(tmpdir(), 'filemill-before-'));
+  // Converters run as users of their own.
+  await chmod(folder, 0o755);
+  const archive = execFileSync('git', ['archive', '--format=tar', commit], { cwd: checkout, maxBuffer: 1 << 28 });
+  execFileSync('tar', ['-x', '-C', folder], { input: archive });
+  await symlink(join(checkout, 'node_modules'), join(folder, 'node_modules'));
+  execFileSync(join(folder, 'scripts/build-launcher'), { cwd: folder, stdio: 'pipe' });
+  return { program: join(folder, 'scripts/filemill'), remove: () => rm(folder, { recursive: true, force: true }) };
+}
