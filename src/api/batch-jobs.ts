@@ -14,6 +14,7 @@ import { conversionOf, type Wish } from './submit.ts';
 
 /**
  * All of them or none.
+ * @param client whose share of the pools they count towards
  * @param claim runs when all records are there, and no order is
  * @throws Failure `OVERLOADED`, `INVALID_OPTION`, and what `claim` throws
  */
@@ -22,11 +23,12 @@ export async function batchJobs(
   ids: readonly string[],
   files: readonly ReceivedFile[],
   wish: Wish,
+  client: string,
   claim: () => Promise<void>,
 ): Promise<readonly JobRecord[]> {
   const records: JobRecord[] = [];
   for (const [index, file] of files.entries()) records.push(await recordOf(parts, ids[index] ?? '', file, wish));
-  const placed = await enqueueAll(parts, records, claim);
+  const placed = await enqueueAll(parts, records, client, claim);
   // Upkeep does it too, later.
   for (const record of placed) if (record.state !== 'queued') await deleteInputs(parts.objects, record).catch(() => undefined);
   return placed;

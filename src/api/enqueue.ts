@@ -11,11 +11,17 @@ import type { ApiParts } from './parts.ts';
 type Parts = Pick<ApiParts, 'jobs' | 'queue' | 'pools' | 'room'>;
 
 /**
+ * @param client whose share of the pool the job counts towards
  * @param claim runs while the record is there and the order is not: where it throws, neither is left
  * @returns the record as it is stored: in another pool where its own had no room
  * @throws Failure `OVERLOADED` where every queue is full; the caller then removes the inputs
  */
-export async function enqueue(parts: Parts, record: JobRecord, claim: () => Promise<void> = async () => {}): Promise<JobRecord> {
+export async function enqueue(
+  parts: Parts,
+  record: JobRecord,
+  client: string,
+  claim: () => Promise<void> = async () => {},
+): Promise<JobRecord> {
   await refuseFull(parts, linesLike(parts.pools, record.pool));
   const stored = await parts.jobs.create(record);
   try {
@@ -24,7 +30,7 @@ export async function enqueue(parts: Parts, record: JobRecord, claim: () => Prom
     await takeBack(parts, stored);
     throw error;
   }
-  return publishOrder(parts, stored);
+  return publishOrder(parts, stored, client);
 }
 
 /**
@@ -34,6 +40,7 @@ export async function enqueue(parts: Parts, record: JobRecord, claim: () => Prom
 export async function enqueueAll(
   parts: Parts & Pick<ApiParts, 'objects' | 'signals' | 'clock'>,
   records: readonly JobRecord[],
+  client: string,
   claim: () => Promise<void>,
 ): Promise<readonly JobRecord[]> {
   for (const pool of new Set(records.filter(({ state }) => state === 'queued').map((record) => record.pool)))
@@ -43,7 +50,7 @@ export async function enqueueAll(
   try {
     for (const record of records) created.push(await parts.jobs.create(record));
     await claim();
-    for (const stored of created) placed.push(stored.record.state === 'queued' ? await publishOrder(parts, stored) : stored.record);
+    for (const stored of created) placed.push(stored.record.state === 'queued' ? await publishOrder(parts, stored, client) : stored.record);
     return placed;
   } catch (error) {
     // The first failure is the answer: upkeep ends what cannot be cancelled now.
@@ -57,12 +64,12 @@ export async function enqueueAll(
  * @returns the record as it is stored then
  * @throws Failure `OVERLOADED` where every queue is full; the record is then removed
  */
-export async function publishOrder(parts: Parts, created: Stored): Promise<JobRecord> {
+export async function publishOrder(parts: Parts, created: Stored, client: string): Promise<JobRecord> {
   let stored = created;
   try {
     for (const pool of linesLike(parts.pools, created.record.pool)) {
       if (pool !== stored.record.pool) stored = await moveTo(parts, stored, pool);
-      if (await publish(parts, stored.record)) return stored.record;
+      if (await publish(parts, stored.record, client)) return stored.record;
     }
   } catch (error) {
     await takeBack(parts, stored);
@@ -79,8 +86,8 @@ async function moveTo({ jobs }: Parts, { record, revision }: Stored, pool: strin
 }
 
 /** @returns whether there was room */
-async function publish({ queue }: Parts, { id, pool, lane }: JobRecord): Promise<boolean> {
-  const published = await queue.publish({ version: ORDER_VERSION, jobId: id, pool, lane }).catch((error: unknown) => {
+async function publish({ queue }: Parts, { id, pool, lane }: JobRecord, client: string): Promise<boolean> {
+  const published = await queue.publish({ version: ORDER_VERSION, jobId: id, pool, lane }, client).catch((error: unknown) => {
     // Nobody knows whether the order is there: the job stands, and upkeep publishes it again where it is not.
     if (error instanceof Failure && error.code === 'OVERLOADED') return 'unknown' as const;
     throw error;

@@ -51,7 +51,7 @@ async function admit({ limits, seal }: ApiParts, id: string, { namespace, tool }
   return decided.reservation;
 }
 
-/** No address reads like this, and it is hashed like every other: a namespace neither shares limits with HTTP clients nor can be played by one. */
+/** No address reads like this, and it is hashed like every other: a namespace shares neither limits nor turns with HTTP clients, nor can be played by one. */
 const namespaceClient = (seal: ApiParts['seal'], namespace: string): Client => ({
   key: seal.mark(`client\0namespace:${namespace}`).slice(0, 32),
   network: `namespace:${namespace}`,
@@ -71,7 +71,7 @@ async function make(parts: ApiParts, id: string, submission: Submission, tool: T
   );
   metrics.uploaded(file.sizeBytes);
   try {
-    return await enqueue(parts, await begin.record(file));
+    return await enqueue(parts, await begin.record(file), namespaceClient(parts.seal, submission.namespace).key);
   } catch (error) {
     // Of a replica that thought us dead: the file is now its job's.
     if (!(error instanceof Conflict)) await objects.delete(key);

@@ -1,14 +1,18 @@
-/** Waiting orders: one line per pool with two lanes, each order handed to one puller at a time until it says done. */
+/** Waiting orders: one queue per pool with two lanes, shared fairly by clients; each order is handed to one puller at a time until it says done. */
 import type { Lane, Order } from '../contracts/order.ts';
 
 /** A puller that says nothing for this long has lost its order: another gets it. */
 export const ACK_WAIT_MS = 30_000;
 
 export interface Queue {
-  /** Idempotent per job: while an order of this job waits or is held, a second is `duplicate`. `full`: nothing was stored. */
-  publish(order: Order): Promise<'accepted' | 'duplicate' | 'full'>;
   /**
-   * The next order of the first lane that has one, waiting up to `waitMs` for it.
+   * Idempotent per job: while an order of this job waits or is held, a second is `duplicate`. `full`: nothing was stored.
+   * @param client whose share of the pool it counts towards, as limits know clients; those published without one share as one client
+   */
+  publish(order: Order, client?: string): Promise<'accepted' | 'duplicate' | 'full'>;
+  /**
+   * The next order of the first lane that has one, waiting up to `waitMs` for it. Within a lane clients take turns: whoever has little in the
+   * pool does not wait for those who have much, and nobody waits for ever.
    * @returns undefined when none came in time or `signal` was aborted
    */
   pull(pool: string, lanes: readonly Lane[], waitMs: number, signal?: AbortSignal): Promise<Delivery | undefined>;

@@ -2,27 +2,65 @@
 import { randomUUID } from 'node:crypto';
 import { EventEmitter } from 'node:events';
 import { type Lane, ORDER_VERSION, Order } from '../contracts/order.ts';
-import { openDatabase } from '../sqlite/open.ts';
+import { addColumn, openDatabase } from '../sqlite/open.ts';
 import { onAbort } from '../streams/abort.ts';
 import { ACK_WAIT_MS, type Delivery, type Queue } from './queue.ts';
 
 /**
  * An order is held while it has a `token` and `visible_at` is to come; it waits otherwise. A later hand-out writes a new token, by which the
  * earlier holder finds out. AUTOINCREMENT keeps the order of publication even after the newest row has gone.
+ *
+ * An order's `round` is its client's turn: the rounds of one client's orders follow one another, and none begins before the round that its
+ * lane has come to, which `rounds` keeps (start-time fair queueing: Goyal, Vin and Cheng, SIGCOMM 1996).
  */
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS orders (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
     pool TEXT NOT NULL, job_id TEXT NOT NULL, lane TEXT NOT NULL, body TEXT NOT NULL,
     published_at INTEGER NOT NULL, visible_at INTEGER NOT NULL, token TEXT, deliveries INTEGER NOT NULL DEFAULT 0,
+    client TEXT NOT NULL DEFAULT '', round INTEGER NOT NULL DEFAULT 0,
     UNIQUE (pool, job_id)
   ) STRICT;
+  CREATE TABLE IF NOT EXISTS rounds (
+    pool TEXT NOT NULL, lane TEXT NOT NULL, round INTEGER NOT NULL,
+    PRIMARY KEY (pool, lane)
+  ) STRICT, WITHOUT ROWID;
   CREATE INDEX IF NOT EXISTS orders_by_lane ON orders (pool, lane, number);
   CREATE INDEX IF NOT EXISTS orders_by_time ON orders (pool, visible_at);
 `;
+/** Of columns that an older filemill's table gets first. */
+const INDEXES = `
+  CREATE INDEX IF NOT EXISTS orders_by_round ON orders (pool, lane, round, number);
+  CREATE INDEX IF NOT EXISTS orders_by_client ON orders (pool, client, lane, round);
+`;
 
-/** The planner would take the other index and sort all that waits: 2 ms with 10,000 orders, where this takes microseconds. */
-const NEXT = 'SELECT number FROM orders INDEXED BY orders_by_lane WHERE pool = ? AND lane = ? AND visible_at <= ? ORDER BY number LIMIT 1';
+/** Orders that are looked at before one is taken: clients that hold fewer come first among them. More than a machine has slots. */
+const AHEAD = 64;
+/** Every so many orders of a lane the oldest goes first: clients that come with one job after the other must not keep out who waits longest. */
+const OLDEST_EVERY = 4;
+
+/** The planner would take another index and sort all that waits: 2 ms with 10,000 orders, where this takes microseconds. */
+const aheadBy = (index: string, order: string) =>
+  `SELECT number, client, round FROM orders INDEXED BY ${index} WHERE pool = $pool AND lane = $lane AND visible_at <= $now ORDER BY ${order} LIMIT ${AHEAD}`;
+const IN_TURN = aheadBy('orders_by_round', 'round, number');
+const OLDEST = aheadBy('orders_by_lane', 'number');
+
+/** Of these orders the one to be taken next. */
+const nextOf = (ahead: string, order: string) => `
+  WITH
+    holding AS (
+      SELECT client, count(*) AS slots FROM orders INDEXED BY orders_by_time
+      WHERE pool = $pool AND visible_at > $now AND token IS NOT NULL GROUP BY client
+    ),
+    ahead AS (${ahead})
+  SELECT number, round FROM ahead LEFT JOIN holding USING (client) ORDER BY coalesce(slots, 0), ${order} LIMIT 1`;
+
+/** @internal for its test */
+export const NEXT = {
+  inTurn: nextOf(IN_TURN, 'round, number'),
+  // Those in turn too: where one client has all that is oldest and holds slots, another is there that holds none.
+  oldest: nextOf(`SELECT * FROM (${OLDEST}) UNION SELECT * FROM (${IN_TURN})`, 'number'),
+};
 
 /** Another process may publish: a waiting pull looks this often, ms. Publications of this process wake it at once. */
 const POLL_MS = 250;
@@ -42,6 +80,9 @@ export function openQueue(
   { capacity, exclusive = false }: { readonly capacity: number; readonly exclusive?: boolean },
 ): Queue {
   const database = openDatabase(path, SCHEMA);
+  addColumn(database, 'orders', 'client', "TEXT NOT NULL DEFAULT ''");
+  addColumn(database, 'orders', 'round', 'INTEGER NOT NULL DEFAULT 0');
+  database.exec(INDEXES);
   const sql = {
     begin: database.prepare('BEGIN IMMEDIATE'),
     commit: database.prepare('COMMIT'),
@@ -49,10 +90,22 @@ export function openQueue(
     has: database.prepare('SELECT 1 FROM orders WHERE pool = ? AND job_id = ?'),
     jobs: database.prepare('SELECT job_id FROM orders WHERE pool = ?'),
     count: database.prepare('SELECT count(*) AS orders FROM orders WHERE pool = ?'),
-    publish: database.prepare('INSERT INTO orders (pool, job_id, lane, body, published_at, visible_at) VALUES (?, ?, ?, ?, ?, ?)'),
-    next: database.prepare(NEXT),
+    publish: database.prepare(
+      'INSERT INTO orders (pool, job_id, lane, body, published_at, visible_at, client, round) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
+    ),
+    anyOf: database.prepare('SELECT 1 FROM orders WHERE pool = ? AND client = ? LIMIT 1'),
+    lastOf: database.prepare('SELECT max(round) AS round FROM orders WHERE pool = ? AND client = ? AND lane = ?'),
+    round: database.prepare('SELECT round FROM rounds WHERE pool = ? AND lane = ?'),
+    enter: database.prepare(
+      'INSERT INTO rounds (pool, lane, round) VALUES (?, ?, max(0, ?)) ON CONFLICT (pool, lane) DO UPDATE SET round = max(round, excluded.round)',
+    ),
+    waits: database.prepare(
+      'SELECT 1 FROM orders INDEXED BY orders_by_lane WHERE pool = ? AND lane = ? AND visible_at <= ? ORDER BY number LIMIT 1',
+    ),
+    nextInTurn: database.prepare(NEXT.inTurn),
+    nextOldest: database.prepare(NEXT.oldest),
     take: database.prepare(
-      `UPDATE orders SET token = ?, visible_at = ?, deliveries = deliveries + 1 WHERE number = (${NEXT}) RETURNING number, body, deliveries`,
+      'UPDATE orders SET token = ?, visible_at = ?, deliveries = deliveries + 1 WHERE number = ? RETURNING body, deliveries',
     ),
     soonest: database.prepare('SELECT min(visible_at) AS at FROM orders WHERE pool = ? AND visible_at > ?'),
     extend: database.prepare('UPDATE orders SET visible_at = ? WHERE number = ? AND token = ?'),
@@ -81,17 +134,47 @@ export function openQueue(
     }
   }
 
+  /** The round that a lane has come to. */
+  const roundOf = (pool: string, lane: Lane): number => Number(sql.round.get(pool, lane)?.['round'] ?? 0);
+
+  /** The turn of a client's next order. Who has none in the pool goes before the round that the others are in. */
+  function turnOf(pool: string, lane: Lane, client: string): number {
+    const now = roundOf(pool, lane);
+    if (client !== '' && sql.anyOf.get(pool, client) === undefined) return now - 1;
+    const last = sql.lastOf.get(pool, client, lane)?.['round'];
+    return typeof last === 'number' ? Math.max(last + 1, now) : now;
+  }
+
+  /** Orders taken so far, by lane. */
+  const taken = new Map<string, number>();
+
+  function takeNext(pool: string, lane: Lane, token: string): { number: number; body: string; deliveries: number } | undefined {
+    const line = `${pool} ${lane}`;
+    const count = (taken.get(line) ?? 0) + 1;
+    return atomically(() => {
+      const now = clock();
+      const oldestFirst = count % OLDEST_EVERY === 0;
+      const next = (oldestFirst ? sql.nextOldest : sql.nextInTurn).get({ pool, lane, now });
+      if (next === undefined) return undefined;
+      const number = Number(next['number']);
+      const row = sql.take.get(token, now + ACK_WAIT_MS, number);
+      // Taken before its turn, it does not take the lane further: whoever comes now would be behind it.
+      if (!oldestFirst) sql.enter.run(pool, lane, Number(next['round']));
+      taken.set(line, count);
+      return { number, body: String(row?.['body']), deliveries: Number(row?.['deliveries']) };
+    });
+  }
+
   function takeFrom(pool: string, lane: Lane): Delivery | undefined {
     // Looking needs no lock: pulls that find nothing must not queue up for the one writer.
-    while (sql.next.get(pool, lane, clock()) !== undefined) {
+    while (sql.waits.get(pool, lane, clock()) !== undefined) {
       const token = randomUUID();
-      const row = sql.take.get(token, clock() + ACK_WAIT_MS, pool, lane, clock());
+      const row = takeNext(pool, lane, token);
       // Another process was quicker with this one.
       if (row === undefined) continue;
-      const number = Number(row['number']);
-      const order = understood(String(row['body']));
-      if (order !== undefined) return delivery(order, number, token, Number(row['deliveries']) > 1);
-      sql.release.run(clock() + HAND_BACK_MS, number, token);
+      const order = understood(row.body);
+      if (order !== undefined) return delivery(order, row.number, token, row.deliveries > 1);
+      sql.release.run(clock() + HAND_BACK_MS, row.number, token);
     }
     return undefined;
   }
@@ -120,12 +203,13 @@ export function openQueue(
   }
 
   return {
-    async publish(order) {
+    async publish(order, client = '') {
       const answer = atomically(() => {
         if (sql.has.get(order.pool, order.jobId) !== undefined) return 'duplicate';
         if (Number(sql.count.get(order.pool)?.['orders']) >= capacity) return 'full';
         const now = clock();
-        sql.publish.run(order.pool, order.jobId, order.lane, JSON.stringify(order), now, now);
+        const round = turnOf(order.pool, order.lane, client);
+        sql.publish.run(order.pool, order.jobId, order.lane, JSON.stringify(order), now, now, client, round);
         return 'accepted';
       });
       if (answer === 'accepted') wakePool(order.pool);

@@ -45,7 +45,7 @@ const records = async () => (await Array.fromAsync(jobs.scan())).map(({ record }
 describe('a job', () => {
   it('waits in its own pool', async () => {
     const record = aRecord({ pool: 'a' });
-    expect(await enqueue({ jobs, queue, pools, room }, record)).toEqual(record);
+    expect(await enqueue({ jobs, queue, pools, room }, record, 'c')).toEqual(record);
     expect([await queue.has('a', record.id), await queue.has('b', record.id)]).toEqual([true, false]);
   });
 
@@ -66,7 +66,7 @@ describe('a job', () => {
   it('waits in another that can do it where its own has no room, claimed once, and is not left in the first', async () => {
     await fill('a');
     let claims = 0;
-    const record = await enqueue({ jobs, queue, pools, room }, aRecord({ pool: 'a' }), async () => {
+    const record = await enqueue({ jobs, queue, pools, room }, aRecord({ pool: 'a' }), 'c', async () => {
       claims++;
     });
     expect(await records()).toEqual([record]);
@@ -76,7 +76,7 @@ describe('a job', () => {
   it('is refused where none has room, and nothing of it is left', async () => {
     await fill('a');
     await fill('b');
-    await expect(enqueue({ jobs, queue, pools, room }, aRecord({ pool: 'a' }))).rejects.toMatchObject({
+    await expect(enqueue({ jobs, queue, pools, room }, aRecord({ pool: 'a' }), 'c')).rejects.toMatchObject({
       code: 'OVERLOADED',
       details: { pool: 'a' },
     });
@@ -91,7 +91,7 @@ describe('a job', () => {
       if (came) await queue.publish(order);
       throw new Failure('OVERLOADED');
     };
-    const record = await enqueue({ jobs, queue: { ...queue, publish }, pools, room }, aRecord({ pool: 'a' }));
+    const record = await enqueue({ jobs, queue: { ...queue, publish }, pools, room }, aRecord({ pool: 'a' }), 'c');
     expect(await records()).toEqual([record]);
     expect([await queue.has('a', record.id), await queue.has('b', record.id)]).toEqual([came, false]);
   });
@@ -101,9 +101,9 @@ describe('a job', () => {
       throw new Error('no');
     };
     await expect(
-      enqueue({ jobs, queue: { ...queue, publish: broken }, pools, room }, aRecord({ id: someId(), pool: 'a' })),
+      enqueue({ jobs, queue: { ...queue, publish: broken }, pools, room }, aRecord({ id: someId(), pool: 'a' }), 'c'),
     ).rejects.toThrow('no');
-    await expect(enqueue({ jobs, queue, pools, room }, aRecord({ pool: 'a' }), broken)).rejects.toThrow('no');
+    await expect(enqueue({ jobs, queue, pools, room }, aRecord({ pool: 'a' }), 'c', broken)).rejects.toThrow('no');
     expect(await records()).toEqual([]);
     expect((await queue.depth('a')).waiting).toBe(0);
   });
@@ -123,7 +123,7 @@ describe('the jobs of a batch', () => {
 
   it('are all there when their key is claimed, and none of their orders is', async () => {
     const seen: number[] = [];
-    const placed = await enqueueAll(parts(), two(), async () => {
+    const placed = await enqueueAll(parts(), two(), 'c', async () => {
       seen.push((await records()).length, (await queue.depth('a')).waiting, (await queue.depth('b')).waiting);
     });
     expect(seen).toEqual([2, 0, 0]);
@@ -135,13 +135,15 @@ describe('the jobs of a batch', () => {
     const lost = async () => {
       throw new Error('lost');
     };
-    await expect(enqueueAll(parts(), two(), lost)).rejects.toThrow('lost');
+    await expect(enqueueAll(parts(), two(), 'c', lost)).rejects.toThrow('lost');
     expect((await records()).map(({ state }) => state)).toEqual(['cancelled', 'cancelled']);
     expect([(await queue.depth('a')).waiting, (await queue.depth('b')).waiting]).toEqual([0, 0]);
   });
 
   it('are refused together where one has no room', async () => {
-    await expect(enqueueAll(parts(), [...two(), aRecord({ pool: 'a' })], async () => {})).rejects.toMatchObject({ code: 'OVERLOADED' });
+    await expect(enqueueAll(parts(), [...two(), aRecord({ pool: 'a' })], 'c', async () => {})).rejects.toMatchObject({
+      code: 'OVERLOADED',
+    });
     expect([(await queue.depth('a')).waiting, (await queue.depth('b')).waiting]).toEqual([0, 0]);
   });
 });

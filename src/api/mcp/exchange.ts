@@ -53,6 +53,7 @@ export function exchanges(parts: ApiParts, served: Served): Exchanges {
         request,
         {
           id,
+          client: clientOf(parts, request).key,
           takeArguments() {
             const args = call?.params.arguments ?? {};
             if (call !== undefined) call.params.arguments = {};

@@ -21,6 +21,8 @@ import type { McpTool } from './tool.ts';
 export interface CallPlace {
   /** The job's, chosen when it was admitted. */
   readonly id: string;
+  /** Who called, as limits know clients. */
+  readonly client: string;
   readonly base: string;
   /** Whether the client can be told more than the answer. */
   readonly streams: boolean;
@@ -56,7 +58,12 @@ export async function callForJob(parts: ApiParts, tool: McpTool, call: ToolCall,
   }
 }
 
-async function beginJob(parts: ApiParts, tool: McpTool, call: ToolCall, { id, base, dueAt, release }: CallPlace): Promise<JobRecord> {
+async function beginJob(
+  parts: ApiParts,
+  tool: McpTool,
+  call: ToolCall,
+  { id, client, base, dueAt, release }: CallPlace,
+): Promise<JobRecord> {
   const { objects, settings, metrics } = parts;
   const args = readArguments(tool, call.args);
   const begin = tool.slug === undefined ? conversion(parts, id, args) : toolJob(parts, id, tool.slug, args);
@@ -80,7 +87,7 @@ async function beginJob(parts: ApiParts, tool: McpTool, call: ToolCall, { id, ba
   return orRemove(
     objects,
     files.map(({ part }) => keyOf(part)),
-    async () => enqueue(parts, await begin(files, files.length)),
+    async () => enqueue(parts, await begin(files, files.length), client),
   );
 }
 

@@ -12,7 +12,7 @@ import { packBatch } from '../batch-zip.ts';
 import { cancelJob } from '../cancel.ts';
 import { lookAtConversion, poolsOfAll } from '../capacity.ts';
 import type { Sends } from '../deleted.ts';
-import { admitMore } from '../door.ts';
+import { admitMore, clientOf } from '../door.ts';
 import { admitOnce, type Claim, onlyOnce } from '../once.ts';
 import type { ApiParts } from '../parts.ts';
 import { keysOf, type Received, receive, SEVERAL_FILES, type Wanted } from '../receive.ts';
@@ -50,7 +50,7 @@ export function batchRoutes(app: FastifyInstance, parts: ApiParts, sends: Sends)
       );
       const batch = { version: BATCH_VERSION, id, createdAt: clock(), jobs: taken } as const;
       try {
-        const records = await batchJobs(parts, taken, received.files, wish, async () => {
+        const records = await batchJobs(parts, taken, received.files, wish, clientOf(parts, request).key, async () => {
           await parts.batches.create(batch);
           await claim();
         });

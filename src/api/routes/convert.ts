@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { JobRecord } from '../../jobs/record.ts';
 import { inputKey } from '../../objects/keys.ts';
 import { lookAtConversion, poolsOfAll } from '../capacity.ts';
+import { clientOf } from '../door.ts';
 import { enqueue } from '../enqueue.ts';
 import { findMade } from '../made.ts';
 import { admitOnce, type Claim, onlyOnce } from '../once.ts';
@@ -42,5 +43,6 @@ async function begin(
 ): Promise<JobRecord> {
   const file = onlyFile(await withReferences(parts, request, sent, wanted));
   parts.metrics.uploaded(file.sizeBytes);
-  return enqueue(parts, await conversionOf(parts, id, file, readWish(sent.fields, 'interactive')), claim);
+  const record = await conversionOf(parts, id, file, readWish(sent.fields, 'interactive'));
+  return enqueue(parts, record, clientOf(parts, request).key, claim);
 }

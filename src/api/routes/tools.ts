@@ -36,7 +36,10 @@ export function toolRoutes(app: FastifyInstance, parts: ApiParts): void {
       id,
       sent,
       inputs: keysOf(wanted),
-      make: async (claim) => enqueue(parts, await toolJobOf(parts, id, tool, await withReferences(parts, request, sent, wanted)), claim),
+      async make(claim) {
+        const made = await toolJobOf(parts, id, tool, await withReferences(parts, request, sent, wanted));
+        return enqueue(parts, made, clientOf(parts, request).key, claim);
+      },
       find: (made) => findMade(parts, made),
     });
     const bytes = record.sources.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
