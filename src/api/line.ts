@@ -1,4 +1,5 @@
 /** Which pool a job waits in: the best of those that can do it, and where that has no room, the next that can do as much. */
+import { BANDS } from '../contracts/presence.ts';
 import { Failure } from '../errors.ts';
 import { type Pool, poolsFor } from '../pools/registry.ts';
 
@@ -20,6 +21,13 @@ export function lineFor(pools: Pools, toolchains: readonly string[], needs: read
 /** The pool itself, and after it those that have all its engines. */
 export function linesLike(pools: Pools, name: string): readonly string[] {
   const pool = pools.get(name);
-  const alike = pool === undefined ? [] : poolsFor(pools, pool.toolchain, [...pool.engines.keys()]);
+  const alike =
+    pool === undefined
+      ? []
+      : poolsFor(
+          pools,
+          pool.toolchain,
+          [...pool.engines.keys()].filter((id) => id !== BANDS),
+        );
   return [name, ...alike.map((other) => other.name).filter((other) => other !== name)];
 }

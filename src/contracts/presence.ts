@@ -6,6 +6,12 @@ export const PRESENCE_VERSION = 1;
 
 const count = z.number().int().min(0);
 
+/**
+ * Among the engines of a worker: it takes orders of all bands (`queue/bands-nats.ts`). Of a pool it is known while all its workers have it, as
+ * with any engine; older readers know no engine of this name and pass it by.
+ */
+export const BANDS = 'queue-bands';
+
 export const Presence = z.strictObject({
   version: z.number().int().min(1),
   pool: z.string().min(1).max(63),

@@ -21,6 +21,9 @@ const HEARTBEAT = 100;
 /** No message is there, or none came in time, or others wait before us. */
 const NONE: ReadonlySet<number> = new Set([404, 408]);
 
+/** No consumer of the name is there, or none that leads at the moment. */
+export class NoAnswerer extends RequestError {}
+
 /**
  * There is no taking it back: a server that has just handed a message out finds nobody there, and it lies for its ack wait. Who has lost
  * interest gives back what still comes.
@@ -41,7 +44,8 @@ export function ask({ core, newInbox }: Nats, stream: string, consumer: string, 
       if (error !== null) reject(error);
       else if (code === 0) resolve(handedOf(message));
       else if (NONE.has(code)) resolve(undefined);
-      // 503: nobody listens · 409: too many wait, or another server leads now. Not an empty answer, which would be asked again at once.
+      else if (code === 503) reject(new NoAnswerer(`nobody answers for consumer ${consumer} of stream ${stream}`));
+      // 409: too many wait, or another server leads now. Not an empty answer, which would be asked again at once.
       else reject(new RequestError(`consumer ${consumer} of stream ${stream} answers ${code} ${message.headers?.description ?? ''}`));
     },
   });

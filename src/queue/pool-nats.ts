@@ -1,14 +1,15 @@
-/** A pool's line of orders as a JetStream work queue: its subjects, its stream, and a consumer for each lane. */
-import { type Lane, lanes } from '../contracts/order.ts';
+/** A pool's queue of orders as a JetStream work queue: its subjects, its stream, and a consumer for each band of its lanes. */
 import type { Nats } from '../nats/connection.ts';
 import { ensureConsumer, ensureStream } from '../nats/ensure.ts';
 import { tokenOf } from '../nats/token.ts';
+import { allBands } from './bands-nats.ts';
 import { ACK_WAIT_MS } from './queue.ts';
 
 export const streamOf = (pool: string): string => `convert-${tokenOf(pool)}`;
-export const subjectOf = (pool: string, lane: Lane | '*', jobId: string): string => `convert.${tokenOf(pool)}.${lane}.${jobId}`;
+/** @param band of `bandOf`; `*` any */
+export const subjectOf = (pool: string, band: string, jobId: string): string => `convert.${tokenOf(pool)}.${band}.${jobId}`;
 
-/** Requests that may wait at one consumer: two of every idle worker's, and those of workers that died within the last seconds. */
+/** Requests that may wait at one consumer: one of every idle slot's, and those of workers that died within the last seconds. */
 const MAX_WAITING = 10_000;
 /** No request may outlive the time in which the server finds out that its sender is dead, ms. */
 const MAX_EXPIRES_MS = 15_000;
@@ -38,10 +39,10 @@ export async function ensurePool(nats: Nats, pool: string, { capacity, replicas,
     discard_new_per_subject: true,
     max_msg_size: 4_096,
   });
-  for (const lane of lanes) {
+  for (const band of allBands) {
     await ensureConsumer(nats, stream, {
-      durable_name: lane,
-      filter_subject: subjectOf(pool, lane, '*'),
+      durable_name: band,
+      filter_subject: subjectOf(pool, band, '*'),
       deliver_policy: 'all',
       ack_policy: 'explicit',
       ack_wait: ackWaitMs * NANOS,

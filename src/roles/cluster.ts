@@ -1,6 +1,7 @@
 /** What several machines share: NATS JetStream for jobs, orders and words, and an S3 bucket for files. */
 import { hostname } from 'node:os';
 import type { Config } from '../config.ts';
+import { BANDS } from '../contracts/presence.ts';
 import { openBatches } from '../jobs/batches-nats.ts';
 import { openDeeds } from '../jobs/idempotency-nats.ts';
 import { openJobs } from '../jobs/nats.ts';
@@ -50,11 +51,11 @@ export async function openCluster(nats: Nats, config: Config, log: Log, unreadab
   if (secret.key === undefined) throw new CannotStart('the role api needs a secret that all replicas share: set SECRET_KEY');
   const objects = await openS3(s3);
   const jobs = await openJobs(nats, { report: unreadable('job') });
-  const queue = openQueue(nats);
-  const room = openRoom(nats);
   const uploadRecords = openUploads(nats, unreadable('upload'));
   const uploads = uploadsOver(uploadRecords, objects, config.uploads, clock);
   const registry = await openPools(nats, config.pools, log, clock);
+  const queue = openQueue(nats, { knowsBands: (pool) => registry.pools().get(pool)?.engines.has(BANDS) === true });
+  const room = openRoom(nats);
   const signals = natsSignals(nats);
   await signals.join();
   return {

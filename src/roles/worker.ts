@@ -1,6 +1,7 @@
 /** A worker of one pool: it takes orders over NATS, and reaches files by the URLs that an API replica grants for each claim. */
 import { randomBytes } from 'node:crypto';
 import type { Config } from '../config.ts';
+import { BANDS } from '../contracts/presence.ts';
 import { openJobs } from '../jobs/nats.ts';
 import { openClock } from '../nats/clock.ts';
 import { openQueue } from '../queue/nats.ts';
@@ -42,10 +43,10 @@ export async function worker(config: Config, checkout: string): Promise<Running>
   const stopping = new AbortController();
   watchLoop({ log, metrics, otherwise: 'worker', signal: stopping.signal });
   const health = healthOf(converters, config, { slots: { [toolchain]: slots }, others: true }, log);
-  const engines = Object.fromEntries(enginesHere(converters.catalog, toolchain));
   const lacking = converters.toolbox.missing.filter(({ engine }) => engine.toolchains.includes(toolchain)).map(({ engine }) => engine.name);
   if (lacking.length > 0)
     log.warn({ pool, engines: lacking }, 'engines of this toolchain are not installed: orders that need them go back');
+  const engines = { ...Object.fromEntries(enginesHere(converters.catalog, toolchain)), [BANDS]: '1' };
   const presence = present(nats, { ...me, toolchain, slots, engines }, config.worker, () => health.fault);
   health.onChange(presence.changed);
   const workers = await startWorkers({

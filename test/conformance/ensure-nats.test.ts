@@ -1,5 +1,6 @@
 /** How streams, buckets and consumers come to be, and what is special about what JetStream keeps. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { Order } from '../../src/contracts/order.ts';
 import { ensureBatches, openBatches } from '../../src/jobs/batches-nats.ts';
 import { ensureJobs, openJobs } from '../../src/jobs/nats.ts';
 import type { Stored } from '../../src/jobs/store.ts';
@@ -8,6 +9,7 @@ import { ensureLimits, openLimits } from '../../src/limits/nats.ts';
 import { NEW_CLIENT } from '../../src/limits/record.ts';
 import type { Nats } from '../../src/nats/connection.ts';
 import { ensureStream, Mismatch } from '../../src/nats/ensure.ts';
+import { allBands } from '../../src/queue/bands-nats.ts';
 import { openQueue } from '../../src/queue/nats.ts';
 import { ensurePool } from '../../src/queue/pool-nats.ts';
 import type { Delivery } from '../../src/queue/queue.ts';
@@ -213,6 +215,70 @@ describe('the queue in JetStream', () => {
     await queue.publish(anOrder({ lane: 'bulk', jobId: jobId(2) }));
     expect((await queue.pull('image', ['bulk'], 0))?.order.jobId).toBe(jobId(2));
     expect(await queue.has('image', jobId(1))).toBe(true);
+  });
+
+  it('goes on with what an older filemill published, and beside older workers', async () => {
+    const older = [anOrder({ jobId: jobId(1) }), anOrder({ jobId: jobId(2) })];
+    for (const order of older) await nats.client.publish(`convert.image.interactive.${order.jobId}`, JSON.stringify(order));
+    const queue = openQueue(nats, { random: () => 0.999 });
+    expect(await queue.publish(older[0] as Order)).toBe('duplicate');
+    const orders = Array.from({ length: 10 }, () => anOrder());
+    for (const order of orders) expect(await queue.publish(order, 'client')).toBe('accepted');
+    // All that older workers and replicas ask by.
+    const { state } = await nats.manager.streams.info('convert-image', { subjects_filter: 'convert.image.*.*' });
+    expect(Object.keys(state.subjects ?? {})).toHaveLength(12);
+    expect((await nats.manager.consumers.info('convert-image', 'interactive')).num_pending).toBe(3);
+    expect(await queue.depth('image')).toMatchObject({ waiting: 12, held: 0 });
+    const pulled = [];
+    for (let n = 0; n < 12; n++) pulled.push((await queue.pull('image', lanes, 600_000))?.order.jobId);
+    expect(pulled).toEqual([...older, ...orders].map((order) => order.jobId));
+  });
+
+  it('publishes as an older filemill does while some workers of the pool know no bands', async () => {
+    let known = false;
+    const queue = openQueue(nats, { knowsBands: () => known });
+    const pending = async () =>
+      Promise.all(
+        ['interactive', 'interactive-1'].map(async (band) => (await nats.manager.consumers.info('convert-image', band)).num_pending),
+      );
+    for (let n = 0; n < 3; n++) await queue.publish(anOrder(), 'client');
+    expect(await pending()).toEqual([3, 0]);
+    known = true;
+    await queue.publish(anOrder(), 'client');
+    expect(await pending()).toEqual([3, 1]);
+  });
+
+  it('works in a pool that an older filemill made, which has the first bands alone', async () => {
+    for (const band of allBands) if (!lanes.some((lane) => lane === band)) await nats.manager.consumers.delete('convert-image', band);
+    const queue = openQueue(nats);
+    expect(await queue.pull('image', lanes, 50)).toBeUndefined();
+    const pulled = queue.pull('image', lanes, 600_000);
+    const [first, second] = [anOrder(), anOrder({ lane: 'bulk' })];
+    await queue.publish(first);
+    expect((await pulled)?.order).toEqual(first);
+    await queue.publish(second);
+    expect((await queue.pull('image', lanes, 600_000))?.order).toEqual(second);
+    expect(await queue.depth('image')).toMatchObject({ waiting: 0, held: 2 });
+    // Brought to its present shape, with what has come meanwhile.
+    const [waiting, later] = [anOrder(), anOrder()];
+    for (const order of [waiting, later]) await queue.publish(order, 'client');
+    await ensurePool(nats, 'image', { capacity: 500, replicas: 1 });
+    expect((await queue.pull('image', lanes, 600_000))?.order).toEqual(waiting);
+    expect((await queue.pull('image', lanes, 600_000))?.order).toEqual(later);
+  });
+
+  it('serves whoever has a backlog too, while others come with one order after the other', async () => {
+    const queue = openQueue(nats, { random: () => 0 });
+    const many = Array.from({ length: 10 }, () => anOrder());
+    for (const order of many) await queue.publish(order, 'many');
+    const left = new Set(many.map((order) => order.jobId));
+    for (let n = 0; left.size > 0 && n < 5_000; n++) {
+      await queue.publish(anOrder(), `single ${n}`);
+      const delivery = await queue.pull('image', lanes, 600_000);
+      left.delete(delivery?.order.jobId ?? '');
+      await delivery?.done();
+    }
+    expect(left.size).toBe(0);
   });
 
   it('that is closed ends the pulls that wait', async () => {

@@ -1,6 +1,6 @@
 /** What every queue must hold to, whatever keeps it. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { lanes, ORDER_VERSION } from '../../src/contracts/order.ts';
+import { lanes, ORDER_VERSION, type Order } from '../../src/contracts/order.ts';
 import { ACK_WAIT_MS, type Delivery, type Queue } from '../../src/queue/queue.ts';
 import { anOrder } from './samples.ts';
 
@@ -181,6 +181,114 @@ export function queueSuite(name: string, open: () => Promise<QueueHarness>): voi
         await queue.publish(anOrder({ lane: 'bulk' }));
         expect(await queue.pull('image', ['interactive'], 0)).toBeUndefined();
         expect(await queue.depth('image')).toMatchObject({ waiting: 1, held: 0 });
+      });
+    });
+
+    describe('clients', () => {
+      const publish = async (client: string, count: number, change: Partial<Order> = {}): Promise<Order[]> => {
+        const orders = Array.from({ length: count }, () => anOrder(change));
+        for (const order of orders) expect(await queue.publish(order, client)).toBe('accepted');
+        return orders;
+      };
+      const published = async () => harness.settled?.();
+      const ids = (orders: readonly Order[]) => orders.map(({ jobId }) => jobId);
+
+      it("get each its own orders in the order of their publication, whoever else's come between", async () => {
+        const mine: Order[] = [];
+        for (let n = 0; n < 12; n++) {
+          mine.push(...(await publish('mine', 1)));
+          await publish('other', 1);
+        }
+        await published();
+        const pulled: string[] = [];
+        for (let n = 0; n < 24; n++) {
+          const delivery = await take();
+          pulled.push(delivery.order.jobId);
+          await delivery.done();
+        }
+        expect(pulled.filter((jobId) => ids(mine).includes(jobId))).toEqual(ids(mine));
+      });
+
+      it('that come while others have many waiting are next', async () => {
+        for (let n = 0; n < 10; n++) await publish(`crowd ${n}`, 10);
+        await published();
+        // The crowd's first ones are under way.
+        for (let n = 0; n < 20; n++) await (await take()).done();
+        const [single] = await publish('single', 1);
+        await published();
+        const pulled = [];
+        for (let n = 0; n < 2; n++) pulled.push((await take()).order);
+        expect(pulled).toContainEqual(single);
+      });
+
+      it('with a few orders do not wait for one with many', async () => {
+        await publish('many', 60);
+        const few = await publish('few', 5);
+        await published();
+        const pulled = [];
+        for (let n = 0; n < 20; n++) {
+          const delivery = await take();
+          pulled.push(delivery.order.jobId);
+          await delivery.done();
+        }
+        expect(pulled).toEqual(expect.arrayContaining(ids(few)));
+      });
+
+      it('that hold all slots for long are passed over while another waits', async () => {
+        const many = await publish('many', 40);
+        await published();
+        const held = [await take(), await take(), await take()];
+        const others = [];
+        for (const client of ['a', 'b', 'c']) others.push(...(await publish(client, 1)));
+        await published();
+        // One slot becomes free, and again.
+        for (let n = 0; n < 3; n++) {
+          const delivery = await take();
+          expect(ids(others)).toContain(delivery.order.jobId);
+          await delivery.done();
+        }
+        expect(ids(many)).toContain((await take()).order.jobId);
+        expect(ids(many)).toEqual(expect.arrayContaining(held.map(({ order }) => order.jobId)));
+      });
+
+      it('are all served in the end', async () => {
+        const orders = (await Promise.all(Array.from({ length: 5 }, (_, n) => publish(`client ${n}`, 4 * n)))).flat();
+        await published();
+        const pulled = [];
+        for (let n = 0; n < orders.length; n++) {
+          const delivery = await take();
+          pulled.push(delivery.order.jobId);
+          await delivery.done();
+        }
+        expect(pulled.toSorted()).toEqual(ids(orders).toSorted());
+        expect(await nothing()).toBeUndefined();
+      });
+
+      it('share within a lane: the other lane does not become first by it', async () => {
+        await publish('many', 20);
+        await publish('single', 1, { lane: 'bulk' });
+        await published();
+        for (let n = 0; n < 20; n++) {
+          const delivery = await take();
+          expect(delivery.order.lane).toBe('interactive');
+          await delivery.done();
+        }
+        expect((await take()).order.lane).toBe('bulk');
+      });
+
+      it('or none, a job has one order', async () => {
+        const [first] = await publish('many', 20);
+        const [last] = (await publish('many', 1)) as [Order];
+        for (const order of [first as Order, last]) {
+          expect(await queue.publish(order)).toBe('duplicate');
+          expect(await queue.publish(order, 'many')).toBe('duplicate');
+          expect(await queue.publish(order, 'other')).toBe('duplicate');
+        }
+        expect(await queue.depth('image')).toMatchObject({ waiting: 21, held: 0 });
+        expect(await queue.has('image', last.jobId)).toBe(true);
+        await queue.remove('image', last.jobId);
+        expect(await queue.has('image', last.jobId)).toBe(false);
+        expect((await queue.jobs('image')).size).toBe(20);
       });
     });
 

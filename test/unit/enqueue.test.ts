@@ -57,9 +57,9 @@ describe('a job', () => {
     };
     const full: Room = { isFull: async () => true };
     const parts = { jobs: { ...jobs, create }, queue, pools, room: full };
-    await expect(enqueue(parts, aRecord({ pool: 'a' }))).rejects.toMatchObject({ code: 'OVERLOADED', details: { pool: 'a' } });
+    await expect(enqueue(parts, aRecord({ pool: 'a' }), 'c')).rejects.toMatchObject({ code: 'OVERLOADED', details: { pool: 'a' } });
     const halfFull: Room = { isFull: async (pool) => pool === 'a' };
-    await expect(enqueue({ ...parts, room: halfFull }, aRecord({ pool: 'a' }))).resolves.toBeDefined();
+    await expect(enqueue({ ...parts, room: halfFull }, aRecord({ pool: 'a' }), 'c')).resolves.toBeDefined();
     expect(made).toBe(1);
   });
 

@@ -1,0 +1,54 @@
+/** How many orders a client has in a pool, as far as this process published them. */
+
+/** Clients that are remembered; those that published longest ago are forgotten first. */
+const MOST_CLIENTS = 10_000;
+/** Orders of a client that are remembered: more than tell its band. */
+const MOST_ORDERS = 16;
+
+interface Placed {
+  readonly jobId: string;
+  /** Undefined while it is being published. */
+  stored?: boolean;
+}
+
+export interface PlacedOrders {
+  /** @returns how many orders the client has in the pool already, up to `MOST_ORDERS`, and what ends the publication of this one */
+  place(pool: string, client: string, jobId: string): Promise<{ readonly ahead: number; settle(stored: boolean): void }>;
+}
+
+/** @param isThere whether an order waits or is held; where it cannot tell, it is taken to be there */
+export function placedOrders(isThere: (pool: string, jobId: string) => Promise<boolean>): PlacedOrders {
+  const byClient = new Map<string, Placed[]>();
+
+  /** A client's orders end in the order in which they came, as a rule: those in front are looked at until one is still there. */
+  async function forgetEnded(pool: string, orders: Placed[]): Promise<void> {
+    for (let looks = 0; looks < MOST_ORDERS; looks++) {
+      const [oldest] = orders;
+      if (oldest?.stored === undefined) return;
+      if (oldest.stored && (await isThere(pool, oldest.jobId).catch(() => true))) return;
+      if (orders[0] === oldest) orders.shift();
+    }
+  }
+
+  return {
+    async place(pool, client, jobId) {
+      const key = `${pool} ${client}`;
+      const orders = byClient.get(key) ?? [];
+      const placed: Placed = { jobId };
+      // At once: requests of a client that come together must not all find that it has none.
+      orders.push(placed);
+      if (orders.length > MOST_ORDERS) orders.shift();
+      byClient.delete(key);
+      byClient.set(key, orders);
+      for (const oldest of byClient.keys()) {
+        if (byClient.size <= MOST_CLIENTS) break;
+        byClient.delete(oldest);
+      }
+      await forgetEnded(pool, orders);
+      const settle = (stored: boolean) => {
+        placed.stored = stored;
+      };
+      return { ahead: Math.max(0, orders.indexOf(placed)), settle };
+    },
+  };
+}
