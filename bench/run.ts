@@ -2,7 +2,7 @@
  * `make bench`: the service with confinement on, upload and download included, beside the raw tools, in one run on one machine.
  *
  *   run.ts           everything
- *   run.ts photo     one part: small, photo, short, long, requests, cluster, replica, overload, controller or upkeep
+ *   run.ts photo     one part: small, photo, short, long, requests, cluster, replica, overload, controller, upkeep or fair
  *
  * Sizes that the environment changes are named where they are read, by `sizeOf`.
  */
@@ -12,6 +12,7 @@ import { join } from 'node:path';
 import { cluster } from './cluster.ts';
 import { controller } from './controller.ts';
 import { conversionParts, conversions, smallPicture } from './conversions.ts';
+import { fair } from './fair.ts';
 import { overload } from './overload.ts';
 import { replica } from './replica.ts';
 import { costs } from './requests.ts';
@@ -29,6 +30,7 @@ const parts: Readonly<Record<string, () => Promise<void>>> = {
   overload: async () => overload(await smallPicture(folder)),
   controller,
   upkeep,
+  fair: () => fair(folder),
 };
 
 const wanted = process.argv[2];
