@@ -42,8 +42,8 @@ const OLDEST_EVERY = 4;
 /** The planner would take another index and sort all that waits: 2 ms with 10,000 orders, where this takes microseconds. */
 const aheadBy = (index: string, order: string) =>
   `SELECT number, client, round FROM orders INDEXED BY ${index} WHERE pool = $pool AND lane = $lane AND visible_at <= $now ORDER BY ${order} LIMIT ${AHEAD}`;
-const IN_TURN = aheadBy('orders_by_round', 'round, number');
-const OLDEST = aheadBy('orders_by_lane', 'number');
+/** @internal for their test */
+export const AHEAD_BY = { turn: aheadBy('orders_by_round', 'round, number'), age: aheadBy('orders_by_lane', 'number') };
 
 /** Of these orders the one to be taken next. */
 const nextOf = (ahead: string, order: string) => `
@@ -57,9 +57,9 @@ const nextOf = (ahead: string, order: string) => `
 
 /** @internal for its test */
 export const NEXT = {
-  inTurn: nextOf(IN_TURN, 'round, number'),
+  inTurn: nextOf(AHEAD_BY.turn, 'round, number'),
   // Those in turn too: where one client has all that is oldest and holds slots, another is there that holds none.
-  oldest: nextOf(`SELECT * FROM (${OLDEST}) UNION SELECT * FROM (${IN_TURN})`, 'number'),
+  oldest: nextOf(`SELECT * FROM (${AHEAD_BY.age}) UNION SELECT * FROM (${AHEAD_BY.turn})`, 'number'),
 };
 
 /** Another process may publish: a waiting pull looks this often, ms. Publications of this process wake it at once. */
