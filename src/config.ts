@@ -50,6 +50,7 @@ export const VARIABLES: Readonly<Record<string, readonly string[]>> = {
   TOOLCHAIN: ['worker', 'toolchain'],
   WORKER_NAME: ['worker', 'name'],
   METRICS_PORT: ['worker', 'metricsPort'],
+  MEMORY_LIMIT: ['worker', 'limitBytes'],
   KUBECONFIG: ['controller', 'kubeconfig'],
   EGRESS_URL: ['egress', 'url'],
   EGRESS_TOKEN: ['egress', 'token'],

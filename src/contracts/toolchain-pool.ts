@@ -51,7 +51,9 @@ export const ToolchainPoolSpec = z
       'Credentials by which workers reach NATS: NATS_USER and NATS_PASSWORD, or NATS_CREDS, in their environment',
     ),
     configMapRef: named('Name of a ConfigMap in this namespace').optional().describe('Configuration of workers: its key filemill.yaml'),
-    workDirSize: Quantity.prefault('4Gi').describe('Most that the work folder of a worker may hold, as a quantity'),
+    workDirSize: Quantity.prefault('4Gi').describe(
+      'Most that the work folder of a worker may hold, as a quantity; requested of its node, unless resources name ephemeral-storage',
+    ),
     ...workerPod,
   })
   .meta({

@@ -49,7 +49,9 @@ export const workerPod = {
   resources: z
     .object({
       requests: quantities.optional().describe('What a node must have free for a worker, by resource'),
-      limits: quantities.optional().describe('What a worker may use at most, by resource; nvidia.com/gpu asks for a GPU'),
+      limits: quantities
+        .optional()
+        .describe('What a worker may use at most, by resource; its slots share out the memory; nvidia.com/gpu asks for a GPU'),
     })
     .meta({
       'x-kubernetes-validations': [

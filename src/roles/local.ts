@@ -8,8 +8,9 @@ import { createLog } from '../telemetry/log.ts';
 import { watchLoop } from '../telemetry/loop.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
 import { startUpkeep } from '../upkeep/upkeep.ts';
+import { TooLittleMemory } from '../worker/memory.ts';
 import { startWorkers } from '../worker/workers.ts';
-import { CannotStart } from './cannot-start.ts';
+import { asCannotStart, CannotStart } from './cannot-start.ts';
 import { openConverters } from './converters.ts';
 import { openEmbedded } from './embedded.ts';
 import { fetchingFor } from './fetch.ts';
@@ -67,7 +68,7 @@ export async function local(config: Config, checkout: string, version: string, c
     metrics,
     clock,
     newAttempt: newId,
-  });
+  }).catch(asCannotStart(TooLittleMemory));
   const upkeep = startUpkeep({ ...store, ...config.upkeep, unreadable: unreadable('job'), clock, log });
   const address = server.server.address();
   return {

@@ -10,9 +10,10 @@ import { natsSignals } from '../signals/nats.ts';
 import { createLog } from '../telemetry/log.ts';
 import { watchLoop } from '../telemetry/loop.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
+import { TooLittleMemory } from '../worker/memory.ts';
 import { present, workerName } from '../worker/presence.ts';
 import { startWorkers } from '../worker/workers.ts';
-import { CannotStart } from './cannot-start.ts';
+import { asCannotStart, CannotStart } from './cannot-start.ts';
 import { joinCluster } from './cluster.ts';
 import { openConverters } from './converters.ts';
 import { awaitPool } from './declared.ts';
@@ -64,7 +65,7 @@ export async function worker(config: Config, checkout: string): Promise<Running>
     metrics,
     clock: time.now,
     newAttempt: () => randomBytes(16).toString('hex'),
-  });
+  }).catch(asCannotStart(TooLittleMemory));
   const probes = await probe(config, metrics, nats, presence, health);
   return {
     port: undefined,

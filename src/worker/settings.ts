@@ -3,7 +3,6 @@ import { z } from 'zod';
 import { toolchains } from '../catalog/route.ts';
 import { poolName } from '../contracts/pool.ts';
 
-const GiB = 1 << 30;
 /** A timer counts 2^31 ms at most; what should take longer than this will not end, s. */
 const DAY = 86_400;
 
@@ -18,8 +17,10 @@ const residentSettings = z.strictObject({
     .number()
     .int()
     .min(1)
-    .default(GiB)
-    .describe('Memory above which a warm program is replaced once its conversion has ended, with all its processes, bytes'),
+    .optional()
+    .describe(
+      "Memory above which a warm program is replaced once its conversion has ended, with all its processes, bytes. Unset: 1 GiB, or with `worker.limitBytes` a quarter of its slot's share",
+    ),
 });
 
 /** @param cores of this machine: one conversion of each pool at a time for each */
@@ -81,8 +82,18 @@ export const workerSettings = (cores: number) =>
       .number()
       .int()
       .min(64 << 20)
-      .default(2 * GiB)
-      .describe('Memory of one conversion, all its processes together, bytes'),
+      .optional()
+      .describe(
+        "Memory of one conversion, all its processes together, bytes. Unset: 2 GiB, or with `worker.limitBytes` three quarters of its slot's share",
+      ),
+    limitBytes: z.coerce
+      .number()
+      .int()
+      .min(1)
+      .optional()
+      .describe(
+        'Memory that the worker may use with everything that it starts, such as the limit of its pod, bytes: 256 MiB are its own, the rest is shared out to its slots',
+      ),
     maxSeconds: z.number().int().min(1).max(DAY).default(600).describe('Run time of one step of a conversion, s'),
     mediaMaxSeconds: z.number().int().min(1).max(DAY).default(3600).describe('The same for audio and video, s'),
     minFreeBytes: z

@@ -11,6 +11,7 @@ import type { Gate } from '../fetch/proxy.ts';
 import { openJudge } from '../judge/judge.ts';
 import { carrier } from './carry.ts';
 import { type InHand, startWorker, type Worker, type WorkerParts } from './loop.ts';
+import { memoryOf } from './memory.ts';
 import type { WorkerSettings } from './settings.ts';
 import { createStepper } from './step.ts';
 
@@ -27,8 +28,13 @@ export interface WorkersParts extends Omit<WorkerParts, 'pool' | 'carry'> {
   readonly openGate: (() => Promise<Gate>) | undefined;
 }
 
+/** @throws TooLittleMemory */
 export async function startWorkers(parts: WorkersParts): Promise<Worker> {
   const { settings, workDir, launcher, toolbox, catalog, metrics, log } = parts;
+  const { conversionBytes, warmBytes } = memoryOf(
+    settings,
+    Object.values(settings.slots).reduce((sum, slots) => sum + slots, 0),
+  );
   const onReplaced: ResidentOptions['onReplaced'] = (program, why) => {
     log.info({ program, why }, 'a warm program is replaced');
     metrics.residentReplaced(program, why);
@@ -43,10 +49,10 @@ export async function startWorkers(parts: WorkersParts): Promise<Worker> {
     const engines = catalog.engines.filter((engine) => engine.toolchains.includes(toolchain));
     for (let count = 0; count < (settings.slots[toolchain] ?? 0) && engines.length > 0; count++) {
       const slot = await openSlot(workDir, index++);
-      const residents = openResidents({ launcher, slot, ...settings.residents, onReplaced });
+      const residents = openResidents({ launcher, slot, perLife: settings.residents.perLife, leakBytes: warmBytes, onReplaced });
       const gate = toolchain === 'web' ? await parts.openGate?.() : undefined;
       const stepper = createStepper({ toolbox, slot, residents, judge, gate });
-      const carry = carrier({ catalog, slot, stepper, judge, limits: limitsFor(toolchain, settings) });
+      const carry = carrier({ catalog, slot, stepper, judge, limits: limitsFor(toolchain, settings, conversionBytes) });
       workers.push(startWorker({ ...parts, inHand, pool: parts.pools?.[toolchain] ?? toolchain, carry }));
       closing.push(async () => {
         await residents.close();
@@ -66,7 +72,7 @@ export async function startWorkers(parts: WorkersParts): Promise<Worker> {
   };
 }
 
-function limitsFor(toolchain: Toolchain, { memoryBytes, maxSeconds, mediaMaxSeconds }: WorkersParts['settings']): StepLimits {
+function limitsFor(toolchain: Toolchain, { maxSeconds, mediaMaxSeconds }: WorkersParts['settings'], memoryBytes: number): StepLimits {
   const seconds = toolchain === 'media' ? mediaMaxSeconds : maxSeconds;
   // A browser has eighty threads at rest, and a slot's user may have two browsers warm.
   const processes = toolchain === 'web' ? 512 : 128;

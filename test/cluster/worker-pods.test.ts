@@ -60,6 +60,11 @@ describe('the pod of a worker', () => {
     expect(pod.spec.containers.map(({ securityContext }) => securityContext)).toEqual([
       { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ['ALL'] } },
     ]);
+    // Without a limit the kubelet would fill in the memory of the node.
+    expect(pod.spec.containers.flatMap(({ env }) => (env as { name: string }[]).map(({ name }) => name))).toEqual([
+      'WORKER_NAME',
+      'SETTINGS',
+    ]);
     expect(pod.spec['automountServiceAccountToken']).toBe(false);
     expect(pod.spec.containers[0]?.['terminationMessagePolicy']).toBe('FallbackToLogsOnError');
     expect(pod.metadata.annotations).toMatchObject({ 'cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes': 'work' });
@@ -93,6 +98,7 @@ describe('the pod of a worker', () => {
     const spec = {
       standby: 1,
       resources,
+      workDirSize: '6Gi',
       nodeSelector: { 'filemill.io/pool': 'gpu' },
       tolerations: [{ key: 'nvidia.com/gpu', operator: 'Exists', effect: 'NoSchedule' }],
       topologySpreadConstraints: [spread],
@@ -107,8 +113,14 @@ describe('the pod of a worker', () => {
     expect(pod.spec.nodeName).toBe('gpu-0');
     expect(pod.spec.containers[0]).toMatchObject({ image: 'filemill/image:test', imagePullPolicy: 'Never' });
     expect(pod.spec.containers[0]?.['resources']).toEqual({
-      requests: { ...resources.requests, 'nvidia.com/gpu': '1' },
+      // What it may write on its node's disk is asked for too.
+      requests: { ...resources.requests, 'nvidia.com/gpu': '1', 'ephemeral-storage': '6Gi' },
       limits: resources.limits,
+    });
+    // The kubelet fills in the limit, of which the worker gives each conversion its share.
+    expect(pod.spec.containers[0]?.['env']).toContainEqual({
+      name: 'MEMORY_LIMIT',
+      valueFrom: { resourceFieldRef: { containerName: 'worker', resource: 'limits.memory', divisor: '1' } },
     });
     expect(pod.spec).toMatchObject({
       restartPolicy: 'Never',

@@ -5,7 +5,7 @@ import { checkout } from './service.ts';
 
 export interface Container {
   readonly args: readonly string[];
-  readonly env: readonly { readonly name: string; readonly value?: string; readonly valueFrom?: object }[];
+  readonly env: readonly { readonly name: string; readonly value?: string; readonly valueFrom?: { readonly fieldRef?: object } }[];
   readonly securityContext: { readonly readOnlyRootFilesystem: boolean };
   readonly volumeMounts: readonly { readonly name: string; readonly mountPath: string }[];
 }
@@ -65,7 +65,10 @@ export async function containerCommand(
   const writable = container.volumeMounts.filter(({ name }) => isEmpty(name)).map(({ mountPath }) => mountPath);
   const variables = {
     PATH: '/usr/bin:/bin',
-    ...Object.fromEntries(container.env.map(({ name, value, valueFrom }) => [name, valueFrom === undefined ? (value ?? '') : podName])),
+    // Of fields only its name is asked for; what it may use of this machine nobody limits.
+    ...Object.fromEntries(
+      container.env.map(({ name, value = '', valueFrom }) => [name, valueFrom?.fieldRef === undefined ? value : podName]),
+    ),
     ...environment,
   };
   return [

@@ -6,9 +6,11 @@ import { definitions } from '../../scripts/crds.ts';
 import { rootSchema, type Schema } from '../../scripts/structural-schema.ts';
 import { toolchains } from '../../src/catalog/route.ts';
 import { tools } from '../../src/catalog/tools.gen.ts';
+import { loadConfig } from '../../src/config.ts';
 import { ConversionJob } from '../../src/contracts/conversion-job.ts';
 import { Toolchain } from '../../src/contracts/toolchain.ts';
 import { ToolchainPool, ToolchainPoolSpec, toolchainOf } from '../../src/contracts/toolchain-pool.ts';
+import { memoryOf, OWN_BYTES } from '../../src/worker/memory.ts';
 
 interface Field {
   readonly path: string;
@@ -55,6 +57,12 @@ const examples = (folder: string): { file: string; object: unknown }[] =>
     object: parse(readFileSync(`manifests/examples/${folder}/${file}`, 'utf8')),
   }));
 
+/** Of a quantity in powers of 1024, which is how the examples say memory. */
+function bytesOf(quantity: string): number {
+  const [, figure, unit = ''] = /^(\d+)([KMG]i)$/.exec(quantity) ?? [];
+  return Number(figure) * 1024 ** ['', 'Ki', 'Mi', 'Gi'].indexOf(unit);
+}
+
 describe('the examples', () => {
   it('are what the contracts say', () => {
     for (const { object } of examples('pools')) ToolchainPool.parse(object);
@@ -67,6 +75,17 @@ describe('the examples', () => {
     expect(pools.filter(({ spec }) => spec.resources?.limits?.['nvidia.com/gpu'] === '1').map(({ metadata }) => metadata.name)).toEqual([
       'media-gpu',
     ]);
+  });
+
+  it.each(examples('pools'))('$file has memory for all that its workers may use', ({ object }) => {
+    const { spec } = ToolchainPool.parse(object);
+    const limitBytes = bytesOf(spec.resources?.limits?.['memory'] ?? '');
+    const settings = loadConfig({ MEMORY_LIMIT: String(limitBytes) }).worker;
+    const { conversionBytes, warmBytes } = memoryOf(settings, spec.slots);
+    expect(OWN_BYTES + spec.slots * (conversionBytes + warmBytes)).toBeLessThanOrEqual(limitBytes);
+    // Most converters are held to one or two GiB anyway: with less, honest files would fail.
+    expect(conversionBytes).toBeGreaterThanOrEqual(2 ** 30);
+    expect(bytesOf(spec.resources?.requests?.['memory'] ?? '')).toBeLessThanOrEqual(limitBytes);
   });
 
   it('call tools that there are', () => {

@@ -88,10 +88,17 @@ function container({ metadata, spec }: ToolchainPool, natsServers: readonly stri
     name: 'worker',
     image: spec.image,
     args: ['worker'],
-    ...pick(spec, ['imagePullPolicy', 'resources']),
+    ...pick(spec, ['imagePullPolicy']),
+    resources: resourcesOf(spec),
     env: [
       { name: 'WORKER_NAME', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } },
       { name: 'SETTINGS', value: JSON.stringify(settings) },
+      // The kubelet puts the limit in as bytes; where a pod has none it would say the node's memory.
+      ...(spec.resources?.limits?.['memory'] === undefined
+        ? []
+        : [
+            { name: 'MEMORY_LIMIT', valueFrom: { resourceFieldRef: { containerName: 'worker', resource: 'limits.memory', divisor: '1' } } },
+          ]),
       ...(spec.configMapRef === undefined ? [] : [{ name: 'CONFIG_FILE', value: `${CONFIG}/filemill.yaml` }]),
     ],
     // NATS_USER and NATS_PASSWORD, or NATS_CREDS with the path of a file that the same Secret holds.
@@ -117,6 +124,15 @@ function container({ metadata, spec }: ToolchainPool, natsServers: readonly stri
       ...(spec.configMapRef === undefined ? [] : [{ name: 'config', mountPath: CONFIG, readOnly: true }]),
     ],
   };
+}
+
+const DISK = 'ephemeral-storage';
+
+/** A node that has no room for the work folder is not asked to make it: what may lie there is requested, unless the pool says otherwise. */
+function resourcesOf({ resources, workDirSize }: ToolchainPool['spec']): object {
+  const { requests, limits } = resources ?? {};
+  const isSaid = requests?.[DISK] !== undefined || limits?.[DISK] !== undefined;
+  return { ...(limits !== undefined && { limits }), requests: { ...requests, ...(!isSaid && { [DISK]: workDirSize }) } };
 }
 
 /** Name of the Job in a slot: there can be one at a time. */

@@ -1,0 +1,38 @@
+import { describe, expect, it } from 'vitest';
+import { memoryOf, OWN_BYTES, TooLittleMemory } from '../../src/worker/memory.ts';
+
+const MIB = 2 ** 20;
+const GIB = 2 ** 30;
+const of = (settings: { memoryBytes?: number; limitBytes?: number; leakBytes?: number }, slots: number) => {
+  const { leakBytes, memoryBytes, limitBytes } = settings;
+  return memoryOf({ memoryBytes, limitBytes, residents: { perLife: 200, leakBytes } }, slots);
+};
+
+describe('the memory of a conversion', () => {
+  it('is 2 GiB where nobody says what there is', () => expect(of({}, 8)).toEqual({ conversionBytes: 2 * GIB, warmBytes: GIB }));
+  it.each([1, 2, 3, 7, 16])('is such that %i slots with their warm programs and the worker itself fit into the limit', (slots) => {
+    const limitBytes = 12 * GIB;
+    const { conversionBytes, warmBytes } = of({ limitBytes }, slots);
+    const all = OWN_BYTES + slots * (conversionBytes + warmBytes);
+    expect(all).toBeLessThanOrEqual(limitBytes);
+    expect(all).toBeGreaterThan(0.99 * limitBytes);
+  });
+  it('is what somebody has set, whatever the limit', () => {
+    expect(of({ limitBytes: 4 * GIB, memoryBytes: 3 * GIB }, 4).conversionBytes).toBe(3 * GIB);
+    expect(of({ limitBytes: 4 * GIB, leakBytes: 5 }, 4).warmBytes).toBe(5);
+  });
+  it('is refused where nothing could start in it, with what would do', () => {
+    const needed = /raise it to (\d+) MiB/.exec(messageOf(() => of({ limitBytes: 300 * MIB }, 2)))?.[1];
+    expect(() => of({ limitBytes: Number(needed) * MIB }, 2)).not.toThrow();
+    expect(() => of({ limitBytes: (Number(needed) - 1) * MIB }, 2)).toThrow(TooLittleMemory);
+  });
+});
+
+function messageOf(call: () => unknown): string {
+  try {
+    call();
+  } catch (error) {
+    return (error as Error).message;
+  }
+  return '';
+}
