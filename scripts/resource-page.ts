@@ -10,7 +10,7 @@ export function resourcePage(): string {
 \`kubectl apply --server-side -f manifests/crds\` makes them known; \`kubectl explain tp.spec\` says what follows here, and \`kubectl get filemill\` lists both kinds. What the API server refuses it refuses when it is applied, with a sentence that names the field
 ([examples](../manifests/examples), and [what is wrong with others](../manifests/examples/invalid)). Fields that nobody has heard of are refused as well: \`kubectl\` asks for that, other clients by \`fieldValidation=Strict\`.
 
-[\`manifests/rbac\`](../manifests/rbac) has what the controller needs, in one namespace or in all, and who else may do what: \`view\` sees pools, \`edit\` also makes ConversionJobs, \`admin\` also makes and scales pools.
+[\`manifests/rbac\`](../manifests/rbac) has what the controller needs, in one namespace or in all, and who else may do what: \`view\` sees pools, \`edit\` and \`admin\` also make ConversionJobs, and those whom \`filemill-pool-admin\` is bound to make and scale pools. [\`manifests/admission\`](../manifests/admission) has the rules that no definition can say.
 
 ## ToolchainPool
 
@@ -21,6 +21,7 @@ ${fieldTable(pool, 'spec')}
 What holds between fields:
 
 ${rules(pool)}
+- with \`manifests/admission/pools.yaml\`: resources.requests must not exceed resources.limits, and a terminationGraceSeconds below maxSeconds is warned of
 
 ${CAPACITY}
 ### Status of a pool
@@ -100,7 +101,7 @@ function fieldsOf({ properties = {}, required = [] }: Schema, above = ''): Field
 function kindOf(schema: Schema): string {
   const words = schema['enum'];
   if (Array.isArray(words)) return words.map((word) => `\`${word}\``).join(', ');
-  if (schema['x-kubernetes-int-or-string'] === true) return 'quantity';
+  if (schema.type === undefined && schema['pattern'] !== undefined) return 'quantity';
   if (schema.type === 'array') return 'list';
   if (typeof schema.additionalProperties === 'object') return `map to ${kindOf(schema.additionalProperties)}`;
   if (schema.type === 'string') return schema['format'] === 'date-time' ? 'time' : 'text';

@@ -6,9 +6,10 @@ const MONTH = 30 * 86_400;
 
 const Source = z
   .object({
-    url: shaped(2_048, /^https:\/\/[^\s/]+/, 'must be an https URL')
+    // Whoever may read the resource would read them, and the download refuses them in any case. A backslash is a slash to some.
+    url: shaped(2_048, /^https:\/\/[^\s/\\?#@]+([/\\?#]|$)/, 'must be an https URL, without a user or a password in it')
       .optional()
-      .describe('Where the file is fetched from: https, and reachable for everybody'),
+      .describe('Where the file is fetched from: https, reachable for everybody, without a user or a password'),
     // What the object store takes, and no segment that begins with a dot: none leads out of the namespace's own part.
     key: shaped(
       900,

@@ -9,10 +9,24 @@ export const controllerSettings = z.strictObject({
     .boolean()
     .default(false)
     .describe('Works on the resources of every namespace: its ServiceAccount then needs a ClusterRole'),
+  poolNamespaces: z
+    .array(z.union([z.literal('*'), z.string().min(1).max(63)]))
+    .min(1)
+    .optional()
+    .describe(
+      "With `allNamespaces`, where ToolchainPools are taken: their names are the whole service's. `*`: everywhere. Unset: in its own namespace alone",
+    ),
   lease: z.string().min(1).max(63).default('filemill-controller').describe('Name of the Lease by which replicas elect the one that acts'),
   workerNats: z.array(z.string().min(1)).min(1).optional().describe('Where workers find NATS, if elsewhere than the controller'),
   jobsPerSecond: z.number().min(0.1).max(1000).default(20).describe('Kubernetes Jobs made a second, all pools together'),
   jobsBurst: z.number().int().min(1).max(10_000).default(50).describe('Kubernetes Jobs made at once after a quiet time'),
+  silentSeconds: z
+    .number()
+    .int()
+    .min(1)
+    .max(86_400)
+    .default(120)
+    .describe('How long the pod of a worker may run without a word over NATS before its pool is Degraded, s'),
   probesPort: z.coerce
     .number()
     .int()

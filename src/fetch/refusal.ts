@@ -2,13 +2,16 @@
 import { z } from 'zod';
 import { Failure } from '../errors.ts';
 
+/** The same for both: whether a name is known inside, where only its address keeps it from being fetched, is nobody's business outside. */
+const NOT_PUBLIC = 'The URL leads to no public address: its name cannot be resolved, or stands for one that is not public.';
+
 const SAYS = {
   scheme: 'The URL must begin with "https://".',
-  address: 'The URL does not lead to a public address.',
+  address: NOT_PUBLIC,
   port: 'The URL names a port that files are not fetched from.',
   credentials: 'The URL must not hold a user name or a password.',
   redirects: 'The URL redirects more often than is followed.',
-  dns: 'The name in the URL could not be resolved.',
+  dns: NOT_PUBLIC,
   unreachable: 'The file could not be fetched from this URL.',
 } as const;
 

@@ -36,10 +36,13 @@ export async function controller(config: Config): Promise<Running> {
     log,
     clock,
   };
+  const homes = settings.poolNamespaces ?? [own];
   const pools = startPools({
     ...shared,
+    poolNamespaces: settings.allNamespaces && !homes.includes('*') ? homes : undefined,
     ...(await openPoolNats(nats, config, { scope, log, clock })),
     natsServers: settings.workerNats ?? at?.servers ?? [],
+    silentMs: settings.silentSeconds * 1000,
     jobsPerSecond: settings.jobsPerSecond,
     jobsBurst: settings.jobsBurst,
   });

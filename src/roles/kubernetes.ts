@@ -9,8 +9,8 @@ import type { Log } from '../telemetry/log.ts';
 import { CannotStart } from './cannot-start.ts';
 
 /** @throws CannotStart where neither a kubeconfig nor a pod's account leads there */
-export async function joinKubernetes({ kubeconfig, namespace, lease }: ControllerSettings, log: Log) {
-  const kube = await connectKube({ kubeconfig }).catch((cause: unknown) => {
+export async function joinKubernetes({ kubeconfig, serviceAccount, namespace, lease }: ControllerSettings, log: Log) {
+  const kube = await connectKube({ kubeconfig, serviceAccount }).catch((cause: unknown) => {
     throw new CannotStart(`the Kubernetes API cannot be reached: ${(cause as Error).message}`, { cause });
   });
   const own = namespace ?? kube.namespace;

@@ -11,6 +11,12 @@ const EXAMPLES = 'manifests/examples';
 const DEFINITIONS = ['toolchainpools.filemill.io', 'conversionjobs.filemill.io'];
 const SERVED = '/apis/filemill.io/v1alpha1';
 
+/** Cut short where its node is drained. */
+const SHORT_GRACE = readFileSync(`${EXAMPLES}/pools/media.yaml`, 'utf8').replace(
+  /terminationGraceSeconds: \d+/,
+  'terminationGraceSeconds: 60',
+);
+
 let cluster: Cluster;
 
 /** @returns what it printed @throws with its complaint */
@@ -59,6 +65,11 @@ beforeAll(async () => {
   await kubectl('wait', '--for=condition=Established', '--timeout=30s', ...DEFINITIONS.map((name) => `crd/${name}`));
   // Established is said a moment before the paths are served.
   await until('the resources to be served', async () => (await cluster.kubectl(['get', 'filemill'])).code === 0);
+  await kubectl('apply', '--server-side', '--filename=manifests/admission/pools.yaml');
+  const refused = ['create', '--dry-run=server', `--filename=${EXAMPLES}/invalid/pool-requests-above-limits.yaml`];
+  const warned = ['create', '--dry-run=server', '--filename=-'];
+  await until('the policies to be in force', async () => (await cluster.kubectl(refused)).code !== 0);
+  await until('the warnings to be given', async () => (await cluster.kubectl(warned, SHORT_GRACE)).stderr.includes('Warning'));
 });
 
 afterAll(async () => {
@@ -145,6 +156,31 @@ describe('a ToolchainPool', () => {
       workDirSize: '4Gi',
     });
     expect(spec).not.toHaveProperty('maxSeconds');
+  });
+
+  it.each([0.5, '0.5', '500m', 2, '.5', '5e-1'])('takes %j for a quantity', async (cpu) => {
+    const patch = { spec: { resources: { requests: { cpu } } } };
+    const { spec } = JSON.parse(await kubectl(...merge('tp/web', patch, '--dry-run=server', '--output=json')));
+    expect(spec.resources.requests.cpu).toBe(cpu);
+  });
+
+  it.each([-0.5, '1e999', `1${'0'.repeat(18)}`, '1.0000000001', [1], { of: 1 }, true])('takes %j for none', async (cpu) => {
+    await complaint(...merge('tp/web', { spec: { resources: { requests: { cpu }, limits: { cpu: '8' } } } }, '--dry-run=server'));
+  });
+
+  it('whose workers may be cut short is taken with a warning', async () => {
+    const short = await cluster.kubectl(['create', '--dry-run=server', '--filename=-'], SHORT_GRACE);
+    expect(short.code).toBe(0);
+    expect(short.stderr).toContain('spec.terminationGraceSeconds: 60 s are less than spec.maxSeconds (3600 s)');
+    for (const example of readdirSync(`${EXAMPLES}/pools`)) {
+      const { code, stderr } = await cluster.kubectl([
+        'create',
+        '--dry-run=server',
+        `--namespace=kube-public`,
+        `--filename=${EXAMPLES}/pools/${example}`,
+      ]);
+      expect([example, code, stderr]).toEqual([example, 0, '']);
+    }
   });
 
   it('keeps what a newer Kubernetes knows of affinity', async () => {

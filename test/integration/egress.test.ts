@@ -131,7 +131,7 @@ describe('egress', () => {
     expect((await find(`http://files.example:${port}/a?b`, signal)).url.href).toBe(`http://files.example:${port}/a?b`);
     await expect(find(`http://inside.example:${port}/`, signal)).rejects.toMatchObject({
       code: 'URL_REFUSED',
-      message: 'The URL does not lead to a public address.',
+      message: 'The URL leads to no public address: its name cannot be resolved, or stands for one that is not public.',
       details: { reason: 'address' },
     });
     expect(sockets.size).toBe(0);

@@ -5,13 +5,13 @@ import { type Decision, isComing, isLive, isServing, type Seen, type Trouble, ty
 type Said = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
 
 /** What a node that is added, NATS that comes back, or a worker that tries itself may end without anybody looking at the pool. */
-const PASSING: ReadonlySet<TroubleReason> = new Set(['Unschedulable', 'NotDeclared', 'WorkersUnhealthy']);
+const PASSING: ReadonlySet<TroubleReason> = new Set(['Unschedulable', 'NotDeclared', 'WorkersUnhealthy', 'WorkersSilent']);
 
 /** @param invalid why the pool cannot be worked on at all */
 export function conditionsOf(seen: Seen, decision: Decision, invalid?: Trouble): readonly Said[] {
   const { hold } = decision;
   // Between two attempts of a back-off nothing has become better yet.
-  const trouble = invalid ?? (typeof hold === 'object' ? hold : (seen.backOff?.why ?? unhealthy(seen)));
+  const trouble = invalid ?? (typeof hold === 'object' ? hold : (seen.backOff?.why ?? unhealthy(seen) ?? silent(seen)));
   const serving = seen.workers.filter((worker) => isServing(worker) && !isComing(worker) && worker.unwell === undefined).length;
   const stalled = trouble !== undefined && !PASSING.has(trouble.reason);
   return [
@@ -53,6 +53,9 @@ function unhealthy({ workers }: Seen): Trouble | undefined {
   const message = `${those.length} of ${workers.filter(isServing).length} workers take no orders; ${first.pod ?? first.name} says ${first.unwell}`;
   return { reason: 'WorkersUnhealthy', message };
 }
+
+/** Workers of which nothing is heard although their pods run. */
+const silent = ({ workers }: Seen): Trouble | undefined => workers.find(({ trouble }) => trouble?.reason === 'WorkersSilent')?.trouble;
 
 /** Ready means that an order sent here will be taken: by a worker that is there, or by one that can be made. */
 function ready(seen: Seen, serving: number, { desired = 0, hold }: Decision, trouble: Trouble | undefined): Omit<Said, 'type'> {

@@ -25,6 +25,8 @@ export interface Around {
   /** The pool's present template. */
   readonly template: string;
   readonly enginesKnown: boolean;
+  /** How long a pod may run without a word, ms. */
+  readonly silentMs: number;
   readonly now: number;
 }
 
@@ -51,7 +53,7 @@ export function gather(around: Around, memory: Memory): Seen {
   };
 }
 
-function look({ podOf, words, listening, template, now }: Around, memory: Memory, job: Job): Worker {
+function look({ podOf, words, listening, demand, template, silentMs, now }: Around, memory: Memory, job: Job): Worker {
   const { uid = '', name, labels = {} } = job.metadata;
   const pod = podOf(job);
   const heard = pod === undefined ? undefined : words.get(pod.metadata.name);
@@ -68,7 +70,11 @@ function look({ podOf, words, listening, template, now }: Around, memory: Memory
     memory.service.note(heard.worker, heard);
   }
   const refusal = now - known.firstSeen > PODLESS_MS ? memory.refusal?.message : undefined;
-  const standing = standingOf(job, pod, wordOf(heard, known.spoke, listening), refusal);
+  // While NATS does not answer, silence tells nothing.
+  const isSilent = heard === undefined && listening && demand !== undefined && pod?.status?.phase === 'Running';
+  known.silentSince = isSilent ? (known.silentSince ?? now) : undefined;
+  const silence = known.silentSince !== undefined && now - known.silentSince >= silentMs ? silenceOf(pod, silentMs) : undefined;
+  const standing = standingOf(job, pod, wordOf(heard, known.spoke, listening), { refusal, silence });
   if (standing.state === 'failed' && standing.disrupted !== true && !known.counted) {
     known.counted = true;
     const endedAt = standing.endedAt ?? now;
@@ -96,6 +102,12 @@ function look({ podOf, words, listening, template, now }: Around, memory: Memory
 function wordOf(heard: Heard | undefined, spoke: boolean, listening: boolean): Word | undefined {
   if (heard !== undefined) return { state: heard.state, overdue: false };
   return spoke && listening ? { state: 'idle', overdue: true } : undefined;
+}
+
+function silenceOf(pod: Pod | undefined, silentMs: number): Trouble {
+  const name = pod?.metadata.name ?? '';
+  const message = `The pod ${name} has run for ${Math.round(silentMs / 1000)} s without a word from its worker over NATS: see kubectl logs ${name}`;
+  return { reason: 'WorkersSilent', message };
 }
 
 /** A worker that ends before its first word was not brought down by a file; several in a row that end soon after it hardly were. */

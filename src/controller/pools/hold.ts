@@ -6,5 +6,8 @@ export function hold({ now, pool, demand, workers, backOff }: Seen): Hold | unde
   if (demand === undefined) return 'QueueUnknown';
   if (backOff !== undefined && now < backOff.until) return backOff.why;
   // More pods would wait for the same nodes, images and quota: an autoscaler of nodes reacts to one as to many.
-  return workers.find(({ state }) => state === 'stuck')?.trouble;
+  const stuck = workers.filter(({ state }) => state === 'stuck').flatMap(({ trouble }) => trouble ?? []);
+  // Where others are heard, it is one pod that hangs.
+  const isHeard = workers.some(({ state }) => state === 'idle' || state === 'busy');
+  return stuck.find(({ reason }) => reason !== 'WorkersSilent' || !isHeard);
 }

@@ -18,9 +18,19 @@ export const remember = () => ({
   blocked: new Map<number, number>(),
   /**
    * By uid of the Job: when it was first seen, whether words were heard then, whether its worker ever spoke, and whether it lived or did enough to show that it
-   * works. Ms since the epoch.
+   * works; and since when its pod runs without a word. Ms since the epoch.
    */
-  workers: new Map<string, { readonly firstSeen: number; readonly heard: boolean; spoke: boolean; proved: boolean; counted: boolean }>(),
+  workers: new Map<
+    string,
+    {
+      readonly firstSeen: number;
+      readonly heard: boolean;
+      spoke: boolean;
+      proved: boolean;
+      counted: boolean;
+      silentSince?: number | undefined;
+    }
+  >(),
   /** Why Kubernetes makes no pods of its Jobs, and until when to believe it. */
   refusal: undefined as { readonly message: string | undefined; readonly until: number } | undefined,
   /** What was last written to the registry and to the status, as text, and when. */

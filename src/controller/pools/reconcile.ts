@@ -17,7 +17,7 @@ import { report } from './report.ts';
 import type { Demand } from './seen.ts';
 import { statusOf, writeStatus } from './status.ts';
 import { templateOf } from './template.ts';
-import { NOTHING_DECIDED, NOTHING_SEEN, understood } from './understood.ts';
+import { NOTHING_DECIDED, NOTHING_SEEN, type Standing, understood } from './understood.ts';
 
 export interface Surroundings extends Hands {
   readonly kube: Kube;
@@ -28,6 +28,8 @@ export interface Surroundings extends Hands {
   readonly listening: () => boolean;
   readonly declare: Declare;
   readonly natsServers: readonly string[];
+  /** How long a worker's pod may run without a word, ms. */
+  readonly silentMs: number;
   readonly recorder: Recorder;
   readonly metrics: ControllerMetrics;
   readonly log: Log;
@@ -36,14 +38,9 @@ export interface Surroundings extends Hands {
 }
 
 /** @returns after how many ms to look again, whatever is heard meanwhile */
-export async function reconcile(
-  around: Surroundings,
-  resource: PoolObject,
-  memory: Memory,
-  namesake: PoolObject | undefined,
-): Promise<number> {
+export async function reconcile(around: Surroundings, resource: PoolObject, memory: Memory, standing: Standing): Promise<number> {
   const now = around.clock();
-  const { pool, trouble } = understood(resource, namesake);
+  const { pool, trouble } = understood(resource, standing);
   if (trouble !== undefined) await writeStatus(around, pool, memory, statusOf(pool, NOTHING_SEEN, NOTHING_DECIDED, now, trouble));
   if (trouble !== undefined || pool.metadata.deletionTimestamp !== undefined) return QUIET_MS;
   const { name, namespace } = pool.metadata;
@@ -66,6 +63,7 @@ export async function reconcile(
       demand,
       template: template.hash,
       enginesKnown: words.length > 0 || around.enginesKnown(name),
+      silentMs: around.silentMs,
       now,
     },
     memory,
@@ -73,7 +71,8 @@ export async function reconcile(
   const decision = decide(seen);
   const outcome = await apply(around, pool, seen, undeclared === undefined ? decision.actions : [], template);
   learn(memory, seen, decision, outcome, template.hash, now);
-  await writeStatus(around, pool, memory, statusOf(pool, seen, decision, now, undeclared));
+  // First: who watches the figures must not see old ones because the status is refused.
   report(around, name, seen, decision, outcome, memory, now);
+  await writeStatus(around, pool, memory, statusOf(pool, seen, decision, now, undeclared));
   return again(seen, decision, outcome);
 }

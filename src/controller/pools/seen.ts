@@ -71,8 +71,11 @@ export type TroubleReason =
   | 'ContainerFailed'
   // They are up, and say that they cannot work.
   | 'WorkersUnhealthy'
+  // Their pods run, and nothing is heard of them.
+  | 'WorkersSilent'
   // And what is wrong with the pool itself.
   | 'NameTaken'
+  | 'NamespaceRefused'
   | 'NotUnderstood'
   | 'NotDeclared';
 export interface Trouble {
@@ -92,7 +95,7 @@ export interface Worker {
   readonly unwell?: string | undefined;
   /** Whether it was made from the pool's present template. */
   readonly current: boolean;
-  /** For `stuck`. */
+  /** For `stuck`, and for `silent` where that has lasted. */
   readonly trouble?: Trouble | undefined;
   /** How long it has been busy without a pause. */
   readonly busyMs: number;

@@ -20,6 +20,8 @@ export interface PoolsParts {
   readonly kube: Kube;
   /** Undefined: all of them. */
   readonly namespace: string | undefined;
+  /** Of those, where pools are taken. Undefined: in all of them. */
+  readonly poolNamespaces: readonly string[] | undefined;
   readonly queue: Pick<Queue, 'depth'>;
   readonly workers: Workers;
   readonly registry: Registry;
@@ -35,6 +37,8 @@ export interface PoolsParts {
   /** When words began to come in, by `clock`. */
   readonly heardSince: () => number;
   readonly natsServers: readonly string[];
+  /** How long a worker's pod may run without a word, ms. */
+  readonly silentMs: number;
   readonly jobsPerSecond: number;
   readonly jobsBurst: number;
   readonly mayAct: () => boolean;
@@ -89,10 +93,13 @@ export function startPools(parts: PoolsParts): Pools {
     listening: () => clock() - parts.heardSince() > HEARD_ALL_MS,
   };
 
-  /** The oldest resource of a name has it. */
+  /** Where pools are taken, for one that is elsewhere. */
+  const homesOf = ({ metadata: { namespace = '' } }: PoolObject) =>
+    parts.poolNamespaces?.includes(namespace) === false ? parts.poolNamespaces : undefined;
+  /** The oldest resource of a name has it, of those that are taken at all: whoever may make one elsewhere gets no name by it. */
   const ownerOf = (name: string): PoolObject | undefined =>
     [...pools.objects().values()]
-      .filter(({ metadata }) => metadata.name === name)
+      .filter((pool) => pool.metadata.name === name && homesOf(pool) === undefined)
       .toSorted(
         (a, b) =>
           (a.metadata.creationTimestamp ?? '').localeCompare(b.metadata.creationTimestamp ?? '') || keyOf(a).localeCompare(keyOf(b)),
@@ -112,8 +119,9 @@ export function startPools(parts: PoolsParts): Pools {
       const pool = pools.objects().get(key);
       if (pool === undefined) {
         memories.delete(key);
-        // Here, and not when it is heard: a look that was under way then has just told of it once more.
-        metrics.forget(refOf(key).name);
+        // Here, and not when it is heard: a look that was under way then has just told of it once more. A namesake's are series of their owner.
+        const { name } = refOf(key);
+        if (ownerOf(name) === undefined) metrics.forget(name);
         return undefined;
       }
       // What is not synced yet looks like a pool without workers; all are looked at when it is.
@@ -124,7 +132,7 @@ export function startPools(parts: PoolsParts): Pools {
       const memory = memories.get(key) ?? remember();
       memories.set(key, memory);
       const owner = ownerOf(pool.metadata.name);
-      const look = () => reconcile(around, pool, memory, owner === pool ? undefined : owner);
+      const look = () => reconcile(around, pool, memory, { namesake: owner === pool ? undefined : owner, homes: homesOf(pool) });
       return { againAfterMs: await timed(metrics, 'toolchainpool', look) };
     },
   });

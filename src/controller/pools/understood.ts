@@ -3,17 +3,30 @@ import { ToolchainPool } from '../../contracts/toolchain-pool.ts';
 import type { PoolObject } from './objects.ts';
 import type { Decision, Seen, Trouble } from './seen.ts';
 
-/** @param namesake who has the name already */
+/** What is known of a pool that its resource does not say. */
+export interface Standing {
+  /** Who has the name already. */
+  readonly namesake: PoolObject | undefined;
+  /** Where pools are taken, for one that is elsewhere. */
+  readonly homes: readonly string[] | undefined;
+}
+
 export function understood(
   resource: PoolObject,
-  namesake: PoolObject | undefined,
+  { namesake, homes }: Standing,
 ): { readonly pool: ToolchainPool; readonly trouble: Trouble | undefined } {
   const read = ToolchainPool.safeParse(resource);
   // With trouble, only its metadata and its status are of use.
   const pool = read.success ? read.data : (resource as unknown as ToolchainPool);
+  if (homes !== undefined) return { pool, trouble: elsewhere(resource, homes) };
   if (namesake !== undefined) return { pool, trouble: takenBy(namesake) };
   return { pool, trouble: read.success ? undefined : notUnderstood(read.error.issues[0]) };
 }
+
+const elsewhere = ({ metadata }: PoolObject, homes: readonly string[]): Trouble => ({
+  reason: 'NamespaceRefused',
+  message: `Pools of this service are taken in the namespaces ${homes.join(', ')} only, and this one is in ${metadata.namespace}.`,
+});
 
 const takenBy = ({ metadata }: PoolObject): Trouble => ({
   reason: 'NameTaken',

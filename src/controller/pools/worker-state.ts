@@ -28,8 +28,15 @@ const IMAGE_TROUBLE = new Set([
 ]);
 const CONTAINER_TROUBLE = new Set(['CreateContainerConfigError', 'CreateContainerError', 'RunContainerError']);
 
-/** @param refusal why the Job controller can make no pod of it, where that was found out */
-export function standingOf(job: Job, pod: Pod | undefined, word: Word | undefined, refusal: string | undefined): Standing {
+/** What keeps a worker whose Job is there from working, as far as others found it out. */
+interface Known {
+  /** Why the Job controller can make no pod of it. */
+  readonly refusal: string | undefined;
+  /** Its pod runs, and has been without a word for too long. */
+  readonly silence: Trouble | undefined;
+}
+
+export function standingOf(job: Job, pod: Pod | undefined, word: Word | undefined, { refusal, silence }: Known): Standing {
   const ended = endOf(job, pod);
   // What finalizers keep of a Job may stay for long.
   if (job.metadata.deletionTimestamp !== undefined && (pod === undefined || ended !== undefined || isLost(pod))) return { state: 'over' };
@@ -38,9 +45,9 @@ export function standingOf(job: Job, pod: Pod | undefined, word: Word | undefine
   if (job.metadata.deletionTimestamp !== undefined || pod?.metadata.deletionTimestamp !== undefined) return { state: 'leaving' };
   if (word !== undefined) {
     if (word.state === 'draining' || word.state === 'drained') return { state: 'draining' };
-    return { state: word.overdue ? 'silent' : word.state };
+    return word.overdue ? { state: 'silent', trouble: silence } : { state: word.state };
   }
-  const trouble = pod === undefined ? refused(refusal) : troubleOf(pod);
+  const trouble = pod === undefined ? refused(refusal) : (troubleOf(pod) ?? silence);
   return trouble === undefined ? { state: 'starting' } : { state: 'stuck', trouble };
 }
 
