@@ -7,7 +7,7 @@ export type Buckets = ReadonlyMap<number, number>;
 /** Of its looks at pools, since it started. */
 export async function looksOf(url: string): Promise<Buckets> {
   const text = await (await fetch(`${url}/metrics`)).text();
-  const lines = text.matchAll(/^reconcile_time_seconds_bucket\{le="([^"]+)",controller="toolchainpool"\} (\d+)$/gm);
+  const lines = text.matchAll(/^controller_runtime_reconcile_time_seconds_bucket\{le="([^"]+)",controller="toolchainpool"\} (\d+)$/gm);
   return new Map(
     [...lines].map(([, bound = '', count = '']) => [bound === '+Inf' ? Number.POSITIVE_INFINITY : Number(bound), Number(count)]),
   );

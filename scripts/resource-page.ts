@@ -65,7 +65,7 @@ const CAPACITY = `### Who writes \`capacity\`
 - \`kubectl scale --replicas=0\` drains the pool: busy workers finish, conversions wait. But a Scale of 0 has no owner (the API server takes it for one that says nothing), so the next apply of a file that has \`capacity\` brings the workers back without a conflict. A drain that must outlast it belongs into the file.
 - An HPA leaves a pool of 0 alone until somebody scales it up again.
 - Scaling goes below \`standby\`: there are never more workers than \`capacity\`, idle or not. Only who writes \`standby\` is told that it exceeds \`capacity\`.
-- The pool itself makes and removes workers between 0 and \`capacity\` as work comes and goes. An HPA on top of it moves the bound, so it needs a metric of demand, \`filemill_pool_queued_orders\` + \`filemill_pool_running_orders\`, as type \`External\` with an \`AverageValue\` ([example](../manifests/examples/autoscaling/web.yaml)). CPU or memory of the workers would have it raise the bound because workers work.
+- The pool itself makes and removes workers between 0 and \`capacity\` as work comes and goes. An HPA on top of it moves the bound, so it needs a metric of demand, \`filemill_pool_queued_orders\` + \`filemill_pool_running_orders\`, as type \`External\` with an \`AverageValue\` ([example](../manifests/examples/autoscaling/web.yaml), [rule for prometheus-adapter](../manifests/examples/autoscaling/prometheus-adapter.yaml)). CPU or memory of the workers would have it raise the bound because workers work.
 `;
 
 function poolNames(pool: Schema | undefined): string {

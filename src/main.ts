@@ -1,4 +1,4 @@
-/** `filemill <role>`: reads the configuration, starts the role, and ends it in good order. */
+/** `filemill <role>`: reads the configuration, starts the role, and ends it in good order. Beside roles there is one command. */
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -15,6 +15,8 @@ const ROLES = {
   egress: async () => (await import('./roles/egress.ts')).egress,
   controller: async () => (await import('./roles/controller.ts')).controller,
 };
+/** A command that ends by itself: it writes files, and serves nobody. */
+const NATS_USERS = 'nats-users';
 /** What follows the last conversion must end in this time whatever hangs, ms. */
 const LAST_RESORT_MS = 1_800;
 
@@ -22,6 +24,12 @@ const checkout = dirname(import.meta.dirname);
 const { version } = JSON.parse(readFileSync(join(checkout, 'package.json'), 'utf8')) as { version: string };
 
 async function main(): Promise<void> {
+  const [first, ...rest] = process.argv.slice(2);
+  if (first === NATS_USERS) {
+    const { writeNatsUsers } = await import('./roles/nats-users.ts');
+    console.log(await writeNatsUsers(usersAsked(rest)));
+    return;
+  }
   const { name, pool } = asked(process.argv.slice(2));
   const config = loadConfig(pool === undefined ? process.env : { ...process.env, POOL: pool });
   const log = createLog(config.log.level);
@@ -67,12 +75,25 @@ async function main(): Promise<void> {
 
 /** @throws ConfigError */
 function asked(args: string[]): { readonly name: keyof typeof ROLES; readonly pool: string | undefined } {
-  const usage = `it is called as "filemill <role>", with a role of ${Object.keys(ROLES).join(', ')}; "filemill worker --pool <pool>" sets POOL`;
+  const usage = `it is called as "filemill <role>", with a role of ${Object.keys(ROLES).join(', ')}; "filemill worker --pool <pool>" sets POOL; "filemill ${NATS_USERS} <folder>" writes users for NATS servers`;
   try {
     const { positionals, values } = parseArgs({ args, allowPositionals: true, options: { pool: { type: 'string' } } });
     const [name = 'local', ...more] = positionals;
     const isRole = (found: string): found is keyof typeof ROLES => Object.hasOwn(ROLES, found);
     if (isRole(name) && more.length === 0 && (values.pool === undefined || name === 'worker')) return { name, pool: values.pool };
+  } catch {
+    // Told below, as whatever else is said wrongly.
+  }
+  throw new ConfigError([`found "${args.join(' ')}"; ${usage}`]);
+}
+
+/** @throws ConfigError */
+function usersAsked(args: string[]): { readonly folder: string; readonly pools: readonly string[] } {
+  const usage = `it is called as "filemill ${NATS_USERS} <folder>", with a --pool <name> for each pool; without one, for a pool of each toolchain`;
+  try {
+    const { positionals, values } = parseArgs({ args, allowPositionals: true, options: { pool: { type: 'string', multiple: true } } });
+    const [folder, ...more] = positionals;
+    if (folder !== undefined && more.length === 0) return { folder, pools: values.pool ?? [] };
   } catch {
     // Told below, as whatever else is said wrongly.
   }

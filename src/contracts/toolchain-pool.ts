@@ -39,7 +39,9 @@ export const ToolchainPoolSpec = z
     paused: z
       .boolean()
       .default(false)
-      .describe('Takes no new conversions, and its workers stay as they are; those that wait are still done'),
+      .describe(
+        'Takes no new conversions, and its workers stay as they are; those that wait are done by them, or wait on where there are none',
+      ),
     preference: z
       .number()
       .int()

@@ -38,6 +38,8 @@ export interface ControllerMetrics {
   forget(pool: string): void;
   /** Asked at each scrape. */
   watching(resource: string, read: () => WatchState): void;
+  /** ConversionJobs by phase: asked at each scrape. */
+  conversions(count: () => Readonly<Record<string, number>>): void;
   /** What nobody caught: the role is about to end. */
   uncaught(kind: Uncaught): void;
   text(): Promise<string>;
@@ -61,8 +63,8 @@ export function createControllerMetrics(): ControllerMetrics {
   const retries = counter('workqueue_retries_total', 'Keys that came back after a failure', 'name');
   const waited = histogram('workqueue_queue_duration_seconds', 'How long keys waited', 'name');
   const worked = histogram('workqueue_work_duration_seconds', 'How long keys were worked on', 'name');
-  const results = counter('reconcile_total', 'Looks at one resource', 'controller', 'result');
-  const durations = histogram('reconcile_time_seconds', 'How long one look took', 'controller');
+  const results = counter('controller_runtime_reconcile_total', 'Looks at one resource', 'controller', 'result');
+  const durations = histogram('controller_runtime_reconcile_time_seconds', 'How long one look took', 'controller');
   const pools: Readonly<Record<keyof PoolGauges, Gauge>> = {
     desired: gauge('filemill_pool_desired_workers', 'Workers that there should be', 'pool'),
     workers: gauge('filemill_pool_live_workers', 'Workers whose pods are neither finished nor lost', 'pool'),
@@ -76,6 +78,8 @@ export function createControllerMetrics(): ControllerMetrics {
   const made = counter('filemill_pool_workers_made_total', 'Jobs of workers that were made', 'pool');
   const dispatch = histogram('filemill_pool_dispatch_seconds', 'From the first order that waited to the Jobs made for it', 'pool');
   const uncaught = uncaughtCounter(registry);
+  const conversions = gauge('filemill_conversion_jobs', 'ConversionJobs that there are', 'phase');
+  let countConversions: () => Readonly<Record<string, number>> = () => ({});
   const watches = new Map<string, () => WatchState>();
   const objects = gauge('filemill_watch_objects', 'Objects in the cache', 'resource');
   const age = gauge('filemill_watch_silence_seconds', 'Since the API server last said anything', 'resource');
@@ -115,8 +119,12 @@ export function createControllerMetrics(): ControllerMetrics {
       for (const series of [...Object.values(pools), made, dispatch]) series.remove({ pool });
     },
     watching: (resource, read) => void watches.set(resource, read),
+    conversions(count) {
+      countConversions = count;
+    },
     uncaught: (kind) => uncaught.inc({ kind }),
     async text() {
+      for (const [phase, count] of Object.entries(countConversions())) conversions.set({ phase }, count);
       for (const [resource, read] of watches) {
         const state = read();
         objects.set({ resource }, state.objects);

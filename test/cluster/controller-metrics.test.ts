@@ -75,8 +75,8 @@ describe('a controller', () => {
     expect(busy.get('workqueue_depth{name="toolchainpools"}')).toBeLessThanOrEqual(1);
     for (const name of ['workqueue_adds_total', 'workqueue_work_duration_seconds_count', 'workqueue_queue_duration_seconds_count'])
       expect(busy.get(`${name}{name="toolchainpools"}`), name).toBeGreaterThan(0);
-    expect(busy.get('reconcile_total{controller="toolchainpool",result="success"}')).toBeGreaterThan(0);
-    expect(busy.get('reconcile_time_seconds_count{controller="toolchainpool"}')).toBeGreaterThan(0);
+    expect(busy.get('controller_runtime_reconcile_total{controller="toolchainpool",result="success"}')).toBeGreaterThan(0);
+    expect(busy.get('controller_runtime_reconcile_time_seconds_count{controller="toolchainpool"}')).toBeGreaterThan(0);
     for (const resource of ['toolchainpools', 'jobs', 'pods']) {
       expect(busy.get(`filemill_watch_objects{resource="${resource}"}`), resource).toBeGreaterThanOrEqual(1);
       expect(busy.get(`filemill_watch_silence_seconds{resource="${resource}"}`), resource).toBeLessThan(90);
@@ -91,6 +91,20 @@ describe('a controller', () => {
     // Not one: what a worker that has just left had asked for may be on its way to it, and does not wait.
     await send('one', 4);
     await eventually(async () => (await count()) > before, 'it was measured', 30_000);
+  }, 100_000);
+
+  it('counts ConversionJobs by phase, and names each phase from the start', async () => {
+    const phase = async (name: string) => (await series()).get(`filemill_conversion_jobs{phase="${name}"}`);
+    expect(await Promise.all(['Pending', 'Running', 'Complete', 'Failed', 'Expired', 'Cancelled'].map(phase))).toEqual([0, 0, 0, 0, 0, 0]);
+    // Nobody serves the API here: it waits.
+    await kubernetes.kubectl(['apply', '--server-side', '--filename=manifests/examples/jobs/report.yaml']);
+    await eventually(async () => (await phase('Pending')) === 1, 'one is pending', 20_000);
+    const status = { phase: 'Failed', completionTime: new Date().toISOString() };
+    await kubernetes.kubectl(['patch', 'cvj/report', '--subresource=status', '--type=merge', `--patch=${JSON.stringify({ status })}`]);
+    await eventually(async () => (await phase('Failed')) === 1 && (await phase('Pending')) === 0, 'it has failed', 20_000);
+    await kubernetes.kubectl(['patch', 'cvj/report', '--type=merge', '--patch={"metadata":{"finalizers":null}}']);
+    await kubernetes.kubectl(['delete', 'cvj/report', '--wait=false']);
+    await eventually(async () => (await phase('Failed')) === 0, 'it is gone', 20_000);
   }, 100_000);
 
   it('counts the watches that were cut', async () => {

@@ -158,7 +158,7 @@ describe("the controller's account", () => {
     await kubernetes.kubectl(['delete', 'rolebinding', ACCOUNT]);
     const everywhere = await controllerAccount(kubernetes, 'all-namespaces.yaml');
     const begun = new Date().toISOString();
-    const controller = await start({ allNamespaces: true, poolNamespaces: ['team'] }, everywhere);
+    const controller = await start({ allNamespaces: true, poolNamespaces: ['default', 'team'] }, everywhere);
     const theirs = await startStandIns({ kube: kubernetes.kube, nats, namespace: 'team', serviceMs: () => 50 });
     await applyPool(kubernetes.kube, aPool('elsewhere', { standby: 1 }, { namespace: 'team' }));
     await eventually(() => [...theirs.there.values()].some(({ pool }) => pool === 'elsewhere'), 'a worker in the other namespace', 40_000);

@@ -68,6 +68,13 @@ describe('the pod of a worker', () => {
     expect(pod.spec['automountServiceAccountToken']).toBe(false);
     expect(pod.spec.containers[0]?.['terminationMessagePolicy']).toBe('FallbackToLogsOnError');
     expect(pod.metadata.annotations).toMatchObject({ 'cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes': 'work' });
+    expect(pod.metadata.labels).toMatchObject({
+      'app.kubernetes.io/name': 'filemill',
+      'app.kubernetes.io/instance': 'plain',
+      'app.kubernetes.io/component': 'worker',
+      'app.kubernetes.io/part-of': 'filemill',
+      'app.kubernetes.io/managed-by': 'filemill-controller',
+    });
     // No token among them: what a worker may write to, and its credentials for NATS.
     expect(pod.spec.volumes).toEqual([
       { name: 'work', emptyDir: { sizeLimit: '2Gi' } },

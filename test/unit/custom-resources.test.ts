@@ -10,6 +10,7 @@ import { loadConfig } from '../../src/config.ts';
 import { ConversionJob } from '../../src/contracts/conversion-job.ts';
 import { Toolchain } from '../../src/contracts/toolchain.ts';
 import { ToolchainPool, ToolchainPoolSpec, toolchainOf } from '../../src/contracts/toolchain-pool.ts';
+import { createControllerMetrics } from '../../src/telemetry/controller.ts';
 import { memoryOf, OWN_BYTES } from '../../src/worker/memory.ts';
 
 interface Field {
@@ -93,6 +94,25 @@ describe('the examples', () => {
     expect(called.length).toBeGreaterThan(0);
     expect(called.filter((slug) => !tools.some((tool) => tool.slug === slug))).toEqual([]);
   });
+});
+
+describe('the rule for autoscalers', () => {
+  const read = (file: string) => readFileSync(`manifests/examples/autoscaling/${file}`, 'utf8');
+  const { rules } = parse(read('prometheus-adapter.yaml')) as {
+    rules: { external: { seriesQuery: string; name: { as: string }; metricsQuery: string }[] };
+  };
+
+  it('is made of series that the controller has, with the label that is selected by', async () => {
+    const metrics = createControllerMetrics();
+    const known = { desired: 1, workers: 1, idle: 1, busy: 0, queued: 2, running: 3, oldestSeconds: 0, degraded: 0 };
+    metrics.pool('web', known);
+    const text = await metrics.text();
+    const named = rules.external.flatMap(({ seriesQuery, metricsQuery }) => [seriesQuery, ...(metricsQuery.match(/filemill_\w+/g) ?? [])]);
+    expect(new Set(named).size).toBe(2);
+    for (const name of named) expect(text).toContain(`${name}{pool="web"} `);
+  });
+
+  it('serves the metric that the example scales on', () => expect(read('web.yaml')).toContain(`name: ${rules.external[0]?.name.as}\n`));
 });
 
 describe('a ToolchainPool', () => {

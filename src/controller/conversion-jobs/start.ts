@@ -8,6 +8,7 @@ import type { Log } from '../../telemetry/log.ts';
 import { mirror, timed } from '../watched.ts';
 import { bringOn } from './apply.ts';
 import type { Ask } from './ask.ts';
+import { countByPhase } from './phases.ts';
 import { CONVERSION_JOBS, type ConversionJobObject } from './resource.ts';
 import { takeTurns } from './turns.ts';
 
@@ -18,7 +19,7 @@ export interface ConversionJobsParts {
   readonly ask: Ask;
   readonly recorder: Recorder;
   readonly mayAct: () => boolean;
-  readonly metrics: Pick<ControllerMetrics, 'watching' | 'workQueue' | 'reconciled'>;
+  readonly metrics: Pick<ControllerMetrics, 'watching' | 'workQueue' | 'reconciled' | 'conversions'>;
   readonly log: Log;
   /** Ms since the epoch. */
   readonly clock: () => number;
@@ -37,6 +38,7 @@ const AT_ONCE = 16;
 export function startConversionJobs(given: ConversionJobsParts): ConversionJobs {
   const { kube, ask, recorder, mayAct, metrics, log, clock } = given;
   const jobs = mirror<ConversionJobObject>(given, { resource: CONVERSION_JOBS, trim: withoutCopies });
+  metrics.conversions(() => countByPhase(jobs.objects().values()));
   const parts = { kube, ask, recorder, clock, turns: takeTurns(() => performance.now()), tracked: () => jobs.objects().size };
 
   const work = createWorkQueue({

@@ -33,7 +33,14 @@ export interface Template {
 /** @param natsServers where workers find NATS, unless their Secret or configuration says otherwise */
 export function templateOf(pool: ToolchainPool, natsServers: readonly string[]): Template {
   const { spec, metadata } = pool;
-  const labels = { [LABEL.pool]: metadata.name, 'app.kubernetes.io/name': 'filemill', 'app.kubernetes.io/component': 'worker' };
+  const labels = {
+    [LABEL.pool]: metadata.name,
+    'app.kubernetes.io/name': 'filemill',
+    'app.kubernetes.io/component': 'worker',
+    'app.kubernetes.io/instance': metadata.name,
+    'app.kubernetes.io/part-of': 'filemill',
+    'app.kubernetes.io/managed-by': 'filemill-controller',
+  };
   const podSpec = {
     restartPolicy: 'Never',
     automountServiceAccountToken: false,
