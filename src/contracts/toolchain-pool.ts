@@ -1,5 +1,6 @@
 /** ToolchainPool: workers of one toolchain, how many there may be, how they scale, and what nodes they run on. */
 import { z } from 'zod';
+import { PodTemplate } from './pod-template.ts';
 import { poolName } from './pool.ts';
 import { Conditions, count, observedGeneration, resource, shaped } from './resource.ts';
 import { Toolchain } from './toolchain.ts';
@@ -57,6 +58,7 @@ export const ToolchainPoolSpec = z
       'Most that the work folder of a worker may hold, as a quantity; requested of its node, unless resources name ephemeral-storage',
     ),
     ...workerPod,
+    template: PodTemplate.optional().describe("What is added to its workers' pods, as in the template of a Deployment"),
   })
   .meta({
     'x-kubernetes-validations': [

@@ -159,6 +159,69 @@ describe('the pod of a worker', () => {
     expect(job.spec).not.toHaveProperty('activeDeadlineSeconds');
   });
 
+  it('has what its pool adds to it, beside what makes it a worker', async () => {
+    const template = {
+      metadata: { labels: { team: 'press' }, annotations: { 'example.org/cost-centre': '42' } },
+      spec: {
+        serviceAccountName: 'fetcher',
+        volumes: [{ name: 'fonts', configMap: { name: 'fonts', optional: true } }],
+        containers: [
+          {
+            name: 'worker',
+            env: [
+              { name: 'TZ', value: 'Europe/Vienna' },
+              { name: 'HTTPS_PROXY', valueFrom: { secretKeyRef: { name: 'proxy', key: 'url', optional: true } } },
+            ],
+            volumeMounts: [{ name: 'fonts', mountPath: '/usr/share/fonts/ours', readOnly: true }],
+          },
+        ],
+      },
+    };
+    await operator.kubectl('create', 'serviceaccount', 'fetcher', '--namespace', namespace);
+    const { pod } = await workerOf(aPool('added', { standby: 1, template }, { namespace }));
+    expect(pod.metadata.labels).toMatchObject({ team: 'press', 'filemill.io/pool': 'added', 'app.kubernetes.io/name': 'filemill' });
+    expect(pod.metadata.annotations).toMatchObject({
+      'example.org/cost-centre': '42',
+      'cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes': 'work',
+    });
+    expect(pod.spec).toMatchObject({ serviceAccountName: 'fetcher', automountServiceAccountToken: false });
+    expect(pod.spec.volumes.map(({ name }) => name)).toEqual(['work', 'nats', 'fonts']);
+    const [container] = pod.spec.containers;
+    expect(container?.['env']).toEqual(
+      expect.arrayContaining([expect.objectContaining({ name: 'SETTINGS' }), ...(template.spec.containers[0]?.env ?? [])]),
+    );
+    expect(container?.['volumeMounts']).toEqual(
+      expect.arrayContaining([{ name: 'fonts', mountPath: '/usr/share/fonts/ours', readOnly: true }]),
+    );
+    expect(container?.['securityContext']).toEqual({
+      allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: true,
+      capabilities: { drop: ['ALL'] },
+    });
+
+    // Labels are part of the template: a change of them alone makes new workers.
+    const before = pod.metadata.labels?.['filemill.io/template'];
+    await applyPool(
+      operator.kubernetes.kube,
+      aPool('added', { standby: 1, template: { metadata: { labels: { team: 'print' } } } }, { namespace }),
+    );
+    await eventually(
+      async () => {
+        const pods = await operator.kubectl(
+          'get',
+          'pods',
+          '--namespace',
+          namespace,
+          '--selector=filemill.io/pool=added,team=print',
+          '--output=json',
+        );
+        return (JSON.parse(pods) as { items: Pod[] }).items.some(({ metadata }) => metadata.labels?.['filemill.io/template'] !== before);
+      },
+      'a new worker has the new label',
+      40_000,
+    );
+  });
+
   it('is not to be evicted while its worker has been at an order for long, and may be again when that is done', async () => {
     const { pod } = await workerOf(aPool('long', { standby: 1, capacity: 1 }, { namespace }));
     await operator.send('long', 1);

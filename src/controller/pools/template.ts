@@ -41,9 +41,11 @@ export function templateOf(pool: ToolchainPool, natsServers: readonly string[]):
     'app.kubernetes.io/part-of': 'filemill',
     'app.kubernetes.io/managed-by': 'filemill-controller',
   };
+  const { metadata: added, spec: more } = spec.template ?? {};
   const podSpec = {
     restartPolicy: 'Never',
     automountServiceAccountToken: false,
+    ...pick(more ?? {}, ['serviceAccountName']),
     enableServiceLinks: false,
     terminationGracePeriodSeconds: spec.terminationGraceSeconds,
     securityContext: { runAsNonRoot: true, runAsUser: USER, runAsGroup: USER, fsGroup: USER, seccompProfile: { type: 'RuntimeDefault' } },
@@ -54,6 +56,7 @@ export function templateOf(pool: ToolchainPool, natsServers: readonly string[]):
       // ConfigMap in the worker's own words.
       { name: 'nats', secret: { secretName: spec.natsSecretRef.name, defaultMode: 0o440, optional: true } },
       ...(spec.configMapRef === undefined ? [] : [{ name: 'config', configMap: { name: spec.configMapRef.name, optional: true } }]),
+      ...(more?.volumes ?? []),
     ],
     tolerations: [
       ...(spec.tolerations ?? []),
@@ -66,10 +69,14 @@ export function templateOf(pool: ToolchainPool, natsServers: readonly string[]):
     ],
     ...pick(spec, ['imagePullSecrets', 'nodeSelector', 'affinity', 'topologySpreadConstraints', 'runtimeClassName', 'priorityClassName']),
   };
-  const hash = createHash('sha256').update(JSON.stringify(podSpec)).digest('hex').slice(0, 10);
+  const hash = createHash('sha256').update(JSON.stringify({ podSpec, added })).digest('hex').slice(0, 10);
   return {
     hash,
-    pod: { metadata: { labels: { ...labels, [LABEL.template]: hash }, annotations: EVICTABLE }, spec: podSpec },
+    // What others add never takes the place of what workers are known by.
+    pod: {
+      metadata: { labels: { ...added?.labels, ...labels, [LABEL.template]: hash }, annotations: { ...added?.annotations, ...EVICTABLE } },
+      spec: podSpec,
+    },
     labels: { ...labels, ...pick(metadata.labels ?? {}, HANDED_ON) },
   };
 }
@@ -91,6 +98,7 @@ function container({ metadata, spec }: ToolchainPool, natsServers: readonly stri
       ...(spec.maxSeconds !== undefined && { maxSeconds: spec.maxSeconds, mediaMaxSeconds: spec.maxSeconds }),
     },
   };
+  const [added] = spec.template?.spec?.containers ?? [];
   return {
     name: 'worker',
     image: spec.image,
@@ -107,6 +115,7 @@ function container({ metadata, spec }: ToolchainPool, natsServers: readonly stri
             { name: 'MEMORY_LIMIT', valueFrom: { resourceFieldRef: { containerName: 'worker', resource: 'limits.memory', divisor: '1' } } },
           ]),
       ...(spec.configMapRef === undefined ? [] : [{ name: 'CONFIG_FILE', value: `${CONFIG}/filemill.yaml` }]),
+      ...(added?.env ?? []),
     ],
     // NATS_USER and NATS_PASSWORD, or NATS_CREDS with the path of a file that the same Secret holds.
     envFrom: [{ secretRef: { name: spec.natsSecretRef.name } }],
@@ -129,6 +138,7 @@ function container({ metadata, spec }: ToolchainPool, natsServers: readonly stri
       { name: 'work', mountPath: WORK },
       { name: 'nats', mountPath: SECRET, readOnly: true },
       ...(spec.configMapRef === undefined ? [] : [{ name: 'config', mountPath: CONFIG, readOnly: true }]),
+      ...(added?.volumeMounts ?? []),
     ],
   };
 }
