@@ -109,6 +109,29 @@ it('a pool where none are taken gets no name and no worker, however old it is', 
   expect(await jobsOf(kubernetes.kube, 'claimed', 'team')).toEqual([]);
 }, 90_000);
 
+it('a worker whose Job went without it is asked to leave', async () => {
+  await applyPool(kubernetes.kube, aPool('orphaned', { standby: 1, capacity: 1 }, { namespace: HOME }));
+  await eventually(async () => (await read(HOME, 'orphaned')).status?.idle === 1, 'a worker', 30_000);
+  const [before] = [...crew.there].flatMap(([pod, { pool }]) => (pool === 'orphaned' ? [pod] : []));
+  const { code, stderr } = await kubernetes.kubectl(['delete', 'job/filemill-orphaned-0', `--namespace=${HOME}`, '--cascade=orphan']);
+  expect([code, stderr]).toEqual([0, '']);
+  const phase = async () => {
+    const { stdout } = await kubernetes.kubectl(['get', `pod/${before}`, `--namespace=${HOME}`, '--output=jsonpath={.status.phase}']);
+    return stdout;
+  };
+  expect(await phase()).toBe('Running');
+  await eventually(async () => (await phase()) !== 'Running', 'it has left', 60_000);
+  // And one of the pool's own is there.
+  await eventually(
+    async () => {
+      const { status } = await read(HOME, 'orphaned');
+      return status?.workers === 1 && status.idle === 1;
+    },
+    'another has come',
+    30_000,
+  );
+}, 150_000);
+
 it('a namesake that goes takes no figures of the owner along', async () => {
   await applyPool(kubernetes.kube, aPool('twice', { standby: 1 }, { namespace: HOME }));
   await eventually(async () => (await series('twice')).get('filemill_pool_idle_workers') === 1, 'its worker', 30_000);

@@ -4,6 +4,7 @@ import type { Heard } from '../../pools/workers.ts';
 import { LONGEST_MS } from './back-off.ts';
 import type { Memory } from './memory.ts';
 import { GUARDS, isOf, type Job, LABEL, type Pod } from './objects.ts';
+import { orphansAmong } from './orphans.ts';
 import type { Demand, PoolSettings, Seen, Trouble, Worker } from './seen.ts';
 import { jobName } from './template.ts';
 import { standingOf, type Word } from './worker-state.ts';
@@ -17,6 +18,8 @@ export interface Around {
   readonly pool: ToolchainPool;
   readonly jobs: readonly Job[];
   readonly podOf: (job: Job) => Pod | undefined;
+  /** All of them, whatever Jobs they are of. */
+  readonly pods: readonly Pod[];
   /** By worker. */
   readonly words: ReadonlyMap<string, Heard>;
   /** Whether all workers that are there have had the time to speak since this process began to listen. */
@@ -36,7 +39,9 @@ export function gather(around: Around, memory: Memory): Seen {
   const [ours, others] = [jobs.filter((job) => isOf(job, pool)), jobs.filter((job) => !isOf(job, pool))];
   const there = new Set(ours.map(({ metadata }) => metadata.uid));
   for (const uid of memory.workers.keys()) if (!there.has(uid)) memory.workers.delete(uid);
-  const workers = ours.map((job) => look(around, memory, job));
+  const known = new Set(jobs.flatMap(({ metadata }) => metadata.uid ?? []));
+  const orphans = orphansAmong(around.pods, known, around.words, memory, now);
+  const workers = [...ours.map((job) => look(around, memory, job)), ...orphans];
   for (const [slot, until] of memory.blocked) if (until < now) memory.blocked.delete(slot);
   const troubles = [memory.startFailures, memory.earlyDeaths, memory.jobRefusals].flatMap((backOff) => backOff.standing(template) ?? []);
   return {

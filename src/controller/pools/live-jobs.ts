@@ -12,6 +12,8 @@ export interface LiveJobs {
   /** @param pool `namespace/name` */
   of(pool: string): readonly Job[];
   podOf(job: Job): Pod | undefined;
+  /** Whatever Jobs they are of. @param pool `namespace/name` */
+  podsOf(pool: string): readonly Pod[];
   /** A Job that was made. */
   made(job: Job): void;
   /** A Job that was told to go: its name is taken until it has gone. */
@@ -27,6 +29,7 @@ interface Expected {
 export function liveJobs(clock: () => number): LiveJobs {
   const jobs = new Map<string, Map<string, Job>>();
   const pods = new Map<string, Map<string, Pod>>();
+  const podsOfPools = new Map<string, Map<string, Pod>>();
   const made = new Map<string, Expected>();
   const going = new Map<string, { readonly since: string; readonly until: number }>();
 
@@ -45,8 +48,11 @@ export function liveJobs(clock: () => number): LiveJobs {
       if (now === undefined) going.delete(uid);
       put(jobs, before === undefined ? undefined : poolOf(before), now === undefined ? undefined : poolOf(now), key, now);
     },
-    podChanged: (key, now, before) =>
-      put(pods, before === undefined ? undefined : ownerOf(before), now === undefined ? undefined : ownerOf(now), key, now),
+    podChanged(key, now, before) {
+      put(pods, before === undefined ? undefined : ownerOf(before), now === undefined ? undefined : ownerOf(now), key, now);
+      put(podsOfPools, before === undefined ? undefined : poolOf(before), now === undefined ? undefined : poolOf(now), key, now);
+    },
+    podsOf: (pool) => [...(podsOfPools.get(pool)?.values() ?? [])],
     of(pool) {
       sweep();
       const cached = [...(jobs.get(pool)?.values() ?? [])];
@@ -73,7 +79,8 @@ export const poolOf = ({ metadata }: Job | Pod): string => {
   return pool === undefined ? '' : `${metadata.namespace}/${pool}`;
 };
 
-const ownerOf = ({ metadata }: Pod): string => metadata.ownerReferences?.find(({ kind }) => kind === 'Job')?.uid ?? '';
+/** Uid of its Job; `''` where it has none. */
+export const ownerOf = ({ metadata }: Pod): string => metadata.ownerReferences?.find(({ kind }) => kind === 'Job')?.uid ?? '';
 
 function put<T>(
   groups: Map<string, Map<string, T>>,

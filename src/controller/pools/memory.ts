@@ -31,6 +31,8 @@ export const remember = () => ({
       silentSince?: number | undefined;
     }
   >(),
+  /** By uid: when a pod was first seen to be of no Job, ms since the epoch. */
+  orphans: new Map<string, number>(),
   /** Why Kubernetes makes no pods of its Jobs, and until when to believe it. */
   refusal: undefined as { readonly message: string | undefined; readonly until: number } | undefined,
   /** What was last written to the registry and to the status, as text, and when. */

@@ -58,6 +58,7 @@ export async function reconcile(around: Surroundings, resource: PoolObject, memo
       pool,
       jobs,
       podOf: around.live.podOf,
+      pods: around.live.podsOf(`${namespace}/${name}`),
       words: new Map(words.map((word) => [word.worker, word])),
       listening: around.listening(),
       demand,
