@@ -23,7 +23,8 @@ import { toolJobOf } from './tool-job.ts';
 const MOST_MS = 15 * 60_000;
 
 /**
- * Counted once for the namespace, and given back as a request's share is.
+ * Counted once for the namespace. What is refused for good counts too, unlike a request: its refusal is kept, and the API server takes bad
+ * resources faster than anybody could send requests.
  * @returns the queued job, or the refusal that is kept in its place
  * @throws Failure that may be another the next time
  */
@@ -31,14 +32,15 @@ export async function makeSubmitted(parts: ApiParts, id: string, submission: Sub
   const { jobs, clock, limits, log } = parts;
   let reservation: Reservation | undefined;
   try {
-    // As at the address of a tool that there is not, nothing is counted.
-    const tool = submission.tool === undefined ? undefined : findTool(parts, submission.tool);
     reservation = await admit(parts, id, submission);
+    const tool = submission.tool === undefined ? undefined : findTool(parts, submission.tool);
     return await make(parts, id, submission, tool);
   } catch (error) {
     const failure = failureOf(error, { log });
-    if (reservation !== undefined && GIVEN_BACK.has(failure.status)) await limits.limiter.refund(reservation);
-    if (failure.retryable) throw failure;
+    if (failure.retryable) {
+      if (reservation !== undefined && GIVEN_BACK.has(failure.status)) await limits.limiter.refund(reservation);
+      throw failure;
+    }
     return (await jobs.create(refusedRecord(id, clock(), submission, failure))).record;
   }
 }

@@ -25,8 +25,13 @@ export function visibility(record: JobRecord, now: number): 'live' | 'expired' |
   return now < goneAt(record) ? 'expired' : 'forgotten';
 }
 
-/** When the tombstone itself may go, ms since the epoch. */
-export const goneAt = (record: JobRecord): number =>
+/** A refusal that is kept in the place of a job: nobody was ever given the id of such a job. */
+export const isRefusal = ({ state, failure }: JobRecord): boolean => state === 'error' && failure?.details['refused'] !== undefined;
+
+/** When the tombstone itself may go, ms since the epoch: a refusal has none. */
+export const goneAt = (record: JobRecord): number => (isRefusal(record) ? record.expiresAt : tombstoneGoneAt(record));
+
+const tombstoneGoneAt = (record: JobRecord): number =>
   (record.state === 'cancelled' ? (record.endedAt ?? record.createdAt) : record.expiresAt) + TOMBSTONE_MS;
 
 /** When a record that has ended, and of which nothing is left to do now, needs a look again, ms since the epoch. */

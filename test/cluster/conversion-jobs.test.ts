@@ -23,6 +23,8 @@ import { eventually } from '../kit/wire.ts';
 /** Submissions that one namespace has. */
 const DAILY = 5;
 const ACCOUNT = { name: 'filemill-controller', namespace: 'filemill' };
+/** So many, all asked about alike, would be asked each 40 s. */
+const ENDED = 2_000;
 const SETTINGS = { limits: { enabled: true, daily: DAILY } };
 
 let kubernetes: Kubernetes;
@@ -258,6 +260,26 @@ describe('a ConversionJob', () => {
     await waitFor(others, 'free', 'Complete');
   }, 200_000);
 
+  it(`is seen to end as soon, however many have ended: ${ENDED} of another namespace are not asked about`, async () => {
+    const [crowded, quiet] = [await newNamespace(), await newNamespace()];
+    await controller?.close();
+    const { kube } = kubernetes;
+    const numbers = Array.from({ length: ENDED }, (_, n) => n).values();
+    const status = { phase: 'Complete', completionTime: new Date().toISOString().replace(/\.\d+/, '') };
+    const makeEnded = async () => {
+      for (const n of numbers) {
+        const metadata = { name: `ended-${n}`, namespace: crowded };
+        await kube.create(CONVERSION_JOBS, { metadata, spec: { source: { key: 'view.png' }, toFormat: 'webp' } } as ConversionJobObject);
+        await kube.patch(CONVERSION_JOBS, metadata, { status }, { subresource: 'status' });
+      }
+    };
+    await Promise.all(Array.from({ length: 16 }, makeEnded));
+    controller = await lead();
+    await apply(quiet, 'swift');
+    await waitFor(quiet, 'swift', 'Complete');
+    await kubectl('delete', `--namespace=${crowded}`, '--all', '--wait=false', 'conversionjobs');
+  }, 180_000);
+
   it('keeps what was written since it was last seen', async () => {
     const namespace = await newNamespace();
     await controller?.close();
@@ -267,7 +289,7 @@ describe('a ConversionJob', () => {
     await waitFor(namespace, 'seen', 'Complete');
     const turns = takeTurns(Date.now);
     turns.hold(namespace, 60_000, { code: 'RATE_LIMITED', message: 'Too many.' });
-    const parts = { kube: own, recorder, ask: askOver(await cluster.nats.connect()), turns, clock: Date.now, tracked: () => 1 };
+    const parts = { kube: own, recorder, ask: askOver(await cluster.nats.connect()), turns, clock: Date.now, unfinished: () => 1 };
     const held = { ...before, metadata: { ...before?.metadata, finalizers: [FINALIZER] } } as ConversionJobObject;
     await expect(bringOn(parts, held, new AbortController().signal)).rejects.toSatisfy(isConflict);
     expect((await statusOf(namespace, 'seen')).phase).toBe('Complete');

@@ -206,18 +206,25 @@ describe('a refusal', () => {
     expect(await inputsOf(errorOf(await convert(about))?.details['job_id'])).toEqual([]);
   });
 
-  it('is given back to its namespace', async () => {
+  it('counts against the limits of its namespace, and leaves no more than they allow', async () => {
     const namespace = 'careless';
-    for (let n = 0; n < DAILY; n++) await convert(resource({ namespace, source: { url: `${base}/noise` } }));
-    expect(jobOf(await convert(resource({ namespace })))).toBeDefined();
+    const kept = async () => (await nats.manager.streams.info('KV_jobs')).state.messages;
+    const before = await kept();
+    const wishes = [{ source: { url: `${base}/noise` } }, { toFormat: 'zzz' }, { toFormat: undefined, tool: 'fold-paper' }];
+    const answers: (string | undefined)[] = [];
+    for (let n = 0; n < DAILY + 3; n++) answers.push(errorOf(await convert(resource({ namespace, ...wishes[n % wishes.length] })))?.code);
+    expect(answers.slice(0, 3)).toEqual(['UNSUPPORTED_MIME', 'INVALID_FORMAT', 'NOT_FOUND']);
+    expect(answers.map((code) => code === 'RATE_LIMITED')).toEqual(answers.map((_, n) => n >= DAILY));
+    expect((await kept()) - before).toBeLessThanOrEqual(DAILY);
   });
 
   it.each(['../theirs/view.png', 'a/../../theirs/view.png', '/../../theirs/view.png', './../theirs/view.png', '..', '/view.png'])(
     'keeps %s from whoever is not its namespace',
     async (key) => {
       await bucket.put('imports/theirs/view.png', Readable.from([picture]), 10_000);
-      const refused = errorOf(await convert(resource({ namespace: 'mine', source: { key } })));
-      expect(refused).toMatchObject({ code: 'BAD_REQUEST', details: { field: 'source.key', prefix: 'imports/mine/' } });
+      const about = resource({ source: { key } });
+      const refused = errorOf(await convert(about));
+      expect(refused).toMatchObject({ code: 'BAD_REQUEST', details: { field: 'source.key', prefix: `imports/${about.namespace}/` } });
     },
   );
 

@@ -133,6 +133,7 @@ describe('every end', () => {
 describe('a reader', () => {
   const done = ends['done'] as JobRecord;
   const cancelled = ends['cancelled'] as JobRecord;
+  const refusal = fail(queued, LATER, { reason: 'internal', message: 'm', details: { refused: 'NOT_FOUND' } });
   const cases: Record<string, [JobRecord, number, ReturnType<typeof visibility>]> = {
     'sees a job that waits, however old': [queued, START + 100 * RETENTION_MS, 'live'],
     'sees a job that runs, however old': [running, START + 100 * RETENTION_MS, 'live'],
@@ -142,6 +143,8 @@ describe('a reader', () => {
     'is told nothing after that': [done, done.expiresAt + TOMBSTONE_MS, 'forgotten'],
     'is told at once that a cancelled job is gone': [cancelled, LATER, 'expired'],
     'is told of a cancelled job for a day': [cancelled, LATER + TOMBSTONE_MS - 1, 'expired'],
+    'hears a refusal again until it expires': [refusal, refusal.expiresAt - 1, 'live'],
+    'knows nothing of a refusal after that': [refusal, refusal.expiresAt, 'forgotten'],
     'is told nothing of it after that': [cancelled, LATER + TOMBSTONE_MS, 'forgotten'],
   };
   for (const [sentence, [record, now, seen]] of Object.entries(cases)) it(sentence, () => expect(visibility(record, now)).toBe(seen));

@@ -17,8 +17,8 @@ export interface ApplyParts {
   readonly turns: Turns;
   /** Ms since the epoch. */
   readonly clock: () => number;
-  /** How many resources there are. */
-  readonly tracked: () => number;
+  /** How many resources there are of which the API is asked. */
+  readonly unfinished: () => number;
 }
 
 type Again = { readonly againAfterMs: number } | undefined;
@@ -81,7 +81,7 @@ async function submit(parts: ApplyParts, job: ConversionJobObject, question: 'co
   const written = isNews(job.status, status) ? await write(parts, job, status, signal) : job;
   if (status.completionTime !== undefined) return { job: written };
   const ageMs = clock() - (Date.parse(creationTimestamp) || clock());
-  return { againAfterMs: Math.max(retryMs, askAgainAfterMs(ageMs, parts.tracked())) };
+  return { againAfterMs: Math.max(retryMs, askAgainAfterMs(ageMs, parts.unfinished())) };
 }
 
 async function tellOfWait(parts: ApplyParts, job: ConversionJobObject, { refusal }: Wait, signal: AbortSignal): Promise<void> {

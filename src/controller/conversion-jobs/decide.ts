@@ -46,7 +46,7 @@ const MOST_A_SECOND = 50;
 /**
  * How long to wait before the API is asked about an unfinished job again: a short job is seen to end at once, a long one is not asked about
  * all the time, and many of them share what the API is asked.
- * @param ageMs since it was made @param tracked how many resources there are
+ * @param ageMs since it was made @param unfinished how many resources it is asked about
  */
-export const askAgainAfterMs = (ageMs: number, tracked: number): number =>
-  Math.max(Math.min(LATEST_MS, Math.max(SOONEST_MS, ageMs / 4)), (tracked / MOST_A_SECOND) * 1_000);
+export const askAgainAfterMs = (ageMs: number, unfinished: number): number =>
+  Math.max(Math.min(LATEST_MS, Math.max(SOONEST_MS, ageMs / 4)), (unfinished / MOST_A_SECOND) * 1_000);

@@ -22,3 +22,6 @@ export interface ConversionJobObject extends KubeObject {
 }
 
 export const isHeld = ({ finalizers = [] }: ObjectMeta): boolean => finalizers.includes(FINALIZER);
+
+/** The API has nothing new to say of it. */
+export const hasEnded = ({ status }: ConversionJobObject): boolean => status?.completionTime !== undefined;

@@ -9,7 +9,7 @@ import { mirror, timed } from '../watched.ts';
 import { bringOn } from './apply.ts';
 import type { Ask } from './ask.ts';
 import { countByPhase } from './phases.ts';
-import { CONVERSION_JOBS, type ConversionJobObject } from './resource.ts';
+import { CONVERSION_JOBS, type ConversionJobObject, hasEnded } from './resource.ts';
 import { takeTurns } from './turns.ts';
 
 export interface ConversionJobsParts {
@@ -39,7 +39,9 @@ export function startConversionJobs(given: ConversionJobsParts): ConversionJobs 
   const { kube, ask, recorder, mayAct, metrics, log, clock } = given;
   const jobs = mirror<ConversionJobObject>(given, { resource: CONVERSION_JOBS, trim: withoutCopies });
   metrics.conversions(() => countByPhase(jobs.objects().values()));
-  const parts = { kube, ask, recorder, clock, turns: takeTurns(() => performance.now()), tracked: () => jobs.objects().size };
+  /** Keys of those that the API is asked about: it is never asked about one that has ended. */
+  const unfinished = new Set<string>();
+  const parts = { kube, ask, recorder, clock, turns: takeTurns(() => performance.now()), unfinished: () => unfinished.size };
 
   const work = createWorkQueue({
     concurrency: AT_ONCE,
@@ -60,6 +62,8 @@ export function startConversionJobs(given: ConversionJobsParts): ConversionJobs 
     },
   });
   const unhear = jobs.onChange((key, now, before) => {
+    if (now === undefined || hasEnded(now)) unfinished.delete(key);
+    else unfinished.add(key);
     if (now === undefined) work.forget(key);
     else if (before === undefined || isNews(now, before)) work.add(key);
   });
