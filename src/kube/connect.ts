@@ -47,6 +47,8 @@ export interface Removal {
 export interface Kube {
   /** Of the context in use, or of the pod. */
   readonly namespace: string;
+  /** The API server's time, ms since the epoch: right to within a second once it has answered. */
+  now(): number;
   get<T extends KubeObject>(resource: Resource, ref: Ref, call?: Call): Promise<T>;
   /** All objects as of one moment. The time limit is each page's. */
   pages<T extends KubeObject>(
@@ -105,6 +107,7 @@ export async function connectKube({ kubeconfig, serviceAccount }: KubeSettings =
 
   return {
     namespace: caller.namespace ?? 'default',
+    now: transport.now,
 
     get: async (resource, ref, call) => ask({ method: 'GET', path: pathOf(resource, ref) }, call),
 

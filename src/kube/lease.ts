@@ -99,7 +99,7 @@ export function standForElection(options: ElectionOptions): Candidacy {
 
   /** The record that says that we hold it. */
   function lease(known?: Lease): Lease {
-    const now = microTime(new Date());
+    const now = microTime(new Date(kube.now()));
     const ours = known?.spec.holderIdentity === identity;
     return {
       metadata: { ...known?.metadata, name, namespace },

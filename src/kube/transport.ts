@@ -3,6 +3,7 @@ import http from 'node:http';
 import https from 'node:https';
 import { onAbort } from '../streams/abort.ts';
 import type { Caller } from './caller.ts';
+import { serverClock } from './clock.ts';
 import { KubeError } from './error.ts';
 
 export interface Request {
@@ -19,12 +20,15 @@ export interface Transport {
    * @throws KubeError `Unreachable`; the signal's own reason when that ended it
    */
   send(request: Request, signal: AbortSignal): Promise<http.IncomingMessage>;
+  /** The server's time, ms since the epoch. */
+  now(): number;
   close(): void;
 }
 
 export function openTransport({ server, credentials }: Caller): Transport {
   const { request, Agent } = server.protocol === 'http:' ? http : https;
   const agent = new Agent({ keepAlive: true });
+  const clock = serverClock();
 
   const attempt = async ({ method, path, body, contentType = 'application/json' }: Request, signal: AbortSignal) => {
     const own = await unlessAborted(credentials(), signal);
@@ -33,8 +37,10 @@ export function openTransport({ server, credentials }: Caller): Transport {
     if (bytes !== undefined) Object.assign(headers, { 'content-type': contentType, 'content-length': bytes.length });
     const target = new URL(server.pathname.replace(/\/$/, '') + path, server);
     return new Promise<http.IncomingMessage>((resolve, reject) => {
+      const asked = performance.now();
       const outgoing = request(target, { agent, ...own, method, headers, signal });
       outgoing.once('response', (response) => {
+        clock.learn(response.headers.date, asked, performance.now());
         // Whoever reads hears of it too; without a reader it would end the process.
         response.on('error', () => {});
         resolve(response);
@@ -58,6 +64,7 @@ export function openTransport({ server, credentials }: Caller): Transport {
         }
       }
     },
+    now: clock.now,
     close: () => agent.destroy(),
   };
 }

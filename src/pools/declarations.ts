@@ -5,6 +5,8 @@ import type { Nats } from '../nats/connection.ts';
 import { claimPool, isOwn, ownerOf, releaseClaim } from './claims.ts';
 
 const POOLS: BucketSpec = { name: 'pools', maxBytes: 64 * 1024 };
+/** The stream under the bucket. */
+export const REGISTRY_STREAM = `KV_${POOLS.name}`;
 const DECLARED = 'pool.';
 const KNOWN = 'engines.';
 const TRIES = 10;

@@ -23,8 +23,9 @@ export async function controller(config: Config): Promise<Running> {
   metrics.leading(false);
   let stopping = false;
   const nats = await joinCluster(config, 'controller');
-  const clock = Date.now;
   const { kube, own, recorder, election } = await joinKubernetes(settings, log);
+  // Whatever is compared with times of the API server is so by its clock: this machine's may be wrong.
+  const clock = () => kube.now();
   // A Lease is one cluster's and one namespace's, and outlives its holders.
   const scope = () => `the controller of the namespace ${own} (lease ${election.uid ?? 'unknown'})`;
   const shared = {
@@ -40,7 +41,7 @@ export async function controller(config: Config): Promise<Running> {
   const pools = startPools({
     ...shared,
     poolNamespaces: settings.allNamespaces && !homes.includes('*') ? homes : undefined,
-    ...(await openPoolNats(nats, config, { scope, log, clock })),
+    ...(await openPoolNats(nats, config, { scope, log })),
     natsServers: settings.workerNats ?? at?.servers ?? [],
     silentMs: settings.silentSeconds * 1000,
     jobsPerSecond: settings.jobsPerSecond,

@@ -16,7 +16,8 @@ export async function joinKubernetes({ kubeconfig, serviceAccount, namespace, le
   const own = namespace ?? kube.namespace;
   const identity = `${hostname()}-${randomBytes(4).toString('hex')}`;
   const onTrouble = (err: unknown) => log.warn({ err }, 'the Kubernetes API did not take what it was told');
-  const recorder = createRecorder({ kube, controller: 'filemill.io/controller', instance: identity, onTrouble });
+  const now = () => new Date(kube.now());
+  const recorder = createRecorder({ kube, controller: 'filemill.io/controller', instance: identity, now, onTrouble });
   const election = standForElection({ kube, namespace: own, name: lease, identity, onTrouble });
   return { kube, own, recorder, election };
 }

@@ -2,10 +2,11 @@
 import type { Config } from '../config.ts';
 import { POOL_VERSION, type PoolClaim } from '../contracts/pool.ts';
 import type { PoolsParts } from '../controller/pools/start.ts';
+import { openClock } from '../nats/clock.ts';
 import type { Nats } from '../nats/connection.ts';
 import { hear } from '../nats/hints.ts';
 import { claimPool, contenderOf } from '../pools/claims.ts';
-import { declarePool, ensureRegistry, openDeclarations, readPools, retractPool } from '../pools/declarations.ts';
+import { declarePool, ensureRegistry, openDeclarations, REGISTRY_STREAM, readPools, retractPool } from '../pools/declarations.ts';
 import { openRegistry } from '../pools/nats.ts';
 import { sayRetire } from '../pools/retire.ts';
 import { hearWorkers } from '../pools/workers.ts';
@@ -21,24 +22,25 @@ type NatsParts = Pick<
 /**
  * @param nats stays open
  * @param scope of this controller and the others of its deployment: whose the pools are that it declares
- * @param clock ms since the epoch
  * @throws Mismatch · Unavailable
  */
 export async function openPoolNats(
   nats: Nats,
   { nats: settings, upkeep }: Config,
-  { scope, log, clock }: { readonly scope: () => string; readonly log: Log; readonly clock: () => number },
+  { scope, log }: { readonly scope: () => string; readonly log: Log },
 ): Promise<NatsParts> {
   const claim = (uid?: string): PoolClaim => ({ version: POOL_VERSION, scope: scope(), ...(uid !== undefined && { uid }) });
   const bucket = openDeclarations(nats);
   const replicas = settings?.replicas ?? 1;
   await ensureRegistry(nats, replicas);
+  // What replicas read of pools has the time of NATS, as theirs.
+  const { now: clock } = await openClock(nats, REGISTRY_STREAM);
   const workers = hearWorkers(nats, clock);
   const report = (err: Error) => log.warn({ err }, 'pools could not be read');
   const registry = await openRegistry(nats, { workers, own: [], clock, report });
-  let heardSince = clock();
+  let heardSince = performance.now();
   nats.onReturn(() => {
-    heardSince = clock();
+    heardSince = performance.now();
   });
   return {
     queue: openQueue(nats),

@@ -82,7 +82,8 @@ function look({ podOf, words, listening, demand, template, silentMs, now }: Arou
   const standing = standingOf(job, pod, wordOf(heard, known.spoke, listening), { refusal, silence });
   if (standing.state === 'failed' && standing.disrupted !== true && !known.counted) {
     known.counted = true;
-    const endedAt = standing.endedAt ?? now;
+    // By the clock of its node, which may be wrong: it ended after it was made, and before now.
+    const endedAt = Math.min(now, Math.max(standing.endedAt ?? now, madeAt || 0));
     const isNews = labels[LABEL.template] === template && endedAt > now - LONGEST_MS;
     const wasHeard = known.heard || endedAt - madeAt < EARLY_MS;
     const failures = known.spoke ? memory.earlyDeaths : memory.startFailures;

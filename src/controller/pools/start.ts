@@ -34,7 +34,7 @@ export interface PoolsParts {
   readonly contender: (pool: string) => Promise<string | undefined>;
   /** Calls back with the pool of an order that was published. @returns the end of it */
   readonly onOrder: (callback: (pool: string) => void) => () => void;
-  /** When words began to come in, by `clock`. */
+  /** When words began to come in, by `performance.now()`. */
   readonly heardSince: () => number;
   readonly natsServers: readonly string[];
   /** How long a worker's pod may run without a word, ms. */
@@ -90,7 +90,7 @@ export function startPools(parts: PoolsParts): Pools {
     demandOf,
     wordsOf: (pool) => workers.workers(pool),
     enginesKnown: (pool) => (registry.pools().get(pool)?.seenAt ?? 0) > 0,
-    listening: () => clock() - parts.heardSince() > HEARD_ALL_MS,
+    listening: () => performance.now() - parts.heardSince() > HEARD_ALL_MS,
   };
 
   /** Where pools are taken, for one that is elsewhere. */
