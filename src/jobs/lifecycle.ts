@@ -38,9 +38,16 @@ const tombstoneGoneAt = (record: JobRecord): number =>
 export const nextLookAt = (record: JobRecord, now: number): number =>
   visibility(record, now) === 'live' ? record.expiresAt : goneAt(record);
 
+/** It is on its way to another pool: what is still to be read here is only there so that it is never nowhere. */
+export const isLeaving = ({ state, pool, moved }: JobRecord): boolean => state === 'queued' && moved?.from === pool;
+
+/** The first step of a move. @param to a pool @returns undefined where it does not wait */
+export const leave = (record: JobRecord, to: string, now: number): JobRecord | undefined =>
+  record.state === 'queued' ? { ...record, moved: { from: record.pool, to, at: now } } : undefined;
+
 /** A worker takes the job, from the queue or from a holder whose order lapsed. Undefined: nothing to take. */
 export function claim(record: JobRecord, attempt: string, now: number): JobRecord | undefined {
-  if (hasEnded(record)) return undefined;
+  if (hasEnded(record) || isLeaving(record)) return undefined;
   if (record.attempts >= MAX_CLAIMS)
     return fail(record, now, { reason: 'engine_crashed', message: reasonTable.engine_crashed, details: { attempts: record.attempts } });
   // Whether it died or was held up, only the holder itself can tell.

@@ -71,6 +71,23 @@ export function openJobs(nats: Nats, surroundings: Surroundings = {}): JobStore 
       return { record, revision: await orConflict(bucket.put(keyOf(record), toText(record), Math.max(1, revision))) };
     },
 
+    /** A record lies with its pool, so this is a copy and a removal: the copy first, which nobody takes before it has an order. */
+    async move(left, revision) {
+      const record = { ...left, pool: left.moved?.to ?? left.pool };
+      await agenda.add(openEntry(record));
+      const there = await bucket.get(keyOf(record));
+      const stored =
+        there === undefined ? { record, revision: await orConflict(bucket.put(keyOf(record), toText(record), 0)) } : storedIn(there);
+      try {
+        await orConflict(bucket.remove(keyOf(left), revision));
+      } catch (error) {
+        // Its owner was faster, as to cancel it: that counts, and of the copy nobody knows.
+        if (error instanceof Conflict) await bucket.remove(keyOf(record), stored.revision).catch(() => undefined);
+        throw error;
+      }
+      return stored;
+    },
+
     async remove(id, revision, pool) {
       const entry = await (pool === undefined ? bucket.find(tokenOf(id)) : bucket.get(`${pool}.${tokenOf(id)}`));
       if (entry === undefined) return;

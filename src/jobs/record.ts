@@ -24,6 +24,8 @@ export const JobRecord = z.strictObject({
   state: z.enum(['queued', 'running', 'done', 'error', 'cancelled']),
   pool: z.string(),
   lane: z.enum(lanes),
+  /** It was moved from one pool to another, or is being moved: in the pool that it leaves nobody takes it any more. */
+  moved: z.strictObject({ from: z.string(), to: z.string(), at: time }).optional(),
   createdAt: time,
   /** When the job and its files are no longer served; later reads answer 410. */
   expiresAt: time,

@@ -85,6 +85,14 @@ export function openJobs(
       return { record, revision: Number(row['revision']) };
     },
 
+    async move(left, revision) {
+      const record = { ...left, pool: left.moved?.to ?? left.pool };
+      const row = sql.update.get(toText(record), record.id, revision);
+      if (row === undefined) throw new Conflict(`job ${record.id} was changed or removed since revision ${revision}`);
+      changed(record.id);
+      return { record, revision: Number(row['revision']) };
+    },
+
     async remove(id, revision) {
       const { changes: removed } = sql.remove.run(id, revision);
       if (removed === 0 && sql.get.get(id) !== undefined) throw new Conflict(`job ${id} was changed since revision ${revision}`);

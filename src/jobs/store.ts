@@ -27,6 +27,12 @@ export interface JobStore {
   get(id: string, pool?: string): Promise<Stored | undefined>;
   /** @throws Conflict when `revision` is no longer the latest, or the record is gone */
   update(record: JobRecord, revision: number): Promise<Stored>;
+  /**
+   * Takes a record that `leave` has marked to the pool that it names: whatever stops it midway, the record is found all the while, and
+   * the same call again ends the move.
+   * @throws Conflict when `revision` is no longer the latest: it then stays where it is
+   */
+  move(left: JobRecord, revision: number): Promise<Stored>;
   /** @throws Conflict when `revision` is no longer the latest; removing what is gone is no error */
   remove(id: string, revision: number, pool?: string): Promise<void>;
   /** Calls back after changes of this record, perhaps too often, perhaps not at all: a hint to read again. @returns the end of it */

@@ -157,7 +157,12 @@ export function openBucket(nats: Nats, name: string): Bucket {
     },
 
     async find(ending) {
-      return isToken(ending) ? present(await last(`*.${ending}`)) : undefined;
+      if (!isToken(ending)) return undefined;
+      const latest = await last(`*.${ending}`);
+      if (latest === null || !isRemoval(latest)) return present(latest);
+      // What was removed last may have been copied to another key before.
+      const query = { seq: 1, next_by_subj: `${prefix}*.${ending}` };
+      return present(await reach(`to read ${name}`, () => manager.streams.getMessage(stream, query)));
     },
 
     async put(key, text, revision, ttlMs) {

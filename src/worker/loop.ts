@@ -164,7 +164,11 @@ async function handle(parts: WorkerParts, delivery: Held, dropped: AbortSignal):
   const { jobId } = delivery;
   const attempt = parts.newAttempt();
   // A claim may be stored although its answer was lost: it counts once.
-  const take = (record: JobRecord) => (record.attempt === attempt ? record : claim(record, attempt, clock()));
+  const take = (record: JobRecord) => {
+    if (record.attempt === attempt) return record;
+    // It was moved: its order there is another one.
+    return record.pool === parts.pool ? claim(record, attempt, clock()) : undefined;
+  };
   const claimed = await outlasting(dropped, () => change(jobs, jobId, take)).catch((error: unknown) => {
     if (!(error instanceof Unreadable)) throw error;
     log.warn({ job_id: jobId, err: error }, 'the order is left to a worker that can read its record');

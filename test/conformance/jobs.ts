@@ -1,8 +1,8 @@
 /** What every store of jobs must hold to, whatever keeps it. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { cancel, TOMBSTONE_MS } from '../../src/jobs/lifecycle.ts';
+import { cancel, claim, leave, TOMBSTONE_MS } from '../../src/jobs/lifecycle.ts';
 import type { JobRecord } from '../../src/jobs/record.ts';
-import { Conflict, type JobStore } from '../../src/jobs/store.ts';
+import { Conflict, type JobStore, type Stored } from '../../src/jobs/store.ts';
 import { Unreadable } from '../../src/jobs/text.ts';
 import { aRecord, collect, HOUR, jobId, START, signalled } from './samples.ts';
 
@@ -68,6 +68,33 @@ export function jobsSuite(name: string, open: () => Promise<JobsHarness>): void 
         await store.remove(record.id, revision);
         await expect(store.update(record, revision)).rejects.toThrow(Conflict);
         expect(await store.get(record.id)).toBeUndefined();
+      });
+
+      const toMedia = async (record: JobRecord): Promise<Stored> => {
+        const { revision } = await store.create(record);
+        const left = leave(record, 'media', START) as JobRecord;
+        return { record: left, revision: (await store.update(left, revision)).revision };
+      };
+
+      it('is moved to another pool, and is found there and nowhere else', async () => {
+        const { record, revision } = await toMedia(aRecord());
+        const moved = await store.move(record, revision);
+        expect(moved.record).toMatchObject({ pool: 'media', state: 'queued', moved: { from: 'image', to: 'media' } });
+        expect(await store.get(record.id)).toEqual(moved);
+        expect(await collect(store.scan())).toEqual([moved]);
+        expect(claim(moved.record, 'a', START)).toMatchObject({ state: 'running', pool: 'media' });
+      });
+
+      it('that leaves a pool is taken by none of its workers', async () => {
+        const { record } = await toMedia(aRecord());
+        expect(claim(record, 'a', START)).toBeUndefined();
+      });
+
+      it('that was changed meanwhile is not moved, and is there once', async () => {
+        const { record, revision } = await toMedia(aRecord());
+        const cancelled = await store.update(cancel(record, START), revision);
+        await expect(store.move(record, revision)).rejects.toThrow(Conflict);
+        expect(await collect(store.scan())).toEqual([cancelled]);
       });
 
       it('created again after its removal does not take the old revision', async () => {
