@@ -11,7 +11,7 @@ import type { JobStore } from '../jobs/store.ts';
 import type { Judge } from '../judge/judge.ts';
 import type { Limits } from '../limits/limits.ts';
 import type { ObjectStore } from '../objects/store.ts';
-import type { Pool } from '../pools/registry.ts';
+import type { GonePool, Pool } from '../pools/registry.ts';
 import type { Queue } from '../queue/queue.ts';
 import type { Room } from '../queue/room.ts';
 import type { Signals } from '../signals/signals.ts';
@@ -52,6 +52,8 @@ export interface ApiParts {
   readonly missing: readonly { readonly engine: Engine; readonly binaries: readonly string[] }[];
   /** As they are now: to be read anew for each request. */
   readonly pools: ReadonlyMap<string, Pool>;
+  /** Pools that are no more, in which orders may wait still; none where this process has the only ones. */
+  readonly gone?: ReadonlyMap<string, GonePool>;
   /** What keeps the only worker that there is from working; where there may be others, nobody asks. */
   readonly fault?: () => Fault | undefined;
   /** Aborted at SIGTERM: from then on no new work is taken, and whoever waits for a job is told how it stands. */

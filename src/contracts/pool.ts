@@ -39,6 +39,23 @@ export const KnownEngines = z.strictObject({
 });
 export type KnownEngines = z.infer<typeof KnownEngines>;
 
+/** How a pool fares, as its controller sees it: kept beside the declaration, which older readers take in one shape only. */
+export const PoolState = z.object({
+  version: z.number().int().min(1),
+  /** Why its workers do not come up; left out while nothing is known to keep them from it. */
+  degraded: z.string().max(63).optional(),
+});
+export type PoolState = z.infer<typeof PoolState>;
+
+/** What a pool could do that was retracted: by this its orders find another. */
+export const RetractedPool = z.object({
+  version: z.number().int().min(1),
+  toolchain: z.string(),
+  /** Their ids. */
+  engines: z.array(z.string()),
+});
+export type RetractedPool = z.infer<typeof RetractedPool>;
+
 /**
  * Who declares a pool: nobody else changes or retracts it. Kept beside the declaration, which older readers take in one shape only.
  * A claim of another, which was refused, is told of in the same shape.

@@ -1,5 +1,6 @@
 /** Pools as they are declared, in a bucket that everybody reads: what is not there has no route and no workers. */
-import { type Declared, KnownEngines, POOL_VERSION, type PoolClaim, PoolDeclaration } from '../contracts/pool.ts';
+import type { z } from 'zod';
+import { type Declared, KnownEngines, POOL_VERSION, type PoolClaim, PoolDeclaration, PoolState, RetractedPool } from '../contracts/pool.ts';
 import { type Bucket, type BucketSpec, ensureBucket, Outrun, openBucket } from '../nats/bucket.ts';
 import type { Nats } from '../nats/connection.ts';
 import { claimPool, isOwn, ownerOf, releaseClaim } from './claims.ts';
@@ -9,6 +10,10 @@ const POOLS: BucketSpec = { name: 'pools', maxBytes: 64 * 1024 };
 export const REGISTRY_STREAM = `KV_${POOLS.name}`;
 const DECLARED = 'pool.';
 const KNOWN = 'engines.';
+const STATE = 'state.';
+const RETRACTED = 'retracted.';
+/** Longer than an order waits, ms. */
+const RETRACTED_MS = 24 * 3600_000;
 const TRIES = 10;
 
 /** Is declared in a way that this filemill, or this pool's workers, cannot go along with: a sentence for whoever declared it. */
@@ -51,7 +56,7 @@ export async function declarePool(nats: Nats, declaration: Declared, ttlMs?: num
 }
 
 /**
- * No new order goes to it. What waits in its stream stays there, for its workers to take.
+ * No new order goes to it. What waits in its stream is moved by the API's replicas, which learn here what the pool could do.
  * @param claim of whoever retracts it: a pool of somebody else's, or of nobody's, stays; without one any goes
  * @throws Unavailable
  */
@@ -61,7 +66,8 @@ export async function retractPool(nats: Nats, name: string, claim?: PoolClaim): 
     const owner = await ownerOf(bucket, name);
     if (owner === undefined || !isOwn(owner, claim)) return;
   }
-  for (const prefix of [DECLARED, KNOWN]) {
+  await noteRetracted(bucket, name);
+  for (const prefix of [DECLARED, KNOWN, STATE]) {
     for (let tries = 0; tries < TRIES; tries++) {
       const entry = await bucket.get(prefix + name);
       if (entry === undefined) break;
@@ -73,6 +79,31 @@ export async function retractPool(nats: Nats, name: string, claim?: PoolClaim): 
     }
   }
   await releaseClaim(bucket, name);
+}
+
+/** Before the declaration goes: what waits there is to find its way even if this is cut off. Where it is declared again, that counts. */
+async function noteRetracted(bucket: Bucket, name: string): Promise<void> {
+  const [declared, known] = [await bucket.get(DECLARED + name), await bucket.get(KNOWN + name)];
+  const toolchain = (declared && declarationIn(declared.text))?.toolchain;
+  if (toolchain === undefined) return;
+  const engines = Object.keys((known && knownIn(known.text))?.engines ?? {});
+  const retracted: RetractedPool = { version: POOL_VERSION, toolchain, engines };
+  const before = await bucket.get(RETRACTED + name);
+  await orOutrun(bucket.put(RETRACTED + name, JSON.stringify(retracted), before?.revision ?? 0, RETRACTED_MS));
+}
+
+/** Written only where it has changed. @param degraded why its workers do not come up @throws Unavailable */
+export async function tellState(nats: Nats, name: string, degraded: string | undefined): Promise<void> {
+  const bucket = openDeclarations(nats);
+  const state: PoolState = { version: POOL_VERSION, ...(degraded !== undefined && { degraded }) };
+  const [text, before] = [JSON.stringify(state), await bucket.get(STATE + name)];
+  if (before?.text !== text) await orOutrun(bucket.put(STATE + name, text, before?.revision ?? 0));
+}
+
+async function orOutrun(write: Promise<unknown>): Promise<void> {
+  await write.catch((error: unknown) => {
+    if (!(error instanceof Outrun)) throw error;
+  });
 }
 
 /** @throws Contrary where it is of a newer filemill · Unavailable @returns undefined where it is not declared */
@@ -97,14 +128,22 @@ export interface Everything {
   readonly declarations: ReadonlyMap<string, PoolDeclaration>;
   /** By pool. */
   readonly known: ReadonlyMap<string, KnownEngines>;
+  readonly states: ReadonlyMap<string, PoolState>;
+  readonly retracted: ReadonlyMap<string, RetractedPool>;
 }
 
 /** @param before what was read last: a scan misses what is written meanwhile, so nothing is taken for gone that was not looked for by its name */
 export async function readAll(bucket: Bucket, before?: Everything): Promise<Everything> {
   const texts = new Map<string, string>();
   for await (const { key, text } of bucket.entries()) texts.set(key, text);
-  const keys = [...(before?.declarations.keys() ?? [])].map((name) => DECLARED + name);
-  for (const key of [...keys, ...[...(before?.known.keys() ?? [])].map((name) => KNOWN + name)]) {
+  const keysUnder = (prefix: string, found: ReadonlyMap<string, unknown> = new Map()) => [...found.keys()].map((name) => prefix + name);
+  const keys = [
+    ...keysUnder(DECLARED, before?.declarations),
+    ...keysUnder(KNOWN, before?.known),
+    ...keysUnder(STATE, before?.states),
+    ...keysUnder(RETRACTED, before?.retracted),
+  ];
+  for (const key of keys) {
     const entry = texts.has(key) ? undefined : await bucket.get(key);
     if (entry !== undefined) texts.set(key, entry.text);
   }
@@ -115,7 +154,18 @@ export async function readAll(bucket: Bucket, before?: Everything): Promise<Ever
         return value === undefined ? [] : [[key.slice(prefix.length), value] as const];
       }),
     );
-  return { declarations: under(DECLARED, declarationIn), known: under(KNOWN, knownIn) };
+  const words =
+    <T extends { readonly version: number }>(schema: z.ZodType<T>) =>
+    (text: string) => {
+      const read = schema.safeParse(json(text));
+      return read.success && read.data.version <= POOL_VERSION ? read.data : undefined;
+    };
+  return {
+    declarations: under(DECLARED, declarationIn),
+    known: under(KNOWN, knownIn),
+    states: under(STATE, words(PoolState)),
+    retracted: under(RETRACTED, words(RetractedPool)),
+  };
 }
 
 /** Every replica hears the same, so whoever is outrun need not try again. */

@@ -3,9 +3,9 @@ import { type KnownEngines, POOL_VERSION, type PoolDeclaration } from '../contra
 import type { Nats } from '../nats/connection.ts';
 import { keepEngines, openDeclarations } from './declarations.ts';
 import { sharedEngines } from './engines.ts';
-import type { Pool, Registry } from './registry.ts';
+import type { GonePool, Pool, Registry } from './registry.ts';
 import { watchPools } from './watched.ts';
-import type { Workers } from './workers.ts';
+import type { Heard, Workers } from './workers.ts';
 
 /** Thousands of workers are not counted anew for each request, ms. */
 const FRESH_MS = 200;
@@ -20,6 +20,8 @@ interface Surroundings {
   readonly own: readonly PoolDeclaration[];
   /** ms since the epoch */
   readonly clock: () => number;
+  /** Orders that wait in a pool, as last counted; nobody counts unless said otherwise. */
+  readonly waiting?: (pool: string) => number;
   /** Is told of what could not be read or kept. */
   readonly report: (error: Error) => void;
 }
@@ -32,7 +34,7 @@ interface Able {
 }
 
 /** @param nats stays open when the registry is closed @throws Unavailable */
-export async function openRegistry(nats: Nats, { workers, own, clock, report }: Surroundings): Promise<Registry> {
+export async function openRegistry(nats: Nats, { workers, own, clock, waiting = () => 0, report }: Surroundings): Promise<Registry> {
   const bucket = openDeclarations(nats);
   const watched = await watchPools(bucket, report);
   const ours = new Map(own.map((declaration) => [declaration.name, declaration]));
@@ -61,7 +63,20 @@ export async function openRegistry(nats: Nats, { workers, own, clock, report }: 
     }
     const busy = there.reduce((sum, worker) => sum + worker.busy, 0);
     const { engines = NONE, seenAt = 0 } = now ?? {};
-    return { name, toolchain, paused, preference, capacity, workers: there.length, busy, engines, seenAt };
+    const degraded = watched.now().states.get(name)?.degraded !== undefined;
+    const waitMs = expectedWaitMs(waiting(name), there);
+    return { name, toolchain, paused, preference, capacity, workers: there.length, busy, engines, seenAt, degraded, waitMs };
+  };
+  const gone = (): ReadonlyMap<string, GonePool> => {
+    const [there, { known, retracted }] = [declared(), watched.now()];
+    const names = [...new Set([...retracted.keys(), ...known.keys()])].filter((name) => !there.has(name));
+    return new Map(
+      names.map((name) => {
+        const engines = retracted.get(name)?.engines ?? Object.keys(known.get(name)?.engines ?? {});
+        const toolchain = retracted.get(name)?.toolchain ?? known.get(name)?.toolchain ?? '';
+        return [name, { toolchain, engines, workers: workers.workers(name).length, retracted: retracted.has(name) }];
+      }),
+    );
   };
 
   let current: ReadonlyMap<string, Pool> = new Map();
@@ -92,11 +107,29 @@ export async function openRegistry(nats: Nats, { workers, own, clock, report }: 
 
   return {
     pools,
+    gone,
     async close() {
       clearInterval(keeping);
       await watched.close();
     },
   };
+}
+
+/** What an order is taken to need where none has ended yet, ms. */
+const UNKNOWN_SERVICE_MS = 5_000;
+
+/** By what the workers that are there have needed so far; where none is there yet, as if one were. */
+function expectedWaitMs(waiting: number, there: readonly Pick<Heard, 'busyMs' | 'ended' | 'slots'>[]): number {
+  const sum = (of: (worker: (typeof there)[number]) => number) => there.reduce((total, worker) => total + of(worker), 0);
+  const ended = sum((worker) => worker.ended);
+  const serviceMs = ended === 0 ? UNKNOWN_SERVICE_MS : sum((worker) => worker.busyMs) / ended;
+  return Math.round(
+    (waiting * serviceMs) /
+      Math.max(
+        1,
+        sum((worker) => worker.slots),
+      ),
+  );
 }
 
 const NONE: ReadonlyMap<string, string> = new Map();

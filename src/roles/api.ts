@@ -11,6 +11,7 @@ import { openClock } from '../nats/clock.ts';
 import { createLog } from '../telemetry/log.ts';
 import { watchLoop } from '../telemetry/loop.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
+import { startRerouting } from '../upkeep/reroute.ts';
 import { startUpkeep } from '../upkeep/upkeep.ts';
 import { joinCluster, openCluster } from './cluster.ts';
 import { ensureCluster } from './ensure.ts';
@@ -51,6 +52,9 @@ export async function api(config: Config, _checkout: string, version: string): P
     get pools() {
       return registry.pools();
     },
+    get gone() {
+      return registry.gone();
+    },
     log,
     metrics,
     loop: watchLoop({ log, metrics, otherwise: 'upkeep', signal: stopping.signal }),
@@ -63,6 +67,7 @@ export async function api(config: Config, _checkout: string, version: string): P
   const endGrants = answerGrants(nats, store);
   const port = await listen(server, config.api);
   const endSubmissions = answerSubmissions(nats, parts, () => baseUrl(config.api, undefined, port));
+  const stopRerouting = startRerouting({ ...store, clock, log });
   const { abandonUploads } = objects;
   const upkeep = startUpkeep({ ...store, ...config.upkeep, abandonUploads, unreadable: unreadable('job'), clock, log });
   return {
@@ -73,7 +78,7 @@ export async function api(config: Config, _checkout: string, version: string): P
       stopping.abort();
       setTimeout(() => server.server.closeAllConnections(), 500).unref();
       await server.close();
-      await upkeep.stop();
+      await Promise.all([upkeep.stop(), stopRerouting()]);
       endGrants();
       await endSubmissions();
       await store.close();

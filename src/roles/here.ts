@@ -14,7 +14,8 @@ export function poolsHere(catalog: Catalog, slots: Readonly<Record<string, numbe
     toolchains.map((name) => {
       const engines = enginesHere(catalog, name);
       const workers = (slots[name] ?? 0) > 0 ? 1 : 0;
-      return [name, { name, toolchain: name, paused: false, preference: 0, capacity: 0, workers, busy: 0, engines, seenAt }];
+      const about = { paused: false, preference: 0, capacity: 0, workers, busy: 0, degraded: false, waitMs: 0 };
+      return [name, { name, toolchain: name, ...about, engines, seenAt }];
     }),
   );
 }

@@ -6,7 +6,15 @@ import { openClock } from '../nats/clock.ts';
 import type { Nats } from '../nats/connection.ts';
 import { hear } from '../nats/hints.ts';
 import { claimPool, contenderOf } from '../pools/claims.ts';
-import { declarePool, ensureRegistry, openDeclarations, REGISTRY_STREAM, readPools, retractPool } from '../pools/declarations.ts';
+import {
+  declarePool,
+  ensureRegistry,
+  openDeclarations,
+  REGISTRY_STREAM,
+  readPools,
+  retractPool,
+  tellState,
+} from '../pools/declarations.ts';
 import { openRegistry } from '../pools/nats.ts';
 import { sayRetire } from '../pools/retire.ts';
 import { hearWorkers } from '../pools/workers.ts';
@@ -16,7 +24,7 @@ import type { Log } from '../telemetry/log.ts';
 
 type NatsParts = Pick<
   PoolsParts,
-  'queue' | 'workers' | 'registry' | 'retire' | 'declare' | 'retract' | 'declared' | 'contender' | 'onOrder' | 'heardSince'
+  'queue' | 'workers' | 'registry' | 'retire' | 'declare' | 'tellState' | 'retract' | 'declared' | 'contender' | 'onOrder' | 'heardSince'
 >;
 
 /**
@@ -54,6 +62,7 @@ export async function openPoolNats(
       await ensurePool(nats, declaration.name, { capacity: upkeep.queueCapacity, replicas });
       await declarePool(nats, declaration, undefined, claim(uid));
     },
+    tellState: (pool, degraded) => tellState(nats, pool, degraded),
     retract: (pool) => retractPool(nats, pool, claim()),
     contender: async (pool) => (await contenderOf(bucket, pool))?.scope,
     declared: () => readPools(nats),

@@ -6,7 +6,9 @@ import { Contrary } from '../pools/declarations.ts';
 import { keepDeclared } from '../pools/declaring.ts';
 import { openRegistry } from '../pools/nats.ts';
 import type { Registry } from '../pools/registry.ts';
+import { countOrders } from '../pools/waiting.ts';
 import { hearWorkers } from '../pools/workers.ts';
+import { depthOf } from '../queue/depth-nats.ts';
 import type { Log } from '../telemetry/log.ts';
 import { CannotStart } from './cannot-start.ts';
 
@@ -22,10 +24,18 @@ export async function openPools(nats: Nats, settings: Config['pools'], log: Log,
     throw error instanceof Contrary ? new CannotStart(error.message, { cause: error }) : error;
   });
   const workers = hearWorkers(nats, clock);
-  const registry = await openRegistry(nats, { workers, own, clock, report });
+  let opened: Registry | undefined;
+  const counts = countOrders(
+    () => opened?.pools().values() ?? [],
+    async (pool) => (await depthOf(nats, pool)).waiting,
+  );
+  const registry = await openRegistry(nats, { workers, own, clock, waiting: counts.waiting, report });
+  opened = registry;
   return {
     pools: registry.pools,
+    gone: registry.gone,
     async close() {
+      await counts.close();
       endDeclaring();
       workers.close();
       await registry.close();

@@ -1,6 +1,6 @@
 /** A job that has not ended must have an order: without one nobody would ever take it, or take it over. */
 import { ORDER_VERSION } from '../contracts/order.ts';
-import { waitingSince } from '../jobs/lifecycle.ts';
+import { isLeaving, waitingSince } from '../jobs/lifecycle.ts';
 import { ACK_WAIT_MS } from '../queue/queue.ts';
 import type { Action, Seen } from './seen.ts';
 
@@ -8,7 +8,7 @@ import type { Action, Seen } from './seen.ts';
 export const LOST_AFTER_MS = 2 * ACK_WAIT_MS;
 
 export function lostOrder({ now, record, hasOrder, aloneSince }: Seen): Action | undefined {
-  if (hasOrder || (record.state !== 'queued' && record.state !== 'running')) return undefined;
+  if (hasOrder || isLeaving(record) || (record.state !== 'queued' && record.state !== 'running')) return undefined;
   const since = record.startedAt ?? waitingSince(record);
   // Whoever was between the two steps before we were alone has died there.
   if (now - since <= LOST_AFTER_MS && since >= (aloneSince ?? 0)) return undefined;

@@ -19,6 +19,8 @@ export interface Seen {
 export type Action =
   | { readonly do: 'delete'; readonly keys: readonly string[] }
   | { readonly do: 'publish'; readonly order: Order }
+  /** End a move to another pool that was cut off. */
+  | { readonly do: 'move' }
   | { readonly do: 'fail'; readonly failed: JobRecord }
   /** Remove the record itself. */
   | { readonly do: 'forget' };

@@ -12,6 +12,7 @@ import { forgetBatches } from './batches.ts';
 import { decide } from './decide.ts';
 import { LOST_AFTER_MS } from './lost-order.ts';
 import { areOld, orphans } from './orphans.ts';
+import { moveOn } from './reroute.ts';
 import type { Action, Seen } from './seen.ts';
 import { type Walk, walkThrough } from './walk.ts';
 
@@ -74,7 +75,7 @@ export function sweeperOver(upkept: Upkept): Sweeper {
 
   return {
     async run(signal) {
-      const tally: Tally = { delete: 0, publish: 0, fail: 0, forget: 0, orphaned: 0, batches: 0, deeds: 0, troubles: 0 };
+      const tally: Tally = { delete: 0, publish: 0, move: 0, fail: 0, forget: 0, orphaned: 0, batches: 0, deeds: 0, troubles: 0 };
       const run: Run = { upkept, tally, signal, ordered: new Map(), objectsFailed: false };
       const { jobs, deeds, clock } = upkept;
       const parts: Record<string, () => Promise<void>> = {
@@ -210,6 +211,8 @@ async function apply({ jobs, queue, objects, log }: Upkept, { record, revision }
       if (answer === 'full') log.warn({ jobId: record.id, pool: record.pool }, 'the queue is full: an order that was lost is not back yet');
       return answer === 'accepted';
     }
+    case 'move':
+      return (await moveOn({ jobs, queue }, { record, revision })) !== undefined;
     case 'fail':
       await jobs.update(action.failed, revision);
       await queue.remove(record.pool, record.id);

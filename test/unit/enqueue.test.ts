@@ -34,7 +34,19 @@ afterEach(async () => {
 const pools = new Map(
   ['a', 'b'].map((name, preference): [string, Pool] => [
     name,
-    { name, toolchain: 'image', paused: false, preference, capacity: 0, workers: 1, busy: 0, engines: new Map(), seenAt: START },
+    {
+      name,
+      toolchain: 'image',
+      paused: false,
+      preference,
+      capacity: 0,
+      workers: 1,
+      busy: 0,
+      engines: new Map(),
+      seenAt: START,
+      degraded: false,
+      waitMs: 0,
+    },
   ]),
 );
 /** It says what it knows too late: the queue has the last word. */

@@ -16,6 +16,8 @@ const pool = (name: string, about: Partial<Pool> = {}): Pool => ({
   busy: 0,
   engines: ENGINES,
   seenAt: 1,
+  degraded: false,
+  waitMs: 0,
   ...about,
 });
 const pools = (...all: readonly Pool[]) => new Map(all.map((each) => [each.name, each]));
@@ -36,6 +38,28 @@ describe('an order goes', () => {
     ['of two alike, to the one with workers', [pool('a', { workers: 0, capacity: 4 }), pool('b', { capacity: 4 })], ['b', 'a']],
     ['of two that are the same, to the first by name', [pool('b'), pool('a')], ['a', 'b']],
     ['to none that is paused', [pool('a', { paused: true }), pool('b')], ['b']],
+    [
+      'not to the preferred one while its workers do not come up',
+      [pool('a', { preference: 1 }), pool('b', { workers: 0, capacity: 4, degraded: true })],
+      ['a', 'b'],
+    ],
+    [
+      'to the preferred one as long as some of its workers serve',
+      [pool('a', { preference: 1 }), pool('b', { degraded: true })],
+      ['b', 'a'],
+    ],
+    [
+      'to one whose workers may yet come up before one that will have none',
+      [pool('a', { workers: 0 }), pool('b', { workers: 0, capacity: 4, degraded: true, preference: 1 })],
+      ['b', 'a'],
+    ],
+    ['not to the preferred one where it would wait for long', [pool('a', { preference: 1 }), pool('b', { waitMs: 60_000 })], ['a', 'b']],
+    ['to the preferred one though it waits there a little', [pool('a', { preference: 1 }), pool('b', { waitMs: 20_000 })], ['b', 'a']],
+    [
+      'where it waits least, where it waits for long everywhere',
+      [pool('a', { preference: 1, waitMs: 50_000 }), pool('b', { waitMs: 60_000 })],
+      ['a', 'b'],
+    ],
     ['to none of another toolchain', [pool('a', { toolchain: 'pdf' }), pool('b')], ['b']],
     ['to none that lacks an engine', [pool('a', { engines: new Map() }), pool('b')], ['b']],
     ['to a cold pool where there is no other', [pool('a', { workers: 0 })], ['a']],

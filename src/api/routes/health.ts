@@ -21,7 +21,16 @@ export function healthRoutes(app: FastifyInstance, parts: ApiParts): void {
   const { queue, clock, metrics } = parts;
   const startedAt = clock();
 
-  const look = () =>
+  const look = async () => [...(await declared()), ...(await gone())];
+  /** Of pools that are no more: as long as orders wait or are held there. */
+  const gone = async () => {
+    const seen = [...(parts.gone ?? [])].map(async ([pool, { workers }]) => {
+      const depth = await soon(queue.depth(pool));
+      return { pool, workers, busy: depth?.held ?? 0, versions: new Map<string, string>(), depth };
+    });
+    return (await Promise.all(seen)).filter(({ depth }) => depth !== undefined && depth.waiting + depth.held > 0);
+  };
+  const declared = () =>
     Promise.all(
       [...parts.pools.values()].map(async ({ name, workers, busy, engines }) => ({
         pool: name,

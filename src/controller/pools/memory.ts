@@ -37,6 +37,9 @@ export const remember = () => ({
   refusal: undefined as { readonly message: string | undefined; readonly until: number } | undefined,
   /** What was last written to the registry and to the status, as text, and when. */
   declared: '',
+  /** Why orders should go elsewhere, and until when; and what the API's replicas were told of it, `null` where nothing was yet. */
+  trouble: undefined as { readonly reason: string; readonly template: string; readonly until: number } | undefined,
+  toldTrouble: null as string | undefined | null,
   /** Who else would have its name, as last read. */
   contender: undefined as string | undefined,
   status: { text: '', at: Number.NEGATIVE_INFINITY },

@@ -15,6 +15,7 @@ import { again, QUIET_MS } from './pace.ts';
 import { learnRefusal } from './refusals.ts';
 import { report } from './report.ts';
 import type { Demand } from './seen.ts';
+import { type TellState, tellTrouble } from './state.ts';
 import { statusOf, writeStatus } from './status.ts';
 import { templateOf } from './template.ts';
 import { NOTHING_DECIDED, NOTHING_SEEN, type Standing, understood } from './understood.ts';
@@ -27,6 +28,7 @@ export interface Surroundings extends Hands {
   readonly enginesKnown: (pool: string) => boolean;
   readonly listening: () => boolean;
   readonly declare: Declare;
+  readonly tellState: TellState;
   readonly natsServers: readonly string[];
   /** How long a worker's pod may run without a word, ms. */
   readonly silentMs: number;
@@ -74,6 +76,9 @@ export async function reconcile(around: Surroundings, resource: PoolObject, memo
   learn(memory, seen, decision, outcome, template.hash, now);
   // First: who watches the figures must not see old ones because the status is refused.
   report(around, name, seen, decision, outcome, memory, now);
-  await writeStatus(around, pool, memory, statusOf(pool, seen, decision, now, undeclared));
+  const status = statusOf(pool, seen, decision, now, undeclared);
+  await writeStatus(around, pool, memory, status);
+  // Of a name that is another's nobody else speaks.
+  if (undeclared === undefined) await tellTrouble(around, name, { status, seen, template: template.hash, now }, memory);
   return again(seen, decision, outcome);
 }

@@ -27,6 +27,7 @@ export interface PoolsParts {
   readonly registry: Registry;
   readonly retire: (pool: string, worker: string) => void;
   readonly declare: Surroundings['declare'];
+  readonly tellState: Surroundings['tellState'];
   readonly retract: (pool: string) => Promise<void>;
   /** Pools that are known to replicas and workers. `lapses`: declared by replicas, not by us. */
   readonly declared: () => Promise<readonly { readonly name: string; readonly lapses: boolean }[]>;
@@ -150,7 +151,7 @@ export function startPools(parts: PoolsParts): Pools {
       const contender = await parts.contender(name);
       const isKnown = known.some((declared) => declared.name === name);
       if (isKnown && contender === memory.contender) continue;
-      if (!isKnown) memory.declared = '';
+      if (!isKnown) [memory.declared, memory.toldTrouble] = ['', null];
       memory.contender = contender;
       work.add(key);
     }

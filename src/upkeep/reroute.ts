@@ -1,0 +1,126 @@
+/** Moves orders that wait where nobody will come for them to a pool that serves, or ends them with a reason: each once, by compare-and-swap. */
+import { setTimeout as pause } from 'node:timers/promises';
+import { ORDER_VERSION } from '../contracts/order.ts';
+import { fail, hasEnded, isLeaving, leave, requeueCounted } from '../jobs/lifecycle.ts';
+import { Conflict, type JobStore, type Stored } from '../jobs/store.ts';
+import { Unreadable } from '../jobs/text.ts';
+import type { Registry } from '../pools/registry.ts';
+import type { Queue } from '../queue/queue.ts';
+import type { Log } from '../telemetry/log.ts';
+import { type Since, type WayOut, waysOut } from './ways-out.ts';
+
+export interface RerouteDeps {
+  readonly jobs: JobStore;
+  readonly queue: Pick<Queue, 'jobs' | 'remove' | 'publish'>;
+  readonly registry: Pick<Registry, 'pools' | 'gone'>;
+  /** Ms since the epoch. */
+  readonly clock: () => number;
+  readonly log: Log;
+}
+
+/** From the end of one look to the next, ms. */
+const LOOK_MS = 2_000;
+/** Another replica goes on after this, where the one that moves orders dies, ms. */
+const LOCK_MS = 30_000;
+/** Orders of one pool that are moved at one look: the next look may find that better is done otherwise. */
+const MOST_AT_A_LOOK = 500;
+const AT_ONCE = 8;
+
+/** @returns the end of it */
+export function startRerouting(deps: RerouteDeps): () => Promise<void> {
+  const { log } = deps;
+  const stopping = new AbortController();
+  let since: Since = new Map();
+  const running = (async () => {
+    while (!stopping.signal.aborted) {
+      await pause(LOOK_MS, undefined, { signal: stopping.signal }).catch(() => {});
+      if (stopping.signal.aborted) return;
+      try {
+        since = await rerouteOnce(deps, since, stopping.signal);
+      } catch (err) {
+        log.warn({ err }, 'orders that wait where nobody comes for them could not be moved: tried again');
+      }
+    }
+  })();
+  return async () => {
+    stopping.abort();
+    await running;
+  };
+}
+
+/** One look. @returns what the next is to remember */
+export async function rerouteOnce(deps: RerouteDeps, before: Since, signal?: AbortSignal): Promise<Since> {
+  const { jobs, registry, clock } = deps;
+  const { ways, since } = waysOut({ pools: registry.pools(), gone: registry.gone() }, before, clock());
+  for (const way of ways) {
+    const waiting = await ordersOf(deps, way.from);
+    if (waiting.length === 0) continue;
+    await jobs.withLock(`reroute-${way.from}`, LOCK_MS, () => lead(deps, way, waiting, signal));
+  }
+  return since;
+}
+
+/** A pool that is no more may have no line either. */
+const ordersOf = async ({ queue }: RerouteDeps, pool: string): Promise<readonly string[]> =>
+  [...(await queue.jobs(pool).catch(() => []))].slice(0, MOST_AT_A_LOOK);
+
+async function lead(deps: RerouteDeps, way: WayOut, waiting: readonly string[], signal?: AbortSignal): Promise<void> {
+  const tally = { moved: 0, ended: 0 };
+  const left = waiting.values();
+  const one = async () => {
+    for (const id of left) {
+      if (signal?.aborted) return;
+      const outcome = await leadOne(deps, way, id).catch((error: unknown) => {
+        // A worker, or its owner, was faster; or a newer filemill wrote it.
+        if (error instanceof Conflict || error instanceof Unreadable) return undefined;
+        throw error;
+      });
+      if (outcome !== undefined) tally[outcome]++;
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, one));
+  if (tally.moved + tally.ended > 0)
+    deps.log.info({ pool: way.from, to: way.to, ...tally }, 'orders left a pool where nobody comes for them');
+}
+
+/** @returns what became of it; undefined where it stays */
+async function leadOne(deps: RerouteDeps, way: WayOut, id: string): Promise<'moved' | 'ended' | undefined> {
+  const { jobs, queue, clock } = deps;
+  const found = await jobs.get(id, way.from);
+  const waits = found === undefined || hasEnded(found.record) ? undefined : await waiting(deps, way, found);
+  if (found === undefined || hasEnded(found.record) || (waits !== undefined && hasEnded(waits.record))) {
+    // Its job is elsewhere, or over.
+    await queue.remove(way.from, id);
+    return undefined;
+  }
+  if (waits === undefined) return undefined;
+  if (isLeaving(waits.record)) return moveOn(deps, waits);
+  if (way.to !== undefined) {
+    if (way.onceOnly && waits.record.moved !== undefined) return undefined;
+    const left = leave(waits.record, way.to, clock());
+    return left && moveOn(deps, await jobs.update(left, waits.revision));
+  }
+  if (!way.ends) return undefined;
+  const message = 'What does this conversion was taken out of service while the job waited for it.';
+  await jobs.update(fail(waits.record, clock(), { reason: 'engine_missing', message, details: {} }), waits.revision);
+  await queue.remove(way.from, id);
+  return 'ended';
+}
+
+/** One that a worker holds is left to it, as long as there is any; it may have been the file that brought the last one down. */
+async function waiting({ jobs, clock }: RerouteDeps, { deserted }: WayOut, { record, revision }: Stored): Promise<Stored | undefined> {
+  if (record.state === 'queued') return { record, revision };
+  return deserted ? jobs.update(requeueCounted(record, clock()), revision) : undefined;
+}
+
+/** Its order follows the record: until then nobody takes it, in either pool. */
+export async function moveOn(
+  { jobs, queue }: Pick<RerouteDeps, 'jobs' | 'queue'>,
+  { record, revision }: Stored,
+): Promise<'moved' | undefined> {
+  const { record: moved } = await jobs.move(record, revision);
+  await queue.remove(record.pool, record.id);
+  const { id: jobId, pool, lane } = moved;
+  if (!hasEnded(moved)) await queue.publish({ version: ORDER_VERSION, jobId, pool, lane });
+  return 'moved';
+}
