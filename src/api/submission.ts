@@ -9,6 +9,7 @@ import { cancelJob } from './cancel.ts';
 import { refuseWhileStopping } from './door.ts';
 import type { ApiParts } from './parts.ts';
 import { failureOf, problemOf } from './problem.ts';
+import { sourceShares } from './source-shares.ts';
 import { makeSubmitted } from './submission-make.ts';
 import { failureOfSubmitted } from './submission-refused.ts';
 import { answersText } from './text-answer.ts';
@@ -18,8 +19,10 @@ import { shown, textViewOf, viewOf } from './view.ts';
 const ANSWER_WITHIN_MS = 2_500;
 /** A replica that dies while it fetches a source frees the submission for another one after this, ms. */
 const LOCK_MS = 15_000;
-/** Sources that one replica fetches at a time. */
-const MOST_AT_ONCE = 20;
+/** Sources that one replica brings at a time, by where they are: what is in the bucket never waits for servers that take minutes. */
+const PLACES = { url: 20, bucket: 20 };
+/** After how long whoever found no place asks again, seconds. */
+const NO_PLACE_SECONDS = 2;
 
 const FETCHING: SubmissionAnswer = { fetching: true };
 
@@ -34,6 +37,7 @@ export interface Submissions {
 export function submissionsTo(parts: ApiParts, base: () => string): Submissions {
   const { jobs, signals, seal, clock, log } = parts;
   const working = new Map<string, Promise<SubmissionAnswer>>();
+  const shares = { url: sourceShares(PLACES.url), bucket: sourceShares(PLACES.bucket) };
 
   /** Nobody who knows the uid can find the job, nor the files, without our secret. */
   const idOf = ({ namespace, uid }: Submitted): string => seal.mark(`submission\0${namespace}\0${uid}`).slice(0, 32);
@@ -59,8 +63,13 @@ export function submissionsTo(parts: ApiParts, base: () => string): Submissions 
 
   const begin = (id: string, submission: Submission): Promise<SubmissionAnswer> => {
     refuseWhileStopping(parts);
-    if (working.size >= MOST_AT_ONCE) throw new Failure('OVERLOADED');
-    const work = make(id, submission).finally(() => working.delete(id));
+    const free = shares['url' in submission.source ? 'url' : 'bucket'].take(submission.namespace);
+    if (free === undefined)
+      throw new Failure('OVERLOADED', { says: 'Other sources are fetched at the moment: this one follows.', retryAfter: NO_PLACE_SECONDS });
+    const work = make(id, submission).finally(() => {
+      working.delete(id);
+      free();
+    });
     working.set(id, work);
     return work;
   };

@@ -11,7 +11,12 @@ export interface BodyLimits {
   readonly maxBytes: number;
   /** Without a byte, while the reader waits for one, ms. */
   readonly idleMs: number;
+  /** On average over `RATE_WINDOWS` times `idleMs`, while the reader takes what comes. */
+  readonly minBytesPerSecond: number;
 }
+
+/** Longer than a silence may be: one that has stopped is told from one that is slow. */
+const RATE_WINDOWS = 2;
 
 /** Counts each piece as it comes, and hands on what has been joined: a server that sends single bytes is counted by the byte, and its file is not. */
 class CountedBody extends Coalesce {
@@ -35,7 +40,7 @@ class CountedBody extends Coalesce {
  * @throws Failure `URL_REFUSED`: unreachable, where the connection has broken off already
  * @returns fails with Failure `FILE_TOO_LARGE`, `URL_REFUSED`: unreachable · what `deadline` was aborted with. Destroying it closes the connection.
  */
-export function limitedBody(response: IncomingMessage, { maxBytes, idleMs }: BodyLimits, deadline: Deadline): Readable {
+export function limitedBody(response: IncomingMessage, { maxBytes, idleMs, minBytesPerSecond }: BodyLimits, deadline: Deadline): Readable {
   const brokeOff = (cause: unknown) => refused('unreachable', { says: 'The connection broke off in the middle of the file.', cause });
   if (response.errored !== null) throw brokeOff(response.errored);
   let receivedBytes = 0;
@@ -49,6 +54,14 @@ export function limitedBody(response: IncomingMessage, { maxBytes, idleMs }: Bod
     if (body.readableLength >= body.readableHighWaterMark) idle.refresh();
     else body.destroy(refused('unreachable', { says: 'The server in the URL stopped sending in the middle of the file.' }));
   }, idleMs);
+  const rateMs = RATE_WINDOWS * idleMs;
+  let receivedBefore = 0;
+  const rate = setInterval(() => {
+    const bytes = receivedBytes - receivedBefore;
+    receivedBefore = receivedBytes;
+    if (body.readableLength < body.readableHighWaterMark && bytes < (minBytesPerSecond * rateMs) / 1000)
+      body.destroy(refused('unreachable', { says: 'The server in the URL sends the file too slowly.' }));
+  }, rateMs);
   // Before the pipeline, which would hand on what the connection says.
   response.on('error', (cause) => {
     body.destroy(deadline.signal.aborted ? deadline.signal.reason : brokeOff(cause));
@@ -58,6 +71,7 @@ export function limitedBody(response: IncomingMessage, { maxBytes, idleMs }: Bod
   // one that comes between two readers must not end the process.
   pipeline(response, body, () => {
     clearTimeout(idle);
+    clearInterval(rate);
     unsubscribe();
     deadline.stop();
   });

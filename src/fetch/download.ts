@@ -79,7 +79,7 @@ export function guardedFetch(settings: FetchSettings, way: Way, ca?: readonly st
     const declaredBytes = declared === undefined ? undefined : Number(declared);
     if (declaredBytes !== undefined && declaredBytes > maxBytes) throw fileTooLarge(maxBytes, declaredBytes);
     return {
-      body: limitedBody(response, { maxBytes, idleMs: settings.idleMs }, deadline),
+      body: limitedBody(response, { maxBytes, idleMs: settings.idleMs, minBytesPerSecond: settings.minBytesPerSecond }, deadline),
       name: sentName(headers['content-disposition'], url),
       declaredBytes,
       contentType: headers['content-type']?.split(';')[0]?.trim().toLowerCase() || undefined,

@@ -20,6 +20,14 @@ export const fetchSettings = z.strictObject({
   connectMs: milliseconds(10_000).describe('How long a connection may take, and then TLS on it, ms'),
   headersMs: milliseconds(15_000).describe("How long the server may take from the request to the end of its answer's headers, ms"),
   idleMs: milliseconds(15_000).describe('A download that brings no byte for this long is given up, ms'),
+  minBytesPerSecond: z
+    .number()
+    .int()
+    .min(0)
+    .default(4_096)
+    .describe(
+      'A download that brings less on average over twice `fetch.idleMs`, while only its server is waited for, is given up; 0: however slow',
+    ),
   totalMs: milliseconds(300_000).describe('How long a download may take with its redirects, ms'),
 });
 export type FetchSettings = z.infer<typeof fetchSettings>;

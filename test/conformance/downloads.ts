@@ -441,6 +441,14 @@ export function downloadSuite(name: string, openWay: (settings: FetchSettings, s
           (socket) => void socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n8\r\nthe'),
         ],
         [
+          'with a file that comes too slowly',
+          { idleMs: SOON_MS, minBytesPerSecond: 1_000_000 },
+          (socket) => {
+            socket.write('HTTP/1.1 200 OK\r\nContent-Length: 999999\r\n\r\n');
+            drip(socket, 'x');
+          },
+        ],
+        [
           'with a file that drips',
           { totalMs: 4 * SOON_MS },
           (socket) => {
@@ -485,7 +493,7 @@ export function downloadSuite(name: string, openWay: (settings: FetchSettings, s
           socket.write('HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\n');
           drip(socket, 'x', 20);
         });
-        expect(await read(at(server), { from: [server], idleMs: 4 * SOON_MS })).toHaveLength(50);
+        expect(await read(at(server), { from: [server], idleMs: 4 * SOON_MS, minBytesPerSecond: 0 })).toHaveLength(50);
       });
 
       it('ends nothing but its own download when nobody reads any more', async () => {
