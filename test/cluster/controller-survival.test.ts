@@ -55,7 +55,7 @@ beforeAll(async () => {
   await installResources(kubernetes);
   passage = await openPassage(await controllerAccount(kubernetes), 'passage');
   const serviceMs = (pool: string) => POOLS[pool]?.serviceMs ?? 0;
-  crew = await startStandIns({ kube: kubernetes.kube, nats, namespace: 'default', serviceMs });
+  crew = await startStandIns({ kube: kubernetes.kube, nats, namespace: 'default', serviceMs, endsDeleted: true });
   replicas = await startReplicas(2, kubernetes, { kubeconfig: passage.kubeconfig, natsUrl: servers.addresses.join(',') });
 }, 120_000);
 afterAll(async () => {

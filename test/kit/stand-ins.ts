@@ -35,6 +35,8 @@ export interface CrewOptions {
   readonly comesUp?: (pool: string) => boolean;
   /** Whether they live on after their first word; those that do not end with an error. */
   readonly livesOn?: (pool: string) => boolean;
+  /** Whether a pod that is deleted is ended at once, as by a kubelet (KEP-3329); else a test does it. kwok does not, and its Job waits for that. */
+  readonly endsDeleted?: boolean;
 }
 
 interface Pod extends KubeObject {
@@ -56,6 +58,7 @@ export async function startStandIns({
   serviceMs,
   comesUp = () => true,
   livesOn = () => true,
+  endsDeleted = false,
 }: CrewOptions): Promise<Crew> {
   const queue = openQueue(nats);
   const there = new Map<
@@ -140,8 +143,7 @@ export async function startStandIns({
     const { name, labels = {}, deletionTimestamp } = pod.metadata;
     if (deletionTimestamp !== undefined) {
       end(name);
-      // kwok ends no pod before it removes it, as a kubelet does (KEP-3329): its Job would wait for that for ever.
-      if (pod.status?.phase === 'Running' && !isGivenUp(pod)) void finish(name, 143);
+      if (endsDeleted && pod.status?.phase === 'Running' && !isGivenUp(pod)) void finish(name, 143);
       return;
     }
     const pool = labels[POOL] ?? '';
