@@ -1,5 +1,5 @@
 /** The health of the workers of this process. */
-import type { Toolchain } from '../catalog/engine.ts';
+import type { Engine, Toolchain } from '../catalog/engine.ts';
 import type { Config } from '../config.ts';
 import type { Log } from '../telemetry/log.ts';
 import { checksOf } from '../worker/checks.ts';
@@ -12,12 +12,14 @@ import type { Converters } from './converters.ts';
  */
 export function healthOf(
   { workDir, launcher, toolbox, catalog, spareSlot }: Converters,
-  { worker: { minFreeBytes, minFreeInodes } }: Config,
+  { worker: { minFreeBytes, minFreeInodes, partial } }: Config,
   { slots, others }: { readonly slots: Partial<Readonly<Record<Toolchain, number>>>; readonly others: boolean },
   log: Log,
 ): Health {
-  const engines = others ? catalog.engines.filter(({ toolchains }) => toolchains.some((toolchain) => (slots[toolchain] ?? 0) > 0)) : [];
+  const isNeeded = ({ toolchains }: Engine) => others && toolchains.some((toolchain) => (slots[toolchain] ?? 0) > 0);
+  const engines = catalog.engines.filter(isNeeded);
+  const lacking = partial ? [] : toolbox.missing.flatMap(({ engine, binaries }) => (isNeeded(engine) ? binaries : []));
   const count = Object.values(slots).reduce((sum, each) => sum + each, 0);
-  const checks = checksOf({ workDir, slot: spareSlot, slots: count, launcher, toolbox, engines, minFreeBytes, minFreeInodes });
+  const checks = checksOf({ workDir, slot: spareSlot, slots: count, launcher, toolbox, engines, lacking, minFreeBytes, minFreeInodes });
   return watchHealth(checks, { others }, log);
 }

@@ -44,9 +44,6 @@ export async function worker(config: Config, checkout: string): Promise<Running>
   const stopping = new AbortController();
   watchLoop({ log, metrics, otherwise: 'worker', signal: stopping.signal });
   const health = healthOf(converters, config, { slots: { [toolchain]: slots }, others: true }, log);
-  const lacking = converters.toolbox.missing.filter(({ engine }) => engine.toolchains.includes(toolchain)).map(({ engine }) => engine.name);
-  if (lacking.length > 0)
-    log.warn({ pool, engines: lacking }, 'engines of this toolchain are not installed: orders that need them go back');
   const engines = { ...Object.fromEntries(enginesHere(converters.catalog, toolchain)), [BANDS]: '1' };
   const presence = present(nats, { ...me, toolchain, slots, engines }, config.worker, () => health.fault);
   health.onChange(presence.changed);

@@ -10,7 +10,7 @@ import type { Toolbox } from '../exec/toolbox.ts';
 import type { Slot } from '../exec/workspace.ts';
 
 export interface Checks {
-  /** Of the disk alone: microseconds. */
+  /** Of the disk, and of what was not there at the start: microseconds. */
   room(): Promise<Fault | undefined>;
   /** Of everything that an order needs. */
   everything(): Promise<Fault | undefined>;
@@ -29,6 +29,8 @@ export interface ChecksDeps {
   readonly toolbox: Toolbox;
   /** Those that orders may need. */
   readonly engines: readonly Engine[];
+  /** Programs that they may need too, and that are not installed. */
+  readonly lacking: readonly string[];
   /** Below which the disk counts as full; 0: never. */
   readonly minFreeBytes: number;
   readonly minFreeInodes: number;
@@ -47,9 +49,11 @@ const TRIVIAL_LIMITS: StepLimits = {
 };
 
 export function checksOf(deps: ChecksDeps): Checks {
-  const { workDir, slot, launcher, toolbox, engines, minFreeBytes, minFreeInodes } = deps;
+  const { workDir, slot, launcher, toolbox, engines, lacking, minFreeBytes, minFreeInodes } = deps;
 
   const room = async (): Promise<Fault | undefined> => {
+    if (lacking.length > 0)
+      return faultOf('engine_missing', `programs of its toolchain are not installed: ${lacking.join(', ')}; see worker.partial`);
     try {
       const { bavail, bsize, files, ffree } = await statfs(workDir);
       if (bavail * bsize < minFreeBytes)

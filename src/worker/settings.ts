@@ -108,6 +108,12 @@ export const workerSettings = (cores: number) =>
       .min(0)
       .default(1_000)
       .describe('The same for the number of files that its file system still has room for'),
+    partial: z
+      .boolean()
+      .default(false)
+      .describe(
+        'Whether a worker of a pool that lacks programs of its toolchain takes orders all the same; its pool then offers only what all of its workers can do',
+      ),
     residents: residentSettings.prefault({}),
     drainMs: z
       .number()

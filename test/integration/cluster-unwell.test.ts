@@ -61,6 +61,22 @@ interface Cause {
   readonly mend: () => Promise<void>;
 }
 
+/** How so many jobs end that a few clients send. @param first is called before each */
+async function endsOf(jobs: number, first: (index: number) => Promise<void> = async () => {}): Promise<readonly unknown[]> {
+  let sent = 0;
+  const ends: unknown[] = [];
+  const client = async () => {
+    while (sent < jobs) {
+      const index = sent++;
+      await first(index);
+      const { data, error } = await convert(url(), { name: 'a.pdf', bytes: pdf([[`page ${index}`]]) }, 'txt');
+      ends.push(error === undefined ? data?.status : error.code);
+    }
+  };
+  await Promise.all(Array.from({ length: CLIENTS }, client));
+  return ends;
+}
+
 const filler = (): string => join(work, 'filler');
 const unmount = (path: string) => async () => void inItsNamespace('umount', path);
 /** An empty file of no use in the place of another. */
@@ -113,17 +129,9 @@ describe('beside a good worker, one with', () => {
       await workersAre(2);
       const said = broken.lines.length;
       if (before) await breakIt();
-      let sent = 0;
-      const ends: unknown[] = [];
-      const client = async () => {
-        while (sent < JOBS) {
-          const index = sent++;
-          if (index === CLIENTS && !before) await breakIt();
-          const { data, error } = await convert(url(), { name: 'a.pdf', bytes: pdf([[`page ${index}`]]) }, 'txt');
-          ends.push(error === undefined ? data?.status : error);
-        }
-      };
-      await Promise.all(Array.from({ length: CLIENTS }, client));
+      const ends = await endsOf(JOBS, async (index) => {
+        if (index === CLIENTS && !before) await breakIt();
+      });
       expect(ends.filter((end) => end !== 'done')).toEqual([]);
       expect(ends.length).toBe(JOBS);
 
@@ -135,4 +143,22 @@ describe('beside a good worker, one with', () => {
       await mend();
       await eventually(async () => (await readiness()) === 'ok\n', 'it is well again', 20_000);
     });
+
+  it(`an engine that was never there fails none of ${JOBS} jobs`, { timeout: 90_000 }, async () => {
+    await workersAre(2);
+    const home = await mkdtemp(join(tmpdir(), 'filemill-lean-'));
+    execFileSync('chmod', ['755', home]);
+    const environment = { NATS_URL: cluster.nats.addresses.join(','), POOL: 'pdf', WORK_DIR: home };
+    const hiding = `mount --bind /dev/null ${ENGINE} && exec ${join(checkout, 'scripts/filemill')} worker`;
+    const lean = await spawnService(home, settings, environment, ['unshare', '--mount', '--propagation', 'private', 'sh', '-c', hiding]);
+    try {
+      const saysSo = (line: string) => line.includes('the worker is not well') && line.includes('pdftotext');
+      await eventually(() => lean.lines.some(saysSo), 'it says so', 30_000);
+      expect(await endsOf(JOBS)).toEqual(Array.from({ length: JOBS }, () => 'done'));
+      expect(await poolOf(url(), 'pdf')).toMatchObject({ workers: 2 });
+    } finally {
+      await endProcess({ ...lean, url: '' });
+      await rm(home, { recursive: true, force: true });
+    }
+  });
 });
