@@ -4,7 +4,7 @@ export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 LISTS := $(wildcard images/*/packages.txt)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup node launcher converters test-tools servers run generate verify test proved bench clean
+.PHONY: help setup node launcher converters test-tools servers run generate verify unit integration test proved bench clean
 
 help: ## Says what each target does
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22
@@ -45,6 +45,12 @@ verify: node ## Checks format, lint, types, generated files, regular expressions
 
 test: setup test-tools servers verify ## verify, then everything that must hold: real servers, real converters, real files
 	@node scripts/test.ts
+
+unit: node launcher ## Tests that start no server: a minute
+	@vitest run test/unit test/architecture.test.ts
+
+integration: setup test-tools servers ## The others, or some of them: make integration FILES='test/integration/http.test.ts'
+	@vitest run --maxWorkers=2 $(or $(FILES),test/integration test/conformance test/cluster)
 
 proved: setup test-tools ## Proves every pair, and writes down with which versions of the engines
 	@vitest run test/formats && node scripts/proved.ts
