@@ -64,7 +64,8 @@ describe('two controllers that lead at once, one of which hears of everything se
       aPool('crowd', { capacity: CAPACITY, idleSeconds: 1, targetWaitSeconds: 1, conversionsPerWorker: 8, standby: 1 }),
     );
     await eventually(() => workersOf('crowd').length > 0, 'a first worker', 30_000);
-    for (let wave = 0; wave < 9; wave++) {
+    // And on, until both have had something to do: which of them acts first is chance.
+    for (let wave = 0; wave < 9 || (wave < 21 && makersOf('crowd') < 2); wave++) {
       await send('crowd', 20);
       await pause(1_200);
       // Its failed Job stays, and holds its name.
