@@ -48,9 +48,9 @@ export async function storeSampled(
       letPass(this, true, done);
     },
   });
-  // Whichever of the two ends early takes the other along.
+  // Whichever of the two ends early takes the other along. Where nobody looks, nobody awaits `looked`, and its rejection would end the process.
   pipeline(stream, sampling, (error) => {
-    if (error) looked.reject(error);
+    if (error && look !== undefined) looked.reject(error);
   });
   if (look !== undefined) {
     const stay = onAbort(signal, looked.reject);
