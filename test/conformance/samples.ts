@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { Order } from '../../src/contracts/order.ts';
 import type { JobRecord } from '../../src/jobs/record.ts';
+import type { Pool } from '../../src/pools/registry.ts';
 
 /** Ms since the epoch at which the suites begin. */
 export const START = 1_800_000_000_000;
@@ -36,6 +37,22 @@ export const anOrder = (change: Partial<Order> = {}): Order => ({
   jobId: someId(),
   pool: 'image',
   lane: 'interactive',
+  ...change,
+});
+
+/** With one idle worker that can do pictures. */
+export const aPool = (name: string, change: Partial<Pool> = {}): Pool => ({
+  name,
+  toolchain: 'image',
+  paused: false,
+  preference: 0,
+  capacity: 0,
+  workers: 1,
+  busy: 0,
+  engines: new Map([['sharp', '0.35.0']]),
+  seenAt: 1,
+  degraded: false,
+  waitMs: 0,
   ...change,
 });
 

@@ -5,12 +5,12 @@ import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { SUBMISSION_VERSION, SubmissionAnswer, type SubmissionQuestion, submissionSubjects } from '../../src/contracts/submission.ts';
+import { SUBMISSION_VERSION, type SubmissionAnswer, type SubmissionQuestion } from '../../src/contracts/submission.ts';
 import type { Nats } from '../../src/nats/connection.ts';
-import { question } from '../../src/nats/requests.ts';
 import { openS3, type S3Store } from '../../src/objects/s3.ts';
 import { type Cluster, type Role, startCluster } from '../kit/cluster.ts';
 import type { Settings } from '../kit/service.ts';
+import { askSubmission } from '../kit/submissions.ts';
 import { eventually } from '../kit/wire.ts';
 
 const DAILY = 5;
@@ -86,9 +86,7 @@ function resource(change: Record<string, unknown> = {}) {
     ...change,
   };
 }
-async function ask(kind: SubmissionQuestion, about: object): Promise<SubmissionAnswer> {
-  return SubmissionAnswer.parse(JSON.parse(await question(nats, submissionSubjects[kind], JSON.stringify(about))));
-}
+const ask = (kind: SubmissionQuestion, about: object): Promise<SubmissionAnswer> => askSubmission(nats, kind, about);
 const convert = (about: object): Promise<SubmissionAnswer> => ask('convert', about);
 const jobOf = (answer: SubmissionAnswer) => ('data' in answer ? answer.data : undefined);
 const errorOf = (answer: SubmissionAnswer) => ('error' in answer ? answer.error : undefined);

@@ -181,7 +181,7 @@ export class Battlefield {
     expect((await readdir(this.trap.folder)).sort(), 'somebody wrote').toEqual(['picture.png', 'text.txt']);
     expect(existsSync('/tmp/filemill-was-here')).toBe(false);
     const work = join(this.service.dataDir, 'work');
-    for (const name of await inSlots(work)) expect(name, 'left in a slot').toMatch(STANDING_FOLDER);
+    for (const name of await inSlots(work)) expect(name, 'left in a slot').toMatch(WARM_FOLDER);
     for (const entry of await readdir(work, { recursive: true, withFileTypes: true })) {
       // Warm programs keep their own things there, and nothing of a job's.
       if (!entry.isFile() || !entry.parentPath.includes('/slot-')) continue;
@@ -190,7 +190,7 @@ export class Battlefield {
         expect(left.includes(word) || left.includes(Buffer.from(word, 'utf16le')), `a job is left in ${entry.name}`).toBe(false);
     }
     const strange = processesBelow(work).filter(
-      ({ cwd, name }) => !isChecking(cwd) && (!/\/r\d+(-\w+)?(\/|$)/.test(cwd) || !WARM.test(name)),
+      ({ cwd, name }) => !cwd.startsWith(join(work, OWN_LOOK)) && (!/\/r\d+(-\w+)?(\/|$)/.test(cwd) || !WARM.test(name)),
     );
     expect(strange.map(({ name, cwd }) => `${name} in ${cwd}`)).toEqual([]);
     expect(await healthOf(this.service)).toBe(this.health);
@@ -340,16 +340,17 @@ export function mutated(bytes: Buffer, seed: number): Buffer {
 /** Letters that OCR tells apart, and that no file holds by chance. */
 const secret = (): string => `CANARY${[...randomBytes(10)].map((byte) => 'ABDEFHKLMNPRTUXYZ'[byte % 17]).join('')}`;
 
-/** Of programs that stay warm, and of the worker's own look at itself, which comes every few seconds. */
-const STANDING_FOLDER = /^(r\d+(-\w+)?|check)$/;
-const isChecking = (cwd: string): boolean => cwd.includes('/check');
+/** Where the worker looks at itself every few seconds: in a slot that takes no orders. */
+const OWN_LOOK = 'slot-0/check';
 /** Programs that stay warm. A thread's name may stand for its program's. */
+const WARM_FOLDER = /^r\d+(-\w+)?$/;
 const WARM = /^(node|(node-)?MainThread|python3.*|soffice.bin|chromium-headle|launcher)$/;
 
-/** Names of what lies in any slot. */
+/** Names of what lies in any slot, but for the worker's own look. */
 async function inSlots(work: string): Promise<string[]> {
   const slots = (await readdir(work)).filter((name) => name.startsWith('slot-'));
-  return (await Promise.all(slots.map((slot) => readdir(join(work, slot))))).flat();
+  const namesIn = async (slot: string) => (await readdir(join(work, slot))).filter((name) => `${slot}/${name}` !== OWN_LOOK);
+  return (await Promise.all(slots.map(namesIn))).flat();
 }
 
 interface Process {

@@ -9,12 +9,11 @@ import { Failure } from '../../src/errors.ts';
 import { openJobs } from '../../src/jobs/sqlite.ts';
 import type { JobStore } from '../../src/jobs/store.ts';
 import type { ObjectStore } from '../../src/objects/store.ts';
-import type { Pool } from '../../src/pools/registry.ts';
 import type { Queue } from '../../src/queue/queue.ts';
 import type { Room } from '../../src/queue/room.ts';
 import { openQueue } from '../../src/queue/sqlite.ts';
 import { memorySignals } from '../../src/signals/memory.ts';
-import { anOrder, aRecord, START, someId } from '../conformance/samples.ts';
+import { anOrder, aPool, aRecord, START, someId } from '../conformance/samples.ts';
 
 let folder: string;
 let jobs: JobStore;
@@ -31,24 +30,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-const pools = new Map(
-  ['a', 'b'].map((name, preference): [string, Pool] => [
-    name,
-    {
-      name,
-      toolchain: 'image',
-      paused: false,
-      preference,
-      capacity: 0,
-      workers: 1,
-      busy: 0,
-      engines: new Map(),
-      seenAt: START,
-      degraded: false,
-      waitMs: 0,
-    },
-  ]),
-);
+const pools = new Map(['a', 'b'].map((name, preference) => [name, aPool(name, { preference, engines: new Map(), seenAt: START })]));
 /** It says what it knows too late: the queue has the last word. */
 const room: Room = { isFull: async () => false };
 const fill = (pool: string) => queue.publish(anOrder({ pool }));

@@ -4,79 +4,66 @@ import { lineFor, linesLike } from '../../src/api/line.ts';
 import { Failure } from '../../src/errors.ts';
 import { sharedEngines } from '../../src/pools/engines.ts';
 import { type Pool, poolsFor } from '../../src/pools/registry.ts';
+import { aPool } from '../conformance/samples.ts';
 
 const ENGINES = new Map([['sharp', '0.35.0']]);
-const pool = (name: string, about: Partial<Pool> = {}): Pool => ({
-  name,
-  toolchain: 'image',
-  paused: false,
-  preference: 0,
-  capacity: 0,
-  workers: 1,
-  busy: 0,
-  engines: ENGINES,
-  seenAt: 1,
-  degraded: false,
-  waitMs: 0,
-  ...about,
-});
 const pools = (...all: readonly Pool[]) => new Map(all.map((each) => [each.name, each]));
 
 describe('an order goes', () => {
   it.each<[string, readonly Pool[], readonly string[]]>([
-    ['to the pool that is preferred', [pool('a', { preference: 1 }), pool('b')], ['b', 'a']],
+    ['to the pool that is preferred', [aPool('a', { preference: 1 }), aPool('b')], ['b', 'a']],
     [
       'to the preferred one though it must be started first',
-      [pool('a', { preference: 1 }), pool('b', { workers: 0, capacity: 4 })],
+      [aPool('a', { preference: 1 }), aPool('b', { workers: 0, capacity: 4 })],
       ['b', 'a'],
     ],
     [
       'to the preferred one last where nobody is there and nobody will be',
-      [pool('a', { preference: 1 }), pool('b', { workers: 0 })],
+      [aPool('a', { preference: 1 }), aPool('b', { workers: 0 })],
       ['a', 'b'],
     ],
-    ['of two alike, to the one with workers', [pool('a', { workers: 0, capacity: 4 }), pool('b', { capacity: 4 })], ['b', 'a']],
-    ['of two that are the same, to the first by name', [pool('b'), pool('a')], ['a', 'b']],
-    ['to none that is paused', [pool('a', { paused: true }), pool('b')], ['b']],
+    ['of two alike, to the one with workers', [aPool('a', { workers: 0, capacity: 4 }), aPool('b', { capacity: 4 })], ['b', 'a']],
+    ['of two that are the same, to the first by name', [aPool('b'), aPool('a')], ['a', 'b']],
+    ['to none that is paused', [aPool('a', { paused: true }), aPool('b')], ['b']],
     [
       'not to the preferred one while its workers do not come up',
-      [pool('a', { preference: 1 }), pool('b', { workers: 0, capacity: 4, degraded: true })],
+      [aPool('a', { preference: 1 }), aPool('b', { workers: 0, capacity: 4, degraded: true })],
       ['a', 'b'],
     ],
     [
       'to the preferred one as long as some of its workers serve',
-      [pool('a', { preference: 1 }), pool('b', { degraded: true })],
+      [aPool('a', { preference: 1 }), aPool('b', { degraded: true })],
       ['b', 'a'],
     ],
     [
       'to one whose workers may yet come up before one that will have none',
-      [pool('a', { workers: 0 }), pool('b', { workers: 0, capacity: 4, degraded: true, preference: 1 })],
+      [aPool('a', { workers: 0 }), aPool('b', { workers: 0, capacity: 4, degraded: true, preference: 1 })],
       ['b', 'a'],
     ],
-    ['not to the preferred one where it would wait for long', [pool('a', { preference: 1 }), pool('b', { waitMs: 60_000 })], ['a', 'b']],
-    ['to the preferred one though it waits there a little', [pool('a', { preference: 1 }), pool('b', { waitMs: 20_000 })], ['b', 'a']],
+    ['not to the preferred one where it would wait for long', [aPool('a', { preference: 1 }), aPool('b', { waitMs: 60_000 })], ['a', 'b']],
+    ['to the preferred one though it waits there a little', [aPool('a', { preference: 1 }), aPool('b', { waitMs: 20_000 })], ['b', 'a']],
     [
       'where it waits least, where it waits for long everywhere',
-      [pool('a', { preference: 1, waitMs: 50_000 }), pool('b', { waitMs: 60_000 })],
+      [aPool('a', { preference: 1, waitMs: 50_000 }), aPool('b', { waitMs: 60_000 })],
       ['a', 'b'],
     ],
-    ['to none of another toolchain', [pool('a', { toolchain: 'pdf' }), pool('b')], ['b']],
-    ['to none that lacks an engine', [pool('a', { engines: new Map() }), pool('b')], ['b']],
-    ['to a cold pool where there is no other', [pool('a', { workers: 0 })], ['a']],
+    ['to none of another toolchain', [aPool('a', { toolchain: 'pdf' }), aPool('b')], ['b']],
+    ['to none that lacks an engine', [aPool('a', { engines: new Map() }), aPool('b')], ['b']],
+    ['to a cold pool where there is no other', [aPool('a', { workers: 0 })], ['a']],
   ])('%s', (_, all, expected) => expect(poolsFor(pools(...all), 'image', ['sharp']).map(({ name }) => name)).toEqual(expected));
 
   it('to the first toolchain that has a pool for it', () =>
-    expect(lineFor(pools(pool('a', { toolchain: 'pdf' })), ['image', 'pdf'], ['sharp'])).toBe('a'));
+    expect(lineFor(pools(aPool('a', { toolchain: 'pdf' })), ['image', 'pdf'], ['sharp'])).toBe('a'));
 
   it('nowhere for now where all are paused', () => {
-    const refused = () => lineFor(pools(pool('a', { paused: true })), ['image'], ['sharp']);
+    const refused = () => lineFor(pools(aPool('a', { paused: true })), ['image'], ['sharp']);
     expect(refused).toThrow(Failure);
     expect(refused).toThrow(expect.objectContaining({ code: 'OVERLOADED' }));
   });
 
   it('where its own pool is full, to those that can do as much', () => {
     const more = new Map([...ENGINES, ['vips', '8']]);
-    const all = pools(pool('a'), pool('b', { engines: new Map() }), pool('c', { engines: more }), pool('d', { preference: -1 }));
+    const all = pools(aPool('a'), aPool('b', { engines: new Map() }), aPool('c', { engines: more }), aPool('d', { preference: -1 }));
     expect(linesLike(all, 'a')).toEqual(['a', 'd', 'c']);
   });
 });

@@ -1,4 +1,5 @@
 /** Watches ConversionJobs, and brings each on whenever it changes and whenever its job may have. */
+import { ConversionJobStatus } from '../../contracts/conversion-job.ts';
 import type { Kube } from '../../kube/connect.ts';
 import { isConflict, unlessNotFound } from '../../kube/error.ts';
 import type { Recorder } from '../../kube/events.ts';
@@ -8,7 +9,6 @@ import type { Log } from '../../telemetry/log.ts';
 import { mirror, timed } from '../watched.ts';
 import { bringOn } from './apply.ts';
 import type { Ask } from './ask.ts';
-import { countByPhase } from './phases.ts';
 import { CONVERSION_JOBS, type ConversionJobObject, hasEnded } from './resource.ts';
 import { takeTurns } from './turns.ts';
 
@@ -90,4 +90,17 @@ const isNews = ({ metadata: now }: ConversionJobObject, { metadata: before }: Co
 function withoutCopies(job: ConversionJobObject): ConversionJobObject {
   const { annotations: _, labels: __, ...metadata } = job.metadata;
   return { ...job, metadata };
+}
+
+const PHASES = ConversionJobStatus.shape.phase.unwrap().options;
+
+/** All phases, those of which there is none too; one that nobody has looked at yet is pending. */
+function countByPhase(jobs: Iterable<ConversionJobObject>): Readonly<Record<string, number>> {
+  const counts: Record<string, number> = Object.fromEntries(PHASES.map((phase) => [phase, 0]));
+  for (const { status } of jobs) {
+    const phase = status?.phase ?? 'Pending';
+    // A newer controller may know others: no series is made of what a status says.
+    if (counts[phase] !== undefined) counts[phase]++;
+  }
+  return counts;
 }
