@@ -2,8 +2,8 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { ORDER_VERSION } from '../src/contracts/order.ts';
-import { openQueue } from '../src/queue/nats.ts';
+import { ORDER_VERSION } from '../src/contracts/messages/order.ts';
+import { openQueue } from '../src/queue/nats/queue.ts';
 import type { Queue } from '../src/queue/queue.ts';
 import { aPool, applyPool, type Controller, installResources, startController } from '../test/kit/controller.ts';
 import { until } from '../test/kit/kubernetes/until.ts';

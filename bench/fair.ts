@@ -3,14 +3,14 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { enqueue } from '../src/api/enqueue.ts';
+import { enqueue } from '../src/api/jobs/enqueue.ts';
 import { finish, newRecord } from '../src/jobs/lifecycle.ts';
-import { ensureJobs, openJobs as openNatsJobs } from '../src/jobs/nats.ts';
+import { ensureJobs, openJobs as openNatsJobs } from '../src/jobs/nats/jobs.ts';
 import type { JobRecord } from '../src/jobs/record.ts';
-import { openJobs } from '../src/jobs/sqlite.ts';
+import { openJobs } from '../src/jobs/sqlite/jobs.ts';
 import type { JobStore } from '../src/jobs/store.ts';
-import { openQueue as openNatsQueue } from '../src/queue/nats.ts';
-import { ensurePool } from '../src/queue/pool-nats.ts';
+import { ensurePool } from '../src/queue/nats/pool.ts';
+import { openQueue as openNatsQueue } from '../src/queue/nats/queue.ts';
 import type { Queue } from '../src/queue/queue.ts';
 import { openQueue } from '../src/queue/sqlite.ts';
 import { memorySignals } from '../src/signals/memory.ts';
@@ -37,7 +37,7 @@ async function measure(what: string, { jobs, queue }: Stores): Promise<void> {
   const count = sizeOf('BENCH_CROWD', 2_000);
   const ended = new Map<string, PromiseWithResolvers<void>>();
   let left = count;
-  const carry = async ({ id }: JobRecord) => {
+  const handleJob = async ({ id }: JobRecord) => {
     await pause(TAKES_MS);
     const output = { key: `jobs/${id}`, filename: 'a.jpg', sizeBytes: 1, contentType: 'image/jpeg', sha256: '', files: 1 };
     if (ended.has(id)) ended.get(id)?.resolve();
@@ -60,7 +60,7 @@ async function measure(what: string, { jobs, queue }: Stores): Promise<void> {
   await Promise.all(crowd);
   const workers = Array.from({ length: SLOTS }, () =>
     startWorker({
-      ...{ pool: POOL, jobs, queue, carry, clock: Date.now },
+      ...{ pool: POOL, jobs, queue, handleJob, clock: Date.now },
       grant: async () => ({ version: 1, inputs: [], output: '' }),
       signals: memorySignals(),
       log: createLog('silent'),

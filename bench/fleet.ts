@@ -1,12 +1,12 @@
 /** Thousands of workers in one process: for each pod that runs on a fake node one that speaks and, where its pool works, takes orders. */
 import { setTimeout as pause } from 'node:timers/promises';
-import { PRESENCE_VERSION } from '../src/contracts/presence.ts';
-import type { Kube } from '../src/kube/connect.ts';
+import { PRESENCE_VERSION } from '../src/contracts/messages/presence.ts';
+import type { Kube } from '../src/kube/connection/connect.ts';
 import { startReflector } from '../src/kube/reflector.ts';
 import { type KubeObject, PODS } from '../src/kube/resource.ts';
 import type { Nats } from '../src/nats/connection.ts';
-import { hear } from '../src/nats/hints.ts';
-import { sayPresence } from '../src/pools/workers.ts';
+import { subscribe } from '../src/nats/hints.ts';
+import { publishPresence } from '../src/pools/workers.ts';
 import type { Queue } from '../src/queue/queue.ts';
 import { endPod } from '../test/kit/pod-end.ts';
 
@@ -56,7 +56,7 @@ export async function startFleet({ kube, nats, queue, namespace, most }: Parts):
     const leaves = retired.signal.aborted || taken >= (most(pool) ?? Number.POSITIVE_INFINITY);
     const state = drained ? 'drained' : leaves ? 'draining' : holds ? 'busy' : 'idle';
     const about = { version: PRESENCE_VERSION, pool, toolchain: 'image', worker: pod, engines: { sharp: '1' } };
-    sayPresence(nats, { ...about, state, slots: 1, busy: Number(holds), taken, ended, busyMs: ended * SERVICE_MS, busySeconds: 0 });
+    publishPresence(nats, { ...about, state, slots: 1, busy: Number(holds), taken, ended, busyMs: ended * SERVICE_MS, busySeconds: 0 });
   };
 
   const finish = (pod: string) => endPod(kube, { name: pod, namespace }, 0, closing.signal);
@@ -86,7 +86,7 @@ export async function startFleet({ kube, nats, queue, namespace, most }: Parts):
     members.delete(pod);
   }
 
-  const deafen = hear(nats, 'retire', '>', (name) => members.get(name.slice(name.indexOf('.') + 1))?.retired.abort());
+  const unsubscribe = subscribe(nats, 'retire', '>', (name) => members.get(name.slice(name.indexOf('.') + 1))?.retired.abort());
   const pods = startReflector<Pod>({ kube, resource: PODS, namespace, labelSelector: POOL });
   const works: Promise<void>[] = [];
   pods.onChange((_, pod) => {
@@ -106,7 +106,7 @@ export async function startFleet({ kube, nats, queue, namespace, most }: Parts):
     taken: (pool) => starts.get(pool) ?? [],
     async close() {
       closing.abort();
-      deafen();
+      unsubscribe();
       await pods.close();
       await Promise.allSettled(works);
     },

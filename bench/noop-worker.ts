@@ -1,13 +1,13 @@
 /** A worker in a process of its own whose loop is real and whose conversions do nothing: what is left is the way of an order. */
 import { randomBytes } from 'node:crypto';
 import { finish } from '../src/jobs/lifecycle.ts';
-import { openJobs } from '../src/jobs/nats.ts';
+import { openJobs } from '../src/jobs/nats/jobs.ts';
 import { connectNats } from '../src/nats/connection.ts';
-import { openQueue } from '../src/queue/nats.ts';
+import { openQueue } from '../src/queue/nats/queue.ts';
 import { natsSignals } from '../src/signals/nats.ts';
 import { createLog } from '../src/telemetry/log.ts';
 import { createMetrics } from '../src/telemetry/metrics.ts';
-import { type Carrying, startWorker } from '../src/worker/loop.ts';
+import { type JobHandler, startWorker } from '../src/worker/loop.ts';
 import { present } from '../src/worker/presence.ts';
 import { answer, given } from './child.ts';
 import { sharedNow } from './clock.ts';
@@ -34,7 +34,7 @@ let started = new Map<string, number>();
 let ended = 0;
 let report = () => {};
 
-const carry: Carrying = async ({ id }) => {
+const handleJob: JobHandler = async ({ id }) => {
   started.set(id, sharedNow());
   const output = { key: `jobs/${id}`, filename: 'a.jpg', sizeBytes: 1, contentType: 'image/jpeg', sha256: '', files: 1 };
   return (record, now) => finish(record, now, { output, warnings: [], engine: { name: 'none', version: '1' } });
@@ -50,7 +50,7 @@ for (let slot = 0; slot < slots; slot++)
     ...shared,
     pool,
     grant: async () => ({ version: 1, inputs: [], output: '' }),
-    carry,
+    handleJob,
     reserve() {
       const place = presence.reserve();
       const take = () => {

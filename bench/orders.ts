@@ -1,7 +1,7 @@
 /** The way of an order through NATS alone: how soon a worker starts it, and how many can go it in a second. */
-import { ensureJobs, openJobs } from '../src/jobs/nats.ts';
+import { ensureJobs, openJobs } from '../src/jobs/nats/jobs.ts';
 import type { Nats } from '../src/nats/connection.ts';
-import { ensurePool } from '../src/queue/pool-nats.ts';
+import { ensurePool } from '../src/queue/nats/pool.ts';
 import { startNats } from '../test/kit/nats.ts';
 import { runningBelow } from '../test/kit/processes.ts';
 import { type Child, startChild } from './child.ts';

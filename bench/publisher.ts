@@ -1,11 +1,11 @@
 /** Publishes orders from a process of its own, as an API replica does: the record first. */
 import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import { ORDER_VERSION } from '../src/contracts/order.ts';
+import { ORDER_VERSION } from '../src/contracts/messages/order.ts';
 import { newRecord } from '../src/jobs/lifecycle.ts';
-import { openJobs } from '../src/jobs/nats.ts';
+import { openJobs } from '../src/jobs/nats/jobs.ts';
 import { connectNats } from '../src/nats/connection.ts';
-import { openQueue } from '../src/queue/nats.ts';
+import { openQueue } from '../src/queue/nats/queue.ts';
 import { answer, given } from './child.ts';
 import { sharedNow } from './clock.ts';
 

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { engine } from '../src/catalog/engines/sharp.ts';
-import type { Options } from '../src/catalog/options.ts';
+import type { Options } from '../src/catalog/options/options.ts';
 import { checkout } from '../test/kit/service.ts';
 
 const run = promisify(execFile);

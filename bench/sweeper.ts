@@ -1,16 +1,16 @@
 /** Upkeep in a process of its own, so that what it costs is seen: runs when it is told to. */
 import { join } from 'node:path';
-import { openBatches as openBatchesOverNats } from '../src/jobs/batches-nats.ts';
-import { openBatches } from '../src/jobs/batches-sqlite.ts';
-import { openDeeds as openDeedsOverNats } from '../src/jobs/idempotency-nats.ts';
-import { openDeeds } from '../src/jobs/idempotency-sqlite.ts';
-import { openJobs as openJobsOverNats } from '../src/jobs/nats.ts';
-import { openJobs } from '../src/jobs/sqlite.ts';
+import { openBatches as openBatchesOverNats } from '../src/jobs/nats/batches.ts';
+import { openIdempotency as openIdempotencyOverNats } from '../src/jobs/nats/idempotency.ts';
+import { openJobs as openJobsOverNats } from '../src/jobs/nats/jobs.ts';
+import { openBatches } from '../src/jobs/sqlite/batches.ts';
+import { openIdempotency } from '../src/jobs/sqlite/idempotency.ts';
+import { openJobs } from '../src/jobs/sqlite/jobs.ts';
 import { connectNats } from '../src/nats/connection.ts';
 import { openDirectory } from '../src/objects/directory.ts';
-import { openS3 } from '../src/objects/s3.ts';
+import { openS3 } from '../src/objects/s3/store.ts';
 import type { S3Settings } from '../src/objects/settings.ts';
-import { openQueue as openQueueOverNats } from '../src/queue/nats.ts';
+import { openQueue as openQueueOverNats } from '../src/queue/nats/queue.ts';
 import { openQueue } from '../src/queue/sqlite.ts';
 import { sweeperOver, type Tally, type Upkept } from '../src/upkeep/sweep.ts';
 import { answer, given } from './child.ts';
@@ -28,13 +28,13 @@ export interface Swept {
 const MEGABYTE = 1 << 20;
 const LOOK_MS = 10;
 
-async function storesOf(kept: Kept): Promise<Pick<Upkept, 'jobs' | 'batches' | 'deeds' | 'queue' | 'objects'>> {
+async function storesOf(kept: Kept): Promise<Pick<Upkept, 'jobs' | 'batches' | 'idempotency' | 'queue' | 'objects'>> {
   if ('folder' in kept) {
     const path = join(kept.folder, 'filemill.db');
     return {
       jobs: openJobs(path, Date.now),
       batches: openBatches(path),
-      deeds: openDeeds(path),
+      idempotency: openIdempotency(path),
       queue: openQueue(path, Date.now, { capacity: 100_000 }),
       objects: await openDirectory(join(kept.folder, 'objects')),
     };
@@ -43,7 +43,7 @@ async function storesOf(kept: Kept): Promise<Pick<Upkept, 'jobs' | 'batches' | '
   return {
     jobs: openJobsOverNats(nats),
     batches: openBatchesOverNats(nats),
-    deeds: openDeedsOverNats(nats),
+    idempotency: openIdempotencyOverNats(nats),
     queue: openQueueOverNats(nats),
     objects: await openS3(kept.bucket),
   };

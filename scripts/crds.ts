@@ -1,9 +1,9 @@
 /** CustomResourceDefinitions from the contracts: names, columns and subresources here, the schemas as the contracts say. */
 import { stringify } from 'yaml';
 import type { z } from 'zod';
-import { ConversionJob } from '../src/contracts/conversion-job.ts';
-import { GROUP, VERSION } from '../src/contracts/resource.ts';
-import { ToolchainPool } from '../src/contracts/toolchain-pool.ts';
+import { ConversionJob } from '../src/contracts/kubernetes/conversion-job.ts';
+import { GROUP, VERSION } from '../src/contracts/kubernetes/resource.ts';
+import { ToolchainPool } from '../src/contracts/kubernetes/toolchain-pool.ts';
 import { rootSchema } from './structural-schema.ts';
 
 interface Column {

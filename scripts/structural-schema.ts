@@ -1,6 +1,6 @@
 /** What zod says as JSON Schema, cut to the structural schemas that the Kubernetes API takes. */
 import { z } from 'zod';
-import { API_VERSION } from '../src/contracts/resource.ts';
+import { API_VERSION } from '../src/contracts/kubernetes/resource.ts';
 
 export interface Schema {
   readonly [keyword: string]: unknown;

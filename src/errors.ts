@@ -134,3 +134,8 @@ export const errorTable: Readonly<Record<Code, Row>> = TABLE;
 export const reasonTable: Readonly<Record<Reason, string>> = REASONS;
 
 export const isReason = (value: unknown): value is Reason => typeof value === 'string' && Object.hasOwn(REASONS, value);
+
+/** A record was changed, created or removed since the revision that a write names: read it again and decide anew. Of every store. */
+export class RevisionConflict extends Error {
+  override readonly name = 'RevisionConflict';
+}

@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { ConfigError, loadConfig } from './config.ts';
-import { CannotStart } from './roles/cannot-start.ts';
-import type { Running } from './roles/running.ts';
+import { CannotStart } from './roles/process/cannot-start.ts';
+import type { Running } from './roles/process/running.ts';
 import { createLog } from './telemetry/log.ts';
 
 /** Loaded one by one: a worker need not wait for what only the controller imports. */

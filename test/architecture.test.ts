@@ -1,7 +1,7 @@
-/** Holds the source to its ranks: imports go downward only, nouns of one rank do not know each other, and each library has one door. */
-import { readdirSync, readFileSync } from 'node:fs';
+/** Holds the source to its ranks: imports go downward only, nouns of one rank do not know each other, and each library has one importer. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { builtinModules } from 'node:module';
-import { dirname, join, normalize } from 'node:path';
+import { basename, dirname, join, normalize } from 'node:path';
 import { parseSync, Visitor } from 'oxc-parser';
 import { describe, expect, it } from 'vitest';
 
@@ -120,14 +120,23 @@ describe('the architecture', () => {
     expect(cycles).toEqual([]);
   });
 
-  it('gives each library one door', () => {
-    const doors = Map.groupBy(libraries, ({ to }) => to);
-    const wrong = [...doors].flatMap(([library, uses]) => {
+  it('gives each library one importer', () => {
+    const importers = Map.groupBy(libraries, ({ to }) => to);
+    const wrong = [...importers].flatMap(([library, uses]) => {
       const wide = WIDE[library];
       const places = [...new Set(uses.map(({ from }) => from))].filter((from) => wide === undefined || !wide.test(from));
       return places.length > (wide === undefined ? 1 : 0) ? [`${library} is imported by ${places.join(', ')}`] : [];
     });
     expect(wrong).toEqual([]);
+  });
+
+  it('says of every folder of more than six files what belongs there', () => {
+    const folders = Map.groupBy(files, dirname);
+    const silent = [...folders].flatMap(([folder, members]) => {
+      const main = `${folder}/${basename(folder)}.ts`;
+      return members.length <= 6 || members.includes(main) || existsSync(join('src', folder, 'README.md')) ? [] : [folder];
+    });
+    expect(silent).toEqual([]);
   });
 
   it('writes built-in modules with their prefix', () => {

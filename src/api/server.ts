@@ -3,30 +3,30 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
 import { Failure } from '../errors.ts';
-import { answerPreflights, CORS_HEADERS } from './cors.ts';
-import { endDeleted } from './deleted.ts';
-import { countRefused, giveBackAfter, watchDoor } from './door.ts';
-import { holdBackBodies } from './expect.ts';
-import { answerHalfClosed } from './half-closed.ts';
-import { refuseMalformed, watchConnections } from './malformed.ts';
+import { countRefused, refundAfter, registerAdmission } from './admission/admission.ts';
+import { limitsRoute } from './admission/limits-route.ts';
+import { batchRoutes } from './batches/route.ts';
+import type { ApiDeps } from './deps.ts';
+import { formatsRoute } from './formats/route.ts';
+import { healthRoutes } from './health/route.ts';
+import { answerPreflights, CORS_HEADERS } from './http/cors.ts';
+import { holdBackBodies } from './http/expect.ts';
+import { answerHalfClosed } from './http/half-closed.ts';
+import { refuseMalformed, watchConnections } from './http/malformed.ts';
+import { type Methods, methodsOf } from './http/methods.ts';
+import { failureOf } from './http/problem.ts';
+import { hasBody, sendFailure } from './http/refuse.ts';
+import { closeStalled } from './http/stalled.ts';
+import { announceRetirements } from './http/versioning.ts';
+import { convertRoute } from './jobs/convert-route.ts';
+import { eventsRoute } from './jobs/events-route.ts';
+import { jobRoutes } from './jobs/route.ts';
 import { mcpRoutes } from './mcp/routes.ts';
-import { type Methods, methodsOf } from './methods.ts';
-import type { ApiParts } from './parts.ts';
-import { failureOf } from './problem.ts';
-import { hasBody, sendFailure } from './refuse.ts';
-import { batchRoutes } from './routes/batch.ts';
-import { convertRoute } from './routes/convert.ts';
-import { docsRoutes } from './routes/docs.ts';
-import { eventsRoute } from './routes/events.ts';
-import { formatsRoute } from './routes/formats.ts';
-import { healthRoutes } from './routes/health.ts';
-import { jobRoutes } from './routes/job.ts';
-import { limitsRoute } from './routes/limits.ts';
-import { outputRoute } from './routes/output.ts';
-import { toolRoutes } from './routes/tools.ts';
-import { tusAbilities, UPLOADS_PATH, uploadRoutes } from './routes/uploads.ts';
-import { closeStalled } from './stalled.ts';
-import { announceRetirements } from './versioning.ts';
+import { docsRoutes } from './openapi/route.ts';
+import { endDeleted } from './outputs/deleted.ts';
+import { outputRoute } from './outputs/route.ts';
+import { toolRoutes } from './tools/route.ts';
+import { tusAbilities, UPLOADS_PATH, uploadRoutes } from './uploads/route.ts';
 
 /** Ours are UUIDs; a caller's own is kept where it is harmless in a log. */
 const requestId = (request: IncomingMessage): string => {
@@ -45,9 +45,9 @@ function checkHost({ httpVersion, headers, rawHeaders }: IncomingMessage): void 
   if (hosts.length > 1) throw new Failure('BAD_REQUEST', { says: 'The request has more than one Host header.' });
 }
 
-export function createServer(parts: ApiParts): FastifyInstance {
+export function createServer(deps: ApiDeps): FastifyInstance {
   const app: FastifyInstance = fastify({
-    loggerInstance: parts.log as FastifyBaseLogger,
+    loggerInstance: deps.log as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
     genReqId: requestId,
     // Bodies have a pace of their own (pace.ts): a total would cut off a slow but honest 200 MB.
@@ -72,24 +72,24 @@ export function createServer(parts: ApiParts): FastifyInstance {
 
   const ended = (request: FastifyRequest, reply: FastifyReply) => {
     const route = request.routeOptions.url ?? 'none';
-    parts.loop.end(route);
-    parts.metrics.requestEnded(request.method, route, reply.statusCode, reply.elapsedTime / 1000);
+    deps.loop.end(route);
+    deps.metrics.requestEnded(request.method, route, reply.statusCode, reply.elapsedTime / 1000);
     request.log.info({ method: request.method, route, status: reply.statusCode, ms: Math.round(reply.elapsedTime) }, 'request');
   };
   app.addHook('onRequest', async (request, reply) => {
-    parts.loop.begin(request.routeOptions.url ?? 'none');
+    deps.loop.begin(request.routeOptions.url ?? 'none');
     reply.headers(CORS_HEADERS).header('x-request-id', request.id);
     checkHost(request.raw);
   });
-  answerPreflights(app, { path: UPLOADS_PATH, headers: tusAbilities(parts.settings.maxFileBytes) });
-  watchDoor(app, parts);
+  answerPreflights(app, { path: UPLOADS_PATH, headers: tusAbilities(deps.settings.maxFileBytes) });
+  registerAdmission(app, deps);
   announceRetirements(app);
   app.addHook('onSend', async ({ raw }, reply) => {
     // Nobody waits for the end of a body that no route wanted, or of what follows a form: it may never come.
     if (!raw.complete && hasBody(raw)) reply.header('connection', 'close');
   });
   app.addHook('onResponse', async (request, reply) => ended(request, reply));
-  app.addHook('onClose', () => parts.judge.close());
+  app.addHook('onClose', () => deps.judge.close());
   const refuseUnknown = (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     const allowed = methods(request.url);
     if (allowed.length === 0) return sendFailure(request, reply, new Failure('NOT_FOUND'));
@@ -99,30 +99,28 @@ export function createServer(parts: ApiParts): FastifyInstance {
     // Of a QUERY the framework wants a Content-Type before it looks whether anything takes that method.
     if (request.is404 && !(error instanceof Failure)) return refuseUnknown(request, reply);
     const failure = failureOf(error, request);
-    countRefused(parts, request, failure.status);
-    await giveBackAfter(parts, request, failure.status).catch((err: unknown) =>
-      request.log.warn({ err }, 'a share could not be given back'),
-    );
+    countRefused(deps, request, failure.status);
+    await refundAfter(deps, request, failure.status).catch((err: unknown) => request.log.warn({ err }, 'a share could not be given back'));
     return sendFailure(request, reply, failure);
   });
   app.setNotFoundHandler(refuseUnknown);
 
-  convertRoute(app, parts);
-  const sends = endDeleted(app, parts);
-  batchRoutes(app, parts, sends);
-  toolRoutes(app, parts);
-  uploadRoutes(app, parts);
-  jobRoutes(app, parts);
-  outputRoute(app, parts, sends);
-  eventsRoute(app, parts);
-  formatsRoute(app, parts);
-  limitsRoute(app, parts);
-  healthRoutes(app, parts);
-  docsRoutes(app, parts);
-  mcpRoutes(app, parts);
+  convertRoute(app, deps);
+  const sends = endDeleted(app, deps);
+  batchRoutes(app, deps, sends);
+  toolRoutes(app, deps);
+  uploadRoutes(app, deps);
+  jobRoutes(app, deps);
+  outputRoute(app, deps, sends);
+  eventsRoute(app, deps);
+  formatsRoute(app, deps);
+  limitsRoute(app, deps);
+  healthRoutes(app, deps);
+  docsRoutes(app, deps);
+  mcpRoutes(app, deps);
   holdBackBodies(app.server);
   watchConnections(app.server);
   answerHalfClosed(app.server);
-  closeStalled(app.server, parts.settings.stalledMs);
+  closeStalled(app.server, deps.settings.stalledMs);
   return app;
 }

@@ -1,6 +1,6 @@
 /** What an engine is: data about a converter, and pure functions from an order to the commands that carry it out. */
 import type { Reason } from '../errors.ts';
-import type { OptionName, Options } from './options.ts';
+import type { OptionName, Options } from './options/options.ts';
 
 /** The image that a worker runs; a route never leaves it. */
 export type Toolchain = 'image' | 'media' | 'office' | 'pdf' | 'web';

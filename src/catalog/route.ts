@@ -1,8 +1,8 @@
 /** From one format to another: which engines, in which order, inside one toolchain; the cheapest and least lossy way first. */
 import type { Conversion, Engine, Toolchain } from './engine.ts';
 import { formatOf, formats } from './formats.ts';
-import type { OptionName, Options } from './options.ts';
-import { optionApplies } from './options.ts';
+import type { OptionName, Options } from './options/options.ts';
+import { optionApplies } from './options/options.ts';
 
 export interface Hop {
   readonly engine: Engine;

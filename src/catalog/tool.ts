@@ -2,8 +2,8 @@
 import type { z } from 'zod';
 import { Failure } from '../errors.ts';
 import type { Engine, Facts, Inspection, Plan, Task } from './engine.ts';
-import { LONGEST_VALUE } from './fields.ts';
-import type { Options } from './options.ts';
+import { LONGEST_VALUE } from './options/fields.ts';
+import type { Options } from './options/options.ts';
 
 export type ToolFamily = 'image' | 'audio_video' | 'pdf' | 'ai';
 

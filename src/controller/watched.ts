@@ -1,5 +1,5 @@
 /** What both halves of the controller do alike: mirror a kind of resource, and time each look at one. */
-import type { Kube } from '../kube/connect.ts';
+import type { Kube } from '../kube/connection/connect.ts';
 import { type Reflector, type ReflectorOptions, startReflector } from '../kube/reflector.ts';
 import type { KubeObject } from '../kube/resource.ts';
 import type { ControllerMetrics } from '../telemetry/controller.ts';

@@ -3,10 +3,10 @@ import { access, constants, readFile, rename, stat, writeFile } from 'node:fs/pr
 import { basename, join } from 'node:path';
 import type { Installed } from '../catalog/catalog.ts';
 import type { Binary, Engine, ProcessStep, StepLimits, Toolchain } from '../catalog/engine.ts';
-import type { Launcher } from './confine.ts';
-import { type Outcome, SpawnFailed } from './policy.ts';
-import type { Runtime } from './stage.ts';
-import type { Slot } from './workspace.ts';
+import type { Launcher } from './confine/confine.ts';
+import { type Outcome, SpawnFailed } from './confine/policy.ts';
+import type { Runtime } from './confine/stage.ts';
+import type { Slot } from './files/workspace.ts';
 
 /** A binary as it can be started here. */
 export interface Resolved {
@@ -26,8 +26,8 @@ export interface Toolbox {
   readonly installed: readonly Installed[];
   /** Engines that cannot run here, and which of their binaries are missing. */
   readonly missing: readonly { readonly engine: Engine; readonly binaries: readonly string[] }[];
-  /** @param gatePort of the proxy, for a program that goes to the Internet */
-  resolve(engine: Engine, binary: string, gatePort?: number): Resolved;
+  /** @param proxyPort of the proxy, for a program that goes to the Internet */
+  resolve(engine: Engine, binary: string, proxyPort?: number): Resolved;
   /** @throws SpawnFailed */
   run(engine: Engine, step: ProcessStep, where: RunIn): Promise<Outcome>;
   /** Programs of these engines that were there at the start and are not now. */
@@ -83,16 +83,16 @@ export async function openToolbox({ engines, launcher, runtime, cacheFile, slot 
     else missing.push({ engine, binaries: lacking });
   }
 
-  const resolve: Toolbox['resolve'] = (engine, binary, gatePort) => {
+  const resolve: Toolbox['resolve'] = (engine, binary, proxyPort) => {
     const resolved = found.get(`${engine.id} ${binary}`);
     if (resolved === undefined) throw new Error(`engine ${engine.id} has no binary ${binary}`);
-    if (!resolved.egress || gatePort === undefined) return resolved;
-    return { ...resolved, tcpPort: gatePort, args: [...resolved.args, `--proxy=${gatePort}`] };
+    if (!resolved.egress || proxyPort === undefined) return resolved;
+    return { ...resolved, tcpPort: proxyPort, args: [...resolved.args, `--proxy=${proxyPort}`] };
   };
 
   const run = async (engine: Engine, step: ProcessStep, where: RunIn): Promise<Outcome> => {
-    const { slot, folder, limits, signal, onLine, gatePort } = where;
-    const { program, args, reads, calls, unixSockets, tcpPort } = resolve(engine, step.run, gatePort);
+    const { slot, folder, limits, signal, onLine, gatePort: proxyPort } = where;
+    const { program, args, reads, calls, unixSockets, tcpPort } = resolve(engine, step.run, proxyPort);
     const outcome = await launcher.run(
       { folder, reads, calls, unixSockets, tcpPort, limits, uid: slot.uid },
       {

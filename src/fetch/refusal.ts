@@ -36,7 +36,7 @@ const Word = z.object({
 });
 
 /** One line of ASCII. */
-export const wordOf = ({ message, details }: Failure): string => encodeURIComponent(JSON.stringify({ says: message, details }));
+export const refusalHeader = ({ message, details }: Failure): string => encodeURIComponent(JSON.stringify({ says: message, details }));
 
 /** @returns the Failure that `wordOf` was given @throws where it is no such word */
 export function refusalFrom(word: string): Failure {

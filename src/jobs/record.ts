@@ -1,6 +1,6 @@
 /** A job as it is stored: everything that must survive a restart, at most 16 kB, no secret in the clear. */
 import { z } from 'zod';
-import { lanes } from '../contracts/order.ts';
+import { lanes } from '../contracts/messages/order.ts';
 
 export const RECORD_VERSION = 1;
 

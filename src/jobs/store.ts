@@ -35,7 +35,7 @@ export interface JobStore {
   move(left: JobRecord, revision: number): Promise<Stored>;
   /** @throws Conflict when `revision` is no longer the latest; removing what is gone is no error */
   remove(id: string, revision: number, pool?: string): Promise<void>;
-  /** Calls back after changes of this record, perhaps too often, perhaps not at all: a hint to read again. @returns the end of it */
+  /** Calls back after changes of this record, perhaps too often, perhaps not at all: a hint to read again. @returns unsubscribe */
   watch(id: string, changed: () => void): () => void;
   /** Every record, in no order, without holding them all; one written during the scan may be missed or be old. */
   scan(): AsyncIterable<Stored>;
@@ -48,9 +48,4 @@ export interface JobStore {
   /** Runs `work` if no other process holds the lock of this name; a holder that dies frees it after `ttlMs`. @returns whether it ran */
   withLock(name: string, ttlMs: number, work: () => Promise<void>): Promise<boolean>;
   close(): Promise<void>;
-}
-
-/** Somebody else wrote first: read again and decide anew. */
-export class Conflict extends Error {
-  override readonly name = 'Conflict';
 }

@@ -1,7 +1,7 @@
 /** Events (events.k8s.io/v1) on what happens to an object, for `kubectl describe`: said once and counted, and never at anybody's cost. */
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Kube } from './connect.ts';
-import { isNotFound } from './error.ts';
+import type { Kube } from './connection/connect.ts';
+import { isNotFound } from './connection/error.ts';
 import { quietly } from './quietly.ts';
 import { apiVersion, EVENTS, type KubeObject, microTime, type Ref, type Resource } from './resource.ts';
 

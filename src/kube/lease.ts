@@ -1,12 +1,12 @@
 /** Elects one of several processes by a Lease, as client-go does (tools/leaderelection): whoever leads renews, the others watch whether it does. */
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Call, Kube } from './connect.ts';
-import { isAlreadyExists, isConflict, isNotFound } from './error.ts';
+import type { Call, Kube } from './connection/connect.ts';
+import { isAlreadyExists, isConflict, isNotFound } from './connection/error.ts';
 import { quietly } from './quietly.ts';
 import { startReflector } from './reflector.ts';
 import { type KubeObject, LEASES, microTime } from './resource.ts';
 
-export interface Candidacy {
+export interface LeaderElector {
   /** False from the moment that others may believe the leader gone, even where this process was frozen and has not noticed yet. */
   readonly leading: boolean;
   /** As last seen. */
@@ -50,7 +50,7 @@ const LOOK_MS = 250;
 /** For each of the two attempts to hand over, ms. */
 const RELEASE_MS = 1_000;
 
-export function standForElection(options: ElectionOptions): Candidacy {
+export function startLeaderElection(options: ElectionOptions): LeaderElector {
   const { kube, namespace, name, identity } = options;
   const onTrouble = quietly(options.onTrouble);
   const { leaseDurationMs = 15_000, renewDeadlineMs = 10_000, retryPeriodMs = 2_000 } = options;

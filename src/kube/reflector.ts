@@ -1,8 +1,8 @@
 /** A mirror of the API server's objects of one kind: a paged list, then a watch from there on, for as long as it is open. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { onAbort } from '../streams/abort.ts';
-import type { Kube, Selection } from './connect.ts';
-import { isExpired, KubeError } from './error.ts';
+import type { Kube, Selection } from './connection/connect.ts';
+import { isExpired, KubeError } from './connection/error.ts';
 import { quietly } from './quietly.ts';
 import { type KubeObject, keyOf, type Resource } from './resource.ts';
 
@@ -31,7 +31,7 @@ export interface Reflector<T extends KubeObject> {
   whenSynced(signal?: AbortSignal): Promise<void>;
   /** A live view, by `keyOf`. */
   objects(): ReadonlyMap<string, T>;
-  /** Calls back after each change of `objects()`. @returns the end of it */
+  /** Calls back after each change of `objects()`. @returns unsubscribe */
   onChange(listener: Listener<T>): () => void;
   stats(): {
     readonly objects: number;

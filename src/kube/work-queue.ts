@@ -1,5 +1,5 @@
 /** Keys to be worked on: each waits at most once, is in one pair of hands at a time, and comes back later and later while its work fails. */
-import { KubeError } from './error.ts';
+import { KubeError } from './connection/error.ts';
 import { quietly } from './quietly.ts';
 
 export interface Clock {

@@ -1,12 +1,12 @@
 /** Admits, refuses and gives back, for every replica at once: reads a client's record, lets the account decide, and swaps the record. */
 import { setTimeout as pause } from 'node:timers/promises';
-import { Failure } from '../errors.ts';
+import { Failure, RevisionConflict } from '../errors.ts';
 import { admit, enlarge, holds, type Outcome, refund, release, type Taken } from './account.ts';
 import type { Client } from './client.ts';
 import { type ClientRecord, lapsesAt, NEW_CLIENT } from './record.ts';
 import { type Refused, refusal } from './refusal.ts';
 import type { LimitSettings } from './settings.ts';
-import { Conflict, type LimitStore } from './store.ts';
+import type { LimitStore } from './store.ts';
 import { HOUR_MS, type Rules, rulesFor, type Want } from './tiers.ts';
 import { type Usage, usageOf } from './usage.ts';
 
@@ -89,7 +89,7 @@ export function limiterOver(store: LimitStore, settings: LimitSettings, surround
           await store.put(key, outcome.record, stored?.revision, lapsesAt(outcome.record, rules));
           return { ...outcome, now };
         } catch (error) {
-          if (!(error instanceof Conflict)) throw error;
+          if (!(error instanceof RevisionConflict)) throw error;
         }
       }
       throw new Failure('OVERLOADED', { cause: new Error(`client ${key}: ${attempts} attempts to count a request met another's`) });

@@ -1,13 +1,11 @@
 /** Clients' limits in NATS JetStream, for any number of replicas. */
-import { type BucketSpec, ensureBucket, inWordsOf, openBucket } from '../nats/bucket.ts';
+import { type BucketSpec, ensureBucket, openBucket } from '../nats/bucket.ts';
 import type { Nats } from '../nats/connection.ts';
-import { Conflict, type LimitStore } from './store.ts';
+import type { LimitStore } from './store.ts';
 import { fromText, toText } from './text.ts';
 
 /** Each record says itself when it may go. Forty places fill a few kilobytes; behind an egress that many share it is a multiple of that. */
 const CLIENTS: BucketSpec = { name: 'clients', maxBytes: 512 * 1024 };
-
-const orConflict = inWordsOf(Conflict);
 
 /** @param replicas 1, 3 or 5 @throws Mismatch · Unavailable */
 export const ensureLimits = (nats: Nats, replicas: number): Promise<void> => ensureBucket(nats, CLIENTS, replicas);
@@ -29,7 +27,7 @@ export function openLimits(
       return entry === undefined ? undefined : { record: fromText(key, entry.text, unreadable), revision: entry.revision };
     },
     async put(key, record, revision, lapsesAt) {
-      await orConflict(bucket.put(key, toText(record), revision ?? 0, lapsesAt - clock()));
+      await bucket.put(key, toText(record), revision ?? 0, lapsesAt - clock());
     },
     async close() {},
   };

@@ -1,7 +1,8 @@
 /** Clients' limits in one SQLite file, which several processes of one machine may hold open. */
 
+import { RevisionConflict } from '../errors.ts';
 import { openDatabase } from '../sqlite/open.ts';
-import { Conflict, type LimitStore } from './store.ts';
+import type { LimitStore } from './store.ts';
 import { fromText, toText } from './text.ts';
 
 /** AUTOINCREMENT never gives a number twice, so that a client forgotten and met again cannot meet an old revision. */
@@ -49,7 +50,7 @@ export function openLimits(
       const text = toText(record);
       const until = Math.ceil(lapsesAt);
       const { changes } = revision === undefined ? sql.create.run(key, text, until) : sql.update.run(text, until, key, revision);
-      if (Number(changes) === 0) throw new Conflict(`client ${key} was changed since revision ${revision ?? 'none'}`);
+      if (Number(changes) === 0) throw new RevisionConflict(`client ${key} was changed since revision ${revision ?? 'none'}`);
       sql.forget.run(clock(), FORGET);
     },
 

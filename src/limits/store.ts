@@ -18,8 +18,3 @@ export interface LimitStore {
   put(key: string, record: ClientRecord, revision: number | undefined, lapsesAt: number): Promise<void>;
   close(): Promise<void>;
 }
-
-/** Somebody else wrote first: read again and decide anew. */
-export class Conflict extends Error {
-  override readonly name = 'Conflict';
-}

@@ -1,11 +1,11 @@
 /** Texts by key in a JetStream key-value bucket: strong reads, writes by compare-and-swap, a scan that holds one at a time. */
 import { DiscardPolicy, RetentionPolicy, StorageType, type StoredMsg } from '@nats-io/jetstream';
 import { headers, nanos, nuid } from 'nats';
-import { asTheyCome } from './as-they-come.ts';
+import { RevisionConflict } from '../errors.ts';
 import type { Nats } from './connection.ts';
 import { ensureStream } from './ensure.ts';
 import { isKey, isToken, keyOf, tokenOf } from './token.ts';
-import { isFull, isOutrun, Unavailable } from './unavailable.ts';
+import { isFull, isRevisionConflict, Unavailable } from './unavailable.ts';
 
 export interface Entry {
   readonly key: string;
@@ -18,15 +18,15 @@ export interface Bucket {
   /** The latest, as the leader of the replicas knows it. */
   get(key: string): Promise<Entry | undefined>;
   /** The same for the one key that ends in this token, whatever stands before it. */
-  find(ending: string): Promise<Entry | undefined>;
+  getByEnding(ending: string): Promise<Entry | undefined>;
   /**
    * @param revision that is replaced; 0 where nothing may be
    * @param ttlMs after which this version goes away by itself, where nothing replaces it
    * @returns the new revision
-   * @throws Outrun when `revision` is no longer the latest
+   * @throws RevisionConflict when `revision` is no longer the latest
    */
   put(key: string, text: string, revision: number, ttlMs?: number): Promise<number>;
-  /** Removing what is gone is no error. @throws Outrun when there is another revision */
+  /** Removing what is gone is no error. @throws RevisionConflict when there is another revision */
   remove(key: string, revision: number): Promise<void>;
   /** Each once, in no order. One written meanwhile may be missed. */
   entries(): AsyncIterable<Entry>;
@@ -37,7 +37,7 @@ export interface Bucket {
    * @returns `next`: where the following page begins; undefined where nothing follows
    */
   page(from: number, count: number): Promise<{ readonly entries: readonly Entry[]; readonly next: number | undefined }>;
-  /** Calls back with the keys of stored changes, and with none when some may have been missed. @returns the end of it */
+  /** Calls back with the keys of stored changes, and with none when some may have been missed. @returns unsubscribe */
   onChange(changed: (key: string | undefined) => void): () => void;
   /** The time where the bucket is kept, ms since the epoch: the only clock that all processes share. */
   now(): Promise<number>;
@@ -50,22 +50,6 @@ export interface BucketSpec {
   /** Of a value, its key and headers. */
   readonly maxBytes: number;
 }
-
-/** Somebody else wrote first. */
-export class Outrun extends Error {
-  override readonly name = 'Outrun';
-}
-
-/** What a noun calls a write that lost. */
-type Lost = new (message: string, options: ErrorOptions) => Error;
-
-/** @returns what throws that in place of Outrun */
-export const inWordsOf =
-  (Conflict: Lost) =>
-  <T>(write: Promise<T>): Promise<T> =>
-    write.catch((error: unknown) => {
-      throw error instanceof Outrun ? new Conflict(error.message, { cause: error }) : error;
-    });
 
 /** Whoever is about to write knows of a removal for so long: after that the key is as if it had never been. */
 const REMOVED_TTL_MS = 3600_000;
@@ -102,18 +86,18 @@ export const ensureBucket = (nats: Nats, { name, maxAgeMs = 0, maxBytes }: Bucke
   });
 
 export function openBucket(nats: Nats, name: string): Bucket {
-  const { core, manager, client, reach } = nats;
+  const { core, manager, client, withRetry } = nats;
   const stream = streamOf(tokenOf(name));
   const prefix = `$KV.${name}.`;
 
-  const last = (key: string) => reach(`to read ${name}`, () => manager.streams.getMessage(stream, { last_by_subj: prefix + key }));
+  const last = (key: string) => withRetry(`to read ${name}`, () => manager.streams.getMessage(stream, { last_by_subj: prefix + key }));
 
   /** Those whose latest version has a number from `first` on, and below `end`. */
   async function* between(first: number, end: number): AsyncGenerator<Entry> {
     for (let seq = first; seq < end; ) {
       // By number, from the leader: a consumer may sit on a replica that is behind.
       const query = { seq, next_by_subj: `${prefix}>` };
-      const message = await reach(`to scan ${name}`, () => manager.streams.getMessage(stream, query));
+      const message = await withRetry(`to scan ${name}`, () => manager.streams.getMessage(stream, query));
       if (message === null || message.seq >= end) return;
       if (!isRemoval(message)) yield entryIn(message, prefix);
       seq = message.seq + 1;
@@ -133,13 +117,13 @@ export function openBucket(nats: Nats, name: string): Bucket {
       return client.publish(prefix + key, text, options);
     };
     try {
-      return (await reach(`to write ${name}`, attempt)).seq;
+      return (await withRetry(`to write ${name}`, attempt)).seq;
     } catch (error) {
-      if (isOutrun(error)) {
+      if (isRevisionConflict(error)) {
         // By itself, perhaps: a single server compares sequences before it looks whether it has this very message.
         const message = attempts > 1 ? await last(key) : null;
         if (message?.header.get(MESSAGE_ID) === msgID) return message.seq;
-        throw new Outrun(`${key} in ${name} is not at revision ${revision}`, { cause: error });
+        throw new RevisionConflict(`${key} in ${name} is not at revision ${revision}`, { cause: error });
       }
       if (isFull(error)) throw new Unavailable(`to write ${name}, which has no room`, error);
       throw error;
@@ -156,13 +140,13 @@ export function openBucket(nats: Nats, name: string): Bucket {
       return present(await last(key));
     },
 
-    async find(ending) {
+    async getByEnding(ending) {
       if (!isToken(ending)) return undefined;
       const latest = await last(`*.${ending}`);
       if (latest === null || !isRemoval(latest)) return present(latest);
       // What was removed last may have been copied to another key before.
       const query = { seq: 1, next_by_subj: `${prefix}*.${ending}` };
-      return present(await reach(`to read ${name}`, () => manager.streams.getMessage(stream, query)));
+      return present(await withRetry(`to read ${name}`, () => manager.streams.getMessage(stream, query)));
     },
 
     async put(key, text, revision, ttlMs) {
@@ -170,7 +154,7 @@ export function openBucket(nats: Nats, name: string): Bucket {
       try {
         return await write(key, text, revision, ttlMs, false);
       } catch (error) {
-        if (revision !== 0 || !(error instanceof Outrun)) throw error;
+        if (revision !== 0 || !(error instanceof RevisionConflict)) throw error;
         const message = await last(key);
         if (message === null || !isRemoval(message)) throw error;
         return await write(key, text, message.seq, ttlMs, false);
@@ -182,14 +166,14 @@ export function openBucket(nats: Nats, name: string): Bucket {
       try {
         await write(key, '', revision, REMOVED_TTL_MS, true);
       } catch (error) {
-        if (!(error instanceof Outrun)) throw error;
+        if (!(error instanceof RevisionConflict)) throw error;
         const message = await last(key);
         if (message !== null && !isRemoval(message)) throw error;
       }
     },
 
     async *entries() {
-      const { state } = await reach(`to scan ${name}`, () => manager.streams.info(stream));
+      const { state } = await withRetry(`to scan ${name}`, () => manager.streams.info(stream));
       const share = Math.ceil((state.last_seq + 1 - state.first_seq) / SCANNERS);
       const from = (scanner: number) => Math.min(state.first_seq + scanner * share, state.last_seq + 1);
       yield* asTheyCome(Array.from({ length: SCANNERS }, (_, scanner) => between(from(scanner), from(scanner + 1))));
@@ -200,7 +184,7 @@ export function openBucket(nats: Nats, name: string): Bucket {
       let seq = Math.max(1, from);
       for (let read = 0; read < count; read++) {
         const query = { seq, next_by_subj: `${prefix}>` };
-        const message = await reach(`to scan ${name}`, () => manager.streams.getMessage(stream, query));
+        const message = await withRetry(`to scan ${name}`, () => manager.streams.getMessage(stream, query));
         if (message === null) return { entries, next: undefined };
         if (!isRemoval(message)) entries.push(entryIn(message, prefix));
         seq = message.seq + 1;
@@ -213,15 +197,15 @@ export function openBucket(nats: Nats, name: string): Bucket {
       const subscription = core.subscribe(`${subject}>`, {
         callback: (error, message) => changed(error === null ? message.subject.slice(subject.length) : undefined),
       });
-      const deafen = nats.onReturn(() => changed(undefined));
+      const unsubscribe = nats.onReconnect(() => changed(undefined));
       return () => {
-        deafen();
+        unsubscribe();
         if (!subscription.isClosed()) subscription.unsubscribe();
       };
     },
 
     async now() {
-      const { ts = '' } = await reach(`to read the time of ${name}`, () => manager.streams.info(stream));
+      const { ts = '' } = await withRetry(`to read the time of ${name}`, () => manager.streams.info(stream));
       return Date.parse(ts);
     },
   };
@@ -234,3 +218,24 @@ const entryIn = (message: StoredMsg, prefix: string): Entry => ({
   text: message.string(),
   revision: message.seq,
 });
+
+/** Several streams of things as one: each is asked for one ahead, and what is there first goes first. */
+export async function* asTheyCome<T>(sources: readonly AsyncGenerator<T>[]): AsyncGenerator<T> {
+  const ahead = new Map<AsyncGenerator<T>, Promise<{ readonly source: AsyncGenerator<T>; readonly next: IteratorResult<T> }>>();
+  const ask = (source: AsyncGenerator<T>) => {
+    const asked = source.next().then((next) => ({ source, next }));
+    // Left early, nobody waits for it any more.
+    asked.catch(() => {});
+    ahead.set(source, asked);
+  };
+  for (const source of sources) ask(source);
+  while (ahead.size > 0) {
+    const { source, next } = await Promise.race(ahead.values());
+    if (next.done) {
+      ahead.delete(source);
+    } else {
+      ask(source);
+      yield next.value;
+    }
+  }
+}

@@ -22,11 +22,11 @@ const PAUSE_MS = 1_000;
  * @param stream any that this user may ask for
  * @throws Unavailable · an Error when the servers' time cannot be learnt
  */
-export async function openClock({ manager, reach, onReturn }: Nats, stream: string): Promise<Clock> {
+export async function openClock({ manager, withRetry, onReconnect }: Nats, stream: string): Promise<Clock> {
   let ahead: number | undefined;
   const learn = async (): Promise<void> => {
     const asked = performance.now();
-    const { ts } = await reach('to read the time', () => manager.streams.info(stream));
+    const { ts } = await withRetry('to read the time', () => manager.streams.info(stream));
     const answered = performance.now();
     const time = Date.parse(ts ?? '');
     if (answered - asked <= SLOWEST_MS && !Number.isNaN(time)) ahead = time - (asked + answered) / 2;
@@ -43,12 +43,12 @@ export async function openClock({ manager, reach, onReturn }: Nats, stream: stri
   }
   const known = () => ahead ?? Number.NaN;
   const timer = setInterval(learnAgain, ASK_MS);
-  const deafen = onReturn(learnAgain);
+  const unsubscribe = onReconnect(learnAgain);
   return {
     now: () => Math.round(performance.now() + known()),
     close() {
       clearInterval(timer);
-      deafen();
+      unsubscribe();
     },
   };
 }

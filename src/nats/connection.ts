@@ -2,8 +2,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type JetStreamClient, type JetStreamManager, jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { ClosedConnectionError, ConnectionError, connect, createInbox, credsAuthenticator, type NatsConnection } from 'nats';
-import { type KeepAlive, openKeepAlive } from './keep-alive.ts';
-import { passes, Unavailable } from './unavailable.ts';
+import { type KeepAlive, openKeepAlive } from './keep-alive/keep-alive.ts';
+import { isTransient, Unavailable } from './unavailable.ts';
 
 export interface Nats {
   readonly core: NatsConnection;
@@ -17,13 +17,13 @@ export interface Nats {
    * @param patienceMs 0 for one that may not
    * @throws Unavailable when that has not ended after `patienceMs`; any other failure as it is
    */
-  reach<T>(what: string, call: () => Promise<T>, patienceMs?: number): Promise<T>;
+  withRetry<T>(what: string, call: () => Promise<T>, patienceMs?: number): Promise<T>;
   /** A subject that nobody else listens to. */
   newInbox(): string;
   /** While not, hints would only pile up. */
   isConnected(): boolean;
-  /** Calls back when the connection is there again: what was said meanwhile has been missed. @returns the end of it */
-  onReturn(callback: () => void): () => void;
+  /** Calls back when the connection is there again: what was said meanwhile has been missed. @returns unsubscribe */
+  onReconnect(callback: () => void): () => void;
   close(): Promise<void>;
 }
 
@@ -50,7 +50,7 @@ export const ANSWER_MS = 2_500;
  * How long a call is repeated, ms: replicas notice after 4 to 9 s that their leader is dead (nats-server, server/raft.go), and its death is to
  * pass unseen. A client still waits when this is over.
  */
-export const PATIENCE_MS = 15_000;
+export const RETRY_MS = 15_000;
 /** Longest wait between two attempts, ms. */
 const PAUSE_MS = 250;
 /** A connection that is silent for two of these is dead, ms: half-open ones would swallow orders. */
@@ -108,7 +108,7 @@ export async function connectNats(settings: NatsSettings): Promise<Nats> {
 
     newInbox: () => createInbox(inbox),
 
-    async reach(what, call, patienceMs = PATIENCE_MS) {
+    async withRetry(what, call, patienceMs = RETRY_MS) {
       const until = performance.now() + patienceMs;
       for (let wait = PAUSE_MS / 8; ; wait = Math.min(PAUSE_MS, wait * 2)) {
         try {
@@ -117,14 +117,14 @@ export async function connectNats(settings: NatsSettings): Promise<Nats> {
           if (!connected) throw new ConnectionError('no server is connected');
           return await call();
         } catch (error) {
-          if (!passes(error)) throw error;
+          if (!isTransient(error)) throw error;
           if (core.isClosed() || performance.now() + wait >= until) throw new Unavailable(what, error);
         }
         await pause(wait * (0.5 + Math.random() / 2));
       }
     },
 
-    onReturn(callback) {
+    onReconnect(callback) {
       const own = () => callback();
       returns.add(own);
       return () => void returns.delete(own);

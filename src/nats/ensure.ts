@@ -17,24 +17,24 @@ export class Mismatch extends Error {
 }
 
 /** Idempotent, and safe when several processes do it at once. @throws Mismatch · Unavailable */
-export async function ensureStream({ manager, reach }: Nats, spec: StreamSpec): Promise<void> {
+export async function ensureStream({ manager, withRetry }: Nats, spec: StreamSpec): Promise<void> {
   const { name } = spec;
   const wanted = { ...spec, metadata: MARK };
   await ensure(`stream ${name}`, wanted, {
-    read: () => reach(`to read stream ${name}`, async () => (await manager.streams.info(name)).config),
-    make: () => reach(`to make stream ${name}`, () => manager.streams.add(wanted)),
-    change: () => reach(`to change stream ${name}`, () => manager.streams.update(name, wanted)),
+    read: () => withRetry(`to read stream ${name}`, async () => (await manager.streams.info(name)).config),
+    make: () => withRetry(`to make stream ${name}`, () => manager.streams.add(wanted)),
+    change: () => withRetry(`to change stream ${name}`, () => manager.streams.update(name, wanted)),
   });
 }
 
 /** As `ensureStream`, for a durable consumer of a stream that is there. @throws Mismatch · Unavailable */
-export async function ensureConsumer({ manager, reach }: Nats, stream: string, spec: ConsumerSpec): Promise<void> {
+export async function ensureConsumer({ manager, withRetry }: Nats, stream: string, spec: ConsumerSpec): Promise<void> {
   const name = spec.durable_name;
   const wanted = { ...spec, metadata: MARK };
   await ensure(`consumer ${name} of stream ${stream}`, wanted, {
-    read: () => reach(`to read consumer ${name}`, async () => (await manager.consumers.info(stream, name)).config),
-    make: () => reach(`to make consumer ${name}`, () => manager.consumers.add(stream, wanted)),
-    change: () => reach(`to change consumer ${name}`, () => manager.consumers.update(stream, name, wanted)),
+    read: () => withRetry(`to read consumer ${name}`, async () => (await manager.consumers.info(stream, name)).config),
+    make: () => withRetry(`to make consumer ${name}`, () => manager.consumers.add(stream, wanted)),
+    change: () => withRetry(`to change consumer ${name}`, () => manager.consumers.update(stream, name, wanted)),
   });
 }
 

@@ -3,12 +3,12 @@ import type { Nats } from './connection.ts';
 import { isToken, tokenOf } from './token.ts';
 
 /** While there is no connection nothing is said: late hints mislead, and they would pile up. */
-export function tell({ core, isConnected }: Nats, about: string, name: string, text: string): void {
+export function publish({ core, isConnected }: Nats, about: string, name: string, text: string): void {
   if (isConnected() && isToken(name)) core.publish(`${about}.${name}`, text);
 }
 
-/** @param name of one, `*` for all, `>` for all of several tokens @returns the end of it */
-export function hear({ core }: Nats, about: string, name: string, callback: (name: string, text: string) => void): () => void {
+/** @param name of one, `*` for all, `>` for all of several tokens @returns unsubscribe */
+export function subscribe({ core }: Nats, about: string, name: string, callback: (name: string, text: string) => void): () => void {
   if (core.isClosed()) return () => {};
   const subscription = core.subscribe(`${about}.${['*', '>'].includes(name) ? name : tokenOf(name)}`, {
     callback: (error, message) => {

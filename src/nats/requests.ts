@@ -2,7 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { headers, type Msg } from 'nats';
 import type { Nats } from './connection.ts';
-import { passes, Unavailable } from './unavailable.ts';
+import { isTransient, Unavailable } from './unavailable.ts';
 
 const FAILED = 'Filemill-Failed';
 /** Of an answer: the code of a refusal, and whether another may answer otherwise. */
@@ -103,8 +103,8 @@ function textOf(message: Msg): string {
 }
 
 /** @param patienceMs for how long it is asked again while nobody answers; 0 once @throws Refused · Unavailable when nobody answered in time */
-export async function question({ core, reach }: Nats, subject: string, text: string, patienceMs?: number): Promise<string> {
-  return textOf(await reach(`to ask ${subject}`, () => core.request(subject, text, { timeout: ANSWER_MS }), patienceMs));
+export async function question({ core, withRetry }: Nats, subject: string, text: string, patienceMs?: number): Promise<string> {
+  return textOf(await withRetry(`to ask ${subject}`, () => core.request(subject, text, { timeout: ANSWER_MS }), patienceMs));
 }
 
 export interface Hedging {
@@ -155,7 +155,7 @@ export function hedgedAsker(nats: Nats, hedging: Partial<Hedging> = {}): Asker {
       } catch (error) {
         last = error;
         if (error instanceof Refused && !error.isTransient) answered.reject(error);
-        if (!passes(error)) refused++;
+        if (!isTransient(error)) refused++;
         turned.resolve();
       }
     };

@@ -25,7 +25,7 @@ const OUTRUN: ReadonlySet<number> = new Set([
 ]);
 
 /** The subject was written since the expected sequence. */
-export const isOutrun = (error: unknown): boolean => error instanceof JetStreamApiError && OUTRUN.has(error.code);
+export const isRevisionConflict = (error: unknown): boolean => error instanceof JetStreamApiError && OUTRUN.has(error.code);
 
 /** The stream refused a message for its limits, or its disk. */
 export const isFull = (error: unknown): boolean => error instanceof JetStreamApiError && FULL.has(error.code);
@@ -37,7 +37,7 @@ export const isSubjectTaken = (error: unknown): boolean =>
 export const isNotFound = (error: unknown): boolean => error instanceof JetStreamApiError && error.status === 404;
 
 /** Whether the same call may succeed in a moment: no connection, no leader, no answer. */
-export function passes(error: unknown): boolean {
+export function isTransient(error: unknown): boolean {
   if (error instanceof JetStreamApiError) return !FULL.has(error.code) && (error.status === 503 || error.code === DUPLICATE_IN_PROCESS);
   return (
     error instanceof TimeoutError ||

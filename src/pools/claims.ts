@@ -1,6 +1,8 @@
 /** Whose a pool is: two controllers on one NATS, or a controller and replicas with a list of their own, do not undo each other's. */
-import { PoolClaim } from '../contracts/pool.ts';
-import { type Bucket, type Entry, Outrun } from '../nats/bucket.ts';
+
+import { PoolClaim } from '../contracts/messages/pool.ts';
+import { RevisionConflict } from '../errors.ts';
+import type { Bucket, Entry } from '../nats/bucket.ts';
 
 const OWNER = 'owner.';
 const CONTENDER = 'contender.';
@@ -40,7 +42,7 @@ export async function claimPool(bucket: Bucket, pool: string, claim: PoolClaim, 
       await bucket.put(OWNER + pool, text, entry?.revision ?? 0, ttlMs);
       return;
     } catch (error) {
-      if (!(error instanceof Outrun)) throw error;
+      if (!(error instanceof RevisionConflict)) throw error;
     }
   }
   throw new Error(`the pool ${pool} could not be claimed in ${TRIES} tries`);
@@ -61,7 +63,7 @@ async function contend(bucket: Bucket, pool: string, text: string): Promise<void
 }
 
 function unlessOutrun(error: unknown): void {
-  if (!(error instanceof Outrun)) throw error;
+  if (!(error instanceof RevisionConflict)) throw error;
 }
 
 function claimIn(entry: Entry | undefined): PoolClaim | undefined {

@@ -1,7 +1,17 @@
 /** Pools as they are declared, in a bucket that everybody reads: what is not there has no route and no workers. */
+
 import type { z } from 'zod';
-import { type Declared, KnownEngines, POOL_VERSION, type PoolClaim, PoolDeclaration, PoolState, RetractedPool } from '../contracts/pool.ts';
-import { type Bucket, type BucketSpec, ensureBucket, Outrun, openBucket } from '../nats/bucket.ts';
+import {
+  type Declared,
+  KnownEngines,
+  POOL_VERSION,
+  type PoolClaim,
+  PoolDeclaration,
+  PoolState,
+  RetractedPool,
+} from '../contracts/messages/pool.ts';
+import { RevisionConflict } from '../errors.ts';
+import { type Bucket, type BucketSpec, ensureBucket, openBucket } from '../nats/bucket.ts';
 import type { Nats } from '../nats/connection.ts';
 import { claimPool, isOwn, ownerOf, releaseClaim } from './claims.ts';
 
@@ -49,7 +59,7 @@ export async function declarePool(nats: Nats, declaration: Declared, ttlMs?: num
       await bucket.put(key, text, entry?.revision ?? 0, ttlMs);
       return;
     } catch (error) {
-      if (!(error instanceof Outrun)) throw error;
+      if (!(error instanceof RevisionConflict)) throw error;
     }
   }
   throw new Error(`the pool ${declaration.name} could not be declared in ${TRIES} tries`);
@@ -74,7 +84,7 @@ export async function retractPool(nats: Nats, name: string, claim?: PoolClaim): 
       try {
         await bucket.remove(entry.key, entry.revision);
       } catch (error) {
-        if (!(error instanceof Outrun)) throw error;
+        if (!(error instanceof RevisionConflict)) throw error;
       }
     }
   }
@@ -93,7 +103,7 @@ async function noteRetracted(bucket: Bucket, name: string): Promise<void> {
 }
 
 /** Written only where it has changed. @param degraded why its workers do not come up @throws Unavailable */
-export async function tellState(nats: Nats, name: string, degraded: string | undefined): Promise<void> {
+export async function publishPoolState(nats: Nats, name: string, degraded: string | undefined): Promise<void> {
   const bucket = openDeclarations(nats);
   const state: PoolState = { version: POOL_VERSION, ...(degraded !== undefined && { degraded }) };
   const [text, before] = [JSON.stringify(state), await bucket.get(STATE + name)];
@@ -102,7 +112,7 @@ export async function tellState(nats: Nats, name: string, degraded: string | und
 
 async function orOutrun(write: Promise<unknown>): Promise<void> {
   await write.catch((error: unknown) => {
-    if (!(error instanceof Outrun)) throw error;
+    if (!(error instanceof RevisionConflict)) throw error;
   });
 }
 
@@ -173,7 +183,7 @@ export async function keepEngines(bucket: Bucket, pool: string, known: KnownEngi
   try {
     await bucket.put(KNOWN + pool, JSON.stringify(known), (await bucket.get(KNOWN + pool))?.revision ?? 0);
   } catch (error) {
-    if (!(error instanceof Outrun)) throw error;
+    if (!(error instanceof RevisionConflict)) throw error;
   }
 }
 

@@ -1,5 +1,5 @@
 /** Declares pools for as long as this process lives: what the last replica that lists a pool leaves behind lapses by itself. */
-import { CONFIGURED, type PoolDeclaration } from '../contracts/pool.ts';
+import { CONFIGURED, type PoolDeclaration } from '../contracts/messages/pool.ts';
 import type { Nats } from '../nats/connection.ts';
 import { Contested } from './claims.ts';
 import { declarePool } from './declarations.ts';
@@ -8,7 +8,7 @@ import { declarePool } from './declarations.ts';
 const LAPSES_MS = 10 * 60_000;
 const AGAIN_MS = 2 * 60_000;
 
-/** @param report is told of what could not be declared again @returns the end of it @throws Contrary · Unavailable */
+/** @param report is told of what could not be declared again @returns unsubscribe @throws Contrary · Unavailable */
 export async function keepDeclared(nats: Nats, pools: readonly PoolDeclaration[], report: (error: Error) => void): Promise<() => void> {
   /** Of the replicas that list it, all say so: it is no reason not to serve. */
   const unlessContested = (error: unknown) => {
@@ -21,9 +21,9 @@ export async function keepDeclared(nats: Nats, pools: readonly PoolDeclaration[]
   await declare();
   const again = () => void declare().catch(report);
   const timer = setInterval(again, AGAIN_MS);
-  const deafen = nats.onReturn(again);
+  const unsubscribe = nats.onReconnect(again);
   return () => {
     clearInterval(timer);
-    deafen();
+    unsubscribe();
   };
 }

@@ -1,11 +1,10 @@
 /** Pools over NATS: those that are declared in the bucket, with what their workers say of themselves. */
-import { type KnownEngines, POOL_VERSION, type PoolDeclaration } from '../contracts/pool.ts';
+import { type KnownEngines, POOL_VERSION, type PoolDeclaration } from '../contracts/messages/pool.ts';
 import type { Nats } from '../nats/connection.ts';
 import { keepEngines, openDeclarations } from './declarations.ts';
-import { sharedEngines } from './engines.ts';
-import type { GonePool, Pool, Registry } from './registry.ts';
+import type { Pool, Registry, RemovedPool } from './registry.ts';
 import { watchPools } from './watched.ts';
-import type { Heard, Workers } from './workers.ts';
+import type { WorkerPresence, Workers } from './workers.ts';
 
 /** Thousands of workers are not counted anew for each request, ms. */
 const FRESH_MS = 200;
@@ -57,7 +56,7 @@ export async function openRegistry(nats: Nats, { workers, own, clock, waiting = 
     let now = remembered(pool);
     if (there.length > 0) {
       const engines = sharedEngines(there);
-      const seenAt = there.reduce((latest, { heardAt }) => Math.max(latest, heardAt), 0);
+      const seenAt = there.reduce((latest, { receivedAt }) => Math.max(latest, receivedAt), 0);
       now = { toolchain, engines: now !== undefined && same(now.engines, engines) ? now.engines : engines, seenAt };
       able.set(name, now);
     }
@@ -67,7 +66,7 @@ export async function openRegistry(nats: Nats, { workers, own, clock, waiting = 
     const waitMs = expectedWaitMs(waiting(name), there);
     return { name, toolchain, paused, preference, capacity, workers: there.length, busy, engines, seenAt, degraded, waitMs };
   };
-  const gone = (): ReadonlyMap<string, GonePool> => {
+  const removed = (): ReadonlyMap<string, RemovedPool> => {
     const [there, { known, retracted }] = [declared(), watched.now()];
     const names = [...new Set([...retracted.keys(), ...known.keys()])].filter((name) => !there.has(name));
     return new Map(
@@ -107,7 +106,7 @@ export async function openRegistry(nats: Nats, { workers, own, clock, waiting = 
 
   return {
     pools,
-    gone,
+    removed,
     async close() {
       clearInterval(keeping);
       await watched.close();
@@ -119,7 +118,7 @@ export async function openRegistry(nats: Nats, { workers, own, clock, waiting = 
 const UNKNOWN_SERVICE_MS = 5_000;
 
 /** By what the workers that are there have needed so far; where none is there yet, as if one were. */
-function expectedWaitMs(waiting: number, there: readonly Pick<Heard, 'busyMs' | 'ended' | 'slots'>[]): number {
+function expectedWaitMs(waiting: number, there: readonly Pick<WorkerPresence, 'busyMs' | 'ended' | 'slots'>[]): number {
   const sum = (of: (worker: (typeof there)[number]) => number) => there.reduce((total, worker) => total + of(worker), 0);
   const ended = sum((worker) => worker.ended);
   const serviceMs = ended === 0 ? UNKNOWN_SERVICE_MS : sum((worker) => worker.busyMs) / ended;
@@ -139,3 +138,9 @@ const ableIn = (known: KnownEngines | undefined): Able | undefined =>
 
 const same = (a: ReadonlyMap<string, string>, b: ReadonlyMap<string, string>): boolean =>
   a.size === b.size && [...b].every(([id, version]) => a.get(id) === version);
+
+/** Engines that all of them have; of several versions, that of the first by name, so that it does not change with who speaks. */
+export function sharedEngines(workers: readonly Pick<WorkerPresence, 'worker' | 'engines'>[]): ReadonlyMap<string, string> {
+  const [first, ...rest] = [...workers].sort((a, b) => (a.worker < b.worker ? -1 : 1));
+  return new Map(Object.entries(first?.engines ?? {}).filter(([id]) => rest.every(({ engines }) => Object.hasOwn(engines, id))));
+}

@@ -23,7 +23,7 @@ export interface Pool {
 }
 
 /** A pool that was declared, and is no more: orders may wait there still. */
-export interface GonePool {
+export interface RemovedPool {
   readonly toolchain: string;
   /** Ids of what its workers had. */
   readonly engines: readonly string[];
@@ -37,7 +37,7 @@ export interface Registry {
   /** By name. */
   pools(): ReadonlyMap<string, Pool>;
   /** By name: those that are not among `pools`. */
-  gone(): ReadonlyMap<string, GonePool>;
+  removed(): ReadonlyMap<string, RemovedPool>;
   close(): Promise<void>;
 }
 

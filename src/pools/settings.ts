@@ -1,7 +1,7 @@
 /** What an operator may set of pools. */
 import { z } from 'zod';
 import { toolchains } from '../catalog/route.ts';
-import { poolName } from '../contracts/pool.ts';
+import { poolName } from '../contracts/messages/pool.ts';
 
 const listed = z.strictObject({
   name: poolName,

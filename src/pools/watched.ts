@@ -42,7 +42,7 @@ export async function watchPools(bucket: Bucket, report: (error: Error) => void)
     reading ??= read();
   };
 
-  const deafen = bucket.onChange(reread);
+  const unsubscribe = bucket.onChange(reread);
   // What changed before we listened.
   reread();
   return {
@@ -51,7 +51,7 @@ export async function watchPools(bucket: Bucket, report: (error: Error) => void)
     async close() {
       closed = true;
       clearTimeout(timer);
-      deafen();
+      unsubscribe();
       await reading;
     },
   };

@@ -1,5 +1,5 @@
 /** Waiting orders: one queue per pool with two lanes, shared fairly by clients; each order is handed to one puller at a time until it says done. */
-import type { Lane, Order } from '../contracts/order.ts';
+import type { Lane, Order } from '../contracts/messages/order.ts';
 
 /** A puller that says nothing for this long has lost its order: another gets it. */
 export const ACK_WAIT_MS = 30_000;

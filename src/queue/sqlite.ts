@@ -1,7 +1,7 @@
 /** The queue in one SQLite file, which several processes of one machine may hold open. */
 import { randomUUID } from 'node:crypto';
 import { EventEmitter } from 'node:events';
-import { type Lane, ORDER_VERSION, Order } from '../contracts/order.ts';
+import { type Lane, ORDER_VERSION, Order } from '../contracts/messages/order.ts';
 import { addColumn, openDatabase } from '../sqlite/open.ts';
 import { onAbort } from '../streams/abort.ts';
 import { ACK_WAIT_MS, type Delivery, type Queue } from './queue.ts';

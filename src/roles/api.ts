@@ -1,28 +1,28 @@
 /** One of any number of API replicas: it takes requests, keeps what they bring, and tells workers what a claim entitles them to. */
 import { randomBytes } from 'node:crypto';
-import { baseUrl } from '../api/base-url.ts';
-import type { ApiParts } from '../api/parts.ts';
+import type { ApiDeps } from '../api/deps.ts';
+import { baseUrl } from '../api/http/base-url.ts';
 import { createServer } from '../api/server.ts';
 import { engines } from '../catalog/engines.gen.ts';
 import { liveCatalog } from '../catalog/live.ts';
 import type { Config } from '../config.ts';
-import { JOBS_STREAM } from '../jobs/nats.ts';
+import { JOBS_STREAM } from '../jobs/nats/jobs.ts';
 import { openClock } from '../nats/clock.ts';
 import { createLog } from '../telemetry/log.ts';
 import { watchLoop } from '../telemetry/loop.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
 import { startRerouting } from '../upkeep/reroute.ts';
 import { startUpkeep } from '../upkeep/upkeep.ts';
-import { joinCluster, openCluster } from './cluster.ts';
-import { ensureCluster } from './ensure.ts';
+import { joinCluster, openCluster } from './cluster/cluster.ts';
+import { ensureCluster } from './cluster/ensure.ts';
+import { answerGrants } from './cluster/grants.ts';
+import { answerSubmissions } from './cluster/submissions.ts';
 import { fetchingFor } from './fetch.ts';
-import { answerGrants } from './grants.ts';
-import { judgeOfApi } from './judge.ts';
-import { listen } from './listen.ts';
-import { untilLost } from './lost.ts';
-import type { Running } from './running.ts';
-import { answerSubmissions } from './submissions.ts';
-import { unreadableTo } from './unreadable.ts';
+import { judgeOfApi } from './machine/judge.ts';
+import { listen } from './process/listen.ts';
+import { untilLost } from './process/lost.ts';
+import type { Running } from './process/running.ts';
+import { unreadableTo } from './process/unreadable.ts';
 
 export async function api(config: Config, _checkout: string, version: string): Promise<Running> {
   const log = createLog(config.log.level);
@@ -37,7 +37,7 @@ export async function api(config: Config, _checkout: string, version: string): P
   const catalog = liveCatalog(() => registry.pools().values());
   const stopping = new AbortController();
 
-  const parts: ApiParts = {
+  const deps: ApiDeps = {
     ...store,
     ...fetchingFor(config),
     settings: config.api,
@@ -52,8 +52,8 @@ export async function api(config: Config, _checkout: string, version: string): P
     get pools() {
       return registry.pools();
     },
-    get gone() {
-      return registry.gone();
+    get removedPools() {
+      return registry.removed();
     },
     log,
     metrics,
@@ -63,10 +63,10 @@ export async function api(config: Config, _checkout: string, version: string): P
     version,
     stopping: stopping.signal,
   };
-  const server = createServer(parts);
+  const server = createServer(deps);
   const endGrants = answerGrants(nats, store);
   const port = await listen(server, config.api);
-  const endSubmissions = answerSubmissions(nats, parts, () => baseUrl(config.api, undefined, port));
+  const endSubmissions = answerSubmissions(nats, deps, () => baseUrl(config.api, undefined, port));
   const stopRerouting = startRerouting({ ...store, clock, log });
   const { abandonUploads } = objects;
   const upkeep = startUpkeep({ ...store, ...config.upkeep, abandonUploads, unreadable: unreadable('job'), clock, log });

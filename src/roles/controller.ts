@@ -2,16 +2,16 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Config } from '../config.ts';
 import { askOver } from '../controller/conversion-jobs/ask.ts';
-import { startConversionJobs } from '../controller/conversion-jobs/start.ts';
-import { startPools } from '../controller/pools/start.ts';
+import { startConversionJobs } from '../controller/conversion-jobs/controller.ts';
+import { startPools } from '../controller/pools/controller.ts';
 import { createControllerMetrics } from '../telemetry/controller.ts';
 import { createLog } from '../telemetry/log.ts';
-import { joinCluster } from './cluster.ts';
-import { joinKubernetes } from './kubernetes.ts';
-import { CannotGoOn, untilLost } from './lost.ts';
-import { openPoolNats } from './pool-nats.ts';
-import { openProbes } from './probe.ts';
-import type { Running } from './running.ts';
+import { joinCluster } from './cluster/cluster.ts';
+import { joinKubernetes } from './cluster/kubernetes.ts';
+import { openPoolNats } from './cluster/pool-nats.ts';
+import { CannotGoOn, untilLost } from './process/lost.ts';
+import { openProbes } from './process/probe.ts';
+import type { Running } from './process/running.ts';
 
 /** How long calls that are under way when it is stopped may take, ms. */
 const UNDER_WAY_MS = 300;

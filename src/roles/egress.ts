@@ -1,13 +1,13 @@
 /** The one role that reaches the Internet: API replicas and workers of web pages come here with what they want to connect to. */
 import type { Config } from '../config.ts';
 import { addressJudge } from '../fetch/address.ts';
-import { directWay } from '../fetch/direct.ts';
-import { openEgress } from '../fetch/egress.ts';
+import { directConnector } from '../fetch/direct-connector.ts';
+import { openEgress } from '../fetch/egress/egress.ts';
 import { nameServers } from '../fetch/resolve.ts';
 import { createLog } from '../telemetry/log.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
-import { CannotStart, errorCode } from './cannot-start.ts';
-import type { Running } from './running.ts';
+import { CannotStart, errorCode } from './process/cannot-start.ts';
+import type { Running } from './process/running.ts';
 
 /** How long tunnels may go on after SIGTERM: what is left then is broken off, and its client may ask again, ms. */
 const GRACE_MS = 8_000;
@@ -19,7 +19,7 @@ export async function egress({ egress: own, fetch: settings, log: { level } }: C
   const log = createLog(level);
   const metrics = createMetrics();
   const opened = await openEgress({
-    way: directWay(settings, { resolve: nameServers(), judge: addressJudge(settings) }),
+    connector: directConnector(settings, { resolve: nameServers(), judge: addressJudge(settings) }),
     token,
     settings: { ...own, ports: settings.ports, totalMs: settings.totalMs },
     asked(what) {

@@ -1,6 +1,6 @@
 /** One machine, one process: API, workers and upkeep over the embedded store. */
 import { randomBytes } from 'node:crypto';
-import { grants } from '../api/grants.ts';
+import { grants } from '../api/jobs/grants.ts';
 import { createServer } from '../api/server.ts';
 import type { Config } from '../config.ts';
 import { memorySignals } from '../signals/memory.ts';
@@ -10,16 +10,16 @@ import { createMetrics } from '../telemetry/metrics.ts';
 import { startUpkeep } from '../upkeep/upkeep.ts';
 import { TooLittleMemory } from '../worker/memory.ts';
 import { startWorkers } from '../worker/workers.ts';
-import { asCannotStart, CannotStart } from './cannot-start.ts';
-import { openConverters } from './converters.ts';
-import { openEmbedded } from './embedded.ts';
 import { fetchingFor } from './fetch.ts';
-import { healthOf } from './health.ts';
-import { poolsHere } from './here.ts';
-import { judgeOfApi } from './judge.ts';
-import { listen } from './listen.ts';
-import type { Running } from './running.ts';
-import { unreadableTo } from './unreadable.ts';
+import { openConverters } from './machine/converters.ts';
+import { openEmbedded } from './machine/embedded.ts';
+import { poolsHere } from './machine/here.ts';
+import { judgeOfApi } from './machine/judge.ts';
+import { asCannotStart, CannotStart } from './process/cannot-start.ts';
+import { healthOf } from './process/health.ts';
+import { listen } from './process/listen.ts';
+import type { Running } from './process/running.ts';
+import { unreadableTo } from './process/unreadable.ts';
 
 /** @param checkout absolute path of the project @param clock ms since the epoch */
 export async function local(config: Config, checkout: string, version: string, clock: () => number = Date.now): Promise<Running> {
@@ -63,7 +63,7 @@ export async function local(config: Config, checkout: string, version: string, c
     settings: config.worker,
     signals,
     health,
-    grant: grants(store.jobs, store.objects, store.seal),
+    grant: grants(store.jobs, store.objects, store.encryption),
     log,
     metrics,
     clock,

@@ -3,9 +3,9 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { toolchains } from '../catalog/route.ts';
-import { poolName } from '../contracts/pool.ts';
+import { poolName } from '../contracts/messages/pool.ts';
 import { apiPermissions, controllerPermissions, type Permissions, workerPermissions } from '../nats/permissions.ts';
-import { CannotStart, errorCode } from './cannot-start.ts';
+import { CannotStart, errorCode } from './process/cannot-start.ts';
 
 /** What a server's configuration includes. */
 export const SERVER_FILE = 'nats-users.conf';

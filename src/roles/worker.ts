@@ -1,11 +1,11 @@
 /** A worker of one pool: it takes orders over NATS, and reaches files by the URLs that an API replica grants for each claim. */
 import { randomBytes } from 'node:crypto';
 import type { Config } from '../config.ts';
-import { BANDS } from '../contracts/presence.ts';
-import { openJobs } from '../jobs/nats.ts';
+import { BANDS } from '../contracts/messages/presence.ts';
+import { openJobs } from '../jobs/nats/jobs.ts';
 import { openClock } from '../nats/clock.ts';
-import { openQueue } from '../queue/nats.ts';
-import { streamOf } from '../queue/pool-nats.ts';
+import { streamOf } from '../queue/nats/pool.ts';
+import { openQueue } from '../queue/nats/queue.ts';
 import { natsSignals } from '../signals/nats.ts';
 import { createLog } from '../telemetry/log.ts';
 import { watchLoop } from '../telemetry/loop.ts';
@@ -13,18 +13,18 @@ import { createMetrics } from '../telemetry/metrics.ts';
 import { TooLittleMemory } from '../worker/memory.ts';
 import { present, workerName } from '../worker/presence.ts';
 import { startWorkers } from '../worker/workers.ts';
-import { asCannotStart, CannotStart } from './cannot-start.ts';
-import { joinCluster } from './cluster.ts';
-import { openConverters } from './converters.ts';
-import { awaitPool } from './declared.ts';
+import { joinCluster } from './cluster/cluster.ts';
+import { awaitPool } from './cluster/declared.ts';
+import { askForGrants } from './cluster/grants.ts';
+import { retirement } from './cluster/retirement.ts';
 import { fetchingFor } from './fetch.ts';
-import { askForGrants } from './grants.ts';
-import { healthOf } from './health.ts';
-import { enginesHere } from './here.ts';
-import { untilLost } from './lost.ts';
-import { probe } from './probe.ts';
-import { retirement } from './retirement.ts';
-import type { Running } from './running.ts';
+import { openConverters } from './machine/converters.ts';
+import { enginesHere } from './machine/here.ts';
+import { asCannotStart, CannotStart } from './process/cannot-start.ts';
+import { healthOf } from './process/health.ts';
+import { untilLost } from './process/lost.ts';
+import { probe } from './process/probe.ts';
+import type { Running } from './process/running.ts';
 
 /** @param checkout absolute path of the project */
 export async function worker(config: Config, checkout: string): Promise<Running> {

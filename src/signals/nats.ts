@@ -1,7 +1,7 @@
 /** Signals between processes, over core NATS: nothing is stored, and who is not listening misses them. */
 import { EventEmitter } from 'node:events';
 import type { Nats } from '../nats/connection.ts';
-import { hear, tell } from '../nats/hints.ts';
+import { publish, subscribe } from '../nats/hints.ts';
 import { answerAll, askAll } from '../nats/requests.ts';
 import type { Signals } from './signals.ts';
 
@@ -51,15 +51,15 @@ export function natsSignals(nats: Nats): SharedSignals {
     if (isListening) return;
     isListening = true;
     unsubscribe.push(
-      hear(nats, PROGRESS, '*', (jobId, text) => note(jobId, text === '' ? Number.NaN : Number(text))),
-      hear(nats, ENDED, '*', (jobId) => void heard.delete(jobId)),
+      subscribe(nats, PROGRESS, '*', (jobId, text) => note(jobId, text === '' ? Number.NaN : Number(text))),
+      subscribe(nats, ENDED, '*', (jobId) => void heard.delete(jobId)),
     );
   };
   const learn = () =>
     askAll(nats, KNOWN, (text) => {
       for (const [jobId, percent] of Object.entries(JSON.parse(text) as Record<string, unknown>)) note(jobId, Number(percent));
     });
-  const say = (jobId: string, percent: number) => tell(nats, PROGRESS, jobId, String(percent));
+  const say = (jobId: string, percent: number) => publish(nats, PROGRESS, jobId, String(percent));
   const leave = (jobId: string) => {
     said.delete(jobId);
     if (said.size > 0) return;
@@ -91,14 +91,14 @@ export function natsSignals(nats: Nats): SharedSignals {
     ended(jobId) {
       leave(jobId);
       heard.delete(jobId);
-      tell(nats, ENDED, jobId, '');
+      publish(nats, ENDED, jobId, '');
     },
-    cancel: (jobId) => tell(nats, CANCEL, jobId, ''),
-    onCancel: (jobId, callback) => hear(nats, CANCEL, jobId, () => callback()),
+    cancel: (jobId) => publish(nats, CANCEL, jobId, ''),
+    onCancel: (jobId, callback) => subscribe(nats, CANCEL, jobId, () => callback()),
 
     async join() {
       listen();
-      unsubscribe.push(nats.onReturn(() => void learn()));
+      unsubscribe.push(nats.onReconnect(() => void learn()));
       await learn();
       // Who knows nothing yet has nothing to say.
       unsubscribe.push(answerAll(nats, KNOWN, () => JSON.stringify(Object.fromEntries(heard))));

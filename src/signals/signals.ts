@@ -5,7 +5,7 @@ export interface Signals {
   progress(jobId: string, percent: number): void;
   /** The last progress heard of a job, if any. */
   lastProgress(jobId: string): number | undefined;
-  /** Calls back when progress was heard. @returns the end of it */
+  /** Calls back when progress was heard. @returns unsubscribe */
   onProgress(jobId: string, callback: () => void): () => void;
   /** Says no more of a job that this process works on no longer: perhaps another does. */
   leave(jobId: string): void;
@@ -13,6 +13,6 @@ export interface Signals {
   ended(jobId: string): void;
   /** Asks whoever runs this job to stop at once. */
   cancel(jobId: string): void;
-  /** @returns the end of it */
+  /** @returns unsubscribe */
   onCancel(jobId: string, callback: () => void): () => void;
 }

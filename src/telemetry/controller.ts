@@ -34,7 +34,7 @@ export interface ControllerMetrics {
   reconciled(controller: string, result: 'success' | 'error', seconds: number): void;
   pool(pool: string, gauges: PoolGauges): void;
   /** @param waitedSeconds how long orders had waited for it, where any had */
-  workersMade(pool: string, jobs: number, waitedSeconds: number | undefined): void;
+  workersCreated(pool: string, jobs: number, waitedSeconds: number | undefined): void;
   forget(pool: string): void;
   /** Asked at each scrape. */
   watching(resource: string, read: () => WatchState): void;
@@ -75,7 +75,7 @@ export function createControllerMetrics(): ControllerMetrics {
     oldestSeconds: gauge('filemill_pool_oldest_queued_seconds', 'Age of the order that waits longest', 'pool'),
     degraded: gauge('filemill_pool_degraded', '1 while something keeps workers from coming up', 'pool'),
   };
-  const made = counter('filemill_pool_workers_made_total', 'Jobs of workers that were made', 'pool');
+  const made = counter('filemill_pool_workers_created_total', 'Jobs created for workers', 'pool');
   const dispatch = histogram('filemill_pool_dispatch_seconds', 'From the first order that waited to the Jobs made for it', 'pool');
   const uncaught = uncaughtCounter(registry);
   const conversions = gauge('filemill_conversion_jobs', 'ConversionJobs that there are', 'phase');
@@ -111,7 +111,7 @@ export function createControllerMetrics(): ControllerMetrics {
         else series.set({ pool }, value);
       }
     },
-    workersMade(pool, jobs, waitedSeconds) {
+    workersCreated(pool, jobs, waitedSeconds) {
       made.inc({ pool }, jobs);
       if (waitedSeconds !== undefined) dispatch.observe({ pool }, waitedSeconds);
     },

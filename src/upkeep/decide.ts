@@ -1,18 +1,54 @@
 /** What is to be done about one job: no I/O, no clock of its own. */
-import { cutOffMove } from './cut-off-move.ts';
-import { expiry } from './expiry.ts';
-import { leftovers } from './leftovers.ts';
-import { lostOrder } from './lost-order.ts';
-import { queueTimeout } from './queue-timeout.ts';
+
+import { ORDER_VERSION } from '../contracts/messages/order.ts';
+import { failWaiting, hasEnded, isLeaving, visibility, waitingSince } from '../jobs/lifecycle.ts';
+import { outputKey } from '../objects/keys.ts';
+import { ACK_WAIT_MS } from '../queue/queue.ts';
 import type { Action, Seen } from './seen.ts';
 
-/** Checked in order: the first that speaks decides, and the next run sees what is then left to do. */
-const CHECKS = [expiry, queueTimeout, cutOffMove, lostOrder, leftovers] as const;
+/** In this order: the first that applies decides, and the next run sees what is then left to do. */
+export const decide = (seen: Seen): Action | undefined =>
+  expiry(seen) ?? queueTimeout(seen) ?? cutOffMove(seen) ?? lostOrder(seen) ?? leftovers(seen);
 
-export function decide(seen: Seen): Action | undefined {
-  for (const check of CHECKS) {
-    const action = check(seen);
-    if (action !== undefined) return action;
-  }
-  return undefined;
+/** A job that was being moved to another pool when its mover died: nobody takes it where it is, so the move is ended. */
+const cutOffMove = ({ now, record }: Seen): Action | undefined =>
+  isLeaving(record) && now - (record.moved?.at ?? 0) > LOST_AFTER_MS ? { do: 'move' } : undefined;
+
+/** What is expired loses its files at once; its record stays for a while, so that readers hear "expired" and not "unknown". */
+function expiry({ now, record, keys }: Seen): Action | undefined {
+  const seenAs = visibility(record, now);
+  // The record last: while it stands, files that could not be removed this time, or not be seen, are still known to be a job's.
+  if (seenAs === 'live' || keys === undefined) return undefined;
+  if (keys.length > 0) return { do: 'delete', keys };
+  return seenAs === 'forgotten' ? { do: 'forget' } : undefined;
+}
+
+/** Files of a job that nobody will read: the input once it has ended, and what losing attempts wrote. */
+function leftovers({ record, keys = [] }: Seen): Action | undefined {
+  const unread = keys.filter(hasEnded(record) ? (key) => key !== record.output?.key : (key) => isLosing(key, record.id, record.attempt));
+  return unread.length === 0 ? undefined : { do: 'delete', keys: unread };
+}
+
+/** An attempt claims before it writes and keys are listed before records are read: an output of no known claim has lost. */
+function isLosing(key: string, jobId: string, attempt: string | undefined): boolean {
+  return key.startsWith(outputKey(jobId, '')) && (attempt === undefined || key !== outputKey(jobId, attempt));
+}
+
+/** The API creates the record first and publishes then; a worker ends the record first and then the order. Neither takes this long, ms. */
+export const LOST_AFTER_MS = 2 * ACK_WAIT_MS;
+
+function lostOrder({ now, record, hasOrder, aloneSince }: Seen): Action | undefined {
+  if (hasOrder || isLeaving(record) || (record.state !== 'queued' && record.state !== 'running')) return undefined;
+  const since = record.startedAt ?? waitingSince(record);
+  // Whoever was between the two steps before we were alone has died there.
+  if (now - since <= LOST_AFTER_MS && since >= (aloneSince ?? 0)) return undefined;
+  const { id: jobId, pool, lane } = record;
+  // A holder that is alive after all loses nothing but time: whoever claims next takes the attempt from it.
+  return { do: 'publish', order: { version: ORDER_VERSION, jobId, pool, lane } };
+}
+
+/** A job that nobody took for too long ends, rather than being done when its client has long gone. */
+function queueTimeout({ now, record, queueMs }: Seen): Action | undefined {
+  if (record.state !== 'queued' || now - waitingSince(record) <= queueMs) return undefined;
+  return { do: 'fail', failed: failWaiting(record, now) };
 }

@@ -1,18 +1,20 @@
 /** Moves orders that wait where nobody will come for them to a pool that serves, or ends them with a reason: each once, by compare-and-swap. */
+
 import { setTimeout as pause } from 'node:timers/promises';
-import { ORDER_VERSION } from '../contracts/order.ts';
+import { ORDER_VERSION } from '../contracts/messages/order.ts';
+import { RevisionConflict } from '../errors.ts';
 import { fail, hasEnded, isLeaving, leave, requeueCounted } from '../jobs/lifecycle.ts';
-import { Conflict, type JobStore, type Stored } from '../jobs/store.ts';
+import type { JobStore, Stored } from '../jobs/store.ts';
 import { Unreadable } from '../jobs/text.ts';
 import type { Registry } from '../pools/registry.ts';
 import type { Queue } from '../queue/queue.ts';
 import type { Log } from '../telemetry/log.ts';
-import { type Since, type WayOut, waysOut } from './ways-out.ts';
+import { findReroutes, type Reroute, type Since } from './reroutes.ts';
 
 export interface RerouteDeps {
   readonly jobs: JobStore;
   readonly queue: Pick<Queue, 'jobs' | 'remove' | 'publish'>;
-  readonly registry: Pick<Registry, 'pools' | 'gone'>;
+  readonly registry: Pick<Registry, 'pools' | 'removed'>;
   /** Ms since the epoch. */
   readonly clock: () => number;
   readonly log: Log;
@@ -26,7 +28,7 @@ const LOCK_MS = 30_000;
 const MOST_AT_A_LOOK = 500;
 const AT_ONCE = 8;
 
-/** @returns the end of it */
+/** @returns unsubscribe */
 export function startRerouting(deps: RerouteDeps): () => Promise<void> {
   const { log } = deps;
   const stopping = new AbortController();
@@ -51,7 +53,7 @@ export function startRerouting(deps: RerouteDeps): () => Promise<void> {
 /** One look. @returns what the next is to remember */
 export async function rerouteOnce(deps: RerouteDeps, before: Since, signal?: AbortSignal): Promise<Since> {
   const { jobs, registry, clock } = deps;
-  const { ways, since } = waysOut({ pools: registry.pools(), gone: registry.gone() }, before, clock());
+  const { ways, since } = findReroutes({ pools: registry.pools(), removed: registry.removed() }, before, clock());
   for (const way of ways) {
     const waiting = await ordersOf(deps, way.from);
     if (waiting.length === 0) continue;
@@ -64,7 +66,7 @@ export async function rerouteOnce(deps: RerouteDeps, before: Since, signal?: Abo
 const ordersOf = async ({ queue }: RerouteDeps, pool: string): Promise<readonly string[]> =>
   [...(await queue.jobs(pool).catch(() => []))].slice(0, MOST_AT_A_LOOK);
 
-async function lead(deps: RerouteDeps, way: WayOut, waiting: readonly string[], signal?: AbortSignal): Promise<void> {
+async function lead(deps: RerouteDeps, way: Reroute, waiting: readonly string[], signal?: AbortSignal): Promise<void> {
   const tally = { moved: 0, ended: 0 };
   const left = waiting.values();
   const one = async () => {
@@ -72,7 +74,7 @@ async function lead(deps: RerouteDeps, way: WayOut, waiting: readonly string[], 
       if (signal?.aborted) return;
       const outcome = await leadOne(deps, way, id).catch((error: unknown) => {
         // A worker, or its owner, was faster; or a newer filemill wrote it.
-        if (error instanceof Conflict || error instanceof Unreadable) return undefined;
+        if (error instanceof RevisionConflict || error instanceof Unreadable) return undefined;
         throw error;
       });
       if (outcome !== undefined) tally[outcome]++;
@@ -84,7 +86,7 @@ async function lead(deps: RerouteDeps, way: WayOut, waiting: readonly string[], 
 }
 
 /** @returns what became of it; undefined where it stays */
-async function leadOne(deps: RerouteDeps, way: WayOut, id: string): Promise<'moved' | 'ended' | undefined> {
+async function leadOne(deps: RerouteDeps, way: Reroute, id: string): Promise<'moved' | 'ended' | undefined> {
   const { jobs, queue, clock } = deps;
   const found = await jobs.get(id, way.from);
   const waits = found === undefined || hasEnded(found.record) ? undefined : await waiting(deps, way, found);
@@ -108,7 +110,7 @@ async function leadOne(deps: RerouteDeps, way: WayOut, id: string): Promise<'mov
 }
 
 /** One that a worker holds is left to it, as long as there is any; it may have been the file that brought the last one down. */
-async function waiting({ jobs, clock }: RerouteDeps, { deserted }: WayOut, { record, revision }: Stored): Promise<Stored | undefined> {
+async function waiting({ jobs, clock }: RerouteDeps, { deserted }: Reroute, { record, revision }: Stored): Promise<Stored | undefined> {
   if (record.state === 'queued') return { record, revision };
   return deserted ? jobs.update(requeueCounted(record, clock()), revision) : undefined;
 }

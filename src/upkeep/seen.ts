@@ -1,5 +1,5 @@
 /** What upkeep knows of one job when it decides, and what it may decide. */
-import type { Order } from '../contracts/order.ts';
+import type { Order } from '../contracts/messages/order.ts';
 import type { JobRecord } from '../jobs/record.ts';
 
 /** Times in ms since the epoch, durations in ms. */

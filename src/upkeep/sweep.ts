@@ -1,16 +1,16 @@
 /** Runs of upkeep over what is due, and a little further each time over what is stored: gather, decide, apply. */
 
+import { RevisionConflict } from '../errors.ts';
 import type { BatchStore } from '../jobs/batch.ts';
-import type { DeedStore } from '../jobs/idempotency.ts';
+import type { IdempotencyStore } from '../jobs/idempotency.ts';
 import { hasEnded, nextLookAt } from '../jobs/lifecycle.ts';
-import { Conflict, type Due, type JobStore, type Stored } from '../jobs/store.ts';
+import type { Due, JobStore, Stored } from '../jobs/store.ts';
 import { Unreadable } from '../jobs/text.ts';
 import { JOBS_PREFIX, jobKeys, jobOfKey } from '../objects/keys.ts';
 import type { ObjectInfo, ObjectStore } from '../objects/store.ts';
 import type { Queue } from '../queue/queue.ts';
 import { forgetBatches } from './batches.ts';
-import { decide } from './decide.ts';
-import { LOST_AFTER_MS } from './lost-order.ts';
+import { decide, LOST_AFTER_MS } from './decide.ts';
 import { areOld, orphans } from './orphans.ts';
 import { moveOn } from './reroute.ts';
 import type { Action, Seen } from './seen.ts';
@@ -24,7 +24,7 @@ export interface Log {
 export interface Upkept {
   readonly jobs: JobStore;
   readonly batches: BatchStore;
-  readonly deeds: DeedStore;
+  readonly idempotency: IdempotencyStore;
   readonly queue: Queue;
   readonly objects: ObjectStore;
   /** Ms since the epoch. */
@@ -43,7 +43,7 @@ export interface Upkept {
 }
 
 /** What a run did. */
-export type Tally = Record<Action['do'] | 'orphaned' | 'batches' | 'deeds' | 'troubles', number>;
+export type Tally = Record<Action['do'] | 'orphaned' | 'batches' | 'idempotency' | 'troubles', number>;
 
 export interface Sweeper {
   /** Goes on past a job, and past a store, that makes trouble. @param signal stops the run between two jobs */
@@ -75,10 +75,10 @@ export function sweeperOver(upkept: Upkept): Sweeper {
 
   return {
     async run(signal) {
-      const tally: Tally = { delete: 0, publish: 0, move: 0, fail: 0, forget: 0, orphaned: 0, batches: 0, deeds: 0, troubles: 0 };
+      const tally: Tally = { delete: 0, publish: 0, move: 0, fail: 0, forget: 0, orphaned: 0, batches: 0, idempotency: 0, troubles: 0 };
       const run: Run = { upkept, tally, signal, ordered: new Map(), objectsFailed: false };
-      const { jobs, deeds, clock } = upkept;
-      const parts: Record<string, () => Promise<void>> = {
+      const { jobs, idempotency, clock } = upkept;
+      const deps: Record<string, () => Promise<void>> = {
         objects: () => lookAtFiles(run, walk),
         async jobs() {
           for await (const due of jobs.due(clock())) {
@@ -91,11 +91,11 @@ export function sweeperOver(upkept: Upkept): Sweeper {
           tally.batches = await forgetBatches(upkept, signal);
           batchesAt = clock();
         },
-        async deeds() {
-          tally.deeds = await deeds.sweep(clock());
+        async idempotency() {
+          tally.idempotency = await idempotency.sweep(clock());
         },
       };
-      for (const [part, work] of Object.entries(parts)) {
+      for (const [part, work] of Object.entries(deps)) {
         if (signal?.aborted) break;
         await work().catch((err: unknown) => {
           tally.troubles++;
@@ -123,7 +123,7 @@ async function despite({ upkept, tally }: Run, jobId: string, work: () => Promis
     await work();
   } catch (error) {
     // Somebody else acted: the next run sees what came of it.
-    if (error instanceof Conflict) return;
+    if (error instanceof RevisionConflict) return;
     tally.troubles++;
     upkept.log.warn({ jobId, err: error }, 'upkeep of this job failed, the next run tries again');
   }

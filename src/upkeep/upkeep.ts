@@ -31,7 +31,7 @@ export type { Log };
 
 /** The first run begins at once: what a crash left is mended at the next start. */
 export function startUpkeep(
-  given: Pick<Upkept, 'jobs' | 'batches' | 'deeds' | 'queue' | 'objects' | 'clock' | 'log' | 'unreadable'> & Settings,
+  given: Pick<Upkept, 'jobs' | 'batches' | 'idempotency' | 'queue' | 'objects' | 'clock' | 'log' | 'unreadable'> & Settings,
 ): Upkeep {
   const upkept: Upkept = { queueMs: 3_600_000, longestJobMs: 3_600_000, maxOrphanShare: 0.25, ...given };
   const { uploadRecords: uploads, abandonUploads } = given;

@@ -1,9 +1,11 @@
 /** Records of uploads in NATS JetStream, for any number of processes on any number of machines. */
+
 import { z } from 'zod';
-import { type BucketSpec, type Entry, ensureBucket, inWordsOf, Outrun, openBucket } from '../nats/bucket.ts';
+import { RevisionConflict } from '../errors.ts';
+import { type BucketSpec, type Entry, ensureBucket, openBucket } from '../nats/bucket.ts';
 import type { Nats } from '../nats/connection.ts';
 import { oldestIn } from '../nats/oldest.ts';
-import { type Bounds, Conflict, Exceeded, type StoredUpload, UploadRecord, type UploadStore } from './store.ts';
+import { type Bounds, Exceeded, type StoredUpload, UploadRecord, type UploadStore } from './store.ts';
 
 const DAY_MS = 24 * 3600_000;
 /** Five hundred pieces, and what the client says about the file. */
@@ -17,8 +19,6 @@ type Begun = z.infer<typeof Begun>;
 /** An upload that was begun and has no record after this time has lost its maker, ms. */
 const MAKING_MS = 60_000;
 const CAS_TRIES = 25;
-
-const orConflict = inWordsOf(Conflict);
 
 /** @param replicas 1, 3 or 5 @throws Mismatch · Unavailable */
 export async function ensureUploads(nats: Nats, replicas: number): Promise<void> {
@@ -55,7 +55,7 @@ export function openUploads(nats: Nats, unreadable: (why: Error) => void = (why)
         await clients.put(client, JSON.stringify(begun), entry?.revision ?? 0);
         return;
       } catch (error) {
-        if (!(error instanceof Outrun)) throw error;
+        if (!(error instanceof RevisionConflict)) throw error;
       }
     }
     throw new Error(`what a client has begun could not be noted in ${CAS_TRIES} tries`);
@@ -80,9 +80,9 @@ export function openUploads(nats: Nats, unreadable: (why: Error) => void = (why)
 
   return {
     async create(record, bounds) {
-      if ((await records.get(record.id)) !== undefined) throw new Conflict('an upload of this id is there already');
+      if ((await records.get(record.id)) !== undefined) throw new RevisionConflict('an upload of this id is there already');
       await change(record.client, (begun) => allowed(begun, record, bounds));
-      return { record, revision: await orConflict(records.put(record.id, JSON.stringify(record), 0)) };
+      return { record, revision: await records.put(record.id, JSON.stringify(record), 0) };
     },
     async get(id) {
       const entry = await records.get(id);
@@ -90,7 +90,7 @@ export function openUploads(nats: Nats, unreadable: (why: Error) => void = (why)
     },
     async update(record, revision) {
       // Nothing is stored under 0, where the bucket would create.
-      return { record, revision: await orConflict(records.put(record.id, JSON.stringify(record), Math.max(1, revision))) };
+      return { record, revision: await records.put(record.id, JSON.stringify(record), Math.max(1, revision)) };
     },
     async remove(id) {
       for (let tries = 0; tries < CAS_TRIES; tries++) {
@@ -102,7 +102,7 @@ export function openUploads(nats: Nats, unreadable: (why: Error) => void = (why)
           await change(read(entry).record.client, (begun) => begun.filter((upload) => upload.id !== id));
           return;
         } catch (error) {
-          if (!(error instanceof Outrun)) throw error;
+          if (!(error instanceof RevisionConflict)) throw error;
         }
       }
       throw new Error(`an upload could not be removed in ${CAS_TRIES} tries`);

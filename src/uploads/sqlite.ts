@@ -1,7 +1,8 @@
 /** Records of uploads in one SQLite file, which several processes of one machine may hold open. */
 
+import { RevisionConflict } from '../errors.ts';
 import { openDatabase } from '../sqlite/open.ts';
-import { Conflict, Exceeded, type StoredUpload, UploadRecord, type UploadStore } from './store.ts';
+import { Exceeded, type StoredUpload, UploadRecord, type UploadStore } from './store.ts';
 
 /** AUTOINCREMENT never gives a number twice, so that a record removed and created again cannot meet an old revision. */
 const SCHEMA = `
@@ -69,7 +70,7 @@ export function openUploads(path: string, unreadable: (why: Error) => void = (wh
         $now: now,
       });
       if (row !== undefined) return { record, revision: Number(row['revision']) };
-      if (sql.get.get(id) !== undefined) throw new Conflict('an upload of this id is there already');
+      if (sql.get.get(id) !== undefined) throw new RevisionConflict('an upload of this id is there already');
       const held = sql.held.get(client, now);
       const freeAt = (held?.['first'] as number | null | undefined) ?? undefined;
       throw Number(held?.['count']) >= uploads ? new Exceeded('uploads', uploads, freeAt) : new Exceeded('bytes', bytes, freeAt);
@@ -80,7 +81,7 @@ export function openUploads(path: string, unreadable: (why: Error) => void = (wh
     },
     async update(record, revision) {
       const row = sql.update.get(record.sizeBytes, record.expiresAt, JSON.stringify(record), record.id, revision);
-      if (row === undefined) throw new Conflict(`the upload was changed or removed since revision ${revision}`);
+      if (row === undefined) throw new RevisionConflict(`the upload was changed or removed since revision ${revision}`);
       return { record, revision: Number(row['revision']) };
     },
     async remove(id) {

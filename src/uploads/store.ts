@@ -1,6 +1,6 @@
 /** Where it is kept how far each upload is: compare-and-swap on revisions. The bytes themselves are objects. */
 import { z } from 'zod';
-import { uploadIdPattern } from '../contracts/upload.ts';
+import { uploadIdPattern } from '../contracts/api/upload.ts';
 
 export const UPLOAD_VERSION = 1;
 
@@ -64,11 +64,6 @@ export interface UploadStore {
   /** Every record, in no order, without holding them all; one written during the scan may be missed or be old. */
   scan(): AsyncIterable<StoredUpload>;
   close(): Promise<void>;
-}
-
-/** Somebody else wrote first: read again and decide anew. */
-export class Conflict extends Error {
-  override readonly name = 'Conflict';
 }
 
 export class Exceeded extends Error {

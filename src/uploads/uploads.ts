@@ -2,13 +2,13 @@
 import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { cleanName } from '../catalog/names.ts';
-import { uploadIdPattern } from '../contracts/upload.ts';
-import { Failure, fileTooLarge } from '../errors.ts';
+import { uploadIdPattern } from '../contracts/api/upload.ts';
+import { Failure, fileTooLarge, RevisionConflict } from '../errors.ts';
 import { type ObjectStore, TooLarge } from '../objects/store.ts';
 import { Joined } from '../streams/joined.ts';
 import { partKey } from './keys.ts';
 import type { UploadSettings } from './settings.ts';
-import { Conflict, MAX_PARTS, type StoredUpload, UPLOAD_VERSION, type UploadRecord, type UploadStore } from './store.ts';
+import { MAX_PARTS, type StoredUpload, UPLOAD_VERSION, type UploadRecord, type UploadStore } from './store.ts';
 
 /** A long request is stored piece by piece, so that neither a crash nor an hour without news costs all of it: bytes, and ms. */
 const PIECE_BYTES = 16 * 1024 * 1024;
@@ -76,7 +76,7 @@ export function uploadsOver(store: UploadStore, objects: ObjectStore, settings: 
       return await store.update(grown(record, [...record.parts, [name, sizeBytes]]), revision);
     } catch (error) {
       // After any other error the record may name the piece all the same. If it does not, the piece goes with the upload.
-      if (!(error instanceof Conflict)) throw error;
+      if (!(error instanceof RevisionConflict)) throw error;
       await objects.delete(key);
       throw conflict((await load(record.id)).record);
     }
@@ -158,7 +158,7 @@ export function uploadsOver(store: UploadStore, objects: ObjectStore, settings: 
         return (await store.update(whole, stored.revision)).record;
       } catch (error) {
         // Somebody else had the id, or it was deleted as the last bytes came.
-        throw error instanceof Conflict ? conflict((await load(id)).record) : error;
+        throw error instanceof RevisionConflict ? conflict((await load(id)).record) : error;
       }
     },
 

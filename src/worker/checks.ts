@@ -3,11 +3,11 @@ import { constants } from 'node:fs';
 import { access, type FileHandle, open, rm, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Engine, StepLimits } from '../catalog/engine.ts';
-import { type Fault, faultOf } from '../contracts/fault.ts';
-import type { Launcher } from '../exec/confine.ts';
-import { isFuller } from '../exec/folder.ts';
+import { type Fault, faultOf } from '../contracts/messages/fault.ts';
+import type { Launcher } from '../exec/confine/confine.ts';
+import { isFuller } from '../exec/files/folder.ts';
+import type { Slot } from '../exec/files/workspace.ts';
 import type { Toolbox } from '../exec/toolbox.ts';
-import type { Slot } from '../exec/workspace.ts';
 
 export interface Checks {
   /** Of the disk, and of what was not there at the start: microseconds. */

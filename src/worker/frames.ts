@@ -1,6 +1,6 @@
 /** Counts the pictures in a source on the disk, reading it piece by piece: nothing of a client's lies in memory as a whole. */
 import { type FileHandle, open } from 'node:fs/promises';
-import { boundFrames, type Pieces } from '../catalog/frames.ts';
+import { boundFrames, type Pieces } from '../catalog/planning/frames.ts';
 
 /** What one turn of the event loop looks at, bytes. */
 const WINDOW = 64 * 1024;

@@ -1,10 +1,10 @@
 /** A worker that is not well takes no orders: who fails fastest would take most of them. It tries itself until it is. */
-import { type Fault, faultOf } from '../contracts/fault.ts';
+import { type Fault, faultOf } from '../contracts/messages/fault.ts';
 import { Failure } from '../errors.ts';
 import { onAbort } from '../streams/abort.ts';
 import type { Log } from '../telemetry/log.ts';
-import { ownFault } from './blame.ts';
 import type { Checks } from './checks.ts';
+import { classifyError } from './failure.ts';
 
 export interface Health {
   /** Undefined while it is well. */
@@ -15,7 +15,7 @@ export interface Health {
    * Finds out whether what a conversion threw was the worker's own fault.
    * @returns `own`: it is not well. `doubtful`: it was, or the file is too much for it. Undefined: it was not.
    */
-  blame(error: unknown): Promise<'own' | 'doubtful' | undefined>;
+  classifyError(error: unknown): Promise<'own' | 'doubtful' | undefined>;
   /** Calls back when it falls ill, and when it is well again. */
   onChange(callback: (fault: Fault | undefined) => void): void;
   close(): void;
@@ -106,8 +106,8 @@ export function watchHealth(checks: Checks, { others }: { readonly others: boole
       }
     },
 
-    async blame(error) {
-      const reason = ownFault(error);
+    async classifyError(error) {
+      const reason = classifyError(error);
       const suspect = reason === 'engine_missing' && !others ? undefined : reason;
       const isSuspicious = error instanceof Failure && error.code === 'CONVERSION_FAILED' && SUSPICIOUS.has(error.details['reason']);
       if (suspect === undefined && !isSuspicious) return undefined;

@@ -2,7 +2,7 @@
 
 import { HEAD_BYTES, TAIL_BYTES } from '../catalog/sniff/sample.ts';
 import { conversionFailed } from '../errors.ts';
-import { listFolder, openFile, Suspicious } from '../exec/collect.ts';
+import { listFolder, openFile, Suspicious } from '../exec/files/collect.ts';
 import type { Judge } from '../judge/judge.ts';
 
 /** An output larger than this is not delivered, bytes. */

@@ -1,12 +1,12 @@
 /** A worker: takes one order after the other, and sees each to its end whatever happens meanwhile. */
 
-import { type Grant, GrantRefused } from '../contracts/grant.ts';
-import type { Lane } from '../contracts/order.ts';
-import { conversionFailed, Failure } from '../errors.ts';
-import { SpawnFailed } from '../exec/policy.ts';
+import { type Grant, GrantRefused } from '../contracts/messages/grant.ts';
+import type { Lane } from '../contracts/messages/order.ts';
+import { conversionFailed, Failure, RevisionConflict } from '../errors.ts';
+import { SpawnFailed } from '../exec/confine/policy.ts';
 import { claim, fail, hasEnded, requeue, requeueCounted, withdraw } from '../jobs/lifecycle.ts';
 import type { JobRecord, StoredFailure } from '../jobs/record.ts';
-import { Conflict, type JobStore, type Stored } from '../jobs/store.ts';
+import type { JobStore, Stored } from '../jobs/store.ts';
 import { Unreadable } from '../jobs/text.ts';
 import { StoreFull, Unreachable } from '../objects/store.ts';
 import type { Delivery, Queue } from '../queue/queue.ts';
@@ -17,9 +17,9 @@ import type { Metrics } from '../telemetry/metrics.ts';
 import type { Health } from './health.ts';
 
 /** What a claimed order comes to. */
-export type Carrying = (record: JobRecord, grant: Grant, around: Around) => Promise<(record: JobRecord, now: number) => JobRecord>;
+export type JobHandler = (record: JobRecord, grant: Grant, context: JobContext) => Promise<(record: JobRecord, now: number) => JobRecord>;
 
-export interface Around {
+export interface JobContext {
   readonly signal: AbortSignal;
   /** 0 to 1. */
   readonly onProgress: (fraction: number) => void;
@@ -30,19 +30,19 @@ export interface Around {
   readonly afterwards: (work: () => Promise<void>) => void;
 }
 
-export interface WorkerParts {
+export interface WorkerDeps {
   readonly pool: string;
   readonly jobs: JobStore;
   readonly queue: Queue;
   readonly signals: Signals;
   /** @throws GrantRefused · Unavailable */
   readonly grant: (jobId: string, attempt: string) => Promise<Grant>;
-  readonly carry: Carrying;
+  readonly handleJob: JobHandler;
   /** Shared by all workers of one process. */
   readonly inHand?: InHand;
   /** Asked before an order is pulled; where it gives no place, this slot takes none any more. */
-  readonly reserve?: () => Place | undefined;
-  readonly health?: Pick<Health, 'ready' | 'fault' | 'blame' | 'close'>;
+  readonly reserve?: () => Reservation | undefined;
+  readonly health?: Pick<Health, 'ready' | 'fault' | 'classifyError' | 'close'>;
   readonly log: Log;
   readonly metrics: Metrics;
   readonly clock: () => number;
@@ -54,7 +54,7 @@ export interface WorkerParts {
 export type InHand = Map<string, (again: Delivery) => void>;
 
 /** Of one order among those that a worker may take. */
-export interface Place {
+export interface Reservation {
   /** The order is there. @returns to be called when it is let go */
   take(): () => void;
   /** None came. */
@@ -80,21 +80,21 @@ const KEY_PATIENCE_MS = 10 * 60_000;
 /** How long an order rests when the fault is not the file's. */
 const REST_MS = 5_000;
 
-export function startWorker(parts: WorkerParts): Worker {
-  const { inHand = new Map() } = parts;
+export function startWorker(deps: WorkerDeps): Worker {
+  const { inHand = new Map() } = deps;
   const stopping = new AbortController();
   const dropping = new AbortController();
   const ended = (async () => {
     for (let turn = 1; !stopping.signal.aborted; turn++) {
-      await parts.health?.ready(stopping.signal);
+      await deps.health?.ready(stopping.signal);
       if (stopping.signal.aborted) break;
-      const place = parts.reserve?.();
+      const reservation = deps.reserve?.();
       // Whoever has the last places goes on until it has used them.
-      if (parts.reserve !== undefined && place === undefined) break;
+      if (deps.reserve !== undefined && reservation === undefined) break;
       let letGo: (() => void) | undefined;
       try {
         const lanes: Lane[] = turn % BULK_FIRST_EVERY === 0 ? ['bulk', 'interactive'] : ['interactive', 'bulk'];
-        const delivery = await parts.queue.pull(parts.pool, lanes, PULL_MS * (1 + Math.random()), stopping.signal);
+        const delivery = await deps.queue.pull(deps.pool, lanes, PULL_MS * (1 + Math.random()), stopping.signal);
         if (delivery === undefined) continue;
         const holder = inHand.get(delivery.order.jobId);
         if (holder !== undefined) {
@@ -102,18 +102,18 @@ export function startWorker(parts: WorkerParts): Worker {
           continue;
         }
         // It fell ill while it waited: another takes it at once.
-        if (parts.health?.fault !== undefined) {
+        if (deps.health?.fault !== undefined) {
           await delivery.release(0);
           continue;
         }
-        letGo = place?.take();
+        letGo = reservation?.take();
         const held = hold(inHand, delivery);
-        await handle(parts, held, dropping.signal).finally(held.letGo);
+        await processOrder(deps, held, dropping.signal).finally(held.letGo);
       } catch (error) {
-        parts.log.error({ pool: parts.pool, err: error }, 'the worker could not take or finish an order');
+        deps.log.error({ pool: deps.pool, err: error }, 'the worker could not take or finish an order');
         await new Promise((resolve) => setTimeout(resolve, 200));
       } finally {
-        if (letGo === undefined) place?.cancel();
+        if (letGo === undefined) reservation?.cancel();
         else letGo();
       }
     }
@@ -159,24 +159,24 @@ function hold(inHand: InHand, delivery: Delivery): Held {
   };
 }
 
-async function handle(parts: WorkerParts, delivery: Held, dropped: AbortSignal): Promise<void> {
-  const { jobs, log, clock } = parts;
+async function processOrder(deps: WorkerDeps, delivery: Held, dropped: AbortSignal): Promise<void> {
+  const { jobs, log, clock } = deps;
   const { jobId } = delivery;
-  const attempt = parts.newAttempt();
+  const attempt = deps.newAttempt();
   // A claim may be stored although its answer was lost: it counts once.
   const take = (record: JobRecord) => {
     if (record.attempt === attempt) return record;
     // It was moved: its order there is another one.
-    return record.pool === parts.pool ? claim(record, attempt, clock()) : undefined;
+    return record.pool === deps.pool ? claim(record, attempt, clock()) : undefined;
   };
-  const claimed = await outlasting(dropped, () => change(jobs, jobId, take)).catch((error: unknown) => {
+  const claimed = await withRetry(dropped, () => updateRecord(jobs, jobId, take)).catch((error: unknown) => {
     if (!(error instanceof Unreadable)) throw error;
     log.warn({ job_id: jobId, err: error }, 'the order is left to a worker that can read its record');
     return 'unreadable' as const;
   });
   if (claimed === 'unreadable') return delivery.release(REST_MS);
   if (claimed === undefined || claimed.record.attempt !== attempt || hasEnded(claimed.record)) {
-    if (claimed !== undefined && hasEnded(claimed.record)) note(parts, claimed.record);
+    if (claimed !== undefined && hasEnded(claimed.record)) recordEnd(deps, claimed.record);
     return delivery.done();
   }
   const stop = new AbortController();
@@ -185,7 +185,7 @@ async function handle(parts: WorkerParts, delivery: Held, dropped: AbortSignal):
   const enter = (phase: string) => log.debug({ job_id: jobId, attempt, phase }, 'the job went on');
   enter('claimed');
   // It may have been dropped during the claim.
-  const subscriptions = [parts.signals.onCancel(jobId, lose), onAbort(dropped, lose)];
+  const subscriptions = [deps.signals.onCancel(jobId, lose), onAbort(dropped, lose)];
   const extending = setInterval(
     () => void stillMine().catch((err: unknown) => log.warn({ job_id: jobId, err }, 'the order could not be extended')),
     EXTEND_MS,
@@ -204,24 +204,24 @@ async function handle(parts: WorkerParts, delivery: Held, dropped: AbortSignal):
   let last: Stored | undefined = claimed;
   const left: (() => Promise<void>)[] = [];
   try {
-    const renewGrant = () => granted(parts, claimed.record, attempt);
+    const renewGrant = () => granted(deps, claimed.record, attempt);
     const grant = await renewGrant();
     // What is said of a job after its end would be remembered for ever.
-    const onProgress = (fraction: number) => void (stop.signal.aborted || parts.signals.progress(jobId, fraction * 100));
+    const onProgress = (fraction: number) => void (stop.signal.aborted || deps.signals.progress(jobId, fraction * 100));
     const afterwards = (work: () => Promise<void>) => void left.push(work);
-    next = await parts.carry(claimed.record, grant, { signal: stop.signal, onProgress, renewGrant, onPhase: enter, afterwards });
+    next = await deps.handleJob(claimed.record, grant, { signal: stop.signal, onProgress, renewGrant, onPhase: enter, afterwards });
     enter('finishing');
   } catch (error) {
-    const blamed = stop.signal.aborted ? undefined : await parts.health?.blame(error);
+    const fault = stop.signal.aborted ? undefined : await deps.health?.classifyError(error);
     // Aborted, and still mine when it comes to writing: the order was lost, as in an outage, and nobody has taken it yet.
-    rests = stop.signal.aborted || blamed !== undefined || passes(error);
-    log.warn({ job_id: jobId, pool: parts.pool, err: error }, rests ? 'the order is given back' : 'the conversion failed');
+    rests = stop.signal.aborted || fault !== undefined || isTransient(error);
+    log.warn({ job_id: jobId, pool: deps.pool, err: error }, rests ? 'the order is given back' : 'the conversion failed');
     const failure = storedFailure(error);
     // This worker takes nothing before it is well: the order need not rest for others.
-    if (blamed === 'own' && parts.health?.fault !== undefined) restMs = 0;
+    if (fault === 'own' && deps.health?.fault !== undefined) restMs = 0;
     // Whoever refused it may have read more than we did.
     if (error instanceof GrantRefused) last = undefined;
-    next = blamed === 'doubtful' ? requeueCounted : rests ? requeue : (record, now) => fail(record, now, failure);
+    next = fault === 'doubtful' ? requeueCounted : rests ? requeue : (record, now) => fail(record, now, failure);
   } finally {
     clearInterval(extending);
     for (const unsubscribe of subscriptions) unsubscribe();
@@ -234,20 +234,20 @@ async function handle(parts: WorkerParts, delivery: Held, dropped: AbortSignal):
       mine = isMine(record);
       return mine ? next(record, clock()) : withdraw(record, attempt);
     };
-    const stored = await outlasting(dropped, () => change(jobs, jobId, end, last));
+    const stored = await withRetry(dropped, () => updateRecord(jobs, jobId, end, last));
     if (rests && (stored === undefined || !hasEnded(stored.record))) return await delivery.release(dropped.aborted ? 0 : restMs);
-    if (mine && stored !== undefined) note(parts, stored.record, (performance.now() - started) / 1000);
+    if (mine && stored !== undefined) recordEnd(deps, stored.record, (performance.now() - started) / 1000);
     // Of a job that another worker has taken over there is more to come.
-    if (mine) parts.signals.ended(jobId);
+    if (mine) deps.signals.ended(jobId);
     await delivery.done();
   } finally {
-    parts.signals.leave(jobId);
+    deps.signals.leave(jobId);
     for (const work of left) await work().catch((err: unknown) => log.warn({ job_id: jobId, err }, 'a job could not be tidied up'));
   }
 }
 
 /** @throws Failure when no replica has had the key of the job's password for so long that none will */
-async function granted({ grant, clock }: WorkerParts, { id, createdAt }: JobRecord, attempt: string): Promise<Grant> {
+async function granted({ grant, clock }: WorkerDeps, { id, createdAt }: JobRecord, attempt: string): Promise<Grant> {
   try {
     return await grant(id, attempt);
   } catch (error) {
@@ -261,7 +261,7 @@ async function granted({ grant, clock }: WorkerParts, { id, createdAt }: JobReco
  * @param last what was stored when it was last looked at: as a rule it still is, and need not be read again
  * @returns what is stored afterwards; undefined when nothing was decided
  */
-async function change(
+async function updateRecord(
   jobs: JobStore,
   id: string,
   decide: (record: JobRecord) => JobRecord | undefined,
@@ -274,34 +274,34 @@ async function change(
     try {
       return await jobs.update(next, stored.revision);
     } catch (error) {
-      if (!(error instanceof Conflict)) throw error;
+      if (!(error instanceof RevisionConflict)) throw error;
     }
   }
   throw new Error(`the record of ${id} could not be written in ${CAS_TRIES} tries`);
 }
 
 /** Tries again while the store of records is away: what was done must not be done anew, nor count against the file. A drain does not wait. */
-async function outlasting<T>(dropped: AbortSignal, write: () => Promise<T>): Promise<T> {
+async function withRetry<T>(dropped: AbortSignal, write: () => Promise<T>): Promise<T> {
   const until = performance.now() + OUTAGE_MS;
   for (;;) {
     try {
       return await write();
     } catch (error) {
-      if (!isAway(error) || dropped.aborted || performance.now() > until) throw error;
+      if (!isStoreAway(error) || dropped.aborted || performance.now() > until) throw error;
     }
     await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
   }
 }
 
-const isAway = (error: unknown): boolean => error instanceof Failure && error.code === 'OVERLOADED';
+const isStoreAway = (error: unknown): boolean => error instanceof Failure && error.code === 'OVERLOADED';
 
 /** Not the file's fault: the same may succeed later. */
-const passes = (error: unknown): boolean =>
+const isTransient = (error: unknown): boolean =>
   error instanceof StoreFull ||
   error instanceof Unreachable ||
   error instanceof SpawnFailed ||
   error instanceof GrantRefused ||
-  isAway(error);
+  isStoreAway(error);
 
 function storedFailure(error: unknown): StoredFailure {
   if (error instanceof Failure && error.code === 'CONVERSION_FAILED') {
@@ -311,7 +311,7 @@ function storedFailure(error: unknown): StoredFailure {
   return { reason: 'internal', message: 'Something went wrong on our side while converting.', details: {} };
 }
 
-function note({ log, metrics, pool }: WorkerParts, record: JobRecord, seconds?: number): void {
+function recordEnd({ log, metrics, pool }: WorkerDeps, record: JobRecord, seconds?: number): void {
   const engine = record.engine?.name;
   log.info(
     { job_id: record.id, pool, state: record.state, reason: record.failure?.reason, engine, seconds, attempts: record.attempts },

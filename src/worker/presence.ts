@@ -1,10 +1,10 @@
 /** What a worker says of itself while it works, and when it has done enough. */
 import { hostname } from 'node:os';
-import type { Fault } from '../contracts/fault.ts';
-import { PRESENCE_VERSION, type Presence } from '../contracts/presence.ts';
+import type { Fault } from '../contracts/messages/fault.ts';
+import { PRESENCE_VERSION, type Presence } from '../contracts/messages/presence.ts';
 import type { Nats } from '../nats/connection.ts';
-import { sayPresence } from '../pools/workers.ts';
-import type { Place } from './loop.ts';
+import { publishPresence } from '../pools/workers.ts';
+import type { Reservation } from './loop.ts';
 
 /** How often a worker says that it is there, ms. */
 const PRESENCE_MS = 5_000;
@@ -15,7 +15,7 @@ const FAREWELL_MS = 1_000;
 
 export interface Present {
   /** Undefined where those that hold places may take all that is left. */
-  reserve(): Place | undefined;
+  reserve(): Reservation | undefined;
   now(): Pick<Presence, 'state' | 'slots' | 'busy' | 'taken' | 'ended'>;
   /** Says how it stands, soon. */
   changed(): void;
@@ -58,7 +58,7 @@ export function present(
     const busySeconds = busy > 0 ? Math.floor((performance.now() - busySince) / 1000) : 0;
     const unwell = faultNow();
     const word = { version: PRESENCE_VERSION, ...about, ...now(), busyMs: Math.round(busyMs), busySeconds };
-    sayPresence(nats, { ...word, ...(unwell !== undefined && { unwell }) });
+    publishPresence(nats, { ...word, ...(unwell !== undefined && { unwell }) });
   };
   const saySoon = () => {
     turns ??= setTimeout(() => {

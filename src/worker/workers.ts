@@ -3,19 +3,19 @@
 import type { Catalog } from '../catalog/catalog.ts';
 import type { StepLimits, Toolchain } from '../catalog/engine.ts';
 import { toolchains } from '../catalog/route.ts';
-import type { Launcher } from '../exec/confine.ts';
-import { openResidents, type ResidentOptions } from '../exec/resident.ts';
+import type { Launcher } from '../exec/confine/confine.ts';
+import { openSlot } from '../exec/files/workspace.ts';
+import { openResidents, type ResidentOptions } from '../exec/residents/residents.ts';
 import type { Toolbox } from '../exec/toolbox.ts';
-import { openSlot } from '../exec/workspace.ts';
-import type { Gate } from '../fetch/proxy.ts';
+import type { EgressProxy } from '../fetch/pages/proxy.ts';
 import { openJudge } from '../judge/judge.ts';
-import { carrier } from './carry.ts';
-import { type InHand, startWorker, type Worker, type WorkerParts } from './loop.ts';
+import { jobHandler } from './job-handler.ts';
+import { type InHand, startWorker, type Worker, type WorkerDeps } from './loop.ts';
 import { memoryOf } from './memory.ts';
+import { createStepper } from './run-step.ts';
 import type { WorkerSettings } from './settings.ts';
-import { createStepper } from './step.ts';
 
-export interface WorkersParts extends Omit<WorkerParts, 'pool' | 'carry'> {
+export interface WorkersDeps extends Omit<WorkerDeps, 'pool' | 'handleJob'> {
   readonly settings: Omit<WorkerSettings, 'slots'> & { readonly slots: Partial<Readonly<Record<Toolchain, number>>> };
   /** Whose orders the slots of a toolchain take, where that is not the pool of its name. */
   readonly pools?: Partial<Readonly<Record<Toolchain, string>>>;
@@ -25,12 +25,12 @@ export interface WorkersParts extends Omit<WorkerParts, 'pool' | 'carry'> {
   readonly toolbox: Toolbox;
   readonly catalog: Catalog;
   /** A way to the Internet for one slot; undefined where there is none. */
-  readonly openGate: (() => Promise<Gate>) | undefined;
+  readonly openEgressProxy: (() => Promise<EgressProxy>) | undefined;
 }
 
 /** @throws TooLittleMemory */
-export async function startWorkers(parts: WorkersParts): Promise<Worker> {
-  const { settings, workDir, launcher, toolbox, catalog, metrics, log } = parts;
+export async function startWorkers(deps: WorkersDeps): Promise<Worker> {
+  const { settings, workDir, launcher, toolbox, catalog, metrics, log } = deps;
   const { conversionBytes, warmBytes } = memoryOf(
     settings,
     Object.values(settings.slots).reduce((sum, slots) => sum + slots, 0),
@@ -50,13 +50,13 @@ export async function startWorkers(parts: WorkersParts): Promise<Worker> {
     for (let count = 0; count < (settings.slots[toolchain] ?? 0) && engines.length > 0; count++) {
       const slot = await openSlot(workDir, index++);
       const residents = openResidents({ launcher, slot, perLife: settings.residents.perLife, leakBytes: warmBytes, onReplaced });
-      const gate = toolchain === 'web' ? await parts.openGate?.() : undefined;
-      const stepper = createStepper({ toolbox, slot, residents, judge, gate });
-      const carry = carrier({ catalog, slot, stepper, judge, limits: limitsFor(toolchain, settings, conversionBytes) });
-      workers.push(startWorker({ ...parts, inHand, pool: parts.pools?.[toolchain] ?? toolchain, carry }));
+      const egressProxy = toolchain === 'web' ? await deps.openEgressProxy?.() : undefined;
+      const stepper = createStepper({ toolbox, slot, residents, judge, egressProxy });
+      const handleJob = jobHandler({ catalog, slot, stepper, judge, limits: limitsFor(toolchain, settings, conversionBytes) });
+      workers.push(startWorker({ ...deps, inHand, pool: deps.pools?.[toolchain] ?? toolchain, handleJob }));
       closing.push(async () => {
         await residents.close();
-        await gate?.close();
+        await egressProxy?.close();
       });
     }
   }
@@ -64,7 +64,7 @@ export async function startWorkers(parts: WorkersParts): Promise<Worker> {
   return {
     async drain(graceMs) {
       await Promise.all(workers.map((worker) => worker.drain(graceMs)));
-      parts.health?.close();
+      deps.health?.close();
       // Once, however many want it ended.
       closed ??= Promise.all([judge.close(), ...closing.map((close) => close())]);
       await closed;
@@ -72,7 +72,7 @@ export async function startWorkers(parts: WorkersParts): Promise<Worker> {
   };
 }
 
-function limitsFor(toolchain: Toolchain, { maxSeconds, mediaMaxSeconds }: WorkersParts['settings'], memoryBytes: number): StepLimits {
+function limitsFor(toolchain: Toolchain, { maxSeconds, mediaMaxSeconds }: WorkersDeps['settings'], memoryBytes: number): StepLimits {
   const seconds = toolchain === 'media' ? mediaMaxSeconds : maxSeconds;
   // A browser has eighty threads at rest, and a slot's user may have two browsers warm.
   const processes = toolchain === 'web' ? 512 : 128;

@@ -1,11 +1,11 @@
 /** What the API server lets the controller's account do under the policy that is shipped beside its rights: its own Jobs and pods, and nobody else's. */
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ToolchainPool } from '../../src/contracts/toolchain-pool.ts';
-import { TOOLCHAIN_POOLS } from '../../src/controller/pools/objects.ts';
-import { jobOf, templateOf } from '../../src/controller/pools/template.ts';
-import { connectKube, type Kube } from '../../src/kube/connect.ts';
-import { KubeError } from '../../src/kube/error.ts';
+import { ToolchainPool } from '../../src/contracts/kubernetes/toolchain-pool.ts';
+import { jobOf, templateOf } from '../../src/controller/pools/apply/template.ts';
+import { TOOLCHAIN_POOLS } from '../../src/controller/pools/observe/objects.ts';
+import { connectKube, type Kube } from '../../src/kube/connection/connect.ts';
+import { KubeError } from '../../src/kube/connection/error.ts';
 import { JOBS, type KubeObject, PODS } from '../../src/kube/resource.ts';
 import { aPool, applyPool, installResources } from '../kit/controller.ts';
 import { controllerAccount } from '../kit/controller-account.ts';

@@ -1,7 +1,7 @@
 /** What a controller says of itself: its probes while Kubernetes is there and while it is not, and its metrics. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Nats } from '../../src/nats/connection.ts';
-import { openQueue } from '../../src/queue/nats.ts';
+import { openQueue } from '../../src/queue/nats/queue.ts';
 import type { Queue } from '../../src/queue/queue.ts';
 import { aPool, applyPool, type Controller, installResources, removePool, startController } from '../kit/controller.ts';
 import { openPassage, type Passage } from '../kit/kubernetes/passage.ts';
@@ -70,7 +70,7 @@ describe('a controller', () => {
     expect(busy.get('filemill_pool_live_workers{pool="one"}')).toBe(1);
     expect(busy.get('filemill_pool_oldest_queued_seconds{pool="one"}')).toBeGreaterThan(0);
     expect(busy.get('filemill_pool_degraded{pool="one"}')).toBe(0);
-    expect(busy.get('filemill_pool_workers_made_total{pool="one"}')).toBeGreaterThanOrEqual(1);
+    expect(busy.get('filemill_pool_workers_created_total{pool="one"}')).toBeGreaterThanOrEqual(1);
     expect(busy.get('leader_election_master_status{name="filemill-controller"}')).toBe(1);
     expect(busy.get('workqueue_depth{name="toolchainpools"}')).toBeLessThanOrEqual(1);
     for (const name of ['workqueue_adds_total', 'workqueue_work_duration_seconds_count', 'workqueue_queue_duration_seconds_count'])

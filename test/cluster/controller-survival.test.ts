@@ -2,10 +2,10 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ORDER_VERSION } from '../../src/contracts/order.ts';
+import { ORDER_VERSION } from '../../src/contracts/messages/order.ts';
 import type { Nats } from '../../src/nats/connection.ts';
 import { readPools } from '../../src/pools/declarations.ts';
-import { openQueue } from '../../src/queue/nats.ts';
+import { openQueue } from '../../src/queue/nats/queue.ts';
 import type { Queue } from '../../src/queue/queue.ts';
 import { aPool, applyPool, installResources, isFinished, jobsOf, poolNamed, removePool } from '../kit/controller.ts';
 import { controllerAccount } from '../kit/controller-account.ts';

@@ -2,17 +2,17 @@
 import { Readable } from 'node:stream';
 import sharp from 'sharp';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { ConversionJobStatus } from '../../src/contracts/conversion-job.ts';
-import { bringOn } from '../../src/controller/conversion-jobs/apply.ts';
+import type { ConversionJobStatus } from '../../src/contracts/kubernetes/conversion-job.ts';
 import { askOver } from '../../src/controller/conversion-jobs/ask.ts';
+import { type ConversionJobs, startConversionJobs } from '../../src/controller/conversion-jobs/controller.ts';
 import { CANCEL_WITHIN_MS } from '../../src/controller/conversion-jobs/decide.ts';
+import { reconcile } from '../../src/controller/conversion-jobs/reconcile.ts';
 import { CONVERSION_JOBS, type ConversionJobObject, FINALIZER } from '../../src/controller/conversion-jobs/resource.ts';
-import { type ConversionJobs, startConversionJobs } from '../../src/controller/conversion-jobs/start.ts';
 import { takeTurns } from '../../src/controller/conversion-jobs/turns.ts';
-import { connectKube, type Kube } from '../../src/kube/connect.ts';
-import { isConflict, unlessNotFound } from '../../src/kube/error.ts';
+import { connectKube, type Kube } from '../../src/kube/connection/connect.ts';
+import { isConflict, unlessNotFound } from '../../src/kube/connection/error.ts';
 import { createRecorder, type Recorder } from '../../src/kube/events.ts';
-import { openS3, type S3Store } from '../../src/objects/s3.ts';
+import { openS3, type S3Store } from '../../src/objects/s3/store.ts';
 import { createControllerMetrics } from '../../src/telemetry/controller.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { type Cluster, type Role, startCluster } from '../kit/cluster.ts';
@@ -291,7 +291,7 @@ describe('a ConversionJob', () => {
     turns.hold(namespace, 60_000, { code: 'RATE_LIMITED', message: 'Too many.' });
     const parts = { kube: own, recorder, ask: askOver(await cluster.nats.connect()), turns, clock: Date.now, unfinished: () => 1 };
     const held = { ...before, metadata: { ...before?.metadata, finalizers: [FINALIZER] } } as ConversionJobObject;
-    await expect(bringOn(parts, held, new AbortController().signal)).rejects.toSatisfy(isConflict);
+    await expect(reconcile(parts, held, new AbortController().signal)).rejects.toSatisfy(isConflict);
     expect((await statusOf(namespace, 'seen')).phase).toBe('Complete');
   });
 

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { connectKube, type Kube } from '../../src/kube/connect.ts';
-import { type KubeError, passes } from '../../src/kube/error.ts';
+import { connectKube, type Kube } from '../../src/kube/connection/connect.ts';
+import { isTransient, type KubeError } from '../../src/kube/connection/error.ts';
 import { createRecorder } from '../../src/kube/events.ts';
 import { EVENTS, JOBS, type KubeObject, type Resource } from '../../src/kube/resource.ts';
 import { openPassage, type Passage } from '../kit/kubernetes/passage.ts';
@@ -79,7 +79,7 @@ describe('a call that is refused', () => {
     expect((error as KubeError).causes.map(({ field }) => field)).toEqual(
       expect.arrayContaining(['spec.parallelism', 'spec.template.spec.containers']),
     );
-    expect(passes(error)).toBe(false);
+    expect(isTransient(error)).toBe(false);
   });
 
   it('because nobody allowed it says Forbidden', async () => {
@@ -166,7 +166,7 @@ describe('a call', () => {
     const error = await through.request('GET', '/version').catch((caught: unknown) => caught);
     passage.open();
     expect(error).toMatchObject({ status: 0, reason: 'Unreachable' });
-    expect(passes(error)).toBe(true);
+    expect(isTransient(error)).toBe(true);
     await through.request('GET', '/version');
   });
 

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { connectKube, type Kube } from '../../src/kube/connect.ts';
-import { type Candidacy, standForElection } from '../../src/kube/lease.ts';
+import { connectKube, type Kube } from '../../src/kube/connection/connect.ts';
+import { type LeaderElector, startLeaderElection } from '../../src/kube/lease.ts';
 import { type KubeObject, LEASES } from '../../src/kube/resource.ts';
 import { openPassage } from '../kit/kubernetes/passage.ts';
 import { until } from '../kit/kubernetes/until.ts';
@@ -28,11 +28,11 @@ const HANDOVER_MS = 2_000;
 
 let cluster: Cluster;
 let kube: Kube;
-const candidacies: Candidacy[] = [];
+const candidacies: LeaderElector[] = [];
 const children: ChildProcess[] = [];
 
-function stand(name: string, identity: string, own: Kube = kube): Candidacy {
-  const candidacy = standForElection({ kube: own, namespace, name, identity });
+function stand(name: string, identity: string, own: Kube = kube): LeaderElector {
+  const candidacy = startLeaderElection({ kube: own, namespace, name, identity });
   candidacies.push(candidacy);
   return candidacy;
 }
@@ -159,7 +159,7 @@ describe.concurrent('a lease', () => {
   });
 
   it('is not believed to be held by a process that was too busy to renew it', async () => {
-    const busy = standForElection({ kube, namespace, name: 'busy', identity: 'one', renewDeadlineMs: 600, retryPeriodMs: 100 });
+    const busy = startLeaderElection({ kube, namespace, name: 'busy', identity: 'one', renewDeadlineMs: 600, retryPeriodMs: 100 });
     candidacies.push(busy);
     await busy.won;
     // As a long calculation would, it keeps every timer and answer waiting.
@@ -185,8 +185,8 @@ describe.concurrent('a lease', () => {
     const troubles: unknown[] = [];
     const onTrouble = (error: unknown) => void troubles.push(error);
     const [one, other] = ['one', 'other'].map((identity) =>
-      standForElection({ kube: limited, namespace, name: 'rights', identity, onTrouble }),
-    ) as [Candidacy, Candidacy];
+      startLeaderElection({ kube: limited, namespace, name: 'rights', identity, onTrouble }),
+    ) as [LeaderElector, LeaderElector];
     await Promise.race([one.won, other.won]);
     const [leader, follower] = one.leading ? [one, other] : [other, one];
     await leader.resign();
@@ -218,7 +218,7 @@ describe.concurrent('a lease', () => {
     const spec = { holderIdentity: 'slow clock', leaseDurationSeconds: 3, leaseTransitions: 3 };
     const at = (renewTime: string) => ({ ...spec, acquireTime: renewTime, renewTime });
     await kube.create<Lease>(LEASES, { metadata: { name: 'clocks', namespace }, spec: at('2001-01-01T00:00:00.000000Z') });
-    const follower = standForElection({ kube, namespace, name: 'clocks', identity: 'other', retryPeriodMs: 200 });
+    const follower = startLeaderElection({ kube, namespace, name: 'clocks', identity: 'other', retryPeriodMs: 200 });
     candidacies.push(follower);
     for (let second = 1; second <= 4; second++) {
       await pause(1_000);

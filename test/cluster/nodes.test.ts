@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Kube } from '../../src/kube/connect.ts';
+import type { Kube } from '../../src/kube/connection/connect.ts';
 import { JOBS, type KubeObject, PODS } from '../../src/kube/resource.ts';
 import { until } from '../kit/kubernetes/until.ts';
 import { type Cluster, startKubernetes } from '../kit/kubernetes.ts';

@@ -1,6 +1,6 @@
 /** What is told of a pool when something about it is odd: a worker that runs and says nothing, Jobs without pods, a namesake, a status that is refused. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { TOOLCHAIN_POOLS } from '../../src/controller/pools/objects.ts';
+import { TOOLCHAIN_POOLS } from '../../src/controller/pools/observe/objects.ts';
 import { aPool, applyPool, type Controller, condition, installResources, jobsOf, type Pool, startController } from '../kit/controller.ts';
 import { ACCOUNT, controllerAccount } from '../kit/controller-account.ts';
 import { type Cluster, startKubernetes } from '../kit/kubernetes.ts';
@@ -139,13 +139,13 @@ it('a namesake that goes takes no figures of the owner along', async () => {
   await new Promise((resolve) => setTimeout(resolve, 1_100));
   await applyPool(kubernetes.kube, aPool('twice', {}, { namespace: 'other' }));
   await eventually(async () => condition(await read('other', 'twice'), 'Degraded')?.reason === 'NameTaken', 'the name is taken', 30_000);
-  const made = (await series('twice')).get('filemill_pool_workers_made_total');
+  const made = (await series('twice')).get('filemill_pool_workers_created_total');
   await kubernetes.kube.remove(TOOLCHAIN_POOLS, { name: 'twice', namespace: 'other' });
   // The next one of its kind is looked at after it.
   await applyPool(kubernetes.kube, aPool('after', { capacity: 0 }, { namespace: 'other' }));
   await eventually(async () => (await series('after')).has('filemill_pool_live_workers'), 'the next is seen', 30_000);
   const now = await series('twice');
-  expect([now.get('filemill_pool_idle_workers'), now.get('filemill_pool_workers_made_total')]).toEqual([1, made]);
+  expect([now.get('filemill_pool_idle_workers'), now.get('filemill_pool_workers_created_total')]).toEqual([1, made]);
 }, 120_000);
 
 it('figures follow the pool although its status is refused', async () => {

@@ -1,16 +1,16 @@
 /** Orders that wait where nobody comes for them: in a pool whose workers do not come up, or that was taken away. */
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { ORDER_VERSION } from '../../src/contracts/order.ts';
+import { ORDER_VERSION } from '../../src/contracts/messages/order.ts';
 import { newRecord } from '../../src/jobs/lifecycle.ts';
-import { openJobs } from '../../src/jobs/nats.ts';
+import { openJobs } from '../../src/jobs/nats/jobs.ts';
 import type { JobRecord } from '../../src/jobs/record.ts';
 import type { JobStore } from '../../src/jobs/store.ts';
 import type { Nats } from '../../src/nats/connection.ts';
 import { openRegistry } from '../../src/pools/nats.ts';
 import { poolsFor, type Registry } from '../../src/pools/registry.ts';
-import { hearWorkers, type Workers } from '../../src/pools/workers.ts';
-import { openQueue } from '../../src/queue/nats.ts';
+import { subscribeWorkers, type Workers } from '../../src/pools/workers.ts';
+import { openQueue } from '../../src/queue/nats/queue.ts';
 import type { Queue } from '../../src/queue/queue.ts';
 import { type Cluster, type Role, startCluster } from '../kit/cluster.ts';
 import {
@@ -58,7 +58,7 @@ beforeAll(async () => {
     serviceMs: () => 20,
     comesUp: (pool) => !failing.has(pool),
   });
-  [jobs, queue, workers] = [openJobs(nats), openQueue(nats), hearWorkers(nats, Date.now)];
+  [jobs, queue, workers] = [openJobs(nats), openQueue(nats), subscribeWorkers(nats, Date.now)];
   registry = await openRegistry(nats, { workers, own: [], clock: Date.now, report: () => {} });
   await applyPool(kubernetes.kube, aPool('spare', { standby: 1, preference: 1 }));
   await eventually(() => registry.pools().get('spare')?.engines.has(ENGINE), 'the spare pool serves', PATIENCE_MS);
@@ -156,7 +156,7 @@ it('of a pool that was deleted, where no other can do as much, are seen to wait,
   const ids = await waitIn('only', JOBS);
   await removePool(kubernetes.kube, 'only');
   await eventually(
-    async () => registry.gone().has('only') && ((await shownIn('only')) ?? 0) > 0,
+    async () => registry.removed().has('only') && ((await shownIn('only')) ?? 0) > 0,
     'health shows them though the pool is no more',
     PATIENCE_MS,
   );

@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Nats } from '../../src/nats/connection.ts';
 import { readPools } from '../../src/pools/declarations.ts';
-import { openQueue } from '../../src/queue/nats.ts';
+import { openQueue } from '../../src/queue/nats/queue.ts';
 import type { Queue } from '../../src/queue/queue.ts';
 import {
   aPool,

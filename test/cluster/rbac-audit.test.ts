@@ -1,11 +1,11 @@
 /** The rights of the controller's account against what it does: the API server's own log of a tour through all that it can do. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { submissionSubjects } from '../../src/contracts/submission.ts';
+import { submissionSubjects } from '../../src/contracts/messages/submission.ts';
 import { CONVERSION_JOBS } from '../../src/controller/conversion-jobs/resource.ts';
 import { JOBS, type KubeObject } from '../../src/kube/resource.ts';
 import type { Nats } from '../../src/nats/connection.ts';
 import { answer } from '../../src/nats/requests.ts';
-import { openQueue } from '../../src/queue/nats.ts';
+import { openQueue } from '../../src/queue/nats/queue.ts';
 import type { Queue } from '../../src/queue/queue.ts';
 import {
   aPool,
@@ -122,7 +122,7 @@ describe("the controller's account", () => {
     await applyPool(kubernetes.kube, aPool('refused', { capacity: 1 }));
     await eventually(async () => (await reasonOf('refused')) === 'PodRefused', 'the refusal is known', 40_000);
     // A ConversionJob: held, told of its end, and removed when its time is over.
-    const deafen = answer(nats, submissionSubjects.convert, async () => JSON.stringify(REFUSED));
+    const unsubscribe = answer(nats, submissionSubjects.convert, async () => JSON.stringify(REFUSED));
     await kubernetes.kube.create(CONVERSION_JOBS, {
       metadata: { name: 'short', namespace: 'default' },
       spec: { source: { key: 'a.png' }, toFormat: 'webp', ttlSecondsAfterFinished: 1 },
@@ -132,7 +132,7 @@ describe("the controller's account", () => {
       'it has come and gone',
       30_000,
     );
-    deafen();
+    unsubscribe();
     await controller.stop('SIGTERM');
 
     const user = `system:serviceaccount:default:${ACCOUNT}`;

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { connectKube, type Kube } from '../../src/kube/connect.ts';
+import { connectKube, type Kube } from '../../src/kube/connection/connect.ts';
 import { type Reflector, type ReflectorOptions, startReflector } from '../../src/kube/reflector.ts';
 import type { KubeObject, Resource } from '../../src/kube/resource.ts';
 import { openPassage, type Passage } from '../kit/kubernetes/passage.ts';

@@ -2,7 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Nats } from '../../src/nats/connection.ts';
-import { openQueue } from '../../src/queue/nats.ts';
+import { openQueue } from '../../src/queue/nats/queue.ts';
 import type { Queue } from '../../src/queue/queue.ts';
 import { aPool, applyPool, type Controller, installResources, isFinished, jobsOf, startController } from '../kit/controller.ts';
 import { type LateWatch, openLateWatch } from '../kit/kubernetes/late-watch.ts';

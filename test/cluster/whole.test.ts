@@ -1,7 +1,7 @@
 /** The whole of it: a file sent to an API replica brings a worker into being on a cluster that had none, and comes back converted. */
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openQueue } from '../../src/queue/nats.ts';
+import { openQueue } from '../../src/queue/nats/queue.ts';
 import { type Cluster as Service, startCluster } from '../kit/cluster.ts';
 import { aPool, applyPool, type Controller, installResources, isFinished, jobsOf, poolNamed, startController } from '../kit/controller.ts';
 import { controllerAccount } from '../kit/controller-account.ts';

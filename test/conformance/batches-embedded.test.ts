@@ -1,6 +1,6 @@
 /** The store of batches of one machine, held to its suite. */
 import { describe } from 'vitest';
-import { openBatches } from '../../src/jobs/batches-sqlite.ts';
+import { openBatches } from '../../src/jobs/sqlite/batches.ts';
 import { batchesSuite } from './batches.ts';
 import { inOneFile } from './within.ts';
 

@@ -1,7 +1,8 @@
 /** What every store of batches must do. */
+
 import { expect, it } from 'vitest';
+import { RevisionConflict } from '../../src/errors.ts';
 import type { BatchStore } from '../../src/jobs/batch.ts';
-import { Conflict } from '../../src/jobs/store.ts';
 import { collect, jobId, START } from './samples.ts';
 import { withinEach } from './within.ts';
 
@@ -41,7 +42,7 @@ export function batchesSuite(open: () => Promise<BatchesHarness>): void {
     'creates none twice',
     within(async ({ first, reopen }) => {
       await first.create(aBatch(1));
-      await expect((await reopen()).create({ ...aBatch(1), jobs: [jobId(7)] })).rejects.toBeInstanceOf(Conflict);
+      await expect((await reopen()).create({ ...aBatch(1), jobs: [jobId(7)] })).rejects.toBeInstanceOf(RevisionConflict);
       expect((await first.get(aBatch(1).id))?.jobs).toEqual(aBatch(1).jobs);
     }),
   );

@@ -1,6 +1,6 @@
 /** The servers' time, as a process learns it whose own clock is wrong. */
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { ensureJobs, JOBS_STREAM } from '../../src/jobs/nats.ts';
+import { ensureJobs, JOBS_STREAM } from '../../src/jobs/nats/jobs.ts';
 import { type Clock, openClock } from '../../src/nats/clock.ts';
 import type { Nats } from '../../src/nats/connection.ts';
 import { type Servers, startNats } from '../kit/nats.ts';

@@ -12,10 +12,10 @@ import { createServer as createSecureServer } from 'node:tls';
 import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from 'vitest';
 import { Failure } from '../../src/errors.ts';
-import type { Surroundings } from '../../src/fetch/direct.ts';
-import { type Download, guardedFetch } from '../../src/fetch/download.ts';
+import type { Connector } from '../../src/fetch/connector.ts';
+import type { DirectConnectorDeps } from '../../src/fetch/direct-connector.ts';
+import { type Download, guardedFetch } from '../../src/fetch/download/download.ts';
 import { type FetchSettings, fetchSettings } from '../../src/fetch/settings.ts';
-import type { Way } from '../../src/fetch/way.ts';
 import { MIN_PIECE_BYTES } from '../../src/streams/coalesce.ts';
 
 const PUBLIC = '127.0.0.1';
@@ -90,12 +90,15 @@ interface Upstream {
 type Answer = string | ((socket: Socket, head: string) => void);
 
 export interface OpenWay {
-  readonly way: Way;
+  readonly way: Connector;
   /** Resolves when every connection has ended by itself. */
   close(): Promise<void>;
 }
 
-export function downloadSuite(name: string, openWay: (settings: FetchSettings, surroundings: Surroundings) => Promise<OpenWay>): void {
+export function downloadSuite(
+  name: string,
+  openWay: (settings: FetchSettings, surroundings: DirectConnectorDeps) => Promise<OpenWay>,
+): void {
   describe(`a download ${name}`, () => {
     const servers: Server[] = [];
 
@@ -130,7 +133,7 @@ export function downloadSuite(name: string, openWay: (settings: FetchSettings, s
 
     const ways: OpenWay[] = [];
 
-    async function wayOf(settings: FetchSettings, surroundings: Surroundings): Promise<Way> {
+    async function wayOf(settings: FetchSettings, surroundings: DirectConnectorDeps): Promise<Connector> {
       const opened = await openWay(settings, surroundings);
       ways.push(opened);
       return opened.way;

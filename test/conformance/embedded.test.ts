@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { openJobs } from '../../src/jobs/sqlite.ts';
+import { openJobs } from '../../src/jobs/sqlite/jobs.ts';
 import { Unreadable } from '../../src/jobs/text.ts';
 import { openDirectory } from '../../src/objects/directory.ts';
 import { download } from '../../src/objects/transfer.ts';
@@ -111,7 +111,7 @@ describe('one SQLite file', () => {
   it('serves several processes that open it at once, and loses none of their writes', async () => {
     const path = join(folder, 'filemill.db');
     const text = `
-      import { openJobs } from 'SRC/jobs/sqlite.ts';
+      import { openJobs } from 'SRC/jobs/sqlite/jobs.ts';
       import { openQueue } from 'SRC/queue/sqlite.ts';
       const jobs = openJobs('${path}', Date.now);
       const queue = openQueue('${path}', Date.now, { capacity: 1000 });

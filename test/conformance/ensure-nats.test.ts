@@ -1,17 +1,17 @@
 /** How streams, buckets and consumers come to be, and what is special about what JetStream keeps. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { Order } from '../../src/contracts/order.ts';
-import { ensureBatches, openBatches } from '../../src/jobs/batches-nats.ts';
-import { ensureJobs, openJobs } from '../../src/jobs/nats.ts';
+import type { Order } from '../../src/contracts/messages/order.ts';
+import { ensureBatches, openBatches } from '../../src/jobs/nats/batches.ts';
+import { ensureJobs, openJobs } from '../../src/jobs/nats/jobs.ts';
 import type { Stored } from '../../src/jobs/store.ts';
 import { Unreadable } from '../../src/jobs/text.ts';
 import { ensureLimits, openLimits } from '../../src/limits/nats.ts';
 import { NEW_CLIENT } from '../../src/limits/record.ts';
 import type { Nats } from '../../src/nats/connection.ts';
 import { ensureStream, Mismatch } from '../../src/nats/ensure.ts';
-import { allBands } from '../../src/queue/bands-nats.ts';
-import { openQueue } from '../../src/queue/nats.ts';
-import { ensurePool } from '../../src/queue/pool-nats.ts';
+import { allBands } from '../../src/queue/nats/bands.ts';
+import { ensurePool } from '../../src/queue/nats/pool.ts';
+import { openQueue } from '../../src/queue/nats/queue.ts';
 import type { Delivery } from '../../src/queue/queue.ts';
 import { emptyNats, type Servers, startNats } from '../kit/nats.ts';
 import { anOrder, aRecord, collect, HOUR, jobId, START } from './samples.ts';

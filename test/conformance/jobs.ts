@@ -1,8 +1,10 @@
 /** What every store of jobs must hold to, whatever keeps it. */
+
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { RevisionConflict } from '../../src/errors.ts';
 import { cancel, claim, leave, TOMBSTONE_MS } from '../../src/jobs/lifecycle.ts';
 import type { JobRecord } from '../../src/jobs/record.ts';
-import { Conflict, type JobStore, type Stored } from '../../src/jobs/store.ts';
+import type { JobStore, Stored } from '../../src/jobs/store.ts';
 import { Unreadable } from '../../src/jobs/text.ts';
 import { aRecord, collect, HOUR, jobId, START, signalled } from './samples.ts';
 
@@ -39,7 +41,7 @@ export function jobsSuite(name: string, open: () => Promise<JobsHarness>): void 
       it('is not created twice, and the first stays', async () => {
         const record = aRecord();
         await store.create(record);
-        await expect(store.create({ ...record, pool: 'media' })).rejects.toThrow(Conflict);
+        await expect(store.create({ ...record, pool: 'media' })).rejects.toThrow(RevisionConflict);
         expect((await store.get(record.id))?.record.pool).toBe('image');
       });
 
@@ -59,14 +61,14 @@ export function jobsSuite(name: string, open: () => Promise<JobsHarness>): void 
       it('is not updated by an older revision', async () => {
         const first = await store.create(aRecord());
         await store.update({ ...first.record, attempts: 1 }, first.revision);
-        await expect(store.update({ ...first.record, attempts: 2 }, first.revision)).rejects.toThrow(Conflict);
+        await expect(store.update({ ...first.record, attempts: 2 }, first.revision)).rejects.toThrow(RevisionConflict);
         expect((await store.get(first.record.id))?.record.attempts).toBe(1);
       });
 
       it('is not updated once it is gone', async () => {
         const { record, revision } = await store.create(aRecord());
         await store.remove(record.id, revision);
-        await expect(store.update(record, revision)).rejects.toThrow(Conflict);
+        await expect(store.update(record, revision)).rejects.toThrow(RevisionConflict);
         expect(await store.get(record.id)).toBeUndefined();
       });
 
@@ -93,7 +95,7 @@ export function jobsSuite(name: string, open: () => Promise<JobsHarness>): void 
       it('that was changed meanwhile is not moved, and is there once', async () => {
         const { record, revision } = await toMedia(aRecord());
         const cancelled = await store.update(cancel(record, START), revision);
-        await expect(store.move(record, revision)).rejects.toThrow(Conflict);
+        await expect(store.move(record, revision)).rejects.toThrow(RevisionConflict);
         expect(await collect(store.scan())).toEqual([cancelled]);
       });
 
@@ -101,14 +103,14 @@ export function jobsSuite(name: string, open: () => Promise<JobsHarness>): void 
         const { record, revision } = await store.create(aRecord());
         await store.remove(record.id, revision);
         await store.create(record);
-        await expect(store.update({ ...record, attempts: 9 }, revision)).rejects.toThrow(Conflict);
-        await expect(store.remove(record.id, revision)).rejects.toThrow(Conflict);
+        await expect(store.update({ ...record, attempts: 9 }, revision)).rejects.toThrow(RevisionConflict);
+        await expect(store.remove(record.id, revision)).rejects.toThrow(RevisionConflict);
       });
 
       it('is removed by its latest revision only, and removing it again is no error', async () => {
         const first = await store.create(aRecord());
         const second = await store.update(first.record, first.revision);
-        await expect(store.remove(first.record.id, first.revision)).rejects.toThrow(Conflict);
+        await expect(store.remove(first.record.id, first.revision)).rejects.toThrow(RevisionConflict);
         await store.remove(first.record.id, second.revision);
         await store.remove(first.record.id, second.revision);
         expect(await store.get(first.record.id)).toBeUndefined();
@@ -141,7 +143,7 @@ export function jobsSuite(name: string, open: () => Promise<JobsHarness>): void 
               won.push(stored.revision);
               return;
             } catch (error) {
-              if (!(error instanceof Conflict)) throw error;
+              if (!(error instanceof RevisionConflict)) throw error;
             }
           }
         };
@@ -389,7 +391,7 @@ export function jobsSuite(name: string, open: () => Promise<JobsHarness>): void 
         const { record, revision } = await store.create(aRecord());
         const heir = await harness.reopen();
         await heir.update({ ...record, attempt: 'heir' }, (await heir.get(record.id))?.revision ?? 0);
-        await expect(store.update({ ...record, attempt: 'dead' }, revision)).rejects.toThrow(Conflict);
+        await expect(store.update({ ...record, attempt: 'dead' }, revision)).rejects.toThrow(RevisionConflict);
         expect((await heir.get(record.id))?.record.attempt).toBe('heir');
       });
 
@@ -397,7 +399,7 @@ export function jobsSuite(name: string, open: () => Promise<JobsHarness>): void 
         const record = aRecord();
         await store.create(record);
         const again = await harness.reopen();
-        await expect(again.create(record)).rejects.toThrow(Conflict);
+        await expect(again.create(record)).rejects.toThrow(RevisionConflict);
         expect((await again.get(record.id))?.record).toEqual(record);
       });
 
@@ -405,7 +407,7 @@ export function jobsSuite(name: string, open: () => Promise<JobsHarness>): void 
         const { record, revision } = await store.create(aRecord());
         await store.update({ ...record, attempt: 'mine' }, revision);
         const again = await harness.reopen();
-        await expect(again.update({ ...record, attempt: 'mine' }, revision)).rejects.toThrow(Conflict);
+        await expect(again.update({ ...record, attempt: 'mine' }, revision)).rejects.toThrow(RevisionConflict);
         expect((await again.get(record.id))?.record.attempt).toBe('mine');
       });
 

@@ -1,4 +1,5 @@
 /** Limits on one machine: SQLite held to the suite, and what is special about it. */
+
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -6,13 +7,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { openJobs } from '../../src/jobs/sqlite.ts';
+import { RevisionConflict } from '../../src/errors.ts';
+import { openJobs } from '../../src/jobs/sqlite/jobs.ts';
 import { identifyWith } from '../../src/limits/client.ts';
 import { limiterOver } from '../../src/limits/limiter.ts';
 import { NEW_CLIENT } from '../../src/limits/record.ts';
 import { limitSettings } from '../../src/limits/settings.ts';
 import { openLimits } from '../../src/limits/sqlite.ts';
-import { Conflict, type LimitStore } from '../../src/limits/store.ts';
+import type { LimitStore } from '../../src/limits/store.ts';
 import { limitsSuite } from './limits.ts';
 import { jobId, START } from './samples.ts';
 
@@ -96,9 +98,11 @@ describe('one SQLite file of limits', () => {
     const left = await Promise.all(Array.from({ length: 20 }, (_, n) => store.get(`old${n}`)));
     expect(left.filter((found) => found !== undefined)).toEqual([]);
     expect(await store.get('new0')).toBeDefined();
-    await expect(store.put('old0', NEW_CLIENT, old?.revision, now + 1_000)).rejects.toThrow(Conflict);
+    await expect(store.put('old0', NEW_CLIENT, old?.revision, now + 1_000)).rejects.toThrow(RevisionConflict);
     await store.put('old0', NEW_CLIENT, undefined, now + 1_000);
-    await expect(store.put('old0', NEW_CLIENT, old?.revision, now + 1_000), 'a number is not given twice').rejects.toThrow(Conflict);
+    await expect(store.put('old0', NEW_CLIENT, old?.revision, now + 1_000), 'a number is not given twice').rejects.toThrow(
+      RevisionConflict,
+    );
     await store.close();
   });
 

@@ -1,12 +1,14 @@
 /** What every store of limits must hold to, and the limiter over it, whatever keeps it. */
+
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { z } from 'zod';
+import { RevisionConflict } from '../../src/errors.ts';
 import type { Client } from '../../src/limits/client.ts';
 import { type Fate, type Granted, type Limiter, limiterOver } from '../../src/limits/limiter.ts';
 import { type ClientRecord, NEW_CLIENT } from '../../src/limits/record.ts';
 import type { Refused } from '../../src/limits/refusal.ts';
 import { limitSettings } from '../../src/limits/settings.ts';
-import { Conflict, type LimitStore } from '../../src/limits/store.ts';
+import type { LimitStore } from '../../src/limits/store.ts';
 import { HOUR, START, someId } from './samples.ts';
 
 export interface LimitsHarness {
@@ -63,14 +65,14 @@ export function limitsSuite(name: string, open: () => Promise<LimitsHarness>): v
       it('is made by one of many who find none', async () => {
         const tries = Array.from({ length: 20 }, (_, n) => store.put(client.key, aRecord(n), undefined, lapse));
         expect((await Promise.allSettled(tries)).filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
-        await expect(store.put(client.key, aRecord(99), undefined, lapse)).rejects.toThrow(Conflict);
+        await expect(store.put(client.key, aRecord(99), undefined, lapse)).rejects.toThrow(RevisionConflict);
       });
 
       it('is changed by its latest revision only', async () => {
         await store.put(client.key, aRecord(1), undefined, lapse);
         const first = await store.get(client.key);
         await store.put(client.key, aRecord(2), first?.revision, lapse);
-        await expect(store.put(client.key, aRecord(3), first?.revision, lapse)).rejects.toThrow(Conflict);
+        await expect(store.put(client.key, aRecord(3), first?.revision, lapse)).rejects.toThrow(RevisionConflict);
         expect((await store.get(client.key))?.record).toEqual(aRecord(2));
       });
 

@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { inspect } from 'node:util';
 import { afterEach, describe, expect, it } from 'vitest';
-import { openS3 } from '../../src/objects/s3.ts';
+import { openS3 } from '../../src/objects/s3/store.ts';
 import { s3Settings } from '../../src/objects/settings.ts';
 import { Missing, StoreFull } from '../../src/objects/store.ts';
 import { bytesOf, collect, streamOf } from './samples.ts';

@@ -4,8 +4,8 @@ import { createHash, randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { inspect } from 'node:util';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { openS3, type S3Store } from '../../src/objects/s3.ts';
-import { s3Calls } from '../../src/objects/s3-call.ts';
+import { s3Calls } from '../../src/objects/s3/call.ts';
+import { openS3, type S3Store } from '../../src/objects/s3/store.ts';
 import type { S3Settings } from '../../src/objects/settings.ts';
 import { TooLarge } from '../../src/objects/store.ts';
 import { type Minio, startMinio } from '../kit/minio.ts';
@@ -127,7 +127,7 @@ describe('a put to S3', () => {
     const text = `
       import { readFileSync } from 'node:fs';
       import { Readable } from 'node:stream';
-      import { openS3 } from '${src}objects/s3.ts';
+      import { openS3 } from '${src}objects/s3/store.ts';
       const peak = () => Number(/VmHWM:\\s+(\\d+) kB/.exec(readFileSync('/proc/self/status', 'utf8'))[1]) / 1024;
       const store = await openS3(JSON.parse(process.env.SETTINGS));
       // The same again and again: what is measured is the put's, not the source's.

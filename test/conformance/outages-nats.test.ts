@@ -1,17 +1,19 @@
 /** What JetStream's backends do when servers die under them: wait, say so in time, and never lose or double what was answered. */
+
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { TimeoutError } from 'nats';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { Order } from '../../src/contracts/order.ts';
-import { ensureJobs, openJobs } from '../../src/jobs/nats.ts';
-import { Conflict, type JobStore } from '../../src/jobs/store.ts';
+import type { Order } from '../../src/contracts/messages/order.ts';
+import { RevisionConflict } from '../../src/errors.ts';
+import { ensureJobs, openJobs } from '../../src/jobs/nats/jobs.ts';
+import type { JobStore } from '../../src/jobs/store.ts';
 import { ensureLimits, openLimits } from '../../src/limits/nats.ts';
 import { NEW_CLIENT } from '../../src/limits/record.ts';
 import type { Nats } from '../../src/nats/connection.ts';
 import { Unavailable } from '../../src/nats/unavailable.ts';
-import { openQueue } from '../../src/queue/nats.ts';
-import { ensurePool } from '../../src/queue/pool-nats.ts';
+import { ensurePool } from '../../src/queue/nats/pool.ts';
+import { openQueue } from '../../src/queue/nats/queue.ts';
 import type { Queue } from '../../src/queue/queue.ts';
 import { type Servers, startNats } from '../kit/nats.ts';
 import { anOrder, aRecord, jobId, signalled } from './samples.ts';
@@ -200,7 +202,7 @@ describe('a worker that is frozen', () => {
     const src = new URL('../../src/', import.meta.url).href;
     const text = `
       import { connectNats } from '${src}nats/connection.ts';
-      import { openQueue } from '${src}queue/nats.ts';
+      import { openQueue } from '${src}queue/nats/queue.ts';
       const nats = await connectNats({ servers: ${JSON.stringify(servers.addresses)}, name: 'frozen' });
       const delivery = await openQueue(nats, { ackWaitMs: ${ackWaitMs} }).pull('image', ['interactive'], 600_000);
       const extended = await delivery.extend();
@@ -253,7 +255,7 @@ describe('three servers of which one dies after the other', () => {
         if (now?.record.attempts === written) await jobs.update({ ...record, attempts: written + 1 }, now.revision);
         written++;
       } catch (error) {
-        if (!(error instanceof Unavailable) && !(unsure && error instanceof Conflict)) throw error;
+        if (!(error instanceof Unavailable) && !(unsure && error instanceof RevisionConflict)) throw error;
         await addOne(true);
       }
     };

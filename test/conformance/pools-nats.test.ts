@@ -1,16 +1,16 @@
 /** Pools on a real NATS server: what is declared, who is there, and what is known when nobody is. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { Presence } from '../../src/contracts/presence.ts';
+import type { Presence } from '../../src/contracts/messages/presence.ts';
 import type { Nats } from '../../src/nats/connection.ts';
 import { contenderOf } from '../../src/pools/claims.ts';
 import { declarePool, ensureRegistry, openDeclarations, readPool, readPools, retractPool } from '../../src/pools/declarations.ts';
 import { keepDeclared } from '../../src/pools/declaring.ts';
 import { openRegistry } from '../../src/pools/nats.ts';
 import type { Registry } from '../../src/pools/registry.ts';
-import { hearRetire, sayRetire } from '../../src/pools/retire.ts';
-import { hearWorkers, sayPresence, type Workers } from '../../src/pools/workers.ts';
-import { CannotStart } from '../../src/roles/cannot-start.ts';
-import { awaitPool } from '../../src/roles/declared.ts';
+import { publishRetire, subscribeRetire } from '../../src/pools/retire.ts';
+import { publishPresence, subscribeWorkers, type Workers } from '../../src/pools/workers.ts';
+import { awaitPool } from '../../src/roles/cluster/declared.ts';
+import { CannotStart } from '../../src/roles/process/cannot-start.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { emptyNats, type Servers, startNats } from '../kit/nats.ts';
 
@@ -32,7 +32,7 @@ afterAll(() => servers?.stop());
 beforeEach(async () => {
   await emptyNats(nats);
   now = 1_000_000;
-  workers = hearWorkers(nats, () => now);
+  workers = subscribeWorkers(nats, () => now);
   await nats.core.flush();
 });
 afterEach(async () => {
@@ -57,7 +57,7 @@ const words: Presence = {
   engines: { sharp: '0.35.0' },
 };
 async function say(about: Partial<Presence>): Promise<void> {
-  sayPresence(other, { ...words, ...about });
+  publishPresence(other, { ...words, ...about });
   await other.core.flush();
   await nats.core.flush();
 }
@@ -147,7 +147,7 @@ describe('a pool', () => {
     const end = await keepDeclared(nats, [A], (error) => faults.push(error));
     await retractPool(other, 'image-a');
     const back = Promise.withResolvers<void>();
-    other.onReturn(back.resolve);
+    other.onReconnect(back.resolve);
     await servers.kill();
     await servers.restart();
     await back.promise;
@@ -209,7 +209,7 @@ describe('the registry', () => {
     await vi.waitFor(async () => expect(await kept()).not.toBeNull(), 10_000);
     await first.close();
     workers.close();
-    workers = hearWorkers(nats, () => now);
+    workers = subscribeWorkers(nats, () => now);
     const later = known(await open([A])).get('image-a');
     expect(later).toMatchObject({ workers: 0, seenAt, engines: new Map([['sharp', '0.35.0']]) });
   });
@@ -258,12 +258,12 @@ describe('a worker that starts', () => {
 describe('workers', () => {
   it('are told of when there is news, and not each time they speak', async () => {
     const news: string[] = [];
-    workers.onWord((pool, worker) => news.push(`${pool} ${worker}`));
+    workers.onPresence((pool, worker) => news.push(`${pool} ${worker}`));
     await say({});
     await say({});
     await say({ busy: 1, state: 'busy' });
     expect(news).toEqual(['image-a w-1', 'image-a w-1']);
-    expect(workers.workers('image-a')).toEqual([{ ...words, busy: 1, state: 'busy', heardAt: now }]);
+    expect(workers.workers('image-a')).toEqual([{ ...words, busy: 1, state: 'busy', receivedAt: now }]);
   });
 
   it('are not believed where they speak for others, or in a way that nobody understands', async () => {
@@ -282,11 +282,11 @@ describe('workers', () => {
 
   it('hear that they are to retire, each for itself', async () => {
     const asked: string[] = [];
-    const end = ['w-1', 'w-2'].map((worker) => hearRetire(other, 'image-a', worker, () => asked.push(worker)));
+    const end = ['w-1', 'w-2'].map((worker) => subscribeRetire(other, 'image-a', worker, () => asked.push(worker)));
     await other.core.flush();
-    sayRetire(nats, 'image-a', 'w-2');
-    sayRetire(nats, 'image-b', 'w-1');
-    sayRetire(nats, 'image-a', '*');
+    publishRetire(nats, 'image-a', 'w-2');
+    publishRetire(nats, 'image-b', 'w-1');
+    publishRetire(nats, 'image-a', '*');
     await nats.core.flush();
     await vi.waitFor(() => expect(asked).toEqual(['w-2']));
     for (const stop of end) stop();

@@ -1,9 +1,9 @@
 /** The queue in JetStream, on one server and on three that replicate, held to its suite. */
 import { afterAll, beforeAll, describe, expect, vi } from 'vitest';
 import type { Nats } from '../../src/nats/connection.ts';
-import { allBands } from '../../src/queue/bands-nats.ts';
-import { openQueue } from '../../src/queue/nats.ts';
-import { ensurePool } from '../../src/queue/pool-nats.ts';
+import { allBands } from '../../src/queue/nats/bands.ts';
+import { ensurePool } from '../../src/queue/nats/pool.ts';
+import { openQueue } from '../../src/queue/nats/queue.ts';
 import { ACK_WAIT_MS, type Delivery, type Queue } from '../../src/queue/queue.ts';
 import { emptyNats, type Servers, startNats } from '../kit/nats.ts';
 import { CAPACITY, queueSuite } from './queue.ts';

@@ -1,6 +1,6 @@
 /** What every queue must hold to, whatever keeps it. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { lanes, ORDER_VERSION, type Order } from '../../src/contracts/order.ts';
+import { lanes, ORDER_VERSION, type Order } from '../../src/contracts/messages/order.ts';
 import { ACK_WAIT_MS, type Delivery, type Queue } from '../../src/queue/queue.ts';
 import { anOrder } from './samples.ts';
 

@@ -1,7 +1,7 @@
 /** Records, orders and bytes for the suites. */
 import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
-import type { Order } from '../../src/contracts/order.ts';
+import type { Order } from '../../src/contracts/messages/order.ts';
 import type { JobRecord } from '../../src/jobs/record.ts';
 import type { Pool } from '../../src/pools/registry.ts';
 

@@ -1,14 +1,14 @@
-/** Jobs, batches, deeds and limits in JetStream, on one server and on three that replicate, held to the suites. */
+/** Jobs, batches, idempotency records and limits in JetStream, on one server and on three that replicate, held to the suites. */
 import { afterAll, beforeAll, describe } from 'vitest';
-import { ensureBatches, openBatches } from '../../src/jobs/batches-nats.ts';
-import { ensureDeeds, openDeeds } from '../../src/jobs/idempotency-nats.ts';
-import { ensureJobs, openJobs } from '../../src/jobs/nats.ts';
+import { ensureBatches, openBatches } from '../../src/jobs/nats/batches.ts';
+import { ensureIdempotency, openIdempotency } from '../../src/jobs/nats/idempotency.ts';
+import { ensureJobs, openJobs } from '../../src/jobs/nats/jobs.ts';
 import { ensureLimits, openLimits } from '../../src/limits/nats.ts';
 import type { Nats } from '../../src/nats/connection.ts';
 import { ensureUploads, openUploads } from '../../src/uploads/nats.ts';
 import { emptyNats, type Servers, startNats } from '../kit/nats.ts';
 import { batchesSuite } from './batches.ts';
-import { deedsSuite } from './deeds.ts';
+import { idempotencySuite } from './idempotency.ts';
 import { jobsSuite } from './jobs.ts';
 import { limitsSuite } from './limits.ts';
 import { START } from './samples.ts';
@@ -69,10 +69,10 @@ for (const replicas of [1, 3] as const) {
         return { ...rest, told, damage: (id) => write(`batches.${id}`, '{') };
       }));
 
-    describe('deeds in JetStream', () =>
-      deedsSuite(async () => {
-        const { write, ...rest } = await afresh(ensureDeeds, (nats) => openDeeds(nats, () => {}));
-        return { ...rest, damage: (key) => write(`deeds.${key}`, '{') };
+    describe('idempotency records in JetStream', () =>
+      idempotencySuite(async () => {
+        const { write, ...rest } = await afresh(ensureIdempotency, (nats) => openIdempotency(nats, () => {}));
+        return { ...rest, damage: (key) => write(`idempotency.${key}`, '{') };
       }));
 
     describe('uploads in JetStream', () =>

@@ -1,6 +1,8 @@
 /** What every store of uploads must do. */
+
 import { expect, it } from 'vitest';
-import { type Bounds, Conflict, Exceeded, type UploadRecord, type UploadStore } from '../../src/uploads/store.ts';
+import { RevisionConflict } from '../../src/errors.ts';
+import { type Bounds, Exceeded, type UploadRecord, type UploadStore } from '../../src/uploads/store.ts';
 import { collect, HOUR, jobId, START } from './samples.ts';
 import { withinEach } from './within.ts';
 
@@ -47,8 +49,8 @@ export function uploadsSuite(open: () => Promise<UploadsHarness>): void {
     'creates none twice, not even where there is no room for another',
     within(async ({ first }) => {
       await first.create(anUpload(1), PLENTY);
-      await expect(first.create(anUpload(1, { client: 'two' }), PLENTY)).rejects.toBeInstanceOf(Conflict);
-      await expect(first.create(anUpload(1), { ...PLENTY, uploads: 1 })).rejects.toBeInstanceOf(Conflict);
+      await expect(first.create(anUpload(1, { client: 'two' }), PLENTY)).rejects.toBeInstanceOf(RevisionConflict);
+      await expect(first.create(anUpload(1), { ...PLENTY, uploads: 1 })).rejects.toBeInstanceOf(RevisionConflict);
       expect((await first.get(anUpload(1).id))?.record.client).toBe('one');
     }),
   );
@@ -58,7 +60,7 @@ export function uploadsSuite(open: () => Promise<UploadsHarness>): void {
       const created = await first.create(anUpload(1), PLENTY);
       const grown = anUpload(1, { parts: [['0-a', 100]], finished: true });
       const updated = await (await reopen()).update(grown, created.revision);
-      await expect(first.update(anUpload(1, { parts: [['0-b', 7]] }), created.revision)).rejects.toBeInstanceOf(Conflict);
+      await expect(first.update(anUpload(1, { parts: [['0-b', 7]] }), created.revision)).rejects.toBeInstanceOf(RevisionConflict);
       expect(await first.get(anUpload(1).id)).toEqual({ record: grown, revision: updated.revision });
       expect(updated.revision).toBeGreaterThan(created.revision);
     }),
@@ -68,9 +70,9 @@ export function uploadsSuite(open: () => Promise<UploadsHarness>): void {
     within(async ({ first }) => {
       const { revision } = await first.create(anUpload(1), PLENTY);
       for (let n = 0; n < 2; n++) await first.remove(anUpload(1).id);
-      await expect(first.update(anUpload(1), revision)).rejects.toBeInstanceOf(Conflict);
+      await expect(first.update(anUpload(1), revision)).rejects.toBeInstanceOf(RevisionConflict);
       await first.create(anUpload(1), PLENTY);
-      await expect(first.update(anUpload(1), revision)).rejects.toBeInstanceOf(Conflict);
+      await expect(first.update(anUpload(1), revision)).rejects.toBeInstanceOf(RevisionConflict);
     }),
   );
   it(

@@ -2,12 +2,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { ensureJobs, openJobs } from '../../src/jobs/nats.ts';
+import { ensureJobs, openJobs } from '../../src/jobs/nats/jobs.ts';
 import type { JobRecord } from '../../src/jobs/record.ts';
 import type { JobStore } from '../../src/jobs/store.ts';
-import { type Nats, PATIENCE_MS } from '../../src/nats/connection.ts';
-import { openQueue } from '../../src/queue/nats.ts';
-import { ensurePool } from '../../src/queue/pool-nats.ts';
+import { type Nats, RETRY_MS } from '../../src/nats/connection.ts';
+import { ensurePool } from '../../src/queue/nats/pool.ts';
+import { openQueue } from '../../src/queue/nats/queue.ts';
 import type { Queue } from '../../src/queue/queue.ts';
 import { aRecord } from '../conformance/samples.ts';
 import { type Servers, startNats } from '../kit/nats.ts';
@@ -16,7 +16,7 @@ import { type runStub, type Stub, startStub } from '../kit/stub-worker.ts';
 /** Short, so that what is lost is soon handed to the next. */
 const ACK_WAIT_MS = 100;
 /** Calls to NATS have been given up by then. */
-const AWAY_MS = PATIENCE_MS + 3_000;
+const AWAY_MS = RETRY_MS + 3_000;
 
 let servers: Servers;
 let nats: Nats;
@@ -63,7 +63,7 @@ function startProcess(
   return child;
 }
 const alive = () => {
-  const stub = startStub(nats, { deed: 'end', ackWaitMs: ACK_WAIT_MS });
+  const stub = startStub(nats, { behaviour: 'end', ackWaitMs: ACK_WAIT_MS });
   stubs.push(stub);
   return stub;
 };
@@ -88,7 +88,7 @@ async function freezeAsking(workers: ReadonlyMap<string, ChildProcess>): Promise
 }
 
 it('three workers that froze while they asked for it are nothing to a job, nor are they when they wake', async () => {
-  const frozen = new Map(['w0', 'w1', 'w2'].map((name) => [name, startProcess(name, { deed: 'end' })]));
+  const frozen = new Map(['w0', 'w1', 'w2'].map((name) => [name, startProcess(name, { behaviour: 'end' })]));
   await vi.waitFor(async () => expect((await consumer()).num_waiting).toBe(3), 20_000);
   // A request lapses after a second: on a busy machine three may not be open for long enough.
   for (let handed = 0; handed < 3; ) {
@@ -118,7 +118,7 @@ it('three workers that froze while they asked for it are nothing to a job, nor a
 it('the fourth who takes a job that killed three ends it', async () => {
   await order();
   for (const name of ['w0', 'w1', 'w2']) {
-    const child = startProcess(name, { deed: 'die' });
+    const child = startProcess(name, { behaviour: 'die' });
     if (child.signalCode === null) await once(child, 'exit');
     expect(child.signalCode).toBe('SIGKILL');
   }
@@ -131,7 +131,7 @@ it('the fourth who takes a job that killed three ends it', async () => {
 it('workers that are drained, however often, are not counted', async () => {
   await order();
   for (let times = 0; times < 5; times++) {
-    const stub = startStub(nats, { deed: 'hang', ackWaitMs: 30_000 });
+    const stub = startStub(nats, { behaviour: 'hang', ackWaitMs: 30_000 });
     await stub.began;
     await stub.drain(0);
     expect(await recordNow()).toMatchObject({ state: 'queued', attempts: 0 });
@@ -142,7 +142,7 @@ it('workers that are drained, however often, are not counted', async () => {
 });
 
 it('an order that lapsed while its holder was at work, as in a long outage, stays with it while nobody else claims it', async () => {
-  const stub = startStub(nats, { deed: 'hang', ackWaitMs: ACK_WAIT_MS });
+  const stub = startStub(nats, { behaviour: 'hang', ackWaitMs: ACK_WAIT_MS });
   stubs.push(stub);
   await order();
   await stub.began;
@@ -169,7 +169,7 @@ it('workers that froze with it in hand, one after the other, are no reason to gi
   const frozen: ChildProcess[] = [];
   for (const name of ['w0', 'w1', 'w2']) {
     const before = (await recordNow())?.attempt;
-    const child = startProcess(name, { deed: 'hang' }, ackWaitMs);
+    const child = startProcess(name, { behaviour: 'hang' }, ackWaitMs);
     await vi.waitFor(
       async () => {
         const record = await recordNow();
@@ -207,11 +207,11 @@ it('a worker whose loop is held for longer than its ack wait keeps its order, an
   await ensurePool(nats, 'image', { capacity: 100, replicas: 1, ackWaitMs });
   const words: string[] = [];
   nats.core.subscribe('worker.image.stub', { callback: (_, message) => void words.push(message.string()) });
-  startProcess('w0', { deed: 'stall', stallMs: 2.5 * ackWaitMs }, ackWaitMs);
+  startProcess('w0', { behaviour: 'stall', stallMs: 2.5 * ackWaitMs }, ackWaitMs);
   await order();
   await until('running');
   const first = (await recordNow())?.attempt;
-  const other = startStub(nats, { deed: 'end', ackWaitMs });
+  const other = startStub(nats, { behaviour: 'end', ackWaitMs });
   stubs.push(other);
   await until('done');
   expect(await recordNow()).toMatchObject({ attempts: 1, attempt: first });
@@ -219,7 +219,7 @@ it('a worker whose loop is held for longer than its ack wait keeps its order, an
 });
 
 it('a process whose loop is held for good ends; one that was stopped as a whole does not', { timeout: 60_000 }, async () => {
-  const kit = new URL('../../src/nats/keep-alive.ts', import.meta.url).href;
+  const kit = new URL('../../src/nats/keep-alive/keep-alive.ts', import.meta.url).href;
   const connection = JSON.stringify({ servers: servers.addresses, name: 'k' });
   const open = `setInterval(() => {}, 500); await (await import('${kit}')).openKeepAlive(${connection}, 3000).ready;`;
   const start = (then: string) => {
@@ -240,7 +240,7 @@ it('a process whose loop is held for good ends; one that was stopped as a whole 
 
 it('a NATS that is away for longer than anybody is patient is waited for, with the result in hand', { timeout: 60_000 }, async () => {
   await ensurePool(nats, 'image', { capacity: 100, replicas: 1 });
-  const stub = startStub(nats, { deed: 'hang', ackWaitMs: 30_000 });
+  const stub = startStub(nats, { behaviour: 'hang', ackWaitMs: 30_000 });
   stubs.push(stub);
   await order();
   await stub.began;
@@ -254,7 +254,7 @@ it('a NATS that is away for longer than anybody is patient is waited for, with t
 
 it('an object store that stays away does not keep a job for ever', async () => {
   await order();
-  const stub = startStub(nats, { deed: 'find the store away', ackWaitMs: 30_000 });
+  const stub = startStub(nats, { behaviour: 'find the store away', ackWaitMs: 30_000 });
   stubs.push(stub);
   await stub.began;
   await vi.waitFor(

@@ -66,7 +66,7 @@ it('a job’s progress is the same at every replica, and falls neither with its 
   const presence = present(nats, workerAt, { conversionsPerWorker: 0, idleSeconds: 0 });
   presence.reserve();
   for (const { url } of replicas) await eventually(async () => (await poolOf(url, 'image')).workers > 0, 'a worker is known', 30_000);
-  const stub = startStub(nats, { deed: 'hang', ackWaitMs: 30_000 });
+  const stub = startStub(nats, { behaviour: 'hang', ackWaitMs: 30_000 });
   await pause(COOLDOWN_MS);
   const { data } = await eventually<Answer>(async () => {
     const answer = await convert(urlOf(0), DOT, 'png', {}, { prefer: 'respond-async' });

@@ -3,13 +3,13 @@ import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openJobs } from '../../src/jobs/nats.ts';
+import { openJobs } from '../../src/jobs/nats/jobs.ts';
 import type { Nats } from '../../src/nats/connection.ts';
-import { openS3 } from '../../src/objects/s3.ts';
+import { openS3 } from '../../src/objects/s3/store.ts';
 import { declarePool } from '../../src/pools/declarations.ts';
-import { sayRetire } from '../../src/pools/retire.ts';
-import { hearWorkers, type Workers } from '../../src/pools/workers.ts';
-import { ensurePool } from '../../src/queue/pool-nats.ts';
+import { publishRetire } from '../../src/pools/retire.ts';
+import { subscribeWorkers, type Workers } from '../../src/pools/workers.ts';
+import { ensurePool } from '../../src/queue/nats/pool.ts';
 import { type Cluster, type Role, startCluster } from '../kit/cluster.ts';
 import { freePort } from '../kit/ports.ts';
 import { type Answer, convert, untilEnded } from '../kit/service.ts';
@@ -40,7 +40,7 @@ beforeAll(async () => {
   ]);
   api = (await starting).url ?? '';
   nats = await cluster.nats.connect();
-  workers = hearWorkers(nats, Date.now);
+  workers = subscribeWorkers(nats, Date.now);
   await eventually(async () => (await health()).queue['image']?.workers === 1 && (await mediaWorkers()) === '1 1', 'all workers are known');
 });
 afterAll(async () => {
@@ -82,12 +82,12 @@ describe('two pools of one toolchain', () => {
     await eventually(async () => stateOf('media-a') === 'busy', 'the first has its order');
 
     const said: string[] = [];
-    const deafen = workers.onWord((pool) => {
+    const unsubscribe = workers.onPresence((pool) => {
       for (const { state, busy } of workers.workers(pool === 'media-a' ? pool : '')) said.push(`${state} with ${busy}`);
     });
-    sayRetire(nats, 'media-a', 'worker-a');
+    publishRetire(nats, 'media-a', 'worker-a');
     expect(await exitOf(a)).toBe(0);
-    deafen();
+    unsubscribe();
     expect([said[0], said.at(-1)]).toEqual(['draining with 1', 'drained with 0']);
     expect(workers.workers('media-a')[0]).toMatchObject({ state: 'drained', busy: 0, taken: 1, ended: 1, busyMs: expect.any(Number) });
     expect(workers.workers('media-a')[0]?.busyMs).toBeGreaterThan(100);

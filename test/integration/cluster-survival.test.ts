@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => cluster?.stop());
 
-const deeds: Readonly<Record<string, () => Promise<void>>> = {
+const idempotency: Readonly<Record<string, () => Promise<void>>> = {
   'a worker was killed': () => crew.replaceWorker(0),
   'a replica was killed': () => crew.replaceReplica(0),
   'a worker froze and thawed': async () => {
@@ -51,7 +51,7 @@ const deeds: Readonly<Record<string, () => Promise<void>>> = {
 it(`${JOBS} jobs survive the death of everything`, { timeout: LONGEST_MS + 60_000 }, async () => {
   const client = patientClient(() => crew.replicas.map(({ url }) => url), LONGEST_MS);
   const disturb = async (isOver: () => boolean) => {
-    for (const [what, deed] of Object.entries(deeds)) {
+    for (const [what, deed] of Object.entries(idempotency)) {
       await pause(2_000);
       expect(isOver(), `the load lasts until ${what}`).toBe(false);
       await deed();

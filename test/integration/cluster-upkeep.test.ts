@@ -1,15 +1,15 @@
 /** Upkeep over real NATS and S3 servers: by several at once, over records that were lost, and of what the object store itself left half done. */
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import { ensureBatches } from '../../src/jobs/batches-nats.ts';
-import { ensureDeeds } from '../../src/jobs/idempotency-nats.ts';
-import { ensureJobs, openJobs } from '../../src/jobs/nats.ts';
+import { ensureBatches } from '../../src/jobs/nats/batches.ts';
+import { ensureIdempotency } from '../../src/jobs/nats/idempotency.ts';
+import { ensureJobs, openJobs } from '../../src/jobs/nats/jobs.ts';
 import type { Nats } from '../../src/nats/connection.ts';
 import { inputKey, outputKey } from '../../src/objects/keys.ts';
-import { openS3, type S3Store } from '../../src/objects/s3.ts';
-import { openQueue } from '../../src/queue/nats.ts';
-import { ensurePool } from '../../src/queue/pool-nats.ts';
-import { LOST_AFTER_MS } from '../../src/upkeep/lost-order.ts';
+import { openS3, type S3Store } from '../../src/objects/s3/store.ts';
+import { ensurePool } from '../../src/queue/nats/pool.ts';
+import { openQueue } from '../../src/queue/nats/queue.ts';
+import { LOST_AFTER_MS } from '../../src/upkeep/decide.ts';
 import { startUpkeep } from '../../src/upkeep/upkeep.ts';
 import { partKey } from '../../src/uploads/keys.ts';
 import { ensureUploads } from '../../src/uploads/nats.ts';
@@ -29,7 +29,7 @@ let stores: Stores;
 beforeAll(async () => {
   [servers, minio] = await Promise.all([startNats(), startMinio()]);
   nats = await servers.connect();
-  for (const ensure of [ensureJobs, ensureBatches, ensureDeeds, ensureUploads]) await ensure(nats, 1);
+  for (const ensure of [ensureJobs, ensureBatches, ensureIdempotency, ensureUploads]) await ensure(nats, 1);
   await ensurePool(nats, 'image', { capacity: 100, replicas: 1 });
 });
 afterAll(() => Promise.all([servers?.stop(), minio?.stop()]));

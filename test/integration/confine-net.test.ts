@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { StepLimits } from '../../src/catalog/engine.ts';
-import { type LauncherOptions, launcherAt } from '../../src/exec/confine.ts';
+import { type LauncherOptions, launcherAt } from '../../src/exec/confine/confine.ts';
 
 const MB = 2 ** 20;
 const LIMITS: StepLimits = {

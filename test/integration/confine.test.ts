@@ -20,8 +20,8 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { StepLimits } from '../../src/catalog/engine.ts';
-import { type LauncherOptions, launcherAt } from '../../src/exec/confine.ts';
-import type { Command, Outcome, Policy } from '../../src/exec/policy.ts';
+import { type LauncherOptions, launcherAt } from '../../src/exec/confine/confine.ts';
+import type { Command, Outcome, Policy } from '../../src/exec/confine/policy.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const LAUNCHER = join(ROOT, '.cache/bin/launcher');
@@ -56,7 +56,7 @@ const inThisProcess: Run = (policy, command, options) => launcherAt(LAUNCHER, op
 /** Reads runs as lines of JSON and answers with their outcomes: a server of another user, or one to be killed. */
 const SERVER = `
   import { createInterface } from 'node:readline';
-  import { launcherAt } from ${JSON.stringify(join(ROOT, 'src/exec/confine.ts'))};
+  import { launcherAt } from ${JSON.stringify(join(ROOT, 'src/exec/confine/confine.ts'))};
   for await (const line of createInterface({ input: process.stdin })) {
     const { path, options, policy, command, id } = JSON.parse(line);
     launcherAt(path, options).run(policy, command).then((outcome) =>

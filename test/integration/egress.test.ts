@@ -5,21 +5,26 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import { buffer, text } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
-import { directWay, type Surroundings } from '../../src/fetch/direct.ts';
-import { guardedFetch } from '../../src/fetch/download.ts';
-import { type Asked, type Egress, openEgress } from '../../src/fetch/egress.ts';
-import { findPage } from '../../src/fetch/page.ts';
+import { type DirectConnectorDeps, directConnector } from '../../src/fetch/direct-connector.ts';
+import { guardedFetch } from '../../src/fetch/download/download.ts';
+import { egressConnector } from '../../src/fetch/egress/connector.ts';
+import { type Asked, type Egress, openEgress } from '../../src/fetch/egress/egress.ts';
+import { findPage } from '../../src/fetch/pages/page.ts';
 import { egressSettings, type FetchSettings, fetchSettings } from '../../src/fetch/settings.ts';
-import { wayThrough } from '../../src/fetch/through.ts';
 import { downloadSuite } from '../conformance/downloads.ts';
 
 const TOKEN = 'a-token-that-egress-and-its-clients-share';
 const PUBLIC = '127.0.0.1';
 const PRIVATE = '127.0.0.2';
 
-const open = (fetching: FetchSettings, around: Surroundings, own: object = {}, asked: (what: Asked) => void = () => {}): Promise<Egress> =>
+const open = (
+  fetching: FetchSettings,
+  around: DirectConnectorDeps,
+  own: object = {},
+  asked: (what: Asked) => void = () => {},
+): Promise<Egress> =>
   openEgress({
-    way: directWay(fetching, around),
+    connector: directConnector(fetching, around),
     token: TOKEN,
     settings: { ...egressSettings.parse({ port: 0, host: PUBLIC, ...own }), ports: fetching.ports, totalMs: fetching.totalMs },
     asked,
@@ -29,7 +34,7 @@ const open = (fetching: FetchSettings, around: Surroundings, own: object = {}, a
 downloadSuite('through egress', async (settings, surroundings) => {
   const egress = await open(settings, surroundings);
   // A test ends when its connections have, whatever time they take.
-  return { way: wayThrough(`http://${PUBLIC}:${egress.port}`, TOKEN, settings), close: () => egress.close(600_000) };
+  return { way: egressConnector(`http://${PUBLIC}:${egress.port}`, TOKEN, settings), close: () => egress.close(600_000) };
 });
 
 describe('egress', () => {
@@ -57,8 +62,8 @@ describe('egress', () => {
       },
     );
     const url = `http://${PUBLIC}:${egress.port}`;
-    const way = wayThrough(url, TOKEN, settings);
-    return { port, settings, said, sockets, egress, url, way, fetch: guardedFetch(settings, way) };
+    const connector = egressConnector(url, TOKEN, settings);
+    return { port, settings, said, sockets, egress, url, way: connector, fetch: guardedFetch(settings, connector) };
   }
 
   /** The first line of its answer, and what is on the connection afterwards. */
@@ -83,8 +88,8 @@ describe('egress', () => {
   ])('serves nobody who has no token but %s', async (_, token) => {
     const { port, egress, sockets, said, settings, url } = await scene((socket) => socket.end('x'));
     expect((await tunnel(egress.port, `files.example:${port}`, token)).status).toBe(407);
-    const way = wayThrough(url, token ?? '', settings);
-    await expect(findPage(settings, way)(`http://files.example:${port}/`, signal)).rejects.toMatchObject({ code: 'OVERLOADED' });
+    const connector = egressConnector(url, token ?? '', settings);
+    await expect(findPage(settings, connector)(`http://files.example:${port}/`, signal)).rejects.toMatchObject({ code: 'OVERLOADED' });
     expect(sockets.size).toBe(0);
     expect(said).toEqual(['unknown client', 'unknown client']);
   });
@@ -126,8 +131,8 @@ describe('egress', () => {
   });
 
   it('judges a page without connecting', async () => {
-    const { port, settings, way, sockets, said } = await scene((socket) => socket.end('x'));
-    const find = findPage(settings, way);
+    const { port, settings, way: connector, sockets, said } = await scene((socket) => socket.end('x'));
+    const find = findPage(settings, connector);
     expect((await find(`http://files.example:${port}/a?b`, signal)).url.href).toBe(`http://files.example:${port}/a?b`);
     await expect(find(`http://inside.example:${port}/`, signal)).rejects.toMatchObject({
       code: 'URL_REFUSED',
@@ -191,7 +196,7 @@ describe('egress', () => {
     const { port } = gone.address() as AddressInfo;
     gone.close();
     await once(gone, 'close');
-    const fetch = guardedFetch(settings, wayThrough(`http://${PUBLIC}:${port}`, TOKEN, settings));
+    const fetch = guardedFetch(settings, egressConnector(`http://${PUBLIC}:${port}`, TOKEN, settings));
     await expect(fetch('https://files.example/', 1, signal)).rejects.toMatchObject({ code: 'OVERLOADED', retryable: true });
   });
 
@@ -201,7 +206,7 @@ describe('egress', () => {
     await once(silent, 'listening');
     const { port } = silent.address() as AddressInfo;
     const settings = fetchSettings.parse({ resolveMs: 10, connectMs: 10 });
-    const fetch = guardedFetch(settings, wayThrough(`http://${PUBLIC}:${port}`, TOKEN, settings));
+    const fetch = guardedFetch(settings, egressConnector(`http://${PUBLIC}:${port}`, TOKEN, settings));
     await expect(fetch('https://files.example/', 1, signal)).rejects.toMatchObject({ code: 'OVERLOADED' });
     const closed = once(silent, 'close');
     silent.close();

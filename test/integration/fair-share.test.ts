@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { SUBMISSION_VERSION, SubmissionAnswer, submissionSubjects } from '../../src/contracts/submission.ts';
+import { SUBMISSION_VERSION, SubmissionAnswer, submissionSubjects } from '../../src/contracts/messages/submission.ts';
 import type { Nats } from '../../src/nats/connection.ts';
 import { question } from '../../src/nats/requests.ts';
 import { type Cluster, type Role, startCluster } from '../kit/cluster.ts';

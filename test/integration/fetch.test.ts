@@ -2,13 +2,13 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { describe, expect, it } from 'vitest';
-import { directWay } from '../../src/fetch/direct.ts';
+import { directConnector } from '../../src/fetch/direct-connector.ts';
 import { nameServers } from '../../src/fetch/resolve.ts';
 import { downloadSuite } from '../conformance/downloads.ts';
 
 const HERE = '127.0.0.1';
 
-downloadSuite('by ourselves', async (settings, surroundings) => ({ way: directWay(settings, surroundings), close: async () => {} }));
+downloadSuite('by ourselves', async (settings, surroundings) => ({ way: directConnector(settings, surroundings), close: async () => {} }));
 
 describe('the name servers', () => {
   /** Answers (RFC 1035, 4.1) by the question's type with addresses as bytes, with "no such name", or not at all. */

@@ -2,14 +2,14 @@
 import { request } from 'node:http';
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { preferred } from '../../src/api/encoded.ts';
-import { describeFormats, selectFormats } from '../../src/api/format-list.ts';
+import { describeFormats, selectFormats } from '../../src/api/formats/list.ts';
+import { preferred } from '../../src/api/http/encoded.ts';
 import { createCatalog } from '../../src/catalog/catalog.ts';
 import { engines } from '../../src/catalog/engines.gen.ts';
-import type { OptionName } from '../../src/catalog/options.ts';
+import type { OptionName } from '../../src/catalog/options/options.ts';
 import { proved } from '../../src/catalog/proved.gen.ts';
 import { ignoredOptions } from '../../src/catalog/route.ts';
-import { FormatList } from '../../src/contracts/formats.ts';
+import { FormatList } from '../../src/contracts/api/formats.ts';
 import { type Service, startService } from '../kit/service.ts';
 
 interface Sent {

@@ -10,19 +10,19 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { grants } from '../../src/api/grants.ts';
+import { grants } from '../../src/api/jobs/grants.ts';
 import { createServer } from '../../src/api/server.ts';
 import { loadConfig } from '../../src/config.ts';
 import type { JobRecord } from '../../src/jobs/record.ts';
-import { openS3 } from '../../src/objects/s3.ts';
+import { openS3 } from '../../src/objects/s3/store.ts';
 import type { S3Settings } from '../../src/objects/settings.ts';
-import { openConverters } from '../../src/roles/converters.ts';
-import { openEmbedded } from '../../src/roles/embedded.ts';
 import { fetchingFor } from '../../src/roles/fetch.ts';
-import { poolsHere } from '../../src/roles/here.ts';
-import { judgeOfApi } from '../../src/roles/judge.ts';
-import { listen } from '../../src/roles/listen.ts';
-import { unreadableTo } from '../../src/roles/unreadable.ts';
+import { openConverters } from '../../src/roles/machine/converters.ts';
+import { openEmbedded } from '../../src/roles/machine/embedded.ts';
+import { poolsHere } from '../../src/roles/machine/here.ts';
+import { judgeOfApi } from '../../src/roles/machine/judge.ts';
+import { listen } from '../../src/roles/process/listen.ts';
+import { unreadableTo } from '../../src/roles/process/unreadable.ts';
 import { memorySignals } from '../../src/signals/memory.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { watchLoop } from '../../src/telemetry/loop.ts';
@@ -91,7 +91,7 @@ async function serve(web: Web, s3: S3Settings | undefined) {
     stopping: stopping.signal,
   });
   const port = await listen(server, config.api);
-  const grant = grants(store.jobs, objects, store.seal);
+  const grant = grants(store.jobs, objects, store.encryption);
   const workers = await startWorkers({ ...shared, settings: config.worker, grant, newAttempt: someId });
   return {
     ...store,

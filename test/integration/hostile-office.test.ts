@@ -21,14 +21,14 @@ interface Packed {
   /** What the headers say, where that is not the truth. */
   readonly claims?: number;
 }
-type Parts = readonly (readonly [name: string, content: Content | Packed])[];
+type Deps = readonly (readonly [name: string, content: Content | Packed])[];
 
 /** A deflated ZIP whose names and sizes may be anything. */
-function zip(parts: Parts): Buffer {
+function zip(deps: Deps): Buffer {
   const locals: Buffer[] = [];
   const directory: Buffer[] = [];
   let at = 0;
-  for (const [name, content] of parts) {
+  for (const [name, content] of deps) {
     const plain = typeof content === 'string' || Buffer.isBuffer(content) ? Buffer.from(content as string) : undefined;
     const stored = name === 'mimetype';
     const packed =
@@ -50,8 +50,8 @@ function zip(parts: Parts): Buffer {
   }
   const [body, index, end] = [Buffer.concat(locals), Buffer.concat(directory), Buffer.alloc(22)];
   end.write('PK\x05\x06', 'latin1');
-  end.writeUInt16LE(parts.length & 0xffff, 8);
-  end.writeUInt16LE(parts.length & 0xffff, 10);
+  end.writeUInt16LE(deps.length & 0xffff, 8);
+  end.writeUInt16LE(deps.length & 0xffff, 10);
   end.writeUInt32LE(index.length, 12);
   end.writeUInt32LE(body.length, 16);
   return Buffer.concat([body, index, end]);
@@ -94,7 +94,7 @@ interface Package {
   readonly relations?: readonly Relation[];
   /** Between the XML declaration and the root. */
   readonly doctype?: string;
-  readonly parts?: Parts;
+  readonly parts?: Deps;
   readonly types?: Readonly<Record<string, string>>;
   /** Replaces the main part. */
   readonly main?: Content | Packed;
@@ -154,7 +154,7 @@ interface Open {
   readonly doctype?: string;
   /** Scripts and styles before the body. */
   readonly before?: string;
-  readonly parts?: Parts;
+  readonly parts?: Deps;
   readonly main?: Packed;
 }
 const openStart = (kind: Kind, { doctype = '', before = '' }: Open = {}, root = 'document-content') =>
@@ -178,7 +178,7 @@ const packed = (kind: Kind, body: string, open: Open = {}): Buffer => {
   ]);
 };
 
-const epub = (chapter: Content | Packed, more: Parts = [], opf = '', doctype = ''): Buffer =>
+const epub = (chapter: Content | Packed, more: Deps = [], opf = '', doctype = ''): Buffer =>
   zip([
     ['mimetype', 'application/epub+zip'],
     [

@@ -11,7 +11,7 @@ import { createServer } from '../../src/api/server.ts';
 import { createCatalog } from '../../src/catalog/catalog.ts';
 import { loadConfig } from '../../src/config.ts';
 import { openJudge } from '../../src/judge/judge.ts';
-import { openEmbedded } from '../../src/roles/embedded.ts';
+import { openEmbedded } from '../../src/roles/machine/embedded.ts';
 import { memorySignals } from '../../src/signals/memory.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';

@@ -1,6 +1,6 @@
 /** Every option's bounds, through HTTP: just inside passes, just outside and malformed is refused with what is allowed, and what has no effect is told. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { formOptionNames } from '../../src/catalog/options.ts';
+import { formOptionNames } from '../../src/catalog/options/options.ts';
 import { convert, type Service, startService } from '../kit/service.ts';
 
 let service: Service;

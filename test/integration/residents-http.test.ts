@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { ZipFile } from 'yazl';
-import { residentBytesOf } from '../../src/exec/footprint.ts';
+import { residentBytesOf } from '../../src/exec/residents/process.ts';
 import { LOCKED_WORDS, lockedDocuments, PASSWORD } from '../kit/locked.ts';
 import { isGone, processesBelow, runningBelow } from '../kit/processes.ts';
 import { type Answer, convert, type Service, type Settings, startService, untilEnded } from '../kit/service.ts';

@@ -9,7 +9,7 @@ import { promisify } from 'node:util';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { JobRecord } from '../../src/jobs/record.ts';
-import { openJobs } from '../../src/jobs/sqlite.ts';
+import { openJobs } from '../../src/jobs/sqlite/jobs.ts';
 import { openQueue } from '../../src/queue/sqlite.ts';
 import { anOrder, aRecord } from '../conformance/samples.ts';
 import { fixtures } from '../kit/fixtures/documents.ts';

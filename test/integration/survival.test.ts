@@ -8,7 +8,7 @@ import sharp from 'sharp';
 import { afterAll, describe, expect, it } from 'vitest';
 import { MAX_CLAIMS } from '../../src/jobs/lifecycle.ts';
 import type { JobRecord } from '../../src/jobs/record.ts';
-import { openJobs } from '../../src/jobs/sqlite.ts';
+import { openJobs } from '../../src/jobs/sqlite/jobs.ts';
 import { outputKey } from '../../src/objects/keys.ts';
 import { collect } from '../conformance/samples.ts';
 import { seeded } from '../kit/bytes.ts';

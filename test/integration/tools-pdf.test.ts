@@ -8,13 +8,13 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { toolJobOf } from '../../src/api/tool-job.ts';
+import { toolJobOf } from '../../src/api/tools/job.ts';
 import { createCatalog } from '../../src/catalog/catalog.ts';
 import { engines } from '../../src/catalog/engines.gen.ts';
 import { tool as mergePdf } from '../../src/catalog/tools/merge-pdf.ts';
-import { sealWith } from '../../src/jobs/seal.ts';
+import { encryptionWith } from '../../src/jobs/encryption.ts';
 import { openJudge } from '../../src/judge/judge.ts';
-import { poolsHere } from '../../src/roles/here.ts';
+import { poolsHere } from '../../src/roles/machine/here.ts';
 import { heavyPdf, outlinedPdf, pdfOfPicture } from '../kit/fixtures/outlined.ts';
 import { pdf } from '../kit/fixtures/pdf.ts';
 import { unzip } from '../kit/judges/text.ts';
@@ -165,7 +165,7 @@ describe('merge-pdf', () => {
     const sample = { head: pdf([['a']]), tail: pdf([['a']]), size: 1 };
     const catalog = createCatalog(engines.map((engine) => ({ engine, version: '1' })));
     const judge = openJudge({ engines: false });
-    const parts = { catalog, pools: poolsHere(catalog, { pdf: 1 }, 0), seal: sealWith(['key'], 'salt'), judge, clock: () => 0 };
+    const parts = { catalog, pools: poolsHere(catalog, { pdf: 1 }, 0), encryption: encryptionWith(['key'], 'salt'), judge, clock: () => 0 };
     const ofSizes = (...sizes: number[]) =>
       toolJobOf(parts, 'id', mergePdf, {
         fields: new Map(),

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { MAX_TEXT_BYTES, readText } from '../../src/api/text-answer.ts';
+import { MAX_TEXT_BYTES, readText } from '../../src/api/outputs/text.ts';
 import { engines } from '../../src/catalog/engines.gen.ts';
 import { findRoute } from '../../src/catalog/route.ts';
 import { tool } from '../../src/catalog/tools/image-to-text.ts';

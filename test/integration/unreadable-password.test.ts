@@ -3,8 +3,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { GrantRefused } from '../../src/contracts/grant.ts';
-import { openJobs } from '../../src/jobs/sqlite.ts';
+import { GrantRefused } from '../../src/contracts/messages/grant.ts';
+import { openJobs } from '../../src/jobs/sqlite/jobs.ts';
 import type { JobStore } from '../../src/jobs/store.ts';
 import type { Queue } from '../../src/queue/queue.ts';
 import { openQueue } from '../../src/queue/sqlite.ts';
@@ -43,7 +43,7 @@ beforeEach(async () => {
       asked++;
       throw new GrantRefused('key_unknown', 'the password was encrypted with another key');
     },
-    carry: () => Promise.reject(new Error('it was granted nothing')),
+    handleJob: () => Promise.reject(new Error('it was granted nothing')),
     log: createLog('silent'),
     metrics: createMetrics(),
     clock: () => now,

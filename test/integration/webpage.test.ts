@@ -12,18 +12,18 @@ import { engine as files } from '../../src/catalog/engines/chromium.ts';
 import { engine as online } from '../../src/catalog/engines/chromium-web.ts';
 import { tool } from '../../src/catalog/tools/webpage-to-pdf.ts';
 import { Failure } from '../../src/errors.ts';
-import { launcherAt } from '../../src/exec/confine.ts';
-import { openResidents, type Residents } from '../../src/exec/resident.ts';
-import { stage } from '../../src/exec/stage.ts';
+import { launcherAt } from '../../src/exec/confine/confine.ts';
+import { stage } from '../../src/exec/confine/stage.ts';
+import { openSlot, type Slot } from '../../src/exec/files/workspace.ts';
+import { openResidents, type Residents } from '../../src/exec/residents/residents.ts';
 import { openToolbox } from '../../src/exec/toolbox.ts';
-import { openSlot, type Slot } from '../../src/exec/workspace.ts';
 import { addressJudge } from '../../src/fetch/address.ts';
-import { directWay } from '../../src/fetch/direct.ts';
-import { type Gate, openGate } from '../../src/fetch/proxy.ts';
+import type { Connector } from '../../src/fetch/connector.ts';
+import { directConnector } from '../../src/fetch/direct-connector.ts';
+import { type EgressProxy, openEgressProxy } from '../../src/fetch/pages/proxy.ts';
 import { fetchSettings } from '../../src/fetch/settings.ts';
-import type { Way } from '../../src/fetch/way.ts';
 import { openJudge } from '../../src/judge/judge.ts';
-import { createStepper, type Stepper } from '../../src/worker/step.ts';
+import { createStepper, type Stepper } from '../../src/worker/run-step.ts';
 import { endedBelow, isGone, runningBelow } from '../kit/processes.ts';
 import { openWeb, type Site, type Web } from '../kit/web.ts';
 import { eventually } from '../kit/wire.ts';
@@ -93,9 +93,9 @@ const site = (port: number): Site => ({
 let web: Web;
 let root: string;
 let slot: Slot;
-let gate: Gate;
+let egressProxy: EgressProxy;
 /** Of the last page. */
-let passage: ReturnType<Gate['open']> | undefined;
+let passage: ReturnType<EgressProxy['open']> | undefined;
 let residents: Residents;
 let stepper: Stepper;
 let count = 0;
@@ -115,13 +115,13 @@ beforeAll(async () => {
   root = await mkdtemp('/tmp/filemill-webpage-');
   await chmod(root, 0o711);
   const settings = fetchSettings.parse({ ports: [web.port], allow: ['127.0.0.2/32'] });
-  const direct = directWay(settings, { resolve: web.resolve, judge: addressJudge(settings) });
-  const connect: Way['connect'] = async (...asked) => {
+  const direct = directConnector(settings, { resolve: web.resolve, judge: addressJudge(settings) });
+  const connect: Connector['connect'] = async (...asked) => {
     if (cut) throw new Failure('OVERLOADED');
     return direct.connect(...asked);
   };
-  const opened = await openGate({ ...direct, connect }, settings);
-  gate = {
+  const opened = await openEgressProxy({ ...direct, connect }, settings);
+  egressProxy = {
     ...opened,
     open() {
       passage = opened.open();
@@ -133,11 +133,11 @@ beforeAll(async () => {
   const runtime = await stage(process.cwd(), process.execPath, root);
   const toolbox = await openToolbox({ engines: [files, online], launcher, runtime, cacheFile: join(root, 'versions.json'), slot });
   residents = openResidents({ launcher, slot, perLife: 200, leakBytes: 2 ** 31 });
-  stepper = createStepper({ toolbox, slot, residents, judge, gate });
+  stepper = createStepper({ toolbox, slot, residents, judge, egressProxy });
 });
 afterAll(async () => {
   await residents?.close();
-  await gate?.close();
+  await egressProxy?.close();
   await judge.close();
   web?.close();
   await rm(root, { recursive: true, force: true });
@@ -194,7 +194,7 @@ async function take(
 }
 
 /** Asks the proxy for the first page. @returns the status */
-async function through({ port }: Gate, agent?: Agent): Promise<number> {
+async function through({ port }: EgressProxy, agent?: Agent): Promise<number> {
   const headers = { host: `page.test:${web.port}` };
   const asked = request({ host: '127.0.0.1', port, path: `${web.base}/`, headers, ...(agent && { agent }) }).end();
   const [answer] = (await once(asked, 'response')) as [IncomingMessage];
@@ -310,10 +310,10 @@ describe('a page on the web', { timeout: 60_000 }, () => {
 
   it('gets no more answers than its share', async () => {
     using stack = new DisposableStack();
-    const { refused } = stack.adopt(gate.open(), (opened) => opened.close());
+    const { refused } = stack.adopt(egressProxy.open(), (opened) => opened.close());
     const agent = new Agent({ keepAlive: true, maxSockets: 16 });
     const before = web.asked.length;
-    const statuses = await Promise.all(Array.from({ length: 3_010 }, () => through(gate, agent)));
+    const statuses = await Promise.all(Array.from({ length: 3_010 }, () => through(egressProxy, agent)));
     agent.destroy();
     expect(statuses.filter((status) => status === 200)).toHaveLength(3_000);
     expect(web.asked.length - before).toBe(3_000);
@@ -393,7 +393,7 @@ describe('a page on the web', { timeout: 60_000 }, () => {
   it('has no way out once it is rendered', async () => {
     await render('/');
     const before = web.asked.length;
-    expect(await through(gate)).toBe(502);
+    expect(await through(egressProxy)).toBe(502);
     expect(web.asked.length).toBe(before);
   });
 });

@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Kube } from '../../src/kube/connect.ts';
+import type { Kube } from '../../src/kube/connection/connect.ts';
 import { startControlPlane, type Watcher } from './kubernetes/control-plane.ts';
 import { tokenOf, writeKubeconfig } from './kubernetes/credentials.ts';
 import { compact } from './kubernetes/etcd.ts';

@@ -1,5 +1,5 @@
 /** How many Jobs of a pool were live at any moment at all: told from every version that the API server stored, not from samples. */
-import type { Kube } from '../../src/kube/connect.ts';
+import type { Kube } from '../../src/kube/connection/connect.ts';
 import { JOBS, type KubeObject, PODS, type Resource } from '../../src/kube/resource.ts';
 
 const POOL = 'filemill.io/pool';

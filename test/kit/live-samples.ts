@@ -1,6 +1,6 @@
 /** How many Jobs of each pool are live, looked at several times a second, through whatever happens to the API server. */
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Kube } from '../../src/kube/connect.ts';
+import type { Kube } from '../../src/kube/connection/connect.ts';
 import { JOBS, type KubeObject, PODS } from '../../src/kube/resource.ts';
 import { isFinished, type Job } from './controller.ts';
 

@@ -2,11 +2,11 @@
 import { spawn } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
-import { TOOLCHAIN_POOLS } from '../../src/controller/pools/objects.ts';
+import { TOOLCHAIN_POOLS } from '../../src/controller/pools/observe/objects.ts';
 import type { KubeObject } from '../../src/kube/resource.ts';
 import type { Nats } from '../../src/nats/connection.ts';
 import { readPools } from '../../src/pools/declarations.ts';
-import { openQueue } from '../../src/queue/nats.ts';
+import { openQueue } from '../../src/queue/nats/queue.ts';
 import { type Controller, installResources, isFinished, type Job, jobsOf, type Pool, startController } from './controller.ts';
 import { program } from './kubernetes/processes.ts';
 import { type Cluster, type KubernetesOptions, startKubernetes } from './kubernetes.ts';

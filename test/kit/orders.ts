@@ -1,6 +1,6 @@
 /** Orders without jobs behind them: what a pool's workers can be counted and timed by. */
 import { randomBytes } from 'node:crypto';
-import { ORDER_VERSION } from '../../src/contracts/order.ts';
+import { ORDER_VERSION } from '../../src/contracts/messages/order.ts';
 import type { Queue } from '../../src/queue/queue.ts';
 
 /** @returns ids of their jobs, in no order */

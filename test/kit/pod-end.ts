@@ -1,7 +1,7 @@
 /** The end of a pod on a fake node, as a kubelet writes it down. */
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Kube } from '../../src/kube/connect.ts';
-import { unlessNotFound } from '../../src/kube/error.ts';
+import type { Kube } from '../../src/kube/connection/connect.ts';
+import { unlessNotFound } from '../../src/kube/connection/error.ts';
 import { PODS, type Ref } from '../../src/kube/resource.ts';
 
 /** While the API server is away; a kubelet tries for ever. */

@@ -3,7 +3,7 @@ import type { ChildProcess } from 'node:child_process';
 import { chmod, copyFile, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Kube } from '../../src/kube/connect.ts';
+import type { Kube } from '../../src/kube/connection/connect.ts';
 import { startReflector } from '../../src/kube/reflector.ts';
 import { type KubeObject, PODS } from '../../src/kube/resource.ts';
 import { endPod } from './pod-end.ts';

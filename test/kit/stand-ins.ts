@@ -1,13 +1,13 @@
 /** Workers without converters: for each pod that runs on a fake node one that speaks, takes orders, and ends like a real one. */
 import { setTimeout as pause } from 'node:timers/promises';
-import { PRESENCE_VERSION, type Presence } from '../../src/contracts/presence.ts';
-import type { Kube } from '../../src/kube/connect.ts';
+import { PRESENCE_VERSION, type Presence } from '../../src/contracts/messages/presence.ts';
+import type { Kube } from '../../src/kube/connection/connect.ts';
 import { startReflector } from '../../src/kube/reflector.ts';
 import { type KubeObject, PODS } from '../../src/kube/resource.ts';
 import type { Nats } from '../../src/nats/connection.ts';
-import { hearRetire } from '../../src/pools/retire.ts';
-import { sayPresence } from '../../src/pools/workers.ts';
-import { openQueue } from '../../src/queue/nats.ts';
+import { subscribeRetire } from '../../src/pools/retire.ts';
+import { publishPresence } from '../../src/pools/workers.ts';
+import { openQueue } from '../../src/queue/nats/queue.ts';
 import { endPod } from './pod-end.ts';
 
 const POOL = 'filemill.io/pool';
@@ -89,15 +89,15 @@ export async function startStandIns({
             : 'idle';
       const about = { version: PRESENCE_VERSION, pool, toolchain: worker.toolchain, worker: pod, engines: { 'stand-in': '1' } };
       const busySeconds = mine.held > 0 ? Math.round((Date.now() - mine.since) / 1000) : 0;
-      sayPresence(nats, { ...about, state, slots, busy: mine.held, taken, ended: done, busyMs, busySeconds });
+      publishPresence(nats, { ...about, state, slots, busy: mine.held, taken, ended: done, busyMs, busySeconds });
     };
-    const deafen = hearRetire(nats, pool, pod, () => retired.abort());
+    const unsubscribe = subscribeRetire(nats, pool, pod, () => retired.abort());
     retired.signal.addEventListener('abort', () => say());
     const timer = setInterval(say, PRESENCE_MS);
     say();
     if (!livesOn(pool)) {
       clearInterval(timer);
-      deafen();
+      unsubscribe();
       there.delete(pod);
       return finish(pod, 1);
     }
@@ -128,7 +128,7 @@ export async function startStandIns({
     await Promise.all(Array.from({ length: slots }, slot));
     say(true);
     clearInterval(timer);
-    deafen();
+    unsubscribe();
     if (!signal.aborted) await finish(pod, 0);
     there.delete(pod);
   }

@@ -1,15 +1,15 @@
 /** What a cluster has stored, looked at past its API, and what upkeep makes of it at another time. */
 import { createHash } from 'node:crypto';
 import { expect, vi } from 'vitest';
-import { openBatches } from '../../src/jobs/batches-nats.ts';
-import { openDeeds } from '../../src/jobs/idempotency-nats.ts';
 import { hasEnded } from '../../src/jobs/lifecycle.ts';
-import { openJobs } from '../../src/jobs/nats.ts';
+import { openBatches } from '../../src/jobs/nats/batches.ts';
+import { openIdempotency } from '../../src/jobs/nats/idempotency.ts';
+import { openJobs } from '../../src/jobs/nats/jobs.ts';
 import { openBucket } from '../../src/nats/bucket.ts';
 import { jobOfKey, outputKey } from '../../src/objects/keys.ts';
-import { openS3 } from '../../src/objects/s3.ts';
-import { openQueue } from '../../src/queue/nats.ts';
-import { LOST_AFTER_MS } from '../../src/upkeep/lost-order.ts';
+import { openS3 } from '../../src/objects/s3/store.ts';
+import { openQueue } from '../../src/queue/nats/queue.ts';
+import { LOST_AFTER_MS } from '../../src/upkeep/decide.ts';
 import { sweep, type Tally, type Upkept } from '../../src/upkeep/sweep.ts';
 import { forgetUploads } from '../../src/upkeep/uploads.ts';
 import { openUploads } from '../../src/uploads/nats.ts';
@@ -44,7 +44,7 @@ export async function openStores({ nats: servers, bucket }: Pick<Cluster, 'nats'
   const upkept: Upkept = {
     jobs: openJobs(nats),
     batches: openBatches(nats),
-    deeds: openDeeds(nats),
+    idempotency: openIdempotency(nats),
     queue: openQueue(nats),
     objects,
     clock: Date.now,
@@ -101,7 +101,8 @@ export async function openStores({ nats: servers, bucket }: Pick<Cluster, 'nats'
       await stores.sweep(27 * HOUR);
       // The replicas' own upkeep, for which it is not so late yet, may have entered a job once more while its record went.
       await stores.sweep(27 * HOUR);
-      for (const name of ['jobs', 'batches', 'deeds', 'uploads']) expect(await collect(openBucket(nats, name).entries()), name).toEqual([]);
+      for (const name of ['jobs', 'batches', 'idempotency', 'uploads'])
+        expect(await collect(openBucket(nats, name).entries()), name).toEqual([]);
       const due = await nats.manager.streams.info('KV_due', { subjects_filter: '$KV.due.*.>' });
       expect(Object.keys(due.state.subjects ?? {})).toEqual([]);
       for await (const { config, state } of nats.manager.streams.list())

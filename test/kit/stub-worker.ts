@@ -1,17 +1,17 @@
 /** A worker whose loop is real and whose conversions are not. */
 import { finish } from '../../src/jobs/lifecycle.ts';
-import { openJobs } from '../../src/jobs/nats.ts';
+import { openJobs } from '../../src/jobs/nats/jobs.ts';
 import { connectNats, type Nats } from '../../src/nats/connection.ts';
 import { Unreachable } from '../../src/objects/store.ts';
-import { openQueue } from '../../src/queue/nats.ts';
+import { openQueue } from '../../src/queue/nats/queue.ts';
 import { natsSignals } from '../../src/signals/nats.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
-import { type Carrying, startWorker, type Worker } from '../../src/worker/loop.ts';
+import { type JobHandler, startWorker, type Worker } from '../../src/worker/loop.ts';
 
 interface Kind {
   /** What becomes of an order. */
-  readonly deed: 'end' | 'die' | 'hang' | 'stall' | 'find the store away';
+  readonly behaviour: 'end' | 'die' | 'hang' | 'stall' | 'find the store away';
   readonly ackWaitMs: number;
   /** For how long one that stalls holds its thread, ms. */
   readonly stallMs?: number;
@@ -24,19 +24,19 @@ export interface Stub extends Worker {
   finish(): void;
 }
 
-export function startStub(nats: Nats, { deed, ackWaitMs, stallMs = 0 }: Kind): Stub {
+export function startStub(nats: Nats, { behaviour, ackWaitMs, stallMs = 0 }: Kind): Stub {
   const began = Promise.withResolvers<void>();
   const finished = Promise.withResolvers<void>();
-  const carry: Carrying = async (_, __, { signal }) => {
+  const handleJob: JobHandler = async (_, __, { signal }) => {
     began.resolve();
-    if (deed === 'die') process.kill(process.pid, 'SIGKILL');
-    if (deed === 'find the store away') throw new Unreachable('the object store cannot be reached');
-    if (deed === 'stall') {
+    if (behaviour === 'die') process.kill(process.pid, 'SIGKILL');
+    if (behaviour === 'find the store away') throw new Unreachable('the object store cannot be reached');
+    if (behaviour === 'stall') {
       await nats.keepAlive?.ready;
       nats.keepAlive?.repeat('worker.image.stub', 'here');
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, stallMs);
     }
-    if (deed === 'hang') await Promise.race([finished.promise, aborted(signal)]);
+    if (behaviour === 'hang') await Promise.race([finished.promise, aborted(signal)]);
     const output = { key: 'k', filename: 'f.jpg', sizeBytes: 1, contentType: 'image/jpeg', sha256: '', files: 1 };
     return (record, now) => finish(record, now, { output, warnings: [], engine: { name: 'stub', version: '1' } });
   };
@@ -46,7 +46,7 @@ export function startStub(nats: Nats, { deed, ackWaitMs, stallMs = 0 }: Kind): S
     queue: openQueue(nats, { ackWaitMs }),
     signals: natsSignals(nats),
     grant: async () => ({ version: 1, inputs: [], output: '' }),
-    carry,
+    handleJob,
     log: createLog('silent'),
     metrics: createMetrics(),
     clock: Date.now,

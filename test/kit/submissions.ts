@@ -1,5 +1,5 @@
 /** Asks any API replica what the controller asks of it. */
-import { SubmissionAnswer, type SubmissionQuestion, submissionSubjects } from '../../src/contracts/submission.ts';
+import { SubmissionAnswer, type SubmissionQuestion, submissionSubjects } from '../../src/contracts/messages/submission.ts';
 import type { Nats } from '../../src/nats/connection.ts';
 import { question } from '../../src/nats/requests.ts';
 

@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { baseUrl } from '../../src/api/base-url.ts';
-import { failureOf } from '../../src/api/problem.ts';
-import { byteRange } from '../../src/api/range.ts';
-import { contentDisposition } from '../../src/api/routes/output.ts';
+import { baseUrl } from '../../src/api/http/base-url.ts';
+import { failureOf } from '../../src/api/http/problem.ts';
+import { failureOfJob, humanSize, viewOf } from '../../src/api/jobs/view.ts';
+import { byteRange, contentDisposition } from '../../src/api/outputs/route.ts';
 import { apiSettings } from '../../src/api/settings.ts';
-import { failureOfJob, humanSize, viewOf } from '../../src/api/view.ts';
 import { baseName, cleanName, resultName } from '../../src/catalog/names.ts';
 import { type JobRecord, RECORD_VERSION } from '../../src/jobs/record.ts';
 import { StoreFull } from '../../src/objects/store.ts';

@@ -1,6 +1,6 @@
 /** When workers of a template that keep failing are tried again. */
 import { expect, it } from 'vitest';
-import { backOff } from '../../src/controller/pools/back-off.ts';
+import { backOff } from '../../src/controller/pools/decide/back-off.ts';
 
 const why = { reason: 'WorkersFail', message: 'exit code 1' } as const;
 

@@ -1,7 +1,7 @@
 /** What a ConversionJob is done next, what its status says, and whose turn it is: without a cluster. */
 import { describe, expect, it } from 'vitest';
-import type { ConversionJobStatus } from '../../src/contracts/conversion-job.ts';
-import type { SubmissionAnswer } from '../../src/contracts/submission.ts';
+import type { ConversionJobStatus } from '../../src/contracts/kubernetes/conversion-job.ts';
+import type { SubmissionAnswer } from '../../src/contracts/messages/submission.ts';
 import { askAgainAfterMs, CANCEL_WITHIN_MS, nextStep } from '../../src/controller/conversion-jobs/decide.ts';
 import { happeningOf } from '../../src/controller/conversion-jobs/events.ts';
 import { type ConversionJobObject, FINALIZER } from '../../src/controller/conversion-jobs/resource.ts';

@@ -7,9 +7,9 @@ import { rootSchema, type Schema } from '../../scripts/structural-schema.ts';
 import { toolchains } from '../../src/catalog/route.ts';
 import { tools } from '../../src/catalog/tools.gen.ts';
 import { loadConfig } from '../../src/config.ts';
-import { ConversionJob } from '../../src/contracts/conversion-job.ts';
-import { Toolchain } from '../../src/contracts/toolchain.ts';
-import { ToolchainPool, ToolchainPoolSpec, toolchainOf } from '../../src/contracts/toolchain-pool.ts';
+import { ConversionJob } from '../../src/contracts/kubernetes/conversion-job.ts';
+import { Toolchain } from '../../src/contracts/kubernetes/toolchain.ts';
+import { ToolchainPool, ToolchainPoolSpec, toolchainOf } from '../../src/contracts/kubernetes/toolchain-pool.ts';
 import { createControllerMetrics } from '../../src/telemetry/controller.ts';
 import { memoryOf, OWN_BYTES } from '../../src/worker/memory.ts';
 

@@ -1,9 +1,9 @@
 /** What a client's share follows over NATS: how many orders it has, and when the backlog goes first. */
 import { describe, expect, it } from 'vitest';
-import { allBands, BACKLOG, bandFor, bandOf, bandsOf } from '../../src/queue/bands-nats.ts';
-import { placedOrders } from '../../src/queue/placed-nats.ts';
+import { allBands, BACKLOG, bandFor, bandOf, bandsOf } from '../../src/queue/nats/bands.ts';
+import { placedOrders } from '../../src/queue/nats/placed.ts';
+import { takeTurns } from '../../src/queue/nats/turns.ts';
 import type { Delivery } from '../../src/queue/queue.ts';
-import { takeTurns } from '../../src/queue/turns-nats.ts';
 import { anOrder, jobId } from '../conformance/samples.ts';
 
 describe('bands', () => {

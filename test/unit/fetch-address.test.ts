@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { Failure } from '../../src/errors.ts';
 import { addressJudge, canonical, isRange } from '../../src/fetch/address.ts';
-import { sentName } from '../../src/fetch/name.ts';
+import { sentName } from '../../src/fetch/download/name.ts';
 import { fetchSettings } from '../../src/fetch/settings.ts';
 import { judgeUrl, type UrlRules } from '../../src/fetch/url.ts';
 import { seeded } from '../kit/bytes.ts';

@@ -1,13 +1,13 @@
 /** What a worker takes for its own fault, how many orders it takes, and what becomes of an order that nobody can decrypt. */
 import { describe, expect, it } from 'vitest';
-import { type Fault, faultOf } from '../../src/contracts/fault.ts';
-import { conditionsOf } from '../../src/controller/pools/conditions.ts';
+import { type Fault, faultOf } from '../../src/contracts/messages/fault.ts';
+import { conditionsOf } from '../../src/controller/pools/report/conditions.ts';
 import { NOTHING_DECIDED, NOTHING_SEEN } from '../../src/controller/pools/understood.ts';
 import { conversionFailed } from '../../src/errors.ts';
 import { Unreachable } from '../../src/objects/store.ts';
 import { createLog } from '../../src/telemetry/log.ts';
-import { EngineAbsent, LauncherFailed, ownFault } from '../../src/worker/blame.ts';
 import type { Checks } from '../../src/worker/checks.ts';
+import { classifyError, EngineAbsent, LauncherFailed } from '../../src/worker/failure.ts';
 import { watchHealth } from '../../src/worker/health.ts';
 
 const withCode = (code: string): Error => Object.assign(new Error(code), { code });
@@ -27,7 +27,7 @@ describe('the fault of a worker', () => {
     'is no file that is damaged': [conversionFailed('corrupt_input', { cause: new Error('exit 1: not a PDF') }), undefined],
     'is no object store that is away': [new Unreachable('not there', { cause: withCode('ECONNREFUSED') }), undefined],
   };
-  for (const [sentence, [error, reason]] of Object.entries(cases)) it(sentence, () => expect(ownFault(error)).toBe(reason));
+  for (const [sentence, [error, reason]] of Object.entries(cases)) it(sentence, () => expect(classifyError(error)).toBe(reason));
 });
 
 describe('an order', () => {
@@ -36,7 +36,7 @@ describe('an order', () => {
     const checks: Checks = { room: async () => found, everything: async () => found, isFilledByJobs: async () => isFilledByJobs };
     const health = watchHealth(checks, { others }, createLog('silent'));
     return {
-      blame: (error: unknown) => health.blame(error).finally(() => health.close()),
+      blame: (error: unknown) => health.classifyError(error).finally(() => health.close()),
     };
   };
   it('of a worker that is not well is not counted', async () =>

@@ -1,6 +1,6 @@
 /** What the API server's time is, from answers whose `Date` has whole seconds. */
 import { expect, it } from 'vitest';
-import { serverClock } from '../../src/kube/clock.ts';
+import { serverClock } from '../../src/kube/connection/clock.ts';
 
 const START = Date.parse('2026-03-01T12:00:00.400Z');
 const AHEAD = 600_000;

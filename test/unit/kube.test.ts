@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type Condition, setCondition } from '../../src/kube/conditions.ts';
-import { isAlreadyExists, isConflict, isExpired, isNotFound, KubeError, passes, refusal } from '../../src/kube/error.ts';
+import { isAlreadyExists, isConflict, isExpired, isNotFound, isTransient, KubeError, refusal } from '../../src/kube/connection/error.ts';
 import { apiVersion, JOBS, keyOf, LEASES, microTime, NODES, PODS, pathOf, refOf } from '../../src/kube/resource.ts';
 
 const EARLIER = new Date('2026-03-01T10:00:00.123Z');
@@ -70,11 +70,11 @@ describe('a refusal of the API server', () => {
   ] as const;
   it.each(kinds)('%i %s is known as what it is', (status, reason, is, mayPass) => {
     const error = new KubeError(status, reason, 'no');
-    expect([is(error), passes(error)]).toEqual([true, mayPass]);
+    expect([is(error), isTransient(error)]).toEqual([true, mayPass]);
   });
 
   it('is nothing that anybody else throws', () =>
-    expect([isNotFound, isConflict, passes].map((is) => is(new Error('NotFound')))).toEqual([false, false, false]));
+    expect([isNotFound, isConflict, isTransient].map((is) => is(new Error('NotFound')))).toEqual([false, false, false]));
 });
 
 describe('an object', () => {

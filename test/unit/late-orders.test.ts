@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { finish } from '../../src/jobs/lifecycle.ts';
-import { openJobs } from '../../src/jobs/sqlite.ts';
+import { openJobs } from '../../src/jobs/sqlite/jobs.ts';
 import type { JobStore } from '../../src/jobs/store.ts';
 import { ACK_WAIT_MS, type Queue } from '../../src/queue/queue.ts';
 import { openQueue } from '../../src/queue/sqlite.ts';
@@ -45,7 +45,7 @@ const start = (inHand: InHand) =>
       inHand,
       signals: memorySignals(),
       grant: async () => ({ version: 1, inputs: [], output: '' }),
-      carry: async () => {
+      handleJob: async () => {
         begun++;
         await finishing.promise;
         const output = { key: 'k', filename: 'f.jpg', sizeBytes: 1, contentType: 'image/jpeg', sha256: '', files: 1 };

@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Engine } from '../../src/catalog/engine.ts';
 import { engines } from '../../src/catalog/engines.gen.ts';
-import { optionSchemas, readOptions } from '../../src/catalog/options.ts';
+import { optionSchemas, readOptions } from '../../src/catalog/options/options.ts';
 import { type Sample, Sampler } from '../../src/catalog/sniff/sample.ts';
 import { readInput } from '../../src/catalog/tool.ts';
 import { tools } from '../../src/catalog/tools.gen.ts';
-import { Head, lines, Tail } from '../../src/exec/kept.ts';
-import { sentName } from '../../src/fetch/name.ts';
+import { Head, lines, Tail } from '../../src/exec/confine/kept.ts';
+import { sentName } from '../../src/fetch/download/name.ts';
 import { judgeUrl } from '../../src/fetch/url.ts';
 import { identifyWith } from '../../src/limits/client.ts';
 
@@ -233,10 +233,10 @@ const MODULES: Readonly<Record<string, (module: Module) => Looks>> = {
     baseName: as(module['baseName']),
     resultName: (text) => as2(module['resultName'])(text, 'jpg'),
   }),
-  'catalog/pages.ts': (module) => ({ pageRanges: as(module['pageRanges']), selectPages: NOT_FOREIGN, choosePages: NOT_FOREIGN }),
-  'catalog/time.ts': (module) => ({ seconds: as(module['seconds']) }),
-  'catalog/ocr.ts': (module) => ({ explainOcr: as(module['explainOcr']) }),
-  'catalog/phrases.ts': (module) => ({
+  'catalog/planning/pages.ts': (module) => ({ pageRanges: as(module['pageRanges']), selectPages: NOT_FOREIGN, choosePages: NOT_FOREIGN }),
+  'catalog/options/time.ts': (module) => ({ seconds: as(module['seconds']) }),
+  'catalog/planning/ocr.ts': (module) => ({ explainOcr: as(module['explainOcr']) }),
+  'catalog/planning/phrases.ts': (module) => ({
     meaningOf: (text) => as2(module['meaningOf'])(text, [[['a…b', 'x … y', text.slice(0, 1), '\n…#'], 'found']]),
   }),
   'catalog/formats.ts': (module) => ({
@@ -245,7 +245,7 @@ const MODULES: Readonly<Record<string, (module: Module) => Looks>> = {
     formatByExtension: as(module['formatByExtension']),
     formatByName: as(module['formatByName']),
   }),
-  'catalog/pdf.ts': (module) => ({
+  'catalog/planning/pdf.ts': (module) => ({
     // What it reads is an engine's inspection, which is tried with its engine.
     measurePdf: NOT_FOREIGN,
     openPdf: NOT_FOREIGN,
@@ -253,8 +253,12 @@ const MODULES: Readonly<Record<string, (module: Module) => Looks>> = {
     explainPdf: as(module['explainPdf']),
   }),
   'catalog/engines/rsvg/size.ts': (module) => ({ sizeOf: as(module['sizeOf']) }),
-  'exec/answer.ts': (module) => ({ readWords: as(module['readWords']), readAnswer: NOT_FOREIGN, lastAnswer: as(module['lastAnswer']) }),
-  'fetch/name.ts': () => ({
+  'exec/residents/messages.ts': (module) => ({
+    readMessage: as(module['readMessage']),
+    readAnswer: NOT_FOREIGN,
+    lastAnswer: as(module['lastAnswer']),
+  }),
+  'fetch/download/name.ts': () => ({
     sentName: (text) => {
       sentName(text, new URL('https://example.com/x'));
       sentName(undefined, new URL(`https://example.com/${text}`));

@@ -1,12 +1,12 @@
 /** The list of tools as assistants get it: digestible for strict clients, complete, and no other than REST's. */
 import { describe, expect, it } from 'vitest';
 import { mcpSettings } from '../../src/api/mcp/settings.ts';
-import { describeMcpTools } from '../../src/api/mcp/tool-list.ts';
-import { mcpTools } from '../../src/api/mcp/tools.ts';
+import { describeMcpTools } from '../../src/api/mcp/tools/list.ts';
+import { mcpTools } from '../../src/api/mcp/tools/tools.ts';
 import { createCatalog } from '../../src/catalog/catalog.ts';
 import { engines } from '../../src/catalog/engines.gen.ts';
 import { formats } from '../../src/catalog/formats.ts';
-import { optionSchemas } from '../../src/catalog/options.ts';
+import { optionSchemas } from '../../src/catalog/options/options.ts';
 
 const catalog = createCatalog(engines.map((engine) => ({ engine, version: '1' })));
 const toolsAt = describeMcpTools(catalog, mcpSettings.parse({}));

@@ -1,8 +1,8 @@
 /** Which pool an order goes to, and what a pool can do while its workers differ. */
 import { describe, expect, it } from 'vitest';
-import { lineFor, linesLike } from '../../src/api/line.ts';
+import { choosePool, equivalentPools } from '../../src/api/jobs/choose-pool.ts';
 import { Failure } from '../../src/errors.ts';
-import { sharedEngines } from '../../src/pools/engines.ts';
+import { sharedEngines } from '../../src/pools/nats.ts';
 import { type Pool, poolsFor } from '../../src/pools/registry.ts';
 import { aPool } from '../conformance/samples.ts';
 
@@ -53,10 +53,10 @@ describe('an order goes', () => {
   ])('%s', (_, all, expected) => expect(poolsFor(pools(...all), 'image', ['sharp']).map(({ name }) => name)).toEqual(expected));
 
   it('to the first toolchain that has a pool for it', () =>
-    expect(lineFor(pools(aPool('a', { toolchain: 'pdf' })), ['image', 'pdf'], ['sharp'])).toBe('a'));
+    expect(choosePool(pools(aPool('a', { toolchain: 'pdf' })), ['image', 'pdf'], ['sharp'])).toBe('a'));
 
   it('nowhere for now where all are paused', () => {
-    const refused = () => lineFor(pools(aPool('a', { paused: true })), ['image'], ['sharp']);
+    const refused = () => choosePool(pools(aPool('a', { paused: true })), ['image'], ['sharp']);
     expect(refused).toThrow(Failure);
     expect(refused).toThrow(expect.objectContaining({ code: 'OVERLOADED' }));
   });
@@ -64,7 +64,7 @@ describe('an order goes', () => {
   it('where its own pool is full, to those that can do as much', () => {
     const more = new Map([...ENGINES, ['vips', '8']]);
     const all = pools(aPool('a'), aPool('b', { engines: new Map() }), aPool('c', { engines: more }), aPool('d', { preference: -1 }));
-    expect(linesLike(all, 'a')).toEqual(['a', 'd', 'c']);
+    expect(equivalentPools(all, 'a')).toEqual(['a', 'd', 'c']);
   });
 });
 

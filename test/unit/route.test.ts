@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Conversion, Engine, Toolchain } from '../../src/catalog/engine.ts';
-import type { OptionName, Options } from '../../src/catalog/options.ts';
+import type { OptionName, Options } from '../../src/catalog/options/options.ts';
 import { findRoute, ignoredOptions, optionsForHop, type Route, reachable, sources } from '../../src/catalog/route.ts';
 
 interface Sketch {

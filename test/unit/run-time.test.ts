@@ -9,8 +9,8 @@ import { engine as libreoffice } from '../../src/catalog/engines/libreoffice.ts'
 import { engine as pandoc } from '../../src/catalog/engines/pandoc.ts';
 import { engine as poppler } from '../../src/catalog/engines/poppler.ts';
 import { engine as rsvg } from '../../src/catalog/engines/rsvg.ts';
-import { ALLOWANCES, runTimeMs } from '../../src/catalog/run-time.ts';
-import { limitsFor } from '../../src/worker/perform.ts';
+import { ALLOWANCES, runTimeMs } from '../../src/catalog/planning/run-time.ts';
+import { limitsFor } from '../../src/worker/convert.ts';
 
 const KB = 1000;
 const MIB = 1 << 20;

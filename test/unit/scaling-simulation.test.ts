@@ -1,8 +1,8 @@
 /** A pool under load as it comes, simulated second by second around the real decision: it keeps up, and does not flap. */
 import { describe, expect, it } from 'vitest';
-import { decide } from '../../src/controller/pools/decide.ts';
-import { peaks } from '../../src/controller/pools/peaks.ts';
-import type { PoolSettings, Worker, WorkerState } from '../../src/controller/pools/seen.ts';
+import { decide } from '../../src/controller/pools/decide/decide.ts';
+import { stabilisationWindow } from '../../src/controller/pools/decide/stabilisation.ts';
+import type { PoolSettings, Worker, WorkerState } from '../../src/controller/pools/observe/seen.ts';
 
 const settings: PoolSettings = {
   capacity: 40,
@@ -42,7 +42,7 @@ function simulate(rate: (at: number) => number, serviceMs: number, lengthMs: num
   const waiting: number[] = [];
   const waits: number[] = [];
   const counts: number[] = [];
-  const lately = peaks();
+  const lately = stabilisationWindow();
   let crew: Simulated[] = [];
   let [made, retired, ended] = [0, 0, 0];
   for (let now = 0; now < lengthMs; now += STEP_MS) {

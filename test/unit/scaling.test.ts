@@ -1,9 +1,8 @@
 /** What becomes of a pool's workers: the decision alone, over facts made up for it. */
 import { describe, expect, it } from 'vitest';
-import { decide } from '../../src/controller/pools/decide.ts';
-import { desired } from '../../src/controller/pools/desired.ts';
-import { peaks } from '../../src/controller/pools/peaks.ts';
-import type { Action, PoolSettings, Seen, Worker, WorkerState } from '../../src/controller/pools/seen.ts';
+import { decide, desired } from '../../src/controller/pools/decide/decide.ts';
+import { stabilisationWindow } from '../../src/controller/pools/decide/stabilisation.ts';
+import type { Action, PoolSettings, Seen, Worker, WorkerState } from '../../src/controller/pools/observe/seen.ts';
 
 const settings: PoolSettings = {
   capacity: 10,
@@ -203,7 +202,7 @@ describe('a pool', () => {
 });
 
 it('remembers what was wanted lately, in as few figures as that takes', () => {
-  const lately = peaks();
+  const lately = stabilisationWindow();
   for (let at = 0; at < 100_000; at += 100) lately.note(at, Math.round(10 + 5 * Math.sin(at / 9_000)), 60_000);
   expect(Math.max(...lately.all().map(({ desired: most }) => most))).toBe(15);
   expect(lately.all().length).toBeLessThan(12);

@@ -1,6 +1,6 @@
 /** Who may make how many Jobs, and how fast. */
 import { expect, it } from 'vitest';
-import { tokenBucket } from '../../src/controller/pools/token-bucket.ts';
+import { tokenBucket } from '../../src/controller/pools/apply/token-bucket.ts';
 
 /** Each of them asks again and again. @returns how many each got in `seconds` */
 function taken(askers: readonly string[], seconds: number, perSecond = 20, burst = 50): Map<string, number> {

@@ -3,16 +3,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { openBatches } from '../../src/jobs/batches-sqlite.ts';
-import { openDeeds } from '../../src/jobs/idempotency-sqlite.ts';
 import { cancel } from '../../src/jobs/lifecycle.ts';
 import type { JobRecord } from '../../src/jobs/record.ts';
-import { openJobs } from '../../src/jobs/sqlite.ts';
+import { openBatches } from '../../src/jobs/sqlite/batches.ts';
+import { openIdempotency } from '../../src/jobs/sqlite/idempotency.ts';
+import { openJobs } from '../../src/jobs/sqlite/jobs.ts';
 import { openDirectory } from '../../src/objects/directory.ts';
 import { inputKey, jobOfKey, outputKey } from '../../src/objects/keys.ts';
 import { openQueue } from '../../src/queue/sqlite.ts';
-import { decide } from '../../src/upkeep/decide.ts';
-import { LOST_AFTER_MS } from '../../src/upkeep/lost-order.ts';
+import { decide, LOST_AFTER_MS } from '../../src/upkeep/decide.ts';
 import { orphans } from '../../src/upkeep/orphans.ts';
 import type { Action, Seen } from '../../src/upkeep/seen.ts';
 import { sweep, type Upkept } from '../../src/upkeep/sweep.ts';
@@ -125,7 +124,7 @@ describe('a run over real stores', () => {
     upkept = {
       jobs: openJobs(join(folder, 'filemill.db'), clock),
       batches: openBatches(join(folder, 'filemill.db'), (found) => logged.push(found.message)),
-      deeds: openDeeds(join(folder, 'filemill.db')),
+      idempotency: openIdempotency(join(folder, 'filemill.db')),
       queue: openQueue(join(folder, 'filemill.db'), clock, { capacity: 3 }),
       objects: await openDirectory(join(folder, 'objects')),
       clock,
@@ -136,7 +135,7 @@ describe('a run over real stores', () => {
     };
   });
   afterEach(async () => {
-    await Promise.all([upkept.jobs.close(), upkept.batches.close(), upkept.deeds.close(), upkept.queue.close()]);
+    await Promise.all([upkept.jobs.close(), upkept.batches.close(), upkept.idempotency.close(), upkept.queue.close()]);
     await rm(folder, { recursive: true });
   });
 
@@ -236,18 +235,18 @@ describe('a run over real stores', () => {
     const batch = { version: 1 as const, createdAt: now, jobs: [someId()] };
     const ids = ['1', '2', '3'].map((digit) => `bat_${digit.repeat(16)}`);
     for (const id of ids) await upkept.batches.create({ ...batch, id });
-    const deed = { version: 1 as const, fingerprint: 'f'.repeat(64), made: jobId(1), madeAt: now };
-    for (const digit of ['1', '2']) await upkept.deeds.keep({ ...deed, key: digit.repeat(64) });
+    const record = { version: 1 as const, fingerprint: 'f'.repeat(64), resourceId: jobId(1), createdAt: now };
+    for (const digit of ['1', '2']) await upkept.idempotency.claim({ ...record, key: digit.repeat(64) });
     const database = new DatabaseSync(join(folder, 'filemill.db'));
     database.exec(`UPDATE jobs SET record = '{' WHERE id = '${damaged.id}'; UPDATE batches SET record = '{' WHERE id = '${ids[0]}'`);
-    database.exec(`UPDATE deeds SET record = '{' WHERE key = '${'1'.repeat(64)}'`);
+    database.exec(`UPDATE idempotency SET record = '{' WHERE key = '${'1'.repeat(64)}'`);
     database.close();
     const waiting = await create();
     await put(inputKey(someId()));
     now += 25 * HOUR;
     const passedOver: Error[] = [];
     const run = { ...upkept, unreadable: (found: Error) => void passedOver.push(found) };
-    expect(await sweep(run)).toMatchObject({ fail: 1, orphaned: 1, batches: 2, deeds: 2, troubles: 0 });
+    expect(await sweep(run)).toMatchObject({ fail: 1, orphaned: 1, batches: 2, idempotency: 2, troubles: 0 });
     expect(await stateOf(waiting.id)).toBe('error');
     expect(new Set(passedOver.map(String))).toHaveLength(1);
     // It is tried again an hour later, and its files stay.

@@ -70,15 +70,15 @@ describe('an upload', () => {
   it('that two write at once is one of theirs, and the other is told', async () => {
     const other = uploadsOver(store, objects, uploadSettings.parse({}), () => now);
     await begin(6);
-    const gate = signalled();
+    const egressProxy = signalled();
     async function* slow() {
       yield Buffer.from('abc');
-      await gate.promise;
+      await egressProxy.promise;
       yield Buffer.from('def');
     }
     const first = uploads.append(ID, 0, slow());
     expect((await other.append(ID, 0, streamOf(Buffer.from('uvwxyz')))).finished).toBe(true);
-    gate.resolve();
+    egressProxy.resolve();
     await expect(first).rejects.toMatchObject({ code: 'UPLOAD_CONFLICT', details: { received_bytes: 6, size_bytes: 6 } });
     expect((await bytesOf((await uploads.open(ID)).content)).toString()).toBe('uvwxyz');
     expect(await kept()).toHaveLength(1);
@@ -86,14 +86,14 @@ describe('an upload', () => {
 
   it('that is removed while somebody writes to it leaves nothing', async () => {
     await begin(6);
-    const gate = signalled();
+    const egressProxy = signalled();
     async function* slow() {
       yield Buffer.from('abc');
-      await gate.promise;
+      await egressProxy.promise;
     }
     const writing = uploads.append(ID, 0, slow());
     await uploads.remove(ID);
-    gate.resolve();
+    egressProxy.resolve();
     await expect(writing).rejects.toMatchObject({ code: 'UPLOAD_NOT_FOUND' });
     expect(await kept()).toEqual([]);
   });

@@ -1,7 +1,7 @@
 /** Addresses that are to go away say so in every answer, and others do not. */
 import fastify from 'fastify';
 import { describe, expect, it } from 'vitest';
-import { announceRetirements, type Retirement, retirements } from '../../src/api/versioning.ts';
+import { announceRetirements, type Retirement, retirements } from '../../src/api/http/versioning.ts';
 
 const OLD: Retirement = {
   method: 'GET',

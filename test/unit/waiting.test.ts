@@ -1,6 +1,6 @@
 /** Waiting for a job's end: however many wait, the store is asked as if one did. */
 import { describe, expect, it } from 'vitest';
-import { waitForEnd } from '../../src/api/wait.ts';
+import { waitForEnd } from '../../src/api/jobs/wait.ts';
 import type { JobRecord } from '../../src/jobs/record.ts';
 import type { JobStore } from '../../src/jobs/store.ts';
 import { aRecord } from '../conformance/samples.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { KubeError } from '../../src/kube/error.ts';
+import { KubeError } from '../../src/kube/connection/error.ts';
 import { type Clock, createWorkQueue, type WorkQueueOptions } from '../../src/kube/work-queue.ts';
 
 /** Time that passes when a test says so. */

@@ -3,30 +3,30 @@ import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Failure } from '../../errors.ts';
 import { onAbort } from '../../streams/abort.ts';
-import { clientOf, mayCall, refuseCall } from '../door.ts';
-import type { ApiParts } from '../parts.ts';
-import { failureOf } from '../problem.ts';
-import { NotAdmitted, nothingHeld, readBody, SMALL_BYTES } from './body.ts';
-import { serveCard } from './card.ts';
-import { type Arrived, type Exchanges, exchanges, isStream } from './exchange.ts';
-import { checkHosts } from './hosts.ts';
-import { INVALID_REQUEST, idOf, isRecord, Malformed, refusalOf, refuse, rememberId } from './refusal.ts';
-import { ownTools, type Served } from './surface.ts';
+import { clientOf, mayCall, refuseCall } from '../admission/admission.ts';
+import type { ApiDeps } from '../deps.ts';
+import { failureOf } from '../http/problem.ts';
+import { NotAdmitted, nothingHeld, readBody, SMALL_BYTES } from './protocol/body.ts';
+import { serveCard } from './protocol/card.ts';
+import { type Arrived, type Exchanges, exchanges, isStream } from './protocol/exchange.ts';
+import { checkHosts } from './protocol/hosts.ts';
+import { INVALID_REQUEST, idOf, isRecord, Malformed, refusalOf, refuse, rememberId } from './protocol/refusal.ts';
+import { ownTools, type Served } from './tools/surface.ts';
 
 /** The one version with batches had no header to name it. */
 const VERSION_WITH_BATCHES = '2025-03-26';
 const MOST_IN_BATCH = 20;
 
-export function mcpRoutes(app: FastifyInstance, parts: ApiParts): void {
-  serveCard(app, parts);
-  serveMcp(app, parts, '/mcp', ownTools(parts));
+export function mcpRoutes(app: FastifyInstance, deps: ApiDeps): void {
+  serveCard(app, deps);
+  serveMcp(app, deps, '/mcp', ownTools(deps));
 }
 
 /** @param served what is met at this address */
-export function serveMcp(app: FastifyInstance, parts: ApiParts, url: string, served: Served): void {
-  const { settings } = parts;
+export function serveMcp(app: FastifyInstance, deps: ApiDeps, url: string, served: Served): void {
+  const { settings } = deps;
   const held = nothingHeld();
-  const talk = exchanges(parts, served);
+  const talk = exchanges(deps, served);
   app.addHook('onClose', () => talk.close());
   const shared = {
     url,
@@ -50,9 +50,9 @@ export function serveMcp(app: FastifyInstance, parts: ApiParts, url: string, ser
       const { json, streams } = accepted(request.headers.accept);
       const gone = new AbortController();
       reply.raw.once('close', () => gone.abort(new Error('the client went away')));
-      const reader = { client: clientOf(parts, request), mayWork: isSmall(request) || (await mayCall(parts, request)) };
+      const reader = { client: clientOf(deps, request), mayWork: isSmall(request) || (await mayCall(deps, request)) };
       const { message, release } = await readBody(request.raw, reader, settings, held).catch(async (error: unknown) => {
-        throw error instanceof NotAdmitted ? await refuseCall(parts, request) : error;
+        throw error instanceof NotAdmitted ? await refuseCall(deps, request) : error;
       });
       onAbort(gone.signal, release);
       rememberId(request, message);

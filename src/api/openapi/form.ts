@@ -1,7 +1,7 @@
 /** Request bodies: a form with a file, or with what stands for one, and every option with its bounds. */
 import type { z } from 'zod';
-import { fieldSchema, isRequired } from '../../catalog/field-schema.ts';
-import { optionSchemas } from '../../catalog/options.ts';
+import { fieldSchema, isRequired } from '../../catalog/options/field-schema.ts';
+import { optionSchemas } from '../../catalog/options/options.ts';
 import type { Tool } from '../../catalog/tool.ts';
 import type { Media, Schema } from './shape.ts';
 

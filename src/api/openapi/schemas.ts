@@ -1,12 +1,12 @@
 /** The schemas of every answer, from the contracts that the service itself is written against. */
 import { z } from 'zod';
-import { Batch, BatchEntry } from '../../contracts/batch.ts';
-import { details } from '../../contracts/details.ts';
-import { FormatEngine, FormatList, FormatSource, FormatTarget } from '../../contracts/formats.ts';
-import { Job, JobLinks, JobOutput, TextJob, Warning } from '../../contracts/job.ts';
-import { Health, Limits } from '../../contracts/service.ts';
-import { ToolEntry, ToolList, ToolOption } from '../../contracts/tools.ts';
-import { Upload } from '../../contracts/upload.ts';
+import { Batch, BatchEntry } from '../../contracts/api/batch.ts';
+import { details } from '../../contracts/api/details.ts';
+import { FormatEngine, FormatList, FormatSource, FormatTarget } from '../../contracts/api/formats.ts';
+import { Job, JobLinks, JobOutput, TextJob, Warning } from '../../contracts/api/job.ts';
+import { Health, Limits } from '../../contracts/api/service.ts';
+import { ToolEntry, ToolList, ToolOption } from '../../contracts/api/tools.ts';
+import { Upload } from '../../contracts/api/upload.ts';
 import { type Code, errorTable, reasonTable } from '../../errors.ts';
 import type { Schema } from './shape.ts';
 import { schemaRef } from './shape.ts';

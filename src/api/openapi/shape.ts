@@ -1,5 +1,5 @@
 /** The parts of an OpenAPI 3.1 document (https://spec.openapis.org/oas/v3.1.1) that ours is made of. */
-import type { Schema } from '../../catalog/field-schema.ts';
+import type { Schema } from '../../catalog/options/field-schema.ts';
 
 export type { Schema };
 

@@ -1,6 +1,6 @@
 /** Ghostscript: PDF made smaller by sampling its pictures down, and PDF drawn as a TIFF of many pages. */
 import type { Engine } from '../engine.ts';
-import { DEFAULT_DPI, explainPdf, MEASURE, measurePdf, openPdf, PDFINFO, QPDF } from '../pdf.ts';
+import { DEFAULT_DPI, explainPdf, MEASURE, measurePdf, openPdf, PDFINFO, QPDF } from '../planning/pdf.ts';
 
 const DEFAULT_QUALITY = 50;
 

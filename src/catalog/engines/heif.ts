@@ -1,7 +1,7 @@
 /** libheif's own programs: HEIC with its transparency, which ImageMagick 6 neither reads nor writes. To JPEG they would turn twice what carries an EXIF orientation too. */
 import { conversionFailed, inputLimit } from '../../errors.ts';
 import { type Engine, everyPair, type Facts, type Plan, type ProcessStep, type Task } from '../engine.ts';
-import { PICTURE_EDITS } from '../options.ts';
+import { PICTURE_EDITS } from '../options/options.ts';
 import { READERS } from './imagemagick/coders.ts';
 import { pick, readAndEdit, STRIP } from './imagemagick/command.ts';
 import { explain } from './imagemagick/explain.ts';

@@ -1,6 +1,6 @@
 /** Edits of tools in formats that libvips cannot write: decoded by the format's own program, edited by libvips, and written in the format again. */
 import type { Engine, Inspection, Plan, ProcessStep, Task } from '../engine.ts';
-import type { Options } from '../options.ts';
+import type { Options } from '../options/options.ts';
 import { engine as heif } from './heif.ts';
 import { READERS, WRITERS } from './imagemagick/coders.ts';
 import { pick } from './imagemagick/command.ts';

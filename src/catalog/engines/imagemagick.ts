@@ -1,6 +1,6 @@
 /** ImageMagick: the image formats that libvips does not know, and icons. Works with versions 6 and 7. */
 import type { Conversion, Engine, Plan, Task } from '../engine.ts';
-import { type OptionName, PICTURE_EDITS } from '../options.ts';
+import { type OptionName, PICTURE_EDITS } from '../options/options.ts';
 import { READERS, WRITERS } from './imagemagick/coders.ts';
 import { flatten, pick, readAndEdit, STRIP } from './imagemagick/command.ts';
 import { explain } from './imagemagick/explain.ts';

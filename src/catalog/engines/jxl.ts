@@ -2,7 +2,7 @@
 import { conversionFailed, inputLimit } from '../../errors.ts';
 import type { Engine, Facts, Plan, Task } from '../engine.ts';
 import { everyPair } from '../engine.ts';
-import { PICTURE_EDITS } from '../options.ts';
+import { PICTURE_EDITS } from '../options/options.ts';
 import { flatten, readAndEdit, STRIP } from './imagemagick/command.ts';
 import { explain } from './imagemagick/explain.ts';
 import { CONVERT, LIMITS, pingStep, readPing } from './imagemagick/inspect.ts';

@@ -1,6 +1,6 @@
 /** Poppler's pdftohtml: the text of a PDF as one page of HTML, each line where the page had it. */
 import type { Engine } from '../engine.ts';
-import { countPages, explainPdf, openPdf, PDFINFO, QPDF } from '../pdf.ts';
+import { countPages, explainPdf, openPdf, PDFINFO, QPDF } from '../planning/pdf.ts';
 
 export const engine: Engine = {
   id: 'pdftohtml',

@@ -1,6 +1,6 @@
 /** Poppler's pdftotext: the text layer of a PDF. */
 import type { Engine } from '../engine.ts';
-import { countPages, explainPdf, openPdf, PDFINFO, QPDF } from '../pdf.ts';
+import { countPages, explainPdf, openPdf, PDFINFO, QPDF } from '../planning/pdf.ts';
 
 export const engine: Engine = {
   id: 'pdftotext',

@@ -1,6 +1,6 @@
 /** Poppler: PDF pages as pictures and drawings. */
 import type { Engine, ProcessStep, Task } from '../engine.ts';
-import { DEFAULT_DPI, explainPdf, MEASURE, measurePdf, type Opened, openPdf, PDFINFO, QPDF } from '../pdf.ts';
+import { DEFAULT_DPI, explainPdf, MEASURE, measurePdf, type Opened, openPdf, PDFINFO, QPDF } from '../planning/pdf.ts';
 
 const DEFAULT_QUALITY = 85;
 const LOST_IN_PICTURES = ['text', 'links'];

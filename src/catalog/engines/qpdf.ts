@@ -1,6 +1,6 @@
 /** qpdf: PDF rewritten as PDF without drawing anything anew: decrypted, mended, reduced to some pages. */
 import type { Engine } from '../engine.ts';
-import { countPages, explainPdf, openPdf, PDFINFO, QPDF } from '../pdf.ts';
+import { countPages, explainPdf, openPdf, PDFINFO, QPDF } from '../planning/pdf.ts';
 
 export const engine: Engine = {
   id: 'qpdf',

@@ -1,7 +1,7 @@
 /** Tesseract on PDF: pages that are only pictures are read, as text or into a searchable PDF; pages with text are left as they are. */
 import type { Engine } from '../engine.ts';
-import { explainOcr, TESSERACT } from '../ocr.ts';
-import { explainPdf, MEASURE, measurePdf, openPdf, PDFINFO, QPDF } from '../pdf.ts';
+import { explainOcr, TESSERACT } from '../planning/ocr.ts';
+import { explainPdf, MEASURE, measurePdf, openPdf, PDFINFO, QPDF } from '../planning/pdf.ts';
 
 /** Tesseract is trained on scans of about this resolution (Tesseract documentation, "Improving the quality of the output"). */
 const SCAN_DPI = 300;

@@ -1,8 +1,8 @@
 /** libvips, through sharp: the common picture formats to each other, with edits, colour and animations kept. */
 import { isReason, type Reason } from '../../errors.ts';
-import { SHOWN } from '../edits.ts';
 import { type Conversion, type Engine, everyPair } from '../engine.ts';
-import { type Options, PICTURE_EDITS } from '../options.ts';
+import { SHOWN } from '../options/edits.ts';
+import { type Options, PICTURE_EDITS } from '../options/options.ts';
 
 /** HEIC is missing from sharp's libvips (no HEVC decoder), and SVG is drawn elsewhere: here it could read files that it names. */
 const FORMATS = ['png', 'jpg', 'webp', 'gif', 'tiff', 'avif'];

@@ -1,6 +1,6 @@
 /** Tesseract: the text of a picture, as text or under the picture in a searchable PDF. */
 import { type Engine, everyPair, type Plan, type Task } from '../engine.ts';
-import { explainOcr, TESSERACT } from '../ocr.ts';
+import { explainOcr, TESSERACT } from '../planning/ocr.ts';
 import { flatten, pick, readAndEdit } from './imagemagick/command.ts';
 import { explain } from './imagemagick/explain.ts';
 import { CONVERT, framesOf, pingStep, readPing } from './imagemagick/inspect.ts';

@@ -1,7 +1,7 @@
 /** Pictures to PDF, one picture a page: ImageMagick makes pages in a TIFF, libtiff's tiff2pdf compresses and wraps them. */
 import type { Engine, Plan, Task } from '../engine.ts';
 import { everyPair } from '../engine.ts';
-import { PICTURE_EDITS } from '../options.ts';
+import { PICTURE_EDITS } from '../options/options.ts';
 import { READERS } from './imagemagick/coders.ts';
 import { flatten, pick, readAndEdit, STRIP } from './imagemagick/command.ts';
 import { explain } from './imagemagick/explain.ts';

@@ -4,7 +4,7 @@ import { soundAsItIs } from '../engines/ffmpeg/keep.ts';
 import { planSound } from '../engines/ffmpeg/sound.ts';
 import { engine } from '../engines/ffmpeg.ts';
 import { ONE_FILE, type Tool } from '../tool.ts';
-import { CUT, checkCut, cutOf, SOUNDS, soundTarget, taskOf } from './media.ts';
+import { CUT, checkCut, cutOf, SOUNDS, soundTarget, taskOf } from '../tool-families/media.ts';
 
 export const tool: Tool = {
   slug: 'audio-cutter',

@@ -1,8 +1,8 @@
 /** A picture out of focus. */
 import { z } from 'zod';
-import { text } from '../fields.ts';
+import { text } from '../options/fields.ts';
 import { type Input, ONE_FILE, type Tool } from '../tool.ts';
-import { inShades, PICTURES } from './picture.ts';
+import { inShades, PICTURES } from '../tool-families/picture.ts';
 
 const input = z.object({
   radius: text

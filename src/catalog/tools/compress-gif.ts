@@ -1,6 +1,7 @@
 /** A GIF in fewer bytes, its frames kept. */
+
 import type { Tool } from '../tool.ts';
-import { compression } from './picture.ts';
+import { compression } from '../tool-families/picture.ts';
 
 export const tool: Tool = compression(
   'compress-gif',

@@ -1,8 +1,8 @@
 /** A PDF made smaller by sampling its pictures down. */
 import { z } from 'zod';
-import { integer } from '../fields.ts';
+import { integer } from '../options/fields.ts';
 import type { Tool } from '../tool.ts';
-import { PDF_TO_PDF } from './pdf-tool.ts';
+import { PDF_TO_PDF } from '../tool-families/pdf.ts';
 
 export const tool: Tool = {
   ...PDF_TO_PDF,

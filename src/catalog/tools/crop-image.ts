@@ -1,8 +1,8 @@
 /** A rectangle out of a picture. */
 import { z } from 'zod';
-import { optionSchemas } from '../options.ts';
+import { optionSchemas } from '../options/options.ts';
 import { ONE_FILE, type Tool } from '../tool.ts';
-import { atAnySize, PICTURES } from './picture.ts';
+import { atAnySize, PICTURES } from '../tool-families/picture.ts';
 
 export const tool: Tool = {
   slug: 'crop-image',

@@ -1,8 +1,8 @@
 /** The sound of a video, as MP3. */
 import { z } from 'zod';
-import { optionSchemas } from '../options.ts';
+import { optionSchemas } from '../options/options.ts';
 import { ONE_FILE, type Tool } from '../tool.ts';
-import { VIDEOS } from './media.ts';
+import { VIDEOS } from '../tool-families/media.ts';
 
 export const tool: Tool = {
   slug: 'extract-audio-from-video',

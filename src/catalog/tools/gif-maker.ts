@@ -6,9 +6,9 @@ import { planFrames } from '../engines/ffmpeg/frames.ts';
 import { planGif } from '../engines/ffmpeg/pictures.ts';
 import { probePicture, probeStep, readProbe } from '../engines/ffmpeg/probe.ts';
 import { engine } from '../engines/ffmpeg.ts';
-import { integer } from '../fields.ts';
+import { integer } from '../options/fields.ts';
 import type { Tool } from '../tool.ts';
-import { taskOf, VIDEOS } from './media.ts';
+import { taskOf, VIDEOS } from '../tool-families/media.ts';
 
 const PICTURES = Object.keys(PICTURE_DEMUXERS);
 const MOST_PICTURES = 100;

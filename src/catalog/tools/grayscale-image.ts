@@ -1,7 +1,7 @@
 /** A picture in shades of grey. */
 import { z } from 'zod';
 import { ONE_FILE, type Tool } from '../tool.ts';
-import { inShades, PICTURES } from './picture.ts';
+import { inShades, PICTURES } from '../tool-families/picture.ts';
 
 export const tool: Tool = {
   slug: 'grayscale-image',

@@ -1,9 +1,9 @@
 /** The text of a picture or of a PDF, in the answer itself. */
 import { z } from 'zod';
 import { formatOf } from '../formats.ts';
-import { optionSchemas } from '../options.ts';
+import { optionSchemas } from '../options/options.ts';
 import { ONE_FILE, type Tool } from '../tool.ts';
-import { PICTURES } from './picture.ts';
+import { PICTURES } from '../tool-families/picture.ts';
 
 /** What nothing beside Tesseract's image decodes. */
 const OUT_OF_REACH = new Set(['jxl', 'exr']);

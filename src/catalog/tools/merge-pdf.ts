@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { engine } from '../engines/qpdf.ts';
 import { SEVERAL_FILES, type Tool, type ToolTask } from '../tool.ts';
-import { qpdf } from './pdf-tool.ts';
+import { qpdf } from '../tool-families/pdf.ts';
 
 const MAX_TOTAL_BYTES = 400 * 1024 * 1024;
 

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { planMerged } from '../engines/ffmpeg/merge.ts';
 import { engine } from '../engines/ffmpeg.ts';
 import { SEVERAL_FILES, type Tool } from '../tool.ts';
-import { VIDEOS } from './media.ts';
+import { VIDEOS } from '../tool-families/media.ts';
 
 export const tool: Tool = {
   slug: 'merge-videos',

@@ -1,8 +1,8 @@
 /** A picture for link previews: 1200 × 630 px, the size that the Open Graph readers ask for. */
 import { z } from 'zod';
-import { oneOf } from '../fields.ts';
+import { oneOf } from '../options/fields.ts';
 import { type Input, ONE_FILE, type Tool } from '../tool.ts';
-import { atAnySize, inShades, PICTURES } from './picture.ts';
+import { atAnySize, inShades, PICTURES } from '../tool-families/picture.ts';
 
 const input = z.object({ fit: oneOf(['cover', 'contain']).default('cover') });
 const read = (given: Input) => given as z.output<typeof input>;

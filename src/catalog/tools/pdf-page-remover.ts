@@ -2,11 +2,11 @@
 import { z } from 'zod';
 import { conversionFailed } from '../../errors.ts';
 import { engine } from '../engines/qpdf.ts';
-import { text } from '../fields.ts';
-import { type PageRange, pageRanges, selectPages } from '../pages.ts';
-import { pagesForQpdf } from '../pdf.ts';
+import { text } from '../options/fields.ts';
+import { type PageRange, pageRanges, selectPages } from '../planning/pages.ts';
+import { pagesForQpdf } from '../planning/pdf.ts';
 import type { Tool, ToolTask } from '../tool.ts';
-import { onlySource, PDF_TO_PDF, qpdf } from './pdf-tool.ts';
+import { onlySource, PDF_TO_PDF, qpdf } from '../tool-families/pdf.ts';
 
 const pages = text
   .max(500)

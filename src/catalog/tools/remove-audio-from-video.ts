@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { planSilent } from '../engines/ffmpeg/copy.ts';
 import { engine } from '../engines/ffmpeg.ts';
 import { ONE_FILE, type Tool } from '../tool.ts';
-import { taskOf, VIDEOS, videoTarget } from './media.ts';
+import { taskOf, VIDEOS, videoTarget } from '../tool-families/media.ts';
 
 export const tool: Tool = {
   slug: 'remove-audio-from-video',

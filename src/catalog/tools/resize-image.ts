@@ -1,8 +1,8 @@
 /** A picture in another size, in its own format where that can be written. */
 import { z } from 'zod';
-import { allowed, optionSchemas } from '../options.ts';
+import { allowed, optionSchemas } from '../options/options.ts';
 import { ONE_FILE, refuseField, type Tool } from '../tool.ts';
-import { atAnySize, PICTURES } from './picture.ts';
+import { atAnySize, PICTURES } from '../tool-families/picture.ts';
 
 export const tool: Tool = {
   slug: 'resize-image',

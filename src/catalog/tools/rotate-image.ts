@@ -1,8 +1,8 @@
 /** A picture turned by quarters, or mirrored. */
 import { z } from 'zod';
-import { optionSchemas } from '../options.ts';
+import { optionSchemas } from '../options/options.ts';
 import { ONE_FILE, type Tool } from '../tool.ts';
-import { PICTURES, sameFormat } from './picture.ts';
+import { PICTURES, sameFormat } from '../tool-families/picture.ts';
 
 export const tool: Tool = {
   slug: 'rotate-image',

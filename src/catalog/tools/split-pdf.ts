@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { engine } from '../engines/qpdf.ts';
 import type { Tool } from '../tool.ts';
-import { onlySource, PDF_TO_PDF, qpdf } from './pdf-tool.ts';
+import { onlySource, PDF_TO_PDF, qpdf } from '../tool-families/pdf.ts';
 
 export const tool: Tool = {
   ...PDF_TO_PDF,

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Inspection } from '../engine.ts';
 import { engine } from '../engines/qpdf.ts';
 import type { Tool } from '../tool.ts';
-import { onlySource, PDF_TO_PDF, password, qpdf } from './pdf-tool.ts';
+import { onlySource, PDF_TO_PDF, password, qpdf } from '../tool-families/pdf.ts';
 
 /** Poppler, without the password, says nothing at all of a file that needs one: qpdf then finds whether it fits, or the file is damaged. */
 const inspect: Inspection = {

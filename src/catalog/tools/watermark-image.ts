@@ -1,9 +1,9 @@
 /** A text over a picture. */
 import { z } from 'zod';
-import { POSITIONS } from '../edits.ts';
-import { integer, oneOf, text } from '../fields.ts';
+import { POSITIONS } from '../options/edits.ts';
+import { integer, oneOf, text } from '../options/fields.ts';
 import { type Input, ONE_FILE, type Tool } from '../tool.ts';
-import { inShades, PICTURES } from './picture.ts';
+import { inShades, PICTURES } from '../tool-families/picture.ts';
 
 /** Neither a space nor a character without a shape. */
 const VISIBLE = /[^\p{Z}\p{Cc}\p{Cf}]/u;

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { askPage, SHEETS } from '../engines/chromium/ask.ts';
 import { engine } from '../engines/chromium-web.ts';
-import { flag, integer, text } from '../fields.ts';
+import { flag, integer, text } from '../options/fields.ts';
 import { ONE_PAGE, type Tool } from '../tool.ts';
 
 const SIZES = Object.keys(SHEETS) as (keyof typeof SHEETS)[];

@@ -1,5 +1,5 @@
 /** Asks the API over NATS: whichever replica answers. */
-import { SUBMISSION_VERSION, SubmissionAnswer, type SubmissionQuestion, submissionSubjects } from '../../contracts/submission.ts';
+import { SUBMISSION_VERSION, SubmissionAnswer, type SubmissionQuestion, submissionSubjects } from '../../contracts/messages/submission.ts';
 import { Failure } from '../../errors.ts';
 import type { Nats } from '../../nats/connection.ts';
 import { question } from '../../nats/requests.ts';

@@ -1,5 +1,5 @@
 /** What is to be done next for a ConversionJob, as it is now: pure, and the same however often it is asked. */
-import type { SubmissionQuestion } from '../../contracts/submission.ts';
+import type { SubmissionQuestion } from '../../contracts/messages/submission.ts';
 import { type ConversionJobObject, isHeld } from './resource.ts';
 
 /** A deletion does not wait for longer than this for the API to cancel the job, ms. */

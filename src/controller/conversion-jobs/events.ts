@@ -1,5 +1,5 @@
 /** What `kubectl describe` tells of a ConversionJob: that it was let in, how it ended, and what keeps it from either. */
-import type { ConversionJobStatus } from '../../contracts/conversion-job.ts';
+import type { ConversionJobStatus } from '../../contracts/kubernetes/conversion-job.ts';
 import type { Happening } from '../../kube/events.ts';
 
 type Phase = NonNullable<ConversionJobStatus['phase']>;

@@ -1,6 +1,6 @@
 /** ConversionJobs as the API server keeps them, and what of them is ours. */
-import type { ConversionJobSpec, ConversionJobStatus } from '../../contracts/conversion-job.ts';
-import { GROUP, VERSION } from '../../contracts/resource.ts';
+import type { ConversionJobSpec, ConversionJobStatus } from '../../contracts/kubernetes/conversion-job.ts';
+import { GROUP, VERSION } from '../../contracts/kubernetes/resource.ts';
 import type { KubeObject, ObjectMeta, Resource } from '../../kube/resource.ts';
 
 export const CONVERSION_JOBS: Resource = {

@@ -1,7 +1,8 @@
 /** A ConversionJob's status from what the API says of its job: pure. */
-import type { ConversionJobStatus } from '../../contracts/conversion-job.ts';
-import type { Job } from '../../contracts/job.ts';
-import type { SubmissionAnswer } from '../../contracts/submission.ts';
+
+import type { Job } from '../../contracts/api/job.ts';
+import type { ConversionJobStatus } from '../../contracts/kubernetes/conversion-job.ts';
+import type { SubmissionAnswer } from '../../contracts/messages/submission.ts';
 import { RETENTION_MS } from '../../jobs/lifecycle.ts';
 import { type Condition, setCondition } from '../../kube/conditions.ts';
 import type { ConversionJobObject } from './resource.ts';

@@ -1,13 +1,13 @@
 /** What the controller remembers of a pool from one look to the next: nothing of it is lost for good with the leader. */
 import { MAX_CLAIMS } from '../../jobs/lifecycle.ts';
-import { backOff } from './back-off.ts';
-import { peaks } from './peaks.ts';
-import { serviceTime } from './service-time.ts';
+import { backOff } from './decide/back-off.ts';
+import { stabilisationWindow } from './decide/stabilisation.ts';
+import { serviceTime } from './observe/service-time.ts';
 
 export type Memory = ReturnType<typeof remember>;
 
 export const remember = () => ({
-  peaks: peaks(),
+  peaks: stabilisationWindow(),
   service: serviceTime(),
   /** Workers that end before their first word, those that end soon after it with nothing done, and Jobs that the API server refuses. */
   startFailures: backOff(),

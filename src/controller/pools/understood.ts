@@ -1,7 +1,7 @@
 /** A resource as a pool that can be worked on, or why it cannot be. */
-import { ToolchainPool } from '../../contracts/toolchain-pool.ts';
-import type { PoolObject } from './objects.ts';
-import type { Decision, Seen, Trouble } from './seen.ts';
+import { ToolchainPool } from '../../contracts/kubernetes/toolchain-pool.ts';
+import type { PoolObject } from './observe/objects.ts';
+import type { Decision, Seen, Trouble } from './observe/seen.ts';
 
 /** What is known of a pool that its resource does not say. */
 export interface Standing {

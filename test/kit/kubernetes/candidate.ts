@@ -1,10 +1,10 @@
 /** A process that stands for election and says what becomes of it: `won`, `lost`, and whether it believes to lead when it says so. */
-import { connectKube } from '../../../src/kube/connect.ts';
-import { standForElection } from '../../../src/kube/lease.ts';
+import { connectKube } from '../../../src/kube/connection/connect.ts';
+import { startLeaderElection } from '../../../src/kube/lease.ts';
 
 const [kubeconfig, name = '', identity = ''] = process.argv.slice(2);
 const kube = await connectKube({ kubeconfig });
-const candidacy = standForElection({ kube, namespace: 'default', name, identity });
+const candidacy = startLeaderElection({ kube, namespace: 'default', name, identity });
 const say = (what: string) => console.log(`${what}, ${candidacy.leading ? 'leading' : 'not leading'}`);
 
 process.once('SIGTERM', () => void candidacy.resign().then(() => process.exit(0)));

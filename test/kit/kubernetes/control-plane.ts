@@ -3,7 +3,7 @@ import type { ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { connectKube, type Kube } from '../../../src/kube/connect.ts';
+import { connectKube, type Kube } from '../../../src/kube/connection/connect.ts';
 import { freePorts } from '../ports.ts';
 import { makeCredentials, writeKubeconfig } from './credentials.ts';
 import { FAKE } from './nodes.ts';

@@ -2,8 +2,8 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Kube } from '../../../src/kube/connect.ts';
-import { isAlreadyExists } from '../../../src/kube/error.ts';
+import type { Kube } from '../../../src/kube/connection/connect.ts';
+import { isAlreadyExists } from '../../../src/kube/connection/error.ts';
 import type { Ref } from '../../../src/kube/resource.ts';
 
 export interface Credentials {

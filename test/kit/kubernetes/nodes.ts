@@ -1,7 +1,7 @@
 /** Machines that are not there, of the kinds that pools ask for: the scheduler believes in them. */
 
-import type { Kube } from '../../../src/kube/connect.ts';
-import { passes } from '../../../src/kube/error.ts';
+import type { Kube } from '../../../src/kube/connection/connect.ts';
+import { isTransient } from '../../../src/kube/connection/error.ts';
 import { type KubeObject, NODES } from '../../../src/kube/resource.ts';
 import { until } from './until.ts';
 
@@ -66,7 +66,7 @@ export async function setReady(kube: Kube, name: string, ready: 'True' | 'False'
       await kube.patch(NODES, { name }, { status: condition(ready) }, { subresource: 'status' });
       return true;
     } catch (error) {
-      if (passes(error)) return false;
+      if (isTransient(error)) return false;
       throw error;
     }
   });

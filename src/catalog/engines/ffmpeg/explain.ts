@@ -1,6 +1,6 @@
 /** What FFmpeg's words on standard error mean. */
 import type { Reason } from '../../../errors.ts';
-import { type Meanings, meaningOf } from '../../phrases.ts';
+import { type Meanings, meaningOf } from '../../planning/phrases.ts';
 
 const MEANINGS: Meanings<Reason> = [
   [['Unknown encoder', 'Unknown decoder', 'Decoder … not found', 'Encoder not found'], 'engine_missing'],

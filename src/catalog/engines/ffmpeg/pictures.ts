@@ -1,7 +1,7 @@
 /** Pictures out of a video: one frame, or an animation. */
 import { conversionFailed, inputLimit } from '../../../errors.ts';
 import type { Plan, Task } from '../../engine.ts';
-import type { OptionName, Options } from '../../options.ts';
+import type { OptionName, Options } from '../../options/options.ts';
 import { command, tags } from './command.ts';
 import { mediaOf } from './streams.ts';
 import { timeline } from './timeline.ts';

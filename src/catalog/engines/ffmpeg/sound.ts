@@ -1,7 +1,7 @@
 /** Sound to sound, and the sound of a video: copied where the target holds its codec and nothing is to change, else encoded. */
 import { conversionFailed } from '../../../errors.ts';
 import type { Plan, Task, Warning } from '../../engine.ts';
-import type { OptionName, Options } from '../../options.ts';
+import type { OptionName, Options } from '../../options/options.ts';
 import { command, dropped, tags } from './command.ts';
 import { AUDIO, type AudioContainer } from './containers.ts';
 import { AUDIO_ENCODERS, type AudioEncoder, type AudioWish, encodeAudio } from './encoders.ts';

@@ -1,7 +1,7 @@
 /** Video to video: each stream is copied where the target holds it and nothing is to change, and encoded where not. */
 import { conversionFailed, inputLimit } from '../../../errors.ts';
 import type { Plan, Task } from '../../engine.ts';
-import { invalid, type OptionName, type Options } from '../../options.ts';
+import { invalid, type OptionName, type Options } from '../../options/options.ts';
 import { command, dropped, tags } from './command.ts';
 import { TEXT_SUBTITLES, VIDEO, type VideoContainer } from './containers.ts';
 import {

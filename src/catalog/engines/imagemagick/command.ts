@@ -1,7 +1,7 @@
 /** One ImageMagick command from the facts and options of a task: what is read, edited, flattened and encoded. */
 
 import type { Task, Warning } from '../../engine.ts';
-import { choosePages } from '../../pages.ts';
+import { choosePages } from '../../planning/pages.ts';
 import { READERS } from './coders.ts';
 import { edits } from './edits.ts';
 import { type Frame, framesOf, LIMITS } from './inspect.ts';

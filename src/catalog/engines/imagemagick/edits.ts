@@ -1,6 +1,6 @@
 /** Image edits in their fixed order (orient, rotate, crop, resize), as ImageMagick arguments, with the size that comes out. */
 import { inputLimit } from '../../../errors.ts';
-import type { Options } from '../../options.ts';
+import type { Options } from '../../options/options.ts';
 import type { Frame } from './inspect.ts';
 
 /** The largest side that a derived size may have, in px: WebP and most decoders end there. */

@@ -1,6 +1,6 @@
 /** What ImageMagick's words on standard error mean. */
 import type { Reason } from '../../../errors.ts';
-import { type Meanings, meaningOf } from '../../phrases.ts';
+import { type Meanings, meaningOf } from '../../planning/phrases.ts';
 
 /** MagickCore's exception texts, the same in versions 6 and 7. */
 const MEANINGS: Meanings<Reason> = [

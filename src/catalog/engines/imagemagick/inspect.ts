@@ -1,7 +1,7 @@
 /** What ImageMagick is asked about a picture before anything is decoded, and how its answer is read. */
 import { conversionFailed, inputLimit } from '../../../errors.ts';
 import type { Binary, Facts, ProcessStep } from '../../engine.ts';
-import { MAX_FRAMES } from '../../frames.ts';
+import { MAX_FRAMES } from '../../planning/frames.ts';
 import { READERS } from './coders.ts';
 
 /** Of one frame. */

@@ -2,7 +2,7 @@
 import type { Metadata, Sharp } from './libvips.ts';
 import { bound, type ImageRequest, Refusal, type Size } from './request.ts';
 import type { Target } from './targets.ts';
-import { mark } from './watermark.ts';
+import { drawWatermark } from './watermark.ts';
 
 /** The longest derived side, px: what WebP holds, and enough for the others. */
 const LONGEST_DERIVED = 16_383;
@@ -61,7 +61,7 @@ export async function edit(picture: Sharp, from: From, request: ImageRequest, ta
   if (last) result = result.rotate(Number(rotate));
   if (request.blur !== undefined) result = result.blur({ sigma: request.blur, minAmplitude: 0.05 });
   if (request.watermark === undefined) return result;
-  result = await mark(result, size, request.watermark);
+  result = await drawWatermark(result, size, request.watermark);
   // Compositing leaves an alpha channel also where there was none.
   return from.alpha && target.alpha ? result : result.removeAlpha();
 }

@@ -8,7 +8,11 @@ const MARGIN = 0.03;
 const MOST_TRIES = 8;
 
 /** @param size px, of the picture as it comes out */
-export async function mark(picture: Sharp, size: Size, { text, position, opacity, size: percent, color }: TextMark): Promise<Sharp> {
+export async function drawWatermark(
+  picture: Sharp,
+  size: Size,
+  { text, position, opacity, size: percent, color }: TextMark,
+): Promise<Sharp> {
   const shorter = Math.min(size.width, size.height);
   const margin = Math.round(shorter * MARGIN);
   const room = { width: size.width - 2 * margin, height: size.height - 2 * margin };

@@ -9,17 +9,17 @@ export interface Dictionary {
 }
 
 /** As qpdf tells of an outline's entry: named destinations are resolved, and what points nowhere has none. */
-export interface Told {
+export interface JsonObjects {
   readonly object: Value;
   readonly title: string;
   readonly open: boolean;
   readonly dest: Value;
   readonly destpageposfrom1: number | null;
-  readonly kids: readonly Told[];
+  readonly kids: readonly JsonObjects[];
 }
 
 interface Listing {
-  readonly outlines: readonly Told[];
+  readonly outlines: readonly JsonObjects[];
   readonly pages: readonly { readonly object: string }[];
   readonly qpdf: readonly [{ readonly maxobjectid: number }, Readonly<Record<string, { readonly value?: Value }>>];
 }
@@ -38,7 +38,7 @@ export class Document {
   readonly root: string;
   /** Their references, in order. */
   readonly pages: readonly string[];
-  readonly outlines: readonly Told[];
+  readonly outlines: readonly JsonObjects[];
   readonly highest: number;
   readonly #file: string;
   readonly #scratch: string;

@@ -1,5 +1,5 @@
 /** The outlines of several PDFs, one after the other, each entry pointing at its page's new place. (ISO 32000-1, 12.3.3) */
-import { type Dictionary, type Document, isDictionary, isReference, listOf, refers, type Told, type Value } from './document.ts';
+import { type Dictionary, type Document, isDictionary, isReference, type JsonObjects, listOf, refers, type Value } from './document.ts';
 
 export interface Entry {
   readonly values: Dictionary;
@@ -18,9 +18,9 @@ export function entriesOf(source: Document, places: readonly string[]): readonly
   return source.outlines.map((entry) => moved(entry, places, own));
 }
 
-const flat = (level: readonly Told[]): readonly Told[] => level.flatMap((told) => [told, ...flat(told.kids)]);
+const flat = (level: readonly JsonObjects[]): readonly JsonObjects[] => level.flatMap((told) => [told, ...flat(told.kids)]);
 
-function moved(told: Told, places: readonly string[], own: ReadonlyMap<Value, Value | undefined>): Entry {
+function moved(told: JsonObjects, places: readonly string[], own: ReadonlyMap<Value, Value | undefined>): Entry {
   const found = own.get(told.object);
   const stored = isDictionary(found) ? found : {};
   const kept = Object.fromEntries(
@@ -37,7 +37,7 @@ function moved(told: Told, places: readonly string[], own: ReadonlyMap<Value, Va
 }
 
 /** A page, or an action that leads out of the file. */
-function target({ dest, destpageposfrom1: page }: Told, places: readonly string[], action: Value | undefined): Dictionary {
+function target({ dest, destpageposfrom1: page }: JsonObjects, places: readonly string[], action: Value | undefined): Dictionary {
   const place = page === null ? undefined : places[page - 1];
   if (place !== undefined) return { '/Dest': [place, ...(Array.isArray(dest) ? listOf(dest).slice(1) : ['/Fit'])] };
   return dest === null && action !== undefined && !refers(action) ? { '/A': action } : {};

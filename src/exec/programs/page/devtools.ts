@@ -1,21 +1,21 @@
 /** Chromium's own protocol (https://chromedevtools.github.io/devtools-protocol/) over a pair of pipes: JSON, each message ended by a zero byte. */
 import type { Readable, Writable } from 'node:stream';
 
-export type Words = Readonly<Record<string, unknown>>;
-export type Listener = (event: string, words: Words) => void;
+export type Payload = Readonly<Record<string, unknown>>;
+export type Listener = (event: string, payload: Payload) => void;
 
 interface Message {
   readonly id?: number;
   readonly sessionId?: string;
   readonly method?: string;
-  readonly params?: Words;
-  readonly result?: Words;
+  readonly params?: Payload;
+  readonly result?: Payload;
   readonly error?: { readonly message: string };
 }
 
 export class DevTools {
   private readonly to: Writable;
-  private readonly waiting = new Map<number, { readonly settle: (words: Words) => void; readonly fail: (error: Error) => void }>();
+  private readonly waiting = new Map<number, { readonly settle: (payload: Payload) => void; readonly fail: (error: Error) => void }>();
   private readonly listeners = new Map<string, Listener>();
   private asked = 0;
 
@@ -27,12 +27,12 @@ export class DevTools {
     from.setEncoding('utf8').on('data', (text: string) => {
       const parts = (begun + text).split('\0');
       begun = parts.pop() ?? '';
-      for (const part of parts) this.hear(JSON.parse(part) as Message);
+      for (const part of parts) this.onMessage(JSON.parse(part) as Message);
     });
   }
 
   /** @param session of a page; the browser itself unless given @throws with Chromium's words */
-  send(method: string, params: Words = {}, session?: string): Promise<Words> {
+  send(method: string, params: Payload = {}, session?: string): Promise<Payload> {
     const id = ++this.asked;
     this.to.write(`${JSON.stringify({ id, method, params, sessionId: session })}\0`);
     return new Promise((settle, fail) => this.waiting.set(id, { settle, fail }));
@@ -47,7 +47,7 @@ export class DevTools {
     this.listeners.delete(session);
   }
 
-  private hear({ id, sessionId = '', method, params = {}, result = {}, error }: Message): void {
+  private onMessage({ id, sessionId = '', method, params = {}, result = {}, error }: Message): void {
     if (method !== undefined) this.listeners.get(sessionId)?.(method, params);
     const waiting = this.waiting.get(id ?? 0);
     this.waiting.delete(id ?? 0);

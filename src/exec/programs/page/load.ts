@@ -1,7 +1,7 @@
 /** Brings a page into a tab, from the file or from the web, and says when it is there. */
 import { readFile, stat } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Words } from './devtools.ts';
+import type { Payload } from './devtools.ts';
 import { bound, type PageRequest, Refusal, type Warning } from './request.ts';
 import type { Tab } from './tab.ts';
 
@@ -46,7 +46,7 @@ async function serveFile(tab: Tab, input: string): Promise<string> {
   let served = false;
   tab.on((event, { requestId, request }) => {
     if (event !== 'Fetch.requestPaused') return;
-    const isPage = !served && (request as Words)['url'] === NOWHERE;
+    const isPage = !served && (request as Payload)['url'] === NOWHERE;
     served ||= isPage;
     const answer = isPage
       ? tab.send('Fetch.fulfillRequest', { requestId, responseCode: 200, responseHeaders: headersOf(page), body: page.toString('base64') })
@@ -77,17 +77,17 @@ async function watchLoading(tab: Tab) {
   await tab.send('Page.setLifecycleEventsEnabled', { enabled: true });
   await tab.send('Network.enable', { maxTotalBufferSize: 0, maxResourceBufferSize: 0 });
   const { frameTree } = await tab.send('Page.getFrameTree');
-  const blank = ((frameTree as Words)['frame'] as Words)['loaderId'];
+  const blank = ((frameTree as Payload)['frame'] as Payload)['loaderId'];
   let leaving = false;
   let status = 0;
   const loaded = new Promise<'loaded'>((settle) =>
-    tab.on((event, words) => {
-      if (words['frameId'] === tab.frame && event === 'Page.frameRequestedNavigation') leaving = words['disposition'] === 'currentTab';
-      if (words['frameId'] === tab.frame && event === 'Network.responseReceived' && words['type'] === 'Document')
-        status = Number((words['response'] as Words)['status']);
-      if (event === 'Page.frameNavigated' && (words['frame'] as Words)['id'] === tab.frame) leaving = false;
-      const isEnd = event === 'Page.lifecycleEvent' && words['name'] === 'load' && words['frameId'] === tab.frame;
-      if (isEnd && words['loaderId'] !== blank && !leaving) settle('loaded');
+    tab.on((event, payload) => {
+      if (payload['frameId'] === tab.frame && event === 'Page.frameRequestedNavigation') leaving = payload['disposition'] === 'currentTab';
+      if (payload['frameId'] === tab.frame && event === 'Network.responseReceived' && payload['type'] === 'Document')
+        status = Number((payload['response'] as Payload)['status']);
+      if (event === 'Page.frameNavigated' && (payload['frame'] as Payload)['id'] === tab.frame) leaving = false;
+      const isEnd = event === 'Page.lifecycleEvent' && payload['name'] === 'load' && payload['frameId'] === tab.frame;
+      if (isEnd && payload['loaderId'] !== blank && !leaving) settle('loaded');
     }),
   );
   return { loaded, status: () => status };

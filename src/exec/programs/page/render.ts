@@ -1,7 +1,7 @@
 /** One page, loaded and put on paper or into a picture. */
 import { type FileHandle, open, writeFile } from 'node:fs/promises';
 import type { Chromium } from './chromium.ts';
-import type { Words } from './devtools.ts';
+import type { Payload } from './devtools.ts';
 import { load } from './load.ts';
 import { bound, type PageRequest, type Warning } from './request.ts';
 import { openTab, type Tab, VIEW } from './tab.ts';
@@ -44,7 +44,7 @@ async function print(tab: Tab, { output, sheet, ownSize, landscape, background }
 
 async function drain(tab: Tab, handle: unknown, file: FileHandle): Promise<void> {
   for (;;) {
-    const { data, eof } = (await tab.send('IO.read', { handle, size: 1 << 20 })) as Words & { data: string; eof: boolean };
+    const { data, eof } = (await tab.send('IO.read', { handle, size: 1 << 20 })) as Payload & { data: string; eof: boolean };
     await file.write(Buffer.from(data, 'base64'));
     if (eof) return;
   }

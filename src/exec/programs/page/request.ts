@@ -27,9 +27,9 @@ export interface Warning {
 /** What ended a request, with the reason as clients know it. */
 export class Refusal extends Error {
   readonly answer: object;
-  constructor(reason: string, words: string, details?: { readonly limit: string; readonly max: number; readonly received: number }) {
-    super(words);
-    this.answer = { reason, words, details };
+  constructor(reason: string, message: string, details?: { readonly limit: string; readonly max: number; readonly received: number }) {
+    super(message);
+    this.answer = { reason, words: message, details };
   }
 }
 

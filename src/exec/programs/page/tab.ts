@@ -1,10 +1,10 @@
 /** One page in a context of its own: no cookie, cache or storage is shared with another, and all of it goes when it is closed. */
-import type { DevTools, Listener, Words } from './devtools.ts';
+import type { DevTools, Listener, Payload } from './devtools.ts';
 import { Refusal } from './request.ts';
 
 export interface Tab {
   readonly frame: string;
-  send(method: string, params?: Words): Promise<Words>;
+  send(method: string, params?: Payload): Promise<Payload>;
   /** Settles as the work does, unless the page crashes before. @throws Refusal `engine_crashed` */
   alive<T>(work: Promise<T>): Promise<T>;
   on(listener: Listener): void;
@@ -20,7 +20,7 @@ export async function openTab(devtools: DevTools): Promise<Tab> {
   const { targetId } = await devtools.send('Target.createTarget', { url: 'about:blank', browserContextId, ...VIEW });
   const { sessionId } = await devtools.send('Target.attachToTarget', { targetId, flatten: true });
   const session = String(sessionId);
-  const send = (method: string, params: Words = {}) => devtools.send(method, params, session);
+  const send = (method: string, params: Payload = {}) => devtools.send(method, params, session);
 
   const listeners: Listener[] = [];
   let crash: (error: Error) => void = () => {};
@@ -28,11 +28,11 @@ export async function openTab(devtools: DevTools): Promise<Tab> {
     crash = fail;
   });
   crashed.catch(() => {});
-  devtools.listen(session, (event, words) => {
+  devtools.listen(session, (event, payload) => {
     if (event === 'Inspector.targetCrashed') crash(new Refusal('engine_crashed', 'the page crashed'));
     // Nobody is there to answer, and the page would wait.
     if (event === 'Page.javascriptDialogOpening') send('Page.handleJavaScriptDialog', { accept: false }).catch(() => {});
-    for (const listener of listeners) listener(event, words);
+    for (const listener of listeners) listener(event, payload);
   });
   for (const domain of ['Page', 'Inspector']) await send(`${domain}.enable`);
   return {

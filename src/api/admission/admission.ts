@@ -1,0 +1,146 @@
+/** Limits at the door: who asks, whether it may, and what it is told of what is left. */
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { Failure } from '../../errors.ts';
+import type { Limited } from '../../limits/account.ts';
+import type { Client } from '../../limits/client.ts';
+import { headersOf } from '../../limits/headers.ts';
+import type { Reservation } from '../../limits/limiter.ts';
+import { type Refused, refusal } from '../../limits/refusal.ts';
+import type { Usage } from '../../limits/usage.ts';
+import type { ApiDeps } from '../deps.ts';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** What a request costs its client: a share of the limits, which the route reserves; nothing; or, unless said otherwise, one of the reads of a minute. */
+    readonly costs?: 'work' | 'nothing';
+    /** Where it was asked, unless by REST: which limits its answer speaks of. */
+    readonly via?: 'mcp';
+  }
+}
+
+interface Admission {
+  readonly client: Client;
+  tool?: string | undefined;
+  reservation?: Reservation;
+  usage?: Usage;
+}
+
+/** Ends after which a client has its share back: nothing was done for it. */
+export const REFUNDED_STATUSES: ReadonlySet<number> = new Set([400, 413, 415, 501, 503]);
+const admissions = new WeakMap<FastifyRequest, Admission>();
+
+type Deps = Pick<ApiDeps, 'limits' | 'clock' | 'stopping' | 'fault'>;
+
+function admissionOf({ limits }: Deps, request: FastifyRequest): Admission {
+  const known = admissions.get(request);
+  if (known !== undefined) return known;
+  const visit = { client: limits.identify(request.raw.socket.remoteAddress, request.headers['x-forwarded-for']) };
+  admissions.set(request, visit);
+  return visit;
+}
+
+/** Takes no new work once the service is about to stop, counts reads, and tells everybody how they stand. */
+export function registerAdmission(app: FastifyInstance, deps: Deps): void {
+  const { limiter, flood } = deps.limits;
+  app.addHook('onRequest', async (request) => {
+    if (request.routeOptions.config.costs === 'work') refuseWhileStopping(deps);
+  });
+  if (flood === undefined) return;
+  app.addHook('onRequest', async (request) => {
+    const { costs, via } = request.routeOptions.config;
+    if (request.method === 'OPTIONS') return;
+    if (costs === undefined || via === 'mcp') await countRead(deps, request);
+    else if (costs === 'work') await refuseFlood(deps, request, flood.look(admissionOf(deps, request).client, deps.clock()));
+  });
+  app.addHook('onSend', async (request, reply) => {
+    const visit = admissionOf(deps, request);
+    const usage = visit.usage ?? (await limiter.usage(visit.client));
+    const mcp = request.routeOptions.config.via === 'mcp';
+    reply.headers(headersOf(usage, { mcp, ...(visit.tool === undefined ? {} : { tool: visit.tool }) }));
+  });
+}
+
+/** Also while the only worker that there is cannot work. @throws Failure `OVERLOADED` */
+export function refuseWhileStopping({ stopping, fault }: Pick<Deps, 'stopping' | 'fault'>): void {
+  if (stopping.aborted) throw new Failure('OVERLOADED', { says: 'The service is about to stop: try again in a moment.' });
+  const why = fault?.();
+  if (why !== undefined)
+    throw new Failure('OVERLOADED', { says: 'The service cannot convert at the moment: try again later.', cause: new Error(why.message) });
+}
+
+/** One of the reads of a minute, or of the messages of assistants. @throws Failure `RATE_LIMITED` */
+export async function countRead(deps: Deps, request: FastifyRequest): Promise<void> {
+  const { flood, assistantFlood } = deps.limits;
+  const guard = request.routeOptions.config.via === 'mcp' ? assistantFlood : flood;
+  await refuseFlood(deps, request, guard?.take(admissionOf(deps, request).client, deps.clock()));
+}
+
+/** A request for work that was refused cost us an answer, and perhaps the reading of its body: it counts like a read. */
+export function countRefused(deps: Deps, request: FastifyRequest, status: number): void {
+  if (request.routeOptions.config.costs === 'work' && status >= 400 && status < 500)
+    deps.limits.flood?.take(admissionOf(deps, request).client, deps.clock());
+}
+
+async function refuseFlood(deps: Deps, request: FastifyRequest, flooded: Limited<'flood'> | undefined): Promise<void> {
+  if (flooded === undefined) return;
+  const visit = admissionOf(deps, request);
+  visit.usage = await deps.limits.limiter.usage(visit.client);
+  throw failureOf(refusal(flooded, visit.usage, deps.clock()));
+}
+
+/** Whether a call of this client could be admitted, as far as its headers tell. */
+export async function mayCall(deps: Deps, request: FastifyRequest): Promise<boolean> {
+  const { enforced, banExpiresAt, mcp } = await deps.limits.limiter.usage(admissionOf(deps, request).client);
+  return !enforced || (banExpiresAt === undefined && mcp.remaining > 0);
+}
+
+/** Counts a call that could not be admitted before it was read. @returns how it is refused */
+export async function refuseCall(deps: Deps & Pick<ApiDeps, 'newId'>, request: FastifyRequest): Promise<Failure> {
+  const { limiter } = deps.limits;
+  const decided = await limiter.reserve(admissionOf(deps, request).client, { via: 'mcp', jobs: [deps.newId()] });
+  if (!decided.granted) return failureOf(decided);
+  // Its window has ended in this very moment.
+  await limiter.refund(decided.reservation);
+  return new Failure('OVERLOADED');
+}
+
+/** The answer speaks of this tool's limits too, whatever becomes of the request. */
+export function noteTool(deps: Deps, request: FastifyRequest, tool: string): void {
+  admissionOf(deps, request).tool = tool;
+}
+
+/** Takes a share for work that is to be made, before its body is read. @throws Failure `RATE_LIMITED`, `BANNED` */
+export async function admit(deps: Deps, request: FastifyRequest, jobs: readonly string[], tool?: string): Promise<void> {
+  const visit = admissionOf(deps, request);
+  visit.tool = tool;
+  const decided = await deps.limits.limiter.reserve(visit.client, { via: 'rest', jobs, ...(tool === undefined ? {} : { tool }) });
+  visit.usage = decided.usage;
+  if (!decided.granted) throw failureOf(decided);
+  visit.reservation = decided.reservation;
+}
+
+/** The request makes these jobs too. @throws Failure `RATE_LIMITED`; then nothing of it is left reserved */
+export async function admitMore(deps: Deps, request: FastifyRequest, jobs: readonly string[]): Promise<void> {
+  const visit = admissionOf(deps, request);
+  if (visit.reservation === undefined || jobs.length === 0) return;
+  const decided = await deps.limits.limiter.enlarge(visit.reservation, jobs);
+  visit.usage = decided.usage;
+  if (!decided.granted) throw failureOf(decided);
+  visit.reservation = decided.reservation;
+}
+
+/** What was reserved is the client's again: the work was not begun. */
+export async function refund(deps: Deps, request: FastifyRequest): Promise<void> {
+  const visit = admissions.get(request);
+  if (visit?.reservation !== undefined) visit.usage = await deps.limits.limiter.refund(visit.reservation);
+}
+
+/** @param status of a refusal */
+export async function refundAfter(deps: Deps, request: FastifyRequest, status: number): Promise<void> {
+  if (REFUNDED_STATUSES.has(status)) await refund(deps, request);
+}
+
+export const clientOf = (deps: Deps, request: FastifyRequest): Client => admissionOf(deps, request).client;
+
+export const failureOf = ({ code, says, details, retryAfterSeconds }: Refused): Failure =>
+  new Failure(code, { says, details, retryAfter: retryAfterSeconds });

@@ -1,0 +1,89 @@
+/** Refuses work for which no queue has room before it is received: by its headers, then as soon as its form tells where it would wait. */
+import type { Catalog } from '../../catalog/catalog.ts';
+import { formatByExtension } from '../../catalog/formats.ts';
+import { optionNames } from '../../catalog/options/options.ts';
+import { enginesOf } from '../../catalog/route.ts';
+import type { Sample } from '../../catalog/sniff/sample.ts';
+import type { Tool } from '../../catalog/tool.ts';
+import { Failure } from '../../errors.ts';
+import { poolsFor } from '../../pools/registry.ts';
+import type { ApiDeps } from '../deps.ts';
+
+type Deps = Pick<ApiDeps, 'pools' | 'room'>;
+
+/** @param pools any of which could take it; where there are none, something else is wrong with it @throws Failure `OVERLOADED` where all are full */
+export async function refuseFull({ room }: Deps, pools: readonly string[]): Promise<void> {
+  if (pools.length === 0) return;
+  const full = await Promise.all(pools.map((pool) => room.isFull(pool)));
+  if (full.every(Boolean)) throw new Failure('OVERLOADED', { details: { pool: pools[0] } });
+}
+
+/** By headers alone: a conversion may go to any pool. */
+export const poolsOfAll = ({ pools }: Deps): readonly string[] =>
+  [...pools.values()].filter(({ paused, engines }) => !paused && engines.size > 0).map(({ name }) => name);
+
+/** By headers alone: the pools of a tool, whatever it is sent. */
+export const poolsOfTool = ({ pools, catalog }: Deps & Pick<ApiDeps, 'catalog'>, tool: Tool): readonly string[] =>
+  unique(toolchainsOf(catalog, tool).flatMap((toolchain) => poolsFor(pools, toolchain, [])));
+
+/** What a form has told so far of a file that is being received. */
+export interface Seen {
+  readonly fields: ReadonlyMap<string, string>;
+  readonly filename: string;
+  readonly sample: Sample;
+  /** Nothing more will come, of the file or of the fields. */
+  readonly isWhole: boolean;
+}
+
+/** @returns a look at one file of a conversion, before it is stored; it throws Failure `OVERLOADED` */
+export function lookAtConversion(deps: Deps & Pick<ApiDeps, 'catalog' | 'judge'>): (seen: Seen) => Promise<void> {
+  return async (seen) => {
+    // As a rule none is full, and then nothing more is asked.
+    const full = await Promise.all(poolsOfAll(deps).map((pool) => deps.room.isFull(pool)));
+    if (full.some(Boolean)) await refuseFull(deps, await poolsOfConversion(deps, seen));
+  };
+}
+
+/** Those that it would be sent to, as far as can be told; none where it cannot be told, or will be refused for another reason. */
+async function poolsOfConversion(
+  { pools, catalog, judge }: Deps & Pick<ApiDeps, 'catalog' | 'judge'>,
+  { fields, filename, sample, isWhole }: Seen,
+): Promise<readonly string[]> {
+  // What is in a ZIP stands at its end.
+  if (!isWhole && ZIP.every((byte, at) => sample.head[at] === byte)) return [];
+  const source = await judge
+    .sourceOf(sample, filename, fields.get('from_format')?.trim().slice(0, 100) || undefined)
+    .catch(() => undefined);
+  if (source === undefined) return [];
+  const to = fields.get('to_format');
+  const target = to === undefined ? undefined : formatByExtension(to.slice(0, 10).toLowerCase());
+  if (target === undefined && (isWhole || to !== undefined)) return [];
+  const given = optionNames.filter((name) => fields.get(name) !== undefined && fields.get(name) !== '');
+  const routes = (target === undefined ? catalog.targets(source) : [target.id]).map((id) => catalog.route(source, id, given));
+  return unique(routes.flatMap((route) => (route === undefined ? [] : poolsFor(pools, route.toolchain, enginesOf(route)))));
+}
+
+const ZIP = [0x50, 0x4b];
+
+const known = new WeakMap<Catalog, Map<string, readonly string[]>>();
+
+/** Where a tool may be done, whatever it is sent. */
+function toolchainsOf(catalog: Catalog, tool: Tool): readonly string[] {
+  const { work, accepts, slug, input } = tool;
+  if ('plan' in work) return work.engine.toolchains;
+  const ofTools = known.get(catalog) ?? new Map<string, readonly string[]>();
+  known.set(catalog, ofTools);
+  const before = ofTools.get(slug);
+  if (before !== undefined) return before;
+  const routes = accepts.flatMap((source) => {
+    const { target, options } = work.convert(source, {});
+    // With each option that it may set, and without.
+    const given = optionNames.filter((name) => name in options || name in input.shape);
+    return [catalog.route(source, target), catalog.route(source, target, given)];
+  });
+  const found = [...new Set(routes.flatMap((route) => (route === undefined ? [] : [route.toolchain])))];
+  ofTools.set(slug, found);
+  return found;
+}
+
+const unique = (pools: readonly { readonly name: string }[]): readonly string[] => [...new Set(pools.map(({ name }) => name))];

@@ -1,0 +1,28 @@
+/** `GET /api/v1/limits`: what the caller has used, and what is left. */
+import type { FastifyInstance } from 'fastify';
+import type { Share } from '../../limits/usage.ts';
+import type { ApiDeps } from '../deps.ts';
+import { clientOf } from './admission.ts';
+
+export function limitsRoute(app: FastifyInstance, deps: ApiDeps): void {
+  app.get('/api/v1/limits', { config: { costs: 'nothing' } }, async (request) => {
+    const client = clientOf(deps, request);
+    const usage = await deps.limits.limiter.usage(client);
+    const { banExpiresAt, rejectionsLastHour, daily, hourly, cooldown, mcp, ai } = usage;
+    return {
+      data: {
+        enabled: usage.enforced,
+        client: client.network,
+        banned: banExpiresAt !== undefined,
+        ban_expires_at: banExpiresAt === undefined ? null : new Date(banExpiresAt).toISOString(),
+        rejections_last_hour: rejectionsLastHour,
+        tiers: {
+          ...Object.fromEntries(Object.entries({ daily, hourly, cooldown, mcp }).map(([tier, share]) => [tier, shown(share)])),
+          ai: Object.fromEntries(Object.entries(ai).map(([slug, share]) => [slug, shown(share)])),
+        },
+      },
+    };
+  });
+}
+
+const shown = ({ limit, used, remaining, resetSeconds }: Share) => ({ limit, used, remaining, reset_seconds: resetSeconds });

@@ -1,0 +1,135 @@
+/** `POST /api/v1/batch` and `…/batches/{id}`: up to twenty files to one format, each a job of its own. */
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { formatByExtension } from '../../catalog/formats.ts';
+import { Failure } from '../../errors.ts';
+import { BATCH_VERSION, type BatchRecord, batchIdPattern } from '../../jobs/batch.ts';
+import { hasEnded } from '../../jobs/lifecycle.ts';
+import type { JobRecord } from '../../jobs/record.ts';
+import { inputKey } from '../../objects/keys.ts';
+import { admitMore, clientOf } from '../admission/admission.ts';
+import { lookAtConversion, poolsOfAll } from '../admission/capacity.ts';
+import { admitIdempotent, type Claim, runIdempotent } from '../admission/idempotency.ts';
+import type { ApiDeps } from '../deps.ts';
+import { keysOf, type Received, receive, SEVERAL_FILES, type Wanted } from '../intake/receive.ts';
+import { withReferences } from '../intake/references.ts';
+import { cancelJob } from '../jobs/cancel.ts';
+import { readRequestOptions } from '../jobs/conversion.ts';
+import { baseOf, RETRY_AFTER } from '../jobs/send.ts';
+import type { Sends } from '../outputs/deleted.ts';
+import { contentDisposition, HARMLESS } from '../outputs/route.ts';
+import { batchJobs } from './jobs.ts';
+import { batchViewOf, liveOf } from './view.ts';
+import { packBatch } from './zip.ts';
+
+export function batchRoutes(app: FastifyInstance, deps: ApiDeps, sends: Sends): void {
+  const { objects, settings, signals, clock } = deps;
+  const maxFiles = settings.maxBatchFiles;
+  const view = (request: FastifyRequest, { batch, records }: Found) => ({
+    data: batchViewOf(batch, records, baseOf(request, deps), clock(), signals.lastProgress, request.id),
+  });
+
+  app.post('/api/v1/batch', { config: { costs: 'work' } }, async (request) => {
+    const ids = Array.from({ length: maxFiles }, deps.newId);
+    const id = `bat_${deps.newId().slice(0, 16)}`;
+    const keyOf = (part: number) => inputKey(ids[part] ?? '', part);
+    const idempotent = await admitIdempotent(deps, request, ids.slice(0, 1), poolsOfAll(deps));
+    const look = idempotent?.earlier === undefined ? lookAtConversion(deps) : undefined;
+    const wanted: Wanted = { fields: SEVERAL_FILES, maxFiles, maxBytes: settings.maxFileBytes, keyOf, look };
+    const sent = await receive(request.raw, wanted, objects, settings);
+    const create = async (claim: Claim): Promise<Found> => {
+      const requestOptions = readRequestOptions(sent.fields, 'bulk');
+      if (formatByExtension(requestOptions.extension) === undefined)
+        throw new Failure('INVALID_FORMAT', { details: { to_format: requestOptions.extension, targets: [] } });
+      const received = await withReferences(deps, request, sent, wanted);
+      checkCount(received, maxFiles);
+      const taken = received.files.map(({ part }) => ids[part] ?? '');
+      await admitMore(
+        deps,
+        request,
+        taken.filter((job) => job !== ids[0]),
+      );
+      const batch = { version: BATCH_VERSION, id, createdAt: clock(), jobs: taken } as const;
+      try {
+        const records = await batchJobs(deps, taken, received.files, requestOptions, clientOf(deps, request).key, async () => {
+          await deps.batches.create(batch);
+          await claim();
+        });
+        return { batch, records };
+      } catch (error) {
+        // The first failure is the answer: what stays is found by nobody, and upkeep removes it.
+        await deps.batches.remove(id).catch(() => undefined);
+        throw error;
+      }
+    };
+    const found = await runIdempotent(deps, request, idempotent, {
+      id,
+      sent,
+      inputs: keysOf(wanted),
+      create,
+      find: (created) => findMadeBatch(deps, created),
+    });
+    request.log.info({ batch_id: found.batch.id, files: found.records.length }, 'a batch was received');
+    return view(request, found);
+  });
+
+  app.get<{ Params: { id: string } }>('/api/v1/batches/:id', async (request) => view(request, await findBatch(deps, request.params.id)));
+
+  app.delete<{ Params: { id: string } }>('/api/v1/batches/:id', async (request, reply) => {
+    const { batch } = await findBatch(deps, request.params.id);
+    for (const id of batch.jobs) await cancelJob(deps, id).catch(unlessForgotten);
+    return reply.code(204).send();
+  });
+
+  app.get<{ Params: { id: string } }>('/api/v1/batches/:id/output', { exposeHeadRoute: false }, async (request, reply) => {
+    const { batch, records } = await findBatch(deps, request.params.id);
+    const live = liveOf(records, clock());
+    if (!live.every(hasEnded)) {
+      reply.header('retry-after', RETRY_AFTER);
+      throw new Failure('JOB_NOT_READY', { details: { batch_id: batch.id } });
+    }
+    const zip = packBatch(objects, live);
+    if (zip === undefined)
+      throw new Failure('CONVERSION_FAILED', { says: 'No file of this batch could be converted.', details: { batch_id: batch.id } });
+    sends(
+      zip,
+      live.filter(({ output }) => output !== undefined).map(({ id }) => id),
+    );
+    return reply
+      .headers({ ...HARMLESS, 'accept-ranges': 'none' })
+      .header('content-type', 'application/zip')
+      .header('content-disposition', contentDisposition(`${batch.id}-filemill.zip`))
+      .send(zip);
+  });
+}
+
+interface Found {
+  readonly batch: BatchRecord;
+  readonly records: readonly JobRecord[];
+}
+
+/** @throws Failure `JOB_NOT_FOUND` */
+async function findBatch({ batches, jobs }: ApiDeps, id: string): Promise<Found> {
+  const batch = batchIdPattern.test(id) ? await batches.get(id) : undefined;
+  if (batch === undefined) throw new Failure('JOB_NOT_FOUND', { says: 'There is no such batch.' });
+  const stored = await Promise.all(batch.jobs.map((job) => jobs.get(job)));
+  return { batch, records: stored.flatMap((found) => (found === undefined ? [] : [found.record])) };
+}
+
+/** @throws Failure `OVERLOADED` where the earlier request took it back in this very moment */
+function findMadeBatch(deps: ApiDeps, id: string): Promise<Found> {
+  return findBatch(deps, id).catch((error: unknown) => {
+    throw error instanceof Failure && error.code === 'JOB_NOT_FOUND' ? new Failure('OVERLOADED', { cause: error }) : error;
+  });
+}
+
+/** @throws Failure `NO_FILE`, `BATCH_TOO_LARGE` */
+function checkCount({ count }: Received, max: number): void {
+  if (count === 0) throw new Failure('NO_FILE', { says: `The request has no file: send up to ${max} in the field "files[]".` });
+  if (count <= max) return;
+  const says = `A batch has at most ${max} files; ${count} came.`;
+  throw new Failure('BATCH_TOO_LARGE', { says, details: { max_files: max, received_files: count } });
+}
+
+function unlessForgotten(error: unknown): void {
+  if (!(error instanceof Failure) || error.code !== 'JOB_NOT_FOUND') throw error;
+}

@@ -1,0 +1,72 @@
+/** A batch as clients see it: its jobs in the order sent, and how many stand where. */
+import { type Code, Failure } from '../../errors.ts';
+import type { BatchRecord } from '../../jobs/batch.ts';
+import { reasonOf, visibility } from '../../jobs/lifecycle.ts';
+import type { JobRecord } from '../../jobs/record.ts';
+import { problemOf } from '../http/problem.ts';
+import { failureOfJob, viewOf } from '../jobs/view.ts';
+
+/** Why a file was not even tried, told by the code that it would have met alone. */
+const REFUSED: Readonly<Record<string, Code>> = {
+  unsupported_mime: 'UNSUPPORTED_MIME',
+  no_file: 'NO_FILE',
+  invalid_format: 'INVALID_FORMAT',
+};
+
+export const reasonFor = (code: Code): string | undefined => Object.keys(REFUSED).find((reason) => REFUSED[reason] === code);
+
+/** @param records of the batch's jobs, in its order @throws Failure `JOB_EXPIRED` once the last of them has gone */
+export function batchViewOf(
+  { id, createdAt }: BatchRecord,
+  records: readonly JobRecord[],
+  base: string,
+  now: number,
+  progressOf: (jobId: string) => number | undefined,
+  requestId: string,
+): object {
+  const live = liveOf(records, now);
+  const jobs = records.map((record) => entryOf(record, base, now, progressOf(record.id), requestId));
+  const count = (status: string) => jobs.filter((job) => job.status === status).length;
+  const counts = { total: jobs.length, processing: count('processing'), done: count('done'), failed: count('error') };
+  const self = `${base}/api/v1/batches/${id}`;
+  return {
+    batch_id: id,
+    overall_status: counts.processing > 0 ? 'processing' : counts.failed === 0 ? 'done' : 'failed',
+    counts,
+    created_at: new Date(createdAt).toISOString(),
+    expires_at: new Date(Math.max(...live.map(({ expiresAt }) => expiresAt))).toISOString(),
+    links: { self, output: `${self}/output` },
+    jobs,
+  };
+}
+
+/** The jobs that may still be shown. @throws Failure `JOB_EXPIRED` once the last of them has gone */
+export function liveOf(records: readonly JobRecord[], now: number): readonly JobRecord[] {
+  const live = records.filter((record) => visibility(record, now) === 'live');
+  if (live.length === 0) throw new Failure('JOB_EXPIRED');
+  return live;
+}
+
+function entryOf(record: JobRecord, base: string, now: number, progress: number | undefined, requestId: string) {
+  const { job_id, status, output, links, ...job } = viewOf(record, base, progress);
+  const isGone = visibility(record, now) !== 'live';
+  const error = isGone ? new Failure('JOB_EXPIRED') : errorOf(record);
+  return {
+    filename: record.filename,
+    job_id,
+    status: isGone ? ('error' as const) : status,
+    ...(job.progress === undefined ? {} : { progress: job.progress }),
+    ...(output === undefined || isGone ? {} : { output }),
+    links,
+    warnings: job.warnings,
+    ...(error === undefined ? {} : problemOf(error, requestId)),
+  };
+}
+
+/** Why a job failed, as alone it would have been told. */
+export function errorOf(record: JobRecord): Failure | undefined {
+  if (record.state !== 'error' || record.failure === undefined) return undefined;
+  const code = REFUSED[reasonOf(record.failure)];
+  const { message, details } = record.failure;
+  return code === undefined ? failureOfJob(record) : new Failure(code, { says: message, details: { ...details, job_id: record.id } });
+}

@@ -1,0 +1,82 @@
+/** The formats as clients read them: each source with what can be made of it here, and the options of each target once. */
+import { setImmediate } from 'node:timers/promises';
+import type { Catalog, Route } from '../../catalog/catalog.ts';
+import type { Engine } from '../../catalog/engine.ts';
+import { type Family, formatOf } from '../../catalog/formats.ts';
+import { fieldSchema } from '../../catalog/options/field-schema.ts';
+import { type FormOption, formOptionNames, type OptionName, optionSchemas } from '../../catalog/options/options.ts';
+import { proved } from '../../catalog/proved.gen.ts';
+import { honouredOptions } from '../../catalog/route.ts';
+import type { FormatList, FormatSource, FormatTarget } from '../../contracts/api/formats.ts';
+
+interface Pair {
+  readonly source: string;
+  readonly target: string;
+  readonly route: Route;
+  readonly honours: ReadonlySet<OptionName>;
+}
+
+/** Routes of all pairs take most of a second to find: others are served in between. */
+export async function describeFormats(catalog: Catalog): Promise<FormatList> {
+  const pairs: Pair[] = [];
+  for (const source of catalog.sources) {
+    pairs.push(...pairsOf(catalog, source));
+    await setImmediate();
+  }
+  const options = Object.groupBy(pairs, ({ target }) => target);
+  const names = (target: string) => formOptionNames.filter((name) => options[target]?.some(({ honours }) => honours.has(name)));
+  const byTarget = new Map(Object.keys(options).map((target) => [target, names(target)]));
+  return {
+    sources: catalog.sources.map((source) => ({
+      ...aboutFormat(source),
+      targets: pairs.filter((pair) => pair.source === source).map((pair) => shownTarget(pair, byTarget.get(pair.target) ?? [])),
+    })),
+    options: Object.fromEntries([...byTarget].map(([target, known]) => [target, schemasOf(known)])),
+    engines: Object.fromEntries(catalog.engines.map((engine) => [engine.id, aboutEngine(catalog, engine)])),
+  };
+}
+
+/** The part of it that is asked for, with the options and engines that this part speaks of. */
+export function selectFormats({ sources, options, engines }: FormatList, from: string | undefined, family: Family | undefined): FormatList {
+  const chosen = sources.filter(({ format, family: own }) => (from ?? format) === format && (family ?? own) === own);
+  const targets = chosen.flatMap((source) => source.targets);
+  const [made, used] = [new Set(targets.map(({ format }) => format)), new Set(targets.flatMap(({ engines: ids }) => ids))];
+  const only = <T>(all: Readonly<Record<string, T>>, wanted: ReadonlySet<string>) =>
+    Object.fromEntries(Object.entries(all).filter(([name]) => wanted.has(name)));
+  return { sources: chosen, options: only(options, made), engines: only(engines, used) };
+}
+
+function pairsOf(catalog: Catalog, source: string): Pair[] {
+  return catalog.targets(source).flatMap((target) => {
+    const route = catalog.route(source, target);
+    if (route === undefined) return [];
+    return [{ source, target, route, honours: honouredOptions(catalog.engines, source, target) }];
+  });
+}
+
+function aboutFormat(id: string): Omit<FormatSource, 'targets'> {
+  const { family, mime, aliases } = formatOf(id);
+  return { format: id, family, content_type: mime, aliases: [...aliases] };
+}
+
+function shownTarget({ target, route: { hops }, honours }: Pair, known: readonly FormOption[]): FormatTarget {
+  const ignores = known.filter((name) => !honours.has(name));
+  const loses = [...new Set(hops.flatMap((hop) => hop.loses))];
+  return {
+    format: target,
+    engines: hops.map(({ engine }) => engine.id),
+    ...(ignores.length === 0 ? {} : { ignores }),
+    ...(loses.length === 0 ? {} : { loses }),
+  };
+}
+
+const schemasOf = (names: readonly FormOption[]): FormatList['options'][string] =>
+  Object.fromEntries(names.map((name) => [name, fieldSchema(optionSchemas[name]) as Record<string, unknown>]));
+
+/** Proof is of upstream's major.minor: a patch of the same is the same program. */
+function aboutEngine(catalog: Catalog, { id, name }: Engine): FormatList['engines'][string] {
+  const version = catalog.version(id);
+  const proof = proved[id];
+  const same = proof === undefined || version === proof || version.startsWith(`${proof}.`);
+  return { name, version, ...(same ? {} : { proved_with: proof }) };
+}

@@ -1,0 +1,55 @@
+/** `GET /api/v1/formats`: what this installation converts into what, and with which options. */
+import type { FastifyInstance } from 'fastify';
+import type { Catalog } from '../../catalog/catalog.ts';
+import { type Family, formatByExtension, formats } from '../../catalog/formats.ts';
+import { refuseField } from '../../catalog/tool.ts';
+import type { FormatList } from '../../contracts/api/formats.ts';
+import type { ApiDeps } from '../deps.ts';
+import { type EncodedBody, encodedBody, sendEncoded } from '../http/encoded.ts';
+import { describeFormats, selectFormats } from './list.ts';
+
+/** Unknown ones are refused: there are as many answers as formats and families, and each is made once. */
+export function formatsRoute(app: FastifyInstance, deps: Pick<ApiDeps, 'catalog'>): void {
+  const lists = new WeakMap<Catalog, { readonly list: Promise<FormatList>; readonly made: Map<string, EncodedBody> }>();
+  const listOf = (catalog: Catalog) => {
+    const known = lists.get(catalog) ?? { list: describeFormats(catalog), made: new Map() };
+    lists.set(catalog, known);
+    return known;
+  };
+
+  app.get<{ Querystring: Record<string, string | string[] | undefined> }>('/api/v1/formats', async (request, reply) => {
+    const from = readFormat(asked(request.query['from']));
+    const family = readFamily(asked(request.query['family']));
+    const { list, made: created } = listOf(deps.catalog);
+    const name = `${from} ${family}`;
+    const body =
+      created.get(name) ??
+      encodedBody('application/json; charset=utf-8', JSON.stringify({ data: selectFormats(await list, from, family) }));
+    created.set(name, body);
+    return sendEncoded(request, reply, body);
+  });
+}
+
+/** Sent twice, it is no format's name either. */
+const asked = (sent: string | string[] | undefined): string | undefined => {
+  const text = Array.isArray(sent) ? sent.join(',') : sent?.trim();
+  return text === '' ? undefined : text;
+};
+
+/** @throws Failure `INVALID_OPTION` */
+function readFormat(sent: string | undefined): string | undefined {
+  if (sent === undefined) return undefined;
+  const format = formatByExtension(sent);
+  if (format === undefined) throw refuseField('from', sent, `one of ${[...formats.keys()].join(', ')}`);
+  return format.id;
+}
+
+const FAMILIES: readonly string[] = [...new Set([...formats.values()].map(({ family }) => family))];
+
+/** @throws Failure `INVALID_OPTION` */
+function readFamily(sent: string | undefined): Family | undefined {
+  if (sent === undefined) return undefined;
+  const family = sent.toLowerCase();
+  if (!FAMILIES.includes(family)) throw refuseField('family', sent, `one of ${FAMILIES.join(', ')}`);
+  return family as Family;
+}

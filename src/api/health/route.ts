@@ -1,0 +1,105 @@
+/** `GET /api/v1/health`: what this installation can do and how busy it is; `/livez`, `/readyz`, `/metrics` for machines. */
+import type { FastifyInstance } from 'fastify';
+import type { EngineRole } from '../../catalog/engine.ts';
+import { Failure } from '../../errors.ts';
+import type { ApiDeps } from '../deps.ts';
+
+interface EngineHealth {
+  readonly name: string;
+  readonly version: string;
+  readonly available: boolean;
+  readonly seen_at: string;
+}
+
+/** Whoever looks after the service is never turned away. */
+const FREE = { config: { costs: 'nothing' } } as const;
+/** Ms. */
+const SOON_MS = 2_000;
+const ROLES: readonly EngineRole[] = ['image', 'audio_video', 'pdf', 'office', 'ocr', 'markup', 'web'];
+
+export function healthRoutes(app: FastifyInstance, deps: ApiDeps): void {
+  const { queue, clock, metrics } = deps;
+  const startedAt = clock();
+
+  const look = async () => [...(await declared()), ...(await gone())];
+  /** Of pools that are no more: as long as orders wait or are held there. */
+  const gone = async () => {
+    const seen = [...(deps.removedPools ?? [])].map(async ([pool, { workers }]) => {
+      const depth = await soon(queue.depth(pool));
+      return { pool, workers, busy: depth?.held ?? 0, versions: new Map<string, string>(), depth };
+    });
+    return (await Promise.all(seen)).filter(({ depth }) => depth !== undefined && depth.waiting + depth.held > 0);
+  };
+  const declared = () =>
+    Promise.all(
+      [...deps.pools.values()].map(async ({ name, workers, busy, engines }) => ({
+        pool: name,
+        workers,
+        busy,
+        versions: engines,
+        depth: await soon(queue.depth(name)),
+      })),
+    );
+
+  app.get('/api/v1/health', FREE, async () => {
+    const { catalog, missing, pools } = deps;
+    const there = catalog.engines.map((engine) => ({ engine, available: true, version: catalog.version(engine.id) }));
+    const all = [...there, ...missing.map(({ engine }) => ({ engine, available: false, version: '' }))];
+    const seenAt = (id: string) => Math.max(0, ...[...pools.values()].filter(({ engines }) => engines.has(id)).map((pool) => pool.seenAt));
+    const engines: Partial<Record<EngineRole, EngineHealth & { all: readonly EngineHealth[] }>> = {};
+    for (const role of ROLES) {
+      // Two engines may be one program: whoever reads this counts programs.
+      const members = new Map<string, EngineHealth>();
+      for (const { engine, available, version } of all.filter((each) => each.engine.role === role)) {
+        const seen_at = new Date(seenAt(engine.id) || startedAt).toISOString();
+        members.set(engine.name, members.get(engine.name) ?? { name: engine.name, version, available, seen_at });
+      }
+      const [main] = members.values();
+      if (main !== undefined) engines[role] = { ...main, all: [...members.values()] };
+    }
+    const seen = await look();
+    const queues = seen.flatMap(({ pool, workers, depth }) =>
+      depth === undefined ? [] : [[pool, { waiting: depth.waiting, running: depth.held, workers }] as const],
+    );
+    const status = missing.length === 0 && queues.length === seen.length && deps.fault?.() === undefined ? 'ok' : 'degraded';
+    return {
+      data: {
+        status,
+        version: deps.version,
+        uptime_seconds: Math.floor((clock() - startedAt) / 1000),
+        engines,
+        missing: missing.map(({ engine }) => ({ engine: engine.name, formats: lost(deps, engine.conversions) })),
+        queue: Object.fromEntries(queues),
+      },
+    };
+  });
+
+  app.get('/livez', FREE, async () => ({ data: { status: 'ok' } }));
+  app.get('/readyz', FREE, async () => {
+    if (deps.stopping.aborted) throw new Failure('OVERLOADED', { says: 'The service is about to stop.' });
+    // Of nobody's job: it is the answer that counts.
+    await deps.jobs.get('0'.repeat(32));
+    return { data: { status: 'ok' } };
+  });
+
+  metrics.onScrape(async () => metrics.poolsSeen(await look()));
+  app.get('/metrics', FREE, async (_request, reply) => reply.type(metrics.contentType).send(await metrics.text()));
+}
+
+/** @returns undefined where the store does not answer: health is asked when things go wrong, and by people in a hurry */
+async function soon<T>(asked: Promise<T>): Promise<T | undefined> {
+  const { promise, resolve } = Promise.withResolvers<undefined>();
+  const timer = setTimeout(() => resolve(undefined), SOON_MS);
+  try {
+    return await Promise.race([asked, promise]);
+  } catch {
+    return undefined;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Source formats that nothing else reads, now that this engine is missing. */
+function lost({ catalog }: ApiDeps, conversions: readonly { readonly source: string }[]): string[] {
+  return [...new Set(conversions.map(({ source }) => source))].filter((source) => !catalog.sources.includes(source));
+}

@@ -1,0 +1,61 @@
+/** A body that many ask for: made once, packed once in each coding, and not sent again to whoever has it. */
+import { createHash } from 'node:crypto';
+import { promisify } from 'node:util';
+import { brotliCompress, constants, gzip, zstdCompress } from 'node:zlib';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { matchesAny } from '../outputs/route.ts';
+
+/** In the order of preference where a client likes them alike: the smallest first. */
+const PACK = {
+  br: (bytes: Buffer) => promisify(brotliCompress)(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } }),
+  zstd: (bytes: Buffer) => promisify(zstdCompress)(bytes, { params: { [constants.ZSTD_c_compressionLevel]: 12 } }),
+  gzip: (bytes: Buffer) => promisify(gzip)(bytes, { level: 9 }),
+} as const;
+type Coding = keyof typeof PACK | 'identity';
+
+/** Below this, headers weigh more than what packing would save, bytes. */
+const WORTH_PACKING = 1024;
+
+export interface EncodedBody {
+  readonly contentType: string;
+  readonly bytes: Buffer;
+  readonly digest: string;
+  readonly packed: Map<Coding, Promise<Buffer>>;
+}
+
+export function encodedBody(contentType: string, content: string | Buffer): EncodedBody {
+  const bytes = Buffer.from(content);
+  const digest = createHash('sha256').update(bytes).digest('base64url').slice(0, 22);
+  return { contentType, bytes, digest, packed: new Map([['identity', Promise.resolve(bytes)]]) };
+}
+
+/** Answers 304 to whoever has it; a strong tag names one coding (RFC 9110 §8.8.3.3). */
+export async function sendEncoded(request: FastifyRequest, reply: FastifyReply, body: EncodedBody): Promise<FastifyReply> {
+  const { bytes, digest, contentType } = body;
+  const coding = bytes.length < WORTH_PACKING ? 'identity' : preferred(request.headers['accept-encoding']);
+  const etag = coding === 'identity' ? `"${digest}"` : `"${digest}-${coding}"`;
+  reply.headers({ etag, vary: 'Accept-Encoding', 'cache-control': 'no-cache' });
+  if (matchesAny(request.headers['if-none-match'], etag)) return reply.code(304).send();
+  if (coding !== 'identity') reply.header('content-encoding', coding);
+  return reply.type(contentType).send(await packedAs(body, coding));
+}
+
+function packedAs({ bytes, packed }: EncodedBody, coding: Coding): Promise<Buffer> {
+  const known = packed.get(coding) ?? (coding === 'identity' ? Promise.resolve(bytes) : PACK[coding](bytes));
+  packed.set(coding, known);
+  return known;
+}
+
+/** The coding that the client likes best (RFC 9110 §12.5.3), and of equals the smallest. */
+export function preferred(header: string | undefined): Coding {
+  const wishes = new Map(
+    (header ?? '').split(',').map((requestOptions) => {
+      const [name = '', ...parameters] = requestOptions.split(';').map((part) => part.trim().toLowerCase());
+      const weight = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2);
+      return [name, weight === undefined ? 1 : Number(weight) || 0] as const;
+    }),
+  );
+  const weightOf = (coding: string) => wishes.get(coding) ?? (coding === 'gzip' ? wishes.get('x-gzip') : undefined) ?? wishes.get('*') ?? 0;
+  const [best = 'identity'] = (Object.keys(PACK) as (keyof typeof PACK)[]).sort((a, b) => weightOf(b) - weightOf(a));
+  return best !== 'identity' && weightOf(best) > 0 && weightOf(best) >= (wishes.get('identity') ?? 0) ? best : 'identity';
+}

@@ -1,0 +1,48 @@
+/** A failure as clients read it: one shape for every refusal, whoever refuses. */
+import type { FastifyError, FastifyRequest } from 'fastify';
+import type { Problem } from '../../contracts/api/problem.ts';
+import { type Code, Failure } from '../../errors.ts';
+import { StoreFull, Unreachable } from '../../objects/store.ts';
+
+export function problemOf(failure: Failure, requestId: string): Problem {
+  const { code, message, details, retryable } = failure;
+  return { error: { code, message, details: { ...details, request_id: requestId, retryable } } };
+}
+
+/** Anything thrown, as a failure that may be shown. What is not ours to show keeps its cause for the log. */
+export function failureOf(error: unknown, request: { readonly log: Pick<FastifyRequest['log'], 'error'> }): Failure {
+  if (error instanceof Failure) return error;
+  if (isFull(error)) return new Failure('OVERLOADED', { says: 'The service has no room left: try again later.', cause: error });
+  if (error instanceof Unreachable) {
+    request.log.error({ err: error }, 'the store of objects did not answer');
+    return new Failure('OVERLOADED', { says: 'The service cannot reach its store: try again in a moment.', cause: error });
+  }
+  const status = (error as Partial<FastifyError> | null | undefined)?.statusCode;
+  const code = status === undefined ? undefined : FRAMEWORK[status];
+  if (code !== undefined) return new Failure(code, { cause: error });
+  request.log.error({ err: error }, 'a request failed for a reason of ours');
+  return new Failure('INTERNAL_ERROR', { cause: error });
+}
+
+/** SQLITE_FULL (https://sqlite.org/rescode.html#full). */
+const SQLITE_FULL = 13;
+
+/** A disk without room, whoever met it: objects, records or the queue. */
+function isFull(error: unknown): boolean {
+  if (error instanceof StoreFull) return true;
+  const { code, errcode } = (error ?? {}) as { readonly code?: unknown; readonly errcode?: unknown };
+  // The low byte is the primary result code.
+  return code === 'ENOSPC' || code === 'EDQUOT' || (typeof errcode === 'number' && (errcode & 0xff) === SQLITE_FULL);
+}
+
+/** What the framework itself refuses, in our words. */
+const FRAMEWORK: Readonly<Record<number, Code>> = {
+  400: 'BAD_REQUEST',
+  404: 'NOT_FOUND',
+  405: 'METHOD_NOT_ALLOWED',
+  408: 'BODY_TIMEOUT',
+  413: 'BAD_REQUEST',
+  414: 'BAD_REQUEST',
+  415: 'BAD_REQUEST',
+  431: 'BAD_REQUEST',
+};

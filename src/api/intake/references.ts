@@ -1,0 +1,137 @@
+/** Files that a request names instead of sending them: fetched by the guarded download or copied from uploads, they become inputs like any other. */
+import type { FastifyRequest } from 'fastify';
+import { Failure, fileTooLarge } from '../../errors.ts';
+import { Missing, TooLarge } from '../../objects/store.ts';
+import type { ApiDeps } from '../deps.ts';
+import { removeAfterFailure } from './inputs.ts';
+import type { Received, ReceivedFile, Wanted } from './receive.ts';
+import { storeSampled } from './store-sampled.ts';
+
+type Kind = 'url' | 'upload';
+
+/** Fields that stand for a file each route takes one of, and for several. */
+const ONE: Readonly<Record<string, Kind>> = { url: 'url', upload_id: 'upload' };
+const SEVERAL: Readonly<Record<string, Kind>> = { 'urls[]': 'url', urls: 'url', 'upload_ids[]': 'upload', upload_ids: 'upload' };
+
+export const REFERENCE_FIELDS: readonly string[] = [ONE, SEVERAL].flatMap(Object.keys);
+
+/** How many files of one request are brought at a time. */
+const AT_ONCE = 3;
+
+type ReferenceLimits = Pick<Wanted, 'fields' | 'maxFiles' | 'keyOf'>;
+
+/**
+ * All of them or none.
+ * @param wanted as the form was received by: a route that takes `file` takes `url`, one that takes `files[]` takes `urls[]`
+ * @returns what was received, with the files that it names where none was sent; of too many only their count
+ * @throws Failure `BAD_REQUEST` where files came in several ways, `URL_REFUSED`, `UPLOAD_NOT_FOUND`, `UPLOAD_CONFLICT`, `FILE_TOO_LARGE`;
+ *   then nothing new is stored
+ */
+export async function withReferences(deps: ApiDeps, request: FastifyRequest, sent: Received, wanted: ReferenceLimits): Promise<Received> {
+  const named = namedIn(deps, sent, wanted);
+  if (named === undefined) return sent;
+  const { field, kind, values } = named;
+  const fields = new Map([...sent.fields].filter(([name]) => name !== field));
+  if (values.length > wanted.maxFiles) return { fields, files: [], count: values.length };
+
+  const { socket } = request.raw;
+  const over = new AbortController();
+  const leave = () => over.abort(new Error('the client went away'));
+  if (socket.destroyed) leave();
+  socket.once('close', leave);
+  const bring = kind === 'url' ? fromUrl : fromUpload;
+  try {
+    // Before the first byte is copied.
+    if (kind === 'upload') for (const id of values) await deps.uploads.find(id);
+    const files = await mapConcurrently(values, over, (value, part) =>
+      bring(deps, value, part, wanted.keyOf(part), over.signal).catch((error: unknown) => {
+        throw kind === 'url' && Object.hasOwn(SEVERAL, field) ? located(error, part) : error;
+      }),
+    );
+    return { fields, files, count: files.length };
+  } catch (error) {
+    await removeAfterFailure(
+      deps.objects,
+      values.map((_, part) => wanted.keyOf(part)),
+    );
+    throw error;
+  } finally {
+    socket.off('close', leave);
+  }
+}
+
+/** @throws Failure `BAD_REQUEST` */
+function namedIn({ fetch }: ApiDeps, { fields, count }: Received, wanted: ReferenceLimits) {
+  const known = { ...(wanted.fields.includes('file') ? ONE : {}), ...(wanted.fields.includes('files[]') ? SEVERAL : {}) };
+  const given = Object.entries(known).flatMap(([field, kind]) => {
+    const text = fields.get(field)?.trim() ?? '';
+    if (text === '' || (kind === 'url' && fetch === undefined)) return [];
+    const values = Object.hasOwn(ONE, field) ? [text] : text.split('\n').flatMap((line) => line.trim() || []);
+    return [{ field, kind, values }];
+  });
+  const ways = [...(count > 0 ? ['a file'] : []), ...given.map(({ field }) => `the field "${field}"`)];
+  if (given.length > 0 && ways.length > 1) {
+    const says = `The form has ${ways.join(' and ')}: send one of them.`;
+    throw new Failure('BAD_REQUEST', { says, details: { fields: given.map(({ field }) => field) } });
+  }
+  return given[0];
+}
+
+export type ReadReference = (deps: ApiDeps, value: string, part: number, key: string, signal: AbortSignal) => Promise<ReceivedFile>;
+
+export const fromUrl: ReadReference = async ({ fetch, objects, settings: { maxFileBytes } }, url, part, key, signal) => {
+  if (fetch === undefined) throw new Failure('NO_FILE');
+  const { body, name, contentType: declaredType } = await fetch(url, maxFileBytes, signal);
+  try {
+    return { part, filename: name, declaredType, ...(await storeSampled(body, key, objects, maxFileBytes, signal)) };
+  } catch (error) {
+    throw error instanceof TooLarge ? fileTooLarge(maxFileBytes, error.receivedBytes) : error;
+  } finally {
+    body.destroy();
+  }
+};
+
+export const fromUpload: ReadReference = async ({ uploads, objects, settings: { maxFileBytes } }, id, part, key, signal) => {
+  const { record, content } = await uploads.open(id);
+  try {
+    return { part, filename: record.filename, ...(await storeSampled(content, key, objects, maxFileBytes, signal)) };
+  } catch (error) {
+    // It was deleted, or has expired, while it was read.
+    if (error instanceof Missing) throw new Failure('UPLOAD_NOT_FOUND', { details: { upload_id: id }, cause: error });
+    throw error instanceof TooLarge ? fileTooLarge(maxFileBytes, error.receivedBytes) : error;
+  } finally {
+    content.destroy();
+  }
+};
+
+/** A refusal that says which of several URLs it is about. */
+function located(error: unknown, index: number): unknown {
+  if (!(error instanceof Failure)) return error;
+  const { code, message: says, details, retryAfter, cause } = error;
+  return new Failure(code, { says, details: { ...details, url_index: index }, cause, ...(retryAfter === undefined ? {} : { retryAfter }) });
+}
+
+/** A few at a time, in order. When one fails, `over` ends the others, and all have ended when this throws. */
+export async function mapConcurrently<V, T>(
+  values: readonly V[],
+  over: AbortController,
+  work: (value: V, index: number) => Promise<T>,
+): Promise<T[]> {
+  const results: T[] = [];
+  const waiting = values.entries();
+  const workers = Array.from({ length: AT_ONCE }, async () => {
+    // One iterator for all workers: each takes what is next.
+    for (const [index, value] of waiting) {
+      over.signal.throwIfAborted();
+      results[index] = await work(value, index);
+    }
+  });
+  try {
+    await Promise.all(workers);
+    return results;
+  } catch (error) {
+    over.abort(error);
+    await Promise.allSettled(workers);
+    throw error;
+  }
+}

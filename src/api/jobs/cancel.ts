@@ -1,0 +1,33 @@
+/** Ends a job by its owner's wish, whatever it is doing, and removes its files. */
+import { Failure, RevisionConflict } from '../../errors.ts';
+import { cancel, hasEnded, visibility } from '../../jobs/lifecycle.ts';
+import type { ApiDeps } from '../deps.ts';
+import { deleteInputs } from '../intake/inputs.ts';
+
+const CAS_TRIES = 10;
+
+/** Again and again is no error while the tombstone lives. @throws Failure `JOB_NOT_FOUND` */
+export async function cancelJob(
+  { jobs, queue, objects, signals, clock }: Pick<ApiDeps, 'jobs' | 'queue' | 'objects' | 'signals' | 'clock'>,
+  id: string,
+): Promise<void> {
+  for (let tries = 0; tries < CAS_TRIES; tries++) {
+    const stored = await jobs.get(id);
+    if (stored === undefined || visibility(stored.record, clock()) === 'forgotten') throw new Failure('JOB_NOT_FOUND');
+    const { record, revision } = stored;
+    if (record.state === 'cancelled') return;
+    try {
+      await jobs.update(cancel(record, clock()), revision);
+    } catch (error) {
+      if (error instanceof RevisionConflict) continue;
+      throw error;
+    }
+    signals.cancel(id);
+    signals.ended(id);
+    if (!hasEnded(record)) await queue.remove(record.pool, id);
+    await deleteInputs(objects, record);
+    if (record.output !== undefined) await objects.delete(record.output.key);
+    return;
+  }
+  throw new Error(`the record of ${id} could not be written in ${CAS_TRIES} tries`);
+}

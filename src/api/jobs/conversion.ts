@@ -1,0 +1,89 @@
+/** From a received file to a queued job: the format resolved, a route found, the record made. */
+import { formatByExtension, formatOf } from '../../catalog/formats.ts';
+import { cleanName } from '../../catalog/names.ts';
+import { isOption, type Options, optionNames, optionsAsJson, readOptions } from '../../catalog/options/options.ts';
+import { enginesOf } from '../../catalog/route.ts';
+import { differing } from '../../catalog/sniff/differs.ts';
+import type { Lane } from '../../contracts/messages/order.ts';
+import { Failure } from '../../errors.ts';
+import { newRecord } from '../../jobs/lifecycle.ts';
+import type { JobRecord } from '../../jobs/record.ts';
+import type { ApiDeps } from '../deps.ts';
+import type { ReceivedFile } from '../intake/receive.ts';
+import { REFERENCE_FIELDS } from '../intake/references.ts';
+import { choosePool } from './choose-pool.ts';
+
+/** Fields of a form that are no options. */
+const OWN_FIELDS = new Set(['file', ...REFERENCE_FIELDS, 'to_format', 'from_format']);
+
+/** What all files of one request are to become. */
+export interface RequestOptions {
+  /** As asked for, in lower case: aliases keep their own spelling in the result's name. */
+  readonly extension: string;
+  readonly from: string | undefined;
+  readonly options: Options;
+  readonly lane: Lane;
+  readonly warnings: JobRecord['warnings'];
+}
+
+/** @throws Failure `INVALID_FORMAT`, `INVALID_OPTION` */
+export function readRequestOptions(fields: ReadonlyMap<string, string>, lane: Lane): RequestOptions {
+  return {
+    extension: readTarget(fields.get('to_format')),
+    from: fields.get('from_format')?.trim().slice(0, 100) || undefined,
+    options: readOptions(fields),
+    lane,
+    warnings: unknownFields(fields, (name) => OWN_FIELDS.has(name) || isOption(name)),
+  };
+}
+
+/** @throws Failure `INVALID_FORMAT`, `INVALID_OPTION`, `UNSUPPORTED_MIME`, `OVERLOADED` */
+export async function conversionOf(
+  { catalog, pools, encryption, judge, clock }: Pick<ApiDeps, 'catalog' | 'pools' | 'encryption' | 'judge' | 'clock'>,
+  id: string,
+  { part, filename, sizeBytes, sample, declaredType }: ReceivedFile,
+  { extension, from, options, lane, warnings }: RequestOptions,
+): Promise<JobRecord> {
+  const source = await judge.sourceOf(sample, filename, from);
+  const target = formatByExtension(extension);
+  const given = optionNames.filter((name) => options[name] !== undefined);
+  const route = target === undefined ? undefined : catalog.route(source, target.id, given);
+  if (target === undefined || route === undefined) throw noRoute(catalog.targets(source), source, extension);
+  for (const hop of route.hops) hop.engine.refuse?.(hop.source, hop.target, options);
+  return {
+    ...newRecord(id, clock()),
+    pool: choosePool(pools, [route.toolchain], enginesOf(route)),
+    lane,
+    filename: cleanName(filename),
+    sources: [{ part, sizeBytes, format: source }],
+    target: { format: target.id, extension },
+    options: optionsAsJson(options),
+    ...(options.password === undefined ? {} : { sealed: encryption.encrypt(options.password, id) }),
+    warnings: [...warnings, ...differing(source, filename, declaredType)],
+  };
+}
+
+function readTarget(sent: string | undefined): string {
+  const refuse = (says: string) => new Failure('INVALID_FORMAT', { says, details: { to_format: (sent ?? '').slice(0, 100), targets: [] } });
+  if (sent === undefined || sent === '') throw refuse('The field "to_format" is missing: send the target extension, as in "png".');
+  if (!/^[A-Za-z0-9]{2,5}$/.test(sent)) throw refuse('The field "to_format" takes 2 to 5 ASCII letters and digits.');
+  return sent.toLowerCase();
+}
+
+function noRoute(targets: readonly string[], source: string, extension: string): Failure {
+  const { id } = formatOf(source);
+  const says =
+    targets.length === 0
+      ? `A ${id} file cannot be converted by this installation.`
+      : `A ${id} file cannot be converted to ${extension}; it can be to: ${targets.join(', ')}.`;
+  return new Failure('INVALID_FORMAT', { says, details: { from: id, to_format: extension, targets } });
+}
+
+/** @param isKnown whether a name is one of the options of what was asked for */
+export function unknownFields(fields: ReadonlyMap<string, string>, isKnown: (name: string) => boolean): JobRecord['warnings'] {
+  const unknown = [...fields].filter(([name, value]) => value !== '' && !isKnown(name));
+  return unknown.slice(0, 10).map(([name]) => ({ code: 'option_unknown', message: `There is no option "${printable(name)}".` }));
+}
+
+/** At most 50 characters that can be seen. */
+const printable = (name: string): string => [...name.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, '')].slice(0, 50).join('');

@@ -1,0 +1,135 @@
+/** `GET /api/v1/jobs/{id}/events`: how a job goes on, as server-sent events (WHATWG HTML, "Server-sent events"). */
+import { Readable } from 'node:stream';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { Failure } from '../../errors.ts';
+import { hasEnded } from '../../jobs/lifecycle.ts';
+import type { JobRecord } from '../../jobs/record.ts';
+import { onAbort } from '../../streams/abort.ts';
+import { clientOf } from '../admission/admission.ts';
+import type { ApiDeps } from '../deps.ts';
+import { readsOf } from './reads.ts';
+import { findJob } from './route.ts';
+import { baseOf, bodyOf } from './send.ts';
+import { shown } from './view.ts';
+
+/** Proxies close what is silent for long, ms. */
+const COMMENT_MS = 15_000;
+const COMMENT = ':\n\n';
+/** `Last-Event-ID` of whoever has heard the end: `204` tells an EventSource not to come back. */
+const LAST = 'end';
+
+interface Followed {
+  readonly stream: Readable;
+  close(): void;
+}
+
+export function eventsRoute(app: FastifyInstance, deps: ApiDeps): void {
+  const streams = new Set<Followed>();
+  const ofClients = new Map<string, number>();
+  const timer = setInterval(() => {
+    for (const { stream } of streams) if (stream.readableLength === 0) stream.push(COMMENT);
+  }, COMMENT_MS);
+  const closeAll = () => {
+    clearInterval(timer);
+    for (const stream of streams) stream.close();
+  };
+  // Nobody who listens may hold the end of the service up: they come back to whoever serves next.
+  const unsubscribe = onAbort(deps.stopping, closeAll);
+  app.addHook('onClose', async () => {
+    unsubscribe();
+    closeAll();
+  });
+
+  app.get<{ Params: { id: string } }>('/api/v1/jobs/:id/events', { exposeHeadRoute: false }, async (request, reply) => {
+    const { id } = request.params;
+    const first = shown(await findJob(deps, id), deps.clock());
+    if (request.headers['last-event-id'] === LAST && hasEnded(first)) return reply.code(204).send();
+    const { key, multiple } = clientOf(deps, request);
+    const { perClient, total } = deps.settings.events;
+    if (streams.size >= total) throw new Failure('OVERLOADED', { says: 'Too many streams of events are open: poll the job instead.' });
+    // Where limits are switched off, clients have none of these either.
+    if (deps.limits.flood !== undefined && (ofClients.get(key) ?? 0) >= perClient * multiple) throw await tooMany(deps, request);
+    const followed = follow(deps, id, baseOf(request, deps), request.id);
+    const { stream } = followed;
+    streams.add(followed);
+    ofClients.set(key, (ofClients.get(key) ?? 0) + 1);
+    stream.once('close', () => {
+      streams.delete(followed);
+      const left = (ofClients.get(key) ?? 1) - 1;
+      if (left > 0) ofClients.set(key, left);
+      else ofClients.delete(key);
+    });
+    return reply
+      .headers({ 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-store', 'x-accel-buffering': 'no' })
+      .send(stream);
+  });
+}
+
+async function tooMany(deps: ApiDeps, request: FastifyRequest): Promise<Failure> {
+  const client = clientOf(deps, request);
+  const limit = deps.settings.events.perClient * client.multiple;
+  const { rejectionsLastHour } = await deps.limits.limiter.usage(client);
+  return new Failure('RATE_LIMITED', {
+    says: `At most ${limit} streams of events may be open at once: close one, or poll the job instead.`,
+    details: { tier: 'events', limit, reset_seconds: RETRY_SECONDS, rejections_last_hour: rejectionsLastHour },
+    retryAfter: RETRY_SECONDS,
+  });
+}
+
+/** A stream may end at any moment: its job does. */
+const RETRY_SECONDS = 5;
+
+function follow(deps: ApiDeps, id: string, base: string, requestId: string): Followed {
+  const stream = new Readable({ read() {} });
+  let told = '';
+  let over = false;
+  let isTelling = false;
+  const waiting: (JobRecord | undefined)[] = [];
+
+  const close = () => {
+    if (!over) stream.push(null);
+    over = true;
+  };
+
+  const tell = (event: 'progress' | 'done' | 'failed', eventId: string, body: object) => {
+    const line = `event: ${event}\nid: ${eventId}\ndata: ${JSON.stringify(body)}\n\n`;
+    if (line !== told) stream.push(line);
+    told = line;
+  };
+
+  const tellOf = async (record: JobRecord | undefined): Promise<void> => {
+    // Deleted by its owner, or gone: the next request is told so.
+    if (record === undefined || record.state === 'cancelled') return close();
+    const body = await bodyOf(deps, base, requestId, record);
+    if (over) return;
+    if (!hasEnded(record)) return tell('progress', `at-${deps.signals.lastProgress(id) ?? 'start'}`, body);
+    tell(record.state === 'done' ? 'done' : 'failed', LAST, body);
+    close();
+  };
+  /** One after the other; of what comes meanwhile only the latest counts. */
+  const tellSoon = async (record: JobRecord | undefined): Promise<void> => {
+    waiting.push(record);
+    if (isTelling) return;
+    isTelling = true;
+    try {
+      while (waiting.length > 0 && !over) await tellOf(waiting.splice(0).at(-1));
+    } catch (error) {
+      stream.destroy(error as Error);
+    } finally {
+      isTelling = false;
+    }
+  };
+
+  const reads = readsOf(deps.jobs);
+  const unsubscribeReads = reads.subscribe(id, {
+    read: (record) => void tellSoon(record),
+    failed: (error) => void stream.destroy(error as Error),
+  });
+  const unsubscribeProgress = deps.signals.onProgress(id, () => reads.look(id));
+  stream.once('close', () => {
+    over = true;
+    unsubscribeReads();
+    unsubscribeProgress();
+  });
+  return { stream, close };
+}

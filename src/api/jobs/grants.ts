@@ -1,0 +1,47 @@
+/** Gives a worker what its claim entitles it to: where the inputs are, where the output goes, and the password. */
+import { GRANT_VERSION, type Grant, GrantRefused } from '../../contracts/messages/grant.ts';
+import type { Encryption } from '../../jobs/encryption.ts';
+import type { JobStore } from '../../jobs/store.ts';
+import { Unreadable } from '../../jobs/text.ts';
+import { inputKey, outputKey } from '../../objects/keys.ts';
+import type { ObjectStore } from '../../objects/store.ts';
+
+/** The longest job, and time to upload its result. */
+const GRANT_MS = 90 * 60_000;
+
+export type Granting = (jobId: string, attempt: string, pool?: string) => Promise<Grant>;
+
+/** The pool is that of whoever asks, where it is known: nobody is told of another's jobs. The answer throws GrantRefused. */
+export function grants(jobs: JobStore, objects: ObjectStore, encryption: Encryption): Granting {
+  const find = async (jobId: string) => {
+    try {
+      return (await jobs.get(jobId))?.record;
+    } catch (error) {
+      throw new GrantRefused(error instanceof Unreadable ? 'unreadable' : 'unavailable', 'the record cannot be read', error);
+    }
+  };
+  const password = (jobId: string, sealed: string) => {
+    try {
+      return encryption.decrypt(sealed, jobId);
+    } catch (error) {
+      throw new GrantRefused('key_unknown', 'the password was encrypted with another key', error);
+    }
+  };
+  return async (jobId, attempt, pool) => {
+    const record = await find(jobId);
+    if (record?.state !== 'running' || record.attempt !== attempt || record.pool !== (pool ?? record.pool))
+      throw new GrantRefused('attempt_lost', 'the attempt does not hold this job');
+    const [inputs, output] = await Promise.all([
+      Promise.all(record.sources.map(({ part }) => objects.grantRead(inputKey(jobId, part), GRANT_MS))),
+      objects.grantWrite(outputKey(jobId, attempt), GRANT_MS),
+    ]).catch((cause: unknown) => {
+      throw new GrantRefused('unavailable', 'nothing can be signed for', cause);
+    });
+    return {
+      version: GRANT_VERSION,
+      inputs,
+      output,
+      ...(record.sealed === undefined ? {} : { password: password(jobId, record.sealed) }),
+    };
+  };
+}

@@ -1,0 +1,144 @@
+/** One read of a job's record for all who wait for it: each hint, and each look in case that one was lost, costs the store the same whether one or a thousand wait. */
+import { setImmediate } from 'node:timers/promises';
+import type { JobRecord } from '../../jobs/record.ts';
+import type { JobStore } from '../../jobs/store.ts';
+
+export interface Reader {
+  /** @param record the latest, perhaps unchanged; undefined where it is gone */
+  readonly read: (record: JobRecord | undefined) => void;
+  readonly failed: (error: unknown) => void;
+}
+
+export interface JobReads {
+  /** The first read begins after this call. @returns unsubscribe; calling it twice is no error */
+  subscribe(id: string, reader: Reader): () => void;
+  /** Reads soon, for all who wait for this job. */
+  look(id: string): void;
+}
+
+/** A hint may be lost: nobody waits longer than this without a read, ms. Hints are rarely lost, so the pauses grow from the first to the last. */
+const PAUSES_MS = [1_000, 2_000, 3_000, 5_000];
+const TICK_MS = 500;
+/** Reads without a hint that are under way at a time. */
+const MOST_LOOKS = 16;
+/** Readers that are told before others of the process have their turn. */
+const TOLD_AT_ONCE = 50;
+
+interface Followed {
+  readonly id: string;
+  /** With the number of the first read that each may be told of. */
+  readonly readers: Map<Reader, number>;
+  readonly unwatch: () => void;
+  reads: number;
+  isReading: boolean;
+  isWanted: boolean;
+  /** How many looks there were without a change. */
+  looks: number;
+  lookAt: number;
+}
+
+const byStore = new WeakMap<JobStore, JobReads>();
+
+/** The reads of this store. */
+export function readsOf(jobs: JobStore): JobReads {
+  const known = byStore.get(jobs) ?? createReads(jobs);
+  byStore.set(jobs, known);
+  return known;
+}
+
+function createReads(jobs: JobStore): JobReads {
+  const followed = new Map<string, Followed>();
+  let timer: NodeJS.Timeout | undefined;
+
+  const lookLater = (job: Followed) => {
+    job.lookAt = performance.now() + (PAUSES_MS[Math.min(job.looks, PAUSES_MS.length - 1)] ?? TICK_MS);
+  };
+
+  const tell = async (job: Followed, number: number, say: (reader: Reader) => void): Promise<void> => {
+    let told = 0;
+    for (const [reader, from] of [...job.readers]) {
+      // Whoever came while it was read may know more than was read; whoever left wants to know nothing.
+      if (from > number || !job.readers.has(reader)) continue;
+      say(reader);
+      if (++told % TOLD_AT_ONCE === 0) await setImmediate();
+    }
+  };
+
+  const readOnce = async (job: Followed): Promise<void> => {
+    const number = ++job.reads;
+    lookLater(job);
+    let say: (reader: Reader) => void;
+    try {
+      const record = (await jobs.get(job.id))?.record;
+      say = ({ read }) => read(record);
+    } catch (error) {
+      say = ({ failed }) => failed(error);
+    }
+    await tell(job, number, say);
+  };
+
+  const look = (job: Followed): void => {
+    job.isWanted = true;
+    if (job.isReading) return;
+    job.isReading = true;
+    void (async () => {
+      while (job.isWanted && job.readers.size > 0) {
+        job.isWanted = false;
+        await readOnce(job);
+      }
+      job.isReading = false;
+    })();
+  };
+
+  const lookAround = () => {
+    const now = performance.now();
+    let reading = [...followed.values()].filter(({ isReading }) => isReading).length;
+    for (const job of followed.values()) {
+      if (reading >= MOST_LOOKS) return;
+      if (job.isReading || job.lookAt > now) continue;
+      reading++;
+      job.looks++;
+      look(job);
+    }
+  };
+
+  const follow = (id: string): Followed => {
+    const job: Followed = {
+      id,
+      readers: new Map(),
+      unwatch: jobs.watch(id, () => {
+        job.looks = 0;
+        look(job);
+      }),
+      reads: 0,
+      isReading: false,
+      isWanted: false,
+      looks: 0,
+      lookAt: 0,
+    };
+    followed.set(id, job);
+    timer ??= setInterval(lookAround, TICK_MS);
+    return job;
+  };
+
+  return {
+    subscribe(id, reader) {
+      const job = followed.get(id) ?? follow(id);
+      job.readers.set(reader, job.reads + 1);
+      look(job);
+      return () => {
+        job.readers.delete(reader);
+        if (job.readers.size > 0 || followed.get(id) !== job) return;
+        followed.delete(id);
+        job.unwatch();
+        if (followed.size > 0) return;
+        clearInterval(timer);
+        timer = undefined;
+      };
+    },
+    look(id) {
+      const job = followed.get(id);
+      if (job !== undefined) look(job);
+    },
+  };
+}

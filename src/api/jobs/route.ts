@@ -1,0 +1,26 @@
+/** `GET` and `DELETE /api/v1/jobs/{id}`: how a job stands, and its end by its owner's wish. */
+import type { FastifyInstance } from 'fastify';
+import { jobIdPattern } from '../../contracts/api/job.ts';
+import { Failure } from '../../errors.ts';
+import type { JobRecord } from '../../jobs/record.ts';
+import type { ApiDeps } from '../deps.ts';
+import { cancelJob } from './cancel.ts';
+import { sendJob } from './send.ts';
+
+export function jobRoutes(app: FastifyInstance, deps: ApiDeps): void {
+  app.get<{ Params: { id: string } }>('/api/v1/jobs/:id', async (request, reply) =>
+    sendJob(deps, request, reply, await findJob(deps, request.params.id)),
+  );
+
+  app.delete<{ Params: { id: string } }>('/api/v1/jobs/:id', async (request, reply) => {
+    const { id } = request.params;
+    if (!jobIdPattern.test(id)) throw new Failure('JOB_NOT_FOUND');
+    await cancelJob(deps, id);
+    return reply.code(204).send();
+  });
+}
+
+/** A malformed id is one that does not exist. */
+export async function findJob({ jobs }: Pick<ApiDeps, 'jobs'>, id: string): Promise<JobRecord | undefined> {
+  return jobIdPattern.test(id) ? (await jobs.get(id))?.record : undefined;
+}

@@ -1,0 +1,47 @@
+/** Answers with a job as it is now: the envelope, a failure's problem, or word that it is gone. */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { hasEnded } from '../../jobs/lifecycle.ts';
+import type { JobRecord } from '../../jobs/record.ts';
+import type { ApiDeps } from '../deps.ts';
+import { baseUrl } from '../http/base-url.ts';
+import { problemOf } from '../http/problem.ts';
+import { answersText, readText } from '../outputs/text.ts';
+import { failureOfJob, linksOf, shown, textViewOf, viewOf } from './view.ts';
+
+/** When to ask again, seconds. */
+export const RETRY_AFTER = '1';
+
+export const baseOf = (request: FastifyRequest, { settings }: Pick<ApiDeps, 'settings'>): string =>
+  baseUrl(settings, request.headers.host, request.raw.socket.localPort ?? settings.port);
+
+/** @throws Failure `JOB_NOT_FOUND`, `JOB_EXPIRED` */
+export async function sendJob(
+  deps: ApiDeps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  found: JobRecord | undefined,
+): Promise<FastifyReply> {
+  const record = shown(found, deps.clock());
+  const base = baseOf(request, deps);
+  // First of all: an answer that refuses must not look like the job.
+  const body = await bodyOf(deps, base, request.id, record);
+  if (!hasEnded(record)) reply.header('location', linksOf(base, record.id).self).header('retry-after', RETRY_AFTER);
+  return reply.code(record.state === 'error' ? failureOfJob(record).status : 200).send(body);
+}
+
+/** A job that may be shown, in its envelope: `data`, and `error` where it failed. */
+export async function bodyOf(
+  { signals, catalog, objects }: Pick<ApiDeps, 'signals' | 'catalog' | 'objects'>,
+  base: string,
+  requestId: string,
+  record: JobRecord,
+): Promise<object> {
+  if (record.state === 'error') {
+    const data = { job_id: record.id, status: 'error', links: linksOf(base, record.id) };
+    return { ...problemOf(failureOfJob(record), requestId), data };
+  }
+  const progress = signals.lastProgress(record.id);
+  if (!answersText(catalog, record)) return { data: viewOf(record, base, progress) };
+  const answer = record.output === undefined ? undefined : await readText(objects, record.output);
+  return { data: textViewOf(record, base, progress, answer) };
+}

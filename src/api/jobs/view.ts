@@ -1,0 +1,86 @@
+/** A job's record as clients see it. */
+import type { Job } from '../../contracts/api/job.ts';
+import { conversionFailed, Failure } from '../../errors.ts';
+import { reasonOf, visibility } from '../../jobs/lifecycle.ts';
+import type { JobRecord } from '../../jobs/record.ts';
+import { MAX_TEXT_BYTES, type TextAnswer } from '../outputs/text.ts';
+
+export interface Links {
+  readonly self: string;
+  readonly output: string;
+}
+
+export const linksOf = (base: string, id: string): Links => ({
+  self: `${base}/api/v1/jobs/${id}`,
+  output: `${base}/api/v1/jobs/${id}/output`,
+});
+
+/** @param progress per cent, if any was heard */
+export function viewOf(record: JobRecord, base: string, progress?: number): Job {
+  const links = linksOf(base, record.id);
+  const status = record.state === 'done' ? 'done' : record.state === 'error' ? 'error' : 'processing';
+  const { output } = record;
+  return {
+    job_id: record.id,
+    status,
+    ...(status === 'processing' && record.state === 'running' && progress !== undefined ? { progress } : {}),
+    ...(output === undefined
+      ? {}
+      : {
+          output: {
+            filename: output.filename,
+            size_bytes: output.sizeBytes,
+            size_human: humanSize(output.sizeBytes),
+            url: links.output,
+            content_type: output.contentType,
+            files: output.files,
+            sha256: output.sha256,
+          },
+        }),
+    links,
+    created_at: new Date(record.createdAt).toISOString(),
+    expires_at: new Date(record.expiresAt).toISOString(),
+    warnings: record.warnings,
+    ...(record.engine === undefined ? {} : { engine: record.engine }),
+  };
+}
+
+/** A job whose result is a text: it stands here, and there is no output. @param answer undefined until there is one */
+export function textViewOf(record: JobRecord, base: string, progress?: number, answer?: TextAnswer): object {
+  const { output: _, ...job } = viewOf(record, base, progress);
+  if (answer === undefined) return job;
+  const { text, pages, cut } = answer;
+  const warning = { code: 'text_cut', message: `The text is longer than ${MAX_TEXT_BYTES} bytes: only its beginning is here.` };
+  return { ...job, text, language: record.tool?.input['ocr_lang'], pages, warnings: [...job.warnings, ...(cut ? [warning] : [])] };
+}
+
+/** A record that may be shown. @throws Failure `JOB_NOT_FOUND`, `JOB_EXPIRED` */
+export function shown(record: JobRecord | undefined, now: number): JobRecord {
+  const seen = record === undefined ? 'forgotten' : visibility(record, now);
+  if (record === undefined || seen === 'forgotten') throw new Failure('JOB_NOT_FOUND');
+  if (seen === 'expired') throw new Failure('JOB_EXPIRED');
+  return record;
+}
+
+/** Why a job in state `error` failed, as its readers are told. */
+export function failureOfJob(record: JobRecord): Failure {
+  const stored = record.failure ?? { reason: 'internal', message: '', details: {} };
+  const engine = record.engine?.name;
+  return conversionFailed(reasonOf(stored), {
+    ...(stored.message === '' ? {} : { says: stored.message }),
+    details: { ...stored.details, job_id: record.id, ...(engine === undefined ? {} : { engine }) },
+  });
+}
+
+/** 1024-based, one decimal. */
+export function humanSize(bytes: number): string {
+  const units = ['B', 'KB', 'MB', 'GB'];
+  let size = bytes;
+  let unit = 0;
+  // 1023.95 would be shown as 1024.0: the next unit says it better.
+  while (size >= 1023.95 && unit < units.length - 1) {
+    size /= 1024;
+    unit++;
+  }
+  return unit === 0 ? `${bytes} B` : `${size.toFixed(1)} ${units[unit]}`;
+}

@@ -1,0 +1,151 @@
+/** What a call's `file` stands for: one text that is a URL, an upload's id, or the content itself. */
+import { setImmediate } from 'node:timers/promises';
+import { formats } from '../../../catalog/formats.ts';
+import { jobIdPattern } from '../../../contracts/api/job.ts';
+import { uploadIdPattern } from '../../../contracts/api/upload.ts';
+import { Failure, fileTooLarge } from '../../../errors.ts';
+import { withoutSlashes } from '../../http/base-url.ts';
+
+export type FileArgument =
+  | { readonly is: 'url'; readonly url: string }
+  | { readonly is: 'upload'; readonly id: string }
+  /** The output of a job of this service. */
+  | { readonly is: 'output'; readonly job: string }
+  | { readonly is: 'content'; readonly bytes: Buffer; readonly name: string };
+
+interface Surroundings {
+  /** What URLs of this service begin with. */
+  readonly base: string;
+  /** Bytes that content may still have in this call. */
+  readonly maxInlineBytes: number;
+}
+
+/** A longer one is nobody's (`fetch/url.ts`): it is not even parsed. */
+const MAX_URL_CHARACTERS = 8_192;
+
+/** @throws Failure `NO_FILE`, `BAD_REQUEST`, `FILE_TOO_LARGE`, `URL_REFUSED` */
+export async function readFileArgument(sent: string, { base, maxInlineBytes }: Surroundings): Promise<FileArgument> {
+  const text = sent.trim();
+  if (text === '') throw new Failure('NO_FILE', { says: 'The file is empty.' });
+  if (text.length < 100 && uploadIdPattern.test(text)) return { is: 'upload', id: text };
+  if (/^data:/i.test(text.slice(0, 5))) return dataUri(text, maxInlineBytes, base);
+  if (/^[a-z][a-z0-9+.-]*:/i.test(text.slice(0, 40))) return ownOutput(text, base) ?? { is: 'url', url: text };
+  return { is: 'content', bytes: await base64(text, maxInlineBytes, base), name: '' };
+}
+
+/** Our own addresses are never fetched: an output is read from the store, and anything else would only ask ourselves. */
+function ownOutput(text: string, base: string): FileArgument | undefined {
+  if (text.length > MAX_URL_CHARACTERS) {
+    const says = `The URL is longer than ${MAX_URL_CHARACTERS} characters.`;
+    throw new Failure('URL_REFUSED', { says, details: { reason: 'address' } });
+  }
+  const url = URL.parse(text);
+  const own = new URL(base);
+  if (url === null || url.host !== own.host) return undefined;
+  const under = withoutSlashes(own.pathname);
+  const job = /^\/api\/v1\/jobs\/([^/]+)\/output\/?$/.exec(url.pathname.slice(under.length))?.[1];
+  if (url.pathname.startsWith(`${under}/`) && job !== undefined && jobIdPattern.test(job)) return { is: 'output', job };
+  const says = 'The URL is one of this service, and no output of a job: give the output URL of an earlier result.';
+  throw new Failure('URL_REFUSED', { says, details: { reason: 'address' } });
+}
+
+/** RFC 2397: base64, or octets as they are; in both, some may be escaped. */
+async function dataUri(text: string, most: number, base: string): Promise<FileArgument> {
+  const comma = text.slice(0, 1_000).indexOf(',');
+  if (comma < 0) throw notRead(base);
+  const [type = '', ...rest] = text.slice('data:'.length, comma).toLowerCase().split(';');
+  const extension = [...formats.values()].find(({ mime }) => mime === type.trim())?.id;
+  const name = extension === undefined ? '' : `file.${extension}`;
+  const content = text.slice(comma + 1);
+  if (!rest.some((word) => word.trim() === 'base64')) return { is: 'content', bytes: await unescaped(content, most, base), name };
+  // Escapes in base64 are three characters for one: what is left is checked by its own length.
+  const plain = content.includes('%') ? (await unescaped(content, content.length, base)).toString('latin1') : content;
+  return { is: 'content', bytes: await base64(plain, most, base), name };
+}
+
+/** Characters that are worked on before others are served. */
+const SLICE = 1 << 20;
+
+/** RFC 4648 §4, with padding; ASCII white space between is passed over. */
+async function base64(text: string, most: number, base: string): Promise<Buffer> {
+  const decoded = Buffer.allocUnsafeSlow(Math.min(most, Math.ceil(text.length / 4) * 3));
+  let size = 0;
+  // Fewer than four characters, or padding: what decides whether the whole is right.
+  let left = '';
+  for (let at = 0; at < text.length; at += SLICE) {
+    if (at > 0) await setImmediate();
+    const slice = text.slice(at, at + SLICE);
+    const dense = left + (/[\t\n\f\r ]/.test(slice) ? slice.replace(/[\t\n\f\r ]/g, '') : slice);
+    // Whole groups, but the last: only it may end with padding.
+    const whole = Math.max(0, Math.floor((dense.length - 1) / 4) * 4);
+    left = dense.slice(whole);
+    // Looked for is what must not be there: a loop over all that may would keep a place of each to come back to.
+    if (/[^A-Za-z0-9+/]/.test(dense.slice(0, whole))) throw notRead(base);
+    if (size + (whole / 4) * 3 > most) throw tooLarge(most, sizeOf(text), base);
+    size += decoded.write(dense.slice(0, whole), size, 'base64');
+  }
+  if (!/^[A-Za-z0-9+/]{2}(?:[A-Za-z0-9+/]{2}|[A-Za-z0-9+/]=|==)$/.test(left)) throw notRead(base);
+  const last = Buffer.from(left, 'base64');
+  if (size + last.length > most) throw tooLarge(most, size + last.length, base);
+  size += last.copy(decoded, size);
+  return decoded.subarray(0, size);
+}
+
+/** What base64 of this length stands for, white space aside. */
+const sizeOf = (text: string): number => Math.floor((text.length / 4) * 3) - (text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0);
+
+const PERCENT = 0x25;
+/** By character code: the value of a hex digit, -1 of everything else. */
+const HEX = Int8Array.from({ length: 256 }, (_, code) => '0123456789abcdef'.indexOf(String.fromCharCode(code).toLowerCase()));
+
+/** RFC 3986 §2.1; a sign that begins no escape stands for itself. @throws Failure `FILE_TOO_LARGE` */
+async function unescaped(text: string, most: number, base: string): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  let size = 0;
+  for (let at = 0; at < text.length; ) {
+    if (at > 0) await setImmediate();
+    const end = endOfSlice(text, at + SLICE);
+    const piece = unescapeIn(Buffer.from(text.slice(at, end)));
+    at = end;
+    size += piece.length;
+    if (size > most) throw tooLarge(most, size, base);
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces);
+}
+
+/** No escape is cut in two, and no character beyond U+FFFF. */
+function endOfSlice(text: string, end: number): number {
+  if (end >= text.length) return text.length;
+  const sign = text.slice(end - 2, end).indexOf('%');
+  if (sign >= 0) return end - 2 + sign;
+  const isSurrogate = (text.charCodeAt(end - 1) & 0xfc00) === 0xd800;
+  return isSurrogate ? end - 1 : end;
+}
+
+/** In place. */
+function unescapeIn(bytes: Buffer): Buffer {
+  if (!bytes.includes(PERCENT)) return bytes;
+  let size = 0;
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at] ?? 0;
+    const high = byte === PERCENT ? (HEX[bytes[at + 1] ?? 0] ?? -1) : -1;
+    const low = high < 0 ? -1 : (HEX[bytes[at + 2] ?? 0] ?? -1);
+    bytes[size++] = low < 0 ? byte : high * 16 + low;
+    if (low >= 0) at += 2;
+  }
+  return bytes.subarray(0, size);
+}
+
+const upload = (base: string): string =>
+  `POST the file to ${base}/api/v1/uploads (curl -F file=@PATH), and give the upload_id of the answer.`;
+
+const notRead = (base: string): Failure =>
+  new Failure('BAD_REQUEST', {
+    says: `The file is neither an https URL, nor an upload id, nor whole base64 (RFC 4648 §4, with padding). A path cannot be read from here: ${upload(base)}`,
+  });
+
+function tooLarge(most: number, received: number, base: string): Failure {
+  const { code, details } = fileTooLarge(most, received);
+  return new Failure(code, { says: `Files inside a call may have ${most} bytes together: ${upload(base)}`, details });
+}

@@ -1,0 +1,143 @@
+/** The files of a call become a job's inputs, wherever they are: all of them or none. */
+import { Readable } from 'node:stream';
+import { Failure, fileTooLarge } from '../../../errors.ts';
+import type { StoredOutput } from '../../../jobs/record.ts';
+import { Missing, TooLarge } from '../../../objects/store.ts';
+import { onAbort } from '../../../streams/abort.ts';
+import type { ApiDeps } from '../../deps.ts';
+import { removeAfterFailure } from '../../intake/inputs.ts';
+import type { ReceivedFile } from '../../intake/receive.ts';
+import { fromUpload, fromUrl, mapConcurrently, type ReadReference } from '../../intake/references.ts';
+import { storeSampled } from '../../intake/store-sampled.ts';
+import { failureOfJob, shown } from '../../jobs/view.ts';
+import { answersText } from '../../outputs/text.ts';
+import type { FileArgument } from './file.ts';
+
+interface Wanted {
+  readonly keyOf: (part: number) => string;
+  /** As the caller calls the first file; empty: as it is called where it comes from. */
+  readonly filename: string;
+  /** How long it may take, ms. */
+  readonly withinMs: number;
+  readonly gone: AbortSignal;
+}
+
+/** @throws Failure `URL_REFUSED`, `UPLOAD_NOT_FOUND`, `UPLOAD_CONFLICT`, `JOB_NOT_FOUND`, `JOB_NOT_READY`, `FILE_TOO_LARGE`, `OVERLOADED`; then nothing is stored */
+export async function receiveInputs(
+  deps: ApiDeps,
+  words: readonly FileArgument[],
+  { keyOf, filename, withinMs, gone }: Wanted,
+): Promise<readonly ReceivedFile[]> {
+  const over = new AbortController();
+  const unsubscribe = onAbort(gone, () => over.abort(new Error('the client went away')));
+  const late = setTimeout(() => over.abort(tooSlow(words, withinMs)), withinMs);
+  try {
+    await checkAll(deps, words, over.signal);
+    const files = await mapConcurrently(words, over, (word, part) => bring(deps, word, part, keyOf(part), over.signal));
+    return files.map((file, index) => (index === 0 && filename !== '' ? { ...file, filename } : file));
+  } catch (error) {
+    await removeAfterFailure(
+      deps.objects,
+      words.map((_, part) => keyOf(part)),
+    );
+    // Whoever was interrupted may say so in words of their own.
+    throw over.signal.aborted && over.signal.reason instanceof Failure ? over.signal.reason : error;
+  } finally {
+    clearTimeout(late);
+    unsubscribe();
+  }
+}
+
+/** Before the first byte of any is moved: one private URL among several, and nobody is asked for the others. */
+async function checkAll(deps: ApiDeps, words: readonly FileArgument[], signal: AbortSignal): Promise<void> {
+  for (const word of words) {
+    signal.throwIfAborted();
+    switch (word.is) {
+      case 'upload':
+        await deps.uploads.find(word.id);
+        break;
+      case 'output':
+        await outputOf(deps, word.job);
+        break;
+      case 'url':
+        if (deps.fetch === undefined)
+          throw new Failure('URL_REFUSED', {
+            says: 'This service fetches no files: send it, or upload it.',
+            details: { reason: 'scheme' },
+          });
+        if (words.length > 1) await deps.findPage?.(word.url, signal);
+        break;
+      case 'content':
+        break;
+    }
+  }
+}
+
+function bring(deps: ApiDeps, word: FileArgument, part: number, key: string, signal: AbortSignal): Promise<ReceivedFile> {
+  switch (word.is) {
+    case 'url':
+      return fromUrl(deps, word.url, part, key, signal);
+    case 'upload':
+      return fromUpload(deps, word.id, part, key, signal);
+    case 'output':
+      return fromOutput(deps, word.job, part, key, signal);
+    case 'content':
+      return fromContent(deps, word, part, key, signal);
+  }
+}
+
+async function fromContent(
+  { objects, settings: { maxFileBytes } }: ApiDeps,
+  { bytes, name }: FileArgument & { readonly is: 'content' },
+  part: number,
+  key: string,
+  signal: AbortSignal,
+): Promise<ReceivedFile> {
+  try {
+    return {
+      part,
+      filename: name,
+      ...(await storeSampled(Readable.from(blocksOf(bytes), { objectMode: false }), key, objects, maxFileBytes, signal)),
+    };
+  } catch (error) {
+    throw error instanceof TooLarge ? fileTooLarge(maxFileBytes, error.receivedBytes) : error;
+  }
+}
+
+/** Hashed and written in turns: ten MiB at once would keep everybody else waiting. */
+function* blocksOf(bytes: Buffer): Generator<Buffer> {
+  for (let at = 0; at < bytes.length; at += BLOCK_BYTES) yield bytes.subarray(at, at + BLOCK_BYTES);
+}
+const BLOCK_BYTES = 256 * 1024;
+
+const fromOutput: ReadReference = async (parts, job, part, key, signal) => {
+  const { objects, settings } = parts;
+  const output = await outputOf(parts, job);
+  try {
+    const content = await objects.get(output.key);
+    try {
+      return { part, filename: output.filename, ...(await storeSampled(content, key, objects, settings.maxFileBytes, signal)) };
+    } finally {
+      content.destroy();
+    }
+  } catch (error) {
+    if (error instanceof Missing) throw new Failure('JOB_EXPIRED', { cause: error });
+    throw error instanceof TooLarge ? fileTooLarge(settings.maxFileBytes, error.receivedBytes) : error;
+  }
+};
+
+/** @throws Failure as its URL would answer */
+async function outputOf({ jobs, catalog, clock }: ApiDeps, job: string): Promise<StoredOutput> {
+  const record = shown((await jobs.get(job))?.record, clock());
+  if (record.state === 'error') throw failureOfJob(record);
+  if (answersText(catalog, record)) throw new Failure('NOT_FOUND', { says: 'This job has no output: its text stands in the job itself.' });
+  if (record.output === undefined) throw new Failure('JOB_NOT_READY', { details: { job_id: job } });
+  return record.output;
+}
+
+/** Their server is slow, or we are. */
+function tooSlow(words: readonly FileArgument[], withinMs: number): Failure {
+  if (!words.some(({ is }) => is === 'url')) return new Failure('OVERLOADED');
+  const says = `The file was not fetched within ${Math.ceil(withinMs / 1000)} s: download it, POST it to /api/v1/uploads, and give the upload id.`;
+  return new Failure('URL_REFUSED', { says, details: { reason: 'unreachable' } });
+}

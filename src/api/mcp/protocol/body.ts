@@ -1,0 +1,143 @@
+/** Reads one request's JSON into memory, where a file may stand in it: bounded each for itself, and all together. */
+import type { IncomingMessage } from 'node:http';
+import { setImmediate } from 'node:timers/promises';
+import { Failure, fileTooLarge } from '../../../errors.ts';
+import type { Client } from '../../../limits/client.ts';
+import { readBlocks } from '../../http/blocks.ts';
+import { JsonBudget } from '../../http/json-budget.ts';
+import type { ApiSettings } from '../../settings.ts';
+import { INVALID_REQUEST, Malformed, PARSE_ERROR } from './refusal.ts';
+
+/** Bytes of requests that are in memory now. */
+export interface Held {
+  bytes: number;
+  /** Of each client that has any: nobody may keep the others out. */
+  readonly of: Map<string, number>;
+}
+
+export const nothingHeld = (): Held => ({ bytes: 0, of: new Map() });
+
+/** A client's part of all that may be held; of a shared address a multiple. */
+const PART = 1 / 4;
+
+/** As much as any message without a file has: served even while large ones are turned away. */
+export const SMALL_BYTES = 64 * 1024;
+
+export interface Body {
+  readonly message: unknown;
+  /** To be called when what it says is not in memory any more. Twice is no error. */
+  readonly release: () => void;
+}
+
+interface Reader {
+  readonly client: Client;
+  /** Whether it may make work: of anybody else nothing is read that could hold a file. */
+  readonly mayWork: boolean;
+}
+
+/** More than a small message came, or was announced, from a client that may make no work. */
+export class NotAdmitted extends Error {
+  override readonly name = 'NotAdmitted';
+}
+
+/** @throws Failure `UNSUPPORTED_MIME`, `FILE_TOO_LARGE`, `BODY_TIMEOUT`, `OVERLOADED`, `BAD_REQUEST` · NotAdmitted · Malformed */
+export async function readBody(request: IncomingMessage, { client, mayWork }: Reader, settings: ApiSettings, held: Held): Promise<Body> {
+  const most = settings.mcp.maxRequestBytes;
+  checkType(request);
+  const { key, multiple } = client;
+  const share = Math.max(most, settings.mcp.heldBytes * PART) * multiple;
+  let mine = 0;
+  const hold = (bytes: number) => {
+    mine += bytes;
+    held.bytes += bytes;
+    const left = (held.of.get(key) ?? 0) + bytes;
+    if (left > 0) held.of.set(key, left);
+    else held.of.delete(key);
+  };
+  const release = () => hold(-mine);
+  /** @param received bytes of this request, or as many as it announces */
+  const checkSize = (received: number) => {
+    if (received > most) throw tooLarge(most, received);
+    if (received <= SMALL_BYTES) return;
+    if (!mayWork) throw new NotAdmitted('this client may make no work');
+    if (held.bytes > settings.mcp.heldBytes || (held.of.get(key) ?? 0) > share) throw new Failure('OVERLOADED');
+  };
+  checkSize(Number(request.headers['content-length'] ?? 0));
+  const budget = new JsonBudget({ bytes: SMALL_BYTES, tooLong: (received) => tooLarge(SMALL_BYTES, received), carriers: true });
+  const text = textOf();
+  let bytes = 0;
+  try {
+    await readBlocks(request, settings, (block) => {
+      bytes += block.length;
+      judge(budget, block);
+      hold(text.take(block));
+      checkSize(bytes);
+    });
+    return { message: await text.parse(), release };
+  } catch (error) {
+    release();
+    throw error;
+  }
+}
+
+/** @throws Failure `FILE_TOO_LARGE` · Malformed */
+function judge(budget: JsonBudget, block: Buffer): void {
+  try {
+    budget.take(block);
+  } catch (error) {
+    throw error instanceof Failure && error.code === 'BAD_REQUEST' ? new Malformed(INVALID_REQUEST, error.message) : error;
+  }
+}
+
+/** @throws Failure `UNSUPPORTED_MIME` */
+function checkType({ headers }: IncomingMessage): void {
+  const type = headers['content-type']?.slice(0, 200).split(';')[0]?.trim().toLowerCase();
+  if (type === 'application/json') return;
+  const details = { detected: type ?? null, accepted: ['application/json'] };
+  throw new Failure('UNSUPPORTED_MIME', { says: 'The request must be of type application/json.', details });
+}
+
+/** Decodes as bytes come: the whole of 16 MiB at once would keep everybody else waiting. */
+function textOf(): { readonly take: (block: Buffer) => number; readonly parse: () => Promise<unknown> } {
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  const pieces: string[] = [];
+  const decode = (block?: Buffer): string => {
+    try {
+      return block === undefined ? decoder.decode() : decoder.decode(block, { stream: true });
+    } catch {
+      throw new Malformed(PARSE_ERROR, 'The request is no JSON.');
+    }
+  };
+  return {
+    /** @returns bytes that it takes in memory: of characters beyond ASCII each has two */
+    take(block) {
+      const piece = decode(block);
+      pieces.push(piece);
+      return piece.length === block.length ? block.length : 2 * piece.length;
+    },
+    async parse() {
+      pieces.push(decode());
+      const isLarge = pieces.length > 4;
+      const text = pieces.join('');
+      pieces.length = 0;
+      // Each step takes a while for a large text: others are served in between.
+      if (isLarge) await setImmediate();
+      try {
+        return JSON.parse(text);
+      } catch {
+        throw new Malformed(PARSE_ERROR, 'The request is no JSON.');
+      } finally {
+        if (isLarge) await setImmediate();
+      }
+    },
+  };
+}
+
+function tooLarge(most: number, received: number): Failure {
+  const { code, details } = fileTooLarge(most, received);
+  const says =
+    most === SMALL_BYTES
+      ? `A message has at most ${most} bytes; only a file inside an argument of tools/call may have more.`
+      : `The request is larger than ${most} bytes: POST the file to /api/v1/uploads, and give its upload id instead of the file.`;
+  return new Failure(code, { says, details });
+}

@@ -1,0 +1,155 @@
+/** One message and its answer: who asks is admitted before any tool is called, and has its share back where nothing was done. */
+import type { FastifyRequest } from 'fastify';
+import type { Client } from '../../../limits/client.ts';
+import { onAbort } from '../../../streams/abort.ts';
+import { clientOf, failureOf, REFUNDED_STATUSES, refuseWhileStopping } from '../../admission/admission.ts';
+import type { ApiDeps } from '../../deps.ts';
+import type { Served } from '../tools/surface.ts';
+import { createEndpoint, STATELESS_VERSION } from './protocol.ts';
+import { type Id, idOf, isRecord } from './refusal.ts';
+
+export interface Arrived {
+  /** Whether the answer may come as server-sent events. */
+  readonly streams: boolean;
+  /** Aborted when the connection, or the answer, is at its end. */
+  readonly gone: AbortSignal;
+  /** Called when the files in it are stored. */
+  readonly release: () => void;
+}
+
+export interface Exchanges {
+  /** @throws Failure `RATE_LIMITED`, `BANNED`, `OVERLOADED` */
+  answer(request: FastifyRequest, message: unknown, arrived: Arrived): Promise<Response>;
+  close(): Promise<void>;
+}
+
+export function exchanges(deps: ApiDeps, served: Served): Exchanges {
+  const { settings, log, limits } = deps;
+  const endpoint = createEndpoint((error) => log.debug({ why: error.name }, 'a message of an assistant was not answered as asked'));
+  const calls = inFlight();
+
+  /** Takes a share for work. @returns gives it back; twice is no error */
+  async function admit(request: FastifyRequest, job: string, tool: string): Promise<() => Promise<void>> {
+    refuseWhileStopping(deps);
+    const decided = await limits.limiter.reserve(clientOf(deps, request), { via: 'mcp', jobs: [job], tool });
+    if (!decided.granted) throw failureOf(decided);
+    return async () => void (await limits.limiter.refund(decided.reservation));
+  }
+
+  return {
+    async answer(request, message, { streams, gone, release }) {
+      cancelNamed(request, message);
+      const call = isToolCall(message) ? message : undefined;
+      const id = deps.newId();
+      const works = call !== undefined && served.works(call.params.name);
+      const giveBack = works ? await admit(request, id, call.params.name) : async () => {};
+      const cancelled = new AbortController();
+      const caller = call === undefined ? undefined : callerFor(request, idOf(message));
+      const forgetCall =
+        caller === undefined ? () => {} : calls.add(caller, () => cancelled.abort(new Error('the client cancelled the call')));
+      const notGivenBack = (err: unknown) => request.log.warn({ err }, 'a share could not be given back');
+      let began = false;
+      const make = served.factoryFor(
+        request,
+        {
+          id,
+          client: clientOf(deps, request).key,
+          takeArguments() {
+            const args = call?.params.arguments ?? {};
+            if (call !== undefined) call.params.arguments = {};
+            return args;
+          },
+          streams,
+          dueAt: performance.now() + settings.mcp.answerMs,
+          release,
+          log: (about) => request.log.info(about, 'files were received'),
+        },
+        {
+          began() {
+            began = true;
+          },
+          // A tool's own answer, or failure, is what the client is to read.
+          ended: async (status) => (REFUNDED_STATUSES.has(status) ? giveBack().catch(notGivenBack) : undefined),
+        },
+      );
+      const over = async () => {
+        forgetCall();
+        // The library refused it before any tool saw it.
+        if (!began) await giveBack();
+      };
+      try {
+        const response = await endpoint.answer(message, headersFor(request), streams, AbortSignal.any([gone, cancelled.signal]), make);
+        if (!isStream(response)) await over();
+        else if (gone.aborted) await over();
+        else onAbort(gone, () => void over().catch(notGivenBack));
+        return response;
+      } catch (error) {
+        await over().catch(notGivenBack);
+        throw error;
+      }
+    },
+    close: () => endpoint.close(),
+  };
+
+  /** In the versions with `initialize` a call is cancelled by another message; in 2026-07-28 by closing its stream. */
+  function cancelNamed(request: FastifyRequest, message: unknown): void {
+    if (!isRecord(message) || message['method'] !== 'notifications/cancelled' || !isRecord(message['params'])) return;
+    if (request.headers['mcp-protocol-version'] === STATELESS_VERSION) return;
+    const caller = callerFor(request, idOf({ id: message['params']['requestId'] }));
+    if (caller !== undefined) calls.cancel(caller);
+  }
+
+  function callerFor(request: FastifyRequest, id: ReturnType<typeof idOf>): string | undefined {
+    return callerOf(clientOf(deps, request), request.headers['user-agent'], id);
+  }
+}
+
+export const isStream = ({ headers }: Response): boolean => headers.get('content-type')?.startsWith('text/event-stream') === true;
+
+/** What the library reads of a request. That both kinds of answer are accepted is what it looks for; we have looked already. */
+function headersFor({ headers }: FastifyRequest): Headers {
+  const own = Object.entries(headers).filter(
+    (header): header is [string, string] => header[0].startsWith('mcp-') && typeof header[1] === 'string',
+  );
+  return new Headers([['content-type', 'application/json'], ['accept', 'application/json, text/event-stream'], ...own]);
+}
+
+interface ToolCallMessage {
+  readonly params: { readonly name: string; arguments?: Record<string, unknown> };
+}
+
+function isToolCall(message: unknown): message is ToolCallMessage {
+  if (!isRecord(message) || message['method'] !== 'tools/call' || idOf(message) === null) return false;
+  const { params } = message;
+  return isRecord(params) && typeof params['name'] === 'string' && (params['arguments'] === undefined || isRecord(params['arguments']));
+}
+
+/** Calls that are being answered: a client of the older versions cancels one by a message of its own, which names only the call's id. */
+interface InFlight {
+  /** @returns unsubscribe */
+  add(caller: string, cancelled: () => void): () => void;
+  /** Several callers that cannot be told apart stay as they are: a message to cancel may be ignored (specification, "Cancellation"). */
+  cancel(caller: string): void;
+}
+
+function inFlight(): InFlight {
+  const calls = new Map<string, Set<() => void>>();
+  return {
+    add(caller, cancelled) {
+      const same = calls.get(caller) ?? new Set();
+      calls.set(caller, same.add(cancelled));
+      return () => {
+        same.delete(cancelled);
+        if (same.size === 0) calls.delete(caller);
+      };
+    },
+    cancel(caller) {
+      const same = [...(calls.get(caller) ?? [])];
+      if (same.length === 1) same[0]?.();
+    },
+  };
+}
+
+/** Without sessions a caller is an address, a program and an id. Where many people share an address, nobody is sure enough. */
+const callerOf = ({ key, multiple }: Client, program: string | undefined, id: Id): string | undefined =>
+  multiple > 1 || id === null ? undefined : JSON.stringify([key, program ?? '', id]);

@@ -1,0 +1,23 @@
+/** What a tool of assistants is: names of its own for what the catalog has. */
+import type { Schema } from '../../../catalog/options/field-schema.ts';
+
+export interface Param {
+  /** What a form calls it. */
+  readonly field: string;
+  /** For an assistant: what it does, and what happens without it. */
+  readonly means: string;
+  readonly preset?: string | number | boolean;
+  readonly required?: boolean;
+  /** Where the catalog lacks the tool, or means something wider than a form's text says. */
+  readonly schema?: Schema;
+}
+
+export interface McpTool {
+  readonly name: string;
+  readonly title: string;
+  readonly description: string;
+  /** The tool of REST that does it; a conversion has none. */
+  readonly slug?: string;
+  readonly files: 'one' | 'several';
+  readonly params: Readonly<Record<string, Param>>;
+}

@@ -1,0 +1,70 @@
+/** `GET /openapi.json` and `/docs`: the API for programs, and for people; nothing on that page comes from anywhere else. */
+import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import type { FastifyInstance } from 'fastify';
+import type { ApiDeps } from '../deps.ts';
+import { withoutSlashes } from '../http/base-url.ts';
+import { type EncodedBody, encodedBody, sendEncoded } from '../http/encoded.ts';
+import { describeApi } from './document.ts';
+
+const SCRIPT = 'openapi-explorer/dist/browser/openapi-explorer.min.js';
+/** The page's styles are made by its script; its own address is all that it may speak to, also when somebody tries a request. */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data: blob:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+const PAGE_HEADERS = { 'content-security-policy': POLICY, 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer' } as const;
+
+export function docsRoutes(app: FastifyInstance, { settings, version }: Pick<ApiDeps, 'settings' | 'version'>): void {
+  const base = withoutSlashes(settings.publicUrl ?? '');
+  let document: EncodedBody | undefined;
+  app.get('/openapi.json', async (request, reply) => {
+    // Without a public address paths are appended to wherever the document came from (OpenAPI 3.1.1, "Server Object").
+    document ??= encodedBody('application/json; charset=utf-8', JSON.stringify(describeApi(version, base || '/', settings)));
+    return sendEncoded(request, reply, document);
+  });
+
+  const page = encodedBody('text/html; charset=utf-8', pageBelow(base === '' ? '' : new URL(base).pathname.replace(/\/$/, '')));
+  app.get('/docs', async (request, reply) => sendEncoded(request, reply.headers(PAGE_HEADERS), page));
+  app.get('/docs/page.js', async (request, reply) => sendEncoded(request, reply.headers(PAGE_HEADERS), PAGE_SCRIPT));
+
+  let script: Promise<EncodedBody> | undefined;
+  app.get('/docs/explorer.js', async (request, reply) => {
+    script ??= readFile(fileURLToPath(import.meta.resolve(SCRIPT))).then((bytes) => encodedBody('text/javascript; charset=utf-8', bytes));
+    return sendEncoded(request, reply.headers(PAGE_HEADERS), await script);
+  });
+}
+
+/** The reader draws no form in which a number is to be chosen from a list (openapi-explorer 2.4.820): it is given texts there, which a form sends anyway. */
+const PAGE_SCRIPT = encodedBody(
+  'text/javascript; charset=utf-8',
+  `const reader = document.querySelector('openapi-explorer');
+const [answer] = await Promise.all([fetch(reader.dataset.document), customElements.whenDefined('openapi-explorer')]);
+const asTexts = (name, value) => (name === 'enum' && Array.isArray(value) ? value.map(String) : value);
+await reader.loadSpec(JSON.parse(await answer.text(), asTexts));
+`,
+);
+
+/** @param prefix what comes before every path of ours, where a proxy serves us below one: a URL's path, with no quote in it */
+const pageBelow = (prefix: string): string => `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>filemill: API reference</title>
+<link rel="icon" href="data:,">
+<style>body { margin: 0 } openapi-explorer { display: block; height: 100vh; --font-regular: system-ui, sans-serif }</style>
+<script type="module" src="${prefix}/docs/explorer.js"></script>
+<script type="module" src="${prefix}/docs/page.js"></script>
+</head>
+<body>
+<openapi-explorer data-document="${prefix}/openapi.json" collapse hide-authentication></openapi-explorer>
+</body>
+</html>
+`;

@@ -1,0 +1,55 @@
+/** Downloads of what has been deleted, or has expired, end: a file that somebody still reads keeps its room on the disk. */
+import type { Readable } from 'node:stream';
+import type { FastifyInstance } from 'fastify';
+import { visibility } from '../../jobs/lifecycle.ts';
+import type { JobRecord } from '../../jobs/record.ts';
+import type { ApiDeps } from '../deps.ts';
+
+interface Sending {
+  readonly stream: Readable;
+  readonly jobs: readonly string[];
+  /** Found deleted once: it ends the next time. */
+  isDeleted: boolean;
+}
+
+/** Says that a stream reads the outputs of these jobs. */
+export type Sends = (stream: Readable, jobs: readonly string[]) => void;
+
+export function endDeleted(app: FastifyInstance, deps: Pick<ApiDeps, 'jobs' | 'clock' | 'settings' | 'log'>): Sends {
+  const sending = new Set<Sending>();
+  let isLooking = false;
+
+  const isGone = (record: JobRecord | undefined): boolean =>
+    record === undefined || record.output === undefined || visibility(record, deps.clock()) !== 'live';
+
+  const look = async (): Promise<void> => {
+    const ids = new Set([...sending].flatMap(({ jobs }) => jobs));
+    const gone = new Set<string>();
+    // Each job once, one after the other: downloads are few, and nobody waits for this.
+    for (const id of ids) if (isGone((await deps.jobs.get(id))?.record)) gone.add(id);
+    for (const download of sending) {
+      if (!download.jobs.some((id) => gone.has(id))) continue;
+      if (download.isDeleted) download.stream.destroy(new Error('the file was deleted while it was read'));
+      download.isDeleted = true;
+    }
+  };
+
+  // Noticed in the first half of the time, ended in the second: whoever reads at a fair pace has the rest of it by then.
+  const timer = setInterval(() => {
+    if (sending.size === 0 || isLooking) return;
+    isLooking = true;
+    look()
+      .catch((err: unknown) => deps.log.warn({ err }, 'it could not be seen whether files that are read were deleted'))
+      .finally(() => {
+        isLooking = false;
+      });
+  }, deps.settings.stalledMs / 2);
+  timer.unref();
+  app.addHook('onClose', async () => clearInterval(timer));
+
+  return (stream, jobs) => {
+    const download = { stream, jobs, isDeleted: false };
+    sending.add(download);
+    stream.once('close', () => sending.delete(download));
+  };
+}

@@ -1,0 +1,109 @@
+/** `GET /api/v1/jobs/{id}/output`: the converted file, as a stream that no browser will run. */
+import { Readable } from 'node:stream';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { Failure } from '../../errors.ts';
+import type { StoredOutput } from '../../jobs/record.ts';
+import { Missing, type ObjectStore } from '../../objects/store.ts';
+import type { ApiDeps } from '../deps.ts';
+import { findJob } from '../jobs/route.ts';
+import { RETRY_AFTER, sendJob } from '../jobs/send.ts';
+import { shown } from '../jobs/view.ts';
+import type { Sends } from './deleted.ts';
+import { answersText } from './text.ts';
+
+/** The file came from a stranger and may be HTML or SVG: it is neither guessed at, nor run, nor kept, nor found. */
+export const HARMLESS = {
+  'x-content-type-options': 'nosniff',
+  'content-security-policy': "sandbox; default-src 'none'",
+  'cross-origin-resource-policy': 'cross-origin',
+  'cache-control': 'private, no-store',
+  'x-robots-tag': 'noindex',
+  'accept-ranges': 'bytes',
+} as const;
+
+export function outputRoute(app: FastifyInstance, deps: ApiDeps, sends: Sends): void {
+  app.get<{ Params: { id: string } }>('/api/v1/jobs/:id/output', { exposeHeadRoute: true }, async (request, reply) => {
+    const record = shown(await findJob(deps, request.params.id), deps.clock());
+    if (record.state === 'error') return sendJob(deps, request, reply, record);
+    if (answersText(deps.catalog, record))
+      throw new Failure('NOT_FOUND', { says: 'This tool has no output to fetch: its text stands in the job itself.' });
+    if (record.output === undefined) {
+      reply.header('retry-after', RETRY_AFTER);
+      throw new Failure('JOB_NOT_READY', { details: { job_id: record.id } });
+    }
+    return sendOutput(deps, request, reply, record.output, (stream) => sends(stream, [record.id]));
+  });
+}
+
+async function sendOutput(
+  { objects }: ApiDeps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  output: StoredOutput,
+  opened: (stream: Readable) => void,
+): Promise<FastifyReply> {
+  const { sizeBytes } = output;
+  const etag = `"${output.sha256}"`;
+  const about = { ...HARMLESS, etag };
+  if (matchesAny(request.headers['if-none-match'], etag)) return reply.headers(about).code(304).send();
+  const range = askedRange(request, etag, sizeBytes);
+  if (range === 'unsatisfiable') {
+    reply.header('accept-ranges', 'bytes').header('content-range', `bytes */${sizeBytes}`);
+    throw new Failure('RANGE_NOT_SATISFIABLE', { details: { size_bytes: sizeBytes } });
+  }
+  // An empty stream: of no payload at all fastify would say that its length is 0.
+  const stream = request.method === 'HEAD' ? Readable.from([]) : await openOutput(objects, output.key, range);
+  opened(stream);
+  // Only now: an answer that refuses must not look like the file.
+  reply
+    .headers(about)
+    .code(range === undefined ? 200 : 206)
+    .header('content-type', output.contentType)
+    .header('content-disposition', contentDisposition(output.filename))
+    .header('content-length', range === undefined ? sizeBytes : range.end - range.start + 1);
+  if (range !== undefined) reply.header('content-range', `bytes ${range.start}-${range.end}/${sizeBytes}`);
+  return reply.send(stream);
+}
+
+/** Weak comparison (RFC 9110 §13.1.2). */
+export const matchesAny = (header: string | undefined, etag: string): boolean =>
+  header?.split(',').some((tag) => tag.trim() === '*' || tag.trim().replace(/^W\//, '') === etag) ?? false;
+
+/** `Range` means something for GET alone (RFC 9110 §14.2), and only while `If-Range` names this very content (§13.1.5). */
+function askedRange({ method, headers }: FastifyRequest, etag: string, sizeBytes: number): ReturnType<typeof byteRange> {
+  const condition = headers['if-range'];
+  return method === 'GET' && (condition === undefined || condition === etag) ? byteRange(headers.range, sizeBytes) : undefined;
+}
+
+/** @throws Failure `JOB_EXPIRED` when the file went away after the record was read */
+function openOutput(objects: ObjectStore, key: string, range: ByteRange | undefined): Promise<Readable> {
+  return objects.get(key, range).catch((error: unknown) => {
+    throw error instanceof Missing ? new Failure('JOB_EXPIRED', { cause: error }) : error;
+  });
+}
+
+/** RFC 6266 with both forms: an ASCII name for old clients, RFC 8187 for the true one. */
+export function contentDisposition(filename: string): string {
+  const ascii = filename.replace(/[^\x20-\x7e]|["\\%]/g, '_');
+  const encoded = encodeURIComponent(filename).replace(/['()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
+  return `attachment; filename="${ascii}"; filename*=UTF-8''${encoded}`;
+}
+
+/** The Range header (RFC 9110 §14): one range of bytes; several, or another unit, mean the whole file. */
+interface ByteRange {
+  /** Both ends included. */
+  readonly start: number;
+  readonly end: number;
+}
+
+export function byteRange(header: string | undefined, size: number): ByteRange | 'unsatisfiable' | undefined {
+  const match = /^bytes=(\d{0,15})-(\d{0,15})$/i.exec(header?.trim() ?? '');
+  if (match === null) return undefined;
+  const [, from = '', to = ''] = match;
+  if (from === '' && to === '') return undefined;
+  if (from === '') return Number(to) === 0 || size === 0 ? 'unsatisfiable' : { start: Math.max(0, size - Number(to)), end: size - 1 };
+  const start = Number(from);
+  if (to !== '' && Number(to) < start) return undefined;
+  if (start >= size) return 'unsatisfiable';
+  return { start, end: to === '' ? size - 1 : Math.min(size - 1, Number(to)) };
+}

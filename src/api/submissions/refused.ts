@@ -1,0 +1,39 @@
+/** A submission that was refused for good, kept as a job that has failed: whoever asks again, at any replica, hears the same. */
+import { formatByExtension } from '../../catalog/formats.ts';
+import { cleanName } from '../../catalog/names.ts';
+import type { Submission } from '../../contracts/messages/submission.ts';
+import { type Code, errorTable, Failure } from '../../errors.ts';
+import { fail, newRecord } from '../../jobs/lifecycle.ts';
+import type { JobRecord } from '../../jobs/record.ts';
+import { reasonFor } from '../batches/view.ts';
+import { failureOfJob } from '../jobs/view.ts';
+
+export function refusedRecord(
+  id: string,
+  now: number,
+  { filename = '', toFormat = '' }: Pick<Submission, 'filename' | 'toFormat'>,
+  { code, message, details }: Failure,
+): JobRecord {
+  const extension = toFormat.slice(0, 5);
+  const record: JobRecord = {
+    ...newRecord(id, now),
+    // Nobody takes it from there: it has ended.
+    pool: 'none',
+    lane: 'interactive',
+    filename: cleanName(filename),
+    sources: [{ part: 0, sizeBytes: 0, format: 'unknown' }],
+    target: { format: formatByExtension(extension)?.id ?? extension, extension },
+    options: {},
+    warnings: [],
+  };
+  return fail(record, now, { reason: reasonFor(code) ?? 'internal', message, details: { ...details, refused: code } });
+}
+
+/** Why a job in state `error` is none: refused, as a request would have been, or failed. */
+export function failureOfSubmitted(record: JobRecord): Failure {
+  const { refused, ...details } = record.failure?.details ?? {};
+  if (!isCode(refused)) return failureOfJob(record);
+  return new Failure(refused, { says: record.failure?.message ?? '', details: { ...details, job_id: record.id } });
+}
+
+const isCode = (value: unknown): value is Code => typeof value === 'string' && Object.hasOwn(errorTable, value);

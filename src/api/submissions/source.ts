@@ -1,0 +1,69 @@
+/** The file of a submission: fetched by the guarded download, or copied from what was imported for its namespace. */
+import type { Submission } from '../../contracts/messages/submission.ts';
+import { Failure, fileTooLarge } from '../../errors.ts';
+import { Missing, TooLarge } from '../../objects/store.ts';
+import { validKey } from '../../objects/valid-key.ts';
+import type { ApiDeps } from '../deps.ts';
+import type { ReceivedFile } from '../intake/receive.ts';
+import { fromUrl, type ReadReference } from '../intake/references.ts';
+import { storeSampled } from '../intake/store-sampled.ts';
+
+/** Where the files lie that one namespace may name. */
+const importsOf = (namespace: string): string => `imports/${namespace}/`;
+
+/** @throws Failure `URL_REFUSED`, `BAD_REQUEST`, `NOT_FOUND`, `FILE_TOO_LARGE`; then nothing is stored */
+export async function receiveSource(
+  deps: ApiDeps,
+  { source, namespace, filename }: Pick<Submission, 'source' | 'namespace' | 'filename'>,
+  key: string,
+  signal: AbortSignal,
+): Promise<ReceivedFile> {
+  const file =
+    'url' in source
+      ? await byUrl(deps, source.url, 0, key, signal)
+      : await fromImport(deps, ownImport(source.key, namespace), 0, key, signal);
+  return filename === undefined || filename === '' ? file : { ...file, filename };
+}
+
+const byUrl: ReadReference = async (parts, ...place) => {
+  if (parts.fetch !== undefined) return fromUrl(parts, ...place);
+  throw new Failure('URL_REFUSED', {
+    says: 'This service fetches no files: import the source, and name its key.',
+    details: { reason: 'scheme' },
+  });
+};
+
+/** Nobody can name another's: what is named lies below the namespace's own part, and no segment of a valid key leads upwards. */
+function ownImport(key: string, namespace: string): string {
+  const prefix = importsOf(namespace);
+  try {
+    return validKey(prefix + key);
+  } catch (cause) {
+    const says = `The source's key, which is looked for below "${prefix}", takes names of A-Z a-z 0-9 . _ - between single slashes.`;
+    throw new Failure('BAD_REQUEST', { says, details: { field: 'source.key', prefix }, cause });
+  }
+}
+
+/** The object stays: whoever put it there removes it. */
+const fromImport: ReadReference = async ({ objects, settings: { maxFileBytes } }, from, part, key, signal) => {
+  const absent = (cause?: unknown) =>
+    new Failure('NOT_FOUND', { says: `There is no object "${from}" in the bucket.`, details: { field: 'source.key' }, cause });
+  const found = await objects.head(from);
+  if (found === undefined) throw absent();
+  if (found.sizeBytes > maxFileBytes) throw fileTooLarge(maxFileBytes, found.sizeBytes);
+  try {
+    const content = await objects.get(from);
+    try {
+      return {
+        part,
+        filename: from.slice(from.lastIndexOf('/') + 1),
+        ...(await storeSampled(content, key, objects, maxFileBytes, signal)),
+      };
+    } finally {
+      content.destroy();
+    }
+  } catch (error) {
+    if (error instanceof Missing) throw absent(error);
+    throw error instanceof TooLarge ? fileTooLarge(maxFileBytes, error.receivedBytes) : error;
+  }
+};

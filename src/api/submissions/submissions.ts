@@ -1,0 +1,145 @@
+/** ConversionJobs come in here: three questions of the controller, each answered by any replica, and none of them done twice. */
+import { randomUUID } from 'node:crypto';
+import type { z } from 'zod';
+import {
+  SUBMISSION_VERSION,
+  Submission,
+  type SubmissionAnswer,
+  type SubmissionQuestion,
+  Submitted,
+} from '../../contracts/messages/submission.ts';
+import { Failure } from '../../errors.ts';
+import { visibility } from '../../jobs/lifecycle.ts';
+import type { JobRecord } from '../../jobs/record.ts';
+import { refuseWhileStopping } from '../admission/admission.ts';
+import type { ApiDeps } from '../deps.ts';
+import { failureOf, problemOf } from '../http/problem.ts';
+import { cancelJob } from '../jobs/cancel.ts';
+import { shown, textViewOf, viewOf } from '../jobs/view.ts';
+import { answersText } from '../outputs/text.ts';
+import { createSubmitted } from './create.ts';
+import { failureOfSubmitted } from './refused.ts';
+import { sourceShares } from './source-shares.ts';
+
+/** An asker waits for 5 s: it hears before that how things stand, ms. */
+const ANSWER_WITHIN_MS = 2_500;
+/** A replica that dies while it fetches a source frees the submission for another one after this, ms. */
+const LOCK_MS = 15_000;
+/** Sources that one replica brings at a time, by where they are: what is in the bucket never waits for servers that take minutes. */
+const PLACES = { url: 20, bucket: 20 };
+/** After how long whoever found no place asks again, seconds. */
+const NO_PLACE_SECONDS = 2;
+
+const FETCHING: SubmissionAnswer = { fetching: true };
+
+export interface Submissions {
+  /** From the question's text to the answer's. */
+  readonly answers: Readonly<Record<SubmissionQuestion, (text: string) => Promise<string>>>;
+  /** Ends when nothing is fetched any more, which `stopping` brings about. */
+  idle(): Promise<void>;
+}
+
+/** @param base what links begin with */
+export function submissionsTo(deps: ApiDeps, base: () => string): Submissions {
+  const { jobs, signals, encryption, clock, log } = deps;
+  const working = new Map<string, Promise<SubmissionAnswer>>();
+  const shares = { url: sourceShares(PLACES.url), bucket: sourceShares(PLACES.bucket) };
+
+  /** Nobody who knows the uid can find the job, nor the files, without our secret. */
+  const idOf = ({ namespace, uid }: Submitted): string => encryption.hmac(`submission\0${namespace}\0${uid}`).slice(0, 32);
+  const find = async (id: string): Promise<JobRecord | undefined> => (await jobs.get(id))?.record;
+  /** One process at a time makes or ends the job. @returns whether it was us */
+  const alone = (id: string, work: () => Promise<void>): Promise<boolean> => jobs.withLock(`submission-${id}`, LOCK_MS, work);
+
+  const tell = (found: JobRecord | undefined): SubmissionAnswer => {
+    const record = shown(found, clock());
+    if (record.state === 'error') throw failureOfSubmitted(record);
+    const view = answersText(deps.catalog, record) ? textViewOf : viewOf;
+    return { data: view(record, base(), signals.lastProgress(record.id)) } as SubmissionAnswer;
+  };
+
+  const make = async (id: string, submission: Submission): Promise<SubmissionAnswer> => {
+    let answer = FETCHING;
+    await alone(id, async () => {
+      // Whoever was alone before us may have made it.
+      answer = tell((await find(id)) ?? (await createSubmitted(deps, id, submission)));
+    });
+    return answer;
+  };
+
+  const begin = (id: string, submission: Submission): Promise<SubmissionAnswer> => {
+    refuseWhileStopping(deps);
+    const free = shares['url' in submission.source ? 'url' : 'bucket'].take(submission.namespace);
+    if (free === undefined)
+      throw new Failure('OVERLOADED', { says: 'Other sources are fetched at the moment: this one follows.', retryAfter: NO_PLACE_SECONDS });
+    const work = make(id, submission).finally(() => {
+      working.delete(id);
+      free();
+    });
+    working.set(id, work);
+    return work;
+  };
+
+  const convert = async (submission: Submission): Promise<SubmissionAnswer> => {
+    const id = idOf(submission);
+    const found = await find(id);
+    if (found !== undefined) return tell(found);
+    return working.has(id) ? FETCHING : soon(begin(id, submission));
+  };
+
+  const look = async (submitted: Submitted): Promise<SubmissionAnswer> => tell(await find(idOf(submitted)));
+
+  const cancel = async (submitted: Submitted): Promise<SubmissionAnswer> => {
+    const id = idOf(submitted);
+    // Ends a download, wherever it runs; of a job that is there already the worker hears.
+    signals.cancel(id);
+    const ended = await alone(id, async () => {
+      const record = await find(id);
+      if (record !== undefined && visibility(record, clock()) !== 'forgotten') await cancelJob(deps, id);
+    });
+    return ended ? { cancelled: true } : FETCHING;
+  };
+
+  const answering =
+    <T extends Submitted>(schema: z.ZodType<T>, work: (question: T) => Promise<SubmissionAnswer>) =>
+    async (text: string): Promise<string> => {
+      try {
+        return JSON.stringify(await work(read(schema, text)));
+      } catch (error) {
+        const failure = failureOf(error, { log });
+        const { retryAfter } = failure;
+        const { error: told } = problemOf(failure, randomUUID());
+        return JSON.stringify({ error: told, ...(retryAfter === undefined ? {} : { retry_after: retryAfter }) } satisfies SubmissionAnswer);
+      }
+    };
+
+  return {
+    answers: { convert: answering(Submission, convert), look: answering(Submitted, look), cancel: answering(Submitted, cancel) },
+    idle: async () => void (await Promise.allSettled(working.values())),
+  };
+}
+
+/** @throws Failure `BAD_REQUEST`; `OVERLOADED` where a newer replica would understand it */
+function read<T extends Submitted>(schema: z.ZodType<T>, text: string): T {
+  const sent: unknown = JSON.parse(text);
+  const version = (sent as Partial<Submitted> | null)?.version ?? 0;
+  if (version > SUBMISSION_VERSION) throw new Failure('OVERLOADED', { says: 'This replica is older than whoever asks it.' });
+  const question = schema.safeParse(sent);
+  if (question.success) return question.data;
+  const wrong = question.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).slice(0, 5);
+  throw new Failure('BAD_REQUEST', { says: `The submission could not be read: ${wrong.join('; ')}.` });
+}
+
+/** The work's answer if it comes in time. */
+async function soon(work: Promise<SubmissionAnswer>): Promise<SubmissionAnswer> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<SubmissionAnswer>((resolve) => {
+    timer = setTimeout(resolve, ANSWER_WITHIN_MS, FETCHING);
+  });
+  try {
+    // Whoever loses may still fail: the race has heard of it, so nobody else needs to.
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

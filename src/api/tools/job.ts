@@ -1,0 +1,103 @@
+/** From received files to a tool's job: each file of a kind that the tool takes, the fields read, the record made. */
+import { formatOf } from '../../catalog/formats.ts';
+import { cleanName } from '../../catalog/names.ts';
+import { type OptionName, optionsAsJson } from '../../catalog/options/options.ts';
+import { enginesOf, ignoredOptions } from '../../catalog/route.ts';
+import { differing } from '../../catalog/sniff/differs.ts';
+import { type Input, readInput, type Tool } from '../../catalog/tool.ts';
+import { Failure } from '../../errors.ts';
+import { newRecord } from '../../jobs/lifecycle.ts';
+import type { JobRecord } from '../../jobs/record.ts';
+import type { ApiDeps } from '../deps.ts';
+import type { Received } from '../intake/receive.ts';
+import { choosePool } from '../jobs/choose-pool.ts';
+import { unknownFields } from '../jobs/conversion.ts';
+
+/** @throws Failure `NO_FILE`, `BATCH_TOO_LARGE`, `BAD_REQUEST`, `FILE_TOO_LARGE`, `UNSUPPORTED_MIME`, `INVALID_OPTION` */
+export async function toolJobOf(
+  deps: Pick<ApiDeps, 'catalog' | 'pools' | 'encryption' | 'judge' | 'clock'>,
+  id: string,
+  tool: Tool,
+  received: Received,
+): Promise<JobRecord> {
+  const { encryption, judge, clock } = deps;
+  const { files, fields } = received;
+  checkFiles(tool, received);
+  const formats: string[] = [];
+  // One after the other: the first that is refused is the one that the client reads of.
+  for (const { sample, filename } of files) formats.push(tool.takesPage ? 'url' : accepted(tool, await judge.sourceOf(sample, filename)));
+  const { password, ...input } = readInput(tool, fields);
+  const [first] = files;
+  const [source] = formats;
+  if (first === undefined || source === undefined) throw new Failure('NO_FILE');
+  return {
+    ...newRecord(id, clock()),
+    ...wayOf(deps, tool, formats, input),
+    lane: 'interactive',
+    filename: cleanName(first.filename),
+    sources: files.map(({ part, sizeBytes }, index) => ({ part, sizeBytes, format: formats[index] ?? source })),
+    tool: { slug: tool.slug, input },
+    ...(typeof password === 'string' ? { sealed: encryption.encrypt(password, id) } : {}),
+    warnings: [
+      ...unknownFields(fields, (name) => name === 'url' || Object.hasOwn(tool.input.shape, name)),
+      ...(tool.takesPage
+        ? []
+        : files.flatMap(({ filename, declaredType }, index) => differing(formats[index] ?? source, filename, declaredType))),
+    ],
+  };
+}
+
+function checkFiles({ files: { min, max, fields, totalBytes }, slug }: Tool, { files, count }: Received): void {
+  const field = fields[0] ?? 'file';
+  if (count > max && max === 1)
+    throw new Failure('BAD_REQUEST', { says: `The form has more than one file in the field "${field}": send one.` });
+  if (count > max) {
+    const says = `The tool ${slug} takes at most ${max} files at once; ${count} came.`;
+    throw new Failure('BATCH_TOO_LARGE', { says, details: { max_files: max, received_files: count } });
+  }
+  if (count === 0)
+    throw new Failure('NO_FILE', {
+      says: `The request has no file: send ${min === 1 ? 'one' : `${min} to ${max}`} in the field "${field}".`,
+    });
+  if (files.some(({ sizeBytes }) => sizeBytes === 0)) throw new Failure('NO_FILE', { says: 'A file is empty.' });
+  if (count < min)
+    throw new Failure('BAD_REQUEST', { says: `The tool ${slug} takes ${min} to ${max} files in the field "${field}"; ${count} came.` });
+  const bytes = files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+  if (totalBytes !== undefined && bytes > totalBytes) {
+    const says = `The files are larger than ${totalBytes} bytes together, the most that this tool accepts.`;
+    throw new Failure('FILE_TOO_LARGE', { says, details: { max_bytes: totalBytes, received_bytes: bytes } });
+  }
+}
+
+function accepted({ accepts, slug }: Tool, format: string): string {
+  if (accepts.includes(format)) return format;
+  const says = `The tool ${slug} does not take a ${format} file; it takes: ${accepts.join(', ')}.`;
+  throw new Failure('UNSUPPORTED_MIME', { says, details: { detected: formatOf(format).mime, accepted: accepts } });
+}
+
+/** Which pool does it, with which options, and what comes out. */
+function wayOf({ catalog, pools }: Pick<ApiDeps, 'catalog' | 'pools'>, tool: Tool, formats: readonly string[], input: Input) {
+  const { work } = tool;
+  const [source = ''] = formats;
+  if ('plan' in work) {
+    const target = work.target(formats, input);
+    return {
+      pool: choosePool(pools, work.engine.toolchains, [work.engine.id]),
+      target: { format: target, extension: target },
+      options: {},
+    };
+  }
+  const { target, options } = work.convert(source, input);
+  const given = Object.keys(options).filter((name) => options[name as OptionName] !== undefined) as OptionName[];
+  const route = catalog.route(source, target, given);
+  // An edit that no engine makes is no edit: better none of it than the file unchanged.
+  if (route === undefined || ignoredOptions(route, given).length > 0) {
+    const says = `The engine that the tool ${tool.slug} needs for a ${source} file is not installed.`;
+    throw new Failure('NOT_IMPLEMENTED', { says, details: { slug: tool.slug, reason: 'engine_missing' } });
+  }
+  return {
+    pool: choosePool(pools, [route.toolchain], enginesOf(route)),
+    target: { format: target, extension: target },
+    options: optionsAsJson(options),
+  };
+}

@@ -1,0 +1,195 @@
+/** `POST /api/v1/uploads` and below: files that come before the request that uses them, as a form or resumably by tus. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { uploadIdPattern } from '../../contracts/api/upload.ts';
+import { type Code, Failure, fileTooLarge } from '../../errors.ts';
+import type { Client } from '../../limits/client.ts';
+import { Exceeded, type UploadRecord } from '../../uploads/store.ts';
+import { TUS_EXTENSIONS, TUS_VERSION, type Tus, type TusAnswer, tusOver } from '../../uploads/tus.ts';
+import { receivedBytes } from '../../uploads/uploads.ts';
+import { clientOf } from '../admission/admission.ts';
+import type { ApiDeps } from '../deps.ts';
+import { ONE_FILE, onlyFile, receive } from '../intake/receive.ts';
+import { baseOf } from '../jobs/send.ts';
+import { uploadBody } from './body.ts';
+
+export const UPLOADS_PATH = '/api/v1/uploads';
+
+/** What this service can do, for `OPTIONS`. */
+export const tusAbilities = (maxFileBytes: number): Readonly<Record<string, string>> => ({
+  'tus-resumable': TUS_VERSION,
+  'tus-version': TUS_VERSION,
+  'tus-extension': TUS_EXTENSIONS.join(','),
+  'tus-max-size': String(maxFileBytes),
+});
+
+type UploadRequest = FastifyRequest<{ Params: { id?: string } }>;
+
+export function uploadRoutes(app: FastifyInstance, deps: ApiDeps): void {
+  const tus = tusOver(deps.uploads, deps.settings.maxFileBytes, deps.newId);
+  const overTus = (request: UploadRequest, reply: FastifyReply) => speakTus(deps, tus, request, reply);
+
+  app.post(UPLOADS_PATH, (request: UploadRequest, reply) =>
+    request.headers['tus-resumable'] === undefined ? receiveForm(deps, request, reply) : overTus(request, reply),
+  );
+  // POST for clients behind proxies that know no PATCH: the protocol has a header for what they mean.
+  app.route({ method: ['HEAD', 'PATCH', 'POST'], url: `${UPLOADS_PATH}/:id`, handler: overTus });
+  app.delete(`${UPLOADS_PATH}/:id`, async (request: UploadRequest, reply) => {
+    if (request.headers['tus-resumable'] !== undefined) return overTus(request, reply);
+    const { id } = await deps.uploads.find(request.params.id ?? '');
+    await deps.uploads.remove(id);
+    return reply.code(204).send();
+  });
+}
+
+/** A whole file in one request. */
+async function receiveForm(deps: ApiDeps, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  const { uploads, objects, settings, newId } = deps;
+  const { maxFileBytes: maxBytes } = settings;
+  const id = `upl_${newId()}`;
+  const declared = Number(request.headers['content-length'] ?? maxBytes);
+  const client = clientOf(deps, request);
+  await uploads.begin({ id, client, filename: '', sizeBytes: Math.min(maxBytes, declared) }).catch(async (error: unknown) => {
+    throw await beyondBounds(deps, client, error);
+  });
+  try {
+    const keyOf = () => uploads.wholeKey(id);
+    const file = onlyFile(await receive(request.raw, { fields: ONE_FILE, maxFiles: 1, maxBytes, keyOf }, objects, settings));
+    const record = await uploads.complete(id, file.filename, file.sizeBytes);
+    request.log.info({ bytes: file.sizeBytes }, 'an upload was received');
+    return sendCreated(deps, request, reply, record);
+  } catch (error) {
+    // The first failure is the answer; what stays is removed when it expires.
+    await uploads.remove(id).catch(() => undefined);
+    throw error;
+  }
+}
+
+async function speakTus(deps: ApiDeps, tus: Tus, request: UploadRequest, reply: FastifyReply): Promise<FastifyReply> {
+  const { uploads, settings } = deps;
+  const { raw, headers } = request;
+  const { id } = request.params;
+  reply.header('tus-resumable', TUS_VERSION).header('tus-version', TUS_VERSION);
+  if (headers['tus-resumable'] !== TUS_VERSION) {
+    const details = { header: 'Tus-Resumable', allowed: TUS_VERSION };
+    throw new Failure('PRECONDITION_FAILED', { says: `The header Tus-Resumable takes ${TUS_VERSION}.`, details });
+  }
+  const method = id === undefined ? 'POST' : methodOf(request);
+  if (id !== undefined && !uploadIdPattern.test(id)) await uploads.find(id);
+  if (method === 'PATCH') checkType(headers['content-type']);
+  const body = uploadBody(raw, settings);
+  const takesBody = method === 'PATCH' || (method === 'POST' && headers['content-type'] !== undefined);
+  const url = `${baseOf(request, deps)}${UPLOADS_PATH}${id === undefined ? '' : `/${id}`}`;
+  const client = clientOf(deps, request);
+  let answer: TusAnswer;
+  try {
+    answer = await tus({ method, url, headers, body: takesBody ? body.chunks : undefined, client });
+  } finally {
+    body.stop();
+  }
+  if (answer.status >= 400) throw await beyondBounds(deps, client, failureOfTus(answer, await detailsOf(deps, request, answer)));
+  for (const name of ['upload-offset', 'upload-length', 'upload-metadata', 'cache-control']) {
+    const value = answer.headers.get(name);
+    if (value !== null) reply.header(name, value);
+  }
+  const refused = body.refused();
+  if (refused !== undefined) throw refused;
+  if (method === 'DELETE') return reply.code(204).send();
+  const record = await uploads.find(id ?? answer.headers.get('location')?.split('/').pop() ?? '');
+  reply.header('upload-expires', new Date(record.expiresAt).toUTCString());
+  if (answer.status === 201) return sendCreated(deps, request, reply, record);
+  return reply.code(answer.status).send();
+}
+
+function sendCreated(deps: ApiDeps, request: FastifyRequest, reply: FastifyReply, record: UploadRecord): FastifyReply {
+  const self = `${baseOf(request, deps)}${UPLOADS_PATH}/${record.id}`;
+  const data = {
+    upload_id: record.id,
+    status: record.finished ? 'finished' : 'uploading',
+    filename: record.filename,
+    size_bytes: record.sizeBytes,
+    received_bytes: receivedBytes(record),
+    created_at: new Date(record.createdAt).toISOString(),
+    expires_at: new Date(record.expiresAt).toISOString(),
+    links: { self },
+  };
+  return reply.code(201).header('location', self).send({ data });
+}
+
+/** What is to be done with an upload. @throws Failure `METHOD_NOT_ALLOWED` */
+function methodOf({ method, headers }: FastifyRequest): string {
+  const meant = String(headers['x-http-method-override'] ?? method).toUpperCase();
+  const allowed = ['DELETE', 'HEAD', 'PATCH'];
+  if (!allowed.includes(meant)) throw new Failure('METHOD_NOT_ALLOWED', { details: { allowed } });
+  return meant;
+}
+
+/** The protocol's own media type, and no other. @throws Failure `UNSUPPORTED_MIME` */
+function checkType(sent: string | undefined): void {
+  const accepted = 'application/offset+octet-stream';
+  if (sent === accepted) return;
+  const details = { detected: (sent ?? '').slice(0, 100), accepted: [accepted] };
+  throw new Failure('UNSUPPORTED_MIME', { says: `The body of a PATCH has the Content-Type ${accepted}.`, details });
+}
+
+/** What a refusal by the library itself is about. */
+async function detailsOf(deps: ApiDeps, request: UploadRequest, { status }: TusAnswer): Promise<Readonly<Record<string, unknown>>> {
+  const { headers, params } = request;
+  const record = params.id === undefined ? undefined : await deps.uploads.find(params.id).catch(() => undefined);
+  if (status === 413) {
+    const offset = record === undefined ? 0 : receivedBytes(record);
+    const received = record === undefined ? Number(headers['upload-length']) : offset + Number(headers['content-length'] ?? 0);
+    return fileTooLarge(record?.sizeBytes ?? deps.settings.maxFileBytes, received).details;
+  }
+  return {
+    ...(params.id === undefined ? {} : { upload_id: params.id }),
+    ...(record === undefined ? {} : { received_bytes: receivedBytes(record), size_bytes: record.sizeBytes }),
+  };
+}
+
+/** More uploads than a client may have at a time: refused like every limit that is reached. */
+const TIERS = {
+  uploads: { tier: 'uploads', says: (limit: number) => `At most ${limit} uploads may be kept at once` },
+  bytes: { tier: 'upload_bytes', says: (limit: number) => `Uploads may have at most ${limit} bytes together` },
+} as const;
+
+/** @param error anything thrown @returns it, or as a failure that says which bound was reached and when there is room again */
+async function beyondBounds({ limits, clock }: Pick<ApiDeps, 'limits' | 'clock'>, client: Client, error: unknown): Promise<unknown> {
+  if (!(error instanceof Exceeded)) return error;
+  const { bound, limit, freeAt = 0 } = error;
+  const { tier, says } = TIERS[bound];
+  const { rejectionsLastHour } = await limits.limiter.usage(client);
+  const seconds = Math.max(1, Math.ceil((freeAt - clock()) / 1000));
+  return new Failure('RATE_LIMITED', {
+    says: `${says(limit)}: delete one that is not needed, or try again in ${seconds} s.`,
+    details: { tier, limit, reset_seconds: seconds, rejections_last_hour: rejectionsLastHour },
+    retryAfter: seconds,
+  });
+}
+
+/** Statuses of the library, and what each is here. */
+const CODES: Readonly<Record<number, Code>> = {
+  400: 'BAD_REQUEST',
+  // A header is missing, which the protocol has no status for.
+  403: 'BAD_REQUEST',
+  404: 'UPLOAD_NOT_FOUND',
+  409: 'UPLOAD_CONFLICT',
+  410: 'UPLOAD_NOT_FOUND',
+  413: 'FILE_TOO_LARGE',
+  501: 'NOT_IMPLEMENTED',
+};
+
+/** Its sentences end in a line break, and name headers only. */
+const shown = (says: string): string => says.replace(/[^\x20-\x7e]/g, '').slice(0, 200);
+
+/** @param details of the upload, as far as they are known */
+function failureOfTus({ status, says, thrown }: TusAnswer, details: Readonly<Record<string, unknown>>): unknown {
+  // Ours, or a fault: the library throws plain objects with a status of their own where a request is wrong.
+  if (thrown instanceof Failure || (thrown !== undefined && !hasStatus(thrown))) return thrown;
+  const code = CODES[status] ?? 'INTERNAL_ERROR';
+  if (code === 'BAD_REQUEST') return new Failure(code, { says: `The tus request cannot be understood: ${shown(says)}.` });
+  if (code === 'NOT_IMPLEMENTED') return new Failure(code, { says: shown(says), details: { reason: shown(says) } });
+  if (code === 'INTERNAL_ERROR') return new Failure(code, { cause: thrown ?? says });
+  return new Failure(code, { details, cause: thrown });
+}
+
+const hasStatus = (thrown: unknown): boolean => typeof thrown === 'object' && thrown !== null && 'status_code' in thrown;

@@ -1,0 +1,123 @@
+/** The options of a conversion: name, type, bounds and default of each, and how a form's text becomes them. */
+import { z } from 'zod';
+import { Failure } from '../../errors.ts';
+import { pageRanges } from '../planning/pages.ts';
+import { type Edits, editNames } from './edits.ts';
+import { extent, flag, integer, LONGEST_VALUE, numberOf, offset, oneOf, pixels, text } from './fields.ts';
+import { seconds } from './time.ts';
+
+/** Tesseract's codes of the languages that every installation has. Of several it would leave out one that it lacks, and say nothing. */
+const OCR_LANGUAGES: readonly string[] = 'eng deu fra spa ita por nld pol rus ukr tur ara hin jpn kor chi_sim chi_tra'.split(' ');
+
+/** One row an option. Descriptions are what a refused client reads as `allowed`. Tools that take an option take this very row. */
+export const optionSchemas = {
+  img_quality: integer(0, 100, ''),
+  img_resize_w: pixels,
+  img_resize_h: pixels,
+  img_rotate: oneOf(['90', '180', '270', 'flip-h', 'flip-v']),
+  img_crop_x: offset,
+  img_crop_y: offset,
+  img_crop_w: extent,
+  img_crop_h: extent,
+  mp3_mode: oneOf(['vbr', 'cbr', 'abr']),
+  mp3_quality: integer(0, 9, ' (LAME V, 0 is best)'),
+  mp3_bitrate: numberOf([32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320], ' kbit/s'),
+  wav_rate: integer(8000, 192_000, ' Hz'),
+  wav_depth: numberOf([8, 16, 24, 32], ' bit'),
+  wav_channels: integer(1, 8, ''),
+  audio_bitrate: integer(32, 512, ' kbit/s'),
+  audio_rate: integer(8000, 192_000, ' Hz'),
+  audio_channels: integer(1, 8, ''),
+  video_codec: oneOf(['h264', 'h265', 'vp8', 'vp9', 'av1', 'mpeg4', 'mpeg2', 'theora', 'wmv2']),
+  video_crf: integer(0, 51, ''),
+  video_width: pixels,
+  video_height: pixels,
+  video_fps: integer(1, 120, ' frames a second'),
+  start_time: text.transform(seconds).pipe(z.number().min(0)).describe('seconds or HH:MM:SS(.mmm)'),
+  end_time: text.transform(seconds).pipe(z.number().min(0)).describe('seconds or HH:MM:SS(.mmm), after start_time'),
+  track: integer(1, 99, ''),
+  dpi: integer(36, 600, ''),
+  background: text
+    .regex(/^#[0-9a-fA-F]{6}$/)
+    .toLowerCase()
+    .describe('#rrggbb'),
+  strip_metadata: flag,
+  password: text
+    .refine((value) => Buffer.byteLength(value) <= 127 && !/[\r\n\0]/.test(value))
+    .describe('1 to 127 bytes of UTF-8 in one line'),
+  pages: text
+    .max(500)
+    .transform(pageRanges)
+    .pipe(z.array(z.tuple([z.number().int(), z.number().int()])).min(1))
+    .describe('pages from 1 on, as in 1 or 2-5,8 or all; at most 500 characters'),
+  ocr_lang: text
+    .refine((value) => value.split('+').length <= 3 && value.split('+').every((code) => OCR_LANGUAGES.includes(code)))
+    .describe(`up to three joined by +, as in deu+fra, of ${OCR_LANGUAGES.join(', ')}`),
+} as const;
+
+/** What a form may name. */
+export type FormOption = keyof typeof optionSchemas;
+export type OptionName = FormOption | keyof Edits;
+export type Options = { readonly [N in FormOption]?: z.output<(typeof optionSchemas)[N]> | undefined } & Edits;
+
+/** What a form may ask to be done to a picture. */
+export const PICTURE_EDITS = [
+  'img_rotate',
+  'img_crop_x',
+  'img_crop_y',
+  'img_crop_w',
+  'img_crop_h',
+  'img_resize_w',
+  'img_resize_h',
+] as const satisfies readonly FormOption[];
+
+/** Wishes about the source are granted by the first hop of a chain that can, those about the result's shape by the last, and the rest by each. */
+const FIRST: readonly OptionName[] = ['password', 'pages', 'start_time', 'end_time', 'track', 'ocr_lang'];
+const LAST: readonly OptionName[] = [...PICTURE_EDITS, ...editNames];
+
+export function optionApplies(name: OptionName): 'first' | 'last' | 'each' {
+  if (FIRST.includes(name)) return 'first';
+  return LAST.includes(name) ? 'last' : 'each';
+}
+
+export const formOptionNames = Object.keys(optionSchemas) as FormOption[];
+/** Those of forms, and what tools set. */
+export const optionNames: readonly OptionName[] = [...formOptionNames, ...editNames];
+export const isOption = (name: string): name is FormOption => Object.hasOwn(optionSchemas, name);
+
+/** What an option takes, in words. */
+export const allowed = (name: FormOption): string => optionSchemas[name].description ?? '';
+
+/**
+ * Reads the options out of a form's fields. Empty fields count as not given; unknown names are left to the caller.
+ * @throws Failure `INVALID_OPTION` with `option`, `received` (never a password) and `allowed`
+ */
+export function readOptions(fields: ReadonlyMap<string, string>): Options {
+  const options: Record<string, unknown> = {};
+  for (const name of formOptionNames) {
+    const given = fields.get(name);
+    if (given !== undefined && given.length > LONGEST_VALUE) throw invalid(name, given);
+    // A password may begin or end with a space.
+    const value = name === 'password' ? given : given?.trim();
+    if (value === undefined || value === '') continue;
+    const read = optionSchemas[name].safeParse(value);
+    if (!read.success) throw invalid(name, value);
+    options[name] = read.data;
+  }
+  const { start_time: start, end_time: end } = options as Options;
+  if (end !== undefined && end <= (start ?? 0)) throw invalid('end_time', fields.get('end_time') ?? '');
+  return options as Options;
+}
+
+/** The refusal of one option's value. */
+export function invalid(option: FormOption, received: string, allows: string = allowed(option)): Failure {
+  const shown = option === 'password' ? '(hidden)' : received.slice(0, 100);
+  return new Failure('INVALID_OPTION', {
+    says: `The option ${option} is "${shown}"; it takes ${allows}.`,
+    details: { option, received: shown, allowed: allows },
+  });
+}
+
+/** For a job's record: without what is not set, as JSON knows no such thing; and without the password, which the record has sealed. */
+export const optionsAsJson = ({ password: _, ...options }: Options): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));

@@ -1,0 +1,117 @@
+/** Counts the pictures in one file before anything decodes it: a megabyte holds 100,000 frames of an animation, and every decoder makes them all. */
+import { inputLimit } from '../../errors.ts';
+import { u16be, u16le, u32be, u32le } from '../sniff/bytes.ts';
+import { MAX_PAGES } from './pages.ts';
+
+/** Of an animation, and of an icon. */
+export const MAX_FRAMES = 1000;
+
+/** A file that is read piece by piece. */
+export interface Pieces {
+  /** Bytes. */
+  readonly size: number;
+  /** @returns fewer bytes than asked for where the file ends */
+  read(at: number, length: number): Promise<Uint8Array>;
+}
+
+/** Yields once for each picture, in time linear in the bytes; ends where the file does, or where it is damaged. */
+type Walk = (file: Pieces) => AsyncGenerator<undefined>;
+
+const WALKS: Readonly<Record<string, { readonly walk: Walk; readonly limit: 'frames' | 'pages'; readonly max: number }>> = {
+  gif: { walk: gif, limit: 'frames', max: MAX_FRAMES },
+  png: { walk: png, limit: 'frames', max: MAX_FRAMES },
+  webp: { walk: webp, limit: 'frames', max: MAX_FRAMES },
+  ico: { walk: icon, limit: 'frames', max: MAX_FRAMES },
+  cur: { walk: icon, limit: 'frames', max: MAX_FRAMES },
+  tiff: { walk: tiff, limit: 'pages', max: MAX_PAGES },
+};
+
+/** Counts no further than one beyond the bound. @throws Failure `input_limit` */
+export async function boundFrames(format: string, file: Pieces): Promise<void> {
+  const known = WALKS[format];
+  if (known === undefined) return;
+  let count = 0;
+  for await (const _ of known.walk(file)) if (++count > known.max) throw inputLimit(known.limit, known.max, count);
+}
+
+/** GIF89a, appendix A: blocks begin with a byte that says what they are, data comes in sub-blocks of at most 255 bytes. */
+async function* gif(file: Pieces): AsyncGenerator<undefined> {
+  const table = (flags: number) => (flags & 0x80 ? 3 * 2 ** ((flags & 7) + 1) : 0);
+  let at = 13 + table((await file.read(10, 1))[0] ?? 0);
+  for (;;) {
+    const block = await file.read(at, 10);
+    if (block[0] === 0x2c) {
+      yield;
+      at += 11 + table(block[9] ?? 0);
+    } else if (block[0] === 0x21) at += 2;
+    else if (block[0] === 0x3b || block.length === 0) return;
+    else {
+      at = await nextBlock(file, at);
+      continue;
+    }
+    for (let length = 1; length > 0; at += 1 + length) {
+      const [next] = await file.read(at, 1);
+      if (next === undefined) return;
+      length = next;
+    }
+  }
+}
+
+/** Some decoders pass over what is no block. */
+async function nextBlock(file: Pieces, from: number): Promise<number> {
+  for (let at = from; at < file.size; ) {
+    const bytes = await file.read(at, 1024);
+    const found = bytes.findIndex((byte) => byte === 0x2c || byte === 0x21 || byte === 0x3b);
+    if (found >= 0) return at + found;
+    at += Math.max(1, bytes.length);
+  }
+  return file.size;
+}
+
+/** PNG, 5.3 and 11.2.6: a chunk is a length, a name, data and a checksum; `fcTL` begins a frame. */
+async function* png(file: Pieces): AsyncGenerator<undefined> {
+  for (let at = 8; at + 12 <= file.size; ) {
+    const head = await file.read(at, 8);
+    if (isNamed(head, 'fcTL', 4)) yield;
+    at += 12 + u32be(head, 0);
+  }
+}
+
+/** WebP container specification: RIFF chunks with even lengths; `ANMF` holds a frame. */
+async function* webp(file: Pieces): AsyncGenerator<undefined> {
+  for (let at = 12; at + 8 <= file.size; ) {
+    const head = await file.read(at, 8);
+    if (isNamed(head, 'ANMF', 0)) yield;
+    const length = u32le(head, 4);
+    at += 8 + length + (length % 2);
+  }
+}
+
+/** The directory of an icon or cursor says how many it has. */
+async function* icon(file: Pieces): AsyncGenerator<undefined> {
+  const count = u16le(await file.read(4, 2), 0);
+  for (let index = 0; index < count; index++) yield;
+}
+
+/** TIFF 6.0, section 2, and BigTIFF: each directory says where the next one lies. One that lies twice in a circle never ends by itself. */
+async function* tiff(file: Pieces): AsyncGenerator<undefined> {
+  const head = await file.read(0, 16);
+  const little = head[0] === 0x49;
+  const short = (bytes: Uint8Array, at = 0) => (little ? u16le(bytes, at) : u16be(bytes, at));
+  const long = (bytes: Uint8Array, at = 0) => (little ? u32le(bytes, at) : u32be(bytes, at));
+  // Beyond 2^53 lies no file.
+  const longer = (bytes: Uint8Array, at = 0) =>
+    little ? long(bytes, at) + long(bytes, at + 4) * 2 ** 32 : long(bytes, at) * 2 ** 32 + long(bytes, at + 4);
+  const big = short(head, 2) === 43;
+  let at = big ? longer(head, 8) : long(head, 4);
+  while (at > 0 && at < file.size) {
+    yield;
+    const entries = big ? longer(await file.read(at, 8)) : short(await file.read(at, 2));
+    const next = big ? at + 8 + 20 * entries : at + 2 + 12 * entries;
+    at = big ? longer(await file.read(next, 8)) : long(await file.read(next, 4));
+  }
+}
+
+function isNamed(bytes: Uint8Array, name: string, at: number): boolean {
+  return [...name].every((letter, index) => bytes[at + index] === letter.charCodeAt(0));
+}

@@ -1,0 +1,50 @@
+/** Page selections: `1`, `2-5,8`, `all`, as ranges of page numbers that count from 1. */
+
+import { conversionFailed } from '../../errors.ts';
+
+/** First and last page, both included; `Infinity` is never used: `all` is one range up to the bound. */
+export type PageRange = [first: number, last: number];
+
+/** No document with more pages is converted, so no selection reaches further. */
+export const MAX_PAGES = 2000;
+
+/** @returns the ranges in the order given, or an empty list where the text is no selection */
+export function pageRanges(selection: string): PageRange[] {
+  if (selection.toLowerCase() === 'all') return [[1, MAX_PAGES]];
+  const ranges: PageRange[] = [];
+  for (const part of selection.split(',')) {
+    const match = /^\s*(\d{1,4})(?:\s*-\s*(\d{1,4}))?\s*$/.exec(part);
+    if (match === null) return [];
+    const first = Number(match[1]);
+    const last = match[2] === undefined ? first : Number(match[2]);
+    if (first < 1 || last < first || last > MAX_PAGES) return [];
+    ranges.push([first, last]);
+  }
+  return ranges;
+}
+
+/** The page numbers that a selection names and the document has, each once, in the order asked for. @param count pages of the document */
+export function selectPages(ranges: readonly PageRange[] | undefined, count: number): number[] {
+  const chosen = new Set<number>();
+  for (const [first, last] of ranges ?? [[1, count]]) for (let page = first; page <= Math.min(last, count); page++) chosen.add(page);
+  return [...chosen];
+}
+
+/**
+ * The same for a file in hand: a selection that reaches beyond its end is told, and one with nothing in it refused.
+ * @throws Failure `input_limit` where the document has none of the pages
+ */
+export function choosePages(ranges: readonly PageRange[] | undefined, count: number) {
+  const pages = selectPages(ranges, count);
+  if (pages.length === 0)
+    throw conversionFailed('input_limit', {
+      says: `The file has ${count} pages; none of those asked for is among them.`,
+      details: { limit: 'pages', max: count, received: ranges?.[0]?.[0] ?? 0 },
+    });
+  const message = `The document has ${count} pages; pages after the last were left out.`;
+  return { pages, warnings: reachesBeyond(ranges, count) ? [{ code: 'pages_beyond_end', message }] : [] };
+}
+
+/** `all` reaches up to the bound, and means no page in particular. */
+const reachesBeyond = (asked: readonly PageRange[] | undefined, count: number): boolean =>
+  (asked ?? []).some(([first, last]) => last > count && !(first === 1 && last === MAX_PAGES));

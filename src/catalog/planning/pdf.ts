@@ -1,0 +1,141 @@
+/** What every engine that reads PDF does first: count and measure the pages, open the encryption, take the pages asked for. */
+import { conversionFailed, inputLimit, type Reason } from '../../errors.ts';
+import type { Binary, Facts, Inspection, ProcessStep, Task, Warning } from '../engine.ts';
+import { choosePages, MAX_PAGES, type PageRange, selectPages } from './pages.ts';
+
+/** A picture of one page holds at most so many px. */
+export const MAX_PIXELS = 100_000_000;
+export const DEFAULT_DPI = 150;
+/** PDF measures in points (ISO 32000-1, 8.3.2.3). */
+const POINTS_PER_INCH = 72;
+
+/** Declared px of all pictures in a file: what a few pages of photographs have, and as much again as one page may have for each. */
+const MAX_PIXELS_TOGETHER = 1_000_000_000;
+
+export const QPDF: Binary = { at: ['/usr/bin/qpdf'], version: { args: ['--version'], pattern: /qpdf version (\d+\.\d+)/ } };
+export const PDFINFO: Binary = { at: ['/usr/bin/pdfinfo'], version: { args: ['-v'], pattern: /version (\d+\.\d+)/ } };
+/** Says what pdfinfo says, and how large the pictures are. */
+export const MEASURE: Binary = { at: ['program:measure.ts'] };
+
+/**
+ * For engines that decode no picture. Needs the binaries `pdfinfo` and `qpdf`: poppler takes passwords only on its command line, where every
+ * user of the machine reads them, so an encrypted file is counted by qpdf, which reads them from a file.
+ */
+export const countPages: Inspection = {
+  step: (input, { passwordFile }): ProcessStep =>
+    passwordFile === undefined
+      ? { run: 'pdfinfo', args: ['-f', '1', '-l', String(MAX_PAGES), input] }
+      : { run: 'qpdf', args: [`--password-file=${passwordFile}`, '--show-npages', input], succeeds: [0, 3] },
+  read: (stdout): Facts => ({ pages: pageCount(stdout) }),
+};
+
+/**
+ * For engines that draw pages or decode the pictures in them. Needs the binary `measure`.
+ * @param resolution px per inch at which the engine will draw pages, and so what it refuses; undefined where it draws none
+ */
+export const measurePdf = (resolution?: (task: Pick<Task, 'target' | 'options'>) => number | undefined): Inspection => ({
+  step: (input, { passwordFile }): ProcessStep => ({ run: 'measure', args: passwordFile === undefined ? [input] : [input, passwordFile] }),
+  read: (stdout, task): Facts => {
+    const pages = pageCount(stdout);
+    const { units, largest, total } = readMeasures(stdout);
+    if (largest > MAX_PIXELS) throw inputLimit('pixels of a picture', MAX_PIXELS, largest);
+    const together = MAX_PIXELS_TOGETHER + pages * MAX_PIXELS;
+    if (total > together) throw inputLimit('pixels of all pictures', together, total);
+    const dpi = resolution?.(task);
+    if (dpi !== undefined) refuseGiants(stdout, units, new Set(selectPages(task.options.pages, pages)), dpi);
+    return { pages, largestUnit: Math.max(1, ...units.values()) };
+  },
+});
+
+/** @throws Failure `corrupt_input` without pages, `input_limit` with too many */
+function pageCount(stdout: string): number {
+  const counted = /^(\d+)\s*$/.exec(stdout);
+  // The title comes first and may hold a line of this shape: the last one is pdfinfo's own.
+  const pages = Number(counted?.[1] ?? [...stdout.matchAll(/^Pages:\s+(\d+)$/gm)].at(-1)?.[1] ?? 0);
+  if (pages === 0) throw conversionFailed('corrupt_input', { says: 'The PDF has no pages.' });
+  if (pages > MAX_PAGES) throw inputLimit('pages', MAX_PAGES, pages);
+  return pages;
+}
+
+interface Measures {
+  /** How many points a unit of a page has, by its number; 1 where there is none. */
+  readonly units: ReadonlyMap<number, number>;
+  /** Px. */
+  readonly largest: number;
+  readonly total: number;
+}
+
+/** The last line is our own program's. */
+function readMeasures(stdout: string): Measures {
+  const { units, largest, total } = JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? '') as {
+    units: Record<string, number>;
+    largest: number;
+    total: number;
+  };
+  return { units: new Map(Object.entries(units).map(([page, unit]) => [Number(page), unit])), largest, total };
+}
+
+/** A page's own unit counts, whether or not this version of the engine heeds it. */
+function refuseGiants(stdout: string, units: Measures['units'], chosen: ReadonlySet<number>, dpi: number): void {
+  for (const [, page, width, height] of stdout.matchAll(/^Page\s+(\d+) size:\s+([\d.e+]+) x ([\d.e+]+) pts/gm)) {
+    const scale = (dpi / POINTS_PER_INCH) * (units.get(Number(page)) ?? 1);
+    const pixels = Math.ceil(Number(width) * Number(height) * scale ** 2);
+    if (chosen.has(Number(page)) && pixels > MAX_PIXELS) throw inputLimit(`pixels of page ${page} at ${dpi} dpi`, MAX_PIXELS, pixels);
+  }
+}
+
+export interface Opened {
+  readonly steps: readonly ProcessStep[];
+  /** A PDF without password that has exactly the pages asked for, in that order. */
+  readonly path: string;
+  readonly pages: number;
+  readonly warnings: readonly Warning[];
+}
+
+/** Needs the binary `qpdf`. @param writeTo rewrites the file into this one, even where nothing asks for it */
+export function openPdf(task: Pick<Task, 'input' | 'scratch' | 'passwordFile' | 'options' | 'facts'>, writeTo?: string): Opened {
+  const count = Number(task.facts['pages']);
+  const { pages: chosen, warnings } = choosePages(task.options.pages, count);
+  const whole = chosen.length === count && chosen.every((page, index) => page === index + 1);
+  if (whole && task.passwordFile === undefined && writeTo === undefined) return { steps: [], path: task.input, pages: count, warnings };
+  const path = writeTo ?? `${task.scratch}/opened.pdf`;
+  return { steps: [rewritePdf(task, path, whole ? undefined : chosen)], path, pages: chosen.length, warnings };
+}
+
+/** @param chosen page numbers in the order wanted; all where undefined */
+function rewritePdf(
+  { input, passwordFile }: Pick<Task, 'input' | 'passwordFile'>,
+  output: string,
+  chosen?: readonly number[],
+): ProcessStep {
+  return {
+    run: 'qpdf',
+    args: [
+      ...(passwordFile === undefined ? [] : [`--password-file=${passwordFile}`, '--decrypt']),
+      input,
+      ...(chosen === undefined ? [] : ['--pages', '.', pagesForQpdf(chosen), '--']),
+      output,
+    ],
+    // 3: warnings about damage that was mended (qpdf manual, "Exit Status").
+    succeeds: [0, 3],
+  };
+}
+
+/** `[1, 2, 3, 7]` as `1-3,7`, the way qpdf reads it. */
+export function pagesForQpdf(pages: readonly number[]): string {
+  const runs: PageRange[] = [];
+  for (const page of pages) {
+    const last = runs.at(-1);
+    if (last !== undefined && last[1] === page - 1) last[1] = page;
+    else runs.push([page, page]);
+  }
+  return runs.map(([first, last]) => (first === last ? String(first) : `${first}-${last}`)).join(',');
+}
+
+/** Words of poppler, which never gets a password, and of qpdf, which always gets the one that was sent. */
+export function explainPdf(words: string): Reason | undefined {
+  if (/Incorrect password/.test(words)) return 'password_required';
+  if (/invalid password/.test(words)) return 'wrong_password';
+  if (/out of memory|bad_alloc/i.test(words)) return 'memory';
+  return undefined;
+}

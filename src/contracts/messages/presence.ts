@@ -1,0 +1,39 @@
+/** What a worker says of itself, on every change and every few seconds. */
+import { z } from 'zod';
+import { Fault } from './fault.ts';
+
+export const PRESENCE_VERSION = 1;
+
+const count = z.number().int().min(0);
+
+/**
+ * Among the engines of a worker: it takes orders of all bands (`queue/nats/bands.ts`). Of a pool it is known while all its workers have it, as
+ * with any engine; older readers know no engine of this name and pass it by.
+ */
+export const BANDS = 'queue-bands';
+
+export const Presence = z.strictObject({
+  version: z.number().int().min(1),
+  pool: z.string().min(1).max(63),
+  toolchain: z.string().min(1).max(63),
+  /** The name of its pod, or of its machine and process. */
+  worker: z.string().min(1).max(63),
+  /** `draining`: it takes no more orders, and ends those in hand. `drained`: it holds none, and its process is about to end by itself. */
+  state: z.enum(['idle', 'busy', 'draining', 'drained']),
+  /** Orders that it can hold at a time. */
+  slots: count,
+  /** Orders that it holds. */
+  busy: count,
+  /** Orders that it has taken since it started, and those of them that it has let go. */
+  taken: count,
+  ended: count,
+  /** Time that those it let go took, all together, ms. */
+  busyMs: count,
+  /** For how long it has held at least one order, s; 0 while it holds none. */
+  busySeconds: count,
+  /** Versions by engine id; empty where one could not be read. */
+  engines: z.record(z.string().max(63), z.string().max(100)),
+  /** Why it takes no orders although it is idle or busy; left out while it is well. An older reader takes its word for none at all. */
+  unwell: Fault.optional(),
+});
+export type Presence = z.infer<typeof Presence>;

@@ -1,0 +1,106 @@
+/** Watches ConversionJobs, and brings each on whenever it changes and whenever its job may have. */
+import { ConversionJobStatus } from '../../contracts/kubernetes/conversion-job.ts';
+import type { Kube } from '../../kube/connection/connect.ts';
+import { isConflict, unlessNotFound } from '../../kube/connection/error.ts';
+import type { Recorder } from '../../kube/events.ts';
+import { createWorkQueue } from '../../kube/work-queue.ts';
+import type { ControllerMetrics } from '../../telemetry/controller.ts';
+import type { Log } from '../../telemetry/log.ts';
+import { mirror, timed } from '../watched.ts';
+import type { Ask } from './ask.ts';
+import { reconcile } from './reconcile.ts';
+import { CONVERSION_JOBS, type ConversionJobObject, hasEnded } from './resource.ts';
+import { takeTurns } from './turns.ts';
+
+export interface ConversionJobsDeps {
+  readonly kube: Kube;
+  /** Undefined: all of them. */
+  readonly namespace: string | undefined;
+  readonly ask: Ask;
+  readonly recorder: Recorder;
+  readonly mayAct: () => boolean;
+  readonly metrics: Pick<ControllerMetrics, 'watching' | 'workQueue' | 'reconciled' | 'conversions'>;
+  readonly log: Log;
+  /** Ms since the epoch. */
+  readonly clock: () => number;
+}
+
+export interface ConversionJobs {
+  readonly synced: () => boolean;
+  /** From now on it acts. */
+  lead(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Most of the time of each is spent waiting for an answer. */
+const AT_ONCE = 16;
+
+export function startConversionJobs(given: ConversionJobsDeps): ConversionJobs {
+  const { kube, ask, recorder, mayAct, metrics, log, clock } = given;
+  const jobs = mirror<ConversionJobObject>(given, { resource: CONVERSION_JOBS, trim: withoutCopies });
+  metrics.conversions(() => countByPhase(jobs.objects().values()));
+  /** Keys of those that the API is asked about: it is never asked about one that has ended. */
+  const unfinished = new Set<string>();
+  const deps = { kube, ask, recorder, clock, turns: takeTurns(() => performance.now()), unfinished: () => unfinished.size };
+
+  const work = createWorkQueue({
+    concurrency: AT_ONCE,
+    hooks: metrics.workQueue(CONVERSION_JOBS.plural),
+    async work(key, signal) {
+      const job = jobs.objects().get(key);
+      if (job === undefined || !mayAct()) return undefined;
+      try {
+        return await timed(metrics, 'conversionjob', () =>
+          // One that is gone we shall hear of.
+          reconcile(deps, job, signal).catch(unlessNotFound),
+        );
+      } catch (error) {
+        // What we know is old: what is new is on its way.
+        if (!isConflict(error)) log.warn({ err: error }, 'a ConversionJob could not be brought on, and is tried again');
+        throw error;
+      }
+    },
+  });
+  const unsubscribe = jobs.onChange((key, now, before) => {
+    if (now === undefined || hasEnded(now)) unfinished.delete(key);
+    else unfinished.add(key);
+    if (now === undefined) work.forget(key);
+    else if (before === undefined || isNews(now, before)) work.add(key);
+  });
+
+  return {
+    synced: () => jobs.synced,
+    async lead() {
+      await jobs.whenSynced();
+      for (const key of jobs.objects().keys()) work.add(key);
+    },
+    async close() {
+      unsubscribe();
+      await work.close();
+      await jobs.close();
+    },
+  };
+}
+
+/** Our own writes of the status are none. */
+const isNews = ({ metadata: now }: ConversionJobObject, { metadata: before }: ConversionJobObject): boolean =>
+  now.uid !== before.uid || now.deletionTimestamp !== before.deletionTimestamp || now.finalizers?.length !== before.finalizers?.length;
+
+/** Neither what kubectl keeps for itself nor anybody's labels are read. */
+function withoutCopies(job: ConversionJobObject): ConversionJobObject {
+  const { annotations: _, labels: __, ...metadata } = job.metadata;
+  return { ...job, metadata };
+}
+
+const PHASES = ConversionJobStatus.shape.phase.unwrap().options;
+
+/** All phases, those of which there is none too; one that nobody has looked at yet is pending. */
+function countByPhase(jobs: Iterable<ConversionJobObject>): Readonly<Record<string, number>> {
+  const counts: Record<string, number> = Object.fromEntries(PHASES.map((phase) => [phase, 0]));
+  for (const { status } of jobs) {
+    const phase = status?.phase ?? 'Pending';
+    // A newer controller may know others: no series is made of what a status says.
+    if (counts[phase] !== undefined) counts[phase]++;
+  }
+  return counts;
+}

@@ -1,0 +1,129 @@
+/** One ConversionJob, brought as far as it can be brought now: what `decide` says is done, and what the API answers is written down. */
+import type { ConversionJobStatus } from '../../contracts/kubernetes/conversion-job.ts';
+import type { Kube } from '../../kube/connection/connect.ts';
+import { type Recorder, regarding } from '../../kube/events.ts';
+import type { KubeObject } from '../../kube/resource.ts';
+import type { Ask } from './ask.ts';
+import { askAgainAfterMs, nextStep } from './decide.ts';
+import { happeningOf } from './events.ts';
+import { CONVERSION_JOBS, type ConversionJobObject, FINALIZER, MANAGER } from './resource.ts';
+import { expired, isFetching, isNews, pending, statusAfter } from './status.ts';
+import type { Turns, Wait } from './turns.ts';
+
+export interface ReconcileDeps {
+  readonly kube: Kube;
+  readonly recorder: Recorder;
+  readonly ask: Ask;
+  readonly turns: Turns;
+  /** Ms since the epoch. */
+  readonly clock: () => number;
+  /** How many resources there are of which the API is asked. */
+  readonly unfinished: () => number;
+}
+
+type Again = { readonly againAfterMs: number } | undefined;
+
+/** Steps in a row: finalizer, question, end and removal are fewer. */
+const MOST_STEPS = 6;
+/** A deletion is waited for by somebody, ms. */
+const CANCEL_AGAIN_MS = 1_000;
+/** Refusals that hold for everything that its namespace would submit. */
+const OF_ALL: ReadonlySet<string> = new Set(['RATE_LIMITED', 'BANNED']);
+
+/** @returns when to look again, unless it changes before @throws KubeError */
+export async function reconcile(deps: ReconcileDeps, seen: ConversionJobObject, signal: AbortSignal): Promise<Again> {
+  let job = seen;
+  for (let steps = 0; steps < MOST_STEPS; steps++) {
+    const step = nextStep(job, deps.clock());
+    switch (step.is) {
+      case 'rest':
+        return step.forMs === undefined ? undefined : { againAfterMs: step.forMs };
+      case 'hold':
+        job = await setFinalizers(deps, job, [...(job.metadata.finalizers ?? []), FINALIZER], signal);
+        break;
+      case 'release':
+        job = await release(deps, job, signal);
+        break;
+      case 'remove':
+        await deps.kube.remove(CONVERSION_JOBS, job.metadata, { uid: job.metadata.uid }, { signal });
+        return undefined;
+      case 'expire':
+        job = await write(deps, job, expired(job, new Date(deps.clock())), signal);
+        break;
+      case 'ask': {
+        const outcome = await (step.question === 'cancel' ? cancel(deps, job, signal) : submit(deps, job, step.question, signal));
+        if ('againAfterMs' in outcome) return outcome;
+        job = outcome.job;
+      }
+    }
+  }
+  return { againAfterMs: CANCEL_AGAIN_MS };
+}
+
+type Outcome = { readonly job: ConversionJobObject } | { readonly againAfterMs: number };
+
+async function submit(deps: ReconcileDeps, job: ConversionJobObject, question: 'convert' | 'look', signal: AbortSignal): Promise<Outcome> {
+  const { ask, turns, clock } = deps;
+  const { namespace = '', creationTimestamp = '' } = job.metadata;
+  // One whose source is on its way has been let in.
+  const needsTurn = question === 'convert' && !isFetching(job);
+  const wait = needsTurn ? turns.wait(namespace) : undefined;
+  if (wait !== undefined) {
+    await tellOfWait(deps, job, wait, signal);
+    return { againAfterMs: wait.ms };
+  }
+  const leave = needsTurn ? turns.take(namespace) : () => {};
+  const answer = await ask(question, job).finally(leave);
+  const retryMs = 'error' in answer ? (answer.retry_after ?? 0) * 1_000 : 0;
+  if ('error' in answer && OF_ALL.has(answer.error.code)) turns.hold(namespace, retryMs, answer.error);
+
+  const status = statusAfter(job, answer, new Date(clock()));
+  const written = isNews(job.status, status) ? await write(deps, job, status, signal) : job;
+  if (status.completionTime !== undefined) return { job: written };
+  const ageMs = clock() - (Date.parse(creationTimestamp) || clock());
+  return { againAfterMs: Math.max(retryMs, askAgainAfterMs(ageMs, deps.unfinished())) };
+}
+
+async function tellOfWait(deps: ReconcileDeps, job: ConversionJobObject, { refusal }: Wait, signal: AbortSignal): Promise<void> {
+  const { code, message } = refusal ?? { code: 'Waiting', message: 'Others of this namespace go first.' };
+  const status = pending(job, new Date(deps.clock()), code, message);
+  // Turns change too often to be told of each time.
+  if (job.status?.phase === undefined || (refusal !== undefined && isNews(job.status, status))) await write(deps, job, status, signal);
+}
+
+async function cancel(deps: ReconcileDeps, job: ConversionJobObject, signal: AbortSignal): Promise<Outcome> {
+  const answer = await deps.ask('cancel', job);
+  const isOver = 'cancelled' in answer || ('error' in answer && !answer.error.details.retryable);
+  return isOver ? { job: await release(deps, job, signal) } : { againAfterMs: CANCEL_AGAIN_MS };
+}
+
+const release = (deps: ReconcileDeps, job: ConversionJobObject, signal: AbortSignal): Promise<ConversionJobObject> =>
+  setFinalizers(
+    deps,
+    job,
+    (job.metadata.finalizers ?? []).filter((name) => name !== FINALIZER),
+    signal,
+  );
+
+/** Others may have finalizers there too: whoever wrote since is not overwritten. @throws KubeError `Conflict` */
+async function setFinalizers({ kube }: ReconcileDeps, job: ConversionJobObject, finalizers: readonly string[], signal: AbortSignal) {
+  const { uid, resourceVersion } = job.metadata;
+  const patch = { metadata: { uid, resourceVersion, finalizers } };
+  return kube.patch<ConversionJobObject>(CONVERSION_JOBS, job.metadata, patch, {}, { signal });
+}
+
+/** @throws KubeError `Conflict` when what we saw is old: our own last word may not have reached the mirror yet */
+async function write({ kube, recorder }: ReconcileDeps, job: ConversionJobObject, status: ConversionJobStatus, signal: AbortSignal) {
+  const { name, namespace, uid = '', resourceVersion } = job.metadata;
+  const metadata = {
+    name,
+    namespace,
+    uid,
+    ...(resourceVersion === undefined ? {} : { resourceVersion }),
+  };
+  const applied: KubeObject & Pick<ConversionJobObject, 'status'> = { metadata, status };
+  const written = await kube.apply(CONVERSION_JOBS, applied, { manager: MANAGER, subresource: 'status' }, { signal });
+  const happening = happeningOf(job.status, status);
+  if (happening !== undefined) recorder.record({ ...happening, regarding: regarding(CONVERSION_JOBS, job.metadata) });
+  return written as ConversionJobObject;
+}

@@ -1,0 +1,181 @@
+/** The Job that a worker of a pool runs in: restricted, bounded, and the same for every slot. */
+import { createHash } from 'node:crypto';
+import type { ToolchainPool } from '../../../contracts/kubernetes/toolchain-pool.ts';
+import { toolchainOf } from '../../../contracts/kubernetes/toolchain-pool.ts';
+import { LABEL } from '../observe/objects.ts';
+
+/** A pod whose node has gone is given up after this long, s: jobs are taken over after half a minute as well. */
+const LOST_NODE_S = 30;
+/** Time for a worker to say its last words after the last order it may finish, s. */
+const LAST_WORDS_S = 5;
+/** A Job that no controller removes goes after this long, s. */
+const LEFT_OVER_S = 86_400;
+/** Unprivileged; the images know it. */
+const USER = 10_001;
+const WORK = '/work';
+const SECRET = '/etc/filemill/nats';
+const CONFIG = '/etc/filemill/config';
+const PROBES_PORT = 8_081;
+
+/** What a worker has on its node's disk is a copy: without this a cluster autoscaler keeps every node that has such a volume. */
+const EVICTABLE = { 'cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes': 'work' } as const;
+
+/** Labels for Kueue that a pool hands on to its Jobs (https://kueue.sigs.k8s.io/docs/tasks/run/jobs). */
+const HANDED_ON = ['kueue.x-k8s.io/queue-name', 'kueue.x-k8s.io/priority-class'];
+
+export interface Template {
+  /** Of the pod; two templates are the same where this is. */
+  readonly hash: string;
+  readonly pod: object;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+/** @param natsServers where workers find NATS, unless their Secret or configuration says otherwise */
+export function templateOf(pool: ToolchainPool, natsServers: readonly string[]): Template {
+  const { spec, metadata } = pool;
+  const labels = {
+    [LABEL.pool]: metadata.name,
+    'app.kubernetes.io/name': 'filemill',
+    'app.kubernetes.io/component': 'worker',
+    'app.kubernetes.io/instance': metadata.name,
+    'app.kubernetes.io/part-of': 'filemill',
+    'app.kubernetes.io/managed-by': 'filemill-controller',
+  };
+  const { metadata: added, spec: more } = spec.template ?? {};
+  const podSpec = {
+    restartPolicy: 'Never',
+    automountServiceAccountToken: false,
+    ...pick(more ?? {}, ['serviceAccountName']),
+    enableServiceLinks: false,
+    terminationGracePeriodSeconds: spec.terminationGraceSeconds,
+    securityContext: { runAsNonRoot: true, runAsUser: USER, runAsGroup: USER, fsGroup: USER, seccompProfile: { type: 'RuntimeDefault' } },
+    containers: [container(pool, natsServers)],
+    volumes: [
+      { name: 'work', emptyDir: { sizeLimit: spec.workDirSize } },
+      // Optional, as a pod that waits for a volume does not say so: a missing Secret shows where the environment is made, a missing
+      // ConfigMap in the worker's own words.
+      { name: 'nats', secret: { secretName: spec.natsSecretRef.name, defaultMode: 0o440, optional: true } },
+      ...(spec.configMapRef === undefined ? [] : [{ name: 'config', configMap: { name: spec.configMapRef.name, optional: true } }]),
+      ...(more?.volumes ?? []),
+    ],
+    tolerations: [
+      ...(spec.tolerations ?? []),
+      ...['not-ready', 'unreachable'].map((taint) => ({
+        key: `node.kubernetes.io/${taint}`,
+        operator: 'Exists',
+        effect: 'NoExecute',
+        tolerationSeconds: LOST_NODE_S,
+      })),
+    ],
+    ...pick(spec, ['imagePullSecrets', 'nodeSelector', 'affinity', 'topologySpreadConstraints', 'runtimeClassName', 'priorityClassName']),
+  };
+  const hash = createHash('sha256').update(JSON.stringify({ podSpec, added })).digest('hex').slice(0, 10);
+  return {
+    hash,
+    // What others add never takes the place of what workers are known by.
+    pod: {
+      metadata: { labels: { ...added?.labels, ...labels, [LABEL.template]: hash }, annotations: { ...added?.annotations, ...EVICTABLE } },
+      spec: podSpec,
+    },
+    labels: { ...labels, ...pick(metadata.labels ?? {}, HANDED_ON) },
+  };
+}
+
+function container({ metadata, spec }: ToolchainPool, natsServers: readonly string[]) {
+  const toolchain = toolchainOf({ metadata, spec }) ?? metadata.name;
+  const settings = {
+    // Nothing else can be written to.
+    dataDir: WORK,
+    nats: { servers: natsServers },
+    worker: {
+      dir: WORK,
+      pool: metadata.name,
+      toolchain,
+      conversionsPerWorker: spec.conversionsPerWorker,
+      slots: { [toolchain]: spec.slots },
+      drainMs: Math.max(1, spec.terminationGraceSeconds - LAST_WORDS_S) * 1000,
+      metricsPort: PROBES_PORT,
+      ...(spec.maxSeconds !== undefined && { maxSeconds: spec.maxSeconds, mediaMaxSeconds: spec.maxSeconds }),
+    },
+  };
+  const [added] = spec.template?.spec?.containers ?? [];
+  return {
+    name: 'worker',
+    image: spec.image,
+    args: ['worker'],
+    ...pick(spec, ['imagePullPolicy']),
+    resources: resourcesOf(spec),
+    env: [
+      { name: 'WORKER_NAME', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } },
+      { name: 'SETTINGS', value: JSON.stringify(settings) },
+      // The kubelet puts the limit in as bytes; where a pod has none it would say the node's memory.
+      ...(spec.resources?.limits?.['memory'] === undefined
+        ? []
+        : [
+            { name: 'MEMORY_LIMIT', valueFrom: { resourceFieldRef: { containerName: 'worker', resource: 'limits.memory', divisor: '1' } } },
+          ]),
+      ...(spec.configMapRef === undefined ? [] : [{ name: 'CONFIG_FILE', value: `${CONFIG}/filemill.yaml` }]),
+      ...(added?.env ?? []),
+    ],
+    // NATS_USER and NATS_PASSWORD, or NATS_CREDS with the path of a file that the same Secret holds.
+    envFrom: [{ secretRef: { name: spec.natsSecretRef.name } }],
+    ports: [{ name: 'probes', containerPort: PROBES_PORT }],
+    // A worker that cannot start says why in its last line.
+    terminationMessagePolicy: 'FallbackToLogsOnError',
+    livenessProbe: {
+      httpGet: { path: '/livez', port: 'probes' },
+      initialDelaySeconds: 30,
+      periodSeconds: 10,
+      timeoutSeconds: 5,
+      failureThreshold: 6,
+    },
+    securityContext: {
+      allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: true,
+      capabilities: { drop: ['ALL'] },
+    },
+    volumeMounts: [
+      { name: 'work', mountPath: WORK },
+      { name: 'nats', mountPath: SECRET, readOnly: true },
+      ...(spec.configMapRef === undefined ? [] : [{ name: 'config', mountPath: CONFIG, readOnly: true }]),
+      ...(added?.volumeMounts ?? []),
+    ],
+  };
+}
+
+const DISK = 'ephemeral-storage';
+
+/** A node that has no room for the work folder is not asked to make it: what may lie there is requested, unless the pool says otherwise. */
+function resourcesOf({ resources, workDirSize }: ToolchainPool['spec']): object {
+  const { requests, limits } = resources ?? {};
+  const isSaid = requests?.[DISK] !== undefined || limits?.[DISK] !== undefined;
+  return { ...(limits !== undefined && { limits }), requests: { ...requests, ...(!isSaid && { [DISK]: workDirSize }) } };
+}
+
+/** Name of the Job in a slot: there can be one at a time. */
+export const jobName = (pool: string, slot: number): string => `filemill-${pool}-${slot}`;
+
+export function jobOf(pool: ToolchainPool, slot: number, { pod, hash, labels }: Template) {
+  const { name, namespace, uid = '' } = pool.metadata;
+  return {
+    metadata: {
+      name: jobName(name, slot),
+      ...(namespace !== undefined && { namespace }),
+      labels: { ...labels, [LABEL.slot]: String(slot), [LABEL.template]: hash },
+      ownerReferences: [{ apiVersion: pool.apiVersion, kind: pool.kind, name, uid, controller: true, blockOwnerDeletion: false }],
+    },
+    spec: {
+      backoffLimit: 0,
+      completions: 1,
+      parallelism: 1,
+      ttlSecondsAfterFinished: LEFT_OVER_S,
+      // Without a policy a pod that is told to go counts as failed at once, though its worker ends in order; with one, its own end counts.
+      podFailurePolicy: { rules: [{ action: 'FailJob', onPodConditions: [{ type: 'DisruptionTarget', status: 'True' }] }] },
+      podReplacementPolicy: 'Failed',
+      template: pod,
+    },
+  };
+}
+
+const pick = (from: object, names: readonly string[]): object =>
+  Object.fromEntries(Object.entries(from).filter(([name, value]) => names.includes(name) && value !== undefined));

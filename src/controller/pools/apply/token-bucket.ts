@@ -1,0 +1,45 @@
+/** So many at once, and so many a second after that, shared fairly by those who ask at the same time. */
+
+export interface TokenBucket {
+  /** Takes one for `who`. @returns 0, or after how many ms there will be one */
+  take(who: string): number;
+}
+
+/** Who has not asked for this long does not count any more, ms. */
+const PRESENT_MS = 2_000;
+
+interface Share {
+  tokens: number;
+  at: number;
+}
+
+/**
+ * Whoever asks alone has all of it. Of several each has a part of the rate and of the burst, so that one whose workers die as fast
+ * as they are made cannot use up what the others need.
+ * @param clock ms, steady
+ */
+export function tokenBucket(perSecond: number, burst: number, clock: () => number): TokenBucket {
+  const shares = new Map<string, Share>();
+  const whole: Share = { tokens: burst, at: clock() };
+  const refill = (share: Share, now: number, deps: number) => {
+    share.tokens = Math.min(Math.max(1, burst / deps), share.tokens + ((now - share.at) / 1000) * (perSecond / deps));
+    share.at = now;
+  };
+  const untilOne = ({ tokens }: Share, deps: number) => Math.ceil(((1 - tokens) / (perSecond / deps)) * 1000);
+  return {
+    take(who) {
+      const now = clock();
+      for (const [other, { at }] of shares) if (now - at > PRESENT_MS) shares.delete(other);
+      const own = shares.get(who) ?? { tokens: burst, at: now };
+      shares.set(who, own);
+      const deps = shares.size;
+      refill(own, now, deps);
+      refill(whole, now, 1);
+      if (own.tokens < 1) return untilOne(own, deps);
+      if (whole.tokens < 1) return untilOne(whole, 1);
+      own.tokens--;
+      whole.tokens--;
+      return 0;
+    },
+  };
+}

@@ -1,0 +1,49 @@
+/** Pods of a pool's workers whose Jobs have gone without them: they take orders, count against the capacity, and are asked to leave. */
+import type { WorkerPresence } from '../../../pools/workers.ts';
+import type { Memory } from '../memory.ts';
+import { ownerOf } from './live-jobs.ts';
+import type { Pod } from './objects.ts';
+import type { Worker } from './seen.ts';
+
+/** What was heard of a pod may be ahead of what was heard of its Job, and one whose Job is deleted follows it by a moment, ms. */
+const SETTLED_MS = 10_000;
+
+/** @param jobs uids of all Jobs that there are @param now ms since the epoch */
+export function orphansAmong(
+  pods: readonly Pod[],
+  jobs: ReadonlySet<string>,
+  heartbeats: ReadonlyMap<string, WorkerPresence>,
+  memory: Memory,
+  now: number,
+): readonly Worker[] {
+  const there = pods.filter(
+    (pod) =>
+      !jobs.has(ownerOf(pod)) &&
+      pod.metadata.deletionTimestamp === undefined &&
+      (pod.status?.phase === 'Running' || pod.status?.phase === 'Pending'),
+  );
+  const uids = new Set(there.map(({ metadata }) => metadata.uid ?? ''));
+  for (const uid of memory.orphans.keys()) if (!uids.has(uid)) memory.orphans.delete(uid);
+  return there.flatMap(({ metadata: { name, uid = '' } }) => {
+    const since = memory.orphans.get(uid) ?? now;
+    memory.orphans.set(uid, since);
+    return now - since < SETTLED_MS ? [] : workerOf(name, uid, heartbeats.get(name));
+  });
+}
+
+/** Never of the present template: it makes way as others of an older one do, and is never removed, for it has no Job. */
+function workerOf(pod: string, uid: string, presence: WorkerPresence | undefined): Worker {
+  const silence = { reason: 'WorkersSilent', message: `The pod ${pod} belongs to no Job and says nothing: delete it` } as const;
+  return {
+    name: pod,
+    uid,
+    slot: -1,
+    pod,
+    ...(presence === undefined
+      ? { state: 'silent', trouble: silence }
+      : { state: presence.state === 'idle' || presence.state === 'busy' ? presence.state : 'draining' }),
+    current: false,
+    busyMs: (presence?.busySeconds ?? 0) * 1000,
+    guarded: false,
+  };
+}

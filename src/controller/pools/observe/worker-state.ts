@@ -1,0 +1,97 @@
+/** What one worker is up to, from its Job, its pod and its own word. */
+import { isDisrupted, type Job, type Pod, verdictOf } from './objects.ts';
+import type { Trouble, WorkerState } from './seen.ts';
+
+/** A worker's last word, if any. */
+export interface Heartbeat {
+  readonly state: 'idle' | 'busy' | 'draining' | 'drained';
+  /** Whether it should have spoken again by now. */
+  readonly overdue: boolean;
+}
+
+export interface ObservedState {
+  readonly state: WorkerState;
+  readonly trouble?: Trouble | undefined;
+  readonly endedAt?: number | undefined;
+  /** For `failed`: somebody else needed its place. */
+  readonly disrupted?: boolean | undefined;
+}
+
+/** Reasons for which a container waits that do not pass by themselves (kubelet, pkg/kubelet/images and kuberuntime). */
+const IMAGE_TROUBLE = new Set([
+  'ErrImagePull',
+  'ImagePullBackOff',
+  'InvalidImageName',
+  'ErrImageNeverPull',
+  'RegistryUnavailable',
+  'ImageInspectError',
+]);
+const CONTAINER_TROUBLE = new Set(['CreateContainerConfigError', 'CreateContainerError', 'RunContainerError']);
+
+/** What keeps a worker whose Job is there from working, as far as others found it out. */
+interface Known {
+  /** Why the Job controller can make no pod of it. */
+  readonly refusal: string | undefined;
+  /** Its pod runs, and has been without a word for too long. */
+  readonly silence: Trouble | undefined;
+}
+
+export function workerStateOf(
+  job: Job,
+  pod: Pod | undefined,
+  heartbeat: Heartbeat | undefined,
+  { refusal, silence }: Known,
+): ObservedState {
+  const ended = endOf(job, pod);
+  // What finalizers keep of a Job may stay for long.
+  if (job.metadata.deletionTimestamp !== undefined && (pod === undefined || ended !== undefined || isLost(pod))) return { state: 'over' };
+  if (ended !== undefined) return ended;
+  if (isLost(pod)) return { state: 'lost' };
+  if (job.metadata.deletionTimestamp !== undefined || pod?.metadata.deletionTimestamp !== undefined) return { state: 'leaving' };
+  if (heartbeat !== undefined) {
+    if (heartbeat.state === 'draining' || heartbeat.state === 'drained') return { state: 'draining' };
+    return heartbeat.overdue ? { state: 'silent', trouble: silence } : { state: heartbeat.state };
+  }
+  const trouble = pod === undefined ? refused(refusal) : (troubleOf(pod) ?? silence);
+  return trouble === undefined ? { state: 'starting' } : { state: 'stuck', trouble };
+}
+
+/** The pod's own end comes first: the Job's follows it by a moment. */
+function endOf(job: Job, pod: Pod | undefined): ObservedState | undefined {
+  const verdict = verdictOf(job);
+  const phase = pod?.status?.phase;
+  if (verdict === undefined && phase !== 'Succeeded' && phase !== 'Failed') return undefined;
+  const failed = verdict === undefined ? phase === 'Failed' : verdict.type === 'Failed';
+  const finishedAt = pod?.status?.containerStatuses?.[0]?.state?.terminated?.finishedAt ?? verdict?.lastTransitionTime;
+  const endedAt = finishedAt === undefined ? undefined : Date.parse(finishedAt);
+  return failed ? { state: 'failed', endedAt, disrupted: isDisrupted(job) || wasDisrupted(pod) } : { state: 'succeeded', endedAt };
+}
+
+/** Evicted, preempted, or drained (KEP-3329): set before the pod ends, and so before its Job says it. */
+const wasDisrupted = (pod: Pod | undefined): boolean =>
+  (pod?.status?.conditions ?? []).some(({ type, status }) => type === 'DisruptionTarget' && status === 'True');
+
+/** Its node has not been heard of for longer than the pod tolerates: it may run on, but nobody can tell, or stop it. */
+const isLost = (pod: Pod | undefined): boolean =>
+  pod?.metadata.deletionTimestamp !== undefined &&
+  (pod.status?.conditions ?? []).some(
+    ({ type, status, reason }) =>
+      type === 'DisruptionTarget' && status === 'True' && (reason === 'DeletionByTaintManager' || reason === 'DeletionByPodGC'),
+  );
+
+function troubleOf({ status }: Pod): Trouble | undefined {
+  const unscheduled = status?.conditions?.find(
+    ({ type, status: is, reason }) => type === 'PodScheduled' && is === 'False' && reason === 'Unschedulable',
+  );
+  if (unscheduled !== undefined) return { reason: 'Unschedulable', message: `No node takes its workers: ${unscheduled.message ?? ''}` };
+  const waiting = status?.containerStatuses?.find(({ state }) => state?.waiting !== undefined)?.state?.waiting;
+  const { reason = '', message = reason } = waiting ?? {};
+  if (IMAGE_TROUBLE.has(reason)) return { reason: 'ImagePullFailed', message: `The image cannot be pulled: ${message}` };
+  if (!CONTAINER_TROUBLE.has(reason)) return undefined;
+  if (/secret/i.test(message))
+    return { reason: 'CredentialsMissing', message: `The Secret with the credentials is not as it should be: ${message}` };
+  return { reason: 'ContainerFailed', message: `The container cannot be made: ${message}` };
+}
+
+const refused = (refusal: string | undefined): Trouble | undefined =>
+  refusal === undefined ? undefined : { reason: 'PodRefused', message: `Kubernetes refuses its pods: ${refusal}` };

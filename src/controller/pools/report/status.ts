@@ -1,0 +1,100 @@
+/** The pool's status: what is counted, and what it means. Written when it changed, and counts alone not at every change. */
+import { isDeepStrictEqual } from 'node:util';
+import type { ToolchainPool, ToolchainPoolStatus } from '../../../contracts/kubernetes/toolchain-pool.ts';
+import { type Condition, setCondition } from '../../../kube/conditions.ts';
+import type { Kube } from '../../../kube/connection/connect.ts';
+import { unlessNotFound } from '../../../kube/connection/error.ts';
+import { type Recorder, regarding } from '../../../kube/events.ts';
+import type { Memory } from '../memory.ts';
+import { LABEL, TOOLCHAIN_POOLS } from '../observe/objects.ts';
+import { type Decision, isLive, type Seen, type Trouble, type Worker } from '../observe/seen.ts';
+import { conditionsOf } from './conditions.ts';
+
+const MANAGER = 'filemill-controller';
+/** Under load counts change all the time, and everybody who watches pools is told of each write, ms. */
+const COUNTS_MS = 5_000;
+
+export function statusOf(
+  { metadata, status }: Pick<ToolchainPool, 'metadata' | 'status'>,
+  seen: Seen,
+  decision: Decision,
+  now: number,
+  invalid?: Trouble,
+): ToolchainPoolStatus {
+  const { workers, demand } = seen;
+  const observedGeneration = metadata.generation ?? 0;
+  const said = conditionsOf(seen, decision, invalid);
+  let conditions: readonly Condition[] = ((status?.conditions ?? []) as readonly Condition[]).filter(({ type }) =>
+    said.some((one) => one.type === type),
+  );
+  for (const next of said) conditions = setCondition(conditions, { ...next, observedGeneration }, new Date(now));
+  return {
+    observedGeneration,
+    ...countsOf(workers),
+    selector: `${LABEL.pool}=${metadata.name}`,
+    conditions: [...conditions],
+    ...(decision.desired !== undefined && { desired: decision.desired }),
+    ...(demand !== undefined && {
+      queued: demand.pending,
+      running: demand.inFlight,
+      oldestQueuedSeconds: Math.round((demand.oldestMs ?? 0) / 1000),
+    }),
+  };
+}
+
+interface Writing {
+  readonly kube: Kube;
+  readonly recorder: Recorder;
+  readonly mayAct: () => boolean;
+  readonly clock: () => number;
+}
+
+/** @throws KubeError */
+export async function writeStatus(
+  { kube, recorder, mayAct, clock }: Writing,
+  pool: ToolchainPool,
+  memory: Memory,
+  next: ToolchainPoolStatus,
+): Promise<void> {
+  const { name, namespace } = pool.metadata;
+  const before = pool.status ?? {};
+  const turned = !isDeepStrictEqual(verdicts(before), verdicts(next));
+  const due = turned || clock() - memory.status.at >= COUNTS_MS;
+  const text = JSON.stringify(next);
+  if (!due || text === memory.status.text || !mayAct()) return;
+  await kube
+    .apply(TOOLCHAIN_POOLS, { metadata: { name, namespace }, status: next }, { manager: MANAGER, subresource: 'status' })
+    .catch(unlessNotFound);
+  memory.status = { text, at: clock() };
+  if (!turned) return;
+  const about = regarding(TOOLCHAIN_POOLS, pool.metadata);
+  for (const { type, status, reason, message } of next.conditions ?? []) {
+    const was = before.conditions?.find((condition) => condition.type === type);
+    if (was?.status === status && was.reason === reason) continue;
+    // How workers come and go is in the counts; what an operator must know is trouble, and its end.
+    if (type === 'Degraded' && (status === 'True' || was?.status === 'True'))
+      recorder.record({
+        regarding: about,
+        type: status === 'True' ? 'Warning' : 'Normal',
+        reason: status === 'True' ? reason : 'Recovered',
+        action: 'Scale',
+        note: message,
+      });
+    if (type === 'Ready' && status === 'True' && was?.status !== 'True')
+      recorder.record({ regarding: about, type: 'Normal', reason: 'Ready', action: 'Scale', note: message });
+  }
+}
+
+/** What must be told at once: not the counts, nor the sentences that repeat them. */
+const verdicts = ({ observedGeneration, conditions = [] }: ToolchainPoolStatus) => [
+  observedGeneration,
+  conditions.map(({ type, status, reason }) => `${type} ${status} ${reason}`).toSorted(),
+];
+
+/** One that drains is still at its last orders: busy. */
+export const countsOf = (workers: readonly Worker[]) => ({
+  // A Job that Kubernetes makes no pod of works as little as one that has ended.
+  workers: workers.filter((worker) => isLive(worker) && worker.pod !== undefined).length,
+  idle: workers.filter(({ state }) => state === 'idle').length,
+  busy: workers.filter(({ state }) => state === 'busy' || state === 'draining').length,
+});

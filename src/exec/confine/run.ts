@@ -1,0 +1,180 @@
+/** One confined program from its start to its report, whatever it does meanwhile. */
+import { ChildProcess, spawn } from 'node:child_process';
+import { constants } from 'node:os';
+import { PassThrough, type Readable, type Writable } from 'node:stream';
+import { onAbort } from '../../streams/abort.ts';
+import { isFuller } from '../files/folder.ts';
+import { Head, lines, Tail } from './kept.ts';
+import type { Command, Confined, Outcome, Policy } from './policy.ts';
+
+const KEPT_STDOUT = 1024 * 1024;
+const KEPT_STDERR = 16 * 1024;
+/** The launcher gives processes 5 s to die; after that something is wrong with itself. */
+const PATIENCE_MS = 8_000;
+
+/** What the launcher writes as its last line. */
+interface Report {
+  readonly why: Exclude<Outcome['ended'], 'launcher'>;
+  readonly code: number;
+  readonly signal: number;
+  readonly cpuMs: number;
+  readonly peakBytes: number;
+  readonly wallMs: number;
+}
+
+export class Run implements Confined {
+  readonly pid: number | undefined;
+  readonly stdin: Writable;
+  readonly stdout: Readable;
+  readonly ended: Promise<Outcome>;
+  private readonly launcher: ChildProcess;
+  private readonly started = performance.now();
+  private readonly reported: Promise<unknown>;
+  private readonly timers = new Set<NodeJS.Timeout>();
+  private report = '';
+  /** Of files without a name, which lie in no folder but fill the disk. */
+  private unlinkedBytes = 0;
+  private tooMuch = false;
+  private stopped = false;
+  private over = false;
+
+  constructor(path: string, args: readonly string[], policy: Policy, command: Command, keepsStdout: boolean) {
+    this.launcher = launch(path, args);
+    const [stdin, stdout, stderr, report] = stdioOf(this.launcher);
+    this.pid = this.launcher.pid;
+    this.stdin = stdin;
+    this.stdout = stdout;
+    // A program may end without reading all that it was given.
+    stdin.on('error', () => {});
+    report.setEncoding('utf8').on('data', (text: string) => {
+      this.report += text;
+      const unlinked = [...text.matchAll(/^\{"unlinked":(\d+)\}$/gm)].at(-1)?.[1];
+      if (unlinked !== undefined) this.unlinkedBytes = Number(unlinked);
+    });
+    this.reported = new Promise((settle) => report.once('close', settle));
+    const head = new Head(command.keepBytes ?? KEPT_STDOUT);
+    const tail = new Tail(KEPT_STDERR);
+    if (keepsStdout) {
+      stdout.on('data', (chunk: Buffer) => {
+        head.add(chunk);
+        // Whoever reads a progress report line by line may get a long one, though not an endless one.
+        if (head.seen > (command.onLine === undefined ? head.size : policy.limits.fileBytes)) this.stopForOutput();
+      });
+    }
+    stderr.on('data', (chunk: Buffer) => {
+      tail.add(chunk);
+      if (tail.seen > policy.limits.fileBytes) this.stopForOutput();
+    });
+    const { onLine, signal } = command;
+    if (onLine && keepsStdout)
+      stdout.on(
+        'data',
+        lines((line) => onLine(line, 'stdout')),
+      );
+    if (onLine)
+      stderr.on(
+        'data',
+        lines((line) => onLine(line, 'stderr')),
+      );
+
+    const unsubscribe = onAbort(signal, () => this.kill());
+    if (policy.limits.wallMs > 0) this.later(policy.limits.wallMs + PATIENCE_MS, () => this.killLauncher());
+    this.watch(policy);
+    this.ended = this.end(policy, () => ({ stdout: head.bytes(), stderr: tail.text() })).finally(unsubscribe);
+  }
+
+  kill(): void {
+    if (this.over) return;
+    this.stopped = true;
+    this.launcher.kill('SIGTERM');
+    this.later(PATIENCE_MS, () => this.killLauncher());
+  }
+
+  private stopForOutput(): void {
+    this.tooMuch = true;
+    this.kill();
+  }
+
+  private later(ms: number, act: () => void): void {
+    this.timers.add(setTimeout(act, ms).unref());
+  }
+
+  private watch(policy: Policy): void {
+    this.later(1_000, () => {
+      if (this.over) return;
+      void isFuller(policy.folder, policy.limits.folderBytes - this.unlinkedBytes).then((fuller) =>
+        fuller ? this.stopForOutput() : this.watch(policy),
+      );
+    });
+  }
+
+  /** The launcher takes its tree along when it ends in any way but this one. */
+  private killLauncher(): void {
+    this.launcher.kill('SIGKILL');
+    const group = /^\{"pid":(\d+)\}/.exec(this.report)?.[1];
+    if (group === undefined) return;
+    try {
+      process.kill(-Number(group), 'SIGKILL');
+    } catch {
+      // Nobody is left.
+    }
+  }
+
+  private async end(policy: Policy, kept: () => Pick<Outcome, 'stdout' | 'stderr'>): Promise<Outcome> {
+    const failure = await new Promise<NodeJS.ErrnoException | undefined>((settle) => {
+      this.launcher.once('error', settle);
+      // Without a report it was killed, and could not take its tree along.
+      this.launcher.once('exit', () => this.reported.then(() => this.report.includes('"why"') || this.killLauncher()));
+      this.launcher.once('close', () => settle(undefined));
+    });
+    this.over = true;
+    for (const timer of this.timers) clearTimeout(timer);
+    const last = /^\{"why".*\}$/m.exec(this.report)?.[0];
+    if (last === undefined) {
+      const { stdout, stderr } = kept();
+      const none = { code: null, signal: null, stdout, cpuMs: 0, peakBytes: 0, wallMs: this.age(), otherCalls: [] };
+      if (failure !== undefined) {
+        const notStarted = failure.code ?? 'unknown';
+        return { ...none, ended: 'launcher', stderr: `launcher: cannot be started: ${failure.message}`, notStarted };
+      }
+      // Stopped before it listened, or deaf; otherwise it failed.
+      const ended = !this.stopped ? 'launcher' : this.tooMuch ? 'output' : 'cancelled';
+      return { ...none, ended, stderr: stderr || 'launcher: ended without a report' };
+    }
+    const { why, code, signal, cpuMs, peakBytes, wallMs } = JSON.parse(last) as Report;
+    const tooMuch = this.tooMuch || (await isFuller(policy.folder, policy.limits.folderBytes));
+    return {
+      ended: tooMuch ? 'output' : why,
+      code: code < 0 ? null : code,
+      signal: nameOf(signal),
+      ...kept(),
+      ...{ cpuMs, peakBytes, wallMs },
+      otherCalls: [...this.report.matchAll(/^\{"call":"(\w+)"/gm)].map(([, name]) => name ?? '').sort(),
+    };
+  }
+
+  private age(): number {
+    return Math.round(performance.now() - this.started);
+  }
+}
+
+/** Without memory `spawn` throws: that becomes an event like every other failure to start, for which a listener can be there in time. */
+function launch(path: string, args: readonly string[]): ChildProcess {
+  try {
+    return spawn(path, args, { cwd: '/', env: {}, stdio: ['pipe', 'pipe', 'pipe', 'pipe'] });
+  } catch (error) {
+    const none = new ChildProcess();
+    process.nextTick(() => none.emit('error', error));
+    return none;
+  }
+}
+
+/** Without descriptors a child process has no streams at all: then some that nobody reads or writes. */
+function stdioOf({ stdio }: ChildProcess): [Writable, Readable, Readable, Readable] {
+  const streams = stdio as unknown as [Writable, Readable, Readable, Readable] | undefined;
+  return streams ?? [new PassThrough(), new PassThrough(), new PassThrough(), new PassThrough()];
+}
+
+function nameOf(signal: number): string | null {
+  return Object.entries(constants.signals).find(([, number]) => number === signal)?.[0] ?? null;
+}

@@ -1,0 +1,61 @@
+/** What a program of ours says in lines of JSON, believed only where it has the right shape: a hostile document may have taken it over. */
+import type { Warning } from '../../catalog/engine.ts';
+import { isReason, type Reason } from '../../errors.ts';
+
+/** The end of one request. `words` are the program's own, for a log; `details` and `warnings` may be shown. */
+export interface Answer {
+  readonly ok: boolean;
+  readonly reason?: Reason;
+  readonly words?: string;
+  readonly details?: { readonly limit: string; readonly max: number; readonly received: number };
+  readonly warnings?: readonly Warning[];
+}
+
+/** Longer lines are no answer of a program of ours, characters. */
+export const LONGEST_LINE = 64 * 1024;
+/** A job's record has 16 kB, and keeps them all. */
+const MOST_WARNINGS = 10;
+/** Our programs write plain English. */
+const SENTENCE = /^[\x20-\x7e]{1,200}$/;
+
+/** @returns undefined for what is no object */
+export function readMessage(line: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const message: unknown = line.length > LONGEST_LINE ? undefined : JSON.parse(line);
+    return typeof message === 'object' && message !== null ? (message as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** @returns undefined for words that end nothing, such as those on progress */
+export function readAnswer({ ok, reason, words: message, details, warnings }: Readonly<Record<string, unknown>>): Answer | undefined {
+  if (typeof ok !== 'boolean') return undefined;
+  const bound = readBound(details);
+  return {
+    ok,
+    words: typeof message === 'string' ? message.slice(0, 2000) : '',
+    ...(isReason(reason) && { reason }),
+    ...(bound && { details: bound }),
+    ...(Array.isArray(warnings) && { warnings: warnings.slice(0, MOST_WARNINGS).flatMap(readWarning) }),
+  };
+}
+
+/** The answer of a program that served one request and ended: its last line. */
+export function lastAnswer(stdout: string): Answer | undefined {
+  const message = stdout.trimEnd();
+  return readAnswer(readMessage(message.slice(message.lastIndexOf('\n') + 1)) ?? {});
+}
+
+function readBound(value: unknown): Answer['details'] | undefined {
+  const { limit, max, received } = (value ?? {}) as Record<string, unknown>;
+  return isSentence(limit) && isNumber(max) && isNumber(received) ? { limit, max, received } : undefined;
+}
+
+function readWarning(value: unknown): Warning[] {
+  const { code, message } = (value ?? {}) as Record<string, unknown>;
+  return typeof code === 'string' && /^[a-z_]{1,40}$/.test(code) && isSentence(message) ? [{ code, message }] : [];
+}
+
+const isSentence = (value: unknown): value is string => typeof value === 'string' && SENTENCE.test(value);
+const isNumber = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value);

@@ -1,0 +1,31 @@
+/** The way of a process that reaches the Internet itself: it resolves, judges every address, and connects to what it judged. */
+import type { AddressJudge } from './address.ts';
+import type { Connector } from './connector.ts';
+import { within } from './deadline.ts';
+import { dial } from './dial.ts';
+import { refused } from './refusal.ts';
+import { publicAddresses, type Resolve } from './resolve.ts';
+import type { FetchSettings } from './settings.ts';
+import type { Target } from './url.ts';
+
+export interface DirectConnectorDeps {
+  readonly resolve: Resolve;
+  readonly judge: AddressJudge;
+}
+
+export function directConnector(
+  { resolveMs, connectMs }: Pick<FetchSettings, 'resolveMs' | 'connectMs'>,
+  deps: DirectConnectorDeps,
+): Connector {
+  const find = (target: Target, signal: AbortSignal) => publicAddresses(target, deps.resolve, deps.judge, resolveMs, signal);
+  const late = () => refused('unreachable', { says: 'The server in the URL did not accept a connection in time.' });
+  return {
+    async judge(target, signal) {
+      await find(target, signal);
+    },
+    async connect(target, signal) {
+      const addresses = await find(target, signal);
+      return within(connectMs, signal, late, (limited) => dial(target, addresses, limited));
+    },
+  };
+}

@@ -1,0 +1,128 @@
+/** The guarded download: every hop is judged, resolved, judged by address, connected to there, and bounded in time and size. */
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Readable } from 'node:stream';
+import { connect } from 'node:tls';
+import { fileTooLarge } from '../../errors.ts';
+import type { Connector } from '../connector.ts';
+import { type Deadline, startDeadline, within } from '../deadline.ts';
+import { ready } from '../dial.ts';
+import { refused } from '../refusal.ts';
+import type { FetchSettings } from '../settings.ts';
+import { judgeUrl, type Target } from '../url.ts';
+import { limitedBody } from './body.ts';
+import { exchange } from './exchange.ts';
+import { sentName } from './name.ts';
+
+export interface Download {
+  /** Fails with a Failure where the server, the size or the time does; destroy it when it is not read to its end. */
+  readonly body: Readable;
+  /** As the server says; may be empty, and is not clean. */
+  readonly name: string;
+  /** `Content-Length`: a body without it may end early unnoticed where the server speaks HTTP/1.0. */
+  readonly declaredBytes: number | undefined;
+  /** Media type in lower case without parameters: a claim, no more. */
+  readonly contentType: string | undefined;
+}
+
+/**
+ * @param url as it came from a client
+ * @throws Failure `URL_REFUSED` with `details.reason`, `FILE_TOO_LARGE` where the length is declared, `OVERLOADED` · the reason of `signal`
+ */
+export type Fetch = (url: string, maxBytes: number, signal: AbortSignal) => Promise<Download>;
+
+/** @param ca certificates in PEM that are trusted instead of Node's */
+export function guardedFetch(settings: FetchSettings, connector: Connector, ca?: readonly string[]): Fetch {
+  return async (text, maxBytes, signal) => {
+    const deadline = startDeadline(settings.totalMs, signal, () => late('The file was not fetched in time.'));
+    try {
+      return await follow(judgeUrl(text, settings), settings.maxRedirects, maxBytes, deadline);
+    } catch (error) {
+      deadline.stop();
+      throw error;
+    }
+  };
+
+  async function follow(target: Target, redirects: number, maxBytes: number, deadline: Deadline): Promise<Download> {
+    const response = await ask(target, deadline.signal);
+    try {
+      const location = redirection(response);
+      if (location === undefined) return accept(response, target, maxBytes, deadline);
+      response.destroy();
+      if (redirects === 0) throw refused('redirects', { details: { max: settings.maxRedirects } });
+      return await follow(judgeUrl(location, settings, target.url), redirects - 1, maxBytes, deadline);
+    } catch (error) {
+      response.destroy();
+      throw error;
+    }
+  }
+
+  async function ask(target: Target, signal: AbortSignal): Promise<IncomingMessage> {
+    const { connectMs, headersMs, maxHeaderBytes } = settings;
+    const tooSlow = (what: string) => () => late(`The server in the URL did not ${what} in time.`);
+    const plain = await connector.connect(target, signal);
+    try {
+      const safe = (limited: AbortSignal) => secured(plain, target, ca, limited);
+      const socket = target.secure ? await within(connectMs, signal, tooSlow('set up a safe connection'), safe) : plain;
+      return await within(headersMs, signal, tooSlow('answer'), (limited) => exchange(target, socket, maxHeaderBytes, limited));
+    } catch (error) {
+      plain.destroy();
+      throw error;
+    }
+  }
+
+  function accept(response: IncomingMessage, { url }: Target, maxBytes: number, deadline: Deadline): Download {
+    const { statusCode: status, headers } = response;
+    if (status !== 200) throw refused('unreachable', { says: `The server in the URL answers with status ${status}.`, details: { status } });
+    // We asked for none. Decoding would need bounds of its own, and a file that is stored packed would lose its packing.
+    if (isEncoded(headers))
+      throw refused('unreachable', { says: 'The server in the URL sends the file in a content coding that was not asked for.' });
+    const declared = headers['content-length'];
+    const declaredBytes = declared === undefined ? undefined : Number(declared);
+    if (declaredBytes !== undefined && declaredBytes > maxBytes) throw fileTooLarge(maxBytes, declaredBytes);
+    return {
+      body: limitedBody(response, { maxBytes, idleMs: settings.idleMs, minBytesPerSecond: settings.minBytesPerSecond }, deadline),
+      name: sentName(headers['content-disposition'], url),
+      declaredBytes,
+      contentType: headers['content-type']?.split(';')[0]?.trim().toLowerCase() || undefined,
+    };
+  }
+}
+
+const late = (says: string) => refused('unreachable', { says });
+
+/** Where to go instead (RFC 9110, 15.4). A redirect that names no place is no file either. */
+function redirection({ statusCode = 0, headers: { location } }: IncomingMessage): string | undefined {
+  return [301, 302, 303, 307, 308].includes(statusCode) ? location : undefined;
+}
+
+function isEncoded(headers: IncomingMessage['headers']): boolean {
+  const content = headers['content-encoding']?.trim().toLowerCase() || 'identity';
+  const transfer = headers['transfer-encoding']?.trim().toLowerCase() || 'chunked';
+  return content !== 'identity' || transfer !== 'chunked';
+}
+
+/**
+ * @param ca certificates in PEM that are trusted instead of Node's
+ * @returns the connection with TLS on it; `signal` no longer touches it. Destroying it destroys `socket`
+ * @throws Failure `URL_REFUSED`: unreachable · the reason of `signal`
+ */
+async function secured(socket: Socket, target: Target, ca: readonly string[] | undefined, signal: AbortSignal): Promise<Socket> {
+  const tls = connect({
+    socket,
+    host: target.host,
+    // An address is no server name (RFC 6066, 3): without one, the certificate is held to `host`.
+    servername: target.literal ? '' : target.host,
+    // NODE_TLS_REJECT_UNAUTHORIZED does not reach here.
+    rejectUnauthorized: true,
+    ALPNProtocols: ['http/1.1'],
+    ...(ca === undefined ? {} : { ca: [...ca] }),
+  });
+  await ready(
+    tls,
+    'secureConnect',
+    signal,
+    'No safe connection to the server in the URL: its certificate is not valid for this name, or it speaks no TLS.',
+  );
+  return tls;
+}

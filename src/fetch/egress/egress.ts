@@ -1,0 +1,152 @@
+/** The role that reaches the Internet for the others: a proxy that only makes tunnels, only for those who know its token, and only to what it judged. */
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { Failure } from '../../errors.ts';
+import type { Connector } from '../connector.ts';
+import { refusalHeader } from '../refusal.ts';
+import type { EgressSettings, FetchSettings } from '../settings.ts';
+import { judgeUrl, type Target } from '../url.ts';
+import { bearer, JUDGE, REFUSAL } from './connector.ts';
+import { relay } from './relay.ts';
+
+export interface Egress {
+  /** TCP. */
+  readonly port: number;
+  /** Takes no more tunnels, and cuts those that last longer than `graceMs`. */
+  close(graceMs: number): Promise<void>;
+}
+
+/** What became of a request: for counting, and all that is said of it. */
+export type Asked = 'tunnel' | 'judged' | 'unknown client' | 'failed' | `refused: ${string}`;
+
+export interface EgressDeps {
+  readonly connector: Connector;
+  readonly token: string;
+  readonly settings: EgressSettings & Pick<FetchSettings, 'ports' | 'totalMs'>;
+  readonly asked: (what: Asked) => void;
+  /** For Prometheus. */
+  readonly metrics: () => Promise<{ readonly type: string; readonly text: string }>;
+}
+
+/** A request has no body, and its headers come at once, ms. */
+const HEADERS_MS = 10_000;
+
+type Reply = (status: number, headers?: Readonly<Record<string, string>>) => void;
+
+/** @throws the error of `listen` */
+export async function openEgress({ connector, token, settings, asked, metrics }: EgressDeps): Promise<Egress> {
+  const clients = new Set<Socket>();
+  const timing = { headersTimeout: HEADERS_MS, requestTimeout: HEADERS_MS, connectionsCheckingInterval: HEADERS_MS / 2 };
+  const server = createServer({ ...timing, maxHeaderSize: 16_384, keepAliveTimeout: 5_000 });
+  server.maxConnections = settings.maxTunnels;
+  server.on('connection', (client) => {
+    clients.add(client);
+    client.on('error', () => client.destroy()).once('close', () => clients.delete(client));
+  });
+  server.on('clientError', (_error, client) => client.destroy());
+  server.on('upgrade', (_request, client) => client.destroy());
+
+  const known = isAuthorized(token);
+  const serve = async (
+    request: IncomingMessage,
+    where: string,
+    reply: Reply,
+    work: (target: Target, gone: AbortSignal) => Promise<Asked>,
+  ) => {
+    const gone = new AbortController();
+    const leave = () => gone.abort(new Error('the client went away'));
+    request.socket.once('close', leave);
+    try {
+      if (!known(request)) {
+        asked('unknown client');
+        return reply(407);
+      }
+      asked(await work(targetAt(where, settings), gone.signal));
+    } catch (error) {
+      const refusal = error instanceof Failure && error.code === 'URL_REFUSED' ? error : undefined;
+      asked(refusal === undefined ? 'failed' : `refused: ${refusal.details['reason']}`);
+      if (refusal === undefined) reply(502);
+      else reply(403, { [REFUSAL]: refusalHeader(refusal) });
+    } finally {
+      request.socket.off('close', leave);
+    }
+  };
+  server.on('connect', (request: IncomingMessage, client: Socket, head: Buffer) => {
+    void serve(request, request.url ?? '', replyOn(client), async (target, gone) => {
+      const upstream = await connector.connect(target, gone);
+      client.write('HTTP/1.1 200 Connection Established\r\n\r\n');
+      relay(client, head, upstream, { bytes: settings.maxTunnelBytes, ms: settings.totalMs });
+      return 'tunnel';
+    });
+  });
+  server.on('request', (request, response) => {
+    const { url = '', method } = request;
+    const reply: Reply = (status, headers = {}) => void response.writeHead(status, { ...headers, connection: 'close' }).end();
+    if (method !== 'GET') return reply(405, { allow: 'CONNECT, GET' });
+    if (!url.startsWith(JUDGE)) return void look(url, response).catch(() => response.destroy());
+    void serve(request, decode(url.slice(JUDGE.length)), reply, async (target, gone) => {
+      await connector.judge(target, gone);
+      reply(204);
+      return 'judged';
+    });
+  });
+
+  async function look(url: string, response: ServerResponse): Promise<void> {
+    if (url === '/livez' || url === '/readyz') return void response.end('ok\n');
+    if (url !== '/metrics') return void response.writeHead(404).end();
+    const { type, text } = await metrics();
+    response.setHeader('content-type', type).end(text);
+  }
+
+  server.listen(settings.port, settings.host);
+  await once(server, 'listening');
+  // Such as too many open files: there will be room again.
+  server.on('error', () => undefined);
+  return {
+    port: (server.address() as AddressInfo).port,
+    async close(graceMs) {
+      const closed = once(server, 'close');
+      server.close();
+      server.closeIdleConnections();
+      const cut = setTimeout(() => {
+        for (const client of clients) client.resetAndDestroy();
+      }, graceMs);
+      await closed;
+      clearTimeout(cut);
+    },
+  };
+}
+
+/** The scheme of what goes through is the client's affair, who judges it; so are a user and a password, which have no place here. */
+function targetAt(authority: string, { ports }: Pick<FetchSettings, 'ports'>): Target {
+  return judgeUrl(`https://${authority}`, { http: false, ports });
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return '';
+  }
+}
+
+/** Compared by digests: the time it takes says nothing of the token, its length included. */
+function isAuthorized(token: string): (request: IncomingMessage) => boolean {
+  const digest = (text: string) => createHash('sha256').update(text).digest();
+  const expected = digest(bearer(token));
+  return ({ headers }) => timingSafeEqual(digest(headers['proxy-authorization'] ?? ''), expected);
+}
+
+/** Before there is a tunnel, where Node leaves the connection to us. */
+const replyOn =
+  (client: Socket): Reply =>
+  (status, headers = {}) => {
+    const lines = Object.entries({ ...headers, connection: 'close', 'content-length': '0' }).map(
+      ([name, value]) => `${name}: ${value}\r\n`,
+    );
+    client.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n`);
+    // Not `end`: whoever does not end their half would keep a place.
+    client.destroySoon();
+  };

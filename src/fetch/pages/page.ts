@@ -1,0 +1,19 @@
+/** Where a web page may be: the rules of downloads, with unencrypted HTTP, which a page may come by. */
+
+import type { Connector } from '../connector.ts';
+import type { FetchSettings } from '../settings.ts';
+import { judgeUrl, type Target } from '../url.ts';
+
+/** @throws Failure `URL_REFUSED` with `details.reason`, `OVERLOADED` · the reason of `signal` */
+export type FindPage = (url: string, signal: AbortSignal) => Promise<Target>;
+
+export function findPage(settings: FetchSettings, connector: Connector): FindPage {
+  return async (url, signal) => {
+    const target = judgePage(url, settings);
+    await connector.judge(target, signal);
+    return target;
+  };
+}
+
+/** @throws Failure `URL_REFUSED`: scheme, credentials, port, or address for a host that can be none */
+export const judgePage = (url: string, { ports }: Pick<FetchSettings, 'ports'>): Target => judgeUrl(url, { http: true, ports });

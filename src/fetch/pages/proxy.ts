@@ -1,0 +1,119 @@
+/** The way of web pages to the Internet: a proxy on loopback, open only while a page is rendered, that judges and pins every connection. */
+import { once } from 'node:events';
+import { request as ask, createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { pipeline } from 'node:stream/promises';
+import type { Connector } from '../connector.ts';
+import type { FetchSettings } from '../settings.ts';
+import { judgePage } from './page.ts';
+import { PageTunnel, type PageTunnelLimits } from './tunnel.ts';
+
+export interface EgressProxy {
+  /** TCP, on 127.0.0.1. */
+  readonly port: number;
+  /** Lets one page through, until it is closed; the one before is closed by it. */
+  open(): PageTunnel;
+  close(): Promise<void>;
+}
+
+/** A page of a hundred pictures has about as many megabytes; a film has more. */
+const MOST: PageTunnelLimits = { bytes: 200 * 2 ** 20, exchanges: 3_000 };
+/** Chromium opens 32 connections to one proxy. */
+const MOST_CONNECTIONS = 128;
+/** Of one hop only (RFC 9110, 7.6.1; `Proxy-Connection` is what browsers of old sent). */
+const OF_THE_HOP = [
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'proxy-authorization',
+  'proxy-authenticate',
+  'te',
+  'trailer',
+  'upgrade',
+];
+
+export async function openEgressProxy(connector: Connector, settings: FetchSettings): Promise<EgressProxy> {
+  let tunnel: PageTunnel | undefined;
+  const clients = new Set<Socket>();
+  const server = createServer({ maxHeaderSize: 65_536, keepAliveTimeout: 5_000 });
+  server.maxConnections = MOST_CONNECTIONS;
+  server.on('connection', (client) => {
+    clients.add(client);
+    client.on('error', () => client.destroy()).once('close', () => clients.delete(client));
+  });
+  server.on('request', (request, response) => {
+    forward(tunnel, request, response).catch(() => (response.headersSent ? response.destroy() : response.writeHead(502).end()));
+  });
+  server.on('connect', (request: IncomingMessage, client: Socket, head: Buffer) => {
+    connectTunnel(tunnel, request, client, head).catch(() => client.end('HTTP/1.1 502 Bad Gateway\r\n\r\n'));
+  });
+  server.on('upgrade', (_request, client: Socket) => client.destroy());
+  server.on('clientError', (_error, client) => client.destroy());
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+
+  const shut = () => {
+    tunnel?.close();
+    tunnel = undefined;
+    for (const client of clients) client.destroy();
+  };
+  return {
+    port: (server.address() as AddressInfo).port,
+    open() {
+      shut();
+      const opened = new PageTunnel((url, signal) => connector.connect(judgePage(url, settings), signal), MOST);
+      tunnel = opened;
+      return opened;
+    },
+    async close() {
+      shut();
+      const closed = once(server, 'close');
+      server.close();
+      await closed;
+    },
+  };
+}
+
+/** For HTTPS and WebSockets (RFC 9110, 9.3.6): what goes through is the page's own affair. */
+async function connectTunnel(tunnel: PageTunnel | undefined, { url = '' }: IncomingMessage, client: Socket, head: Buffer): Promise<void> {
+  if (tunnel === undefined) throw new Error('no page is being rendered');
+  const upstream = await tunnel.connect(`https://${url}`);
+  client.write('HTTP/1.1 200 Connection Established\r\n\r\n');
+  upstream.write(head);
+  await Promise.all([pipeline(client, upstream), pipeline(upstream, tunnel.meter(), client)]).catch(() => {
+    for (const socket of [client, upstream]) socket.destroy();
+  });
+}
+
+async function forward(tunnel: PageTunnel | undefined, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const url = URL.parse(request.url ?? '');
+  if (tunnel === undefined || url?.protocol !== 'http:') throw new Error('no page is being rendered, or it asks for what is no page');
+  const upstream = await tunnel.connect(url.href);
+  const asked = ask({
+    createConnection: () => upstream,
+    method: request.method,
+    path: `${url.pathname}${url.search}`,
+    headers: { ...endToEnd(request.headers), host: url.host, connection: 'close' },
+    maxHeaderSize: 65_536,
+  });
+  // Heard where it matters; one that comes when nobody waits must not end the process.
+  asked.on('error', () => {});
+  const answered = once(asked, 'response') as Promise<[IncomingMessage]>;
+  const [[answer]] = await Promise.all([answered, pipeline(request, asked)]);
+  response.writeHead(answer.statusCode ?? 502, endToEnd(answer.headers));
+  await pipeline(answer, joined, tunnel.meter(), response);
+}
+
+/** What has come by the time that it is read comes as one piece: a server of single bytes is not answered for byte by byte. */
+async function* joined(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  yield* pieces;
+}
+
+function endToEnd(headers: IncomingHttpHeaders): IncomingHttpHeaders {
+  const named = (headers.connection ?? '')
+    .toLowerCase()
+    .split(',')
+    .map((name) => name.trim());
+  const dropped = new Set([...OF_THE_HOP, ...named, 'transfer-encoding']);
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !dropped.has(name)));
+}

@@ -1,0 +1,73 @@
+/** What upkeep has to look at, of records in NATS: by the agenda, at the old end of the records, and slowly among all of them. */
+import type { Bucket, Entry } from '../../nats/bucket.ts';
+import { oldestIn } from '../../nats/oldest.ts';
+import { hasEnded, RETENTION_MS, visibility } from '../lifecycle.ts';
+import type { JobRecord } from '../record.ts';
+import type { Due } from '../store.ts';
+import { type Agenda, type AgendaEntry, openEntry } from './agenda.ts';
+
+interface DueDeps {
+  readonly bucket: Bucket;
+  readonly agenda: Agenda;
+  /** Undefined for an entry that cannot be read: it has been reported. */
+  readonly recordIn: (entry: Entry) => JobRecord | undefined;
+}
+
+/** What is settled for longer is a tombstone: it needs no entry, for it is met at the old end of the records, ms. */
+const LONGEST_ENTRY_MS = 2 * RETENTION_MS;
+/** Records looked through at each call for what has no entry: those of an older filemill beside us, or of a restored store. */
+const CHECKED = 100;
+/** The same while there are records from before the agenda. */
+const CHECKED_AT_FIRST = 5_000;
+
+/** @returns `JobStore.due` */
+export function dueOver({ bucket, agenda, recordIn }: DueDeps): (now: number) => AsyncGenerator<Due> {
+  /** How far the records have been looked through. */
+  let from = 0;
+  let complete: boolean | undefined;
+
+  const dueOf = ({ pool, id }: { readonly pool: string; readonly id: string }, now: number, entry?: AgendaEntry): Due => ({
+    id,
+    pool,
+    createdAt: entry?.stage === 'open' ? entry.time : 0,
+    async settle(until) {
+      if (until !== undefined && until - now <= LONGEST_ENTRY_MS) await agenda.add({ stage: 'later', time: until, pool, id });
+      if (entry !== undefined) await agenda.remove(entry);
+    },
+  });
+
+  const isEntered = async (record: JobRecord): Promise<boolean> => {
+    if (hasEnded(record) && (await agenda.has({ ...openEntry(record), stage: 'later', time: record.expiresAt }))) return true;
+    return agenda.has(openEntry(record));
+  };
+
+  /** A page of all records, the next one at the next call. */
+  async function* withoutEntry(now: number): AsyncGenerator<Due> {
+    complete ??= await agenda.isComplete();
+    const { entries, next } = await bucket.page(from, complete ? CHECKED : CHECKED_AT_FIRST);
+    for (const entry of entries) {
+      const record = recordIn(entry);
+      if (record === undefined || visibility(record, now) === 'expired') continue;
+      if (visibility(record, now) === 'forgotten') yield dueOf(record, now);
+      else if (!(await isEntered(record))) {
+        if (!hasEnded(record)) await agenda.add(openEntry(record));
+        yield dueOf(record, now);
+      }
+    }
+    from = next ?? 0;
+    if (next !== undefined || complete) return;
+    await agenda.setComplete();
+    complete = true;
+  }
+
+  return async function* due(now) {
+    for (const entry of await agenda.open()) yield dueOf(entry, now, entry);
+    for await (const entry of agenda.later(now)) yield dueOf(entry, now, entry);
+    const tombstones = oldestIn(bucket, (entry) => {
+      const record = recordIn(entry);
+      return record !== undefined && visibility(record, now) === 'forgotten' ? record : undefined;
+    });
+    for await (const record of tombstones) yield dueOf(record, now);
+    yield* withoutEntry(now);
+  };
+}

@@ -1,0 +1,143 @@
+/** Job records in NATS JetStream, for any number of processes on any number of machines. */
+
+import { randomUUID } from 'node:crypto';
+import { EventEmitter } from 'node:events';
+import { RevisionConflict } from '../../errors.ts';
+import { type BucketSpec, type Entry, ensureBucket, openBucket } from '../../nats/bucket.ts';
+import type { Nats } from '../../nats/connection.ts';
+import { tokenOf } from '../../nats/token.ts';
+import type { JobRecord } from '../record.ts';
+import type { JobStore, Stored } from '../store.ts';
+import { fromText, MAX_RECORD_BYTES, toText, type Unreadable } from '../text.ts';
+import { ensureAgenda, openAgenda, openEntry } from './agenda.ts';
+import { dueOver } from './due.ts';
+import { lockOver } from './lock.ts';
+
+/** Longer than a job waits, runs, is served and remembered after its last write: upkeep removes it before. */
+const KEPT_MS = 7 * 24 * 3600_000;
+const LOCK_KEPT_MS = 24 * 3600_000;
+/** Headers of a message count too. */
+const HEADERS_BYTES = 1_024;
+
+const JOBS: BucketSpec = { name: 'jobs', maxAgeMs: KEPT_MS, maxBytes: MAX_RECORD_BYTES + HEADERS_BYTES };
+/** The stream under the bucket of records. */
+export const JOBS_STREAM = 'KV_jobs';
+const LOCKS: BucketSpec = { name: 'locks', maxAgeMs: LOCK_KEPT_MS, maxBytes: HEADERS_BYTES };
+
+/** Makes the buckets, or brings them to their present shape. @param replicas 1, 3 or 5 @throws Mismatch · Unavailable */
+export async function ensureJobs(nats: Nats, replicas: number): Promise<void> {
+  for (const bucket of [JOBS, LOCKS]) await ensureBucket(nats, bucket, replicas);
+  await ensureAgenda(nats, replicas);
+}
+
+interface Surroundings {
+  /** Is told of records that a scan had to skip, and of locks that could not be kept. */
+  readonly report?: (found: Unreadable | Error) => void;
+  /** By which locks lapse, ms since the epoch; where the bucket is kept, unless said otherwise. */
+  readonly clock?: () => Promise<number>;
+}
+
+/** @param nats stays open when the store is closed @throws Unavailable from every method, when NATS does not answer in time */
+export function openJobs(nats: Nats, surroundings: Surroundings = {}): JobStore {
+  const bucket = openBucket(nats, JOBS.name);
+  const locks = openBucket(nats, LOCKS.name);
+  const { report = (found) => process.emitWarning(found), clock = locks.now } = surroundings;
+  const agenda = openAgenda(nats);
+  const changes = new EventEmitter().setMaxListeners(0);
+  let unsubscribe: (() => void) | undefined;
+  /** Once somebody watches: a worker never does, and thousands of them must not hear of every write. */
+  const listen = () => {
+    unsubscribe ??= bucket.onChange((key) => {
+      for (const event of key === undefined ? changes.eventNames() : [eventOf(idIn(key))]) changes.emit(event);
+    });
+  };
+
+  return {
+    async create(record) {
+      // One of another pool would not stand in the way.
+      const [found] = await Promise.all([bucket.getByEnding(record.id), agenda.add(openEntry(record))]);
+      if (found !== undefined) throw new RevisionConflict(`job ${record.id} is there already`);
+      return { record, revision: await bucket.put(keyOf(record), toText(record), 0) };
+    },
+
+    async get(id, pool) {
+      const entry = await (pool === undefined ? bucket.getByEnding(id) : bucket.get(`${pool}.${id}`));
+      return entry === undefined ? undefined : storedIn(entry);
+    },
+
+    async update(record, revision) {
+      // Its files are to go at once, and it may have been settled until they expire. A worker, which may write no entry, cancels nothing.
+      if (record.state === 'cancelled') await agenda.add(openEntry(record));
+      // Nothing is stored under 0, where the bucket would create.
+      return { record, revision: await bucket.put(keyOf(record), toText(record), Math.max(1, revision)) };
+    },
+
+    /** A record lies with its pool, so this is a copy and a removal: the copy first, which nobody takes before it has an order. */
+    async move(left, revision) {
+      const record = { ...left, pool: left.moved?.to ?? left.pool };
+      await agenda.add(openEntry(record));
+      const there = await bucket.get(keyOf(record));
+      const stored = there === undefined ? { record, revision: await bucket.put(keyOf(record), toText(record), 0) } : storedIn(there);
+      try {
+        await bucket.remove(keyOf(left), revision);
+      } catch (error) {
+        // Its owner was faster, as to cancel it: that counts, and of the copy nobody knows.
+        if (error instanceof RevisionConflict) await bucket.remove(keyOf(record), stored.revision).catch(() => undefined);
+        throw error;
+      }
+      return stored;
+    },
+
+    async remove(id, revision, pool) {
+      const entry = await (pool === undefined ? bucket.getByEnding(tokenOf(id)) : bucket.get(`${pool}.${tokenOf(id)}`));
+      if (entry === undefined) return;
+      await bucket.remove(entry.key, revision);
+      const record = readable(entry, report)?.record;
+      // What is not removed here is found without its record, and goes then.
+      if (record !== undefined) await agenda.remove({ ...openEntry(record), before: Number.POSITIVE_INFINITY });
+    },
+
+    /** Hears of every process's writes, unless the connection is away. */
+    watch(id, listener) {
+      // Its own function, so that a listener given twice is also removed once.
+      const own = () => listener();
+      listen();
+      changes.on(eventOf(id), own);
+      return () => void changes.off(eventOf(id), own);
+    },
+
+    async *scan() {
+      for await (const entry of bucket.entries()) {
+        const stored = readable(entry, report);
+        if (stored !== undefined) yield stored;
+      }
+    },
+
+    due: dueOver({ bucket, agenda, recordIn: (entry) => readable(entry, report)?.record }),
+
+    withLock: lockOver({ locks, clock, report, newHolder: randomUUID }),
+
+    async close() {
+      unsubscribe?.();
+      changes.removeAllListeners();
+    },
+  };
+}
+
+/** An EventEmitter throws on an event named `error` that nobody hears: no id may become that. */
+const eventOf = (id: string): string => `job ${id}`;
+
+/** By pool, so that a worker can be given the right to write its own pool's records and no others. */
+const keyOf = ({ pool, id }: JobRecord): string => `${pool}.${id}`;
+const idIn = (key: string): string => key.slice(key.lastIndexOf('.') + 1);
+
+const storedIn = ({ key, text, revision }: Entry): Stored => ({ record: fromText(idIn(key), text), revision });
+
+function readable(entry: Entry, report: (found: Unreadable) => void): Stored | undefined {
+  try {
+    return storedIn(entry);
+  } catch (error) {
+    report(error as Unreadable);
+    return undefined;
+  }
+}

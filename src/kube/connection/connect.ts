@@ -1,0 +1,216 @@
+/** The API server of Kubernetes as typed calls, each with a time limit: what a kind of object is called is data. */
+import type { IncomingMessage } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { apiVersion, type KubeObject, pathOf, type Ref, type Resource } from '../resource.ts';
+import { KubeError, refusal } from './error.ts';
+import { asKubeconfig } from './kubeconfig.ts';
+import { asPod } from './service-account.ts';
+import { openTransport, type Request, type Transport, unreachable } from './transport.ts';
+import { readWatch, type WatchEvent } from './watch.ts';
+
+export interface Call {
+  readonly signal?: AbortSignal | undefined;
+  /** From the asking to the last byte of the answer, ms. */
+  readonly limitMs?: number;
+}
+
+export interface Selection {
+  /** Without one, all of them. */
+  readonly namespace?: string | undefined;
+  readonly labelSelector?: string | undefined;
+  readonly fieldSelector?: string | undefined;
+}
+
+export interface Page<T> {
+  readonly items: readonly T[];
+  /** A watch goes on from here. */
+  readonly resourceVersion: string;
+}
+
+export interface Applying {
+  /** Owns the fields that it sets, and takes away those that it no longer does. */
+  readonly manager: string;
+  /** Takes fields over from other managers; true unless told otherwise. */
+  readonly force?: boolean;
+  readonly subresource?: string;
+}
+
+export interface Removal {
+  /** With either, an object that is another one by now stays: `Conflict`. */
+  readonly uid?: string | undefined;
+  readonly resourceVersion?: string | undefined;
+  readonly propagationPolicy?: 'Background' | 'Foreground' | 'Orphan';
+  readonly gracePeriodSeconds?: number;
+}
+
+/** All calls @throw KubeError, and the reason of the caller's own signal when that ended them. */
+export interface Kube {
+  /** Of the context in use, or of the pod. */
+  readonly namespace: string;
+  /** The API server's time, ms since the epoch: right to within a second once it has answered. */
+  now(): number;
+  get<T extends KubeObject>(resource: Resource, ref: Ref, call?: Call): Promise<T>;
+  /** All objects as of one moment. The time limit is each page's. */
+  pages<T extends KubeObject>(
+    resource: Resource,
+    selection?: Selection & { readonly limit?: number },
+    call?: Call,
+  ): AsyncGenerator<Page<T>>;
+  create<T extends KubeObject>(resource: Resource, object: T, call?: Call): Promise<T>;
+  /** @throws KubeError `Conflict` when it was written since the `metadata.resourceVersion` that the object has */
+  replace<T extends KubeObject>(resource: Resource, object: T, options?: { readonly subresource?: string }, call?: Call): Promise<T>;
+  /** Server-side apply. */
+  apply<T extends KubeObject>(resource: Resource, object: T, options: Applying, call?: Call): Promise<T>;
+  /** @param patch a JSON merge patch (RFC 7396) */
+  patch<T extends KubeObject>(
+    resource: Resource,
+    ref: Ref,
+    patch: object,
+    options?: { readonly subresource?: string },
+    call?: Call,
+  ): Promise<T>;
+  remove(resource: Resource, ref: Ref, options?: Removal, call?: Call): Promise<void>;
+  /**
+   * Changes from a version on, bookmarks among them, until the server ends it.
+   * @param call `silenceMs`: without a byte for so long it ends as `TimedOut`; `limitMs` is for its beginning
+   */
+  watch<T extends KubeObject>(
+    resource: Resource,
+    selection: Selection & { readonly resourceVersion: string; readonly timeoutSeconds?: number },
+    call?: Call & { readonly silenceMs?: number },
+  ): AsyncGenerator<WatchEvent<T>>;
+  /** Anything else. @returns the answer's JSON, or its text where it is none */
+  request<T>(method: Request['method'], path: string, body?: unknown, call?: Call): Promise<T>;
+  /** Lets go of idle connections; who has a call open ends it by its signal. */
+  close(): void;
+}
+
+const LIMIT_MS = 10_000;
+const PAGE = 500;
+/** The server sends a bookmark a minute. */
+const SILENCE_MS = 90_000;
+
+export interface KubeSettings {
+  /** Path of a file; without, this process is a pod. */
+  readonly kubeconfig?: string | undefined;
+  /** Where the pod's service account is mounted; unless it is named, where it always is. */
+  readonly serviceAccount?: string | undefined;
+}
+
+/** Asks nothing yet. @throws Error saying what is missing */
+export async function connectKube({ kubeconfig, serviceAccount }: KubeSettings = {}): Promise<Kube> {
+  const caller = kubeconfig === undefined ? asPod(serviceAccount) : await asKubeconfig(kubeconfig);
+  const transport = openTransport(caller);
+  const ask = <T>(request: Request, call: Call = {}) => answer<T>(transport, request, call);
+  const patchAs = <T>(contentType: string, path: string, body: object, call?: Call) =>
+    ask<T>({ method: 'PATCH', path, body, contentType }, call);
+
+  return {
+    namespace: caller.namespace ?? 'default',
+    now: transport.now,
+
+    get: async (resource, ref, call) => ask({ method: 'GET', path: pathOf(resource, ref) }, call),
+
+    async *pages(resource, { namespace, limit = PAGE, ...selection } = {}, call) {
+      for (let from: string | undefined; ; ) {
+        const path = pathOf(resource, { namespace }) + query({ ...selection, limit, continue: from });
+        const list = await ask<{ items?: never[]; metadata: { resourceVersion: string; continue?: string } }>(
+          { method: 'GET', path },
+          call,
+        );
+        yield { items: list.items ?? [], resourceVersion: list.metadata.resourceVersion };
+        from = list.metadata.continue;
+        if (from === undefined || from === '') return;
+      }
+    },
+
+    create: async (resource, object, call) =>
+      ask({ method: 'POST', path: pathOf(resource, { namespace: object.metadata.namespace }), body: typed(resource, object) }, call),
+
+    replace: async (resource, object, { subresource } = {}, call) =>
+      ask({ method: 'PUT', path: pathOf(resource, object.metadata, subresource), body: typed(resource, object) }, call),
+
+    async apply(resource, object, { manager, force = true, subresource }, call) {
+      const path = pathOf(resource, object.metadata, subresource) + query({ fieldManager: manager, force });
+      // YAML by name; JSON is YAML.
+      return patchAs('application/apply-patch+yaml', path, typed(resource, object), call);
+    },
+
+    patch: async (resource, ref, patch, { subresource } = {}, call) =>
+      patchAs('application/merge-patch+json', pathOf(resource, ref, subresource), patch, call),
+
+    async remove(resource, ref, { uid, resourceVersion, propagationPolicy = 'Background', gracePeriodSeconds } = {}, call) {
+      const preconditions = { uid, resourceVersion };
+      const body = { apiVersion: 'v1', kind: 'DeleteOptions', propagationPolicy, gracePeriodSeconds, preconditions };
+      await ask({ method: 'DELETE', path: pathOf(resource, ref), body }, call);
+    },
+
+    async *watch<T extends KubeObject>(
+      resource: Resource,
+      { namespace, ...selection }: Selection & { readonly resourceVersion: string; readonly timeoutSeconds?: number },
+      { signal, limitMs = LIMIT_MS, silenceMs = SILENCE_MS }: Call & { readonly silenceMs?: number } = {},
+    ) {
+      const path = pathOf(resource, { namespace }) + query({ ...selection, watch: true, allowWatchBookmarks: true });
+      const ending = new AbortController();
+      const silent = new KubeError(0, 'TimedOut', `the API server said nothing about ${resource.plural} in time`);
+      let timer = setTimeout(() => ending.abort(silent), limitMs);
+      const heard = () => {
+        clearTimeout(timer);
+        timer = setTimeout(() => ending.abort(silent), silenceMs);
+      };
+      const until = signal === undefined ? ending.signal : AbortSignal.any([signal, ending.signal]);
+      try {
+        const response = await transport.send({ method: 'GET', path }, until);
+        if (response.statusCode !== 200) throw await refused(response, until);
+        heard();
+        yield* readWatch<T>(response, heard);
+      } catch (error) {
+        if (until.aborted) throw until.reason;
+        throw error instanceof KubeError ? error : unreachable(error);
+      } finally {
+        clearTimeout(timer);
+        // Whoever stops reading lets go of the connection too.
+        ending.abort(silent);
+      }
+    },
+
+    request: (method, path, body, call) => ask({ method, path, body }, call),
+    close: () => transport.close(),
+  };
+}
+
+async function answer<T>(transport: Transport, request: Request, { signal, limitMs = LIMIT_MS }: Call): Promise<T> {
+  // A caller's limit may be the rest of a time that runs: Node takes whole milliseconds only.
+  const limit = AbortSignal.timeout(Math.ceil(limitMs));
+  const until = signal === undefined ? limit : AbortSignal.any([signal, limit]);
+  try {
+    const response = await transport.send(request, until);
+    if ((response.statusCode ?? 0) >= 300) throw await refused(response, until);
+    const body = await text(response);
+    return (response.headers['content-type']?.startsWith('application/json') === true ? JSON.parse(body) : body) as T;
+  } catch (error) {
+    if (signal?.aborted === true) throw signal.reason;
+    if (limit.aborted) {
+      const what = `${request.method} ${request.path.replace(/\?.*/, '')}`;
+      throw new KubeError(0, 'TimedOut', `the API server did not answer ${what} within ${limitMs} ms`, { cause: error });
+    }
+    throw error instanceof KubeError ? error : unreachable(error);
+  }
+}
+
+async function refused(response: IncomingMessage, signal: AbortSignal): Promise<KubeError> {
+  const body = await text(response);
+  signal.throwIfAborted();
+  return refusal(response.statusCode ?? 0, body, response.headers['retry-after']);
+}
+
+const typed = <T extends KubeObject>(resource: Resource, object: T): T => ({
+  ...object,
+  apiVersion: apiVersion(resource),
+  kind: resource.kind,
+});
+
+function query(parameters: Readonly<Record<string, string | number | boolean | undefined>>): string {
+  const given = Object.entries(parameters).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]]));
+  return given.length === 0 ? '' : `?${new URLSearchParams(given)}`;
+}

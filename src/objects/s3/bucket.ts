@@ -1,0 +1,41 @@
+/** The bucket that objects are kept in: found, or made. */
+
+import type { S3Settings } from '../settings.ts';
+import { type Call, S3Failure } from './call.ts';
+
+const OTHER_REGION = 'it lies in another region than the one that is set';
+/** What an operator can do about an answer, by S3's code. */
+const ADVICE: Readonly<Record<string, string>> = {
+  AccessDenied: 'these keys do not permit it; they need s3:ListBucket on it, and to read, write and delete its objects',
+  InvalidAccessKeyId: 'the access key is not known there',
+  SignatureDoesNotMatch: 'the secret access key is wrong',
+  PermanentRedirect: OTHER_REGION,
+  AuthorizationHeaderMalformed: OTHER_REGION,
+  IllegalLocationConstraintException: OTHER_REGION,
+  BucketAlreadyExists: 'it belongs to somebody else; choose another name',
+};
+
+/** @throws an Error that names the bucket */
+export async function ensureBucket(call: Call, { bucket, region }: S3Settings): Promise<void> {
+  try {
+    // A listing, for the answer to a HEAD has no body that would say why not.
+    await call('list the bucket', (s3) => s3.listObjectsV2Query(bucket, '', '', '', 1, ''));
+  } catch (error) {
+    if (codeOf(error) !== 'NoSuchBucket') throw new Error(`The S3 bucket "${bucket}" cannot be used: ${why(error)}.`);
+    await make(call, bucket, region);
+  }
+}
+
+async function make(call: Call, bucket: string, region: string): Promise<void> {
+  try {
+    await call('make the bucket', (s3) => s3.makeBucket(bucket, region));
+  } catch (error) {
+    // Another process was faster.
+    if (codeOf(error) === 'BucketAlreadyOwnedByYou') return;
+    const reason = codeOf(error) === 'AccessDenied' ? 'these keys do not permit it; make it, or permit s3:CreateBucket' : why(error);
+    throw new Error(`The S3 bucket "${bucket}" does not exist, and could not be made: ${reason}.`);
+  }
+}
+
+const codeOf = (error: unknown): string => (error instanceof S3Failure ? error.code : '');
+const why = (error: unknown): string => ADVICE[codeOf(error)] ?? (error as Error).message;

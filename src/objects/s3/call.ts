@@ -1,0 +1,108 @@
+/** Requests to S3: each under a time limit, tried again where that may help, its failure told without names, addresses or keys. */
+import { type IncomingMessage, request as overHttp } from 'node:http';
+import { request as overHttps } from 'node:https';
+import { setTimeout as pause } from 'node:timers/promises';
+import { Client, type ClientOptions } from 'minio';
+import type { S3Settings } from '../settings.ts';
+import { Missing, StoreFull, Unreachable } from '../store.ts';
+
+/** One thing asked of the store, in words that end a sentence: "the object store did not …". */
+export type Call = <T>(what: string, ask: (s3: Client) => Promise<T>, signal?: AbortSignal) => Promise<T>;
+
+const TRIES = 3;
+/** From the first try to the second, ms; four times as long to the third. */
+const PAUSE_MS = 200;
+
+/** The client's library drops the words of such an answer and would try again by itself, telling the console. */
+const PASSING = new Set([408, 429, 499, 500, 502, 503, 504, 520]);
+const UNREACHED = /^(ECONNRESET|ECONNREFUSED|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|ENETUNREACH|EHOSTUNREACH)$/;
+/** MinIO, a MinIO bucket's quota, Ceph. */
+const FULL = new Set(['XMinioStorageFull', 'XMinioAdminBucketQuotaExceeded', 'QuotaExceeded']);
+
+/** The store did not do what it was asked, and may yet. */
+export class S3Failure extends Unreachable {
+  override readonly name = 'S3Failure';
+  /** S3's own (API reference, "Error responses") or the system's. */
+  readonly code: string;
+  constructor(message: string, code: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/**
+ * @param limitMs for one call with all its tries, ms; the body of what is read is not under it
+ * @throws (each call) Missing · StoreFull · the signal's reason · S3Failure
+ */
+export function s3Calls(settings: S3Settings, limitMs: number): Call {
+  return async (what, ask, signal) => {
+    signal?.throwIfAborted();
+    const limit = new AbortController();
+    const timer = setTimeout(() => limit.abort(), limitMs);
+    const guard = signal === undefined ? limit.signal : AbortSignal.any([signal, limit.signal]);
+    try {
+      for (let tried = 1; ; tried++) {
+        const seen: Seen = { status: undefined };
+        try {
+          return await ask(clientUnder(settings, guard, seen));
+        } catch (error) {
+          signal?.throwIfAborted();
+          if (limit.signal.aborted) throw new S3Failure(`the object store did not ${what} within ${limitMs / 1_000} s`, 'ETIMEDOUT');
+          if (tried === TRIES || !mayPass(error, seen)) throw told(what, error, seen);
+        }
+        // An abort ends the pause; the next try finds it.
+        await pause(PAUSE_MS * 4 ** (tried - 1) * (1 + Math.random()), undefined, { signal: guard }).catch(() => {});
+      }
+    } finally {
+      clearTimeout(timer);
+    }
+  };
+}
+
+interface Seen {
+  /** HTTP status of the last answer, which the library keeps to itself. */
+  status: number | undefined;
+}
+
+/** The library knows no AbortSignal: a client for one call, whose transport does. It is only a bag of settings; connections are the process's. */
+function clientUnder({ endpoint, region, accessKeyId, secretAccessKey, pathStyle }: S3Settings, signal: AbortSignal, seen: Seen): Client {
+  const { protocol, hostname, port } = new URL(endpoint);
+  const useSSL = protocol === 'https:';
+  const transport = {
+    request: (options: object, heard: (response: IncomingMessage) => void) =>
+      (useSSL ? overHttps : overHttp)({ ...options, signal }, (response) => {
+        seen.status = response.statusCode;
+        // Nobody else reads it, and the connection would wait for that.
+        if (PASSING.has(response.statusCode ?? 0)) response.resume();
+        heard(response);
+      }),
+  } as NonNullable<ClientOptions['transport']>;
+  return new Client({
+    endPoint: hostname.replace(/^\[|\]$/g, ''),
+    ...(port === '' ? {} : { port: Number(port) }),
+    useSSL,
+    // A region that is known is not asked for.
+    region,
+    accessKey: accessKeyId,
+    secretKey: secretAccessKey,
+    pathStyle,
+    transport,
+    retryOptions: { disableRetry: true },
+  });
+}
+
+const codeOf = (error: unknown): string => {
+  const code = typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : '';
+  return /^\w{1,64}$/.test(code) ? code : '';
+};
+
+const mayPass = (error: unknown, { status = 0 }: Seen): boolean => PASSING.has(status) || UNREACHED.test(codeOf(error));
+
+/** The library's errors carry the key, and of a refused signature what was signed: none of that goes on. */
+function told(what: string, error: unknown, { status }: Seen): Error {
+  const code = codeOf(error) || (error instanceof Error ? error.name : '');
+  if (code === 'NoSuchKey' || code === 'NotFound') return new Missing('the object is not there');
+  if (FULL.has(code) || status === 507) return new StoreFull('no room is left where the objects are kept');
+  if (status === undefined) return new S3Failure(`the object store could not be asked to ${what}: ${code}`, code);
+  return new S3Failure(`the object store did not ${what}: ${code} (HTTP ${status})`, code);
+}

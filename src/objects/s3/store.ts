@@ -1,0 +1,138 @@
+/** Objects in a bucket of any S3: a key is the object's name. */
+import { pipeline, Readable, Transform } from 'node:stream';
+import type { S3Settings } from '../settings.ts';
+import { Missing, type ObjectStore } from '../store.ts';
+import { validKey, validPrefix } from '../valid-key.ts';
+import { ensureBucket } from './bucket.ts';
+import { S3Failure, s3Calls } from './call.ts';
+import { abandonUpload, putTo, type Unfinished } from './put.ts';
+
+export interface S3Limits {
+  /** For one request and its answer, ms: of a part, 5 MiB have to pass in it. */
+  readonly callMs: number;
+  /** Reading fails when no byte came for this long although one was wanted, ms. */
+  readonly stallMs: number;
+}
+
+export interface S3Store extends ObjectStore {
+  /**
+   * Ends uploads that no put will finish: those this process could not end when it had to, and those begun before a time.
+   * MinIO lists only what its process saw begin, and ends what is older than a day itself.
+   * @param before ms since the epoch; no put may last as long @returns how many were ended
+   */
+  abandonUploads(before: number): Promise<number>;
+}
+
+const LIMITS: S3Limits = { callMs: 60_000, stallMs: 60_000 };
+/** The most that S3 signs for (API reference, "Authenticating requests: query parameters"), seconds. */
+const LONGEST_GRANT = 7 * 86_400;
+
+/**
+ * How far our clock may be ahead of the store's, or behind it, for a granted URL to hold all the same, ms: it is signed as of so long ago, and
+ * for as much longer. S3 takes no URL that is signed in its future.
+ */
+const SKEW_MS = 15 * 60_000;
+
+/** @throws an Error that names the bucket, when it cannot be used */
+export async function openS3(settings: S3Settings, { callMs, stallMs }: S3Limits = LIMITS): Promise<S3Store> {
+  const { bucket } = settings;
+  const call = s3Calls(settings, callMs);
+  const unfinished: Unfinished = new Map();
+  await ensureBucket(call, settings);
+
+  return {
+    put: putTo(call, bucket, unfinished),
+
+    async get(key, range) {
+      validKey(key);
+      try {
+        const body = await call('read an object', (s3) =>
+          range === undefined ? s3.getObject(bucket, key) : s3.getPartialObject(bucket, key, range.start, range.end - range.start + 1),
+        );
+        return unlessStalled(body, stallMs);
+      } catch (error) {
+        // A range that begins at the end has nothing in it.
+        if (error instanceof S3Failure && error.code === 'InvalidRange') return Readable.from([]);
+        throw error;
+      }
+    },
+
+    async head(key) {
+      validKey(key);
+      const stat = await call('look at an object', (s3) => s3.statObject(bucket, key)).catch(unlessMissing);
+      return stat && { key, sizeBytes: stat.size, modifiedAt: stat.lastModified.getTime() };
+    },
+
+    async delete(key) {
+      validKey(key);
+      await call('delete an object', (s3) => s3.removeObject(bucket, key)).catch(unlessMissing);
+    },
+
+    async *scan(prefix) {
+      validPrefix(prefix);
+      for (let token = '', last = false; !last; ) {
+        const at = token;
+        const page = await call('list objects', (s3) => s3.listObjectsV2Query(bucket, prefix, at, '', 1_000, ''));
+        for (const { name, size, lastModified } of page.objects) {
+          if (name !== undefined) yield { key: name, sizeBytes: size, modifiedAt: lastModified?.getTime() ?? 0 };
+        }
+        last = !page.isTruncated;
+        token = page.nextContinuationToken;
+        if (!last && (token === '' || token === at)) throw new S3Failure('the object store lists in a circle', '');
+      }
+    },
+
+    async grantRead(key, ttlMs) {
+      validKey(key);
+      return call('grant reading', (s3) => s3.presignedUrl('GET', bucket, key, lifeOf(ttlMs), {}, signedAt()));
+    },
+
+    async grantWrite(key, ttlMs) {
+      validKey(key);
+      return call('grant writing', (s3) => s3.presignedUrl('PUT', bucket, key, lifeOf(ttlMs), {}, signedAt()));
+    },
+
+    async abandonUploads(before) {
+      let ended = 0;
+      const end = async (key: string, id: string) => {
+        await abandonUpload(call, bucket, key, id);
+        unfinished.delete(id);
+        ended++;
+      };
+      for (const [id, key] of [...unfinished]) await end(key, id);
+      for (let marker = '', last = false; !last; ) {
+        const at = marker;
+        const page = await call('list uploads', (s3) => s3.listIncompleteUploadsQuery(bucket, '', at, '', ''));
+        for (const { key, uploadId, initiated } of page.uploads) if (initiated.getTime() < before) await end(key, uploadId);
+        marker = page.nextKeyMarker;
+        // The next key may have more uploads than one page: those are the next sweep's.
+        last = !page.isTruncated || marker === '' || marker === at;
+      }
+      return ended;
+    },
+  };
+}
+
+/** Seconds. */
+const lifeOf = (ttlMs: number): number => Math.min(LONGEST_GRANT, Math.max(1, Math.ceil((ttlMs + 2 * SKEW_MS) / 1_000)));
+const signedAt = (): Date => new Date(Date.now() - SKEW_MS);
+
+function unlessMissing(error: unknown): undefined {
+  if (!(error instanceof Missing)) throw error;
+}
+
+/** Fails when no byte comes for a while, unless that is because none is taken or none is left. */
+function unlessStalled(body: Readable, stallMs: number): Readable {
+  const passed = new Transform({
+    transform(chunk, _, done) {
+      timer.refresh();
+      done(null, chunk);
+    },
+  });
+  const timer = setTimeout(() => {
+    if (passed.writableNeedDrain || passed.writableEnded) timer.refresh();
+    else passed.destroy(new S3Failure(`the object store stood still for ${stallMs / 1_000} s`, 'ETIMEDOUT'));
+  }, stallMs);
+  pipeline(body, passed, () => clearTimeout(timer));
+  return passed;
+}

@@ -1,0 +1,56 @@
+/** A pool's queue of orders as a JetStream work queue: its subjects, its stream, and a consumer for each band of its lanes. */
+import type { Nats } from '../../nats/connection.ts';
+import { ensureConsumer, ensureStream } from '../../nats/ensure.ts';
+import { tokenOf } from '../../nats/token.ts';
+import { ACK_WAIT_MS } from '../queue.ts';
+import { allBands } from './bands.ts';
+
+export const streamOf = (pool: string): string => `convert-${tokenOf(pool)}`;
+/** @param band of `bandOf`; `*` any */
+export const subjectOf = (pool: string, band: string, jobId: string): string => `convert.${tokenOf(pool)}.${band}.${jobId}`;
+
+/** Requests that may wait at one consumer: one of every idle slot's, and those of workers that died within the last seconds. */
+const MAX_WAITING = 10_000;
+/** No request may outlive the time in which the server finds out that its sender is dead, ms. */
+const MAX_EXPIRES_MS = 15_000;
+const NANOS = 1_000_000;
+
+interface Line {
+  /** Orders, waiting and held together. */
+  readonly capacity: number;
+  /** 1, 3 or 5. */
+  readonly replicas: number;
+  readonly ackWaitMs?: number;
+}
+
+/** @throws Mismatch · Unavailable */
+export async function ensurePool(nats: Nats, pool: string, { capacity, replicas, ackWaitMs = ACK_WAIT_MS }: Line): Promise<void> {
+  const stream = streamOf(pool);
+  await ensureStream(nats, {
+    name: stream,
+    subjects: [subjectOf(pool, '*', '*')],
+    retention: 'workqueue',
+    storage: 'file',
+    num_replicas: replicas,
+    max_msgs: capacity,
+    discard: 'new',
+    // A second order of a job that waits or runs is refused.
+    max_msgs_per_subject: 1,
+    discard_new_per_subject: true,
+    max_msg_size: 4_096,
+  });
+  for (const band of allBands) {
+    await ensureConsumer(nats, stream, {
+      durable_name: band,
+      filter_subject: subjectOf(pool, band, '*'),
+      deliver_policy: 'all',
+      ack_policy: 'explicit',
+      ack_wait: ackWaitMs * NANOS,
+      // It counts deliveries, not crashes: workers that froze or were drained must not cost an order its life.
+      max_deliver: -1,
+      max_ack_pending: capacity,
+      max_waiting: MAX_WAITING,
+      max_expires: MAX_EXPIRES_MS * NANOS,
+    });
+  }
+}

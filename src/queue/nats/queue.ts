@@ -1,0 +1,155 @@
+/** The queue in NATS JetStream: any number of processes publish and pull, and the servers keep the time of those who hold. */
+import { randomUUID } from 'node:crypto';
+import { ORDER_VERSION, Order } from '../../contracts/messages/order.ts';
+import type { Nats } from '../../nats/connection.ts';
+import { tokenOf } from '../../nats/token.ts';
+import { isFull, isRevisionConflict, isSubjectTaken } from '../../nats/unavailable.ts';
+import { ACK_WAIT_MS, type Delivery, type Queue } from '../queue.ts';
+import { bandFor, bandOf, bandsOf } from './bands.ts';
+import { deliveryOf, nakFor } from './delivery.ts';
+import { depthOf } from './depth.ts';
+import { placedOrders } from './placed.ts';
+import { streamOf, subjectOf } from './pool.ts';
+import { replicationOver } from './replicas.ts';
+import { takerOver } from './take.ts';
+import { type Turns, takeTurns } from './turns.ts';
+
+/** How long an order that only a newer worker understands is left for one, ms. */
+const HAND_BACK_MS = 10_000;
+/** Longest request, ms; the shortest is half of it, so that many workers do not ask at once. */
+const EXPIRY_MS = 2_000;
+
+const MESSAGE_ID = 'Nats-Msg-Id';
+
+interface Settings {
+  readonly ackWaitMs?: number;
+  readonly knowsBands?: (pool: string) => boolean;
+  readonly random?: () => number;
+}
+
+/**
+ * Its pools must be there: `ensurePool`.
+ * @param nats stays open when the queue is closed
+ * @param ackWaitMs as the pools' consumers have it
+ * @param knowsBands whether all workers of a pool take from all bands: else the first is for all orders
+ * @param random from 0 to 1, below 1
+ * @throws Unavailable from every method, when NATS does not answer in time
+ */
+export function openQueue(nats: Nats, { ackWaitMs = ACK_WAIT_MS, knowsBands = () => true, random = Math.random }: Settings = {}): Queue {
+  const { client: jetstream, manager, withRetry } = nats;
+  const taker = takerOver(nats);
+  const replicated = replicationOver(nats);
+  const closing = new AbortController();
+
+  const turnsByPool = new Map<string, Turns>();
+  const turnsOf = (pool: string): Turns => {
+    const turns = turnsByPool.get(pool) ?? takeTurns({ holdMs: ackWaitMs, now: () => performance.now(), random });
+    turnsByPool.set(pool, turns);
+    return turns;
+  };
+
+  const look = (pool: string, jobId: string) =>
+    manager.streams.getMessage(streamOf(pool), { last_by_subj: subjectOf(pool, '*', tokenOf(jobId)) });
+  // Not repeated: a publication does not wait for it.
+  const placed = placedOrders(async (pool, jobId) => (await look(pool, jobId)) !== null);
+
+  const has = async (pool: string, jobId: string): Promise<boolean> => {
+    return (await withRetry('to look for an order', () => look(pool, jobId))) !== null;
+  };
+
+  /** An order from the first of these bands that hands one out. Those that only a newer worker understands are passed by. */
+  async function takeFrom(pool: string, bands: readonly string[], waitMs: number, signal: AbortSignal): Promise<Delivery | undefined> {
+    for (let wait = waitMs; !signal.aborted; wait = 0) {
+      const handed = await withRetry('to pull an order', () => taker.take(pool, bands, wait, signal));
+      if (handed === undefined) return undefined;
+      const order = understood(handed.text);
+      if (order !== undefined) return deliveryOf(nats, handed, { stream: streamOf(pool), order, ackWaitMs, replicated });
+      await withRetry('to hand an order back', () => handed.say(nakFor(HAND_BACK_MS)), 0);
+    }
+    return undefined;
+  }
+
+  return {
+    async publish(order, client) {
+      const { pool, lane, jobId } = order;
+      const place = client === undefined ? undefined : await placed.place(pool, client, jobId);
+      const band = place !== undefined && knowsBands(pool) ? bandFor(place.ahead) : 0;
+      const subject = subjectOf(pool, bandOf(lane, band), tokenOf(jobId));
+      // In no band may there be one.
+      const expect = { lastSubjectSequence: 0, lastSubjectSequenceSubject: subjectOf(pool, '*', jobId) };
+      let isStored = true;
+      let attempts = 0;
+      // One for all attempts: where an answer was lost, the next gets the same one.
+      const msgID = randomUUID();
+      try {
+        await withRetry('to publish an order', () => {
+          attempts++;
+          return jetstream.publish(subject, JSON.stringify(order), { msgID, expect });
+        });
+        return 'accepted';
+      } catch (error) {
+        if (isRevisionConflict(error) || isSubjectTaken(error)) {
+          // Of itself, perhaps: a single server looks for others of the job before it looks whether it has this very message.
+          const found = attempts > 1 ? await withRetry('to look for an order', () => look(pool, jobId)) : null;
+          return found?.header.get(MESSAGE_ID) === msgID ? 'accepted' : 'duplicate';
+        }
+        if (!isFull(error)) throw error;
+        // A full stream may say so before it looks at the subject.
+        isStored = await has(pool, jobId);
+        return isStored ? 'duplicate' : 'full';
+      } finally {
+        place?.settle(isStored);
+      }
+    },
+
+    async pull(pool, lanes, waitMs, signal) {
+      const stop = signal === undefined ? closing.signal : AbortSignal.any([closing.signal, signal]);
+      const until = performance.now() + waitMs;
+      const turns = turnsOf(pool);
+      const all = lanes.flatMap((lane) => bandsOf(lane));
+      for (;;) {
+        const first = turns.first();
+        // In their order first: of requests that wait, any may be answered first.
+        for (const band of lanes.flatMap((lane) => bandsOf(lane, first))) {
+          const delivery = await takeFrom(pool, [band], 0, stop);
+          if (delivery !== undefined) return turns.timed(delivery, first);
+        }
+        const left = until - performance.now();
+        if (left <= 0 || stop.aborted) return undefined;
+        const delivery = await takeFrom(pool, all, Math.min(left, EXPIRY_MS * (0.5 + Math.random() / 2)), stop);
+        if (delivery !== undefined) return turns.timed(delivery, 0);
+      }
+    },
+
+    async remove(pool, jobId) {
+      const filter = subjectOf(pool, '*', tokenOf(jobId));
+      await withRetry('to remove an order', () => manager.streams.purge(streamOf(pool), { filter }));
+    },
+
+    has,
+
+    async jobs(pool) {
+      const ask = () => manager.streams.info(streamOf(pool), { subjects_filter: subjectOf(pool, '*', '*') });
+      const { state } = await withRetry('to list orders', ask);
+      return new Set(Object.keys(state.subjects ?? {}).map((subject) => subject.slice(subject.lastIndexOf('.') + 1)));
+    },
+
+    depth: (pool) => depthOf(nats, pool),
+
+    /** Pulls that wait end without an order, and what was still on its way to them goes back. */
+    async close() {
+      closing.abort();
+      await taker.settled();
+    },
+  };
+}
+
+/** Undefined for an order of a newer version, and for a damaged one, which a newer worker may yet make sense of. */
+function understood(text: string): Order | undefined {
+  try {
+    const read = Order.safeParse(JSON.parse(text));
+    return read.success && read.data.version <= ORDER_VERSION ? read.data : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,82 @@
+/** What several machines share: NATS JetStream for jobs, orders and words, and an S3 bucket for files. */
+import { hostname } from 'node:os';
+import type { Config } from '../../config.ts';
+import { BANDS } from '../../contracts/messages/presence.ts';
+import { encryptionWith, saltOf } from '../../jobs/encryption.ts';
+import { openBatches } from '../../jobs/nats/batches.ts';
+import { openIdempotency } from '../../jobs/nats/idempotency.ts';
+import { openJobs } from '../../jobs/nats/jobs.ts';
+import { openLimits } from '../../limits/nats.ts';
+import { connectNats, type Nats } from '../../nats/connection.ts';
+import { inboxOf } from '../../nats/permissions.ts';
+import { openS3 } from '../../objects/s3/store.ts';
+import { openQueue } from '../../queue/nats/queue.ts';
+import { openRoom } from '../../queue/nats/room.ts';
+import { natsSignals } from '../../signals/nats.ts';
+import type { Log } from '../../telemetry/log.ts';
+import { openUploads } from '../../uploads/nats.ts';
+import { uploadsOver } from '../../uploads/uploads.ts';
+import { limitsOver } from '../limits.ts';
+import { CannotStart, firstCause } from '../process/cannot-start.ts';
+import type { UnreadableOf } from '../process/unreadable.ts';
+import { natsFiles } from './nats-files.ts';
+import { openPools } from './pools.ts';
+
+/** @param pool of a worker @throws CannotStart */
+export async function joinCluster({ nats }: Config, role: 'api' | 'worker' | 'controller', pool?: string): Promise<Nats> {
+  if (nats === undefined) throw new CannotStart(`the role ${role} needs NATS: set NATS_URL`);
+  return connectNats({
+    servers: nats.servers,
+    name: `filemill ${role} on ${hostname()}`,
+    inbox: inboxOf(role, pool),
+    keepsAlive: role === 'worker',
+    user: nats.user,
+    password: nats.password,
+    ...(await natsFiles(nats)),
+  }).catch((cause: unknown) => {
+    throw new CannotStart(
+      `no NATS server takes the connection (${firstCause(cause)}): look at NATS_URL, at the certificates and at the credentials`,
+      {
+        cause,
+      },
+    );
+  });
+}
+
+/** What an API replica keeps things in. @throws CannotStart where a secret or the bucket is missing */
+export async function openCluster(nats: Nats, config: Config, log: Log, unreadable: UnreadableOf, clock: () => number) {
+  const { s3, secret } = config;
+  if (s3 === undefined)
+    throw new CannotStart('the role api needs a bucket: set S3_ENDPOINT, S3_BUCKET, S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY');
+  if (secret.key === undefined) throw new CannotStart('the role api needs a secret that all replicas share: set SECRET_KEY');
+  const objects = await openS3(s3);
+  const jobs = await openJobs(nats, { report: unreadable('job') });
+  const uploadRecords = openUploads(nats, unreadable('upload'));
+  const uploads = uploadsOver(uploadRecords, objects, config.uploads, clock);
+  const registry = await openPools(nats, config.pools, log, clock);
+  const queue = openQueue(nats, { knowsBands: (pool) => registry.pools().get(pool)?.engines.has(BANDS) === true });
+  const room = openRoom(nats);
+  const signals = natsSignals(nats);
+  await signals.join();
+  return {
+    jobs,
+    batches: openBatches(nats, unreadable('batch')),
+    idempotency: openIdempotency(nats, unreadable('idempotency')),
+    queue,
+    room,
+    objects,
+    uploads,
+    uploadRecords,
+    registry,
+    signals,
+    encryption: encryptionWith(secret.key, saltOf(secret.key, secret.salt)),
+    limits: limitsOver(openLimits(nats, clock, unreadable('client')), jobs, config, saltOf(secret.key, secret.salt), clock),
+    async close() {
+      signals.close();
+      await uploads.idle();
+      await registry.close();
+      await queue.close();
+      await jobs.close();
+    },
+  };
+}

@@ -1,0 +1,52 @@
+/** What a replica tells workers that have claimed a job, and how a worker asks: any replica answers, for every pool. */
+
+import type { ApiDeps } from '../../api/deps.ts';
+import { grants } from '../../api/jobs/grants.ts';
+import { Claimed, GRANT_VERSION, Grant, GrantRefused, grantRefusal } from '../../contracts/messages/grant.ts';
+import type { Nats } from '../../nats/connection.ts';
+import { answer, hedgedAsker, Refused } from '../../nats/requests.ts';
+
+const SUBJECT = 'grant.';
+
+/** @returns unsubscribe */
+export function answerGrants(nats: Nats, { jobs, objects, encryption }: Pick<ApiDeps, 'jobs' | 'objects' | 'encryption'>): () => void {
+  const grant = grants(jobs, objects, encryption);
+  // That a worker asks in its own pool's name alone, the servers see to.
+  return answer(nats, `${SUBJECT}*`, async (text, subject) => {
+    try {
+      const { jobId, attempt } = claimedIn(text);
+      return JSON.stringify(await grant(jobId, attempt, subject.slice(SUBJECT.length)));
+    } catch (error) {
+      const { code, message } = error instanceof GrantRefused ? error : new GrantRefused('unavailable', 'the replica failed');
+      throw new Refused(message, code, code !== 'attempt_lost', error);
+    }
+  });
+}
+
+function claimedIn(text: string): Claimed {
+  try {
+    return Claimed.parse(JSON.parse(text));
+  } catch (cause) {
+    throw new GrantRefused('unreadable', 'the question cannot be read here', cause);
+  }
+}
+
+/** For the workers of a pool. Its answer throws GrantRefused · Unavailable. */
+export function askForGrants(nats: Nats, pool: string): (jobId: string, attempt: string) => Promise<Grant> {
+  const ask = hedgedAsker(nats);
+  return async (jobId, attempt) => {
+    try {
+      const claimed: Claimed = { version: GRANT_VERSION, jobId, attempt };
+      return await ask(SUBJECT + pool, JSON.stringify(claimed), (text) => Grant.parse(JSON.parse(text)));
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      throw new GrantRefused(error.isTransient ? transient(error.code) : 'attempt_lost', error.message, error);
+    }
+  };
+}
+
+/** What the answerer called transient stays so, whatever its code. */
+function transient(code: string) {
+  const known = grantRefusal(code);
+  return known === 'attempt_lost' ? 'unavailable' : known;
+}

@@ -1,0 +1,72 @@
+/** What the controller needs of NATS: how much waits, who works, and where pools are made known. */
+import type { Config } from '../../config.ts';
+import { POOL_VERSION, type PoolClaim } from '../../contracts/messages/pool.ts';
+import type { PoolsDeps } from '../../controller/pools/controller.ts';
+import { openClock } from '../../nats/clock.ts';
+import type { Nats } from '../../nats/connection.ts';
+import { subscribe } from '../../nats/hints.ts';
+import { claimPool, contenderOf } from '../../pools/claims.ts';
+import {
+  declarePool,
+  ensureRegistry,
+  openDeclarations,
+  publishPoolState,
+  REGISTRY_STREAM,
+  readPools,
+  retractPool,
+} from '../../pools/declarations.ts';
+import { openRegistry } from '../../pools/nats.ts';
+import { publishRetire } from '../../pools/retire.ts';
+import { subscribeWorkers } from '../../pools/workers.ts';
+import { ensurePool } from '../../queue/nats/pool.ts';
+import { openQueue } from '../../queue/nats/queue.ts';
+import type { Log } from '../../telemetry/log.ts';
+
+type PoolNats = Pick<
+  PoolsDeps,
+  'queue' | 'workers' | 'registry' | 'retire' | 'declare' | 'publishState' | 'retract' | 'declared' | 'contender' | 'onOrder' | 'heardSince'
+>;
+
+/**
+ * @param nats stays open
+ * @param scope of this controller and the others of its deployment: whose the pools are that it declares
+ * @throws Mismatch · Unavailable
+ */
+export async function openPoolNats(
+  nats: Nats,
+  { nats: settings, upkeep }: Config,
+  { scope, log }: { readonly scope: () => string; readonly log: Log },
+): Promise<PoolNats> {
+  const claim = (uid?: string): PoolClaim => ({ version: POOL_VERSION, scope: scope(), ...(uid !== undefined && { uid }) });
+  const bucket = openDeclarations(nats);
+  const replicas = settings?.replicas ?? 1;
+  await ensureRegistry(nats, replicas);
+  // What replicas read of pools has the time of NATS, as theirs.
+  const { now: clock } = await openClock(nats, REGISTRY_STREAM);
+  const workers = subscribeWorkers(nats, clock);
+  const report = (err: Error) => log.warn({ err }, 'pools could not be read');
+  const registry = await openRegistry(nats, { workers, own: [], clock, report });
+  let heardSince = performance.now();
+  nats.onReconnect(() => {
+    heardSince = performance.now();
+  });
+  return {
+    queue: openQueue(nats),
+    workers,
+    registry,
+    retire: (pool, worker) => publishRetire(nats, pool, worker),
+    async declare(declaration, uid) {
+      // Whoever does not get the name does not touch its stream either.
+      await claimPool(bucket, declaration.name, claim(uid));
+      // A pool that is known has a stream: who routes by it may publish at once.
+      await ensurePool(nats, declaration.name, { capacity: upkeep.queueCapacity, replicas });
+      await declarePool(nats, declaration, undefined, claim(uid));
+    },
+    publishState: (pool, degraded) => publishPoolState(nats, pool, degraded),
+    retract: (pool) => retractPool(nats, pool, claim()),
+    contender: async (pool) => (await contenderOf(bucket, pool))?.scope,
+    declared: () => readPools(nats),
+    onOrder: (callback) => subscribe(nats, 'convert', '>', (subject) => callback(subject.split('.')[0] ?? '')),
+    heardSince: () => heardSince,
+  };
+}

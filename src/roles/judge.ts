@@ -1,6 +1,0 @@
-/** Who says what files are, for whoever takes them in. */
-import { type Judge, openJudge } from '../judge/judge.ts';
-import type { Log } from '../telemetry/log.ts';
-
-export const judgeOfApi = (log: Log): Judge =>
-  openJudge({ engines: false, onReplaced: (err) => log.warn({ err }, 'a thread that tells what files are was replaced') });

@@ -1,0 +1,54 @@
+/** The data folder of an embedded service: one process at a time, and a key of its own. */
+import { randomBytes } from 'node:crypto';
+import { chmodSync } from 'node:fs';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { CannotStart, errorCode } from '../process/cannot-start.ts';
+
+/**
+ * Held by the kernel's file lock under an SQLite transaction: it goes with the process, however that ends.
+ * @returns the release @throws CannotStart when another process holds the folder, or it cannot be written
+ */
+export function lockFolder(folder: string): () => void {
+  let lock: DatabaseSync | undefined;
+  try {
+    lock = new DatabaseSync(join(folder, 'lock.db'));
+    lock.exec('PRAGMA busy_timeout = 0; BEGIN EXCLUSIVE');
+  } catch (cause) {
+    lock?.close();
+    if ((cause as { errcode?: number }).errcode === SQLITE_BUSY)
+      throw new CannotStart(`another filemill is running on ${folder}: stop it, or set DATA_DIR`, { cause });
+    throw notWritable(folder, cause);
+  }
+  return () => lock.close();
+}
+
+/** Of https://sqlite.org/rescode.html. */
+const SQLITE_BUSY = 5;
+
+/** @throws CannotStart where files cannot be made */
+export async function openFolder(folder: string, called = 'data folder', variable = 'DATA_DIR'): Promise<void> {
+  const trial = join(folder, `trial~${process.pid}`);
+  try {
+    await mkdir(folder, { recursive: true, mode: 0o755 });
+    // Permissions are not all: a file system may be mounted read-only, or be full.
+    await writeFile(trial, 'x');
+    await rm(trial);
+  } catch (cause) {
+    throw notWritable(folder, cause, called, variable);
+  }
+}
+
+const notWritable = (folder: string, cause: unknown, called = 'data folder', variable = 'DATA_DIR'): CannotStart =>
+  new CannotStart(`the ${called} ${folder} cannot be written (${errorCode(cause)}): make it writable, or set ${variable}`, { cause });
+
+/** The key that passwords are sealed with: made at the first start, readable by us alone. */
+export async function keyFile(folder: string): Promise<string> {
+  const path = join(folder, 'secret.key');
+  await writeFile(path, randomBytes(32).toString('hex'), { flag: 'wx', mode: 0o600 }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST') throw error;
+  });
+  chmodSync(path, 0o600);
+  return readFile(path, 'utf8');
+}

@@ -1,0 +1,25 @@
+/** The health of the workers of this process. */
+import type { Engine, Toolchain } from '../../catalog/engine.ts';
+import type { Config } from '../../config.ts';
+import type { Log } from '../../telemetry/log.ts';
+import { checksOf } from '../../worker/checks.ts';
+import { type Health, watchHealth } from '../../worker/health.ts';
+import type { Converters } from '../machine/converters.ts';
+
+/**
+ * @param slots by toolchain
+ * @param others whether an engine that is not here, or has gone, may be there elsewhere; else it is missed by its own conversions only
+ */
+export function healthOf(
+  { workDir, launcher, toolbox, catalog, spareSlot }: Converters,
+  { worker: { minFreeBytes, minFreeInodes, partial } }: Config,
+  { slots, others }: { readonly slots: Partial<Readonly<Record<Toolchain, number>>>; readonly others: boolean },
+  log: Log,
+): Health {
+  const isNeeded = ({ toolchains }: Engine) => others && toolchains.some((toolchain) => (slots[toolchain] ?? 0) > 0);
+  const engines = catalog.engines.filter(isNeeded);
+  const lacking = partial ? [] : toolbox.missing.flatMap(({ engine, binaries }) => (isNeeded(engine) ? binaries : []));
+  const count = Object.values(slots).reduce((sum, each) => sum + each, 0);
+  const checks = checksOf({ workDir, slot: spareSlot, slots: count, launcher, toolbox, engines, lacking, minFreeBytes, minFreeInodes });
+  return watchHealth(checks, { others }, log);
+}

@@ -1,0 +1,60 @@
+/** Pools that orders have to leave, and where to: those that are no more, and those where nobody comes for them while others serve. Pure. */
+import { type Pool, poolsFor, type RemovedPool, serves } from '../pools/registry.ts';
+
+/** What is remembered from one look to the next: since when each pool is to be left, ms since the epoch. */
+export type Since = ReadonlyMap<string, number>;
+
+export interface Reroute {
+  readonly from: string;
+  /** Undefined: no pool can do what this one could. */
+  readonly to: string | undefined;
+  /** What cannot go anywhere ends now. */
+  readonly ends: boolean;
+  /** Nobody is left who could hold an order of it. */
+  readonly deserted: boolean;
+  /** Those that were moved before stay: two pools that fail in turn would hand them to and fro. */
+  readonly onceOnly: boolean;
+}
+
+/** Workers come and go, and their words are late: a pool without any is looked at for so long first, ms. */
+export const UNSERVED_MS = 15_000;
+/** A pool that is given another name is taken away and declared anew by two requests, ms. */
+export const RENAMED_MS = 10_000;
+/** A worker that fell silent may hold its order for this long after its last word was forgotten, ms. */
+export const DESERTED_MS = 60_000;
+
+interface Pools {
+  readonly pools: ReadonlyMap<string, Pool>;
+  readonly removed: ReadonlyMap<string, RemovedPool>;
+}
+
+/** @param now ms since the epoch */
+export function findReroutes(
+  { pools, removed }: Pools,
+  before: Since,
+  now: number,
+): { readonly ways: readonly Reroute[]; readonly since: Since } {
+  const left = new Map<string, number>();
+  const lastsFor = (key: string) => {
+    const since = before.get(key) ?? now;
+    left.set(key, since);
+    return now - since;
+  };
+  const ways: Reroute[] = [];
+  for (const [from, { toolchain, engines, workers, retracted }] of removed) {
+    const lasts = lastsFor(`gone ${from}`);
+    const silentFor = workers === 0 ? lastsFor(`deserted ${from}`) : 0;
+    const to = poolsFor(pools, toolchain, engines)[0]?.name;
+    // One that nobody has heard of yet may be what it is called now.
+    const mayCome = [...pools.values()].some((pool) => pool.toolchain === toolchain && pool.seenAt === 0 && !pool.paused);
+    ways.push({ from, to, ends: retracted && !mayCome && lasts >= RENAMED_MS, deserted: silentFor >= DESERTED_MS, onceOnly: false });
+  }
+  for (const pool of pools.values()) {
+    if (pool.paused || serves(pool)) continue;
+    const { name: from, toolchain, engines } = pool;
+    if (lastsFor(`unserved ${from}`) < UNSERVED_MS) continue;
+    const to = poolsFor(pools, toolchain, [...engines.keys()]).find(({ name, workers }) => name !== from && workers > 0)?.name;
+    if (to !== undefined) ways.push({ from, to, ends: false, deserted: false, onceOnly: true });
+  }
+  return { ways, since: left };
+}

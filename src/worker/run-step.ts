@@ -1,0 +1,141 @@
+/** Takes one step of a plan: in a warm process where the engine has one, else in a fresh one, and says in our words what went wrong. */
+import type { Engine, ProcessStep, ResidentStep, Step, StepLimits, Task, Warning } from '../catalog/engine.ts';
+import { conversionFailed, type Failure, inputLimit, type Reason } from '../errors.ts';
+import type { Outcome } from '../exec/confine/policy.ts';
+import type { Slot } from '../exec/files/workspace.ts';
+import { type Answer, lastAnswer } from '../exec/residents/messages.ts';
+import { ResidentBroken } from '../exec/residents/process.ts';
+import type { Residents } from '../exec/residents/residents.ts';
+import type { Toolbox } from '../exec/toolbox.ts';
+import type { EgressProxy } from '../fetch/pages/proxy.ts';
+import type { Judge } from '../judge/judge.ts';
+import { LauncherFailed } from './failure.ts';
+
+export interface StepRun {
+  readonly engine: Engine;
+  /** Absolute path: all that the step may write to. */
+  readonly folder: string;
+  readonly limits: StepLimits;
+  readonly signal: AbortSignal;
+  readonly onProgress: (fraction: number) => void;
+}
+
+/** What a warm program is handed; the rest of a task it reads where it stands. */
+type Handed = Pick<Task, 'input' | 'output' | 'passwordFile'>;
+
+export interface Stepper {
+  /** @throws Failure `CONVERSION_FAILED` */
+  run(step: ProcessStep, where: StepRun): Promise<Outcome>;
+  take(step: Step, where: StepRun & { readonly task: Handed }): Promise<readonly Warning[]>;
+}
+
+export interface StepperDeps {
+  readonly toolbox: Toolbox;
+  readonly slot: Slot;
+  readonly residents: Residents;
+  readonly judge: Pick<Judge, 'reasonOf'>;
+  /** Of this slot alone, for programs that go to the Internet: it is open while one of them is asked, and no longer. */
+  readonly egressProxy?: EgressProxy | undefined;
+}
+
+export function createStepper({ toolbox, slot, residents, judge, egressProxy }: StepperDeps): Stepper {
+  const start = (step: ProcessStep, { engine, folder, limits, signal, onProgress }: StepRun): Promise<Outcome> => {
+    const onLine = (line: string) => {
+      const fraction = step.progress?.(line);
+      if (fraction !== undefined) onProgress(fraction);
+    };
+    const where = { slot, folder, limits, signal, gatePort: egressProxy?.port };
+    return toolbox.run(engine, step, { ...where, ...(step.progress === undefined ? {} : { onLine }) });
+  };
+
+  const run: Stepper['run'] = async (step, where) => {
+    const outcome = await start(step, where);
+    if (hasSucceeded(step, outcome)) return outcome;
+    throw await failureOf(judge, where.engine, outcome);
+  };
+
+  /** What a resident would be asked, in a process of its own. */
+  const once = async (step: ProcessStep, where: StepRun): Promise<Answer> => {
+    const outcome = await start(step, where);
+    const answer = outcome.ended === 'exit' ? lastAnswer(outcome.stdout.toString()) : undefined;
+    if (answer === undefined || (answer.ok && !hasSucceeded(step, outcome))) throw await failureOf(judge, where.engine, outcome);
+    return answer;
+  };
+
+  const ask = async (step: ResidentStep, where: StepRun & { readonly task: Handed }): Promise<Answer> => {
+    const { engine, limits, signal, onProgress } = where;
+    const { input, output, passwordFile } = where.task;
+    const files = { input, output, ...(passwordFile === undefined ? {} : { passwordFile }) };
+    const program = toolbox.resolve(engine, step.ask, egressProxy?.port);
+    // By program, not by engine: two engines that ask the same one need it warm once.
+    const key = `${engine.binaries[step.ask]?.at[0] ?? step.ask}${program.egress ? ' online' : ''}`;
+    try {
+      return await residents.ask(key, program, step.request, files, { limits, signal, onProgress });
+    } catch (error) {
+      if (!(error instanceof ResidentBroken)) throw error;
+      if (error.why === 'timeout') throw conversionFailed('timeout', { cause: error });
+      if (signal.aborted) throw conversionFailed('cancelled', { cause: error });
+      // What broke may have been the resident's age and not this file: once more, in a process of its own.
+      return once(step.otherwise, where);
+    }
+  };
+
+  return {
+    run,
+    async take(step, where) {
+      if ('run' in step) {
+        await run(step, where);
+        return [];
+      }
+      const passage = toolbox.resolve(where.engine, step.ask).egress ? egressProxy?.open() : undefined;
+      try {
+        const answer = await ask(step, where);
+        if (answer.ok) return answer.warnings ?? [];
+        throw passage?.lost !== undefined && answer.reason === 'page_unreachable'
+          ? conversionFailed('internal', { cause: passage.lost })
+          : refusalOf(answer, [...(passage?.refused ?? [])]);
+      } finally {
+        passage?.close();
+      }
+    },
+  };
+}
+
+const hasSucceeded = ({ succeeds = [0] }: ProcessStep, { ended, code }: Outcome): boolean =>
+  ended === 'exit' && succeeds.includes(code ?? -1);
+
+/** @param unreached why the gate let something not through */
+function refusalOf({ reason = 'corrupt_input', words, details }: Answer, unreached: readonly string[]): Failure {
+  if (reason === 'page_unreachable') return conversionFailed(reason, { details: { refused: unreached }, cause: new Error(words) });
+  if (reason === 'input_limit' && details !== undefined) return inputLimit(details.limit, details.max, details.received);
+  return conversionFailed(reason, { details: details ?? {}, cause: new Error(words) });
+}
+
+async function failureOf(judge: StepperDeps['judge'], engine: Engine, outcome: Outcome): Promise<Failure> {
+  const said = `${engine.id} ${outcome.ended} ${outcome.code ?? outcome.signal}: ${outcome.stderr.slice(-2000)}`;
+  const cause = outcome.ended === 'launcher' ? new LauncherFailed(said) : new Error(said);
+  return conversionFailed(await whatWentWrong(judge, engine, outcome), { cause });
+}
+
+async function whatWentWrong(judge: StepperDeps['judge'], engine: Engine, outcome: Outcome): Promise<Reason> {
+  const { ended, code, signal, stderr, stdout } = outcome;
+  switch (ended) {
+    case 'time':
+      return 'timeout';
+    case 'memory':
+      return 'memory';
+    case 'output':
+      return 'output_limit';
+    case 'cancelled':
+      return 'cancelled';
+    case 'launcher':
+      return 'internal';
+    case 'processes':
+      return 'engine_crashed';
+    case 'signal':
+      if (signal === 'SIGXFSZ') return 'output_limit';
+      return signal === 'SIGXCPU' ? 'timeout' : 'engine_crashed';
+    case 'exit':
+      return (await judge.reasonOf(engine.id, `${stderr}\n${stdout.subarray(0, 4000).toString()}`, code)) ?? 'corrupt_input';
+  }
+}

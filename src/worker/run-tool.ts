@@ -1,0 +1,63 @@
+/** Carries out a tool that has a plan of its own: every source looked at, one plan for all, every result judged. */
+import { join } from 'node:path';
+import type { Facts, Warning } from '../catalog/engine.ts';
+import type { ByPlan, Input, ToolSource } from '../catalog/tool.ts';
+import { type Conversion, type ConvertDeps, limitsFor, type Source, unique } from './convert.ts';
+import { namingEngine } from './failure.ts';
+import { refuseManyFrames } from './frames.ts';
+import { judgeAll } from './judge.ts';
+import { writePasswordFile } from './password.ts';
+
+export interface ToolWork {
+  readonly slug: string;
+  readonly tool: ByPlan;
+  /** Absolute path of the job's folder, which belongs to the slot's user; the sources lie in it. */
+  readonly base: string;
+  readonly sources: readonly Source[];
+  /** Canonical id. */
+  readonly target: string;
+  readonly input: Input;
+  readonly password: string | undefined;
+  readonly signal: AbortSignal;
+  readonly onProgress: (fraction: number) => void;
+}
+
+/** @throws Failure `CONVERSION_FAILED` */
+export const runTool = (deps: ConvertDeps, work: ToolWork): Promise<Conversion> =>
+  namingEngine(work.tool.engine, () => carryOut(deps, work));
+
+async function carryOut({ catalog, slot, stepper, judge, limits }: ConvertDeps, work: ToolWork): Promise<Conversion> {
+  const { base, target, input, signal, onProgress } = work;
+  const { engine, plan, inspect = engine.inspect } = work.tool;
+  const output = join(base, 'out');
+  const scratch = join(base, 'scratch');
+  for (const path of [output, scratch]) slot.makeOwned(path);
+  const passwordFile = await writePasswordFile(slot, base, work.password);
+  const paths = work.sources.map(({ path }) => path);
+  const where = { engine, folder: base, limits: await limitsFor(engine, limits, paths), signal, onProgress };
+
+  const sources: ToolSource[] = [];
+  for (const { format, path } of work.sources) {
+    await refuseManyFrames(format, path);
+    const task = { source: format, target, options: {}, passwordFile };
+    const stdout = inspect === undefined ? undefined : (await stepper.run(inspect.step(path, task), where)).stdout;
+    const facts: Facts = stdout === undefined ? {} : await judge.factsOf({ tool: work.slug }, stdout, task);
+    sources.push({ path, format, facts });
+  }
+  const { steps, warnings = [] } = plan({ sources, target, input, output, scratch, passwordFile });
+  const said: Warning[] = [...warnings];
+  const [first] = sources;
+  if (first === undefined) throw new Error('a tool without a source');
+  for (const [index, step] of steps.entries()) {
+    const progressed = (fraction: number) => onProgress((index + Math.min(1, fraction)) / steps.length);
+    const handed = { input: first.path, output, passwordFile };
+    said.push(...(await stepper.take(step, { ...where, onProgress: progressed, task: handed })));
+  }
+  const names = await judgeAll(judge, base, output, target);
+  return {
+    base,
+    files: names.map((name) => ({ folder: output, name, label: names.length === 1 ? '' : name.replace(/\.[^.]*$/, '') })),
+    warnings: unique(said),
+    engine: { name: engine.name, version: catalog.version(engine.id) },
+  };
+}
