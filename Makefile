@@ -1,10 +1,11 @@
 # filemill: every way to run, check and build it.
 SHELL := /bin/sh
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
+ZIG ?= zig
 LISTS := $(wildcard images/*/packages.txt)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup node launcher converters test-tools servers run generate verify unit integration test proved bench clean
+.PHONY: help setup node launcher launcher-cross converters test-tools servers run generate verify unit integration test proved bench clean
 
 help: ## Says what each target does
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22
@@ -20,6 +21,9 @@ node:
 launcher: node
 	@command -v cc >/dev/null || printf 'gcc\nlibc6-dev\n' | scripts/install-packages -
 	@scripts/build-launcher
+
+launcher-cross: ## Compiles the launcher with clang for x86_64 and aarch64, into .cache/cross; needs zig
+	@set -e; for cpu in x86_64 aarch64; do CC="$(ZIG) cc -target $$cpu-linux-musl" scripts/build-launcher .cache/cross/launcher-$$cpu; done
 
 converters:
 	@scripts/install-packages $(LISTS)

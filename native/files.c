@@ -1,20 +1,30 @@
 /*
- * Files, by Landlock. (Linux 5.13; each right names the ABI that it needs.)
+ * Files: Landlock, and the file calls that Landlock leaves open.
  *
  * Stops: reading or writing anything outside the places given by --rw and --ro, also through links,
  * /proc/self/root, and descriptors of folders; executing what was written; links, FIFOs and devices
- * that whoever collects the output could follow or hang on. From ABI 4 (Linux 6.7) also TCP beside
- * the filter's own refusal, from ABI 6 (Linux 6.12) signals and abstract sockets to other programs.
+ * that whoever collects the output could follow or hang on; files that no measurement of the folder
+ * finds. Landlock's ruleset also refuses TCP a second time, and signals and abstract sockets to
+ * programs outside.
  *
- * The constants are ours: headers are older than kernels.
+ * Needs: Linux 5.13 (ABI 1); each right names its ABI. Without Landlock the launcher refuses to
+ * start unless told --without-landlock, and files are then not confined. ABI 2 (5.19) renames
+ * between folders, refused below; ABI 3 (6.2) truncation, refused by seccomp below; ABI 4 (6.7) TCP
+ * by port, by seccomp alone below; ABI 5 (6.10) controls of devices, which seccomp refuses too;
+ * ABI 6 (6.12) signals and abstract sockets, refused by seccomp below.
+ *
+ * The constants of Landlock are ours: headers are older than kernels.
  */
 #include "launcher.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <termios.h>
 #include <unistd.h>
 
 enum {
@@ -41,11 +51,14 @@ enum {
 
 enum { BIND_AND_CONNECT_TCP = 3 /* ABI 4 */, ABSTRACT_SOCKETS_AND_SIGNALS = 3 /* ABI 6 */ };
 
+/* ---- Landlock ---- */
+
 static uint64_t handled;
 static int ruleset = -1;
+static int place_fds[MAX_VALUES]; /* Each --rw place, held open. */
 
 /* Returns the descriptor of the place, or -1 where it does not exist. */
-static int allow(const char *path, uint64_t rights)
+static int add_rule(const char *path, uint64_t rights)
 {
 	struct stat is;
 	int fd = open(path, O_PATH | O_CLOEXEC);
@@ -63,7 +76,7 @@ static int allow(const char *path, uint64_t rights)
 /* These name the program itself only once it is there. */
 static int is_of_self(const char *path) { return !strncmp(path, "/proc/self", 10); }
 
-static void make_ruleset(int abi)
+static void create_ruleset(int abi)
 {
 	handled = ABI_1;
 	if (abi >= 2) handled |= REFER;
@@ -77,7 +90,7 @@ static void make_ruleset(int abi)
 		abi >= 6 ? ABSTRACT_SOCKETS_AND_SIGNALS : 0,
 	};
 	size_t known = abi >= 6 ? 24 : abi >= 4 ? 16 : 8;
-	ruleset = syscall(__NR_landlock_create_ruleset, &all, known, 0);
+	ruleset = (int)syscall(__NR_landlock_create_ruleset, &all, known, 0);
 	if (ruleset < 0) fail(errno, "cannot make a Landlock ruleset");
 }
 
@@ -85,36 +98,89 @@ static void make_ruleset(int abi)
 void prepare_landlock(int abi)
 {
 	if (abi)
-		make_ruleset(abi);
+		create_ruleset(abi);
 	else if (!opt.without_landlock)
 		fail(0, "this kernel has no Landlock to confine files; "
 		        "enable it (lsm=landlock) or say --without-landlock");
-	for (int i = 0; i < opt.rws; i++) {
-		opt.rw_fd[i] = allow(opt.rw[i], READ_WRITE | (opt.unix_sockets ? MAKE_SOCK : 0));
-		if (opt.rw_fd[i] < 0) fail(errno, "cannot open %s", opt.rw[i]);
+	const uint64_t rights = READ_WRITE | (opt.unix_sockets ? MAKE_SOCK : 0);
+	for (int i = 0; i < opt.writable.count; i++) {
+		place_fds[i] = add_rule(opt.writable.at[i], rights);
+		if (place_fds[i] < 0) fail(errno, "cannot open %s", opt.writable.at[i]);
 	}
-	for (int i = 0; i < opt.ros; i++)
-		if (!is_of_self(opt.ro[i])) close(allow(opt.ro[i], READ_ONLY));
+	for (int i = 0; i < opt.readable.count; i++)
+		if (!is_of_self(opt.readable.at[i])) close(add_rule(opt.readable.at[i], READ_ONLY));
 }
 
 /*
- * In the child. What was opened of /proc/self stays open in the supervisor, whose descriptors are
- * ours: the kernel forgets inodes of /proc that nobody holds, and the rules with them.
+ * What was opened of /proc/self stays open in the supervisor, whose descriptors are ours: the
+ * kernel forgets inodes of /proc that nobody holds, and the rules with them.
  */
-void restrict_files(void)
+void restrict_with_landlock(void)
 {
-	for (int i = 0; i < opt.ros; i++)
-		if (is_of_self(opt.ro[i])) allow(opt.ro[i], READ_ONLY);
+	for (int i = 0; i < opt.readable.count; i++)
+		if (is_of_self(opt.readable.at[i])) add_rule(opt.readable.at[i], READ_ONLY);
 	if (ruleset >= 0 && syscall(__NR_landlock_restrict_self, ruleset, 0))
 		fail(errno, "cannot restrict with Landlock");
 }
 
-/* The index of the writable place that is or holds `path`, or -1. */
-int place_of(const char *path)
+int find_writable_place(const char *path)
 {
-	for (int i = 0; i < opt.rws; i++) {
-		size_t n = strlen(opt.rw[i]);
-		if (!strncmp(path, opt.rw[i], n) && (path[n] == '/' || !path[n])) return i;
+	for (int i = 0; i < opt.writable.count; i++) {
+		size_t n = strlen(opt.writable.at[i]);
+		if (!strncmp(path, opt.writable.at[i], n) && (path[n] == '/' || !path[n])) return i;
 	}
 	return -1;
+}
+
+int open_place_fd(int place) { return place_fds[place]; }
+
+/* ---- seccomp: what Landlock leaves open ---- */
+
+enum { TMPFILE = 020000000 /* O_TMPFILE without O_DIRECTORY */ };
+
+static const struct rule rules[] = {
+	/* A file that never had a name is in no measurement of the folder. */
+	RULE(ALWAYS, openat, IF, 2, TMPFILE, TMPFILE, DENY(EOPNOTSUPP)),
+	X86_ONLY(RULE(ALWAYS, open, IF, 1, TMPFILE, TMPFILE, DENY(EOPNOTSUPP)),)
+	/* Access mode 3 opens for neither reading nor writing, so Landlock asks for no right. */
+	RULE(ALWAYS, openat, IF, 2, O_ACCMODE, O_ACCMODE, DENY(EPERM)),
+	X86_ONLY(RULE(ALWAYS, open, IF, 1, O_ACCMODE, O_ACCMODE, DENY(EPERM)),)
+	/* Truncation, by path or by opening without the right to write. */
+	ANY(LANDLOCK_BELOW_3, truncate, DENY(EPERM)),
+	RULE(LANDLOCK_BELOW_3, openat, IF, 2, O_ACCMODE | O_TRUNC, O_TRUNC, DENY(EPERM)),
+	X86_ONLY(RULE(LANDLOCK_BELOW_3, open, IF, 1, O_ACCMODE | O_TRUNC, O_TRUNC, DENY(EPERM)),)
+	/* A folder that its owner cannot enter could not be measured or removed. */
+	RULE(ALWAYS, mkdirat, UNLESS, 2, 0700, 0700, DENY(EPERM)),
+	X86_ONLY(RULE(ALWAYS, mkdir, UNLESS, 1, 0700, 0700, DENY(EPERM)),)
+	/* Landlock does not govern access(2). LibreOffice takes /tmp for its sockets if it can. */
+	RULE(WITH_UNIX, faccessat, IF, 2, W_OK, W_OK, ASK),
+	X86_ONLY(RULE(WITH_UNIX, access, IF, 1, W_OK, W_OK, ASK),)
+	/* Pipes of a megabyte; leases stop others who open; notices of folders. */
+	VALUE(fcntl, 1, 1031 /* F_SETPIPE_SZ */, DENY(EPERM)),
+	VALUE(fcntl, 1, F_SETLEASE, DENY(EPERM)),
+	VALUE(fcntl, 1, F_NOTIFY, DENY(EPERM)),
+	/* Signals that the kernel sends because of a descriptor. */
+	RULE(LANDLOCK_BELOW_6, fcntl, IF, 1, ALL_BITS, F_SETOWN, DENY(EPERM)),
+	RULE(LANDLOCK_BELOW_6, fcntl, IF, 1, ALL_BITS, F_SETSIG, DENY(EPERM)),
+	RULE(LANDLOCK_BELOW_6, fcntl, IF, 1, ALL_BITS, F_SETOWN_EX, DENY(EPERM)),
+	/* Is it a terminal, how much is there to read, do not block, clone this file: no more. */
+	VALUE(ioctl, 1, TCGETS, PERMIT),
+	VALUE(ioctl, 1, TIOCGWINSZ, PERMIT),
+	VALUE(ioctl, 1, TIOCGPGRP, PERMIT),
+	VALUE(ioctl, 1, FIONREAD, PERMIT),
+	VALUE(ioctl, 1, FIONBIO, PERMIT),
+	VALUE(ioctl, 1, FIOCLEX, PERMIT),
+	VALUE(ioctl, 1, FIONCLEX, PERMIT),
+	VALUE(ioctl, 1, FICLONE, PERMIT),
+	VALUE(ioctl, 1, FICLONERANGE, PERMIT),
+	ANY(ALWAYS, ioctl, DENY(ENOTTY)),
+};
+const struct rules file_rules = { rules, COUNT(rules) };
+
+/* For programs that ask before they choose a folder: no more than good advice. */
+int check_access(const struct seccomp_notif *call)
+{
+	char path[4097] = "";
+	read_caller(call, call->data.args[call->data.nr == __NR_faccessat], path, sizeof path - 1);
+	return path[0] == '/' && find_writable_place(path) < 0 ? EACCES : 0;
 }

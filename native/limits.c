@@ -1,10 +1,12 @@
 /*
- * Privileges and the kernel's own limits. (Any kernel that the rest runs on.)
+ * Limits: privileges, and rlimits of the kernel's own.
  *
- * Stops: acting as root or with capabilities, gaining either by a set-user-ID program; core dumps;
- * locked memory; message queues; endless data segments, files, descriptors and processor time of
- * one process; and, for a user that nobody else has, a fork bomb. What a tree holds in all is
- * watched in usage.c.
+ * Stops: acting as root or with capabilities, gaining either by a set-user-ID program; core dumps,
+ * to a file or to a handler (systemd-coredump, apport); locked memory; message queues; endless data
+ * segments, files, descriptors and processor time of one process; and, for a user that nobody else
+ * has, a fork bomb. What a tree uses in all is watched by usage.c.
+ *
+ * Needs: Linux 4.3 (PR_CAP_AMBIENT), 3.5 (PR_SET_NO_NEW_PRIVS); refuses to start without them.
  */
 #include "launcher.h"
 
@@ -15,15 +17,18 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-void drop_privilege(void)
+/* ---- privileges ---- */
+
+void drop_privileges(void)
 {
 	int root = !geteuid() || !getuid();
-	if (root != (opt.uid != NONE) || !opt.uid)
+	if (root != (opt.uid != NONE))
 		fail(0, "--uid names an unused user to become, which root must give and nobody else may");
 	if (root) {
-		for (int c = 0; c < 64; c++) prctl(PR_CAPBSET_DROP, c, 0, 0, 0);
-		if (syscall(__NR_setgroups, 0, NULL) || setresgid(opt.uid, opt.uid, opt.uid) ||
-		    setresuid(opt.uid, opt.uid, opt.uid))
+		uid_t uid = (uid_t)opt.uid;
+		for (unsigned long c = 0; c < 64; c++) prctl(PR_CAPBSET_DROP, c, 0, 0, 0);
+		if (syscall(__NR_setgroups, 0, NULL) || setresgid(uid, uid, uid) ||
+		    setresuid(uid, uid, uid))
 			fail(errno, "cannot become another user");
 	}
 	const uint32_t header[2] = { 0x20080522 /* _LINUX_CAPABILITY_VERSION_3 */, 0 };
@@ -36,8 +41,10 @@ void drop_privilege(void)
 	prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
 }
 
+/* ---- rlimits ---- */
+
 /* Soft and hard. NONE leaves the hard limit as it is. */
-static void limit(int resource, uint64_t soft, uint64_t hard)
+static void set_rlimit(int resource, uint64_t soft, uint64_t hard)
 {
 	struct rlimit now = { 0, 0 };
 	getrlimit(resource, &now);
@@ -45,20 +52,22 @@ static void limit(int resource, uint64_t soft, uint64_t hard)
 	if (setrlimit(resource, &then)) fail(errno, "cannot set limit %d", resource);
 }
 
-/* In the child. */
-void set_limits(void)
+void set_rlimits(void)
 {
-	limit(RLIMIT_CORE, 0, 0);
-	limit(RLIMIT_MEMLOCK, 65536, 65536);
-	limit(RLIMIT_MSGQUEUE, 0, 0);
-	limit(RLIMIT_DATA, opt.data, opt.data);
-	limit(RLIMIT_FSIZE, opt.file_size, opt.file_size);
-	limit(RLIMIT_NOFILE, opt.files, opt.files);
-	limit(RLIMIT_CPU, opt.cpu_s, opt.cpu_s == NONE ? NONE : opt.cpu_s + 1);
+	/* With 0, core(5), a handler of the machine's would be given the dump: 1 stops that as well. */
+	set_rlimit(RLIMIT_CORE, 1, 1);
+	set_rlimit(RLIMIT_MEMLOCK, 65536, 65536);
+	set_rlimit(RLIMIT_MSGQUEUE, 0, 0);
+	set_rlimit(RLIMIT_DATA, opt.data, opt.data);
+	set_rlimit(RLIMIT_FSIZE, opt.file_size, opt.file_size);
+	set_rlimit(RLIMIT_NOFILE, opt.open_files, opt.open_files);
+	set_rlimit(RLIMIT_CPU, opt.cpu_s, opt.cpu_s == NONE ? NONE : opt.cpu_s + 1);
 	/* It counts a whole user's: the supervisor too, and is useless for the server's own user. */
 	uint64_t tasks = opt.uid == NONE || opt.tasks == NONE ? NONE : opt.tasks + 1;
-	limit(RLIMIT_NPROC, tasks, tasks);
+	set_rlimit(RLIMIT_NPROC, tasks, tasks);
 	/* Rather the converter than the server when the machine's memory ends. */
 	int score = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-	if (score >= 0 && write(score, "500", 3) > 0) close(score);
+	/* Refused where the server's own score is higher: then it inherits that. */
+	if (score >= 0 && write(score, "500", 3) < 0) errno = 0;
+	if (score >= 0) close(score);
 }

@@ -1,13 +1,17 @@
 /*
- * What the tree holds, by looking. (/proc; any kernel.)
+ * Usage: what the process tree uses, sampled from /proc.
  *
- * Stops, together with the refusals in calls.c: a tree that takes more memory than its share, as
+ * Stops, together with the refusals in the filter: a tree that takes more memory than its share, as
  * many processes or as one, also where no resident set shows it (page tables, swap, sockets, pipes,
- * a process whose first thread has ended); files without a name, which no look at the folder finds,
- * held by a descriptor or by a mapping only; and processor time spread over processes.
+ * a process whose first thread has ended); files without a name, which no measurement of the folder
+ * finds, held by a descriptor or by a mapping only; and processor time spread over processes.
+ *
+ * Needs: /proc; any kernel. Without /proc the launcher refuses to start.
  *
  * What it cannot see: descriptors on their way between two processes, which the kernel bounds by
- * RLIMIT_NOFILE, and small objects of the kernel's own (locks). A pod's cgroup counts both.
+ * RLIMIT_NOFILE; small objects of the kernel's own (locks); processor time of short-lived children
+ * whose parent ignores SIGCHLD, which the kernel forgets: the wall clock ends those. A pod's cgroup
+ * counts all three.
  */
 #include "launcher.h"
 
@@ -22,20 +26,21 @@
 #include <unistd.h>
 
 enum {
-	PIPE_END = 32 * 1024,        /* Half of a pipe's 16 pages; larger ones are refused. */
+	PIPE_PAGES = 16,             /* Of a pipe; larger ones are refused. */
 	USUAL_SOCKET = 212992,       /* net.core.wmem_default where it cannot be read. */
 	BACKLOG = 8,                 /* A listener's unaccepted connections, and itself. */
-	DESCRIPTORS_MS = 200,        /* Between two looks, and at most a sixteenth of the time. */
+	DESCRIPTORS_MS = 200,        /* Between two samples, and at most a sixteenth of the time. */
 	MAPPINGS_MS = 2000,
 	SHARE = 16,
 	INODES = 1 << 16,            /* Twice the descriptors of most trees. */
+	STATUS_BYTES = 64 * 1024,    /* /proc/[pid]/status of a user of some 5,000 groups. */
 };
 
-struct usage seen = { .tasks = 1 };
+struct usage usage = { .tasks = 1 };
 static DIR *processes;
-static uint64_t socket_bytes = USUAL_SOCKET;
+static uint64_t socket_bytes = USUAL_SOCKET, pipe_bytes = PIPE_PAGES * 4096;
 
-/* Of the last look at each; the two cost more than the others, and are looked at less often. */
+/* As last sampled; the two cost more than the others, and are sampled less often. */
 static struct {
 	uint64_t next, memory, unlinked;
 } descriptors;
@@ -55,6 +60,9 @@ static ssize_t read_file(int at, const char *path, char *room, size_t size)
 	return length;
 }
 
+/* As every line of /proc/[pid]/status begins, so that the process's name cannot pass for one. */
+#define RESIDENT "\nVmRSS:"
+
 /* A line of /proc/[pid]/status, in bytes; 0 where there is none. */
 static uint64_t status_bytes(const char *status, const char *name)
 {
@@ -70,25 +78,25 @@ static DIR *open_folder(const char *path)
 	return folder;
 }
 
-/* ---- which inodes were counted in this look: several processes hold the same ---- */
+/* ---- which inodes were counted in this sample: several processes hold the same ---- */
 
 enum kind { SOCKET = 1, PIPE, UNLINKED, MAPPED };
 
 static struct {
 	uint64_t inode;
-	uint32_t kind, look;
+	uint32_t kind, sample;
 } counted[INODES];
-static uint32_t this_look;
+static uint32_t this_sample;
 
 static int was_counted(enum kind kind, uint64_t inode, int count_it)
 {
 	size_t at = (inode * 31 + kind) % INODES;
 	for (int tries = 0; tries < INODES / 2; tries++, at = (at + 1) % INODES) {
-		if (counted[at].look != this_look) {
+		if (counted[at].sample != this_sample) {
 			if (count_it) {
 				counted[at].inode = inode;
 				counted[at].kind = kind;
-				counted[at].look = this_look;
+				counted[at].sample = this_sample;
 			}
 			return 0;
 		}
@@ -104,13 +112,13 @@ static void count_descriptor(const struct stat *is)
 	if (S_ISSOCK(is->st_mode) && !was_counted(SOCKET, is->st_ino, 1))
 		descriptors.memory += socket_bytes;
 	else if (S_ISFIFO(is->st_mode) && !was_counted(PIPE, is->st_ino, 1))
-		descriptors.memory += 2 * PIPE_END;
+		descriptors.memory += pipe_bytes;
 	else if (S_ISREG(is->st_mode) && !is->st_nlink && !was_counted(UNLINKED, is->st_ino, 1))
 		descriptors.unlinked += (uint64_t)is->st_blocks * 512;
 }
 
 /* `process` is [pid] or [pid]/task/[tid]. */
-static void look_at_descriptors(const char *process)
+static void sample_descriptors(const char *process)
 {
 	char path[64];
 	struct stat is;
@@ -128,9 +136,9 @@ static void look_at_descriptors(const char *process)
 /* Files of the system may have been replaced since: nobody can have made those. */
 static int is_of_the_system(const char *path)
 {
-	for (int i = 0; i < opt.ros; i++) {
-		size_t n = strlen(opt.ro[i]);
-		if (!strncmp(path, opt.ro[i], n) && path[n] == '/') return 1;
+	for (int i = 0; i < opt.readable.count; i++) {
+		size_t n = strlen(opt.readable.at[i]);
+		if (!strncmp(path, opt.readable.at[i], n) && path[n] == '/') return 1;
 	}
 	return 0;
 }
@@ -145,18 +153,18 @@ static void count_mapping(const char *line)
 {
 	static const char deleted[] = " (deleted)";
 	size_t length = strlen(line);
-	uint64_t from, to, offset, inode;
+	unsigned long from, to, offset, inode;
 	int path;
 	if (length < sizeof deleted || strcmp(line + length - sizeof deleted + 1, deleted)) return;
 	if (sscanf(line, "%lx-%lx %*s %lx %*s %lu %n", &from, &to, &offset, &inode, &path) != 4) return;
 	if (is_of_the_system(line + path) || was_counted(UNLINKED, inode, 0)) return;
 	if (was_counted(MAPPED, inode, 1)) return;
 	uint64_t mapped = offset + to - from, most = opt.file_size == NONE ? mapped : opt.file_size;
-	mappings.unlinked += may_pass_descriptors() ? mapped : MAX(mapped, most);
+	mappings.unlinked += may_send_descriptors() ? mapped : MAX(mapped, most);
 }
 
 /* Returns how many there are: none where its first thread has ended. */
-static int look_at_mappings(const char *process)
+static int sample_mappings(const char *process)
 {
 	char path[64];
 	int lines = 0;
@@ -176,8 +184,10 @@ static int look_at_mappings(const char *process)
 
 /* ---- a process, and all of them ---- */
 
+static char status[STATUS_BYTES]; /* Of the process or thread that is sampled. */
+
 /* Where the first thread has ended its /proc/[pid] is empty, and a living one's is not. */
-static int find_living_thread(pid_t pid, char *process, size_t size, char *status, size_t room)
+static int find_living_thread(pid_t pid, char *process, size_t size)
 {
 	char path[64];
 	snprintf(path, sizeof path, "%d/task", pid);
@@ -188,16 +198,17 @@ static int find_living_thread(pid_t pid, char *process, size_t size, char *statu
 		if (entry->d_name[0] == '.') continue;
 		snprintf(process, size, "%d/task/%.16s", pid, entry->d_name);
 		snprintf(path, sizeof path, "%s/status", process);
-		found = read_file(dirfd(processes), path, status, room) > 0 && strstr(status, "VmRSS:");
+		found = read_file(dirfd(processes), path, status, sizeof status) > 0 &&
+		        strstr(status, RESIDENT);
 	}
 	closedir(threads);
 	return found;
 }
 
-/* Adds its memory and threads, and names it in `process` for further looks. Returns its ticks. */
-static uint64_t look_at(pid_t pid, char *process, size_t size)
+/* Adds its memory and threads, and names it in `process` for what follows. Returns its ticks. */
+static uint64_t sample_process(pid_t pid, char *process, size_t size)
 {
-	char path[64], line[1024], status[4096];
+	char path[64], line[1024];
 	unsigned long user, system, childrens_user, childrens_system, threads;
 	snprintf(path, sizeof path, "%d/stat", pid);
 	ssize_t read = read_file(dirfd(processes), path, line, sizeof line);
@@ -207,50 +218,50 @@ static uint64_t look_at(pid_t pid, char *process, size_t size)
 	if (!after || sscanf(after + 1, fields, &user, &system, &childrens_user, &childrens_system,
 	                     &threads) != 5)
 		return 0;
-	seen.tasks += threads;
+	usage.tasks += threads;
 	snprintf(process, size, "%d", pid);
 	snprintf(path, sizeof path, "%d/status", pid);
 	ssize_t length = read_file(dirfd(processes), path, status, sizeof status);
-	if (threads > 1 && (length < 0 || !strstr(status, "VmRSS:")))
-		length = find_living_thread(pid, process, size, status, sizeof status) ? 1 : -1;
+	if (threads > 1 && (length < 0 || !strstr(status, RESIDENT)))
+		length = find_living_thread(pid, process, size) ? 1 : -1;
 	if (length > 0)
-		seen.memory += status_bytes(status, "VmRSS:") + status_bytes(status, "VmPTE:") +
-		               status_bytes(status, "VmSwap:");
+		usage.memory += status_bytes(status, RESIDENT) + status_bytes(status, "\nVmPTE:") +
+		                status_bytes(status, "\nVmSwap:");
 	return user + system + childrens_user + childrens_system;
 }
 
-uint64_t ms_of_reaped(void)
+uint64_t reaped_cpu_ms(void)
 {
 	struct rusage all;
 	getrusage(RUSAGE_CHILDREN, &all);
-	seen.peak = MAX(seen.peak, (uint64_t)all.ru_maxrss * 1024);
-	return (all.ru_utime.tv_sec + all.ru_stime.tv_sec) * 1000 +
-	       (all.ru_utime.tv_usec + all.ru_stime.tv_usec) / 1000;
+	usage.peak = MAX(usage.peak, (uint64_t)all.ru_maxrss * 1024);
+	return (uint64_t)(all.ru_utime.tv_sec + all.ru_stime.tv_sec) * 1000 +
+	       (uint64_t)(all.ru_utime.tv_usec + all.ru_stime.tv_usec) / 1000;
 }
 
 /* After all descriptors, so that what these hold is not counted again. */
-static void look_at_all_mappings(pid_t group)
+static void sample_all_mappings(pid_t group)
 {
-	char process[48], status[4096];
+	char process[48];
 	rewinddir(processes);
 	for (struct dirent *entry; (entry = readdir(processes));) {
 		pid_t pid = atoi(entry->d_name);
 		if (pid <= 0 || getpgid(pid) != group) continue;
 		snprintf(process, sizeof process, "%d", pid);
-		if (!look_at_mappings(process) &&
-		    find_living_thread(pid, process, sizeof process, status, sizeof status))
-			look_at_mappings(process);
+		if (!sample_mappings(process) &&
+		    find_living_thread(pid, process, sizeof process))
+			sample_mappings(process);
 	}
 }
 
 /* setsid and setpgid are refused, so the tree is one process group. */
-void look(pid_t group)
+void sample_usage(pid_t group)
 {
 	uint64_t ticks = 0, started = now_ms();
 	int at_mappings = started >= mappings.next;
 	int at_descriptors = at_mappings || started >= descriptors.next;
-	seen.tasks = seen.memory = 0;
-	this_look++;
+	usage.tasks = usage.memory = 0;
+	this_sample++;
 	if (at_descriptors) descriptors.memory = descriptors.unlinked = 0;
 	if (at_mappings) mappings.unlinked = 0;
 	rewinddir(processes);
@@ -258,20 +269,20 @@ void look(pid_t group)
 		char process[48] = "";
 		pid_t pid = atoi(entry->d_name);
 		if (pid <= 0 || getpgid(pid) != group) continue;
-		ticks += look_at(pid, process, sizeof process);
-		if (at_descriptors && *process) look_at_descriptors(process);
+		ticks += sample_process(pid, process, sizeof process);
+		if (at_descriptors && *process) sample_descriptors(process);
 	}
 	uint64_t now = now_ms();
 	if (at_descriptors) descriptors.next = now + MAX(DESCRIPTORS_MS, SHARE * (now - started));
 	if (at_mappings) {
-		look_at_all_mappings(group);
+		sample_all_mappings(group);
 		mappings.next = now_ms() + MAX(MAPPINGS_MS, SHARE * (now_ms() - now));
 	}
-	seen.cpu_ms = ms_of_reaped() + ticks * 1000 / sysconf(_SC_CLK_TCK);
-	seen.memory += descriptors.memory;
-	seen.unlinked = descriptors.unlinked + mappings.unlinked;
-	seen.at = now_ms();
-	seen.peak = MAX(seen.peak, seen.memory);
+	usage.cpu_ms = reaped_cpu_ms() + ticks * 1000 / (uint64_t)sysconf(_SC_CLK_TCK);
+	usage.memory += descriptors.memory;
+	usage.unlinked = descriptors.unlinked + mappings.unlinked;
+	usage.sampled_at = now_ms();
+	usage.peak = MAX(usage.peak, usage.memory);
 }
 
 /* Before the change of user and the confinement. */
@@ -283,4 +294,5 @@ void prepare_usage(void)
 	if (read_file(dirfd(processes), "sys/net/core/wmem_default", text, sizeof text) > 0)
 		socket_bytes = MAX(strtoull(text, NULL, 10), 4096);
 	if (opt.unix_sockets) socket_bytes *= BACKLOG;
+	pipe_bytes = PIPE_PAGES * (uint64_t)sysconf(_SC_PAGESIZE);
 }

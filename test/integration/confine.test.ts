@@ -18,7 +18,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { StepLimits } from '../../src/catalog/engine.ts';
 import { type LauncherOptions, launcherAt } from '../../src/exec/confine/confine.ts';
 import type { Command, Outcome, Policy } from '../../src/exec/confine/policy.ts';
@@ -63,10 +63,14 @@ const SERVER = `
       console.log(JSON.stringify({ id, outcome: { ...outcome, stdout: outcome.stdout.toString('latin1') } })));
   }`;
 
+/** Of so many groups that they alone fill a page of /proc/[pid]/status, as users of a directory service may be. */
+const become = (user: number) => `
+  process.setgroups(Array.from({ length: 600 }, (_, i) => 1_900_000_000 + i));
+  process.setgid(${user});
+  process.setuid(${user});`;
+
 function startServer(user: number | undefined) {
-  const as: SpawnOptions = user === undefined ? {} : { uid: user, gid: user };
-  const server = spawn(process.execPath, ['--input-type=module', '-e', SERVER], {
-    ...as,
+  const server = spawn(process.execPath, ['--input-type=module', '-e', user === undefined ? SERVER : `${become(user)}${SERVER}`], {
     cwd: '/',
     env: { SECRET: CANARY },
     stdio: ['pipe', 'pipe', 'inherit'],
@@ -82,7 +86,7 @@ function startServer(user: number | undefined) {
       waiting.set(id, settle);
       server.stdin.write(`${JSON.stringify({ id, path: LAUNCHER, options, policy, command })}\n`);
     });
-  return { run, kill: () => server.kill('SIGKILL') };
+  return { run, pause: () => server.kill('SIGSTOP'), kill: () => server.kill('SIGKILL') };
 }
 
 function openMode(name: string): Mode {
@@ -440,6 +444,12 @@ describe.each(MODES)('a confined program, %s,', (_, name, options) => {
     expect(await confined([abi])).toMatchObject({ ended: 'signal', signal: 'SIGSYS', code: null });
   });
 
+  it('is dumped neither into a file nor to the handler of the machine', async () => {
+    // core(5): a handler gets the dump whatever the limit is, unless it is 1. What was 0 before cannot be raised.
+    const most = /^Max core file size +\S+ +(\S+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1] === '0' ? 0 : 1;
+    expect((await confined(['core-limit'])).stdout.toString()).toBe(`${most} ${most}\n`);
+  });
+
   it('has only the environment and the descriptors it was given', async () => {
     const lines = (await confined(['environment'], {}, { env: { GIVEN: 'yes' } })).stdout.toString().trim().split('\n');
     expect(lines.sort()).toEqual(['GIVEN=yes', `HOME=${at.slot}`, 'LANG=C.UTF-8', 'PATH=/usr/bin:/bin', `TMPDIR=${at.slot}`]);
@@ -449,6 +459,7 @@ describe.each(MODES)('a confined program, %s,', (_, name, options) => {
   describe('whose limit is', () => {
     it.each([
       ['memory, as one process', 'memory', ['memory', 1024 * MB]],
+      ['memory, under a name that looks like a measurement', 'memory', ['memory-by-name', 1024 * MB]],
       ['memory, after its first thread ended', 'memory', ['memory-without-leader', 1024 * MB]],
       ['memory, as page tables', 'memory', ['page-tables', 512 * MB]],
       ['memory, as what waits in sockets', 'memory', ['socket-buffers', 1024 * MB], {}, { calls: 'web' }],
@@ -460,6 +471,12 @@ describe.each(MODES)('a confined program, %s,', (_, name, options) => {
       ['time of the processor, as many processes', 'time', ['spin', 4], { cpuSeconds: 1 }],
       ['the size of a file', 'output', ['fill', 'big', 64 * MB]],
       ['the size of its folder, as many files', 'output', ['many-files', 5_000], { folderBytes: 4 * MB }],
+      [
+        'the size of its folder, as many files in one whose name is no UTF-8',
+        'output',
+        ['many-files-oddly-named', 5_000],
+        { folderBytes: 4 * MB },
+      ],
       ['the size of its folder, as a deep one', 'output', ['dig', 3_000]],
       ['what it may print', 'output', ['flood', 1]],
       ['what it may complain', 'output', ['flood', 2]],
@@ -517,6 +534,22 @@ describe.each(MODES)('a confined program, %s,', (_, name, options) => {
       await eventually(() => processesWith(word).length === 4);
       server.kill();
       await eventually(() => processesWith(word).length === 0);
+    });
+
+    it('not even its first process, when nobody is left to end it', async () => {
+      const word = randomUUID();
+      const server = startServer(name === 'root' || !WE_ARE_ROOT ? undefined : PLAIN_USER);
+      void server.run(policy(), { program: probe, args: ['outlive-parent', word] }, options);
+      await eventually(() => processesWith(word).length === 1);
+      const supervisor = Number(/^PPid:\t(\d+)$/m.exec(readFileSync(`/proc/${processesWith(word)[0]}/status`, 'utf8'))?.[1]);
+      server.pause();
+      process.kill(supervisor, 'SIGKILL');
+      try {
+        await eventually(() => processesWith(word).length === 0);
+      } finally {
+        for (const pid of processesWith(word)) process.kill(pid, 'SIGKILL');
+        server.kill();
+      }
     });
 
     it('when its time is over', async () => {
@@ -577,7 +610,8 @@ describe('the launcher', () => {
     expect(await bare.run(policy(), { program: probe, args: ['socket', '2', '1'] })).toMatchObject({ ended: 'exit', code: 1 });
   });
 
-  it.runIf(WE_ARE_ROOT).each([undefined, 0])('as root refuses to keep a program root (%s)', async (uid) => {
+  // setresuid(2) takes 32 bits, and all of them set for "leave as it is".
+  it.runIf(WE_ARE_ROOT).each([undefined, 0, 2 ** 32 - 1, 2 ** 32])('as root refuses to keep a program root (%s)', async (uid) => {
     expect(await run(policy({ uid }), { program: probe, args: ['exit', '0'] })).toMatchObject({
       ended: 'launcher',
       stderr: expect.stringMatching(/--uid/),
@@ -636,6 +670,27 @@ describe('the launcher', () => {
     }
     resident.kill();
     expect(await resident.ended).toMatchObject({ ended: 'cancelled' });
+  });
+
+  it('signals no process group whose number may be taken by another', async () => {
+    const signals = vi.spyOn(process, 'kill');
+    await run(policy(), { program: '/usr/bin/no-such-program', args: [] });
+    await run(policy(), { program: probe, args: ['exit', '0'] });
+    expect(signals).not.toHaveBeenCalled();
+    signals.mockRestore();
+  });
+
+  it('keeps nothing for each look at the folder of a long-lived program', async () => {
+    const resident = start(policy({ limits: limits({ wallMs: 0 }) }), { program: probe, args: ['echo'] });
+    const timers = Reflect.get(resident, 'timers') as ReadonlySet<object>;
+    const seen = new Set<object>();
+    await eventually(() => {
+      for (const timer of timers) seen.add(timer);
+      return seen.size === 3;
+    });
+    expect(timers.size).toBeLessThan(2);
+    resident.kill();
+    await resident.ended;
   });
 
   it('that is itself killed takes its tree along', async () => {

@@ -359,14 +359,20 @@ int main(int argc, char **argv)
 	IF("environment") { for (char **e = environ; *e; e++) puts(*e); return 0; }
 	IF("descriptors") { for (int fd = 0; fd < 4096; fd++) if (fcntl(fd, F_GETFD) >= 0) printf("%d\n", fd); return 0; }
 	IF("memory") { touch(number(0), MAP_PRIVATE); for (;;) pause(); }
+	/* What a line of /proc/[pid]/status says, in the line that says its name. */
+	IF("memory-by-name") { prctl(PR_SET_NAME, "VmRSS: VmPTE:"); touch(number(0), MAP_PRIVATE); for (;;) pause(); }
 	IF("memory-of-many") { for (long n = number(0); n > 0; n--) if (!fork()) { touch(number(1), MAP_PRIVATE); for (;;) pause(); } for (;;) pause(); }
 	IF("forks") { long n = 0; for (pid_t child; n < number(0) && (child = fork()) >= 0; n++) if (!child) for (;;) pause(); printf("%ld\n", n + 1); return 0; }
 	IF("threads") { pthread_t t; long n = 0; pthread_attr_t small; pthread_attr_init(&small); pthread_attr_setstacksize(&small, 65536); while (n < number(0) && !pthread_create(&t, &small, idle, NULL)) n++; printf("%ld\n", n + 1); fflush(stdout); for (;;) pause(); }
 	IF("bomb") for (;;) fork();
 	IF("spin") return spinning(number(0));
 	IF("sleep") for (;;) pause();
+	IF("outlive-parent") { prctl(PR_SET_PDEATHSIG, 0, 0, 0, 0); puts("ready"); fflush(stdout); for (;;) pause(); }
+	IF("core-limit") { struct rlimit core; getrlimit(RLIMIT_CORE, &core); printf("%ld %ld\n", (long)core.rlim_cur, (long)core.rlim_max); return 0; }
 	IF("fill") return filling(word(0), number(1));
 	IF("many-files") return many_files(number(0));
+	/* In a folder whose name is no UTF-8, beside a file of such a name. */
+	IF("many-files-oddly-named") { if (opening("\xfe", O_WRONLY | O_CREAT) || mkdir("\xff", 0700) || chdir("\xff")) return verdict(-1); return many_files(number(0)); }
 	IF("hide-folder") return verdict(mkdir(word(0), number(1)));
 	IF("hide-folder-by-umask") { umask(0777); struct stat is; return verdict(mkdir(word(0), 0700) || stat(word(0), &is) || (is.st_mode & 0700) == 0700 ? (errno = EPERM, -1) : 0); }
 	IF("dig") { for (long n = number(0); n > 0; n--) if (mkdir("deeper", 0700) || chdir("deeper")) return verdict(-1); for (;;) pause(); }

@@ -12,7 +12,10 @@ const KEPT_STDERR = 16 * 1024;
 /** The launcher gives processes 5 s to die; after that something is wrong with itself. */
 const PATIENCE_MS = 8_000;
 
-/** What the launcher writes as its last line. */
+/** A line of the launcher's. `pid`: of the program, and of its process group. */
+type Said = { readonly pid: number } | { readonly unlinked: number } | { readonly call: string } | Report;
+
+/** Its last line. */
 interface Report {
   readonly why: Exclude<Outcome['ended'], 'launcher'>;
   readonly code: number;
@@ -31,7 +34,10 @@ export class Run implements Confined {
   private readonly started = performance.now();
   private readonly reported: Promise<unknown>;
   private readonly timers = new Set<NodeJS.Timeout>();
-  private report = '';
+  /** Of all that the launcher said only what is still asked for: a program may live for days, and make it say a line a second. */
+  private group: number | undefined;
+  private report: Report | undefined;
+  private readonly calls = new Set<string>();
   /** Of files without a name, which lie in no folder but fill the disk. */
   private unlinkedBytes = 0;
   private tooMuch = false;
@@ -46,11 +52,10 @@ export class Run implements Confined {
     this.stdout = stdout;
     // A program may end without reading all that it was given.
     stdin.on('error', () => {});
-    report.setEncoding('utf8').on('data', (text: string) => {
-      this.report += text;
-      const unlinked = [...text.matchAll(/^\{"unlinked":(\d+)\}$/gm)].at(-1)?.[1];
-      if (unlinked !== undefined) this.unlinkedBytes = Number(unlinked);
-    });
+    report.on(
+      'data',
+      lines((line) => this.hear(JSON.parse(line) as Said)),
+    );
     this.reported = new Promise((settle) => report.once('close', settle));
     const head = new Head(command.keepBytes ?? KEPT_STDOUT);
     const tail = new Tail(KEPT_STDERR);
@@ -95,8 +100,19 @@ export class Run implements Confined {
     this.kill();
   }
 
+  private hear(said: Said): void {
+    if ('pid' in said) this.group = said.pid;
+    else if ('unlinked' in said) this.unlinkedBytes = said.unlinked;
+    else if ('call' in said) this.calls.add(said.call);
+    else this.report = said;
+  }
+
   private later(ms: number, act: () => void): void {
-    this.timers.add(setTimeout(act, ms).unref());
+    const timer = setTimeout(() => {
+      this.timers.delete(timer);
+      act();
+    }, ms).unref();
+    this.timers.add(timer);
   }
 
   private watch(policy: Policy): void {
@@ -111,10 +127,9 @@ export class Run implements Confined {
   /** The launcher takes its tree along when it ends in any way but this one. */
   private killLauncher(): void {
     this.launcher.kill('SIGKILL');
-    const group = /^\{"pid":(\d+)\}/.exec(this.report)?.[1];
-    if (group === undefined) return;
+    if (this.group === undefined) return;
     try {
-      process.kill(-Number(group), 'SIGKILL');
+      process.kill(-this.group, 'SIGKILL');
     } catch {
       // Nobody is left.
     }
@@ -123,14 +138,15 @@ export class Run implements Confined {
   private async end(policy: Policy, kept: () => Pick<Outcome, 'stdout' | 'stderr'>): Promise<Outcome> {
     const failure = await new Promise<NodeJS.ErrnoException | undefined>((settle) => {
       this.launcher.once('error', settle);
-      // Without a report it was killed, and could not take its tree along.
-      this.launcher.once('exit', () => this.reported.then(() => this.report.includes('"why"') || this.killLauncher()));
+      // Killed, it could not take its tree along. Otherwise nothing is left of that, and its number may be another's by now.
+      this.launcher.once('exit', (_code, signal) => {
+        if (signal !== null) void this.reported.then(() => this.report ?? this.killLauncher());
+      });
       this.launcher.once('close', () => settle(undefined));
     });
     this.over = true;
     for (const timer of this.timers) clearTimeout(timer);
-    const last = /^\{"why".*\}$/m.exec(this.report)?.[0];
-    if (last === undefined) {
+    if (this.report === undefined) {
       const { stdout, stderr } = kept();
       const none = { code: null, signal: null, stdout, cpuMs: 0, peakBytes: 0, wallMs: this.age(), otherCalls: [] };
       if (failure !== undefined) {
@@ -141,7 +157,7 @@ export class Run implements Confined {
       const ended = !this.stopped ? 'launcher' : this.tooMuch ? 'output' : 'cancelled';
       return { ...none, ended, stderr: stderr || 'launcher: ended without a report' };
     }
-    const { why, code, signal, cpuMs, peakBytes, wallMs } = JSON.parse(last) as Report;
+    const { why, code, signal, cpuMs, peakBytes, wallMs } = this.report;
     const tooMuch = this.tooMuch || (await isFuller(policy.folder, policy.limits.folderBytes));
     return {
       ended: tooMuch ? 'output' : why,
@@ -149,7 +165,7 @@ export class Run implements Confined {
       signal: nameOf(signal),
       ...kept(),
       ...{ cpuMs, peakBytes, wallMs },
-      otherCalls: [...this.report.matchAll(/^\{"call":"(\w+)"/gm)].map(([, name]) => name ?? '').sort(),
+      otherCalls: [...this.calls].sort(),
     };
   }
 

@@ -1,24 +1,40 @@
 /** How much lies in a folder that a confined program fills. */
+import type { Dirent } from 'node:fs';
 import { lstat, opendir } from 'node:fs/promises';
-import { join } from 'node:path';
+
+/** Names are bytes: read as UTF-8, one that is none would be looked for under another name, and what lies below it left out. */
+const BYTES = { encoding: 'buffer' } as unknown as { encoding: 'latin1' };
+const SLASH = Buffer.from('/');
 
 /** Whether the folder holds more than `bytes`. One in which something cannot even be looked at was made so on purpose. */
 export async function isFuller(folder: string, bytes: number): Promise<boolean> {
   let sum = 0;
-  const left = [folder];
+  const left: Buffer[] = [Buffer.from(folder)];
   for (let place = left.pop(); place !== undefined; place = left.pop()) {
     try {
-      for await (const entry of await opendir(place)) {
-        const path = join(place, entry.name);
+      for await (const entry of (await opendir(place, BYTES)) as AsyncIterable<Dirent<Buffer>>) {
+        const path = Buffer.concat([place, SLASH, entry.name]);
         if (entry.isDirectory()) left.push(path);
-        const { blocks } = await lstat(path);
-        sum += Math.max(4096, blocks * 512);
+        sum += await bytesOf(path);
         if (sum > bytes) return true;
       }
     } catch (error) {
-      // Files come and go under our hands.
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') return true;
+      if (!isGone(error)) return true;
     }
   }
   return false;
 }
+
+/** 0 for what has gone meanwhile: its neighbours are still there. */
+async function bytesOf(path: Buffer): Promise<number> {
+  try {
+    const { blocks } = await lstat(path);
+    return Math.max(4096, blocks * 512);
+  } catch (error) {
+    if (isGone(error)) return 0;
+    throw error;
+  }
+}
+
+/** Files come and go under our hands. */
+const isGone = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT';
