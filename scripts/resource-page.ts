@@ -44,7 +44,7 @@ What holds between fields:
 
 ${rules(job)}
 
-A \`key\` names an object below \`imports/<namespace>/\` of the bucket: whoever may make a ConversionJob in a namespace may have its imports converted, and no other's. Passwords do not belong into \`options\`: whoever may read the resource reads them.
+A \`key\` names an object below \`imports/<namespace>/\` of the bucket: whoever may make a ConversionJob in a namespace may have its imports converted, and no other's. Passwords do not belong into \`options\`, where whoever may read the resource reads them, but into a Secret: see [Secrets](conversion-jobs.md#secrets).
 
 ### Status of a job
 
@@ -114,6 +114,7 @@ function kindOf(schema: Schema): string {
 function rules(root: Schema | undefined): string {
   const at = (schema: Schema | undefined) => (schema?.['x-kubernetes-validations'] ?? []) as readonly { readonly message: string }[];
   const spec = root?.properties?.['spec'];
-  const objects = Object.values(spec?.properties ?? {}).filter(({ type }) => type === 'object');
-  return [root, spec, ...objects].flatMap((schema) => at(schema).map(({ message }) => `- ${message}`)).join('\n');
+  const objects = (of: Schema | undefined): Schema[] =>
+    Object.values(of?.properties ?? {}).flatMap((schema) => (schema.type === 'object' ? [schema, ...objects(schema)] : []));
+  return [root, spec, ...objects(spec)].flatMap((schema) => at(schema).map(({ message }) => `- ${message}`)).join('\n');
 }

@@ -4,6 +4,7 @@ import type { Engine } from '../catalog/engine.ts';
 import type { Fault } from '../contracts/messages/fault.ts';
 import type { Fetch } from '../fetch/download/download.ts';
 import type { FindPage } from '../fetch/pages/page.ts';
+import type { PrivateFetch } from '../fetch/private.ts';
 import type { BatchStore } from '../jobs/batch.ts';
 import type { Encryption } from '../jobs/encryption.ts';
 import type { IdempotencyStore } from '../jobs/idempotency.ts';
@@ -38,6 +39,8 @@ export interface ApiDeps {
   readonly judge: Judge;
   /** Undefined where files are not fetched by URL. */
   readonly fetch: Fetch | undefined;
+  /** Fetches sources of ConversionJobs that need credentials, and reaches buckets of their own; undefined where nothing is fetched. */
+  readonly privately?: PrivateFetch | undefined;
   /** Judges where a web page is; undefined where none is rendered. */
   readonly findPage: FindPage | undefined;
   readonly limits: Limits;

@@ -14,6 +14,14 @@ export const fetchSettings = z.strictObject({
     .array(range)
     .default([])
     .describe('Address ranges (CIDR) that are never reached, allow notwithstanding: add the public addresses of your own machines'),
+  privateOrigins: z
+    .array(
+      z.string().refine(isOrigin, 'an http or https URL of a host and perhaps a port, such as http://minio.storage.svc.cluster.local:9000'),
+    )
+    .default([])
+    .describe(
+      'Origins that sources and outputs of ConversionJobs may be in, although their address is private, their port another or their scheme http; for nobody else',
+    ),
   maxRedirects: z.number().int().min(0).max(20).default(3).describe('Redirects that are followed, each judged like the first URL'),
   maxHeaderBytes: z.number().int().min(1024).max(262_144).default(16_384).describe('Largest status line and headers of an answer, bytes'),
   resolveMs: milliseconds(5_000).describe('How long a name may take to resolve, ms'),
@@ -55,6 +63,11 @@ export const egressSettings = z.strictObject({
     .describe('What one connection through the role `egress` may carry, both ways together, bytes'),
 });
 export type EgressSettings = z.infer<typeof egressSettings>;
+
+function isOrigin(text: string): boolean {
+  const url = URL.parse(text);
+  return url !== null && /^https?:$/.test(url.protocol) && url.origin === text;
+}
 
 function isHttpOrigin(text: string): boolean {
   const url = URL.parse(text);

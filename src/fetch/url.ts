@@ -19,6 +19,8 @@ export interface Target {
   readonly literal: boolean;
 }
 
+export type JudgeUrl = (text: string, rules: UrlRules, base?: URL) => Target;
+
 /** Browsers and servers take about this much (RFC 9110, 4.1 asks for at least 8000). */
 const MAX_CHARACTERS = 8192;
 

@@ -1,6 +1,7 @@
 /** A job as it is stored: everything that must survive a restart, at most 16 kB, no secret in the clear. */
 import { z } from 'zod';
 import { lanes } from '../contracts/messages/order.ts';
+import { UploadEnd } from '../contracts/messages/submission.ts';
 
 export const RECORD_VERSION = 1;
 
@@ -46,6 +47,8 @@ export const JobRecord = z.strictObject({
   sealed: z.string().optional(),
   /** Claims so far: the fourth ends the job. */
   attempts: z.number().int(),
+  /** How the last attempt ended to put the output into a bucket of the client's own. */
+  upload: UploadEnd.optional(),
   /** The holder's fencing token while running; the winner's at the end. */
   attempt: z.string().optional(),
   /** Earlier holders' tokens whose claims count, because they fell silent: who turns out to have been late only takes its own back. */

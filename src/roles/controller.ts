@@ -4,6 +4,7 @@ import type { Config } from '../config.ts';
 import { askOver } from '../controller/conversion-jobs/ask.ts';
 import { startConversionJobs } from '../controller/conversion-jobs/controller.ts';
 import { startPools } from '../controller/pools/controller.ts';
+import { encryptionWith, saltOf } from '../jobs/encryption.ts';
 import { createControllerMetrics } from '../telemetry/controller.ts';
 import { createLog } from '../telemetry/log.ts';
 import { joinCluster } from './cluster/cluster.ts';
@@ -17,7 +18,7 @@ import type { Running } from './process/running.ts';
 const UNDER_WAY_MS = 300;
 
 export async function controller(config: Config): Promise<Running> {
-  const { controller: settings, nats: at, log: logging, api } = config;
+  const { controller: settings, nats: at, log: logging, api, secret } = config;
   const log = createLog(logging.level);
   const metrics = createControllerMetrics();
   metrics.leading(false);
@@ -47,7 +48,11 @@ export async function controller(config: Config): Promise<Running> {
     jobsPerSecond: settings.jobsPerSecond,
     jobsBurst: settings.jobsBurst,
   });
-  const conversions = startConversionJobs({ ...shared, ask: askOver(nats) });
+  const conversions = startConversionJobs({
+    ...shared,
+    ask: askOver(nats),
+    seal: secret.key === undefined ? undefined : encryptionWith(secret.key, saltOf(secret.key, secret.salt)),
+  });
   const lost = election.lost.then((why) => {
     throw new CannotGoOn(`another controller may lead now (${why}): this one ends, to be started anew`);
   });

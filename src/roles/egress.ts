@@ -3,6 +3,7 @@ import type { Config } from '../config.ts';
 import { addressJudge } from '../fetch/address.ts';
 import { directConnector } from '../fetch/direct-connector.ts';
 import { openEgress } from '../fetch/egress/egress.ts';
+import { privateWay } from '../fetch/private.ts';
 import { nameServers } from '../fetch/resolve.ts';
 import { createLog } from '../telemetry/log.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
@@ -18,10 +19,12 @@ export async function egress({ egress: own, fetch: settings, log: { level } }: C
   if (token === undefined) throw new CannotStart('the role egress needs a token that its clients share: set EGRESS_TOKEN');
   const log = createLog(level);
   const metrics = createMetrics();
+  const around = { resolve: nameServers(), judge: addressJudge(settings) };
   const opened = await openEgress({
-    connector: directConnector(settings, { resolve: nameServers(), judge: addressJudge(settings) }),
+    connector: directConnector(settings, around),
+    privateWay: privateWay(settings, around),
     token,
-    settings: { ...own, ports: settings.ports, totalMs: settings.totalMs },
+    settings: { ...own, ports: settings.ports, totalMs: settings.totalMs, privateOrigins: settings.privateOrigins },
     asked(what) {
       metrics.egressAsked(what);
       log.debug({ what }, 'egress was asked');

@@ -7,29 +7,40 @@ import { type Fetch, guardedFetch } from '../fetch/download/download.ts';
 import { egressConnector } from '../fetch/egress/connector.ts';
 import { type FindPage, findPage } from '../fetch/pages/page.ts';
 import { type EgressProxy, openEgressProxy } from '../fetch/pages/proxy.ts';
+import { type PrivateFetch, privateConnect, privateUrls, privateWay } from '../fetch/private.ts';
 import { nameServers } from '../fetch/resolve.ts';
 import { CannotStart } from './process/cannot-start.ts';
 
 export interface Fetching {
   readonly fetch: Fetch | undefined;
   readonly findPage: FindPage | undefined;
+  readonly privately: PrivateFetch | undefined;
   readonly openEgressProxy: (() => Promise<EgressProxy>) | undefined;
 }
 
 /** @returns nothing where nothing is fetched by URL @throws CannotStart where egress is named and its token is not */
 export function fetchingFor(config: Pick<Config, 'fetch' | 'egress'>): Fetching {
   const { fetch: settings } = config;
-  if (!settings.rest) return { fetch: undefined, findPage: undefined, openEgressProxy: undefined };
+  if (!settings.rest) return { fetch: undefined, findPage: undefined, privately: undefined, openEgressProxy: undefined };
   const connector = wayFor(config);
+  const own = wayFor(config, true);
   return {
     fetch: guardedFetch(settings, connector),
     findPage: findPage(settings, connector),
+    privately: {
+      fetch: guardedFetch(settings, own, undefined, privateUrls(settings)),
+      connect: privateConnect(settings, own),
+      settings,
+    },
     openEgressProxy: () => openEgressProxy(connector, settings),
   };
 }
 
-function wayFor({ fetch: settings, egress: { url, token } }: Pick<Config, 'fetch' | 'egress'>): Connector {
-  if (url === undefined) return directConnector(settings, { resolve: nameServers(), judge: addressJudge(settings) });
+function wayFor({ fetch: settings, egress: { url, token } }: Pick<Config, 'fetch' | 'egress'>, isPrivate = false): Connector {
+  if (url === undefined) {
+    const around = { resolve: nameServers(), judge: addressJudge(settings) };
+    return isPrivate ? privateWay(settings, around) : directConnector(settings, around);
+  }
   if (token === undefined) throw new CannotStart('whoever goes through the role egress needs its token: set EGRESS_TOKEN');
-  return egressConnector(url, token, settings);
+  return egressConnector(url, token, settings, isPrivate);
 }

@@ -8,6 +8,7 @@ import { type ConversionJobs, startConversionJobs } from '../../src/controller/c
 import { CANCEL_WITHIN_MS } from '../../src/controller/conversion-jobs/decide.ts';
 import { reconcile } from '../../src/controller/conversion-jobs/reconcile.ts';
 import { CONVERSION_JOBS, type ConversionJobObject, FINALIZER } from '../../src/controller/conversion-jobs/resource.ts';
+import { secretsBy } from '../../src/controller/conversion-jobs/secrets.ts';
 import { takeTurns } from '../../src/controller/conversion-jobs/turns.ts';
 import { connectKube, type Kube } from '../../src/kube/connection/connect.ts';
 import { isConflict, unlessNotFound } from '../../src/kube/connection/error.ts';
@@ -289,7 +290,8 @@ describe('a ConversionJob', () => {
     await waitFor(namespace, 'seen', 'Complete');
     const turns = takeTurns(Date.now);
     turns.hold(namespace, 60_000, { code: 'RATE_LIMITED', message: 'Too many.' });
-    const parts = { kube: own, recorder, ask: askOver(await cluster.nats.connect()), turns, clock: Date.now, unfinished: () => 1 };
+    const ask = askOver(await cluster.nats.connect());
+    const parts = { kube: own, recorder, ask, secrets: secretsBy(own, undefined), turns, clock: Date.now, unfinished: () => 1 };
     const held = { ...before, metadata: { ...before?.metadata, finalizers: [FINALIZER] } } as ConversionJobObject;
     await expect(reconcile(parts, held, new AbortController().signal)).rejects.toSatisfy(isConflict);
     expect((await statusOf(namespace, 'seen')).phase).toBe('Complete');

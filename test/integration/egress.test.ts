@@ -10,6 +10,7 @@ import { guardedFetch } from '../../src/fetch/download/download.ts';
 import { egressConnector } from '../../src/fetch/egress/connector.ts';
 import { type Asked, type Egress, openEgress } from '../../src/fetch/egress/egress.ts';
 import { findPage } from '../../src/fetch/pages/page.ts';
+import { privateWay } from '../../src/fetch/private.ts';
 import { egressSettings, type FetchSettings, fetchSettings } from '../../src/fetch/settings.ts';
 import { downloadSuite } from '../conformance/downloads.ts';
 
@@ -25,8 +26,9 @@ const open = (
 ): Promise<Egress> =>
   openEgress({
     connector: directConnector(fetching, around),
+    privateWay: privateWay(fetching, around),
     token: TOKEN,
-    settings: { ...egressSettings.parse({ port: 0, host: PUBLIC, ...own }), ports: fetching.ports, totalMs: fetching.totalMs },
+    settings: { ...egressSettings.parse({ port: 0, host: PUBLIC, ...own }), ...fetching },
     asked,
     metrics: async () => ({ type: 'text/plain', text: 'measured 1\n' }),
   });

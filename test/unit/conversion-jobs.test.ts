@@ -1,12 +1,14 @@
 /** What a ConversionJob is done next, what its status says, and whose turn it is: without a cluster. */
 import { describe, expect, it } from 'vitest';
+import type { Job } from '../../src/contracts/api/job.ts';
 import type { ConversionJobStatus } from '../../src/contracts/kubernetes/conversion-job.ts';
 import type { SubmissionAnswer } from '../../src/contracts/messages/submission.ts';
 import { askAgainAfterMs, CANCEL_WITHIN_MS, nextStep } from '../../src/controller/conversion-jobs/decide.ts';
 import { happeningOf } from '../../src/controller/conversion-jobs/events.ts';
 import { type ConversionJobObject, FINALIZER } from '../../src/controller/conversion-jobs/resource.ts';
-import { isNews, statusAfter } from '../../src/controller/conversion-jobs/status.ts';
+import { isNews, notUploaded, statusAfter, uploaded } from '../../src/controller/conversion-jobs/status.ts';
 import { takeTurns } from '../../src/controller/conversion-jobs/turns.ts';
+import { UPLOAD_PAUSES_MS, uploadAgainAfterMs } from '../../src/controller/conversion-jobs/upload.ts';
 import { errorTable } from '../../src/errors.ts';
 
 const NOW = Date.parse('2026-11-21T12:00:00Z');
@@ -156,5 +158,73 @@ describe('an Event', () => {
     const happening = happeningOf(before, after);
     expect(happening && `${happening.type} ${happening.reason}`).toBe(told);
     if (happening !== undefined) expect(happening.note).toBe(`It is ${happening.reason}.`);
+  });
+});
+
+describe('a result that is uploaded', () => {
+  const s3 = {
+    endpoint: 'https://s3.example',
+    region: 'r',
+    bucket: 'own',
+    key: 'a.webp',
+    forcePathStyle: true,
+    accessKeyIDSecretRef: { name: 'a', key: 'b' },
+    secretAccessKeySecretRef: { name: 'a', key: 'b' },
+  };
+  const wanted: ConversionJobObject = { ...job(), spec: { ...job().spec, output: { s3 } } };
+  const made = {
+    job_id: ID,
+    status: 'done',
+    created_at: at(0),
+    expires_at: at(2 * HOUR),
+    warnings: [],
+    output: { url: 'https://a.example/o', filename: 'a.webp', size_bytes: 1, content_type: 'image/webp', sha256: ID + ID },
+  } as unknown as Job;
+  const says = ({ conditions = [] }: ConversionJobStatus) =>
+    conditions.map(({ type, status, reason }) => `${type} ${status} ${reason}`).sort();
+
+  it('is tried again after longer and longer pauses, and given up in the end', () => {
+    let now = NOW;
+    let seen = wanted;
+    const phases: (string | undefined)[] = [];
+    for (let failures = 1; failures <= UPLOAD_PAUSES_MS.length + 1; failures++) {
+      const again = uploadAgainAfterMs(failures);
+      const status = notUploaded(seen, made, new Date(now), 'there is no such bucket', again);
+      expect(status.upload).toEqual({ failures, ...(again === undefined ? {} : { nextTime: expect.any(String) }) });
+      now += again ?? 0;
+      seen = { ...seen, status };
+      phases.push(status.phase);
+    }
+    expect(phases).toEqual(['Running', 'Running', 'Running', 'Running', 'Running', 'Failed']);
+    expect(now - NOW).toBe(1_000_000);
+    expect(seen.status?.error?.code).toBe('UploadFailed');
+    expect(says(seen.status ?? {})).toEqual([
+      'Complete False UploadFailed',
+      'Failed True UploadFailed',
+      'Ready False UploadFailed',
+      'Reconciling False UploadFailed',
+      'Stalled True UploadFailed',
+      'Uploaded False UploadFailed',
+    ]);
+  });
+
+  it('is complete with its place and no URL, and does not expire', () => {
+    const status = uploaded(wanted, made, new Date(NOW), 'a.webp');
+    expect(status.output).toEqual({
+      filename: 'a.webp',
+      sizeBytes: 1,
+      contentType: 'image/webp',
+      sha256: ID + ID,
+      s3: { endpoint: 'https://s3.example', bucket: 'own', key: 'a.webp' },
+    });
+    expect(JSON.stringify(status)).not.toContain('https://a.example');
+    expect(nextStep({ ...wanted, status }, NOW + HOUR)).toEqual({ is: 'rest', forMs: HOUR });
+  });
+
+  it('that was removed before it was uploaded has failed', () => {
+    const details = { request_id: '', retryable: false };
+    const gone: SubmissionAnswer = { error: { code: 'JOB_EXPIRED', message: 'gone', details } };
+    const seen = { ...wanted, status: { phase: 'Running', jobId: ID, startTime: at(0) } as ConversionJobStatus };
+    expect(statusAfter(seen, gone, new Date(NOW + 3 * HOUR)).phase).toBe('Failed');
   });
 });

@@ -14,6 +14,7 @@ import { storePage } from '../intake/page.ts';
 import { onlyFile, type ReceivedFile } from '../intake/receive.ts';
 import { conversionOf, readRequestOptions } from '../jobs/conversion.ts';
 import { enqueue } from '../jobs/enqueue.ts';
+import { secretsOf } from '../submission-secrets.ts';
 import { toolJobOf } from '../tools/job.ts';
 import { refusedRecord } from './refused.ts';
 import { receiveSource } from './source.ts';
@@ -63,12 +64,13 @@ const namespaceClient = (encryption: ApiDeps['encryption'], namespace: string): 
 async function make(deps: ApiDeps, id: string, submission: Submission, tool: Tool | undefined): Promise<JobRecord> {
   const { objects, metrics } = deps;
   const key = inputKey(id);
+  const secrets = secretsOf(deps, submission);
   // What is wrong with the wish is known before the source is touched.
-  const begin = readerOf(deps, id, submission, tool);
+  const begin = readerOf(deps, id, submission, secrets.password, tool);
   const file = await untilAborted(deps, id, (signal) =>
     begin.page
       ? storePage(deps, 'url' in submission.source ? submission.source.url : undefined, key, signal)
-      : receiveSource(deps, submission, key, signal),
+      : receiveSource(deps, submission, secrets, key, signal),
   );
   metrics.uploaded(file.sizeBytes);
   try {
@@ -87,8 +89,15 @@ interface Reader {
 }
 
 /** @throws Failure `INVALID_FORMAT`, `INVALID_OPTION` */
-function readerOf(deps: ApiDeps, id: string, { toFormat, options }: Submission, tool: Tool | undefined): Reader {
+function readerOf(
+  deps: ApiDeps,
+  id: string,
+  { toFormat, options }: Submission,
+  password: string | undefined,
+  tool: Tool | undefined,
+): Reader {
   const fields = new Map(Object.entries(options));
+  if (password !== undefined) fields.set('password', password);
   const received = (file: ReceivedFile) => ({ fields, files: [file], count: 1 });
   if (tool !== undefined) {
     readInput(tool, fields);

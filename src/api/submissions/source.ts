@@ -1,12 +1,14 @@
 /** The file of a submission: fetched by the guarded download, or copied from what was imported for its namespace. */
-import type { Submission } from '../../contracts/messages/submission.ts';
+import type { S3Object, Submission, SubmissionSecrets } from '../../contracts/messages/submission.ts';
 import { Failure, fileTooLarge } from '../../errors.ts';
+import type { Headers } from '../../fetch/download/exchange.ts';
 import { Missing, TooLarge } from '../../objects/store.ts';
 import { validKey } from '../../objects/valid-key.ts';
 import type { ApiDeps } from '../deps.ts';
 import type { ReceivedFile } from '../intake/receive.ts';
 import { fromUrl, type ReadReference } from '../intake/references.ts';
 import { storeSampled } from '../intake/store-sampled.ts';
+import { reachable, readFromBucket } from '../submission-bucket.ts';
 
 /** Where the files lie that one namespace may name. */
 const importsOf = (namespace: string): string => `imports/${namespace}/`;
@@ -15,13 +17,16 @@ const importsOf = (namespace: string): string => `imports/${namespace}/`;
 export async function receiveSource(
   deps: ApiDeps,
   { source, namespace, filename }: Pick<Submission, 'source' | 'namespace' | 'filename'>,
+  { headers, s3 }: SubmissionSecrets,
   key: string,
   signal: AbortSignal,
 ): Promise<ReceivedFile> {
-  const file =
-    'url' in source
-      ? await byUrl(deps, source.url, 0, key, signal)
-      : await fromImport(deps, ownImport(source.key, namespace), 0, key, signal);
+  const bring = (): Promise<ReceivedFile> => {
+    if ('s3' in source) return fromBucket(deps, source.s3, s3, key, signal);
+    if ('key' in source) return fromImport(deps, ownImport(source.key, namespace), 0, key, signal);
+    return headers === undefined ? byUrl(deps, source.url, 0, key, signal) : byPrivateUrl(deps, source.url, headers, key, signal);
+  };
+  const file = await bring();
   return filename === undefined || filename === '' ? file : { ...file, filename };
 }
 
@@ -32,6 +37,31 @@ const byUrl: ReadReference = async (parts, ...place) => {
     details: { reason: 'scheme' },
   });
 };
+
+/** To origins that the operator lists too: whoever has credentials for them is known there. */
+const byPrivateUrl = (deps: ApiDeps, url: string, headers: Headers, key: string, signal: AbortSignal): Promise<ReceivedFile> => {
+  const { fetch } = reachable(deps);
+  return fromUrl({ ...deps, fetch: (text, maxBytes, until) => fetch(text, maxBytes, until, headers) }, url, 0, key, signal);
+};
+
+async function fromBucket(
+  deps: ApiDeps,
+  from: S3Object,
+  credentials: SubmissionSecrets['s3'],
+  key: string,
+  signal: AbortSignal,
+): Promise<ReceivedFile> {
+  const { objects, settings } = deps;
+  const content = await readFromBucket(deps, from, credentials, settings.maxFileBytes, signal);
+  try {
+    const filename = from.key.slice(from.key.lastIndexOf('/') + 1);
+    return { part: 0, filename, ...(await storeSampled(content, key, objects, settings.maxFileBytes, signal)) };
+  } catch (error) {
+    throw error instanceof TooLarge ? fileTooLarge(settings.maxFileBytes, error.receivedBytes) : error;
+  } finally {
+    content.destroy();
+  }
+}
 
 /** Nobody can name another's: what is named lies below the namespace's own part, and no segment of a valid key leads upwards. */
 function ownImport(key: string, namespace: string): string {

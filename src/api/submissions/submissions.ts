@@ -7,6 +7,7 @@ import {
   type SubmissionAnswer,
   type SubmissionQuestion,
   Submitted,
+  UploadQuestion,
 } from '../../contracts/messages/submission.ts';
 import { Failure } from '../../errors.ts';
 import { visibility } from '../../jobs/lifecycle.ts';
@@ -17,6 +18,7 @@ import { failureOf, problemOf } from '../http/problem.ts';
 import { cancelJob } from '../jobs/cancel.ts';
 import { shown, textViewOf, viewOf } from '../jobs/view.ts';
 import { answersText } from '../outputs/text.ts';
+import { endOf, uploadOutput } from '../submission-upload.ts';
 import { createSubmitted } from './create.ts';
 import { failureOfSubmitted } from './refused.ts';
 import { sourceShares } from './source-shares.ts';
@@ -26,11 +28,12 @@ const ANSWER_WITHIN_MS = 2_500;
 /** A replica that dies while it fetches a source frees the submission for another one after this, ms. */
 const LOCK_MS = 15_000;
 /** Sources that one replica brings at a time, by where they are: what is in the bucket never waits for servers that take minutes. */
-const PLACES = { url: 20, bucket: 20 };
+const PLACES = { url: 20, bucket: 20, upload: 10 };
 /** After how long whoever found no place asks again, seconds. */
 const NO_PLACE_SECONDS = 2;
 
 const FETCHING: SubmissionAnswer = { fetching: true };
+const UPLOADING: SubmissionAnswer = { uploading: true };
 
 export interface Submissions {
   /** From the question's text to the answer's. */
@@ -43,7 +46,7 @@ export interface Submissions {
 export function submissionsTo(deps: ApiDeps, base: () => string): Submissions {
   const { jobs, signals, encryption, clock, log } = deps;
   const working = new Map<string, Promise<SubmissionAnswer>>();
-  const shares = { url: sourceShares(PLACES.url), bucket: sourceShares(PLACES.bucket) };
+  const shares = { url: sourceShares(PLACES.url), bucket: sourceShares(PLACES.bucket), upload: sourceShares(PLACES.upload) };
 
   /** Nobody who knows the uid can find the job, nor the files, without our secret. */
   const idOf = ({ namespace, uid }: Submitted): string => encryption.hmac(`submission\0${namespace}\0${uid}`).slice(0, 32);
@@ -67,12 +70,15 @@ export function submissionsTo(deps: ApiDeps, base: () => string): Submissions {
     return answer;
   };
 
-  const begin = (id: string, submission: Submission): Promise<SubmissionAnswer> => {
+  const begin = (id: string, kind: keyof typeof PLACES, namespace: string, does: () => Promise<SubmissionAnswer>) => {
     refuseWhileStopping(deps);
-    const free = shares['url' in submission.source ? 'url' : 'bucket'].take(submission.namespace);
+    const free = shares[kind].take(namespace);
     if (free === undefined)
-      throw new Failure('OVERLOADED', { says: 'Other sources are fetched at the moment: this one follows.', retryAfter: NO_PLACE_SECONDS });
-    const work = make(id, submission).finally(() => {
+      throw new Failure('OVERLOADED', {
+        says: 'Other files are on their way at the moment: this one follows.',
+        retryAfter: NO_PLACE_SECONDS,
+      });
+    const work = does().finally(() => {
       working.delete(id);
       free();
     });
@@ -84,10 +90,33 @@ export function submissionsTo(deps: ApiDeps, base: () => string): Submissions {
     const id = idOf(submission);
     const found = await find(id);
     if (found !== undefined) return tell(found);
-    return working.has(id) ? FETCHING : soon(begin(id, submission));
+    if (working.has(id)) return FETCHING;
+    const kind = 'key' in submission.source ? 'bucket' : 'url';
+    return soon(
+      begin(id, kind, submission.namespace, () => make(id, submission)),
+      FETCHING,
+    );
   };
 
   const look = async (submitted: Submitted): Promise<SubmissionAnswer> => tell(await find(idOf(submitted)));
+
+  const upload = async (question: UploadQuestion): Promise<SubmissionAnswer> => {
+    const id = idOf(question);
+    const known = shown(await find(id), clock());
+    const end = endOf(known, question.attempt);
+    if (end !== undefined) return end;
+    if (working.has(id)) return UPLOADING;
+    const make = async (): Promise<SubmissionAnswer> => {
+      let answer = UPLOADING;
+      await alone(id, async () => {
+        // Whoever was alone before us may have done it.
+        const record = shown(await find(id), clock());
+        answer = endOf(record, question.attempt) ?? (await uploadOutput(deps, record, question));
+      });
+      return answer;
+    };
+    return soon(begin(id, 'upload', question.namespace, make), UPLOADING);
+  };
 
   const cancel = async (submitted: Submitted): Promise<SubmissionAnswer> => {
     const id = idOf(submitted);
@@ -114,7 +143,12 @@ export function submissionsTo(deps: ApiDeps, base: () => string): Submissions {
     };
 
   return {
-    answers: { convert: answering(Submission, convert), look: answering(Submitted, look), cancel: answering(Submitted, cancel) },
+    answers: {
+      convert: answering(Submission, convert),
+      look: answering(Submitted, look),
+      cancel: answering(Submitted, cancel),
+      upload: answering(UploadQuestion, upload),
+    },
     idle: async () => void (await Promise.allSettled(working.values())),
   };
 }
@@ -130,11 +164,11 @@ function read<T extends Submitted>(schema: z.ZodType<T>, text: string): T {
   throw new Failure('BAD_REQUEST', { says: `The submission could not be read: ${wrong.join('; ')}.` });
 }
 
-/** The work's answer if it comes in time. */
-async function soon(work: Promise<SubmissionAnswer>): Promise<SubmissionAnswer> {
+/** The work's answer if it comes in time, else `otherwise`. */
+async function soon(work: Promise<SubmissionAnswer>, otherwise: SubmissionAnswer): Promise<SubmissionAnswer> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<SubmissionAnswer>((resolve) => {
-    timer = setTimeout(resolve, ANSWER_WITHIN_MS, FETCHING);
+    timer = setTimeout(resolve, ANSWER_WITHIN_MS, otherwise);
   });
   try {
     // Whoever loses may still fail: the race has heard of it, so nobody else needs to.

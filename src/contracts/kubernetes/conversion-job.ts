@@ -1,8 +1,17 @@
 /** ConversionJob: one conversion asked for with kubectl, and what became of it. */
 import { z } from 'zod';
+import { S3Place, SecretKeyRef } from '../secret-ref.ts';
 import { Conditions, observedGeneration, resource, shaped, time } from './resource.ts';
 
 const MONTH = 30 * 86_400;
+
+/** What the object store takes, and no segment that begins with a dot: none leads out of the namespace's own part. */
+const KEY = /^[A-Za-z0-9_-][A-Za-z0-9._-]{0,199}(\/[A-Za-z0-9_-][A-Za-z0-9._-]{0,199})*$/;
+const PREFIX = /^([A-Za-z0-9_-][A-Za-z0-9._-]{0,199}\/)+$/;
+const KEY_MUST = 'must be A-Z a-z 0-9 . _ - between single slashes, with no slash before and no dot at the start of a part';
+/** Those that the request itself is made of (RFC 9110, 6 to 10), in CEL. */
+const OWN_HEADERS =
+  "['host', 'connection', 'content-length', 'transfer-encoding', 'te', 'trailer', 'upgrade', 'expect', 'range', 'accept', 'accept-encoding', 'user-agent', 'keep-alive', 'proxy-authorization']";
 
 const Source = z
   .object({
@@ -10,18 +19,69 @@ const Source = z
     url: shaped(2_048, /^https:\/\/[^\s/\\?#@]+([/\\?#]|$)/, 'must be an https URL, without a user or a password in it')
       .optional()
       .describe('Where the file is fetched from: https, reachable for everybody, without a user or a password'),
-    // What the object store takes, and no segment that begins with a dot: none leads out of the namespace's own part.
-    key: shaped(
-      900,
-      /^[A-Za-z0-9_-][A-Za-z0-9._-]{0,199}(\/[A-Za-z0-9_-][A-Za-z0-9._-]{0,199})*$/,
-      'must be A-Z a-z 0-9 . _ - between single slashes, with no slash before and no dot at the start of a part',
-    )
+    key: shaped(900, KEY, KEY_MUST).optional().describe('Key of an object in the bucket, below `imports/<namespace>/` of the resource'),
+    s3: S3Place.extend({
+      key: shaped(
+        1_024,
+        /^[^\x00-\x1f\x7f/][^\x00-\x1f\x7f]*$/,
+        'must be the key of an object, with no slash before it and no control characters',
+      ).describe('Key of the object'),
+    })
       .optional()
-      .describe('Key of an object in the bucket, below `imports/<namespace>/` of the resource'),
+      .describe('An object in a bucket of your own'),
+    authorization: z
+      .object({ secretKeyRef: SecretKeyRef.describe('The token') })
+      .optional()
+      .describe('A token that `url` is asked with: Authorization: Bearer'),
+    basicAuth: z
+      .object({ username: SecretKeyRef.describe('The user name'), password: SecretKeyRef.describe('The password') })
+      .optional()
+      .describe('A user name and a password that `url` is asked with: Authorization: Basic'),
+    headersFrom: z
+      .array(
+        z
+          .object({
+            name: shaped(64, /^[A-Za-z0-9][A-Za-z0-9-]*$/, 'must be the name of a header, such as PRIVATE-TOKEN').describe(
+              'Name of the header',
+            ),
+            secretKeyRef: SecretKeyRef.describe('Its whole value'),
+          })
+          .meta({
+            'x-kubernetes-validations': [
+              {
+                rule: `!(self.name.lowerAscii() in ${OWN_HEADERS})`,
+                message: 'name must not be of a header that the request sets by itself',
+              },
+            ],
+          }),
+      )
+      .max(8)
+      .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['name'] })
+      .optional()
+      .describe('Headers that `url` is asked with, such as PRIVATE-TOKEN; none goes along to another host'),
   })
   .meta({
-    'x-kubernetes-validations': [{ rule: 'has(self.url) != has(self.key)', message: 'source needs either url or key, and not both' }],
+    'x-kubernetes-validations': [
+      {
+        rule: '[has(self.url), has(self.key), has(self.s3)].filter(one, one).size() == 1',
+        message: 'source needs one of url, key and s3, and no more than one',
+      },
+      {
+        rule: 'has(self.url) || !(has(self.authorization) || has(self.basicAuth) || has(self.headersFrom))',
+        message: 'authorization, basicAuth and headersFrom go with url',
+      },
+      { rule: '!(has(self.authorization) && has(self.basicAuth))', message: 'source takes authorization or basicAuth, and not both' },
+    ],
   });
+
+const S3Output = S3Place.extend({
+  key: shaped(900, KEY, KEY_MUST).optional().describe('Key that the result is stored under; what is there is replaced'),
+  prefix: shaped(700, PREFIX, `${KEY_MUST}, and end with a slash`)
+    .optional()
+    .describe('What its key begins with, where its file name follows: characters beyond A-Z a-z 0-9 . _ - become _'),
+}).meta({
+  'x-kubernetes-validations': [{ rule: 'has(self.key) != has(self.prefix)', message: 's3 needs either key or prefix, and not both' }],
+});
 
 export const ConversionJobSpec = z
   .object({
@@ -37,6 +97,14 @@ export const ConversionJobSpec = z
       .meta({ maxProperties: 64 })
       .optional()
       .describe('Options by name, as form fields of the REST API: all values are strings. Whoever may read the resource reads them'),
+    passwordFrom: z
+      .object({ secretKeyRef: SecretKeyRef.describe('The password') })
+      .optional()
+      .describe('Option `password`, which opens an encrypted file, from a Secret'),
+    output: z
+      .object({ s3: S3Output.describe('A bucket of your own') })
+      .optional()
+      .describe('Where the result is uploaded to; unset: it is fetched by `status.output.url`'),
     filename: z.string().min(1).max(255).optional().describe('What the file is called; the last part of URL or key if unset'),
     ttlSecondsAfterFinished: z
       .number()
@@ -49,13 +117,29 @@ export const ConversionJobSpec = z
   .meta({
     'x-kubernetes-validations': [
       { rule: 'has(self.toFormat) != has(self.tool)', message: 'spec needs either toFormat or tool, and not both' },
+      {
+        rule: "!(has(self.passwordFrom) && has(self.options) && 'password' in self.options)",
+        message: 'spec takes passwordFrom or options.password, and not both',
+      },
       { rule: 'self == oldSelf', message: 'spec cannot be changed: make another ConversionJob' },
     ],
   });
 export type ConversionJobSpec = z.infer<typeof ConversionJobSpec>;
 
 const Output = z.object({
-  url: z.string().max(2_048).describe('Where it can be fetched; whoever has this URL may'),
+  url: z
+    .string()
+    .max(2_048)
+    .optional()
+    .describe('Where it can be fetched; whoever has this URL may. Absent where it was uploaded to a bucket'),
+  s3: z
+    .object({
+      endpoint: z.string().max(253).describe('The S3 service'),
+      bucket: z.string().max(63).describe('The bucket'),
+      key: z.string().max(1_024).describe('Key of the object'),
+    })
+    .optional()
+    .describe('Where it was uploaded to'),
   filename: z.string().max(255).describe('What it is called'),
   sizeBytes: z.number().int().min(0).describe('Its size, bytes'),
   contentType: z.string().max(255).describe('Its media type'),
@@ -63,7 +147,7 @@ const Output = z.object({
     .string()
     .regex(/^[0-9a-f]{64}$/)
     .describe('SHA-256 of its bytes, in hexadecimal'),
-  expiresAt: time.describe('When it is removed'),
+  expiresAt: time.optional().describe('When it is removed; absent where it was uploaded to a bucket'),
 });
 
 export const ConversionJobStatus = z.object({
@@ -84,16 +168,25 @@ export const ConversionJobStatus = z.object({
   output: Output.optional().describe('The result, once complete'),
   error: z
     .object({
-      code: z.string().max(63).describe('Error code of the REST API'),
+      code: z.string().max(63).describe('Error code of the REST API, or UploadFailed'),
       reason: z.string().max(63).optional().describe('Why a conversion failed, as `details.reason` of the REST API'),
       message: z.string().max(1_024).describe('The same in a sentence'),
     })
     .optional()
     .describe('Why it failed'),
+  upload: z
+    .object({
+      failures: z.number().int().min(0).max(100).describe('Attempts that failed'),
+      nextTime: time.optional().describe('When the next one is made'),
+    })
+    .optional()
+    .describe('How uploading the result to `spec.output` went'),
   startTime: time.optional().describe('When it was submitted'),
   completionTime: time.optional().describe('When it ended, well or badly'),
   observedGeneration: observedGeneration.optional(),
-  conditions: Conditions.optional().describe('Complete, Failed and Expired; Ready, Reconciling and Stalled for tools that follow kstatus'),
+  conditions: Conditions.optional().describe(
+    'Complete, Uploaded, Failed and Expired; Ready, Reconciling and Stalled for tools that follow kstatus',
+  ),
 });
 export type ConversionJobStatus = z.infer<typeof ConversionJobStatus>;
 

@@ -4,10 +4,17 @@ import { Job } from '../api/job.ts';
 import { Problem } from '../api/problem.ts';
 
 /** Raised when an older replica would misread a question: it then says so, and a newer one may be asked. */
-export const SUBMISSION_VERSION = 1;
+export const SUBMISSION_VERSION = 2;
+/** Of questions without credentials and buckets, which older replicas understand too. */
+export const PLAIN_VERSION = 1;
 
 /** What each question is asked under. */
-export const submissionSubjects = { convert: 'submit.convert', look: 'submit.look', cancel: 'submit.cancel' } as const;
+export const submissionSubjects = {
+  convert: 'submit.convert',
+  look: 'submit.look',
+  cancel: 'submit.cancel',
+  upload: 'submit.upload',
+} as const;
 export type SubmissionQuestion = keyof typeof submissionSubjects;
 
 /** Which resource is meant: its job's id follows from this, and from a secret of the API. */
@@ -20,8 +27,40 @@ export const Submitted = z.object({
 });
 export type Submitted = z.infer<typeof Submitted>;
 
+/** What comes from Secrets: it travels encrypted with the key that the controller and the API share, for the one resource. */
+export const SubmissionSecrets = z.strictObject({
+  password: z.string().optional(),
+  /** By name, in lower case. */
+  headers: z.record(z.string(), z.string()).optional(),
+  s3: z.strictObject({ accessKeyId: z.string(), secretAccessKey: z.string(), sessionToken: z.string().optional() }).optional(),
+});
+export type SubmissionSecrets = z.infer<typeof SubmissionSecrets>;
+
+/** What they are encrypted for: they open for no other resource. */
+export const boundTo = ({ namespace, uid }: { readonly namespace?: string | undefined; readonly uid?: string | undefined }): string =>
+  `submission\0${namespace}\0${uid}`;
+
+const encrypted = z.string().max(262_144);
+
+/** A bucket of somebody's own. */
+const S3Bucket = z.strictObject({
+  endpoint: z.string().max(253),
+  region: z.string().max(63),
+  bucket: z.string().max(63),
+  forcePathStyle: z.boolean(),
+});
+export type S3Bucket = z.infer<typeof S3Bucket>;
+const S3Object = S3Bucket.extend({ key: z.string().min(1).max(1_024) });
+export type S3Object = z.infer<typeof S3Object>;
+
 export const Submission = Submitted.extend({
-  source: z.union([z.strictObject({ url: z.string().min(1).max(8_192) }), z.strictObject({ key: z.string().min(1).max(1_024) })]),
+  source: z.union([
+    z.strictObject({ url: z.string().min(1).max(8_192) }),
+    z.strictObject({ key: z.string().min(1).max(1_024) }),
+    z.strictObject({ s3: S3Object }),
+  ]),
+  /** `SubmissionSecrets` as JSON. */
+  encrypted: encrypted.optional(),
   toFormat: z.string().optional(),
   /** Slug of a tool. */
   tool: z.string().optional(),
@@ -35,7 +74,28 @@ export const Submission = Submitted.extend({
 }).refine(({ toFormat, tool }) => (toFormat === undefined) !== (tool === undefined), 'one of toFormat and tool');
 export type Submission = z.infer<typeof Submission>;
 
+/** The result is to be put into a bucket. */
+export const UploadQuestion = Submitted.extend({
+  /** From 1 on: asked again, an attempt is not made again. */
+  attempt: z.number().int().min(1).max(100),
+  to: S3Bucket.extend({ key: z.string().max(1_024).optional(), prefix: z.string().max(1_024).optional() }),
+  encrypted,
+});
+export type UploadQuestion = z.infer<typeof UploadQuestion>;
+
+/** How an attempt to upload ended. */
+export const UploadEnd = z.strictObject({
+  attempt: z.number().int(),
+  key: z.string(),
+  /** Why it failed; undefined where the object is there. */
+  failed: z.string().max(1_024).optional(),
+});
+export type UploadEnd = z.infer<typeof UploadEnd>;
+
 export const SubmissionAnswer = z.union([
+  /** The result is being uploaded: ask again. */
+  z.object({ uploading: z.literal(true) }),
+  z.object({ upload: UploadEnd }),
   /** The source is still on its way: ask again. */
   z.object({ fetching: z.literal(true) }),
   /** There is no job, or there is none any more. */

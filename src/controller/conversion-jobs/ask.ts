@@ -1,19 +1,34 @@
 /** Asks the API over NATS: whichever replica answers. */
-import { SUBMISSION_VERSION, SubmissionAnswer, type SubmissionQuestion, submissionSubjects } from '../../contracts/messages/submission.ts';
+import {
+  PLAIN_VERSION,
+  type S3Bucket,
+  SUBMISSION_VERSION,
+  SubmissionAnswer,
+  type SubmissionQuestion,
+  submissionSubjects,
+} from '../../contracts/messages/submission.ts';
 import { Failure } from '../../errors.ts';
 import type { Nats } from '../../nats/connection.ts';
 import { question } from '../../nats/requests.ts';
 import type { ConversionJobObject } from './resource.ts';
 
 /** @returns an `OVERLOADED` of our own where no replica can be reached */
-export type Ask = (kind: SubmissionQuestion, job: ConversionJobObject) => Promise<SubmissionAnswer>;
+export type Ask = (kind: SubmissionQuestion, job: ConversionJobObject, more?: More) => Promise<SubmissionAnswer>;
+
+/** What is asked beyond the resource itself. */
+export interface More {
+  /** `SubmissionSecrets`. */
+  readonly encrypted?: string | undefined;
+  /** Of an upload, from 1 on. */
+  readonly attempt?: number;
+}
 
 export const askOver =
   (nats: Nats): Ask =>
-  async (kind, job) => {
+  async (kind, job, more = {}) => {
     try {
       // Once: whoever waits here keeps others from being asked about.
-      const text = await question(nats, submissionSubjects[kind], JSON.stringify(wordsOf(kind, job)), 0);
+      const text = await question(nats, submissionSubjects[kind], JSON.stringify(wordsOf(kind, job, more)), 0);
       return SubmissionAnswer.parse(JSON.parse(text));
     } catch (error) {
       if (!(error instanceof Failure)) throw error;
@@ -26,8 +41,23 @@ export const askOver =
     }
   };
 
-function wordsOf(kind: SubmissionQuestion, { metadata: { uid, namespace }, spec }: ConversionJobObject): object {
-  const which = { version: SUBMISSION_VERSION, uid, namespace };
-  const { source, toFormat, tool, options, filename } = spec;
-  return kind === 'convert' ? { ...which, source, toFormat, tool, options, filename } : which;
+function wordsOf(kind: SubmissionQuestion, { metadata: { uid, namespace }, spec }: ConversionJobObject, more: More): object {
+  const { source, toFormat, tool, options, filename, output } = spec;
+  const which = { version: PLAIN_VERSION, uid, namespace };
+  if (kind === 'upload') {
+    const { key, prefix } = output?.s3 ?? {};
+    return { ...which, ...more, version: SUBMISSION_VERSION, to: { ...bucketOf(output?.s3), key, prefix } };
+  }
+  if (kind !== 'convert') return which;
+  const asked = { ...which, toFormat, tool, options, filename };
+  if (source.s3 === undefined && more.encrypted === undefined)
+    return { ...asked, source: source.url === undefined ? { key: source.key } : { url: source.url } };
+  // A replica that does not know credentials would go on without them.
+  return { ...asked, version: SUBMISSION_VERSION, encrypted: more.encrypted, source: placeOf(source) };
 }
+
+const placeOf = ({ url, key, s3 }: ConversionJobObject['spec']['source']): object =>
+  s3 === undefined ? (url === undefined ? { key } : { url }) : { s3: { ...bucketOf(s3), key: s3.key } };
+
+const bucketOf = (s3: S3Bucket | undefined) =>
+  s3 && { endpoint: s3.endpoint, region: s3.region, bucket: s3.bucket, forcePathStyle: s3.forcePathStyle };

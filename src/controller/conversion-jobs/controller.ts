@@ -1,5 +1,6 @@
 /** Watches ConversionJobs, and brings each on whenever it changes and whenever its job may have. */
 import { ConversionJobStatus } from '../../contracts/kubernetes/conversion-job.ts';
+import type { Encryption } from '../../jobs/encryption.ts';
 import type { Kube } from '../../kube/connection/connect.ts';
 import { isConflict, unlessNotFound } from '../../kube/connection/error.ts';
 import type { Recorder } from '../../kube/events.ts';
@@ -10,6 +11,7 @@ import { mirror, timed } from '../watched.ts';
 import type { Ask } from './ask.ts';
 import { reconcile } from './reconcile.ts';
 import { CONVERSION_JOBS, type ConversionJobObject, hasEnded } from './resource.ts';
+import { secretsBy } from './secrets.ts';
 import { takeTurns } from './turns.ts';
 
 export interface ConversionJobsDeps {
@@ -17,6 +19,9 @@ export interface ConversionJobsDeps {
   /** Undefined: all of them. */
   readonly namespace: string | undefined;
   readonly ask: Ask;
+  /** What Secrets are encrypted with; undefined where there is no key. */
+  readonly seal?: Pick<Encryption, 'close'> | undefined;
+  readonly uploadPausesMs?: readonly number[] | undefined;
   readonly recorder: Recorder;
   readonly mayAct: () => boolean;
   readonly metrics: Pick<ControllerMetrics, 'watching' | 'workQueue' | 'reconciled' | 'conversions'>;
@@ -36,12 +41,21 @@ export interface ConversionJobs {
 const AT_ONCE = 16;
 
 export function startConversionJobs(given: ConversionJobsDeps): ConversionJobs {
-  const { kube, ask, recorder, mayAct, metrics, log, clock } = given;
+  const { kube, ask, seal, uploadPausesMs, recorder, mayAct, metrics, log, clock } = given;
   const jobs = mirror<ConversionJobObject>(given, { resource: CONVERSION_JOBS, trim: withoutCopies });
   metrics.conversions(() => countByPhase(jobs.objects().values()));
   /** Keys of those that the API is asked about: it is never asked about one that has ended. */
   const unfinished = new Set<string>();
-  const deps = { kube, ask, recorder, clock, turns: takeTurns(() => performance.now()), unfinished: () => unfinished.size };
+  const deps = {
+    kube,
+    ask,
+    secrets: secretsBy(kube, seal),
+    uploadPausesMs,
+    recorder,
+    clock,
+    turns: takeTurns(() => performance.now()),
+    unfinished: () => unfinished.size,
+  };
 
   const work = createWorkQueue({
     concurrency: AT_ONCE,

@@ -10,7 +10,7 @@ export type Step =
   | { readonly is: 'rest'; readonly forMs?: number }
   /** The finalizer is to be set, or to go. */
   | { readonly is: 'hold' | 'release' }
-  | { readonly is: 'ask'; readonly question: SubmissionQuestion }
+  | { readonly is: 'ask'; readonly question: Exclude<SubmissionQuestion, 'upload'> }
   /** Its output is no longer there. */
   | { readonly is: 'expire' }
   | { readonly is: 'remove' };
@@ -33,7 +33,8 @@ export function nextStep(job: ConversionJobObject, now: number): Step {
 function afterItsEnd({ metadata, spec, status }: ConversionJobObject, endedAt: number, now: number): Step {
   const goesAt = endedAt + spec.ttlSecondsAfterFinished * 1_000;
   if (now >= goesAt) return isHeld(metadata) ? { is: 'release' } : { is: 'remove' };
-  const expiresAt = status?.phase === 'Complete' && status.output !== undefined ? Date.parse(status.output.expiresAt) : Infinity;
+  // What was uploaded to somebody's own bucket is theirs, and does not expire here.
+  const expiresAt = status?.phase === 'Complete' ? Date.parse(status.output?.expiresAt ?? '') || Infinity : Infinity;
   if (now >= expiresAt) return { is: 'expire' };
   return { is: 'rest', forMs: Math.min(goesAt, expiresAt) - now };
 }

@@ -1,4 +1,6 @@
 /** One ConversionJob, brought as far as it can be brought now: what `decide` says is done, and what the API answers is written down. */
+
+import type { Job } from '../../contracts/api/job.ts';
 import type { ConversionJobStatus } from '../../contracts/kubernetes/conversion-job.ts';
 import type { Kube } from '../../kube/connection/connect.ts';
 import { type Recorder, regarding } from '../../kube/events.ts';
@@ -7,13 +9,18 @@ import type { Ask } from './ask.ts';
 import { askAgainAfterMs, nextStep } from './decide.ts';
 import { happeningOf } from './events.ts';
 import { CONVERSION_JOBS, type ConversionJobObject, FINALIZER, MANAGER } from './resource.ts';
-import { expired, isFetching, isNews, pending, statusAfter } from './status.ts';
+import type { Problem, ReadSecrets } from './secrets.ts';
+import { expired, isFetching, isNews, notUploaded, pending, statusAfter, uploaded, uploading } from './status.ts';
 import type { Turns, Wait } from './turns.ts';
+import { secretAgainAfterMs, uploadAgainAfterMs } from './upload.ts';
 
 export interface ReconcileDeps {
   readonly kube: Kube;
   readonly recorder: Recorder;
   readonly ask: Ask;
+  readonly secrets: ReadSecrets;
+  /** Ms after the first upload that failed, the second and so on. */
+  readonly uploadPausesMs?: readonly number[] | undefined;
   readonly turns: Turns;
   /** Ms since the epoch. */
   readonly clock: () => number;
@@ -64,7 +71,9 @@ type Outcome = { readonly job: ConversionJobObject } | { readonly againAfterMs: 
 
 async function submit(deps: ReconcileDeps, job: ConversionJobObject, question: 'convert' | 'look', signal: AbortSignal): Promise<Outcome> {
   const { ask, turns, clock } = deps;
-  const { namespace = '', creationTimestamp = '' } = job.metadata;
+  const { namespace = '' } = job.metadata;
+  const secrets = question === 'convert' ? await deps.secrets(job, 'source', signal) : undefined;
+  if (secrets !== undefined && 'reason' in secrets) return lacksSecret(deps, job, secrets, signal);
   // One whose source is on its way has been let in.
   const needsTurn = question === 'convert' && !isFetching(job);
   const wait = needsTurn ? turns.wait(namespace) : undefined;
@@ -73,16 +82,60 @@ async function submit(deps: ReconcileDeps, job: ConversionJobObject, question: '
     return { againAfterMs: wait.ms };
   }
   const leave = needsTurn ? turns.take(namespace) : () => {};
-  const answer = await ask(question, job).finally(leave);
+  const answer = await ask(question, job, secrets).finally(leave);
   const retryMs = 'error' in answer ? (answer.retry_after ?? 0) * 1_000 : 0;
   if ('error' in answer && OF_ALL.has(answer.error.code)) turns.hold(namespace, retryMs, answer.error);
 
+  if ('data' in answer && answer.data.status === 'done' && job.spec.output !== undefined) return upload(deps, job, answer.data, signal);
   const status = statusAfter(job, answer, new Date(clock()));
   const written = isNews(job.status, status) ? await write(deps, job, status, signal) : job;
   if (status.completionTime !== undefined) return { job: written };
-  const ageMs = clock() - (Date.parse(creationTimestamp) || clock());
-  return { againAfterMs: Math.max(retryMs, askAgainAfterMs(ageMs, deps.unfinished())) };
+  return { againAfterMs: Math.max(retryMs, askAgainAfterMs(ageOf(deps, job), deps.unfinished())) };
 }
+
+/** It may be there in a moment, or say that it may be used: whoever applies both at once has them in any order. */
+async function lacksSecret(
+  deps: ReconcileDeps,
+  job: ConversionJobObject,
+  { reason, message }: Problem,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const status = pending(job, new Date(deps.clock()), reason, message);
+  if (isNews(job.status, status)) await write(deps, job, status, signal);
+  return { againAfterMs: secretAgainAfterMs(ageOf(deps, job)) };
+}
+
+/** @param made the job, which is done */
+async function upload(deps: ReconcileDeps, seen: ConversionJobObject, made: Job, signal: AbortSignal): Promise<Outcome> {
+  const { ask, clock, uploadPausesMs } = deps;
+  const now = new Date(clock());
+  const { failures = 0, nextTime } = seen.status?.upload ?? {};
+  const waitsMs = nextTime === undefined ? 0 : Date.parse(nextTime) - now.getTime();
+  if (waitsMs > 0) return { againAfterMs: waitsMs };
+
+  const secrets = await deps.secrets(seen, 'output', signal);
+  const problem = secrets !== undefined && 'reason' in secrets ? secrets : undefined;
+  const begun = uploading(seen, made, now, problem);
+  const job = isNews(seen.status, begun) ? await write(deps, seen, begun, signal) : seen;
+  if (secrets === undefined || 'reason' in secrets) return { againAfterMs: secretAgainAfterMs(ageOf(deps, job)) };
+
+  const answer = await ask('upload', job, { ...secrets, attempt: failures + 1 });
+  if ('upload' in answer) {
+    const { failed, key } = answer.upload;
+    const again = uploadAgainAfterMs(failures + 1, uploadPausesMs);
+    const status = failed === undefined ? uploaded(job, made, now, key) : notUploaded(job, made, now, failed, again);
+    const written = await write(deps, job, status, signal);
+    return status.completionTime === undefined ? { againAfterMs: again ?? 0 } : { job: written };
+  }
+  if ('error' in answer && !answer.error.details.retryable) {
+    const status = statusAfter(job, answer, now);
+    return { job: await write(deps, job, status, signal) };
+  }
+  return { againAfterMs: askAgainAfterMs(ageOf(deps, job), deps.unfinished()) };
+}
+
+const ageOf = ({ clock }: ReconcileDeps, { metadata: { creationTimestamp = '' } }: ConversionJobObject): number =>
+  clock() - (Date.parse(creationTimestamp) || clock());
 
 async function tellOfWait(deps: ReconcileDeps, job: ConversionJobObject, { refusal }: Wait, signal: AbortSignal): Promise<void> {
   const { code, message } = refusal ?? { code: 'Waiting', message: 'Others of this namespace go first.' };

@@ -13,6 +13,8 @@ const FETCHING = 'Fetching';
 
 const PROCESSING = { reason: 'Processing', message: 'The file is waiting for a worker, or being converted.' } as const;
 
+const UPLOADING = { reason: 'Uploading', message: 'The result is being uploaded.' } as const;
+
 type Said = Pick<Condition, 'status' | 'reason' | 'message'>;
 
 /** What kstatus reads: in progress, failed, or current. */
@@ -32,7 +34,7 @@ export function statusAfter(job: ConversionJobObject, answer: SubmissionAnswer, 
   const before = job.status ?? {};
   if ('data' in answer) return answer.data.status === 'done' ? complete(job, answer.data, now) : running(job, answer.data, now);
   if ('fetching' in answer) return pending(job, now, FETCHING, 'The source is being fetched.');
-  if ('cancelled' in answer) return before;
+  if (!('error' in answer)) return before;
   const { code, message, details } = answer.error;
   if (!details.retryable) return failed(job, answer.error, now);
   // Of a job that is there the API will tell later how it went.
@@ -48,9 +50,14 @@ export const pending = (job: ConversionJobObject, now: Date, reason: string, mes
 export const isFetching = ({ status }: ConversionJobObject): boolean =>
   status?.conditions?.some(({ type, reason }) => type === 'Complete' && reason === FETCHING) === true;
 
-function running(job: ConversionJobObject, { job_id, created_at, progress }: Job, now: Date): ConversionJobStatus {
+function running(
+  job: ConversionJobObject,
+  { job_id, created_at, progress }: Job,
+  now: Date,
+  { reason, message }: Pick<Said, 'reason' | 'message'> = PROCESSING,
+): ConversionJobStatus {
   return {
-    ...told(job, now, { Complete: { status: 'False', ...PROCESSING }, ...underWay(PROCESSING.reason, PROCESSING.message) }),
+    ...told(job, now, { Complete: { status: 'False', reason, message }, ...underWay(reason, message) }),
     phase: 'Running',
     jobId: job_id,
     startTime: seconds(created_at),
@@ -58,9 +65,52 @@ function running(job: ConversionJobObject, { job_id, created_at, progress }: Job
   };
 }
 
-function complete(job: ConversionJobObject, { job_id, created_at, expires_at, output, engine, warnings }: Job, now: Date) {
+/** It is done, and its result is on the way to a bucket. @param waits what keeps it from that */
+export function uploading(job: ConversionJobObject, made: Job, now: Date, waits?: Pick<Said, 'reason' | 'message'>): ConversionJobStatus {
+  const said = waits ?? UPLOADING;
+  const { upload } = job.status ?? {};
+  const status = running(job, made, now, said);
+  return {
+    ...status,
+    conditions: [...told({ ...job, status }, now, { Uploaded: { status: 'False', ...said } }).conditions],
+    ...(upload === undefined ? {} : { upload: { failures: upload.failures } }),
+  };
+}
+
+/** @param again ms until the next attempt; undefined where there is none */
+export function notUploaded(job: ConversionJobObject, made: Job, now: Date, why: string, again: number | undefined): ConversionJobStatus {
+  const failures = (job.status?.upload?.failures ?? 0) + 1;
+  const reason = 'UploadFailed';
+  const message = `The result could not be uploaded: ${why.replace(/\.$/, '')}.`;
+  if (again === undefined) {
+    const given = `${message} It is given up after ${failures} attempts.`;
+    const status = failed(job, { code: reason, message: given, details: { request_id: '', retryable: false } }, now);
+    const { conditions } = told({ ...job, status }, now, { Uploaded: { status: 'False', reason, message: given } });
+    return { ...status, conditions: [...conditions], upload: { failures } };
+  }
+  const next = { failures, nextTime: seconds(new Date(now.getTime() + again)) };
+  return { ...uploading(job, made, now, { reason, message }), upload: next };
+}
+
+/** It is there. @param key that it lies under */
+export function uploaded(job: ConversionJobObject, made: Job, now: Date, key: string): ConversionJobStatus {
+  const { endpoint = '', bucket = '' } = job.spec.output?.s3 ?? {};
+  const status = complete(job, made, now);
+  const said: Said = { status: 'True', reason: 'Uploaded', message: `The result is in the bucket "${bucket}".` };
+  const { conditions } = told({ ...job, status }, now, { Uploaded: said });
+  const { url: _, expiresAt: __, ...output } = status.output ?? { filename: '', sizeBytes: 0, contentType: '', sha256: '' };
+  return { ...status, conditions: [...conditions], output: { ...output, s3: { endpoint, bucket, key } } };
+}
+
+function complete(
+  job: ConversionJobObject,
+  { job_id, created_at, expires_at, output, engine, warnings }: Job,
+  now: Date,
+): ConversionJobStatus {
   // No URL of it: whoever has that may fetch the file, and more people read conditions and Events than may.
-  const where = output === undefined ? 'Done: the text stands in the job itself.' : 'Done: the output can be fetched.';
+  const isUploaded = job.spec.output !== undefined;
+  const fetched = isUploaded ? 'Done: the output was uploaded.' : 'Done: the output can be fetched.';
+  const where = output === undefined ? 'Done: the text stands in the job itself.' : fetched;
   const message = [where, ...warnings.map((warning) => warning.message)].join(' ');
   const status: ConversionJobStatus = {
     ...told(job, now, { Complete: { status: 'True', reason: 'Done', message }, ...over({ reason: 'Done', message }, true) }),
@@ -82,7 +132,8 @@ function failed(job: ConversionJobObject, { code, message, details }: Problem, n
   const isGone = code === 'JOB_EXPIRED';
   // No job expires so soon: whoever has its id has ended it. Later nobody knows whether it was done before.
   const isCancelled = isGone && startTime !== undefined && now.getTime() < Date.parse(startTime) + RETENTION_MS;
-  const hasExpired = isGone && !isCancelled;
+  // A result that was to be uploaded, and was not, has come to nobody.
+  const hasExpired = isGone && !isCancelled && job.spec.output === undefined;
   return {
     ...told(job, now, {
       Complete: { ...said, status: 'False' },

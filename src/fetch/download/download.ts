@@ -9,9 +9,9 @@ import { type Deadline, startDeadline, within } from '../deadline.ts';
 import { ready } from '../dial.ts';
 import { refused } from '../refusal.ts';
 import type { FetchSettings } from '../settings.ts';
-import { judgeUrl, type Target } from '../url.ts';
+import { type JudgeUrl, judgeUrl, type Target } from '../url.ts';
 import { limitedBody } from './body.ts';
-import { exchange } from './exchange.ts';
+import { exchange, type Headers } from './exchange.ts';
 import { sentName } from './name.ts';
 
 export interface Download {
@@ -27,44 +27,48 @@ export interface Download {
 
 /**
  * @param url as it came from a client
+ * @param credentials headers for the URL's own origin: from the first redirect to another on nobody is told them (RFC 9110, 15.4)
  * @throws Failure `URL_REFUSED` with `details.reason`, `FILE_TOO_LARGE` where the length is declared, `OVERLOADED` · the reason of `signal`
  */
-export type Fetch = (url: string, maxBytes: number, signal: AbortSignal) => Promise<Download>;
+export type Fetch = (url: string, maxBytes: number, signal: AbortSignal, credentials?: Headers) => Promise<Download>;
 
-/** @param ca certificates in PEM that are trusted instead of Node's */
-export function guardedFetch(settings: FetchSettings, connector: Connector, ca?: readonly string[]): Fetch {
-  return async (text, maxBytes, signal) => {
+/** @param ca certificates in PEM that are trusted instead of Node's @param judge of each URL on the way */
+export function guardedFetch(settings: FetchSettings, connector: Connector, ca?: readonly string[], judge: JudgeUrl = judgeUrl): Fetch {
+  return async (text, maxBytes, signal, credentials = {}) => {
     const deadline = startDeadline(settings.totalMs, signal, () => late('The file was not fetched in time.'));
     try {
-      return await follow(judgeUrl(text, settings), settings.maxRedirects, maxBytes, deadline);
+      return await follow(judge(text, settings), credentials, settings.maxRedirects, maxBytes, deadline);
     } catch (error) {
       deadline.stop();
       throw error;
     }
   };
 
-  async function follow(target: Target, redirects: number, maxBytes: number, deadline: Deadline): Promise<Download> {
-    const response = await ask(target, deadline.signal);
+  async function follow(target: Target, credentials: Headers, redirects: number, maxBytes: number, deadline: Deadline): Promise<Download> {
+    const response = await ask(target, credentials, deadline.signal);
     try {
       const location = redirection(response);
       if (location === undefined) return accept(response, target, maxBytes, deadline);
       response.destroy();
       if (redirects === 0) throw refused('redirects', { details: { max: settings.maxRedirects } });
-      return await follow(judgeUrl(location, settings, target.url), redirects - 1, maxBytes, deadline);
+      const next = judge(location, settings, target.url);
+      return await follow(next, next.url.origin === target.url.origin ? credentials : {}, redirects - 1, maxBytes, deadline);
     } catch (error) {
       response.destroy();
       throw error;
     }
   }
 
-  async function ask(target: Target, signal: AbortSignal): Promise<IncomingMessage> {
+  async function ask(target: Target, credentials: Headers, signal: AbortSignal): Promise<IncomingMessage> {
     const { connectMs, headersMs, maxHeaderBytes } = settings;
     const tooSlow = (what: string) => () => late(`The server in the URL did not ${what} in time.`);
     const plain = await connector.connect(target, signal);
     try {
       const safe = (limited: AbortSignal) => secured(plain, target, ca, limited);
       const socket = target.secure ? await within(connectMs, signal, tooSlow('set up a safe connection'), safe) : plain;
-      return await within(headersMs, signal, tooSlow('answer'), (limited) => exchange(target, socket, maxHeaderBytes, limited));
+      return await within(headersMs, signal, tooSlow('answer'), (limited) =>
+        exchange(target, socket, credentials, maxHeaderBytes, limited),
+      );
     } catch (error) {
       plain.destroy();
       throw error;

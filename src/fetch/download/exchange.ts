@@ -5,18 +5,29 @@ import { onAbort } from '../../streams/abort.ts';
 import { refused } from '../refusal.ts';
 import type { Target } from '../url.ts';
 
+/** By name in lower case. */
+export type Headers = Readonly<Record<string, string>>;
+
 /**
+ * @param credentials headers that tell who asks
  * @param maxHeaderBytes of status line and headers together
  * @param signal ends the exchange until it is answered; the body has limits of its own
  * @returns the answer, its body not yet read; destroying it closes the connection
  * @throws Failure `URL_REFUSED`: unreachable · the reason of `signal`
  */
-export function exchange({ url }: Target, socket: Socket, maxHeaderBytes: number, signal: AbortSignal): Promise<IncomingMessage> {
+export function exchange(
+  { url }: Target,
+  socket: Socket,
+  credentials: Headers,
+  maxHeaderBytes: number,
+  signal: AbortSignal,
+): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     const asked = request({
       createConnection: () => socket,
       path: `${url.pathname}${url.search}`,
       headers: {
+        ...credentials,
         host: url.host,
         'user-agent': 'filemill',
         accept: '*/*',

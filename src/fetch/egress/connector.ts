@@ -13,6 +13,8 @@ import type { Target } from '../url.ts';
 export const bearer = (token: string): string => `Bearer ${token}`;
 /** A refusal in the words of `wordOf`. */
 export const REFUSAL = 'filemill-refusal';
+/** The tunnel is for a source or output of a ConversionJob: what `fetch.privateOrigins` lists may be reached. */
+export const PRIVATE = 'filemill-private';
 /** A request below it is answered with a judgement and no connection. */
 export const JUDGE = '/judge/';
 
@@ -25,18 +27,22 @@ interface Answered {
   readonly socket: Socket;
 }
 
-/** @param url of egress @param token that it knows us by */
+/** @param url of egress @param token that it knows us by @param isPrivate for sources and outputs of ConversionJobs */
 export function egressConnector(
   url: string,
   token: string,
   { resolveMs, connectMs }: Pick<FetchSettings, 'resolveMs' | 'connectMs'>,
+  isPrivate = false,
 ): Connector {
   const { hostname, port } = new URL(url);
   const ask = (method: string, path: string, signal: AbortSignal): Promise<Answered> => {
     const late = () => outOfReach(new Error('it did not answer in time'));
     const options = { host: hostname.replace(/^\[(.*)\]$/, '$1'), port: port || 80, method, path, agent: false };
     return within(resolveMs + connectMs + SLACK_MS, signal, late, (limited) =>
-      answer(request({ ...options, headers: { 'proxy-authorization': bearer(token) } }), limited),
+      answer(
+        request({ ...options, headers: { 'proxy-authorization': bearer(token), ...(isPrivate ? { [PRIVATE]: 'yes' } : {}) } }),
+        limited,
+      ),
     );
   };
   return {

@@ -5,10 +5,11 @@ import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES }
 import type { AddressInfo, Socket } from 'node:net';
 import { Failure } from '../../errors.ts';
 import type { Connector } from '../connector.ts';
+import { privateAuthorities } from '../private.ts';
 import { refusalHeader } from '../refusal.ts';
 import type { EgressSettings, FetchSettings } from '../settings.ts';
 import { judgeUrl, type Target } from '../url.ts';
-import { bearer, JUDGE, REFUSAL } from './connector.ts';
+import { bearer, JUDGE, PRIVATE, REFUSAL } from './connector.ts';
 import { relay } from './relay.ts';
 
 export interface Egress {
@@ -23,8 +24,10 @@ export type Asked = 'tunnel' | 'judged' | 'unknown client' | 'failed' | `refused
 
 export interface EgressDeps {
   readonly connector: Connector;
+  /** Of sources and outputs of ConversionJobs. */
+  readonly privateWay: Connector;
   readonly token: string;
-  readonly settings: EgressSettings & Pick<FetchSettings, 'ports' | 'totalMs'>;
+  readonly settings: EgressSettings & Pick<FetchSettings, 'ports' | 'totalMs' | 'privateOrigins'>;
   readonly asked: (what: Asked) => void;
   /** For Prometheus. */
   readonly metrics: () => Promise<{ readonly type: string; readonly text: string }>;
@@ -36,7 +39,7 @@ const HEADERS_MS = 10_000;
 type Reply = (status: number, headers?: Readonly<Record<string, string>>) => void;
 
 /** @throws the error of `listen` */
-export async function openEgress({ connector, token, settings, asked, metrics }: EgressDeps): Promise<Egress> {
+export async function openEgress({ connector, privateWay, token, settings, asked, metrics }: EgressDeps): Promise<Egress> {
   const clients = new Set<Socket>();
   const timing = { headersTimeout: HEADERS_MS, requestTimeout: HEADERS_MS, connectionsCheckingInterval: HEADERS_MS / 2 };
   const server = createServer({ ...timing, maxHeaderSize: 16_384, keepAliveTimeout: 5_000 });
@@ -49,11 +52,12 @@ export async function openEgress({ connector, token, settings, asked, metrics }:
   server.on('upgrade', (_request, client) => client.destroy());
 
   const known = isAuthorized(token);
+  const authorities = privateAuthorities(settings);
   const serve = async (
     request: IncomingMessage,
     where: string,
     reply: Reply,
-    work: (target: Target, gone: AbortSignal) => Promise<Asked>,
+    work: (target: Target, gone: AbortSignal, by: Connector) => Promise<Asked>,
   ) => {
     const gone = new AbortController();
     const leave = () => gone.abort(new Error('the client went away'));
@@ -63,7 +67,9 @@ export async function openEgress({ connector, token, settings, asked, metrics }:
         asked('unknown client');
         return reply(407);
       }
-      asked(await work(targetAt(where, settings), gone.signal));
+      const isPrivate = request.headers[PRIVATE] === 'yes';
+      const ports = isPrivate && authorities.has(where) ? [Number(where.replace(/^.*:/, ''))] : settings.ports;
+      asked(await work(targetAt(where, { ports }), gone.signal, isPrivate ? privateWay : connector));
     } catch (error) {
       const refusal = error instanceof Failure && error.code === 'URL_REFUSED' ? error : undefined;
       asked(refusal === undefined ? 'failed' : `refused: ${refusal.details['reason']}`);
@@ -74,8 +80,8 @@ export async function openEgress({ connector, token, settings, asked, metrics }:
     }
   };
   server.on('connect', (request: IncomingMessage, client: Socket, head: Buffer) => {
-    void serve(request, request.url ?? '', replyOn(client), async (target, gone) => {
-      const upstream = await connector.connect(target, gone);
+    void serve(request, request.url ?? '', replyOn(client), async (target, gone, by) => {
+      const upstream = await by.connect(target, gone);
       client.write('HTTP/1.1 200 Connection Established\r\n\r\n');
       relay(client, head, upstream, { bytes: settings.maxTunnelBytes, ms: settings.totalMs });
       return 'tunnel';
@@ -86,8 +92,8 @@ export async function openEgress({ connector, token, settings, asked, metrics }:
     const reply: Reply = (status, headers = {}) => void response.writeHead(status, { ...headers, connection: 'close' }).end();
     if (method !== 'GET') return reply(405, { allow: 'CONNECT, GET' });
     if (!url.startsWith(JUDGE)) return void look(url, response).catch(() => response.destroy());
-    void serve(request, decode(url.slice(JUDGE.length)), reply, async (target, gone) => {
-      await connector.judge(target, gone);
+    void serve(request, decode(url.slice(JUDGE.length)), reply, async (target, gone, by) => {
+      await by.judge(target, gone);
       reply(204);
       return 'judged';
     });

@@ -1,6 +1,8 @@
 /** Requests to S3: each under a time limit, tried again where that may help, its failure told without names, addresses or keys. */
-import { type IncomingMessage, request as overHttp } from 'node:http';
+import { type IncomingMessage, request as overHttp, type RequestOptions } from 'node:http';
 import { request as overHttps } from 'node:https';
+import type { Socket } from 'node:net';
+import { pipeline, Transform } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Client, type ClientOptions } from 'minio';
 import type { S3Settings } from '../settings.ts';
@@ -8,6 +10,15 @@ import { Missing, StoreFull, Unreachable } from '../store.ts';
 
 /** One thing asked of the store, in words that end a sentence: "the object store did not …". */
 export type Call = <T>(what: string, ask: (s3: Client) => Promise<T>, signal?: AbortSignal) => Promise<T>;
+
+/** Who asks, where that is for a while only. */
+export type S3Access = S3Settings & { readonly sessionToken?: string | undefined };
+
+/** @param origin of the service @returns a connection to it, with TLS where it speaks that */
+export type Connect = (origin: string, signal: AbortSignal) => Promise<Socket>;
+
+/** Answers that are read as a whole, bytes: a listing has 1,000 keys of 1,024 bytes and their particulars. */
+const MOST_ANSWER_BYTES = 4 << 20;
 
 const TRIES = 3;
 /** From the first try to the second, ms; four times as long to the third. */
@@ -31,10 +42,11 @@ export class S3Failure extends Unreachable {
 }
 
 /**
+ * @param connect how a service is reached that is not our own; its answers are not trusted to be of any size
  * @param limitMs for one call with all its tries, ms; the body of what is read is not under it
  * @throws (each call) Missing · StoreFull · the signal's reason · S3Failure
  */
-export function s3Calls(settings: S3Settings, limitMs: number): Call {
+export function s3Calls(settings: S3Access, limitMs: number, connect?: Connect): Call {
   return async (what, ask, signal) => {
     signal?.throwIfAborted();
     const limit = new AbortController();
@@ -44,7 +56,7 @@ export function s3Calls(settings: S3Settings, limitMs: number): Call {
       for (let tried = 1; ; tried++) {
         const seen: Seen = { status: undefined };
         try {
-          return await ask(clientUnder(settings, guard, seen));
+          return await ask(clientUnder(settings, guard, seen, connect));
         } catch (error) {
           signal?.throwIfAborted();
           if (limit.signal.aborted) throw new S3Failure(`the object store did not ${what} within ${limitMs / 1_000} s`, 'ETIMEDOUT');
@@ -65,18 +77,44 @@ interface Seen {
 }
 
 /** The library knows no AbortSignal: a client for one call, whose transport does. It is only a bag of settings; connections are the process's. */
-function clientUnder({ endpoint, region, accessKeyId, secretAccessKey, pathStyle }: S3Settings, signal: AbortSignal, seen: Seen): Client {
+function clientUnder(
+  { endpoint, region, accessKeyId, secretAccessKey, sessionToken, pathStyle }: S3Access,
+  signal: AbortSignal,
+  seen: Seen,
+  connect: Connect | undefined,
+): Client {
   const { protocol, hostname, port } = new URL(endpoint);
   const useSSL = protocol === 'https:';
   const transport = {
-    request: (options: object, heard: (response: IncomingMessage) => void) =>
-      (useSSL ? overHttps : overHttp)({ ...options, signal }, (response) => {
+    request: (options: RequestOptions, heard: (response: IncomingMessage) => void) => {
+      const answered = (response: IncomingMessage) => {
         seen.status = response.statusCode;
         // Nobody else reads it, and the connection would wait for that.
         if (PASSING.has(response.statusCode ?? 0)) response.resume();
-        heard(response);
-      }),
-  } as NonNullable<ClientOptions['transport']>;
+        heard(connect === undefined || isObject(options, response) ? response : bounded(response));
+      };
+      if (connect === undefined) return (useSSL ? overHttps : overHttp)({ ...options, signal }, answered);
+      const { host = hostname, port: at } = options;
+      const origin = new URL(`${protocol}//${host}${at ? `:${at}` : ''}`).origin;
+      return overHttp(
+        {
+          ...options,
+          // TLS is on the connection already.
+          protocol: 'http:',
+          agent: undefined,
+          signal,
+          createConnection: (_, done) => {
+            connect(origin, signal).then(
+              (socket) => done(null, socket),
+              (error: Error) => done(error, undefined as never),
+            );
+            return undefined;
+          },
+        },
+        answered,
+      );
+    },
+  } as unknown as NonNullable<ClientOptions['transport']>;
   return new Client({
     endPoint: hostname.replace(/^\[|\]$/g, ''),
     ...(port === '' ? {} : { port: Number(port) }),
@@ -85,10 +123,29 @@ function clientUnder({ endpoint, region, accessKeyId, secretAccessKey, pathStyle
     region,
     accessKey: accessKeyId,
     secretKey: secretAccessKey,
+    ...(sessionToken === undefined ? {} : { sessionToken }),
     pathStyle,
     transport,
     retryOptions: { disableRetry: true },
   });
+}
+
+/** The content of an object, which whoever asked for it bounds. */
+const isObject = ({ method, path }: RequestOptions, { statusCode = 0 }: IncomingMessage): boolean =>
+  method === 'GET' && statusCode < 300 && !String(path).includes('?');
+
+/** The same answer, of which not more can be read than is wanted of any: the library reads it into memory. */
+function bounded(response: IncomingMessage): IncomingMessage {
+  let bytes = 0;
+  const passed = new Transform({
+    transform(chunk: Buffer, _, done) {
+      bytes += chunk.length;
+      done(bytes > MOST_ANSWER_BYTES ? new Error('the answer is too long') : null, chunk);
+    },
+  });
+  pipeline(response, passed, () => {});
+  const { statusCode, statusMessage, headers } = response;
+  return Object.assign(passed, { statusCode, statusMessage, headers }) as unknown as IncomingMessage;
 }
 
 const codeOf = (error: unknown): string => {

@@ -9,7 +9,7 @@ import { answer } from '../../nats/requests.ts';
 /** @param base what links begin with @returns unsubscribe, once `stopping` is aborted */
 export function answerSubmissions(nats: Nats, deps: ApiDeps, base: () => string): () => Promise<void> {
   const { answers, idle } = submissionsTo(deps, base);
-  const silence = (['convert', 'look', 'cancel'] as const).map((kind) => answer(nats, submissionSubjects[kind], answers[kind]));
+  const silence = (['convert', 'look', 'cancel', 'upload'] as const).map((kind) => answer(nats, submissionSubjects[kind], answers[kind]));
   return async () => {
     for (const end of silence) end();
     await idle();

@@ -1,0 +1,231 @@
+/** Secrets that a ConversionJob names: read when they are needed, by their own namespace's leave, and handed on encrypted. */
+
+import { boundTo, type SubmissionSecrets } from '../../contracts/messages/submission.ts';
+import { ALLOWED_HOSTS, type S3Place, SECRET_USES, type SecretKeyRef, type SecretUse, USED_FOR } from '../../contracts/secret-ref.ts';
+import type { Encryption } from '../../jobs/encryption.ts';
+import type { Kube } from '../../kube/connection/connect.ts';
+import { KubeError } from '../../kube/connection/error.ts';
+import type { KubeObject, Resource } from '../../kube/resource.ts';
+import type { ConversionJobObject } from './resource.ts';
+
+const SECRETS: Resource = { group: '', version: 'v1', plural: 'secrets', kind: 'Secret', namespaced: true };
+
+interface SecretObject extends KubeObject {
+  /** In base64. */
+  readonly data?: Readonly<Record<string, string>>;
+}
+
+/** Why a Secret cannot be used for now: it may be there, and may say so, in a moment. */
+export interface Problem {
+  readonly reason:
+    | 'SecretNotFound'
+    | 'SecretForbidden'
+    | 'SecretNotAllowed'
+    | 'SecretKeyNotFound'
+    | 'SecretInvalid'
+    | 'HostNotAllowed'
+    | 'EncryptionKeyMissing';
+  readonly message: string;
+}
+
+/** @returns undefined where none is named */
+export type ReadSecrets = (
+  job: ConversionJobObject,
+  of: 'source' | 'output',
+  signal: AbortSignal,
+) => Promise<{ readonly encrypted: string } | Problem | undefined>;
+
+/** Where a value goes: what a Secret must allow. */
+interface Wanted {
+  readonly use: SecretUse;
+  /** Of the spec, as messages name it. */
+  readonly field: string;
+  readonly ref: SecretKeyRef;
+  /** `host` or `host:port`. */
+  readonly host?: string;
+  readonly give: (value: string, secrets: Draft) => void;
+}
+
+interface Draft {
+  password?: string;
+  headers: Record<string, string>;
+  s3: { accessKeyId?: string; secretAccessKey?: string; sessionToken?: string };
+  user?: string;
+}
+
+/** @param seal undefined where the controller was given no key */
+export function secretsBy(kube: Pick<Kube, 'get'>, seal: Pick<Encryption, 'close'> | undefined): ReadSecrets {
+  return async ({ metadata, spec }, of, signal) => {
+    const wanted = of === 'source' ? wantedForSource(spec) : wantedForOutput(spec);
+    if (wanted.length === 0) return undefined;
+    if (seal === undefined)
+      return {
+        reason: 'EncryptionKeyMissing',
+        message: 'The controller has no key that it could encrypt Secrets with: give it the same secret.key (SECRET_KEY) as the API.',
+      };
+    const read = new Map<string, SecretObject | Problem>();
+    const draft: Draft = { headers: {}, s3: {} };
+    for (const want of wanted) {
+      const { name, key } = want.ref;
+      const found = read.get(name) ?? (await find(kube, metadata.namespace, want, signal));
+      read.set(name, found);
+      if ('reason' in found) return found;
+      const problem = refusal(found, want);
+      if (problem !== undefined) return problem;
+      const value = dataOf(found, key);
+      if (value === undefined)
+        return { reason: 'SecretKeyNotFound', message: `${want.field}: the Secret "${name}" has no key "${key}", or it is empty.` };
+      if (!isPlain(value, want.use))
+        return {
+          reason: 'SecretInvalid',
+          message: `${want.field}: the key "${key}" of the Secret "${name}" is no single line of text, or too long.`,
+        };
+      want.give(value, draft);
+    }
+    return { encrypted: seal.encrypt(JSON.stringify(finished(draft)), boundTo(metadata)) };
+  };
+}
+
+function wantedForSource({ source, passwordFrom }: ConversionJobObject['spec']): Wanted[] {
+  const wanted: Wanted[] = [];
+  if (passwordFrom !== undefined)
+    wanted.push({
+      use: 'password',
+      field: 'spec.passwordFrom.secretKeyRef',
+      ref: passwordFrom.secretKeyRef,
+      give(value, secrets) {
+        secrets.password = value;
+      },
+    });
+  if (source.s3 !== undefined) return [...wanted, ...wantedForBucket(source.s3, 'source')];
+  const at = { use: 'source', ...(source.url === undefined ? {} : { host: hostOf(source.url) }) } as const;
+  const header = (name: string, field: string, ref: SecretKeyRef, text: (value: string) => string = (value) => value): Wanted => ({
+    ...at,
+    field: `spec.source.${field}`,
+    ref,
+    give(value, { headers }) {
+      headers[name.toLowerCase()] = text(value);
+    },
+  });
+  for (const { name, secretKeyRef } of source.headersFrom ?? [])
+    wanted.push(header(name, `headersFrom[${name}].secretKeyRef`, secretKeyRef));
+  if (source.authorization !== undefined)
+    wanted.push(header('authorization', 'authorization.secretKeyRef', source.authorization.secretKeyRef, (token) => `Bearer ${token}`));
+  if (source.basicAuth !== undefined) {
+    const { username, password } = source.basicAuth;
+    wanted.push(
+      {
+        ...at,
+        field: 'spec.source.basicAuth.username',
+        ref: username,
+        give(value, secrets) {
+          secrets.user = value;
+        },
+      },
+      {
+        ...at,
+        field: 'spec.source.basicAuth.password',
+        ref: password,
+        give(value, { headers, user = '' }) {
+          // RFC 7617, 2.
+          headers['authorization'] = `Basic ${Buffer.from(`${user}:${value}`).toString('base64')}`;
+        },
+      },
+    );
+  }
+  return wanted;
+}
+
+const wantedForOutput = ({ output }: ConversionJobObject['spec']): Wanted[] =>
+  output === undefined ? [] : wantedForBucket(output.s3, 'output');
+
+const S3_FIELDS = {
+  accessKeyId: 'accessKeyIDSecretRef',
+  secretAccessKey: 'secretAccessKeySecretRef',
+  sessionToken: 'sessionTokenSecretRef',
+} as const satisfies Record<string, keyof typeof S3Place.shape>;
+
+type Place = NonNullable<ConversionJobObject['spec']['output']>['s3'];
+
+function wantedForBucket(place: Pick<Place, 'endpoint' | (typeof S3_FIELDS)[keyof typeof S3_FIELDS]>, use: 'source' | 'output'): Wanted[] {
+  return Object.entries(S3_FIELDS).flatMap(([name, field]) => {
+    const ref = place[field];
+    if (ref === undefined) return [];
+    return {
+      use,
+      field: `spec.${use}.s3.${field}`,
+      ref,
+      host: hostOf(place.endpoint),
+      give(value: string, { s3 }: Draft) {
+        s3[name as keyof typeof S3_FIELDS] = value;
+      },
+    };
+  });
+}
+
+async function find(
+  kube: Pick<Kube, 'get'>,
+  namespace: string | undefined,
+  { field, ref: { name } }: Wanted,
+  signal: AbortSignal,
+): Promise<SecretObject | Problem> {
+  try {
+    return await kube.get<SecretObject>(SECRETS, { name, namespace }, { signal });
+  } catch (error) {
+    if (!(error instanceof KubeError)) throw error;
+    if (error.reason === 'NotFound')
+      return { reason: 'SecretNotFound', message: `${field}: there is no Secret "${name}" in this namespace.` };
+    if (error.reason === 'Forbidden')
+      return {
+        reason: 'SecretForbidden',
+        message: `${field}: the controller may not read the Secret "${name}": bind it a Role for that, as in manifests/rbac/secrets.yaml.`,
+      };
+    throw error;
+  }
+}
+
+/** Whoever may make ConversionJobs may not read Secrets: without the Secret's own leave they could have it sent to a server of theirs. */
+function refusal({ metadata: { annotations = {} } }: SecretObject, { use, field, ref: { name }, host }: Wanted): Problem | undefined {
+  const uses = words(annotations[USED_FOR]);
+  if (!SECRET_USES.includes(use) || !uses.includes(use))
+    return {
+      reason: 'SecretNotAllowed',
+      message: `${field}: the Secret "${name}" does not allow it: its annotation ${USED_FOR} must have "${use}".`,
+    };
+  if (host === undefined || words(annotations[ALLOWED_HOSTS]).some((pattern) => isHost(host, pattern.toLowerCase()))) return undefined;
+  return {
+    reason: 'HostNotAllowed',
+    message: `${field}: the Secret "${name}" may not be sent to ${host}: its annotation ${ALLOWED_HOSTS} must have that host.`,
+  };
+}
+
+const words = (text = ''): string[] => text.split(',').flatMap((word) => word.trim() || []);
+
+/** @param pattern a host, or `*.` and a domain whose subdomains are meant; with a port where it is not the scheme's own */
+const isHost = (host: string, pattern: string): boolean =>
+  host === pattern ||
+  (pattern.startsWith('*.') && pattern.indexOf('.', 2) > 2 && host.length > pattern.length && host.endsWith(pattern.slice(1)));
+
+/** Lower case, ASCII; the port where it is not the scheme's own. */
+const hostOf = (url: string): string => URL.parse(url)?.host ?? '';
+
+function dataOf({ data = {} }: SecretObject, key: string): string | undefined {
+  const value = Buffer.from((Object.hasOwn(data, key) ? data[key] : undefined) ?? '', 'base64').toString();
+  // Many an editor ends a file with a line break, which belongs to no credential.
+  return value.replace(/\r?\n$/, '') || undefined;
+}
+
+/** Bytes. */
+const LONGEST = 8_192;
+
+/** What a header may hold (RFC 9110, 5.5) and a signature can be made of; passwords may have other letters. */
+const isPlain = (value: string, use: SecretUse): boolean =>
+  value.length <= LONGEST && (use === 'password' ? !/[\r\n\0]/.test(value) : /^[\x20-\x7e\t]+$/.test(value));
+
+function finished({ password, headers, s3: { accessKeyId, secretAccessKey, sessionToken } }: Draft): SubmissionSecrets {
+  return {
+    ...(password === undefined ? {} : { password }),
+    ...(Object.keys(headers).length === 0 ? {} : { headers }),
+    ...(accessKeyId === undefined || secretAccessKey === undefined ? {} : { s3: { accessKeyId, secretAccessKey, sessionToken } }),
+  };
+}

@@ -1,0 +1,14 @@
+/** When an upload that failed is tried again, and when no more: pure. */
+
+/** After the first failure, the second and so on, ms: a quarter of an hour in all, long enough for whoever gets a key wrong to put it right. */
+export const UPLOAD_PAUSES_MS: readonly number[] = [10_000, 30_000, 90_000, 270_000, 600_000];
+
+/** @param failures so far, from 1 on @returns ms; undefined where it is given up */
+export const uploadAgainAfterMs = (failures: number, pausesMs = UPLOAD_PAUSES_MS): number | undefined => pausesMs[failures - 1];
+
+/** A Secret that is missing, or does not allow it, is looked for again, ms. */
+const SOONEST_MS = 2_000;
+const LATEST_MS = 60_000;
+
+/** @param ageMs since the resource was made */
+export const secretAgainAfterMs = (ageMs: number): number => Math.min(LATEST_MS, Math.max(SOONEST_MS, ageMs / 4));

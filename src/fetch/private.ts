@@ -1,0 +1,73 @@
+/** What ConversionJobs reach beyond what everybody may: the origins that the operator lists, at whatever address. */
+import type { Socket } from 'node:net';
+import type { AddressJudge } from './address.ts';
+import { addressJudge } from './address.ts';
+import type { Connector } from './connector.ts';
+import { within } from './deadline.ts';
+import { type DirectConnectorDeps, directConnector } from './direct-connector.ts';
+import type { Fetch } from './download/download.ts';
+import { secured } from './download/tls.ts';
+import { refused } from './refusal.ts';
+import type { FetchSettings } from './settings.ts';
+import { type JudgeUrl, judgeUrl, type Target } from './url.ts';
+
+/** How sources and outputs of ConversionJobs are reached. */
+export interface PrivateFetch {
+  readonly fetch: Fetch;
+  /**
+   * @param origin of an S3 service
+   * @returns a connection, with TLS where the origin's scheme asks for it
+   * @throws Failure `URL_REFUSED`, `OVERLOADED` · the reason of `signal`
+   */
+  connect(origin: string, signal: AbortSignal): Promise<Socket>;
+  readonly settings: FetchSettings;
+}
+
+/** Rules of URLs in which listed origins may have any scheme and port. */
+export const privateUrls =
+  ({ privateOrigins }: Pick<FetchSettings, 'privateOrigins'>): JudgeUrl =>
+  (text, rules, base) => {
+    const url = URL.parse(text, base);
+    const isListed = url !== null && privateOrigins.includes(url.origin);
+    return judgeUrl(text, isListed ? { http: true, ports: [portOf(url)] } : rules, base);
+  };
+
+/** Ports of what is listed, by `host:port`: all that a tunnel is asked for by. */
+export const privateAuthorities = ({ privateOrigins }: Pick<FetchSettings, 'privateOrigins'>): ReadonlySet<string> =>
+  new Set(
+    privateOrigins.map((origin) => {
+      const url = new URL(origin);
+      return `${url.hostname}:${portOf(url)}`;
+    }),
+  );
+
+/** The way to listed origins, whose addresses only `fetch.deny` refuses, and by the rules of all to others. */
+export function privateWay(settings: FetchSettings, { resolve, judge }: DirectConnectorDeps): Connector {
+  const anyAddress: AddressJudge = addressJudge({ allow: ['0.0.0.0/0', '::/0'], deny: settings.deny });
+  const listed = privateAuthorities(settings);
+  const strict = directConnector(settings, { resolve, judge });
+  const open = directConnector(settings, { resolve, judge: anyAddress });
+  const of = ({ url, port }: Target): Connector => (listed.has(`${url.hostname}:${port}`) ? open : strict);
+  return {
+    judge: (target, signal) => of(target).judge(target, signal),
+    connect: (target, signal) => of(target).connect(target, signal),
+  };
+}
+
+export function privateConnect(settings: FetchSettings, connector: Connector): PrivateFetch['connect'] {
+  const judge = privateUrls(settings);
+  return async (origin, signal) => {
+    const target = judge(origin, settings);
+    const plain = await connector.connect(target, signal);
+    if (!target.secure) return plain;
+    const late = () => refused('unreachable', { says: 'The server did not set up a safe connection in time.' });
+    try {
+      return await within(settings.connectMs, signal, late, (limited) => secured(plain, target, undefined, limited));
+    } catch (error) {
+      plain.destroy();
+      throw error;
+    }
+  };
+}
+
+const portOf = ({ port, protocol }: URL): number => Number(port || (protocol === 'https:' ? 443 : 80));
