@@ -51,7 +51,7 @@ export async function controller(config: Config): Promise<Running> {
   const conversions = startConversionJobs({
     ...shared,
     ask: askOver(nats),
-    seal: secret.key === undefined ? undefined : encryptionWith(secret.key, saltOf(secret.key, secret.salt)),
+    encryption: secret.key === undefined ? undefined : encryptionWith(secret.key, saltOf(secret.key, secret.salt)),
   });
   const lost = election.lost.then((why) => {
     throw new CannotGoOn(`another controller may lead now (${why}): this one ends, to be started anew`);

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { readFromBucket, writeToBucket } from '../../src/api/submission-bucket.ts';
+import { readFromBucket, writeToBucket } from '../../src/api/submissions/bucket.ts';
 import { addressJudge } from '../../src/fetch/address.ts';
 import { directConnector } from '../../src/fetch/direct-connector.ts';
 import { openEgress } from '../../src/fetch/egress/egress.ts';

@@ -14,9 +14,9 @@ import { storePage } from '../intake/page.ts';
 import { onlyFile, type ReceivedFile } from '../intake/receive.ts';
 import { conversionOf, readRequestOptions } from '../jobs/conversion.ts';
 import { enqueue } from '../jobs/enqueue.ts';
-import { secretsOf } from '../submission-secrets.ts';
 import { toolJobOf } from '../tools/job.ts';
 import { refusedRecord } from './refused.ts';
+import { secretsOf } from './secrets.ts';
 import { receiveSource } from './source.ts';
 
 /** A download has its own time limit; this one is for a store that hangs, ms. */

@@ -1,7 +1,7 @@
 /** What a submission brings from Secrets: opened where it is used, and kept nowhere. */
-import { boundTo, SubmissionSecrets } from '../contracts/messages/submission.ts';
-import { Failure } from '../errors.ts';
-import type { ApiDeps } from './deps.ts';
+import { boundTo, SubmissionSecrets } from '../../contracts/messages/submission.ts';
+import { Failure } from '../../errors.ts';
+import type { ApiDeps } from '../deps.ts';
 
 interface Encrypted {
   readonly namespace: string;

@@ -8,7 +8,7 @@ import type { ApiDeps } from '../deps.ts';
 import type { ReceivedFile } from '../intake/receive.ts';
 import { fromUrl, type ReadReference } from '../intake/references.ts';
 import { storeSampled } from '../intake/store-sampled.ts';
-import { reachable, readFromBucket } from '../submission-bucket.ts';
+import { reachable, readFromBucket } from './bucket.ts';
 
 /** Where the files lie that one namespace may name. */
 const importsOf = (namespace: string): string => `imports/${namespace}/`;

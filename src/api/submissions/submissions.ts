@@ -18,10 +18,10 @@ import { failureOf, problemOf } from '../http/problem.ts';
 import { cancelJob } from '../jobs/cancel.ts';
 import { shown, textViewOf, viewOf } from '../jobs/view.ts';
 import { answersText } from '../outputs/text.ts';
-import { endOf, uploadOutput } from '../submission-upload.ts';
 import { createSubmitted } from './create.ts';
 import { failureOfSubmitted } from './refused.ts';
 import { sourceShares } from './source-shares.ts';
+import { endOf, uploadOutput } from './upload.ts';
 
 /** An asker waits for 5 s: it hears before that how things stand, ms. */
 const ANSWER_WITHIN_MS = 2_500;

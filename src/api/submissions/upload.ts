@@ -1,12 +1,11 @@
 /** The result of a submission, put into a bucket of the client's own: each attempt once, whichever replicas are asked and however often. */
-import type { S3Object, SubmissionAnswer, UploadEnd, UploadQuestion } from '../contracts/messages/submission.ts';
-import { Failure } from '../errors.ts';
-import type { JobRecord } from '../jobs/record.ts';
-import { RevisionConflict } from '../jobs/store.ts';
-import { onAbort } from '../streams/abort.ts';
-import type { ApiDeps } from './deps.ts';
-import { writeToBucket } from './submission-bucket.ts';
-import { secretsOf } from './submission-secrets.ts';
+import type { S3Object, SubmissionAnswer, UploadEnd, UploadQuestion } from '../../contracts/messages/submission.ts';
+import { Failure, RevisionConflict } from '../../errors.ts';
+import type { JobRecord } from '../../jobs/record.ts';
+import { onAbort } from '../../streams/abort.ts';
+import type { ApiDeps } from '../deps.ts';
+import { writeToBucket } from './bucket.ts';
+import { secretsOf } from './secrets.ts';
 
 /** One that takes longer has failed, ms. */
 const MOST_MS = 30 * 60_000;
@@ -48,15 +47,15 @@ async function upload(
 ): Promise<void> {
   const over = new AbortController();
   const late = setTimeout(() => over.abort(new Failure('OVERLOADED', { says: 'it was not uploaded in time' })), MOST_MS);
-  const unsubscribe = onAbort(deps.stopping, (reason) => over.abort(reason));
-  const unsubscribe = deps.signals.onCancel(id, () => over.abort(new Failure('JOB_EXPIRED')));
+  const unsubscribeStopping = onAbort(deps.stopping, (reason) => over.abort(reason));
+  const unsubscribeCancel = deps.signals.onCancel(id, () => over.abort(new Failure('JOB_EXPIRED')));
   try {
     const { s3 } = secretsOf(deps, question);
     await writeToBucket(deps, to, s3, await deps.objects.get(key), sizeBytes, over.signal);
   } finally {
     clearTimeout(late);
-    unsubscribe();
-    unsubscribe();
+    unsubscribeStopping();
+    unsubscribeCancel();
   }
 }
 

@@ -1,7 +1,7 @@
 /** ConversionJob: one conversion asked for with kubectl, and what became of it. */
 import { z } from 'zod';
-import { S3Place, SecretKeyRef } from '../secret-ref.ts';
 import { Conditions, observedGeneration, resource, shaped, time } from './resource.ts';
+import { S3Place, SecretKeyRef } from './secret-ref.ts';
 
 const MONTH = 30 * 86_400;
 

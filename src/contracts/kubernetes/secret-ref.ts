@@ -1,6 +1,6 @@
 /** Where a ConversionJob names a Secret, and which Secrets let themselves be named: by annotations, for who may make ConversionJobs may not read Secrets. */
 import { z } from 'zod';
-import { GROUP, shaped } from './kubernetes/resource.ts';
+import { GROUP, shaped } from './resource.ts';
 
 /** On a Secret: what ConversionJobs of its namespace may use it for, words of `SECRET_USES` between commas. */
 export const USED_FOR = `${GROUP}/used-for`;

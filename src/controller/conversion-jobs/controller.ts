@@ -20,7 +20,7 @@ export interface ConversionJobsDeps {
   readonly namespace: string | undefined;
   readonly ask: Ask;
   /** What Secrets are encrypted with; undefined where there is no key. */
-  readonly seal?: Pick<Encryption, 'close'> | undefined;
+  readonly encryption?: Pick<Encryption, 'encrypt'> | undefined;
   readonly uploadPausesMs?: readonly number[] | undefined;
   readonly recorder: Recorder;
   readonly mayAct: () => boolean;
@@ -41,7 +41,7 @@ export interface ConversionJobs {
 const AT_ONCE = 16;
 
 export function startConversionJobs(given: ConversionJobsDeps): ConversionJobs {
-  const { kube, ask, seal, uploadPausesMs, recorder, mayAct, metrics, log, clock } = given;
+  const { kube, ask, encryption, uploadPausesMs, recorder, mayAct, metrics, log, clock } = given;
   const jobs = mirror<ConversionJobObject>(given, { resource: CONVERSION_JOBS, trim: withoutCopies });
   metrics.conversions(() => countByPhase(jobs.objects().values()));
   /** Keys of those that the API is asked about: it is never asked about one that has ended. */
@@ -49,7 +49,7 @@ export function startConversionJobs(given: ConversionJobsDeps): ConversionJobs {
   const deps = {
     kube,
     ask,
-    secrets: secretsBy(kube, seal),
+    secrets: secretsBy(kube, encryption),
     uploadPausesMs,
     recorder,
     clock,

@@ -1,7 +1,14 @@
 /** Secrets that a ConversionJob names: read when they are needed, by their own namespace's leave, and handed on encrypted. */
 
+import {
+  ALLOWED_HOSTS,
+  type S3Place,
+  SECRET_USES,
+  type SecretKeyRef,
+  type SecretUse,
+  USED_FOR,
+} from '../../contracts/kubernetes/secret-ref.ts';
 import { boundTo, type SubmissionSecrets } from '../../contracts/messages/submission.ts';
-import { ALLOWED_HOSTS, type S3Place, SECRET_USES, type SecretKeyRef, type SecretUse, USED_FOR } from '../../contracts/secret-ref.ts';
 import type { Encryption } from '../../jobs/encryption.ts';
 import type { Kube } from '../../kube/connection/connect.ts';
 import { KubeError } from '../../kube/connection/error.ts';
@@ -53,12 +60,12 @@ interface Draft {
   user?: string;
 }
 
-/** @param seal undefined where the controller was given no key */
-export function secretsBy(kube: Pick<Kube, 'get'>, seal: Pick<Encryption, 'close'> | undefined): ReadSecrets {
+/** @param encryption undefined where the controller was given no key */
+export function secretsBy(kube: Pick<Kube, 'get'>, encryption: Pick<Encryption, 'encrypt'> | undefined): ReadSecrets {
   return async ({ metadata, spec }, of, signal) => {
     const wanted = of === 'source' ? wantedForSource(spec) : wantedForOutput(spec);
     if (wanted.length === 0) return undefined;
-    if (seal === undefined)
+    if (encryption === undefined)
       return {
         reason: 'EncryptionKeyMissing',
         message: 'The controller has no key that it could encrypt Secrets with: give it the same secret.key (SECRET_KEY) as the API.',
@@ -82,7 +89,7 @@ export function secretsBy(kube: Pick<Kube, 'get'>, seal: Pick<Encryption, 'close
         };
       want.give(value, draft);
     }
-    return { encrypted: seal.encrypt(JSON.stringify(finished(draft)), boundTo(metadata)) };
+    return { encrypted: encryption.encrypt(JSON.stringify(finished(draft)), boundTo(metadata)) };
   };
 }
 

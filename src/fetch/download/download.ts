@@ -1,18 +1,16 @@
 /** The guarded download: every hop is judged, resolved, judged by address, connected to there, and bounded in time and size. */
 import type { IncomingMessage } from 'node:http';
-import type { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
-import { connect } from 'node:tls';
 import { fileTooLarge } from '../../errors.ts';
 import type { Connector } from '../connector.ts';
 import { type Deadline, startDeadline, within } from '../deadline.ts';
-import { ready } from '../dial.ts';
 import { refused } from '../refusal.ts';
 import type { FetchSettings } from '../settings.ts';
 import { type JudgeUrl, judgeUrl, type Target } from '../url.ts';
 import { limitedBody } from './body.ts';
 import { exchange, type Headers } from './exchange.ts';
 import { sentName } from './name.ts';
+import { secured } from './tls.ts';
 
 export interface Download {
   /** Fails with a Failure where the server, the size or the time does; destroy it when it is not read to its end. */
@@ -104,29 +102,4 @@ function isEncoded(headers: IncomingMessage['headers']): boolean {
   const content = headers['content-encoding']?.trim().toLowerCase() || 'identity';
   const transfer = headers['transfer-encoding']?.trim().toLowerCase() || 'chunked';
   return content !== 'identity' || transfer !== 'chunked';
-}
-
-/**
- * @param ca certificates in PEM that are trusted instead of Node's
- * @returns the connection with TLS on it; `signal` no longer touches it. Destroying it destroys `socket`
- * @throws Failure `URL_REFUSED`: unreachable · the reason of `signal`
- */
-async function secured(socket: Socket, target: Target, ca: readonly string[] | undefined, signal: AbortSignal): Promise<Socket> {
-  const tls = connect({
-    socket,
-    host: target.host,
-    // An address is no server name (RFC 6066, 3): without one, the certificate is held to `host`.
-    servername: target.literal ? '' : target.host,
-    // NODE_TLS_REJECT_UNAUTHORIZED does not reach here.
-    rejectUnauthorized: true,
-    ALPNProtocols: ['http/1.1'],
-    ...(ca === undefined ? {} : { ca: [...ca] }),
-  });
-  await ready(
-    tls,
-    'secureConnect',
-    signal,
-    'No safe connection to the server in the URL: its certificate is not valid for this name, or it speaks no TLS.',
-  );
-  return tls;
 }

@@ -85,7 +85,8 @@ export async function startControlPlane(folder: string, without: readonly Watche
     const isUp = async () => {
       for (const name of ['etcd', 'kube-apiserver'])
         if (!isRunning(children.get(name))) throw new Error(`${name} ended: ${(await readFile(at(`${name}.log`), 'utf8')).slice(-2_000)}`);
-      return existsSync(authority);
+      // It writes its key after its certificate: the one is whole when the other is there, and a kubeconfig made of half of it is of no use.
+      return existsSync(at('certificates/apiserver.key'));
     };
     await until('the certificate of the API server', isUp);
     kube ??= await connectKube({ kubeconfig: await writeKubeconfig(kubeconfig, server, authority, credentials.token) });
