@@ -40,12 +40,12 @@ servers:
 generate: node ## Writes every file that is derived from others
 	@node scripts/generate.ts
 
-verify: node ## Checks format, lint, types, generated files, regular expressions and the architecture
+verify: node ## Checks format, lint, types, generated files, regular expressions, the architecture and the list of what was proved
 	@echo "verify: format and lint" && biome check --error-on-warnings .
 	@echo "verify: types" && tsc -p .
 	@echo "verify: generated files" && node scripts/generate.ts --check
 	@echo "verify: regular expressions" && node scripts/regular-expressions.ts
-	@echo "verify: architecture" && vitest run --reporter=dot test/architecture.test.ts
+	@echo "verify: architecture, and that what is offered was proved" && vitest run --reporter=dot test/architecture.test.ts test/unit/proved.test.ts
 
 test: setup test-tools servers verify ## verify, then everything that must hold: real servers, real converters, real files
 	@node scripts/test.ts
@@ -56,8 +56,8 @@ unit: node launcher ## Tests that start no server: a minute
 integration: setup test-tools servers ## The others, or some of them: make integration FILES='test/integration/http.test.ts'
 	@vitest run --maxWorkers=2 $(or $(FILES),test/integration test/conformance test/cluster)
 
-proved: setup test-tools ## Proves every pair, and writes down with which versions of the engines
-	@vitest run test/formats && node scripts/proved.ts
+proved: setup test-tools ## Proves every conversion that is offered, and writes down which, and with which versions of the engines
+	@PAIRS=all vitest run test/formats --reporter=default --reporter=json --outputFile.json=.cache/proved-report.json && node scripts/proved.ts
 
 bench: setup test-tools servers ## Measures beside the raw tools, in one run; PART=cluster and the like measure one part
 	@node bench/run.ts $(PART)

@@ -1,4 +1,28 @@
+import { relative } from 'node:path';
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
+
+/** The slowest first, as `make test` names them at its end: one that begins last would run alone when all others are done. */
+const SLOWEST = [
+  'test/formats/office.test.ts',
+  'test/integration/hostile-office.test.ts',
+  'test/integration/hostile-pdf.test.ts',
+  'test/formats/image.test.ts',
+  'test/formats/media.test.ts',
+  'test/integration/tools-media.test.ts',
+  'test/cluster/controller-survival.test.ts',
+  'test/conformance/stores-nats.test.ts',
+];
+
+class SlowestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const place = ({ moduleId }: TestSpecification) => {
+      const at = SLOWEST.indexOf(relative(import.meta.dirname, moduleId));
+      return at < 0 ? SLOWEST.length : at;
+    };
+    return (await super.sort(files)).toSorted((a, b) => place(a) - place(b));
+  }
+}
 
 export default defineConfig({
   test: {
@@ -9,5 +33,6 @@ export default defineConfig({
     maxWorkers: 2,
     maxConcurrency: 3,
     pool: 'forks',
+    sequence: { sequencer: SlowestFirst },
   },
 });

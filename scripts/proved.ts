@@ -1,7 +1,25 @@
-/** Writes down with which versions of the engines the conversions were proved. To be run after the tests of every pair have passed. */
+/** Writes down which conversions were proved, by which engines and with which versions of them: all that are offered, or nothing. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { engines } from '../src/catalog/engines.gen.ts';
+import { nameOf, offered, pairsOf, proofList, testNameOf } from '../test/kit/spread.ts';
+
+/** What is read of Vitest's JSON report on test/formats. */
+interface Report {
+  readonly testResults: readonly { readonly assertionResults: readonly { readonly title: string; readonly status: string }[] }[];
+}
+const { testResults } = JSON.parse(readFileSync('.cache/proved-report.json', 'utf8')) as Report;
+const passed = new Set(
+  testResults.flatMap(({ assertionResults }) => assertionResults.filter(({ status }) => status === 'passed').map(({ title }) => title)),
+);
+const pairs = pairsOf(offered);
+const missing = pairs.filter((pair) => !passed.has(testNameOf(pair)));
+if (missing.length > 0) {
+  console.error(`${missing.length} of ${pairs.length} conversions were not proved: ${missing.slice(0, 20).map(nameOf).join(', ')}`);
+  process.exit(1);
+}
+writeFileSync('test/formats/proved.txt', proofList(pairs));
+console.log(`wrote test/formats/proved.txt: ${pairs.length} conversions`);
 
 const path = 'src/catalog/proved.gen.ts';
 /** By `<engine id> <binary> …`, as the services of the tests found them (exec/toolbox.ts). */

@@ -186,3 +186,11 @@ describe('the architecture', () => {
     expect(mute).toEqual([]);
   });
 });
+
+describe('the kit of the tests', () => {
+  it('has every file on its map', () => {
+    const map = readFileSync('test/kit/README.md', 'utf8');
+    const kit = readdirSync('test/kit', { recursive: true, encoding: 'utf8' }).filter((path) => /\.(ts|c|yaml)$/.test(path));
+    expect(kit.filter((path) => !map.includes(`\`${path.split('/').at(-1)}\``))).toEqual([]);
+  });
+});

@@ -53,19 +53,19 @@ describe('signals over NATS', () => {
     const others = await Promise.all([servers.connect(), servers.connect()]);
     const [worker, first] = [natsSignals(connections[1]), natsSignals(connections[0])];
     await first.join();
-    worker.progress(jobId(1), 60);
-    worker.leave(jobId(1));
-    await vi.waitFor(() => expect(first.lastProgress(jobId(1))).toBe(60));
+    worker.progress(jobId(21), 60);
+    worker.leave(jobId(21));
+    await vi.waitFor(() => expect(first.lastProgress(jobId(21))).toBe(60));
     const second = natsSignals(others[0]);
     await second.join();
-    expect(second.lastProgress(jobId(1))).toBe(60);
+    expect(second.lastProgress(jobId(21))).toBe(60);
     // The next worker begins again.
     const next = natsSignals(others[1]);
-    next.progress(jobId(1), 5);
-    next.progress(jobId(2), 70);
-    next.leave(jobId(2));
-    await vi.waitFor(() => expect([first, second].map((it) => it.lastProgress(jobId(2)))).toEqual([70, 70]));
-    expect([first, second].map((it) => it.lastProgress(jobId(1)))).toEqual([60, 60]);
+    next.progress(jobId(21), 5);
+    next.progress(jobId(22), 70);
+    next.leave(jobId(22));
+    await vi.waitFor(() => expect([first, second].map((it) => it.lastProgress(jobId(22)))).toEqual([70, 70]));
+    expect([first, second].map((it) => it.lastProgress(jobId(21)))).toEqual([60, 60]);
     for (const one of [worker, first, second, next]) one.close();
   });
 

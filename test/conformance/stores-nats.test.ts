@@ -1,4 +1,4 @@
-/** Jobs, batches, idempotency records and limits in JetStream, on one server and on three that replicate, held to the suites. */
+/** The queue, jobs, batches, idempotency records and limits in JetStream, on one server and on three that replicate, held to the suites. */
 import { afterAll, beforeAll, describe } from 'vitest';
 import { ensureBatches, openBatches } from '../../src/jobs/nats/batches.ts';
 import { ensureIdempotency, openIdempotency } from '../../src/jobs/nats/idempotency.ts';
@@ -11,6 +11,7 @@ import { batchesSuite } from './batches.ts';
 import { idempotencySuite } from './idempotency.ts';
 import { jobsSuite } from './jobs.ts';
 import { limitsSuite } from './limits.ts';
+import { queueInJetStream } from './queue-nats.ts';
 import { START } from './samples.ts';
 import { uploadsSuite } from './uploads.ts';
 
@@ -46,6 +47,8 @@ for (const replicas of [1, 3] as const) {
       const write = async (key: string, text: string) => void (await admin.client.publish(`$KV.${key}`, text));
       return { first: await reopen(), reopen, write, close: async () => void (await Promise.all(opened.map((one) => one.close()))) };
     }
+
+    queueInJetStream(replicas, () => ({ admin, connections }));
 
     jobsSuite('JetStream', async () => {
       let later = 0;

@@ -1,7 +1,4 @@
-/** Every pair whose source is one of these families, by content. */
-import { formatOf } from '../../src/catalog/formats.ts';
-import { offered, provePairs } from '../kit/pairs.ts';
+/** Conversions of this toolchain, by content. */
+import { provePairs } from '../kit/pairs.ts';
 
-const families: readonly string[] = ['audio', 'video'];
-
-provePairs(offered.sources.filter((source) => families.includes(formatOf(source).family)));
+provePairs('media');

@@ -800,12 +800,14 @@ const MISPLACED: readonly Case[] = (
   why: 'corrupt_input',
 }));
 
-proveHarmless('pictures of many', ground, CROWDED);
-proveHarmless('pictures that are not where they should be', ground, MISPLACED);
-proveHarmless('hostile drawings', ground, DRAWINGS);
-proveHarmless('pictures that exhaust', ground, BOMBS);
-proveHarmless('pictures that are something else', ground, SCRIPTS);
-proveHarmless('pictures that hardly begin', ground, FRAGMENTS);
+proveHarmless(ground, {
+  'pictures of many': CROWDED,
+  'pictures that are not where they should be': MISPLACED,
+  'hostile drawings': DRAWINGS,
+  'pictures that exhaust': BOMBS,
+  'pictures that are something else': SCRIPTS,
+  'pictures that hardly begin': FRAGMENTS,
+});
 proveMutationsHarmless(
   ground,
   [

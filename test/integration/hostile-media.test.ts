@@ -474,25 +474,27 @@ const FRAGMENTS: readonly Case[] = MAGIC.flatMap(([format, magic], index) => {
 
 const mutation = (source: string, to: string): Mutated => ({ source, to, bytes: (place) => built(source, place) });
 
-proveHarmless('scripts that media players follow', ground, [
-  ...SCRIPTS.flatMap(([name, file, names]) =>
-    names.map(
-      (as): Case => ({
-        name: `${name} as ${as}`,
-        file,
-        as,
-        to: as.endsWith('mp3') ? 'wav' : 'mkv',
-        ends: 'reject',
-        why: 'UNSUPPORTED_MIME',
-      }),
+proveHarmless(ground, {
+  'scripts that media players follow': [
+    ...SCRIPTS.flatMap(([name, file, names]) =>
+      names.map(
+        (as): Case => ({
+          name: `${name} as ${as}`,
+          file,
+          as,
+          to: as.endsWith('mp3') ? 'wav' : 'mkv',
+          ends: 'reject',
+          why: 'UNSUPPORTED_MIME',
+        }),
+      ),
     ),
-  ),
-  ...TEXTS.map(([name, file, as]): Case => ({ name, file, as, to: 'mp4', ends: 'reject', why: ['INVALID_FORMAT', 'UNSUPPORTED_MIME'] })),
-  { name: 'a pattern of names', file: wave(), as: '%d%05d.wav', to: 'mp3', ends: 'neutral' },
-]);
-proveHarmless('recordings that lie', ground, LIES);
-proveHarmless('recordings that reach out', ground, REACHING);
-proveHarmless('recordings that hardly begin', ground, FRAGMENTS);
+    ...TEXTS.map(([name, file, as]): Case => ({ name, file, as, to: 'mp4', ends: 'reject', why: ['INVALID_FORMAT', 'UNSUPPORTED_MIME'] })),
+    { name: 'a pattern of names', file: wave(), as: '%d%05d.wav', to: 'mp3', ends: 'neutral' },
+  ],
+  'recordings that lie': LIES,
+  'recordings that reach out': REACHING,
+  'recordings that hardly begin': FRAGMENTS,
+});
 proveMutationsHarmless(
   ground,
   [mutation('mp4', 'mkv'), mutation('mkv', 'mp4'), mutation('wav', 'mp3'), mutation('flac', 'wav'), mutation('avi', 'png')],

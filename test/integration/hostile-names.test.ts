@@ -292,6 +292,8 @@ const CLAIMS: readonly Case[] = [
   ),
 ];
 
-proveHarmless('hostile fields', ground, FIELDS);
-proveHarmless('what would stall whoever looks at it', ground, STALLS);
-proveHarmless('files that are not what they are called', ground, CLAIMS);
+proveHarmless(ground, {
+  'hostile fields': FIELDS,
+  'what would stall whoever looks at it': STALLS,
+  'files that are not what they are called': CLAIMS,
+});

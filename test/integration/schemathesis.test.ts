@@ -17,7 +17,7 @@ const CHECKS = [
 ];
 const PHASES = ['Examples', 'Coverage', 'Fuzzing', 'Stateful'] as const;
 /** Fuzzing and stateful testing go on until it is spent. */
-const SECONDS = 110;
+const SECONDS = 50;
 
 interface Run {
   readonly code: number;
@@ -26,7 +26,8 @@ interface Run {
 
 /** @param folder where it keeps what it learns @param document a URL or a path */
 function schemathesis(folder: string, document: string, ...more: readonly string[]): Promise<Run> {
-  const fixed = ['--max-examples', '4', '--no-shrink', '--seed', '7', '--workers', '2', '--request-timeout', '60'];
+  // One worker: two threads in ast.parse may fail up to Python 3.11 (https://github.com/python/cpython/issues/106905).
+  const fixed = ['--max-examples', '4', '--no-shrink', '--seed', '7', '--workers', '1', '--request-timeout', '60'];
   const quiet = ['--generation-database', 'none', '--no-color', '--warnings', 'off'];
   const args = ['run', document, '--checks', CHECKS.join(','), ...fixed, ...quiet, ...more];
   const hooks = { SCHEMATHESIS_HOOKS: 'hooks', PYTHONPATH: join(checkout, 'test/schemathesis'), PYTHONDONTWRITEBYTECODE: '1' };

@@ -150,7 +150,7 @@ describe(`a server that is killed ${AIMED.length + BLIND.length} times (SEED=${s
       } else await response.body?.cancel();
     }
     await expect
-      .poll(async () => (await filesBelow(join(dataDir, 'objects'))).filter((name) => name.endsWith('/input')), {
+      .poll(async () => (await filesBelow(join(dataDir, 'objects'))).filter((name) => /\/input-\d+$/.test(name)), {
         timeout: 15_000,
         interval: 200,
       })

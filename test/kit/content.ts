@@ -16,7 +16,7 @@ export const GREEK = 'Ελληνικά';
 export const JAPANESE = '日本語';
 
 /** Unlike each other, of plain letters, so that OCR tells them apart. */
-const WORDS = (
+export const VOCABULARY: readonly string[] = (
   'kestrel marble seventeen harbour lantern velvet orchard thunder meadow copper willow granite sparrow falcon timber ribbon ' +
   'canyon silver pepper garden window bridge saddle anchor basket candle dragon engine forest guitar hammer island jacket kitten ' +
   'ladder magnet needle oyster pencil rabbit spider turtle violin walnut yellow zephyr blanket chimney dolphin emerald feather ' +
@@ -25,7 +25,7 @@ const WORDS = (
 
 export function contentOf(seed: string): Content {
   const digest = createHash('sha512').update(seed).digest();
-  const left = [...WORDS];
+  const left = [...VOCABULARY];
   const words = Array.from({ length: 6 }, (_, index) => left.splice(digest.readUInt16LE(index * 2) % left.length, 1)[0] ?? '');
   const numbers = Array.from({ length: 6 }, (_, index) => 1000 + (digest.readUInt32LE(16 + index * 4) % 9000));
   const row = (label: string, index: number) => [label, numbers[index] ?? 0, numbers[index + 1] ?? 0] as const;

@@ -50,14 +50,14 @@ export interface Case {
 export interface Ground {
   /** A conversion that is asked for beside each hostile one, in the same pool. */
   readonly honest: { readonly name: string; readonly bytes: Buffer; readonly to: string };
-  readonly settings?: Settings;
+  /** How long one step may run: 25 unless said otherwise. */
+  readonly seconds?: number;
 }
 
 const SECONDS = 25;
 const MEMORY = 768 * 1024 * 1024;
 /** Memory is looked at every 20 to 100 ms: so much may be taken meanwhile. */
 const OVERSHOOT = 1.5;
-const OURS: Settings = { worker: { memoryBytes: MEMORY, maxSeconds: SECONDS, mediaMaxSeconds: SECONDS } };
 
 export class Battlefield {
   readonly trap: Trap;
@@ -68,7 +68,8 @@ export class Battlefield {
   private readonly secrets: readonly string[];
   private readonly health: string;
 
-  static async open({ settings = OURS }: Ground): Promise<Battlefield> {
+  static async open({ seconds = SECONDS }: Ground): Promise<Battlefield> {
+    const settings: Settings = { worker: { memoryBytes: MEMORY, maxSeconds: seconds, mediaMaxSeconds: seconds } };
     const token = secret();
     const environment = secret();
     process.env['CANARY_OF_THE_SERVER'] = environment;
@@ -253,15 +254,21 @@ export class Battlefield {
   }
 }
 
-/** One test for each case, one after the other, so that what is left can be laid at one door. */
-export function proveHarmless(title: string, ground: Ground, cases: readonly Case[]): void {
-  describe(title, () => {
+/**
+ * One test for each case, one after the other, so that what is left can be laid at one door. One service for all of them, as converters
+ * that stay warm take seconds to start.
+ * @param groups by what is said of the cases
+ */
+export function proveHarmless(ground: Ground, groups: Readonly<Record<string, readonly Case[]>>): void {
+  describe(`where a step may take ${ground.seconds ?? SECONDS} s`, () => {
     let field: Battlefield;
     beforeAll(async () => {
       field = await Battlefield.open(ground);
     });
     afterAll(() => field?.close());
-    it.each(cases.map((one) => ({ name: one.name, to: one.to, one })))('$name, to $to', ({ one }) => field.prove(one, ground));
+    describe.each(Object.entries(groups).map(([title, cases]) => ({ title, cases })))('$title', ({ cases }) => {
+      it.each(cases.map((one) => ({ name: one.name, to: one.to, one })))('$name, to $to', ({ one }) => field.prove(one, ground));
+    });
   });
 }
 

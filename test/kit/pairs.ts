@@ -1,10 +1,9 @@
 /** Proves conversions through the running service: each pair by content, and by a judge that is shown not to be blind. */
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Catalog, createCatalog } from '../../src/catalog/catalog.ts';
-import { engines } from '../../src/catalog/engines.gen.ts';
+import type { Toolchain } from '../../src/catalog/engine.ts';
 import { type Family, formatOf } from '../../src/catalog/formats.ts';
 import { fixtures as documents } from './fixtures/documents.ts';
 import { fixtures as images } from './fixtures/images.ts';
@@ -14,6 +13,7 @@ import { judge as judgeImage } from './judges/images.ts';
 import { judge as judgeRecording } from './judges/media.ts';
 import { pageOfGrid, pageOfText } from './pictured.ts';
 import { convertTo, type Service, startService } from './service.ts';
+import { choosePairs, offered, pairsOf, seedOfCatalog, testNameOf } from './spread.ts';
 
 type Build = (seed: string, folder: string) => Promise<string>;
 /** @throws unless the file shows the seed that its source was made from */
@@ -30,9 +30,6 @@ interface Proof {
 const PICTURES: readonly Family[] = ['image', 'vector'];
 const RECORDINGS: readonly Family[] = ['audio', 'video'];
 const SEEDS = ['kestrel', 'marble'] as const;
-
-/** Every pair that the engines together offer. */
-export const offered: Catalog = createCatalog(engines.map((engine) => ({ engine, version: '' })));
 
 /** What proves one pair: a seeded source, and whoever can tell whether the result shows the seed. */
 export function proofOf(source: string, target: string): Proof {
@@ -52,8 +49,8 @@ export function proofOf(source: string, target: string): Proof {
   return { build, judge: (path, seed) => judgeDocument(path, target, seed, source) };
 }
 
-/** One test for each target of these sources. Sources are built once. */
-export function provePairs(sources: readonly string[]): void {
+/** One test for each pair that is done in this toolchain: for all of them with PAIRS=all, for a spread of them without. Sources are built once. */
+export function provePairs(toolchain: Toolchain): void {
   let service: Service;
   let folder: string;
   const built = new Map<string, Promise<string>>();
@@ -66,7 +63,6 @@ export function provePairs(sources: readonly string[]): void {
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'filemill-pairs-'));
-    await mkdir(folder, { recursive: true });
     service = await startService();
   });
   afterAll(async () => {
@@ -74,17 +70,18 @@ export function provePairs(sources: readonly string[]): void {
     await rm(folder, { recursive: true, force: true });
   });
 
-  for (const format of sources) {
-    describe.concurrent(`${format}`, () => {
-      it.each(offered.targets(format).map((target) => ({ target })))(`converts ${format} to $target`, async ({ target }) => {
-        const proof = proofOf(format, target);
-        const { judge, fields } = proof;
-        const [seed, other] = SEEDS;
-        const { path } = await convertTo(service.url, folder, await source(proof, format, seed), target, fields);
-        await judge(path, seed);
-        // A judge that would pass another picture, sound or text of the same format proves nothing.
-        await expect(judge(path, other), `the judge of ${target} takes ${seed} for ${other}`).rejects.toThrow();
-      });
+  const all = pairsOf(offered);
+  const chosen = process.env['PAIRS'] === 'all' ? all : choosePairs(all, seedOfCatalog());
+  const ours = chosen.filter(({ route }) => route.toolchain === toolchain);
+  describe.concurrent(toolchain, () => {
+    it.each(ours.map((pair) => ({ ...pair, name: testNameOf(pair) })))('$name', async ({ source: from, target }) => {
+      const proof = proofOf(from, target);
+      const { judge, fields } = proof;
+      const [seed, other] = SEEDS;
+      const { path } = await convertTo(service.url, folder, await source(proof, from, seed), target, fields);
+      await judge(path, seed);
+      // A judge that would pass another picture, sound or text of the same format proves nothing.
+      await expect(judge(path, other), `the judge of ${target} takes ${seed} for ${other}`).rejects.toThrow();
     });
-  }
+  });
 }

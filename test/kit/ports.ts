@@ -6,7 +6,9 @@ import { createServer } from 'node:net';
 const [FIRST, END] = [10_000, 32_000];
 /** Test files that run beside each other look in places of their own. */
 const SHARE = 5_000;
-const place = Number(process.env['VITEST_POOL_ID'] ?? 0) % Math.floor((END - FIRST) / SHARE);
+const [worker, lane] = [Number(process.env['VITEST_POOL_ID'] ?? 0), Number(process.env['TEST_LANE'] ?? 0)];
+/** Two workers in each of two lanes (scripts/test.ts). */
+const place = (worker + 2 * lane) % Math.floor((END - FIRST) / SHARE);
 let next = FIRST + place * SHARE + Math.floor((Math.random() * SHARE) / 2);
 
 /** @returns free ports of 127.0.0.1; none that this process was given before @throws where there are no more */

@@ -169,8 +169,22 @@ describe('a job as it is shown', () => {
       expect(viewOf(aRecord({ state }), 'http://localhost', 40)).not.toHaveProperty('progress');
   });
   it('shows nothing of how it is stored', () => {
-    const shown = JSON.stringify(viewOf(aRecord({ sealed: 'sealed-secret', attempt: 'fencing-token' }), 'http://localhost'));
-    expect(shown).not.toMatch(/sealed-secret|fencing-token|jobs\/0\/input|media/);
+    const hidden = {
+      pool: 'a-pool',
+      sealed: 'sealed-secret',
+      attempt: 'fencing-token',
+      lapsed: ['late-token'],
+      options: { author: 'an-option' },
+      moved: { from: 'old-pool', to: 'new-pool', at: 7_777_777 },
+      output: { key: 'stored-at', filename: 'a.mp3', sizeBytes: 1, contentType: 'audio/mpeg', sha256: '', files: 1 },
+      failure: { reason: 'a-reason', message: 'words-of-a-failure', details: {} },
+    };
+    const shown = viewOf(aRecord({ ...hidden, state: 'done' }), 'http://localhost');
+    expect(shown.output?.filename).toBe('a.mp3');
+    expect(JSON.stringify(shown)).not.toMatch(/a-pool|sealed-secret|-token|an-option|(old|new)-pool|7777777|stored-at|a-reason|words-of/);
+    expect(Object.keys(shown).toSorted()).toEqual(
+      ['created_at', 'expires_at', 'job_id', 'links', 'output', 'status', 'warnings'].toSorted(),
+    );
   });
   it('says something even of a failure without words', () => {
     const failed = failureOfJob(aRecord({ state: 'error', failure: { reason: 'timeout', message: '', details: {} } }));

@@ -98,8 +98,12 @@ function simulate(rate: (at: number) => number, serviceMs: number, lengthMs: num
     lately.note(now, desired, pool.idleMs);
     for (const action of actions) {
       if (action.do === 'create') {
-        for (const slot of action.slots) crew.push({ slot, readyAt: now + START_MS, busyUntil: 0, done: 0, state: 'starting' });
-        made += action.slots.length;
+        for (let slot = 0, left = action.count; left > 0; slot++) {
+          if (crew.some((other) => other.slot === slot)) continue;
+          crew.push({ slot, readyAt: now + START_MS, busyUntil: 0, done: 0, state: 'starting' });
+          left--;
+        }
+        made += action.count;
       } else if (action.do === 'retire') {
         const leaver = crew.find(({ slot }) => slot === action.worker.slot);
         if (leaver !== undefined) leaver.state = 'draining';

@@ -75,6 +75,13 @@ function run(seed: number, steps: number) {
   return { most, highest };
 }
 
+it('gives the lowest slots that nobody has, and no more than there is room for', () => {
+  const there = [job(1, 'a'), job(3, 'b')];
+  expect(freeSlots(there, new Set(), [0], { capacity: 10, wanted: 4 })).toEqual([2, 4, 5, 6]);
+  expect(freeSlots(there, new Set(), [0], { capacity: 3, wanted: 4 })).toEqual([2]);
+  expect(freeSlots([job(1, 'a', 'Complete'), job(3, 'b')], new Set(), [0], { capacity: 3, wanted: 4 })).toEqual([1, 2]);
+});
+
 describe('two leaders that read and make Jobs in any order', () => {
   it('never have more live ones than the capacity', () => {
     const runs = Array.from({ length: 400 }, (_, seed) => run(seed, 500));

@@ -4,6 +4,7 @@ import { promisify } from 'node:util';
 import { formatOf } from '../../../src/catalog/formats.ts';
 import { CELLS, PHASE_SECONDS, PITCHES, phaseOf, type Scene, sceneOf } from '../scene.ts';
 import { expectGrid } from './grid.ts';
+import { remembered } from './remembered.ts';
 
 const run = promisify(execFile);
 const RATE = 8000;
@@ -52,7 +53,7 @@ export async function judge(path: string, format: string, seed: string): Promise
   const scene = sceneOf(seed);
   const codecs = await probe(path, nature.container);
   for (const { codec_name: codec } of codecs) if (!nature.codecs.test(codec)) throw new Error(`a ${format} does not hold ${codec}`);
-  if (nature.mark !== undefined && !nature.mark.test((await bytes('/usr/bin/head', ['-c', '300', path])).toString('latin1')))
+  if (nature.mark !== undefined && !nature.mark.test((await bytes(path, '/usr/bin/head', ['-c', '300'])).toString('latin1')))
     throw new Error(`this has not the mark of ${format}`);
   const has = (type: string) => codecs.some(({ codec_type }) => codec_type === type);
   const isVideo = formatOf(format).family === 'video';
@@ -64,25 +65,15 @@ export async function judge(path: string, format: string, seed: string): Promise
 }
 
 async function probe(path: string, container: string): Promise<{ codec_name: string; codec_type: string }[]> {
-  const found = await bytes('/usr/bin/ffprobe', [
-    '-v',
-    'error',
-    '-f',
-    container,
-    '-show_entries',
-    'stream=codec_name,codec_type',
-    '-of',
-    'json',
-    '-i',
-    path,
-  ]);
+  const shown = ['-show_entries', 'stream=codec_name,codec_type', '-of', 'json'];
+  const found = await bytes(path, '/usr/bin/ffprobe', ['-v', 'error', '-f', container, ...shown, '-i']);
   return JSON.parse(found.toString()).streams;
 }
 
 async function expectPictures(path: string, container: string, scene: Scene): Promise<void> {
   const times = Array.from({ length: CELLS }, (_, phase) => (phase + 0.5) * PHASE_SECONDS);
   const shape = ['-vf', `fps=20,scale=${SIDE}:${SIDE}:flags=area`, '-pix_fmt', 'rgba', '-f', 'rawvideo', 'pipe:1'];
-  const frames = await bytes('/usr/bin/ffmpeg', ['-v', 'error', '-f', container, '-i', path, '-map', '0:v:0', ...shape]);
+  const frames = await bytes(path, '/usr/bin/ffmpeg', ['-v', 'error', '-f', container, '-i'], ['-map', '0:v:0', ...shape]);
   const size = SIDE * SIDE * 4;
   const seconds = frames.length / size / 20;
   if (seconds < 1.7 || seconds > 2.5) throw new Error(`the video is ${seconds} s long, not 2`);
@@ -93,23 +84,8 @@ async function expectPictures(path: string, container: string, scene: Scene): Pr
 }
 
 async function expectTones(path: string, container: string, { tones }: Scene): Promise<void> {
-  const sound = await bytes('/usr/bin/ffmpeg', [
-    '-v',
-    'error',
-    '-f',
-    container,
-    '-i',
-    path,
-    '-map',
-    '0:a:0',
-    '-ac',
-    '1',
-    '-ar',
-    `${RATE}`,
-    '-f',
-    's16le',
-    'pipe:1',
-  ]);
+  const shape = ['-ac', '1', '-ar', `${RATE}`, '-f', 's16le', 'pipe:1'];
+  const sound = await bytes(path, '/usr/bin/ffmpeg', ['-v', 'error', '-f', container, '-i'], ['-map', '0:a:0', ...shape]);
   const seconds = sound.length / 2 / RATE;
   if (seconds < 1.8 || seconds > 2.4) throw new Error(`the sound is ${seconds} s long, not 2`);
   for (const [phase, pitch] of tones.entries()) {
@@ -130,5 +106,8 @@ function power(samples: readonly number[], pitch: number): number {
   return (2 * Math.sqrt(last ** 2 + before ** 2 - coefficient * last * before)) / samples.length;
 }
 
-const bytes = async (program: string, args: readonly string[]): Promise<Buffer> =>
-  (await run(program, args, { encoding: 'buffer', maxBuffer: 1 << 28 })).stdout;
+/** What a program writes of a file that stands between these arguments. */
+const bytes = remembered(
+  async (path: string, program: string, before: readonly string[], after: readonly string[] = []): Promise<Buffer> =>
+    (await run(program, [...before, path, ...after], { encoding: 'buffer', maxBuffer: 1 << 28 })).stdout,
+);

@@ -5,28 +5,39 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'vitest';
-import { contentOf } from '../content.ts';
+import { contentOf, VOCABULARY } from '../content.ts';
+import { remembered } from './remembered.ts';
 import { unzip } from './text.ts';
 
 const run = promisify(execFile);
 
 /** Whether one picture, or the pictures of a folder or ZIP taken together, show the seed's words; OCR may miss two of the six. */
 export async function judgePicture(path: string, format: string, seed: string): Promise<void> {
+  const words = contentOf(seed).words;
+  const asIs = await wordsOf(path, format, 'as it is');
+  // Reading is what takes long: again only where the first time was neither enough nor showed plainly that other words stand there.
+  const first = inOrder(words, asIs);
+  const decided = first >= ENOUGH || (first < 2 && known(asIs) >= ENOUGH);
+  const seen = decided ? first : Math.max(first, inOrder(words, await wordsOf(path, format, 'as ink')));
+  expect(seen, `words of ${words.join(' ')} seen in ${asIs}`).toBeGreaterThanOrEqual(ENOUGH);
+}
+
+const ENOUGH = 4;
+
+/** Everything that OCR reads in the pictures. */
+const wordsOf = remembered(async (path: string, format: string, how: 'as it is' | 'as ink'): Promise<string> => {
   const folder = await mkdtemp(join(tmpdir(), 'filemill-judge-'));
   try {
-    const shown = { asIs: '', asInk: '' };
+    let shown = '';
     for (const picture of await pictures(path, folder)) {
       const drawn = await draw(picture, format, folder);
-      shown.asIs += await recognised(drawn);
-      shown.asInk += await recognised(await inked(drawn));
+      shown += await recognised(how === 'as ink' ? await inked(drawn) : drawn);
     }
-    const words = contentOf(seed).words;
-    const seen = Math.max(inOrder(words, shown.asIs), inOrder(words, shown.asInk));
-    expect(seen, `words of ${words.join(' ')} seen in ${shown.asIs}`).toBeGreaterThanOrEqual(4);
+    return shown;
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
-}
+});
 
 async function pictures(path: string, folder: string): Promise<string[]> {
   const natural = new Intl.Collator('en', { numeric: true }).compare;
@@ -76,6 +87,12 @@ function inOrder(words: readonly string[], text: string): number {
 }
 
 const IM_NAMES: Readonly<Record<string, string>> = { jpg: 'jpeg' };
+
+/** How many words of any seed stand in the text. */
+function known(text: string): number {
+  const found = text.toLowerCase().match(/[a-z]+/g) ?? [];
+  return VOCABULARY.filter((word) => found.some((other) => nearly(word, other))).length;
+}
 
 /** Equal but for one letter. */
 function nearly(word: string, other: string): boolean {

@@ -4,6 +4,7 @@ import { mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { remembered } from './remembered.ts';
 
 const run = promisify(execFile);
 
@@ -58,7 +59,7 @@ const MAGIC: Readonly<Record<string, RegExp>> = {
 };
 
 /** The frames of a picture, at most `most`. @throws where the file is not of that format */
-export async function decode(path: string, format: string, most = 1): Promise<Picture[]> {
+export const decode = remembered(async (path: string, format: string, most = 1): Promise<Picture[]> => {
   const head = await firstBytes(path);
   if (MAGIC[format]?.test(head) === false) throw new Error(`this is no ${format}: it starts with ${JSON.stringify(head.slice(0, 16))}`);
   if (format === 'pdf') return [await page(path)];
@@ -107,7 +108,7 @@ export async function decode(path: string, format: string, most = 1): Promise<Pi
     `${most}`,
     ...TO_PAM,
   ]);
-}
+});
 
 const TO_PAM = ['-f', 'image2pipe', '-c:v', 'pam', '-pix_fmt', 'rgba', 'pipe:1'];
 

@@ -59,8 +59,8 @@ export async function apply(
       }
     },
   );
-  const slots = actions.flatMap((action) => (action.do === 'create' ? action.slots : []));
-  return slots.length === 0 || !deps.mayAct() ? NOTHING : create(deps, pool, seen, slots.length, template);
+  const count = actions.reduce((sum, action) => sum + (action.do === 'create' ? action.count : 0), 0);
+  return count === 0 || !deps.mayAct() ? NOTHING : create(deps, pool, seen, count, template);
 }
 
 async function create(deps: ApplyDeps, pool: ToolchainPool, seen: Seen, count: number, template: Template): Promise<Outcome> {

@@ -108,7 +108,7 @@ export interface Worker {
 }
 
 export type Action =
-  | { readonly do: 'create'; readonly slots: readonly number[] }
+  | { readonly do: 'create'; readonly count: number }
   | { readonly do: 'retire'; readonly worker: Worker }
   | { readonly do: 'remove'; readonly worker: Worker }
   | { readonly do: 'guard'; readonly worker: Worker; readonly on: boolean };

@@ -1,0 +1,116 @@
+/** Which conversions every run proves: whatever the catalogue tells apart at least once, and a share of all others. */
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Catalog, createCatalog } from '../../src/catalog/catalog.ts';
+import { engines } from '../../src/catalog/engines.gen.ts';
+import { formatOf } from '../../src/catalog/formats.ts';
+import type { Route } from '../../src/catalog/route.ts';
+
+/** Of the pairs that show nothing new, one in so many is proved in each run. */
+const ONE_IN = 12;
+const CATALOG = join(import.meta.dirname, '../../src/catalog');
+
+export interface Pair {
+  readonly source: string;
+  readonly target: string;
+  readonly route: Route;
+}
+
+/** Every pair that the engines together offer. */
+export const offered: Catalog = createCatalog(engines.map((engine) => ({ engine, version: '' })));
+
+export const nameOf = ({ source, target }: Pick<Pair, 'source' | 'target'>): string => `${source} to ${target}`;
+
+export const testNameOf = (pair: Pick<Pair, 'source' | 'target'>): string => `converts ${nameOf(pair)}`;
+
+/** All pairs of a catalogue. */
+export function pairsOf(catalog: Catalog): readonly Pair[] {
+  return catalog.sources.flatMap((source) =>
+    catalog.targets(source).flatMap((target) => {
+      const route = catalog.route(source, target);
+      return route === undefined ? [] : [{ source, target, route }];
+    }),
+  );
+}
+
+/**
+ * What one conversion proves beyond itself: that each engine of its route reads this source, writes this target and loses what it says,
+ * that the engines work as a chain in that toolchain, and that the source comes through to a family and the target can be made from one.
+ */
+export function proves({ source, target, route: { toolchain, hops } }: Pair): readonly string[] {
+  const [from, to] = [formatOf(source).family, formatOf(target).family];
+  return [
+    ...hops.flatMap(({ engine: { id }, source: read, target: written, loses }) => [
+      `${id} reads ${read}`,
+      `${id} writes ${written}`,
+      ...loses.map((loss) => `${id} loses ${loss}`),
+    ]),
+    `${toolchain}: ${hops.map(({ engine }) => engine.id).join(', ')}`,
+    `${source} as ${to}`,
+    `${target} from ${from}`,
+  ];
+}
+
+/** In an order that depends on nothing but the seed. */
+const shuffled = (pairs: readonly Pair[], seed: string): readonly Pair[] =>
+  pairs
+    .map((pair) => ({
+      pair,
+      rank: createHash('sha256')
+        .update(`${seed} ${nameOf(pair)}`)
+        .digest('hex'),
+    }))
+    .sort((a, b) => (a.rank < b.rank ? -1 : 1))
+    .map(({ pair }) => pair);
+
+/**
+ * A small set of pairs that together prove all that `pairs` prove, and one in `oneIn` of the rest. The same for the same seed.
+ * Greedy set cover (Chvátal, 1979): whoever proves most that is still open comes next.
+ */
+export function choosePairs(pairs: readonly Pair[], seed: string, oneIn = ONE_IN): readonly Pair[] {
+  const order = shuffled(pairs, seed);
+  const open = new Set(order.flatMap(proves));
+  const chosen = new Set<Pair>();
+  // A pair's gain only falls: those of a level are looked at when the level is reached, once.
+  const levels: Pair[][] = [];
+  const gain = (pair: Pair) => new Set(proves(pair).filter((each) => open.has(each))).size;
+  const file = (pair: Pair) => {
+    const level = gain(pair);
+    levels[level] ??= [];
+    levels[level].push(pair);
+  };
+  for (const pair of order) file(pair);
+  for (let level = levels.length - 1; level > 0; level--) {
+    for (const pair of levels[level] ?? []) {
+      if (gain(pair) < level) {
+        file(pair);
+        continue;
+      }
+      chosen.add(pair);
+      for (const each of proves(pair)) open.delete(each);
+    }
+  }
+  const rest = order.filter((pair) => !chosen.has(pair));
+  return [...chosen, ...rest.slice(0, Math.ceil(rest.length / oneIn))];
+}
+
+/** Changes with the catalogue and with nothing else: a commit that leaves conversions alone proves the same pairs again. */
+export function seedOfCatalog(): string {
+  const hash = createHash('sha256');
+  const files = readdirSync(CATALOG, { recursive: true, encoding: 'utf8' }).filter(
+    (path) => path.endsWith('.ts') && !path.endsWith('.gen.ts'),
+  );
+  for (const path of files.sort()) hash.update(path).update(readFileSync(join(CATALOG, path)));
+  return hash.digest('hex');
+}
+
+/** One line for each source and chain of engines: `csv by libreoffice, poppler: png jpg`. What `make proved` writes down. */
+export function proofList(pairs: readonly Pair[]): string {
+  const lines = new Map<string, string[]>();
+  for (const { source, target, route } of pairs) {
+    const key = `${source} by ${route.hops.map(({ engine }) => engine.id).join(', ')}`;
+    lines.set(key, [...(lines.get(key) ?? []), target]);
+  }
+  return [...lines].map(([key, targets]) => `${key}: ${targets.join(' ')}\n`).join('');
+}
