@@ -91,7 +91,9 @@ export async function startControlPlane(folder: string, without: readonly Watche
     await until('the certificate of the API server', isUp);
     kube ??= await connectKube({ kubeconfig: await writeKubeconfig(kubeconfig, server, authority, credentials.token) });
     const admin = kube;
-    await until('the API server', async () => (await isUp()) && answers(admin, '/readyz'));
+    await until('the API server', async () => (await isUp()) && answers(admin, '/readyz')).catch(async (error: Error) => {
+      throw new Error(`${error.message}: ${(await readFile(at('kube-apiserver.log'), 'utf8')).slice(-2_000)}`, { cause: error });
+    });
     return admin;
   }
 
