@@ -57,15 +57,33 @@ const reach = <T>(answer: Promise<T>): Promise<T> =>
     throw cause instanceof TypeError ? new Unreachable('the object store cannot be reached', { cause }) : cause;
   });
 
+/** Of temporary credentials that have ended AWS answers 400 (S3 API reference, "Error responses"), MinIO 403. */
+const EXPIRED = /<Code>(ExpiredToken|InvalidToken|TokenRefreshRequired)<\/Code>/;
+/** Of an answer's text, bytes. */
+const OPENING_BYTES = 4_096;
+
+/** As much of an answer as tells why; what is left of it is cancelled. */
+async function opening({ body }: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let held = 0;
+  for await (const chunk of body ?? []) {
+    chunks.push(chunk);
+    held += chunk.byteLength;
+    if (held >= OPENING_BYTES) break;
+  }
+  return Buffer.concat(chunks).toString('utf8', 0, OPENING_BYTES);
+}
+
 async function expectOk(response: Response): Promise<void> {
   if (response.ok) return;
+  const expired = response.status === 400 && EXPIRED.test(await opening(response));
   await response.body?.cancel();
   if (response.status === 404) throw new Missing('the granted object is not there');
   // RFC 4918, 11.5; MinIO's XMinioStorageFull.
   if (response.status === 507) throw new StoreFull('no room is left where the objects are kept');
   const says = `the object store answered ${response.status}`;
   // What S3 says of a signature that has lapsed, that is not valid yet, or whose key is no longer known.
-  if (response.status === 401 || response.status === 403) throw new AccessDenied(says);
+  if (expired || response.status === 401 || response.status === 403) throw new AccessDenied(says);
   throw response.status >= 500 ? new Unreachable(says) : new Error(says);
 }
 

@@ -10,7 +10,7 @@ const isOrigin = (text: string): boolean => {
   return url !== null && `${url.origin}/` === url.href && /^https?:$/.test(url.protocol);
 };
 
-export const s3Settings = z.strictObject({
+const settings = z.strictObject({
   endpoint: z
     .string()
     .refine(isOrigin, 'an http or https URL of a host and perhaps a port, such as https://s3.eu-central-1.amazonaws.com')
@@ -20,12 +20,23 @@ export const s3Settings = z.strictObject({
     .string()
     .refine((name) => /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(name), 'a bucket name: 3 to 63 of a-z, 0-9, dots and hyphens')
     .describe('The bucket, of this service alone: what it does not know there it deletes in time. Made at the start if it is missing'),
-  accessKeyId: z.string().min(1).describe('Who asks'),
-  secretAccessKey: z.string().min(1).describe('What proves it'),
+  accessKeyId: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('Access key; unset, with its secret: credentials that the AWS SDK finds (environment, shared file, web identity, metadata)'),
+  secretAccessKey: z.string().min(1).optional().describe('Secret access key, where an access key is set'),
   pathStyle: z
     .preprocess(asBoolean, z.boolean())
     .default(true)
     .meta({ type: 'boolean' })
     .describe('Whether the bucket is named in the path of a URL (MinIO and most others) or before the host (new AWS regions)'),
+});
+
+export const s3Settings = settings.superRefine(({ accessKeyId, secretAccessKey }, context) => {
+  if ((accessKeyId === undefined) === (secretAccessKey === undefined)) return;
+  const missing = accessKeyId === undefined ? 'accessKeyId' : 'secretAccessKey';
+  const message = 's3.accessKeyId and s3.secretAccessKey together, or neither, for credentials that the AWS SDK finds';
+  context.addIssue({ code: 'custom', path: [missing], message });
 });
 export type S3Settings = z.infer<typeof s3Settings>;

@@ -32,7 +32,10 @@ export interface ObjectStore {
   delete(key: string): Promise<void>;
   /** Objects whose key begins with `prefix`, in no order. */
   scan(prefix: string): AsyncIterable<ObjectInfo>;
-  /** A URL that whoever holds it may read from, or write one object to, for `ttlMs`. */
+  /**
+   * A URL that whoever holds it may read from, or write one object to, for `ttlMs`, or for as long as the store's own credentials last where
+   * that is less: at its end it is refused, and whoever needs another asks again.
+   */
   grantRead(key: string, ttlMs: number): Promise<string>;
   grantWrite(key: string, ttlMs: number): Promise<string>;
 }

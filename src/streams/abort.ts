@@ -15,3 +15,14 @@ export function onAbort(signal: AbortSignal | undefined, callback: (reason: unkn
   signal.addEventListener('abort', listener, { once: true });
   return () => signal.removeEventListener('abort', listener);
 }
+
+/** For an answer of somebody who knows no signal: it goes on, and nobody hears it. @throws the signal's reason */
+export async function unlessAborted<T>(answer: Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const unsubscribe = onAbort(signal, reject);
+  try {
+    return await Promise.race([answer, promise]);
+  } finally {
+    unsubscribe();
+  }
+}

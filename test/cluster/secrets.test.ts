@@ -16,12 +16,12 @@ import type { ConversionJobStatus } from '../../src/contracts/kubernetes/convers
 import { CONVERSION_JOBS, type ConversionJobObject } from '../../src/controller/conversion-jobs/resource.ts';
 import { unlessNotFound } from '../../src/kube/connection/error.ts';
 import { openS3, type S3Store } from '../../src/objects/s3/store.ts';
-import type { S3Settings } from '../../src/objects/settings.ts';
 import { authorityIn } from '../kit/certificates.ts';
 import { type Cluster, type Role, startCluster } from '../kit/cluster.ts';
 import { type Controller, startController } from '../kit/controller.ts';
 import { pdf } from '../kit/fixtures/pdf.ts';
 import { type Cluster as Kubernetes, startKubernetes } from '../kit/kubernetes.ts';
+import type { MinioSettings } from '../kit/minio.ts';
 import { kstatus } from '../kit/operator.ts';
 import { eventually } from '../kit/wire.ts';
 
@@ -41,7 +41,7 @@ let controller: Controller;
 let roles: Role[];
 let folder: string;
 let own: S3Store;
-let bucket: S3Settings;
+let bucket: MinioSettings;
 let servers: Server[];
 /** Of the server that asks for credentials, and of another. */
 let origins: string[];

@@ -14,14 +14,14 @@ import { privateWay } from '../../src/fetch/private.ts';
 import { nameServers } from '../../src/fetch/resolve.ts';
 import { egressSettings, fetchSettings } from '../../src/fetch/settings.ts';
 import { openS3 } from '../../src/objects/s3/store.ts';
-import type { S3Settings } from '../../src/objects/settings.ts';
+
 import { fetchingFor } from '../../src/roles/fetch.ts';
-import { type Minio, startMinio } from '../kit/minio.ts';
+import { type Minio, type MinioSettings, startMinio } from '../kit/minio.ts';
 
 const MOST = 64 << 20;
 
 let minio: Minio;
-let bucket: S3Settings;
+let bucket: MinioSettings;
 let hostile: Server;
 let sentBytes = 0;
 beforeAll(async () => {

@@ -3,8 +3,7 @@ import { copyFile, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Permissions } from '../../src/nats/permissions.ts';
-import type { S3Settings } from '../../src/objects/settings.ts';
-import { type Minio, startMinio } from './minio.ts';
+import { type Minio, type MinioSettings, startMinio } from './minio.ts';
 import { type Servers, startNats } from './nats.ts';
 import { checkout, endProcess, type Settings, type Starting, spawnService } from './service.ts';
 
@@ -17,7 +16,7 @@ export interface Cluster {
   readonly nats: Servers;
   readonly minio: Minio;
   /** What all replicas share. */
-  readonly bucket: S3Settings;
+  readonly bucket: MinioSettings;
   /** Resolves when it serves, or takes orders. @param program of another version @throws with its words when it ends before */
   start(role: 'api' | 'worker', environment?: Readonly<Record<string, string>>, settings?: Settings, program?: string): Promise<Role>;
   stop(): Promise<void>;

@@ -14,11 +14,14 @@ const PROGRAM = join(import.meta.dirname, '../../.cache/bin/minio');
 const USER = 'filemill';
 const PASSWORD = 'filemill-test-secret';
 
+/** With the keys of its root user. */
+export type MinioSettings = S3Settings & { readonly accessKeyId: string; readonly secretAccessKey: string };
+
 export interface Minio {
   readonly endpoint: string;
   readonly pid: number;
   /** Settings for a bucket that nobody used before, unless they name one. */
-  settings(change?: Partial<S3Settings>): S3Settings;
+  settings(change?: Partial<S3Settings>): MinioSettings;
   /** Files of uploads that neither ended nor were abandoned, whatever their bucket. */
   unfinished(): Promise<string[]>;
   /** SIGKILL, and waits for its end. */
@@ -77,7 +80,7 @@ export async function startMinio({ environment = {}, diskSize, certificates }: M
         accessKeyId: USER,
         secretAccessKey: PASSWORD,
         ...change,
-      }),
+      }) as MinioSettings,
     async unfinished() {
       const names = await readdir(join(folder, '.minio.sys/multipart'), { recursive: true }).catch(() => []);
       return names.filter((name) => /\/(xl\.meta|part\.\d+)$/.test(name));

@@ -1,4 +1,4 @@
-/** A way to a real S3 server that can refuse what comes by a granted URL. */
+/** A way to a real S3 server that can refuse what comes by a granted URL, or with credentials that are to have expired. */
 import { once } from 'node:events';
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -10,6 +10,8 @@ export interface S3Front {
   readonly refused: string[];
   /** Whether a request by a granted URL is answered 403, as S3 answers one whose signature has lapsed. */
   refuse: (asked: string) => boolean;
+  /** Access key ids whose requests AWS would refuse: temporary credentials of MinIO last a quarter of an hour at least. */
+  readonly expired: Set<string>;
   close(): Promise<void>;
 }
 
@@ -22,6 +24,14 @@ export async function openS3Front(endpoint: string): Promise<S3Front> {
       front.refused.push(asked);
       incoming.resume();
       answer.writeHead(403, { 'content-type': 'application/xml' }).end('<Error><Code>AccessDenied</Code></Error>');
+      return;
+    }
+    const who =
+      /Credential=([^/]+)\//.exec(incoming.headers.authorization ?? '')?.[1] ?? url.searchParams.get('X-Amz-Credential')?.split('/')[0];
+    if (front.expired.has(who ?? '')) {
+      incoming.resume();
+      const says = '<Error><Code>ExpiredToken</Code><Message>The provided token has expired.</Message></Error>';
+      answer.writeHead(400, { 'content-type': 'application/xml' }).end(incoming.method === 'HEAD' ? undefined : says);
       return;
     }
     // The signature is one of the host that was asked: its name goes on unchanged.
@@ -38,6 +48,7 @@ export async function openS3Front(endpoint: string): Promise<S3Front> {
     endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     refused: [],
     refuse: () => false,
+    expired: new Set(),
     async close() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));

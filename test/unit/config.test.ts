@@ -109,7 +109,11 @@ describe('a mistake', () => {
     ],
     'of a bucket keeps what is secret to itself': [
       { S3_ENDPOINT: 'http://s3', S3_BUCKET: 'files', S3_ACCESS_KEY_ID: 'me' },
-      'S3_SECRET_ACCESS_KEY, s3.secretAccessKey: found (hidden); allowed is text of at least 1 characters',
+      'S3_SECRET_ACCESS_KEY, s3.secretAccessKey: found (hidden); allowed is s3.accessKeyId and s3.secretAccessKey together, or neither, for credentials that the AWS SDK finds',
+    ],
+    'of a bucket with a secret and no access key is named': [
+      { S3_ENDPOINT: 'http://s3', S3_BUCKET: 'files', S3_SECRET_ACCESS_KEY: 'canary' },
+      'S3_ACCESS_KEY_ID, s3.accessKeyId: found undefined; allowed is s3.accessKeyId and s3.secretAccessKey together, or neither, for credentials that the AWS SDK finds',
     ],
     'of naming a file that is not there is named': [
       { CONFIG_FILE: '/nowhere.yaml' },

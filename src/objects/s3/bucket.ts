@@ -7,6 +7,8 @@ const OTHER_REGION = 'it lies in another region than the one that is set';
 /** What an operator can do about an answer, by S3's code. */
 const ADVICE: Readonly<Record<string, string>> = {
   AccessDenied: 'these keys do not permit it; they need s3:ListBucket on it, and to read, write and delete its objects',
+  NoCredentials:
+    'no credentials could be had; set S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY, or see that the AWS default chain finds some (docs/cluster.md)',
   InvalidAccessKeyId: 'the access key is not known there',
   SignatureDoesNotMatch: 'the secret access key is wrong',
   PermanentRedirect: OTHER_REGION,

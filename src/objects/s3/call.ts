@@ -5,14 +5,16 @@ import type { Socket } from 'node:net';
 import { pipeline, Transform } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Client, type ClientOptions } from 'minio';
+import { unlessAborted } from '../../streams/abort.ts';
 import type { S3Settings } from '../settings.ts';
 import { Missing, StoreFull, Unreachable } from '../store.ts';
+import { type Credentials, credentialsOf, NoCredentials, type S3Access } from './credentials.ts';
 
-/** One thing asked of the store, in words that end a sentence: "the object store did not …". */
-export type Call = <T>(what: string, ask: (s3: Client) => Promise<T>, signal?: AbortSignal) => Promise<T>;
-
-/** Who asks, where that is for a while only. */
-export type S3Access = S3Settings & { readonly sessionToken?: string | undefined };
+/**
+ * One thing asked of the store, in words that end a sentence: "the object store did not …". What is signed holds no longer than the
+ * credentials it is signed with.
+ */
+export type Call = <T>(what: string, ask: (s3: Client, credentials: Credentials) => Promise<T>, signal?: AbortSignal) => Promise<T>;
 
 /** @param origin of the service @returns a connection to it, with TLS where it speaks that */
 export type Connect = (origin: string, signal: AbortSignal) => Promise<Socket>;
@@ -29,6 +31,9 @@ const PASSING = new Set([408, 429, 499, 500, 502, 503, 504, 520]);
 const UNREACHED = /^(ECONNRESET|ECONNREFUSED|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|ENETUNREACH|EHOSTUNREACH)$/;
 /** MinIO, a MinIO bucket's quota, Ceph. */
 const FULL = new Set(['XMinioStorageFull', 'XMinioAdminBucketQuotaExceeded', 'QuotaExceeded']);
+
+/** What S3 answers to credentials that have expired or were exchanged, among other reasons; of a HEAD nothing else is heard. */
+const REFUSED = new Set([400, 401, 403]);
 
 /** The store did not do what it was asked, and may yet. */
 export class S3Failure extends Unreachable {
@@ -47,6 +52,7 @@ export class S3Failure extends Unreachable {
  * @throws (each call) Missing · StoreFull · the signal's reason · S3Failure
  */
 export function s3Calls(settings: S3Access, limitMs: number, connect?: Connect): Call {
+  const source = credentialsOf(settings);
   return async (what, ask, signal) => {
     signal?.throwIfAborted();
     const limit = new AbortController();
@@ -55,12 +61,18 @@ export function s3Calls(settings: S3Access, limitMs: number, connect?: Connect):
     try {
       for (let tried = 1; ; tried++) {
         const seen: Seen = { status: undefined };
+        let credentials: Credentials | undefined;
         try {
-          return await ask(clientUnder(settings, guard, seen, connect));
+          const current = await unlessAborted(source.get(), guard);
+          credentials = current;
+          return await ask(clientUnder(settings, current, guard, seen, connect), current);
         } catch (error) {
           signal?.throwIfAborted();
           if (limit.signal.aborted) throw new S3Failure(`the object store did not ${what} within ${limitMs / 1_000} s`, 'ETIMEDOUT');
-          if (tried === TRIES || !mayPass(error, seen)) throw told(what, error, seen);
+          if (tried === TRIES) throw told(what, error, seen);
+          const refused = REFUSED.has(seen.status ?? 0) ? credentials : undefined;
+          const replaced = refused !== undefined && (await unlessAborted(source.replace(refused), guard).catch(() => false));
+          if (!replaced && !mayPass(error, seen)) throw told(what, error, seen);
         }
         // An abort ends the pause; the next try finds it.
         await pause(PAUSE_MS * 4 ** (tried - 1) * (1 + Math.random()), undefined, { signal: guard }).catch(() => {});
@@ -78,7 +90,8 @@ interface Seen {
 
 /** The library knows no AbortSignal: a client for one call, whose transport does. It is only a bag of settings; connections are the process's. */
 function clientUnder(
-  { endpoint, region, accessKeyId, secretAccessKey, sessionToken, pathStyle }: S3Access,
+  { endpoint, region, pathStyle }: S3Settings,
+  credentials: Credentials,
   signal: AbortSignal,
   seen: Seen,
   connect: Connect | undefined,
@@ -121,9 +134,9 @@ function clientUnder(
     useSSL,
     // A region that is known is not asked for.
     region,
-    accessKey: accessKeyId,
-    secretKey: secretAccessKey,
-    ...(sessionToken === undefined ? {} : { sessionToken }),
+    accessKey: credentials.accessKeyId,
+    secretKey: credentials.secretAccessKey,
+    ...(credentials.sessionToken === undefined ? {} : { sessionToken: credentials.sessionToken }),
     pathStyle,
     transport,
     retryOptions: { disableRetry: true },
@@ -153,10 +166,12 @@ const codeOf = (error: unknown): string => {
   return /^\w{1,64}$/.test(code) ? code : '';
 };
 
-const mayPass = (error: unknown, { status = 0 }: Seen): boolean => PASSING.has(status) || UNREACHED.test(codeOf(error));
+const mayPass = (error: unknown, { status = 0 }: Seen): boolean =>
+  error instanceof NoCredentials || PASSING.has(status) || UNREACHED.test(codeOf(error));
 
 /** The library's errors carry the key, and of a refused signature what was signed: none of that goes on. */
 function told(what: string, error: unknown, { status }: Seen): Error {
+  if (error instanceof NoCredentials) return new S3Failure(`the object store could not be asked to ${what}: ${error.message}`, error.name);
   const code = codeOf(error) || (error instanceof Error ? error.name : '');
   if (code === 'NoSuchKey' || code === 'NotFound') return new Missing('the object is not there');
   if (FULL.has(code) || status === 507) return new StoreFull('no room is left where the objects are kept');

@@ -5,6 +5,7 @@ import { Missing, type ObjectStore } from '../store.ts';
 import { validKey, validPrefix } from '../valid-key.ts';
 import { ensureBucket } from './bucket.ts';
 import { S3Failure, s3Calls } from './call.ts';
+import type { Credentials } from './credentials.ts';
 import { abandonUpload, putTo, type Unfinished } from './put.ts';
 
 export interface S3Limits {
@@ -84,12 +85,12 @@ export async function openS3(settings: S3Settings, { callMs, stallMs }: S3Limits
 
     async grantRead(key, ttlMs) {
       validKey(key);
-      return call('grant reading', (s3) => s3.presignedUrl('GET', bucket, key, lifeOf(ttlMs), {}, signedAt()));
+      return call('grant reading', (s3, who) => s3.presignedUrl('GET', bucket, key, lifeOf(ttlMs, who), {}, signedAt()));
     },
 
     async grantWrite(key, ttlMs) {
       validKey(key);
-      return call('grant writing', (s3) => s3.presignedUrl('PUT', bucket, key, lifeOf(ttlMs), {}, signedAt()));
+      return call('grant writing', (s3, who) => s3.presignedUrl('PUT', bucket, key, lifeOf(ttlMs, who), {}, signedAt()));
     },
 
     async abandonUploads(before) {
@@ -113,8 +114,13 @@ export async function openS3(settings: S3Settings, { callMs, stallMs }: S3Limits
   };
 }
 
-/** Seconds. */
-const lifeOf = (ttlMs: number): number => Math.min(LONGEST_GRANT, Math.max(1, Math.ceil((ttlMs + 2 * SKEW_MS) / 1_000)));
+/** From `signedAt`, seconds: a URL is refused when the credentials it was signed with have expired, whatever it says itself. */
+const lifeOf = (ttlMs: number, { expiresAt = Number.POSITIVE_INFINITY }: Credentials): number =>
+  Math.min(
+    LONGEST_GRANT,
+    Math.max(1, Math.ceil((ttlMs + 2 * SKEW_MS) / 1_000)),
+    Math.max(1, Math.floor((expiresAt - signedAt().getTime()) / 1_000)),
+  );
 const signedAt = (): Date => new Date(Date.now() - SKEW_MS);
 
 function unlessMissing(error: unknown): undefined {

@@ -47,7 +47,9 @@ export async function joinCluster({ nats }: Config, role: 'api' | 'worker' | 'co
 export async function openCluster(nats: Nats, config: Config, log: Log, unreadable: UnreadableOf, clock: () => number) {
   const { s3, secret } = config;
   if (s3 === undefined)
-    throw new CannotStart('the role api needs a bucket: set S3_ENDPOINT, S3_BUCKET, S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY');
+    throw new CannotStart(
+      'the role api needs a bucket: set S3_ENDPOINT and S3_BUCKET, and its keys where the AWS SDK finds no credentials',
+    );
   if (secret.key === undefined) throw new CannotStart('the role api needs a secret that all replicas share: set SECRET_KEY');
   const objects = await openS3(s3);
   const jobs = await openJobs(nats, { report: unreadable('job') });
