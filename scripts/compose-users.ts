@@ -1,6 +1,7 @@
 /** The NATS users of compose.yaml: one for the API and one for each pool of workers, with just the rights that they need. */
+
 import { readFileSync } from 'node:fs';
-import { toolchains } from '../src/catalog/route.ts';
+import { toolchains } from '../src/contracts/toolchains.ts';
 import { apiPermissions, type Permissions, workerPermissions } from '../src/nats/permissions.ts';
 
 const BEGIN = '# Users, from src/nats/permissions.ts by `make generate`: do not edit.\n';

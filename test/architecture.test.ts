@@ -4,6 +4,7 @@ import { builtinModules } from 'node:module';
 import { basename, dirname, join, normalize } from 'node:path';
 import { parseSync, Visitor } from 'oxc-parser';
 import { describe, expect, it } from 'vitest';
+import { toolchains } from '../src/contracts/toolchains.ts';
 
 /** From the top: a folder may import from ranks below its own. */
 const RANKS: readonly (readonly string[])[] = [
@@ -78,6 +79,31 @@ function addsAbortListener(text: string): boolean {
     Identifier: ({ name }) => name !== 'abort' && look(name),
     Literal: ({ value }) => look(value),
     TemplateElement: ({ value }) => look(value.cooked),
+  }).visit(parseSync('module.ts', text).program);
+  return found;
+}
+
+/** Places that list or compare toolchains by name. Names that formats have too count only where they stand beside another, or are compared with a toolchain. */
+function namedToolchains(text: string): string[] {
+  const found: string[] = [];
+  const names: ReadonlySet<unknown> = new Set(toolchains);
+  const nameOf = (node: { type: string; value?: unknown; literal?: unknown }): unknown =>
+    node.type === 'TSLiteralType' ? (node.literal as { value?: unknown }).value : node.value;
+  const list = (members: readonly unknown[], { start, end }: { start: number; end: number }) => {
+    const told = members.filter((member) => member !== null && names.has(nameOf(member as { type: string })));
+    if (told.length >= 3) found.push(text.slice(start, end));
+  };
+  new Visitor({
+    ArrayExpression: (node) => list(node.elements, node),
+    TSUnionType: (node) => list(node.types, node),
+    BinaryExpression: (node) => {
+      const [left, right] = [text.slice(node.left.start, node.left.end), text.slice(node.right.start, node.right.end)];
+      const sides = [node.left, node.right].filter((side) => side.type === 'Literal' && names.has(side.value));
+      if (sides.length > 0 && /toolchain|pool/i.test(left + right)) found.push(`${left} ${node.operator} ${right}`);
+    },
+    SwitchStatement: ({ discriminant, start, end }) => {
+      if (/toolchain|pool/i.test(text.slice(discriminant.start, discriminant.end))) found.push(text.slice(start, end));
+    },
   }).visit(parseSync('module.ts', text).program);
   return found;
 }
@@ -165,6 +191,27 @@ describe('the architecture', () => {
     'signal.onabort = stop',
     "on(signal, 'abort')",
   ])('would find %s', (code) => expect(addsAbortListener(code)).toBe(true));
+
+  it('names toolchains in their table, and each engine those that have it, only', () => {
+    const wrong = files
+      .filter((file) => file !== 'contracts/toolchains.ts' && !file.startsWith('catalog/engines/'))
+      .flatMap((file) => namedToolchains(readFileSync(join('src', file), 'utf8')).map((place) => `${file}: ${place}`));
+    expect(wrong).toEqual([]);
+  });
+
+  it.each([
+    "const all = ['image', 'media', 'pdf', 'office', 'web']",
+    "z.enum(['web', 'pdf', 'media'])",
+    "type Toolchain = 'image' | 'media' | 'office'",
+    "const processes = toolchain === 'web' ? 512 : 128",
+    "if ('office' !== pool.toolchain) return",
+    'switch (toolchain) { default: }',
+  ])('would find %s', (code) => expect(namedToolchains(code)).toHaveLength(1));
+
+  it('has for each toolchain of the table what its image is made of, and for no other', () => {
+    expect(readdirSync('images').sort()).toEqual([...toolchains].sort());
+    for (const name of toolchains) expect(readdirSync(`images/${name}`)).toEqual(expect.arrayContaining(['packages.txt', 'syscalls.txt']));
+  });
 
   it('starts threads where input is judged, and where a worker keeps its orders alive, only', () => {
     expect(imports.filter(({ from, to }) => to === 'node:worker_threads' && !['judge', 'nats'].includes(noun(from)))).toEqual([]);

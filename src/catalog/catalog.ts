@@ -1,5 +1,6 @@
 /** What this installation can do: the engines that are there, and the routes between formats that follow from them. */
-import type { Engine, Toolchain } from './engine.ts';
+import type { Toolchain } from '../contracts/toolchains.ts';
+import type { Engine } from './engine.ts';
 import type { OptionName } from './options/options.ts';
 import { findRoute, type Hop, type Route, reachable, sources } from './route.ts';
 import type { Absent, Tool } from './tool.ts';

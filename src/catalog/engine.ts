@@ -1,17 +1,13 @@
 /** What an engine is: data about a converter, and pure functions from an order to the commands that carry it out. */
+import type { EngineRole, Toolchain } from '../contracts/toolchains.ts';
 import type { Reason } from '../errors.ts';
 import type { OptionName, Options } from './options/options.ts';
-
-/** The image that a worker runs; a route never leaves it. */
-export type Toolchain = 'image' | 'media' | 'office' | 'pdf' | 'web';
-
-/** The names under which health shows engine versions. */
-export type EngineRole = 'image' | 'audio_video' | 'pdf' | 'office' | 'ocr' | 'markup' | 'web';
 
 export interface Engine {
   readonly id: string;
   /** As clients read it, in a job's `engine.name`. */
   readonly name: string;
+  /** Under which health shows its version. */
   readonly role: EngineRole;
   /** Every toolchain whose image has this engine's binaries. */
   readonly toolchains: readonly Toolchain[];

@@ -1,6 +1,6 @@
 /** Every file format that filemill knows: what it is called, and what it is made of. */
 
-export type Family = 'image' | 'vector' | 'audio' | 'video' | 'document' | 'sheet' | 'slides' | 'markup' | 'pdf';
+import type { Family } from '../contracts/toolchains.ts';
 
 export interface Format {
   /** Canonical extension, which is also what the format is called everywhere inside. */

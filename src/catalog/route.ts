@@ -1,5 +1,6 @@
 /** From one format to another: which engines, in which order, inside one toolchain; the cheapest and least lossy way first. */
-import type { Conversion, Engine, Toolchain } from './engine.ts';
+import { type Toolchain, toolchains } from '../contracts/toolchains.ts';
+import type { Conversion, Engine } from './engine.ts';
 import { formatOf, formats } from './formats.ts';
 import type { OptionName, Options } from './options/options.ts';
 import { optionApplies } from './options/options.ts';
@@ -15,9 +16,6 @@ export interface Route {
   readonly toolchain: Toolchain;
   readonly hops: readonly Hop[];
 }
-
-/** In order of preference where two toolchains could do the same: the lightest image first. */
-export const toolchains: readonly Toolchain[] = ['image', 'media', 'pdf', 'office', 'web'];
 
 /** Formats that chains may pass through: they hold nearly everything that their neighbours hold. */
 const CARRIERS = ['png', 'pdf', 'docx', 'odt', 'html'] as const;

@@ -1,8 +1,10 @@
 /** Finds the converters on this machine, reads their versions, and runs their steps confined. */
+
 import { access, constants, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { Installed } from '../catalog/catalog.ts';
-import type { Binary, Engine, ProcessStep, StepLimits, Toolchain } from '../catalog/engine.ts';
+import type { Binary, Engine, ProcessStep, StepLimits } from '../catalog/engine.ts';
+import type { Toolchain } from '../contracts/toolchains.ts';
 import type { Launcher } from './confine/confine.ts';
 import { type Outcome, SpawnFailed } from './confine/policy.ts';
 import type { Runtime } from './confine/stage.ts';

@@ -1,7 +1,8 @@
 /** What an operator may set of pools. */
+
 import { z } from 'zod';
-import { toolchains } from '../catalog/route.ts';
 import { poolName } from '../contracts/messages/pool.ts';
+import { toolchains } from '../contracts/toolchains.ts';
 
 const listed = z.strictObject({
   name: poolName,

@@ -1,9 +1,10 @@
 /** `filemill nats-users`: a NATS user for each role and each pool, as files for the servers, for Secrets and for environments. */
+
 import { randomBytes } from 'node:crypto';
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { toolchains } from '../catalog/route.ts';
 import { poolName } from '../contracts/messages/pool.ts';
+import { toolchains } from '../contracts/toolchains.ts';
 import { apiPermissions, controllerPermissions, type Permissions, workerPermissions } from '../nats/permissions.ts';
 import { CannotStart, errorCode } from './process/cannot-start.ts';
 

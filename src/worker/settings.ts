@@ -1,7 +1,8 @@
 /** What an operator may set of workers. */
+
 import { z } from 'zod';
-import { toolchains } from '../catalog/route.ts';
 import { poolName } from '../contracts/messages/pool.ts';
+import { toolchains } from '../contracts/toolchains.ts';
 
 /** A timer counts 2^31 ms at most; what should take longer than this will not end, s. */
 const DAY = 86_400;

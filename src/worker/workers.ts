@@ -1,8 +1,8 @@
 /** All workers of one process: for each pool as many as it has slots, each with a slot folder and warm programs of its own. */
 
 import type { Catalog } from '../catalog/catalog.ts';
-import type { StepLimits, Toolchain } from '../catalog/engine.ts';
-import { toolchains } from '../catalog/route.ts';
+import type { StepLimits } from '../catalog/engine.ts';
+import { type Bounds, type Toolchain, toolchainRow, toolchains } from '../contracts/toolchains.ts';
 import type { Launcher } from '../exec/confine/confine.ts';
 import { openSlot } from '../exec/files/workspace.ts';
 import { openResidents, type ResidentOptions } from '../exec/residents/residents.ts';
@@ -46,13 +46,14 @@ export async function startWorkers(deps: WorkersDeps): Promise<Worker> {
   // Slot 0 reads versions at the start; workers count from 1, so that no two share a user.
   let index = 1;
   for (const toolchain of toolchains) {
+    const { bounds, reaches } = toolchainRow(toolchain);
     const engines = catalog.engines.filter((engine) => engine.toolchains.includes(toolchain));
     for (let count = 0; count < (settings.slots[toolchain] ?? 0) && engines.length > 0; count++) {
       const slot = await openSlot(workDir, index++);
       const residents = openResidents({ launcher, slot, perLife: settings.residents.perLife, leakBytes: warmBytes, onReplaced });
-      const egressProxy = toolchain === 'web' ? await deps.openEgressProxy?.() : undefined;
+      const egressProxy = reaches === 'internet' ? await deps.openEgressProxy?.() : undefined;
       const stepper = createStepper({ toolbox, slot, residents, judge, egressProxy });
-      const handleJob = jobHandler({ catalog, slot, stepper, judge, limits: limitsFor(toolchain, settings, conversionBytes) });
+      const handleJob = jobHandler({ catalog, slot, stepper, judge, limits: limitsFor(bounds, settings, conversionBytes) });
       workers.push(startWorker({ ...deps, inHand, pool: deps.pools?.[toolchain] ?? toolchain, handleJob }));
       closing.push(async () => {
         await residents.close();
@@ -72,10 +73,8 @@ export async function startWorkers(deps: WorkersDeps): Promise<Worker> {
   };
 }
 
-function limitsFor(toolchain: Toolchain, { maxSeconds, mediaMaxSeconds }: WorkersDeps['settings'], memoryBytes: number): StepLimits {
-  const seconds = toolchain === 'media' ? mediaMaxSeconds : maxSeconds;
-  // A browser has eighty threads at rest, and a slot's user may have two browsers warm.
-  const processes = toolchain === 'web' ? 512 : 128;
+function limitsFor({ time, processes }: Bounds, settings: WorkersDeps['settings'], memoryBytes: number): StepLimits {
+  const seconds = settings[time];
   // Two cores' worth of work may be done in the time; a decoder that spins dies by the wall clock.
   return { memoryBytes, cpuSeconds: seconds * 2, fileBytes: 1 << 30, folderBytes: 2 * 2 ** 30, processes, wallMs: seconds * 1000 };
 }

@@ -1,4 +1,5 @@
 /** compose.yaml: what it promises of every service, and the whole of it started as processes with just its commands and environments. */
+
 import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
@@ -11,8 +12,8 @@ import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { toolchains } from '../../src/catalog/route.ts';
 import { VARIABLES } from '../../src/config.ts';
+import { toolchainRow, toolchains, toolchainTable } from '../../src/contracts/toolchains.ts';
 import { connectNats } from '../../src/nats/connection.ts';
 import { inboxOf } from '../../src/nats/permissions.ts';
 import { pdf } from '../kit/fixtures/pdf.ts';
@@ -96,7 +97,10 @@ describe('compose.yaml', () => {
 
   it('has a service for each role and each toolchain', () => {
     expect(roles.map(([name]) => name).sort()).toEqual(['api', 'egress', ...toolchains].sort());
-    for (const pool of toolchains) expect(compose.services[pool]).toMatchObject({ environment: { POOL: pool, TOOLCHAIN: pool } });
+    for (const { name, image } of toolchainTable) {
+      expect(compose.services[name]).toMatchObject({ environment: { POOL: name, TOOLCHAIN: name } });
+      expect(compose.services[name]?.image).toMatch(new RegExp(`^${image}:`));
+    }
   });
 
   it.each(roles)('sets for %s what roles know', (_, { environment }) => {
@@ -113,7 +117,7 @@ describe('compose.yaml', () => {
   it.each(toolchains)('trusts the worker of %s with neither the bucket nor the secret', (pool) => {
     const given = Object.keys(compose.services[pool]?.environment ?? {});
     expect(given.filter((name) => /^(S3_|SECRET_KEY)/.test(name))).toEqual([]);
-    expect(given.includes('EGRESS_TOKEN')).toBe(pool === 'web');
+    expect(given.includes('EGRESS_TOKEN')).toBe(toolchainRow(pool).reaches === 'internet');
   });
 });
 

@@ -3,8 +3,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Toolchain } from '../../src/catalog/engine.ts';
-import { type Family, formatOf } from '../../src/catalog/formats.ts';
+
+import { formatOf } from '../../src/catalog/formats.ts';
+import type { Family, Toolchain } from '../../src/contracts/toolchains.ts';
 import { fixtures as documents } from './fixtures/documents.ts';
 import { fixtures as images } from './fixtures/images.ts';
 import { fixtures as media } from './fixtures/media.ts';

@@ -1,10 +1,12 @@
 /** Runs real conversions without their toolchain's list of system calls, and tells which calls they made all the same. */
+
 import { existsSync } from 'node:fs';
 import { chmod, copyFile, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { extname, join, resolve } from 'node:path';
-import type { Conversion, Engine, ProcessStep, StepLimits, Toolchain } from '../../src/catalog/engine.ts';
+import type { Conversion, Engine, ProcessStep, StepLimits } from '../../src/catalog/engine.ts';
 import { engines } from '../../src/catalog/engines.gen.ts';
+import type { Toolchain } from '../../src/contracts/toolchains.ts';
 import { launcherAt } from '../../src/exec/confine/confine.ts';
 import { stage } from '../../src/exec/confine/stage.ts';
 import { openSlot, type Slot } from '../../src/exec/files/workspace.ts';

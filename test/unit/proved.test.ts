@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { toolchains } from '../../src/catalog/route.ts';
+import { toolchains } from '../../src/contracts/toolchains.ts';
 import { checkout } from '../kit/service.ts';
 import { choosePairs, nameOf, offered, type Pair, pairsOf, proofList, proves, seedOfCatalog } from '../kit/spread.ts';
 

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { Conversion, Engine, Toolchain } from '../../src/catalog/engine.ts';
+import type { Conversion, Engine } from '../../src/catalog/engine.ts';
 import type { OptionName, Options } from '../../src/catalog/options/options.ts';
 import { findRoute, ignoredOptions, optionsForHop, type Route, reachable, sources } from '../../src/catalog/route.ts';
+import type { Toolchain } from '../../src/contracts/toolchains.ts';
 
 interface Sketch {
   readonly toolchains?: readonly Toolchain[];

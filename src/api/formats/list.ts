@@ -1,13 +1,15 @@
 /** The formats as clients read them: each source with what can be made of it here, and the options of each target once. */
+
 import { setImmediate } from 'node:timers/promises';
 import type { Catalog, Route } from '../../catalog/catalog.ts';
 import type { Engine } from '../../catalog/engine.ts';
-import { type Family, formatOf } from '../../catalog/formats.ts';
+import { formatOf } from '../../catalog/formats.ts';
 import { fieldSchema } from '../../catalog/options/field-schema.ts';
 import { type FormOption, formOptionNames, type OptionName, optionSchemas } from '../../catalog/options/options.ts';
 import { proved } from '../../catalog/proved.gen.ts';
 import { honouredOptions } from '../../catalog/route.ts';
 import type { FormatList, FormatSource, FormatTarget } from '../../contracts/api/formats.ts';
+import type { Family } from '../../contracts/toolchains.ts';
 
 interface Pair {
   readonly source: string;

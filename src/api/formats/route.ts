@@ -1,9 +1,11 @@
 /** `GET /api/v1/formats`: what this installation converts into what, and with which options. */
+
 import type { FastifyInstance } from 'fastify';
 import type { Catalog } from '../../catalog/catalog.ts';
-import { type Family, formatByExtension, formats } from '../../catalog/formats.ts';
+import { formatByExtension, formats } from '../../catalog/formats.ts';
 import { refuseField } from '../../catalog/tool.ts';
 import type { FormatList } from '../../contracts/api/formats.ts';
+import type { Family } from '../../contracts/toolchains.ts';
 import type { ApiDeps } from '../deps.ts';
 import { type EncodedBody, encodedBody, sendEncoded } from '../http/encoded.ts';
 import { describeFormats, selectFormats } from './list.ts';

@@ -1,6 +1,6 @@
 /** `GET /api/v1/health`: what this installation can do and how busy it is; `/livez`, `/readyz`, `/metrics` for machines. */
 import type { FastifyInstance } from 'fastify';
-import type { EngineRole } from '../../catalog/engine.ts';
+import { type EngineRole, engineRoles } from '../../contracts/toolchains.ts';
 import { Failure } from '../../errors.ts';
 import type { ApiDeps } from '../deps.ts';
 
@@ -15,7 +15,6 @@ interface EngineHealth {
 const FREE = { config: { costs: 'nothing' } } as const;
 /** Ms. */
 const SOON_MS = 2_000;
-const ROLES: readonly EngineRole[] = ['image', 'audio_video', 'pdf', 'office', 'ocr', 'markup', 'web'];
 
 export function healthRoutes(app: FastifyInstance, deps: ApiDeps): void {
   const { queue, clock, metrics } = deps;
@@ -47,7 +46,7 @@ export function healthRoutes(app: FastifyInstance, deps: ApiDeps): void {
     const all = [...there, ...missing.map(({ engine }) => ({ engine, available: false, version: '' }))];
     const seenAt = (id: string) => Math.max(0, ...[...pools.values()].filter(({ engines }) => engines.has(id)).map((pool) => pool.seenAt));
     const engines: Partial<Record<EngineRole, EngineHealth & { all: readonly EngineHealth[] }>> = {};
-    for (const role of ROLES) {
+    for (const role of engineRoles) {
       // Two engines may be one program: whoever reads this counts programs.
       const members = new Map<string, EngineHealth>();
       for (const { engine, available, version } of all.filter((each) => each.engine.role === role)) {

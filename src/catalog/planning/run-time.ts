@@ -1,5 +1,5 @@
 /** How long one step may run: as long as files of its size need on a slow and busy machine, so that a kilobyte does not hold a slot for ten minutes. */
-import type { EngineRole } from '../engine.ts';
+import type { EngineRole } from '../../contracts/toolchains.ts';
 
 interface Allowance {
   /** For the smallest file: what the largest picture, page or sheet takes that a few bytes can stand for. Seconds. */

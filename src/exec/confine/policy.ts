@@ -1,6 +1,8 @@
 /** What a confined program may do, what it is told, and how it ended. */
+
 import type { Readable, Writable } from 'node:stream';
-import type { StepLimits, Toolchain } from '../../catalog/engine.ts';
+import type { StepLimits } from '../../catalog/engine.ts';
+import type { Toolchain } from '../../contracts/toolchains.ts';
 
 export interface Policy {
   /** The one place that may be written: absolute, without links on the way, owned by `uid` where that is given. */

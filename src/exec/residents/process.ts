@@ -1,7 +1,8 @@
 /** One life of a warm program: in a folder of its own it serves job after job, until it has to go or something goes wrong. */
 
 import { readdirSync, readFileSync } from 'node:fs';
-import type { StepLimits, Toolchain } from '../../catalog/engine.ts';
+import type { StepLimits } from '../../catalog/engine.ts';
+import type { Toolchain } from '../../contracts/toolchains.ts';
 import { onAbort } from '../../streams/abort.ts';
 import type { Launcher } from '../confine/confine.ts';
 import type { Confined, Outcome } from '../confine/policy.ts';

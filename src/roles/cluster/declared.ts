@@ -1,8 +1,8 @@
 /** A worker's pool as it is declared: waited for at the start, since nobody says who starts first. */
+
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Toolchain } from '../../catalog/engine.ts';
-import { toolchains } from '../../catalog/route.ts';
 import type { PoolDeclaration } from '../../contracts/messages/pool.ts';
+import { type Toolchain, toolchains } from '../../contracts/toolchains.ts';
 import type { Nats } from '../../nats/connection.ts';
 import { isNotFound } from '../../nats/unavailable.ts';
 import { Contrary, readPool, readPools } from '../../pools/declarations.ts';

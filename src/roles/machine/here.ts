@@ -1,7 +1,7 @@
 /** What this machine can do, and its pools where it is the only one: each toolchain is one, in this process. */
+
 import type { Catalog } from '../../catalog/catalog.ts';
-import type { Toolchain } from '../../catalog/engine.ts';
-import { toolchains } from '../../catalog/route.ts';
+import { type Toolchain, toolchains } from '../../contracts/toolchains.ts';
 import type { Pool } from '../../pools/registry.ts';
 
 /** Versions by engine id. */

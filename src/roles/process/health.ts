@@ -1,6 +1,8 @@
 /** The health of the workers of this process. */
-import type { Engine, Toolchain } from '../../catalog/engine.ts';
+
+import type { Engine } from '../../catalog/engine.ts';
 import type { Config } from '../../config.ts';
+import type { Toolchain } from '../../contracts/toolchains.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { checksOf } from '../../worker/checks.ts';
 import { type Health, watchHealth } from '../../worker/health.ts';

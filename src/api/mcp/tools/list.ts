@@ -1,8 +1,10 @@
 /** The tools as `tools/list` tells of them: flat schemas with bounds, units and presets, which strict clients take too. */
+
 import type { z } from 'zod';
 import type { Catalog } from '../../../catalog/catalog.ts';
 import { fieldSchema, type Schema } from '../../../catalog/options/field-schema.ts';
 import { optionSchemas } from '../../../catalog/options/options.ts';
+import { families } from '../../../contracts/toolchains.ts';
 import { humanSize } from '../../jobs/view.ts';
 import type { Tool } from '../protocol/protocol.ts';
 import type { McpSettings } from '../settings.ts';
@@ -115,7 +117,7 @@ const listFormats: Tool = {
       source: { type: 'string', maxLength: 16, description: 'Extension of a source format, as docx: only what can be made from it.' },
       family: {
         type: 'string',
-        enum: ['image', 'vector', 'audio', 'video', 'document', 'sheet', 'slides', 'markup', 'pdf'],
+        enum: [...families],
         description: 'Only sources of this family.',
       },
     },
