@@ -8,6 +8,7 @@ import type { JobStore, Stored } from '../jobs/store.ts';
 import { Unreadable } from '../jobs/text.ts';
 import type { Registry } from '../pools/registry.ts';
 import type { Queue } from '../queue/queue.ts';
+import { mapConcurrently } from '../streams/concurrency.ts';
 import type { Log } from '../telemetry/log.ts';
 import { findReroutes, type Reroute, type Since } from './reroutes.ts';
 
@@ -68,19 +69,15 @@ const ordersOf = async ({ queue }: RerouteDeps, pool: string): Promise<readonly 
 
 async function lead(deps: RerouteDeps, way: Reroute, waiting: readonly string[], signal?: AbortSignal): Promise<void> {
   const tally = { moved: 0, ended: 0 };
-  const left = waiting.values();
-  const one = async () => {
-    for (const id of left) {
-      if (signal?.aborted) return;
-      const outcome = await leadOne(deps, way, id).catch((error: unknown) => {
-        // A worker, or its owner, was faster; or a newer filemill wrote it.
-        if (error instanceof RevisionConflict || error instanceof Unreadable) return undefined;
-        throw error;
-      });
-      if (outcome !== undefined) tally[outcome]++;
-    }
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, one));
+  await mapConcurrently(waiting, { limit: AT_ONCE }, async (id) => {
+    if (signal?.aborted) return;
+    const outcome = await leadOne(deps, way, id).catch((error: unknown) => {
+      // A worker, or its owner, was faster; or a newer filemill wrote it.
+      if (error instanceof RevisionConflict || error instanceof Unreadable) return undefined;
+      throw error;
+    });
+    if (outcome !== undefined) tally[outcome]++;
+  });
   if (tally.moved + tally.ended > 0)
     deps.log.info({ pool: way.from, to: way.to, ...tally }, 'orders left a pool where nobody comes for them');
 }

@@ -3,6 +3,7 @@ import { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { onAbort } from '../../src/streams/abort.ts';
 import { Coalesce, MIN_PIECE_BYTES } from '../../src/streams/coalesce.ts';
+import { mapConcurrently } from '../../src/streams/concurrency.ts';
 import { Joined } from '../../src/streams/joined.ts';
 
 /** What comes out of it when these pieces go in. */
@@ -142,4 +143,44 @@ describe('several streams read as one', () => {
   ])('fail when one %s', async (_how, open) => {
     await expect(new Joined([pieceOf('a'), open, pieceOf('b')]).toArray()).rejects.toThrow(/gone|[Pp]remature/);
   });
+});
+
+describe('work on many items', () => {
+  it('goes on a few at a time, and its results are in order', async () => {
+    let running = 0;
+    let most = 0;
+    const results = await mapConcurrently([30, 10, 20, 0, 5], { limit: 2 }, async (turns, index) => {
+      most = Math.max(most, ++running);
+      for (let turn = 0; turn < turns; turn++) await Promise.resolve();
+      running--;
+      return `${index}:${turns}`;
+    });
+    expect([most, results]).toEqual([2, ['0:30', '1:10', '2:20', '3:0', '4:5']]);
+  });
+
+  it('begins nothing more after a failure, aborts what is under way, and waits for its end', async () => {
+    const abort = new AbortController();
+    const begun: number[] = [];
+    const ended: number[] = [];
+    const work = async (item: number) => {
+      begun.push(item);
+      if (item === 1) throw new Error('the first failure');
+      await once(abort.signal, 'abort');
+      for (let turn = 0; turn < 20; turn++) await Promise.resolve();
+      ended.push(item);
+      throw new Error('a later failure');
+    };
+    await expect(mapConcurrently([0, 1, 2, 3], { limit: 2, abort }, work)).rejects.toThrow('the first failure');
+    expect([begun, ended]).toEqual([[0, 1], [0]]);
+  });
+
+  it('is not begun once it was aborted', async () => {
+    const abort = new AbortController();
+    abort.abort(new Error('the client went away'));
+    const begun: number[] = [];
+    await expect(mapConcurrently([0], { limit: 1, abort }, async (item) => void begun.push(item))).rejects.toThrow('went away');
+    expect(begun).toEqual([]);
+  });
+
+  it('is nothing where there are no items', async () => expect(await mapConcurrently([], { limit: 3 }, async () => 1)).toEqual([]));
 });

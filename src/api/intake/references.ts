@@ -2,6 +2,7 @@
 import type { FastifyRequest } from 'fastify';
 import { Failure, fileTooLarge } from '../../errors.ts';
 import { Missing, TooLarge } from '../../objects/store.ts';
+import { mapConcurrently } from '../../streams/concurrency.ts';
 import type { ApiDeps } from '../deps.ts';
 import { removeAfterFailure } from './inputs.ts';
 import type { Received, ReceivedFile, Wanted } from './receive.ts';
@@ -15,8 +16,8 @@ const SEVERAL: Readonly<Record<string, Kind>> = { 'urls[]': 'url', urls: 'url', 
 
 export const REFERENCE_FIELDS: readonly string[] = [ONE, SEVERAL].flatMap(Object.keys);
 
-/** How many files of one request are brought at a time. */
-const AT_ONCE = 3;
+/** Files of one request that are fetched or copied at a time. */
+export const FILES_AT_ONCE = 3;
 
 type ReferenceLimits = Pick<Wanted, 'fields' | 'maxFiles' | 'keyOf'>;
 
@@ -43,7 +44,7 @@ export async function withReferences(deps: ApiDeps, request: FastifyRequest, sen
   try {
     // Before the first byte is copied.
     if (kind === 'upload') for (const id of values) await deps.uploads.find(id);
-    const files = await mapConcurrently(values, over, (value, part) =>
+    const files = await mapConcurrently(values, { limit: FILES_AT_ONCE, abort: over }, (value, part) =>
       bring(deps, value, part, wanted.keyOf(part), over.signal).catch((error: unknown) => {
         throw kind === 'url' && Object.hasOwn(SEVERAL, field) ? located(error, part) : error;
       }),
@@ -109,29 +110,4 @@ function located(error: unknown, index: number): unknown {
   if (!(error instanceof Failure)) return error;
   const { code, message: says, details, retryAfter, cause } = error;
   return new Failure(code, { says, details: { ...details, url_index: index }, cause, ...(retryAfter === undefined ? {} : { retryAfter }) });
-}
-
-/** A few at a time, in order. When one fails, `over` ends the others, and all have ended when this throws. */
-export async function mapConcurrently<V, T>(
-  values: readonly V[],
-  over: AbortController,
-  work: (value: V, index: number) => Promise<T>,
-): Promise<T[]> {
-  const results: T[] = [];
-  const waiting = values.entries();
-  const workers = Array.from({ length: AT_ONCE }, async () => {
-    // One iterator for all workers: each takes what is next.
-    for (const [index, value] of waiting) {
-      over.signal.throwIfAborted();
-      results[index] = await work(value, index);
-    }
-  });
-  try {
-    await Promise.all(workers);
-    return results;
-  } catch (error) {
-    over.abort(error);
-    await Promise.allSettled(workers);
-    throw error;
-  }
 }

@@ -4,10 +4,11 @@ import { Failure, fileTooLarge } from '../../../errors.ts';
 import type { StoredOutput } from '../../../jobs/record.ts';
 import { Missing, TooLarge } from '../../../objects/store.ts';
 import { onAbort } from '../../../streams/abort.ts';
+import { mapConcurrently } from '../../../streams/concurrency.ts';
 import type { ApiDeps } from '../../deps.ts';
 import { removeAfterFailure } from '../../intake/inputs.ts';
 import type { ReceivedFile } from '../../intake/receive.ts';
-import { fromUpload, fromUrl, mapConcurrently, type ReadReference } from '../../intake/references.ts';
+import { FILES_AT_ONCE, fromUpload, fromUrl, type ReadReference } from '../../intake/references.ts';
 import { storeSampled } from '../../intake/store-sampled.ts';
 import { failureOfJob, shown } from '../../jobs/view.ts';
 import { answersText } from '../../outputs/text.ts';
@@ -33,7 +34,9 @@ export async function receiveInputs(
   const late = setTimeout(() => over.abort(tooSlow(words, withinMs)), withinMs);
   try {
     await checkAll(deps, words, over.signal);
-    const files = await mapConcurrently(words, over, (word, part) => bring(deps, word, part, keyOf(part), over.signal));
+    const files = await mapConcurrently(words, { limit: FILES_AT_ONCE, abort: over }, (word, part) =>
+      bring(deps, word, part, keyOf(part), over.signal),
+    );
     return files.map((file, index) => (index === 0 && filename !== '' ? { ...file, filename } : file));
   } catch (error) {
     await removeAfterFailure(

@@ -3,6 +3,7 @@ import type { ToolchainPool } from '../../../contracts/kubernetes/toolchain-pool
 import type { Kube } from '../../../kube/connection/connect.ts';
 import { isAlreadyExists, isConflict, KubeError, unlessNotFound } from '../../../kube/connection/error.ts';
 import { JOBS, keyOf, PODS } from '../../../kube/resource.ts';
+import { mapConcurrently } from '../../../streams/concurrency.ts';
 import type { LiveJobs } from '../observe/live-jobs.ts';
 import { GUARDS, isFinished, isOf, type Job, type Pod, trimJob } from '../observe/objects.ts';
 import type { Action, Seen, Worker } from '../observe/seen.ts';
@@ -44,8 +45,9 @@ export async function apply(
   template: Template,
 ): Promise<Outcome> {
   // What is over goes first: its names are free for what is made then.
-  await inParallel(
+  await mapConcurrently(
     actions.filter((action) => action.do !== 'create'),
+    { limit: AT_ONCE },
     async (action) => {
       if (!deps.mayAct()) return;
       switch (action.do) {
@@ -67,7 +69,7 @@ async function create(deps: ApplyDeps, pool: ToolchainPool, seen: Seen, count: n
   let created = 0;
   const blocked: number[] = [];
   let halt: Pick<Outcome, 'waitMs' | 'refused'> | undefined;
-  await inParallel(await roomNow(deps.kube, pool, seen, count), async (slot) => {
+  await mapConcurrently(await roomNow(deps.kube, pool, seen, count), { limit: AT_ONCE }, async (slot) => {
     if (halt !== undefined || !deps.mayAct()) return;
     const waitMs = deps.tokens.take(keyOf(pool));
     if (waitMs > 0) {
@@ -127,17 +129,3 @@ async function guard({ kube }: ApplyDeps, { metadata: { namespace } }: Toolchain
 
 /** Calls that need not wait for each other, a few at a time: one after the other, a distant API server would set the pace of a pool. */
 const AT_ONCE = 8;
-
-/** Each begins in order. After a failure no more begin, and those under way end first. @throws the first failure */
-async function inParallel<T>(items: readonly T[], call: (item: T) => Promise<void>): Promise<void> {
-  const left = items.values();
-  const failures: unknown[] = [];
-  const one = async () => {
-    for (const item of left) {
-      if (failures.length > 0) return;
-      await call(item).catch((error: unknown) => void failures.push(error));
-    }
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, one));
-  if (failures.length > 0) throw failures[0];
-}
