@@ -9,7 +9,7 @@ import { absentTools, tools } from './tools.ts';
 /** An engine whose binaries were found. */
 export interface Installed {
   readonly engine: Engine;
-  /** Upstream's own; empty until it has been read. */
+  /** Upstream's version; empty if unknown. */
   readonly version: string;
 }
 
@@ -17,23 +17,23 @@ export interface Catalog {
   readonly engines: readonly Engine[];
   /** Canonical ids of every format that can be read. */
   readonly sources: readonly string[];
-  /** Canonical ids of every format that can be made from `source`, in the order of the table. */
+  /** Canonical ids of every format that `source` can be converted to, in the order of the table. */
   targets(source: string): readonly string[];
-  /** @param given names of the options sent: a way that honours them is preferred */
+  /** @param given names of the options sent: a route that honours them is preferred */
   route(source: string, target: string, given?: readonly OptionName[]): Route | undefined;
   version(engineId: string): string;
   /** Every tool that can be called here. */
   readonly tools: ReadonlyMap<string, Tool>;
-  /** Tools that are listed and cannot be called, and why. */
+  /** Tools that are listed but cannot be called, and why. */
   readonly absent: ReadonlyMap<string, Absent>;
 }
 
-/** @param why by engine id: what keeps an engine from being here, where it is not that it is not installed */
+/** @param why by engine id: why an engine is missing, unless it is just not installed */
 export function createCatalog(installed: readonly Installed[], why: ReadonlyMap<string, string> = new Map()): Catalog {
   const engines = installed.map(({ engine }) => engine);
   const versions = new Map(installed.map(({ engine, version }) => [engine.id, version]));
-  const targetsOf = remember((source: string) => reachable(engines, source));
-  const routeOf = remember((question: string) => {
+  const targetsOf = memoise((source: string) => reachable(engines, source));
+  const routeOf = memoise((question: string) => {
     const [source = '', target = '', given = ''] = question.split(' ');
     return findRoute(engines, source, target, given === '' ? [] : (given.split(',') as OptionName[]));
   });
@@ -57,15 +57,15 @@ function absentFor({ slug, summary, family }: Tool, reason: string | undefined):
   return reason === undefined ? [] : [{ slug, summary, family, reason }];
 }
 
-/** Clients choose the questions: the memory has a bound. */
-const REMEMBERED = 5_000;
+/** Clients choose the questions, so the cache is bounded. */
+const MAX_CACHED = 5_000;
 
-function remember<T>(answer: (question: string) => T): (question: string) => T {
+function memoise<T>(answer: (question: string) => T): (question: string) => T {
   const known = new Map<string, T>();
   return (question) => {
     const before = known.get(question);
     if (before !== undefined || known.has(question)) return before as T;
-    if (known.size >= REMEMBERED) known.clear();
+    if (known.size >= MAX_CACHED) known.clear();
     const now = answer(question);
     known.set(question, now);
     return now;

@@ -16,29 +16,29 @@ export interface Engine {
   readonly conversions: readonly Conversion[];
   /** Options that change this engine's result, by target where they differ. */
   readonly options: (source: string, target: string) => readonly OptionName[];
-  /** Looks at the input before planning: bounds are checked on what it finds. */
+  /** Inspects the input before planning, and checks bounds. */
   readonly inspect?: Inspection;
   /**
-   * Says no to options that no file could make right, before anything is stored or queued.
+   * Refuses options that no file could make valid, before anything is stored or queued.
    * @throws Failure `INVALID_OPTION`
    */
   readonly refuse?: (source: string, target: string, options: Options) => void;
   readonly plan: (task: Task) => Plan;
-  /** What a failed command's words mean. Undefined: nothing better is known than `corrupt_input`. */
-  readonly explain?: (words: string, code: number | null) => Reason | undefined;
+  /** Maps a failed command's output to a reason; undefined: `corrupt_input`. */
+  readonly explain?: (output: string, code: number | null) => Reason | undefined;
   readonly limits?: Partial<StepLimits>;
 }
 
 export interface Binary {
-  /** Absolute candidates in order of preference; a program of ours is `program:<file in exec/programs>`. */
+  /** Absolute paths in order of preference; our own programs are `program:<file in exec/programs>`. */
   readonly at: readonly string[];
   /** How its version is read. Only the first binary of an engine needs it. */
   readonly version?: { readonly args: readonly string[]; readonly pattern: RegExp };
-  /** It makes unix sockets inside its own folder (LibreOffice). */
+  /** It uses Unix sockets inside its own folder (LibreOffice). */
   readonly unixSockets?: boolean;
-  /** It goes to the Internet, by the egress proxy and no other way; the proxy's port is told by `--proxy=PORT` before the step's arguments. */
+  /** It connects to the Internet, only through the egress proxy, whose port is passed as `--proxy=PORT` before the step's arguments. */
   readonly egress?: boolean;
-  /** Further read-only places, beyond the system's. */
+  /** Further paths that it may read, besides the system's. */
   readonly reads?: readonly string[];
 }
 
@@ -47,17 +47,17 @@ export interface Conversion {
   readonly target: string;
   /** 0 to 100: how good this engine is at it. 90 native and faithful, 70 good, 50 usable, 30 a last resort. */
   readonly rank: number;
-  /** What the result lacks, told to the client as a warning `lossy`. */
+  /** What the result lacks, reported to the client as a warning `lossy`. */
   readonly loses?: readonly string[];
 }
 
 export interface Inspection {
   readonly step: (input: string, task: Pick<Task, 'source' | 'options' | 'passwordFile'>) => ProcessStep;
-  /** @throws Failure `CONVERSION_FAILED` where what is found breaks a bound or shows damage */
+  /** @throws Failure `CONVERSION_FAILED` if the input exceeds a bound or is damaged */
   readonly read: (stdout: string, task: Pick<Task, 'source' | 'target' | 'options'>) => Facts;
 }
 
-/** What an inspection found; each engine reads back only what it wrote. */
+/** The results of an inspection; each engine reads only what it wrote. */
 export type Facts = Readonly<Record<string, unknown>>;
 
 export interface Task {
@@ -65,11 +65,11 @@ export interface Task {
   readonly source: string;
   readonly target: string;
   readonly options: Options;
-  /** Absolute path, named by us, with the source's extension. */
+  /** Absolute path, chosen by us, with the source's extension. */
   readonly input: string;
   /** Absolute path of an empty folder: everything in it when the plan ends is the result, in natural order of the names. */
   readonly output: string;
-  /** Absolute path of a folder for what lies between steps. */
+  /** Absolute path of a folder for intermediate files. */
   readonly scratch: string;
   /** Absolute path of a file with the password of the source, one line without newline; undefined where none was sent. */
   readonly passwordFile: string | undefined;
@@ -95,18 +95,18 @@ export interface ProcessStep {
   readonly stdin?: string;
   /** Exit codes that mean success; 0 unless said otherwise. */
   readonly succeeds?: readonly number[];
-  /** How far the step is, 0 to 1, from a line that it prints; undefined for a line that says nothing of it. */
+  /** Progress from 0 to 1, read from a line of output; undefined for other lines. */
   readonly progress?: (line: string) => number | undefined;
-  /** Standard output becomes this file. At most 64 MiB. */
+  /** Path of a file that standard output is written to, at most 64 MiB. */
   readonly stdoutTo?: string;
 }
 
-/** Asks a program that stays warm between orders. Paths in the request are those of the task: the resident's own copies replace them. */
+/** A request to a resident program. Paths in the request are the task's: they are replaced by those in the resident's folder. */
 export interface ResidentStep {
-  /** A key of the engine's `binaries`, whose program speaks one line of JSON for a request and one or more for its answer. */
+  /** A key of the engine's `binaries`. The program reads one line of JSON per request, and answers with one or more. */
   readonly ask: string;
   readonly request: Readonly<Record<string, unknown>>;
-  /** The same without a resident. */
+  /** The same conversion without a resident. */
   readonly otherwise: ProcessStep;
 }
 
@@ -120,7 +120,7 @@ export interface StepLimits {
   readonly wallMs: number;
 }
 
-/** Every source to every target of two tables of names, but for the pairs of a format with itself. */
+/** Every source to every target, except a format to itself. */
 export function everyPair(
   sources: readonly string[],
   targets: readonly string[],

@@ -10,16 +10,16 @@ import { type Outcome, SpawnFailed } from './confine/policy.ts';
 import type { Runtime } from './confine/stage.ts';
 import type { Slot } from './files/workspace.ts';
 
-/** A binary as it can be started here. */
+/** How a binary is started on this machine. */
 export interface Resolved {
   readonly program: string;
-  /** What precedes a step's own arguments: the script, for a program of ours. */
+  /** Arguments before the step's own: the script, for our own programs. */
   readonly args: readonly string[];
   readonly reads: readonly string[];
-  /** Whose system calls it needs: those of any toolchain that has the engine. */
+  /** The toolchain whose system calls it needs. */
   readonly calls?: Toolchain | undefined;
   readonly unixSockets: boolean;
-  /** It goes to the Internet: whoever starts it names the gate's port. */
+  /** It connects to the Internet: starting it needs the port of the egress proxy. */
   readonly egress: boolean;
   readonly tcpPort?: number | undefined;
 }
@@ -32,19 +32,19 @@ export interface Toolbox {
   resolve(engine: Engine, binary: string, proxyPort?: number): Resolved;
   /** @throws SpawnFailed */
   run(engine: Engine, step: ProcessStep, where: RunIn): Promise<Outcome>;
-  /** Programs of these engines that were there at the start and are not now. */
-  gone(engines: readonly Engine[]): Promise<readonly string[]>;
+  /** Programs of these engines that were installed at the start and are not any more. */
+  uninstalled(engines: readonly Engine[]): Promise<readonly string[]>;
 }
 
 export interface RunIn {
   readonly slot: Slot;
-  /** Absolute path: all that the step may write to. */
+  /** Absolute path of the only folder that the step may write to. */
   readonly folder: string;
   readonly limits: StepLimits;
   readonly signal: AbortSignal;
   readonly onLine?: (line: string) => void;
   /** See `resolve`. */
-  readonly gatePort?: number | undefined;
+  readonly proxyPort?: number | undefined;
 }
 
 const PYTHON = '/usr/bin/python3';
@@ -63,13 +63,13 @@ export interface ToolboxOptions {
   readonly engines: readonly Engine[];
   readonly launcher: Launcher;
   readonly runtime: Runtime;
-  /** Where versions are remembered between starts: reading a dozen takes seconds, and they change with the binary only. */
+  /** Caches versions between starts: reading a dozen takes seconds, and they change only with the binary. */
   readonly cacheFile: string;
-  /** Where version commands run. */
+  /** The slot in which version commands run. */
   readonly slot: Slot;
 }
 
-/** @throws SpawnFailed where a version would have to be read */
+/** @throws SpawnFailed if a version command cannot be started */
 export async function openToolbox({ engines, launcher, runtime, cacheFile, slot }: ToolboxOptions): Promise<Toolbox> {
   const found = new Map<string, Resolved>();
   const installed: Engine[] = [];
@@ -93,7 +93,7 @@ export async function openToolbox({ engines, launcher, runtime, cacheFile, slot 
   };
 
   const run = async (engine: Engine, step: ProcessStep, where: RunIn): Promise<Outcome> => {
-    const { slot, folder, limits, signal, onLine, gatePort: proxyPort } = where;
+    const { slot, folder, limits, signal, onLine, proxyPort } = where;
     const { program, args, reads, calls, unixSockets, tcpPort } = resolve(engine, step.run, proxyPort);
     const outcome = await launcher.run(
       { folder, reads, calls, unixSockets, tcpPort, limits, uid: slot.uid },
@@ -111,7 +111,7 @@ export async function openToolbox({ engines, launcher, runtime, cacheFile, slot 
     return outcome;
   };
 
-  const gone: Toolbox['gone'] = async (those) => {
+  const uninstalled: Toolbox['uninstalled'] = async (those) => {
     const programs = new Set(
       those.flatMap((engine) => Object.keys(engine.binaries).flatMap((name) => found.get(`${engine.id} ${name}`)?.program ?? [])),
     );
@@ -121,18 +121,18 @@ export async function openToolbox({ engines, launcher, runtime, cacheFile, slot 
   };
 
   const versions = await readVersions(installed, resolve, run, { cacheFile, slot });
-  return { installed: installed.map((engine) => ({ engine, version: versions.get(engine.id) ?? '' })), missing, resolve, run, gone };
+  return { installed: installed.map((engine) => ({ engine, version: versions.get(engine.id) ?? '' })), missing, resolve, run, uninstalled };
 }
 
 async function resolveBinary(binary: Binary, runtime: Runtime): Promise<Resolved | undefined> {
   for (const candidate of binary.at) {
     const script = /^program:(.+)$/.exec(candidate)?.[1];
     const program = script === undefined ? candidate : script.endsWith('.py') ? PYTHON : runtime.node;
-    const isThere = await access(program, constants.X_OK).then(
+    const exists = await access(program, constants.X_OK).then(
       () => true,
       () => false,
     );
-    if (!isThere) continue;
+    if (!exists) continue;
     const ours = script === undefined ? [] : runtime.reads;
     return {
       program,
@@ -145,7 +145,7 @@ async function resolveBinary(binary: Binary, runtime: Runtime): Promise<Resolved
   return undefined;
 }
 
-/** @returns versions by engine id, empty where the binary does not say */
+/** @returns versions by engine id; empty if the binary does not print one */
 async function readVersions(
   engines: readonly Engine[],
   resolve: Toolbox['resolve'],

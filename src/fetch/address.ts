@@ -1,20 +1,20 @@
-/** Which addresses a download may connect to: what the public Internet routes, less and more what the operator names. */
+/** Decides which addresses may be connected to: those that the public Internet routes, with the operator's exceptions. */
 import ipaddr from 'ipaddr.js';
 
 export type AddressJudge = (address: string) => boolean;
 
 /** In CIDR notation, as `isRange` takes it. */
 export interface AddressRules {
-  /** Reached although they are not public. */
+  /** Allowed although they are not public. */
   readonly allow: readonly string[];
-  /** Never reached, whatever `allow` says. */
+  /** Never allowed, whatever `allow` says. */
   readonly deny: readonly string[];
 }
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 type Range = readonly [Address, number];
 
-/** @returns says of an address as `canonical` takes it whether it may be connected to; false of anything else */
+/** @returns a function that tells whether an address may be connected to; false for text that `canonical` does not accept */
 export function addressJudge({ allow, deny }: AddressRules): AddressJudge {
   const allowed = allow.map(parseRange);
   const denied = deny.map(parseRange);
@@ -27,17 +27,17 @@ export function addressJudge({ allow, deny }: AddressRules): AddressJudge {
   };
 }
 
-/** One text for one address: an IPv4-mapped one is the IPv4 address that a connection to it reaches. Undefined for what is no address. */
+/** The canonical text of an address. An IPv4-mapped one becomes the IPv4 address that a connection to it reaches. Undefined for other text. */
 export const canonical = (text: string): string | undefined => parse(text)?.toString();
 
-/** Whether an operator may write this: an address and a prefix length, IPv4 in four decimal parts and never as IPv6. */
+/** Whether the text is a valid range: an address and a prefix length, IPv4 in four decimal parts and never as mapped IPv6. */
 export function isRange(text: string): boolean {
   if (ipaddr.IPv4.isValidCIDRFourPartDecimal(text)) return true;
   // A rule on mapped addresses would never match, since they are judged as IPv4.
   return !text.includes('%') && ipaddr.IPv6.isValidCIDR(text) && !ipaddr.IPv6.parseCIDR(text)[0].isIPv4MappedAddress();
 }
 
-/** What IANA has handed out of the IPv6 space (RFC 4291, 2.4): the rest belongs to nobody, or is told apart by its bits, as `::127.0.0.1` is. */
+/** The part of the IPv6 space that IANA has assigned (RFC 4291, 2.4). The rest is unassigned or has a special meaning, such as `::127.0.0.1`. */
 const GLOBAL_UNICAST: Range = ipaddr.parseCIDR('2000::/3');
 /** NAT64 (RFC 6052, 2.1): IPv6-only networks reach IPv4 through it. 64:ff9b:1::/48 (RFC 8215) is each network's own: refused unless allowed. */
 const TRANSLATED: Range = ipaddr.parseCIDR('64:ff9b::/96');
@@ -46,15 +46,15 @@ const HOST_SERVICES: readonly Range[] = [ipaddr.parseCIDR('168.63.129.16/32')];
 
 /**
  * The library's `range` follows the special-purpose registries of IANA (RFC 6890 and its updates). Blocks that the registries call globally
- * reachable, such as AS112's and AMT's, count as special here too: they hold infrastructure and no files. So do 6to4 and Teredo as wholes, which
- * are retired and carry an IPv4 address past the judge.
+ * reachable, such as AS112's and AMT's, count as special here too: they hold infrastructure and no files. So do all of 6to4 and Teredo, which
+ * are retired and would carry an IPv4 address past this check.
  */
 function isPublic(address: Address): boolean {
   if (HOST_SERVICES.some((range) => within(address, range))) return false;
   return address.range() === 'unicast' && (address.kind() === 'ipv4' || within(address, GLOBAL_UNICAST));
 }
 
-/** The IPv4 address that a translator connects to for this IPv6 address; RFC 6052, 3.1 forbids it to stand for one that is not public. */
+/** The IPv4 address that a NAT64 translator connects to for this IPv6 address. RFC 6052, 3.1 forbids addresses that are not public. */
 function translated(address: Address): Address | undefined {
   return within(address, TRANSLATED) ? ipaddr.fromByteArray(address.toByteArray().slice(12)) : undefined;
 }

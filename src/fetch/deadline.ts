@@ -1,9 +1,9 @@
-/** Limits on time: a piece of work is given up when its time is over or its caller leaves. */
+/** Time limits: work is abandoned when its time is over or its caller aborts. */
 import { onAbort } from '../streams/abort.ts';
 
 /**
- * Gives up even on work that does not heed its signal.
- * @param late what is thrown when `ms` are over
+ * Rejects in time even if the work ignores its signal.
+ * @param late makes the error that is thrown after `ms`
  * @throws what `signal` was aborted with
  */
 export async function within<T>(
@@ -25,9 +25,9 @@ export async function within<T>(
 }
 
 export interface Deadline {
-  /** Aborted with the reason of the caller's signal, or with what `late` made, until it is stopped. */
+  /** Aborted with the reason of the caller's signal, or with the error of `late`, unless stopped before. */
   readonly signal: AbortSignal;
-  /** To be called when the work is over: the caller's signal may live much longer. */
+  /** Call this when the work has ended: the caller's signal may live much longer. */
   stop(): void;
 }
 

@@ -1,30 +1,30 @@
-/** Connects to one of the judged addresses and to nothing else. */
+/** Connects to one of the checked addresses and to no other. */
 import { once } from 'node:events';
 import { connect, isIP, type LookupFunction, type Socket } from 'node:net';
 import { canonical } from './address.ts';
 import { refused } from './refusal.ts';
 import type { Target } from './url.ts';
 
-/** How long one of several addresses is waited for before the next is tried beside it (RFC 8305, 5, counts on shorter ways), ms. */
+/** How long to wait for one of several addresses before trying the next in parallel (RFC 8305, 5, recommends less), ms. */
 const NEXT_ADDRESS_MS = 1_000;
 
 /**
- * @param addresses judged, in canonical form
- * @returns a connection on which no byte of HTTP was sent yet; `signal` no longer touches it
+ * @param addresses checked, in canonical form
+ * @returns a connection on which no byte was sent yet; `signal` no longer affects it
  * @throws Failure `URL_REFUSED`: unreachable; address where the system connected elsewhere · the reason of `signal`
  */
 export async function dial(target: Target, addresses: readonly string[], signal: AbortSignal): Promise<Socket> {
   const socket = connect({
     host: target.host,
     port: target.port,
-    // The only answer that Node's own resolving gets: for an address in `host` it asks nobody.
+    // Replaces Node's own lookup, which is skipped anyway if `host` is an address.
     lookup: pinned(addresses),
     autoSelectFamily: true,
     autoSelectFamilyAttemptTimeout: NEXT_ADDRESS_MS,
   });
   await ready(socket, 'connect', signal, 'The server in the URL accepts no connection.');
 
-  // What counts is where we are: the system takes 0.0.0.0 for this machine, and a packet filter may lead elsewhere.
+  // Check the actual peer: the system takes 0.0.0.0 for this machine, and a packet filter may redirect the connection.
   const reached = canonical(socket.remoteAddress ?? '');
   if (reached === undefined || !addresses.includes(reached)) {
     socket.destroy();
@@ -42,9 +42,9 @@ function pinned(addresses: readonly string[]): LookupFunction {
   };
 }
 
-/** Waits for it to be of use. @throws Failure `URL_REFUSED`: unreachable, in the words given · the reason of `signal`; it is destroyed then */
+/** Waits until the socket is usable; destroys it on failure. @throws Failure `URL_REFUSED`: unreachable, with the message `says` · the reason of `signal` */
 export async function ready(socket: Socket, event: 'connect' | 'secureConnect', signal: AbortSignal, says: string): Promise<void> {
-  // Whoever waits hears of errors; one that comes while nobody waits must not end the process.
+  // `once` reports errors while it waits. A later one without a listener would end the process.
   socket.on('error', () => undefined);
   try {
     await once(socket, event, { signal });

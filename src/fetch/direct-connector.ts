@@ -1,4 +1,4 @@
-/** The way of a process that reaches the Internet itself: it resolves, judges every address, and connects to what it judged. */
+/** The connector of a process with Internet access: resolves names, checks every address, and connects to a checked one. */
 import type { AddressJudge } from './address.ts';
 import type { Connector } from './connector.ts';
 import { within } from './deadline.ts';

@@ -42,7 +42,7 @@ export const privateAuthorities = ({ privateOrigins }: Pick<FetchSettings, 'priv
   );
 
 /** The way to listed origins, whose addresses only `fetch.deny` refuses, and by the rules of all to others. */
-export function privateWay(settings: FetchSettings, { resolve, judge }: DirectConnectorDeps): Connector {
+export function privateConnector(settings: FetchSettings, { resolve, judge }: DirectConnectorDeps): Connector {
   const anyAddress: AddressJudge = addressJudge({ allow: ['0.0.0.0/0', '::/0'], deny: settings.deny });
   const listed = privateAuthorities(settings);
   const strict = directConnector(settings, { resolve, judge });

@@ -1,8 +1,8 @@
-/** How the guarded download says no: one sentence a reason, none of which repeats an address that a name stands for. */
+/** The refusals of the guarded download: one sentence per reason. None reveals the address behind a name. */
 import { z } from 'zod';
 import { Failure } from '../errors.ts';
 
-/** The same for both: whether a name is known inside, where only its address keeps it from being fetched, is nobody's business outside. */
+/** The same sentence for both reasons: clients must not learn which names exist in our network. */
 const NOT_PUBLIC = 'The URL leads to no public address: its name cannot be resolved, or stands for one that is not public.';
 
 const SAYS = {
@@ -29,8 +29,8 @@ export function refused(reason: Refusal, { says = SAYS[reason], details, cause }
   return new Failure('URL_REFUSED', { says, details: { ...details, reason }, cause });
 }
 
-/** On its way between two of our processes: what a client reads, never the cause. */
-const Word = z.object({
+/** A refusal as sent between two of our processes: what the client reads, without the cause. */
+const RefusalMessage = z.object({
   says: z.string(),
   details: z.looseObject({ reason: z.enum(Object.keys(SAYS) as [Refusal, ...Refusal[]]) }),
 });
@@ -38,8 +38,8 @@ const Word = z.object({
 /** One line of ASCII. */
 export const refusalHeader = ({ message, details }: Failure): string => encodeURIComponent(JSON.stringify({ says: message, details }));
 
-/** @returns the Failure that `wordOf` was given @throws where it is no such word */
-export function refusalFrom(word: string): Failure {
-  const { says, details } = Word.parse(JSON.parse(decodeURIComponent(word)));
+/** Reads what `refusalHeader` wrote. @throws for any other text */
+export function refusalFrom(header: string): Failure {
+  const { says, details } = RefusalMessage.parse(JSON.parse(decodeURIComponent(header)));
   return new Failure('URL_REFUSED', { says, details });
 }

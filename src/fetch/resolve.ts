@@ -1,4 +1,4 @@
-/** From a name to the addresses that a connection may use. */
+/** Resolves a name to the addresses that may be connected to. */
 import { Resolver } from 'node:dns/promises';
 import { onAbort } from '../streams/abort.ts';
 import { type AddressJudge, canonical } from './address.ts';
@@ -6,15 +6,15 @@ import { within } from './deadline.ts';
 import { refused } from './refusal.ts';
 import type { Target } from './url.ts';
 
-/** @returns all addresses of a name, of both families @throws where there are none */
+/** @returns all addresses of a name, of both families @throws if there are none */
 export type Resolve = (name: string, signal: AbortSignal) => Promise<readonly string[]>;
 
 /** One try; there are two for each name server (Resolver's `timeout` and `tries`), ms. */
 const TRY_MS = 2_000;
 
 /**
- * Asks the name servers of /etc/resolv.conf, A and AAAA. Not getaddrinfo: it holds a thread for as long as a name server likes to wait, and four
- * such names would stop all work on files in this process; it also tries a cluster's search domains. So /etc/hosts does not count.
+ * Queries the name servers of /etc/resolv.conf for A and AAAA. Not getaddrinfo: it blocks a thread for as long as a name server takes, and four
+ * such names would stop all file operations of this process; it also tries a cluster's search domains. So /etc/hosts is ignored.
  * @param servers asked instead, as `address:port`
  */
 export function nameServers(servers?: readonly string[]): Resolve {
@@ -37,8 +37,8 @@ export function nameServers(servers?: readonly string[]): Resolve {
 }
 
 /**
- * One address that is not public refuses the name as a whole: an honest name has none, and using the others would let a mixed answer choose, by
- * the order or by refusing connections, which of them is tried.
+ * A single address that is not public refuses the whole name: honest names have none, and a mixed answer could otherwise choose which address is
+ * tried, by its order or by refusing connections.
  * @throws Failure `URL_REFUSED`: dns, address
  */
 export async function publicAddresses(

@@ -1,9 +1,9 @@
-/** Which URLs are fetched at all, judged on what the WHATWG parser makes of them: the same parse is the one that is connected to. */
+/** Decides which URLs may be fetched, on the result of the WHATWG parser. The connection uses the same parsed result. */
 import { canonical } from './address.ts';
 import { refused } from './refusal.ts';
 
 export interface UrlRules {
-  /** Whether unencrypted HTTP is fetched too. */
+  /** Whether unencrypted HTTP is allowed too. */
   readonly http: boolean;
   readonly ports: readonly number[];
 }
@@ -15,7 +15,7 @@ export interface Target {
   /** ASCII name without a last dot, or an address in canonical form, without brackets. */
   readonly host: string;
   readonly port: number;
-  /** Whether `host` is an address: it needs no resolver, and judging is nobody else's work. */
+  /** Whether `host` is an address, which needs no resolver. */
   readonly literal: boolean;
 }
 
@@ -25,8 +25,8 @@ export type JudgeUrl = (text: string, rules: UrlRules, base?: URL) => Target;
 const MAX_CHARACTERS = 8192;
 
 /**
- * Octal, hexadecimal, short and full-width forms of IPv4 and names in Unicode are plain after parsing.
- * @param base of a redirect's relative reference
+ * The parser normalises octal, hexadecimal, short and full-width IPv4 addresses, and names in Unicode.
+ * @param base URL that a redirect's relative reference is resolved against
  * @throws Failure `URL_REFUSED`: scheme, credentials, port, or address for a host that can be none
  */
 export function judgeUrl(text: string, { http, ports }: UrlRules, base?: URL): Target {
@@ -45,7 +45,7 @@ export function judgeUrl(text: string, { http, ports }: UrlRules, base?: URL): T
   if (!ports.includes(port))
     throw refused('port', { says: `Files are fetched from port ${ports.join(' or ')} only.`, details: { port, ports } });
 
-  // The root's dot says nothing to us, and certificates are made out without it.
+  // The trailing dot of the DNS root makes no difference to us, and certificates lack it.
   url.hostname = url.hostname.replace(/\.$/, '');
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
   if (host.split('.').includes('')) throw refused('address', { says: 'The URL has a malformed host name.' });

@@ -1,33 +1,33 @@
-/** Says what files are and what converters found in them, away from the loop that serves everybody else: what stalls costs its own sender. */
+/** Detects file formats and parses converters' output in threads, so that a file that stalls a parser delays only its own request. */
 import type { Facts } from '../catalog/engine.ts';
 import type { Sample } from '../catalog/sniff/sample.ts';
 import { conversionFailed, Failure, isReason, type Reason } from '../errors.ts';
-import { type Answer, type Inspected, type Learned, type Question, READY, type Reader } from './question.ts';
+import { type Answer, type Inspected, type Question, READY, type Reader, type ThreadData } from './question.ts';
 import { Exhausted, openThreads } from './threads.ts';
 
 export interface Judge {
   /** As `resolveSource` of the catalog @returns a canonical id @throws Failure `NO_FILE`, `UNSUPPORTED_MIME`, `INVALID_OPTION`, `OVERLOADED` */
   sourceOf(sample: Sample, filename: string, fromFormat?: string): Promise<string>;
-  /** As `matches` of the catalog; false for what cannot be told in time. @throws Failure `OVERLOADED` */
+  /** As `matches` of the catalog; false where the check takes too long. @throws Failure `OVERLOADED` */
   matches(sample: Sample, format: string): Promise<boolean>;
   /** File names in natural order: `2` before `10`. @throws Failure `CONVERSION_FAILED`, `OVERLOADED` */
   inOrder(names: readonly string[]): Promise<readonly string[]>;
-  /** What an inspection read out of its command's words. @throws Failure `CONVERSION_FAILED`, `OVERLOADED` */
+  /** Parses the output of an inspection command. @throws Failure `CONVERSION_FAILED`, `OVERLOADED` */
   factsOf(reader: Reader, stdout: Uint8Array, task: Inspected): Promise<Facts>;
-  /** As the engine's `explain`; undefined for what cannot be told in time. @throws Failure `OVERLOADED` */
-  reasonOf(engine: string, words: string, code: number | null): Promise<Reason | undefined>;
-  /** Whoever still waits is told `OVERLOADED`. */
+  /** As the engine's `explain`; undefined where it takes too long. @throws Failure `OVERLOADED` */
+  reasonOf(engine: string, output: string, code: number | null): Promise<Reason | undefined>;
+  /** Callers that still wait get a Failure `OVERLOADED`. */
   close(): Promise<void>;
 }
 
 export interface JudgeOptions {
-  /** Whether it will be asked what engines found, and what their words mean. */
+  /** Whether to load the engines, for `factsOf` and `reasonOf`. */
   readonly engines: boolean;
-  /** Hears why a thread was replaced. */
+  /** Called with the reason when a thread was replaced. */
   readonly onReplaced?: (why: Error) => void;
-  /** Of the threads. */
+  /** Module that the threads run. */
   readonly entry?: URL;
-  /** For one question, ms. */
+  /** Limit on one question, ms. */
   readonly limitMs?: number;
 }
 
@@ -35,37 +35,36 @@ export interface JudgeOptions {
 const THREADS = 2;
 
 export function openJudge({ engines, entry = new URL('./thread.ts', import.meta.url), ...options }: JudgeOptions): Judge {
-  const learned: Learned = { engines };
-  const threads = openThreads({ ...options, entry, workerData: learned, ready: READY, threads: THREADS });
+  const workerData: ThreadData = { engines };
+  const threads = openThreads({ ...options, entry, workerData, ready: READY, threads: THREADS });
 
-  /** @param inTime what is said of a file that took too long or too much */
-  async function ask(question: Question, bytes: readonly Uint8Array[], inTime: (cause: Exhausted) => unknown): Promise<unknown> {
+  /** @param onExhausted gives the answer for a file that took too much time or memory */
+  async function ask(question: Question, bytes: readonly Uint8Array[], onExhausted: (cause: Exhausted) => unknown): Promise<unknown> {
     const answer = await threads
       .ask(
         question,
         bytes.map(({ buffer }) => buffer as ArrayBuffer),
       )
       .catch((error: unknown) => {
-        if (error instanceof Exhausted) return { is: 'value', value: inTime(error) };
+        if (error instanceof Exhausted) return { is: 'value', value: onExhausted(error) };
         throw error;
       });
-    const { is, ...said } = answer as Answer;
-    if (is === 'value') return (said as Answer & { is: 'value' }).value;
-    return raise(answer as Exclude<Answer, { is: 'value' }>);
+    const reply = answer as Answer;
+    return reply.is === 'value' ? reply.value : raise(reply);
   }
 
   return {
     async sourceOf(sample, filename, fromFormat) {
-      const own = copyOf(sample);
+      const copy = copyOf(sample);
       const tooMuch = (cause: Exhausted) => {
         throw new Failure('UNSUPPORTED_MIME', { details: { detected: 'unknown' }, cause });
       };
-      return String(await ask({ ask: 'source', sample: own, filename, fromFormat }, [own.head, own.tail], tooMuch));
+      return String(await ask({ ask: 'source', sample: copy, filename, fromFormat }, [copy.head, copy.tail], tooMuch));
     },
 
     async matches(sample, format) {
-      const own = copyOf(sample);
-      return (await ask({ ask: 'matches', sample: own, format }, [own.head, own.tail], () => false)) === true;
+      const copy = copyOf(sample);
+      return (await ask({ ask: 'matches', sample: copy, format }, [copy.head, copy.tail], () => false)) === true;
     },
 
     async inOrder(names) {
@@ -77,15 +76,15 @@ export function openJudge({ engines, entry = new URL('./thread.ts', import.meta.
     },
 
     async factsOf(reader, stdout, { source, target, options }) {
-      const own = new Uint8Array(stdout);
+      const copy = new Uint8Array(stdout);
       const tooMuch = (cause: Exhausted) => {
         throw conversionFailed('corrupt_input', { cause });
       };
-      return (await ask({ ask: 'facts', reader, stdout: own, task: { source, target, options } }, [own], tooMuch)) as Facts;
+      return (await ask({ ask: 'facts', reader, stdout: copy, task: { source, target, options } }, [copy], tooMuch)) as Facts;
     },
 
-    async reasonOf(engine, words, code) {
-      const reason = await ask({ ask: 'reason', engine, words, code }, [], () => undefined);
+    async reasonOf(engine, output, code) {
+      const reason = await ask({ ask: 'reason', engine, output, code }, [], () => undefined);
       return isReason(reason) ? reason : undefined;
     },
 
@@ -93,11 +92,11 @@ export function openJudge({ engines, entry = new URL('./thread.ts', import.meta.
   };
 }
 
-/** Handed over and gone, so that nothing is copied on the way; whoever asked keeps its own. */
+/** A copy whose buffers are transferred to the thread; the caller keeps its own. */
 const copyOf = ({ head, tail, size }: Sample): Sample => ({ head: new Uint8Array(head), tail: new Uint8Array(tail), size });
 
 function raise(answer: Exclude<Answer, { is: 'value' }>): never {
-  if (answer.is === 'broken') throw new Error(`a judging thread failed: ${answer.words}`);
+  if (answer.is === 'broken') throw new Error(`a judging thread failed: ${answer.stack}`);
   const { code, says, details } = answer;
   throw new Failure(code, { says, details });
 }

@@ -1,4 +1,4 @@
-/** What a judging thread is asked and what it answers, in values that can be handed from thread to thread. */
+/** The messages between the judge and its threads. */
 import type { Task } from '../catalog/engine.ts';
 import type { Sample } from '../catalog/sniff/sample.ts';
 import type { Code } from '../errors.ts';
@@ -8,23 +8,24 @@ export type Question =
   | { readonly ask: 'matches'; readonly sample: Sample; readonly format: string }
   | { readonly ask: 'order'; readonly names: readonly string[] }
   | { readonly ask: 'facts'; readonly reader: Reader; readonly stdout: Uint8Array; readonly task: Inspected }
-  | { readonly ask: 'reason'; readonly engine: string; readonly words: string; readonly code: number | null };
+  | { readonly ask: 'reason'; readonly engine: string; readonly output: string; readonly code: number | null };
 
-/** Whose inspection is read: an engine's, by its id, or that of a tool with a plan of its own, by its slug. */
+/** Whose inspection parses the output: an engine's, by id, or that of a tool with its own plan, by slug. */
 export type Reader = { readonly engine: string } | { readonly tool: string };
 
 export type Inspected = Pick<Task, 'source' | 'target' | 'options'>;
 
-/** `refused`: a Failure, taken apart. `broken`: anything else that was thrown, which is a bug. */
+/** `refused`: the fields of a Failure. `broken`: any other error, which is a bug. */
 export type Answer =
   | { readonly is: 'value'; readonly value: unknown }
   | { readonly is: 'refused'; readonly code: Code; readonly says: string; readonly details: Readonly<Record<string, unknown>> }
-  | { readonly is: 'broken'; readonly words: string };
+  | { readonly is: 'broken'; readonly stack: string };
 
-/** A thread's first word: it has loaded all that it needs. */
+/** A thread's first message: it has loaded all that it needs. */
 export const READY = 'ready';
 
-/** What a thread is told at its start: whether it is to read what engines print, besides samples. */
-export interface Learned {
+/** What a thread gets at its start. */
+export interface ThreadData {
+  /** Whether it parses the output of engines, besides samples. */
   readonly engines: boolean;
 }

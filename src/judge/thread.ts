@@ -1,18 +1,18 @@
-/** A judging thread: everything here may take as long as a hostile file makes it take, and then the thread is ended. */
+/** A judging thread. A hostile file may stall anything here; `threads.ts` then terminates the thread. */
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Engine, Facts, Inspection } from '../catalog/engine.ts';
 import { matches, resolveSource } from '../catalog/sniff/sniff.ts';
 import type { Tool } from '../catalog/tool.ts';
 import { Failure } from '../errors.ts';
-import { type Answer, type Learned, type Question, READY, type Reader } from './question.ts';
+import { type Answer, type Question, READY, type Reader, type ThreadData } from './question.ts';
 
-interface Known {
+interface Loaded {
   readonly engines: ReadonlyMap<string, Engine>;
   readonly tools: ReadonlyMap<string, Tool>;
 }
 
-/** Loaded by threads of workers alone: the API only asks what a sample is. */
-async function learn({ engines }: Learned): Promise<Known> {
+/** Only threads of workers load engines and tools: the API only detects the formats of samples. */
+async function load({ engines }: ThreadData): Promise<Loaded> {
   if (!engines) return { engines: new Map(), tools: new Map() };
   const [all, { tools }] = await Promise.all([import('../catalog/engines.gen.ts'), import('../catalog/tools.ts')]);
   return {
@@ -21,7 +21,7 @@ async function learn({ engines }: Learned): Promise<Known> {
   };
 }
 
-function answer(known: Known, question: Question): unknown {
+function answer(loaded: Loaded, question: Question): unknown {
   switch (question.ask) {
     case 'source':
       return resolveSource(question.sample, question.filename, question.fromFormat).format;
@@ -30,33 +30,33 @@ function answer(known: Known, question: Question): unknown {
     case 'order':
       return question.names.toSorted(new Intl.Collator('en', { numeric: true }).compare);
     case 'facts':
-      return readFacts(known, question);
+      return readFacts(loaded, question);
     case 'reason':
-      return known.engines.get(question.engine)?.explain?.(question.words, question.code);
+      return loaded.engines.get(question.engine)?.explain?.(question.output, question.code);
   }
 }
 
-function readFacts(known: Known, { reader, stdout, task }: Question & { ask: 'facts' }): Facts {
-  const inspection = inspectionOf(known, reader);
-  if (inspection === undefined) throw new Error(`nothing reads what ${JSON.stringify(reader)} finds`);
+function readFacts(loaded: Loaded, { reader, stdout, task }: Question & { ask: 'facts' }): Facts {
+  const inspection = inspectionOf(loaded, reader);
+  if (inspection === undefined) throw new Error(`${JSON.stringify(reader)} has no inspection`);
   return inspection.read(Buffer.from(stdout.buffer, stdout.byteOffset, stdout.byteLength).toString(), task);
 }
 
-function inspectionOf({ engines, tools }: Known, reader: Reader): Inspection | undefined {
+function inspectionOf({ engines, tools }: Loaded, reader: Reader): Inspection | undefined {
   if ('engine' in reader) return engines.get(reader.engine)?.inspect;
   const work = tools.get(reader.tool)?.work;
   return work !== undefined && 'plan' in work ? (work.inspect ?? work.engine.inspect) : undefined;
 }
 
-function answerOf(known: Known, question: Question): Answer {
+function answerOf(loaded: Loaded, question: Question): Answer {
   try {
-    return { is: 'value', value: answer(known, question) };
+    return { is: 'value', value: answer(loaded, question) };
   } catch (error) {
     if (error instanceof Failure) return { is: 'refused', code: error.code, says: error.message, details: error.details };
-    return { is: 'broken', words: error instanceof Error ? (error.stack ?? error.message) : String(error) };
+    return { is: 'broken', stack: error instanceof Error ? (error.stack ?? error.message) : String(error) };
   }
 }
 
-const known = await learn(workerData as Learned);
-parentPort?.on('message', (question: Question) => parentPort?.postMessage(answerOf(known, question)));
+const loaded = await load(workerData as ThreadData);
+parentPort?.on('message', (question: Question) => parentPort?.postMessage(answerOf(loaded, question)));
 parentPort?.postMessage(READY);

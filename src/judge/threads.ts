@@ -1,4 +1,4 @@
-/** A few threads that answer one question each at a time: one that takes too long is ended with its question, and another takes its place. */
+/** A small pool of threads that each answer one question at a time. A thread that takes too long is terminated and replaced. */
 import { type Transferable, Worker } from 'node:worker_threads';
 import { Failure } from '../errors.ts';
 
@@ -11,31 +11,31 @@ const MOST_WAITING = 256;
 const HEAP_MB = 256;
 
 export interface ThreadsOptions {
-  /** The thread's program. */
+  /** Module that the thread runs. */
   readonly entry: URL;
-  /** What it is told at its start. */
+  /** Passed to the thread at its start. */
   readonly workerData: unknown;
-  /** What it says when it can be asked. */
+  /** The message by which a thread says that it is ready. */
   readonly ready: unknown;
   readonly threads: number;
   readonly limitMs?: number;
-  /** Hears why a thread was ended, or ended by itself. */
+  /** Called with the reason when a thread was terminated or ended by itself. */
   readonly onReplaced?: (why: Error) => void;
 }
 
-/** The thread that worked on a question was ended: it took too long, or too much memory. */
+/** The thread that worked on the question was terminated: it took too much time or memory. */
 export class Exhausted extends Error {
   override readonly name = 'Exhausted';
 }
 
 export interface Threads {
-  /** @param transfer buffers that go over instead of being copied @throws Exhausted · Failure `OVERLOADED` when no thread comes free in time */
+  /** @param transfer buffers to transfer instead of copying @throws Exhausted · Failure `OVERLOADED` when no thread becomes free in time */
   ask(question: unknown, transfer: readonly Transferable[]): Promise<unknown>;
-  /** Ends all threads; whoever still waits is refused. */
+  /** Terminates all threads; callers that still wait get a Failure `OVERLOADED`. */
   close(): Promise<void>;
 }
 
-interface Asked {
+interface Pending {
   readonly question: unknown;
   readonly transfer: readonly Transferable[];
   readonly resolve: (answer: unknown) => void;
@@ -48,25 +48,25 @@ interface Thread {
 }
 
 export function openThreads({ entry, workerData, ready, threads, limitMs = LIMIT_MS, onReplaced }: ThreadsOptions): Threads {
-  const waiting = new Set<Asked>();
-  const there = new Set<Thread>();
+  const waiting = new Set<Pending>();
+  const pool = new Set<Thread>();
   let closed = false;
 
   const start = (): void => {
     const worker = new Worker(entry, { workerData, resourceLimits: { maxOldGenerationSizeMb: HEAP_MB } });
     const thread: Thread = { worker, state: 'starting' };
-    there.add(thread);
-    // Whoever asks keeps the process alive for as long as it wants the answer.
+    pool.add(thread);
+    // The timer of a pending question keeps the process alive, not the thread.
     worker.unref();
-    worker.once('message', (word: unknown) => {
-      if (word !== ready) return;
+    worker.once('message', (message: unknown) => {
+      if (message !== ready) return;
       thread.state = 'free';
       serve();
     });
     const ended = (why: Error) => {
-      if (!there.delete(thread)) return;
+      if (!pool.delete(thread)) return;
       onReplaced?.(why);
-      // Each start that fails costs one question, so that a broken program does not start for ever.
+      // Each failed start fails one question, so that a broken module is not restarted for ever.
       const [first] = waiting;
       if (thread.state === 'starting' && first !== undefined) refuse(first, new Error('a thread could not be started', { cause: why }));
       serve();
@@ -76,53 +76,53 @@ export function openThreads({ entry, workerData, ready, threads, limitMs = LIMIT
   };
 
   const serve = (): void => {
-    for (const thread of there) {
+    for (const thread of pool) {
       const [first] = waiting;
       if (first === undefined) return;
-      if (thread.state === 'free') give(thread, first);
+      if (thread.state === 'free') assign(thread, first);
     }
-    const starting = [...there].some(({ state }) => state === 'starting');
-    if (!closed && waiting.size > 0 && !starting && there.size < threads) start();
+    const starting = [...pool].some(({ state }) => state === 'starting');
+    if (!closed && waiting.size > 0 && !starting && pool.size < threads) start();
   };
 
-  const give = (thread: Thread, asked: Asked): void => {
+  const assign = (thread: Thread, pending: Pending): void => {
     const { worker } = thread;
-    waiting.delete(asked);
+    waiting.delete(pending);
     thread.state = 'busy';
     let settled = false;
     const settle = () => {
       settled = true;
       clearTimeout(timer);
-      worker.off('message', answered).off('error', broke).off('exit', broke);
+      worker.off('message', onAnswer).off('error', onEnd).off('exit', onEnd);
     };
-    const answered = (answer: unknown) => {
+    const onAnswer = (answer: unknown) => {
       settle();
       thread.state = 'free';
-      asked.resolve(answer);
+      pending.resolve(answer);
       serve();
     };
-    const broke = (cause: unknown) => {
+    const onEnd = (cause: unknown) => {
       settle();
-      asked.reject(new Exhausted('the thread ended over a question', { cause }));
+      pending.reject(new Exhausted('the thread ended while it worked on a question', { cause }));
     };
-    const late = () => {
+    const onTimeout = () => {
       if (settled) return;
       settle();
-      there.delete(thread);
+      pool.delete(thread);
       const why = new Exhausted(`a question took longer than ${limitMs} ms`);
       void worker.terminate();
-      asked.reject(why);
+      pending.reject(why);
       onReplaced?.(why);
       serve();
     };
-    // Where it was us who were late, the answer lies there and is read before what `setImmediate` is given.
-    const timer = setTimeout(() => setImmediate(late), limitMs);
-    worker.on('message', answered).on('error', broke).on('exit', broke);
-    worker.postMessage(asked.question, asked.transfer);
+    // If this process was busy, the answer may already have arrived: it is then read before the callback of `setImmediate` runs.
+    const timer = setTimeout(() => setImmediate(onTimeout), limitMs);
+    worker.on('message', onAnswer).on('error', onEnd).on('exit', onEnd);
+    worker.postMessage(pending.question, pending.transfer);
   };
 
-  const refuse = (asked: Asked, error: Error): void => {
-    if (waiting.delete(asked)) asked.reject(error);
+  const refuse = (pending: Pending, error: Error): void => {
+    if (waiting.delete(pending)) pending.reject(error);
   };
 
   start();
@@ -130,18 +130,18 @@ export function openThreads({ entry, workerData, ready, threads, limitMs = LIMIT
     async ask(question, transfer) {
       if (closed || waiting.size >= MOST_WAITING) throw new Failure('OVERLOADED');
       const { promise, resolve, reject } = Promise.withResolvers<unknown>();
-      const asked: Asked = { question, transfer, resolve, reject };
-      const impatient = setTimeout(() => refuse(asked, new Failure('OVERLOADED')), WAIT_MS);
-      waiting.add(asked);
+      const pending: Pending = { question, transfer, resolve, reject };
+      const waitTimer = setTimeout(() => refuse(pending, new Failure('OVERLOADED')), WAIT_MS);
+      waiting.add(pending);
       serve();
-      return promise.finally(() => clearTimeout(impatient));
+      return promise.finally(() => clearTimeout(waitTimer));
     },
 
     async close() {
       closed = true;
-      for (const asked of waiting) refuse(asked, new Failure('OVERLOADED'));
-      const all = [...there];
-      there.clear();
+      for (const pending of waiting) refuse(pending, new Failure('OVERLOADED'));
+      const all = [...pool];
+      pool.clear();
       await Promise.all(all.map(({ worker }) => worker.terminate()));
     },
   };

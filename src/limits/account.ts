@@ -1,9 +1,9 @@
-/** What a client's request meets, given what is remembered of the client: no I/O, no clock of its own. */
+/** Decides on a client's request, given the client's record. Pure: no I/O and no clock. */
 import { type ClientRecord, settle, type Window } from './record.ts';
 import { isPending, judge, reject } from './rejections.ts';
 import { costs, type Quota, type Rules, type Tier, type Want } from './tiers.ts';
 
-/** What an admitted request took, so that it can be given back. */
+/** What an admitted request took, so that it can be refunded. */
 export interface Taken {
   readonly jobs: readonly string[];
   readonly charges: readonly Charge[];
@@ -16,7 +16,7 @@ interface Charge {
   readonly at: number;
 }
 
-/** The limit that refuses, and how long until it has room, ms. */
+/** The limit that refuses, and the time until it has room, ms. */
 export interface Limited<T extends string = Tier | 'concurrent'> {
   readonly is: 'limited';
   readonly tier: T;
@@ -43,46 +43,46 @@ export interface Outcome {
   readonly changed: boolean;
 }
 
-/** When to try again for a job to end, which nobody can know, ms. */
-const JOB_ENDS_MS = 5_000;
+/** When to retry while jobs are unfinished, ms: nobody can know when one will end. */
+const JOB_RETRY_MS = 5_000;
 
-/** The same for a request to end that may give back what it took, ms. */
-const REQUEST_ENDS_MS = 5_000;
+/** When to retry while a request is under way that may still be refunded, ms. */
+const REQUEST_RETRY_MS = 5_000;
 
-const NONE: ReadonlySet<string> = new Set();
+const NO_JOBS: ReadonlySet<string> = new Set();
 
 /**
- * A working request, before its body is read.
- * @param making jobs that are known not to be there yet: their requests may still give back what they took
+ * Decides on a request that creates jobs, before its body is read.
+ * @param pendingJobs jobs known to have no record yet: their requests may still be refunded
  */
-export function admit(found: ClientRecord, want: Want, rules: Rules, now: number, making: ReadonlySet<string> = NONE): Outcome {
+export function admit(found: ClientRecord, want: Want, rules: Rules, now: number, pendingJobs: ReadonlySet<string> = NO_JOBS): Outcome {
   const record = settle(found, rules, now);
   if (record.bannedUntil !== undefined && rules.bannable) return banned(record, record.bannedUntil, false);
   const rejections = judge(record.rejections, now);
-  const heard = { ...record, rejections };
-  if (rejections.length > rules.rejections && rules.bannable) return banned(heard, now + rules.banMs, true);
+  const judged = { ...record, rejections };
+  if (rejections.length > rules.rejections && rules.bannable) return banned(judged, now + rules.banMs, true);
 
   const wanted = costs(want, rules);
-  const refusals = [...(want.via === 'rest' ? cooldown(record, rules, now) : []), ...exhausted(record, wanted, now, making)];
-  if (refusals.length > 0) return rejected(heard, refusals, rules, now);
+  const refusals = [...(want.via === 'rest' ? cooldown(record, rules, now) : []), ...exhausted(record, wanted, now, pendingJobs)];
+  if (refusals.length > 0) return rejected(judged, refusals, rules, now);
   if (record.slots.length + want.jobs.length > rules.concurrent) {
-    return { verdict: full(rules), record: heard, changed: isPending(record.rejections) };
+    return { verdict: full(rules), record: judged, changed: isPending(record.rejections) };
   }
 
   const charges = wanted.map(({ quota, cost }) => ({ window: quota.window, cost, at: now }));
   const admitted: ClientRecord = {
-    ...heard,
-    windows: charge(heard.windows, charges),
+    ...judged,
+    windows: charge(judged.windows, charges),
     ...(want.via === 'rest' && { admittedAt: now }),
-    slots: [...heard.slots, ...want.jobs.map((job, index) => ({ job, at: now, charged: chargedBy(index, charges) }))],
+    slots: [...judged.slots, ...want.jobs.map((job, index) => ({ job, at: now, charged: chargedBy(index, charges) }))],
   };
   return { verdict: { is: 'admitted', taken: { jobs: want.jobs, charges } }, record: admitted, changed: true };
 }
 
 /**
- * An admitted request turns out to hold more files than was known from its headers. It is one request still: neither `hourly` nor `cooldown`
- * nor a ban that came meanwhile concerns it. Where `daily` has no room for all, what it took before is given back; where only jobs stand in the
- * way it keeps that, as some may turn out to have ended.
+ * Decides on an admitted request that turns out to hold more files than its headers announced. It is still one request: `hourly`, `cooldown`
+ * and a ban since its admission do not apply. If `daily` has no room for all files, the request is refunded; if only unfinished jobs are in the
+ * way it is not, since some of them may have ended.
  */
 export function enlarge(
   found: ClientRecord,
@@ -90,11 +90,11 @@ export function enlarge(
   more: readonly string[],
   rules: Rules,
   now: number,
-  making: ReadonlySet<string> = NONE,
+  pendingJobs: ReadonlySet<string> = NO_JOBS,
 ): Outcome {
   const record = settle(found, rules, now);
   const wanted = [{ quota: rules.daily, cost: more.length }];
-  const others = new Set([...making].filter((job) => !taken.jobs.includes(job)));
+  const others = new Set([...pendingJobs].filter((job) => !taken.jobs.includes(job)));
   const refusals = exhausted(record, wanted, now, others);
   if (refusals.length > 0) return rejected(refund(record, taken, rules, now), refusals, rules, now);
   if (record.slots.length + more.length > rules.concurrent) return { verdict: full(rules), record, changed: false };
@@ -109,8 +109,8 @@ export function enlarge(
 }
 
 /**
- * Gives back what a request took, but not its `cooldown`. Its slots tell whether that was done before, so that an attempt whose answer was
- * lost may be repeated. A charge to a window that has ended went with it.
+ * Refunds what a request took, except its `cooldown`. Its slots show whether that was done before, so an attempt whose answer was lost may be
+ * repeated. A charge to a window that has ended is gone already.
  */
 export function refund(found: ClientRecord, { jobs, charges }: Taken, rules: Rules, now: number): ClientRecord {
   const record = settle(found, rules, now);
@@ -123,10 +123,10 @@ export function refund(found: ClientRecord, { jobs, charges }: Taken, rules: Rul
   return { ...release(record, jobs), windows };
 }
 
-/** Whether something of it has not been given back. */
+/** Whether the record still has a slot of these jobs. */
 export const holds = ({ slots }: ClientRecord, { jobs }: Pick<Taken, 'jobs'>): boolean => slots.some(({ job }) => jobs.includes(job));
 
-/** These jobs have ended. */
+/** Frees the slots of jobs that have ended. */
 export const release = (record: ClientRecord, jobs: readonly string[]): ClientRecord => ({
   ...record,
   slots: record.slots.filter(({ job }) => !jobs.includes(job)),
@@ -137,31 +137,31 @@ function cooldown({ admittedAt }: ClientRecord, { cooldownMs }: Rules, now: numb
   return waitMs > 0 ? [{ is: 'limited', tier: 'cooldown', limit: 1, waitMs }] : [];
 }
 
-/** A quota that has room but for requests under way is one to wait for, not one that was used up. */
+/** A quota that only requests under way fill is one to wait for, not one that is used up. */
 function exhausted(
   { windows, slots }: ClientRecord,
   wanted: readonly { readonly quota: Quota; readonly cost: number }[],
   now: number,
-  making: ReadonlySet<string>,
+  pendingJobs: ReadonlySet<string>,
 ): Refusal[] {
   return wanted.flatMap(({ quota, cost }): Refusal[] => {
     const { tier, limit, window, ms } = quota;
     const { since, used } = windows[window] ?? { since: now, used: 0 };
     if (used + cost <= limit) return [];
-    const reserved = slots.filter(({ job, charged }) => making.has(job) && charged?.includes(window) === true).length;
+    const reserved = slots.filter(({ job, charged }) => pendingJobs.has(job) && charged?.includes(window) === true).length;
     const untilReset = since + ms - now;
     if (used - reserved + cost > limit) return [{ is: 'limited', tier, limit, waitMs: untilReset }];
-    return [{ is: 'limited', tier, limit, waitMs: Math.min(REQUEST_ENDS_MS, untilReset), isReserved: true }];
+    return [{ is: 'limited', tier, limit, waitMs: Math.min(REQUEST_RETRY_MS, untilReset), isReserved: true }];
   });
 }
 
-/** Of a request's jobs the first stands for the request, the others for themselves. */
+/** The windows that a request's job was charged to: its first job counts for the request itself too. */
 const chargedBy = (index: number, charges: readonly Charge[]): string[] =>
   charges.filter(({ cost }) => index < cost).map(({ window }) => window);
 
 /**
- * Names the limit that lasts longest: who waits for a shorter one would be refused again. Nothing is charged but the rejection, and not that
- * where nothing but requests under way stand in the way: they may end in a refusal of their own.
+ * Names the limit that lasts longest: a client that waited for a shorter one would be refused again. Only the rejection is recorded, and not
+ * even that where only requests under way are in the way, since they may still be refunded.
  */
 function rejected(record: ClientRecord, refusals: readonly Refusal[], rules: Rules, now: number): Outcome {
   const { isReserved = false, ...verdict } = refusals.reduce((longest, refusal) => (refusal.waitMs > longest.waitMs ? refusal : longest));
@@ -170,7 +170,7 @@ function rejected(record: ClientRecord, refusals: readonly Refusal[], rules: Rul
   return { verdict, record: { ...record, rejections }, changed: true };
 }
 
-const full = ({ concurrent }: Rules): Verdict => ({ is: 'limited', tier: 'concurrent', limit: concurrent, waitMs: JOB_ENDS_MS });
+const full = ({ concurrent }: Rules): Verdict => ({ is: 'limited', tier: 'concurrent', limit: concurrent, waitMs: JOB_RETRY_MS });
 
 const banned = (record: ClientRecord, until: number, changed: boolean): Outcome => ({
   verdict: { is: 'banned', until },

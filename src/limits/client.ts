@@ -1,22 +1,22 @@
-/** Who sends a request, as far as limits can know: an address that the trusted proxies vouch for, kept only as a keyed hash. */
+/** Identifies the client of a request by its address, as reported by trusted proxies. Only a keyed hash of it is stored. */
 import { createHmac } from 'node:crypto';
 import { type Address, clientNetwork, parseAddress, parseNetwork } from './network.ts';
 
 export interface Client {
-  /** What is stored: 32 hex digits, the same in every replica and after every restart. */
+  /** The stored key: 32 hex digits, the same in every replica and after every restart. */
   readonly key: string;
-  /** In clear, for the client's own eyes: an IPv4 address, or an IPv6 /64. */
+  /** In clear, shown to the client only: an IPv4 address, or an IPv6 /64. */
   readonly network: string;
-  /** Of every limit: above 1 behind an egress that many share. */
+  /** Factor for every limit: above 1 behind an address that many clients share. */
   readonly multiple: number;
   readonly bannable: boolean;
 }
 
-interface Known {
+interface ClientRules {
   /** Addresses and CIDRs of proxies whose `X-Forwarded-For` is believed. */
   readonly trustProxy: readonly string[];
   readonly sharedEgress: readonly { readonly cidr: string; readonly multiple: number }[];
-  /** A secret that lasts: with another one every client begins anew. */
+  /** A lasting secret: changing it resets the limits of every client. */
   readonly salt: string;
 }
 
@@ -24,7 +24,7 @@ interface Known {
 export type Identify = (remote: string | undefined, forwardedFor: string | readonly string[] | undefined) => Client;
 
 /** @throws RangeError when a network cannot be read */
-export function identifyWith({ trustProxy, sharedEgress, salt }: Known): Identify {
+export function identifyWith({ trustProxy, sharedEgress, salt }: ClientRules): Identify {
   const proxies = trustProxy.map(parseNetwork);
   const shared = sharedEgress.map(({ cidr, multiple }) => ({ network: parseNetwork(cidr), multiple }));
   const isProxy = (address: Address) => proxies.some((proxy) => proxy.has(address));
@@ -39,8 +39,8 @@ export function identifyWith({ trustProxy, sharedEgress, salt }: Known): Identif
 }
 
 /**
- * From the connection backwards through `X-Forwarded-For`, the first address that is no proxy of ours: what stands left of it, the client
- * may have made up. An entry that is no address ends the walk at the proxy that wrote it.
+ * The first address that is not a trusted proxy, from the connection backwards through `X-Forwarded-For`: the client may have invented the
+ * entries left of it. At an entry that is no address, the proxy that wrote it is the client.
  */
 function nearestStranger(peer: Address, forwardedFor: string | readonly string[] | undefined, isProxy: (it: Address) => boolean): Address {
   const entries = [forwardedFor ?? []]
@@ -59,10 +59,10 @@ function nearestStranger(peer: Address, forwardedFor: string | readonly string[]
   return nearest;
 }
 
-/** Proxies of ours in a row: more addresses of them are what a client made up. */
+/** Trusted proxies in a row: a client invented any more of them. */
 const MOST_HOPS = 64;
 
-/** Half of a SHA-256: nobody can make two networks meet, and a record's key stays short. */
+/** Half of a SHA-256: collisions stay infeasible, and keys short. */
 const KEY_DIGITS = 32;
 
 const keyOf = (network: string, salt: string): string =>

@@ -1,24 +1,24 @@
-/** The flood guard of requests that make no work, or are refused it: a count per client and minute in this process's memory, hence per replica. */
+/** The flood guard for requests that create no jobs or are refused: counts per client and minute, in memory and so per replica. */
 import type { Limited } from './account.ts';
 import type { Client } from './client.ts';
 
 export interface FloodGuard {
-  /** Counts a request. @param now ms since the epoch @returns undefined when it may pass, else the refusal, which is no rejection */
+  /** Counts a request. @param now ms since the epoch @returns undefined when it is allowed, else the refusal, which does not count towards a ban */
   take(client: Pick<Client, 'key' | 'multiple'>, now: number): Limited<'flood'> | undefined;
-  /** The same without counting. */
+  /** The same, without counting. */
   look(client: Pick<Client, 'key' | 'multiple'>, now: number): Limited<'flood'> | undefined;
-  /** Clients that are remembered. */
+  /** Number of clients in memory. */
   readonly size: number;
 }
 
 const WINDOW_MS = 60_000;
 
-/** About 10 MB at most: an attacker with more networks than this makes the guard forget the oldest, not the process grow. */
+/** About 10 MB at most. An attacker with more networks makes the guard forget the oldest, but does not exhaust memory. */
 const MOST_CLIENTS = 50_000;
 
 /** @param perMinute requests of one client; a window opens with its first */
 export function floodGuard(perMinute: number, mostClients = MOST_CLIENTS): FloodGuard {
-  // In the order in which the windows opened, as a window that opens anew is put at the end.
+  // In the order in which the windows opened: one that opens again is moved to the end.
   const windows = new Map<string, { readonly since: number; used: number }>();
 
   const look: FloodGuard['look'] = ({ key, multiple }, now) => {
@@ -56,5 +56,5 @@ export function floodGuard(perMinute: number, mostClients = MOST_CLIENTS): Flood
   }
 }
 
-/** A window from the future was opened before the clock was set back. */
+/** A window that begins in the future was opened before the clock was set back: it does not count. */
 const isOpen = (since: number, now: number): boolean => since <= now && now < since + WINDOW_MS;

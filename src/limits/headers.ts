@@ -1,4 +1,4 @@
-/** The limit headers of a response: the customary `X-RateLimit-*`, and `RateLimit` with `RateLimit-Policy` of draft-ietf-httpapi-ratelimit-headers-10. */
+/** The rate-limit headers of a response: `X-RateLimit-*`, and `RateLimit` with `RateLimit-Policy` of draft-ietf-httpapi-ratelimit-headers-10. */
 import type { Share, Usage } from './usage.ts';
 
 /** Where the response comes from: the MCP endpoint, a REST tool, or anything else of REST. */
@@ -7,10 +7,10 @@ export interface Surface {
   readonly tool?: string;
 }
 
-/** Every header that `headersOf` may name, to expose by CORS. */
+/** Every header that `headersOf` may set, to expose by CORS. */
 export const limitHeaders = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset', 'RateLimit', 'RateLimit-Policy'] as const;
 
-/** One limit is named, the one with the smallest share left; the policy lists all that hold here. Seconds, as delta. */
+/** Reports the limit with the smallest share left; the policy lists all that apply. Times are in seconds from now. */
 export function headersOf(usage: Usage, surface: Surface = {}): Partial<Record<(typeof limitHeaders)[number], string>> {
   if (!usage.enforced) return {};
   const shares = sharesOf(usage, surface);
@@ -32,7 +32,7 @@ function sharesOf({ daily, hourly, mcp, ai }: Usage, surface: Surface): readonly
   return [['daily', daily], ['hourly', hourly], ...(tool === undefined ? [] : [['ai', tool] as const])];
 }
 
-/** Of equal shares the one that fewer requests use up, and of those the one that lasts longer. */
+/** Among equal shares, the one with fewer requests left is scarcer; then the one that takes longer to reset. */
 function isScarcer([, a]: Named, [, b]: Named): boolean {
   const byShare = a.remaining * b.limit - b.remaining * a.limit;
   return (byShare || a.remaining - b.remaining || b.resetSeconds - a.resetSeconds) < 0;

@@ -4,7 +4,7 @@ import type { Nats } from '../nats/connection.ts';
 import type { LimitStore } from './store.ts';
 import { fromText, toText } from './text.ts';
 
-/** Each record says itself when it may go. Forty places fill a few kilobytes; behind an egress that many share it is a multiple of that. */
+/** Each record has its own expiry. Forty slots fill a few kilobytes; for an address that many clients share, a multiple of that. */
 const CLIENTS: BucketSpec = { name: 'clients', maxBytes: 512 * 1024 };
 
 /** @param replicas 1, 3 or 5 @throws Mismatch · Unavailable */
@@ -13,18 +13,18 @@ export const ensureLimits = (nats: Nats, replicas: number): Promise<void> => ens
 /**
  * @param nats stays open when the store is closed
  * @param clock ms since the epoch
- * @param unreadable is told of records that begin anew
+ * @param onUnreadable called for each record that is reset because it cannot be read
  */
 export function openLimits(
   nats: Nats,
   clock: () => number,
-  unreadable: (found: Error) => void = (found) => process.emitWarning(found),
+  onUnreadable: (found: Error) => void = (found) => process.emitWarning(found),
 ): LimitStore {
   const bucket = openBucket(nats, CLIENTS.name);
   return {
     async get(key) {
       const entry = await bucket.get(key);
-      return entry === undefined ? undefined : { record: fromText(key, entry.text, unreadable), revision: entry.revision };
+      return entry === undefined ? undefined : { record: fromText(key, entry.text, onUnreadable), revision: entry.revision };
     },
     async put(key, record, revision, lapsesAt) {
       await bucket.put(key, toText(record), revision ?? 0, lapsesAt - clock());

@@ -1,9 +1,9 @@
-/** IP addresses and CIDRs as limits see them: an IPv4-mapped IPv6 address is the IPv4 address that it stands for. */
+/** Parses IP addresses and CIDRs for the limits. An IPv4-mapped IPv6 address counts as the IPv4 address. */
 import { BlockList, isIPv4, isIPv6 } from 'node:net';
 
 export interface Address {
   readonly family: 'ipv4' | 'ipv6';
-  /** Dotted, or as RFC 5952 writes it. */
+  /** IPv4 with dots, or IPv6 as RFC 5952 writes it. */
   readonly text: string;
 }
 
@@ -11,14 +11,14 @@ export interface Network {
   has(address: Address): boolean;
 }
 
-/** With a zone and a port, characters: what is longer is no address, and is not looked at. */
+/** Including a zone and a port, characters: longer text is not parsed. */
 const LONGEST_ADDRESS = 100;
 
 /** @param text as a socket or a proxy names it: `192.0.2.7`, `2001:db8::1`, `fe80::1%eth0`, and with a port `192.0.2.7:80`, `[::1]:80` */
 export function parseAddress(text: string): Address | undefined {
   if (text.length > LONGEST_ADDRESS) return undefined;
   const bare = /^\[([^\]]*)\](?::\d+)?$/.exec(text)?.[1] ?? /^([\d.]+):\d+$/.exec(text)?.[1] ?? text;
-  // Which of its links an address belongs to says nothing about who it is.
+  // The zone names one of our own interfaces: it does not identify the client.
   const [unzoned = ''] = bare.split('%', 1);
   if (isIPv4(unzoned)) return { family: 'ipv4', text: unzoned };
   if (!isIPv6(unzoned)) return undefined;
@@ -27,7 +27,7 @@ export function parseAddress(text: string): Address | undefined {
   return mapped ? { family: 'ipv4', text: dotted(groups.slice(6)) } : { family: 'ipv6', text: written(unzoned) };
 }
 
-/** The text that stands for one client: an IPv4 address, or the /64 that an IPv6 subscriber can choose addresses from (RFC 6177). */
+/** The network that counts as one client: an IPv4 address, or the /64 from which an IPv6 subscriber can choose addresses (RFC 6177). */
 export function clientNetwork({ family, text }: Address): string {
   if (family === 'ipv4') return text;
   const prefix = groupsOf(text).slice(0, 4);
@@ -54,7 +54,7 @@ function read(text: string): Network | undefined {
   const [, base = '', length] = /^([\d.]+|[\da-f:.]+)(?:\/(\d{1,3}))?$/i.exec(text) ?? [];
   const address = parseAddress(base);
   if (address === undefined) return undefined;
-  // A mapped network is written with IPv6's lengths.
+  // A mapped network has an IPv6 prefix length.
   const bits = length === undefined ? BITS[address.family] : Number(length) - (isIPv6(base) && address.family === 'ipv4' ? MAPPED_BITS : 0);
   if (bits < 0 || bits > BITS[address.family]) return undefined;
   const list = new BlockList();
@@ -70,7 +70,7 @@ function groupsOf(text: string): number[] {
   return [...(first ?? []), ...zeros, ...(last ?? [])];
 }
 
-/** One text for each IPv6 address: the URL standard writes them as RFC 5952 does, without dots. */
+/** The canonical text of an IPv6 address: the URL standard writes it as RFC 5952 does, without dots. */
 const written = (text: string): string => new URL(`http://[${text}]`).hostname.slice(1, -1);
 
 const dotted = (groups: readonly number[]): string => groups.flatMap((group) => [group >> 8, group & 0xff]).join('.');

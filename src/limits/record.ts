@@ -1,4 +1,4 @@
-/** What is remembered of one client: small, without an address, and gone when nothing in it matters any more. */
+/** The stored record of one client: small, without its address, and deleted once nothing in it matters any more. */
 import { z } from 'zod';
 import { HOUR_MS, type Rules } from './tiers.ts';
 
@@ -10,13 +10,13 @@ const time = z.number();
 const Window = z.object({ since: time, used: z.number().int().min(0) });
 const Rejection = z.object({
   at: time,
-  /** Of a `cooldown` rejection while no later working request has come: one from here on strikes it off. */
+  /** For a `cooldown` rejection that no later request has followed: a request from this time on removes the rejection. */
   retryAt: time.optional(),
 });
 const Slot = z.object({
   job: z.string(),
   at: time,
-  /** The windows in which it counts one; unknown of a slot that an older replica wrote. */
+  /** The windows in which it counts as one; missing in slots that an older replica wrote. */
   charged: z.array(z.string()).optional(),
 });
 
@@ -26,10 +26,10 @@ export const ClientRecord = z.object({
   windows: z.record(z.string(), Window),
   /** Start of the last admitted REST request. */
   admittedAt: time.optional(),
-  /** Of the last hour, oldest first. */
+  /** Rejections of the last hour, oldest first. */
   rejections: z.array(Rejection),
   bannedUntil: time.optional(),
-  /** A place for each job that may be unfinished, taken before the job is there. */
+  /** A slot for each job that may be unfinished, taken before the job is created. */
   slots: z.array(Slot),
 });
 export type ClientRecord = Readonly<z.infer<typeof ClientRecord>>;
@@ -39,16 +39,19 @@ export type Window = Readonly<z.infer<typeof Window>>;
 export const NEW_CLIENT: ClientRecord = { version: RECORD_VERSION, windows: {}, rejections: [], slots: [] };
 
 /**
- * A slot that nobody gave back, because its holder died, ends by itself: longer than any job can be unfinished (an hour's upload, 60 min of
- * waiting, three attempts of 60 min), ms.
+ * A slot expires after this time even if nobody freed it, because its process died, ms. No job can be unfinished for as long (an upload of an
+ * hour, 60 min of waiting, three attempts of 60 min).
  */
 export const SLOT_MS = 6 * HOUR_MS;
 
-/** The windows that a record can have, and how long each lasts, ms. */
+/** Length of each window by its name, ms. */
 const lengths = (rules: Rules): ReadonlyMap<string, number> =>
   new Map([rules.daily, rules.hourly, rules.mcp, ...Object.values(rules.ai)].map(({ window, ms }) => [window, ms]));
 
-/** The record without what has lapsed. A clock that was ahead may have written times to come: they become now, or they would hold a client for longer than any limit says. */
+/**
+ * The record without what has expired. A replica whose clock was ahead may have written future times: they become `now`, or they would hold
+ * the client longer than any limit says.
+ */
 export function settle(record: ClientRecord, rules: Rules, now: number): ClientRecord {
   const ms = lengths(rules);
   const windows = Object.entries(record.windows).flatMap(([name, { since, used }]): [string, Window][] =>

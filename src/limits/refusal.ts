@@ -1,4 +1,4 @@
-/** A refusal as clients see it: code, sentence and particulars of the error table's shape. */
+/** A refusal as clients see it: code, message and details as in the error table. */
 import type { Banned, Limited } from './account.ts';
 import { seconds } from './rejections.ts';
 import type { Tier } from './tiers.ts';
@@ -6,17 +6,17 @@ import type { Usage } from './usage.ts';
 
 export interface Refused {
   readonly granted: false;
-  /** 429 and 403. */
+  /** HTTP status 429 and 403. */
   readonly code: 'RATE_LIMITED' | 'BANNED';
-  /** A sentence for people. */
+  /** The message for people. */
   readonly says: string;
   readonly details: Readonly<Record<string, string | number>>;
-  /** For the header `Retry-After`. */
+  /** Value of the header `Retry-After`. */
   readonly retryAfterSeconds: number;
   readonly usage: Usage;
 }
 
-/** Everything that refuses: the flood guard and the count of jobs do so without a rejection. */
+/** Every limit. Refusals by the flood guard and by the count of jobs do not count towards a ban. */
 type Limit = Tier | 'concurrent' | 'flood';
 
 /** @param now ms since the epoch */

@@ -1,16 +1,16 @@
-/** Refusals that count towards a ban, and the one kind that is forgiven: a `cooldown` refusal whose `Retry-After` the client waited for. */
+/** Refusals that count towards a ban, except a `cooldown` refusal whose `Retry-After` the client respected. */
 import type { Rejection } from './record.ts';
 import type { Tier } from './tiers.ts';
 
 /**
- * What counts as the same moment, ms: requests so close together were sent before one could read the other's answer, and clients' timers
- * and the replicas' clocks differ by a little.
+ * What counts as the same moment, ms: requests this close together were sent before the client could read the first answer, and timers of
+ * clients and clocks of replicas differ a little.
  */
 const MOMENT_MS = 50;
 
 /**
- * What a working request makes of the refusals before it: one that it waited for goes, one that it did not wait for is there to stay. Of
- * one in the same moment it says nothing, so that a client may send several at once and repeat each as it is told to.
+ * Updates the earlier rejections at a new request: one whose `Retry-After` it respected is removed, one that it ignored becomes final. One
+ * from the same moment stays open, so that a client may send several requests at once and repeat each as told.
  */
 export function judge(rejections: readonly Rejection[], now: number): Rejection[] {
   return rejections.flatMap((rejection) => {
@@ -22,13 +22,13 @@ export function judge(rejections: readonly Rejection[], now: number): Rejection[
 export const isPending = (rejections: readonly Rejection[]): boolean => rejections.some(({ retryAt }) => retryAt !== undefined);
 
 /**
- * @param waitMs until the refused tier has room again
- * @param most to keep: a network that is never banned would else gather them without end
+ * @param waitMs until the tier that refused has room again
+ * @param most rejections to keep: a network that is never banned would otherwise collect them without end
  */
 export function reject(rejections: readonly Rejection[], tier: Tier, waitMs: number, now: number, most: number): Rejection[] {
   const rejection = { at: now, ...(tier === 'cooldown' && { retryAt: now + 1_000 * seconds(waitMs) }) };
   return [...rejections, rejection].slice(-most);
 }
 
-/** As `Retry-After` and `reset_seconds` say it: whole, and never so early that the retry is refused again. */
+/** Whole seconds for `Retry-After` and `reset_seconds`, rounded up so that a retry is not refused again. */
 export const seconds = (ms: number): number => Math.max(0, Math.ceil(ms / 1_000));

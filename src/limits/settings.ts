@@ -1,4 +1,4 @@
-/** What an operator may set of the limits; the figures are the public contract's. */
+/** Settings of the limits; the defaults are those of the public contract. */
 import { z } from 'zod';
 import { isNetwork } from './network.ts';
 
@@ -20,10 +20,10 @@ const AI_DAILY = {
   'image-to-text': 100,
 };
 
-/** An address or a CIDR, as `10.0.0.0/8`, `2001:db8::/32` or `192.0.2.7`: of a proxy that is trusted, or of an egress that many share. */
+/** An address or a CIDR such as `10.0.0.0/8`, `2001:db8::/32` or `192.0.2.7`: of a trusted proxy, or of an address that many clients share. */
 export const network = z.string().refine(isNetwork, 'an IP address or a CIDR such as 10.0.0.0/8');
 
-/** The environment knows text only. */
+/** Environment variables are text. */
 const asBoolean = (value: unknown): unknown => (value === 'true' ? true : value === 'false' ? false : value);
 
 const count = (preset: number) => z.number().int().min(1).default(preset);
@@ -33,20 +33,26 @@ export const limitSettings = z.strictObject({
     .preprocess(asBoolean, z.boolean())
     .default(true)
     .meta({ type: 'boolean' })
-    .describe('Whether clients are limited at all; without it answers carry no limit headers either'),
-  daily: count(1_000).describe('REST requests that make work, per client and 24 h; a batch counts its files'),
-  hourly: count(150).describe('REST requests that make work, per client and hour; a batch counts one'),
-  cooldownMs: z.number().int().min(0).max(HOUR_MS).default(1_000).describe('From one admitted REST request of a client to the next, ms'),
-  mcp: count(1_000).describe('MCP calls that make work, per client and 24 h'),
+    .describe('Whether clients are limited at all; if false, responses have no rate-limit headers either'),
+  daily: count(1_000).describe('REST requests that create jobs, per client and 24 h; a batch counts its files'),
+  hourly: count(150).describe('REST requests that create jobs, per client and hour; a batch counts as one'),
+  cooldownMs: z
+    .number()
+    .int()
+    .min(0)
+    .max(HOUR_MS)
+    .default(1_000)
+    .describe('Shortest time between two admitted REST requests of a client, ms'),
+  mcp: count(1_000).describe('MCP calls that create jobs, per client and 24 h'),
   ai: z
     .record(z.string(), z.number().int().min(1))
     .default({})
     .transform((changed) => ({ ...AI_DAILY, ...changed }))
-    .describe('REST requests to each AI tool, per client and 24 h, by slug; slugs that are not named keep their preset'),
+    .describe('REST requests to each AI tool, per client and 24 h, by slug; tools that are not listed keep their default'),
   concurrent: count(40).describe('Unfinished jobs a client may have'),
-  readsPerMinute: count(600).describe('Requests that make no work or are refused it, per client, minute and replica'),
+  readsPerMinute: count(600).describe('Requests that create no jobs or are refused, per client, minute and replica'),
   messagesPerMinute: count(600).describe('Requests to /mcp, whatever they ask for, per client, minute and replica'),
-  rejections: count(10).describe('Refusals in one hour that a client is forgiven: with one more its next request is banned'),
+  rejections: count(10).describe('Refusals in one hour that are tolerated: after one more, the next request is banned'),
   banMs: z
     .number()
     .int()
@@ -57,6 +63,6 @@ export const limitSettings = z.strictObject({
   sharedEgress: z
     .array(z.strictObject({ cidr: network, multiple: z.number().int().min(1).max(100).default(10) }))
     .default([])
-    .describe('Networks behind whose addresses many people sit: each address gets a multiple of every limit, and is never banned'),
+    .describe('Networks whose addresses many people share: each address gets a multiple of every limit, and is never banned'),
 });
 export type LimitSettings = z.infer<typeof limitSettings>;

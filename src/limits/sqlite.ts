@@ -1,11 +1,11 @@
-/** Clients' limits in one SQLite file, which several processes of one machine may hold open. */
+/** Clients' limits in one SQLite file, which several processes on one machine may have open. */
 
 import { RevisionConflict } from '../errors.ts';
 import { openDatabase } from '../sqlite/open.ts';
 import type { LimitStore } from './store.ts';
 import { fromText, toText } from './text.ts';
 
-/** AUTOINCREMENT never gives a number twice, so that a client forgotten and met again cannot meet an old revision. */
+/** AUTOINCREMENT never reuses a number, so a record that was deleted and created again cannot match an old revision. */
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS clients (
     revision INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL UNIQUE, record TEXT NOT NULL, lapses_at INTEGER NOT NULL
@@ -13,24 +13,24 @@ const SCHEMA = `
   CREATE INDEX IF NOT EXISTS clients_by_lapse ON clients (lapses_at);
 `;
 
-/** Clients forgotten with each write: more than one, so that the file shrinks to those that matter. */
+/** Expired records deleted with each write: more than one, so that the file shrinks to those that matter. */
 const FORGET = 2;
 
 /**
  * @param path of the database file, in an existing folder; jobs and queue may keep their tables in the same one
  * @param clock ms since the epoch
- * @param unreadable is told of records that begin anew
+ * @param onUnreadable called for each record that is reset because it cannot be read
  */
 export function openLimits(
   path: string,
   clock: () => number,
-  unreadable: (found: Error) => void = (found) => process.emitWarning(found),
+  onUnreadable: (found: Error) => void = (found) => process.emitWarning(found),
 ): LimitStore {
   const database = openDatabase(path, SCHEMA);
   const sql = {
     get: database.prepare('SELECT revision, record FROM clients WHERE key = ?'),
     create: database.prepare('INSERT INTO clients (key, record, lapses_at) VALUES (?, ?, ?) ON CONFLICT (key) DO NOTHING'),
-    // One statement is one transaction: the row is replaced, and numbered anew, only while it has the expected revision.
+    // One statement is one transaction: the row is replaced, with a new revision, only while it has the expected one.
     update: database.prepare(
       'INSERT OR REPLACE INTO clients (key, record, lapses_at) SELECT key, ?, ? FROM clients WHERE key = ? AND revision = ?',
     ),
@@ -43,7 +43,7 @@ export function openLimits(
     async get(key) {
       const row = sql.get.get(key);
       if (row === undefined) return undefined;
-      return { record: fromText(key, String(row['record']), unreadable), revision: Number(row['revision']) };
+      return { record: fromText(key, String(row['record']), onUnreadable), revision: Number(row['revision']) };
     },
 
     async put(key, record, revision, lapsesAt) {

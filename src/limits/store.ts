@@ -1,4 +1,4 @@
-/** Where clients are remembered: one small record each, changed by compare-and-swap, with nothing that spans two of them. */
+/** The interface of stores of client records: one small record per client, changed by compare-and-swap; nothing spans two records. */
 import type { ClientRecord } from './record.ts';
 
 export interface Stored {
@@ -8,12 +8,12 @@ export interface Stored {
 }
 
 export interface LimitStore {
-  /** A stored version, as a rule the latest: an older one makes the next `put` fail. */
+  /** A stored version, usually the latest: with an older one the next `put` fails. */
   get(key: string): Promise<Stored | undefined>;
   /**
    * @param revision that was read; undefined where there was none
-   * @param lapsesAt when the record may be forgotten, ms since the epoch
-   * @throws Conflict when the record was written, made or forgotten since
+   * @param lapsesAt when the record may be deleted, ms since the epoch
+   * @throws RevisionConflict when the record was written, created or deleted since
    */
   put(key: string, record: ClientRecord, revision: number | undefined, lapsesAt: number): Promise<void>;
   close(): Promise<void>;

@@ -1,18 +1,18 @@
-/** A client's record as the text that a backend keeps. */
+/** Serialises a client's record for the backends. */
 import { ClientRecord, NEW_CLIENT } from './record.ts';
 
 export const toText = (record: ClientRecord): string => JSON.stringify(record);
 
 /**
- * A record that cannot be read, damaged or of another version, is a client that begins anew: it costs a few requests too many, where a failure
+ * A record that cannot be read, because it is damaged or of another version, is reset: that admits a few requests too many, while a failure
  * would lock the client out.
- * @param unreadable is told why
+ * @param onUnreadable called with the reason
  */
-export function fromText(key: string, text: string, unreadable: (why: Error) => void): ClientRecord {
+export function fromText(key: string, text: string, onUnreadable: (why: Error) => void): ClientRecord {
   try {
     return ClientRecord.parse(JSON.parse(text));
   } catch (cause) {
-    unreadable(new Error(`the limits of client ${key} cannot be read, and begin anew`, { cause }));
+    onUnreadable(new Error(`the limits of client ${key} cannot be read and are reset`, { cause }));
     return NEW_CLIENT;
   }
 }

@@ -1,4 +1,4 @@
-/** The five tiers in numbers for one client, and what a request costs in each. */
+/** The limits of one client in each of the five tiers, and what a request costs in each. */
 import type { Client } from './client.ts';
 import type { LimitSettings } from './settings.ts';
 
@@ -7,14 +7,14 @@ export type Tier = 'daily' | 'hourly' | 'cooldown' | 'ai' | 'mcp';
 /** A tier that counts in windows. */
 export interface Quota {
   readonly tier: Exclude<Tier, 'cooldown'>;
-  /** Names the window in the client's record: the AI tools have one each. */
+  /** Name of the window in the client's record: each AI tool has its own. */
   readonly window: string;
   readonly limit: number;
   /** How long a window lasts, ms. */
   readonly ms: number;
 }
 
-/** The limits that hold for one client. Durations in ms. */
+/** The limits of one client. Durations in ms. */
 export interface Rules {
   readonly daily: Quota;
   readonly hourly: Quota;
@@ -23,18 +23,18 @@ export interface Rules {
   readonly ai: Readonly<Record<string, Quota>>;
   readonly cooldownMs: number;
   readonly concurrent: number;
-  /** Refusals in an hour that are forgiven. */
+  /** Refusals in an hour that are tolerated. */
   readonly rejections: number;
   readonly banMs: number;
   readonly bannable: boolean;
 }
 
-/** A request that wants to make work. */
+/** A request that wants to create jobs. */
 export interface Want {
   readonly via: 'rest' | 'mcp';
-  /** Ids of the jobs it will make, at least one: a batch has one for each file. */
+  /** Ids of the jobs it will create, at least one: a batch has one for each file. */
   readonly jobs: readonly string[];
-  /** Slug of the tool that it calls, AI or not. */
+  /** Slug of the tool, AI or not. */
   readonly tool?: string;
 }
 
@@ -53,7 +53,7 @@ export function rulesFor(settings: LimitSettings, { multiple, bannable }: Pick<C
     hourly: quota('hourly', settings.hourly, HOUR_MS),
     mcp: quota('mcp', settings.mcp, DAY_MS),
     ai: Object.fromEntries(Object.entries(settings.ai).map(([slug, limit]) => [slug, quota('ai', limit, DAY_MS, `ai:${slug}`)])),
-    // A multiple of people may each send one request a second.
+    // Several people share the address: each may send one request a second.
     cooldownMs: settings.cooldownMs / multiple,
     concurrent: settings.concurrent * multiple,
     rejections: settings.rejections,
@@ -66,7 +66,7 @@ export function rulesFor(settings: LimitSettings, { multiple, bannable }: Pick<C
 export const aiQuota = (rules: Rules, tool: string | undefined): Quota | undefined =>
   tool !== undefined && Object.hasOwn(rules.ai, tool) ? rules.ai[tool] : undefined;
 
-/** What a request costs in each window that it counts in: MCP has its own alone. */
+/** What a request costs in each of its windows: MCP calls count only in their own. */
 export function costs({ via, jobs, tool }: Want, rules: Rules): readonly { readonly quota: Quota; readonly cost: number }[] {
   if (via === 'mcp') return [{ quota: rules.mcp, cost: 1 }];
   const ai = aiQuota(rules, tool);

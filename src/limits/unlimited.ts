@@ -1,11 +1,11 @@
-/** Limits switched off: everybody is admitted, nothing is remembered. */
+/** The limiter for limits that are switched off: admits everybody and stores nothing. */
 import type { Limiter } from './limiter.ts';
 import { NEW_CLIENT } from './record.ts';
 import type { LimitSettings } from './settings.ts';
 import { rulesFor } from './tiers.ts';
 import { type Usage, usageOf } from './usage.ts';
 
-/** @param settings their figures are still shown to who asks */
+/** @param settings clients still see their values */
 export function unlimited(settings: LimitSettings, clock: () => number): Limiter {
   const usage = (client: Parameters<Limiter['usage']>[0]): Usage => ({
     ...usageOf(NEW_CLIENT, rulesFor(settings, client), clock()),

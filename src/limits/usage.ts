@@ -1,10 +1,10 @@
-/** A client's limits as it may see them. */
+/** A client's usage of its limits, as shown to it. */
 import { type ClientRecord, settle } from './record.ts';
 import { seconds } from './rejections.ts';
 import type { Quota, Rules } from './tiers.ts';
 
 export interface Usage {
-  /** False where limits are switched off: then nobody is told of them. */
+  /** False where limits are switched off: responses then have no rate-limit headers. */
   readonly enforced: boolean;
   /** Ms since the epoch; undefined for a client that is not banned. */
   readonly banExpiresAt: number | undefined;
@@ -21,7 +21,7 @@ export interface Share {
   readonly limit: number;
   readonly used: number;
   readonly remaining: number;
-  /** Until the whole limit is there again; for a window that has not opened its full length. */
+  /** Until the whole limit is available again; for a window that has not opened, its full length. */
   readonly resetSeconds: number;
   /** How long a window lasts. */
   readonly windowSeconds: number;
@@ -31,7 +31,7 @@ export function usageOf(found: ClientRecord, rules: Rules, now: number): Usage {
   const record = settle(found, rules, now);
   const share = (quota: Quota): Share => {
     const { since, used } = record.windows[quota.window] ?? { since: now, used: 0 };
-    // A limit that was lowered since may be overdrawn.
+    // More may be used than a limit that was lowered since.
     const remaining = Math.max(0, quota.limit - used);
     return { limit: quota.limit, used, remaining, resetSeconds: seconds(since + quota.ms - now), windowSeconds: seconds(quota.ms) };
   };

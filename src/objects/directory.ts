@@ -9,20 +9,21 @@ import { validKey } from './valid-key.ts';
 import { codeOf, writeWhole } from './write.ts';
 
 /**
- * Several processes of one machine may use the folder at once; of one pid namespace, for a dead writer is known by its number.
- * No key can lie below another: `a` and `a/b` exclude each other. Files that a crashed process left half-written are removed here and by every scan that meets them.
+ * Several processes may use the folder at once, on one machine and in one pid namespace: a dead writer is recognised by its process id.
+ * No key can lie below another: `a` and `a/b` exclude each other. Files that a crashed process left half-written are removed here, and by
+ * every scan that finds them.
  */
 export async function openDirectory(root: string): Promise<ObjectStore> {
   const top = resolve(root);
   // Ids in paths are bearer secrets, and converters run under other users.
   await mkdir(top, { recursive: true, mode: 0o700 });
   for await (const _ of filesBelow(top, '', '')) {
-    // What the walk passes it sweeps.
+    // The walk itself removes abandoned temporary files.
   }
 
   const pathOf = (key: string): string => join(top, validKey(key));
 
-  /** Upward while they are empty. A put in progress has its temporary file in the folder already: rmdir is atomic in that. */
+  /** Removes the folder and its parents while they are empty. rmdir fails for a folder in which a put has its temporary file. */
   async function removeEmpty(folder: string): Promise<void> {
     for (let at = folder; at.startsWith(top + sep); at = dirname(at)) {
       const removed = await rmdir(at).then(
@@ -39,7 +40,7 @@ export async function openDirectory(root: string): Promise<ObjectStore> {
         return await writeWhole(pathOf(key), source, maxBytes, signal);
       } catch (error) {
         source.destroy();
-        // The folder may have been made for nothing; a refused key has none.
+        // The folder may have been created for this put alone; a refused key has none.
         if (!(error instanceof RangeError)) await removeEmpty(dirname(pathOf(key)));
         throw error;
       }
@@ -68,7 +69,7 @@ export async function openDirectory(root: string): Promise<ObjectStore> {
       yield* filesBelow(top, folder, prefix.slice(slash + 1));
     },
 
-    /** The path itself, for processes of this machine: nothing ends it after `ttlMs`. */
+    /** The path itself, for processes on this machine: it does not expire after `ttlMs`. */
     grantRead: async (key) => pathToFileURL(pathOf(key)).href,
     grantWrite: async (key) => pathToFileURL(pathOf(key)).href,
   };
@@ -76,7 +77,7 @@ export async function openDirectory(root: string): Promise<ObjectStore> {
 
 /** Every object below `folder` (empty, or ending in a slash) whose next segment begins with `start`. */
 async function* filesBelow(top: string, folder: string, start: string): AsyncGenerator<ObjectInfo> {
-  // Folders and files may go while the walk is on: what is no longer there is passed over.
+  // Folders and files may disappear during the walk: they are skipped.
   const entries = await opendir(join(top, folder)).catch(unlessAbsent);
   if (entries === undefined) return;
   for await (const entry of entries) {

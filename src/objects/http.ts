@@ -1,4 +1,4 @@
-/** Transfers by presigned URL. The URLs are secrets: no message repeats one. */
+/** Transfers by presigned URL. The URLs are secrets: no error message contains one. */
 import { createHash } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';
 import { Readable } from 'node:stream';
@@ -11,15 +11,15 @@ const STALL_MS = 60_000;
 /** @throws Missing · AccessDenied · TooLarge, before the first byte where the length is declared · an Error that names the status */
 export function fetchTo(url: string, file: FileHandle, maxBytes: number, signal: AbortSignal): Promise<void> {
   return unlessStalled(signal, async (guarded, moved) => {
-    // Compressed on the way, the length would say nothing about the file.
-    const response = await reach(fetch(url, { signal: guarded, redirect: 'error', headers: { 'accept-encoding': 'identity' } }));
+    // With a content coding, the declared length would not be the file's.
+    const response = await orUnreachable(fetch(url, { signal: guarded, redirect: 'error', headers: { 'accept-encoding': 'identity' } }));
     await expectOk(response);
     const declared = Number(response.headers.get('content-length') ?? Number.NaN);
     if (declared > maxBytes) {
       await response.body?.cancel();
       throw new TooLarge(declared);
     }
-    const { sizeBytes } = await reach(pour(Readable.from(noting(response.body ?? [], moved)), file, maxBytes, guarded));
+    const { sizeBytes } = await orUnreachable(pour(Readable.from(observed(response.body ?? [], moved)), file, maxBytes, guarded));
     if (!Number.isNaN(declared) && sizeBytes !== declared)
       throw new Unreachable(`the object ended after ${sizeBytes} of ${declared} bytes`);
   });
@@ -33,17 +33,17 @@ export function sendFrom(file: FileHandle, sizeBytes: number, url: string, signa
   return unlessStalled(signal, async (guarded, moved) => {
     const hash = createHash('sha256');
     const content = file.createReadStream({ autoClose: false, start: 0 });
-    const body = noting(content, (chunk) => {
+    const body = observed(content, (chunk) => {
       hash.update(chunk);
       moved();
     });
     const headers = { 'content-length': String(sizeBytes) };
-    await expectOk(await reach(fetch(url, { method: 'PUT', signal: guarded, redirect: 'error', headers, body, duplex: 'half' })));
+    await expectOk(await orUnreachable(fetch(url, { method: 'PUT', signal: guarded, redirect: 'error', headers, body, duplex: 'half' })));
     return { sizeBytes, sha256: hash.digest('hex') };
   });
 }
 
-async function* noting(chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>, note: (chunk: Uint8Array) => void) {
+async function* observed(chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>, note: (chunk: Uint8Array) => void) {
   for await (const chunk of chunks) {
     note(chunk);
     yield chunk;
@@ -51,9 +51,9 @@ async function* noting(chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
 }
 
 /** @throws Unreachable where no answer came, or not all of it */
-const reach = <T>(answer: Promise<T>): Promise<T> =>
-  answer.catch((cause: unknown) => {
-    // What `fetch` throws is a TypeError that names no URL; an abort stays what it is.
+const orUnreachable = <T>(request: Promise<T>): Promise<T> =>
+  request.catch((cause: unknown) => {
+    // `fetch` throws a TypeError, which names no URL. Aborts pass unchanged.
     throw cause instanceof TypeError ? new Unreachable('the object store cannot be reached', { cause }) : cause;
   });
 
@@ -87,10 +87,10 @@ async function expectOk(response: Response): Promise<void> {
   throw response.status >= 500 ? new Unreachable(says) : new Error(says);
 }
 
-/** Runs a transfer under `signal` and under a limit on the time between two calls of `moved`. */
+/** Runs a transfer that ends with `signal`, or when `moved` is not called for `STALL_MS`. */
 async function unlessStalled<T>(signal: AbortSignal, transfer: (guarded: AbortSignal, moved: () => void) => Promise<T>): Promise<T> {
   const stalled = new AbortController();
-  const timer = setTimeout(() => stalled.abort(new Unreachable(`the transfer stood still for ${STALL_MS / 1_000} s`)), STALL_MS);
+  const timer = setTimeout(() => stalled.abort(new Unreachable(`the transfer stalled for ${STALL_MS / 1_000} s`)), STALL_MS);
   try {
     return await transfer(AbortSignal.any([signal, stalled.signal]), () => void timer.refresh());
   } finally {

@@ -1,10 +1,10 @@
-/** Where objects are kept when that is an S3 bucket. */
+/** Settings of the S3 bucket that objects are stored in. */
 import { z } from 'zod';
 
-/** The environment knows text only. */
+/** Environment variables are text. */
 const asBoolean = (value: unknown): unknown => (value === 'true' ? true : value === 'false' ? false : value);
 
-/** A path, a query or a user name in the endpoint would be dropped without a word. */
+/** A path, a query or a user name in the endpoint would be ignored silently. */
 const isOrigin = (text: string): boolean => {
   const url = URL.parse(text);
   return url !== null && `${url.origin}/` === url.href && /^https?:$/.test(url.protocol);
@@ -14,8 +14,12 @@ const settings = z.strictObject({
   endpoint: z
     .string()
     .refine(isOrigin, 'an http or https URL of a host and perhaps a port, such as https://s3.eu-central-1.amazonaws.com')
-    .describe('The S3 service, as workers reach it too: they are handed URLs below it'),
-  region: z.string().min(1).default('us-east-1').describe('Region of the bucket; a MinIO server that was told of none takes the default'),
+    .describe('The S3 service. Workers must reach it at the same URL: they get presigned URLs below it'),
+  region: z
+    .string()
+    .min(1)
+    .default('us-east-1')
+    .describe('Region of the bucket; a MinIO server without a configured region uses the default'),
   bucket: z
     .string()
     .refine((name) => /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(name), 'a bucket name: 3 to 63 of a-z, 0-9, dots and hyphens')

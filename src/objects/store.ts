@@ -1,4 +1,4 @@
-/** Where files live: written once as a stream, read by range, listed, granted by URL. */
+/** The interface of object stores: objects are written once as a stream, read by range, listed, and shared by presigned URL. */
 import type { Readable } from 'node:stream';
 
 export interface ObjectInfo {
@@ -17,18 +17,18 @@ export interface Written {
 export interface ObjectStore {
   /**
    * Stores the whole stream under `key`, or nothing: a stream that fails, an aborted signal or a crash leaves no object behind.
-   * A `source` that was not stored is destroyed. Of concurrent puts of one key the last to end stays, whole.
-   * @throws TooLarge as soon as more than `maxBytes` came · StoreFull when there is no room · the stream's own error
+   * A `source` that was not stored is destroyed. Of concurrent puts of one key, the last to end wins as a whole.
+   * @throws TooLarge as soon as more than `maxBytes` arrived · StoreFull when no space is left · the stream's own error
    */
   put(key: string, source: Readable, maxBytes: number, signal?: AbortSignal): Promise<Written>;
   /**
-   * What it returns holds a descriptor or a connection until it ends, fails or is destroyed: whoever asked for it sees to one of these.
+   * The stream holds a descriptor or a connection until it ends, fails or is destroyed: the caller must read it to the end or destroy it.
    * @param range bytes, both ends included
    * @throws Missing
    */
   get(key: string, range?: { readonly start: number; readonly end: number }): Promise<Readable>;
   head(key: string): Promise<ObjectInfo | undefined>;
-  /** Not an error when there is none. */
+  /** Deleting a missing object is no error. */
   delete(key: string): Promise<void>;
   /** Objects whose key begins with `prefix`, in no order. */
   scan(prefix: string): AsyncIterable<ObjectInfo>;
@@ -53,12 +53,12 @@ export class StoreFull extends Error {
   override readonly name = 'StoreFull';
 }
 
-/** The store cannot be reached, or is not well: the same may succeed later. */
+/** The store is unreachable or unhealthy: another try may succeed later. */
 export class Unreachable extends Error {
   override readonly name: string = 'Unreachable';
 }
 
-/** The signature of a granted URL does not count, or no longer: another may. */
+/** The store refused the signature of a granted URL: a new grant may work. */
 export class AccessDenied extends Unreachable {
   override readonly name = 'AccessDenied';
 }

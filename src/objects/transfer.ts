@@ -1,4 +1,4 @@
-/** What a worker does with the URLs it was granted: fetches the input to a file, delivers the output from one. */
+/** A worker's transfers by granted URL: downloads an input to a file, and uploads an output from one. */
 import { constants, copyFile, type FileHandle, open, rm, stat } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { fetchTo, sendFrom } from './http.ts';
@@ -6,9 +6,9 @@ import { Missing, TooLarge, type Written } from './store.ts';
 import { codeOf, writeWhole } from './write.ts';
 
 /**
- * Always a copy of its own: a confined program must not share an inode with the store, or it could change what others read.
+ * Always makes a copy: a confined program that shared an inode with the store could change the stored object.
  * @param path must not exist yet
- * @throws Missing · TooLarge · the transfer's own error; no file is then left
+ * @throws Missing · TooLarge · the transfer's own error; no file is left then
  */
 export async function download(url: string, path: string, maxBytes: number, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
@@ -17,12 +17,12 @@ export async function download(url: string, path: string, maxBytes: number, sign
 }
 
 /**
- * @param path a plain file; a converter may have made it, so a link or a pipe there is refused
- * @throws TooLarge · StoreFull · the transfer's own error; nothing is then stored
+ * @param path of a plain file; links and pipes are refused, since a converter may have created it
+ * @throws TooLarge · StoreFull · the transfer's own error; nothing is stored then
  */
 export async function upload(path: string, url: string, maxBytes: number, signal: AbortSignal): Promise<Written> {
   signal.throwIfAborted();
-  // NONBLOCK: opening a pipe must not wait for its other end.
+  // NONBLOCK: opening a pipe would wait for its other end.
   const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
     const stats = await file.stat();
@@ -42,7 +42,7 @@ async function downloadFile(from: string, to: string, maxBytes: number, signal: 
     throw codeOf(cause) === 'ENOENT' ? new Missing('the granted object is not there', { cause }) : cause;
   });
   if (stats.size > maxBytes) throw new TooLarge(stats.size);
-  // On file systems with reflinks (Btrfs, XFS) this costs nothing until one side is written; elsewhere the kernel copies.
+  // File systems with reflinks (Btrfs, XFS) share the blocks until one side is written; elsewhere the kernel copies.
   await copyFile(from, to, constants.COPYFILE_FICLONE | constants.COPYFILE_EXCL);
   signal.throwIfAborted();
 }

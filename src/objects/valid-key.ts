@@ -1,11 +1,11 @@
-/** Which keys every store of objects takes: those that can be a path below a folder and stand in a URL as they are. */
+/** The keys that every object store accepts: they are valid as a path below a folder, and in a URL without escapes. */
 
-/** Bytes; a file name may have 255 (Linux NAME_MAX), and a temporary one is longer by its mark. */
+/** Bytes. A file name may have 255 (Linux NAME_MAX); temporary files have a suffix. */
 const MAX_SEGMENT = 200;
 /** Bytes: S3's own limit. */
 const MAX_KEY = 1_024;
 
-/** @throws RangeError when the key could lead out of where it belongs */
+/** @throws RangeError for a key that could leave the store's folder */
 export function validKey(key: string): string {
   const valid = (segment: string) => /^[A-Za-z0-9._-]+$/.test(segment) && !/^\.\.?$/.test(segment) && segment.length <= MAX_SEGMENT;
   if (key.length > MAX_KEY || !key.split('/').every(valid)) {
@@ -14,7 +14,7 @@ export function validKey(key: string): string {
   return key;
 }
 
-/** @param prefix of keys, ending anywhere @throws RangeError when no key can begin so */
+/** @param prefix of keys; may end anywhere in a key @throws RangeError when no valid key begins with it */
 export function validPrefix(prefix: string): string {
   const slash = prefix.lastIndexOf('/');
   if (slash >= 0) validKey(prefix.slice(0, slash));

@@ -1,4 +1,4 @@
-/** Writes a stream to a file that appears whole or not at all, counting and hashing on the way. */
+/** Writes a stream to a file, which appears whole or not at all, and computes its size and hash. */
 import { createHash } from 'node:crypto';
 import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
@@ -7,19 +7,19 @@ import { pipeline } from 'node:stream/promises';
 import { StoreFull, TooLarge, type Written } from './store.ts';
 import { temporaryFor } from './temporary.ts';
 
-/** Sockets bring 64 KiB at a time: all that most files have. */
+/** Sockets deliver 64 KiB at a time; most files are no larger. */
 const FIRST_BYTES = 64 * 1024;
-/** Of a longer file: a write costs a turn of the thread pool whatever its size. */
+/** For longer files: each write costs one turn of the thread pool, whatever its size. */
 const WRITE_BYTES = 512 * 1024;
-/** A folder may be removed as empty between its creation and that of the file, by a delete of its last object; not often in a row. */
+/** A delete may remove the folder, while it is still empty, before the file is created in it; hardly ever many times in a row. */
 const TRIES = 20;
 
 /**
- * Nothing is synced: after a power cut a file of the last half minute may be missing, short or empty.
- * @throws TooLarge · StoreFull · the stream's own error, an AbortError among them. No file is then left; a `source` that was begun is destroyed.
+ * Nothing is synced: after a power failure, files of the last half minute may be missing, short or empty.
+ * @throws TooLarge · StoreFull · the stream's own error, such as an AbortError. No file is left then, and `source` is destroyed if reading began.
  */
 export async function writeWhole(path: string, source: Readable, maxBytes: number, signal?: AbortSignal): Promise<Written> {
-  // The stream may fail before it is read: unheard, that would end the process.
+  // The stream may fail before it is read, and an error without a listener would end the process.
   source.on('error', () => {});
   const temporary = temporaryFor(path);
   try {
@@ -29,15 +29,15 @@ export async function writeWhole(path: string, source: Readable, maxBytes: numbe
     return written;
   } catch (error) {
     await rm(temporary, { force: true });
-    throw inOurWords(error);
+    throw translate(error);
   }
 }
 
-/** Copies to the end of the stream. @throws TooLarge with the first byte too many */
+/** Copies the stream to its end. @throws TooLarge at the first byte beyond `maxBytes` */
 export async function pour(source: Readable, file: FileHandle, maxBytes: number, signal?: AbortSignal): Promise<Written> {
   const hash = createHash('sha256');
   let sizeBytes = 0;
-  // One block again and again: what is allocated for each write is what the collector is busy with during large uploads.
+  // One block is reused: during large uploads, a new one for each write would keep the garbage collector busy.
   let block = Buffer.allocUnsafeSlow(FIRST_BYTES);
   let held = 0;
   const flush = async () => {
@@ -66,7 +66,7 @@ export async function pour(source: Readable, file: FileHandle, maxBytes: number,
   return { sizeBytes, sha256: hash.digest('hex') };
 }
 
-/** Makes the folder too, again if somebody removed it meanwhile. */
+/** Creates the folder too, and again if a delete removed it meanwhile. */
 async function create(path: string): Promise<FileHandle> {
   for (let tried = 1; ; tried++) {
     try {
@@ -78,7 +78,7 @@ async function create(path: string): Promise<FileHandle> {
   }
 }
 
-function inOurWords(error: unknown): unknown {
+function translate(error: unknown): unknown {
   const code = codeOf(error);
   return code === 'ENOSPC' || code === 'EDQUOT' ? new StoreFull('no room is left where the objects are kept', { cause: error }) : error;
 }

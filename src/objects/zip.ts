@@ -1,19 +1,19 @@
-/** Files packed into one ZIP as a stream: each is opened when its turn comes, none is held in memory. */
+/** Streams several files as one ZIP: each file is opened when its turn comes, and none is held in memory. */
 import { finished, type Readable } from 'node:stream';
 import yazl from 'yazl';
 
-export interface Packed {
+export interface ZipSource {
   readonly name: string;
   readonly open: () => Promise<Readable>;
-  /** Formats that are compressed already are stored as they are. */
+  /** False for formats that are compressed already. */
   readonly compress: boolean;
 }
 
 /**
- * All entries carry the same time, so that equal files are equal bytes. The stream fails where a file cannot be read. Destroying it destroys the
- * file that is being read, and none is opened any more.
+ * All entries have the same modification time, so that equal files give equal bytes. The stream fails if a file cannot be read. Destroying it
+ * destroys the file that is being read, and opens no more.
  */
-export function packed(files: readonly Packed[]): Readable {
+export function zipStream(files: readonly ZipSource[]): Readable {
   const zip = new yazl.ZipFile();
   const output = zip.outputStream as Readable;
   let current: Readable | undefined;
@@ -26,7 +26,7 @@ export function packed(files: readonly Packed[]): Readable {
       open().then(
         (stream) => {
           current = stream;
-          // The library pipes, and a pipe hands on neither an error nor an early end.
+          // The library uses `pipe`, which forwards neither errors nor an early end.
           finished(stream, (error) => void (error && output.destroy(error)));
           if (output.destroyed) stream.destroy();
           else ready(null, stream);

@@ -3,7 +3,7 @@ import type { Config } from '../config.ts';
 import { addressJudge } from '../fetch/address.ts';
 import { directConnector } from '../fetch/direct-connector.ts';
 import { openEgress } from '../fetch/egress/egress.ts';
-import { privateWay } from '../fetch/private.ts';
+import { privateConnector } from '../fetch/private.ts';
 import { nameServers } from '../fetch/resolve.ts';
 import { createLog } from '../telemetry/log.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
@@ -19,15 +19,15 @@ export async function egress({ egress: own, fetch: settings, log: { level } }: C
   if (token === undefined) throw new CannotStart('the role egress needs a token that its clients share: set EGRESS_TOKEN');
   const log = createLog(level);
   const metrics = createMetrics();
-  const around = { resolve: nameServers(), judge: addressJudge(settings) };
+  const resolving = { resolve: nameServers(), judge: addressJudge(settings) };
   const opened = await openEgress({
-    connector: directConnector(settings, around),
-    privateWay: privateWay(settings, around),
+    connector: directConnector(settings, resolving),
+    privateConnector: privateConnector(settings, resolving),
     token,
     settings: { ...own, ports: settings.ports, totalMs: settings.totalMs, privateOrigins: settings.privateOrigins },
-    asked(what) {
-      metrics.egressAsked(what);
-      log.debug({ what }, 'egress was asked');
+    onRequest(outcome) {
+      metrics.egressAsked(outcome);
+      log.debug({ outcome }, 'a request to egress');
     },
     metrics: async () => ({ type: metrics.contentType, text: await metrics.text() }),
   }).catch((cause: unknown) => {

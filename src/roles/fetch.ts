@@ -7,7 +7,7 @@ import { type Fetch, guardedFetch } from '../fetch/download/download.ts';
 import { egressConnector } from '../fetch/egress/connector.ts';
 import { type FindPage, findPage } from '../fetch/pages/page.ts';
 import { type EgressProxy, openEgressProxy } from '../fetch/pages/proxy.ts';
-import { type PrivateFetch, privateConnect, privateUrls, privateWay } from '../fetch/private.ts';
+import { type PrivateFetch, privateConnect, privateConnector, privateUrls } from '../fetch/private.ts';
 import { nameServers } from '../fetch/resolve.ts';
 import { CannotStart } from './process/cannot-start.ts';
 
@@ -39,7 +39,7 @@ export function fetchingFor(config: Pick<Config, 'fetch' | 'egress'>): Fetching 
 function wayFor({ fetch: settings, egress: { url, token } }: Pick<Config, 'fetch' | 'egress'>, isPrivate = false): Connector {
   if (url === undefined) {
     const around = { resolve: nameServers(), judge: addressJudge(settings) };
-    return isPrivate ? privateWay(settings, around) : directConnector(settings, around);
+    return isPrivate ? privateConnector(settings, around) : directConnector(settings, around);
   }
   if (token === undefined) throw new CannotStart('whoever goes through the role egress needs its token: set EGRESS_TOKEN');
   return egressConnector(url, token, settings, isPrivate);

@@ -1,8 +1,8 @@
-/** Listening for an abort without leaving a listener behind: the only place that may add one to a signal. */
+/** Listens for an abort without leaking listeners. No other module adds listeners to an AbortSignal. */
 
 /**
- * Calls back once when the signal is aborted, and at once where it is already.
- * A signal may live as long as the process: unsubscribe as soon as what it would have interrupted is over.
+ * Calls back once when the signal is aborted; at once if it already is.
+ * A signal may live as long as the process: unsubscribe as soon as the work that it would interrupt has ended.
  * @returns unsubscribe; calling it twice is no error
  */
 export function onAbort(signal: AbortSignal | undefined, callback: (reason: unknown) => void): () => void {

@@ -1,11 +1,11 @@
-/** Joins the small pieces of a stream, so that what a piece costs further on is paid for each block and not for each byte that a sender chose to send alone. */
+/** Joins the small chunks of a stream, so that a sender of single bytes does not make us pay the cost of a chunk for each byte. */
 import { Transform, type TransformCallback } from 'node:stream';
 
-/** Smaller pieces are joined, bytes. */
+/** Smaller chunks are joined, bytes. */
 export const MIN_PIECE_BYTES = 16 * 1024;
 const BLOCK_BYTES = 64 * 1024;
 
-/** Bytes in, the same bytes out: in pieces of at least `MIN_PIECE_BYTES`, but for the last. Large pieces pass without being copied. */
+/** Passes the same bytes on in chunks of at least `MIN_PIECE_BYTES`, except the last. Large chunks are not copied. */
 export class Coalesce extends Transform {
   #block: Buffer | undefined;
   #filled = 0;
@@ -31,7 +31,7 @@ export class Coalesce extends Transform {
     done();
   }
 
-  /** The rest of a block is filled before a new one is allocated. */
+  /** Keeps the unused rest of the block for the next chunk. */
   #pushBlock(): void {
     if (this.#block === undefined || this.#filled === 0) return;
     this.push(this.#block.subarray(0, this.#filled));

@@ -1,7 +1,7 @@
-/** Several streams read one after the other as if they were one: each is opened when its turn comes, and closed with the whole. */
+/** Reads several streams one after the other as if they were one, opening each only when its turn comes. */
 import { finished, Readable } from 'node:stream';
 
-/** Destroying it destroys the stream that is being read, and none is opened any more. Unread, it has opened none. */
+/** Destroying it destroys the stream that is being read, and opens no more. It opens nothing before it is read. */
 export class Joined extends Readable {
   readonly #openings: Iterator<() => Promise<Readable>>;
   #current: Readable | undefined;
@@ -38,7 +38,7 @@ export class Joined extends Readable {
   #follow(stream: Readable): void {
     this.#opening = false;
     this.#current = stream;
-    // An early end is an error here, and without a listener an error would end the process.
+    // `finished` reports an early end as an error. An error without a listener would end the process.
     finished(stream, (error) => {
       this.#current = undefined;
       if (error) this.destroy(error);

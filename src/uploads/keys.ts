@@ -1,8 +1,8 @@
-/** How the objects of uploads are named: under a prefix of their own, which the upkeep of jobs neither counts nor clears. */
+/** The keys of uploads' objects, under a prefix of their own, which the upkeep of jobs neither counts nor clears. */
 
 export const UPLOADS_PREFIX = 'uploads/';
 
-/** @param name of the part, which no other attempt to write the same bytes has */
+/** @param name of the part; unique to this attempt to write it */
 export const partKey = (uploadId: string, name: string): string => `${UPLOADS_PREFIX}${uploadId}/${name}`;
 
 /** The upload that an object belongs to. */

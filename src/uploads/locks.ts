@@ -1,19 +1,19 @@
-/** One request at a time for each upload, within this process; between processes the record's revision decides. */
+/** Admits one request at a time to each upload within this process. Between processes, the record's revision decides. */
 import { Failure } from '../errors.ts';
 import { onAbort } from '../streams/abort.ts';
 
-/** As `@tus/server` wants it: whoever comes later asks the holder to come to an end, who may be one whose connection died unnoticed. */
+/** The interface of `@tus/server`. A later request asks the holder to release the lock: the holder's connection may have died unnoticed. */
 interface Lock {
-  lock(signal: AbortSignal, giveUp: () => Promise<void> | void): Promise<void>;
+  lock(signal: AbortSignal, requestRelease: () => Promise<void> | void): Promise<void>;
   unlock(): Promise<void>;
 }
 
 interface Holder {
-  readonly giveUp: () => Promise<void> | void;
-  readonly freed: PromiseWithResolvers<void>;
+  readonly requestRelease: () => Promise<void> | void;
+  readonly released: PromiseWithResolvers<void>;
 }
 
-/** How long a request waits for its turn, ms. */
+/** How long a request waits for the lock, ms. */
 const WAIT_MS = 10_000;
 
 export function uploadLocks(): { newLock(id: string): Lock } {
@@ -22,13 +22,13 @@ export function uploadLocks(): { newLock(id: string): Lock } {
     newLock(id) {
       const own: PromiseWithResolvers<void> = Promise.withResolvers();
       return {
-        async lock(signal, giveUp) {
+        async lock(signal, requestRelease) {
           const waiting = AbortSignal.any([signal, AbortSignal.timeout(WAIT_MS)]);
           for (let holder = holders.get(id); holder !== undefined; holder = holders.get(id)) {
-            await holder.giveUp();
-            await freedBefore(holder, waiting);
+            await holder.requestRelease();
+            await releasedBefore(holder, waiting);
           }
-          holders.set(id, { giveUp, freed: own });
+          holders.set(id, { requestRelease, released: own });
         },
         async unlock() {
           holders.delete(id);
@@ -40,12 +40,12 @@ export function uploadLocks(): { newLock(id: string): Lock } {
 }
 
 /** @throws Failure `UPLOAD_CONFLICT` */
-async function freedBefore({ freed }: Holder, waiting: AbortSignal): Promise<void> {
+async function releasedBefore({ released }: Holder, waiting: AbortSignal): Promise<void> {
   const late: PromiseWithResolvers<void> = Promise.withResolvers();
   const refuse = () => late.reject(new Failure('UPLOAD_CONFLICT', { says: 'Another request is writing to this upload.' }));
   const unsubscribe = onAbort(waiting, refuse);
   try {
-    await Promise.race([freed.promise, late.promise]);
+    await Promise.race([released.promise, late.promise]);
   } finally {
     unsubscribe();
   }

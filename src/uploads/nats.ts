@@ -1,4 +1,4 @@
-/** Records of uploads in NATS JetStream, for any number of processes on any number of machines. */
+/** Upload records in NATS JetStream, for any number of processes on any number of machines. */
 
 import { z } from 'zod';
 import { RevisionConflict } from '../errors.ts';
@@ -8,16 +8,16 @@ import { oldestIn } from '../nats/oldest.ts';
 import { type Bounds, Exceeded, type StoredUpload, UploadRecord, type UploadStore } from './store.ts';
 
 const DAY_MS = 24 * 3600_000;
-/** Five hundred pieces, and what the client says about the file. */
+/** Room for 500 parts and the client's metadata. */
 const RECORDS: BucketSpec = { name: 'uploads', maxAgeMs: DAY_MS, maxBytes: 64 * 1024 };
 const CLIENTS: BucketSpec = { name: 'uploaders', maxAgeMs: DAY_MS, maxBytes: 256 * 1024 };
 
-/** What a client has begun. The records themselves say how large each is now, and whether it still counts. */
+/** The uploads that a client has begun. Their records say how large each is now, and whether it still counts. */
 const Begun = z.array(z.object({ id: z.string(), sizeBytes: z.number(), at: z.number(), expiresAt: z.number() }));
 type Begun = z.infer<typeof Begun>;
 
-/** An upload that was begun and has no record after this time has lost its maker, ms. */
-const MAKING_MS = 60_000;
+/** An upload that has no record after this time will get none: the process that began it has died. Ms. */
+const CREATION_MS = 60_000;
 const CAS_TRIES = 25;
 
 /** @param replicas 1, 3 or 5 @throws Mismatch · Unavailable */
@@ -27,18 +27,18 @@ export async function ensureUploads(nats: Nats, replicas: number): Promise<void>
 
 /**
  * @param nats stays open when the store is closed
- * @param unreadable is told of records that a scan had to skip
+ * @param onUnreadable called for each record that a scan had to skip
  */
-export function openUploads(nats: Nats, unreadable: (why: Error) => void = (why) => process.emitWarning(why)): UploadStore {
+export function openUploads(nats: Nats, onUnreadable: (why: Error) => void = (why) => process.emitWarning(why)): UploadStore {
   const records = openBucket(nats, RECORDS.name);
   const clients = openBucket(nats, CLIENTS.name);
 
-  /** What counts of a client's uploads: as their records say now, or as they were begun while they have none yet. */
+  /** The client's uploads that count against its limits: by their records, or as begun while they have no record yet. */
   const counted = async (begun: Begun, now: number): Promise<Begun> => {
     const found = await Promise.all(
       begun.map(async (upload) => {
         const entry = await records.get(upload.id);
-        if (entry === undefined) return now - upload.at < MAKING_MS ? upload : undefined;
+        if (entry === undefined) return now - upload.at < CREATION_MS ? upload : undefined;
         const { sizeBytes, expiresAt } = read(entry).record;
         return { ...upload, sizeBytes, expiresAt };
       }),
@@ -46,7 +46,7 @@ export function openUploads(nats: Nats, unreadable: (why: Error) => void = (why)
     return found.flatMap((upload) => (upload !== undefined && upload.expiresAt > now ? [upload] : []));
   };
 
-  /** Swaps what a client has begun until nobody came between. */
+  /** Updates a client's list by compare-and-swap, with retries. */
   async function change(client: string, next: (begun: Begun) => Promise<Begun> | Begun): Promise<void> {
     for (let tries = 0; tries < CAS_TRIES; tries++) {
       const entry = await clients.get(client);
@@ -58,7 +58,7 @@ export function openUploads(nats: Nats, unreadable: (why: Error) => void = (why)
         if (!(error instanceof RevisionConflict)) throw error;
       }
     }
-    throw new Error(`what a client has begun could not be noted in ${CAS_TRIES} tries`);
+    throw new Error(`a client's list of uploads could not be updated in ${CAS_TRIES} tries`);
   }
 
   const allowed = async (begun: Begun, { id, sizeBytes, expiresAt }: UploadRecord, { uploads, bytes, now }: Bounds): Promise<Begun> => {
@@ -73,7 +73,7 @@ export function openUploads(nats: Nats, unreadable: (why: Error) => void = (why)
     try {
       return read(entry);
     } catch (error) {
-      unreadable(error as Error);
+      onUnreadable(error as Error);
       return undefined;
     }
   };
@@ -89,7 +89,7 @@ export function openUploads(nats: Nats, unreadable: (why: Error) => void = (why)
       return entry === undefined ? undefined : read(entry);
     },
     async update(record, revision) {
-      // Nothing is stored under 0, where the bucket would create.
+      // Revision 0 would make the bucket create the record; no stored record has it.
       return { record, revision: await records.put(record.id, JSON.stringify(record), Math.max(1, revision)) };
     },
     async remove(id) {
@@ -107,7 +107,7 @@ export function openUploads(nats: Nats, unreadable: (why: Error) => void = (why)
       }
       throw new Error(`an upload could not be removed in ${CAS_TRIES} tries`);
     },
-    /** Each write gives an upload as much time as any other, or twice as much: those written longest ago expire first, or soon after. */
+    /** Every write extends an upload by one of two times, so those written longest ago expire first, or soon after: reading them suffices. */
     expired(now) {
       return oldestIn(records, (entry) => {
         const stored = readable(entry);

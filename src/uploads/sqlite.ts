@@ -1,10 +1,10 @@
-/** Records of uploads in one SQLite file, which several processes of one machine may hold open. */
+/** Upload records in one SQLite file, which several processes on one machine may have open. */
 
 import { RevisionConflict } from '../errors.ts';
 import { openDatabase } from '../sqlite/open.ts';
 import { Exceeded, type StoredUpload, UploadRecord, type UploadStore } from './store.ts';
 
-/** AUTOINCREMENT never gives a number twice, so that a record removed and created again cannot meet an old revision. */
+/** AUTOINCREMENT never reuses a number, so a record that was removed and created again cannot match an old revision. */
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS uploads (
     revision INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, client TEXT NOT NULL,
@@ -12,16 +12,16 @@ const SCHEMA = `
   CREATE INDEX IF NOT EXISTS uploads_of ON uploads (client);
   CREATE INDEX IF NOT EXISTS uploads_by_expiry ON uploads (expires, id);
 `;
-/** Read at once by a scan: no statement stays open between pages. */
+/** Rows that a scan reads at once: no statement stays open between pages. */
 const PAGE = 64;
 /**
  * @param path of the database file, in an existing folder; other stores may keep their tables in the same one
- * @param unreadable is told of records that a scan had to skip
+ * @param onUnreadable called for each record that a scan had to skip
  */
-export function openUploads(path: string, unreadable: (why: Error) => void = (why) => process.emitWarning(why)): UploadStore {
+export function openUploads(path: string, onUnreadable: (why: Error) => void = (why) => process.emitWarning(why)): UploadStore {
   const database = openDatabase(path, SCHEMA);
   const sql = {
-    // One statement is one transaction: whoever else creates comes before or after.
+    // One statement is one transaction: concurrent creates run before or after it.
     create: database.prepare(
       `INSERT INTO uploads (id, client, bytes, expires, record) SELECT $id, $client, $bytes, $expires, $record
        WHERE (SELECT count(*) < $mostUploads AND coalesce(sum(bytes), 0) + $bytes <= $mostBytes
@@ -51,7 +51,7 @@ export function openUploads(path: string, unreadable: (why: Error) => void = (wh
     try {
       return [read(row)];
     } catch (error) {
-      unreadable(error as Error);
+      onUnreadable(error as Error);
       return [];
     }
   };
@@ -102,7 +102,7 @@ export function openUploads(path: string, unreadable: (why: Error) => void = (wh
         yield* rows.flatMap(skipUnreadable);
         if (rows.length < PAGE) return;
         after = String(rows.at(-1)?.['id']);
-        // Reading is synchronous: a long scan must let requests through.
+        // Reading is synchronous: a long scan must not block requests.
         await new Promise(setImmediate);
       }
     },

@@ -1,13 +1,13 @@
-/** Where it is kept how far each upload is: compare-and-swap on revisions. The bytes themselves are objects. */
+/** The interface of stores of upload records, which change by compare-and-swap on revisions. The uploaded bytes are objects. */
 import { z } from 'zod';
 import { uploadIdPattern } from '../contracts/api/upload.ts';
 
 export const UPLOAD_VERSION = 1;
 
-/** Of one upload. A whole file may come in this many pieces: the record stays small, and so does the number of objects. */
+/** Parts of one upload. The bound keeps the record small, and the number of objects. */
 export const MAX_PARTS = 500;
 
-/** Bytes of what a client says about its file, as it says it. */
+/** Size of the header `Upload-Metadata`, bytes. */
 export const MAX_METADATA = 4_096;
 
 const bytes = z.number().int().min(0);
@@ -15,17 +15,17 @@ const bytes = z.number().int().min(0);
 export const UploadRecord = z.strictObject({
   version: z.literal(UPLOAD_VERSION),
   id: z.string().regex(uploadIdPattern),
-  /** The client's key, as limits keep it. */
+  /** The client's key in the limits. */
   client: z.string(),
-  /** Clean. */
+  /** Cleaned by `cleanName`. */
   filename: z.string(),
-  /** What came with it by tus, which says it again to whoever asks. */
+  /** Metadata of tus, which returns it to clients. */
   metadata: z.record(z.string(), z.string().nullable()).optional(),
-  /** Of the whole file. Until a form has come to its end, the most that it may hold. */
+  /** Size of the whole file. For an upload by form that has not ended: the largest allowed. */
   sizeBytes: bytes,
-  /** What is there, in order: the name of an object below the upload, and its size. */
+  /** The stored parts in order: the name of each object below the upload, and its size. */
   parts: z.array(z.tuple([z.string(), bytes])).max(MAX_PARTS),
-  /** All bytes are there. */
+  /** All bytes are stored. */
   finished: z.boolean(),
   /** Ms since the epoch. */
   createdAt: z.number().int(),
@@ -39,29 +39,29 @@ export interface StoredUpload {
   readonly revision: number;
 }
 
-/** What a client may have at a time. */
+/** What a client may have at the same time. */
 export interface Bounds {
   readonly uploads: number;
   readonly bytes: number;
-  /** Ms since the epoch: what has expired by then does not count. */
+  /** Ms since the epoch: uploads that have expired by then do not count. */
   readonly now: number;
 }
 
 export interface UploadStore {
   /**
-   * Of many at once, no more are created than the bounds allow; sizes count in full from the beginning.
-   * @throws Conflict when a record with that id is there · Exceeded
+   * Concurrent calls together create no more than the bounds allow; sizes count in full from the beginning.
+   * @throws RevisionConflict when a record with that id exists · Exceeded
    */
   create(record: UploadRecord, bounds: Bounds): Promise<StoredUpload>;
   /** The latest stored version. */
   get(id: string): Promise<StoredUpload | undefined>;
-  /** @throws Conflict when `revision` is no longer the latest, or the record is gone */
+  /** @throws RevisionConflict when `revision` is no longer the latest, or the record was removed */
   update(record: UploadRecord, revision: number): Promise<StoredUpload>;
-  /** Removing what is gone is no error. */
+  /** Removing a missing record is no error. */
   remove(id: string): Promise<void>;
-  /** Those that expired, in no order, without reading the others; one that cannot be read is passed over, and reported. */
+  /** The expired records, in no order, without reading the others. Unreadable ones are skipped and reported. */
   expired(now: number): AsyncIterable<StoredUpload>;
-  /** Every record, in no order, without holding them all; one written during the scan may be missed or be old. */
+  /** Every record, in no order, without holding all in memory. One that is written during the scan may be missed or outdated. */
   scan(): AsyncIterable<StoredUpload>;
   close(): Promise<void>;
 }

@@ -1,15 +1,15 @@
-/** The tus protocol (https://tus.io/protocols/resumable-upload, 1.0.0) over our uploads: the library speaks it, and what it stores goes here. */
+/** The tus protocol (https://tus.io/protocols/resumable-upload, 1.0.0): adapts the library's requests and storage to our uploads. */
 import type { Readable } from 'node:stream';
 import { DataStore, Server, Upload } from '@tus/server';
 import { Failure } from '../errors.ts';
 import { uploadLocks } from './locks.ts';
 import { MAX_METADATA } from './store.ts';
-import { type Begin, receivedBytes, type Uploads } from './uploads.ts';
+import { type NewUpload, receivedBytes, type Uploads } from './uploads.ts';
 
 export const TUS_VERSION = '1.0.0';
 export const TUS_EXTENSIONS = ['creation', 'creation-with-upload', 'expiration', 'termination'] as const;
 
-/** The headers that a request of the protocol may have; the library is shown no others. */
+/** The request headers of the protocol; the library gets no others. */
 const REQUEST_HEADERS = [
   'tus-resumable',
   'content-length',
@@ -21,42 +21,42 @@ const REQUEST_HEADERS = [
   'upload-offset',
 ];
 
-/** How long a request goes on that another one asked to come to an end, ms: its connection may be dead, or only slow. */
+/** How long a request may go on after another asked for its lock, ms: its connection may be dead, or only slow. */
 const DRAIN_MS = 1_000;
 
 export interface TusRequest {
   readonly method: string;
-  /** Absolute: what is created lies below it. */
+  /** Absolute: created uploads get URLs below it. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** Begun only when the request is found to be right. Ends where the connection does: what came is kept. */
+  /** Read only once the request was found valid. Ends with the connection: the bytes that arrived are kept. */
   readonly body: AsyncIterable<Uint8Array> | undefined;
-  readonly client: Begin['client'];
+  readonly client: NewUpload['client'];
 }
 
 export interface TusAnswer {
   readonly status: number;
   readonly headers: Headers;
-  /** Why it is refused, in the library's words. */
+  /** The library's reason for a refusal. */
   readonly says: string;
-  /** What was thrown on the way, where that is why. */
+  /** The error that caused the refusal, if any. */
   readonly thrown: unknown;
 }
 
 export type Tus = (request: TusRequest) => Promise<TusAnswer>;
 
-/** What is known of a request beside what the library sees. */
-interface Asking {
-  readonly client: Begin['client'];
+/** What we know of a request that the library does not. */
+interface RequestContext {
+  readonly client: NewUpload['client'];
   thrown?: unknown;
 }
 
 /** @param newId 128 random bits in hex */
 export function tusOver(uploads: Uploads, maxFileBytes: number, newId: () => string): Tus {
-  const askings = new WeakMap<Request, Asking>();
+  const contexts = new WeakMap<Request, RequestContext>();
   const server = new Server({
     path: '/',
-    datastore: new Pieces(uploads),
+    datastore: new UploadDataStore(uploads),
     maxSize: maxFileBytes,
     locker: uploadLocks(),
     lockDrainTimeout: DRAIN_MS,
@@ -64,38 +64,38 @@ export function tusOver(uploads: Uploads, maxFileBytes: number, newId: () => str
     getFileIdFromRequest: (_request, lastPath) => lastPath,
     generateUrl: ({ url }, { id }) => `${url}/${id}`,
     async onUploadCreate(request, { id, size, metadata }) {
-      const { client } = askings.get(request) ?? {};
-      if (client === undefined || size === undefined) throw new Error('an upload that nobody asked for');
+      const { client } = contexts.get(request) ?? {};
+      if (client === undefined || size === undefined) throw new Error('an upload without a client or a size');
       if ((request.headers.get('upload-metadata') ?? '').length > MAX_METADATA)
         throw new Failure('BAD_REQUEST', { says: `The header Upload-Metadata is longer than ${MAX_METADATA} bytes.` });
       await uploads.begin({ id, client, sizeBytes: size, filename: metadata?.['filename'] ?? metadata?.['name'] ?? '', metadata });
       return {};
     },
     onResponseError(request, error) {
-      const asking = askings.get(request);
-      if (asking !== undefined) asking.thrown = error;
+      const context = contexts.get(request);
+      if (context !== undefined) context.thrown = error;
       return undefined;
     },
   });
 
   return async ({ method, url, headers, body, client }) => {
-    const shown = REQUEST_HEADERS.flatMap((name) => {
+    const forwarded = REQUEST_HEADERS.flatMap((name) => {
       const value = headers[name];
       return typeof value === 'string' ? [[name, value] as [string, string]] : [];
     });
     const request = new Request(url, {
       method,
-      headers: shown,
+      headers: forwarded,
       ...(body === undefined ? {} : { body: ReadableStream.from(body), duplex: 'half' }),
     });
-    const asking: Asking = { client };
-    askings.set(request, asking);
+    const context: RequestContext = { client };
+    contexts.set(request, context);
     const response = await server.handleWeb(request);
-    return { status: response.status, headers: response.headers, says: (await response.text()).trim(), thrown: asking.thrown };
+    return { status: response.status, headers: response.headers, says: (await response.text()).trim(), thrown: context.thrown };
   };
 }
 
-class Pieces extends DataStore {
+class UploadDataStore extends DataStore {
   override extensions = [...TUS_EXTENSIONS];
   readonly #uploads: Uploads;
 

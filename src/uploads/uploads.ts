@@ -1,4 +1,4 @@
-/** Files that come before the requests that use them, in pieces if need be: each piece an object, their list a record. */
+/** Files that clients upload before the requests that use them, possibly in several parts. Each part is an object; a record lists them. */
 import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { cleanName } from '../catalog/names.ts';
@@ -10,17 +10,17 @@ import { partKey } from './keys.ts';
 import type { UploadSettings } from './settings.ts';
 import { MAX_PARTS, type StoredUpload, UPLOAD_VERSION, type UploadRecord, type UploadStore } from './store.ts';
 
-/** A long request is stored piece by piece, so that neither a crash nor an hour without news costs all of it: bytes, and ms. */
-const PIECE_BYTES = 16 * 1024 * 1024;
-const PIECE_MS = 5 * 60_000;
+/** A long request is stored in parts of this size or duration, so that a crash or an expiry loses only the last: bytes, and ms. */
+const PART_BYTES = 16 * 1024 * 1024;
+const PART_MS = 5 * 60_000;
 
-/** The one piece of an upload that came as a form. */
+/** The only part of an upload by form. */
 const WHOLE = 'whole';
 
-export interface Begin {
+export interface NewUpload {
   readonly id: string;
   readonly client: { readonly key: string; readonly multiple: number };
-  /** Of the whole file; where it is not known, the most that it may be. */
+  /** Size of the whole file; where unknown, the largest allowed. */
   readonly sizeBytes: number;
   readonly filename: string;
   readonly metadata?: Readonly<Record<string, string | null>> | undefined;
@@ -28,24 +28,24 @@ export interface Begin {
 
 export interface Uploads {
   /** @throws Exceeded */
-  begin(upload: Begin): Promise<UploadRecord>;
-  /** What is there and has not expired. @throws Failure `UPLOAD_NOT_FOUND` */
+  begin(upload: NewUpload): Promise<UploadRecord>;
+  /** @throws Failure `UPLOAD_NOT_FOUND`, also for one that has expired */
   find(id: string): Promise<UploadRecord>;
-  /** A whole file, to be read once or destroyed. @throws Failure `UPLOAD_NOT_FOUND`, `UPLOAD_CONFLICT` where bytes are still to come */
+  /** Opens a finished upload; read the content to its end or destroy it. @throws Failure `UPLOAD_NOT_FOUND`, `UPLOAD_CONFLICT` where bytes are missing */
   open(id: string): Promise<{ readonly record: UploadRecord; readonly content: Readable }>;
   /**
-   * Appends what comes until it ends, and keeps it piece by piece.
-   * @param offset where the sender believes to be, bytes
-   * @throws Failure `UPLOAD_NOT_FOUND`, `UPLOAD_CONFLICT`, `FILE_TOO_LARGE`, `BAD_REQUEST` · what the stream throws: the last piece is then lost
+   * Appends `content` until it ends, storing it part by part.
+   * @param offset where the sender believes the upload ends, bytes
+   * @throws Failure `UPLOAD_NOT_FOUND`, `UPLOAD_CONFLICT`, `FILE_TOO_LARGE`, `BAD_REQUEST` · what the stream throws: the last part is lost then
    */
   append(id: string, offset: number, content: AsyncIterable<Uint8Array>): Promise<UploadRecord>;
-  /** Where a file that comes at once is stored, before `complete` says so. */
+  /** The object key under which to store an upload by form, before calling `complete`. */
   wholeKey(id: string): string;
   /** @throws Failure `UPLOAD_NOT_FOUND`, `UPLOAD_CONFLICT` */
   complete(id: string, filename: string, sizeBytes: number): Promise<UploadRecord>;
-  /** Removing what is gone is no error. */
+  /** Removing a missing upload is no error. */
   remove(id: string): Promise<void>;
-  /** Resolves when nobody appends any more: to be waited for, once their connections are closed, before the stores are. */
+  /** Resolves when no append is running. On shutdown, await it after closing the connections and before closing the stores. */
   idle(): Promise<void>;
 }
 
@@ -60,22 +60,22 @@ export function uploadsOver(store: UploadStore, objects: ObjectStore, settings: 
     return stored;
   };
 
-  /** The pieces of a record as they are from now on. */
-  const grown = (record: UploadRecord, parts: UploadRecord['parts']): UploadRecord => {
+  /** The record with these parts, and its new expiry. */
+  const withParts = (record: UploadRecord, parts: UploadRecord['parts']): UploadRecord => {
     const finished = receivedBytes({ parts }) === record.sizeBytes;
     return { ...record, parts, finished, expiresAt: clock() + (finished ? settings.keptMs : settings.idleMs) };
   };
 
-  /** Stores one piece, then notes it. */
-  async function keep({ record, revision }: StoredUpload, piece: Readable): Promise<StoredUpload> {
-    // A name that no other writer has: whoever loses the race for the record can neither overwrite nor be mistaken for the winner.
+  /** Stores one part, then records it. */
+  async function storePart({ record, revision }: StoredUpload, part: Readable): Promise<StoredUpload> {
+    // A unique name: the loser of a race for the record can neither overwrite the winner's part nor be mistaken for it.
     const name = `${record.parts.length}-${randomBytes(6).toString('hex')}`;
     const key = partKey(record.id, name);
-    const { sizeBytes } = await objects.put(key, piece, record.sizeBytes - receivedBytes(record));
+    const { sizeBytes } = await objects.put(key, part, record.sizeBytes - receivedBytes(record));
     try {
-      return await store.update(grown(record, [...record.parts, [name, sizeBytes]]), revision);
+      return await store.update(withParts(record, [...record.parts, [name, sizeBytes]]), revision);
     } catch (error) {
-      // After any other error the record may name the piece all the same. If it does not, the piece goes with the upload.
+      // After any other error the record may still name the part. If it does not, the part is removed with the upload.
       if (!(error instanceof RevisionConflict)) throw error;
       await objects.delete(key);
       throw conflict((await load(record.id)).record);
@@ -87,16 +87,16 @@ export function uploadsOver(store: UploadStore, objects: ObjectStore, settings: 
     if (receivedBytes(stored.record) !== offset) throw conflict(stored.record);
     const chunks = content[Symbol.asyncIterator]();
     let next = await chunks.next();
-    async function* piece(): AsyncGenerator<Uint8Array> {
+    async function* part(): AsyncGenerator<Uint8Array> {
       const began = clock();
-      for (let bytes = 0; !next.done && bytes < PIECE_BYTES && clock() - began < PIECE_MS; next = await chunks.next()) {
+      for (let bytes = 0; !next.done && bytes < PART_BYTES && clock() - began < PART_MS; next = await chunks.next()) {
         bytes += next.value.byteLength;
         yield next.value;
       }
     }
     while (!next.done) {
       if (stored.record.parts.length >= MAX_PARTS) throw tooManyParts();
-      stored = await keep(stored, Readable.from(piece(), { objectMode: false })).catch((error: unknown) => {
+      stored = await storePart(stored, Readable.from(part(), { objectMode: false })).catch((error: unknown) => {
         const { sizeBytes } = stored.record;
         throw error instanceof TooLarge ? fileTooLarge(sizeBytes, receivedBytes(stored.record) + error.receivedBytes) : error;
       });
@@ -121,7 +121,7 @@ export function uploadsOver(store: UploadStore, objects: ObjectStore, settings: 
       };
       const { maxPerClient, maxBytesPerClient } = settings;
       const bounds = { uploads: maxPerClient * client.multiple, bytes: maxBytesPerClient * client.multiple, now };
-      return (await store.create(sizeBytes === 0 ? grown(record, []) : record, bounds)).record;
+      return (await store.create(sizeBytes === 0 ? withParts(record, []) : record, bounds)).record;
     },
 
     find: async (id) => (await load(id)).record,
@@ -150,21 +150,21 @@ export function uploadsOver(store: UploadStore, objects: ObjectStore, settings: 
     wholeKey: (id) => partKey(id, WHOLE),
 
     async complete(id, filename, sizeBytes) {
-      // Not by `load`: a form may take longer than an upload may be idle.
+      // Not by `load`: a form may take longer than the idle time after which uploads expire.
       const stored = await store.get(id);
       if (stored === undefined) throw unknown(id);
-      const whole = grown({ ...stored.record, filename: cleanName(filename), sizeBytes }, [[WHOLE, sizeBytes]]);
+      const whole = withParts({ ...stored.record, filename: cleanName(filename), sizeBytes }, [[WHOLE, sizeBytes]]);
       try {
         return (await store.update(whole, stored.revision)).record;
       } catch (error) {
-        // Somebody else had the id, or it was deleted as the last bytes came.
+        // The id was used twice, or the upload was deleted while the last bytes arrived.
         throw error instanceof RevisionConflict ? conflict((await load(id)).record) : error;
       }
     },
 
     async remove(id) {
       if (!uploadIdPattern.test(id)) return;
-      // The record first: from then on nobody adds a piece.
+      // The record first: after that no part can be added.
       await store.remove(id);
       for await (const { key } of objects.scan(partKey(id, ''))) await objects.delete(key);
     },

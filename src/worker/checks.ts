@@ -1,4 +1,4 @@
-/** Whether this worker could do a conversion now: room, descriptors, a disk that writes, the launcher, and the engines. */
+/** Checks whether this worker could do a conversion now: disk space, file descriptors, a writable disk, the launcher, and the engines. */
 import { constants } from 'node:fs';
 import { access, type FileHandle, open, rm, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -10,33 +10,33 @@ import type { Slot } from '../exec/files/workspace.ts';
 import type { Toolbox } from '../exec/toolbox.ts';
 
 export interface Checks {
-  /** Of the disk, and of what was not there at the start: microseconds. */
+  /** Checks disk space, and which programs were missing at the start. Takes microseconds. */
   room(): Promise<Fault | undefined>;
-  /** Of everything that an order needs. */
+  /** Checks everything that an order needs. */
   everything(): Promise<Fault | undefined>;
-  /** Whether one slot's own files are what the disk lacks: then the disk is as large as ever, and the conversion too large for it. */
+  /** Whether one slot's own files fill the disk: then the disk is fine, and the conversion is too large for it. */
   isFilledByJobs(): Promise<boolean>;
 }
 
 export interface ChecksDeps {
-  /** Folder of the slots. */
+  /** The folder that holds the slots. */
   readonly workDir: string;
-  /** One that takes no orders. */
+  /** A slot that takes no orders. */
   readonly slot: Slot;
-  /** How many slots there are beside it. */
+  /** Number of slots that take orders. */
   readonly slots: number;
   readonly launcher: Launcher;
   readonly toolbox: Toolbox;
-  /** Those that orders may need. */
+  /** The engines that orders may need. */
   readonly engines: readonly Engine[];
-  /** Programs that they may need too, and that are not installed. */
+  /** Programs that orders may need but that are not installed. */
   readonly lacking: readonly string[];
-  /** Below which the disk counts as full; 0: never. */
+  /** With fewer free bytes than this the disk counts as full; 0: never. */
   readonly minFreeBytes: number;
   readonly minFreeInodes: number;
 }
 
-/** A conversion has a dozen open at a time, with its pipes. */
+/** A conversion has a dozen descriptors open at a time, pipes included. */
 const DESCRIPTORS = 32;
 const TRIVIAL = '/bin/true';
 const TRIVIAL_LIMITS: StepLimits = {
@@ -58,16 +58,16 @@ export function checksOf(deps: ChecksDeps): Checks {
       const { bavail, bsize, files, ffree } = await statfs(workDir);
       if (bavail * bsize < minFreeBytes)
         return faultOf('disk_full', `the work folder has ${bavail * bsize} bytes left: see worker.minFreeBytes`);
-      // Some file systems have no fixed number of them, and say 0.
+      // File systems without a fixed number of inodes report 0.
       if (files > 0 && ffree < minFreeInodes)
         return faultOf('disk_full', `the work folder has room for ${ffree} files: see worker.minFreeInodes`);
       return undefined;
     } catch (error) {
-      return faultOf('disk_broken', `the work folder cannot be looked at: ${codeIn(error)}`);
+      return faultOf('disk_broken', `the work folder cannot be read: ${codeIn(error)}`);
     }
   };
 
-  const descriptors = async (): Promise<Fault | undefined> => {
+  const checkDescriptors = async (): Promise<Fault | undefined> => {
     const opened: FileHandle[] = [];
     try {
       while (opened.length < DESCRIPTORS) opened.push(await open('/dev/null'));
@@ -79,7 +79,7 @@ export function checksOf(deps: ChecksDeps): Checks {
     }
   };
 
-  const writing = async (folder: string): Promise<Fault | undefined> => {
+  const checkWrite = async (folder: string): Promise<Fault | undefined> => {
     const path = join(folder, 'written');
     try {
       const file = await open(path, 'wx');
@@ -96,19 +96,19 @@ export function checksOf(deps: ChecksDeps): Checks {
     }
   };
 
-  const confining = async (folder: string): Promise<Fault | undefined> => {
+  const checkLauncher = async (folder: string): Promise<Fault | undefined> => {
     const policy = { folder, reads: [], unixSockets: false, limits: TRIVIAL_LIMITS, uid: slot.uid };
     const { ended, code, stderr } = await launcher.run(policy, { program: TRIVIAL, args: [] });
     if (ended === 'exit' && code === 0) return undefined;
     return faultOf('launcher', `no program can be run confined: ${ended} ${code ?? ''} ${stderr.slice(-300).trim()}`);
   };
 
-  const present = async (): Promise<Fault | undefined> => {
-    const gone = await toolbox.gone(engines);
-    return gone.length === 0 ? undefined : faultOf('engine_missing', `programs are no longer installed: ${gone.join(', ')}`);
+  const checkEngines = async (): Promise<Fault | undefined> => {
+    const uninstalled = await toolbox.uninstalled(engines);
+    return uninstalled.length === 0 ? undefined : faultOf('engine_missing', `programs are no longer installed: ${uninstalled.join(', ')}`);
   };
 
-  const trying = async (): Promise<Fault | undefined> => {
+  const checkSlot = async (): Promise<Fault | undefined> => {
     let folder: string;
     try {
       folder = await slot.makeFolder('check');
@@ -116,7 +116,7 @@ export function checksOf(deps: ChecksDeps): Checks {
       return faultOf(isFull(error) ? 'disk_full' : 'disk_broken', `the work folder cannot be written: ${codeIn(error)}`);
     }
     try {
-      return (await writing(folder)) ?? (await confining(folder));
+      return (await checkWrite(folder)) ?? (await checkLauncher(folder));
     } finally {
       await slot.removeFolder(folder).catch(() => {});
     }
@@ -125,20 +125,20 @@ export function checksOf(deps: ChecksDeps): Checks {
   return {
     room,
     async everything() {
-      // Without descriptors nothing else could be tried.
-      return (await room()) ?? (await descriptors()) ?? (await present()) ?? (await trying());
+      // The last two checks need descriptors.
+      return (await room()) ?? (await checkDescriptors()) ?? (await checkEngines()) ?? (await checkSlot());
     },
     async isFilledByJobs() {
       const { bavail, bsize } = await statfs(workDir);
-      const lacking = minFreeBytes - bavail * bsize;
-      if (lacking <= 0) return true;
+      const shortfall = minFreeBytes - bavail * bsize;
+      if (shortfall <= 0) return true;
       for (let index = 1; index <= deps.slots; index++) {
         const home = join(workDir, `slot-${index}`);
-        const isThere = await access(home, constants.F_OK).then(
+        const exists = await access(home, constants.F_OK).then(
           () => true,
           () => false,
         );
-        if (isThere && (await isFuller(home, lacking))) return true;
+        if (exists && (await isFuller(home, shortfall))) return true;
       }
       return false;
     },

@@ -1,4 +1,4 @@
-/** Carries out one order's route: hop by hop, confined, every result judged before anybody trusts it. */
+/** Runs the hops of one job's route in turn. Every program is confined, and every result is checked before it is used. */
 import { stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { Catalog, Hop, Route } from '../catalog/catalog.ts';
@@ -16,7 +16,7 @@ import { judgeAll } from './judge.ts';
 import { writePasswordFile } from './password.ts';
 import type { Stepper } from './run-step.ts';
 
-/** A file as a converter may read it. */
+/** A source file that a converter may read. */
 export interface Source {
   readonly format: string;
   readonly path: string;
@@ -36,7 +36,7 @@ export interface Work {
 export interface Conversion {
   /** The job's folder, below which the results lie. */
   readonly base: string;
-  /** In order; opened by `exec/collect` only. */
+  /** In order. Open them with `exec/files/collect` only. */
   readonly files: readonly ResultFile[];
   readonly warnings: readonly Warning[];
   readonly engine: { readonly name: string; readonly version: string };
@@ -45,7 +45,7 @@ export interface Conversion {
 export interface ResultFile {
   readonly folder: string;
   readonly name: string;
-  /** What distinguishes it from the other results: the name of the engine's that first made several. */
+  /** What distinguishes it from the other results: the name that the first engine with several results gave it. */
   readonly label: string;
 }
 
@@ -57,15 +57,15 @@ export interface ConvertDeps {
   readonly limits: StepLimits;
 }
 
-/** As many as a job's record has room for. */
+/** A job's record has room for this many. */
 const MOST_WARNINGS = 16;
 
 /** @throws Failure `CONVERSION_FAILED` */
 export async function convert({ catalog, slot, stepper, judge, limits }: ConvertDeps, work: Work): Promise<Conversion> {
   const { base } = work;
-  const given = optionNames.filter((name) => work.options[name] !== undefined);
+  const setOptions = optionNames.filter((name) => work.options[name] !== undefined);
   const options: Options = work.password === undefined ? work.options : { ...work.options, password: work.password };
-  const wanted = work.password === undefined ? given : [...given, 'password' as const];
+  const wanted = work.password === undefined ? setOptions : [...setOptions, 'password' as const];
   const route = catalog.route(work.source.format, work.target, wanted);
   const first = route?.hops[0]?.engine;
   if (route === undefined || first === undefined) throw conversionFailed('engine_missing', { cause: new EngineAbsent() });
@@ -91,7 +91,7 @@ export async function convert({ catalog, slot, stepper, judge, limits }: Convert
         scratch: join(folder, 'scratch'),
         passwordFile: index === 0 ? passwordFile : undefined,
       };
-      const progressed = (fraction: number) =>
+      const onHopProgress = (fraction: number) =>
         work.onProgress((index + (part + Math.min(1, fraction)) / inputs.length) / route.hops.length);
       warnings.push(
         ...(await namingEngine(hop.engine, async () =>
@@ -103,7 +103,7 @@ export async function convert({ catalog, slot, stepper, judge, limits }: Convert
             base,
             limits: await limitsFor(hop.engine, limits, [task.input]),
             signal: work.signal,
-            onProgress: progressed,
+            onProgress: onHopProgress,
           }),
         )),
       );
@@ -115,7 +115,7 @@ export async function convert({ catalog, slot, stepper, judge, limits }: Convert
   return { base, files: inputs, warnings: unique(warnings), engine: { name: first.name, version: catalog.version(first.id) } };
 }
 
-/** What an engine may take for these files: no more than the operator allows, than it asks for, or than files of their size need. */
+/** The limits of one step: the tightest of what the operator allows, what the engine asks for, and the time that files of this size need. */
 export async function limitsFor(engine: Engine, allowed: StepLimits, paths: readonly string[]): Promise<StepLimits> {
   const sizes = await Promise.all(paths.map(async (path) => (await stat(path)).size));
   const wallMs = runTimeMs(
@@ -149,13 +149,13 @@ async function runHop({ hop: { engine }, task, stepper, judge, base, limits, sig
     facts = await judge.factsOf({ engine: engine.id }, stdout, task);
   }
   const plan: Plan = engine.plan({ ...task, facts });
-  const said: Warning[] = [...(plan.warnings ?? [])];
-  for (const step of plan.steps) said.push(...(await stepper.take(step, { ...where, task })));
-  return said;
+  const warnings: Warning[] = [...(plan.warnings ?? [])];
+  for (const step of plan.steps) warnings.push(...(await stepper.runStep(step, { ...where, task })));
+  return warnings;
 }
 
-function routeWarnings(route: Route, given: readonly (typeof optionNames)[number][], source: string): Warning[] {
-  const ignored = ignoredOptions(route, given).map((name) => ({
+function routeWarnings(route: Route, wanted: readonly (typeof optionNames)[number][], source: string): Warning[] {
+  const ignored = ignoredOptions(route, wanted).map((name) => ({
     code: 'option_ignored',
     message: `The option ${name} has no effect on this conversion.`,
   }));
@@ -165,10 +165,10 @@ function routeWarnings(route: Route, given: readonly (typeof optionNames)[number
   return [...ignored, ...lossy];
 }
 
-/** One result of one file is still that file's; several are told apart by their names. */
+/** A file's only result keeps the file's label; several are distinguished by their names. */
 const labelOf = (label: string, name: string, count: number): string =>
   [label, count === 1 ? '' : baseName(name)].filter(Boolean).join(' ');
 
-/** Each once, however many parts gave it, and no more than a job's record has room for. */
+/** Each warning once, and no more than a job's record has room for. */
 export const unique = (warnings: readonly Warning[]): Warning[] =>
   [...new Map(warnings.map((warning) => [`${warning.code} ${warning.message}`, warning])).values()].slice(0, MOST_WARNINGS);

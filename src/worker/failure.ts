@@ -1,25 +1,25 @@
-/** Whose work failed: a failed conversion names its engine. */
+/** Failures of conversions: which engine failed, and whether the cause lies in the worker rather than in the file. */
 import type { Engine } from '../catalog/engine.ts';
 import type { FaultReason } from '../contracts/messages/fault.ts';
 import { Failure } from '../errors.ts';
 
-/** @throws what `work` throws; a Failure `CONVERSION_FAILED` with `details.engine` */
+/** @throws what `work` throws, with `details.engine` added to a Failure `CONVERSION_FAILED` */
 export async function namingEngine<T>({ name }: Engine, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
     if (!(error instanceof Failure) || error.code !== 'CONVERSION_FAILED') throw error;
-    const { message: says, details, cause } = error;
-    throw new Failure('CONVERSION_FAILED', { says, details: { engine: name, ...details }, cause });
+    const { message, details, cause } = error;
+    throw new Failure('CONVERSION_FAILED', { says: message, details: { engine: name, ...details }, cause });
   }
 }
 
-/** Not even a trivial program could have been confined, or the program is not there any more: the file was never looked at. */
+/** The launcher could not confine the program, or the program has been removed. The file was never read. */
 export class LauncherFailed extends Error {
   override readonly name = 'LauncherFailed';
 }
 
-/** No engine that is installed here does the conversion: another worker's may. */
+/** No engine installed on this worker does the conversion; one on another worker may. */
 export class EngineAbsent extends Error {
   override readonly name = 'EngineAbsent';
 }
@@ -32,10 +32,10 @@ const FAULTS: Readonly<Record<string, FaultReason>> = {
   EMFILE: 'descriptors',
   ENFILE: 'descriptors',
 };
-/** What programs say of a full disk, in glibc's words: their exit code tells nothing of it. */
+/** How glibc words a full disk. Programs print it to stderr; their exit codes do not tell. */
 const NO_SPACE = /No space left on device|Disk quota exceeded/;
 
-/** What in the worker's surroundings failed the conversion, by the error and all that it was caused by. */
+/** @returns what is wrong with the worker, judged by the error and its chain of causes; undefined where nothing points to the worker */
 export function classifyError(error: unknown): FaultReason | undefined {
   for (let at = error; at instanceof Error; at = at.cause) {
     if (at instanceof LauncherFailed) return 'launcher';

@@ -1,8 +1,8 @@
-/** Counts the pictures in a source on the disk, reading it piece by piece: nothing of a client's lies in memory as a whole. */
+/** Counts the frames of a source file, reading it window by window so that it is never in memory as a whole. */
 import { type FileHandle, open } from 'node:fs/promises';
 import { boundFrames, type Pieces } from '../catalog/planning/frames.ts';
 
-/** What one turn of the event loop looks at, bytes. */
+/** Read at a time, bytes. */
 const WINDOW = 64 * 1024;
 
 /** @throws Failure `input_limit` */

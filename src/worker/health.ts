@@ -1,4 +1,4 @@
-/** A worker that is not well takes no orders: who fails fastest would take most of them. It tries itself until it is. */
+/** Stops an unhealthy worker from taking orders, since a worker that fails fast would take most of them, and checks it until it has recovered. */
 import { type Fault, faultOf } from '../contracts/messages/fault.ts';
 import { Failure } from '../errors.ts';
 import { onAbort } from '../streams/abort.ts';
@@ -7,29 +7,30 @@ import type { Checks } from './checks.ts';
 import { classifyError } from './failure.ts';
 
 export interface Health {
-  /** Undefined while it is well. */
+  /** Undefined while the worker is healthy. */
   readonly fault: Fault | undefined;
-  /** Resolves when it may take an order: at once, as a rule; or when the signal is aborted. */
+  /** Resolves when the worker may take an order (usually at once), or when the signal is aborted. */
   ready(signal: AbortSignal): Promise<void>;
   /**
-   * Finds out whether what a conversion threw was the worker's own fault.
-   * @returns `own`: it is not well. `doubtful`: it was, or the file is too much for it. Undefined: it was not.
+   * Finds out whether the worker caused a conversion's error.
+   * @returns `own`: the worker is unhealthy. `doubtful`: it was unhealthy a moment ago, or the file is too large for it. Undefined: the
+   * worker did not cause the error.
    */
   classifyError(error: unknown): Promise<'own' | 'doubtful' | undefined>;
-  /** Calls back when it falls ill, and when it is well again. */
+  /** Calls back when the worker becomes unhealthy, and when it has recovered. */
   onChange(callback: (fault: Fault | undefined) => void): void;
   close(): void;
 }
 
-/** Between two trials of one that is not well, ms. */
-const TRY_MS = 2_000;
-/** Between two looks at one that is, ms. */
-const LOOK_MS = 5_000;
-/** What the disk had is believed for so long, ms: slots ask before each order. */
-const FRESH_MS = 250;
-/** How long a trial that went well is believed when a conversion fails, ms. */
-const FRESH_TRIAL_MS = 1_000;
-/** Failures that may have been the disk's, or those of a program that is half gone. */
+/** Pause between two checks of an unhealthy worker, ms. */
+const UNHEALTHY_CHECK_MS = 2_000;
+/** Pause between two checks of a healthy worker, ms. */
+const HEALTHY_CHECK_MS = 5_000;
+/** How long a measurement of free disk space stays valid, ms: every slot asks before each order. */
+const ROOM_VALID_MS = 250;
+/** How long a successful check stays valid when a conversion fails, ms. */
+const CHECK_VALID_MS = 1_000;
+/** Failures that a broken disk or a half-removed program may have caused. */
 const SUSPICIOUS: ReadonlySet<unknown> = new Set([
   'corrupt_input',
   'engine_crashed',
@@ -39,58 +40,60 @@ const SUSPICIOUS: ReadonlySet<unknown> = new Set([
   'engine_missing',
 ]);
 
-/** @param others whether an order that needs what is not installed here may be for another worker */
+/** @param others whether another worker may have the programs that are missing here */
 export function watchHealth(checks: Checks, { others }: { readonly others: boolean }, log: Log): Health {
   const callbacks: ((fault: Fault | undefined) => void)[] = [];
   let fault: Fault | undefined;
-  let well = Promise.withResolvers<void>();
-  well.resolve();
-  let lookedAt = Number.NEGATIVE_INFINITY;
+  let healthy = Promise.withResolvers<void>();
+  healthy.resolve();
+  let measuredAt = Number.NEGATIVE_INFINITY;
   let closed = false;
   let timer: NodeJS.Timeout | undefined;
 
-  const become = (next: Fault | undefined): void => {
+  const setFault = (next: Fault | undefined): void => {
     const before = fault;
     fault = next;
     if (before?.reason === next?.reason) return;
     if (next === undefined) {
-      log.info({ reason: before?.reason }, 'the worker is well again: it takes orders');
-      well.resolve();
+      log.info({ reason: before?.reason }, 'the worker has recovered and takes orders again');
+      healthy.resolve();
     } else {
-      log.error({ reason: next.reason, fault: next.message }, 'the worker is not well: it takes no orders until it is');
-      if (before === undefined) well = Promise.withResolvers();
+      log.error({ reason: next.reason, fault: next.message }, 'the worker is unhealthy: it takes no orders until it has recovered');
+      if (before === undefined) healthy = Promise.withResolvers();
     }
     for (const callback of callbacks) callback(next);
   };
-  const again = (): void => {
+  const schedule = (): void => {
     clearTimeout(timer);
-    if (!closed) timer = setTimeout(() => void look(), fault === undefined ? LOOK_MS : TRY_MS);
+    if (!closed) timer = setTimeout(() => void check(), fault === undefined ? HEALTHY_CHECK_MS : UNHEALTHY_CHECK_MS);
   };
-  let triedAt = Number.NEGATIVE_INFINITY;
-  let trying: Promise<Fault | undefined> | undefined;
-  /** One at a time: slots that fail together ask together. */
-  const look = (): Promise<Fault | undefined> => {
-    trying ??= tryEverything().finally(() => {
-      trying = undefined;
-      triedAt = performance.now();
+  let checkedAt = Number.NEGATIVE_INFINITY;
+  let checking: Promise<Fault | undefined> | undefined;
+  /** One check at a time: slots that fail together share it. */
+  const check = (): Promise<Fault | undefined> => {
+    checking ??= checkEverything().finally(() => {
+      checking = undefined;
+      checkedAt = performance.now();
     });
-    return trying;
+    return checking;
   };
-  const tryEverything = async (): Promise<Fault | undefined> => {
-    const found = await checks.everything().catch((error: unknown) => faultOf('disk_broken', `it could not try itself: ${String(error)}`));
-    if (!closed) become(found);
-    again();
+  const checkEverything = async (): Promise<Fault | undefined> => {
+    const found = await checks
+      .everything()
+      .catch((error: unknown) => faultOf('disk_broken', `the worker could not check itself: ${String(error)}`));
+    if (!closed) setFault(found);
+    schedule();
     return found;
   };
-  const room = async (): Promise<void> => {
-    if (performance.now() - lookedAt < FRESH_MS) return;
-    lookedAt = performance.now();
+  const checkRoom = async (): Promise<void> => {
+    if (performance.now() - measuredAt < ROOM_VALID_MS) return;
+    measuredAt = performance.now();
     const found = await checks.room();
     if (found === undefined || closed) return;
-    become(found);
-    again();
+    setFault(found);
+    schedule();
   };
-  again();
+  schedule();
 
   return {
     get fault() {
@@ -98,11 +101,11 @@ export function watchHealth(checks: Checks, { others }: { readonly others: boole
     },
 
     async ready(signal) {
-      if (fault === undefined) await room();
+      if (fault === undefined) await checkRoom();
       while (fault !== undefined && !signal.aborted) {
         const aborted = Promise.withResolvers<void>();
         const unsubscribe = onAbort(signal, () => aborted.resolve());
-        await Promise.race([well.promise, aborted.promise]).finally(unsubscribe);
+        await Promise.race([healthy.promise, aborted.promise]).finally(unsubscribe);
       }
     },
 
@@ -111,15 +114,15 @@ export function watchHealth(checks: Checks, { others }: { readonly others: boole
       const suspect = reason === 'engine_missing' && !others ? undefined : reason;
       const isSuspicious = error instanceof Failure && error.code === 'CONVERSION_FAILED' && SUSPICIOUS.has(error.details['reason']);
       if (suspect === undefined && !isSuspicious) return undefined;
-      // Files that are damaged come in crowds: for them alone a trial that has just gone well is not made again.
-      const isFresh = fault === undefined && performance.now() - triedAt < FRESH_TRIAL_MS;
+      // Damaged files often come many at a time: they alone do not repeat a check that has just succeeded.
+      const isFresh = fault === undefined && performance.now() - checkedAt < CHECK_VALID_MS;
       if (suspect === undefined && isFresh && (await checks.room()) === undefined) return undefined;
-      // One that began before the failure may have passed what is broken now.
-      await trying;
-      const found = await look();
+      // A check that began before the failure may have missed what is broken now.
+      await checking;
+      const found = await check();
       if (found === undefined)
         return suspect === undefined ? undefined : suspect === 'disk_full' || suspect === 'launcher' ? 'doubtful' : 'own';
-      // One that filled the disk itself would fill the next one's too.
+      // A conversion that filled the disk would fill another worker's disk too.
       if (found.reason === 'disk_full' && (await checks.isFilledByJobs().catch(() => false))) return 'doubtful';
       return 'own';
     },

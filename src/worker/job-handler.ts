@@ -1,4 +1,4 @@
-/** One claimed order from its granted input to its uploaded output. */
+/** Handles one claimed order: downloads the granted input, converts it, and uploads the output. */
 import { stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { Options } from '../catalog/options/options.ts';
@@ -18,32 +18,32 @@ import type { JobHandler } from './loop.ts';
 import { packOutput } from './output.ts';
 import { runTool } from './run-tool.ts';
 
-/** Room for a ZIP's own bytes around parts that are each within their bound. */
-const MAX_DELIVERY_BYTES = MAX_OUTPUT_BYTES + (1 << 24);
+/** Allows for a ZIP's own bytes around parts that are each within their bound. */
+const MAX_UPLOAD_BYTES = MAX_OUTPUT_BYTES + (1 << 24);
 
-/** So often a grant whose URLs the store does not take is asked for anew: the next may be another replica's. */
-const MOST_RENEWALS = 2;
+/** How often a grant is renewed whose URLs the store refuses: another replica may sign the next. */
+const MAX_RENEWALS = 2;
 
 export function jobHandler(deps: ConvertDeps): JobHandler {
   const { slot } = deps;
-  return async (record: JobRecord, grant: Grant, { signal, onProgress, renewGrant, onPhase, afterwards }) => {
+  return async (record: JobRecord, grant: Grant, { signal, onProgress, renewGrant, onPhase, defer }) => {
     const base = await slot.makeFolder('job');
-    afterwards(() => slot.removeFolder(base));
-    const folder = await slot.makePrivateFolder('delivery');
-    afterwards(() => slot.removeFolder(folder));
+    defer(() => slot.removeFolder(base));
+    const folder = await slot.makePrivateFolder('output');
+    defer(() => slot.removeFolder(folder));
     let current = grant;
-    const transfer = async <T>(over: (granted: Grant) => Promise<T>): Promise<T> => {
+    const withGrant = async <T>(transfer: (granted: Grant) => Promise<T>): Promise<T> => {
       for (let renewals = 0; ; renewals++) {
         try {
-          return await over(current);
+          return await transfer(current);
         } catch (error) {
-          if (!(error instanceof AccessDenied) || renewals === MOST_RENEWALS) throw error;
+          if (!(error instanceof AccessDenied) || renewals === MAX_RENEWALS) throw error;
         }
         current = await renewGrant();
       }
     };
     const sources = await fetchSources(slot, base, record, (path, index, sizeBytes) =>
-      transfer(({ inputs }) => download(inputs[index] ?? '', path, sizeBytes, signal)),
+      withGrant(({ inputs }) => download(inputs[index] ?? '', path, sizeBytes, signal)),
     );
     const [source] = sources;
     if (source === undefined) throw new Error('the record names no source');
@@ -54,19 +54,19 @@ export function jobHandler(deps: ConvertDeps): JobHandler {
     const conversion =
       tool !== undefined && 'plan' in tool.work
         ? await runTool(deps, { ...work, slug: tool.slug, tool: tool.work, sources, target: record.target.format })
-        : // Options were written by `readOptions` of the same version of the catalog, and are read back as JSON.
+        : // `readOptions` of the same catalog version wrote these options.
           await convert(deps, { ...work, source, target: record.target.format, options: record.options as Options });
-    const best = tool?.neverLarger ? await smaller(conversion, source, record.target.format) : conversion;
-    const delivery = await packOutput(folder, best, record.filename, record.target, tool?.alwaysZip);
+    const best = tool?.neverLarger ? await smallerOf(conversion, source, record.target.format) : conversion;
+    const packed = await packOutput(folder, best, record.filename, record.target, tool?.alwaysZip);
     onPhase('uploading');
-    const { sizeBytes, sha256 } = await transfer(({ output }) => upload(delivery.path, output, MAX_DELIVERY_BYTES, signal));
-    const { filename, contentType, files } = delivery;
+    const { sizeBytes, sha256 } = await withGrant(({ output }) => upload(packed.path, output, MAX_UPLOAD_BYTES, signal));
+    const { filename, contentType, files } = packed;
     const output = { key: outputKey(record.id, record.attempt ?? ''), filename, sizeBytes, contentType, sha256, files };
-    return (now, at) => finish(now, at, { output, warnings: [...best.warnings, ...delivery.warnings], engine: best.engine });
+    return (now, at) => finish(now, at, { output, warnings: [...best.warnings, ...packed.warnings], engine: best.engine });
   };
 }
 
-/** Every source, in a file that we named. */
+/** Downloads every source to a file whose name we choose. */
 async function fetchSources(
   slot: Slot,
   base: string,
@@ -83,8 +83,8 @@ async function fetchSources(
   return fetched;
 }
 
-/** The source itself, where the result is of the same kind and no smaller. */
-async function smaller(conversion: Conversion, { path, format }: Source, target: string): Promise<Conversion> {
+/** The conversion, or the source itself where the result has the same format and is no smaller. */
+async function smallerOf(conversion: Conversion, { path, format }: Source, target: string): Promise<Conversion> {
   const { base, files, warnings } = conversion;
   const [only] = files;
   if (format !== target || only === undefined || files.length > 1) return conversion;

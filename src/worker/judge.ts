@@ -1,4 +1,4 @@
-/** Looks at a result before anybody is told that it is one: there, not empty, and of the format that was asked for. */
+/** Checks a conversion's results before they are delivered: they exist, are not empty, and have the requested format. */
 
 import { HEAD_BYTES, TAIL_BYTES } from '../catalog/sniff/sample.ts';
 import { conversionFailed } from '../errors.ts';
@@ -10,15 +10,15 @@ export const MAX_OUTPUT_BYTES = 1 << 30;
 
 /** @returns the names of all results, in natural order: at least one @throws Failure `output_invalid`, `output_limit` */
 export async function judgeAll(judge: Judge, base: string, folder: string, format: string): Promise<readonly string[]> {
-  // Long names with long numbers take seconds to compare.
-  const names = await judge.inOrder(await listFolder(base, folder).catch(distrust));
+  // In a thread: long names with long numbers take seconds to compare.
+  const names = await judge.inOrder(await listFolder(base, folder).catch(asInvalidOutput));
   for (const name of names) await judgeOne(judge, base, folder, name, format);
   if (names.length === 0) throw conversionFailed('output_invalid');
   return names;
 }
 
 async function judgeOne(judge: Judge, base: string, folder: string, name: string, format: string): Promise<void> {
-  const { handle, sizeBytes } = await openFile(base, folder, name).catch(distrust);
+  const { handle, sizeBytes } = await openFile(base, folder, name).catch(asInvalidOutput);
   try {
     if (sizeBytes > MAX_OUTPUT_BYTES)
       throw conversionFailed('output_limit', { details: { max_bytes: MAX_OUTPUT_BYTES, bytes: sizeBytes } });
@@ -26,7 +26,7 @@ async function judgeOne(judge: Judge, base: string, folder: string, name: string
     const tail = Buffer.alloc(Math.min(sizeBytes, TAIL_BYTES));
     await handle.read(head, 0, head.length, 0);
     await handle.read(tail, 0, tail.length, sizeBytes - tail.length);
-    // An empty text is the true text of an empty page; nothing else may be empty.
+    // An empty page has an empty text; nothing else may be empty.
     if (sizeBytes === 0 && format === 'txt') return;
     if (sizeBytes === 0 || !(await judge.matches({ head, tail, size: sizeBytes }, format))) throw conversionFailed('output_invalid');
   } finally {
@@ -34,7 +34,7 @@ async function judgeOne(judge: Judge, base: string, folder: string, name: string
   }
 }
 
-function distrust(cause: unknown): never {
+function asInvalidOutput(cause: unknown): never {
   if (cause instanceof Suspicious) throw conversionFailed('output_invalid', { cause });
   throw cause;
 }

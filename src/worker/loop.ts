@@ -1,4 +1,4 @@
-/** A worker: takes one order after the other, and sees each to its end whatever happens meanwhile. */
+/** A worker's loop: pulls one order after the other, and sees each to its end even if stores or the network fail meanwhile. */
 
 import { type Grant, GrantRefused } from '../contracts/messages/grant.ts';
 import type { Lane } from '../contracts/messages/order.ts';
@@ -16,18 +16,18 @@ import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { Health } from './health.ts';
 
-/** What a claimed order comes to. */
+/** Converts a claimed job. @returns the change that records its result */
 export type JobHandler = (record: JobRecord, grant: Grant, context: JobContext) => Promise<(record: JobRecord, now: number) => JobRecord>;
 
 export interface JobContext {
   readonly signal: AbortSignal;
   /** 0 to 1. */
   readonly onProgress: (fraction: number) => void;
-  /** Asks for the grant anew: a URL may lapse, or have been signed by a replica whose clock is wrong. @throws GrantRefused · Unavailable */
+  /** Requests a new grant: a URL may have expired, or a replica with a wrong clock signed it. @throws GrantRefused · Unavailable */
   readonly renewGrant: () => Promise<Grant>;
   readonly onPhase: (phase: 'converting' | 'uploading') => void;
-  /** Work that nobody needs to wait for: done once the job's end is written, before the next order is taken. */
-  readonly afterwards: (work: () => Promise<void>) => void;
+  /** Defers cleanup that no client should wait for: it runs after the job's end is recorded and before the next order is taken. */
+  readonly defer: (work: () => Promise<void>) => void;
 }
 
 export interface WorkerDeps {
@@ -39,8 +39,8 @@ export interface WorkerDeps {
   readonly grant: (jobId: string, attempt: string) => Promise<Grant>;
   readonly handleJob: JobHandler;
   /** Shared by all workers of one process. */
-  readonly inHand?: InHand;
-  /** Asked before an order is pulled; where it gives no place, this slot takes none any more. */
+  readonly heldOrders?: HeldOrders;
+  /** Called before each pull; where it returns undefined, this slot pulls no more orders. */
   readonly reserve?: () => Reservation | undefined;
   readonly health?: Pick<Health, 'ready' | 'fault' | 'classifyError' | 'close'>;
   readonly log: Log;
@@ -50,203 +50,207 @@ export interface WorkerDeps {
   readonly newAttempt: () => string;
 }
 
-/** By job: who works on it takes a newer hand-out of its order, which lapsed while this process was late. Nobody begins it anew. */
-export type InHand = Map<string, (again: Delivery) => void>;
+/**
+ * By job id: hands a redelivered order to the slot that already works on the job. The queue redelivers an order that this process was too
+ * late to extend; no slot begins it again.
+ */
+export type HeldOrders = Map<string, (redelivered: Delivery) => void>;
 
-/** Of one order among those that a worker may take. */
+/** A reserved place for one of the orders that a worker may still take. */
 export interface Reservation {
-  /** The order is there. @returns to be called when it is let go */
+  /** The pull returned an order. @returns call it when the order is finished or released */
   take(): () => void;
-  /** None came. */
+  /** The pull returned nothing. */
   cancel(): void;
 }
 
 export interface Worker {
-  /** Stops pulling, waits `graceMs` for the order in hand, then gives it back. */
+  /** Stops pulling, waits up to `graceMs` for the current order, then releases it. */
   drain(graceMs: number): Promise<void>;
 }
 
-/** How often a held order is extended and looked at for a cancellation, ms: well under the queue's ack wait, and a cancelled process must end within 5 s. */
+/** How often a held order is extended and checked for cancellation, ms: well under the queue's ack wait; a cancelled process must end within 5 s. */
 const EXTEND_MS = 3_000;
-/** A pull longer than this would make a drain wait; jittered, so that many workers do not ask at once. */
+/** How long a pull waits, ms: a drain has to wait for it. Jittered, so that many workers do not pull at once. */
 const PULL_MS = 1_000;
 const BULK_FIRST_EVERY = 4;
 const CAS_TRIES = 10;
-/** How long a worker with a job in hand waits for the store of records to come back, and how long between two looks, ms. */
+/** How long a worker that holds a job retries while the job store is unavailable, and the pause between two tries, ms. */
 const OUTAGE_MS = 10 * 60_000;
-const LOOK_MS = 500;
-/** How old a job is when nobody waits any longer for a replica that can decrypt its password: replicas are replaced one after the other, ms. */
+const RETRY_MS = 500;
+/** Age of a job after which no replica is expected any more that can decrypt its password, ms: a rollout replaces replicas one by one. */
 const KEY_PATIENCE_MS = 10 * 60_000;
-/** How long an order rests when the fault is not the file's. */
-const REST_MS = 5_000;
+/** How long a released order waits in the queue when the file did not cause the failure, ms. */
+const RELEASE_DELAY_MS = 5_000;
 
 export function startWorker(deps: WorkerDeps): Worker {
-  const { inHand = new Map() } = deps;
+  const { heldOrders = new Map() } = deps;
   const stopping = new AbortController();
-  const dropping = new AbortController();
+  const releasing = new AbortController();
   const ended = (async () => {
     for (let turn = 1; !stopping.signal.aborted; turn++) {
       await deps.health?.ready(stopping.signal);
       if (stopping.signal.aborted) break;
       const reservation = deps.reserve?.();
-      // Whoever has the last places goes on until it has used them.
+      // The slots that reserved the last places go on until they have used them.
       if (deps.reserve !== undefined && reservation === undefined) break;
-      let letGo: (() => void) | undefined;
+      let endTurn: (() => void) | undefined;
       try {
         const lanes: Lane[] = turn % BULK_FIRST_EVERY === 0 ? ['bulk', 'interactive'] : ['interactive', 'bulk'];
         const delivery = await deps.queue.pull(deps.pool, lanes, PULL_MS * (1 + Math.random()), stopping.signal);
         if (delivery === undefined) continue;
-        const holder = inHand.get(delivery.order.jobId);
-        if (holder !== undefined) {
-          holder(delivery);
+        const handOver = heldOrders.get(delivery.order.jobId);
+        if (handOver !== undefined) {
+          handOver(delivery);
           continue;
         }
-        // It fell ill while it waited: another takes it at once.
+        // The worker became unhealthy during the pull: another takes the order at once.
         if (deps.health?.fault !== undefined) {
           await delivery.release(0);
           continue;
         }
-        letGo = reservation?.take();
-        const held = hold(inHand, delivery);
-        await processOrder(deps, held, dropping.signal).finally(held.letGo);
+        endTurn = reservation?.take();
+        const held = hold(heldOrders, delivery);
+        await processOrder(deps, held, releasing.signal).finally(held.forget);
       } catch (error) {
         deps.log.error({ pool: deps.pool, err: error }, 'the worker could not take or finish an order');
         await new Promise((resolve) => setTimeout(resolve, 200));
       } finally {
-        if (letGo === undefined) reservation?.cancel();
-        else letGo();
+        if (endTurn === undefined) reservation?.cancel();
+        else endTurn();
       }
     }
   })();
   return {
     async drain(graceMs) {
       stopping.abort();
-      const timer = setTimeout(() => dropping.abort(), graceMs);
+      const timer = setTimeout(() => releasing.abort(), graceMs);
       await ended;
       clearTimeout(timer);
     },
   };
 }
 
-interface Held extends Pick<Delivery, 'extend' | 'release' | 'done'> {
+interface HeldOrder extends Pick<Delivery, 'extend' | 'release' | 'done'> {
   readonly jobId: string;
-  letGo(): void;
+  forget(): void;
 }
 
-/** What is done with an order is done with its last hand-out. */
-function hold(inHand: InHand, delivery: Delivery): Held {
+/** Extends, releases and acknowledges an order through its latest delivery. */
+function hold(heldOrders: HeldOrders, delivery: Delivery): HeldOrder {
   const { jobId } = delivery.order;
-  let last = delivery;
-  const adopt = (again: Delivery) => {
-    last = again;
+  let latest = delivery;
+  const adopt = (redelivered: Delivery) => {
+    latest = redelivered;
   };
-  inHand.set(jobId, adopt);
-  const letGo = () => {
-    if (inHand.get(jobId) === adopt) inHand.delete(jobId);
+  heldOrders.set(jobId, adopt);
+  const forget = () => {
+    if (heldOrders.get(jobId) === adopt) heldOrders.delete(jobId);
   };
   return {
     jobId,
-    letGo,
-    extend: () => last.extend(),
+    forget,
+    extend: () => latest.extend(),
     release(delayMs) {
-      letGo();
-      return last.release(delayMs);
+      forget();
+      return latest.release(delayMs);
     },
     done() {
-      letGo();
-      return last.done();
+      forget();
+      return latest.done();
     },
   };
 }
 
-async function processOrder(deps: WorkerDeps, delivery: Held, dropped: AbortSignal): Promise<void> {
+async function processOrder(deps: WorkerDeps, delivery: HeldOrder, released: AbortSignal): Promise<void> {
   const { jobs, log, clock } = deps;
   const { jobId } = delivery;
   const attempt = deps.newAttempt();
-  // A claim may be stored although its answer was lost: it counts once.
-  const take = (record: JobRecord) => {
+  // A claim may have been stored although its answer was lost: it counts once.
+  const claimOnce = (record: JobRecord) => {
     if (record.attempt === attempt) return record;
-    // It was moved: its order there is another one.
+    // Where the job was moved to another pool, it has another order there.
     return record.pool === deps.pool ? claim(record, attempt, clock()) : undefined;
   };
-  const claimed = await withRetry(dropped, () => updateRecord(jobs, jobId, take)).catch((error: unknown) => {
+  const claimed = await withRetry(released, () => updateRecord(jobs, jobId, claimOnce)).catch((error: unknown) => {
     if (!(error instanceof Unreadable)) throw error;
-    log.warn({ job_id: jobId, err: error }, 'the order is left to a worker that can read its record');
+    log.warn({ job_id: jobId, err: error }, 'the order is released for a worker that can read its record');
     return 'unreadable' as const;
   });
-  if (claimed === 'unreadable') return delivery.release(REST_MS);
+  if (claimed === 'unreadable') return delivery.release(RELEASE_DELAY_MS);
   if (claimed === undefined || claimed.record.attempt !== attempt || hasEnded(claimed.record)) {
     if (claimed !== undefined && hasEnded(claimed.record)) recordEnd(deps, claimed.record);
     return delivery.done();
   }
-  const stop = new AbortController();
+  const aborter = new AbortController();
   const isMine = (record: JobRecord) => record.state === 'running' && record.attempt === attempt;
-  const lose = () => stop.abort();
-  const enter = (phase: string) => log.debug({ job_id: jobId, attempt, phase }, 'the job went on');
-  enter('claimed');
-  // It may have been dropped during the claim.
-  const subscriptions = [deps.signals.onCancel(jobId, lose), onAbort(dropped, lose)];
+  const abort = () => aborter.abort();
+  const onPhase = (phase: string) => log.debug({ job_id: jobId, attempt, phase }, 'the job entered a phase');
+  onPhase('claimed');
+  // A drain may have ended its grace period during the claim.
+  const subscriptions = [deps.signals.onCancel(jobId, abort), onAbort(released, abort)];
   const extending = setInterval(
-    () => void stillMine().catch((err: unknown) => log.warn({ job_id: jobId, err }, 'the order could not be extended')),
+    () => void extend().catch((err: unknown) => log.warn({ job_id: jobId, err }, 'the order could not be extended')),
     EXTEND_MS,
   );
-  const stillMine = async () => {
+  const extend = async () => {
     const stored = await jobs.get(jobId);
-    // An order that lapsed is nobody's yet, if the record is still ours: who claims it takes it from us there.
+    // The record decides, not the queue: even if the order has lapsed, no other worker has the job until it claims the record.
     await delivery.extend();
-    if (stored === undefined || !isMine(stored.record)) lose();
+    if (stored === undefined || !isMine(stored.record)) abort();
   };
 
   const started = performance.now();
   let next: (record: JobRecord, now: number) => JobRecord;
-  let rests = false;
-  let restMs = REST_MS;
+  let isReleased = false;
+  let delayMs = RELEASE_DELAY_MS;
   let last: Stored | undefined = claimed;
-  const left: (() => Promise<void>)[] = [];
+  const deferred: (() => Promise<void>)[] = [];
   try {
     const renewGrant = () => granted(deps, claimed.record, attempt);
     const grant = await renewGrant();
-    // What is said of a job after its end would be remembered for ever.
-    const onProgress = (fraction: number) => void (stop.signal.aborted || deps.signals.progress(jobId, fraction * 100));
-    const afterwards = (work: () => Promise<void>) => void left.push(work);
-    next = await deps.handleJob(claimed.record, grant, { signal: stop.signal, onProgress, renewGrant, onPhase: enter, afterwards });
-    enter('finishing');
+    // Progress that is published after a job's end would be remembered for ever.
+    const onProgress = (fraction: number) => void (aborter.signal.aborted || deps.signals.progress(jobId, fraction * 100));
+    const defer = (work: () => Promise<void>) => void deferred.push(work);
+    next = await deps.handleJob(claimed.record, grant, { signal: aborter.signal, onProgress, renewGrant, onPhase, defer });
+    onPhase('finishing');
   } catch (error) {
-    const fault = stop.signal.aborted ? undefined : await deps.health?.classifyError(error);
-    // Aborted, and still mine when it comes to writing: the order was lost, as in an outage, and nobody has taken it yet.
-    rests = stop.signal.aborted || fault !== undefined || isTransient(error);
-    log.warn({ job_id: jobId, pool: deps.pool, err: error }, rests ? 'the order is given back' : 'the conversion failed');
+    const fault = aborter.signal.aborted ? undefined : await deps.health?.classifyError(error);
+    // An aborted job whose record is still ours below was lost in an outage, and no other worker has taken it yet.
+    isReleased = aborter.signal.aborted || fault !== undefined || isTransient(error);
+    log.warn({ job_id: jobId, pool: deps.pool, err: error }, isReleased ? 'the order is released' : 'the conversion failed');
     const failure = storedFailure(error);
-    // This worker takes nothing before it is well: the order need not rest for others.
-    if (fault === 'own' && deps.health?.fault !== undefined) restMs = 0;
-    // Whoever refused it may have read more than we did.
+    // This worker takes no orders until it has recovered, so another may have this one at once.
+    if (fault === 'own' && deps.health?.fault !== undefined) delayMs = 0;
+    // The replica that refused the grant may have read a newer record than ours.
     if (error instanceof GrantRefused) last = undefined;
-    next = fault === 'doubtful' ? requeueCounted : rests ? requeue : (record, now) => fail(record, now, failure);
+    next = fault === 'doubtful' ? requeueCounted : isReleased ? requeue : (record, now) => fail(record, now, failure);
   } finally {
     clearInterval(extending);
     for (const unsubscribe of subscriptions) unsubscribe();
   }
 
-  // On a conflict: still my attempt and running, once more; else somebody else has the word, my output is dropped by upkeep, and my claim was no crash.
+  // On a conflict: try again while the record is still running under this attempt. Otherwise another worker owns the job: upkeep removes
+  // our output, and our claim must not count as a crash.
   let mine = false;
   try {
     const end = (record: JobRecord) => {
       mine = isMine(record);
       return mine ? next(record, clock()) : withdraw(record, attempt);
     };
-    const stored = await withRetry(dropped, () => updateRecord(jobs, jobId, end, last));
-    if (rests && (stored === undefined || !hasEnded(stored.record))) return await delivery.release(dropped.aborted ? 0 : restMs);
+    const stored = await withRetry(released, () => updateRecord(jobs, jobId, end, last));
+    if (isReleased && (stored === undefined || !hasEnded(stored.record))) return await delivery.release(released.aborted ? 0 : delayMs);
     if (mine && stored !== undefined) recordEnd(deps, stored.record, (performance.now() - started) / 1000);
-    // Of a job that another worker has taken over there is more to come.
+    // A job that another worker has taken over has not ended.
     if (mine) deps.signals.ended(jobId);
     await delivery.done();
   } finally {
     deps.signals.leave(jobId);
-    for (const work of left) await work().catch((err: unknown) => log.warn({ job_id: jobId, err }, 'a job could not be tidied up'));
+    for (const work of deferred) await work().catch((err: unknown) => log.warn({ job_id: jobId, err }, 'a job could not be cleaned up'));
   }
 }
 
-/** @throws Failure when no replica has had the key of the job's password for so long that none will */
+/** @throws Failure `CONVERSION_FAILED` when the job is so old that no replica will have the key of its password any more */
 async function granted({ grant, clock }: WorkerDeps, { id, createdAt }: JobRecord, attempt: string): Promise<Grant> {
   try {
     return await grant(id, attempt);
@@ -257,9 +261,9 @@ async function granted({ grant, clock }: WorkerDeps, { id, createdAt }: JobRecor
 }
 
 /**
- * Reads, decides, writes, and decides anew when somebody else was faster.
- * @param last what was stored when it was last looked at: as a rule it still is, and need not be read again
- * @returns what is stored afterwards; undefined when nothing was decided
+ * Reads, decides and writes a record; decides again after a revision conflict.
+ * @param last the record as this worker last read or wrote it: usually still the latest, which saves a read
+ * @returns what is stored afterwards; undefined where `decide` changed nothing
  */
 async function updateRecord(
   jobs: JobStore,
@@ -280,28 +284,28 @@ async function updateRecord(
   throw new Error(`the record of ${id} could not be written in ${CAS_TRIES} tries`);
 }
 
-/** Tries again while the store of records is away: what was done must not be done anew, nor count against the file. A drain does not wait. */
-async function withRetry<T>(dropped: AbortSignal, write: () => Promise<T>): Promise<T> {
+/** Retries while the job store is unavailable: finished work must be neither repeated nor held against the file. A drain does not wait. */
+async function withRetry<T>(released: AbortSignal, write: () => Promise<T>): Promise<T> {
   const until = performance.now() + OUTAGE_MS;
   for (;;) {
     try {
       return await write();
     } catch (error) {
-      if (!isStoreAway(error) || dropped.aborted || performance.now() > until) throw error;
+      if (!isUnavailable(error) || released.aborted || performance.now() > until) throw error;
     }
-    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
   }
 }
 
-const isStoreAway = (error: unknown): boolean => error instanceof Failure && error.code === 'OVERLOADED';
+const isUnavailable = (error: unknown): boolean => error instanceof Failure && error.code === 'OVERLOADED';
 
-/** Not the file's fault: the same may succeed later. */
+/** Whether the file did not cause the error, so that another try may succeed. */
 const isTransient = (error: unknown): boolean =>
   error instanceof StoreFull ||
   error instanceof Unreachable ||
   error instanceof SpawnFailed ||
   error instanceof GrantRefused ||
-  isStoreAway(error);
+  isUnavailable(error);
 
 function storedFailure(error: unknown): StoredFailure {
   if (error instanceof Failure && error.code === 'CONVERSION_FAILED') {

@@ -1,4 +1,4 @@
-/** Turns results into the one file that a client gets: the only result, or a ZIP of all. */
+/** Packs a conversion's results into the one file that the client downloads: the only result, or a ZIP of all. */
 
 import { createReadStream, createWriteStream } from 'node:fs';
 import { copyFile } from 'node:fs/promises';
@@ -8,7 +8,7 @@ import type { Warning } from '../catalog/engine.ts';
 import { formatOf } from '../catalog/formats.ts';
 import { baseName, cleanName, resultName, SUFFIX } from '../catalog/names.ts';
 import { openFile } from '../exec/files/collect.ts';
-import { packed } from '../objects/zip.ts';
+import { zipStream } from '../objects/zip.ts';
 import type { Conversion } from './convert.ts';
 
 export interface PackedOutput {
@@ -20,10 +20,10 @@ export interface PackedOutput {
   readonly warnings: readonly Warning[];
 }
 
-/** Families whose formats are packed already: deflating them again costs time and saves nothing. */
+/** The only families that a ZIP deflates: the formats of others are compressed already. */
 const COMPRESSIBLE = new Set(['markup', 'sheet', 'vector']);
 
-/** @param destination absolute path of an empty folder that no converter can reach */
+/** @param destination absolute path of an empty folder that converters cannot access */
 export async function packOutput(
   destination: string,
   { base, files }: Conversion,
@@ -32,19 +32,19 @@ export async function packOutput(
   alwaysZip = false,
 ): Promise<PackedOutput> {
   const { mime, family } = formatOf(target.format);
-  const safe: string[] = [];
+  const copies: string[] = [];
   for (const [index, { folder, name }] of files.entries()) {
     const { handle } = await openFile(base, folder, name);
     try {
       const path = join(destination, String(index));
       await copyFile(`/proc/self/fd/${handle.fd}`, path);
-      safe.push(path);
+      copies.push(path);
     } finally {
       await handle.close();
     }
   }
-  const [only] = safe;
-  if (only !== undefined && safe.length === 1 && !alwaysZip)
+  const [only] = copies;
+  if (only !== undefined && copies.length === 1 && !alwaysZip)
     return { path: only, filename: resultName(sourceName, target.extension), contentType: mime, files: 1, warnings: [] };
 
   const path = join(destination, 'zip');
@@ -55,20 +55,20 @@ export async function packOutput(
   );
   await writeZip(
     path,
-    safe.map((from, index) => ({ path: from, name: names[index] ?? String(index), compress: COMPRESSIBLE.has(family) })),
+    copies.map((from, index) => ({ path: from, name: names[index] ?? String(index), compress: COMPRESSIBLE.has(family) })),
   );
   return {
     path,
     filename: `${baseName(sourceName)}${SUFFIX}.zip`,
     contentType: 'application/zip',
-    files: safe.length,
+    files: copies.length,
     warnings: alwaysZip
       ? []
-      : [{ code: 'zip_of_pages', message: `One ${target.extension} file holds one page: the ${safe.length} parts come in a ZIP.` }],
+      : [{ code: 'zip_of_pages', message: `One ${target.extension} file holds one page: the ${copies.length} parts come in a ZIP.` }],
   };
 }
 
-/** `name-001.png` where an engine only numbers its files; the part's own label (a sheet's name) where it gives one. Equal names are numbered. */
+/** `name-001.png` where an engine only numbers its files; its label, such as a sheet's name, where it gives one. Equal names get numbers. */
 export function partNames(base: string, labels: readonly string[], extension: string): string[] {
   const width = Math.max(3, String(labels.length).length);
   const taken = new Set<string>();
@@ -76,7 +76,7 @@ export function partNames(base: string, labels: readonly string[], extension: st
     const own = label.replace(/^((page|out)-?)?\d+[ -]?/, '');
     const number = String(index + 1).padStart(width, '0');
     let part = own === '' ? `${base}-${number}.${extension}` : `${cleanName(own)}.${extension}`;
-    // Unicode- and case-insensitive file systems would drop one of two names that fold to the same.
+    // File systems that ignore case or normalise Unicode would drop one of two names that fold to the same.
     if (taken.has(fold(part))) part = `${baseName(part)}-${number}.${extension}`;
     taken.add(fold(part));
     return part;
@@ -85,17 +85,16 @@ export function partNames(base: string, labels: readonly string[], extension: st
 
 const fold = (name: string): string => name.normalize('NFKC').toLowerCase();
 
-/** Several results become one ZIP. */
 interface ZipEntry {
   readonly name: string;
-  /** Path of a file that nobody else can change any more. */
+  /** Path of a file that no converter can change. */
   readonly path: string;
-  /** Formats that are compressed already are stored as they are. */
+  /** False for formats that are compressed already. */
   readonly compress: boolean;
 }
 
 /** Writes the archive to `path`. */
 async function writeZip(path: string, entries: readonly ZipEntry[]): Promise<void> {
   const files = entries.map(({ path: from, ...entry }) => ({ ...entry, open: async () => createReadStream(from) }));
-  await pipeline(packed(files), createWriteStream(path, { flags: 'wx' }));
+  await pipeline(zipStream(files), createWriteStream(path, { flags: 'wx' }));
 }

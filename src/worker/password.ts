@@ -1,9 +1,9 @@
-/** A job's password, where its converters may read it. */
+/** Writes a job's password to a file that only its converters can read. */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Slot } from '../exec/files/workspace.ts';
 
-/** One line, no newline, readable by the slot's user alone: converters take it from a file, never from their command line. */
+/** The password alone, without a newline, readable by the slot's user only. Converters get a file because others can read command lines. */
 export async function writePasswordFile(slot: Slot, base: string, password: string | undefined): Promise<string | undefined> {
   if (password === undefined) return undefined;
   const path = join(base, 'password');

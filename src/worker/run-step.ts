@@ -1,4 +1,4 @@
-/** Takes one step of a plan: in a warm process where the engine has one, else in a fresh one, and says in our words what went wrong. */
+/** Runs one step of a plan, in a resident process where the engine has one, else in a new one, and maps failures to reasons of the API. */
 import type { Engine, ProcessStep, ResidentStep, Step, StepLimits, Task, Warning } from '../catalog/engine.ts';
 import { conversionFailed, type Failure, inputLimit, type Reason } from '../errors.ts';
 import type { Outcome } from '../exec/confine/policy.ts';
@@ -13,20 +13,20 @@ import { LauncherFailed } from './failure.ts';
 
 export interface StepRun {
   readonly engine: Engine;
-  /** Absolute path: all that the step may write to. */
+  /** Absolute path of the only folder that the step may write to. */
   readonly folder: string;
   readonly limits: StepLimits;
   readonly signal: AbortSignal;
   readonly onProgress: (fraction: number) => void;
 }
 
-/** What a warm program is handed; the rest of a task it reads where it stands. */
-type Handed = Pick<Task, 'input' | 'output' | 'passwordFile'>;
+/** The files that are moved into a resident's folder. */
+type TaskFiles = Pick<Task, 'input' | 'output' | 'passwordFile'>;
 
 export interface Stepper {
   /** @throws Failure `CONVERSION_FAILED` */
   run(step: ProcessStep, where: StepRun): Promise<Outcome>;
-  take(step: Step, where: StepRun & { readonly task: Handed }): Promise<readonly Warning[]>;
+  runStep(step: Step, where: StepRun & { readonly task: TaskFiles }): Promise<readonly Warning[]>;
 }
 
 export interface StepperDeps {
@@ -34,7 +34,7 @@ export interface StepperDeps {
   readonly slot: Slot;
   readonly residents: Residents;
   readonly judge: Pick<Judge, 'reasonOf'>;
-  /** Of this slot alone, for programs that go to the Internet: it is open while one of them is asked, and no longer. */
+  /** This slot's proxy for programs that reach the Internet: it is open only while such a program serves a request. */
   readonly egressProxy?: EgressProxy | undefined;
 }
 
@@ -44,7 +44,7 @@ export function createStepper({ toolbox, slot, residents, judge, egressProxy }: 
       const fraction = step.progress?.(line);
       if (fraction !== undefined) onProgress(fraction);
     };
-    const where = { slot, folder, limits, signal, gatePort: egressProxy?.port };
+    const where = { slot, folder, limits, signal, proxyPort: egressProxy?.port };
     return toolbox.run(engine, step, { ...where, ...(step.progress === undefined ? {} : { onLine }) });
   };
 
@@ -54,20 +54,20 @@ export function createStepper({ toolbox, slot, residents, judge, egressProxy }: 
     throw await failureOf(judge, where.engine, outcome);
   };
 
-  /** What a resident would be asked, in a process of its own. */
-  const once = async (step: ProcessStep, where: StepRun): Promise<Answer> => {
+  /** Runs a resident's request in a new process. */
+  const runOnce = async (step: ProcessStep, where: StepRun): Promise<Answer> => {
     const outcome = await start(step, where);
     const answer = outcome.ended === 'exit' ? lastAnswer(outcome.stdout.toString()) : undefined;
     if (answer === undefined || (answer.ok && !hasSucceeded(step, outcome))) throw await failureOf(judge, where.engine, outcome);
     return answer;
   };
 
-  const ask = async (step: ResidentStep, where: StepRun & { readonly task: Handed }): Promise<Answer> => {
+  const ask = async (step: ResidentStep, where: StepRun & { readonly task: TaskFiles }): Promise<Answer> => {
     const { engine, limits, signal, onProgress } = where;
     const { input, output, passwordFile } = where.task;
     const files = { input, output, ...(passwordFile === undefined ? {} : { passwordFile }) };
     const program = toolbox.resolve(engine, step.ask, egressProxy?.port);
-    // By program, not by engine: two engines that ask the same one need it warm once.
+    // By program, not by engine: two engines that use the same program share its resident.
     const key = `${engine.binaries[step.ask]?.at[0] ?? step.ask}${program.egress ? ' online' : ''}`;
     try {
       return await residents.ask(key, program, step.request, files, { limits, signal, onProgress });
@@ -75,27 +75,27 @@ export function createStepper({ toolbox, slot, residents, judge, egressProxy }: 
       if (!(error instanceof ResidentBroken)) throw error;
       if (error.why === 'timeout') throw conversionFailed('timeout', { cause: error });
       if (signal.aborted) throw conversionFailed('cancelled', { cause: error });
-      // What broke may have been the resident's age and not this file: once more, in a process of its own.
-      return once(step.otherwise, where);
+      // The resident's age may have broken it, and not this file: try again in a new process.
+      return runOnce(step.otherwise, where);
     }
   };
 
   return {
     run,
-    async take(step, where) {
+    async runStep(step, where) {
       if ('run' in step) {
         await run(step, where);
         return [];
       }
-      const passage = toolbox.resolve(where.engine, step.ask).egress ? egressProxy?.open() : undefined;
+      const tunnel = toolbox.resolve(where.engine, step.ask).egress ? egressProxy?.open() : undefined;
       try {
         const answer = await ask(step, where);
         if (answer.ok) return answer.warnings ?? [];
-        throw passage?.lost !== undefined && answer.reason === 'page_unreachable'
-          ? conversionFailed('internal', { cause: passage.lost })
-          : refusalOf(answer, [...(passage?.refused ?? [])]);
+        throw tunnel?.outage !== undefined && answer.reason === 'page_unreachable'
+          ? conversionFailed('internal', { cause: tunnel.outage })
+          : refusalOf(answer, [...(tunnel?.refused ?? [])]);
       } finally {
-        passage?.close();
+        tunnel?.close();
       }
     },
   };
@@ -104,20 +104,20 @@ export function createStepper({ toolbox, slot, residents, judge, egressProxy }: 
 const hasSucceeded = ({ succeeds = [0] }: ProcessStep, { ended, code }: Outcome): boolean =>
   ended === 'exit' && succeeds.includes(code ?? -1);
 
-/** @param unreached why the gate let something not through */
-function refusalOf({ reason = 'corrupt_input', words, details }: Answer, unreached: readonly string[]): Failure {
-  if (reason === 'page_unreachable') return conversionFailed(reason, { details: { refused: unreached }, cause: new Error(words) });
+/** @param refused why the proxy refused connections */
+function refusalOf({ reason = 'corrupt_input', words, details }: Answer, refused: readonly string[]): Failure {
+  if (reason === 'page_unreachable') return conversionFailed(reason, { details: { refused }, cause: new Error(words) });
   if (reason === 'input_limit' && details !== undefined) return inputLimit(details.limit, details.max, details.received);
   return conversionFailed(reason, { details: details ?? {}, cause: new Error(words) });
 }
 
 async function failureOf(judge: StepperDeps['judge'], engine: Engine, outcome: Outcome): Promise<Failure> {
-  const said = `${engine.id} ${outcome.ended} ${outcome.code ?? outcome.signal}: ${outcome.stderr.slice(-2000)}`;
-  const cause = outcome.ended === 'launcher' ? new LauncherFailed(said) : new Error(said);
-  return conversionFailed(await whatWentWrong(judge, engine, outcome), { cause });
+  const message = `${engine.id} ${outcome.ended} ${outcome.code ?? outcome.signal}: ${outcome.stderr.slice(-2000)}`;
+  const cause = outcome.ended === 'launcher' ? new LauncherFailed(message) : new Error(message);
+  return conversionFailed(await reasonFor(judge, engine, outcome), { cause });
 }
 
-async function whatWentWrong(judge: StepperDeps['judge'], engine: Engine, outcome: Outcome): Promise<Reason> {
+async function reasonFor(judge: StepperDeps['judge'], engine: Engine, outcome: Outcome): Promise<Reason> {
   const { ended, code, signal, stderr, stdout } = outcome;
   switch (ended) {
     case 'time':

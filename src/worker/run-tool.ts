@@ -1,4 +1,4 @@
-/** Carries out a tool that has a plan of its own: every source looked at, one plan for all, every result judged. */
+/** Runs a tool that has its own plan: inspects every source, makes one plan for all, and checks every result. */
 import { join } from 'node:path';
 import type { Facts, Warning } from '../catalog/engine.ts';
 import type { ByPlan, Input, ToolSource } from '../catalog/tool.ts';
@@ -24,9 +24,9 @@ export interface ToolWork {
 
 /** @throws Failure `CONVERSION_FAILED` */
 export const runTool = (deps: ConvertDeps, work: ToolWork): Promise<Conversion> =>
-  namingEngine(work.tool.engine, () => carryOut(deps, work));
+  namingEngine(work.tool.engine, () => runPlan(deps, work));
 
-async function carryOut({ catalog, slot, stepper, judge, limits }: ConvertDeps, work: ToolWork): Promise<Conversion> {
+async function runPlan({ catalog, slot, stepper, judge, limits }: ConvertDeps, work: ToolWork): Promise<Conversion> {
   const { base, target, input, signal, onProgress } = work;
   const { engine, plan, inspect = engine.inspect } = work.tool;
   const output = join(base, 'out');
@@ -45,19 +45,19 @@ async function carryOut({ catalog, slot, stepper, judge, limits }: ConvertDeps, 
     sources.push({ path, format, facts });
   }
   const { steps, warnings = [] } = plan({ sources, target, input, output, scratch, passwordFile });
-  const said: Warning[] = [...warnings];
+  const allWarnings: Warning[] = [...warnings];
   const [first] = sources;
   if (first === undefined) throw new Error('a tool without a source');
   for (const [index, step] of steps.entries()) {
-    const progressed = (fraction: number) => onProgress((index + Math.min(1, fraction)) / steps.length);
-    const handed = { input: first.path, output, passwordFile };
-    said.push(...(await stepper.take(step, { ...where, onProgress: progressed, task: handed })));
+    const onStepProgress = (fraction: number) => onProgress((index + Math.min(1, fraction)) / steps.length);
+    const files = { input: first.path, output, passwordFile };
+    allWarnings.push(...(await stepper.runStep(step, { ...where, onProgress: onStepProgress, task: files })));
   }
   const names = await judgeAll(judge, base, output, target);
   return {
     base,
     files: names.map((name) => ({ folder: output, name, label: names.length === 1 ? '' : name.replace(/\.[^.]*$/, '') })),
-    warnings: unique(said),
+    warnings: unique(allWarnings),
     engine: { name: engine.name, version: catalog.version(engine.id) },
   };
 }

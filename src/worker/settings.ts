@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { poolName } from '../contracts/messages/pool.ts';
 import { toolchains } from '../contracts/toolchains.ts';
 
-/** A timer counts 2^31 ms at most; what should take longer than this will not end, s. */
+/** Upper bound of durations, s: timers count at most 2^31 ms, and longer runs will not end. */
 const DAY = 86_400;
 
 const residentSettings = z.strictObject({
@@ -13,34 +13,38 @@ const residentSettings = z.strictObject({
     .int()
     .min(1)
     .default(200)
-    .describe('Conversions after which a warm program (LibreOffice, libvips) is replaced; 1: none is used twice'),
+    .describe('Conversions after which a resident program (LibreOffice, libvips, Chromium) is replaced; 1: none is used twice'),
   leakBytes: z
     .number()
     .int()
     .min(1)
     .optional()
     .describe(
-      "Memory above which a warm program is replaced once its conversion has ended, with all its processes, bytes. Unset: 1 GiB, or with `worker.limitBytes` a quarter of its slot's share",
+      "Memory of a resident program, with all its processes, above which it is replaced after its conversion, bytes. Unset: 1 GiB, or with `worker.limitBytes` a quarter of its slot's share",
     ),
 });
 
-/** @param cores of this machine: one conversion of each pool at a time for each */
+/** @param cores of this machine; the default number of slots of each pool */
 export const workerSettings = (cores: number) =>
   z.strictObject({
     dir: z
       .string()
       .optional()
-      .describe('Folder in which conversions work. Unset: in the data folder, or in /var/tmp where converters cannot reach that'),
-    pool: poolName.optional().describe('The one pool that the role `worker` takes orders of'),
+      .describe(
+        'Folder in which conversions run. Unset: in the data folder, or in /var/tmp where converters cannot access the data folder',
+      ),
+    pool: poolName.optional().describe('The pool whose orders the role `worker` takes'),
     toolchain: z
       .enum(toolchains)
       .optional()
-      .describe('What is installed beside the role `worker`; it does not start where its pool is of another. Unset: as the pool says'),
+      .describe(
+        'Toolchain installed with the role `worker`, which refuses to start if its pool has another. Unset: the toolchain of the pool',
+      ),
     name: z
       .string()
       .regex(/^[A-Za-z0-9_-]{1,63}$/)
       .optional()
-      .describe('What a process of the role `worker` is called, as its pod. Unset: by its machine and process'),
+      .describe('Name of a process of the role `worker`, such as the name of its pod. Unset: its host name and process id'),
     metricsPort: z.coerce
       .number()
       .int()
@@ -53,24 +57,24 @@ export const workerSettings = (cores: number) =>
       .int()
       .min(0)
       .default(60_000)
-      .describe('How long the role `worker` waits at its start for its pool to be declared, ms'),
+      .describe('How long the role `worker` waits at its start until its pool is declared, ms'),
     idleSeconds: z
       .number()
       .int()
       .min(0)
       .max(DAY)
       .default(3600)
-      .describe('A process of the role `worker` that has had no order for so long ends, give or take a fifth, s; 0: never'),
+      .describe('A process of the role `worker` ends after so long without an order, give or take a fifth, s; 0: never'),
     conversionsPerWorker: z
       .number()
       .int()
       .min(0)
       .default(0)
-      .describe('Orders after which a process of the role `worker` ends, for a fresh one to follow; 0: none'),
+      .describe('Orders after which a process of the role `worker` ends, to be replaced by a new one; 0: any number'),
     withoutLandlock: z
       .boolean()
       .default(false)
-      .describe('Run converters even where the kernel has no Landlock: they can then read files of others'),
+      .describe('Run converters even if the kernel has no Landlock: they can then read files of other users'),
     slots: z
       .partialRecord(z.enum(toolchains), z.number().int().min(0).max(256))
       .default({})
@@ -78,14 +82,14 @@ export const workerSettings = (cores: number) =>
         (given) =>
           ({ ...Object.fromEntries(toolchains.map((pool) => [pool, cores])), ...given }) as Record<(typeof toolchains)[number], number>,
       )
-      .describe('Conversions at a time, by toolchain; as many as the machine has cores'),
+      .describe('Conversions at a time, by toolchain. Unset: the number of cores of the machine'),
     memoryBytes: z
       .number()
       .int()
       .min(64 << 20)
       .optional()
       .describe(
-        "Memory of one conversion, all its processes together, bytes. Unset: 2 GiB, or with `worker.limitBytes` three quarters of its slot's share",
+        "Memory limit of one conversion, all its processes together, bytes. Unset: 2 GiB, or with `worker.limitBytes` three quarters of its slot's share",
       ),
     limitBytes: z.coerce
       .number()
@@ -93,27 +97,27 @@ export const workerSettings = (cores: number) =>
       .min(1)
       .optional()
       .describe(
-        'Memory that the worker may use with everything that it starts, such as the limit of its pod, bytes: 256 MiB are its own, the rest is shared out to its slots',
+        'Memory that the worker and all programs it starts may use, such as the limit of its pod, bytes: 256 MiB are for the worker itself, the rest is divided among its slots',
       ),
-    maxSeconds: z.number().int().min(1).max(DAY).default(600).describe('Run time of one step of a conversion, s'),
+    maxSeconds: z.number().int().min(1).max(DAY).default(600).describe('Longest run time of one step of a conversion, s'),
     mediaMaxSeconds: z.number().int().min(1).max(DAY).default(3600).describe('The same for audio and video, s'),
     minFreeBytes: z
       .number()
       .int()
       .min(0)
       .default(256 << 20)
-      .describe('Room in the work folder below which a worker takes no orders, bytes; 0: it is not looked at'),
+      .describe('Free space in the work folder below which a worker takes no orders, bytes; 0: not checked'),
     minFreeInodes: z
       .number()
       .int()
       .min(0)
       .default(1_000)
-      .describe('The same for the number of files that its file system still has room for'),
+      .describe('Free inodes in its file system below which a worker takes no orders; 0: not checked'),
     partial: z
       .boolean()
       .default(false)
       .describe(
-        'Whether a worker of a pool that lacks programs of its toolchain takes orders all the same; its pool then offers only what all of its workers can do',
+        'Whether a worker that lacks programs of its toolchain takes orders anyway; its pool then offers only what all of its workers can do',
       ),
     residents: residentSettings.prefault({}),
     drainMs: z
@@ -121,6 +125,6 @@ export const workerSettings = (cores: number) =>
       .int()
       .min(0)
       .default(8_000)
-      .describe('How long running conversions may go on after SIGTERM or Ctrl-C before they are given back, ms'),
+      .describe('How long running conversions may continue after SIGTERM or Ctrl-C before their orders are released, ms'),
   });
 export type WorkerSettings = z.infer<ReturnType<typeof workerSettings>>;

@@ -1,4 +1,4 @@
-/** All workers of one process: for each pool as many as it has slots, each with a slot folder and warm programs of its own. */
+/** Starts all workers of one process: one per slot, each with its own slot folder and resident programs. */
 
 import type { Catalog } from '../catalog/catalog.ts';
 import type { StepLimits } from '../catalog/engine.ts';
@@ -10,21 +10,21 @@ import type { Toolbox } from '../exec/toolbox.ts';
 import type { EgressProxy } from '../fetch/pages/proxy.ts';
 import { openJudge } from '../judge/judge.ts';
 import { jobHandler } from './job-handler.ts';
-import { type InHand, startWorker, type Worker, type WorkerDeps } from './loop.ts';
+import { type HeldOrders, startWorker, type Worker, type WorkerDeps } from './loop.ts';
 import { memoryOf } from './memory.ts';
 import { createStepper } from './run-step.ts';
 import type { WorkerSettings } from './settings.ts';
 
 export interface WorkersDeps extends Omit<WorkerDeps, 'pool' | 'handleJob'> {
   readonly settings: Omit<WorkerSettings, 'slots'> & { readonly slots: Partial<Readonly<Record<Toolchain, number>>> };
-  /** Whose orders the slots of a toolchain take, where that is not the pool of its name. */
+  /** The pool whose orders a toolchain's slots take; unset: the pool of the same name. */
   readonly pools?: Partial<Readonly<Record<Toolchain, string>>>;
-  /** Folder under which slots work; what is left there by an earlier process goes. */
+  /** Folder that holds the slots' folders; leftovers of an earlier process are removed. */
   readonly workDir: string;
   readonly launcher: Launcher;
   readonly toolbox: Toolbox;
   readonly catalog: Catalog;
-  /** A way to the Internet for one slot; undefined where there is none. */
+  /** Opens one slot's proxy to the Internet; undefined where there is no Internet access. */
   readonly openEgressProxy: (() => Promise<EgressProxy>) | undefined;
 }
 
@@ -36,14 +36,14 @@ export async function startWorkers(deps: WorkersDeps): Promise<Worker> {
     Object.values(settings.slots).reduce((sum, slots) => sum + slots, 0),
   );
   const onReplaced: ResidentOptions['onReplaced'] = (program, why) => {
-    log.info({ program, why }, 'a warm program is replaced');
+    log.info({ program, why }, 'a resident program is replaced');
     metrics.residentReplaced(program, why);
   };
   const judge = openJudge({ engines: true, onReplaced: (err) => log.warn({ err }, 'a thread that judges files was replaced') });
-  const inHand: InHand = new Map();
+  const heldOrders: HeldOrders = new Map();
   const workers: Worker[] = [];
   const closing: (() => Promise<void>)[] = [];
-  // Slot 0 reads versions at the start; workers count from 1, so that no two share a user.
+  // Slot 0 reads the programs' versions at the start; workers count from 1, so that no two share a user.
   let index = 1;
   for (const toolchain of toolchains) {
     const { bounds, reaches } = toolchainRow(toolchain);
@@ -54,7 +54,7 @@ export async function startWorkers(deps: WorkersDeps): Promise<Worker> {
       const egressProxy = reaches === 'internet' ? await deps.openEgressProxy?.() : undefined;
       const stepper = createStepper({ toolbox, slot, residents, judge, egressProxy });
       const handleJob = jobHandler({ catalog, slot, stepper, judge, limits: limitsFor(bounds, settings, conversionBytes) });
-      workers.push(startWorker({ ...deps, inHand, pool: deps.pools?.[toolchain] ?? toolchain, handleJob }));
+      workers.push(startWorker({ ...deps, heldOrders, pool: deps.pools?.[toolchain] ?? toolchain, handleJob }));
       closing.push(async () => {
         await residents.close();
         await egressProxy?.close();
@@ -66,7 +66,7 @@ export async function startWorkers(deps: WorkersDeps): Promise<Worker> {
     async drain(graceMs) {
       await Promise.all(workers.map((worker) => worker.drain(graceMs)));
       deps.health?.close();
-      // Once, however many want it ended.
+      // Only once, however often `drain` is called.
       closed ??= Promise.all([judge.close(), ...closing.map((close) => close())]);
       await closed;
     },

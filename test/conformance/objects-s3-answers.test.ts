@@ -86,15 +86,15 @@ describe('another S3', () => {
     expect(inspect(error)).not.toMatch(/canary/);
   });
 
-  it('that lists in a circle is not followed', async () => {
+  it('that repeats a page of its listing is not followed for ever', async () => {
     const again = '<IsTruncated>true</IsTruncated><NextContinuationToken>again</NextContinuationToken>';
     const store = await (await standIn(EMPTY, { status: 200, body: `<ListBucketResult>${again}</ListBucketResult>` })).open();
-    await expect(collect(store.scan(''))).rejects.toThrow(/circle/);
+    await expect(collect(store.scan(''))).rejects.toThrow(/repeats a page/);
   });
 
   it('that lets nobody make the bucket says which is missing', async () => {
     const { open } = await standIn(refusal(404, 'NoSuchBucket'), refusal(403, 'AccessDenied'));
-    await expect(open()).rejects.toThrow(/"the-bucket" does not exist, and could not be made: .*s3:CreateBucket/);
+    await expect(open()).rejects.toThrow(/"the-bucket" does not exist and could not be created: .*s3:CreateBucket/);
   });
 
   it('where another process made the bucket first is used', async () => {

@@ -8,7 +8,7 @@ import { Readable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Missing, type ObjectStore, StoreFull, TooLarge } from '../../src/objects/store.ts';
 import { download, upload } from '../../src/objects/transfer.ts';
-import { packed } from '../../src/objects/zip.ts';
+import { zipStream } from '../../src/objects/zip.ts';
 import { descriptorsOf, excess, timers } from '../kit/level.ts';
 import { bytesOf, collect, streamOf } from './samples.ts';
 
@@ -132,13 +132,14 @@ export function objectsSuite(name: string, open: () => Promise<ObjectsHarness>, 
             opened.push(name);
             return name === 'first' ? stream : store.get('jobs/a/large');
           };
-          const zip = packed(['first', 'second'].map((name) => ({ name, open: open(name), compress: false })));
+          const zip = zipStream(['first', 'second'].map((name) => ({ name, open: open(name), compress: false })));
           await once(zip, 'readable');
           zip.destroy();
           await new Promise(setImmediate);
           expect(opened).toEqual(['first']);
         },
-        'when a ZIP of it is destroyed unread': (stream) => packed([{ name: 'first', open: async () => stream, compress: true }]).destroy(),
+        'when a ZIP of it is destroyed unread': (stream) =>
+          zipStream([{ name: 'first', open: async () => stream, compress: true }]).destroy(),
       };
       for (const [which, end] of Object.entries(cases)) {
         it(which, async () => {

@@ -135,7 +135,7 @@ describe('beside a good worker, one with', () => {
       expect(ends.filter((end) => end !== 'done')).toEqual([]);
       expect(ends.length).toBe(JOBS);
 
-      const saysSo = (line: string) => line.includes('the worker is not well') && line.includes(`"${reason}"`);
+      const saysSo = (line: string) => line.includes('the worker is unhealthy') && line.includes(`"${reason}"`);
       await eventually(() => broken.lines.slice(said).some(saysSo), 'it says so', 20_000);
       // Without descriptors it takes no connection.
       if (reason !== 'descriptors') await eventually(async () => (await readiness()) === `not now: ${reason}\n`, 'it is not ready', 20_000);
@@ -152,7 +152,7 @@ describe('beside a good worker, one with', () => {
     const hiding = `mount --bind /dev/null ${ENGINE} && exec ${join(checkout, 'scripts/filemill')} worker`;
     const lean = await spawnService(home, settings, environment, ['unshare', '--mount', '--propagation', 'private', 'sh', '-c', hiding]);
     try {
-      const saysSo = (line: string) => line.includes('the worker is not well') && line.includes('pdftotext');
+      const saysSo = (line: string) => line.includes('the worker is unhealthy') && line.includes('pdftotext');
       await eventually(() => lean.lines.some(saysSo), 'it says so', 30_000);
       expect(await endsOf(JOBS)).toEqual(Array.from({ length: JOBS }, () => 'done'));
       expect(await poolOf(url(), 'pdf')).toMatchObject({ workers: 2 });

@@ -123,7 +123,7 @@ describe('through egress', () => {
     expect(metrics).toMatch(/filemill_egress_requests_total\{what="tunnel"\} [1-9]/);
     expect(metrics).toMatch(/filemill_egress_requests_total\{what="refused: address"\} [1-9]/);
     const lines = [egress, api, ...workers].flatMap(({ lines }) => lines).join('\n');
-    expect(egress.lines.join('\n')).toContain('egress was asked');
+    expect(egress.lines.join('\n')).toContain('a request to egress');
     for (const word of [SECRET, 'table.csv', 'nobody.invalid', '127.0.0.2', TOKEN]) expect(lines).not.toContain(word);
   });
 });

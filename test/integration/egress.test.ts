@@ -8,9 +8,9 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { type DirectConnectorDeps, directConnector } from '../../src/fetch/direct-connector.ts';
 import { guardedFetch } from '../../src/fetch/download/download.ts';
 import { egressConnector } from '../../src/fetch/egress/connector.ts';
-import { type Asked, type Egress, openEgress } from '../../src/fetch/egress/egress.ts';
+import { type Egress, type EgressOutcome, openEgress } from '../../src/fetch/egress/egress.ts';
 import { findPage } from '../../src/fetch/pages/page.ts';
-import { privateWay } from '../../src/fetch/private.ts';
+import { privateConnector } from '../../src/fetch/private.ts';
 import { egressSettings, type FetchSettings, fetchSettings } from '../../src/fetch/settings.ts';
 import { downloadSuite } from '../conformance/downloads.ts';
 
@@ -22,14 +22,14 @@ const open = (
   fetching: FetchSettings,
   around: DirectConnectorDeps,
   own: object = {},
-  asked: (what: Asked) => void = () => {},
+  onRequest: (outcome: EgressOutcome) => void = () => {},
 ): Promise<Egress> =>
   openEgress({
     connector: directConnector(fetching, around),
-    privateWay: privateWay(fetching, around),
+    privateConnector: privateConnector(fetching, around),
     token: TOKEN,
     settings: { ...egressSettings.parse({ port: 0, host: PUBLIC, ...own }), ...fetching },
-    asked,
+    onRequest,
     metrics: async () => ({ type: 'text/plain', text: 'measured 1\n' }),
   });
 
@@ -53,7 +53,7 @@ describe('egress', () => {
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
     const settings = fetchSettings.parse({ http: true, ports: [port], ...rules });
-    const said: Asked[] = [];
+    const said: EgressOutcome[] = [];
     const resolve = async (name: string) => [name === 'inside.example' ? PRIVATE : PUBLIC];
     const egress = await open(settings, { resolve, judge: (address) => address === PUBLIC }, own, (what) => said.push(what));
     ends.push(

@@ -77,8 +77,8 @@ describe('a process that cannot be started', () => {
     for (const [index, [code, file, target]] of cases.entries()) {
       await fault(service);
       const { data } = await convert(service.url, file, target, {}, { prefer: 'respond-async' });
-      await expect.poll(() => logged(service, 'the order is given back').length, { timeout: 15_000 }).toBeGreaterThan(index);
-      expect(logged(service, 'the order is given back').at(-1)).toMatchObject({ err: { message: expect.stringContaining(code) } });
+      await expect.poll(() => logged(service, 'the order is released').length, { timeout: 15_000 }).toBeGreaterThan(index);
+      expect(logged(service, 'the order is released').at(-1)).toMatchObject({ err: { message: expect.stringContaining(code) } });
       expect(await metric(service.url, `filemill_spawn_failures_total{code="${code}"}`)).toMatch(/ [1-9]\d*$/);
       await fault(service);
       expect(await untilEnded(service.url, data?.job_id ?? '')).toMatchObject({ data: { status: 'done' } });

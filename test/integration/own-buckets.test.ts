@@ -10,7 +10,7 @@ import { readFromBucket, writeToBucket } from '../../src/api/submissions/bucket.
 import { addressJudge } from '../../src/fetch/address.ts';
 import { directConnector } from '../../src/fetch/direct-connector.ts';
 import { openEgress } from '../../src/fetch/egress/egress.ts';
-import { privateWay } from '../../src/fetch/private.ts';
+import { privateConnector } from '../../src/fetch/private.ts';
 import { nameServers } from '../../src/fetch/resolve.ts';
 import { egressSettings, fetchSettings } from '../../src/fetch/settings.ts';
 import { openS3 } from '../../src/objects/s3/store.ts';
@@ -100,10 +100,10 @@ it('is reached through egress where its own list has it, and by nobody else', as
   const around = { resolve: nameServers(), judge: addressJudge(settings) };
   const egress = await openEgress({
     connector: directConnector(settings, around),
-    privateWay: privateWay(settings, around),
+    privateConnector: privateConnector(settings, around),
     token,
     settings: { ...own, ...settings },
-    asked: () => {},
+    onRequest: () => {},
     metrics: async () => ({ type: 'text/plain', text: '' }),
   });
   try {

@@ -186,7 +186,7 @@ async function take(
   const where = { engine, folder, limits: { ...LIMITS, ...limits }, signal: AbortSignal.timeout(120_000), onProgress: () => {} };
   // Sooner than in service, so that a test need not wait for what never comes.
   const request = { ...step.request, loadMs: 4_000 };
-  const warnings = await stepper.take({ ...step, request }, { ...where, task: { input, output, passwordFile: undefined } });
+  const warnings = await stepper.runStep({ ...step, request }, { ...where, task: { input, output, passwordFile: undefined } });
   const [name = ''] = await readdir(output);
   const path = join(output, name);
   const text = name.endsWith('.pdf') ? execFileSync('pdftotext', [path, '-']).toString() : '';
@@ -443,7 +443,7 @@ describe('what a page may not do', { timeout: 60_000 }, () => {
     expect(text).toContain('still here');
     expect(text).not.toMatch(/canary|root:/);
     expect(web.heard).toEqual([]);
-    // These were tried, and it was the gate that said no.
+    // These were tried, and the proxy refused them.
     if (AT_THE_GATE.includes(name)) expect([...(passage?.refused ?? [])]).toContain('address');
   });
 });

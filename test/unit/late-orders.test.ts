@@ -11,7 +11,7 @@ import { openQueue } from '../../src/queue/sqlite.ts';
 import { memorySignals } from '../../src/signals/memory.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
-import { type InHand, startWorker, type Worker } from '../../src/worker/loop.ts';
+import { type HeldOrders, startWorker, type Worker } from '../../src/worker/loop.ts';
 import { anOrder, aRecord, START } from '../conformance/samples.ts';
 
 let folder: string;
@@ -36,13 +36,13 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-const start = (inHand: InHand) =>
+const start = (heldOrders: HeldOrders) =>
   workers.push(
     startWorker({
       pool: 'image',
       jobs,
       queue,
-      inHand,
+      heldOrders,
       signals: memorySignals(),
       grant: async () => ({ version: 1, inputs: [], output: '' }),
       handleJob: async () => {
@@ -63,7 +63,7 @@ it('goes on in the hands of the worker that has it, however often it is handed o
   await jobs.create(record);
   const order = anOrder({ jobId: record.id });
   await queue.publish(order);
-  const inHand: InHand = new Map();
+  const heldOrders: HeldOrders = new Map();
   let pulls = 0;
   const pull = queue.pull.bind(queue);
   queue = {
@@ -74,8 +74,8 @@ it('goes on in the hands of the worker that has it, however often it is handed o
       return delivery;
     },
   };
-  start(inHand);
-  start(inHand);
+  start(heldOrders);
+  start(heldOrders);
   await vi.waitFor(() => expect(begun).toBe(1));
   for (let times = 2; times <= 5; times++) {
     // As if the process had been held for so long.
@@ -87,5 +87,5 @@ it('goes on in the hands of the worker that has it, however often it is handed o
   await vi.waitFor(async () => expect((await jobs.get(record.id))?.record.state).toBe('done'));
   expect((await jobs.get(record.id))?.record.attempts).toBe(1);
   await vi.waitFor(async () => expect(await queue.has('image', record.id)).toBe(false));
-  expect([begun, inHand.size]).toEqual([1, 0]);
+  expect([begun, heldOrders.size]).toEqual([1, 0]);
 });

@@ -2,7 +2,7 @@
 import { Readable } from 'node:stream';
 import type { JobRecord, StoredOutput } from '../../jobs/record.ts';
 import type { ObjectStore } from '../../objects/store.ts';
-import { packed } from '../../objects/zip.ts';
+import { zipStream } from '../../objects/zip.ts';
 import { errorOf } from './view.ts';
 
 /** @param records that may be shown @returns undefined where nothing was made */
@@ -20,7 +20,7 @@ export function packBatch(objects: ObjectStore, records: readonly JobRecord[]): 
     return error === undefined ? [] : [{ filename: record.filename, job_id: record.id, code: error.code, message: error.message }];
   });
   const report = { name: 'errors.json', open: async () => Readable.from([JSON.stringify(failed, null, 2)]), compress: true };
-  return packed(failed.length === 0 ? files : [...files, report]);
+  return zipStream(failed.length === 0 ? files : [...files, report]);
 }
 
 /** Whatever else it is, it is packed already. */

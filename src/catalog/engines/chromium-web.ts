@@ -1,4 +1,4 @@
-/** Chromium on the web: pages that it fetches itself, through the egress proxy. It converts no files: only a tool asks it. */
+/** Chromium for pages on the web, which it fetches through the egress proxy. It converts no files; only a tool uses it. */
 import type { Engine } from '../engine.ts';
 import { explainPage, LIMITS, SHELL } from './chromium/ask.ts';
 

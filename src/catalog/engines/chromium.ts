@@ -1,4 +1,4 @@
-/** Chromium: HTML as a browser shows it, to PDF and PNG; nothing in the page runs, and nothing outside it is asked for. */
+/** Chromium: HTML to PDF and PNG, as a browser shows it. The page runs no scripts and loads nothing from outside. */
 import { type Engine, everyPair } from '../engine.ts';
 import { askPage, explainPage, LIMITS, SHELL } from './chromium/ask.ts';
 

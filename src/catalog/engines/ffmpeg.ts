@@ -1,4 +1,4 @@
-/** FFmpeg: sound and video, copied into another container where that suffices and encoded where it does not. */
+/** FFmpeg: audio and video, copied into another container where that is possible, else encoded. */
 import { type Conversion, type Engine, everyPair, type Plan, type Task } from '../engine.ts';
 import { AUDIO, DEMUXERS, VIDEO } from './ffmpeg/containers.ts';
 import { explain } from './ffmpeg/explain.ts';
@@ -40,7 +40,7 @@ export const engine: Engine = {
   limits: { memoryBytes: 2 * 1024 ** 3, wallMs: 3_600_000, cpuSeconds: 7200 },
 };
 
-/** Every source to every target, a format to itself included: it is encoded anew where an option asks for it. */
+/** Every source to every target, including a format to itself, which is re-encoded if an option requires it. */
 function among(sources: readonly string[], targets: readonly string[], rank: number): Conversion[] {
   return sources.flatMap((source) =>
     targets.map((target) => {

@@ -1,4 +1,4 @@
-/** Ghostscript: PDF made smaller by sampling its pictures down, and PDF drawn as a TIFF of many pages. */
+/** Ghostscript: compresses a PDF by downsampling its pictures, and draws a PDF as a multi-page TIFF. */
 import type { Engine } from '../engine.ts';
 import { DEFAULT_DPI, explainPdf, MEASURE, measurePdf, openPdf, PDFINFO, QPDF } from '../planning/pdf.ts';
 
@@ -30,7 +30,7 @@ export const engine: Engine = {
   inspect: measurePdf(({ target, options }) => (target === 'tiff' ? (options.dpi ?? DEFAULT_DPI) : undefined)),
 
   plan: (task) => {
-    // Ghostscript runs what does not begin as a PDF as a PostScript program: it gets only what qpdf wrote.
+    // Ghostscript runs any file that does not begin as a PDF as a PostScript program, so it gets only what qpdf wrote.
     const { steps, path, pages, warnings } = openPdf(task, `${task.scratch}/rewritten.pdf`);
     const device =
       task.target === 'tiff'
@@ -43,7 +43,7 @@ export const engine: Engine = {
   explain: (words) => explainPdf(words) ?? (/VMerror/.test(words) ? 'memory' : undefined),
 };
 
-/** Ghostscript says `Page 3` when it begins the third. */
+/** Ghostscript prints `Page 3` when it begins page 3. */
 function pageOf(line: string, pages: number): number | undefined {
   const page = /^Page (\d+)$/.exec(line)?.[1];
   return page === undefined ? undefined : (Number(page) - 1) / pages;

@@ -1,4 +1,7 @@
-/** libheif's own programs: HEIC with its transparency, which ImageMagick 6 neither reads nor writes. To JPEG they would turn twice what carries an EXIF orientation too. */
+/**
+ * libheif's programs, for HEIC with transparency, which ImageMagick 6 neither reads nor writes. Not for JPEG as target: they would rotate twice a
+ * picture that has an EXIF orientation too.
+ */
 import { conversionFailed, inputLimit } from '../../errors.ts';
 import { type Engine, everyPair, type Facts, type Plan, type ProcessStep, type Task } from '../engine.ts';
 import { PICTURE_EDITS } from '../options/options.ts';
@@ -15,7 +18,7 @@ export const engine: Engine = {
   role: 'image',
   toolchains: ['image', 'pdf'],
   binaries: {
-    // Its later name is heif-dec.
+    // Later versions call it heif-dec.
     convert: {
       at: ['/usr/bin/heif-convert', '/usr/bin/heif-dec'],
       version: { args: ['--help'], pattern: /libheif version: (\d+\.\d+\.\d+)/ },
@@ -26,7 +29,7 @@ export const engine: Engine = {
   },
   conversions: [
     ...everyPair(['heic', 'avif'], ['png'], { rank: 75 }),
-    // One page or frame only: others are made of the PNG that their own engines make.
+    // Formats with a single picture only; others go through the PNG that their own engines write.
     ...Object.entries(READERS).flatMap(([source, { takes }]) => (takes === 'pages' ? [] : [{ source, target: 'heic', rank: 70 }])),
   ],
   options: (_, target) => (target === 'heic' ? [...PICTURE_EDITS, 'img_quality', 'strip_metadata'] : []),
@@ -36,7 +39,7 @@ export const engine: Engine = {
   },
   plan,
   explain: (words) => {
-    // libheif's words for lengths in `iloc` that are beyond reason, and for a picture that its decoder does not understand.
+    // libheif's messages for absurd lengths in `iloc`, and for a picture that its decoder rejects.
     if (/security limit exceeded|decoder plugin generated an error/i.test(words)) return 'corrupt_input';
     return explain(words) ?? (/unsupported|no (en|de)coder|plugin/i.test(words) ? 'engine_missing' : undefined);
   },

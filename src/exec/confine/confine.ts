@@ -1,17 +1,17 @@
-/** The only door to a converter: starts a program through the launcher, bounds all that it does, and tells how it ended. */
+/** Starts converters through the launcher, which confines and limits them, and reports how they ended. Nothing else starts a converter. */
 import { join } from 'node:path';
 import { askKernel, type KernelSupport } from './kernel.ts';
 import type { Command, Confined, Outcome, Policy } from './policy.ts';
 import { Run } from './run.ts';
 
 export interface Launcher {
-  /** A long-lived program; its stdin and stdout are the caller's. */
+  /** Starts a long-lived program; the caller uses its stdin and stdout. */
   start(policy: Policy, command: Command): Confined;
   run(policy: Policy, command: Command): Promise<Outcome>;
   check(): Promise<KernelSupport>;
 }
 
-/** What every converter may read: programs and libraries, fonts, and the few settings without which they fail. Missing ones are skipped. */
+/** Paths that every converter may read: programs, libraries, fonts, and the few settings that they need. Missing ones are skipped. */
 export const SYSTEM_READS: readonly string[] = [
   ...under('/', 'usr bin lib lib64'),
   ...under('/etc', 'ld.so.cache fonts ImageMagick-6 ImageMagick-7 ghostscript papersize paperspecs libreoffice nsswitch.conf passwd'),
@@ -28,17 +28,17 @@ function under(folder: string, names: string): string[] {
 }
 
 export interface LauncherOptions {
-  /** Use no more of Landlock than this version has: to test what older kernels give. */
+  /** Use only the features of this Landlock version, to test the behaviour on older kernels. */
   readonly landlockAbi?: number;
-  /** Start even where the kernel has no Landlock: files are then not confined. */
+  /** Start programs even if the kernel has no Landlock: files are not confined then. */
   readonly withoutLandlock?: boolean;
-  /** Called when not even the launcher could be started. @param code the system's, such as EMFILE */
+  /** Called when the launcher itself could not be started. @param code of the system error, such as EMFILE */
   readonly onSpawnFailed?: (code: string) => void;
-  /** Let system calls outside the allowance pass, and name them in `Outcome.otherCalls`: to find out what a program needs. */
+  /** Permit system calls outside the allowlist, and list them in `Outcome.otherCalls`, to find out what a program needs. */
   readonly record?: boolean;
 }
 
-/** `path`: the program that `scripts/build-launcher` makes. */
+/** @param path of the program that `scripts/build-launcher` builds */
 export function launcherAt(path: string, options: LauncherOptions = {}): Launcher {
   const kernel = [
     ...(options.landlockAbi === undefined ? [] : ['--landlock-abi', String(options.landlockAbi)]),

@@ -1,12 +1,12 @@
-/** What is kept of the words of a program that may never stop talking. */
+/** Keeps a bounded part of a program's output, however much it writes. */
 import { StringDecoder } from 'node:string_decoder';
 
 const LONGEST_LINE = 8 * 1024;
 
-/** What a block of kept bytes begins with: most programs say little. */
+/** Initial size of the buffer of kept bytes: most programs write little. */
 const FIRST_BLOCK_BYTES = 4 * 1024;
 
-/** The first `size` bytes of a stream, in a block of their own: a piece of one byte keeps no more than that. */
+/** The first `size` bytes of a stream, copied, so that a kept byte does not retain the whole chunk. */
 export class Head {
   seen = 0;
   readonly size: number;
@@ -39,7 +39,7 @@ export class Head {
 export class Tail {
   seen = 0;
   private readonly size: number;
-  /** Twice as long as what is kept: it is moved up once for every `size` bytes, not for every piece. */
+  /** Twice as long as the kept bytes, which are thus moved once for every `size` bytes and not for every chunk. */
   private block = Buffer.alloc(0);
   private held = 0;
 
@@ -65,7 +65,7 @@ export class Tail {
   }
 }
 
-/** Each line as it comes, cut at 8 KiB; a carriage return ends a line too. What comes in small pieces is looked through once. */
+/** Calls back with each line, cut at 8 KiB; a carriage return ends a line too. Linear, also when output arrives in small chunks. */
 export function lines(onLine: (line: string) => void): (chunk: Buffer) => void {
   const decoder = new StringDecoder('utf8');
   let begun = '';

@@ -1,4 +1,4 @@
-/** What the kernel of this machine confines. */
+/** Asks the launcher which confinement the kernel of this machine supports. */
 import { spawn } from 'node:child_process';
 import { Head } from './kept.ts';
 
@@ -7,14 +7,14 @@ export interface KernelSupport {
   /** 0 where there is none. */
   readonly landlockAbi: number;
   readonly seccomp: boolean;
-  /** What a newer kernel would confine better, in sentences. */
+  /** What a newer kernel would confine better, as sentences for a log. */
   readonly lacks: readonly string[];
 }
 
-/** Its answer is one line. */
+/** The launcher's answer is one line. */
 const KEPT = 16 * 1024;
 
-/** By Landlock ABI (Documentation/userspace-api/landlock.rst): what only this version and later ones confine. */
+/** By Landlock ABI (Documentation/userspace-api/landlock.rst): what is missing on kernels before this version. */
 const GAINS: readonly (readonly [abi: number, lack: string])[] = [
   [1, 'files are not confined: the kernel has no Landlock, or it is not enabled (lsm=landlock)'],
   [2, 'files cannot be moved between folders'],
@@ -24,7 +24,7 @@ const GAINS: readonly (readonly [abi: number, lack: string])[] = [
   [6, 'signals are refused altogether, not only those to other programs'],
 ];
 
-/** @param path of the launcher @param options of its that are about the kernel */
+/** @param path of the launcher @param options of the launcher that concern the kernel */
 export function askKernel(path: string, options: readonly string[]): Promise<KernelSupport> {
   return new Promise((settle, fail) => {
     const launcher = spawn(path, [...options, '--check'], { cwd: '/', env: {}, stdio: ['ignore', 'pipe', 'ignore'], timeout: 10_000 });
@@ -37,7 +37,7 @@ export function askKernel(path: string, options: readonly string[]): Promise<Ker
       ),
     );
     const head = new Head(KEPT);
-    // Without descriptors a child process has no streams.
+    // When descriptors run out, a child process has no streams.
     (launcher.stdout as typeof launcher.stdout | undefined)?.on('data', (chunk: Buffer) => head.add(chunk));
     launcher.once('close', (code) => {
       if (code !== 0) return fail(new Error(`the launcher ${path} does not answer --check`));

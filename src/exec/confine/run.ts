@@ -1,4 +1,4 @@
-/** One confined program from its start to its report, whatever it does meanwhile. */
+/** One run of a confined program, from its start to the launcher's report. */
 import { ChildProcess, spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import { PassThrough, type Readable, type Writable } from 'node:stream';
@@ -9,8 +9,8 @@ import type { Command, Confined, Outcome, Policy } from './policy.ts';
 
 const KEPT_STDOUT = 1024 * 1024;
 const KEPT_STDERR = 16 * 1024;
-/** The launcher gives processes 5 s to die; after that something is wrong with itself. */
-const PATIENCE_MS = 8_000;
+/** The launcher gives processes 5 s to end; after this time the launcher itself hangs. */
+const LAUNCHER_GRACE_MS = 8_000;
 
 /** A line of the launcher's. `pid`: of the program, and of its process group. */
 type Said = { readonly pid: number } | { readonly unlinked: number } | { readonly call: string } | Report;
@@ -50,7 +50,7 @@ export class Run implements Confined {
     this.pid = this.launcher.pid;
     this.stdin = stdin;
     this.stdout = stdout;
-    // A program may end without reading all that it was given.
+    // A program may end without reading its whole input.
     stdin.on('error', () => {});
     report.on(
       'data',
@@ -62,7 +62,7 @@ export class Run implements Confined {
     if (keepsStdout) {
       stdout.on('data', (chunk: Buffer) => {
         head.add(chunk);
-        // Whoever reads a progress report line by line may get a long one, though not an endless one.
+        // Progress reports that are read line by line may be long, though not endless.
         if (head.seen > (command.onLine === undefined ? head.size : policy.limits.fileBytes)) this.stopForOutput();
       });
     }
@@ -83,7 +83,7 @@ export class Run implements Confined {
       );
 
     const unsubscribe = onAbort(signal, () => this.kill());
-    if (policy.limits.wallMs > 0) this.later(policy.limits.wallMs + PATIENCE_MS, () => this.killLauncher());
+    if (policy.limits.wallMs > 0) this.later(policy.limits.wallMs + LAUNCHER_GRACE_MS, () => this.killLauncher());
     this.watch(policy);
     this.ended = this.end(policy, () => ({ stdout: head.bytes(), stderr: tail.text() })).finally(unsubscribe);
   }
@@ -92,7 +92,7 @@ export class Run implements Confined {
     if (this.over) return;
     this.stopped = true;
     this.launcher.kill('SIGTERM');
-    this.later(PATIENCE_MS, () => this.killLauncher());
+    this.later(LAUNCHER_GRACE_MS, () => this.killLauncher());
   }
 
   private stopForOutput(): void {
@@ -124,14 +124,14 @@ export class Run implements Confined {
     });
   }
 
-  /** The launcher takes its tree along when it ends in any way but this one. */
+  /** Kills the launcher and the process group: SIGKILL is the only end in which the launcher cannot kill its descendants itself. */
   private killLauncher(): void {
     this.launcher.kill('SIGKILL');
     if (this.group === undefined) return;
     try {
       process.kill(-this.group, 'SIGKILL');
     } catch {
-      // Nobody is left.
+      // The group has already ended.
     }
   }
 
@@ -153,7 +153,7 @@ export class Run implements Confined {
         const notStarted = failure.code ?? 'unknown';
         return { ...none, ended: 'launcher', stderr: `launcher: cannot be started: ${failure.message}`, notStarted };
       }
-      // Stopped before it listened, or deaf; otherwise it failed.
+      // The launcher was stopped before it handled signals, or hung; otherwise it failed.
       const ended = !this.stopped ? 'launcher' : this.tooMuch ? 'output' : 'cancelled';
       return { ...none, ended, stderr: stderr || 'launcher: ended without a report' };
     }
@@ -174,7 +174,7 @@ export class Run implements Confined {
   }
 }
 
-/** Without memory `spawn` throws: that becomes an event like every other failure to start, for which a listener can be there in time. */
+/** `spawn` throws when memory runs out. Emits an event instead, as for every other failure to start, once a listener can be attached. */
 function launch(path: string, args: readonly string[]): ChildProcess {
   try {
     return spawn(path, args, { cwd: '/', env: {}, stdio: ['pipe', 'pipe', 'pipe', 'pipe'] });
@@ -185,7 +185,7 @@ function launch(path: string, args: readonly string[]): ChildProcess {
   }
 }
 
-/** Without descriptors a child process has no streams at all: then some that nobody reads or writes. */
+/** When descriptors run out, a child process has no streams: returns unused ones instead. */
 function stdioOf({ stdio }: ChildProcess): [Writable, Readable, Readable, Readable] {
   const streams = stdio as unknown as [Writable, Readable, Readable, Readable] | undefined;
   return streams ?? [new PassThrough(), new PassThrough(), new PassThrough(), new PassThrough()];

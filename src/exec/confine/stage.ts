@@ -1,9 +1,9 @@
-/** Makes our own programs reachable: a slot's user cannot pass through a home folder that is closed to others, where a checkout often lies. */
+/** Makes our own programs readable for the slots' users, who cannot enter a closed home folder, where a checkout often lies. */
 import { chmod, cp, mkdir, readdir, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join, sep } from 'node:path';
 
 const PROGRAMS = 'src/exec/programs';
-/** What confined programs of ours need of the checkout: the programs, what makes them modules, and sharp with what it loads. */
+/** The parts of the checkout that our confined programs need: the programs, `package.json`, and sharp with its dependencies. */
 const PARTS = [
   PROGRAMS,
   'package.json',
@@ -18,13 +18,13 @@ export interface Runtime {
   readonly node: string;
   /** Folder of the programs. */
   readonly programs: string;
-  /** Read-only places that they need. */
+  /** Paths that they need to read. */
   readonly reads: readonly string[];
 }
 
 /**
  * @param checkout absolute path of the project
- * @param into absolute path of a folder that all users can pass through: copies go there when the checkout or Node is out of reach
+ * @param into absolute path of a folder that all users can enter: copies go there if users cannot read the checkout or Node
  */
 export async function stage(checkout: string, node: string, into: string): Promise<Runtime> {
   const program = await realpath(node);
@@ -37,7 +37,7 @@ export async function stage(checkout: string, node: string, into: string): Promi
     await mkdir(fresh, { recursive: true, mode: 0o755 });
     for (const part of PARTS) await cp(join(checkout, part), join(fresh, part), { recursive: true, dereference: false });
     await cp(program, join(fresh, 'node'));
-    // A checkout may have been made for its owner's eyes only.
+    // The checkout may be readable by its owner only.
     for (const path of await everythingBelow(fresh)) await chmod(path, ((await stat(path)).mode & 0o100) === 0 ? 0o644 : 0o755);
     await writeFile(join(fresh, 'stamp'), wanted);
     await rm(copy, { recursive: true, force: true });
@@ -52,7 +52,7 @@ const runtimeAt = (root: string, node: string): Runtime => ({
   reads: [node, ...PARTS.map((part) => join(root, part))],
 });
 
-/** Whether every folder above and at `path` lets other users through. */
+/** Whether other users can enter every folder on the path, and read what it names. */
 export async function everyoneReaches(path: string): Promise<boolean> {
   for (let at = path; at !== sep; at = dirname(at)) {
     const { mode } = await stat(at);
@@ -61,7 +61,7 @@ export async function everyoneReaches(path: string): Promise<boolean> {
   return true;
 }
 
-/** Changes when one of the files is edited, added or taken away: a folder's own time tells of names only. */
+/** Changes when one of the files is edited, added or removed: a folder's own modification time covers names only. */
 async function stampOf(paths: readonly string[]): Promise<string> {
   const lines = await Promise.all(
     paths.map(async (path) => {

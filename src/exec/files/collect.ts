@@ -1,30 +1,30 @@
-/** Takes results out of a folder that a hostile program may have arranged: no link is followed, nothing but plain files is opened. */
+/** Reads results from a folder that a hostile program may have arranged: follows no link, and opens only plain files. */
 import { constants } from 'node:fs';
 import { type FileHandle, open, opendir } from 'node:fs/promises';
 import { sep } from 'node:path';
 
 export interface Collected {
-  /** The last part of the path. */
+  /** The file's own name, without folders. */
   readonly name: string;
   readonly handle: FileHandle;
   readonly sizeBytes: number;
 }
 
-/** More files than pages or sheets that any conversion makes. */
+/** More files than any conversion makes pages or sheets. */
 const MAX_FILES = 2_500;
 const { O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
 
-/** Thrown for anything that an honest converter does not leave behind. */
+/** Something that an honest converter does not leave behind. */
 export class Suspicious extends Error {
   override readonly name = 'Suspicious';
 }
 
-/** Names of what lies in `folder`, below `base`, in no order. @param base absolute path of a folder that only we can replace */
+/** Lists `folder`, which lies below `base`, in no order. @param base absolute path of a folder that only we can replace */
 export async function listFolder(base: string, folder: string): Promise<string[]> {
   const directory = await walk(base, folder);
   try {
     const names: string[] = [];
-    // A million names, read at once, would hold everybody up.
+    // Reading a million names at once would block the event loop.
     for await (const { name } of await opendir(`/proc/self/fd/${directory.fd}`))
       if (names.push(name) > MAX_FILES) throw new Suspicious(`more than ${MAX_FILES} files in the result`);
     return names;
@@ -33,7 +33,7 @@ export async function listFolder(base: string, folder: string): Promise<string[]
   }
 }
 
-/** Opens one plain file for reading. @throws Suspicious for links, folders, pipes, devices and files with a second name */
+/** Opens one plain file for reading. @throws Suspicious for links, folders, pipes, devices and files with a second hard link */
 export async function openFile(base: string, folder: string, name: string): Promise<Collected> {
   const directory = await walk(base, folder);
   try {
@@ -55,7 +55,7 @@ async function openIn(directory: FileHandle, name: string): Promise<Collected> {
   return { name, handle, sizeBytes: found.size };
 }
 
-/** Steps down from `base` one folder at a time, each held open, so that none can be swapped for a link underneath. */
+/** Opens `folder` step by step from `base`, holding each folder open, so that none can be replaced by a link meanwhile. */
 async function walk(base: string, folder: string): Promise<FileHandle> {
   if (folder !== base && !folder.startsWith(base + sep)) throw new Error('the folder does not lie below its base');
   let at = await open(base, O_RDONLY | O_DIRECTORY);

@@ -6,7 +6,7 @@ import { lstat, opendir } from 'node:fs/promises';
 const BYTES = { encoding: 'buffer' } as unknown as { encoding: 'latin1' };
 const SLASH = Buffer.from('/');
 
-/** Whether the folder holds more than `bytes`. One in which something cannot even be looked at was made so on purpose. */
+/** Whether the folder holds more than `bytes`; true also if something in it cannot be examined, which only a hostile program arranges. */
 export async function isFuller(folder: string, bytes: number): Promise<boolean> {
   let sum = 0;
   const left: Buffer[] = [Buffer.from(folder)];

@@ -1,16 +1,16 @@
-/** Removes folders that a hostile program may have arranged: no link is followed, and no depth, mode or name is too much. */
+/** Removes folders that a hostile program may have arranged: follows no link, and copes with any depth, mode and name. */
 import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
 import { chmod, type FileHandle, open, readdir, rename, rmdir, unlink } from 'node:fs/promises';
 
-/** Holds a place without opening it (open(2); the same on x86_64 and aarch64). Node has no name for it. */
+/** Refers to a path without opening it (open(2); the same value on x86_64 and aarch64). Node has no constant for it. */
 const O_PATH = 0o10000000;
-/** Each round flattens one level: more levels than a folder within its bound of bytes can have. */
+/** Each round flattens one level. A folder within its size limit has fewer levels. */
 const MOST_ROUNDS = 1_000_000;
 
 /**
- * Does what `rm -rf` does. Folders are held open while they are emptied, and what lies deeper is first moved up: a path of names
- * could be led elsewhere by a link, or grow longer than the kernel takes.
+ * Does what `rm -rf` does. Folders are held open while they are emptied, and deeper ones are first moved up: a path could be redirected by a
+ * link, or be longer than the kernel accepts.
  */
 export async function removeTree(path: string): Promise<void> {
   const top = await hold(Buffer.from(path)).catch((error: unknown) => (codeOf(error) === 'ENOENT' ? undefined : fileAt(path, error)));
@@ -45,7 +45,7 @@ async function raise(path: Buffer, top: FileHandle): Promise<void> {
   const folder = await hold(path);
   try {
     for (const name of await clear(folder)) {
-      // Held for a moment, as that makes it ours to move.
+      // `hold` changes its mode, without which it could not be moved.
       await (await hold(inside(folder, name))).close();
       await rename(inside(folder, name), inside(top, Buffer.from(randomUUID())));
     }
@@ -54,10 +54,10 @@ async function raise(path: Buffer, top: FileHandle): Promise<void> {
   }
 }
 
-/** @throws where it is no folder, or a link to one */
+/** @throws if it is no folder, or a link to one */
 async function hold(path: Buffer): Promise<FileHandle> {
   const folder = await open(path, O_PATH | constants.O_DIRECTORY | constants.O_NOFOLLOW);
-  // Without root's rights, a folder closed to its owner could be neither read nor moved.
+  // Unless we are root, a folder closed to its owner could be neither read nor moved.
   await chmod(inside(folder), 0o700);
   return folder;
 }

@@ -1,43 +1,43 @@
-/** Slots: where one conversion at a time works, in folders of its own under a user of its own. */
+/** Slots: each runs one conversion at a time, in its own folder and as its own user. */
 import { randomInt } from 'node:crypto';
 import { chownSync, mkdirSync } from 'node:fs';
 import { chmod, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { removeTree } from './remove.ts';
 
-/** Above what distributions and container runtimes hand out, and below what some programs take for negative. */
+/** Above the ids that distributions and container runtimes assign, and below those that some programs take for negative. */
 const UIDS = { first: 1_930_000_000, end: 2 ** 31 };
 /** More slots than a process has: 256 of each toolchain. */
 const SLOTS = 2_048;
 /**
- * Slot 0 has this uid, slot 1 the next …: no other process on the machine has one of them, as far as chance can see to it. Two with the
- * same user would share its limit on processes, and could meet each other's files.
+ * Slot 0 has this uid, slot 1 the next, and so on. Random, so that other processes on the machine very likely have none of them: two with the
+ * same user would share its limit on processes, and could access each other's files.
  */
 const FIRST_UID = UIDS.first + SLOTS * randomInt(Math.floor((UIDS.end - UIDS.first) / SLOTS));
 
 export interface Slot {
   readonly index: number;
-  /** The user that confined programs of this slot become; undefined where we are not root and cannot change it. */
+  /** The user that confined programs of this slot run as; undefined if we are not root and cannot change it. */
   readonly uid: number | undefined;
   /** Creates an empty folder that only this slot's user may enter. A folder left there by a crash is replaced. */
   makeFolder(name: string): Promise<string>;
-  /** The same for us alone: confined programs can neither read nor change what lies there. */
+  /** The same for our own user: confined programs can neither read nor change its contents. */
   makePrivateFolder(name: string): Promise<string>;
-  /** Hands a file or folder that we made to the slot's user. */
+  /** Makes the slot's user the owner of a file or folder of ours. */
   own(path: string): void;
-  /** Creates a folder for the slot's user inside one that is already there. */
+  /** Creates a folder owned by the slot's user inside an existing one. */
   makeOwned(path: string): void;
   removeFolder(path: string): Promise<void>;
 }
 
-/** @param root absolute path of a folder that every user may pass through (see `stage.ts`) */
+/** @param root absolute path of a folder that every user can enter (see `stage.ts`) */
 export async function openSlot(root: string, index: number): Promise<Slot> {
   const home = join(root, `slot-${index}`);
   const uid = process.getuid?.() === 0 ? FIRST_UID + index : undefined;
   await rm(home, { recursive: true, force: true });
   await mkdir(home, { recursive: true });
   await chmod(home, 0o711);
-  // Microseconds each, and a dozen for every conversion: a turn of the thread pool costs twenty times that.
+  // Synchronous: each call takes microseconds, and the thread pool would cost twenty times that.
   const own = (path: string) => {
     if (uid !== undefined) chownSync(path, uid, uid);
   };

@@ -1,7 +1,7 @@
 /**
- * libvips in a process of its own: one line of JSON on stdin asks for one conversion, one line of JSON on stdout answers.
+ * Runs libvips: each line of JSON on stdin requests one conversion, and one line of JSON on stdout answers it.
  *
- *   image.ts             serves requests until stdin ends; says {"ready":true} first
+ *   image.ts             serves requests until stdin ends; prints {"ready":true} first
  *   image.ts --once      answers one request and exits: 0 done, 1 failed
  *   image.ts --version   prints "sharp 0.35.5 libvips 8.18.7"
  */
@@ -18,22 +18,22 @@ async function answer(line: string): Promise<{ ok: boolean }> {
   }
 }
 
-const say = (words: object): boolean => process.stdout.write(`${JSON.stringify(words)}\n`);
+const send = (message: object): boolean => process.stdout.write(`${JSON.stringify(message)}\n`);
 
 async function main(mode: string | undefined): Promise<void> {
   if (mode === '--version') {
     process.stdout.write(`sharp ${sharp.versions.sharp} libvips ${sharp.versions.vips}\n`);
     return;
   }
-  // One job at a time in each process, and a process for each core: what libvips would gain by threads and its cache it would lose by them.
+  // One job at a time in each process, and a process per core: threads and the cache of libvips would cost more than they gain.
   sharp.cache(false);
   sharp.concurrency(1);
-  if (mode !== '--once') say({ ready: true });
+  if (mode !== '--once') send({ ready: true });
   for await (const line of createInterface({ input: process.stdin })) {
-    const told = await answer(line);
-    say(told);
+    const reply = await answer(line);
+    send(reply);
     if (mode !== '--once') continue;
-    process.exitCode = told.ok ? 0 : 1;
+    process.exitCode = reply.ok ? 0 : 1;
     return;
   }
 }

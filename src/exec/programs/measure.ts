@@ -1,11 +1,11 @@
 /**
- * Measures a PDF before anything of it is drawn: a kilobyte can declare pictures and pages that take minutes and gigabytes to decode.
+ * Measures a PDF before anything is drawn: a kilobyte can declare pictures and pages that take minutes and gigabytes to decode.
  *
  *   measure.ts INPUT.pdf [PASSWORD-FILE]
  *
- * Prints what pdfinfo says of the pages, and last one line of JSON: `{"units", "largest", "total"}`. `units` has the `UserUnit` of each page by
- * its number where that is not 1 (ISO 32000-1, table 30); `largest` and `total` are the declared pixels of the largest picture and of all
- * together. Nothing is decoded: sizes stand in dictionaries and in the first bytes of a stream. Exits as the first command that failed.
+ * Prints the output of pdfinfo, then one line of JSON: `{"units", "largest", "total"}`. `units` has the `UserUnit` of each page, by page number,
+ * if it is not 1 (ISO 32000-1, table 30); `largest` and `total` are the declared pixels of the largest picture and of all together. Nothing is
+ * decoded: sizes are in dictionaries and in the first bytes of streams. If a command fails, exits with its status.
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { listObjects, type Stream } from './measure/objects.ts';
@@ -19,12 +19,12 @@ async function main([input = '', passwordFile]: readonly string[]): Promise<void
   const folder = mkdtempSync(`${process.cwd()}/measure-`);
   process.once('exit', () => rmSync(folder, { recursive: true }));
   const pdf: Pdf = { input: passwordFile === undefined ? input : decrypt(input, passwordFile, folder), folder };
-  // Before qpdf, which takes a missing password for a wrong one.
-  const words = `${folder}/pdfinfo.txt`;
-  run('pdfinfo', ['-f', '1', '-l', String(MOST_PAGES), pdf.input], { stdoutTo: words });
+  // Before qpdf, which reports a missing password as a wrong one.
+  const info = `${folder}/pdfinfo.txt`;
+  run('pdfinfo', ['-f', '1', '-l', String(MOST_PAGES), pdf.input], { stdoutTo: info });
   const { units, streams } = await listObjects(pdf);
   const pixels = await measure(pdf, streams);
-  process.stdout.write(`${readFileSync(words, 'latin1')}\n${JSON.stringify({ units, ...pixels })}\n`, 'latin1');
+  process.stdout.write(`${readFileSync(info, 'latin1')}\n${JSON.stringify({ units, ...pixels })}\n`, 'latin1');
 }
 
 async function measure(pdf: Pdf, streams: readonly Stream[]): Promise<{ largest: number; total: number }> {

@@ -1,9 +1,9 @@
 /**
- * Gathers what qpdf leaves behind when it joins PDFs: the outlines of the later files, and their links from page to page.
+ * Restores what qpdf drops when it joins PDFs: the outlines of the later files, and their links from page to page.
  *
  *   merge.ts JOINED.pdf UPDATE.json SCRATCH SOURCE.pdf...
  *
- * Writes what `qpdf --update-from-json` puts into JOINED, whose pages are those of all sources in order. No page is drawn anew.
+ * Writes the input of `qpdf --update-from-json` for JOINED, whose pages are those of all sources in order. Pages stay as they are.
  */
 import { writeFileSync } from 'node:fs';
 import { Document, isDictionary, type Value } from './merge/document.ts';
@@ -25,7 +25,7 @@ for (const [index, path] of sources.entries()) {
   const end = before + source.pages.length;
   const places = joined.pages.slice(before, end);
   entries = [...entries, ...entriesOf(source, places)];
-  // The first file is the one that the others were added to.
+  // qpdf added the others to the first file, whose links are intact.
   if (index > 0) mendLinks(source, places, annotated.slice(before, end), store);
   before = end;
 }

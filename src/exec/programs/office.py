@@ -1,12 +1,12 @@
-"""LibreOffice, kept warm: one line of JSON on stdin asks for one conversion, one line of JSON on stdout answers.
+"""Runs LibreOffice: each line of JSON on stdin requests one conversion, and one line of JSON on stdout answers it.
 
-  office.py             serves requests until stdin ends; says {"ready":true} first
+  office.py             serves requests until stdin ends; prints {"ready":true} first
   office.py --once      answers one request and exits: 0 done, 1 failed
   office.py --version   prints "LibreOffice 7.4"
 
-The current folder is the only one that it writes to: LibreOffice's profile and socket lie there too.
+It writes only to the current folder, which also holds LibreOffice's profile and socket.
 
-Request: input (path), source (format id, found by our own sniffing), output (path of an empty folder), target (format id),
+Request: input (path), source (format id, detected by our own sniffing), output (path of an empty folder), target (format id),
 family ("text", "sheet" or "slides": what the source becomes once it is loaded), and optional passwordFile (path), pages ([[first, last], ...]),
 quality (1 to 100, of JPEG in a PDF). Answer: {"ok": true, "warnings": []} or {"ok": false, "reason", "words", "details"?}.
 """
@@ -26,9 +26,9 @@ INSTALLATION = Path(os.environ.get("OFFICE_INSTALLATION", "/usr/lib/libreoffice"
 PIPE = "f"
 MOST_PAGES = 2000
 MOST_SHEETS = 500
-# Of one sheet, from A1 to the last one in use: each of them is written, with or without content.
+# Cells of one sheet from A1 to the last one in use: each of them is written, empty or not.
 MOST_CELLS = 100_000_000
-# Of a package. Sizes are those that its directory tells; LibreOffice itself refuses parts that turn out longer.
+# Bounds of a package, by the sizes in its directory; LibreOffice itself refuses parts that turn out longer.
 MOST_PARTS = 20_000
 MOST_UNPACKED = 2 * 1024 * 1024 * 1024
 START_SECONDS = 60
@@ -69,7 +69,7 @@ WRITES = {
     "slides": {**{target: READS[target] for target in ("pptx", "ppt", "odp", "fodp")}, "pdf": "impress_pdf_Export"},
 }
 
-# What a hostile document could set off, and what would make one job differ from the next.
+# Turns off what a hostile document could trigger, and what would make one job differ from the next.
 SETTINGS = (
     ("Common/Security/Scripting", "MacroSecurityLevel", "3"),
     ("Common/Security/Scripting", "DisableMacrosExecution", "true"),
@@ -93,7 +93,7 @@ SETUP = (("L10N", "ooLocale", "en-US"), ("Office", "ooSetupInstCompleted", "true
 
 
 class Refusal(Exception):
-    """A failed conversion, with its reason as clients know it."""
+    """A failed conversion, with the reason that the API reports."""
 
     def __init__(self, reason, words, details=None):
         super().__init__(words)
@@ -117,7 +117,7 @@ class Office:
         write_profile(folder / "profile")
         for name in ("home", "tmp"):
             (folder / name).mkdir(exist_ok=True)
-        # The socket lies in our own folder. Our end names it in full: the launcher connects for us, and only to full paths.
+        # The socket is in our own folder. We use its full path: the launcher connects for us, and only to full paths.
         if len(os.fsencode(folder)) > LONGEST_FOLDER:
             raise RuntimeError(f"the folder's path is longer than {LONGEST_FOLDER} bytes, so no socket in it can be named")
         os.environ["OSL_SOCKET_PATH"] = str(folder)
@@ -128,7 +128,7 @@ class Office:
         while self.desktop is None:
             self.process = subprocess.Popen(self.command(), env=self.environment(), cwd=self.folder, stdin=subprocess.DEVNULL, stdout=sys.stderr, preexec_fn=die_with_parent)
             self.desktop = self.connect(end)
-            # 81 means "start me again": the profile was new to it.
+            # Exit code 81 asks for a restart, after setting up a new profile.
             if self.desktop is None and self.process.wait() != 81:
                 raise RuntimeError(f"soffice ended with {self.process.returncode}")
 
@@ -150,7 +150,7 @@ class Office:
         }
 
     def connect(self, end):
-        """The desktop, or None when soffice ended instead of answering."""
+        """Returns the desktop, or None if soffice ended instead of answering."""
         import uno
         from com.sun.star.connection import NoConnectException
 
@@ -168,10 +168,10 @@ class Office:
         return None
 
     def on_main_thread(self, work):
-        """Runs `work` while LibreOffice's main thread waits for it; calls that it makes run there (a UNO request carries its thread along).
+        """Runs `work` while LibreOffice's main thread waits for it, so that the calls it makes run there (a UNO request carries its thread along).
 
-        Else the event loop goes on beside us and draws the hidden document: comments in its margin need parts of the user interface that
-        server packages lack, and LibreOffice dies of that.
+        Otherwise the event loop would run in parallel and draw the hidden document: comments in its margin need parts of the user interface that
+        server packages lack, and LibreOffice would crash.
         """
         import unohelper
         from com.sun.star.awt import XCallback
@@ -203,14 +203,14 @@ class Office:
 
 
 def die_with_parent():
-    """Outside a confinement nothing else ends soffice when we are killed (prctl(2), PR_SET_PDEATHSIG)."""
+    """Ends soffice when we are killed: without confinement nothing else would (prctl(2), PR_SET_PDEATHSIG)."""
     import ctypes
 
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)
 
 
 def write_profile(profile):
-    """A profile that LibreOffice takes for one that it has already set up."""
+    """Writes a profile that LibreOffice takes for one that it has already set up."""
     user = profile / "user"
     (user / "extensions").mkdir(parents=True, exist_ok=True)
     build = re.search(r"^buildid=(.*)$", (INSTALLATION / "program/versionrc").read_text(), re.M)
@@ -251,15 +251,15 @@ def load(office, request):
     asked = []
 
     class Handler(unohelper.Base, XInteractionHandler):
-        """Answers what a person would be asked: nobody sits there."""
+        """Answers LibreOffice's dialogs."""
 
         def handle(self, question):
-            # What is asked cannot be read: Python's bridge fails on exceptions that are values. What may be answered tells enough.
+            # The question cannot be read, since Python's bridge fails on exceptions that are values. The possible answers tell enough.
             choices = {type.typeName.rsplit(".", 1)[-1]: choice for choice in question.getContinuations() for type in choice.getTypes()}
             asked.append(sorted(choices))
             entry = choices.get("XInteractionPassword2") or choices.get("XInteractionPassword")
             if entry is None:
-                # Not to be repaired, where that is the question; else on with it.
+                # Declines to repair the document, and approves everything else.
                 order = ("XInteractionDisapprove", "XInteractionApprove", "XInteractionAbort")
             elif password is not None and passwords_asked(asked) == 1:
                 entry.setPassword(password)
@@ -282,8 +282,8 @@ def load(office, request):
     look_into_package(Path(request["input"]))
     failure = ""
     try:
-        # By a stream of LibreOffice's own, under an address that no program reads: fields and formulas would tell where the file lies.
-        # Not "private:stream", whose links LibreOffice would trust: it would try them, and lose what stands in their place.
+        # Loaded from a stream, under a made-up address: fields and formulas would reveal the file's path.
+        # Not "private:stream": LibreOffice would trust its links, follow them, and lose their cached contents.
         properties["InputStream"] = office.file_access().openFileRead(Path(request["input"]).as_uri())
         address = f"vnd.filemill:/document{Path(request['input']).suffix}"
         document = office.desktop.loadComponentFromURL(address, "_blank", 0, as_properties(properties))
@@ -301,7 +301,7 @@ def load(office, request):
 
 
 def keep_to_itself(document, family):
-    """Takes out what would tell of this machine: the fonts installed on it, and what the function INFO says of its kernel."""
+    """Removes what would reveal this machine: its installed fonts, and what the function INFO returns about its kernel."""
     settings = document.createInstance("com.sun.star.document.Settings")
     if settings.PropertySetInfo.hasPropertyByName("EmbedFonts"):
         settings.EmbedFonts = False
@@ -316,7 +316,7 @@ def keep_to_itself(document, family):
     for sheet in document.Sheets:
         for cell in [*cells_found(sheet, "INFO("), *hidden_formulas(sheet)]:
             changed += take_out_info(sheet, cell)
-    message = "Formulas with the function INFO, which tells of the machine that it runs on, give its argument instead."
+    message = "Formulas with the function INFO, which reveals the machine that it runs on, return its argument instead."
     return [{"code": "info_removed", "message": message}] if changed else []
 
 
@@ -325,7 +325,7 @@ def without_info(formula):
 
 
 def cells_found(sheet, words):
-    """Cells whose formula, or whose text, has these words."""
+    """Yields the cells whose formula or text contains these words."""
     wanted = sheet.createSearchDescriptor()
     wanted.SearchString, wanted.SearchType = words, 0
     found = sheet.findAll(wanted)
@@ -334,7 +334,7 @@ def cells_found(sheet, words):
 
 
 def hidden_formulas(sheet):
-    """Cells with a formula in rows that a filter hides: searching passes them over."""
+    """Yields the cells with a formula in rows that a filter hides: searching skips them."""
     shown = sorted((area.StartRow, area.EndRow) for area in sheet.queryVisibleCells().RangeAddresses)
     cursor = sheet.createCursor()
     cursor.gotoEndOfUsedArea(False)
@@ -361,7 +361,7 @@ def take_out_info(sheet, cell):
     after = without_info(before)
     if cell.Type != FORMULA or after == before:
         return 0
-    # Of an array each cell gets the formula for itself: it cannot be changed as a whole here.
+    # An array formula cannot be changed as a whole here: each cell gets its own formula.
     array = sheet.createCursorByRange(cell)
     if before.startswith("{"):
         array.collapseToCurrentArray()
@@ -371,7 +371,7 @@ def take_out_info(sheet, cell):
 
 
 def look_into_package(path):
-    """Refuses a package that would become far more than it is. What cannot be read as one is LibreOffice's to judge."""
+    """Refuses a package that would unpack to far more than its size. LibreOffice decides about files that are no package."""
     from zipfile import BadZipFile, ZipFile
 
     with path.open("rb") as file:
@@ -391,7 +391,7 @@ def passwords_asked(asked):
 
 
 def reading_options(request):
-    """What the formats without any words about themselves need to be told."""
+    """Returns import options for formats that do not describe themselves."""
     source = request["source"]
     if source in ("csv", "tsv"):
         head = Path(request["input"]).read_bytes()
@@ -404,7 +404,7 @@ def reading_options(request):
 
 
 def charset(content):
-    """LibreOffice's number and name of the encoding (rtl/textenc.h): UTF-8 where it is that, else what Windows wrote."""
+    """Returns LibreOffice's number and name of the encoding (rtl/textenc.h): UTF-8 if the content is valid, else a Windows encoding."""
     try:
         content.decode("utf-8")
         return 76, "UTF8"
@@ -413,7 +413,7 @@ def charset(content):
 
 
 def separator_of(content):
-    """Of the usual ones that which splits the first lines most evenly; a comma where none does."""
+    """Returns the usual separator that splits the first lines most evenly; a comma if none does."""
     lines = [re.sub(rb'"[^"]*"', b"", line) for line in content[:65536].splitlines()[:20] if line]
     counts = {mark: min((line.count(mark.encode()) for line in lines), default=0) for mark in ",;\t|"}
     return max(counts, key=counts.get)
@@ -437,7 +437,7 @@ def save(document, request):
 
 
 def bound_cells(document):
-    """One cell in the last corner makes seventeen thousand million of them, which would be written out or laid on pages."""
+    """Bounds the cells to write: a single cell in the last corner makes 17 billion of them."""
     for sheet in document.Sheets:
         cursor = sheet.createCursor()
         cursor.gotoEndOfUsedArea(False)
@@ -446,7 +446,7 @@ def bound_cells(document):
 
 
 def save_sheets(document, folder):
-    """One sheet gives one file, several give one each, by name."""
+    """Writes one file per sheet, named after the sheet if there are several."""
     names = document.Sheets.ElementNames
     bound("sheets", MOST_SHEETS, len(names))
     for number, name in enumerate(names, 1):
@@ -465,7 +465,7 @@ def save_sheets(document, folder):
 
 
 def clean(name):
-    """A sheet's name as part of a file name."""
+    """Returns a sheet's name as part of a file name."""
     kept = "".join(letter for letter in name if letter.isprintable() and letter not in '/\\:*?"<>|').strip(". ")
     return kept.encode()[:100].decode(errors="ignore") or "sheet"
 

@@ -1,11 +1,11 @@
 /**
- * Takes out of Pandoc's document tree (its JSON format) what could make a writer read a file or a URL, or carry foreign code.
+ * Removes from Pandoc's document tree (its JSON format) whatever could make a writer read a file or a URL, or contain foreign code.
  *
  *   pandoc-tree.ts FOUND.json CLEAN.json
- *   pandoc-tree.ts --open DOCUMENT          fails with "encrypted document" where a password is needed, which Pandoc takes for damage
+ *   pandoc-tree.ts --open DOCUMENT          fails with "encrypted document" if a password is needed, which Pandoc reports as damage
  *
- * Pictures become their descriptions, unless their bytes stand in the tree itself; raw passages go; of the metadata only what describes the
- * text stays, since `cover-image`, `css`, `bibliography` and others name files. A text without title gets its first heading's.
+ * Pictures are replaced by their descriptions unless the tree contains their bytes, and raw passages are removed. Of the metadata only what
+ * describes the text is kept, since `cover-image`, `css`, `bibliography` and others name files. A text without a title gets its first heading's.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { inflateRawSync } from 'node:zlib';
@@ -17,7 +17,7 @@ interface Tree {
 }
 
 const KEPT_META = ['title', 'subtitle', 'author', 'date', 'lang', 'abstract', 'keywords'];
-/** Bitmaps only: for a drawing the writer would start another program. */
+/** Bitmaps only: for vector graphics the writer would start another program. */
 const INLINE_PICTURE = /^data:image\/(png|jpeg|gif);base64,/;
 
 const tagOf = (node: Json): string | undefined =>
@@ -25,11 +25,11 @@ const tagOf = (node: Json): string | undefined =>
 const contentOf = (node: Json): Json => (typeof node === 'object' && node !== null && !Array.isArray(node) ? (node['c'] ?? null) : null);
 const part = (node: Json, index: number): Json => (Array.isArray(node) ? (node[index] ?? null) : null);
 
-/** @returns what stands in the node's place in a list: nothing, itself cleaned, or several */
+/** @returns the nodes that replace the node in its list: none, the cleaned node, or several */
 function cleanNode(node: Json): Json[] {
   const tag = tagOf(node);
   if (tag === 'RawBlock' || tag === 'RawInline') return [];
-  // Sections of books and cells of notebooks: their headings would count for less than those of the text around them.
+  // Sections of books and cells of notebooks: inside a Div, headings count for less than those of the text around it.
   if (tag === 'Div') return clean(part(contentOf(node), 1)) as Json[];
   if (tag === 'Header') return [numbered(clean(contentOf(node)))];
   if (tag === 'Image') {
@@ -46,7 +46,7 @@ function cleanNode(node: Json): Json[] {
 
 let headings = 0;
 
-/** The EPUB writer fails on a heading without identifier. */
+/** The EPUB writer fails on a heading without an identifier. */
 function numbered(content: Json): Json {
   headings += 1;
   const [id, classes, values] = [0, 1, 2].map((index) => part(part(content, 1), index));
@@ -71,7 +71,7 @@ function cleanTree(tree: Tree): Tree {
   return { ...tree, blocks, meta: meta['title'] === undefined ? { ...meta, pagetitle } : meta };
 }
 
-/** Office's encrypted documents are compound files around the real one ([MS-OFFCRYPTO] 2.3.4); OpenDocument says so in its manifest (ODF 1.3 part 2, 3.4). */
+/** Encrypted Office documents are compound files around the real one ([MS-OFFCRYPTO] 2.3.4); OpenDocument declares it in the manifest (ODF 1.3 part 2, 3.4). */
 function isEncrypted(document: Buffer): boolean {
   if (document.readUInt32BE(0) === 0xd0cf_11e0) return true;
   const entry = document.lastIndexOf('META-INF/manifest.xml') - 46;
@@ -92,7 +92,7 @@ if (first === '--open') {
   try {
     encrypted = isEncrypted(readFileSync(second));
   } catch {
-    // Damaged: Pandoc shall say so.
+    // Damaged: Pandoc reports that.
   }
   if (encrypted) {
     process.stderr.write('encrypted document\n');

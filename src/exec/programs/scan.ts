@@ -1,17 +1,17 @@
 /**
- * Reads the pages of a PDF that have no text layer by OCR, and leaves the others as they are.
+ * Runs OCR on the pages of a PDF that have no text layer, and leaves the others as they are.
  *
  *   scan.ts INPUT.pdf OUTPUT.(txt|pdf) SCRATCH LANGUAGE DPI UNIT
  *
- * UNIT is the largest `UserUnit` of any page, which versions of poppler heed that pdfinfo's sizes do not tell of.
- * Text: the pages in order, each ended by a form feed. PDF: pages with text unchanged, the others as picture with the text under it.
- * Which pages need it is known only once the text was taken out, so this cannot be a plan made beforehand.
- * Prints `2 of 5` after each page; exits as the first command that failed.
+ * UNIT is the largest `UserUnit` of any page: some versions of poppler apply it although pdfinfo's sizes do not include it.
+ * Text: the pages in order, each ended by a form feed. PDF: pages with text unchanged, the others as a picture with the text under it.
+ * A program and not a plan, since only extracting the text shows which pages need OCR.
+ * Prints `2 of 5` after each page. If a command fails, exits with its status.
  */
 import { spawnSync } from 'node:child_process';
 import { closeSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 
-/** px of one page's picture. A poster is read at less than the resolution asked for, rather than not at all. */
+/** Px of one page's picture. A poster is read at a lower resolution than requested, rather than not at all. */
 const MOST_PIXELS = 100_000_000;
 const POINTS_PER_INCH = 72;
 
@@ -23,14 +23,14 @@ const pages = Array.from({ length: sizes.size }, (_, index) => index + 1);
 if (output.endsWith('.txt')) {
   const texts = pages.map((page) => {
     const text = hasText(page) ? layer[page - 1] : readFileSync(recognise(page, 'png', 'txt'), 'utf8').replaceAll('\f', '');
-    told(page);
+    report(page);
     return `${text}\f`;
   });
   writeFileSync(output, texts.join(''));
 } else {
   const parts = pages.flatMap((page) => {
     const part = hasText(page) ? [input, String(page)] : [recognise(page, 'jpg', 'pdf'), '1'];
-    told(page);
+    report(page);
     return part;
   });
   run('qpdf', ['--empty', '--pages', ...parts, '--', output], { succeeds: [0, 3] });
@@ -40,7 +40,7 @@ function hasText(page: number): boolean {
   return (layer[page - 1] ?? '').trim() !== '';
 }
 
-function told(page: number): void {
+function report(page: number): void {
   process.stdout.write(`${page} of ${pages.length}\n`);
 }
 
@@ -72,7 +72,7 @@ function recognise(page: number, picture: 'png' | 'jpg', kind: 'txt' | 'pdf'): s
   return `${base}.${kind}`;
 }
 
-/** Files and nothing else as standard streams: Node's pipes to its children are sockets, which confined programs may not open. */
+/** Uses files as standard streams: Node's pipes are sockets, which confined programs may not open. */
 function run(
   program: string,
   args: readonly string[],

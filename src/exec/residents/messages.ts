@@ -1,8 +1,8 @@
-/** What a program of ours says in lines of JSON, believed only where it has the right shape: a hostile document may have taken it over. */
+/** Parses the JSON lines of our own programs, and validates them: a hostile document may have taken the program over. */
 import type { Warning } from '../../catalog/engine.ts';
 import { isReason, type Reason } from '../../errors.ts';
 
-/** The end of one request. `words` are the program's own, for a log; `details` and `warnings` may be shown. */
+/** The answer to one request. `words` is the program's own message, for logs; clients may see `details` and `warnings`. */
 export interface Answer {
   readonly ok: boolean;
   readonly reason?: Reason;
@@ -11,14 +11,14 @@ export interface Answer {
   readonly warnings?: readonly Warning[];
 }
 
-/** Longer lines are no answer of a program of ours, characters. */
+/** Our programs send no longer lines, characters. */
 export const LONGEST_LINE = 64 * 1024;
-/** A job's record has 16 kB, and keeps them all. */
+/** All warnings are stored in the job's record of 16 kB. */
 const MOST_WARNINGS = 10;
 /** Our programs write plain English. */
 const SENTENCE = /^[\x20-\x7e]{1,200}$/;
 
-/** @returns undefined for what is no object */
+/** @returns undefined if the line is no JSON object */
 export function readMessage(line: string): Readonly<Record<string, unknown>> | undefined {
   try {
     const message: unknown = line.length > LONGEST_LINE ? undefined : JSON.parse(line);
@@ -28,7 +28,7 @@ export function readMessage(line: string): Readonly<Record<string, unknown>> | u
   }
 }
 
-/** @returns undefined for words that end nothing, such as those on progress */
+/** @returns undefined for messages that are no answer, such as progress */
 export function readAnswer({ ok, reason, words: message, details, warnings }: Readonly<Record<string, unknown>>): Answer | undefined {
   if (typeof ok !== 'boolean') return undefined;
   const bound = readBound(details);

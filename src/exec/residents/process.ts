@@ -1,4 +1,4 @@
-/** One life of a warm program: in a folder of its own it serves job after job, until it has to go or something goes wrong. */
+/** One resident process: serves job after job in its own folder until it is replaced or something goes wrong. */
 
 import { readdirSync, readFileSync } from 'node:fs';
 import type { StepLimits } from '../../catalog/engine.ts';
@@ -11,19 +11,19 @@ import type { Slot } from '../files/workspace.ts';
 import { type Files, handIn, type ResidentFolders, renamed, takeOut } from './handover.ts';
 import { type Answer, LONGEST_LINE, readAnswer, readMessage } from './messages.ts';
 
-/** How such a program is started: what `Toolbox.resolve` answers. It says {"ready":true} when it can take its first request. */
+/** How the program is started, as `Toolbox.resolve` returns. It prints {"ready":true} when it can serve its first request. */
 export interface Program {
   readonly program: string;
   readonly args: readonly string[];
   readonly reads: readonly string[];
   readonly calls?: Toolchain | undefined;
   readonly unixSockets: boolean;
-  /** The one port of 127.0.0.1 that it may connect to. */
+  /** The only port of 127.0.0.1 that it may connect to. */
   readonly tcpPort?: number | undefined;
 }
 
-export interface Asking {
-  /** `wallMs` holds for this request; the other limits for the life of a program that this request starts, CPU seconds excepted. */
+export interface RequestOptions {
+  /** `wallMs` applies to this request; the others, except CPU seconds, to the lifetime of a process that this request starts. */
   readonly limits: StepLimits;
   readonly signal: AbortSignal;
   /** 0 to 1. */
@@ -32,7 +32,7 @@ export interface Asking {
 
 export type BreakReason = 'start' | 'crash' | 'timeout' | 'memory' | 'output' | 'cancelled' | 'protocol';
 
-/** The program was ended and will not be used again. All but a timeout and a cancelled request are worth one try in a fresh process. */
+/** The process was killed and will not be used again. Except for timeouts and cancelled requests, one try in a new process is worthwhile. */
 export class ResidentBroken extends Error {
   override readonly name = 'ResidentBroken';
   readonly why: BreakReason;
@@ -42,40 +42,40 @@ export class ResidentBroken extends Error {
   }
 }
 
-/** Where a life takes place, and under which name. */
+/** How to spawn a resident process. */
 export interface ResidentProcessOptions {
   readonly launcher: Launcher;
   readonly slot: Slot;
-  /** Of its folders: no other life in the slot has it. */
+  /** Name of its folders: unique in the slot. */
   readonly name: string;
 }
 
 type Message = Readonly<Record<string, unknown>>;
 
 const START_MS = 60_000;
-/** RLIMIT_CPU counts a process's whole life, which is bounded by its conversions and by the wall clock of each. */
-const LIFE_CPU_SECONDS = 7 * 24 * 3600;
-/** More words about one request are no answer of a program of ours. */
+/** RLIMIT_CPU counts a process's whole lifetime, which the number of its conversions and their wall-clock limits bound anyway. */
+const LIFETIME_CPU_SECONDS = 7 * 24 * 3600;
+/** Our programs send fewer lines for one request. */
 const MOST_LINES = 10_000;
 
 export class ResidentProcess {
-  /** It must not be asked again. */
+  /** It must get no more requests. */
   over = false;
   served = 0;
   private readonly folders: ResidentFolders;
   private readonly process: Confined;
-  /** Settles when no process and no folder is left. Never rejects. */
+  /** Settles when its processes and folders are gone. Never rejects. */
   private readonly reaped: Promise<void>;
-  private listener: { heard(message: Message): void; broke(error: ResidentBroken): void } | undefined;
+  private listener: { onMessage(message: Message): void; onBroken(error: ResidentBroken): void } | undefined;
   private partialLine = '';
 
-  /** @throws ResidentBroken when it does not become ready */
+  /** @throws ResidentBroken if it does not become ready */
   static async start({ launcher, slot, name }: ResidentProcessOptions, program: Program, limits: StepLimits): Promise<ResidentProcess> {
-    const folders = { slot, folder: await slot.makeFolder(name), desk: await slot.makePrivateFolder(`${name}-desk`) };
-    const one = new ResidentProcess(launcher, folders, program, limits);
-    const answer = await one.receive({ wallMs: START_MS, signal: undefined }, (message) => message['ready'] === true);
+    const folders = { slot, folder: await slot.makeFolder(name), staging: await slot.makePrivateFolder(`${name}-staging`) };
+    const resident = new ResidentProcess(launcher, folders, program, limits);
+    const answer = await resident.receive({ wallMs: START_MS, signal: undefined }, (message) => message['ready'] === true);
     if (answer instanceof ResidentBroken) throw new ResidentBroken('start', `the resident did not start: ${answer.message}`, answer);
-    return one;
+    return resident;
   }
 
   private constructor(
@@ -86,24 +86,24 @@ export class ResidentProcess {
   ) {
     this.folders = folders;
     const { folder, slot } = folders;
-    const forLife = { ...limits, wallMs: 0, cpuSeconds: LIFE_CPU_SECONDS };
-    this.process = launcher.start({ folder, reads, calls, unixSockets, tcpPort, limits: forLife, uid: slot.uid }, { program, args });
+    const lifetimeLimits = { ...limits, wallMs: 0, cpuSeconds: LIFETIME_CPU_SECONDS };
+    this.process = launcher.start({ folder, reads, calls, unixSockets, tcpPort, limits: lifetimeLimits, uid: slot.uid }, { program, args });
     this.process.stdout.setEncoding('utf8').on('data', (text: string) => this.onStdout(text));
     this.reaped = this.process.ended.then((outcome) => this.reap(outcome));
   }
 
-  /** Of the supervisor. */
+  /** Process id of the supervisor. */
   get pid(): number | undefined {
     return this.process.pid;
   }
 
-  /** Bytes of the supervisor and all below it. */
+  /** Resident bytes of the supervisor and all its descendants. */
   residentBytes(): number {
     return this.pid === undefined ? 0 : residentBytesOf(this.pid);
   }
 
-  /** One request at a time. Nothing of it is left in the program's folder afterwards, or the program is ended. @throws ResidentBroken */
-  async serve(request: Message, files: Files, { limits, signal, onProgress }: Asking): Promise<Answer> {
+  /** Serves one request at a time. Afterwards none of its files is left in the program's folder, or the process is killed. @throws ResidentBroken */
+  async serve(request: Message, files: Files, { limits, signal, onProgress }: RequestOptions): Promise<Answer> {
     this.served++;
     try {
       const names = await handIn(this.folders, files).catch((cause: unknown) => this.distrust(cause));
@@ -123,14 +123,14 @@ export class ResidentProcess {
     }
   }
 
-  /** Resolves when no process and no folder is left. */
+  /** Kills the process. Resolves when its processes and folders are gone. */
   async end(): Promise<void> {
     this.over = true;
     this.process.kill();
     await this.reaped;
   }
 
-  /** Waits for the words that `isLast` recognises. Whatever else happens ends the program. */
+  /** Waits for the message that `isLast` recognises. Anything unexpected kills the process. */
   private async receive(
     { wallMs, signal }: { wallMs: number; signal: AbortSignal | undefined },
     isLast: (message: Message) => boolean,
@@ -138,16 +138,16 @@ export class ResidentProcess {
     const timer = setTimeout(() => this.breakOff('timeout', `no answer within ${wallMs} ms`), wallMs);
     let lines = 0;
     let unsubscribe = () => {};
-    const heard = await new Promise<Message | ResidentBroken>((settle) => {
+    const received = await new Promise<Message | ResidentBroken>((settle) => {
       const end = (end: Message | ResidentBroken) => {
-        // What follows the last word is already what nobody asked for.
+        // A message after the last one is unexpected.
         this.listener = undefined;
         settle(end);
       };
       this.listener = {
-        broke: end,
-        heard: (message) => {
-          if (++lines > MOST_LINES) this.breakOff('protocol', 'the resident talks without end');
+        onBroken: end,
+        onMessage: (message) => {
+          if (++lines > MOST_LINES) this.breakOff('protocol', 'the resident sent messages without end');
           else if (isLast(message)) end(message);
         },
       };
@@ -156,22 +156,22 @@ export class ResidentProcess {
     });
     clearTimeout(timer);
     unsubscribe();
-    // Its processes are gone before anybody tries again.
-    if (heard instanceof ResidentBroken) await this.reaped;
-    return heard;
+    // Wait until its processes are gone, before the request is tried again.
+    if (received instanceof ResidentBroken) await this.reaped;
+    return received;
   }
 
   private onStdout(text: string): void {
-    // Only what is new is looked through: a line may come byte by byte.
+    // Only the new text is searched: a line may arrive byte by byte.
     const lines = text.split('\n');
     lines[0] = this.partialLine + (lines[0] ?? '');
     this.partialLine = lines.pop() ?? '';
     for (const line of lines) {
-      // It goes on talking while it is being ended.
+      // It may still send messages while it is being killed.
       if (this.over) break;
       const message = readMessage(line);
-      if (message === undefined || this.listener === undefined) this.breakOff('protocol', 'the resident said what nobody asked for');
-      else this.listener.heard(message);
+      if (message === undefined || this.listener === undefined) this.breakOff('protocol', 'the resident sent an unexpected message');
+      else this.listener.onMessage(message);
     }
     if (this.partialLine.length > LONGEST_LINE) this.breakOff('protocol', 'the resident sent a line without end');
     if (this.over) this.partialLine = '';
@@ -180,7 +180,7 @@ export class ResidentProcess {
   private breakOff(why: BreakReason, message: string): void {
     if (!this.over) this.process.kill();
     this.over = true;
-    this.listener?.broke(new ResidentBroken(why, message));
+    this.listener?.onBroken(new ResidentBroken(why, message));
   }
 
   private distrust(cause: unknown): never {
@@ -190,14 +190,14 @@ export class ResidentProcess {
   private async reap({ ended, code, signal, stderr }: Outcome): Promise<void> {
     const why = ended === 'memory' || ended === 'output' ? ended : 'crash';
     this.breakOff(why, `the resident ended: ${ended} ${code ?? signal ?? ''} ${stderr.slice(-2000)}`);
-    // What cannot be removed now goes at the next start, and no later life has its name.
-    for (const folder of [this.folders.folder, this.folders.desk]) await removeTree(folder).catch(() => {});
+    // Folders that cannot be removed now are removed at the next start; no later process has the same name.
+    for (const folder of [this.folders.folder, this.folders.staging]) await removeTree(folder).catch(() => {});
   }
 }
 
 /**
- * Resident bytes, with shared pages counted in each process: /proc/[pid]/status, whatever the size of a page, and task/[tid]/children (proc(5)). 0 once it has ended.
- * Read without leaving the thread: the kernel answers from memory, and it is asked after every conversion.
+ * Resident bytes of a process and its descendants, with shared pages counted in each; 0 once it has ended. From /proc/[pid]/status and
+ * task/[tid]/children (proc(5)). Synchronous, since the kernel answers from memory, and this runs after every conversion.
  */
 export function residentBytesOf(pid: number): number {
   const bytes = Number(/^VmRSS:\s+(\d+) kB$/m.exec(read(`/proc/${pid}/status`))?.[1] ?? 0) * 1024;

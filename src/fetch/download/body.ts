@@ -1,4 +1,4 @@
-/** The body of an answer as a stream that ends with the file or with a Failure, and never lasts or grows beyond its limits. */
+/** A response body as a stream that ends with the file or fails with a Failure, within limits on time and size. */
 import type { IncomingMessage } from 'node:http';
 import { pipeline, type Readable, type TransformCallback } from 'node:stream';
 import { fileTooLarge } from '../../errors.ts';
@@ -9,20 +9,20 @@ import { refused } from '../refusal.ts';
 
 export interface BodyLimits {
   readonly maxBytes: number;
-  /** Without a byte, while the reader waits for one, ms. */
+  /** Longest time without a byte while the reader waits for one, ms. */
   readonly idleMs: number;
-  /** On average over `RATE_WINDOWS` times `idleMs`, while the reader takes what comes. */
+  /** Average over `RATE_WINDOWS` times `idleMs`, while the reader keeps up. */
   readonly minBytesPerSecond: number;
 }
 
-/** Longer than a silence may be: one that has stopped is told from one that is slow. */
+/** Longer than the idle time, so that a server that stopped is distinguished from one that is slow. */
 const RATE_WINDOWS = 2;
 
-/** Counts each piece as it comes, and hands on what has been joined: a server that sends single bytes is counted by the byte, and its file is not. */
+/** Counts each chunk as it arrives, and passes on joined chunks, so that the limits work byte by byte even for a server that sends single bytes. */
 class CountedBody extends Coalesce {
   readonly #count: (bytes: number) => Error | undefined;
 
-  /** @param count of one piece; an error ends the body */
+  /** @param count called for each chunk; an error that it returns ends the body */
   constructor(count: (bytes: number) => Error | undefined) {
     super();
     this.#count = count;
@@ -36,9 +36,10 @@ class CountedBody extends Coalesce {
 }
 
 /**
- * @param deadline of the whole download; stopped when the last byte is here, or none is wanted any more
- * @throws Failure `URL_REFUSED`: unreachable, where the connection has broken off already
- * @returns fails with Failure `FILE_TOO_LARGE`, `URL_REFUSED`: unreachable · what `deadline` was aborted with. Destroying it closes the connection.
+ * @param deadline of the whole download; stopped at the last byte, or when the body is destroyed
+ * @throws Failure `URL_REFUSED`: unreachable, if the connection has already broken off
+ * @returns a stream that fails with Failure `FILE_TOO_LARGE`, `URL_REFUSED`: unreachable · the reason of `deadline`. Destroying it closes the
+ * connection.
  */
 export function limitedBody(response: IncomingMessage, { maxBytes, idleMs, minBytesPerSecond }: BodyLimits, deadline: Deadline): Readable {
   const brokeOff = (cause: unknown) => refused('unreachable', { says: 'The connection broke off in the middle of the file.', cause });
@@ -50,7 +51,7 @@ export function limitedBody(response: IncomingMessage, { maxBytes, idleMs, minBy
     return receivedBytes > maxBytes ? fileTooLarge(maxBytes, receivedBytes) : undefined;
   });
   const idle = setTimeout(() => {
-    // A full buffer waits for its reader, not for the server.
+    // With a full buffer we wait for the reader, not for the server.
     if (body.readableLength >= body.readableHighWaterMark) idle.refresh();
     else body.destroy(refused('unreachable', { says: 'The server in the URL stopped sending in the middle of the file.' }));
   }, idleMs);
@@ -62,13 +63,13 @@ export function limitedBody(response: IncomingMessage, { maxBytes, idleMs, minBy
     if (body.readableLength < body.readableHighWaterMark && bytes < (minBytesPerSecond * rateMs) / 1000)
       body.destroy(refused('unreachable', { says: 'The server in the URL sends the file too slowly.' }));
   }, rateMs);
-  // Before the pipeline, which would hand on what the connection says.
+  // Before the pipeline, which would pass on the connection's own error.
   response.on('error', (cause) => {
     body.destroy(deadline.signal.aborted ? deadline.signal.reason : brokeOff(cause));
   });
   const unsubscribe = onAbort(deadline.signal, (reason) => body.destroy(reason as Error));
-  // Called when the last byte is here: from then on only the reader takes time. The pipeline goes on listening for errors of the body:
-  // one that comes between two readers must not end the process.
+  // The callback runs at the last byte: after it only the reader takes time. The pipeline keeps listening for errors of the body, since an
+  // error without a listener would end the process.
   pipeline(response, body, () => {
     clearTimeout(idle);
     clearInterval(rate);

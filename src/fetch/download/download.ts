@@ -1,4 +1,4 @@
-/** The guarded download: every hop is judged, resolved, judged by address, connected to there, and bounded in time and size. */
+/** The guarded download: checks the URL and the addresses of every redirect, connects to a checked address only, and bounds time and size. */
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import { fileTooLarge } from '../../errors.ts';
@@ -13,13 +13,13 @@ import { sentName } from './name.ts';
 import { secured } from './tls.ts';
 
 export interface Download {
-  /** Fails with a Failure where the server, the size or the time does; destroy it when it is not read to its end. */
+  /** Fails with a Failure; destroy it if it is not read to its end. */
   readonly body: Readable;
-  /** As the server says; may be empty, and is not clean. */
+  /** From the server, not cleaned; may be empty. */
   readonly name: string;
-  /** `Content-Length`: a body without it may end early unnoticed where the server speaks HTTP/1.0. */
+  /** `Content-Length`. Without it, an early end of an HTTP/1.0 body goes unnoticed. */
   readonly declaredBytes: number | undefined;
-  /** Media type in lower case without parameters: a claim, no more. */
+  /** Media type in lower case without parameters, as the server claims. */
   readonly contentType: string | undefined;
 }
 
@@ -76,7 +76,7 @@ export function guardedFetch(settings: FetchSettings, connector: Connector, ca?:
   function accept(response: IncomingMessage, { url }: Target, maxBytes: number, deadline: Deadline): Download {
     const { statusCode: status, headers } = response;
     if (status !== 200) throw refused('unreachable', { says: `The server in the URL answers with status ${status}.`, details: { status } });
-    // We asked for none. Decoding would need bounds of its own, and a file that is stored packed would lose its packing.
+    // We asked for no content coding. Decoding would need its own bounds, and would change files that are stored compressed.
     if (isEncoded(headers))
       throw refused('unreachable', { says: 'The server in the URL sends the file in a content coding that was not asked for.' });
     const declared = headers['content-length'];
@@ -93,7 +93,7 @@ export function guardedFetch(settings: FetchSettings, connector: Connector, ca?:
 
 const late = (says: string) => refused('unreachable', { says });
 
-/** Where to go instead (RFC 9110, 15.4). A redirect that names no place is no file either. */
+/** The target of a redirect (RFC 9110, 15.4). One without `Location` is refused later by its status. */
 function redirection({ statusCode = 0, headers: { location } }: IncomingMessage): string | undefined {
   return [301, 302, 303, 307, 308].includes(statusCode) ? location : undefined;
 }

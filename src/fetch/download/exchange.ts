@@ -1,4 +1,4 @@
-/** One HTTP request over one connection that is not used again. */
+/** Sends one HTTP request over a connection that is not reused. */
 import { type IncomingMessage, request } from 'node:http';
 import type { Socket } from 'node:net';
 import { onAbort } from '../../streams/abort.ts';
@@ -11,8 +11,8 @@ export type Headers = Readonly<Record<string, string>>;
 /**
  * @param credentials headers that tell who asks
  * @param maxHeaderBytes of status line and headers together
- * @param signal ends the exchange until it is answered; the body has limits of its own
- * @returns the answer, its body not yet read; destroying it closes the connection
+ * @param signal ends the exchange until the response arrives; the body has its own limits
+ * @returns the response, its body unread; destroying it closes the connection
  * @throws Failure `URL_REFUSED`: unreachable · the reason of `signal`
  */
 export function exchange(
@@ -31,7 +31,7 @@ export function exchange(
         host: url.host,
         'user-agent': 'filemill',
         accept: '*/*',
-        // Nothing is decoded, so that nothing small becomes large: see `download`.
+        // Nothing is decoded, so a small body cannot become a large file: see `download.ts`.
         'accept-encoding': 'identity',
         connection: 'close',
       },
@@ -54,7 +54,7 @@ export function exchange(
         reject(refused('unreachable', { says: 'The server in the URL does not answer with a file.' }));
       })
       .on('error', (cause: NodeJS.ErrnoException) => {
-        // Node takes a connection that broke off for the end of a body without a length. What it could not parse it tells the body itself.
+        // Node takes a broken connection for the end of a body without a length. Parse errors it reports to the body itself.
         if (cause.syscall !== undefined) answered?.destroy(cause);
         reject(refused('unreachable', { says: 'The server in the URL gives no valid answer.', cause }));
       })

@@ -1,21 +1,21 @@
-/** What a fetched file is called by its server. */
+/** The file name that a server gives to a download. */
 
-/** Of a header, characters: what lies beyond is not looked at. */
+/** Longer headers are cut, characters. */
 const LONGEST_DISPOSITION = 4096;
 
 /**
- * From `Content-Disposition` (RFC 6266), else the last segment of the URL's path. Not cleaned: it may hold separators and anything else.
- * @returns empty where neither gives a name
+ * The name from `Content-Disposition` (RFC 6266), else the last segment of the URL's path. Not cleaned: it may contain separators.
+ * @returns empty if neither gives a name
  */
 export function sentName(disposition: string | undefined, url: URL): string {
   const given = parameters((disposition ?? '').slice(0, LONGEST_DISPOSITION));
-  // The extended one goes before the plain one (RFC 6266, 4.3).
+  // The extended parameter takes precedence (RFC 6266, 4.3).
   return extended(given.get('filename*') ?? '') || plain(given.get('filename') ?? '') || unescaped(lastSegment(url.pathname));
 }
 
 const lastSegment = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
 
-/** What follows the disposition's type (RFC 6266, 4.1), names in lower case, of each the first; each character is looked at once. */
+/** The parameters of the header (RFC 6266, 4.1) by name in lower case; of duplicates the first. Linear in the header's length. */
 function parameters(disposition: string): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
   for (let at = pastSemicolon(disposition, 0); at < disposition.length; ) {
@@ -35,7 +35,7 @@ const pastSemicolon = (text: string, from: number): number => {
   return at < 0 ? text.length : at + 1;
 };
 
-/** A word, or a quoted string (RFC 9110, 5.6.4); a quote that nobody closes is a word's. */
+/** A token or a quoted string (RFC 9110, 5.6.4); an unclosed quote gives an empty value. */
 function valueAt(text: string, from: number): { readonly value: string; readonly end: number } {
   let at = from;
   while (text.charAt(at) === ' ' || text.charAt(at) === '\t') at++;
@@ -61,7 +61,7 @@ function extended(value: string): string {
 
 function plain(value: string): string {
   const bytes = Buffer.from(value, 'latin1');
-  // Servers send UTF-8 where the RFC has ISO 8859-1; what is valid UTF-8 is hardly ever anything else.
+  // Servers send UTF-8 although the RFC says ISO 8859-1; text that is valid UTF-8 is hardly ever anything else.
   const text = bytes.toString('utf8');
   return text.includes('\ufffd') ? bytes.toString('latin1') : text;
 }

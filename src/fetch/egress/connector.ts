@@ -1,4 +1,4 @@
-/** The way through the role `egress`: a tunnel to a server that was judged and connected to over there. */
+/** The connector through the role `egress`, which checks the server's addresses, connects, and relays the bytes. */
 import { type ClientRequest, type IncomingMessage, request } from 'node:http';
 import type { Socket } from 'node:net';
 import { Failure } from '../../errors.ts';
@@ -9,21 +9,21 @@ import { refusalFrom } from '../refusal.ts';
 import type { FetchSettings } from '../settings.ts';
 import type { Target } from '../url.ts';
 
-/** Who may ask, in the header `Proxy-Authorization` (RFC 9110, 11.7.2; RFC 6750, 2.1). */
+/** Value of the header `Proxy-Authorization` (RFC 9110, 11.7.2; RFC 6750, 2.1). */
 export const bearer = (token: string): string => `Bearer ${token}`;
-/** A refusal in the words of `wordOf`. */
+/** Header with a refusal as `refusalHeader` writes it. */
 export const REFUSAL = 'filemill-refusal';
 /** The tunnel is for a source or output of a ConversionJob: what `fetch.privateOrigins` lists may be reached. */
 export const PRIVATE = 'filemill-private';
 /** A request below it is answered with a judgement and no connection. */
 export const JUDGE = '/judge/';
 
-/** Egress has as long as we would have had, and this long to say so, ms. */
+/** Added to the time limits that egress itself has, for its answer to arrive, ms. */
 const SLACK_MS = 2_000;
 
 interface Answered {
   readonly response: IncomingMessage;
-  /** Of a tunnel; no bytes have been taken from it. */
+  /** The tunnel; no bytes were read from it. */
   readonly socket: Socket;
 }
 
@@ -36,7 +36,7 @@ export function egressConnector(
 ): Connector {
   const { hostname, port } = new URL(url);
   const ask = (method: string, path: string, signal: AbortSignal): Promise<Answered> => {
-    const late = () => outOfReach(new Error('it did not answer in time'));
+    const late = () => unavailable(new Error('it did not answer in time'));
     const options = { host: hostname.replace(/^\[(.*)\]$/, '$1'), port: port || 80, method, path, agent: false };
     return within(resolveMs + connectMs + SLACK_MS, signal, late, (limited) =>
       answer(
@@ -66,38 +66,38 @@ export function egressConnector(
 
 const authority = ({ url, port }: Target): string => `${url.hostname}:${port}`;
 
-const outOfReach = (cause: unknown): Failure =>
+const unavailable = (cause: unknown): Failure =>
   new Failure('OVERLOADED', { says: 'This service cannot reach the Internet at present: try again later.', cause });
 
-/** @throws the refusal of egress; Failure `OVERLOADED` where it said something else */
+/** @throws the refusal that egress sent; Failure `OVERLOADED` for any other unexpected answer */
 function expect({ statusCode, headers }: IncomingMessage, status: number): void {
   if (statusCode === status) return;
-  const word = headers[REFUSAL];
-  if (typeof word !== 'string') throw outOfReach(new Error(`egress answered ${statusCode}`));
-  throw refusalFrom(word);
+  const refusal = headers[REFUSAL];
+  if (typeof refusal !== 'string') throw unavailable(new Error(`egress answered ${statusCode}`));
+  throw refusalFrom(refusal);
 }
 
-function answer(asked: ClientRequest, signal: AbortSignal): Promise<Answered> {
+function answer(sent: ClientRequest, signal: AbortSignal): Promise<Answered> {
   return new Promise((resolve, reject) => {
-    const settled = onAbort(signal, (reason) => {
-      asked.destroy();
+    const unsubscribe = onAbort(signal, (reason) => {
+      sent.destroy();
       reject(reason);
     });
-    asked
+    sent
       .on('connect', (response: IncomingMessage, socket: Socket, head: Buffer) => {
-        settled();
-        // Whoever uses it hears of errors; one that comes before must not end the process.
+        unsubscribe();
+        // The user of the socket adds its own listener; an error before that must not end the process.
         socket.on('error', () => undefined);
         if (head.length > 0) socket.unshift(head);
         resolve({ response, socket });
       })
       .on('response', (response) => {
-        settled();
+        unsubscribe();
         resolve({ response, socket: response.socket });
       })
       .on('error', (cause) => {
-        settled();
-        reject(outOfReach(cause));
+        unsubscribe();
+        reject(unavailable(cause));
       })
       .end();
   });

@@ -1,4 +1,4 @@
-/** The role that reaches the Internet for the others: a proxy that only makes tunnels, only for those who know its token, and only to what it judged. */
+/** The role `egress`, which alone reaches the Internet: a CONNECT proxy for clients that have its token, and only to checked addresses. */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
@@ -15,31 +15,31 @@ import { relay } from './relay.ts';
 export interface Egress {
   /** TCP. */
   readonly port: number;
-  /** Takes no more tunnels, and cuts those that last longer than `graceMs`. */
+  /** Accepts no more tunnels, and resets those that last longer than `graceMs`. */
   close(graceMs: number): Promise<void>;
 }
 
-/** What became of a request: for counting, and all that is said of it. */
-export type Asked = 'tunnel' | 'judged' | 'unknown client' | 'failed' | `refused: ${string}`;
+/** The outcome of a request, for metrics and logs. */
+export type EgressOutcome = 'tunnel' | 'judged' | 'unknown client' | 'failed' | `refused: ${string}`;
 
 export interface EgressDeps {
   readonly connector: Connector;
   /** Of sources and outputs of ConversionJobs. */
-  readonly privateWay: Connector;
+  readonly privateConnector: Connector;
   readonly token: string;
   readonly settings: EgressSettings & Pick<FetchSettings, 'ports' | 'totalMs' | 'privateOrigins'>;
-  readonly asked: (what: Asked) => void;
-  /** For Prometheus. */
+  readonly onRequest: (outcome: EgressOutcome) => void;
+  /** In the Prometheus text format. */
   readonly metrics: () => Promise<{ readonly type: string; readonly text: string }>;
 }
 
-/** A request has no body, and its headers come at once, ms. */
+/** Requests have no body, and their headers arrive at once, ms. */
 const HEADERS_MS = 10_000;
 
 type Reply = (status: number, headers?: Readonly<Record<string, string>>) => void;
 
 /** @throws the error of `listen` */
-export async function openEgress({ connector, privateWay, token, settings, asked, metrics }: EgressDeps): Promise<Egress> {
+export async function openEgress({ connector, privateConnector, token, settings, onRequest, metrics }: EgressDeps): Promise<Egress> {
   const clients = new Set<Socket>();
   const timing = { headersTimeout: HEADERS_MS, requestTimeout: HEADERS_MS, connectionsCheckingInterval: HEADERS_MS / 2 };
   const server = createServer({ ...timing, maxHeaderSize: 16_384, keepAliveTimeout: 5_000 });
@@ -51,28 +51,28 @@ export async function openEgress({ connector, privateWay, token, settings, asked
   server.on('clientError', (_error, client) => client.destroy());
   server.on('upgrade', (_request, client) => client.destroy());
 
-  const known = isAuthorized(token);
+  const isAuthorized = authorizationCheck(token);
   const authorities = privateAuthorities(settings);
   const serve = async (
     request: IncomingMessage,
     where: string,
     reply: Reply,
-    work: (target: Target, gone: AbortSignal, by: Connector) => Promise<Asked>,
+    work: (target: Target, gone: AbortSignal, by: Connector) => Promise<EgressOutcome>,
   ) => {
     const gone = new AbortController();
     const leave = () => gone.abort(new Error('the client went away'));
     request.socket.once('close', leave);
     try {
-      if (!known(request)) {
-        asked('unknown client');
+      if (!isAuthorized(request)) {
+        onRequest('unknown client');
         return reply(407);
       }
       const isPrivate = request.headers[PRIVATE] === 'yes';
       const ports = isPrivate && authorities.has(where) ? [Number(where.replace(/^.*:/, ''))] : settings.ports;
-      asked(await work(targetAt(where, { ports }), gone.signal, isPrivate ? privateWay : connector));
+      onRequest(await work(targetAt(where, { ports }), gone.signal, isPrivate ? privateConnector : connector));
     } catch (error) {
       const refusal = error instanceof Failure && error.code === 'URL_REFUSED' ? error : undefined;
-      asked(refusal === undefined ? 'failed' : `refused: ${refusal.details['reason']}`);
+      onRequest(refusal === undefined ? 'failed' : `refused: ${refusal.details['reason']}`);
       if (refusal === undefined) reply(502);
       else reply(403, { [REFUSAL]: refusalHeader(refusal) });
     } finally {
@@ -91,7 +91,7 @@ export async function openEgress({ connector, privateWay, token, settings, asked
     const { url = '', method } = request;
     const reply: Reply = (status, headers = {}) => void response.writeHead(status, { ...headers, connection: 'close' }).end();
     if (method !== 'GET') return reply(405, { allow: 'CONNECT, GET' });
-    if (!url.startsWith(JUDGE)) return void look(url, response).catch(() => response.destroy());
+    if (!url.startsWith(JUDGE)) return void serveHealth(url, response).catch(() => response.destroy());
     void serve(request, decode(url.slice(JUDGE.length)), reply, async (target, gone, by) => {
       await by.judge(target, gone);
       reply(204);
@@ -99,7 +99,7 @@ export async function openEgress({ connector, privateWay, token, settings, asked
     });
   });
 
-  async function look(url: string, response: ServerResponse): Promise<void> {
+  async function serveHealth(url: string, response: ServerResponse): Promise<void> {
     if (url === '/livez' || url === '/readyz') return void response.end('ok\n');
     if (url !== '/metrics') return void response.writeHead(404).end();
     const { type, text } = await metrics();
@@ -108,7 +108,7 @@ export async function openEgress({ connector, privateWay, token, settings, asked
 
   server.listen(settings.port, settings.host);
   await once(server, 'listening');
-  // Such as too many open files: there will be room again.
+  // An error such as too many open files is temporary.
   server.on('error', () => undefined);
   return {
     port: (server.address() as AddressInfo).port,
@@ -125,7 +125,7 @@ export async function openEgress({ connector, privateWay, token, settings, asked
   };
 }
 
-/** The scheme of what goes through is the client's affair, who judges it; so are a user and a password, which have no place here. */
+/** The client has already checked the URL's scheme, user name and password: a CONNECT target has only a host and a port. */
 function targetAt(authority: string, { ports }: Pick<FetchSettings, 'ports'>): Target {
   return judgeUrl(`https://${authority}`, { http: false, ports });
 }
@@ -138,14 +138,14 @@ function decode(text: string): string {
   }
 }
 
-/** Compared by digests: the time it takes says nothing of the token, its length included. */
-function isAuthorized(token: string): (request: IncomingMessage) => boolean {
+/** Compares digests, so that timing reveals neither the token nor its length. */
+function authorizationCheck(token: string): (request: IncomingMessage) => boolean {
   const digest = (text: string) => createHash('sha256').update(text).digest();
   const expected = digest(bearer(token));
   return ({ headers }) => timingSafeEqual(digest(headers['proxy-authorization'] ?? ''), expected);
 }
 
-/** Before there is a tunnel, where Node leaves the connection to us. */
+/** Writes a response to a CONNECT request, for which Node provides no response object. */
 const replyOn =
   (client: Socket): Reply =>
   (status, headers = {}) => {
@@ -153,6 +153,6 @@ const replyOn =
       ([name, value]) => `${name}: ${value}\r\n`,
     );
     client.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n`);
-    // Not `end`: whoever does not end their half would keep a place.
+    // Not `end`: a client that never closes its half would keep the connection open.
     client.destroySoon();
   };

@@ -1,17 +1,17 @@
-/** Carries bytes between two connections until either ends, within a limit on bytes and on time. */
+/** Relays bytes between two connections until either ends, within limits on bytes and time. */
 import type { Socket } from 'node:net';
 
 export interface TunnelLimits {
-  /** Both ways together. */
+  /** Of both directions together. */
   readonly bytes: number;
-  /** From the start: a silent connection may be one whose reader is busy, so silence is for its ends to judge. */
+  /** Of the whole tunnel. There is no idle limit: a silent connection may have a busy reader, so the two ends decide about silence. */
   readonly ms: number;
 }
 
 /**
- * How one side ended is how the other ends: a connection that breaks off must not look like one whose server said all it had, for a body
- * without a length is over when its connection is.
- * @param head that came from the client with its request
+ * Each side ends as the other did. A broken connection must not look like a regular end, since the end of the connection marks the end of a
+ * body without a length.
+ * @param head bytes that the client sent with its request
  */
 export function relay(client: Socket, head: Buffer, upstream: Socket, { bytes, ms }: TunnelLimits): void {
   let left = bytes;
@@ -26,7 +26,7 @@ export function relay(client: Socket, head: Buffer, upstream: Socket, { bytes, m
         if (left < 0) breakOff();
       })
       .once('error', breakOff)
-      // Neither we nor a browser ends one half only: who ends theirs has gone.
+      // Neither we nor browsers half-close connections: a side that ends has gone.
       .once('end', () => to.destroySoon())
       .once('close', () => {
         if (!from.readableEnded) to.destroy();

@@ -1,4 +1,4 @@
-/** Where a web page may be: the rules of downloads, with unencrypted HTTP, which a page may come by. */
+/** Checks the URL of a web page by the rules of downloads, except that unencrypted HTTP is allowed. */
 
 import type { Connector } from '../connector.ts';
 import type { FetchSettings } from '../settings.ts';

@@ -1,4 +1,4 @@
-/** The way of web pages to the Internet: a proxy on loopback, open only while a page is rendered, that judges and pins every connection. */
+/** The proxy through which web pages reach the Internet: on loopback, open only while a page is rendered, and only to checked addresses. */
 import { once } from 'node:events';
 import { request as ask, createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
@@ -11,17 +11,17 @@ import { PageTunnel, type PageTunnelLimits } from './tunnel.ts';
 export interface EgressProxy {
   /** TCP, on 127.0.0.1. */
   readonly port: number;
-  /** Lets one page through, until it is closed; the one before is closed by it. */
+  /** Opens the proxy for one page; closes the tunnel of the page before. */
   open(): PageTunnel;
   close(): Promise<void>;
 }
 
-/** A page of a hundred pictures has about as many megabytes; a film has more. */
+/** A page with a hundred pictures has about a hundred megabytes; a film has more. */
 const MOST: PageTunnelLimits = { bytes: 200 * 2 ** 20, exchanges: 3_000 };
 /** Chromium opens 32 connections to one proxy. */
 const MOST_CONNECTIONS = 128;
-/** Of one hop only (RFC 9110, 7.6.1; `Proxy-Connection` is what browsers of old sent). */
-const OF_THE_HOP = [
+/** Hop-by-hop headers (RFC 9110, 7.6.1; old browsers sent `Proxy-Connection`). */
+const HOP_BY_HOP = [
   'connection',
   'keep-alive',
   'proxy-connection',
@@ -74,7 +74,7 @@ export async function openEgressProxy(connector: Connector, settings: FetchSetti
   };
 }
 
-/** For HTTPS and WebSockets (RFC 9110, 9.3.6): what goes through is the page's own affair. */
+/** Serves CONNECT, for HTTPS and WebSockets (RFC 9110, 9.3.6). The relayed bytes are not inspected. */
 async function connectTunnel(tunnel: PageTunnel | undefined, { url = '' }: IncomingMessage, client: Socket, head: Buffer): Promise<void> {
   if (tunnel === undefined) throw new Error('no page is being rendered');
   const upstream = await tunnel.connect(`https://${url}`);
@@ -87,24 +87,24 @@ async function connectTunnel(tunnel: PageTunnel | undefined, { url = '' }: Incom
 
 async function forward(tunnel: PageTunnel | undefined, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const url = URL.parse(request.url ?? '');
-  if (tunnel === undefined || url?.protocol !== 'http:') throw new Error('no page is being rendered, or it asks for what is no page');
+  if (tunnel === undefined || url?.protocol !== 'http:') throw new Error('no page is being rendered, or the request is not for http');
   const upstream = await tunnel.connect(url.href);
-  const asked = ask({
+  const sent = ask({
     createConnection: () => upstream,
     method: request.method,
     path: `${url.pathname}${url.search}`,
     headers: { ...endToEnd(request.headers), host: url.host, connection: 'close' },
     maxHeaderSize: 65_536,
   });
-  // Heard where it matters; one that comes when nobody waits must not end the process.
-  asked.on('error', () => {});
-  const answered = once(asked, 'response') as Promise<[IncomingMessage]>;
-  const [[answer]] = await Promise.all([answered, pipeline(request, asked)]);
+  // `once` and `pipeline` report errors. A later one without a listener would end the process.
+  sent.on('error', () => {});
+  const answered = once(sent, 'response') as Promise<[IncomingMessage]>;
+  const [[answer]] = await Promise.all([answered, pipeline(request, sent)]);
   response.writeHead(answer.statusCode ?? 502, endToEnd(answer.headers));
   await pipeline(answer, joined, tunnel.meter(), response);
 }
 
-/** What has come by the time that it is read comes as one piece: a server of single bytes is not answered for byte by byte. */
+/** Lets chunks accumulate while the reader is busy, so that a server of single bytes does not cost us a write for each. */
 async function* joined(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   yield* pieces;
 }
@@ -114,6 +114,6 @@ function endToEnd(headers: IncomingHttpHeaders): IncomingHttpHeaders {
     .toLowerCase()
     .split(',')
     .map((name) => name.trim());
-  const dropped = new Set([...OF_THE_HOP, ...named, 'transfer-encoding']);
+  const dropped = new Set([...HOP_BY_HOP, ...named, 'transfer-encoding']);
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !dropped.has(name)));
 }

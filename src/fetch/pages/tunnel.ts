@@ -1,52 +1,52 @@
-/** One page's share of the Internet: what it opened, what it was refused, and the end of all of it. */
+/** The connections of one web page: which it opened, which it was refused, and their common end. */
 import type { Socket } from 'node:net';
 import { Transform } from 'node:stream';
 import { Failure } from '../../errors.ts';
 import { type Refusal, refused } from '../refusal.ts';
 
 export interface PageTunnelLimits {
-  /** Of all that comes back to one page. */
+  /** Received by one page in total. */
   readonly bytes: number;
-  /** Requests and tunnels of one page. */
+  /** Requests and CONNECT tunnels of one page. */
   readonly exchanges: number;
 }
 
-/** @param url whose server is meant @returns a connection to a judged address @throws Failure `URL_REFUSED`, `OVERLOADED` · the reason of `signal` */
+/** @param url of the server @returns a connection to a checked address @throws Failure `URL_REFUSED`, `OVERLOADED` · the reason of `signal` */
 export type Connect = (url: string, signal: AbortSignal) => Promise<Socket>;
 
 export class PageTunnel {
-  /** Why something was not reached so far. */
+  /** The reasons for refusals so far. */
   readonly refused = new Set<Refusal>();
-  /** What kept us from reaching anything: no word on the page or its servers. */
-  lost: Failure | undefined;
+  /** Set when we could not reach the Internet at all: the page and its servers are not to blame. */
+  outage: Failure | undefined;
   private readonly over = new AbortController();
   private readonly sockets = new Set<Socket>();
-  private readonly reach: Connect;
+  private readonly open: Connect;
   private readonly limits: PageTunnelLimits;
   private bytes = 0;
   private exchanges = 0;
 
-  constructor(reach: Connect, limits: PageTunnelLimits) {
-    this.reach = reach;
+  constructor(open: Connect, limits: PageTunnelLimits) {
+    this.open = open;
     this.limits = limits;
   }
 
   /**
-   * @param url whose server is meant; its scheme says what port, not what is spoken
-   * @returns a connection to a judged address, which ends with the passage @throws Failure `URL_REFUSED` · when the passage is over
+   * @param url of the server; the scheme gives the default port, not the protocol
+   * @returns a connection to a checked address, which ends with the tunnel @throws Failure `URL_REFUSED` · when the tunnel is closed
    */
   async connect(url: string): Promise<Socket> {
     try {
       if (++this.exchanges > this.limits.exchanges) throw refused('unreachable', { says: 'The page asks for too much.' });
-      return this.keep(await this.reach(url, this.over.signal));
+      return this.keep(await this.open(url, this.over.signal));
     } catch (error) {
       if (error instanceof Failure && error.code === 'URL_REFUSED') this.refused.add(error.details['reason'] as Refusal);
-      else if (error instanceof Failure) this.lost = error;
+      else if (error instanceof Failure) this.outage = error;
       throw error;
     }
   }
 
-  /** What comes back goes through one of these. */
+  /** Counts received bytes, and closes the tunnel beyond the limit. */
   meter(): Transform {
     return new Transform({
       transform: (chunk: Buffer, _encoding, done) => {

@@ -1,9 +1,9 @@
-/** The bucket that objects are kept in: found, or made. */
+/** Checks that the bucket can be used, and creates it if it is missing. */
 
 import type { S3Settings } from '../settings.ts';
 import { type Call, S3Failure } from './call.ts';
 
-const OTHER_REGION = 'it lies in another region than the one that is set';
+const OTHER_REGION = 'it is in another region than the configured one';
 /** What an operator can do about an answer, by S3's code. */
 const ADVICE: Readonly<Record<string, string>> = {
   AccessDenied: 'these keys do not permit it; they need s3:ListBucket on it, and to read, write and delete its objects',
@@ -14,28 +14,28 @@ const ADVICE: Readonly<Record<string, string>> = {
   PermanentRedirect: OTHER_REGION,
   AuthorizationHeaderMalformed: OTHER_REGION,
   IllegalLocationConstraintException: OTHER_REGION,
-  BucketAlreadyExists: 'it belongs to somebody else; choose another name',
+  BucketAlreadyExists: 'it belongs to another account; choose another name',
 };
 
 /** @throws an Error that names the bucket */
 export async function ensureBucket(call: Call, { bucket, region }: S3Settings): Promise<void> {
   try {
-    // A listing, for the answer to a HEAD has no body that would say why not.
+    // Not a HEAD: its answer has no body, so it would not say what is wrong.
     await call('list the bucket', (s3) => s3.listObjectsV2Query(bucket, '', '', '', 1, ''));
   } catch (error) {
     if (codeOf(error) !== 'NoSuchBucket') throw new Error(`The S3 bucket "${bucket}" cannot be used: ${why(error)}.`);
-    await make(call, bucket, region);
+    await createBucket(call, bucket, region);
   }
 }
 
-async function make(call: Call, bucket: string, region: string): Promise<void> {
+async function createBucket(call: Call, bucket: string, region: string): Promise<void> {
   try {
-    await call('make the bucket', (s3) => s3.makeBucket(bucket, region));
+    await call('create the bucket', (s3) => s3.makeBucket(bucket, region));
   } catch (error) {
     // Another process was faster.
     if (codeOf(error) === 'BucketAlreadyOwnedByYou') return;
-    const reason = codeOf(error) === 'AccessDenied' ? 'these keys do not permit it; make it, or permit s3:CreateBucket' : why(error);
-    throw new Error(`The S3 bucket "${bucket}" does not exist, and could not be made: ${reason}.`);
+    const reason = codeOf(error) === 'AccessDenied' ? 'these keys lack permissions; create it, or permit s3:CreateBucket' : why(error);
+    throw new Error(`The S3 bucket "${bucket}" does not exist and could not be created: ${reason}.`);
   }
 }
 

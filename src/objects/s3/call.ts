@@ -23,14 +23,14 @@ export type Connect = (origin: string, signal: AbortSignal) => Promise<Socket>;
 const MOST_ANSWER_BYTES = 4 << 20;
 
 const TRIES = 3;
-/** From the first try to the second, ms; four times as long to the third. */
+/** Before the second try, ms; four times as long before the third. */
 const PAUSE_MS = 200;
 
-/** The client's library drops the words of such an answer and would try again by itself, telling the console. */
-const PASSING = new Set([408, 429, 499, 500, 502, 503, 504, 520]);
-const UNREACHED = /^(ECONNRESET|ECONNREFUSED|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|ENETUNREACH|EHOSTUNREACH)$/;
-/** MinIO, a MinIO bucket's quota, Ceph. */
-const FULL = new Set(['XMinioStorageFull', 'XMinioAdminBucketQuotaExceeded', 'QuotaExceeded']);
+/** HTTP statuses that are worth a retry. The library drops the bodies of such answers; its own retries, which it logs to the console, are off. */
+const TRANSIENT_STATUSES = new Set([408, 429, 499, 500, 502, 503, 504, 520]);
+const TRANSIENT_CODES = /^(ECONNRESET|ECONNREFUSED|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|ENETUNREACH|EHOSTUNREACH)$/;
+/** Codes of MinIO, of the quota of a MinIO bucket, and of Ceph. */
+const FULL_CODES = new Set(['XMinioStorageFull', 'XMinioAdminBucketQuotaExceeded', 'QuotaExceeded']);
 
 /** What S3 answers to credentials that have expired or were exchanged, among other reasons; of a HEAD nothing else is heard. */
 const REFUSED = new Set([400, 401, 403]);
@@ -72,9 +72,9 @@ export function s3Calls(settings: S3Access, limitMs: number, connect?: Connect):
           if (tried === TRIES) throw told(what, error, seen);
           const refused = REFUSED.has(seen.status ?? 0) ? credentials : undefined;
           const replaced = refused !== undefined && (await unlessAborted(source.replace(refused), guard).catch(() => false));
-          if (!replaced && !mayPass(error, seen)) throw told(what, error, seen);
+          if (!replaced && !isTransient(error, seen)) throw told(what, error, seen);
         }
-        // An abort ends the pause; the next try finds it.
+        // An abort ends the pause early; the next try throws.
         await pause(PAUSE_MS * 4 ** (tried - 1) * (1 + Math.random()), undefined, { signal: guard }).catch(() => {});
       }
     } finally {
@@ -84,7 +84,7 @@ export function s3Calls(settings: S3Access, limitMs: number, connect?: Connect):
 }
 
 interface Seen {
-  /** HTTP status of the last answer, which the library keeps to itself. */
+  /** HTTP status of the last answer: the library does not expose it. */
   status: number | undefined;
 }
 
@@ -103,7 +103,7 @@ function clientUnder(
       const answered = (response: IncomingMessage) => {
         seen.status = response.statusCode;
         // Nobody else reads it, and the connection would wait for that.
-        if (PASSING.has(response.statusCode ?? 0)) response.resume();
+        if (TRANSIENT_STATUSES.has(response.statusCode ?? 0)) response.resume();
         heard(connect === undefined || isObject(options, response) ? response : bounded(response));
       };
       if (connect === undefined) return (useSSL ? overHttps : overHttp)({ ...options, signal }, answered);
@@ -132,7 +132,7 @@ function clientUnder(
     endPoint: hostname.replace(/^\[|\]$/g, ''),
     ...(port === '' ? {} : { port: Number(port) }),
     useSSL,
-    // A region that is known is not asked for.
+    // Without it, the library would request the region first.
     region,
     accessKey: credentials.accessKeyId,
     secretKey: credentials.secretAccessKey,
@@ -166,15 +166,15 @@ const codeOf = (error: unknown): string => {
   return /^\w{1,64}$/.test(code) ? code : '';
 };
 
-const mayPass = (error: unknown, { status = 0 }: Seen): boolean =>
-  error instanceof NoCredentials || PASSING.has(status) || UNREACHED.test(codeOf(error));
+const isTransient = (error: unknown, { status = 0 }: Seen): boolean =>
+  error instanceof NoCredentials || TRANSIENT_STATUSES.has(status) || TRANSIENT_CODES.test(codeOf(error));
 
 /** The library's errors carry the key, and of a refused signature what was signed: none of that goes on. */
 function told(what: string, error: unknown, { status }: Seen): Error {
   if (error instanceof NoCredentials) return new S3Failure(`the object store could not be asked to ${what}: ${error.message}`, error.name);
   const code = codeOf(error) || (error instanceof Error ? error.name : '');
   if (code === 'NoSuchKey' || code === 'NotFound') return new Missing('the object is not there');
-  if (FULL.has(code) || status === 507) return new StoreFull('no room is left where the objects are kept');
-  if (status === undefined) return new S3Failure(`the object store could not be asked to ${what}: ${code}`, code);
+  if (FULL_CODES.has(code) || status === 507) return new StoreFull('no room is left where the objects are kept');
+  if (status === undefined) return new S3Failure(`the object store could not be reached to ${what}: ${code}`, code);
   return new S3Failure(`the object store did not ${what}: ${code} (HTTP ${status})`, code);
 }

@@ -1,23 +1,23 @@
-/** Puts a stream into S3 without holding more than a part of it: in one request where that is all, else by a multipart upload. */
+/** Uploads a stream to S3 while holding at most one part in memory: in one request if it fits into a part, else as a multipart upload. */
 import { createHash } from 'node:crypto';
 import { addAbortSignal } from 'node:stream';
 import { type ObjectStore, TooLarge } from '../store.ts';
 import { validKey } from '../valid-key.ts';
 import { type Call, S3Failure } from './call.ts';
 
-/** Bytes: the least that S3 takes, but for the last part. It takes 10,000 of them (S3 user guide, "Multipart upload limits"), so 48 GiB. */
+/** The smallest part that S3 accepts, except the last, bytes. An upload has at most 10,000 parts (S3 user guide, "Multipart upload limits"): 48 GiB. */
 const PART_BYTES = 5 * 1_024 * 1_024;
-/** All that most files have. */
+/** Most files are no larger. */
 const FIRST_BYTES = 64 * 1_024;
 
-/** Uploads that could not be abandoned because the store did not answer: their ids, and the keys they are of. */
+/** Keys, by upload id, of uploads that could not be aborted because the store did not answer. */
 export type Unfinished = Map<string, string>;
-/** Beyond it they are left to the sweep by age. */
+/** Further ones are left to the sweep by age. */
 const MOST_UNFINISHED = 1_000;
 
 export function putTo(call: Call, bucket: string, unfinished: Unfinished): ObjectStore['put'] {
   return async (key, source, maxBytes, signal) => {
-    // The stream may fail while nobody reads it: unheard, that would end the process.
+    // The stream may fail before it is read, and an error without a listener would end the process.
     source.on('error', () => {});
     const upload = uploadOf(call, bucket, key, unfinished);
     try {
@@ -26,7 +26,7 @@ export function putTo(call: Call, bucket: string, unfinished: Unfinished): Objec
       if (signal !== undefined) addAbortSignal(signal, source);
       const hash = createHash('sha256');
       let sizeBytes = 0;
-      // One block again and again: each part has left it before the next comes in.
+      // One block is reused: each part has been sent before the next is filled.
       let block: Buffer = Buffer.allocUnsafeSlow(FIRST_BYTES);
       let held = 0;
       for await (const chunk of source as AsyncIterable<Uint8Array | string>) {
@@ -66,17 +66,17 @@ function uploadOf(call: Call, bucket: string, key: string, unfinished: Unfinishe
   let id: string | undefined;
   const parts: { part: number; etag: string }[] = [];
 
-  /** One part more, not the last. */
+  /** Uploads one more part, not the last. */
   async function part(bytes: Buffer, signal?: AbortSignal): Promise<void> {
-    // Not under the signal: an upload whose id was never heard could not be abandoned.
+    // Not under the signal: without its id an upload could not be aborted.
     id ??= await call('begin an upload', (s3) => s3.initiateNewMultipartUpload(bucket, key, TYPE));
     const where = { bucketName: bucket, objectName: key, uploadID: encodeURIComponent(id), partNumber: parts.length + 1 };
     parts.push(await call('take a part', (s3) => s3.uploadPart({ ...where, headers: {} }, bytes), signal));
   }
 
   /**
-   * The last bytes, and the object is there. Under no signal, for what was ordered cannot be called back. When the answer is lost the object
-   * may be there all the same: under a key that nobody was told, for the sweep of orphans.
+   * Uploads the last bytes and creates the object. Not under the signal, since the request cannot be undone. If its answer is lost, the object
+   * may still exist, under a key that nothing refers to: the sweep of orphans removes it.
    */
   async function end(bytes: Buffer): Promise<void> {
     if (id === undefined) {
@@ -99,10 +99,10 @@ function uploadOf(call: Call, bucket: string, key: string, unfinished: Unfinishe
   return { part, end, abandon };
 }
 
-/** A name could only mislead whoever reads the object past us. */
+/** Always the same: clients never read objects directly. */
 const TYPE = { 'content-type': 'application/octet-stream' };
 
-/** Not an error when there is none. */
+/** Aborts a multipart upload. Not an error where there is none. */
 export async function abandonUpload(call: Call, bucket: string, key: string, uploadId: string): Promise<void> {
   await call('abandon an upload', (s3) => s3.abortMultipartUpload(bucket, key, encodeURIComponent(uploadId))).catch((error: unknown) => {
     if (!(error instanceof S3Failure && error.code === 'NoSuchUpload')) throw error;

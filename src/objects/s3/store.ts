@@ -1,4 +1,4 @@
-/** Objects in a bucket of any S3: a key is the object's name. */
+/** Objects in an S3 bucket, of AWS or any compatible service. */
 import { pipeline, Readable, Transform } from 'node:stream';
 import type { S3Settings } from '../settings.ts';
 import { Missing, type ObjectStore } from '../store.ts';
@@ -9,28 +9,28 @@ import type { Credentials } from './credentials.ts';
 import { abandonUpload, putTo, type Unfinished } from './put.ts';
 
 export interface S3Limits {
-  /** For one request and its answer, ms: of a part, 5 MiB have to pass in it. */
+  /** Limit on one request and its answer, ms. A part of 5 MiB must be sent in this time. */
   readonly callMs: number;
-  /** Reading fails when no byte came for this long although one was wanted, ms. */
+  /** Reading fails when no byte arrives for this long although the reader waits, ms. */
   readonly stallMs: number;
 }
 
 export interface S3Store extends ObjectStore {
   /**
-   * Ends uploads that no put will finish: those this process could not end when it had to, and those begun before a time.
-   * MinIO lists only what its process saw begin, and ends what is older than a day itself.
-   * @param before ms since the epoch; no put may last as long @returns how many were ended
+   * Aborts uploads that no put will finish: those this process failed to abort, and those begun before a time.
+   * MinIO lists only uploads that began since its own start, and aborts those older than a day itself.
+   * @param before ms since the epoch: earlier than any put in progress can have begun @returns how many were aborted
    */
   abandonUploads(before: number): Promise<number>;
 }
 
 const LIMITS: S3Limits = { callMs: 60_000, stallMs: 60_000 };
-/** The most that S3 signs for (API reference, "Authenticating requests: query parameters"), seconds. */
+/** The longest validity of a signature that S3 accepts (API reference, "Authenticating requests: query parameters"), seconds. */
 const LONGEST_GRANT = 7 * 86_400;
 
 /**
- * How far our clock may be ahead of the store's, or behind it, for a granted URL to hold all the same, ms: it is signed as of so long ago, and
- * for as much longer. S3 takes no URL that is signed in its future.
+ * How far our clock may differ from the store's without breaking granted URLs, ms. A URL is dated back by this much and valid for as much
+ * longer, because S3 refuses signatures from its future.
  */
 const SKEW_MS = 15 * 60_000;
 
@@ -52,7 +52,7 @@ export async function openS3(settings: S3Settings, { callMs, stallMs }: S3Limits
         );
         return unlessStalled(body, stallMs);
       } catch (error) {
-        // A range that begins at the end has nothing in it.
+        // The range begins at the end of the object, so it is empty.
         if (error instanceof S3Failure && error.code === 'InvalidRange') return Readable.from([]);
         throw error;
       }
@@ -79,7 +79,7 @@ export async function openS3(settings: S3Settings, { callMs, stallMs }: S3Limits
         }
         last = !page.isTruncated;
         token = page.nextContinuationToken;
-        if (!last && (token === '' || token === at)) throw new S3Failure('the object store lists in a circle', '');
+        if (!last && (token === '' || token === at)) throw new S3Failure('the object store repeats a page of its listing', '');
       }
     },
 
@@ -106,7 +106,7 @@ export async function openS3(settings: S3Settings, { callMs, stallMs }: S3Limits
         const page = await call('list uploads', (s3) => s3.listIncompleteUploadsQuery(bucket, '', at, '', ''));
         for (const { key, uploadId, initiated } of page.uploads) if (initiated.getTime() < before) await end(key, uploadId);
         marker = page.nextKeyMarker;
-        // The next key may have more uploads than one page: those are the next sweep's.
+        // If one key has more uploads than a page holds, the next sweep continues.
         last = !page.isTruncated || marker === '' || marker === at;
       }
       return ended;
@@ -127,7 +127,7 @@ function unlessMissing(error: unknown): undefined {
   if (!(error instanceof Missing)) throw error;
 }
 
-/** Fails when no byte comes for a while, unless that is because none is taken or none is left. */
+/** Fails when no byte arrives for `stallMs`, unless the reader does not read or the end was reached. */
 function unlessStalled(body: Readable, stallMs: number): Readable {
   const passed = new Transform({
     transform(chunk, _, done) {
@@ -137,7 +137,7 @@ function unlessStalled(body: Readable, stallMs: number): Readable {
   });
   const timer = setTimeout(() => {
     if (passed.writableNeedDrain || passed.writableEnded) timer.refresh();
-    else passed.destroy(new S3Failure(`the object store stood still for ${stallMs / 1_000} s`, 'ETIMEDOUT'));
+    else passed.destroy(new S3Failure(`the object store sent nothing for ${stallMs / 1_000} s`, 'ETIMEDOUT'));
   }, stallMs);
   pipeline(body, passed, () => clearTimeout(timer));
   return passed;

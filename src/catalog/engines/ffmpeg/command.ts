@@ -1,12 +1,12 @@
-/** The frame of every FFmpeg command: how it reads, maps, tags and reports. */
+/** Builds every FFmpeg command: input, mapping, tags and progress. */
 import type { ProcessStep, Task, Warning } from '../../engine.ts';
 import { readArguments } from './probe.ts';
 import type { Timeline } from './timeline.ts';
 
-/** Encoder threads: what a converter may use of a machine. */
+/** Encoder threads of one conversion. */
 export const THREADS = '2';
 
-interface Parts {
+interface CommandOptions {
   readonly task: Pick<Task, 'source' | 'input'>;
   readonly timeline: Pick<Timeline, 'args' | 'late' | 'progress'>;
   /** Further inputs, each already with its options. */
@@ -16,14 +16,14 @@ interface Parts {
   readonly to: string;
 }
 
-export function command({ task, timeline, inputs = [], encode, to }: Parts): ProcessStep {
+export function command({ task, timeline, inputs = [], encode, to }: CommandOptions): ProcessStep {
   return {
     run: 'ffmpeg',
     args: [
       ...['-nostdin', '-hide_banner', '-y', '-v', 'error', '-progress', 'pipe:1', '-nostats'],
-      // Without a single packet it would write an empty frame of a file and call that a success.
+      // Without it, FFmpeg would succeed with an empty file if there is no packet at all.
       ...['-abort_on', 'empty_output'],
-      // Program and transport streams and AVI carry gaps in their time stamps, which a copy would keep.
+      // Program and transport streams and AVI have gaps in their timestamps, which a copy would keep.
       ...(GAPPY.has(task.source) ? ['-fflags', '+genpts'] : []),
       ...readArguments(task.source),
       ...(timeline.late ? [] : timeline.args),
@@ -40,7 +40,7 @@ export function command({ task, timeline, inputs = [], encode, to }: Parts): Pro
 
 const GAPPY = new Set(['avi', 'mpg', 'ts']);
 
-/** Titles, dates, places and chapters go with `strip_metadata`. */
+/** `strip_metadata` removes titles, dates, places and chapters. */
 export const tags = (strip: boolean | undefined): readonly string[] =>
   strip ? ['-map_metadata', '-1', '-map_chapters', '-1'] : ['-map_metadata', '0'];
 

@@ -1,8 +1,8 @@
-/** Sound and video containers: how FFmpeg reads and writes each, and which codecs each holds without encoding anew. */
+/** Audio and video containers: how FFmpeg reads and writes each, and which codecs it can copy into them. */
 import type { AudioEncoderId, VideoEncoderId } from './encoders.ts';
 
 // biome-ignore format: a table
-/** The demuxer of each source, always named: guessing by content reaches playlists, which open other files. */
+/** The demuxer of each source. Always set: FFmpeg's own detection also accepts playlists, which open other files. */
 export const DEMUXERS: Readonly<Record<string, string>> = {
   mp3: 'mp3', wav: 'wav', flac: 'flac', ogg: 'ogg', opus: 'ogg', m4a: 'mov', m4b: 'mov', aac: 'aac', ac3: 'ac3', eac3: 'eac3',
   aiff: 'aiff', wma: 'asf', mka: 'matroska', au: 'au', caf: 'caf', amr: 'amr', wv: 'wv', tta: 'tta', mp2: 'mp3', w64: 'w64', spx: 'ogg',
@@ -11,7 +11,7 @@ export const DEMUXERS: Readonly<Record<string, string>> = {
 };
 
 // biome-ignore format: a table
-/** Pictures that it reads as a frame, whole and right, and their demuxers. */
+/** Pictures that FFmpeg reads correctly as one frame, and their demuxers. */
 export const PICTURE_DEMUXERS: Readonly<Record<string, string>> = {
   png: 'png_pipe', jpg: 'jpeg_pipe', webp: 'webp_pipe', gif: 'gif', tiff: 'tiff_pipe', bmp: 'bmp_pipe', jp2: 'j2k_pipe', jxl: 'jpegxl_pipe',
   ppm: 'ppm_pipe', pgm: 'pgm_pipe', pbm: 'pbm_pipe', pam: 'pam_pipe', pcx: 'pcx_pipe', psd: 'psd_pipe', xbm: 'xbm_pipe', xpm: 'xpm_pipe',
@@ -20,12 +20,12 @@ export const PICTURE_DEMUXERS: Readonly<Record<string, string>> = {
 
 export interface AudioContainer {
   readonly muxer: readonly string[];
-  /** Codecs that it holds, as ffprobe calls them. */
+  /** Codecs that it can contain, as ffprobe names them. */
   readonly holds: readonly string[];
   readonly encode: AudioEncoderId;
-  /** It holds a cover picture. */
+  /** It can contain a cover picture. */
   readonly cover?: true;
-  /** Its header counts the samples: a part that is copied out of it would claim the length of the whole. */
+  /** Its header has the number of samples: a part copied out of it would claim the length of the whole. */
   readonly counts?: true;
   readonly loses?: readonly string[];
 }
@@ -65,24 +65,24 @@ export const AUDIO: Readonly<Record<string, AudioContainer>> = {
 
 export interface VideoContainer {
   readonly muxer: readonly string[];
-  /** Codecs that it holds, as ffprobe calls them. */
+  /** Codecs that it can contain, as ffprobe names them. */
   readonly video: readonly string[];
   readonly audio: readonly string[];
-  /** What streams become that it does not hold; the first of `encoders` unless `video_codec` names another. */
+  /** Encoders for streams that it cannot contain: the first, unless `video_codec` names another. */
   readonly encoders: readonly VideoEncoderId[];
   readonly sound: AudioEncoderId;
   readonly maxChannels?: number;
   /** Any number of streams; otherwise one video and one sound. */
   readonly many?: true;
-  /** Subtitle codecs that it holds, and the encoder that brings other text to it. */
+  /** Subtitle codecs that it can contain, and the encoder for other text subtitles. */
   readonly subtitles?: { readonly holds: readonly string[]; readonly encoder: string };
-  /** What came in it goes back into it, of whatever codec. */
+  /** Streams of any codec that came from this container can be copied back into it. */
   readonly takesBack?: true;
-  /** It holds a cover picture. */
+  /** It can contain a cover picture. */
   readonly cover?: true;
-  /** It holds a rotation instead of rotated pixels. */
+  /** It can store a rotation instead of rotated pixels. */
   readonly rotation?: true;
-  /** Frame rates that it takes, rising; undefined: any. */
+  /** Frame rates that it supports, ascending; undefined: any. */
   readonly rates?: readonly number[];
   /** Further arguments for encoded video. */
   readonly encode?: readonly string[];
@@ -159,7 +159,7 @@ export const VIDEO: Readonly<Record<string, VideoContainer>> = {
     encoders: ['mpeg4', 'h264'],
     sound: 'mp3',
     many: true,
-    // Without its customary mark some players refuse it.
+    // Without the usual tag some players refuse the file.
     encode: ['-vtag', 'xvid'],
   },
   flv: { muxer: ['-f', 'flv'], video: ['h264', 'flv1', 'vp6f'], audio: ['aac', 'mp3'], encoders: ['h264'], sound: 'aac', maxChannels: 2 },
@@ -198,9 +198,9 @@ export const VIDEO: Readonly<Record<string, VideoContainer>> = {
     maxChannels: 2,
     rotation: true,
   },
-  // A repeated frame is an empty packet in Theora, which a copy into Ogg drops: the picture would end early.
+  // Theora stores a repeated frame as an empty packet, which a copy into Ogg drops: the video would end early.
   ogv: { muxer: ['-f', 'ogv'], video: [], audio: ['vorbis', 'opus', 'flac'], encoders: ['theora'], sound: 'vorbis' },
 };
 
-/** Text subtitles, which can become any other text. */
+/** Text subtitles, which can be converted to any other text format. */
 export const TEXT_SUBTITLES: ReadonlySet<string> = new Set(['subrip', 'ass', 'ssa', 'webvtt', 'mov_text', 'text']);

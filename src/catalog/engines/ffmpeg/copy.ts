@@ -1,4 +1,4 @@
-/** Parts of a recording, taken as they are: cut between packets, or without its sound. */
+/** Copies parts of a recording without re-encoding: cut between packets, or without audio. */
 import { conversionFailed } from '../../../errors.ts';
 import type { Plan, Task, Warning } from '../../engine.ts';
 import { command, dropped, tags } from './command.ts';
@@ -9,7 +9,7 @@ import { type Common, type MediaFacts, mediaOf } from './streams.ts';
 import { timeline } from './timeline.ts';
 import { planVideo } from './video.ts';
 
-/** A near copy for what cannot be copied, as `video_crf` counts. */
+/** Nearly lossless quality for streams that cannot be copied, as `video_crf`. */
 const NEAR_CRF = 18;
 
 const encodedAnew = (what: string): Warning => ({
@@ -17,7 +17,7 @@ const encodedAnew = (what: string): Warning => ({
   message: `The target does not take the ${what} as it is: it was encoded anew.`,
 });
 
-/** A stretch of a sound: from packet to packet, some hundredths of a second. @throws Failure `no_stream` */
+/** Cuts audio between packets, to some hundredths of a second. @throws Failure `no_stream` */
 export function planSoundCopied(task: Task): Plan {
   const { source, target, output, facts } = task;
   const { audio, covers } = mediaOf(facts);
@@ -25,7 +25,7 @@ export function planSoundCopied(task: Task): Plan {
   if (container === undefined || stream === undefined) throw conversionFailed('no_stream');
   if (container.counts || !(source === target || container.holds.includes(stream.codec))) {
     const plan = planSound(task, soundAsItIs(task));
-    // What loses nothing is the same either way.
+    // A lossless encoder gives the same audio as a copy.
     return container.counts ? plan : { ...plan, warnings: [...(plan.warnings ?? []), encodedAnew('sound')] };
   }
   const time = timeline(task);
@@ -36,7 +36,7 @@ export function planSoundCopied(task: Task): Plan {
       command({
         task,
         timeline: time,
-        // Ogg is sought by pages of a second: what lies before the start goes.
+        // FFmpeg seeks Ogg by pages of a second: drop what comes before the start.
         encode: [...[stream, ...cover].flatMap(map), '-c', 'copy', '-copypriorss:a', '0', ...tags(false), ...container.muxer],
         to: `${output}/out.${target}`,
       }),
@@ -44,7 +44,7 @@ export function planSoundCopied(task: Task): Plan {
   };
 }
 
-/** A stretch of a video, which begins at the key frame before. @throws Failure `no_stream` */
+/** Cuts a video, beginning at the key frame before the start. @throws Failure `no_stream` */
 export function planVideoCopied(task: Task): Plan {
   const media = mediaOf(task.facts);
   const time = timeline(task);
@@ -55,7 +55,7 @@ export function planVideoCopied(task: Task): Plan {
   return { ...plan, warnings: [...(plan.warnings ?? []), encodedAnew('streams')] };
 }
 
-/** Everything but its sound. @throws Failure `no_stream` where there is no sound, or nothing else */
+/** Removes the audio. @throws Failure `no_stream` if there is no audio, or nothing else */
 export function planSilent(task: Task): Plan {
   const media = mediaOf(task.facts);
   const container = containerOf(task);
@@ -72,7 +72,7 @@ function containerOf({ target, facts }: Task): VideoContainer {
   return container;
 }
 
-/** Whether the target takes all of these streams as they are. */
+/** Whether the target can contain all of these streams unchanged. */
 const copies = ({ source, target }: Task, { takesBack }: VideoContainer, streams: readonly Common[], held: readonly string[]): boolean =>
   (takesBack && source === target) || streams.every(({ codec }) => held.includes(codec));
 
@@ -88,7 +88,7 @@ function copied(task: Task, streams: readonly Common[], time: ReturnType<typeof 
     steps: [
       command({
         task,
-        // Packets are copied from a key frame on: a jump finds one.
+        // A copy begins at a key frame, and seeking finds one.
         timeline: { ...time, late: false },
         encode: [...[...streams, ...beside].flatMap(map), '-c', 'copy', ...tags(false), ...container.muxer],
         to: `${output}/out.${target}`,
@@ -97,7 +97,7 @@ function copied(task: Task, streams: readonly Common[], time: ReturnType<typeof 
   };
 }
 
-/** Subtitles, covers and attached files that the container holds. */
+/** Subtitles, covers and attachments that the container can contain. */
 const besides = ({ subtitles, covers, attachments }: MediaFacts, { subtitles: row, cover }: VideoContainer): readonly Common[] => [
   ...subtitles.filter(({ codec }) => row?.holds.includes(codec)),
   ...(cover ? covers : []),

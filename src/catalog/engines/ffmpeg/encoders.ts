@@ -1,16 +1,16 @@
-/** The encoders that serve us: what each takes, and how a wish for quality reaches it. Presets favour speed: a conversion is waited for. */
+/** The encoders: what each supports, and its arguments for a quality. Presets favour speed, since clients wait for conversions. */
 import type { AudioStream } from './streams.ts';
 
 export interface AudioEncoder {
   readonly encoder: string;
-  /** Sample rates that it takes, Hz, rising; undefined: any. */
+  /** Sample rates that it supports, Hz, ascending; undefined: any. */
   readonly rates?: readonly number[];
   readonly maxChannels: number;
-  /** Channel layouts that it takes, where it is particular. */
+  /** Channel layouts that it supports; undefined: any. */
   readonly layouts?: string;
   /** Arguments for a bit rate in kbit/s. */
   readonly bitrate?: (kbits: number, channels: number) => readonly string[];
-  /** Arguments from the source's own precision, for what loses nothing. */
+  /** Arguments for the source's precision, of lossless encoders. */
   readonly precision?: (bits: number, float: boolean) => readonly string[];
 }
 
@@ -25,10 +25,10 @@ const SURROUND = '7.1|5.1|5.0|quad|3.0|stereo|mono';
 const plain = (kbits: number) => ['-b:a', `${kbits}k`];
 const snapped = (table: readonly number[]) => (kbits: number) => plain(atLeast(table, kbits));
 
-/** The lowest entry that is not below the wish, else the highest. @param table rising */
-export const atLeast = (table: readonly number[], wish: number): number => table.find((entry) => entry >= wish) ?? table.at(-1) ?? wish;
+/** The lowest entry that is at least `value`, else the highest. @param table ascending */
+export const atLeast = (table: readonly number[], value: number): number => table.find((entry) => entry >= value) ?? table.at(-1) ?? value;
 
-/** Vorbis quality for a bit rate of stereo at 44.1 kHz: as a bit rate, libvorbis refuses many a rate and channel count. (xiph.org Vorbis FAQ) */
+/** Vorbis quality levels by bit rate, for stereo at 44.1 kHz: given a bit rate, libvorbis refuses many sample rates and channel counts. (xiph.org Vorbis FAQ) */
 const VORBIS_QUALITY = [64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 500] as const;
 
 const pcm = (ending: 'le' | 'be', eight: string): AudioEncoder => ({
@@ -40,7 +40,7 @@ const pcm = (ending: 'le' | 'be', eight: string): AudioEncoder => ({
   ],
 });
 
-/** For encoders of 16 or 32 bit samples. */
+/** For encoders that take samples of 16 or 32 bits. */
 const depth = (wide: string, narrow: string) => (bits: number) =>
   bits > 16 ? ['-sample_fmt', wide, '-bits_per_raw_sample', `${Math.min(24, bits)}`] : ['-sample_fmt', narrow];
 
@@ -86,7 +86,7 @@ export const AUDIO_ENCODERS = {
   pcmAu: pcm('be', 'pcm_s16be'),
 } as const satisfies Record<string, AudioEncoder>;
 
-/** By their count of channels, as all particular encoders take them: of three and four, FFmpeg's own choice (2.1, 4.0) suits none. */
+/** Layouts by number of channels that all encoders with `layouts` support. For three and four, FFmpeg's default (2.1, 4.0) suits none of them. */
 const LAYOUTS: Readonly<Record<number, string>> = { 3: '3.0', 4: 'quad', 5: '5.0', 6: '5.1', 7: '6.1', 8: '7.1' };
 
 export type AudioEncoderId = keyof typeof AUDIO_ENCODERS;
@@ -94,13 +94,13 @@ export type AudioEncoderId = keyof typeof AUDIO_ENCODERS;
 export interface AudioWish {
   readonly rate?: number | undefined;
   readonly channels?: number | undefined;
-  /** Bits a sample; the source's own where undefined. */
+  /** Bits per sample; undefined: the source's. */
   readonly depth?: number | undefined;
   /** kbit/s. */
   readonly bitrate?: number | undefined;
 }
 
-/** Arguments that encode one sound stream. The source's rate, channels and precision stay where the encoder takes them. */
+/** Arguments that encode one audio stream. The source's rate, channels and precision are kept if the encoder supports them. */
 export function encodeAudio(id: AudioEncoderId, stream: AudioStream, wish: AudioWish): readonly string[] {
   const row: AudioEncoder = AUDIO_ENCODERS[id];
   const channels = Math.min(row.maxChannels, wish.channels ?? stream.channels);
@@ -111,9 +111,9 @@ export function encodeAudio(id: AudioEncoderId, stream: AudioStream, wish: Audio
     ...(row.precision?.(wish.depth ?? stream.bits, wish.depth === undefined && stream.float) ?? []),
     ...(row.bitrate?.(wish.bitrate ?? DEFAULT_BITRATE, channels) ?? []),
     ...(rate === stream.rate ? [] : ['-ar', `${rate}`]),
-    // Said also where it stays, up to stereo: some decoders (Speex) name no layout, and then encoders refuse.
+    // Up to stereo always set, even if unchanged: some decoders (Speex) give no layout, which encoders refuse.
     ...(channels > 2 && (channels === stream.channels || row.layouts !== undefined) ? [] : ['-ac', `${channels}`]),
-    // Only what is asked to change goes through a filter; a layout such as 5.1(side) that the encoder lacks becomes its nearest.
+    // The filter changes a layout that the encoder lacks, such as 5.1(side), to the nearest one.
     ...(row.layouts !== undefined && channels > 2
       ? ['-af', `aformat=channel_layouts=${channels === stream.channels ? row.layouts : LAYOUTS[channels]}`]
       : []),
@@ -122,18 +122,18 @@ export function encodeAudio(id: AudioEncoderId, stream: AudioStream, wish: Audio
 
 export type VideoEncoderId = 'h264' | 'h265' | 'vp8' | 'vp9' | 'av1' | 'mpeg4' | 'mpeg2' | 'theora' | 'wmv2';
 
-/** H.264 quantisers double every six steps (ITU-T H.264, 8.5.9); the older codecs count the step itself, 1 to 31. */
+/** H.264 quantisers double every six steps (ITU-T H.264, 8.5.9); older codecs use the quantiser step itself, 1 to 31. */
 const quantiser = (crf: number): string => `${Math.min(31, Math.max(1, Math.round(2 ** ((crf - 11) / 6))))}`;
-/** The codecs of the VP and AV1 families count to 63. */
+/** The scale of the VP and AV1 families goes to 63. */
 const to63 = (crf: number): string => `${Math.round((crf * 63) / 51)}`;
 
-/** Arguments by constant quality. @param crf 0 (best) to 51, as libx264 counts */
+/** Arguments for constant quality. @param crf 0 (best) to 51, on the scale of libx264 */
 export const VIDEO_ENCODERS: Readonly<Record<VideoEncoderId, (crf: number) => readonly string[]>> = {
   h264: (crf) => ['-c:v', 'libx264', '-preset', 'veryfast', '-crf', `${crf}`],
   h265: (crf) => ['-c:v', 'libx265', '-preset', 'superfast', '-crf', `${crf}`, '-x265-params', 'log-level=error'],
   vp8: (crf) => ['-c:v', 'libvpx', '-deadline', 'realtime', '-cpu-used', '8', '-crf', `${Math.max(4, Number(to63(crf)))}`, '-b:v', '20M'],
   vp9: (crf) => ['-c:v', 'libvpx-vp9', '-deadline', 'realtime', '-cpu-used', '6', '-row-mt', '1', '-crf', to63(crf), '-b:v', '0'],
-  // It takes 0 for a rate that was not given.
+  // SVT-AV1 takes 0 as "not set".
   av1: (crf) => ['-c:v', 'libsvtav1', '-preset', '10', '-crf', `${Math.max(1, Number(to63(crf)))}`],
   mpeg4: (crf) => ['-c:v', 'mpeg4', '-q:v', quantiser(crf)],
   mpeg2: (crf) => ['-c:v', 'mpeg2video', '-q:v', quantiser(crf)],
@@ -141,10 +141,10 @@ export const VIDEO_ENCODERS: Readonly<Record<VideoEncoderId, (crf: number) => re
   wmv2: (crf) => ['-c:v', 'wmv2', '-q:v', quantiser(crf)],
 };
 
-/** The least side, px: below it SVT-AV1 and x265 refuse the picture, and FFmpeg reads no Theora; 4:2:0 needs two anyway. */
+/** The shortest side, px: below it SVT-AV1 and x265 refuse the picture, and FFmpeg cannot read Theora; 4:2:0 needs two anyway. */
 export const LEAST_SIDES: Readonly<Partial<Record<VideoEncoderId, number>>> = { av1: 64, h265: 16, theora: 18 };
 
-/** What ffprobe calls the streams of these encoders. */
+/** ffprobe's codec names for the output of these encoders. */
 export const CODEC_NAMES: Readonly<Record<VideoEncoderId, string>> = {
   h264: 'h264',
   h265: 'hevc',
@@ -157,28 +157,28 @@ export const CODEC_NAMES: Readonly<Record<VideoEncoderId, string>> = {
   wmv2: 'wmv2',
 };
 
-/** Codecs that ffprobe calls otherwise than we call their encoder. */
+/** Codecs whose name in ffprobe differs from our encoder id. */
 const SOUND_NAMES: readonly (readonly [RegExp, AudioEncoderId])[] = [
   [/^wmav[12]$/, 'wma'],
   [/^pcm_(u8|[sf]\d+le)$/, 'pcmLittle'],
   [/^pcm_s\d+be$/, 'pcmBig'],
 ];
 
-/** The encoder that gives this codec again; undefined where we have none. */
+/** The encoder of this codec; undefined if we have none. */
 export function encoderOfSound(codec: string): AudioEncoderId | undefined {
   if (codec in AUDIO_ENCODERS) return codec as AudioEncoderId;
   return SOUND_NAMES.find(([pattern]) => pattern.test(codec))?.[1];
 }
 
-/** The encoder that gives this codec again; undefined where we have none. */
+/** The encoder of this codec; undefined if we have none. */
 export const encoderOfPicture = (codec: string): VideoEncoderId | undefined =>
   (Object.keys(CODEC_NAMES) as VideoEncoderId[]).find((id) => CODEC_NAMES[id] === codec);
 
-/** Those that know no second pass here, or not by the customary name. */
+/** Encoders without a second pass, or with other options for it. */
 const ONE_PASS: ReadonlySet<VideoEncoderId> = new Set(['h265', 'av1', 'vp8', 'vp9']);
 export const inTwoPasses = (id: VideoEncoderId): boolean => !ONE_PASS.has(id);
 
-/** Arguments by bit rate, kbit/s. What comes in bursts may take half as much again, over two seconds. */
+/** Arguments for a bit rate, kbit/s. Bursts may take half as much again, over two seconds. */
 export function encodeAtRate(id: VideoEncoderId, kbits: number): readonly string[] {
   const rate = ['-b:v', `${kbits}k`];
   const bursts = ['-maxrate', `${Math.round(kbits * 1.5)}k`, '-bufsize', `${kbits * 2}k`];

@@ -1,4 +1,4 @@
-/** What FFmpeg's words on standard error mean. */
+/** Maps FFmpeg's error messages to reasons. */
 import type { Reason } from '../../../errors.ts';
 import { type Meanings, meaningOf } from '../../planning/phrases.ts';
 
@@ -10,5 +10,5 @@ const MEANINGS: Meanings<Reason> = [
   [['File too large', 'No space left on device'], 'output_limit'],
 ];
 
-/** @returns undefined where the words say nothing better than `corrupt_input` */
+/** @returns undefined for messages that mean `corrupt_input` */
 export const explain = (words: string): Reason | undefined => meaningOf(words, MEANINGS);

@@ -1,4 +1,4 @@
-/** Pictures to an animation: each becomes a frame on the first one's canvas, and one palette serves all. */
+/** Makes an animation from pictures: each becomes a frame of the first one's size, and all share one palette. */
 import { conversionFailed, inputLimit } from '../../../errors.ts';
 import type { Plan, ProcessStep } from '../../engine.ts';
 import type { ToolSource } from '../../tool.ts';
@@ -6,12 +6,12 @@ import { command } from './command.ts';
 import { mediaOf, type VideoStream } from './streams.ts';
 import { progressOf } from './timeline.ts';
 
-/** The longest side that may follow from the other, px. */
+/** The longest derived side, px. */
 const MAX_SIDE = 16_383;
 
 interface Order {
   readonly sources: readonly ToolSource[];
-  /** Frames a second. */
+  /** Frames per second. */
   readonly fps: number;
   /** px. */
   readonly width: number;
@@ -19,7 +19,7 @@ interface Order {
   readonly scratch: string;
 }
 
-/** @throws Failure `corrupt_input` where one shows nothing, `input_limit` where the canvas would be too high */
+/** @throws Failure `corrupt_input` if a file has no picture, `input_limit` if the frames would be too tall */
 export function planFrames({ sources, fps, width, output, scratch }: Order): Plan {
   const [first] = sources;
   if (first === undefined) throw conversionFailed('no_stream');
@@ -44,7 +44,7 @@ export function planFrames({ sources, fps, width, output, scratch }: Order): Pla
   };
 }
 
-/** Upright, as it is shown. */
+/** The sides as displayed, after rotation. */
 function sidesOf({ facts }: ToolSource): Pick<VideoStream, 'width' | 'height'> {
   const stream = mediaOf(facts).video[0];
   if (stream === undefined) throw conversionFailed('corrupt_input');
@@ -52,7 +52,7 @@ function sidesOf({ facts }: ToolSource): Pick<VideoStream, 'width' | 'height'> {
   return upended ? { width: height, height: width } : { width, height };
 }
 
-/** Fitted into the canvas, transparency on white, as pages have it. */
+/** Fits the picture into the frame, with transparency on white. */
 function frame(source: ToolSource, { width, height }: Pick<VideoStream, 'width' | 'height'>, to: string): ProcessStep {
   const sides = sidesOf(source);
   const scale = Math.min(width / sides.width, height / sides.height);
@@ -65,7 +65,7 @@ function frame(source: ToolSource, { width, height }: Pick<VideoStream, 'width' 
   ].join(';');
   return command({
     task: { source: source.format, input: source.path },
-    // `-err_detect explode` would see half a JPEG, and refuse every TIFF that tells how it was held.
+    // Not `-err_detect explode`: it would also detect truncated JPEGs, but refuses every TIFF with an orientation.
     timeline: { args: ['-xerror'], progress: () => undefined },
     encode: ['-filter_complex', filter, '-frames:v', '1', '-f', 'image2', '-update', '1'],
     to,

@@ -1,10 +1,10 @@
-/** Encodes anew what came, in the codecs that it came in: a recording that only loses its ends stays what it was. */
+/** Re-encodes a recording in its own codecs, so that trimming does not change its format. */
 import type { Task } from '../../engine.ts';
 import { AUDIO, type AudioContainer, VIDEO, type VideoContainer } from './containers.ts';
 import { encoderOfPicture, encoderOfSound, LEAST_SIDES, type VideoEncoderId } from './encoders.ts';
 import { mediaOf } from './streams.ts';
 
-/** The container with the encoder of the sound that it has now. */
+/** The container with the encoder of the recording's audio codec. */
 export function soundAsItIs({ target, options, facts }: Task): AudioContainer | undefined {
   const container = AUDIO[target];
   const codec = mediaOf(facts).audio[(options.track ?? 1) - 1]?.codec ?? '';
@@ -12,7 +12,7 @@ export function soundAsItIs({ target, options, facts }: Task): AudioContainer | 
   return container === undefined || encode === undefined || !container.holds.includes(codec) ? container : { ...container, encode };
 }
 
-/** The container with the encoders of the picture and the first sound that it has now, the picture's first. */
+/** The container with the encoders of the recording's video codec, listed first, and of its first audio codec. */
 export function videoAsItIs({ target, facts }: Task): VideoContainer | undefined {
   const container = VIDEO[target];
   const { video, audio } = mediaOf(facts);

@@ -1,4 +1,4 @@
-/** Videos one after the other, on the first one's canvas and at its rate: each is brought into one shape, and the parts are joined as they are. */
+/** Joins videos at the first one's size and frame rate: each is converted to the same parameters, and the parts are copied one after the other. */
 import { conversionFailed, inputLimit } from '../../../errors.ts';
 import type { Plan, ProcessStep } from '../../engine.ts';
 import type { ToolSource } from '../../tool.ts';
@@ -9,10 +9,10 @@ import { type MediaFacts, mediaOf, shownSize } from './streams.ts';
 import { progressOf } from './timeline.ts';
 
 const MAX_SECONDS = 6 * 3600;
-/** The longest side that H.264 players take, px. */
+/** The longest side that H.264 players support, px. */
 const MAX_SIDE = 8192;
 const MAX_FPS = 120;
-/** Where the first file does not tell its own. */
+/** Assumed if the first file does not state its rate. */
 const LIKELY_FPS = 25;
 const CRF = 21;
 const RATE = 48_000;
@@ -22,7 +22,7 @@ interface Shape {
   readonly width: number;
   readonly height: number;
   readonly fps: number;
-  /** None of them has a sound, and neither has the result. */
+  /** None of them has audio, so neither does the result. */
   readonly silent: boolean;
 }
 
@@ -32,7 +32,7 @@ interface Order {
   readonly scratch: string;
 }
 
-/** @throws Failure `no_stream` where one has no picture, `input_limit` where they are too long together */
+/** @throws Failure `no_stream` if a file has no video, `input_limit` if they are too long together */
 export function planMerged({ sources, output, scratch }: Order): Plan {
   const all = sources.map(({ facts }) => mediaOf(facts));
   for (const [place, { video }] of all.entries())
@@ -66,7 +66,7 @@ function shapeOf(all: readonly MediaFacts[]): Shape {
 
 const even = (side: number): number => Math.max(2, side - (side % 2));
 
-/** One of them: as long as its longest stream, to the frame; its last frame stands and its sound is silent until then. */
+/** Converts one video: as long as its longest stream, to the frame, padded with its last frame and with silence. */
 function shaped({ path, format, facts }: ToolSource, { width, height, fps, silent }: Shape, to: string): ProcessStep {
   const { video, audio, duration } = mediaOf(facts);
   const seconds = duration === undefined ? undefined : Math.max(1, Math.round(duration * fps)) / fps;
@@ -77,7 +77,7 @@ function shaped({ path, format, facts }: ToolSource, { width, height, fps, silen
     `pad=${width}:${height}:(ow-iw)/2:(oh-ih)/2:black`,
     `fps=${fps}:start_time=0`,
     ...(seconds === undefined ? [] : [`tpad=stop=-1:stop_mode=clone,trim=end=${seconds.toFixed(6)}`]),
-    // Parts that say different things of their colours could not be joined as they are.
+    // Parts with different colour metadata could not be joined by copying.
     'setparams=range=tv:colorspace=bt709:color_primaries=bt709:color_trc=bt709',
   ].join(',');
   const [sound] = audio;
@@ -92,7 +92,7 @@ function shaped({ path, format, facts }: ToolSource, { width, height, fps, silen
       ...['-map', `0:${video[0]?.index ?? 0}`, '-vf', picture],
       ...VIDEO_ENCODERS.h264(CRF),
       ...(silent ? ['-an'] : sound === undefined ? ['-map', '1:a'] : ['-map', `0:${sound.index}`, '-af', heard.join(',')]),
-      // Coded so that nothing is lost or put before it: the joined sound is encoded as one.
+      // A lossless codec without priming samples: the joined audio is encoded as a whole.
       ...(silent ? [] : ['-c:a', 'alac', '-ar', `${RATE}`, '-ac', '2', '-sample_fmt', 's16p']),
       ...(seconds === undefined && !silent ? ['-shortest'] : []),
       ...['-sn', '-dn', '-map_metadata', '-1', '-map_chapters', '-1', '-f', 'mov'],

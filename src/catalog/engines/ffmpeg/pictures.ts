@@ -1,4 +1,4 @@
-/** Pictures out of a video: one frame, or an animation. */
+/** Extracts pictures from a video: one frame, or an animation. */
 import { conversionFailed, inputLimit } from '../../../errors.ts';
 import type { Plan, Task } from '../../engine.ts';
 import type { OptionName, Options } from '../../options/options.ts';
@@ -6,17 +6,17 @@ import { command, tags } from './command.ts';
 import { mediaOf } from './streams.ts';
 import { timeline } from './timeline.ts';
 
-/** Seconds of an animation. */
+/** Longest animation, seconds. */
 const MAX_GIF_SECONDS = 60;
 const GIF_FPS = 10;
-/** Widest unless asked otherwise, px. */
+/** Default for the largest width, px. */
 const GIF_WIDTH = 480;
 
 export const STILLS = ['png', 'jpg', 'webp'] as const;
 
 const STILL_ENCODERS: Readonly<Record<string, (quality: number) => readonly string[]>> = {
   png: () => ['-c:v', 'png'],
-  // MJPEG counts from 2 (best) to 31.
+  // MJPEG's quality goes from 2 (best) to 31.
   jpg: (quality) => ['-c:v', 'mjpeg', '-pix_fmt', 'yuvj420p', '-q:v', `${Math.round(31 - (quality * 29) / 100)}`],
   webp: (quality) => ['-c:v', 'libwebp', '-quality', `${quality}`],
 };
@@ -28,7 +28,7 @@ export const pictureOptions = (target: string): readonly OptionName[] =>
       ? ['start_time']
       : ['start_time', 'img_quality'];
 
-/** Seconds at the end in which no frame may begin any more: the last one is shown then. */
+/** In so many seconds at the end no new frame may begin: the last one is used then. */
 const TAIL_SECONDS = 2;
 
 /** The frame at `start_time`. @throws Failure `no_stream` without video */
@@ -59,7 +59,7 @@ export function planStill(task: Task): Plan {
 }
 
 /**
- * Twice over the video, first for the palette: in one pass all frames would wait in memory for it.
+ * Reads the video twice, first for the palette: in a single pass all frames would wait in memory for it.
  * @throws Failure `no_stream` without video, `input_limit` above a minute
  */
 export function planGif(task: Task): Plan {
@@ -75,7 +75,7 @@ export function planGif(task: Task): Plan {
       command({
         task,
         timeline: time,
-        // Of all pixels: counting those that change only, it drops the colours of a scene that stands still.
+        // The palette of all pixels: counting only those that change would drop the colours of a still scene.
         encode: ['-map', `0:${index}`, '-vf', `${frames},palettegen`, '-frames:v', '1', '-f', 'image2', '-update', '1'],
         to: palette,
       }),
@@ -83,7 +83,7 @@ export function planGif(task: Task): Plan {
         task,
         timeline: time,
         inputs: ['-f', 'png_pipe', '-i', palette],
-        // Where the length is unknown, the bound holds all the same.
+        // `-t` applies the bound even if the length is unknown.
         encode: [
           '-lavfi',
           `[0:${index}]${frames}[f];[f][1:v]paletteuse=dither=bayer:bayer_scale=4`,

@@ -1,4 +1,4 @@
-/** What ffprobe is asked before planning, and what its answer must keep to. */
+/** Inspects a recording with ffprobe before planning, and enforces bounds. */
 import { z } from 'zod';
 import { conversionFailed, inputLimit } from '../../../errors.ts';
 import type { Facts, ProcessStep } from '../../engine.ts';
@@ -10,7 +10,7 @@ const MAX_PIXELS = 100_000_000;
 const MAX_STREAMS = 64;
 const MAX_CHANNELS = 64;
 
-/** Reading is confined to this demuxer, also where one would open another for streams within. */
+/** Restricts reading to this demuxer, even where it would open another for nested streams. */
 export function readArguments(source: string): readonly string[] {
   const demuxer = DEMUXERS[source] ?? PICTURE_DEMUXERS[source] ?? source;
   return ['-protocol_whitelist', 'file,pipe', '-format_whitelist', demuxer, '-f', demuxer];
@@ -26,7 +26,7 @@ const ENTRIES = [
 
 export const probeStep = (input: string, { source }: Source): ProcessStep => ask(input, source, ENTRIES);
 
-/** Also decodes the first frame, which alone knows how a photo was held. */
+/** Also decodes the first frame, which alone has a photo's orientation. */
 export const probePicture = (input: string, { source }: Source): ProcessStep =>
   ask(input, source, `${ENTRIES}:frame_side_data=rotation`, '-read_intervals', '%+#1');
 
@@ -70,7 +70,7 @@ const ANSWER = z.object({
 });
 type Stream = z.output<typeof ANSWER>['streams'][number];
 
-/** @throws Failure `CONVERSION_FAILED` where a bound is broken or the answer is none */
+/** @throws Failure `CONVERSION_FAILED` if a bound is exceeded or the output is invalid */
 export function readProbe(stdout: string): Facts {
   const read = ANSWER.safeParse(parsed(stdout));
   if (!read.success) throw conversionFailed('corrupt_input', { cause: read.error });
@@ -113,8 +113,8 @@ function within(limit: string, max: number, received: number): void {
 const common = ({ index, codec_name: codec }: Stream): Common => ({ index, codec });
 
 function videoStream(stream: Stream, frame: Pick<Stream, 'side_data_list'> | undefined): VideoStream {
-  const words = [...stream.side_data_list, ...(frame?.side_data_list ?? [])];
-  const turns = [stream.tags?.rotate ?? 0, ...words.map(({ rotation }) => rotation)];
+  const sideData = [...stream.side_data_list, ...(frame?.side_data_list ?? [])];
+  const turns = [stream.tags?.rotate ?? 0, ...sideData.map(({ rotation }) => rotation)];
   return {
     ...common(stream),
     width: stream.width,
@@ -128,13 +128,13 @@ function videoStream(stream: Stream, frame: Pick<Stream, 'side_data_list'> | und
   };
 }
 
-/** What is shown no wider or higher than a player's screen could be: a ratio beyond that is a mistake of the file. */
+/** The pixel aspect ratio; one beyond any real video is an error in the file, and becomes 1. */
 function aspectOf({ sample_aspect_ratio: text }: Stream): number {
   const ratio = fraction(text.replace(':', '/'));
   return ratio >= 0.1 && ratio <= 10 ? ratio : 1;
 }
 
-/** How Matroska tells the length of a stream, with nine digits behind the point. */
+/** Parses the length of a stream as Matroska writes it, with nine decimals. */
 function tagged(text: string | undefined): number | undefined {
   const match = /^(\d+):(\d\d):(\d\d(?:\.\d+)?)$/.exec(text ?? '');
   return match === null ? undefined : Number(match[1]) * 3600 + Number(match[2]) * 60 + Number(match[3]);

@@ -1,4 +1,4 @@
-/** A video played backwards, its sound too. Frames wait in memory to be turned round, so a large video is turned in parts. */
+/** Reverses a video and its audio. FFmpeg holds all frames in memory to reverse them, so a large video is reversed in parts. */
 import { conversionFailed, inputLimit } from '../../../errors.ts';
 import type { Plan, ProcessStep, Task, Warning } from '../../engine.ts';
 import { command, dropped, tags } from './command.ts';
@@ -10,9 +10,9 @@ import { progressOf } from './timeline.ts';
 import { encodePicture, encodeSound } from './video.ts';
 
 const MAX_SECONDS = 60;
-/** Of decoded frames that wait at a time, bytes. */
+/** Decoded frames in memory at a time, bytes. */
 const FRAMES_BYTES = 400 * 1024 * 1024;
-/** Where the file does not tell: as fast as cameras commonly are. */
+/** Assumed if the file does not state its rate: the highest that is common. */
 const LIKELY_FPS = 60;
 
 /** @throws Failure `no_stream` without video, `input_limit` above a minute */
@@ -36,11 +36,11 @@ export function planReversed(task: Task): Plan {
 interface Part {
   /** Seconds. */
   readonly from: number;
-  /** Undefined for the last one, which takes what there is. */
+  /** Undefined for the last part, which takes the rest. */
   readonly seconds: number | undefined;
 }
 
-/** Parts of equal length, each of no more frames than may wait; the bounds lie between two frames. */
+/** Divides the video into parts of equal length, each small enough for memory; the boundaries lie between two frames. */
 function inParts(picture: VideoStream, length: number | undefined): readonly Part[] {
   const { width, height } = shownSize(picture);
   const fps = picture.fps || LIKELY_FPS;
@@ -57,7 +57,7 @@ function inParts(picture: VideoStream, length: number | undefined): readonly Par
   }));
 }
 
-/** All at once. */
+/** Reverses the video in one step. */
 function whole(task: Task, container: VideoContainer, picture: VideoStream): ProcessStep {
   return command({
     task,
@@ -72,7 +72,7 @@ function whole(task: Task, container: VideoContainer, picture: VideoStream): Pro
   });
 }
 
-/** One part turned round, near enough to lossless to be encoded again. */
+/** Reverses one part, almost lossless since it is encoded again. */
 function turned(task: Task, { from, seconds }: Part, place: number): ProcessStep {
   const picture = mediaOf(task.facts).video[0]?.index ?? 0;
   const shape = 'scale=trunc(iw/2)*2:trunc(ih/2)*2,setsar=1,format=yuv420p,reverse,setpts=PTS-STARTPTS';
@@ -90,7 +90,7 @@ function turned(task: Task, { from, seconds }: Part, place: number): ProcessStep
   });
 }
 
-/** The parts, last one first, and the sound turned round as one. */
+/** Joins the parts, last one first, and reverses the audio as a whole. */
 function joined(task: Task, container: VideoContainer, picture: VideoStream, count: number): ProcessStep {
   const paths = Array.from({ length: count }, (_, place) => partOf(task, count - 1 - place));
   const step = command({
@@ -105,11 +105,11 @@ function joined(task: Task, container: VideoContainer, picture: VideoStream, cou
 
 const partOf = ({ scratch }: Task, place: number): string => `${scratch}/part-${String(place).padStart(4, '0')}.mov`;
 
-/** The sound, turned round against the end of the picture, and what stands around the streams. */
+/** Arguments for the audio, reversed from the end of the video, and for tags and the container. */
 function result(task: Task, container: VideoContainer): readonly string[] {
   const { audio, video } = mediaOf(task.facts);
   const end = video[0]?.seconds;
-  // What is heard with the last frame must be heard with the first.
+  // The audio of the last frame must come with the first.
   const fitted = end === undefined ? '' : `apad=whole_dur=${end.toFixed(6)},atrim=end=${end.toFixed(6)},`;
   const sounds = container.many ? audio : audio.slice(0, 1);
   return [
@@ -141,6 +141,6 @@ const unmeasured = (length: number | undefined): readonly Warning[] =>
     ? []
     : [{ code: 'length_unknown', message: `The file does not tell its length: no more than its first ${MAX_SECONDS} seconds are taken.` }];
 
-/** Subtitles cannot be read backwards. */
+/** Subtitles cannot be reversed. */
 const lost = ({ video, audio, subtitles, covers, others }: MediaFacts, { many }: VideoContainer): readonly Warning[] =>
   dropped(video.length - 1 + (many ? 0 : Math.max(0, audio.length - 1)) + subtitles.length + covers.length + others);

@@ -1,4 +1,4 @@
-/** Sound to sound, and the sound of a video: copied where the target holds its codec and nothing is to change, else encoded. */
+/** Converts audio, or the audio of a video: copies it if the target can contain its codec and no option changes it, else encodes it. */
 import { conversionFailed } from '../../../errors.ts';
 import type { Plan, Task, Warning } from '../../engine.ts';
 import type { OptionName, Options } from '../../options/options.ts';
@@ -20,7 +20,7 @@ export function soundOptions(target: string): readonly OptionName[] {
   ];
 }
 
-/** @throws Failure `no_stream` where there is no such sound track */
+/** @throws Failure `no_stream` if there is no such audio track */
 export function planSound(task: Task, container: AudioContainer | undefined = AUDIO[task.target]): Plan {
   const { target, options, output, facts } = task;
   const media = mediaOf(facts);
@@ -62,7 +62,7 @@ function encoded(target: string, { encode }: AudioContainer, stream: AudioStream
   return args.toSpliced(bitrate, 2, ...mp3Quality(options));
 }
 
-/** LAME's three ways to spend bits. A bit rate without a mode asks for that rate. */
+/** Arguments for LAME's three bit-rate modes. A bit rate without a mode means constant bit rate. */
 function mp3Quality(options: Options): string[] {
   const mode = mp3Mode(options);
   if (mode === 'vbr') return ['-q:a', `${options.mp3_quality ?? 2}`];
@@ -71,7 +71,7 @@ function mp3Quality(options: Options): string[] {
 
 const mp3Mode = ({ mp3_mode: mode, mp3_bitrate: bitrate }: Options) => mode ?? (bitrate === undefined ? 'vbr' : 'cbr');
 
-/** Vbr has no bit rate to keep, the others no quality: asked for all the same, it is told. */
+/** Warns about an option that the mode does not use: a bit rate with vbr, or a quality with the others. */
 function ofAnotherMode(target: string, options: Options): readonly Warning[] {
   if (target !== 'mp3') return [];
   const mode = mp3Mode(options);

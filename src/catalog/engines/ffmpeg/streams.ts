@@ -1,8 +1,8 @@
-/** The streams of a recording, as the inspection found them and the plans read them. */
+/** The streams of a recording, from the inspection to the plans. */
 import type { Facts } from '../../engine.ts';
 
 export interface Common {
-  /** Its place in the file, for `-map 0:<index>`. */
+  /** Its index in the file, for `-map 0:<index>`. */
   readonly index: number;
   readonly codec: string;
 }
@@ -11,31 +11,31 @@ export interface VideoStream extends Common {
   /** Pixels as stored. */
   readonly width: number;
   readonly height: number;
-  /** Frames a second, 0 where unknown. */
+  /** Frames per second, 0 if unknown. */
   readonly fps: number;
   readonly rotated: boolean;
-  /** It is shown lying on its other side: a quarter or three quarters turned. */
+  /** It is displayed rotated by 90 or 270 degrees. */
   readonly upended: boolean;
-  /** Width of a pixel over its height, 1 where unknown. */
+  /** Width of a pixel over its height, 1 if unknown. */
   readonly aspect: number;
-  /** Frames are stored in another order than they are shown. */
+  /** Frames are stored in another order than they are displayed. */
   readonly reordered: boolean;
-  /** Seconds of this stream alone; undefined where the file does not tell. */
+  /** Seconds of this stream alone; undefined if the file does not state it. */
   readonly seconds: number | undefined;
 }
 
 export interface AudioStream extends Common {
   readonly rate: number;
   readonly channels: number;
-  /** Bits a sample that count; 16 for codecs that lose. */
+  /** Significant bits per sample; 16 for lossy codecs. */
   readonly bits: number;
   readonly float: boolean;
-  /** kbit/s; undefined where the file does not tell. */
+  /** kbit/s; undefined if the file does not state it. */
   readonly bitrate: number | undefined;
 }
 
 export interface MediaFacts {
-  /** Seconds; undefined where the file does not tell. */
+  /** Seconds; undefined if the file does not state it. */
   readonly duration: number | undefined;
   readonly video: readonly VideoStream[];
   readonly audio: readonly AudioStream[];
@@ -43,7 +43,7 @@ export interface MediaFacts {
   readonly covers: readonly Common[];
   /** Streams of other kinds: timecodes, attachments. */
   readonly others: number;
-  /** Files that came along, such as the fonts of subtitles; they are among the others. */
+  /** Attached files, such as fonts of subtitles; `others` counts them too. */
   readonly attachments: readonly Common[];
 }
 
@@ -51,7 +51,7 @@ export const mediaOf = (facts: Facts): MediaFacts => (facts['media'] as MediaFac
 
 const NOTHING: MediaFacts = { duration: undefined, video: [], audio: [], subtitles: [], covers: [], others: 0, attachments: [] };
 
-/** Sides in square pixels, as a player shows it. */
+/** The displayed size in square pixels. */
 export function shownSize({ width, height, aspect, upended }: VideoStream): { readonly width: number; readonly height: number } {
   const wide = Math.max(1, Math.round(width * aspect));
   return upended ? { width: height, height: wide } : { width: wide, height };

@@ -1,24 +1,24 @@
-/** Which stretch of a recording is wanted, and how far a running command is in it. */
+/** The requested part of a recording, and the progress of a running command. */
 import { inputLimit } from '../../../errors.ts';
 import type { Task, Warning } from '../../engine.ts';
 import { mediaOf } from './streams.ts';
 
 export interface Timeline {
-  /** Seeks there and, where streams are encoded, cuts at the exact moment. */
+  /** Arguments that seek to the start; where streams are encoded, the cut is exact. */
   readonly args: readonly string[];
-  /** The arguments stand behind the input: it is read from its beginning, as a jump would miss the moment. */
+  /** The arguments follow the input, which is read from its beginning, because seeking would miss the start. */
   readonly late?: boolean;
   readonly cut: boolean;
-  /** Seconds of the result, undefined where the source does not tell. */
+  /** Seconds of the result; undefined if the source does not state its length. */
   readonly seconds: number | undefined;
   readonly warnings: readonly Warning[];
   readonly progress: (line: string) => number | undefined;
 }
 
-/** Without an index, FFmpeg jumps by guess: past the moment, or into a picture that needs an earlier one. */
+/** Formats without an index: FFmpeg seeks by estimate, past the start, or to a frame that needs an earlier one. */
 const MISSES = new Set(['mpg', 'ts', 'ogv']);
 
-/** @throws Failure `input_limit` where the start lies behind the end */
+/** @throws Failure `input_limit` if the start lies behind the end of the recording */
 export function timeline({ source, options, facts }: Pick<Task, 'source' | 'options' | 'facts'>): Timeline {
   const { duration } = mediaOf(facts);
   const { start_time: start = 0, end_time: end } = options;
@@ -36,7 +36,7 @@ export function timeline({ source, options, facts }: Pick<Task, 'source' | 'opti
   };
 }
 
-/** How far a command is, from what `-progress` prints. @param seconds of its result */
+/** Reads the progress that `-progress` prints. @param seconds of the result */
 export const progressOf =
   (seconds: number | undefined) =>
   (line: string): number | undefined => {

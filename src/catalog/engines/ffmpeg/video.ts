@@ -1,4 +1,4 @@
-/** Video to video: each stream is copied where the target holds it and nothing is to change, and encoded where not. */
+/** Converts video: copies each stream that the target can contain and no option changes, and encodes the others. */
 import { conversionFailed, inputLimit } from '../../../errors.ts';
 import type { Plan, Task } from '../../engine.ts';
 import { invalid, type OptionName, type Options } from '../../options/options.ts';
@@ -18,9 +18,9 @@ import { type AudioStream, type MediaFacts, mediaOf, type VideoStream } from './
 import { timeline } from './timeline.ts';
 
 const DEFAULT_CRF = 23;
-/** Frames a second beyond which no recording goes; a time base of microseconds would else become a million frames. */
+/** Highest frame rate of a recording; a time base of microseconds would otherwise become a million frames per second. */
 const MAX_FPS = 120;
-/** The longest side that may follow from the other, px. */
+/** The longest derived side, px. */
 const MAX_SIDE = 16_383;
 
 export const VIDEO_OPTIONS = [
@@ -32,23 +32,23 @@ export const VIDEO_OPTIONS = [
 ] as const satisfies readonly OptionName[];
 const SOUND_OPTIONS = ['audio_bitrate', 'audio_rate', 'audio_channels'] as const satisfies readonly OptionName[];
 
-/** @returns the options that change the sound of this target: a codec of one rate has none to choose */
+/** @returns the options that change the audio of this target: `audio_rate` is missing if its codec has a single rate */
 export function soundOptionsOf(target: string): readonly OptionName[] {
   const row: AudioEncoder | undefined = VIDEO[target] && AUDIO_ENCODERS[VIDEO[target].sound];
   return SOUND_OPTIONS.filter((name) => name !== 'audio_rate' || row?.rates?.length !== 1);
 }
 
-/** How a tool has it done otherwise than a conversion would. */
+/** What a tool changes about a conversion. */
 export interface Treatment {
   readonly container?: VideoContainer | undefined;
-  /** Arguments of a picture's encoder, in place of those for a quality. */
+  /** Arguments of the video encoder, in place of those for a quality. */
   readonly encoder?: ((id: VideoEncoderId) => readonly string[]) | undefined;
 }
 
 /**
  * @throws Failure `no_stream` without video
- * @throws Failure `INVALID_OPTION` for a codec that the container does not take
- * @throws Failure `input_limit` for a side that the codec does not take
+ * @throws Failure `INVALID_OPTION` for a codec that the container does not support
+ * @throws Failure `input_limit` for a side that the codec does not support
  */
 export function planVideo(task: Task, { container = VIDEO[task.target], encoder }: Treatment = {}): Plan {
   const { target, options, output, facts } = task;
@@ -60,7 +60,7 @@ export function planVideo(task: Task, { container = VIDEO[task.target], encoder 
   const time = timeline(task);
   const copies = !time.cut && keepsPicture(task, container, picture);
   const sounds = container.many ? media.audio : media.audio.slice(0, 1);
-  // A second picture is kept beside a copied first one only: encoding it too would cost what nobody asked for.
+  // Further video streams are kept only if the first is copied: encoding them too would be costly and unexpected.
   const others = container.many && copies ? media.video.slice(1).filter((stream) => keepsPicture(task, container, stream)) : [];
   const subtitles = subtitlesFor(media, container);
   const kept = 1 + others.length + sounds.length + subtitles.count;
@@ -90,7 +90,7 @@ export function planVideo(task: Task, { container = VIDEO[task.target], encoder 
   };
 }
 
-/** @throws Failure `INVALID_OPTION` for a codec that the container does not take */
+/** @throws Failure `INVALID_OPTION` for a codec that the container does not support */
 export function refuseCodec(target: string, { video_codec: codec }: Options): void {
   const { encoders } = VIDEO[target] ?? {};
   if (codec === undefined || encoders === undefined || encoders.includes(codec)) return;
@@ -105,7 +105,7 @@ function keepsPicture({ source, options }: Task, container: VideoContainer, stre
         options[name] === undefined || (name === 'video_codec' && CODEC_NAMES[options.video_codec as VideoEncoderId] === stream.codec),
     ) &&
     (!stream.rotated || container.rotation === true) &&
-    // AVI stores no presentation times: frames in another order cannot be put back without decoding.
+    // AVI stores no presentation timestamps: reordered frames need decoding.
     !(source === 'avi' && stream.reordered)
   );
 }
@@ -127,7 +127,7 @@ export function encodePicture(
   const rate = container.rates === undefined ? fps : atLeast(container.rates, (fps ?? stream.fps) - 0.01);
   refuseSides(id, sidesOf(stream, options));
   const given = rate === undefined ? undefined : Number(rate.toFixed(5));
-  // As an output option it lets the last frame stand too long, by seconds where there are few a second; MPEG has no such few, and must be told.
+  // A filter, because `-r` would show the last frame too long, by seconds at low rates. MPEG has no low rates, and needs `-r`.
   const resampled = given === undefined || container.rates !== undefined ? '' : `fps=${given},`;
   return [
     ...['-vf', `${resampled}${scale(options)},setsar=1`],
@@ -139,13 +139,13 @@ export function encodePicture(
   ];
 }
 
-/** Apple's players take H.265 in these containers by this name only. */
+/** Apple's players need this tag for H.265 in these containers. */
 const marks = (target: string, codec: string): readonly string[] =>
   codec === 'hevc' && ['mp4', 'm4v', 'mov'].includes(target) ? ['-tag:v', 'hvc1'] : [];
 
 const even = (side: number): number => side - (side % 2);
 
-/** px. Of a turned picture the side that follows from the other is not known here. */
+/** px. For a rotated video with one given side, the derived side is not known here. */
 function sidesOf({ width, height, rotated }: VideoStream, { video_width: wide, video_height: high }: Options): readonly number[] {
   if (wide !== undefined && high !== undefined) return [even(wide), even(high)];
   if (wide === undefined && high === undefined) return [even(width), even(height)];
@@ -163,7 +163,7 @@ function refuseSides(codec: VideoEncoderId, sides: readonly number[]): void {
   for (const long of sides) if (long > MAX_SIDE) throw inputLimit('side in pixels', MAX_SIDE, long);
 }
 
-/** Sides are even, as 4:2:0 halves them; one given side keeps the ratio. */
+/** Sides are even, since 4:2:0 halves them; with one given side the ratio is kept. */
 export function scale({ video_width: width, video_height: height }: Pick<Options, 'video_width' | 'video_height'>): string {
   if (width === undefined && height === undefined) return 'scale=trunc(iw/2)*2:trunc(ih/2)*2';
   return `scale=${width === undefined ? -2 : even(width)}:${height === undefined ? -2 : even(height)}`;
@@ -172,7 +172,7 @@ export function scale({ video_width: width, video_height: height }: Pick<Options
 export function encodeSound(container: VideoContainer, stream: AudioStream, options: Options, place: number): readonly string[] {
   const channels = Math.min(options.audio_channels ?? stream.channels, container.maxChannels ?? 8);
   const wish = { bitrate: options.audio_bitrate, rate: options.audio_rate, channels };
-  // Each option names the stream that it is for: others may be copied.
+  // Each option names its stream, since others may be copied.
   return encodeAudio(container.sound, stream, wish).map((argument) =>
     /^-(c:a|b:a|q:a)$/.test(argument)
       ? `${argument}:${place}`
@@ -184,7 +184,7 @@ export function encodeSound(container: VideoContainer, stream: AudioStream, opti
   );
 }
 
-/** Subtitles that the target holds, or that can become its kind of text. */
+/** Subtitles that the target can contain, or that can be converted to its text format. */
 function subtitlesFor({ subtitles }: MediaFacts, { subtitles: row }: VideoContainer) {
   const args: string[] = [];
   let count = 0;

@@ -45,7 +45,7 @@ export async function apply(
   template: Template,
 ): Promise<Outcome> {
   // What is over goes first: its names are free for what is made then.
-  await mapConcurrently(
+  await mapConcurrently<Action, void>(
     actions.filter((action) => action.do !== 'create'),
     { limit: AT_ONCE },
     async (action) => {
@@ -69,7 +69,7 @@ async function create(deps: ApplyDeps, pool: ToolchainPool, seen: Seen, count: n
   let created = 0;
   const blocked: number[] = [];
   let halt: Pick<Outcome, 'waitMs' | 'refused'> | undefined;
-  await mapConcurrently(await roomNow(deps.kube, pool, seen, count), { limit: AT_ONCE }, async (slot) => {
+  await mapConcurrently<number, void>(await roomNow(deps.kube, pool, seen, count), { limit: AT_ONCE }, async (slot) => {
     if (halt !== undefined || !deps.mayAct()) return;
     const waitMs = deps.tokens.take(keyOf(pool));
     if (waitMs > 0) {

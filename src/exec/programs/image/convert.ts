@@ -1,20 +1,20 @@
-/** One request carried out: a still, the pages of a TIFF, or all frames of an animation. */
+/** Converts a still, the pages of a TIFF, or all frames of an animation. */
 import { dirname, extname, join } from 'node:path';
 import { colours, edit } from './edit.ts';
 import { boundPixels, look, type Metadata, MOST_PAGES, open, type Sharp, sharp } from './libvips.ts';
 import { bound, type ImageRequest, Refusal } from './request.ts';
 import { TARGETS, type Target } from './targets.ts';
 
-/** Frames of an animation that have to be edited one by one lie in memory together. */
+/** Frames of an animation that are edited one by one are all in memory. */
 const MOST_PIXELS_APART = 200_000_000;
 
-interface Said {
+interface Warning {
   readonly code: string;
   readonly message: string;
 }
 
-/** Carries out one request. @throws Refusal, or what libvips throws */
-export async function convert(request: ImageRequest): Promise<{ warnings: Said[] }> {
+/** @throws Refusal, or what libvips throws */
+export async function convert(request: ImageRequest): Promise<{ warnings: Warning[] }> {
   const found = await look(request);
   const target = TARGETS[request.target];
   if (target === undefined) throw new Refusal('internal', `no encoder for ${request.target}`);
@@ -35,8 +35,8 @@ export async function convert(request: ImageRequest): Promise<{ warnings: Said[]
 const coarsens = ({ compress = false, quality }: ImageRequest, { coarsen }: Target): boolean =>
   compress && quality < 100 && coarsen !== undefined;
 
-/** A TIFF holds pages, not frames: each wanted one becomes a file, in the order asked for. */
-async function eachPage(request: ImageRequest, target: Target, count: number): Promise<Said[]> {
+/** A TIFF has pages, not frames: each requested one becomes a file, in the requested order. */
+async function eachPage(request: ImageRequest, target: Target, count: number): Promise<Warning[]> {
   const ranges = request.pages ?? [[1, count] as const];
   const wanted = [
     ...new Set(
@@ -52,17 +52,17 @@ async function eachPage(request: ImageRequest, target: Target, count: number): P
     await (await still(open(request, { page }), found, request, target)).toFile(path);
   }
   const message = `The document has ${count} pages; pages after the last were left out.`;
-  // `all` comes as one range up to the bound.
+  // `all` arrives as one range up to the bound.
   const beyond = ranges.some(([from, to]) => to > count && !(from === 1 && to === MOST_PAGES));
   return beyond ? [{ code: 'pages_beyond_end', message }] : [];
 }
 
-/** All frames, with their delays and the count of loops. */
+/** Converts all frames, with their delays and the loop count. */
 async function animation(request: ImageRequest, target: Target, found: Metadata): Promise<void> {
   const { delay, loop, pages = 1, width, pageHeight: height = found.height } = found;
   const timing = { ...(delay && { delay }), ...(loop !== undefined && { loop }) };
   const all = open(request, { animated: true });
-  // libvips keeps the frames in one tall picture: mirrored, cropped and resized frame by frame, but turned and blurred as one.
+  // libvips stores the frames as one tall picture: it mirrors, crops and resizes frame by frame, but rotates and blurs the whole.
   const apart =
     (request.rotate !== undefined && request.rotate !== 'flip-h') ||
     request.blur !== undefined ||

@@ -1,17 +1,17 @@
-/** From a decoded picture to the one that is encoded: its colours, then rotate, crop, resize, blur and watermark. */
+/** Edits between decoding and encoding: colours, then rotate, crop, resize, blur and watermark. */
 import type { Metadata, Sharp } from './libvips.ts';
 import { bound, type ImageRequest, Refusal, type Size } from './request.ts';
 import type { Target } from './targets.ts';
 import { drawWatermark } from './watermark.ts';
 
-/** The longest derived side, px: what WebP holds, and enough for the others. */
+/** The longest derived side, px: the limit of WebP, and enough for the others. */
 const LONGEST_DERIVED = 16_383;
 
 const isGrey = (colour: string): boolean => colour.slice(1, 3) === colour.slice(3, 5) && colour.slice(3, 5) === colour.slice(5, 7);
 
-/** To sRGB (a grey picture stays grey), with or without what the file says about itself. */
+/** Converts to sRGB (a grey picture stays grey), and keeps or strips metadata. */
 export function colours(picture: Sharp, found: Metadata, request: ImageRequest, target: Target): Sharp {
-  // Compositing is done in 8 bits, and palettes have no more.
+  // Compositing works in 8 bits, and palettes have no more.
   const shallow = request.watermark !== undefined || (request.compress && request.quality < 100);
   const deep = target.sixteenBit && found.depth === 'ushort' && !shallow;
   const flattens = !target.alpha && found.hasAlpha;
@@ -42,7 +42,7 @@ export async function edit(picture: Sharp, from: From, request: ImageRequest, ta
   const size = sizeOf(cropped, request.resize);
   bound(`side of ${request.target}`, target.longest, Math.max(size.width, size.height));
   let result = picture;
-  // sharp mirrors after it crops, and crops after it turns when asked in this order.
+  // Called in this order, sharp rotates, then crops, then mirrors.
   if (turns && request.crop !== undefined) result = result.rotate(Number(rotate));
   if (rotate === '180' || rotate === 'flip-v') result = result.flip();
   if (rotate === '180' || rotate === 'flip-h') result = result.flop();
@@ -62,13 +62,13 @@ export async function edit(picture: Sharp, from: From, request: ImageRequest, ta
   if (request.blur !== undefined) result = result.blur({ sigma: request.blur, minAmplitude: 0.05 });
   if (request.watermark === undefined) return result;
   result = await drawWatermark(result, size, request.watermark);
-  // Compositing leaves an alpha channel also where there was none.
+  // Compositing adds an alpha channel.
   return from.alpha && target.alpha ? result : result.removeAlpha();
 }
 
 function cropOf(from: Size, crop: ImageRequest['crop']): Size & { left: number; top: number } {
   const { x: left = 0, y: top = 0, w: width = from.width - left, h: height = from.height - top } = crop ?? {};
-  // Where even the corner lies outside, one pixel is what was asked for at least.
+  // Even if the corner lies outside, the crop is at least one pixel.
   bound('img_crop_x + img_crop_w', from.width, left + Math.max(1, width));
   bound('img_crop_y + img_crop_h', from.height, top + Math.max(1, height));
   return { left, top, width, height };

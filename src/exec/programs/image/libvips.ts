@@ -1,4 +1,4 @@
-/** The one door to sharp: a picture's header is read by the one decoder that its name allows, and held to the bounds. */
+/** The only importer of sharp. Reads a picture's header with the one decoder that its format allows, and enforces the bounds. */
 import sharp, { type Metadata, type Sharp, type SharpOptions } from 'sharp';
 import { bound, type ImageRequest, Refusal } from './request.ts';
 
@@ -6,7 +6,7 @@ const MOST_PIXELS = 100_000_000;
 const MOST_FRAMES = 1000;
 export const MOST_PAGES = 2000;
 
-/** The decoder of each source (libvips class names), and what sharp calls what it found. */
+/** The decoder of each source (libvips class names), and sharp's name for its format. */
 const LOADERS: Readonly<Record<string, { readonly loader: string; readonly found: string }>> = {
   png: { loader: 'VipsForeignLoadPng', found: 'png' },
   jpg: { loader: 'VipsForeignLoadJpeg', found: 'jpeg' },
@@ -16,7 +16,7 @@ const LOADERS: Readonly<Record<string, { readonly loader: string; readonly found
   avif: { loader: 'VipsForeignLoadHeif', found: 'heif' },
 };
 
-/** Reads the header with the one decoder that the source's name allows, and holds it to the bounds: nothing is decoded before. */
+/** Reads the header with the one decoder that the source format allows, and enforces the bounds before anything is decoded. */
 export async function look(request: ImageRequest): Promise<Metadata> {
   const known = LOADERS[request.source];
   if (known === undefined) throw new Refusal('internal', `no decoder for ${request.source}`);
@@ -34,7 +34,7 @@ export async function look(request: ImageRequest): Promise<Metadata> {
 /** @throws Refusal for a frame or page beyond the bound */
 export const boundPixels = ({ width, height, pageHeight = height }: Metadata): void => bound('pixels', MOST_PIXELS, width * pageHeight);
 
-/** The pixel bound is ours, by frame: that of sharp counts the frames of an animation together. */
+/** Without sharp's own pixel limit, which counts all frames of an animation together: ours is per frame. */
 export function open({ input }: ImageRequest, options: SharpOptions = {}): Sharp {
   return sharp(input, { failOn: 'error', limitInputPixels: false, sequentialRead: true, ...options });
 }

@@ -1,9 +1,9 @@
-/** What the image program is asked, what it answers, and the bounds that it holds pictures to. */
+/** The requests and answers of the image program, and the bounds that it enforces. */
 
 /** Paths are absolute. Sides and offsets in px, after orientation by EXIF and rotation. */
 export interface ImageRequest {
   readonly input: string;
-  /** What the input is, found by our own sniffing: no other decoder is tried. */
+  /** Format of the input, detected by our own sniffing: no other decoder is tried. */
   readonly source: string;
   /** Path of the result. A source of several pages gives `page-0001`, `page-0002` … beside it instead. */
   readonly output: string;
@@ -11,7 +11,7 @@ export interface ImageRequest {
   readonly rotate?: '90' | '180' | '270' | 'flip-h' | 'flip-v' | undefined;
   readonly crop?: { readonly x: number; readonly y: number; readonly w?: number | undefined; readonly h?: number | undefined } | undefined;
   readonly resize?: { readonly w?: number | undefined; readonly h?: number | undefined } | undefined;
-  /** Into both sides of `resize`; unset, stretched. */
+  /** How to fit the picture into both sides of `resize`; unset: stretched. */
   readonly fit?: 'cover' | 'contain' | undefined;
   readonly grayscale?: boolean | undefined;
   /** Standard deviation, px. */
@@ -24,12 +24,12 @@ export interface ImageRequest {
   /** `#rrggbb`, under flattened alpha. */
   readonly background: string;
   readonly strip: boolean;
-  /** Pages of a TIFF, from 1 on; all unless said otherwise. */
+  /** Pages of a TIFF, from 1; unset: all. */
   readonly pages?: readonly (readonly [number, number])[] | undefined;
 }
 
 export interface TextMark {
-  /** Literal. */
+  /** Literal, no markup. */
   readonly text: string;
   /** Of nine: `top-left`, `top` … `center` … `bottom-right`. */
   readonly position: string;
@@ -41,7 +41,7 @@ export interface TextMark {
   readonly color: string;
 }
 
-/** Reasons as clients know them. */
+/** A failed request, with the reason that the API reports. */
 export interface ImageRefusal {
   readonly ok: false;
   readonly reason: 'corrupt_input' | 'input_limit' | 'output_limit' | 'memory' | 'internal';
@@ -68,7 +68,7 @@ export const bound = (limit: string, max: number, received: number): void => {
   if (received > max) throw new Refusal('input_limit', `${limit} ${received}, at most ${max}`, { limit, max, received });
 };
 
-/** What libvips says when it runs out of something; anything else that it says is about the picture. */
+/** Recognises libvips' errors about exhausted resources; any other error is about the picture. */
 export function refusalOf(error: unknown): ImageRefusal {
   if (error instanceof Refusal) return error.answer;
   const words = error instanceof Error ? error.message.slice(0, 2000) : String(error);

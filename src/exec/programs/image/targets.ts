@@ -1,4 +1,4 @@
-/** How each format is written, and what it can hold. */
+/** How each format is encoded, and what it supports. */
 import type { Sharp } from './libvips.ts';
 import type { ImageRequest } from './request.ts';
 
@@ -36,7 +36,7 @@ export const TARGETS: Readonly<Record<string, Target>> = {
     animated: true,
   },
   gif: { encode: gif, longest: 65_535, alpha: true, sixteenBit: false, animated: true, coarsen: posterise },
-  // sharp's own default is JPEG inside TIFF, which loses.
+  // sharp's default is JPEG inside TIFF, which is lossy.
   tiff: {
     encode: (picture) => picture.tiff({ compression: 'lzw', predictor: 'horizontal' }),
     longest: 1_000_000,
@@ -53,24 +53,24 @@ export const TARGETS: Readonly<Record<string, Target>> = {
   },
 };
 
-/** Compressed below the best quality, a PNG has as many colours of 256 as the quality needs (libimagequant). */
+/** With `compress` below the best quality, a PNG gets a palette of as many colours, up to 256, as the quality needs (libimagequant). */
 function png(picture: Sharp, { quality, compress }: ImageRequest): Sharp {
   if (!compress) return picture.png();
-  // An effort would mean a palette too.
+  // `effort` would turn on a palette too.
   return quality < 100 ? picture.png({ palette: true, quality, effort: 8 }) : picture.png({ compressionLevel: 9, adaptiveFiltering: true });
 }
 
-/** Compressed, a pixel that hardly changed since the frame before is left out (cgif), and nothing is dithered: that is what LZW fails on. */
+/** With `compress`, pixels that hardly changed since the previous frame are left out (cgif), and nothing is dithered, since LZW compresses noise badly. */
 function gif(picture: Sharp, { quality, compress, fit, ...request }: ImageRequest, animation: Timing): Sharp {
   if (compress && quality < 100)
     return picture.gif({ effort: 5, reuse: false, dither: 0, interFrameMaxError: (32 * (100 - quality)) / 100, ...animation });
-  // The palette that came with the picture has not the colours that these edits make.
+  // The source's palette lacks the colours that these edits create.
   const painted = request.grayscale || request.blur !== undefined || request.watermark !== undefined;
   // Above 3, a large frame takes three times as long for one byte in a hundred.
   return picture.gif({ effort: painted || fit ? 3 : 5, ...(painted ? { reuse: false, interPaletteMaxError: 0 } : {}), ...animation });
 }
 
-/** Levels apart by up to 46 of 255 leave fewer colours, and longer runs of each; the first steps down save most. */
+/** Rounds each channel to levels up to 46 of 255 apart: fewer colours and longer runs. The first steps down save most. */
 function posterise(pixels: Buffer, quality: number): void {
   const step = 1 + 45 * (1 - quality / 100) ** 0.6;
   const levels = Uint8Array.from({ length: 256 }, (_, value) => Math.min(255, Math.round(Math.round(value / step) * step)));

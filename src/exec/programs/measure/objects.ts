@@ -1,4 +1,4 @@
-/** What a PDF's dictionaries declare, read line by line from qpdf's JSON: a file may have a million objects, of which few are pictures. */
+/** Reads a PDF's dictionaries line by line from qpdf's JSON: a file may have a million objects, of which few are pictures. */
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { askQpdf, type Pdf } from './qpdf.ts';
@@ -9,13 +9,13 @@ interface Dictionary {
   readonly [key: string]: Value;
 }
 
-/** A stream that may be or hold a picture. */
+/** A stream that may be a picture or contain one. */
 export interface Stream {
   readonly object: number;
-  /** Names without abbreviations undone, in the order in which they are to be applied. */
+  /** Filter names as written (abbreviations are not expanded), in the order in which they apply. */
   readonly filters: readonly string[];
   readonly picture: boolean;
-  /** Px; 0 where nothing is declared. */
+  /** Px; 0 if not declared. */
   readonly width: number;
   readonly height: number;
 }
@@ -26,11 +26,11 @@ export interface Listed {
   readonly streams: readonly Stream[];
 }
 
-/** Characters of JSON of one object. Nothing that draws has a longer dictionary. */
+/** Longer objects are skipped, characters of JSON. Nothing that draws has a longer dictionary. */
 const MOST_TEXT = 1 << 20;
-/** More pictures and texts than any document of 2,000 pages has. */
+/** More streams than any document of 2,000 pages has. */
 const MOST_STREAMS = 200_000;
-/** Resolved one after the other: a dictionary's values may be objects of their own, and theirs too. */
+/** Passes that resolve references: a dictionary's values may be separate objects, and so may theirs. */
 const MOST_PASSES = 3;
 
 export async function listObjects(pdf: Pdf): Promise<Listed> {
@@ -53,7 +53,7 @@ export async function listObjects(pdf: Pdf): Promise<Listed> {
   };
 }
 
-/** Yields `12 0 R` and the JSON of each stream and of each other object that has a `UserUnit`. */
+/** Yields the reference (`12 0 R`) and the JSON of each stream, and of each other object with a `UserUnit`. */
 async function* objectsIn(
   answer: string,
   onPage: (name: string) => void,
@@ -65,7 +65,7 @@ async function* objectsIn(
   let length = 0;
   for await (const line of createInterface({ input: createReadStream(answer), crlfDelay: Number.POSITIVE_INFINITY })) {
     section = /^ {2}"(\w+)": /.exec(line)?.[1] ?? section;
-    // Of a page's own keys: its pictures have objects too, but deeper.
+    // Only the page's own `object` key; its pictures have such keys too, indented deeper.
     if (section === 'pages' && line.startsWith('      "object": "')) onPage(line.slice(17, line.lastIndexOf('"')));
     if (section !== 'qpdf') continue;
     const begins = /^ {6}"obj:(\d+ \d+ R)": \{$/.exec(line)?.[1];
@@ -84,7 +84,7 @@ async function* objectsIn(
 
 type Resolver = (value: Value | undefined) => Value | undefined;
 
-/** Reads what is behind references, in as many passes over the answer as they are nested. */
+/** Resolves references, with one pass over qpdf's answer for each level of nesting. */
 async function resolve(answer: string, values: readonly (Value | undefined)[]): Promise<Resolver> {
   const found = new Map<string, Value>();
   let missing = new Set(values.flatMap(referencesIn));
@@ -106,10 +106,10 @@ async function resolve(answer: string, values: readonly (Value | undefined)[]): 
 
 const PICTURE_KEYS = ['/Subtype', '/Width', '/Height', '/Filter', '/DecodeParms'] as const;
 
-/** Fonts, profiles and texts refer to more than their pixels depend on. */
+/** The values that the size depends on: streams refer to much more. */
 const worthKnowing = (dictionary: Dictionary): (Value | undefined)[] => PICTURE_KEYS.map((key) => dictionary[key]);
 
-/** One level deep: filters and their parameters may be lists, and a parameter an object of its own. */
+/** References one level deep: filters and their parameters may be lists, and a parameter may be a separate object. */
 function referencesIn(value: Value | undefined): string[] {
   if (isReference(value)) return [value];
   if (Array.isArray(value)) return value.flatMap((each) => (isReference(each) ? [each] : isDictionary(each) ? sizesIn(each) : []));

@@ -1,11 +1,11 @@
-/** How many pixels a stream's decoder would make: JPEG, JPEG 2000 and JBIG2 go by their own headers, whatever the dictionary declares. */
+/** Counts the pixels that decoding a stream would produce. JPEG, JPEG 2000 and JBIG2 go by their own headers, whatever the dictionary declares. */
 import { createReadStream } from 'node:fs';
 import { createInflate } from 'node:zlib';
 import type { Stream } from './objects.ts';
 
-/** Sizes stand at the beginning; what lies before them in a picture that anybody made is shorter. Bytes. */
+/** How far to look for a size, bytes: real pictures have it earlier. */
 const HEAD_BYTES = 8 << 20;
-/** Inflated bytes of one stream of instructions that are searched for inline pictures. */
+/** Inflated bytes of one content stream that are searched for inline pictures. */
 const MOST_SEARCHED = 256 << 20;
 
 /** @returns px of each picture in the stream */
@@ -36,7 +36,7 @@ async function headOf(path: string, packed: number): Promise<Buffer> {
   return Buffer.concat(parts);
 }
 
-/** @param packed how many times it was deflated; damage ends it early, as it does for every reader */
+/** @param packed how many times the stream is deflated; damage ends it early, as for every reader */
 async function* contentOf(path: string, packed: number): AsyncGenerator<Buffer> {
   let content: NodeJS.ReadableStream = createReadStream(path);
   for (let layer = 0; layer < Math.min(packed, 4); layer++) {
@@ -47,7 +47,7 @@ async function* contentOf(path: string, packed: number): AsyncGenerator<Buffer> 
   try {
     for await (const chunk of content) yield chunk as Buffer;
   } catch {
-    // What came before is what counts.
+    // The bytes before the damage count.
   }
 }
 
@@ -62,7 +62,7 @@ function jpeg(bytes: Buffer): number {
   return 0;
 }
 
-/** ITU-T T.800, A.5.1: the segment SIZ follows at once on the beginning of a code stream. More than four components count as more pictures. */
+/** ITU-T T.800, A.5.1: the SIZ segment directly follows the start of a code stream. More than four components count as more pictures. */
 function jpeg2000(bytes: Buffer): number {
   const at = bytes.indexOf(Buffer.from([0xff, 0x4f, 0xff, 0x51]));
   if (at < 0 || at + 42 > bytes.length) return 0;
@@ -70,10 +70,10 @@ function jpeg2000(bytes: Buffer): number {
   return Math.max(0, width - left) * Math.max(0, height - top) * Math.ceil(bytes.readUInt16BE(at + 40) / 4);
 }
 
-/** Types of the segments that begin with the size of a region (ITU-T T.88, 7.3 and 7.4.1), and of page information (7.4.8), which does too. */
+/** Segment types that begin with a size: regions (ITU-T T.88, 7.3 and 7.4.1) and page information (7.4.8). */
 const JBIG2_SIZED: ReadonlySet<number> = new Set([4, 6, 7, 20, 22, 23, 36, 38, 39, 40, 42, 43, 48]);
 
-/** Each region is a picture of its own that is decoded and laid on the page. A page may leave its height open: its stripes are regions. */
+/** Each region is decoded as a separate picture and placed on the page. A page may leave its height open: its stripes are regions. */
 function jbig2(bytes: Buffer): number[] {
   const pixels: number[] = [];
   for (let at = 0; at + 11 <= bytes.length; ) {
@@ -91,7 +91,7 @@ function jbig2(bytes: Buffer): number[] {
   return pixels;
 }
 
-/** The dictionary between `BI` and `ID` has its names in short (ISO 32000-1, 8.9.7), and at most so many bytes in any file in use. */
+/** Longest dictionary between `BI` and `ID` (ISO 32000-1, 8.9.7) in real files, bytes. */
 const INLINE_BYTES = 1024;
 
 async function inlinePictures(content: AsyncIterable<Buffer>): Promise<readonly number[]> {

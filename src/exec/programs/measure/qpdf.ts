@@ -1,15 +1,15 @@
-/** Runs the programs that read a PDF's structure. Files as streams: pipes of Node are sockets, which are not allowed here. */
+/** Runs the programs that read a PDF's structure. Uses files for their output: Node's pipes are sockets, which confined programs may not open. */
 import { spawnSync } from 'node:child_process';
 import { closeSync, openSync, writeFileSync } from 'node:fs';
 
 export interface Pdf {
   /** Needs no password. */
   readonly input: string;
-  /** Where answers are written. */
+  /** Folder for the output files. */
   readonly folder: string;
 }
 
-/** Ends this program as the first command that failed. */
+/** If the command fails, ends this program with its status. */
 export function run(
   program: string,
   args: readonly string[],
@@ -23,10 +23,10 @@ export function run(
   if (!succeeds.includes(status)) process.exit(status);
 }
 
-/** 3: warnings about damage that was mended (qpdf manual, "Exit Status"). */
+/** 3: warnings about damage that was repaired (qpdf manual, "Exit Status"). */
 const SUCCEEDS = [0, 3];
 
-/** Asks for JSON about a file. */
+/** Writes qpdf's JSON about the file to `output`. */
 export function askQpdf({ input }: Pdf, args: readonly string[], output: string): void {
   run('qpdf', ['--json=2', '--no-warn', ...args, input, output], { succeeds: SUCCEEDS });
 }
@@ -38,7 +38,7 @@ export function decrypt(input: string, passwordFile: string, folder: string): st
   return output;
 }
 
-/** Writes the streams as they are stored. @returns where each lies */
+/** Writes the streams as they are stored. @returns the path of each */
 export function dumpStreams(pdf: Pdf, objects: readonly number[]): (object: number) => string {
   const prefix = `${pdf.folder}/stream`;
   if (objects.length > 0) {

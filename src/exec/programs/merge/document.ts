@@ -8,7 +8,7 @@ export interface Dictionary {
   readonly [key: string]: Value;
 }
 
-/** As qpdf tells of an outline's entry: named destinations are resolved, and what points nowhere has none. */
+/** An outline entry in qpdf's JSON: named destinations are resolved, and entries without a target have none. */
 export interface JsonObjects {
   readonly object: Value;
   readonly title: string;
@@ -29,7 +29,7 @@ export const isDictionary = (value: Value | undefined): value is Dictionary =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 export const listOf = (value: Value | undefined): readonly Value[] => (Array.isArray(value) ? value : []);
 
-/** Whether another object is named in it, which has another number, or none, in another file. */
+/** Whether the value contains a reference: the object has another number, or none, in another file. */
 export function refers(value: Value): boolean {
   return isReference(value) || (typeof value === 'object' && value !== null && Object.values(value).some(refers));
 }
@@ -58,7 +58,7 @@ export class Document {
     this.highest = qpdf[0].maxobjectid;
   }
 
-  /** What is behind the references among these, all read at once; other values stay as they are, and a stream is nothing. */
+  /** Resolves the references among these values with one read; other values stay as they are, and a stream becomes null. */
   read(values: readonly (Value | undefined)[]): readonly (Value | undefined)[] {
     const wanted = new Set(values.filter((value) => isReference(value) && !this.#known.has(value)) as string[]);
     if (wanted.size > 0) {
@@ -74,7 +74,7 @@ export class Document {
     return this.read([value])[0];
   }
 
-  /** A file may be damaged as far as qpdf mends it: it answers 3 then. Files as streams: pipes of Node are sockets, which are not allowed here. */
+  /** qpdf exits with 3 for damage that it repaired. Uses files for output: Node's pipes are sockets, which confined programs may not open. */
   #list(keys: readonly string[], ...more: readonly string[]): Listing {
     const answer = `${this.#scratch}/answer.json`;
     const args = ['--json=2', ...keys, ...more, this.#file, answer];

@@ -1,10 +1,10 @@
 /**
- * Links from page to page inside a PDF that was joined to another: qpdf copies page by page, so that those which lead to a later page lead
- * nowhere, and those which lead to a name lead to what the first file calls so, if it does. (ISO 32000-1, 12.3.2 and 12.5.6.5)
+ * Repairs links from page to page in a PDF that was joined to another. qpdf copies page by page: links to a later page lead nowhere, and links
+ * to a named destination resolve to the first file's name, if it has one. (ISO 32000-1, 12.3.2 and 12.5.6.5)
  */
 import { type Dictionary, type Document, isDictionary, isReference, listOf, refers, type Value } from './document.ts';
 
-/** A page's dictionary, its list of annotations as it is stored, what stands in that, and what is behind it. */
+/** A page's dictionary, its stored list of annotations, the items of that list, and the annotations themselves. */
 export interface Annotated {
   readonly holder: Value | undefined;
   readonly list: Value | undefined;
@@ -13,9 +13,9 @@ export interface Annotated {
 }
 
 /**
- * @param places references of this document's pages in the joined one
- * @param after what those pages have in the joined one
- * @param replace stores an object anew
+ * @param places references of this document's pages in the joined document
+ * @param after the annotations of those pages in the joined document
+ * @param replace stores a new version of an object
  */
 export function mendLinks(
   source: Document,
@@ -25,17 +25,17 @@ export function mendLinks(
 ): void {
   const before = annotationsOf(source);
   const targetOf = targets(source, places);
-  const wished = before.map(({ notes }) => notes.map(wishOf));
-  const found = source.read(wished.flat().map((wish) => (isDictionary(wish) ? wish['/A'] : undefined)));
+  const links = before.map(({ notes }) => notes.map(linkOf));
+  const found = source.read(links.flat().map((link) => (isDictionary(link) ? link['/A'] : undefined)));
   let at = 0;
   for (const [page, { notes: originals }] of before.entries()) {
     const { holder, list, items, notes } = after[page] ?? { holder: undefined, list: '', items: [], notes: [] };
     const fresh = originals.map((_, index) => {
-      const wish = wished[page]?.[index];
+      const link = links[page]?.[index];
       const action = found[at++];
       const note = notes[index];
-      if (!isDictionary(wish) || !isDictionary(note) || notes.length !== originals.length) return undefined;
-      const leads = isDictionary(action) && action['/S'] === '/GoTo' ? action['/D'] : wish['/Dest'];
+      if (!isDictionary(link) || !isDictionary(note) || notes.length !== originals.length) return undefined;
+      const leads = isDictionary(action) && action['/S'] === '/GoTo' ? action['/D'] : link['/Dest'];
       const target = leads === undefined || leads === null ? undefined : targetOf(leads);
       const { '/A': replaced, ...rest } = note;
       return target === undefined ? undefined : { ...rest, '/Dest': target };
@@ -51,10 +51,10 @@ export function mendLinks(
   }
 }
 
-/** The link among a page's annotations; undefined for any other. */
-const wishOf = (note: Value | undefined): Value | undefined => (isDictionary(note) && note['/Subtype'] === '/Link' ? note : undefined);
+/** The annotation if it is a link, else undefined. */
+const linkOf = (note: Value | undefined): Value | undefined => (isDictionary(note) && note['/Subtype'] === '/Link' ? note : undefined);
 
-/** Of every page, in order, with few readings of the file: each takes as long as the file has objects. */
+/** The annotations of every page, in order, with few reads of the file: each takes time linear in the file's objects. */
 export function annotationsOf(document: Document): readonly Annotated[] {
   const holders = document.read(document.pages);
   const lists = holders.map((holder) => (isDictionary(holder) ? holder['/Annots'] : undefined));
@@ -68,7 +68,7 @@ export function annotationsOf(document: Document): readonly Annotated[] {
   });
 }
 
-/** @returns from a destination of the source the same of the joined file; undefined where it leads nowhere */
+/** @returns a function that maps a destination of the source to the joined file; undefined if it leads nowhere */
 function targets(source: Document, places: readonly string[]): (leads: Value) => Value | undefined {
   const place = new Map(source.pages.map((page, index) => [page, places[index]]));
   let names: ReadonlyMap<string, Value> | undefined;
@@ -84,7 +84,7 @@ function targets(source: Document, places: readonly string[]): (leads: Value) =>
   };
 }
 
-/** Destinations by name: the tree of strings, and the dictionary of names that came before it. */
+/** Destinations by name: from the name tree, and from the older dictionary of names. */
 function namesOf(source: Document): ReadonlyMap<string, Value> {
   const child = (of: Value | undefined, key: string) => source.readOne(isDictionary(of) ? of[key] : undefined);
   const root = source.readOne(source.root);

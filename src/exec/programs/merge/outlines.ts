@@ -1,4 +1,4 @@
-/** The outlines of several PDFs, one after the other, each entry pointing at its page's new place. (ISO 32000-1, 12.3.3) */
+/** Joins the outlines of several PDFs; each entry points to its page in the joined document. (ISO 32000-1, 12.3.3) */
 import { type Dictionary, type Document, isDictionary, isReference, type JsonObjects, listOf, refers, type Value } from './document.ts';
 
 export interface Entry {
@@ -7,21 +7,21 @@ export interface Entry {
   readonly kids: readonly Entry[];
 }
 
-/** Beside its place in the tree and its target: title, colour and style. */
+/** Kept from each entry besides its position and target: title, colour and style. */
 const KEPT = ['/Title', '/C', '/F'] as const;
 
-/** @param places references of this document's pages in the joined one */
+/** @param places references of this document's pages in the joined document */
 export function entriesOf(source: Document, places: readonly string[]): readonly Entry[] {
-  const told = flat(source.outlines).filter(({ object }) => isReference(object));
-  const stored = source.read(told.map(({ object }) => object));
-  const own = new Map(told.map(({ object }, index) => [object, stored[index]]));
+  const listed = flat(source.outlines).filter(({ object }) => isReference(object));
+  const stored = source.read(listed.map(({ object }) => object));
+  const own = new Map(listed.map(({ object }, index) => [object, stored[index]]));
   return source.outlines.map((entry) => moved(entry, places, own));
 }
 
-const flat = (level: readonly JsonObjects[]): readonly JsonObjects[] => level.flatMap((told) => [told, ...flat(told.kids)]);
+const flat = (level: readonly JsonObjects[]): readonly JsonObjects[] => level.flatMap((entry) => [entry, ...flat(entry.kids)]);
 
-function moved(told: JsonObjects, places: readonly string[], own: ReadonlyMap<Value, Value | undefined>): Entry {
-  const found = own.get(told.object);
+function moved(entry: JsonObjects, places: readonly string[], own: ReadonlyMap<Value, Value | undefined>): Entry {
+  const found = own.get(entry.object);
   const stored = isDictionary(found) ? found : {};
   const kept = Object.fromEntries(
     KEPT.flatMap((key) => {
@@ -30,20 +30,20 @@ function moved(told: JsonObjects, places: readonly string[], own: ReadonlyMap<Va
     }),
   );
   return {
-    values: { '/Title': `u:${told.title}`, ...kept, ...target(told, places, stored['/A']) },
-    open: told.open,
-    kids: told.kids.map((kid) => moved(kid, places, own)),
+    values: { '/Title': `u:${entry.title}`, ...kept, ...target(entry, places, stored['/A']) },
+    open: entry.open,
+    kids: entry.kids.map((kid) => moved(kid, places, own)),
   };
 }
 
-/** A page, or an action that leads out of the file. */
+/** The target: a page, or an action that leads out of the file. */
 function target({ dest, destpageposfrom1: page }: JsonObjects, places: readonly string[], action: Value | undefined): Dictionary {
   const place = page === null ? undefined : places[page - 1];
   if (place !== undefined) return { '/Dest': [place, ...(Array.isArray(dest) ? listOf(dest).slice(1) : ['/Fit'])] };
   return dest === null && action !== undefined && !refers(action) ? { '/A': action } : {};
 }
 
-/** @param add stores an object of its own @param next gives the reference of one that is still to be stored @returns the outline's */
+/** @param add stores a new object @param next returns an unused reference @returns the reference of the outline */
 export function writeOutlines(entries: readonly Entry[], next: () => string, add: (reference: string, value: Value) => void): string {
   const writeLevel = (level: readonly Entry[], parent: string): { first: string; final: string } => {
     const references = level.map(next);
@@ -67,7 +67,7 @@ export function writeOutlines(entries: readonly Entry[], next: () => string, add
   return reference;
 }
 
-/** How many lines a reader shows of them. */
+/** The number of lines that a viewer shows. */
 function visible(level: readonly Entry[]): number {
   return level.reduce((sum, { open, kids }) => sum + 1 + (open ? visible(kids) : 0), 0);
 }

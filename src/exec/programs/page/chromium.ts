@@ -1,4 +1,4 @@
-/** Starts Chromium with nothing of its own going on: no sandbox of its own inside ours, no way out but the proxy. */
+/** Starts Chromium without background activity, without its own sandbox inside ours, and with the proxy as its only connection. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ export interface Chromium {
   close(): Promise<void>;
 }
 
-/** @param proxyPort on 127.0.0.1; undefined where sockets are refused anyway @param onEnd it ended without having been closed */
+/** @param proxyPort on 127.0.0.1; undefined where sockets are refused anyway @param onEnd called when it ends without having been closed */
 export async function startChromium(proxyPort: number | undefined, onEnd: () => void): Promise<Chromium> {
   const home = process.cwd();
   const child = spawn(SHELL, flags(home, proxyPort), { env: process.env, stdio: ['ignore', 'ignore', 'inherit', 'pipe', 'pipe'] });
@@ -26,7 +26,7 @@ export async function startChromium(proxyPort: number | undefined, onEnd: () => 
     async close() {
       child.off('exit', onEnd);
       const ended = child.exitCode === null && child.signalCode === null ? once(child, 'exit') : undefined;
-      // It ends with its pipes; where signals are refused, so does everything else with us.
+      // Closing its pipe ends it. We may not be permitted to send it a signal.
       to.end();
       await ended;
     },
@@ -36,10 +36,10 @@ export async function startChromium(proxyPort: number | undefined, onEnd: () => 
 const flags = (home: string, proxyPort: number | undefined): string[] => [
   '--remote-debugging-pipe',
   `--user-data-dir=${join(home, 'profile')}`,
-  // Its sandbox is made of user namespaces and a filter of its own, which the launcher's confinement refuses as it does for all converters.
+  // Its sandbox needs user namespaces and its own filter, which the launcher refuses to all converters.
   '--no-sandbox',
   '--no-zygote',
-  // Children cannot look at their own /proc/self, which a GPU process insists on.
+  // A GPU process needs its own /proc/self, which children cannot read here.
   '--in-process-gpu',
   '--disable-gpu',
   '--disable-dev-shm-usage',
@@ -47,7 +47,7 @@ const flags = (home: string, proxyPort: number | undefined): string[] => [
   '--disable-breakpad',
   '--log-level=3',
 
-  // Everything goes to the proxy, loopback included, and names are resolved there.
+  // All connections go to the proxy, loopback included, and the proxy resolves names.
   `--proxy-server=http://127.0.0.1:${proxyPort ?? 9}`,
   '--proxy-bypass-list=<-loopback>',
   '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1',

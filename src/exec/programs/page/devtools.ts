@@ -1,4 +1,4 @@
-/** Chromium's own protocol (https://chromedevtools.github.io/devtools-protocol/) over a pair of pipes: JSON, each message ended by a zero byte. */
+/** A client of the Chrome DevTools Protocol (https://chromedevtools.github.io/devtools-protocol/) over a pair of pipes: JSON messages, each ended by a zero byte. */
 import type { Readable, Writable } from 'node:stream';
 
 export type Payload = Readonly<Record<string, unknown>>;
@@ -17,11 +17,11 @@ export class DevTools {
   private readonly to: Writable;
   private readonly waiting = new Map<number, { readonly settle: (payload: Payload) => void; readonly fail: (error: Error) => void }>();
   private readonly listeners = new Map<string, Listener>();
-  private asked = 0;
+  private lastId = 0;
 
   constructor(to: Writable, from: Readable) {
     this.to = to;
-    // Its end is seen where the browser was started.
+    // `startChromium` handles the browser's end.
     for (const pipe of [to, from]) pipe.on('error', () => {});
     let begun = '';
     from.setEncoding('utf8').on('data', (text: string) => {
@@ -31,14 +31,14 @@ export class DevTools {
     });
   }
 
-  /** @param session of a page; the browser itself unless given @throws with Chromium's words */
+  /** @param session of a page; unset: the browser itself @throws an Error with Chromium's message */
   send(method: string, params: Payload = {}, session?: string): Promise<Payload> {
-    const id = ++this.asked;
+    const id = ++this.lastId;
     this.to.write(`${JSON.stringify({ id, method, params, sessionId: session })}\0`);
     return new Promise((settle, fail) => this.waiting.set(id, { settle, fail }));
   }
 
-  /** What happens in a page, until `forget`. */
+  /** Calls back with the events of a page, until `forget`. */
   listen(session: string, listener: Listener): void {
     this.listeners.set(session, listener);
   }

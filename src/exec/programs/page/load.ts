@@ -1,15 +1,15 @@
-/** Brings a page into a tab, from the file or from the web, and says when it is there. */
+/** Loads a page into a tab, from the file or from the web, and waits until it has loaded. */
 import { readFile, stat } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Payload } from './devtools.ts';
 import { bound, type PageRequest, Refusal, type Warning } from './request.ts';
 import type { Tab } from './tab.ts';
 
-/** Chromium takes messages of 100 MiB, and a file of this size becomes one of two thirds of that. */
+/** Chromium accepts messages of 100 MiB; in base64, a file of this size takes two thirds of that. */
 const MAX_FILE_BYTES = 48 << 20;
-/** Where a file seems to come from: a name that nobody can have (RFC 2606, 2), so that its origin is no one's. */
-const NOWHERE = 'http://document.invalid/';
-/** An uploaded page is paper: nothing in it runs, and nothing outside it is asked for. */
+/** URL under which a file is loaded: a reserved name (RFC 2606, 2), so that nobody owns its origin. */
+const DOCUMENT_URL = 'http://document.invalid/';
+/** The policy of an uploaded page: it runs no scripts and loads nothing from outside. */
 const INERT =
   "sandbox; default-src 'none'; style-src 'unsafe-inline' data:; img-src data:; font-src data:; media-src data:; base-uri 'none'; form-action 'none'";
 
@@ -30,10 +30,10 @@ export async function load(tab: Tab, { source, input, loadMs, waitMs }: PageRequ
   return loaded === 'late' ? [{ code: 'page_incomplete', message }] : [];
 }
 
-/** Judged long before; here for what Chromium opens besides, which Landlock does not keep it from: /etc/passwd, its own pages. */
+/** The URL was checked before. This refuses other schemes that Chromium opens and Landlock permits: /etc/passwd, its own pages. */
 async function readUrl(input: string): Promise<string> {
   const url = (await readFile(input, 'utf8')).trim();
-  if (!/^https?:\/\//.test(url)) throw new Refusal('page_unreachable', 'no page of the web');
+  if (!/^https?:\/\//.test(url)) throw new Refusal('page_unreachable', 'not a web page');
   return url;
 }
 
@@ -46,14 +46,14 @@ async function serveFile(tab: Tab, input: string): Promise<string> {
   let served = false;
   tab.on((event, { requestId, request }) => {
     if (event !== 'Fetch.requestPaused') return;
-    const isPage = !served && (request as Payload)['url'] === NOWHERE;
+    const isPage = !served && (request as Payload)['url'] === DOCUMENT_URL;
     served ||= isPage;
     const answer = isPage
       ? tab.send('Fetch.fulfillRequest', { requestId, responseCode: 200, responseHeaders: headersOf(page), body: page.toString('base64') })
       : tab.send('Fetch.failRequest', { requestId, errorReason: 'BlockedByClient' });
     answer.catch(() => {});
   });
-  return NOWHERE;
+  return DOCUMENT_URL;
 }
 
 const headersOf = (page: Buffer): object[] => [
@@ -61,7 +61,7 @@ const headersOf = (page: Buffer): object[] => [
   { name: 'content-security-policy', value: INERT },
 ];
 
-/** What is valid UTF-8 is hardly ever anything else, and seldom says so; encodings with escapes (ISO-2022) do. */
+/** Text that is valid UTF-8 is hardly ever anything else, and seldom declares it; encodings with escapes (ISO-2022) do declare theirs. */
 function isUtf8(page: Buffer): boolean {
   if (page.includes(0x1b)) return false;
   try {
@@ -72,7 +72,7 @@ function isUtf8(page: Buffer): boolean {
   }
 }
 
-/** Whether the main frame has loaded: the page that a script or a refresh went on to before, not the one that it left. */
+/** Waits until the main frame has loaded; if a script or a refresh navigates before that, until the next page has loaded. */
 async function watchLoading(tab: Tab) {
   await tab.send('Page.setLifecycleEventsEnabled', { enabled: true });
   await tab.send('Network.enable', { maxTotalBufferSize: 0, maxResourceBufferSize: 0 });

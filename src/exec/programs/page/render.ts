@@ -1,4 +1,4 @@
-/** One page, loaded and put on paper or into a picture. */
+/** Renders one page as PDF or as a picture. */
 import { type FileHandle, open, writeFile } from 'node:fs/promises';
 import type { Chromium } from './chromium.ts';
 import type { Payload } from './devtools.ts';
@@ -6,11 +6,11 @@ import { load } from './load.ts';
 import { bound, type PageRequest, type Warning } from './request.ts';
 import { openTab, type Tab, VIEW } from './tab.ts';
 
-/** As many as of any other document. */
+/** The bound on pages of any other document. */
 const MAX_SHEETS = 2000;
-/** CSS px an inch (CSS Values and Units 3, 5.2). */
+/** CSS px per inch (CSS Values and Units 3, 5.2). */
 const PX = 96;
-/** Px; a picture of Chromium's is not drawn beyond. */
+/** Px; Chromium draws no larger picture. */
 const MOST = { width: 4096, height: 16_384 };
 
 /** @throws Refusal */

@@ -1,20 +1,20 @@
-/** What the page program is asked, what it answers, and the bounds that it holds pages to. */
+/** The requests and answers of the page program, and the bounds that it enforces. */
 
 export interface PageRequest {
-  /** `html`: the input is the page. `url`: the input is a line of text that says where the page is. */
+  /** `html`: the input is the page. `url`: the input is a text file with the page's URL. */
   readonly source: 'html' | 'url';
   /** Absolute path. */
   readonly input: string;
-  /** Absolute path of the file to be made. */
+  /** Absolute path of the file to create. */
   readonly output: string;
   readonly target: 'pdf' | 'png';
-  /** Sides of a sheet, in. A size that the page itself asks for goes before where `ownSize` says so. */
+  /** Size of a sheet, inches. With `ownSize`, a size that the page itself sets takes precedence. */
   readonly sheet: { readonly width: number; readonly height: number };
   readonly ownSize: boolean;
   readonly landscape: boolean;
-  /** A page that has not loaded by then is taken as it is, ms. */
+  /** A page that has not loaded by then is rendered as it is, ms. */
   readonly loadMs: number;
-  /** After the page has loaded, ms. */
+  /** Waits so long after the page has loaded, ms. */
   readonly waitMs: number;
   readonly background: boolean;
 }
@@ -24,7 +24,7 @@ export interface Warning {
   readonly message: string;
 }
 
-/** What ended a request, with the reason as clients know it. */
+/** A failed request, with the reason that the API reports. */
 export class Refusal extends Error {
   readonly answer: object;
   constructor(reason: string, message: string, details?: { readonly limit: string; readonly max: number; readonly received: number }) {

@@ -1,17 +1,17 @@
-/** One page in a context of its own: no cookie, cache or storage is shared with another, and all of it goes when it is closed. */
+/** A tab in its own browser context: it shares no cookies, cache or storage, and closing it deletes them. */
 import type { DevTools, Listener, Payload } from './devtools.ts';
 import { Refusal } from './request.ts';
 
 export interface Tab {
   readonly frame: string;
   send(method: string, params?: Payload): Promise<Payload>;
-  /** Settles as the work does, unless the page crashes before. @throws Refusal `engine_crashed` */
+  /** Settles as `work` does, unless the page crashes before. @throws Refusal `engine_crashed` */
   alive<T>(work: Promise<T>): Promise<T>;
   on(listener: Listener): void;
   close(): Promise<void>;
 }
 
-/** Px; what a page is laid out for where it is not printed. */
+/** Px; the viewport for pictures. */
 export const VIEW = { width: 1280, height: 800 };
 
 export async function openTab(devtools: DevTools): Promise<Tab> {
@@ -30,13 +30,13 @@ export async function openTab(devtools: DevTools): Promise<Tab> {
   crashed.catch(() => {});
   devtools.listen(session, (event, payload) => {
     if (event === 'Inspector.targetCrashed') crash(new Refusal('engine_crashed', 'the page crashed'));
-    // Nobody is there to answer, and the page would wait.
+    // Nobody answers dialogs, and the page would wait.
     if (event === 'Page.javascriptDialogOpening') send('Page.handleJavaScriptDialog', { accept: false }).catch(() => {});
     for (const listener of listeners) listener(event, payload);
   });
   for (const domain of ['Page', 'Inspector']) await send(`${domain}.enable`);
   return {
-    // The main frame of a page has the page's own id.
+    // The main frame's id is that of the page.
     frame: String(targetId),
     send,
     alive: (work) => Promise.race([work, crashed]),
