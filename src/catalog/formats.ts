@@ -1,20 +1,20 @@
-/** Every file format that filemill knows: what it is called, and what it is made of. */
+/** The table of all file formats that filemill supports. */
 
 import type { Family } from '../contracts/toolchains.ts';
 
 export interface Format {
-  /** Canonical extension, which is also what the format is called everywhere inside. */
+  /** Canonical extension, which is also the format's id everywhere in the code. */
   readonly id: string;
   readonly family: Family;
-  /** IANA media type, or the customary one. */
+  /** IANA media type, or the usual one. */
   readonly mime: string;
-  /** Further extensions that mean the same format. */
+  /** Other extensions of the same format. */
   readonly aliases: readonly string[];
-  /** What one file holds: one picture or page, or many. */
+  /** Whether a file contains one picture or page, or many. */
   readonly holds: 'one' | 'many';
-  /** No side is longer than 256 px: there is no text in it that could be read. */
+  /** No side is longer than 256 px: too small for OCR. */
   readonly tiny?: boolean;
-  /** Formats whose content cannot be told apart: within such a group the file's name or `from_format` decides. */
+  /** Group of formats whose content cannot be distinguished: within it, the file's name or `from_format` decides. */
   readonly tie?: string;
 }
 
@@ -34,7 +34,7 @@ const audio = (id: string, mime: string, traits?: Traits) => format('audio', id,
 const video = (id: string, mime: string, traits?: Traits) => format('video', id, mime, traits);
 /** Prose in a file with pages or chapters. */
 const prose = (id: string, mime: string, traits?: Traits) => format('document', id, mime, { holds: 'many', ...traits });
-/** Plain text with marks in it: told apart by looking, or by name where looking does not suffice. */
+/** Plain text with markup: detected by content, or by name where that does not suffice. */
 const markup = (id: string, mime: string, traits?: Traits) => format('markup', id, mime, { holds: 'many', tie: 'text', ...traits });
 
 const OOXML = 'application/vnd.openxmlformats-officedocument';
@@ -148,14 +148,14 @@ const byExtension: ReadonlyMap<string, Format> = new Map(
   TABLE.flatMap((row) => [row.id, ...row.aliases].map((extension) => [extension, row])),
 );
 
-/** The row of a canonical id that the program itself names. @throws when there is none: a mistake in the catalog, not of a client */
+/** @param id canonical, from our own code @throws an Error if there is no such format, which is a bug in the catalog */
 export function formatOf(id: string): Format {
   const row = formats.get(id);
   if (row === undefined) throw new Error(`the catalog has no format ${id}`);
   return row;
 }
 
-/** The format that an extension means, with or without dot, in any case. */
+/** The format of an extension, with or without dot, in upper or lower case. */
 export const formatByExtension = (extension: string): Format | undefined => byExtension.get(extension.replace(/^\./, '').toLowerCase());
 
 /** The format that a file's name claims: its last extension. */
@@ -164,5 +164,5 @@ export function formatByName(filename: string): Format | undefined {
   return dot < 0 ? undefined : formatByExtension(filename.slice(dot + 1));
 }
 
-/** All formats between which only a name can decide, in the order of the table. */
+/** All formats of a tie group, in the order of the table. */
 export const tieGroup = (tie: string): readonly Format[] => TABLE.filter((row) => row.tie === tie);

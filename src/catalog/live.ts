@@ -1,29 +1,29 @@
-/** A catalog that changes while it is used: what pools can do is known from their workers, who come and go. */
+/** A catalog that follows the pools: which engines they have is known from their workers, which come and go. */
 import { type Catalog, createCatalog } from './catalog.ts';
 import { engines } from './engines.gen.ts';
 
-interface Able {
+interface PoolEngines {
   readonly toolchain: string;
   /** Versions by engine id: the same object as long as they do not change. */
   readonly engines: ReadonlyMap<string, string>;
 }
 
 /** @param pools as they are now */
-export function liveCatalog(pools: () => Iterable<Able>): () => Catalog {
-  let of: readonly Able[] = [];
+export function liveCatalog(pools: () => Iterable<PoolEngines>): () => Catalog {
+  let current: readonly PoolEngines[] = [];
   let catalog: Catalog | undefined;
   return () => {
     const now = [...pools()];
-    if (catalog === undefined || !same(of, now)) {
-      of = now.map(({ toolchain, engines: able }) => ({ toolchain, engines: able }));
-      catalog = catalogOf(of);
+    if (catalog === undefined || !same(current, now)) {
+      current = now.map(({ toolchain, engines: able }) => ({ toolchain, engines: able }));
+      catalog = catalogOf(current);
     }
     return catalog;
   };
 }
 
-/** An engine is there in those of its toolchains of which some pool has it. */
-function catalogOf(pools: readonly Able[]): Catalog {
+/** An engine is available in those of its toolchains that have a pool with it. */
+function catalogOf(pools: readonly PoolEngines[]): Catalog {
   return createCatalog(
     engines.flatMap((engine) => {
       const able = pools.filter((pool) => pool.engines.has(engine.id));
@@ -35,6 +35,6 @@ function catalogOf(pools: readonly Able[]): Catalog {
   );
 }
 
-const same = (a: readonly Able[], b: readonly Able[]): boolean =>
+const same = (a: readonly PoolEngines[], b: readonly PoolEngines[]): boolean =>
   a.length === b.length &&
   b.every(({ toolchain, engines: able }, index) => a[index]?.toolchain === toolchain && a[index]?.engines === able);

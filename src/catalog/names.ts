@@ -1,12 +1,12 @@
-/** What files are called: names that came from clients made harmless, and names of results. */
+/** File names: makes names from clients safe, and names results. */
 
-/** RFC 8187 has no bound; file systems allow 255 bytes, of which suffix and extension need some. */
+/** File systems allow 255 bytes, including the suffix and the extension; RFC 8187 sets no bound. */
 const MAX_BASE_BYTES = 120;
 export const SUFFIX = '-filemill';
 
 /**
- * The last part of a client's path without what could mislead: control characters, direction overrides, separators, reserved characters.
- * @returns a name of at most 120 bytes plus extension, `file` where nothing is left
+ * The last part of a client's path without misleading characters: control characters, direction overrides, separators, reserved characters.
+ * @returns a name of at most 120 bytes plus extension; `file` if nothing is left
  */
 export function cleanName(sent: string): string {
   const last = shortened(lastPart(sent)).normalize('NFC');
@@ -20,11 +20,11 @@ export function cleanName(sent: string): string {
 
 const lastPart = (path: string): string => path.slice(Math.max(path.lastIndexOf('/'), path.lastIndexOf('\\')) + 1);
 
-/** Of a long name the beginning, of which the base is made, and the end, where the extension is, characters: the rest is not looked at. */
+/** Characters of a long name that are read: its beginning, for the base, and its end, for the extension. */
 const [LOOKED_AT, END] = [1024, 64] as const;
 const shortened = (name: string): string => (name.length <= LOOKED_AT + END ? name : `${name.slice(0, LOOKED_AT)}${name.slice(-END)}`);
 
-/** Without blanks and dots at both ends. */
+/** Removes blanks and dots at both ends. */
 function withoutEnds(name: string): string {
   const outer = /[\s.]/;
   let [from, to] = [0, name.length];
@@ -33,17 +33,17 @@ function withoutEnds(name: string): string {
   return name.slice(from, to);
 }
 
-/** Names that Windows keeps for devices, whatever follows (Naming Files, Paths, and Namespaces). */
+/** Names that Windows reserves for devices, with any extension (Naming Files, Paths, and Namespaces). */
 const RESERVED = /^(con|prn|aux|nul|com\d|lpt\d)\s*(\.|$)/i;
 
-/** A clean name without its extension; the dot in `Plan 1.5 final` begins none. */
+/** A clean name without its extension; in `Plan 1.5 final` the dot begins none. */
 export const baseName = (name: string): string => name.replace(/(?<=.)\.[A-Za-z0-9]{1,10}$/, '');
 
-/** `photo.png` made to `jpg` is `photo-filemill.jpg`. */
+/** `photo.png` converted to `jpg` is named `photo-filemill.jpg`. */
 export const resultName = (sourceName: string, extension: string): string =>
   `${truncate(baseName(sourceName), MAX_BASE_BYTES)}${SUFFIX}.${extension}`;
 
-/** Whole characters only, never more than `bytes` of UTF-8. */
+/** Cuts to at most `bytes` of UTF-8, never inside a character. */
 function truncate(text: string, bytes: number): string {
   let kept = '';
   let size = 0;

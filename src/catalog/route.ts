@@ -19,21 +19,21 @@ export interface Route {
 
 /** Formats that chains may pass through: they hold nearly everything that their neighbours hold. */
 const CARRIERS = ['png', 'pdf', 'docx', 'odt', 'html'] as const;
-/** A picture wrapped in a page gains nothing: no text for a text, no shapes for a drawing. */
+/** For pictures: wrapping one in a document gives neither text nor shapes. */
 const PICTURE_CARRIERS = ['png'] as const;
-/** Families that can show a picture in which there is nothing to read. */
+/** Families that can contain a picture without text. */
 const SHOWING: ReadonlySet<string> = new Set(['image', 'vector', 'video', 'pdf']);
-/** An engine below this rank ends a chain or stands alone: two losses in a row leave nothing worth having. */
+/** Engines below this rank are not used in chains, since two such losses in a row leave nothing useful. */
 const CHAIN_RANK = 50;
 const MAX_HOPS = 3;
-/** Costs beside 100 − rank of each hop. A hop costs time and fidelity; an option ignored costs the client's wish. */
+/** Costs in addition to 100 − rank of each hop: for each further hop, and for each ignored option. */
 const HOP_COST = 25;
 const IGNORED_COST = 200;
 
-/** Ids of the engines that a pool must have to go this way. */
+/** Ids of the engines that a pool needs for this route. */
 export const enginesOf = ({ hops }: Route): readonly string[] => hops.map(({ engine }) => engine.id);
 
-/** @param engines those that are installed @param given names of the options that the client sent */
+/** @param engines the installed ones @param given names of the options that the client sent */
 export function findRoute(
   engines: readonly Engine[],
   source: string,
@@ -52,7 +52,7 @@ export function findRoute(
   return best?.route;
 }
 
-/** Options that some way from one format to the other honours: `findRoute` takes it where they are given. */
+/** Options that some route from one format to the other honours; `findRoute` prefers that route if they are sent. */
 export function honouredOptions(engines: readonly Engine[], source: string, target: string): ReadonlySet<OptionName> {
   const hops = toolchains.flatMap((toolchain) => [
     ...ways(
@@ -74,12 +74,12 @@ export function reachable(engines: readonly Engine[], source: string): string[] 
 export const sources = (engines: readonly Engine[]): string[] =>
   [...formats.keys()].filter((id) => engines.some(({ conversions }) => conversions.some(({ source }) => source === id)));
 
-/** Options given that no hop honours: the client is told. */
+/** Sent options that no hop honours; the client gets a warning. */
 export function ignoredOptions(route: Route, given: readonly OptionName[]): OptionName[] {
   return given.filter((name) => !route.hops.some((hop) => hop.engine.options(hop.source, hop.target).includes(name)));
 }
 
-/** The part of the options that one hop applies. Each wish is granted once: rotated twice is not what was asked. */
+/** The options that one hop applies. Most apply to one hop only: rotating twice would be wrong. */
 export function optionsForHop(route: Route, index: number, options: Options): Options {
   const honours = (hop: Hop, name: OptionName) => hop.engine.options(hop.source, hop.target).includes(name);
   const mine = (Object.keys(options) as OptionName[]).filter((name) => {
@@ -94,7 +94,7 @@ export function optionsForHop(route: Route, index: number, options: Options): Op
 
 type Edge = { readonly engine: Engine; readonly conversion: Conversion };
 
-/** All simple ways of at most `left` hops, and those that a re-encoding of the target ends: it can apply what the way itself cannot. */
+/** All acyclic paths of at most `left` hops, also with a final re-encoding of the target, which can apply options that the path cannot. */
 function* ways(
   engines: readonly Engine[],
   source: string,

@@ -1,4 +1,4 @@
-/** What a tool is: data about one operation on files, and pure functions from what was sent to how it is done. */
+/** The type of tools: data about one operation on files, and pure functions that plan it from the fields that were sent. */
 import type { z } from 'zod';
 import { Failure } from '../errors.ts';
 import type { Engine, Facts, Inspection, Plan, Task } from './engine.ts';
@@ -13,59 +13,58 @@ export interface Tool {
   /** One sentence: what it does, for people and assistants. */
   readonly summary: string;
   readonly family: ToolFamily;
-  /** Canonical ids of the formats it takes; a file of another kind is refused by its content. */
+  /** Canonical ids of the accepted formats; the content of a file decides. */
   readonly accepts: readonly string[];
   readonly files: Files;
-  /** Its one source is no file but a text that says where a web page is: the field `url`. */
+  /** Its only source is the URL of a web page, in the field `url`, not a file. */
   readonly takesPage?: boolean;
   /**
-   * Fields beside the files, flat. Forms send text: every schema starts from a string, and its description is what a refused client reads
-   * as `allowed`.
+   * Fields besides the files, flat. Forms send text, so every schema starts from a string. A refused client reads its description as `allowed`.
    */
   readonly input: z.ZodObject<Readonly<Record<string, z.ZodType>>>;
   /**
-   * Says no to a combination of fields, each of which is right by itself.
+   * Refuses invalid combinations of valid fields.
    * @throws Failure `INVALID_OPTION`
    */
   readonly check?: (input: Input) => void;
   readonly work: ByConversion | ByPlan;
-  /** A result of the source's own format that is not smaller is thrown away for the source. */
+  /** If the result has the source's format and is not smaller, the source is delivered instead. */
   readonly neverLarger?: boolean;
-  /** The results come in a ZIP, were there only one. */
+  /** The results are delivered as a ZIP, even a single one. */
   readonly alwaysZip?: boolean;
-  /** The result is a text, which stands in the answer itself; there is no output to fetch. */
+  /** The result is text in the response itself; there is no output to download. */
   readonly answersText?: boolean;
 }
 
-/** Which form fields the files come in, and how many of them. */
+/** The form fields for files, and the number of files. */
 export interface Files {
   readonly fields: readonly string[];
   readonly min: number;
   readonly max: number;
-  /** Of all together; the limit of one file holds as well. */
+  /** Limit on all files together; the limit of one file applies as well. */
   readonly totalBytes?: number;
 }
 
 export const ONE_FILE: Files = { fields: ['file'], min: 1, max: 1 };
-/** The URL stands for a file. */
+/** The URL counts as a file. */
 export const ONE_PAGE: Files = { fields: ['url'], min: 1, max: 1 };
 export const SEVERAL_FILES: Files = { fields: ['files[]', 'files'], min: 2, max: 20 };
 
-/** What the schema made of the fields; a tool reads back only what its own schema wrote. */
+/** The parsed fields; a tool reads only what its own schema wrote. */
 export type Input = Readonly<Record<string, unknown>>;
 
-/** A conversion, to the source's own format as a rule, with options and edits set: any engine that honours them all may do it. */
+/** A conversion with options and edits, usually to the source's own format, by any engine that honours all of them. */
 export interface ByConversion {
   readonly convert: (source: string, input: Input) => { readonly target: string; readonly options: Options };
 }
 
-/** Commands of one engine's programs. */
+/** A plan with commands of one engine. */
 export interface ByPlan {
-  /** Whose binaries, limits and explanations hold. */
+  /** The engine whose binaries, limits and `explain` apply. */
   readonly engine: Engine;
-  /** Instead of the engine's own. */
+  /** Replaces the engine's inspection. */
   readonly inspect?: Inspection;
-  /** Canonical id of what comes out. */
+  /** Canonical id of the result's format. */
   readonly target: (sources: readonly string[], input: Input) => string;
   readonly plan: (task: ToolTask) => Plan;
 }
@@ -76,13 +75,13 @@ export interface ToolTask extends Omit<Task, 'input' | 'facts' | 'options' | 'so
 }
 
 export interface ToolSource {
-  /** Absolute path, named by us, with the format's extension. */
+  /** Absolute path, chosen by us, with the format's extension. */
   readonly path: string;
   readonly format: string;
   readonly facts: Facts;
 }
 
-/** Listed, but not there: why, in a sentence. */
+/** A tool that is listed but unavailable, and the reason. */
 export interface Absent {
   readonly slug: string;
   readonly summary: string;
@@ -108,14 +107,14 @@ export function readInput({ input, check }: Pick<Tool, 'input' | 'check'>, field
   return read.data;
 }
 
-/** What a field takes, in words: of a schema, whether or not it may be left out. */
+/** The description of a field's schema, also of an optional one. */
 export function wordsOf(schema: z.ZodType | undefined): string {
   if (schema === undefined) return '';
   const inner = 'unwrap' in schema ? (schema.unwrap as () => z.ZodType)() : undefined;
   return schema.description ?? wordsOf(inner);
 }
 
-/** @param received what was sent; undefined where the field is needed and was not */
+/** @param received what was sent; undefined for a required field that is missing */
 export function refuseField(option: string, received: string | undefined, allowed: string): Failure {
   const shown = received === undefined ? null : option === 'password' ? '(hidden)' : received.slice(0, 100);
   const says =

@@ -1,4 +1,4 @@
-/** Every tool by its slug, and those that are promised and not there. */
+/** All tools, and those that are listed but unavailable. */
 import type { Absent } from './tool.ts';
 
 export { tools } from './tools.gen.ts';

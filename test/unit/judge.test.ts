@@ -64,7 +64,7 @@ describe('a judge', () => {
     expect(await judge.factsOf({ tool: 'merge-pdf' }, Buffer.from('Pages:          3\n'), { ...task, source: 'pdf' })).toMatchObject({
       pages: 3,
     });
-    await expect(judge.factsOf({ engine: 'none' }, ping, task)).rejects.toThrow('nothing reads');
+    await expect(judge.factsOf({ engine: 'none' }, ping, task)).rejects.toThrow('has no inspection');
   });
 
   it('puts files into natural order, and holds nobody up by names that are long to compare', async () => {

@@ -48,7 +48,7 @@ export const engine: Engine = {
 
 const decodes = ({ source }: Pick<Task, 'source'>): boolean => source === 'heic' || source === 'avif';
 
-/** @throws Failure `input_limit`, or `corrupt_input` where no size is told */
+/** @throws Failure `input_limit`, or `corrupt_input` if the output has no size */
 function bounded(stdout: string): Facts {
   const sizes = [...stdout.matchAll(/^image: (\d+)x(\d+)/gm)].map(([, width, height]) => ({
     width: Number(width),
@@ -78,7 +78,7 @@ function plan(task: Task): Plan {
   return { steps: [...decode(task, decoded), ...steps], warnings };
 }
 
-/** The decoder turns the picture as the file's own properties say, and leaves an EXIF orientation that says so again: that is set right. */
+/** The decoder applies the file's rotation, but leaves an EXIF orientation that would apply it again: this resets it. */
 function decode({ input, scratch }: Task, to: string): readonly ProcessStep[] {
   const turned = `${scratch}/turned.png`;
   return [
@@ -87,7 +87,7 @@ function decode({ input, scratch }: Task, to: string): readonly ProcessStep[] {
   ];
 }
 
-/** By a PNG without palette: those heif-enc 1.15 misreads. */
+/** Encodes via a PNG without a palette, since heif-enc 1.15 misreads palettes. */
 function encode(task: Task): Plan {
   const { options, output, scratch } = task;
   const { indices, warnings } = pick(task, undefined);

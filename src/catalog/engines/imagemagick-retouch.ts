@@ -1,4 +1,4 @@
-/** Edits of tools in formats that libvips cannot write: decoded by the format's own program, edited by libvips, and written in the format again. */
+/** Edits pictures in formats that libvips cannot write: the format's own program decodes, libvips edits, and the program encodes again. */
 import type { Engine, Inspection, Plan, ProcessStep, Task } from '../engine.ts';
 import type { Options } from '../options/options.ts';
 import { engine as heif } from './heif.ts';
@@ -10,12 +10,12 @@ import { engine as imagemagick } from './imagemagick.ts';
 import { engine as jxl } from './jxl.ts';
 import { EDITS, requestOf, engine as sharp } from './sharp.ts';
 
-/** Whose programs read and write a format; ImageMagick's all others. */
+/** The engine that reads and writes a format; ImageMagick for all others. */
 const OWN: Readonly<Record<string, Engine>> = { heic: heif, jxl };
 const libvips = sharp.conversions.flatMap(({ source, target }) => (source === target ? [source] : []));
 const FORMATS = [...Object.keys(READERS).filter((id) => WRITERS[id] !== undefined && !libvips.includes(id)), ...Object.keys(OWN)];
 
-/** Two engines may call different programs by one name. */
+/** A unique name, since two engines may use one name for different programs. */
 const named = (by: Engine, binary: string): string => `${by.id}-${binary}`;
 
 export const engine: Engine = {
@@ -26,7 +26,7 @@ export const engine: Engine = {
   binaries: Object.fromEntries(
     [sharp, imagemagick, heif, jxl].flatMap((by) => Object.entries(by.binaries).map(([name, binary]) => [named(by, name), binary])),
   ),
-  // Below every engine that does without edits: it is asked where they are wanted, and where nobody else writes a format again.
+  // Ranked below every engine that needs no edits: used for edits, and where no other engine writes the same format.
   conversions: [...new Set(FORMATS)].map((format) => ({ source: format, target: format, rank: 50 })),
   options: (_, target) => [
     ...EDITS,
@@ -59,7 +59,7 @@ function plan(task: Task): Plan {
   const { options, scratch, target, output } = task;
   const frames = framesOf(task.facts);
   const pages = READERS[task.source]?.takes === 'pages' ? frames.length : 1;
-  // A crop outside is told with its figures, before anything is decoded.
+  // A crop outside the picture is refused before anything is decoded.
   const [index = 0] = READERS[task.source] === undefined ? [] : pick(task, WRITERS[target]?.many).indices;
   const frame: Frame = { ...(frames[index] ?? UNKNOWN), upright: true, onItsSide: false, profile: false };
   const size = frames.length === 0 ? frame : edits({ ...frame, ...sides(frames[index] ?? frame) }, options);
@@ -83,15 +83,15 @@ function plan(task: Task): Plan {
   return { steps: [...decoded.steps, change, ...mine(by, written)] };
 }
 
-/** As the decoders that turn a picture themselves leave it. */
+/** The output of decoders that apply the orientation themselves. */
 const UNKNOWN: Frame = { width: 1, height: 1, alpha: true, upright: true, onItsSide: false, profile: false, density: undefined };
 
 const sides = ({ width, height, onItsSide }: Frame) => (onItsSide ? { width: height, height: width } : { width, height });
 
-/** What is left to say when the picture is as it was wished. */
+/** The options that remain for encoding the edited picture. */
 const encoding = ({ img_quality, strip_metadata, background }: Options): Options => ({ img_quality, strip_metadata, background });
 
-/** To what libvips reads. */
+/** Decodes to a format that libvips reads. */
 function decode(task: Task): { readonly steps: readonly ProcessStep[]; readonly path: string; readonly format: string } {
   const { source, input, scratch } = task;
   if (source === 'tiff') return { steps: [], path: input, format: 'tiff' };
@@ -102,7 +102,7 @@ function decode(task: Task): { readonly steps: readonly ProcessStep[]; readonly 
 
 function mine(by: Engine, { steps }: Plan): ProcessStep[] {
   return steps.map((step) => {
-    if (!('run' in step)) throw new Error(`${by.id} asks a resident`);
+    if (!('run' in step)) throw new Error(`${by.id} uses a resident`);
     return { ...step, run: named(by, step.run) };
   });
 }

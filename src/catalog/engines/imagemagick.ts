@@ -1,4 +1,4 @@
-/** ImageMagick: the image formats that libvips does not know, and icons. Works with versions 6 and 7. */
+/** ImageMagick: image formats that libvips does not support, and icons. Works with versions 6 and 7. */
 import type { Conversion, Engine, Plan, Task } from '../engine.ts';
 import { type OptionName, PICTURE_EDITS } from '../options/options.ts';
 import { READERS, WRITERS } from './imagemagick/coders.ts';
@@ -6,7 +6,7 @@ import { flatten, pick, readAndEdit, STRIP } from './imagemagick/command.ts';
 import { explain } from './imagemagick/explain.ts';
 import { CONVERT, pingStep, readPing } from './imagemagick/inspect.ts';
 
-/** Sides of the pictures in an icon, in px; Windows takes the nearest. */
+/** Sides of the pictures in an icon, px; Windows uses the nearest. */
 const ICON_SIDES = [16, 32, 48, 64, 128, 256] as const;
 
 export const engine: Engine = {
@@ -50,7 +50,7 @@ function plan(task: Task): Plan {
           ...picture.args,
           ...(writer?.alpha ? [] : flatten(options.background ?? '#ffffff')),
           ...(options.strip_metadata ? STRIP : []),
-          // JPEG and its kin start at 1.
+          // The scale of JPEG and similar formats starts at 1.
           ...(writer?.quality ? ['-quality', `${Math.max(1, options.img_quality ?? 80)}`] : []),
           ...(writer?.encode ?? []),
           ...(target === 'ico' ? icon(picture.width, picture.height) : []),
@@ -62,7 +62,7 @@ function plan(task: Task): Plan {
   };
 }
 
-/** A square with the picture in its middle, in every customary size that needs no enlarging. */
+/** A square with the picture in its middle, in every usual size that needs no enlarging. */
 function icon(width: number, height: number): readonly string[] {
   const side = Math.max(width, height);
   const sides = ICON_SIDES.filter((each) => each <= Math.max(side, 16)).reverse();

@@ -1,4 +1,4 @@
-/** libjxl's own programs: JPEG XL from and to the formats that they read, a JPEG without loss. What is to be edited or flattened goes through ImageMagick. */
+/** libjxl's programs: JPEG XL from and to the formats that they support, JPEG losslessly. Edits and flattening go through ImageMagick. */
 import { conversionFailed, inputLimit } from '../../errors.ts';
 import type { Engine, Facts, Plan, Task } from '../engine.ts';
 import { everyPair } from '../engine.ts';
@@ -11,7 +11,7 @@ const MAX_PIXELS = 100_000_000;
 const ENCODES = ['png', 'jpg', 'ppm', 'pgm'];
 const DECODES = ['png', 'jpg', 'ppm'];
 const DEFAULT_QUALITY = 80;
-/** What lies below means a distance beyond the 25 that libjxl takes. */
+/** Lower qualities would mean a distance above 25, which libjxl refuses. */
 const LOWEST_QUALITY = 5;
 
 export const engine: Engine = {
@@ -39,7 +39,7 @@ export const engine: Engine = {
   limits: { memoryBytes: 2 * 1024 ** 3 },
 };
 
-/** @throws Failure `input_limit`, or `corrupt_input` where no size is told */
+/** @throws Failure `input_limit`, or `corrupt_input` if the output has no size */
 function bounded(stdout: string): Facts {
   const [, width, height] = /, (\d+)x(\d+),/.exec(stdout) ?? [];
   if (width === undefined || height === undefined) throw conversionFailed('corrupt_input');
@@ -48,7 +48,7 @@ function bounded(stdout: string): Facts {
   return { pixels, transparent: stdout.split('-bit ').slice(1).some(hasAlpha) };
 }
 
-/** @param channels what follows the bits of one, as `RGBA` or `RGB+Alpha` */
+/** @param channels text after the bit depth, such as `RGBA` or `RGB+Alpha` */
 function hasAlpha(channels: string): boolean {
   const [word = ''] = channels.toLowerCase().split(/\s/, 1);
   const more = word.indexOf('+');
@@ -67,7 +67,7 @@ function decode({ target, options, input, output, scratch, facts }: Task): Plan 
     const laid = [...LIMITS, `png:${decoded}`, ...flatten(options.background ?? '#ffffff'), '-quality', `${quality ?? DEFAULT_QUALITY}`];
     return { steps: [djxl(decoded), { run: 'convert', args: [...laid, `jpeg:${output}/out.jpg`] }] };
   }
-  // Without a quality, a JPEG that went into the file comes out of it byte by byte.
+  // Without a quality, a JPEG that was stored losslessly is restored byte by byte.
   const jpeg = target === 'jpg' && quality !== undefined ? [`--jpeg_quality=${quality}`] : [];
   return { steps: [djxl(`${output}/out.${target}`, ...jpeg)] };
 }

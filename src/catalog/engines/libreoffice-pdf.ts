@@ -1,4 +1,4 @@
-/** LibreOffice's import of PDF, opened in the word processor: it takes any PDF for one of a page, so the pages are counted first. */
+/** LibreOffice's PDF import, in the word processor. It would report a single page for any PDF, so the pages are counted first. */
 import { type Engine, everyPair } from '../engine.ts';
 import { explainPdf, MEASURE, measurePdf, PDFINFO, QPDF } from '../planning/pdf.ts';
 import { askOffice, explainOffice, LIMITS, OFFICE } from './libreoffice/ask.ts';

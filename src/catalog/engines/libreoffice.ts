@@ -1,8 +1,8 @@
-/** LibreOffice: word-processor documents, sheets and slides to each other's formats and to PDF. */
+/** LibreOffice: text documents, sheets and slides to other formats of the same kind and to PDF. */
 import { type Conversion, type Engine, everyPair } from '../engine.ts';
 import { askOffice, explainOffice, type Family, LIMITS, OFFICE } from './libreoffice/ask.ts';
 
-/** What each source is once LibreOffice has loaded it. */
+/** The kind of document that LibreOffice loads each source as. */
 const FAMILIES: Readonly<Record<string, Family>> = {
   ...all('text', ['docx', 'doc', 'odt', 'fodt', 'rtf', 'html', 'txt']),
   ...all('sheet', ['xlsx', 'xls', 'ods', 'fods', 'csv', 'tsv']),

@@ -1,8 +1,8 @@
-/** Pandoc, for what is to be printed: Markdown as a page with a style of its own, which Chromium then puts on paper. */
+/** Pandoc for printing: converts Markdown to a styled page, which Chromium then prints. */
 import { type Engine, everyPair } from '../engine.ts';
 import { HEAP } from './pandoc.ts';
 
-/** Of Pandoc's own HTML template (pandoc manual, "Variables for HTML"). */
+/** Variables of Pandoc's HTML template (pandoc manual, "Variables for HTML"). */
 const STYLE: Readonly<Record<string, string>> = {
   mainfont: 'Liberation Sans, Noto Sans, DejaVu Sans, sans-serif',
   monofont: 'Liberation Mono, DejaVu Sans Mono, monospace',
@@ -27,7 +27,7 @@ export const engine: Engine = {
   options: () => [],
   plan: ({ input, output }) => {
     const style = Object.entries(STYLE).map(([name, value]) => `--variable=${name}:${value}`);
-    const way = ['--sandbox', '--from=gfm', '--to=html5', '--standalone', `--output=${output}/page.html`];
-    return { steps: [{ run: 'pandoc', args: ['--quiet', ...way, ...style, ...HEAP, input] }] };
+    const format = ['--sandbox', '--from=gfm', '--to=html5', '--standalone', `--output=${output}/page.html`];
+    return { steps: [{ run: 'pandoc', args: ['--quiet', ...format, ...style, ...HEAP, input] }] };
   },
 };

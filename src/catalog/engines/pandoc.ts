@@ -1,7 +1,7 @@
 /** Pandoc: markup to markup, word-processor and e-book formats. */
 import { type Conversion, type Engine, everyPair, type ProcessStep, type Task } from '../engine.ts';
 
-/** Our format ids, and what Pandoc calls them (pandoc --list-input-formats, 2.17). */
+/** Pandoc's names for our format ids (pandoc --list-input-formats, 2.17). */
 const READS: Readonly<Record<string, string>> = {
   md: 'gfm',
   html: 'html',
@@ -39,22 +39,22 @@ const WRITES: Readonly<Record<string, string>> = {
   odt: 'odt',
 };
 /**
- * Writers that fill a ZIP from data files, which Debian's build does not carry inside itself and the sandbox therefore cannot read. They
- * run outside it, on a tree from which everything that names a file, a URL or foreign code was taken.
+ * Writers that fill a ZIP from data files. Debian's build does not embed these, so Pandoc's sandbox cannot read them. The writers run outside the
+ * sandbox, on a tree from which everything that names a file, a URL or foreign code was removed.
  */
 const PACKAGES = ['docx', 'odt', 'epub'];
-/** The sandbox keeps Pandoc from the pictures, and those inside a package have no place in a text. */
+/** The sandbox keeps Pandoc from reading pictures, and text formats cannot contain those inside a package. */
 const LOSES = ['pictures', 'page layout'];
-/** Outlines have no tables, and the reader of FictionBook skips them. */
-/** Below what may end a chain: of a sheet without its table nothing would be left. */
+/** Too low to end a chain: a sheet without its table would be empty. */
 const OUTLINE_RANK = 45;
+/** Outlines have no tables, and the reader of FictionBook skips them. */
 const losesOf = ({ source, target }: Conversion) => (source === 'fb2' || target === 'opml' ? [...LOSES, 'tables'] : LOSES);
 
 const sources = Object.keys(READS);
 const targets = Object.keys(WRITES);
 const markup = sources.filter((id) => !['docx', 'odt', 'html'].includes(id));
 const LOCKABLE = ['docx', 'odt'];
-/** Where LibreOffice keeps the layout and Pandoc only the structure. */
+/** Formats between which LibreOffice keeps the layout, and Pandoc only the structure. */
 const OFFICE = ['docx', 'odt', 'rtf'];
 
 export const engine: Engine = {
@@ -98,14 +98,14 @@ function planOf(task: Task): readonly ProcessStep[] {
   const written = `${output}/document.${target}`;
   const from = READS[source] ?? '';
   const to = WRITES[target] ?? '';
-  // Nothing but the sandbox ever sees the file: RST, LaTeX and Org sources read any file they name (pandoc manual, "A note on security").
+  // The file is read in the sandbox only: RST, LaTeX and Org sources include any file that they name (pandoc manual, "A note on security").
   const read = step(['--sandbox', `--from=${from}`, '--to=json', `--output=${found}`], input);
   const clean: ProcessStep = { run: 'clean', args: [found, cleaned] };
   if (PACKAGES.includes(target)) return [read, clean, step(['--from=json', `--to=${to}`, '--standalone', `--output=${written}`], cleaned)];
   const safe = ['--sandbox', `--to=${to}`, '--standalone', `--output=${written}`];
-  // The cells of a notebook hide their headings from the writers of outlines.
+  // Headings inside the cells of a notebook are invisible to the writers of outlines.
   if (source === 'ipynb') return [read, clean, step(['--from=json', ...safe], cleaned)];
-  // Read as a whole document, RST loses its first heading to a title, which many formats have no place for.
+  // Read as a standalone document, the first heading of RST becomes the title, which many formats lack.
   if (source === 'rst') return [read, step(['--from=json', ...safe], found)];
   return [step([`--from=${from}`, ...safe], input)];
 }

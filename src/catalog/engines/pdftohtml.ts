@@ -1,4 +1,4 @@
-/** Poppler's pdftohtml: the text of a PDF as one page of HTML, each line where the page had it. */
+/** Poppler's pdftohtml: the text of a PDF as one HTML page, with each line at its position. */
 import type { Engine } from '../engine.ts';
 import { countPages, explainPdf, openPdf, PDFINFO, QPDF } from '../planning/pdf.ts';
 
@@ -12,13 +12,13 @@ export const engine: Engine = {
     pdfinfo: PDFINFO,
     qpdf: QPDF,
   },
-  // Below what a chain may use: lines are placed by coordinates, which no other format understands.
+  // Too low for chains: lines are positioned by coordinates, which no other format supports.
   conversions: [{ source: 'pdf', target: 'html', rank: 45, loses: ['pictures', 'paragraphs and tables as such'] }],
   options: () => ['pages', 'password'],
   inspect: countPages,
   plan: (task) => {
     const { steps, path, warnings } = openPdf(task);
-    // `-s`: one file for all pages; `-i`: pictures would be files of their own beside it.
+    // `-s`: one file for all pages; `-i`: without pictures, which would be separate files.
     const args = ['-s', '-i', '-noframes', '-enc', 'UTF-8', '-q', path, `${task.output}/document.html`];
     return { steps: [...steps, { run: 'pdftohtml', args }], warnings };
   },

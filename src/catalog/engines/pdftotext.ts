@@ -6,7 +6,7 @@ export const engine: Engine = {
   id: 'pdftotext',
   name: 'Poppler',
   role: 'pdf',
-  // Not `image`: there a picture would become a PDF, and that an empty text, where OCR was meant.
+  // Not `image`: there a picture would become a PDF, and that an empty text instead of OCR.
   toolchains: ['pdf', 'office'],
   binaries: {
     pdftotext: { at: ['/usr/bin/pdftotext'], version: { args: ['-v'], pattern: /version (\d+\.\d+)/ } },

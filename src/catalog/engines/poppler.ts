@@ -1,4 +1,4 @@
-/** Poppler: PDF pages as pictures and drawings. */
+/** Poppler: PDF pages as pictures and SVG. */
 import type { Engine, ProcessStep, Task } from '../engine.ts';
 import { DEFAULT_DPI, explainPdf, MEASURE, measurePdf, type Opened, openPdf, PDFINFO, QPDF } from '../planning/pdf.ts';
 
@@ -40,7 +40,7 @@ function draw({ target, options, output }: Task, { path, pages }: Opened): reado
       return Array.from({ length: pages }, (_, index) => drawing(path, index + 1, `${output}/page-${numbered(index + 1)}.svg`));
     default: {
       const format = target === 'jpg' ? ['-jpeg', '-jpegopt', `quality=${Math.max(1, options.img_quality ?? DEFAULT_QUALITY)}`] : ['-png'];
-      // The crop box is what viewers show, and what `pdfinfo` measured.
+      // Viewers show the crop box, and `pdfinfo` measured it.
       const args = ['-cropbox', '-r', String(options.dpi ?? DEFAULT_DPI), '-progress', ...format, path, `${output}/page`];
       return [{ run: 'pdftoppm', args, progress: pageOf }];
     }
@@ -54,7 +54,7 @@ const drawing = (path: string, page: number, to: string): ProcessStep => ({
   args: ['-svg', '-f', String(page), '-l', String(page), path, to],
 });
 
-/** `pdftoppm -progress` says `2 5 name`: the second of five is written. */
+/** `pdftoppm -progress` prints `2 5 name` when the second of five pages is written. */
 function pageOf(line: string): number | undefined {
   const [, done, all] = /^(\d+) (\d+) /.exec(line) ?? [];
   return done === undefined ? undefined : Number(done) / Number(all);

@@ -1,4 +1,4 @@
-/** Potrace: the outlines of a picture in black and white, as SVG. */
+/** Potrace: traces a black-and-white picture as SVG. */
 import { type Engine, everyPair } from '../engine.ts';
 import { explain } from './imagemagick/explain.ts';
 import { CONVERT, pingStep, readPing } from './imagemagick/inspect.ts';

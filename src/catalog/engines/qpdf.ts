@@ -1,4 +1,4 @@
-/** qpdf: PDF rewritten as PDF without drawing anything anew: decrypted, mended, reduced to some pages. */
+/** qpdf: rewrites a PDF without re-rendering it: decrypts, repairs, and selects pages. */
 import type { Engine } from '../engine.ts';
 import { countPages, explainPdf, openPdf, PDFINFO, QPDF } from '../planning/pdf.ts';
 
@@ -10,7 +10,7 @@ export const engine: Engine = {
   binaries: {
     qpdf: QPDF,
     pdfinfo: PDFINFO,
-    // For the tools that are done by plans of their own.
+    // For the tools that have their own plans.
     merge: { at: ['program:merge.ts'] },
     lock: { at: ['program:lock.ts'] },
     copy: { at: ['/usr/bin/cp', '/bin/cp'] },
@@ -18,7 +18,7 @@ export const engine: Engine = {
   conversions: [{ source: 'pdf', target: 'pdf', rank: 95 }],
   options: () => ['password', 'pages'],
   inspect: countPages,
-  // Scripts and attachments inside the PDF stay: nothing here runs them, and the client asked for this file.
+  // Scripts and attachments in the PDF are kept: nothing here runs them, and they belong to the client's file.
   plan: (task) => {
     const { steps, warnings } = openPdf(task, `${task.output}/document.pdf`);
     return { steps, warnings };

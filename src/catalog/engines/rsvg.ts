@@ -1,15 +1,15 @@
-/** librsvg: SVG drawings to PNG and PDF. It loads nothing from the network, and files only from the drawing's own folder. */
+/** librsvg: SVG to PNG and PDF. It loads nothing from the network, and files only from the drawing's own folder. */
 import { inputLimit } from '../../errors.ts';
 import type { Engine, Plan, Task } from '../engine.ts';
 import { type Size, sizeOf } from './rsvg/size.ts';
 
-/** Dots an inch that a CSS pixel stands for (CSS Values 3, 5.2), and the resolution unless asked otherwise. */
+/** CSS pixels per inch (CSS Values 3, 5.2). */
 const CSS_DPI = 96;
 const DEFAULT_DPI = 150;
 const MAX_PIXELS = 100_000_000;
-/** The largest side that a derived size may have, in px. */
+/** The longest derived side, px. */
 const MAX_SIDE = 16_383;
-/** Where the tag that opens a drawing stands, bytes. */
+/** The root tag must lie within so many bytes. */
 const HEAD_BYTES = 65_536;
 
 export const engine: Engine = {
@@ -18,7 +18,7 @@ export const engine: Engine = {
   role: 'image',
   toolchains: ['image'],
   binaries: {
-    // 2.56.3 mends CVE-2023-38633, as Debian's 2.54.7 does: earlier ones could be led out of the folder.
+    // 2.56.3 and Debian's 2.54.7 fix CVE-2023-38633: earlier ones could be made to read files outside the folder.
     rsvg: { at: ['/usr/bin/rsvg-convert'], version: { args: ['--version'], pattern: /rsvg-convert(?: version)? (\d+\.\d+\.\d+)/ } },
     head: { at: ['/usr/bin/head'] },
   },
@@ -45,7 +45,7 @@ function plan({ target, options, input, output, facts }: Task): Plan {
 }
 
 /**
- * One given side keeps the ratio, both are exact. A drawing of unknown size is bounded by the command's memory alone.
+ * With one given side the ratio is kept; both are exact. A drawing of unknown size is bounded by the command's memory limit only.
  * @throws Failure `input_limit` before anything is drawn
  */
 function canvas(

@@ -1,4 +1,4 @@
-/** Tesseract on PDF: pages that are only pictures are read, as text or into a searchable PDF; pages with text are left as they are. */
+/** Tesseract on PDF: runs OCR on pages without text, to text or to a searchable PDF; pages with text are left as they are. */
 import type { Engine } from '../engine.ts';
 import { explainOcr, TESSERACT } from '../planning/ocr.ts';
 import { explainPdf, MEASURE, measurePdf, openPdf, PDFINFO, QPDF } from '../planning/pdf.ts';
@@ -22,10 +22,10 @@ export const engine: Engine = {
   },
   conversions: [
     { source: 'pdf', target: 'txt', rank: 70, loses: ['pictures', 'layout'] },
-    // A last resort unless `ocr_lang` asks for it: nothing else makes a scanned PDF searchable.
+    // A last resort unless `ocr_lang` is sent, which only this engine honours.
     { source: 'pdf', target: 'pdf', rank: 30 },
   ],
-  // A resolution alone is no wish to have the pages of a PDF read.
+  // `dpi` alone does not request OCR for a PDF.
   options: (_, target) => (target === 'pdf' ? ['ocr_lang', 'pages', 'password'] : ['ocr_lang', 'dpi', 'pages', 'password']),
   inspect: measurePdf(),
   plan: (task) => {
@@ -44,7 +44,7 @@ export const engine: Engine = {
   explain: (words) => explainPdf(words) ?? explainOcr(words),
 };
 
-/** Our program says `2 of 5`. */
+/** `scan.ts` prints `2 of 5`. */
 function share(line: string): number | undefined {
   const [, done, all] = /^(\d+) of (\d+)$/.exec(line) ?? [];
   return done === undefined ? undefined : Number(done) / Number(all);

@@ -1,18 +1,18 @@
-/** libvips, through sharp: the common picture formats to each other, with edits, colour and animations kept. */
+/** libvips, through sharp: converts between the common picture formats, with edits; keeps colours and animations. */
 import { isReason, type Reason } from '../../errors.ts';
 import { type Conversion, type Engine, everyPair } from '../engine.ts';
 import { SHOWN } from '../options/edits.ts';
 import { type Options, PICTURE_EDITS } from '../options/options.ts';
 
-/** HEIC is missing from sharp's libvips (no HEVC decoder), and SVG is drawn elsewhere: here it could read files that it names. */
+/** Not HEIC, for which sharp's libvips has no decoder, and not SVG, which could read files here. */
 const FORMATS = ['png', 'jpg', 'webp', 'gif', 'tiff', 'avif'];
 export const EDITS = [...PICTURE_EDITS, ...SHOWN] as const;
-/** Encoders with a scale of quality; the others keep every pixel as it is. */
+/** Encoders with a quality setting; the others are lossless. */
 const WITH_QUALITY = new Set(['jpg', 'webp', 'avif']);
-/** Where there are bytes to be saved by quality, be it by fewer colours. */
+/** Formats in which a lower quality saves bytes, if only by fewer colours. */
 const COMPRESSED = new Set(['jpg', 'png', 'webp', 'gif']);
 
-/** A TIFF of several pages is not written: libvips wants all pages of one size. */
+/** Not TIFF: libvips writes several pages only if all have the same size. */
 const again: Conversion[] = FORMATS.filter((format) => format !== 'tiff').map((format) => ({ source: format, target: format, rank: 90 }));
 
 export const engine: Engine = {
@@ -50,7 +50,7 @@ export const engine: Engine = {
   explain: (words) => reasonIn(words),
 };
 
-interface Asked {
+interface EditRequest {
   readonly source: string;
   readonly target: string;
   readonly options: Options;
@@ -59,8 +59,8 @@ interface Asked {
   readonly output: string;
 }
 
-/** One line for the program. */
-export const requestOf = ({ source, target, options, input, output }: Asked) => ({
+/** The request for `image.ts`. */
+export const requestOf = ({ source, target, options, input, output }: EditRequest) => ({
   input,
   source,
   output,
@@ -87,7 +87,7 @@ function resizeOf({ img_resize_w: w, img_resize_h: h }: Options): object | undef
   return w === undefined && h === undefined ? undefined : { w, h };
 }
 
-/** The program answers in JSON also when it runs once. */
+/** The program answers in JSON also with `--once`. */
 export function reasonIn(words: string): Reason | undefined {
   const reason = /"reason":"(\w+)"/.exec(words)?.[1];
   return isReason(reason) ? reason : undefined;

@@ -1,11 +1,11 @@
-/** Tesseract: the text of a picture, as text or under the picture in a searchable PDF. */
+/** Tesseract: OCR of a picture, to text or to a searchable PDF. */
 import { type Engine, everyPair, type Plan, type Task } from '../engine.ts';
 import { explainOcr, TESSERACT } from '../planning/ocr.ts';
 import { flatten, pick, readAndEdit } from './imagemagick/command.ts';
 import { explain } from './imagemagick/explain.ts';
 import { CONVERT, framesOf, pingStep, readPing } from './imagemagick/inspect.ts';
 
-/** What Leptonica reads. It tells formats by their first bytes, as our sniffing did. */
+/** Formats that Leptonica reads. It detects them by their first bytes, as our sniffing does. */
 const PICTURES = ['png', 'jpg', 'tiff', 'bmp', 'webp', 'gif', 'ppm', 'pgm', 'pbm', 'jp2'];
 
 export const engine: Engine = {
@@ -16,7 +16,7 @@ export const engine: Engine = {
   binaries: { tesseract: TESSERACT, convert: CONVERT },
   conversions: [
     ...everyPair(PICTURES, ['txt'], { rank: 50, loses: ['pictures', 'layout'] }),
-    // A last resort unless `ocr_lang` asks for it: others make a PDF without reading the picture first.
+    // A last resort unless `ocr_lang` is sent: other engines make a PDF without OCR.
     ...everyPair(PICTURES, ['pdf'], { rank: 30 }),
   ],
   options: (source) => (source === 'tiff' ? ['ocr_lang', 'pages'] : ['ocr_lang']),
@@ -25,7 +25,7 @@ export const engine: Engine = {
   explain: (words) => explainOcr(words) ?? explain(words),
 };
 
-/** Leptonica knows no EXIF orientation, reads no animated WebP, and takes all pages of a TIFF: such pictures are prepared for it. */
+/** Leptonica ignores EXIF orientations, cannot read animated WebP, and reads all pages of a TIFF: ImageMagick prepares such pictures. */
 function plan(task: Task): Plan {
   const { source, target, input, output, scratch, options } = task;
   const read = (picture: string) => ({

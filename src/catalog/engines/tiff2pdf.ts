@@ -1,4 +1,4 @@
-/** Pictures to PDF, one picture a page: ImageMagick makes pages in a TIFF, libtiff's tiff2pdf compresses and wraps them. */
+/** Pictures to PDF, one per page: ImageMagick writes the pages to a TIFF, and libtiff's tiff2pdf converts that to a PDF. */
 import type { Engine, Plan, Task } from '../engine.ts';
 import { everyPair } from '../engine.ts';
 import { PICTURE_EDITS } from '../options/options.ts';
@@ -7,10 +7,10 @@ import { flatten, pick, readAndEdit, STRIP } from './imagemagick/command.ts';
 import { explain } from './imagemagick/explain.ts';
 import { CONVERT, pingStep, readPing } from './imagemagick/inspect.ts';
 
-/** Pixels an inch for pictures that do not say: what browsers take (CSS 2.1, 4.3.2). */
+/** Pixels per inch for pictures that state none: the value of browsers (CSS 2.1, 4.3.2). */
 const DEFAULT_DENSITY = 96;
 
-/** Sources of black and white, which JPEG would blur. */
+/** Black-and-white sources, which JPEG would blur. */
 const BILEVEL = new Set(['pbm', 'xbm']);
 
 export const engine: Engine = {

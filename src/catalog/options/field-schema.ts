@@ -1,10 +1,10 @@
-/** What a form field takes, as JSON Schema (2020-12): for a reader who knows numbers and switches, though a form sends them as text. */
+/** The JSON Schema (2020-12) of a form field, with numbers and booleans as such, although a form sends text. */
 import { z } from 'zod';
 import { wordsOf } from '../tool.ts';
 
 export type Schema = z.core.JSONSchema.JSONSchema;
 
-/** Integers, numbers, switches and lists of words are said as what they mean; what only we can read, as times and pages, is a text. */
+/** Integers, numbers, booleans and enums have their own types; values that only we can parse, such as times and pages, are strings. */
 export function fieldSchema(field: z.ZodType): Schema {
   const [said, meant] = [jsonSchema(field, 'input'), jsonSchema(field, 'output')];
   const { default: _, ...rules } = isPlain(said, meant) ? meant : said;
@@ -12,7 +12,7 @@ export function fieldSchema(field: z.ZodType): Schema {
   const preset = field.safeParse(undefined).data;
   return {
     ...rules,
-    // What is empty is not given.
+    // An empty value counts as not sent.
     ...(rules.type === 'string' && rules.enum === undefined && rules.pattern === undefined ? { minLength: 1 } : {}),
     ...(rules.enum?.every(Number.isInteger) ? { type: 'integer' as const } : {}),
     ...(description === '' ? {} : { description }),
@@ -20,12 +20,12 @@ export function fieldSchema(field: z.ZodType): Schema {
   };
 }
 
-/** Whether a form must have it. */
+/** Whether a form must have the field. */
 export const isRequired = (field: z.ZodType): boolean => !field.safeParse(undefined).success;
 
 function isPlain(said: Schema, meant: Schema): boolean {
   if (meant.enum !== undefined || meant.type === 'integer' || meant.type === 'boolean') return true;
-  // A number that may be written otherwise than as one, as in 00:01:30, has no pattern.
+  // A number that may have other notations, such as 00:01:30, has no pattern.
   return meant.type === 'number' && said.pattern !== undefined;
 }
 

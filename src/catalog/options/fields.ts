@@ -1,7 +1,7 @@
-/** Kinds of form fields: how a text becomes a value, and in words what is allowed. */
+/** Kinds of form fields: how to parse the text, and a description of what is allowed. */
 import { z } from 'zod';
 
-/** Of any field's value, characters: a longer one is refused before anything looks at it. */
+/** Longest value of any field, characters: longer ones are refused unread. */
 export const LONGEST_VALUE = 8192;
 
 /** RFC 7578 sends text only: every schema starts from a string. */

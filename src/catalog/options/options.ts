@@ -1,4 +1,4 @@
-/** The options of a conversion: name, type, bounds and default of each, and how a form's text becomes them. */
+/** The options of a conversion: name, type and bounds of each, and how to parse them from a form. */
 import { z } from 'zod';
 import { Failure } from '../../errors.ts';
 import { pageRanges } from '../planning/pages.ts';
@@ -6,10 +6,10 @@ import { type Edits, editNames } from './edits.ts';
 import { extent, flag, integer, LONGEST_VALUE, numberOf, offset, oneOf, pixels, text } from './fields.ts';
 import { seconds } from './time.ts';
 
-/** Tesseract's codes of the languages that every installation has. Of several it would leave out one that it lacks, and say nothing. */
+/** Tesseract's codes of the languages that every installation has. If one of several were missing, Tesseract would silently skip it. */
 const OCR_LANGUAGES: readonly string[] = 'eng deu fra spa ita por nld pol rus ukr tur ara hin jpn kor chi_sim chi_tra'.split(' ');
 
-/** One row an option. Descriptions are what a refused client reads as `allowed`. Tools that take an option take this very row. */
+/** One row per option. A refused client reads the description as `allowed`. Tools with the same option use the same row. */
 export const optionSchemas = {
   img_quality: integer(0, 100, ''),
   img_resize_w: pixels,
@@ -55,12 +55,12 @@ export const optionSchemas = {
     .describe(`up to three joined by +, as in deu+fra, of ${OCR_LANGUAGES.join(', ')}`),
 } as const;
 
-/** What a form may name. */
+/** Options that a form may have. */
 export type FormOption = keyof typeof optionSchemas;
 export type OptionName = FormOption | keyof Edits;
 export type Options = { readonly [N in FormOption]?: z.output<(typeof optionSchemas)[N]> | undefined } & Edits;
 
-/** What a form may ask to be done to a picture. */
+/** The edits of a picture that a form may request. */
 export const PICTURE_EDITS = [
   'img_rotate',
   'img_crop_x',
@@ -71,7 +71,7 @@ export const PICTURE_EDITS = [
   'img_resize_h',
 ] as const satisfies readonly FormOption[];
 
-/** Wishes about the source are granted by the first hop of a chain that can, those about the result's shape by the last, and the rest by each. */
+/** Options about the source apply to the first hop that honours them, those about the result's shape to the last, and the rest to every hop. */
 const FIRST: readonly OptionName[] = ['password', 'pages', 'start_time', 'end_time', 'track', 'ocr_lang'];
 const LAST: readonly OptionName[] = [...PICTURE_EDITS, ...editNames];
 
@@ -81,15 +81,15 @@ export function optionApplies(name: OptionName): 'first' | 'last' | 'each' {
 }
 
 export const formOptionNames = Object.keys(optionSchemas) as FormOption[];
-/** Those of forms, and what tools set. */
+/** The options of forms, and those that only tools set. */
 export const optionNames: readonly OptionName[] = [...formOptionNames, ...editNames];
 export const isOption = (name: string): name is FormOption => Object.hasOwn(optionSchemas, name);
 
-/** What an option takes, in words. */
+/** A description of the values that an option takes. */
 export const allowed = (name: FormOption): string => optionSchemas[name].description ?? '';
 
 /**
- * Reads the options out of a form's fields. Empty fields count as not given; unknown names are left to the caller.
+ * Reads the options from a form's fields. Empty fields count as not sent; unknown names are left to the caller.
  * @throws Failure `INVALID_OPTION` with `option`, `received` (never a password) and `allowed`
  */
 export function readOptions(fields: ReadonlyMap<string, string>): Options {
@@ -118,6 +118,6 @@ export function invalid(option: FormOption, received: string, allows: string = a
   });
 }
 
-/** For a job's record: without what is not set, as JSON knows no such thing; and without the password, which the record has sealed. */
+/** For a job's record: without unset options, which JSON cannot represent, and without the password, which the record stores encrypted. */
 export const optionsAsJson = ({ password: _, ...options }: Options): Record<string, unknown> =>
   Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));

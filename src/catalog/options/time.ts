@@ -1,6 +1,6 @@
-/** Points in time of a recording, as people write them. */
+/** Parses points in time of a recording. */
 
-/** Seconds from `12.5` or `HH:MM:SS(.mmm)`. @returns NaN where the text is neither */
+/** Seconds from `12.5` or `HH:MM:SS(.mmm)`. @returns NaN if the text is neither */
 export function seconds(text: string): number {
   if (/^\d{1,6}(\.\d{1,3})?$/.test(text)) return Number(text);
   const match = /^(\d{1,2}):([0-5]\d):([0-5]\d(?:\.\d{1,3})?)$/.exec(text);

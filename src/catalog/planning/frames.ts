@@ -1,20 +1,20 @@
-/** Counts the pictures in one file before anything decodes it: a megabyte holds 100,000 frames of an animation, and every decoder makes them all. */
+/** Counts the pictures in a file before anything decodes it: a megabyte can hold 100,000 frames, and every decoder would produce them all. */
 import { inputLimit } from '../../errors.ts';
 import { u16be, u16le, u32be, u32le } from '../sniff/bytes.ts';
 import { MAX_PAGES } from './pages.ts';
 
-/** Of an animation, and of an icon. */
+/** Most frames of an animation, or pictures of an icon. */
 export const MAX_FRAMES = 1000;
 
 /** A file that is read piece by piece. */
 export interface Pieces {
   /** Bytes. */
   readonly size: number;
-  /** @returns fewer bytes than asked for where the file ends */
+  /** @returns fewer bytes than requested at the end of the file */
   read(at: number, length: number): Promise<Uint8Array>;
 }
 
-/** Yields once for each picture, in time linear in the bytes; ends where the file does, or where it is damaged. */
+/** Yields once for each picture, in linear time; ends at the end of the file, or at damage. */
 type Walk = (file: Pieces) => AsyncGenerator<undefined>;
 
 const WALKS: Readonly<Record<string, { readonly walk: Walk; readonly limit: 'frames' | 'pages'; readonly max: number }>> = {
@@ -26,7 +26,7 @@ const WALKS: Readonly<Record<string, { readonly walk: Walk; readonly limit: 'fra
   tiff: { walk: tiff, limit: 'pages', max: MAX_PAGES },
 };
 
-/** Counts no further than one beyond the bound. @throws Failure `input_limit` */
+/** Stops counting one beyond the bound. @throws Failure `input_limit` */
 export async function boundFrames(format: string, file: Pieces): Promise<void> {
   const known = WALKS[format];
   if (known === undefined) return;
@@ -34,7 +34,7 @@ export async function boundFrames(format: string, file: Pieces): Promise<void> {
   for await (const _ of known.walk(file)) if (++count > known.max) throw inputLimit(known.limit, known.max, count);
 }
 
-/** GIF89a, appendix A: blocks begin with a byte that says what they are, data comes in sub-blocks of at most 255 bytes. */
+/** GIF89a, appendix A: blocks begin with a type byte; data is in sub-blocks of at most 255 bytes. */
 async function* gif(file: Pieces): AsyncGenerator<undefined> {
   const table = (flags: number) => (flags & 0x80 ? 3 * 2 ** ((flags & 7) + 1) : 0);
   let at = 13 + table((await file.read(10, 1))[0] ?? 0);
@@ -57,7 +57,7 @@ async function* gif(file: Pieces): AsyncGenerator<undefined> {
   }
 }
 
-/** Some decoders pass over what is no block. */
+/** Skips bytes that are no block, as some decoders do. */
 async function nextBlock(file: Pieces, from: number): Promise<number> {
   for (let at = from; at < file.size; ) {
     const bytes = await file.read(at, 1024);
@@ -87,19 +87,19 @@ async function* webp(file: Pieces): AsyncGenerator<undefined> {
   }
 }
 
-/** The directory of an icon or cursor says how many it has. */
+/** The directory of an icon or cursor has the number of pictures. */
 async function* icon(file: Pieces): AsyncGenerator<undefined> {
   const count = u16le(await file.read(4, 2), 0);
   for (let index = 0; index < count; index++) yield;
 }
 
-/** TIFF 6.0, section 2, and BigTIFF: each directory says where the next one lies. One that lies twice in a circle never ends by itself. */
+/** TIFF 6.0, section 2, and BigTIFF: each directory has the offset of the next. A cycle would never end by itself. */
 async function* tiff(file: Pieces): AsyncGenerator<undefined> {
   const head = await file.read(0, 16);
   const little = head[0] === 0x49;
   const short = (bytes: Uint8Array, at = 0) => (little ? u16le(bytes, at) : u16be(bytes, at));
   const long = (bytes: Uint8Array, at = 0) => (little ? u32le(bytes, at) : u32be(bytes, at));
-  // Beyond 2^53 lies no file.
+  // No file is larger than 2^53 bytes.
   const longer = (bytes: Uint8Array, at = 0) =>
     little ? long(bytes, at) + long(bytes, at + 4) * 2 ** 32 : long(bytes, at) * 2 ** 32 + long(bytes, at + 4);
   const big = short(head, 2) === 43;

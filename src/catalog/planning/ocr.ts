@@ -1,4 +1,4 @@
-/** What the engines that read pictures of text have in common. */
+/** What the engines with OCR have in common. */
 import type { Reason } from '../../errors.ts';
 import type { Binary } from '../engine.ts';
 

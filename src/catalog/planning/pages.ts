@@ -23,7 +23,7 @@ export function pageRanges(selection: string): PageRange[] {
   return ranges;
 }
 
-/** The page numbers that a selection names and the document has, each once, in the order asked for. @param count pages of the document */
+/** The selected page numbers that exist, each once, in the requested order. @param count pages of the document */
 export function selectPages(ranges: readonly PageRange[] | undefined, count: number): number[] {
   const chosen = new Set<number>();
   for (const [first, last] of ranges ?? [[1, count]]) for (let page = first; page <= Math.min(last, count); page++) chosen.add(page);
@@ -31,8 +31,8 @@ export function selectPages(ranges: readonly PageRange[] | undefined, count: num
 }
 
 /**
- * The same for a file in hand: a selection that reaches beyond its end is told, and one with nothing in it refused.
- * @throws Failure `input_limit` where the document has none of the pages
+ * The same, with a warning if the selection goes beyond the last page.
+ * @throws Failure `input_limit` if the document has none of the pages
  */
 export function choosePages(ranges: readonly PageRange[] | undefined, count: number) {
   const pages = selectPages(ranges, count);
@@ -45,6 +45,6 @@ export function choosePages(ranges: readonly PageRange[] | undefined, count: num
   return { pages, warnings: reachesBeyond(ranges, count) ? [{ code: 'pages_beyond_end', message }] : [] };
 }
 
-/** `all` reaches up to the bound, and means no page in particular. */
+/** `all` is a range up to the bound, and does not go beyond the end. */
 const reachesBeyond = (asked: readonly PageRange[] | undefined, count: number): boolean =>
   (asked ?? []).some(([first, last]) => last > count && !(first === 1 && last === MAX_PAGES));

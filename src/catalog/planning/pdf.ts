@@ -1,25 +1,25 @@
-/** What every engine that reads PDF does first: count and measure the pages, open the encryption, take the pages asked for. */
+/** The first steps of every engine that reads PDF: count and measure the pages, decrypt, and select the requested pages. */
 import { conversionFailed, inputLimit, type Reason } from '../../errors.ts';
 import type { Binary, Facts, Inspection, ProcessStep, Task, Warning } from '../engine.ts';
 import { choosePages, MAX_PAGES, type PageRange, selectPages } from './pages.ts';
 
-/** A picture of one page holds at most so many px. */
+/** Most px of the picture of one page. */
 export const MAX_PIXELS = 100_000_000;
 export const DEFAULT_DPI = 150;
 /** PDF measures in points (ISO 32000-1, 8.3.2.3). */
 const POINTS_PER_INCH = 72;
 
-/** Declared px of all pictures in a file: what a few pages of photographs have, and as much again as one page may have for each. */
+/** Base of the bound on declared px of all pictures in a file; each page adds `MAX_PIXELS`. */
 const MAX_PIXELS_TOGETHER = 1_000_000_000;
 
 export const QPDF: Binary = { at: ['/usr/bin/qpdf'], version: { args: ['--version'], pattern: /qpdf version (\d+\.\d+)/ } };
 export const PDFINFO: Binary = { at: ['/usr/bin/pdfinfo'], version: { args: ['-v'], pattern: /version (\d+\.\d+)/ } };
-/** Says what pdfinfo says, and how large the pictures are. */
+/** Prints the output of pdfinfo, and the sizes of the pictures. */
 export const MEASURE: Binary = { at: ['program:measure.ts'] };
 
 /**
- * For engines that decode no picture. Needs the binaries `pdfinfo` and `qpdf`: poppler takes passwords only on its command line, where every
- * user of the machine reads them, so an encrypted file is counted by qpdf, which reads them from a file.
+ * For engines that decode no pictures. Needs the binaries `pdfinfo` and `qpdf`: poppler accepts passwords only on its command line, which every
+ * user of the machine can read, so qpdf, which reads them from a file, counts the pages of encrypted files.
  */
 export const countPages: Inspection = {
   step: (input, { passwordFile }): ProcessStep =>
@@ -30,8 +30,8 @@ export const countPages: Inspection = {
 };
 
 /**
- * For engines that draw pages or decode the pictures in them. Needs the binary `measure`.
- * @param resolution px per inch at which the engine will draw pages, and so what it refuses; undefined where it draws none
+ * For engines that draw pages or decode their pictures. Needs the binary `measure`.
+ * @param resolution px per inch at which the engine will draw pages; undefined if it draws none
  */
 export const measurePdf = (resolution?: (task: Pick<Task, 'target' | 'options'>) => number | undefined): Inspection => ({
   step: (input, { passwordFile }): ProcessStep => ({ run: 'measure', args: passwordFile === undefined ? [input] : [input, passwordFile] }),
@@ -50,7 +50,7 @@ export const measurePdf = (resolution?: (task: Pick<Task, 'target' | 'options'>)
 /** @throws Failure `corrupt_input` without pages, `input_limit` with too many */
 function pageCount(stdout: string): number {
   const counted = /^(\d+)\s*$/.exec(stdout);
-  // The title comes first and may hold a line of this shape: the last one is pdfinfo's own.
+  // The title comes first and may contain such a line: the last one is pdfinfo's own.
   const pages = Number(counted?.[1] ?? [...stdout.matchAll(/^Pages:\s+(\d+)$/gm)].at(-1)?.[1] ?? 0);
   if (pages === 0) throw conversionFailed('corrupt_input', { says: 'The PDF has no pages.' });
   if (pages > MAX_PAGES) throw inputLimit('pages', MAX_PAGES, pages);
@@ -58,14 +58,14 @@ function pageCount(stdout: string): number {
 }
 
 interface Measures {
-  /** How many points a unit of a page has, by its number; 1 where there is none. */
+  /** `UserUnit` in points by page number; 1 if missing. */
   readonly units: ReadonlyMap<number, number>;
   /** Px. */
   readonly largest: number;
   readonly total: number;
 }
 
-/** The last line is our own program's. */
+/** Our own program prints the last line. */
 function readMeasures(stdout: string): Measures {
   const { units, largest, total } = JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? '') as {
     units: Record<string, number>;
@@ -75,7 +75,7 @@ function readMeasures(stdout: string): Measures {
   return { units: new Map(Object.entries(units).map(([page, unit]) => [Number(page), unit])), largest, total };
 }
 
-/** A page's own unit counts, whether or not this version of the engine heeds it. */
+/** A page's `UserUnit` counts, whether or not this version of the engine applies it. */
 function refuseGiants(stdout: string, units: Measures['units'], chosen: ReadonlySet<number>, dpi: number): void {
   for (const [, page, width, height] of stdout.matchAll(/^Page\s+(\d+) size:\s+([\d.e+]+) x ([\d.e+]+) pts/gm)) {
     const scale = (dpi / POINTS_PER_INCH) * (units.get(Number(page)) ?? 1);
@@ -86,13 +86,13 @@ function refuseGiants(stdout: string, units: Measures['units'], chosen: Readonly
 
 export interface Opened {
   readonly steps: readonly ProcessStep[];
-  /** A PDF without password that has exactly the pages asked for, in that order. */
+  /** A PDF without password that has exactly the requested pages, in that order. */
   readonly path: string;
   readonly pages: number;
   readonly warnings: readonly Warning[];
 }
 
-/** Needs the binary `qpdf`. @param writeTo rewrites the file into this one, even where nothing asks for it */
+/** Needs the binary `qpdf`. @param writeTo path to rewrite the file to, even if no option requires it */
 export function openPdf(task: Pick<Task, 'input' | 'scratch' | 'passwordFile' | 'options' | 'facts'>, writeTo?: string): Opened {
   const count = Number(task.facts['pages']);
   const { pages: chosen, warnings } = choosePages(task.options.pages, count);
@@ -102,7 +102,7 @@ export function openPdf(task: Pick<Task, 'input' | 'scratch' | 'passwordFile' | 
   return { steps: [rewritePdf(task, path, whole ? undefined : chosen)], path, pages: chosen.length, warnings };
 }
 
-/** @param chosen page numbers in the order wanted; all where undefined */
+/** @param chosen page numbers in the requested order; undefined: all */
 function rewritePdf(
   { input, passwordFile }: Pick<Task, 'input' | 'passwordFile'>,
   output: string,
@@ -116,12 +116,12 @@ function rewritePdf(
       ...(chosen === undefined ? [] : ['--pages', '.', pagesForQpdf(chosen), '--']),
       output,
     ],
-    // 3: warnings about damage that was mended (qpdf manual, "Exit Status").
+    // 3: warnings about damage that was repaired (qpdf manual, "Exit Status").
     succeeds: [0, 3],
   };
 }
 
-/** `[1, 2, 3, 7]` as `1-3,7`, the way qpdf reads it. */
+/** `[1, 2, 3, 7]` as `1-3,7`, qpdf's notation. */
 export function pagesForQpdf(pages: readonly number[]): string {
   const runs: PageRange[] = [];
   for (const page of pages) {
@@ -132,7 +132,7 @@ export function pagesForQpdf(pages: readonly number[]): string {
   return runs.map(([first, last]) => (first === last ? String(first) : `${first}-${last}`)).join(',');
 }
 
-/** Words of poppler, which never gets a password, and of qpdf, which always gets the one that was sent. */
+/** Recognises messages of poppler, which never gets a password, and of qpdf, which always gets the one that was sent. */
 export function explainPdf(words: string): Reason | undefined {
   if (/Incorrect password/.test(words)) return 'password_required';
   if (/invalid password/.test(words)) return 'wrong_password';

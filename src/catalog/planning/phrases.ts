@@ -1,15 +1,15 @@
-/** What a program's words on standard error mean, by the phrases in them: found in time that grows with the length of the words alone. */
+/** Maps a program's error messages to meanings by the phrases in them, in time linear in their length. */
 
-/** Looked through in order. In a phrase one `…` stands for anything within one line; case does not count. */
+/** Tried in order. In a phrase, one `…` stands for anything within one line; case is ignored. */
 export type Meanings<T> = readonly (readonly [phrases: readonly string[], meaning: T])[];
 
-/** @returns the first meaning of which a phrase was said; undefined where none was */
-export function meaningOf<T>(words: string, meanings: Meanings<T>): T | undefined {
-  const text = words.toLowerCase();
+/** @returns the first meaning with a phrase in `output`; undefined if there is none */
+export function meaningOf<T>(output: string, meanings: Meanings<T>): T | undefined {
+  const text = output.toLowerCase();
   return meanings.find(([phrases]) => phrases.some((phrase) => holds(text, phrase.toLowerCase())))?.[1];
 }
 
-/** Neither the beginning, nor the end, nor the ends of lines are ever looked for where they were looked for before. */
+/** Linear: no part of the text is searched twice for the phrase's beginning, its end, or an end of line. */
 function holds(text: string, phrase: string): boolean {
   const [begin = '', end] = phrase.split('…');
   if (end === undefined) return text.includes(begin);

@@ -1,15 +1,15 @@
-/** Bytes as characters, and whether they are text at all. */
+/** Decodes text, and tells whether bytes are text at all. */
 import { isUtf8 } from 'node:buffer';
 import { asBuffer, has } from './bytes.ts';
 import type { Sample } from './sample.ts';
 
-/** Short files in an 8-bit code are text only where most of it is ASCII: noise looks like this too. */
+/** Shorter files in an 8-bit encoding are text only if most of them is ASCII: noise looks similar. */
 const SURE_BYTES = 512;
 const MOST_HIGH = 0.3;
-/** Share of control characters that UTF-8 may have: a few in a long log do not make it binary. */
+/** Share of control characters that UTF-8 text may have: a few in a long log do not make it binary. */
 const MOST_CONTROLS = 0.002;
 
-/** UTF-16 with a byte order mark, UTF-8 where valid, otherwise Latin-1. Never fails; without the byte order mark. */
+/** Decodes UTF-16 with a byte order mark, valid UTF-8, else Latin-1. Never fails; drops the byte order mark. */
 export function decode(bytes: Uint8Array): string {
   const buffer = asBuffer(bytes);
   if (has(bytes, 0, '\xff\xfe')) return new TextDecoder('utf-16le').decode(buffer);
@@ -18,14 +18,14 @@ export function decode(bytes: Uint8Array): string {
   return text.replace(/^(?:\ufeff|\xef\xbb\xbf)/, '');
 }
 
-/** Whether a file is text from beginning to end, as far as the sample shows. An empty one is. */
+/** Whether the whole file is text, judged by the sample. An empty file is. */
 export function isText({ head, tail, size }: Sample): boolean {
   if (has(head, 0, '\xff\xfe') || has(head, 0, '\xfe\xff')) return isWideText(head);
-  // What begins as text and goes on as a program is no text.
+  // The tail counts too: a program may begin like text.
   return size <= head.length ? isNarrowText(head) : isNarrowText(head, 'end') && isNarrowText(tail, 'start');
 }
 
-/** @param cut at which end the sample may have cut into a character */
+/** @param cut the end at which the sample may have split a character */
 function isNarrowText(bytes: Uint8Array, cut?: 'start' | 'end'): boolean {
   let controls = 0;
   let high = 0;
@@ -41,19 +41,19 @@ function isNarrowText(bytes: Uint8Array, cut?: 'start' | 'end'): boolean {
   return controls === 0 && (bytes.length >= SURE_BYTES || high <= bytes.length * MOST_HIGH);
 }
 
-/** UTF-16 of prose has no NUL and hardly a control character; noise has both, and characters that do not exist. */
+/** UTF-16 text has no NUL and hardly any control characters; noise has both, and invalid characters. */
 function isWideText(bytes: Uint8Array): boolean {
   const even = bytes.subarray(0, bytes.length & ~1);
   const text = decode(even);
-  // The last character may be one half of a pair.
+  // The last character may be half of a surrogate pair.
   const strange = /[\0-\x08\x0e-\x1a\x1c-\x1f\ufffd\ufffe\uffff]/.exec(text.slice(0, -1));
   return strange === null;
 }
 
-/** Tabs, line ends, form feeds and the escape of terminal colours are text. */
+/** Tabs, line ends, form feeds and the escape of terminal colours count as text. */
 const isControl = (byte: number): boolean => (byte < 0x20 && !(byte >= 0x09 && byte <= 0x0d) && byte !== 0x1b) || byte === 0x7f;
 
-/** Up to where UTF-8 characters are whole: the sample may cut the last one. */
+/** Length up to the last complete UTF-8 character: the sample may split the last one. */
 function wholeCharacters(buffer: Buffer): number {
   for (let back = 1; back <= Math.min(3, buffer.length); back++) {
     const byte = buffer[buffer.length - back] ?? 0;
@@ -63,7 +63,7 @@ function wholeCharacters(buffer: Buffer): number {
   return buffer.length;
 }
 
-/** Where the first whole UTF-8 character begins: the sample may cut into one. */
+/** Offset of the first complete UTF-8 character: the sample may split the first one. */
 function firstCharacter(buffer: Buffer): number {
   let at = 0;
   while (at < 3 && ((buffer[at] ?? 0) & 0xc0) === 0x80) at++;

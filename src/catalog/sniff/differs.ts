@@ -1,8 +1,8 @@
-/** Where a file's name or declared type says one thing and its content another: the content decides, and the client is told. */
+/** Warns if a file's name or declared type contradicts its content. The content decides. */
 import type { Warning } from '../engine.ts';
 import { type Format, formatByName, formatOf, formats } from '../formats.ts';
 
-/** Formats that go under each other's names without anybody being misled: one container, one line of ancestry. */
+/** Groups of related formats that are often named for each other, which needs no warning. */
 const KINS: readonly (readonly string[])[] = [
   ['mp4', 'm4v', 'mov', '3gp', 'm4a', 'm4b'],
   ['ogg', 'opus', 'spx', 'ogv'],
@@ -18,8 +18,8 @@ const KINS: readonly (readonly string[])[] = [
 
 /**
  * @param format canonical id, by content
- * @param filename as the client sent it; without an extension that means a format it says nothing
- * @param declared media type that came with the file; one of no format says nothing, and neither does `text/plain`, which stands for none
+ * @param filename as the client sent it; ignored if its extension means no format
+ * @param declared media type sent with the file; ignored if it means no format, and if it is `text/plain`, a common default
  */
 export function differing(format: string, filename: string, declared?: string): Warning[] {
   const named = formatByName(filename);

@@ -1,4 +1,4 @@
-/** Programs: recognised so that they are named in the refusal, and opened by nothing. */
+/** Recognises executables, so that the refusal names them and nothing opens them. */
 import { has, latin1, u8, u32le } from './bytes.ts';
 import type { Detected, Sample } from './sample.ts';
 import { refused } from './verdict.ts';
@@ -23,7 +23,7 @@ export function executable({ head }: Sample): Detected | undefined {
   return isDos(head) ? refused('Windows executable') : undefined;
 }
 
-/** "MZ" also begins words: a program has its newer header where the old one says, or bytes that text cannot have. */
+/** Text may begin with "MZ" too: a program has a PE header at the offset in its DOS header, or bytes that text cannot have. */
 function isDos(head: Uint8Array): boolean {
   if (!has(head, 0, 'MZ') && !has(head, 0, 'ZM')) return false;
   return has(head, u32le(head, 0x3c), 'PE\0\0') || /[\0-\x08]/.test(latin1(head, 2, 62)) || Number.isNaN(u8(head, 2));

@@ -1,12 +1,12 @@
-/** Bare streams of audio frames (MPEG layers II and III, ADTS, AC-3): a sync word is short, so frames must follow each other. */
+/** Raw streams of audio frames (MPEG layers II and III, ADTS, AC-3). A sync word is short, so several frames must follow each other. */
 import { has, u8, u16be } from './bytes.ts';
 import type { Detected, Sample } from './sample.ts';
 import { format } from './verdict.ts';
 
-/** A frame's length in bytes at an offset; undefined where none begins. */
+/** The frame at an offset, with its length in bytes; undefined if there is none. */
 type Frame = { readonly format: string; readonly length: number } | undefined;
 
-/** kbit/s by the header's index: MPEG-1 layers II and III, MPEG-2 and 2.5 for both (ISO 11172-3, 13818-3). */
+/** kbit/s by the index in the header: MPEG-1 layers II and III, and MPEG-2 and 2.5 for both (ISO 11172-3, 13818-3). */
 const RATES = {
   mp2: [0, 32, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384],
   mp3: [0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320],
@@ -17,7 +17,7 @@ const HERTZ = [44_100, 48_000, 32_000] as const;
 const AC3_RATES = [32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384, 448, 512, 576, 640] as const;
 const AC3_HERTZ = [48_000, 44_100, 32_000] as const;
 
-/** How many frames in a row convince: at a place where one should begin, and where we had to search. */
+/** Frames in a row that are required: where a frame should begin, and after a search. */
 const IN_PLACE = 2;
 const SEARCHED = 4;
 
@@ -27,11 +27,11 @@ export function frames({ head, tail, size }: Sample): Detected | undefined {
   const audio = pastZeros(head, start);
   if (has(head, audio, 'fLaC') && audio > 0) return format('flac');
   const found = chain(head, audio, IN_PLACE, size <= head.length);
-  // Taggers leave padding that their own size does not count.
+  // Some taggers add padding that the tag's size does not include.
   return found ?? (start > 0 ? searched(head.subarray(audio)) : undefined);
 }
 
-/** ID3v2: a size of four times seven bits. The tag may repeat, and may hold a cover larger than the head. */
+/** Skips ID3v2 tags, whose size is four times seven bits. A tag may repeat, and may contain a cover larger than the head. */
 function pastTag(head: Uint8Array): number {
   let at = 0;
   while (has(head, at, 'ID3')) {
@@ -45,7 +45,7 @@ function pastTag(head: Uint8Array): number {
 function pastZeros(head: Uint8Array, from: number): number {
   let at = from;
   while (head[at] === 0) at++;
-  // Without a tag, a file of zeros with something behind is no music.
+  // Without a tag, a file that begins with zeros is no audio.
   return from === 0 ? 0 : at;
 }
 
@@ -57,13 +57,13 @@ function searched(bytes: Uint8Array): Detected | undefined {
   return undefined;
 }
 
-/** @param ends whether the bytes end where the file does: a file of a single frame is one, too */
+/** @param ends whether the bytes end at the end of the file, where fewer frames suffice */
 function chain(bytes: Uint8Array, from: number, wanted: number, ends: boolean): Detected | undefined {
   const first = frameAt(bytes, from);
   if (first === undefined) return undefined;
   let at = from + first.length;
   for (let seen = 1; seen < wanted; seen++) {
-    // Behind the last frame stands nothing, or an ID3v1 tag.
+    // After the last frame comes nothing, or an ID3v1 tag.
     if (ends && (at === bytes.length || has(bytes, at, 'TAG'))) break;
     const next = frameAt(bytes, at);
     if (next?.format !== first.format) return undefined;
@@ -87,7 +87,7 @@ function mpeg(bytes: Uint8Array, at: number): Frame {
   if (name === undefined || version === 1) return undefined;
   const rate = RATES[version === 3 ? name : 'low'][flags >> 4];
   const hertz = HERTZ[(flags >> 2) & 3];
-  // "Free" rates tell no length: nobody writes them.
+  // "Free" bit rates give no length; nobody uses them.
   if (!rate || hertz === undefined) return undefined;
   const samples = name === 'mp3' && version !== 3 ? 576 : 1152;
   return {
@@ -96,7 +96,7 @@ function mpeg(bytes: Uint8Array, at: number): Frame {
   };
 }
 
-/** ISO 13818-7: the length counts the header. */
+/** ISO 13818-7: the length includes the header. */
 function adts(bytes: Uint8Array, at: number): Frame {
   const length = ((u8(bytes, at + 3) & 3) << 11) | (u8(bytes, at + 4) << 3) | (u8(bytes, at + 5) >> 5);
   const rateIndex = (u8(bytes, at + 2) >> 2) & 15;

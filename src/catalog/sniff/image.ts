@@ -1,4 +1,4 @@
-/** Pixel images, by their signatures and, where a signature is short, by a header that makes sense. */
+/** Raster images, by their signatures and, if a signature is short, by a plausible header. */
 import { asBuffer, has, latin1, u8, u16be, u16le, u32le } from './bytes.ts';
 import type { Detected, Sample } from './sample.ts';
 import { format, UNKNOWN } from './verdict.ts';
@@ -33,30 +33,30 @@ const LOOKS: readonly (readonly [string, Look])[] = [
   ['cur', (head, size) => isIcon(head, size, 2)],
   ['pcx', (head) => isPcx(head)],
   ['pict', (head) => has(head, 522, '\0\x11\x02\xff') || (has(head, 522, '\x11\x01') && isBlank(head.subarray(0, 512)))],
-  // A bare code stream: two bytes, and a size header that text cannot have.
+  // A raw code stream: two bytes, and a size header that text cannot have.
   ['jxl', (head, size) => has(head, 0, '\xff\x0a') && size >= 12 && !isPrintable(head.subarray(2, 12))],
   ['xpm', (head) => /^\s{0,8}(?:\/\* XPM \*\/|! XPM2)/.test(latin1(head, 0, 24))],
 ];
 
 export function image({ head, size }: Sample): Detected | undefined {
-  // Camera raw files that begin as TIFF: what a TIFF reader finds there is only the thumbnail.
+  // Camera raw files begin like TIFF, but a TIFF reader finds only the thumbnail.
   if (has(head, 0, 'II*\0') && (has(head, 8, 'CR') || has(head, 8, 'HEAPCCDR'))) return UNKNOWN;
   const found = LOOKS.find(([, look]) => look(head, size));
   return found === undefined ? portableMap(head) : format(found[0]);
 }
 
-/** Netpbm: the magic number alone is text, so what follows must be numbers (netpbm's pbm(5), pam(5)). */
+/** Netpbm: the magic number could be text, so numbers must follow (netpbm's pbm(5), pam(5)). */
 function portableMap(head: Uint8Array): Detected | undefined {
   if (u8(head, 0) !== 0x50) return undefined;
   if (/^P7\s{0,4}\n(?:#|WIDTH|HEIGHT|DEPTH|MAXVAL|TUPLTYPE)/.test(latin1(head, 0, 32))) return format('pam');
   const kind = { '1': 'pbm', '2': 'pgm', '3': 'ppm', '4': 'pbm', '5': 'pgm', '6': 'ppm' }[latin1(head, 1, 1)];
   if (kind === undefined) return undefined;
-  // Comments run to the end of their line; a flood of them is not worth following.
+  // Comments run to the end of their line; long runs of them are not followed.
   const header = latin1(head, 2, 4096).replace(/#[^\r\n]*/g, ' ');
   return /^\s+\d{1,9}\s+\d{1,9}(?:\s|$)/.test(header) ? format(kind) : undefined;
 }
 
-/** ISO 15444-1: the JP2 signature box with a still image's brand, or a bare code stream. */
+/** ISO 15444-1: the JP2 signature box with the brand of a still image, or a raw code stream. */
 function isJpeg2000(head: Uint8Array): boolean {
   if (has(head, 0, '\xff\x4f\xff\x51')) return true;
   return has(head, 0, '\0\0\0\x0cjP  \r\n\x87\n') && !has(head, 20, 'mjp2');
@@ -67,7 +67,7 @@ function isTiff(head: Uint8Array): boolean {
   return ['II*\0', 'MM\0*', 'II+\0\x08\0', 'MM\0+\0\x08'].some((signature) => has(head, 0, signature));
 }
 
-/** "BM" also begins words: the size of the second header tells (Windows and OS/2 versions). */
+/** Text may begin with "BM" too, so the size of the second header is checked (Windows and OS/2 versions). */
 function isBmp(head: Uint8Array): boolean {
   return has(head, 0, 'BM') && [12, 16, 40, 52, 56, 64, 108, 124].includes(u32le(head, 14));
 }
@@ -80,7 +80,7 @@ function isIcon(head: Uint8Array, size: number, type: 1 | 2): boolean {
   return count >= 1 && [0, 0xff].includes(u8(head, 9)) && u32le(head, 14) > 0 && at >= 6 + 16 * count && at < size;
 }
 
-/** ZSoft's technical reference: version, encoding, bits, a window that is not inside out, and a reserved zero. */
+/** ZSoft's technical reference: version, encoding, bits, a window with positive sides, and a reserved zero. */
 function isPcx(head: Uint8Array): boolean {
   if (u8(head, 0) !== 0x0a || ![0, 2, 3, 4, 5].includes(u8(head, 1)) || u8(head, 2) > 1 || ![1, 2, 4, 8].includes(u8(head, 3)))
     return false;

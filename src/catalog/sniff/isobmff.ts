@@ -1,4 +1,4 @@
-/** ISO base media files (MP4, QuickTime, HEIF, AVIF, 3GP), by brand and, for MP4, by whether a video track is declared (ISO 14496-12). */
+/** ISO base media files (MP4, QuickTime, HEIF, AVIF, 3GP), by brand and, for MP4, by the presence of a video track (ISO 14496-12). */
 import { find, has, latin1, u32be } from './bytes.ts';
 import type { Detected, Sample } from './sample.ts';
 import { format, tie, UNKNOWN } from './verdict.ts';
@@ -6,7 +6,7 @@ import { format, tie, UNKNOWN } from './verdict.ts';
 /** Boxes that begin a QuickTime file without a brand. */
 const BARE = ['moov', 'mdat', 'wide', 'free', 'skip', 'pnot'];
 
-/** Two for each track; a flood of them is not worth following. */
+/** Each track has two; more are not followed. */
 const MOST_HANDLERS = 1000;
 
 const BRANDS: readonly (readonly [RegExp, Detected])[] = [
@@ -17,7 +17,7 @@ const BRANDS: readonly (readonly [RegExp, Detected])[] = [
   [/^M4[AP] /, tie('m4a', 'm4a')],
   [/^M4B /, tie('m4a', 'm4b')],
   [/^3g[prgse2][\d.a-z]?/, format('3gp')],
-  // Camera raw in the same boxes, and JPEG 2000's.
+  // Camera raw and JPEG 2000 use the same boxes.
   [/^(?:crx |jp2 |jpm |jpx )$/, UNKNOWN],
 ];
 
@@ -42,13 +42,13 @@ function byBrands(sample: Sample): Detected {
   return isAudioOnly(sample) ? tie('m4a', 'm4a') : format('mp4');
 }
 
-/** Whether sound is declared and no picture, as far as the sample shows `moov`; files that keep it elsewhere count as video. */
+/** Whether there is an audio track and no video track, if the sample contains `moov`; otherwise the file counts as video. */
 function isAudioOnly({ head, tail, size }: Sample): boolean {
   const within = moovOf(head) ?? (size > head.length ? moovOf(tail) : undefined) ?? [];
   return within.includes('soun') && !within.includes('vide');
 }
 
-/** The handler types (`hdlr` boxes) of the movie box; undefined where it is not wholly here. */
+/** The handler types (`hdlr` boxes) of the movie box; undefined if it is not completely in the sample. */
 function moovOf(bytes: Uint8Array): readonly string[] | undefined {
   const at = find(bytes, 'moov');
   if (at < 4 || at - 4 + u32be(bytes, at - 4) > bytes.length || Number.isNaN(u32be(bytes, at - 4))) return undefined;

@@ -1,14 +1,14 @@
-/** What kind of text a text most likely is: signs counted line by line, for when its name says nothing. */
+/** Guesses the kind of a text from signs in its lines, for files whose name does not tell. */
 
-/** A line's signs are bounded work: longer lines are data. */
+/** Longer lines are skipped, characters: they are data. */
 const LONGEST_LINE = 400;
 const MOST_LINES = 2000;
-/** Characters: the beginning of a text is like the rest of it. */
+/** Characters that are read: the beginning of a text is like the rest of it. */
 const LOOKED_AT = 128 * 1024;
-/** Less than this is prose that happens to hold a sign. */
+/** Lower scores are prose that happens to contain a sign. */
 const CONVINCING = 2;
 
-/** What can say of a line whether it shows the sign: a regular expression, or a function of that shape where one would look at each character many times. */
+/** Tests a line for a sign: a regular expression, or an object with the same method where a regular expression would not be linear. */
 type Sign = readonly [pattern: { test(line: string): boolean }, weight: number];
 
 /** A link of reStructuredText, with its text: `` `filemill <https://…>`_ ``. */
@@ -19,7 +19,7 @@ const rstLink = {
   },
 };
 
-/** A URL with its label in brackets behind it, as in AsciiDoc. */
+/** A URL followed by its label in brackets, as in AsciiDoc. */
 const labelledUrl = {
   test(line: string): boolean {
     const parts = line.split('[');
@@ -27,15 +27,15 @@ const labelledUrl = {
   },
 };
 
-/** A URL with its label behind it, both in brackets, as in wikis. */
+/** A URL followed by its label, both in brackets, as in wikis. */
 const bracketedUrl = {
   test: (line: string): boolean => line.split('[').some((part) => /^https?:\/\/\S{1,200} [^\]]{1,100}\]/.test(part)),
 };
 
-/** What stands behind the last blank. */
+/** The text after the last blank. */
 const lastWord = (text: string): string => text.split(/\s/).at(-1) ?? '';
 
-/** Signs of a kind, each with how much one line of it says. Anchored or bounded, so that no line costs more than its length. */
+/** The signs of each kind, with the weight of a line that shows them. Anchored or bounded, so that matching is linear. */
 const SIGNS: Readonly<Record<string, readonly Sign[]>> = {
   md: [
     [/^#{1,6} \S/, 1],
@@ -105,15 +105,15 @@ const SIGNS: Readonly<Record<string, readonly Sign[]>> = {
 };
 
 /**
- * Markdown and wiki pages often begin with a piece of HTML, and hold more: so HTML is judged last, and only half its signs count.
- * @param otherwise what it is where nothing speaks for another kind
+ * Markdown and wiki pages often begin with a piece of HTML, and contain more: so HTML comes last, and its signs count half.
+ * @param otherwise the result if there are too few signs
  */
 export function likeliest(text: string, otherwise: 'txt' | 'html' = 'txt'): string {
   const lines = text.slice(0, LOOKED_AT).split(/\r\n|\n|\r/, MOST_LINES);
-  // A table whose every row has as many fields is a table, whatever its cells say.
+  // If every row has the same number of fields, it is a table, whatever its cells contain.
   const table = delimiter(lines, text.length <= LOOKED_AT);
   if (table !== undefined && otherwise === 'txt') return table;
-  // A short document has few lines to speak with: one strong sign in ten lines is as good as two in fifty.
+  // A short document has few lines: one strong sign in ten lines is as good as two in fifty.
   const share = lines.length < 12 ? 2 : 1;
   const scores = Object.entries(SIGNS).map(([kind, signs]) => ({ kind, score: share * total(lines, signs) * (kind === 'html' ? 0.5 : 1) }));
   const best = scores.reduce((most, next) => (next.score > most.score ? next : most));
@@ -129,22 +129,22 @@ function scoreOf(line: string, signs: readonly Sign[]): number {
 
 const ROWS_LOOKED_AT = 100;
 
-/** The kind of table that these lines are, where every row has as many fields (two at least, quotes heeded). @param whole whether the last line is whole */
+/** The kind of table, if every row has the same number of fields (at least two; quotes are respected). @param whole whether the last line is complete */
 function delimiter(lines: readonly string[], whole: boolean): 'csv' | 'tsv' | undefined {
   const text = (whole ? lines : lines.slice(0, -1)).slice(0, ROWS_LOOKED_AT).join('\n');
-  // Rows between bars are a table of some markup.
+  // Rows that begin with a bar are a table in some markup language.
   const marks = text.startsWith('|') ? ['\t'] : ['\t', ';', ',', '|'];
   const found = marks.find((mark) => {
     const rows = fieldCounts(text, mark);
     const first = rows[0] ?? 0;
-    // Prose has a blank behind its commas; a table written by hand may have, then it needs more rows to convince.
+    // Prose has blanks after commas; a table written by hand may too, but then needs more rows.
     const spaced = text.split(`${mark} `).length > text.split(mark).length / 2 + 1;
     return first >= 2 && rows.length >= (spaced ? 4 : 2) && rows.every((count) => count === first);
   });
   return found === undefined ? undefined : found === '\t' ? 'tsv' : 'csv';
 }
 
-/** Fields of each row, the quoting of RFC 4180; empty rows do not count. */
+/** The number of fields of each row, with the quoting of RFC 4180; empty rows are skipped. */
 function fieldCounts(text: string, mark: string): readonly number[] {
   const rows: number[] = [];
   let [fields, quoted, blank] = [1, false, true];

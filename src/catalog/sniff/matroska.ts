@@ -10,7 +10,7 @@ const TRACK_ENTRY = 0xae;
 const TRACK_TYPE = 0x83;
 const VIDEO = 1;
 const AUDIO = 2;
-/** Level-1 elements before the tracks, and tracks, are few; a flood of tiny elements is not worth following. */
+/** Level-1 elements before the tracks, and tracks, are few; long runs of tiny elements are not followed. */
 const MOST_ELEMENTS = 2000;
 
 export function matroska({ head }: Sample): Detected | undefined {
@@ -25,13 +25,13 @@ export function matroska({ head }: Sample): Detected | undefined {
   return format(name === 'webm' ? 'webm' : 'mkv');
 }
 
-/** A string ends where its element does, or with a NUL before (RFC 8794, 7.4); none that we know is as long as this. */
+/** A string ends with its element, or at a NUL (RFC 8794, 7.4); all document types are shorter than this. */
 const LONGEST_TEXT = 64;
 
 const textOf = (head: Uint8Array, { from, to }: Element): string =>
   latin1(head, from, Math.min(to - from, LONGEST_TEXT)).split('\0', 1)[0] ?? '';
 
-/** Empty where the tracks lie outside the head. */
+/** Empty if the tracks lie outside the head. */
 function trackTypes(head: Uint8Array, from: number): readonly number[] {
   const segment = elements(head, from, head.length).find(({ id }) => id === SEGMENT);
   const tracks = segment && elements(head, segment.from, segment.to).find(({ id }) => id === TRACKS);
@@ -48,7 +48,7 @@ interface Element {
   readonly to: number;
 }
 
-/** The elements between two offsets; a size that is unknown or too large is cut to the range. */
+/** The elements between two offsets; unknown and excessive sizes are cut to the range. */
 function elements(bytes: Uint8Array, from: number, to: number): readonly Element[] {
   const found: Element[] = [];
   let at = from;

@@ -1,4 +1,4 @@
-/** Audio and video, by container: what plays in it only matters where the format's name depends on it. */
+/** Audio and video, by container; codecs matter only where the format depends on them. */
 import { find, has, u8 } from './bytes.ts';
 import { isText } from './charset.ts';
 import { frames } from './frames.ts';
@@ -24,7 +24,7 @@ function riff({ head }: Sample): Detected | undefined {
   if (!['RIFF', 'RIFX', 'RF64', 'BW64'].some((signature) => has(head, 0, signature))) return undefined;
   if (has(head, 8, 'WAVE')) return format('wav');
   if (has(head, 8, 'AVI ')) return format('avi');
-  // Recognised by the images before us, or a RIFF of another kind.
+  // WebP was recognised before; any other RIFF is unknown.
   return UNKNOWN;
 }
 
@@ -56,7 +56,7 @@ function asf({ head }: Sample): Detected | undefined {
   return format(find(head, ASF_AUDIO) >= 0 && find(head, ASF_VIDEO) < 0 ? 'wma' : 'wmv');
 }
 
-/** A program stream's pack header, or a bare video sequence (ISO 13818-1, 13818-2). */
+/** A program stream's pack header, or a raw video sequence (ISO 13818-1, 13818-2). */
 function mpegProgram({ head }: Sample): Detected | undefined {
   if (has(head, 0, '\0\0\x01\xba') && ((u8(head, 4) & 0xc4) === 0x44 || (u8(head, 4) & 0xf1) === 0x21)) return format('mpg');
   return has(head, 0, '\0\0\x01\xb3') && u8(head, 7) >> 4 !== 0 ? format('mpg') : undefined;
@@ -70,7 +70,7 @@ function mpegTransport(sample: Sample): Detected | undefined {
     [0, 188],
     [4, 192],
   ];
-  // Few packets leave room for chance, but no text has a packet's header.
+  // A few packets could match by chance, but no text has packet headers.
   if (isText(sample)) return undefined;
   const fits = shapes.some(([first, step]) => {
     const packets = Math.min(5, Math.floor(size / step));

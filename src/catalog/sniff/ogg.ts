@@ -26,7 +26,7 @@ export function ogg({ head }: Sample): Detected | undefined {
   return codec === undefined ? UNKNOWN : format(codec[1]);
 }
 
-/** Offsets of each stream's first packet: all streams begin before any goes on. */
+/** Offsets of each stream's first packet: all first packets precede all others. */
 function firstPackets(head: Uint8Array): readonly number[] {
   const found: number[] = [];
   for (let at = 0; has(head, at, 'OggS') && (u8(head, at + 5) & BEGIN_OF_STREAM) !== 0 && found.length < MOST_STREAMS; ) {

@@ -1,4 +1,4 @@
-/** Word, Excel and PowerPoint before 2007: compound files, told apart by the streams at their root ([MS-CFB]). */
+/** Word, Excel and PowerPoint before 2007: compound files, distinguished by the streams at their root ([MS-CFB]). */
 import { asBuffer, has, u8, u16le, u32le } from './bytes.ts';
 import type { Detected, Sample } from './sample.ts';
 import { format, tie, tieAmong, UNKNOWN } from './verdict.ts';
@@ -8,16 +8,16 @@ const STREAMS: Readonly<Record<string, Detected>> = {
   Workbook: format('xls'),
   Book: format('xls'),
   'PowerPoint Document': format('ppt'),
-  // A modern document under a password: which kind is encrypted too.
+  // A modern document with a password: its kind is encrypted too.
   EncryptedPackage: tieAmong(['docx', 'xlsx', 'pptx'], 'docx'),
 };
 
 const ENTRY_BYTES = 128;
-/** Sector numbers above are marks: end of chain, free, none ([MS-CFB] 2.1). */
+/** Higher sector numbers are markers: end of chain, free, none ([MS-CFB] 2.1). */
 const LAST_SECTOR = 0xffff_fffa;
 const END_OF_CHAIN = 0xffff_fffe;
 const NO_STREAM = 0xffff_ffff;
-/** Directories of real documents have tens of sectors; a chain that circles must end. */
+/** Directories of real documents have tens of sectors; the bound ends a cyclic chain. */
 const MOST_SECTORS = 512;
 
 export function ole(sample: Sample): Detected | undefined {
@@ -37,8 +37,8 @@ interface Entry {
 }
 
 /**
- * Only the root's own children count: a letter with an embedded sheet has a `Workbook` deeper down.
- * @returns missing: whether the tree leads to entries that the sample lacks
+ * The names of the root's direct children: a letter with an embedded sheet has a `Workbook` deeper down.
+ * @returns missing: whether the tree refers to entries outside the sample
  */
 function rootNames(sectors: readonly Uint8Array[]): { names: ReadonlySet<string>; missing: boolean } {
   const entries = sectors.flatMap((sector) =>
@@ -84,7 +84,7 @@ function directory(sample: Sample): { sectors: readonly Uint8Array[]; whole: boo
   return { sectors, whole: sector === END_OF_CHAIN };
 }
 
-/** What the allocation table says follows a sector. The header lists its first 109 sectors, enough for 7 MB in small ones. */
+/** The next sector of a chain, from the allocation table. The header lists the table's first 109 sectors, enough for 7 MB of small sectors. */
 function nextSector(sample: Sample, sector: number, shift: number): number | undefined {
   const perSector = 2 ** (shift - 2);
   const index = Math.floor(sector / perSector);

@@ -1,4 +1,4 @@
-/** Files that make their reader open other files or run code: playlists, scripts, page programs. Recognised, never opened. */
+/** Recognises files that make their reader open other files or run code: playlists, scripts, PostScript. They are never opened. */
 
 import { decode } from './charset.ts';
 import { executable } from './executable.ts';
@@ -6,10 +6,10 @@ import type { Detected, Sample } from './sample.ts';
 import { refused as refuse } from './verdict.ts';
 import { rootOf } from './xml.ts';
 
-/** Enough for a sign that stands at the beginning, behind blanks. */
+/** Enough for a sign at the beginning, after blanks. */
 const BEGINNING = 4096;
 
-/** What such files begin with, in any case, behind blanks. Sources: ffmpeg's demuxers and ImageMagick's coders that take text. */
+/** How such files begin, after blanks. Sources: FFmpeg's demuxers and ImageMagick's coders that read text. */
 const SIGNS: readonly (readonly [RegExp, string])[] = [
   [/^#!\s{0,4}\//, 'script'],
   [/^<\?php\b/i, 'script'],

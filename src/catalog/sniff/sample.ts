@@ -1,4 +1,4 @@
-/** What sniffing looks at: the beginning and the end of a file, never the whole. */
+/** The sample that sniffing works on: the beginning and the end of a file, never the whole. */
 
 /** Enough for the local headers of an office document's first parts, and for text statistics. */
 export const HEAD_BYTES = 256 * 1024;
@@ -10,13 +10,13 @@ export interface Sample {
   readonly head: Uint8Array;
   /** The last `TAIL_BYTES`, or the whole file; may overlap the head. */
   readonly tail: Uint8Array;
-  /** Of the whole file. */
+  /** Size of the whole file, bytes. */
   readonly size: number;
 }
 
 /**
- * What the bytes say. `format`: a canonical id. `tie`: one of a group that only a name can tell apart, with the member that is
- * meant when the name says nothing. `refused`: recognised, and nothing that filemill would ever open (executables, playlists, scripts).
+ * The result of sniffing. `format`: a canonical id. `tie`: one of a group that only a name can distinguish; `otherwise` is the default.
+ * `refused`: recognised as something that is never opened (executables, playlists, scripts).
  */
 export type Detected =
   | { readonly kind: 'format'; readonly format: string }
@@ -24,19 +24,19 @@ export type Detected =
   | { readonly kind: 'refused'; readonly what: string }
   | { readonly kind: 'unknown' };
 
-/** One family's look at a sample; undefined where it is none of the family's. */
+/** Recognises the formats of one family; undefined if the sample is none of them. */
 export type Sniffer = (sample: Sample) => Detected | undefined;
 
-/** What the first block of the head holds, bytes: all that most files have. */
+/** Initial size of the head's buffer, bytes: most files are no larger. */
 const FIRST_BLOCK_BYTES = 16 * 1024;
 
-/** Collects a sample while a stream passes by. Each byte is copied, so that a piece of one byte costs no more than a byte and keeps no larger one alive. */
+/** Collects a sample from a stream. Copies the bytes, so that a small chunk does not retain a larger buffer. */
 export class Sampler {
   #head: Buffer = Buffer.alloc(0);
   #headBytes = 0;
   /** The last bytes of a file that is longer than the head, as a ring. */
   #ring: Buffer | undefined;
-  /** Where the oldest byte of the ring stands, and the next one goes. */
+  /** Position of the ring's oldest byte, where the next one is written. */
   #at = 0;
   #size = 0;
 

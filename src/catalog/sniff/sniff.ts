@@ -1,4 +1,4 @@
-/** What a file is, by its bytes; its name or the client's word only settles what bytes cannot. */
+/** Detects a file's format by its bytes; its name and `from_format` only decide where the bytes cannot. */
 import { Failure } from '../../errors.ts';
 import { formatByExtension, formatByName, formats } from '../formats.ts';
 import { isText } from './charset.ts';
@@ -14,9 +14,9 @@ import { UNKNOWN } from './verdict.ts';
 import { zip } from './zip.ts';
 
 /**
- * In order; the first that speaks decides, so a file that is two things at once is what comes first here. What is never opened is
- * looked for before all else; then signatures, which all lie at the first bytes and exclude each other (a GIF with a page behind it
- * is a GIF); then text, which has none; last TGA, which is only likely.
+ * In order: the first that recognises the file decides, also for a file that is valid as two formats. First the files that are never opened;
+ * then signatures, which are all in the first bytes and exclude each other (a GIF with an appended page is a GIF); then text, which has none;
+ * last TGA, which is only a guess.
  */
 const SNIFFERS: readonly Sniffer[] = [refused, image, media, zip, ole, pdf, text, tga];
 
@@ -30,9 +30,9 @@ export function detect(sample: Sample): Detected {
 
 /**
  * @param filename as the client sent it; decides only within a tie
- * @param fromFormat the client's word for a tie's member, as an extension
- * @throws Failure NO_FILE when the file is empty, UNSUPPORTED_MIME when its content is nothing we convert, INVALID_OPTION when
- * `fromFormat` is none of what the content can be
+ * @param fromFormat the client's choice among the members of a tie, as an extension
+ * @throws Failure `NO_FILE` for an empty file, `UNSUPPORTED_MIME` for content that cannot be converted, `INVALID_OPTION` if `fromFormat`
+ * contradicts the content
  */
 export function resolveSource(sample: Sample, filename: string, fromFormat?: string): { readonly format: string } {
   if (sample.size === 0) throw new Failure('NO_FILE', { says: 'The file is empty: send one with content in the field "file".' });
@@ -46,15 +46,15 @@ export function resolveSource(sample: Sample, filename: string, fromFormat?: str
   return { format: named !== undefined && allowed.includes(named) ? named : detected.otherwise };
 }
 
-/** Formats whose files are also good files of another, where an engine was asked for that other. */
+/** Detected formats that are also valid as another requested format. */
 const ALSO: Readonly<Record<string, readonly string[]>> = {
-  // An Ogg file may hold any of Xiph's audio codecs; `.m4v` is MP4 under another name.
+  // An Ogg file may contain any of Xiph's audio codecs; `.m4v` is MP4 with another extension.
   opus: ['ogg'],
   spx: ['ogg'],
   mp4: ['m4v'],
 };
 
-/** Whether a converter's output is what it was asked for. Any text will do for the text kinds, even an empty one: prose has no signs. */
+/** Whether a converter's output has the requested format. Any text matches the text kinds, even an empty one, since prose has no signs. */
 export function matches(sample: Sample, format: string): boolean {
   const detected = detect(sample);
   if (detected.kind === 'format' && (detected.format === format || ALSO[detected.format]?.includes(format))) return true;

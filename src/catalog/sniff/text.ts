@@ -1,4 +1,4 @@
-/** Text of every kind: what its beginning settles is a format of its own, the rest is one tie that the name decides. */
+/** All kinds of text: some are recognised by their beginning; the others are a tie that the name decides. */
 import { tieGroup } from '../formats.ts';
 import { find } from './bytes.ts';
 import { decode, isText } from './charset.ts';
@@ -7,10 +7,10 @@ import type { Detected, Sample } from './sample.ts';
 import { format, tieAmong, UNKNOWN } from './verdict.ts';
 import { attribute, type Root, rootOf } from './xml.ts';
 
-/** These have a structure that plain text cannot have by chance, so a name cannot make a text one of them. */
+/** Kinds with a structure that plain text cannot have by chance: they are not part of the tie. */
 const STRUCTURED = ['ipynb', 'opml', 'dbk'];
 
-/** Text kinds between which a name decides. */
+/** The text kinds of the tie. */
 export const TEXT_KINDS: readonly string[] = tieGroup('text').flatMap(({ id }) => (STRUCTURED.includes(id) ? [] : [id]));
 
 export function text(sample: Sample): Detected | undefined {
@@ -20,7 +20,7 @@ export function text(sample: Sample): Detected | undefined {
   return opening(start) ?? notebook(start, sample) ?? markedUp(start) ?? tieAmong(TEXT_KINDS, likeliest(decoded));
 }
 
-/** What the first line that says something decides outright. */
+/** Kinds that the first meaningful line decides. */
 function opening(start: string): Detected | undefined {
   if (start.startsWith('{\\rtf')) return format('rtf');
   if (/^#define\s{1,8}\S{0,80}width\s{1,8}\d/.test(codeLine(start)) && start.slice(0, 2048).includes('_bits[]')) return format('xbm');
@@ -29,7 +29,7 @@ function opening(start: string): Detected | undefined {
   return isManual(start) ? format('man') : undefined;
 }
 
-/** A title line first, or behind macros where the page begins with a comment in roff's manner (groff's man(7), mdoc(7)). */
+/** A manual page begins with a title line, or with a roff comment and has one later (groff's man(7), mdoc(7)). */
 function isManual(start: string): boolean {
   const title = /^\.(?:TH \S|Dd )/;
   return (
@@ -42,7 +42,7 @@ function isManual(start: string): boolean {
   );
 }
 
-/** The first line that `skipped` does not match; looked for in the first 16 k characters. */
+/** The first line that `skipped` does not match, within the first 16 k characters. */
 const firstLine = (start: string, skipped: RegExp): string =>
   start
     .slice(0, 16_384)
@@ -50,13 +50,13 @@ const firstLine = (start: string, skipped: RegExp): string =>
     .map((line) => line.trim())
     .find((line) => !skipped.test(line)) ?? '';
 
-/** C code past one opening comment. */
+/** C code after one opening comment. */
 const codeLine = (start: string): string => {
   const end = start.startsWith('/*') ? start.indexOf('*/') : -2;
   return start.slice(end + 2, end + 300).trimStart();
 };
 
-/** A notebook's version may be its last key (nbformat 4 sorts them): then it stands in the tail. */
+/** A notebook's version may be its last key (nbformat 4 sorts them), and so be in the tail. */
 function notebook(start: string, { head, tail }: Sample): Detected | undefined {
   if (!start.startsWith('{')) return undefined;
   const both = (key: string): boolean => find(head, key) >= 0 || find(tail, key) >= 0;
@@ -65,14 +65,14 @@ function notebook(start: string, { head, tail }: Sample): Detected | undefined {
 
 const FLAT: Readonly<Record<string, string>> = { text: 'fodt', spreadsheet: 'fods', presentation: 'fodp' };
 
-/** Roots of DocBook: with its name space or document type it is one, without it may be. */
+/** Root elements of DocBook: certain with its namespace or document type, possible without. */
 const DOCBOOK = /^(?:book|article|chapter|section|sect1|part|set|reference|refentry|appendix|preface|glossary|topic)$/;
 
-/** Elements that begin a piece of HTML. */
+/** Elements that an HTML fragment begins with. */
 const FRAGMENT =
   /^(?:a|abbr|article|aside|b|blockquote|body|br|center|code|dd|details|div|dl|em|figure|font|footer|form|h[1-6]|head|header|hr|i|img|li|link|main|meta|nav|ol|p|pre|script|section|span|strong|style|table|tbody|td|title|tr|u|ul)$/i;
 
-/** Word's and Excel's XML of 2003 and Word's flat package: as plain text, LibreOffice would still open them as documents. */
+/** XML of Word and Excel 2003, and Word's flat package. They must not count as plain text: LibreOffice would open them as documents. */
 const FOREIGN_OFFICE = /^(?:\w*:wordDocument|(?:|ss):Workbook|pkg:package)$/;
 
 function markedUp(start: string): Detected | undefined {
@@ -85,14 +85,14 @@ function markedUp(start: string): Detected | undefined {
   if (root.name === 'document' && root.prefix === 'office') return flatDocument(root, start);
   if (FOREIGN_OFFICE.test(`${root.prefix}:${root.name}`)) return UNKNOWN;
   if (/DocBook/.test(root.doctype) || /docbook\.org\/ns\/docbook/.test(root.attributes)) return format('dbk');
-  // Another document type: XML that we know nothing of.
+  // Another document type: unknown XML.
   if (root.doctype !== '') return tieAmong(TEXT_KINDS, 'txt');
-  // HTML has sections and articles too, but no such paragraphs.
+  // HTML has sections and articles too, but no `para`.
   if (DOCBOOK.test(root.name) && start.includes('<para')) return tieAmong([...TEXT_KINDS, 'dbk'], 'dbk');
   return tieAmong(TEXT_KINDS, FRAGMENT.test(root.name) ? likeliest(start, 'html') : 'txt');
 }
 
-/** Flat OpenDocument says its media type in the root; without it, its body's element does. */
+/** Flat OpenDocument has its media type in the root, else the element in its body tells. */
 function flatDocument(root: Root, start: string): Detected {
   const told = /opendocument\.(text|spreadsheet|presentation)/.exec(attribute(root, 'mimetype') ?? '')?.[1];
   const kind = told ?? Object.keys(FLAT).find((name) => start.includes(`<office:${name}`));

@@ -1,11 +1,11 @@
-/** Truevision TGA, which has no signature: a footer in newer files, in older ones only a header whose sums come out. */
+/** Truevision TGA, which has no signature: newer files have a footer, older ones only a header that must match the file's size. */
 import { has, u8, u16le } from './bytes.ts';
 import type { Detected, Sample } from './sample.ts';
 import { format, tie } from './verdict.ts';
 
 const HEADER_BYTES = 18;
 const FOOTER_BYTES = 26;
-/** What writers leave behind the pixels: footer, developer and extension areas (TGA 2.0 specification). */
+/** Most bytes after the pixels: footer, developer and extension areas (TGA 2.0 specification). */
 const SLACK_BYTES = 4096;
 
 export function tga({ head, tail, size }: Sample): Detected | undefined {
@@ -43,7 +43,7 @@ function sizeFits({ pixelsAt, pixels, bytesPerPixel }: Header, size: number): bo
   return spare >= 0 && spare <= SLACK_BYTES;
 }
 
-/** Walks the run-length packets: their pixels must add up, or the head must end before they do. */
+/** Walks the run-length packets: their pixels must add up, unless the head ends first. */
 function packetsFit(head: Uint8Array, { pixelsAt, pixels, bytesPerPixel }: Header, size: number): boolean {
   let at = pixelsAt;
   let seen = 0;

@@ -1,4 +1,4 @@
-/** The three ways in which a sniffer that recognises something says so. */
+/** Constructors of sniffing results. */
 import { tieGroup } from '../formats.ts';
 import type { Detected } from './sample.ts';
 
@@ -7,13 +7,13 @@ export const format = (id: string): Detected => ({ kind: 'format', format: id })
 /** @param what a short noun, shown to the client */
 export const refused = (what: string): Detected => ({ kind: 'refused', what });
 
-/** Recognised, and of no format that filemill knows: no later sniffer shall have a try. */
+/** Recognised as a format that filemill does not support: later sniffers are not tried. */
 export const UNKNOWN: Detected = { kind: 'unknown' };
 
-/** @param otherwise the member that is meant when the name says nothing */
+/** @param otherwise the default if the name does not decide */
 export const tieAmong = (among: readonly string[], otherwise: string): Detected => ({ kind: 'tie', among, otherwise });
 
-/** A tie between all members of a group of the format table. */
+/** A tie between all members of a tie group. */
 export const tie = (group: string, otherwise: string): Detected =>
   tieAmong(
     tieGroup(group).map(({ id }) => id),

@@ -1,16 +1,16 @@
-/** The first element of an XML or HTML text, past everything that may stand before it. One pass, no entity is ever expanded. */
+/** Finds the root element of an XML or HTML text, after comments, declarations and document types. Linear; expands no entities. */
 
 export interface Root {
-  /** Without its prefix, in its own case. */
+  /** Without its prefix; case is kept. */
   readonly name: string;
   readonly prefix: string;
-  /** All between the name and the `>` that ends the tag; cut where the sample ends. */
+  /** The text between the name and the `>` of the tag; cut at the end of the sample. */
   readonly attributes: string;
-  /** What follows `<!DOCTYPE`, up to its subset; empty where there is none. */
+  /** The text after `<!DOCTYPE`, up to its subset; empty if there is none. */
   readonly doctype: string;
 }
 
-/** @returns undefined where the text begins with no element: prose, or a document type without a root */
+/** @returns undefined if the text does not begin with an element */
 export function rootOf(text: string): Root | undefined {
   let at = 0;
   let doctype = '';
@@ -33,7 +33,7 @@ export function rootOf(text: string): Root | undefined {
   return { name: name[2] ?? '', prefix: name[1] ?? '', attributes: text.slice(from, endOfTag(text, from)), doctype };
 }
 
-/** Where the tag's own `>` stands, which one between quotes is not; where a quote is left open, the first one. */
+/** Offset of the tag's closing `>`, ignoring quoted ones; with an unclosed quote, of the first one. */
 function endOfTag(text: string, from: number): number {
   let quote = '';
   for (let at = from; at < text.length; at++) {
@@ -46,7 +46,7 @@ function endOfTag(text: string, from: number): number {
   return first < 0 ? text.length : first;
 }
 
-/** Values of all attributes by their names with prefix, of each the first, up to what is no attribute. No entity is expanded. */
+/** Attributes by name with prefix; of duplicates the first. Stops at anything that is no attribute. Expands no entities. */
 export function attributesOf({ attributes }: Root): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
   const one = /\s*([^\s=>"'/]+)\s*=\s*(?:"([^"]*)"|'([^']*)')/y;
@@ -68,7 +68,7 @@ const past = (text: string, mark: string, from: number): number => {
   return at < 0 ? text.length : at + mark.length;
 };
 
-/** Past the `>` that ends a document type, over quoted names and an internal subset with comments. */
+/** Offset after the `>` of a document type, skipping quoted names and an internal subset with comments. */
 function pastDoctype(text: string, from: number): number {
   let inSubset = false;
   for (let at = from; at < text.length; at++) {

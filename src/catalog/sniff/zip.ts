@@ -3,7 +3,7 @@ import { asBuffer, find, has, latin1, u16le, u32le } from './bytes.ts';
 import type { Detected, Sample } from './sample.ts';
 import { format, UNKNOWN } from './verdict.ts';
 
-/** More parts than this say nothing new, and lying headers must not keep us busy. */
+/** Further parts are not read: they add nothing, and forged headers must not cost time. */
 const MOST_PARTS = 4096;
 
 const MIMETYPES: readonly (readonly [RegExp, string])[] = [
@@ -13,7 +13,7 @@ const MIMETYPES: readonly (readonly [RegExp, string])[] = [
   [/^application\/vnd\.oasis\.opendocument\.presentation/, 'odp'],
 ];
 
-/** The main part of each kind; writers number them (`word/document2.xml`). A binary workbook (`.bin`, xlsb) is another format. */
+/** The main part of each kind, possibly numbered (`word/document2.xml`). A binary workbook (`.bin`, xlsb) is another format. */
 const MAIN_PARTS: readonly (readonly [RegExp, string])[] = [
   [/^\/?word[/\\]document\d{0,4}\.xml$/i, 'docx'],
   [/^\/?xl[/\\]workbook\d{0,4}\.xml$/i, 'xlsx'],
@@ -27,7 +27,7 @@ export function zip(sample: Sample): Detected | undefined {
   const mimetype = local.find(({ name }) => name === 'mimetype')?.text;
   if (mimetype !== undefined) return byMimetype(mimetype);
   const central = centralParts(sample);
-  // What readers go by is the central directory; the local headers only stand in where it lies outside the sample.
+  // Readers use the central directory; local headers replace it if it lies outside the sample.
   return byParts(central.length > 0 ? [...central, ...local.map(({ name }) => name)] : local.map(({ name }) => name));
 }
 
@@ -41,18 +41,18 @@ function byParts(names: readonly string[]): Detected {
     const main = names.flatMap((name) => MAIN_PARTS.filter(([pattern]) => pattern.test(name)))[0];
     if (main !== undefined) return format(main[1]);
   }
-  // Books whose writer compressed the mimetype entry, or put it elsewhere.
+  // EPUBs whose writer compressed the mimetype entry, or put it elsewhere.
   const isBook = names.includes('META-INF/container.xml') && names.some((name) => name.toLowerCase().endsWith('.opf'));
   return isBook ? format('epub') : UNKNOWN;
 }
 
 interface LocalPart {
   readonly name: string;
-  /** Its content where stored uncompressed: only read of the part `mimetype`. */
+  /** Its content, if it is the uncompressed part `mimetype`. */
   readonly text?: string;
 }
 
-/** Walks the local headers from the front (APPNOTE 4.3.7); where a size is not told in advance, to the next signature. */
+/** Walks the local headers from the front (APPNOTE 4.3.7); if a header has no size, searches the next signature. */
 function localParts(head: Uint8Array): readonly LocalPart[] {
   const parts: LocalPart[] = [];
   for (let at = 0; at >= 0 && has(head, at, 'PK\x03\x04') && parts.length < MOST_PARTS; ) {
@@ -68,12 +68,12 @@ function localParts(head: Uint8Array): readonly LocalPart[] {
   return parts;
 }
 
-/** Names in the central directory, as far as it lies in the tail (APPNOTE 4.3.12, 4.3.16). */
+/** Names in the part of the central directory that is in the tail (APPNOTE 4.3.12, 4.3.16). */
 function centralParts({ tail, size }: Sample): readonly string[] {
   const end = asBuffer(tail).lastIndexOf('PK\x05\x06', tail.length, 'latin1');
   if (end < 0) return [];
   const told = u32le(tail, end + 16) - (size - tail.length);
-  // A directory that begins before the tail, or a file with something put before it: from the first entry that we see.
+  // If the directory begins before the tail, or bytes were prepended to the file, start at the first visible entry.
   let at = told >= 0 && has(tail, told, 'PK\x01\x02') ? told : find(tail, 'PK\x01\x02');
   const names: string[] = [];
   while (at >= 0 && at < end && has(tail, at, 'PK\x01\x02') && names.length < MOST_PARTS) {

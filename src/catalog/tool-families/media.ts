@@ -1,4 +1,4 @@
-/** What the tools for sound and video have in common: what they take, what they give back, and how a stretch of time is named. */
+/** What the audio and video tools have in common: input formats, output formats, and time ranges. */
 
 import { z } from 'zod';
 import type { Task } from '../engine.ts';
@@ -9,22 +9,22 @@ import { allowed, type Options, optionSchemas } from '../options/options.ts';
 import { type Input, refuseField, type ToolTask } from '../tool.ts';
 
 const ofFamily = (family: string): readonly string[] => Object.keys(DEMUXERS).filter((id) => formatOf(id).family === family);
-/** Every sound that FFmpeg reads. */
+/** Every audio format that FFmpeg reads. */
 export const SOUNDS = ofFamily('audio');
-/** Every video that FFmpeg reads. */
+/** Every video format that FFmpeg reads. */
 export const VIDEOS = ofFamily('video');
 
 export const soundTarget = (source: string): string => (source in AUDIO ? source : 'mp3');
 export const videoTarget = (source: string): string => (source in VIDEO ? source : 'mp4');
 
-/** A stretch, and how exactly it is cut. */
+/** A time range, and how exactly to cut it. */
 export const CUT = z.object({
   start_time: optionSchemas.start_time.optional(),
   end_time: optionSchemas.end_time.optional(),
   mode: oneOf(['exact', 'fast']).default('exact'),
 });
 
-/** @throws Failure `INVALID_OPTION` without either, and where the end is not after the start */
+/** @throws Failure `INVALID_OPTION` if both are missing, or if the end is not after the start */
 export function checkCut({ start_time: start, end_time: end }: Input): void {
   if (start === undefined && end === undefined)
     throw refuseField('start_time', undefined, `${allowed('start_time')}, or end_time, or both`);
@@ -36,7 +36,7 @@ export const cutOf = ({ start_time, end_time }: Input): Options => ({
   end_time: end_time as number | undefined,
 });
 
-/** A tool's work on its one file, as the engine's plans know work. */
+/** Converts the task of a tool with one file to the task of an engine's plan. */
 export function taskOf({ sources, target, output, scratch, passwordFile }: ToolTask, options: Options = {}): Task {
   const [source] = sources;
   if (source === undefined) throw new Error('a tool without a source');

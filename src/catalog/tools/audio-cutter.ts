@@ -1,4 +1,4 @@
-/** A stretch of a sound, to the sample or from packet to packet. */
+/** Cuts a range out of an audio file, exact to the sample or between packets. */
 import { planSoundCopied } from '../engines/ffmpeg/copy.ts';
 import { soundAsItIs } from '../engines/ffmpeg/keep.ts';
 import { planSound } from '../engines/ffmpeg/sound.ts';

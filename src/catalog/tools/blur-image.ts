@@ -1,4 +1,4 @@
-/** A picture out of focus. */
+/** Blurs a picture. */
 import { z } from 'zod';
 import { text } from '../options/fields.ts';
 import { type Input, ONE_FILE, type Tool } from '../tool.ts';

@@ -1,11 +1,11 @@
-/** The text of a picture or of a PDF, in the answer itself. */
+/** OCR of a picture or a PDF, with the text in the response itself. */
 import { z } from 'zod';
 import { formatOf } from '../formats.ts';
 import { optionSchemas } from '../options/options.ts';
 import { ONE_FILE, type Tool } from '../tool.ts';
 import { PICTURES } from '../tool-families/picture.ts';
 
-/** What nothing beside Tesseract's image decodes. */
+/** Formats that no engine in Tesseract's toolchain decodes. */
 const OUT_OF_REACH = new Set(['jxl', 'exr']);
 
 export const tool: Tool = {
@@ -14,7 +14,7 @@ export const tool: Tool = {
   family: 'ai',
   accepts: [...PICTURES.filter((id) => !OUT_OF_REACH.has(id) && !formatOf(id).tiny), 'pdf'],
   files: ONE_FILE,
-  // In the record too when it was not sent: the answer names the language.
+  // Stored in the record even if not sent, since the response names the language.
   input: z.object({ ocr_lang: optionSchemas.ocr_lang.default('eng') }),
   answersText: true,
   work: { convert: (_, { ocr_lang }) => ({ target: 'txt', options: { ocr_lang: ocr_lang as string } }) },

@@ -16,7 +16,7 @@ export const tool: Tool = {
   work: { engine, target: () => 'pdf', plan },
 };
 
-/** The first file is the one that the pages of the others are added to: what it says of itself as a whole stays. */
+/** Adds the pages of the others to the first file, whose document-level data is kept. */
 function plan({ sources, output, scratch }: ToolTask) {
   const paths = sources.map(({ path }) => path);
   const [first = '', ...others] = paths;

@@ -1,4 +1,4 @@
-/** A picture for link previews: 1200 × 630 px, the size that the Open Graph readers ask for. */
+/** Resizes a picture for link previews: 1200 × 630 px, the size that readers of Open Graph tags expect. */
 import { z } from 'zod';
 import { oneOf } from '../options/fields.ts';
 import { type Input, ONE_FILE, type Tool } from '../tool.ts';

@@ -1,4 +1,4 @@
-/** A PDF that opens with a password only, encrypted with AES-256. */
+/** Encrypts a PDF with a password (AES-256). */
 import { z } from 'zod';
 import { engine } from '../engines/qpdf.ts';
 import type { Tool } from '../tool.ts';

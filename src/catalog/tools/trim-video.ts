@@ -1,4 +1,4 @@
-/** A stretch of a video, to the frame or from key frame on. */
+/** Cuts a range out of a video, exact to the frame or from a key frame. */
 import { planVideoCopied } from '../engines/ffmpeg/copy.ts';
 import { videoAsItIs } from '../engines/ffmpeg/keep.ts';
 import { planVideo } from '../engines/ffmpeg/video.ts';

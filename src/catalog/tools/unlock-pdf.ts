@@ -5,10 +5,10 @@ import { engine } from '../engines/qpdf.ts';
 import type { Tool } from '../tool.ts';
 import { onlySource, PDF_TO_PDF, password, qpdf } from '../tool-families/pdf.ts';
 
-/** Poppler, without the password, says nothing at all of a file that needs one: qpdf then finds whether it fits, or the file is damaged. */
+/** Without the password, Poppler prints nothing for a file that needs one: qpdf then finds out whether the password is wrong or the file damaged. */
 const inspect: Inspection = {
   step: (input) => ({ run: 'pdfinfo', args: [input], succeeds: [0, 1] }),
-  // The title comes first and may hold a line of this shape: the last one is pdfinfo's own.
+  // The title comes first and may contain such a line: the last one is pdfinfo's own.
   read: (stdout) => ({ locked: [...stdout.matchAll(/^Encrypted:\s+(yes|no)\b/gm)].at(-1)?.[1] !== 'no' }),
 };
 

@@ -1,13 +1,13 @@
-/** A text over a picture. */
+/** Writes a text over a picture. */
 import { z } from 'zod';
 import { POSITIONS } from '../options/edits.ts';
 import { integer, oneOf, text } from '../options/fields.ts';
 import { type Input, ONE_FILE, type Tool } from '../tool.ts';
 import { inShades, PICTURES } from '../tool-families/picture.ts';
 
-/** Neither a space nor a character without a shape. */
+/** A character that is neither a space nor invisible. */
 const VISIBLE = /[^\p{Z}\p{Cc}\p{Cf}]/u;
-/** Nothing that ends a text or moves a terminal's cursor. */
+/** Control characters, which may end a text or move a terminal's cursor; tabs and line feeds are allowed. */
 const CONTROL = /[^\P{Cc}\t\n]/u;
 
 const input = z.object({

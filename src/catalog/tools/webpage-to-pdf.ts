@@ -1,4 +1,4 @@
-/** A page on the web, as a PDF. */
+/** Converts a web page to PDF. */
 import { z } from 'zod';
 import { askPage, SHEETS } from '../engines/chromium/ask.ts';
 import { engine } from '../engines/chromium-web.ts';
@@ -8,7 +8,7 @@ import { ONE_PAGE, type Tool } from '../tool.ts';
 const SIZES = Object.keys(SHEETS) as (keyof typeof SHEETS)[];
 
 const input = z.object({
-  // Named as paper is: in whatever case.
+  // Names of paper sizes are accepted in any case.
   page_size: text
     .transform((sent) => SIZES.find((size) => size.toLowerCase() === sent.toLowerCase()))
     .pipe(z.enum(SIZES))

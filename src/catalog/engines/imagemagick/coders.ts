@@ -1,19 +1,22 @@
-/** What ImageMagick calls the formats that it serves here, and what each can hold. The decoder is always named: guessing by content reaches scripts and delegates. */
+/**
+ * ImageMagick's names for the formats, and what each supports. The decoder is always set: ImageMagick's own detection also accepts scripts and
+ * starts delegates.
+ */
 
 interface Reader {
   readonly coder: string;
   /**
-   * Which of several pictures in a file count. `first`: what follows is a smaller copy, a layer or a moment. `largest`: sizes of one icon.
-   * `pages`: each is a picture of its own. `frames`: moments of an animation. `layers`: one picture in pieces.
+   * Which of several pictures in a file to convert. `first`: the others are smaller copies or layers. `largest`: they are sizes of one icon.
+   * `pages`: each is a separate picture. `frames`: they form an animation. `layers`: together they form one picture.
    */
   readonly takes: 'first' | 'largest' | 'pages' | 'frames' | 'layers';
-  /** Arguments that set right what the decoder takes the pixels for. */
+  /** Arguments that correct how the decoder interprets the pixels. */
   readonly means?: readonly string[];
 }
 
 interface Writer {
   readonly coder: string;
-  /** Transparency survives; where it does not, the picture is laid on the background colour. */
+  /** Keeps transparency; otherwise the picture is flattened onto the background colour. */
   readonly alpha: boolean;
   /** Arguments just before the output. */
   readonly encode?: readonly string[];
@@ -37,14 +40,14 @@ export const READERS: Readonly<Record<string, Reader>> = {
   jp2: first('jp2'),
   ico: { coder: 'ico', takes: 'largest' },
   cur: { coder: 'cur', takes: 'largest' },
-  // It puts the rows upright itself, and yet says that they are not.
+  // The decoder puts the rows upright, but still reports another orientation.
   tga: { ...first('tga'), means: ['-orient', 'TopLeft'] },
   ppm: first('ppm'),
   pgm: first('pgm'),
   pbm: first('pbm'),
   pam: first('pam'),
   pcx: first('pcx'),
-  // The first picture of a PSD is the flattened whole, the others are its layers.
+  // The first picture of a PSD is the flattened image, the others are its layers.
   psd: first('psd'),
   xbm: first('xbm'),
   xpm: first('xpm'),
@@ -52,14 +55,14 @@ export const READERS: Readonly<Record<string, Reader>> = {
   hdr: first('hdr'),
   sgi: first('sgi'),
   ras: first('sun'),
-  // Version 6 takes every DPX for linear light; what cameras and FFmpeg write without a mark is not.
+  // Version 6 takes every DPX for linear light; untagged files of cameras and FFmpeg are not.
   dpx: { ...first('dpx'), means: ['-set', 'colorspace', 'sRGB'] },
   fits: first('fits'),
   xcf: { coder: 'xcf', takes: 'layers' },
   pict: first('pict'),
 };
 
-/** Pure black and white, which that pattern consists of: `-monochrome` picks its two greys first and loses shades. */
+/** Dithers to pure black and white, the colours of this pattern: `-monochrome` first picks two greys and loses shades. */
 const BILEVEL = ['-colorspace', 'Gray', '-dither', 'FloydSteinberg', '-remap', 'pattern:gray50'] as const;
 const GRAY = { encode: ['-colorspace', 'Gray'], loses: ['colour'] } as const;
 
@@ -70,7 +73,7 @@ export const WRITERS: Readonly<Record<string, Writer>> = {
   gif: { coder: 'gif', alpha: true, rank: 55, many: 'frames', loses: ['colours beyond 256'] },
   tiff: { coder: 'tiff', alpha: true, rank: 70, many: 'pages', encode: ['-compress', 'LZW'] },
   jp2: { coder: 'jp2', alpha: true, rank: 70, quality: true },
-  // Version 3 is what every program reads; later ones carry transparency that most ignore.
+  // Every program reads version 3; later ones have transparency that most programs ignore.
   bmp: { coder: 'bmp3', alpha: false, rank: 70 },
   ico: { coder: 'ico', alpha: true, rank: 70 },
   tga: { coder: 'tga', alpha: true, rank: 70 },
@@ -78,17 +81,17 @@ export const WRITERS: Readonly<Record<string, Writer>> = {
   pgm: { coder: 'pgm', alpha: false, rank: 70, ...GRAY },
   pbm: { coder: 'pbm', alpha: false, rank: 70, encode: BILEVEL, loses: ['colour', 'shades of grey'] },
   pam: { coder: 'pam', alpha: true, rank: 70 },
-  // Readers disagree about the palette of two colours.
+  // Readers disagree about palettes of two colours.
   pcx: { coder: 'pcx', alpha: false, rank: 70, encode: ['-type', 'TrueColor'] },
   psd: { coder: 'psd', alpha: true, rank: 60, loses: ['layers'], encode: ['-compress', 'None'] },
   xbm: { coder: 'xbm', alpha: false, rank: 70, encode: BILEVEL, loses: ['colour', 'shades of grey'] },
   xpm: { coder: 'xpm', alpha: true, rank: 70, encode: ['-depth', '8'] },
   dds: { coder: 'dds', alpha: true, rank: 60, encode: ['-define', 'dds:mipmaps=0'], loses: ['fine shades (block compression)'] },
-  // Radiance pictures are linear; left alone, version 6 writes sRGB values and an unusual GAMMA line.
+  // Radiance pictures are linear; by default, version 6 writes sRGB values and an unusual GAMMA line.
   hdr: { coder: 'hdr', alpha: false, rank: 60, encode: ['-colorspace', 'RGB'] },
   sgi: { coder: 'sgi', alpha: true, rank: 70 },
   ras: { coder: 'sun', alpha: false, rank: 70 },
   dpx: { coder: 'dpx', alpha: false, rank: 60, encode: ['-type', 'TrueColor', '-depth', '10'] },
-  // A third axis is rare in the field and many readers refuse it.
+  // A third axis, for colour, is rare, and many readers refuse it.
   fits: { coder: 'fits', alpha: false, rank: 60, ...GRAY },
 };

@@ -1,4 +1,4 @@
-/** One ImageMagick command from the facts and options of a task: what is read, edited, flattened and encoded. */
+/** Builds the ImageMagick command of a task: reading, editing and flattening. */
 
 import type { Task, Warning } from '../../engine.ts';
 import { choosePages } from '../../planning/pages.ts';
@@ -8,12 +8,12 @@ import { type Frame, framesOf, LIMITS } from './inspect.ts';
 import { TO_SRGB } from './srgb.ts';
 
 export interface Picked {
-  /** Indices of the frames that are read. */
+  /** Indices of the frames to read. */
   readonly indices: readonly number[];
   readonly warnings: readonly Warning[];
 }
 
-/** Which pictures of the source count for this target. @param many what the target holds of several @throws Failure `input_limit` where no page asked for is there */
+/** Selects the pictures of the source for this target. @param many what the target can contain several of @throws Failure `input_limit` if no requested page exists */
 export function pick({ source, options, facts }: Task, many: 'pages' | 'frames' | undefined): Picked {
   const frames = framesOf(facts);
   const all = frames.map((_, index) => index);
@@ -40,7 +40,7 @@ export function pick({ source, options, facts }: Task, many: 'pages' | 'frames' 
   }
 }
 
-/** Arguments up to the edited picture in memory, in sRGB, and its size in px. */
+/** Arguments that read and edit the picture and convert it to sRGB, and its size in px. */
 export function readAndEdit({ source, input, options, facts }: Task, indices: readonly number[]) {
   const reader = READERS[source];
   const frames = framesOf(facts);
@@ -61,16 +61,16 @@ export function readAndEdit({ source, input, options, facts }: Task, indices: re
     density: frame.density,
     args: [
       ...LIMITS,
-      // Layers are read together: their places on the canvas count.
+      // Layers are read together, because their positions on the canvas matter.
       `${reader?.coder}:${input}${reader?.takes === 'layers' ? '' : `[${indices.join(',')}]`}`,
       ...(reader?.means ?? []),
       ...(reader?.takes === 'layers' ? ['-background', 'none', '-flatten'] : []),
       ...(reader?.takes === 'frames' && indices.length > 1 ? ['-coalesce'] : []),
-      // A cursor's hot spot or a scanner's offset is no part of the picture.
+      // Drops a cursor's hot spot and a scanner's offset.
       ...(reader?.takes === 'frames' ? [] : ['+repage']),
       ...edited.args,
       ...(frame.profile ? TO_SRGB : []),
-      // CMYK, Lab, YCbCr and linear sources become what every target means by RGB.
+      // Converts CMYK, Lab, YCbCr and linear sources: every target means sRGB by RGB.
       ...['-colorspace', 'sRGB'],
     ],
   };
@@ -78,7 +78,7 @@ export function readAndEdit({ source, input, options, facts }: Task, indices: re
 
 export const flatten = (background: string): readonly string[] => ['-background', background, '-alpha', 'remove', '-alpha', 'off'];
 
-/** All profiles, comments and titles. */
+/** Removes all profiles, comments and titles. */
 export const STRIP = ['+profile', '*', '+set', 'comment', '+set', 'caption', '+set', 'label'] as const;
 
 function largest(frames: readonly Frame[]): number {

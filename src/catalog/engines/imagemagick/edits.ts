@@ -1,9 +1,9 @@
-/** Image edits in their fixed order (orient, rotate, crop, resize), as ImageMagick arguments, with the size that comes out. */
+/** Image edits in their fixed order (orient, rotate, crop, resize), as ImageMagick arguments, with the resulting size. */
 import { inputLimit } from '../../../errors.ts';
 import type { Options } from '../../options/options.ts';
 import type { Frame } from './inspect.ts';
 
-/** The largest side that a derived size may have, in px: WebP and most decoders end there. */
+/** The longest derived side, px: the limit of WebP and most decoders. */
 const MAX_SIDE = 16_383;
 
 interface Edited {

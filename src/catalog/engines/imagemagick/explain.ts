@@ -1,4 +1,4 @@
-/** What ImageMagick's words on standard error mean. */
+/** Maps ImageMagick's error messages to reasons. */
 import type { Reason } from '../../../errors.ts';
 import { type Meanings, meaningOf } from '../../planning/phrases.ts';
 
@@ -13,5 +13,5 @@ const MEANINGS: Meanings<Reason> = [
   [['unsupported feature: …encod', 'unsupported feature: …plugin'], 'engine_missing'],
 ];
 
-/** @returns undefined where the words say nothing better than `corrupt_input` */
+/** @returns undefined for messages that mean `corrupt_input` */
 export const explain = (words: string): Reason | undefined => meaningOf(words, MEANINGS);

@@ -1,4 +1,4 @@
-/** What ImageMagick is asked about a picture before anything is decoded, and how its answer is read. */
+/** Inspects a picture with ImageMagick before anything is decoded, and enforces bounds. */
 import { conversionFailed, inputLimit } from '../../../errors.ts';
 import type { Binary, Facts, ProcessStep } from '../../engine.ts';
 import { MAX_FRAMES } from '../../planning/frames.ts';
@@ -8,7 +8,7 @@ import { READERS } from './coders.ts';
 const MAX_PIXELS = 100_000_000;
 
 /**
- * ImageMagick takes the smaller of these and of the machine's policy.xml. Width and height in pixels; beyond `memory` it works in a file, up to `disk`.
+ * ImageMagick uses the smaller of these and of the limits in policy.xml. Width and height in pixels; beyond `memory` it uses a file, up to `disk`.
  * (imagemagick.org/script/resources.php)
  */
 export const LIMITS = [
@@ -21,7 +21,7 @@ export const LIMITS = [
   ['thread', '2'],
 ].flatMap(([resource, most]) => ['-limit', `${resource}`, `${most}`]);
 
-/** Not the name `convert` alone: that may be another program's. */
+/** Not `/usr/bin/convert`, which may be another program. */
 export const CONVERT: Binary = {
   at: ['/usr/bin/convert-im6.q16', '/usr/bin/convert-im7.q16', '/usr/bin/magick'],
   version: { args: ['-version'], pattern: /ImageMagick (\d+\.\d+\.\d+)/ },
@@ -31,21 +31,21 @@ export interface Frame {
   /** Pixels as stored: orientation is not applied yet. */
   readonly width: number;
   readonly height: number;
-  /** It may be transparent in places. */
+  /** It may be partly transparent. */
   readonly alpha: boolean;
-  /** It is shown as it is stored: no EXIF orientation turns or mirrors it. */
+  /** It is displayed as stored: no EXIF orientation rotates or mirrors it. */
   readonly upright: boolean;
-  /** The EXIF orientation turns the picture by a quarter. */
+  /** The EXIF orientation rotates the picture by 90 or 270 degrees. */
   readonly onItsSide: boolean;
   readonly profile: boolean;
-  /** Pixels an inch; undefined where the file does not say, or nothing likely. */
+  /** Pixels per inch; undefined if the file does not state it, or an unlikely value. */
   readonly density: number | undefined;
 }
 
 /** Needs the binary `convert`. */
 export const pingStep = (input: string, { source }: { readonly source: string }): ProcessStep => ({
   run: 'convert',
-  // Of a PNG beyond the limits it says nothing unless its exceptions are logged.
+  // For a PNG beyond the limits, ImageMagick reports nothing unless exceptions are logged.
   args: [
     ...LIMITS,
     '-debug',
@@ -58,7 +58,7 @@ export const pingStep = (input: string, { source }: { readonly source: string })
   ],
 });
 
-/** @throws Failure `CONVERSION_FAILED` where a bound is broken or no frame is found */
+/** @throws Failure `CONVERSION_FAILED` if a bound is exceeded or there is no frame */
 export function readPing(stdout: string): Facts {
   const frames = stdout.split('\n').flatMap((line): Frame[] => {
     if (line === '') return [];

@@ -1,4 +1,4 @@
-/** The sRGB colour profile as an argument for ImageMagick, which has none of its own: pictures with another one are converted to it. */
+/** The sRGB colour profile as an argument for ImageMagick, which has none built in, to convert pictures with other profiles. */
 
 /** Numbers of ICC profiles: 16 bits before and 16 after the point (ICC.1:2022, 4.6). */
 const fixed = (...values: readonly number[]): Buffer => {
@@ -34,7 +34,7 @@ const TAGS: readonly (readonly [signature: string, content: Buffer])[] = [
   ['bTRC', curve],
 ];
 
-/** A display profile of matrix and curves (ICC.1:2022, 8.4.3), with rest and order of its fields from 7.2. */
+/** A matrix/TRC display profile (ICC.1:2022, 8.4.3); the header fields follow 7.2. */
 function profile(): Buffer {
   const header = Buffer.alloc(128);
   header.writeUInt32BE(0x0420_0000, 8);
@@ -54,5 +54,5 @@ function profile(): Buffer {
   return Buffer.concat([header, words(TAGS.length), ...rows, ...padded.map(([, , content]) => content)]);
 }
 
-/** Converts from the embedded profile to sRGB, and takes the profile off: untagged pixels mean sRGB to every reader, also in formats without profiles. */
+/** Converts from the embedded profile to sRGB, and removes the profile: readers take untagged pixels for sRGB, also in formats without profiles. */
 export const TO_SRGB: readonly string[] = ['-profile', `inline:data:image/icc;base64,${profile().toString('base64')}`, '+profile', 'icc'];

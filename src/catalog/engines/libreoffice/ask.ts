@@ -1,4 +1,4 @@
-/** How LibreOffice is asked: one line of JSON to the program that keeps it warm, and the same line to one of its own. */
+/** Requests to LibreOffice: one line of JSON for the resident program, or for a new process of it. */
 import { isReason, type Reason } from '../../../errors.ts';
 import type { Binary, Plan, Task } from '../../engine.ts';
 
@@ -11,7 +11,7 @@ export const OFFICE: Readonly<Record<'office' | 'soffice', Binary>> = {
     version: { args: ['--version'], pattern: /LibreOffice (\d+\.\d+)/ },
     unixSockets: true,
   },
-  // Not started by us but by the program above; asked for here so that its absence shows.
+  // Started by the program above, not by us; listed so that its absence is detected.
   soffice: { at: ['/usr/lib/libreoffice/program/soffice.bin'] },
 };
 
@@ -34,10 +34,10 @@ export function askOffice(
   return { steps: [{ ask: 'office', request, otherwise: { run: 'office', args: ['--once'], stdin: `${JSON.stringify(request)}\n` } }] };
 }
 
-/** LibreOffice keeps pictures as they are unless told; its scale starts at 1. */
+/** Without a quality, LibreOffice keeps pictures as they are; its scale starts at 1. */
 const quality = (given: number | undefined): number | undefined => (given === undefined ? undefined : Math.max(1, given));
 
-/** The program answers in JSON also when it runs once; a Python traceback means that LibreOffice went away under its hands. */
+/** The program answers in JSON also with `--once`; a Python traceback means that LibreOffice crashed. */
 export function explainOffice(words: string): Reason | undefined {
   const reason = /"reason": ?"(\w+)"/.exec(words)?.[1];
   if (isReason(reason)) return reason;

@@ -1,7 +1,7 @@
-/** How large a drawing is, read from the tag that opens it. */
+/** Reads the size of an SVG from its root tag. */
 import { attributesOf, rootOf } from '../../sniff/xml.ts';
 
-/** CSS pixels of each absolute unit (CSS Values 3, 5.2); em and ex as for the default font size of 12 pt. */
+/** CSS pixels of each absolute unit (CSS Values 3, 5.2); em and ex for the default font size of 12 pt. */
 const UNITS: Readonly<Record<string, number>> = {
   '': 1,
   px: 1,
@@ -19,7 +19,7 @@ export interface Size {
   readonly height: number;
 }
 
-/** @param head the first bytes of the drawing @returns CSS pixels; undefined where the tag does not say */
+/** @param head the first bytes of the drawing @returns CSS pixels; undefined if the tag has no size */
 export function sizeOf(head: string): Size | undefined {
   const root = rootOf(head);
   if (root?.name !== 'svg') return undefined;
@@ -32,10 +32,10 @@ export function sizeOf(head: string): Size | undefined {
   return width === undefined || height === undefined ? undefined : { width, height };
 }
 
-/** CSS pixels: far beyond what is drawn, and still a number when two of them are multiplied. */
+/** CSS pixels: far beyond any drawing, and the product of two is still finite. */
 const LARGEST = 1e12;
 
-/** @param whole what a percentage is of, and what stands for a missing length */
+/** @param whole the length that a percentage refers to, and the default */
 function length(text: string, whole: number | undefined): number | undefined {
   const [, number, unit = ''] = /^\+?((?:\d+(?:\.\d+)?|\.\d+)(?:e[+-]?\d+)?)\s*(%|[a-z]*)$/i.exec(text) ?? [];
   const pixels =
