@@ -8,7 +8,7 @@ import { natsSignals } from '../src/signals/nats.ts';
 import { createLog } from '../src/telemetry/log.ts';
 import { createMetrics } from '../src/telemetry/metrics.ts';
 import { type JobHandler, startWorker } from '../src/worker/loop.ts';
-import { present } from '../src/worker/presence.ts';
+import { startPresence } from '../src/worker/presence.ts';
 import { answer, given } from './child.ts';
 import { sharedNow } from './clock.ts';
 
@@ -39,7 +39,7 @@ const handleJob: JobHandler = async ({ id }) => {
   const output = { key: `jobs/${id}`, filename: 'a.jpg', sizeBytes: 1, contentType: 'image/jpeg', sha256: '', files: 1 };
   return (record, now) => finish(record, now, { output, warnings: [], engine: { name: 'none', version: '1' } });
 };
-const presence = present(
+const presence = startPresence(
   nats,
   { pool, toolchain: 'image', worker: `bench-${process.pid}`, slots, engines },
   { conversionsPerWorker: 0, idleSeconds: 0 },

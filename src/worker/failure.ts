@@ -32,7 +32,7 @@ const FAULTS: Readonly<Record<string, FaultReason>> = {
   EMFILE: 'descriptors',
   ENFILE: 'descriptors',
 };
-/** How glibc words a full disk. Programs print it to stderr; their exit codes do not tell. */
+/** glibc's messages for a full disk. Programs print them to stderr; their exit codes do not tell. */
 const NO_SPACE = /No space left on device|Disk quota exceeded/;
 
 /** @returns what is wrong with the worker, judged by the error and its chain of causes; undefined where nothing points to the worker */

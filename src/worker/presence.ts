@@ -1,4 +1,4 @@
-/** What a worker says of itself while it works, and when it has done enough. */
+/** Publishes a worker's presence, and decides when the worker has done its share of orders or has idled too long. */
 import { hostname } from 'node:os';
 import type { Fault } from '../contracts/messages/fault.ts';
 import { PRESENCE_VERSION, type Presence } from '../contracts/messages/presence.ts';
@@ -6,94 +6,95 @@ import type { Nats } from '../nats/connection.ts';
 import { publishPresence } from '../pools/workers.ts';
 import type { Reservation } from './loop.ts';
 
-/** How often a worker says that it is there, ms. */
+/** Interval of the presence messages, ms. */
 const PRESENCE_MS = 5_000;
-/** Orders may take milliseconds: their turns are told together, ms. */
-const TOGETHER_MS = 200;
-/** What is still to be said when the process ends gets this long, ms. */
-const FAREWELL_MS = 1_000;
+/** Changes within this time are published together, ms: orders may take milliseconds. */
+const COALESCE_MS = 200;
+/** Time limit on sending the last message when the process ends, ms. */
+const FLUSH_MS = 1_000;
 
-export interface Present {
-  /** Undefined where those that hold places may take all that is left. */
+export interface PresenceReporter {
+  /** Reserves one of the orders that the worker may still take; undefined if all are reserved or taken. */
   reserve(): Reservation | undefined;
   now(): Pick<Presence, 'state' | 'slots' | 'busy' | 'taken' | 'ended'>;
-  /** Says how it stands, soon. */
+  /** Publishes the current state soon. */
   changed(): void;
-  /** Resolves with the reason when no more orders are to be taken. */
+
+  /** Resolves with the reason when the worker shall take no more orders. */
   readonly enough: Promise<string>;
-  /** Says that no more will be taken. */
-  leave(): void;
-  /** Says that none is held any more, and then no more. */
-  farewell(): Promise<void>;
+  /** Publishes that the worker takes no more orders. */
+  startDraining(): void;
+  /** Publishes that the worker holds no order any more, and stops publishing. */
+  finishDraining(): Promise<void>;
 }
 
-interface Enough {
-  /** Orders; 0: any number. */
+interface PresenceLimits {
+  /** Orders that the worker may take; 0: any number. */
   readonly conversionsPerWorker: number;
-  /** Without an order; 0: for ever. */
+  /** Time that it may idle; 0: for ever. */
   readonly idleSeconds: number;
 }
 
-/** @param given what the worker is called, if it is */
-export const workerName = (given: string | undefined): string =>
-  given ??
+/** @param configured name; undefined: made from the host name and the process id */
+export const workerName = (configured: string | undefined): string =>
+  configured ??
   `${hostname()
     .replace(/[^A-Za-z0-9_-]/g, '-')
     .slice(0, 40)}-${process.pid}`;
 
-export function present(
+export function startPresence(
   nats: Nats,
   about: Pick<Presence, 'pool' | 'toolchain' | 'worker' | 'slots' | 'engines'>,
-  { conversionsPerWorker, idleSeconds }: Enough,
+  { conversionsPerWorker, idleSeconds }: PresenceLimits,
   faultNow: () => Fault | undefined = () => undefined,
-): Present {
+): PresenceReporter {
   const enough = Promise.withResolvers<string>();
   let leaving: 'draining' | 'drained' | undefined;
   let [busy, taken, ended, busyMs, busySince] = [0, 0, 0, 0, 0];
   let idle: NodeJS.Timeout | undefined;
-  let turns: NodeJS.Timeout | undefined;
+  let soon: NodeJS.Timeout | undefined;
 
   const now = () => ({ state: leaving ?? (busy > 0 ? ('busy' as const) : ('idle' as const)), slots: about.slots, busy, taken, ended });
-  const say = () => {
+  const publish = () => {
     const busySeconds = busy > 0 ? Math.floor((performance.now() - busySince) / 1000) : 0;
     const unwell = faultNow();
-    const word = { version: PRESENCE_VERSION, ...about, ...now(), busyMs: Math.round(busyMs), busySeconds };
-    publishPresence(nats, { ...word, ...(unwell !== undefined && { unwell }) });
+    const heartbeat = { version: PRESENCE_VERSION, ...about, ...now(), busyMs: Math.round(busyMs), busySeconds };
+    publishPresence(nats, { ...heartbeat, ...(unwell !== undefined && { unwell }) });
   };
-  const saySoon = () => {
-    turns ??= setTimeout(() => {
-      turns = undefined;
-      say();
-    }, TOGETHER_MS);
+  const publishSoon = () => {
+    soon ??= setTimeout(() => {
+      soon = undefined;
+      publish();
+    }, COALESCE_MS);
   };
-  // All workers of a pool may have started together: they do not leave together.
+  // Jittered: the workers of a pool may have started together, and must not all end together.
   const idleMs = idleSeconds * 1000 * (0.8 + 0.4 * Math.random());
-  const rest = () => {
+  const startIdleTimer = () => {
     if (idleMs > 0) idle = setTimeout(() => enough.resolve('it had no order for a long time'), idleMs).unref();
   };
   let reserved = 0;
-  const hasPlace = () => conversionsPerWorker === 0 || taken + reserved < conversionsPerWorker;
+  const mayReserve = () => conversionsPerWorker === 0 || taken + reserved < conversionsPerWorker;
   const take = () => {
     clearTimeout(idle);
     const began = performance.now();
     if (busy++ === 0) busySince = began;
     taken++;
-    saySoon();
+    publishSoon();
     return () => {
       busyMs += performance.now() - began;
       ended++;
-      if (--busy === 0) rest();
-      saySoon();
+      if (--busy === 0) startIdleTimer();
+      publishSoon();
       if (conversionsPerWorker > 0 && taken >= conversionsPerWorker) enough.resolve('it has done as many orders as it may');
     };
   };
 
-  const timer = setInterval(say, PRESENCE_MS);
-  say();
-  rest();
+  const timer = setInterval(publish, PRESENCE_MS);
+  publish();
+  startIdleTimer();
   return {
     reserve() {
-      if (!hasPlace()) return undefined;
+      if (!mayReserve()) return undefined;
       reserved++;
       return {
         take() {
@@ -106,22 +107,22 @@ export function present(
       };
     },
     now,
-    changed: saySoon,
+    changed: publishSoon,
     enough: enough.promise,
-    leave() {
+    startDraining() {
       leaving ??= 'draining';
-      say();
+      publish();
     },
-    async farewell() {
+    async finishDraining() {
       clearInterval(timer);
       clearTimeout(idle);
-      clearTimeout(turns);
+      clearTimeout(soon);
       leaving = 'drained';
-      say();
+      publish();
       const late = Promise.withResolvers<void>();
-      const patience = setTimeout(late.resolve, FAREWELL_MS);
+      const flushTimer = setTimeout(late.resolve, FLUSH_MS);
       await Promise.race([nats.core.flush().catch(() => {}), late.promise]);
-      clearTimeout(patience);
+      clearTimeout(flushTimer);
     },
   };
 }

@@ -40,7 +40,7 @@ export const engine: Engine = {
     const args = ['-dSAFER', '-dBATCH', '-dNOPAUSE', '-dUseCropBox', ...device, `-sOutputFile=${output}`, path];
     return { steps: [...steps, { run: 'gs', args, progress: (line) => pageOf(line, pages) }], warnings };
   },
-  explain: (words) => explainPdf(words) ?? (/VMerror/.test(words) ? 'memory' : undefined),
+  explain: (output) => explainPdf(output) ?? (/VMerror/.test(output) ? 'memory' : undefined),
 };
 
 /** Ghostscript prints `Page 3` when it begins page 3. */

@@ -38,10 +38,10 @@ export const engine: Engine = {
     read: (stdout, task) => (decodes(task) ? bounded(stdout) : readPing(stdout)),
   },
   plan,
-  explain: (words) => {
+  explain: (output) => {
     // libheif's messages for absurd lengths in `iloc`, and for a picture that its decoder rejects.
-    if (/security limit exceeded|decoder plugin generated an error/i.test(words)) return 'corrupt_input';
-    return explain(words) ?? (/unsupported|no (en|de)coder|plugin/i.test(words) ? 'engine_missing' : undefined);
+    if (/security limit exceeded|decoder plugin generated an error/i.test(output)) return 'corrupt_input';
+    return explain(output) ?? (/unsupported|no (en|de)coder|plugin/i.test(output) ? 'engine_missing' : undefined);
   },
   limits: { memoryBytes: 2 * 1024 ** 3 },
 };

@@ -46,7 +46,7 @@ export const engine: Engine = {
     },
   },
   plan,
-  explain: (words, code) => sharp.explain?.(words, code) ?? heif.explain?.(words, code) ?? jxl.explain?.(words, code),
+  explain: (output, code) => sharp.explain?.(output, code) ?? heif.explain?.(output, code) ?? jxl.explain?.(output, code),
   limits: { memoryBytes: 2 * 1024 ** 3 },
 };
 

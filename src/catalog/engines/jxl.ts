@@ -35,7 +35,7 @@ export const engine: Engine = {
     read: (stdout, { source }) => (source === 'jxl' ? bounded(stdout) : readPing(stdout)),
   },
   plan,
-  explain: (words) => explain(words) ?? (/alloc/i.test(words) ? 'memory' : undefined),
+  explain: (output) => explain(output) ?? (/alloc/i.test(output) ? 'memory' : undefined),
   limits: { memoryBytes: 2 * 1024 ** 3 },
 };
 

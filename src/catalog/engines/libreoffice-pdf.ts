@@ -16,6 +16,6 @@ export const engine: Engine = {
   options: () => ['password'],
   inspect: measurePdf(),
   plan: (task) => askOffice(task, 'text'),
-  explain: (words) => explainOffice(words) ?? explainPdf(words),
+  explain: (output) => explainOffice(output) ?? explainPdf(output),
   limits: LIMITS,
 };

@@ -80,10 +80,10 @@ export const engine: Engine = {
   plan: (task) => ({
     steps: [...(LOCKABLE.includes(task.source) ? [{ run: 'clean', args: ['--open', task.input] }] : []), ...planOf(task)],
   }),
-  explain: (words, code) => {
+  explain: (output, code) => {
     // 251 is the run-time system's own exit code for an exhausted heap (GHC user's guide, "RTS options to control the heap").
-    if (words.trim() === 'encrypted document') return 'password_required';
-    if (code === 251 || /heap exhausted|heap overflow/i.test(words)) return 'memory';
+    if (output.trim() === 'encrypted document') return 'password_required';
+    if (code === 251 || /heap exhausted|heap overflow/i.test(output)) return 'memory';
     return undefined;
   },
 };

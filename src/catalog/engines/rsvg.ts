@@ -32,9 +32,9 @@ export const engine: Engine = {
     read: (stdout) => ({ size: sizeOf(stdout) }),
   },
   plan,
-  explain: (words) => {
-    if (/larger than \d+ pixels|too large|cannot have more than|limit/i.test(words)) return 'input_limit';
-    return /memory/i.test(words) ? 'memory' : undefined;
+  explain: (output) => {
+    if (/larger than \d+ pixels|too large|cannot have more than|limit/i.test(output)) return 'input_limit';
+    return /memory/i.test(output) ? 'memory' : undefined;
   },
   limits: { memoryBytes: 1024 ** 3, wallMs: 120_000 },
 };

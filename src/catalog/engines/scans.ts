@@ -41,7 +41,7 @@ export const engine: Engine = {
     ];
     return { steps: [...steps, { run: 'scan', args, progress: share }], warnings };
   },
-  explain: (words) => explainPdf(words) ?? explainOcr(words),
+  explain: (output) => explainPdf(output) ?? explainOcr(output),
 };
 
 /** `scan.ts` prints `2 of 5`. */

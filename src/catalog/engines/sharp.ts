@@ -47,7 +47,7 @@ export const engine: Engine = {
     return { steps: [{ ask: 'image', request, otherwise: { run: 'image', args: ['--once'], stdin: `${JSON.stringify(request)}\n` } }] };
   },
 
-  explain: (words) => reasonIn(words),
+  explain: (output) => reasonIn(output),
 };
 
 interface EditRequest {
@@ -88,7 +88,7 @@ function resizeOf({ img_resize_w: w, img_resize_h: h }: Options): object | undef
 }
 
 /** The program answers in JSON also with `--once`. */
-export function reasonIn(words: string): Reason | undefined {
-  const reason = /"reason":"(\w+)"/.exec(words)?.[1];
+export function reasonIn(output: string): Reason | undefined {
+  const reason = /"reason":"(\w+)"/.exec(output)?.[1];
   return isReason(reason) ? reason : undefined;
 }

@@ -22,7 +22,7 @@ export const engine: Engine = {
   options: (source) => (source === 'tiff' ? ['ocr_lang', 'pages'] : ['ocr_lang']),
   inspect: { step: pingStep, read: readPing },
   plan,
-  explain: (words) => explainOcr(words) ?? explain(words),
+  explain: (output) => explainOcr(output) ?? explain(output),
 };
 
 /** Leptonica ignores EXIF orientations, cannot read animated WebP, and reads all pages of a TIFF: ImageMagick prepares such pictures. */

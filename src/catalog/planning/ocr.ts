@@ -4,8 +4,8 @@ import type { Binary } from '../engine.ts';
 
 export const TESSERACT: Binary = { at: ['/usr/bin/tesseract'], version: { args: ['--version'], pattern: /^tesseract (\d+\.\d+)/m } };
 
-export function explainOcr(words: string): Reason | undefined {
-  if (/Error opening data file|Failed loading language/.test(words)) return 'engine_missing';
-  if (/out of memory|bad_alloc/i.test(words)) return 'memory';
+export function explainOcr(output: string): Reason | undefined {
+  if (/Error opening data file|Failed loading language/.test(output)) return 'engine_missing';
+  if (/out of memory|bad_alloc/i.test(output)) return 'memory';
   return undefined;
 }

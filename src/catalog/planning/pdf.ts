@@ -133,9 +133,9 @@ export function pagesForQpdf(pages: readonly number[]): string {
 }
 
 /** Recognises messages of poppler, which never gets a password, and of qpdf, which always gets the one that was sent. */
-export function explainPdf(words: string): Reason | undefined {
-  if (/Incorrect password/.test(words)) return 'password_required';
-  if (/invalid password/.test(words)) return 'wrong_password';
-  if (/out of memory|bad_alloc/i.test(words)) return 'memory';
+export function explainPdf(output: string): Reason | undefined {
+  if (/Incorrect password/.test(output)) return 'password_required';
+  if (/invalid password/.test(output)) return 'wrong_password';
+  if (/out of memory|bad_alloc/i.test(output)) return 'memory';
   return undefined;
 }

@@ -3,7 +3,7 @@ import type { Nats } from '../../nats/connection.ts';
 import { subscribeRetire } from '../../pools/retire.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Worker } from '../../worker/loop.ts';
-import type { Present } from '../../worker/presence.ts';
+import type { PresenceReporter } from '../../worker/presence.ts';
 
 /** Each order has a limit of its own; this is the longest that a timer counts, ms. */
 const NO_LIMIT_MS = 2 ** 31 - 1;
@@ -12,13 +12,13 @@ const NO_LIMIT_MS = 2 ** 31 - 1;
 export async function retirement(
   nats: Nats,
   { pool, worker }: { readonly pool: string; readonly worker: string },
-  { presence, workers, log }: { readonly presence: Present; readonly workers: Worker; readonly log: Log },
+  { presence, workers, log }: { readonly presence: PresenceReporter; readonly workers: Worker; readonly log: Log },
 ): Promise<void> {
   const asked = Promise.withResolvers<string>();
   const unsubscribe = subscribeRetire(nats, pool, worker, () => asked.resolve('it was asked to'));
   const why = await Promise.race([presence.enough, asked.promise]);
   unsubscribe();
   log.info({ why }, 'the worker takes no more orders');
-  presence.leave();
+  presence.startDraining();
   await workers.drain(NO_LIMIT_MS);
 }

@@ -4,7 +4,7 @@ import type { Nats } from '../../nats/connection.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import { type Probes, serveProbes } from '../../telemetry/probes.ts';
 import type { Health } from '../../worker/health.ts';
-import type { Present } from '../../worker/presence.ts';
+import type { PresenceReporter } from '../../worker/presence.ts';
 import { CannotStart, errorCode } from './cannot-start.ts';
 
 /** Of a worker. @returns undefined where no port is set @throws CannotStart */
@@ -12,7 +12,7 @@ export async function probe(
   { worker, api }: Config,
   metrics: Metrics,
   nats: Nats,
-  presence: Present,
+  presence: PresenceReporter,
   health: Pick<Health, 'fault'>,
 ): Promise<Probes | undefined> {
   const { metricsPort: port } = worker;

@@ -43,7 +43,7 @@ export function askPage({ output, sheet, ...options }: PageOptions): Plan {
 }
 
 /** The program answers in JSON also with `--once`; without an answer, it crashed with the browser. */
-export function explainPage(words: string): Reason {
-  const reason = /"reason":"(\w+)"/.exec(words)?.[1];
+export function explainPage(output: string): Reason {
+  const reason = /"reason":"(\w+)"/.exec(output)?.[1];
   return isReason(reason) ? reason : 'engine_crashed';
 }

@@ -91,7 +91,7 @@ const LAYOUTS: Readonly<Record<number, string>> = { 3: '3.0', 4: 'quad', 5: '5.0
 
 export type AudioEncoderId = keyof typeof AUDIO_ENCODERS;
 
-export interface AudioWish {
+export interface AudioSettings {
   readonly rate?: number | undefined;
   readonly channels?: number | undefined;
   /** Bits per sample; undefined: the source's. */
@@ -101,15 +101,15 @@ export interface AudioWish {
 }
 
 /** Arguments that encode one audio stream. The source's rate, channels and precision are kept if the encoder supports them. */
-export function encodeAudio(id: AudioEncoderId, stream: AudioStream, wish: AudioWish): readonly string[] {
+export function encodeAudio(id: AudioEncoderId, stream: AudioStream, settings: AudioSettings): readonly string[] {
   const row: AudioEncoder = AUDIO_ENCODERS[id];
-  const channels = Math.min(row.maxChannels, wish.channels ?? stream.channels);
-  const wanted = wish.rate ?? stream.rate;
+  const channels = Math.min(row.maxChannels, settings.channels ?? stream.channels);
+  const wanted = settings.rate ?? stream.rate;
   const rate = row.rates === undefined ? wanted : atLeast(row.rates, wanted);
   return [
     ...(row.encoder === 'pcm' ? [] : ['-c:a', row.encoder]),
-    ...(row.precision?.(wish.depth ?? stream.bits, wish.depth === undefined && stream.float) ?? []),
-    ...(row.bitrate?.(wish.bitrate ?? DEFAULT_BITRATE, channels) ?? []),
+    ...(row.precision?.(settings.depth ?? stream.bits, settings.depth === undefined && stream.float) ?? []),
+    ...(row.bitrate?.(settings.bitrate ?? DEFAULT_BITRATE, channels) ?? []),
     ...(rate === stream.rate ? [] : ['-ar', `${rate}`]),
     // Up to stereo always set, even if unchanged: some decoders (Speex) give no layout, which encoders refuse.
     ...(channels > 2 && (channels === stream.channels || row.layouts !== undefined) ? [] : ['-ac', `${channels}`]),

@@ -11,4 +11,4 @@ const MEANINGS: Meanings<Reason> = [
 ];
 
 /** @returns undefined for messages that mean `corrupt_input` */
-export const explain = (words: string): Reason | undefined => meaningOf(words, MEANINGS);
+export const explain = (output: string): Reason | undefined => meaningOf(output, MEANINGS);

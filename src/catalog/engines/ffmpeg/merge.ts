@@ -82,16 +82,20 @@ function shaped({ path, format, facts }: ToolSource, { width, height, fps, silen
   ].join(',');
   const [sound] = audio;
   const length = seconds === undefined ? [] : [`apad=whole_dur=${seconds.toFixed(6)}`, `atrim=end=${seconds.toFixed(6)}`];
-  const heard = [`aresample=${RATE}:async=1:first_pts=0`, 'aformat=channel_layouts=stereo', ...(seconds === undefined ? ['apad'] : length)];
-  const nothing = ['-f', 'lavfi', '-i', `anullsrc=r=${RATE}:cl=stereo${seconds === undefined ? '' : `:d=${seconds.toFixed(6)}`}`];
+  const filters = [
+    `aresample=${RATE}:async=1:first_pts=0`,
+    'aformat=channel_layouts=stereo',
+    ...(seconds === undefined ? ['apad'] : length),
+  ];
+  const silence = ['-f', 'lavfi', '-i', `anullsrc=r=${RATE}:cl=stereo${seconds === undefined ? '' : `:d=${seconds.toFixed(6)}`}`];
   return command({
     task: { source: format, input: path },
     timeline: { args: [], progress: progressOf(seconds) },
-    inputs: silent || sound !== undefined ? [] : nothing,
+    inputs: silent || sound !== undefined ? [] : silence,
     encode: [
       ...['-map', `0:${video[0]?.index ?? 0}`, '-vf', picture],
       ...VIDEO_ENCODERS.h264(CRF),
-      ...(silent ? ['-an'] : sound === undefined ? ['-map', '1:a'] : ['-map', `0:${sound.index}`, '-af', heard.join(',')]),
+      ...(silent ? ['-an'] : sound === undefined ? ['-map', '1:a'] : ['-map', `0:${sound.index}`, '-af', filters.join(',')]),
       // A lossless codec without priming samples: the joined audio is encoded as a whole.
       ...(silent ? [] : ['-c:a', 'alac', '-ar', `${RATE}`, '-ac', '2', '-sample_fmt', 's16p']),
       ...(seconds === undefined && !silent ? ['-shortest'] : []),

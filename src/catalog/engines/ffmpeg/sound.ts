@@ -4,7 +4,7 @@ import type { Plan, Task, Warning } from '../../engine.ts';
 import type { OptionName, Options } from '../../options/options.ts';
 import { command, dropped, tags } from './command.ts';
 import { AUDIO, type AudioContainer } from './containers.ts';
-import { AUDIO_ENCODERS, type AudioEncoder, type AudioWish, encodeAudio } from './encoders.ts';
+import { AUDIO_ENCODERS, type AudioEncoder, type AudioSettings, encodeAudio } from './encoders.ts';
 import { type AudioStream, mediaOf } from './streams.ts';
 import { timeline } from './timeline.ts';
 
@@ -27,10 +27,10 @@ export function planSound(task: Task, container: AudioContainer | undefined = AU
   const stream = media.audio[(options.track ?? 1) - 1];
   if (container === undefined || stream === undefined) throw conversionFailed('no_stream');
   const time = timeline(task);
-  const wish = wishOf(target, options);
+  const settings = settingsOf(target, options);
   const change =
     time.cut ||
-    Object.values(wish).some((value) => value !== undefined) ||
+    Object.values(settings).some((value) => value !== undefined) ||
     options.mp3_mode !== undefined ||
     options.mp3_quality !== undefined;
   const cover =
@@ -46,7 +46,7 @@ export function planSound(task: Task, container: AudioContainer | undefined = AU
           ...(cover === undefined ? ['-vn'] : ['-map', `0:${cover.index}`, '-c:v', 'copy', '-disposition:v:0', 'attached_pic']),
           ...['-sn', '-dn'],
           ...tags(options.strip_metadata),
-          ...(change || !container.holds.includes(stream.codec) ? encoded(target, container, stream, wish, options) : ['-c:a', 'copy']),
+          ...(change || !container.holds.includes(stream.codec) ? encoded(target, container, stream, settings, options) : ['-c:a', 'copy']),
           ...container.muxer,
         ],
         to: `${output}/out.${target}`,
@@ -55,8 +55,14 @@ export function planSound(task: Task, container: AudioContainer | undefined = AU
   };
 }
 
-function encoded(target: string, { encode }: AudioContainer, stream: AudioStream, wish: AudioWish, options: Options): readonly string[] {
-  const args = encodeAudio(encode, stream, wish);
+function encoded(
+  target: string,
+  { encode }: AudioContainer,
+  stream: AudioStream,
+  settings: AudioSettings,
+  options: Options,
+): readonly string[] {
+  const args = encodeAudio(encode, stream, settings);
   if (target !== 'mp3') return args;
   const bitrate = args.indexOf('-b:a');
   return args.toSpliced(bitrate, 2, ...mp3Quality(options));
@@ -79,7 +85,7 @@ function ofAnotherMode(target: string, options: Options): readonly Warning[] {
   return value === undefined ? [] : [{ code: 'option_ignored', message: `The option ${name} has no effect with mp3_mode ${mode}.` }];
 }
 
-function wishOf(target: string, options: Options): AudioWish {
+function settingsOf(target: string, options: Options): AudioSettings {
   if (target === 'wav') return { rate: options.wav_rate, channels: options.wav_channels, depth: options.wav_depth };
   const { audio_rate: rate, audio_channels: channels, audio_bitrate, mp3_bitrate } = options;
   return {

@@ -171,9 +171,9 @@ export function scale({ video_width: width, video_height: height }: Pick<Options
 
 export function encodeSound(container: VideoContainer, stream: AudioStream, options: Options, place: number): readonly string[] {
   const channels = Math.min(options.audio_channels ?? stream.channels, container.maxChannels ?? 8);
-  const wish = { bitrate: options.audio_bitrate, rate: options.audio_rate, channels };
+  const settings = { bitrate: options.audio_bitrate, rate: options.audio_rate, channels };
   // Each option names its stream, since others may be copied.
-  return encodeAudio(container.sound, stream, wish).map((argument) =>
+  return encodeAudio(container.sound, stream, settings).map((argument) =>
     /^-(c:a|b:a|q:a)$/.test(argument)
       ? `${argument}:${place}`
       : argument === '-af'

@@ -38,8 +38,8 @@ export function askOffice(
 const quality = (given: number | undefined): number | undefined => (given === undefined ? undefined : Math.max(1, given));
 
 /** The program answers in JSON also with `--once`; a Python traceback means that LibreOffice crashed. */
-export function explainOffice(words: string): Reason | undefined {
-  const reason = /"reason": ?"(\w+)"/.exec(words)?.[1];
+export function explainOffice(output: string): Reason | undefined {
+  const reason = /"reason": ?"(\w+)"/.exec(output)?.[1];
   if (isReason(reason)) return reason;
-  return words.includes('Traceback') ? 'engine_crashed' : undefined;
+  return output.includes('Traceback') ? 'engine_crashed' : undefined;
 }
