@@ -1,4 +1,4 @@
-/** What both halves of the controller do alike: mirror a kind of resource, and time each look at one. */
+/** Shared by both controllers: cache a kind of resource, and time each reconciliation. */
 import type { Kube } from '../kube/connection/connect.ts';
 import { type Reflector, type ReflectorOptions, startReflector } from '../kube/reflector.ts';
 import type { KubeObject } from '../kube/resource.ts';
@@ -13,28 +13,28 @@ interface Watching {
   readonly log: Log;
 }
 
-/** A mirror whose troubles are logged, and whose state is measured. */
+/** A cache of one kind of resource that logs its failures and exposes metrics. */
 export function mirror<T extends KubeObject>(
   { kube, namespace, metrics, log }: Watching,
   what: Pick<ReflectorOptions<T>, 'resource' | 'trim' | 'labelSelector'>,
 ): Reflector<T> {
   const { plural } = what.resource;
-  const onTrouble = (err: unknown) => log.warn({ resource: plural, err }, 'a watch was cut, and goes on');
+  const onTrouble = (err: unknown) => log.warn({ resource: plural, err }, 'a watch was interrupted and is being resumed');
   const reflector = startReflector<T>({ kube, namespace, onTrouble, ...what });
   metrics.watching(plural, reflector.stats);
   return reflector;
 }
 
-/** @param controller as the series name it */
+/** @param controller the label `controller` in metrics */
 export async function timed<T>(
   { reconciled }: Pick<ControllerMetrics, 'reconciled'>,
   controller: string,
-  look: () => Promise<T>,
+  reconcile: () => Promise<T>,
 ): Promise<T> {
   const begun = performance.now();
   let result: 'success' | 'error' = 'error';
   try {
-    const outcome = await look();
+    const outcome = await reconcile();
     result = 'success';
     return outcome;
   } finally {

@@ -59,7 +59,7 @@ it('a pod that runs and says nothing makes its pool Degraded after a time, namin
     40_000,
   );
   expect(condition(pool, 'Degraded')?.reason).toBe('WorkersSilent');
-  expect(condition(pool, 'Degraded')?.message).toMatch(/^The pod filemill-mute-0-\S+ has run for 3 s without a word from its worker/);
+  expect(condition(pool, 'Degraded')?.message).toMatch(/^The pod filemill-mute-0-\S+ has run for 3 s without a heartbeat from its worker/);
   expect(condition(pool, 'Ready')?.status).toBe('False');
 }, 60_000);
 

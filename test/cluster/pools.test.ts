@@ -172,7 +172,7 @@ describe('a pool', () => {
     await applyPool(kubernetes.kube, aPool('broken', { capacity: 1 }));
     await poolIs('broken', 'it is degraded', (pool) => condition(pool, 'Degraded')?.reason === 'WorkersFail', 30_000);
     const { message = '' } = condition(await poolNamed(kubernetes.kube, 'broken'), 'Degraded') ?? {};
-    expect(message).toMatch(/ ended before the first word; the last one: exit code 1/);
+    expect(message).toMatch(/ ended before the first heartbeat; the last one: exit code 1/);
     // 10 s, then 20 s: in half a minute there are two or three, not dozens.
     await new Promise((resolve) => setTimeout(resolve, 15_000));
     expect((await jobsOf(kubernetes.kube, 'broken')).length).toBeLessThanOrEqual(3);

@@ -164,7 +164,7 @@ describe('a pool whose workers fail', () => {
     );
     expect(condition(pool, 'Degraded')).toMatchObject({
       reason: 'WorkersFail',
-      message: expect.stringMatching(/soon after the first word/),
+      message: expect.stringMatching(/soon after its first heartbeat/),
     });
     const failed = begun();
     // Some more may have been on their way.

@@ -55,7 +55,7 @@ const send = (pool: string, count: number) => sendOrders(queue, pool, count);
 const workersOf = (pool: string) => [...crew.there].filter(([, worker]) => worker.pool === pool).map(([pod]) => pod);
 /** Of which leaders said that they made workers of it. */
 const makersOf = (pool: string) =>
-  controllers.filter(({ lines }) => lines.some((line) => line.includes('workers were made') && line.includes(`"${pool}"`))).length;
+  controllers.filter(({ lines }) => lines.some((line) => line.includes('created workers') && line.includes(`"${pool}"`))).length;
 
 describe('two controllers that lead at once, one of which hears of everything seconds late', () => {
   it('never have more live Jobs than the capacity, under load that comes in waves and workers that die', async () => {

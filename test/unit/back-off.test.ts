@@ -9,7 +9,7 @@ it('doubles from ten seconds up to five minutes', () => {
   let at = 0;
   const waits = Array.from({ length: 7 }, () => {
     failures.failed('a', at, why);
-    const until = failures.standing('a')?.until ?? Number.NaN;
+    const until = failures.active('a')?.until ?? Number.NaN;
     const wait = until - at;
     at = until + 1;
     return wait;
@@ -20,7 +20,7 @@ it('doubles from ten seconds up to five minutes', () => {
 it('takes those that were made together for one failure', () => {
   const failures = backOff();
   for (const at of [5_000, 5_001, 6_000]) failures.failed('a', at, why, 1_000);
-  expect(failures.standing('a')).toEqual({ until: 15_000, why });
+  expect(failures.active('a')).toEqual({ until: 15_000, why });
   expect(failures.failures()).toBe(3);
 });
 
@@ -30,22 +30,22 @@ it('lets a few pass where a file may be at fault, and begins anew when one goes 
     for (const at of [0, 1, 2]) failures.failed('a', from + at, why);
   };
   thrice(0);
-  expect(failures.standing('a')).toBeUndefined();
+  expect(failures.active('a')).toBeUndefined();
   failures.failed('a', 1_000, why);
-  expect(failures.standing('a')).toEqual({ until: 11_000, why });
+  expect(failures.active('a')).toEqual({ until: 11_000, why });
   failures.succeeded('a');
   thrice(20_000);
-  expect(failures.standing('a')).toBeUndefined();
+  expect(failures.active('a')).toBeUndefined();
 });
 
 it('says nothing of another template, and forgets when one comes up', () => {
   const failures = backOff();
   for (const at of [0, 20_000, 60_000]) failures.failed('a', at, why);
-  expect(failures.standing('b')).toBeUndefined();
+  expect(failures.active('b')).toBeUndefined();
   failures.failed('b', 61_000, why);
-  expect(failures.standing('b')?.until).toBe(71_000);
+  expect(failures.active('b')?.until).toBe(71_000);
   failures.succeeded('a');
-  expect(failures.standing('b')).toBeDefined();
+  expect(failures.active('b')).toBeDefined();
   failures.succeeded('b');
-  expect(failures.standing('b')).toBeUndefined();
+  expect(failures.active('b')).toBeUndefined();
 });

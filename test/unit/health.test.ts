@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { type Fault, faultOf } from '../../src/contracts/messages/fault.ts';
 import { conditionsOf } from '../../src/controller/pools/report/conditions.ts';
-import { NOTHING_DECIDED, NOTHING_SEEN } from '../../src/controller/pools/understood.ts';
+import { NOTHING_DECIDED, NOTHING_OBSERVED } from '../../src/controller/pools/validate.ts';
 import { conversionFailed } from '../../src/errors.ts';
 import { Unreachable } from '../../src/objects/store.ts';
 import { createLog } from '../../src/telemetry/log.ts';
@@ -58,8 +58,8 @@ describe('a pool', () => {
   const worker = { name: 'job', uid: 'u', slot: 0, pod: 'pod', state: 'idle', current: true, busyMs: 0, guarded: false } as const;
   const conditions = (...unwell: (string | undefined)[]) => {
     const workers = unwell.map((fault, slot) => ({ ...worker, slot, unwell: fault }));
-    const pool = { ...NOTHING_SEEN.pool, capacity: 2 };
-    const said = conditionsOf({ ...NOTHING_SEEN, pool, workers }, { ...NOTHING_DECIDED, desired: 1 });
+    const pool = { ...NOTHING_OBSERVED.pool, capacity: 2 };
+    const said = conditionsOf({ ...NOTHING_OBSERVED, pool, workers }, { ...NOTHING_DECIDED, desired: 1 });
     return Object.fromEntries(said.map(({ type, status, reason }) => [type, `${status} ${reason}`]));
   };
   it('of which a worker takes no orders is degraded, and serves', () =>

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { decide } from '../../src/controller/pools/decide/decide.ts';
 import { stabilisationWindow } from '../../src/controller/pools/decide/stabilisation.ts';
-import type { PoolSettings, Worker, WorkerState } from '../../src/controller/pools/observe/seen.ts';
+import type { PoolSettings, Worker, WorkerState } from '../../src/controller/pools/observe/observation.ts';
 
 const settings: PoolSettings = {
   capacity: 40,

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { decide, desired } from '../../src/controller/pools/decide/decide.ts';
 import { stabilisationWindow } from '../../src/controller/pools/decide/stabilisation.ts';
-import type { Action, PoolSettings, Seen, Worker, WorkerState } from '../../src/controller/pools/observe/seen.ts';
+import type { Action, Observation, PoolSettings, Worker, WorkerState } from '../../src/controller/pools/observe/observation.ts';
 
 const settings: PoolSettings = {
   capacity: 10,
@@ -28,7 +28,7 @@ const worker = (slot: number, state: WorkerState = 'idle', change: Partial<Worke
 const workers = (count: number, state: WorkerState = 'idle', change: Partial<Worker> = {}) =>
   Array.from({ length: count }, (_, slot) => worker(slot, state, change));
 
-const aPool = (change: Partial<Omit<Seen, 'pool'>> & { readonly pool?: Partial<PoolSettings> } = {}): Seen => ({
+const aPool = (change: Partial<Omit<Observation, 'pool'>> & { readonly pool?: Partial<PoolSettings> } = {}): Observation => ({
   now: 1_000_000,
   demand: { pending: 0, inFlight: 0, oldestMs: undefined },
   serviceMs: 100,
@@ -51,7 +51,7 @@ const said = (actions: readonly Action[]) =>
   });
 
 describe('a pool', () => {
-  const cases: Record<string, [Seen, string[]]> = {
+  const cases: Record<string, [Observation, string[]]> = {
     'with its standby and no load is left alone': [aPool(), []],
     'without standby gets it': [aPool({ workers: [] }), ['create 2']],
     'with ten short orders waiting needs one worker more, not ten': [aPool(load(10)), ['create 1']],

@@ -1,4 +1,4 @@
-/** Watches ToolchainPools with their Jobs and pods, and keeps each as its load asks for: woken by orders and words, never by polling Kubernetes. */
+/** Watches ToolchainPools, their Jobs and pods, and reconciles each pool when an order, a heartbeat or a watch event arrives; it never polls Kubernetes. */
 import type { Kube } from '../../kube/connection/connect.ts';
 import type { Recorder } from '../../kube/events.ts';
 import { JOBS, keyOf, PODS, refOf } from '../../kube/resource.ts';
@@ -10,17 +10,17 @@ import type { ControllerMetrics } from '../../telemetry/controller.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { mirror, timed } from '../watched.ts';
 import { tokenBucket } from './apply/token-bucket.ts';
-import { type Memory, remember } from './memory.ts';
+import { type Memory, newMemory } from './memory.ts';
 import { liveJobs } from './observe/live-jobs.ts';
 import { type Job, LABEL, type Pod, type PoolObject, TOOLCHAIN_POOLS, trimJob, trimPod } from './observe/objects.ts';
-import type { Demand } from './observe/seen.ts';
+import type { Demand } from './observe/observation.ts';
 import { type ReconcileDeps, reconcile } from './reconcile.ts';
 
 export interface PoolsDeps {
   readonly kube: Kube;
   /** Undefined: all of them. */
   readonly namespace: string | undefined;
-  /** Of those, where pools are taken. Undefined: in all of them. */
+  /** Of those, the ones that may hold pools. Undefined: all of them. */
   readonly poolNamespaces: readonly string[] | undefined;
   readonly queue: Pick<Queue, 'depth'>;
   readonly workers: Workers;
@@ -29,16 +29,16 @@ export interface PoolsDeps {
   readonly declare: ReconcileDeps['declare'];
   readonly publishState: ReconcileDeps['publishState'];
   readonly retract: (pool: string) => Promise<void>;
-  /** Pools that are known to replicas and workers. `lapses`: declared by replicas, not by us. */
+  /** Pools that are declared to replicas and workers. `lapses`: declared by API replicas, not by a controller. */
   readonly declared: () => Promise<readonly { readonly name: string; readonly lapses: boolean }[]>;
-  /** Who else declares a pool of this name, and was refused. */
+  /** Who else declares a pool of this name and was refused. */
   readonly contender: (pool: string) => Promise<string | undefined>;
   /** Calls back with the pool of an order that was published. @returns unsubscribe */
   readonly onOrder: (callback: (pool: string) => void) => () => void;
-  /** When words began to come in, by `performance.now()`. */
+  /** When this process subscribed to heartbeats, by `performance.now()`. */
   readonly heardSince: () => number;
   readonly natsServers: readonly string[];
-  /** How long a worker's pod may run without a word, ms. */
+  /** How long a worker's pod may run without a heartbeat, ms. */
   readonly silentMs: number;
   readonly jobsPerSecond: number;
   readonly jobsBurst: number;
@@ -52,16 +52,16 @@ export interface PoolsDeps {
 
 export interface Pools {
   readonly synced: () => boolean;
-  /** From now on it acts. */
+  /** Starts to reconcile: this replica now holds the lease. */
   lead(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Under load there is news all the time: a pool is looked at again after this long at the soonest, ms. */
+/** Under load events arrive all the time: the shortest time between two reconciliations of a pool, ms. */
 const PAUSE_MS = 200;
-/** Workers speak each 5 s: who has listened for this long has heard them all, ms. */
-const HEARD_ALL_MS = 12_000;
-/** How often pools are looked for that nobody declared a resource for, ms. */
+/** Workers send a heartbeat every 5 s: after this long every live worker has been observed, ms. */
+const ALL_HEARTBEATS_MS = 12_000;
+/** How often declarations without a ToolchainPool are retracted, ms. */
 const RETRACT_MS = 60_000;
 const AT_ONCE = 4;
 
@@ -80,7 +80,7 @@ export function startPools(deps: PoolsDeps): Pools {
       const { waiting, held, oldestMs } = await queue.depth(pool);
       return { pending: waiting, inFlight: held, oldestMs };
     } catch (err) {
-      log.warn({ pool, err }, 'what waits in a pool cannot be told: its workers stay as they are');
+      log.warn({ pool, err }, "the depth of a pool's queue cannot be read: its workers stay as they are");
       return undefined;
     }
   };
@@ -91,13 +91,13 @@ export function startPools(deps: PoolsDeps): Pools {
     demandOf,
     heartbeatsOf: (pool) => workers.workers(pool),
     enginesKnown: (pool) => (registry.pools().get(pool)?.seenAt ?? 0) > 0,
-    listening: () => performance.now() - deps.heardSince() > HEARD_ALL_MS,
+    listening: () => performance.now() - deps.heardSince() > ALL_HEARTBEATS_MS,
   };
 
-  /** Where pools are taken, for one that is elsewhere. */
+  /** The namespaces that may hold pools, if this pool is in none of them. */
   const homesOf = ({ metadata: { namespace = '' } }: PoolObject) =>
     deps.poolNamespaces?.includes(namespace) === false ? deps.poolNamespaces : undefined;
-  /** The oldest resource of a name has it, of those that are taken at all: whoever may make one elsewhere gets no name by it. */
+  /** The oldest resource in an allowed namespace owns the name; one in any other namespace never does. */
   const ownerOf = (name: string): PoolObject | undefined =>
     [...pools.objects().values()]
       .filter((pool) => pool.metadata.name === name && homesOf(pool) === undefined)
@@ -113,28 +113,28 @@ export function startPools(deps: PoolsDeps): Pools {
       ...counted,
       retried(key, err, inMs) {
         counted.retried();
-        log.warn({ pool: key, err, in_ms: inMs }, 'a pool could not be brought to where it should be: tried again');
+        log.warn({ pool: key, err, in_ms: inMs }, 'a pool could not be reconciled and will be retried');
       },
     },
     async work(key) {
       const pool = pools.objects().get(key);
       if (pool === undefined) {
         memories.delete(key);
-        // Here, and not when it is heard: a look that was under way then has just told of it once more. A namesake's are series of their owner.
+        // Not in the watch callback: a reconciliation running at that moment would set the series again. If another pool owns the name, they are its series.
         const { name } = refOf(key);
         if (ownerOf(name) === undefined) metrics.forget(name);
         return undefined;
       }
-      // What is not synced yet looks like a pool without workers; all are looked at when it is.
+      // Before the caches are synced a pool seems to have no workers; all pools are reconciled once they are.
       if (!deps.mayAct() || !synced()) {
         memories.delete(key);
         return undefined;
       }
-      const memory = memories.get(key) ?? remember();
+      const memory = memories.get(key) ?? newMemory();
       memories.set(key, memory);
       const owner = ownerOf(pool.metadata.name);
-      const look = () => reconcile(reconcileDeps, pool, memory, { namesake: owner === pool ? undefined : owner, homes: homesOf(pool) });
-      return { againAfterMs: await timed(metrics, 'toolchainpool', look) };
+      const run = () => reconcile(reconcileDeps, pool, memory, { namesake: owner === pool ? undefined : owner, homes: homesOf(pool) });
+      return { againAfterMs: await timed(metrics, 'toolchainpool', run) };
     },
   });
   const wake = (name: string) => {
@@ -145,13 +145,13 @@ export function startPools(deps: PoolsDeps): Pools {
     if (!deps.mayAct()) return;
     const known = await deps.declared();
     for (const { name, lapses } of known) if (!lapses && ownerOf(name) === undefined) await deps.retract(name);
-    // NATS may have been restored from before a pool was there.
+    // NATS may have been restored from a backup older than the pool.
     for (const [key, memory] of memories) {
       const { name } = refOf(key);
       const contender = await deps.contender(name);
       const isKnown = known.some((declared) => declared.name === name);
       if (isKnown && contender === memory.contender) continue;
-      if (!isKnown) [memory.declared, memory.toldTrouble] = ['', null];
+      if (!isKnown) [memory.declared, memory.publishedTrouble] = ['', null];
       memory.contender = contender;
       work.add(key);
     }
@@ -159,7 +159,7 @@ export function startPools(deps: PoolsDeps): Pools {
   const retracting = () =>
     void retractOthers().catch((err: unknown) => log.warn({ err }, 'pools without a resource could not be retracted'));
 
-  let ends: (() => void)[] = [
+  let unsubscribes: (() => void)[] = [
     jobs.onChange((key, now, before) => {
       live.jobChanged(key, now, before);
       wake((now ?? before)?.metadata.labels?.[LABEL.pool] ?? '');
@@ -169,11 +169,11 @@ export function startPools(deps: PoolsDeps): Pools {
       wake((now ?? before)?.metadata.labels?.[LABEL.pool] ?? '');
     }),
     pools.onChange((key, now, before) => {
-      // Our own writes of the status are no news.
+      // Ignore our own status writes.
       if (now !== undefined && before !== undefined && now.metadata.generation === before.metadata.generation && !isLeaving(now)) return;
       work.add(key);
       if (now !== undefined) return;
-      // A namesake in another namespace may have waited for it.
+      // A pool of the same name in another namespace may have been waiting for the name.
       wake(before?.metadata.name ?? '');
       retracting();
     }),
@@ -187,10 +187,10 @@ export function startPools(deps: PoolsDeps): Pools {
       for (const key of pools.objects().keys()) work.add(key);
       retracting();
       const timer = setInterval(retracting, RETRACT_MS);
-      ends = [...ends, () => clearInterval(timer)];
+      unsubscribes = [...unsubscribes, () => clearInterval(timer)];
     },
     async close() {
-      for (const end of ends) end();
+      for (const unsubscribe of unsubscribes) unsubscribe();
       await work.close();
       await Promise.all(caches.map((cache) => cache.close()));
     },

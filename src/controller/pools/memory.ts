@@ -1,48 +1,48 @@
-/** What the controller remembers of a pool from one look to the next: nothing of it is lost for good with the leader. */
+/** What the controller remembers of a pool between reconciliations. A new leader can rebuild all of it. */
 import { MAX_CLAIMS } from '../../jobs/lifecycle.ts';
 import { backOff } from './decide/back-off.ts';
 import { stabilisationWindow } from './decide/stabilisation.ts';
 import { serviceTime } from './observe/service-time.ts';
 
-export type Memory = ReturnType<typeof remember>;
+export type Memory = ReturnType<typeof newMemory>;
 
-export const remember = () => ({
+export const newMemory = () => ({
   peaks: stabilisationWindow(),
   service: serviceTime(),
-  /** Workers that end before their first word, those that end soon after it with nothing done, and Jobs that the API server refuses. */
+  /** Workers that end before their first heartbeat; below, those that end soon after it without finishing a conversion, and Jobs that the API server refuses. */
   startFailures: backOff(),
-  /** One file may take as many workers along before it is given up. */
+  /** One bad file may crash up to MAX_CLAIMS workers before its job fails, so as many early deaths prove nothing. */
   earlyDeaths: backOff(MAX_CLAIMS),
   jobRefusals: backOff(),
-  /** Until when names are taken to be in use that the cache knows nothing of, by slot. */
+  /** Slots whose Job name is taken by something outside the cache, and until when to skip them, ms since the epoch. */
   blocked: new Map<number, number>(),
   /**
-   * By uid of the Job: when it was first seen, whether words were heard then, whether its worker ever spoke, and whether it lived or did enough to show that it
-   * works; and since when its pod runs without a word. Ms since the epoch.
+   * By uid of the Job. `listening`: whether heartbeats could be received when it was first observed. `proved`: it lived long enough or finished a conversion.
+   * `counted`: its failure is in a back-off. `silentSince`: since when its pod runs without a heartbeat. Times in ms since the epoch.
    */
   workers: new Map<
     string,
     {
       readonly firstSeen: number;
-      readonly heard: boolean;
-      spoke: boolean;
+      readonly listening: boolean;
+      sentHeartbeat: boolean;
       proved: boolean;
       counted: boolean;
       silentSince?: number | undefined;
     }
   >(),
-  /** By uid: when a pod was first seen to be of no Job, ms since the epoch. */
+  /** By uid: when a pod was first observed without a Job, ms since the epoch. */
   orphans: new Map<string, number>(),
-  /** Why Kubernetes makes no pods of its Jobs, and until when to believe it. */
+  /** Why Kubernetes creates no pods for its Jobs, and until when that answer is reused, ms since the epoch. */
   refusal: undefined as { readonly message: string | undefined; readonly until: number } | undefined,
-  /** What was last written to the registry and to the status, as text, and when. */
+  /** The declaration last written to the registry, as JSON; empty: declare again. */
   declared: '',
-  /** Why orders should go elsewhere, and until when; and what the API's replicas were told of it, `null` where nothing was yet. */
+  /** Why orders should go to other pools, and until when. `publishedTrouble` is the reason API replicas last received, `null` before the first. */
   trouble: undefined as { readonly reason: string; readonly template: string; readonly until: number } | undefined,
-  toldTrouble: null as string | undefined | null,
-  /** Who else would have its name, as last read. */
+  publishedTrouble: null as string | undefined | null,
+  /** Who else declares a pool of this name, as last read. */
   contender: undefined as string | undefined,
   status: { text: '', at: Number.NEGATIVE_INFINITY },
-  /** When its orders were first seen to wait without a worker on the way. */
+  /** Since when orders have been waiting, ms since the epoch. */
   waitingSince: undefined as number | undefined,
 });

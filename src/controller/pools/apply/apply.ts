@@ -1,4 +1,4 @@
-/** Carries a decision out on the Kubernetes API and over NATS. Every step may be done twice, and any may be the last. */
+/** Applies a decision over the Kubernetes API and NATS. Every step is idempotent, and the process may die after any of them. */
 import type { ToolchainPool } from '../../../contracts/kubernetes/toolchain-pool.ts';
 import type { Kube } from '../../../kube/connection/connect.ts';
 import { isAlreadyExists, isConflict, KubeError, unlessNotFound } from '../../../kube/connection/error.ts';
@@ -6,7 +6,7 @@ import { JOBS, keyOf, PODS } from '../../../kube/resource.ts';
 import { mapConcurrently } from '../../../streams/concurrency.ts';
 import type { LiveJobs } from '../observe/live-jobs.ts';
 import { GUARDS, isFinished, isOf, type Job, type Pod, trimJob } from '../observe/objects.ts';
-import type { Action, Seen, Worker } from '../observe/seen.ts';
+import type { Action, Observation, Worker } from '../observe/observation.ts';
 import { roomNow } from './room.ts';
 import { jobOf, type Template } from './template.ts';
 import type { TokenBucket } from './token-bucket.ts';
@@ -14,37 +14,37 @@ import type { TokenBucket } from './token-bucket.ts';
 export interface ApplyDeps {
   readonly kube: Kube;
   readonly live: LiveJobs;
-  /** How many Jobs may be made, and how fast: a fair part of it for each pool. */
+  /** Limits the rate at which Jobs are created, shared fairly among pools. */
   readonly tokens: TokenBucket;
   readonly retire: (pool: string, worker: string) => void;
-  /** Asked before every change: a leader that has lost the lead changes nothing. */
+  /** Checked before every change: a replica that has lost the lease changes nothing. */
   readonly mayAct: () => boolean;
 }
 
 export interface Outcome {
   readonly created: number;
-  /** Ms until the next Job may be made, where fewer were made than asked for. */
+  /** Ms until the next Job may be created, if fewer were created than decided. */
   readonly waitMs: number | undefined;
-  /** Why the API server takes no Job. */
+  /** Why the API server refuses the Jobs. */
   readonly refused: string | undefined;
-  /** Slots whose names something else bears that the cache does not show, or not yet. */
+  /** Slots whose Job names are taken by something that the cache does not show (yet). */
   readonly blocked: readonly number[];
 }
 
 const NOTHING: Outcome = { created: 0, waitMs: undefined, refused: undefined, blocked: [] };
 
-/** Answers by which the API server means that it would say the same again: quota, admission, a template that is wrong. */
+/** HTTP statuses that a retry would not change: quota, admission, an invalid template. */
 const REFUSALS: ReadonlySet<number> = new Set([400, 403, 422]);
 
-/** @throws KubeError for what may pass */
+/** @throws KubeError if transient */
 export async function apply(
   deps: ApplyDeps,
   pool: ToolchainPool,
-  seen: Seen,
+  observed: Observation,
   actions: readonly Action[],
   template: Template,
 ): Promise<Outcome> {
-  // What is over goes first: its names are free for what is made then.
+  // Ended Jobs are removed first, so that new ones can take their names.
   await mapConcurrently<Action, void>(
     actions.filter((action) => action.do !== 'create'),
     { limit: AT_ONCE },
@@ -62,14 +62,14 @@ export async function apply(
     },
   );
   const count = actions.reduce((sum, action) => sum + (action.do === 'create' ? action.count : 0), 0);
-  return count === 0 || !deps.mayAct() ? NOTHING : create(deps, pool, seen, count, template);
+  return count === 0 || !deps.mayAct() ? NOTHING : create(deps, pool, observed, count, template);
 }
 
-async function create(deps: ApplyDeps, pool: ToolchainPool, seen: Seen, count: number, template: Template): Promise<Outcome> {
+async function create(deps: ApplyDeps, pool: ToolchainPool, observed: Observation, count: number, template: Template): Promise<Outcome> {
   let created = 0;
   const blocked: number[] = [];
   let halt: Pick<Outcome, 'waitMs' | 'refused'> | undefined;
-  await mapConcurrently<number, void>(await roomNow(deps.kube, pool, seen, count), { limit: AT_ONCE }, async (slot) => {
+  await mapConcurrently<number, void>(await roomNow(deps.kube, pool, observed, count), { limit: AT_ONCE }, async (slot) => {
     if (halt !== undefined || !deps.mayAct()) return;
     const waitMs = deps.tokens.take(keyOf(pool));
     if (waitMs > 0) {
@@ -77,7 +77,7 @@ async function create(deps: ApplyDeps, pool: ToolchainPool, seen: Seen, count: n
       return;
     }
     try {
-      const owner = await make(deps, pool, slot, template);
+      const owner = await createJob(deps, pool, slot, template);
       if (owner === 'ours') created++;
       if (owner === 'foreign') blocked.push(slot);
     } catch (error) {
@@ -88,8 +88,8 @@ async function create(deps: ApplyDeps, pool: ToolchainPool, seen: Seen, count: n
   return { ...NOTHING, created, blocked, ...halt };
 }
 
-/** @returns whose Job bears the slot's name now; one of ours that has ended, or is about to go, leaves it as it is: `nobody` */
-async function make(
+/** @returns who owns the Job with the slot's name now; `nobody`: it has ended or is being deleted, so nothing was created */
+async function createJob(
   { kube, live }: ApplyDeps,
   pool: ToolchainPool,
   slot: number,
@@ -102,7 +102,7 @@ async function make(
   } catch (error) {
     if (!isAlreadyExists(error)) throw error;
   }
-  // An earlier attempt whose answer was lost, another leader, or something in the way: the API server itself tells which.
+  // The name is taken by our earlier attempt whose answer was lost, by another leader, or by something else: ask the API server, not the cache.
   const there = await kube.get<Job>(JOBS, job.metadata).catch(unlessNotFound);
   if (there !== undefined && !isOf(there, pool)) return 'foreign';
   if (there === undefined || there.metadata.deletionTimestamp !== undefined || isFinished(there)) return 'nobody';
@@ -115,7 +115,7 @@ async function remove({ kube, live }: ApplyDeps, pool: ToolchainPool, worker: Wo
   try {
     await kube.remove(JOBS, { name: worker.name, namespace }, { uid: worker.uid, propagationPolicy: 'Background' });
   } catch (error) {
-    // Gone, or another Job of the same name.
+    // Already deleted, or a new Job has the name.
     if (!isConflict(error)) unlessNotFound(error);
   }
   live.removed(worker.uid);
@@ -127,5 +127,5 @@ async function guard({ kube }: ApplyDeps, { metadata: { namespace } }: Toolchain
   await kube.patch<Pod>(PODS, { name: pod, namespace }, { metadata: { annotations } }).catch(unlessNotFound);
 }
 
-/** Calls that need not wait for each other, a few at a time: one after the other, a distant API server would set the pace of a pool. */
+/** Independent calls in parallel: one at a time, the latency of a distant API server would limit how fast a pool scales. */
 const AT_ONCE = 8;

@@ -1,35 +1,35 @@
-/** Which Jobs there is room for, by what the API server itself has at this moment: caches are behind, and another may lead as well. */
+/** Which Jobs there is room for, read from the API server itself: caches lag, and for a moment two replicas may believe that they lead. */
 import type { ToolchainPool } from '../../../contracts/kubernetes/toolchain-pool.ts';
 import type { Kube } from '../../../kube/connection/connect.ts';
 import { unlessNotFound } from '../../../kube/connection/error.ts';
 import { JOBS } from '../../../kube/resource.ts';
 import { KEPT_FAILURES } from '../decide/decide.ts';
-import { slotOf } from '../observe/gather.ts';
 import { isDisrupted, isFinished, type Job, LABEL, type PoolObject, TOOLCHAIN_POOLS, verdictOf } from '../observe/objects.ts';
-import { isLive, type Seen } from '../observe/seen.ts';
+import { isLive, type Observation } from '../observe/observation.ts';
+import { slotOf } from '../observe/observe.ts';
 
 /** @returns slots for new Jobs, `wanted` at most @throws KubeError */
 export async function roomNow(
   kube: Kube,
   pool: ToolchainPool,
-  { workers, foreignSlots }: Seen,
+  { workers, foreignSlots }: Observation,
   wanted: number,
 ): Promise<readonly number[]> {
   const capacity = await capacityNow(kube, pool);
-  // Pods end before their Jobs do, and what has ended stays so: of that a cache may tell.
+  // Pods end before their Jobs, and an ended pod stays ended: here the cache can be trusted.
   const dead = new Set(workers.filter((worker) => !isLive(worker)).map(({ uid }) => uid));
   const { namespace, name } = pool.metadata;
   const jobs: Job[] = [];
   for await (const { items } of kube.pages<Job>(JOBS, { namespace, labelSelector: `${LABEL.pool}=${name}` })) jobs.push(...items);
-  // What bears the pool's label but is no pool's takes a name, and no room.
+  // A Job with the pool's label that no pool owns takes a name, but no capacity.
   const others = jobs.filter((job) => !isWorker(job)).map(slotOf);
   return freeSlots(jobs.filter(isWorker), dead, [...foreignSlots, ...others], { capacity, wanted });
 }
 
 /**
- * The lowest slots that are free, as many as there is room for. Whoever looks at the same moment gets the same, and of two who look one
- * after the other the second gets all that the first may still use: docs/decisions/0006-slots.md.
- * @param jobs all that the pool has @param dead uids of those whose pods have ended, or are lost
+ * The lowest free slots, as many as there is room for. Two replicas that read at the same moment get the same slots; of two that read one after
+ * the other, the second gets all that the first may still use: docs/decisions/0006-slots.md.
+ * @param jobs all Jobs of the pool @param dead uids of those whose pods have ended or are lost
  */
 export function freeSlots(
   jobs: readonly Job[],
@@ -47,10 +47,10 @@ export function freeSlots(
   return free;
 }
 
-/** Of this pool, or of one of its name that was deleted and whose workers still go. */
+/** Of this pool, or of a deleted pool of the same name whose workers are still leaving. */
 const isWorker = ({ metadata }: Job): boolean => metadata.ownerReferences?.some(({ kind }) => kind === TOOLCHAIN_POOLS.kind) ?? false;
 
-/** 0 where the pool has gone, or has been made anew, since it was decided about. */
+/** 0 if the pool was deleted, or deleted and created again, since the decision. */
 async function capacityNow(kube: Kube, { metadata, spec }: ToolchainPool): Promise<number> {
   const now = await kube.get<PoolObject>(TOOLCHAIN_POOLS, metadata).catch(unlessNotFound);
   if (now === undefined || now.metadata.uid !== metadata.uid || now.metadata.deletionTimestamp !== undefined) return 0;
@@ -58,12 +58,12 @@ async function capacityNow(kube: Kube, { metadata, spec }: ToolchainPool): Promi
   return paused === true ? 0 : Math.min(spec.capacity, capacity ?? 0);
 }
 
-/** Ended ones whose names stay taken: as `tidy` keeps them, so that all who look agree. A name that is still there blocks by itself. */
+/** Ended Jobs whose names stay taken: those that `tidy` keeps, so that all replicas agree. */
 const kept = (ended: readonly Job[]): readonly Job[] =>
   ended
     .filter((job) => verdictOf(job)?.type !== 'Complete' && !isDisrupted(job))
     .toSorted((a, b) => endOf(b) - endOf(a))
     .slice(0, KEPT_FAILURES);
 
-/** Ms since the epoch; one whose pod has only just ended has no time yet, and is the newest. */
+/** Ms since the epoch; a Job whose pod has just ended has no time yet and counts as the newest. */
 const endOf = (job: Job): number => Date.parse(verdictOf(job)?.lastTransitionTime ?? '') || Number.MAX_SAFE_INTEGER;

@@ -4,11 +4,11 @@ import type { ToolchainPool } from '../../../contracts/kubernetes/toolchain-pool
 import { toolchainOf } from '../../../contracts/kubernetes/toolchain-pool.ts';
 import { LABEL } from '../observe/objects.ts';
 
-/** A pod whose node has gone is given up after this long, s: jobs are taken over after half a minute as well. */
+/** How long a pod tolerates a lost node, s; its jobs are taken over after 30 s as well. */
 const LOST_NODE_S = 30;
-/** Time for a worker to say its last words after the last order it may finish, s. */
+/** Time for a worker to shut down after its last order, s. */
 const LAST_WORDS_S = 5;
-/** A Job that no controller removes goes after this long, s. */
+/** Kubernetes deletes a Job that no controller removed after this long, s. */
 const LEFT_OVER_S = 86_400;
 /** Unprivileged; the images know it. */
 const USER = 10_001;
@@ -17,14 +17,14 @@ const SECRET = '/etc/filemill/nats';
 const CONFIG = '/etc/filemill/config';
 const PROBES_PORT = 8_081;
 
-/** What a worker has on its node's disk is a copy: without this a cluster autoscaler keeps every node that has such a volume. */
+/** The work folder holds only copies: without this a cluster autoscaler keeps every node that has such a volume. */
 const EVICTABLE = { 'cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes': 'work' } as const;
 
-/** Labels for Kueue that a pool hands on to its Jobs (https://kueue.sigs.k8s.io/docs/tasks/run/jobs). */
+/** Kueue labels that a pool copies to its Jobs (https://kueue.sigs.k8s.io/docs/tasks/run/jobs). */
 const HANDED_ON = ['kueue.x-k8s.io/queue-name', 'kueue.x-k8s.io/priority-class'];
 
 export interface Template {
-  /** Of the pod; two templates are the same where this is. */
+  /** Hash of the pod template: equal hashes mean equal templates. */
   readonly hash: string;
   readonly pod: object;
   readonly labels: Readonly<Record<string, string>>;
@@ -72,7 +72,7 @@ export function templateOf(pool: ToolchainPool, natsServers: readonly string[]):
   const hash = createHash('sha256').update(JSON.stringify({ podSpec, added })).digest('hex').slice(0, 10);
   return {
     hash,
-    // What others add never takes the place of what workers are known by.
+    // Added labels never replace those that identify a worker.
     pod: {
       metadata: { labels: { ...added?.labels, ...labels, [LABEL.template]: hash }, annotations: { ...added?.annotations, ...EVICTABLE } },
       spec: podSpec,
@@ -84,7 +84,7 @@ export function templateOf(pool: ToolchainPool, natsServers: readonly string[]):
 function container({ metadata, spec }: ToolchainPool, natsServers: readonly string[]) {
   const toolchain = toolchainOf({ metadata, spec }) ?? metadata.name;
   const settings = {
-    // Nothing else can be written to.
+    // The only writable paths.
     dataDir: WORK,
     nats: { servers: natsServers },
     worker: {
@@ -108,7 +108,7 @@ function container({ metadata, spec }: ToolchainPool, natsServers: readonly stri
     env: [
       { name: 'WORKER_NAME', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } },
       { name: 'SETTINGS', value: JSON.stringify(settings) },
-      // The kubelet puts the limit in as bytes; where a pod has none it would say the node's memory.
+      // The kubelet inserts the limit in bytes; without a limit it would insert the node's memory.
       ...(spec.resources?.limits?.['memory'] === undefined
         ? []
         : [
@@ -145,7 +145,7 @@ function container({ metadata, spec }: ToolchainPool, natsServers: readonly stri
 
 const DISK = 'ephemeral-storage';
 
-/** A node that has no room for the work folder is not asked to make it: what may lie there is requested, unless the pool says otherwise. */
+/** Requests ephemeral storage for the work folder, so that pods go to nodes that have room; the pool may set its own request. */
 function resourcesOf({ resources, workDirSize }: ToolchainPool['spec']): object {
   const { requests, limits } = resources ?? {};
   const isSaid = requests?.[DISK] !== undefined || limits?.[DISK] !== undefined;
@@ -169,7 +169,7 @@ export function jobOf(pool: ToolchainPool, slot: number, { pod, hash, labels }: 
       completions: 1,
       parallelism: 1,
       ttlSecondsAfterFinished: LEFT_OVER_S,
-      // Without a policy a pod that is told to go counts as failed at once, though its worker ends in order; with one, its own end counts.
+      // Without this policy a deleted pod counts as failed at once, even if its worker then exits cleanly; with it, the exit code counts.
       podFailurePolicy: { rules: [{ action: 'FailJob', onPodConditions: [{ type: 'DisruptionTarget', status: 'True' }] }] },
       podReplacementPolicy: 'Failed',
       template: pod,

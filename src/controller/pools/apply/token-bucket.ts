@@ -1,11 +1,11 @@
-/** So many at once, and so many a second after that, shared fairly by those who ask at the same time. */
+/** A token bucket shared fairly by those who take from it at the same time. */
 
 export interface TokenBucket {
-  /** Takes one for `who`. @returns 0, or after how many ms there will be one */
+  /** Takes one token for `who`. @returns 0, or how long until one is free, ms */
   take(who: string): number;
 }
 
-/** Who has not asked for this long does not count any more, ms. */
+/** Whoever has not asked for this long no longer gets a share, ms. */
 const PRESENT_MS = 2_000;
 
 interface Share {
@@ -14,8 +14,8 @@ interface Share {
 }
 
 /**
- * Whoever asks alone has all of it. Of several each has a part of the rate and of the burst, so that one whose workers die as fast
- * as they are made cannot use up what the others need.
+ * A single pool has the whole rate and burst; several share them equally, so that one whose workers die as fast as they are created
+ * cannot starve the others.
  * @param clock ms, steady
  */
 export function tokenBucket(perSecond: number, burst: number, clock: () => number): TokenBucket {

@@ -1,41 +1,41 @@
-/** Tells the API's replicas of a pool whose workers do not come up, so that orders go where somebody takes them. */
+/** Publishes to API replicas that a pool's workers do not come up, so that they send orders to other pools. */
 import type { ToolchainPoolStatus } from '../../../contracts/kubernetes/toolchain-pool.ts';
 import type { Memory } from '../memory.ts';
-import { isComing, isServing, type Seen } from '../observe/seen.ts';
+import { isComing, isServing, type Observation } from '../observe/observation.ts';
 
 /** @param degraded a reason of the condition `Degraded` @throws Unavailable */
 export type PublishState = (pool: string, degraded: string | undefined) => Promise<void>;
 
-/** Without orders nobody tries whether workers come up by now: after so long some are sent there again, ms. */
-const TRIED_AGAIN_MS = 300_000;
+/** A pool without orders starts no workers and so cannot show that it has recovered: after this long it receives orders again, ms. */
+const RETRY_MS = 300_000;
 
-interface Look {
+interface Reconciled {
   readonly status: ToolchainPoolStatus;
-  readonly seen: Seen;
+  readonly observed: Observation;
   readonly template: string;
   /** Ms since the epoch. */
   readonly now: number;
 }
 
-/** Trouble lasts until a worker takes orders, the template is another, or it has been long enough: that its orders went elsewhere ends nothing. */
+/** Trouble lasts until a worker takes orders, the template changes, or RETRY_MS has passed; an empty queue does not end it. */
 export async function publishTrouble(
   { publishState }: { readonly publishState: PublishState },
   pool: string,
-  look: Look,
+  reconciled: Reconciled,
   memory: Memory,
 ): Promise<void> {
-  const { status, seen, template, now } = look;
+  const { status, observed, template, now } = reconciled;
   const degraded = status.conditions?.find(({ type, status: is }) => type === 'Degraded' && is === 'True');
-  const isServed = seen.workers.some((worker) => isServing(worker) && !isComing(worker) && worker.unwell === undefined);
+  const isServed = observed.workers.some((worker) => isServing(worker) && !isComing(worker) && worker.unwell === undefined);
   if (isServed || (memory.trouble !== undefined && (memory.trouble.template !== template || now >= memory.trouble.until)))
     memory.trouble = undefined;
-  if (degraded !== undefined && !isServed) memory.trouble = { reason: degraded.reason, template, until: now + TRIED_AGAIN_MS };
+  if (degraded !== undefined && !isServed) memory.trouble = { reason: degraded.reason, template, until: now + RETRY_MS };
   const reason = memory.trouble?.reason;
-  if (reason === memory.toldTrouble) return;
-  const told = await publishState(pool, reason).then(
+  if (reason === memory.publishedTrouble) return;
+  const published = await publishState(pool, reason).then(
     () => true,
-    // Said again at the next look; that NATS does not take it shows where the pool is declared.
+    // Published again at the next reconciliation; that NATS is unreachable is reported where the pool is declared.
     () => false,
   );
-  if (told) memory.toldTrouble = reason;
+  if (published) memory.publishedTrouble = reason;
 }

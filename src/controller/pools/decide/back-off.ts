@@ -1,10 +1,10 @@
-/** New workers of a template that keep failing come at longer and longer intervals. */
-import type { Trouble } from '../observe/seen.ts';
+/** Exponential back-off per template: while its workers keep failing, the next ones are created at longer and longer intervals. */
+import type { Trouble } from '../observe/observation.ts';
 
 const FIRST_MS = 10_000;
 export const LONGEST_MS = 300_000;
 
-/** @param tolerated failures in a row that mean nothing yet */
+/** @param tolerated how many failures in a row are ignored */
 export function backOff(tolerated = 0) {
   let template = '';
   let failures = 0;
@@ -13,7 +13,7 @@ export function backOff(tolerated = 0) {
   let until = Number.NEGATIVE_INFINITY;
   let why: Trouble | undefined;
   return {
-    /** @param at when it failed @param begun when what failed was made, ms since the epoch */
+    /** @param at when it failed @param begun when the failed Job was created; both ms since the epoch */
     failed(of: string, at: number, trouble: Trouble, begun = at): void {
       if (of !== template) {
         failures = 0;
@@ -24,21 +24,21 @@ export function backOff(tolerated = 0) {
       failures++;
       if (failures <= tolerated) return;
       why = trouble;
-      // Those that were made together fail together: that is one failure.
+      // Workers created together fail together: count them as one failure.
       if (rounds > 0 && begun <= lastRound) return;
       until = at + Math.min(LONGEST_MS, FIRST_MS * 2 ** rounds);
       rounds++;
       lastRound = at;
     },
-    /** What failed with this template goes well now. */
+    /** This template works now. */
     succeeded(of: string): void {
       if (of !== template) return;
       failures = 0;
       rounds = 0;
       why = undefined;
     },
-    /** What was learned of another template says nothing of this one. */
-    standing: (of: string): { readonly until: number; readonly why: Trouble } | undefined =>
+    /** A back-off of another template does not hold for this one. */
+    active: (of: string): { readonly until: number; readonly why: Trouble } | undefined =>
       of === template && why !== undefined ? { until, why } : undefined,
     failures: (): number => failures,
   };

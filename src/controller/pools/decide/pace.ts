@@ -1,18 +1,18 @@
-/** When a pool is looked at again, whatever is heard of it meanwhile. */
+/** When a pool is reconciled again if no event triggers it sooner. */
 import type { Outcome } from '../apply/apply.ts';
-import { type Decision, isLive, type Seen } from '../observe/seen.ts';
+import { type Decision, isLive, type Observation } from '../observe/observation.ts';
 
-/** Until more Jobs may be made, at the soonest, ms. */
+/** The shortest wait for more creation tokens, ms. */
 const MORE_MS = 500;
-/** While something is under way, ms. */
+/** While workers start, leave or change, ms. */
 const SOON_MS = 1_000;
-/** While orders wait or are held, ms: what waits is heard at once, what ends is not. */
+/** While orders wait or are held, ms: a new order triggers a reconciliation at once, the end of one does not. */
 const BUSY_MS = 2_000;
 export const QUIET_MS = 15_000;
 
 /** @returns ms */
-export function again({ workers, demand }: Seen, { actions, desired }: Decision, { waitMs }: Outcome): number {
-  // Several at a time: each time all Jobs of the pool are read.
+export function again({ workers, demand }: Observation, { actions, desired }: Decision, { waitMs }: Outcome): number {
+  // Create several at a time: each attempt reads all Jobs of the pool.
   if (waitMs !== undefined) return Math.max(MORE_MS, waitMs);
   const live = workers.filter(isLive);
   if (actions.length > 0 || desired === undefined || live.some(({ state }) => state !== 'idle' && state !== 'busy')) return SOON_MS;

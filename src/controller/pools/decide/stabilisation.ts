@@ -1,4 +1,4 @@
-/** The most that was wanted lately: kept as falling peaks, so that its size does not grow with how often one looks. */
+/** The stabilisation window: recent values of `desired`, of which only decreasing peaks are kept, so that its size does not grow with the number of reconciliations. */
 
 export interface Recommendation {
   /** Ms since the epoch. */
@@ -9,9 +9,9 @@ export interface Recommendation {
 export function stabilisationWindow() {
   let kept: Recommendation[] = [];
   return {
-    /** @param windowMs what is older is forgotten */
+    /** @param windowMs older values are dropped */
     note(at: number, desired: number, windowMs: number): void {
-      // A lower one before it can never be the highest again.
+      // An earlier, lower value can never be the maximum again.
       kept = kept.filter((peak) => peak.at >= at - windowMs && peak.desired > desired);
       kept.push({ at, desired });
     },

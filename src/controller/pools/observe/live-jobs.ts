@@ -1,22 +1,22 @@
-/** The Jobs of each pool as the cache has them, with what we ourselves did since: a cache is always a little behind. */
+/** The Jobs of each pool: the cache, plus our own creations and deletions that it does not show yet. */
 import type { Job, Pod } from './objects.ts';
 import { LABEL } from './objects.ts';
 
-/** What the API server has not shown by now did not come about, ms. */
+/** If the watch has not shown a change after this long, it did not happen, ms. */
 const FORGET_MS = 30_000;
 
 export interface LiveJobs {
-  /** Undefined: it is gone. */
+  /** `now` is undefined once it is deleted. */
   jobChanged(key: string, now: Job | undefined, before: Job | undefined): void;
   podChanged(key: string, now: Pod | undefined, before: Pod | undefined): void;
   /** @param pool `namespace/name` */
   of(pool: string): readonly Job[];
   podOf(job: Job): Pod | undefined;
-  /** Whatever Jobs they are of. @param pool `namespace/name` */
+  /** All pods of a pool, including those without a Job. @param pool `namespace/name` */
   podsOf(pool: string): readonly Pod[];
-  /** A Job that was made. */
+  /** Records a Job that was just created. */
   created(job: Job): void;
-  /** A Job that was told to go: its name is taken until it has gone. */
+  /** Records a Job whose deletion was requested: its name stays taken until it is gone. */
   removed(uid: string): void;
 }
 
@@ -30,22 +30,22 @@ export function liveJobs(clock: () => number): LiveJobs {
   const jobs = new Map<string, Map<string, Job>>();
   const pods = new Map<string, Map<string, Pod>>();
   const podsOfPools = new Map<string, Map<string, Pod>>();
-  const made = new Map<string, Expected>();
-  const going = new Map<string, { readonly since: string; readonly until: number }>();
+  const created = new Map<string, Expected>();
+  const deleted = new Map<string, { readonly since: string; readonly until: number }>();
 
   const sweep = () => {
-    for (const expected of [made, going]) for (const [uid, { until }] of expected) if (until < clock()) expected.delete(uid);
+    for (const expected of [created, deleted]) for (const [uid, { until }] of expected) if (until < clock()) expected.delete(uid);
   };
-  const asTold = (job: Job): Job => {
-    const deletionTimestamp = going.get(job.metadata.uid ?? '')?.since;
+  const withDeletion = (job: Job): Job => {
+    const deletionTimestamp = deleted.get(job.metadata.uid ?? '')?.since;
     return deletionTimestamp === undefined ? job : { ...job, metadata: { deletionTimestamp, ...job.metadata } };
   };
   return {
     jobChanged(key, now, before) {
       const uid = now?.metadata.uid ?? before?.metadata.uid ?? '';
-      // Seen, or seen to be gone: from now on the cache knows better.
-      made.delete(uid);
-      if (now === undefined) going.delete(uid);
+      // The watch has shown it, or its deletion: from now on the cache is right.
+      created.delete(uid);
+      if (now === undefined) deleted.delete(uid);
       put(jobs, before === undefined ? undefined : poolOf(before), now === undefined ? undefined : poolOf(now), key, now);
     },
     podChanged(key, now, before) {
@@ -57,29 +57,29 @@ export function liveJobs(clock: () => number): LiveJobs {
       sweep();
       const cached = [...(jobs.get(pool)?.values() ?? [])];
       const names = new Set(cached.map(({ metadata }) => metadata.name));
-      const expected = [...made.values()].filter(({ job }) => poolOf(job) === pool && !names.has(job.metadata.name));
-      return [...cached, ...expected.map(({ job }) => job)].map(asTold);
+      const expected = [...created.values()].filter(({ job }) => poolOf(job) === pool && !names.has(job.metadata.name));
+      return [...cached, ...expected.map(({ job }) => job)].map(withDeletion);
     },
     podOf(job) {
       const own = [...(pods.get(job.metadata.uid ?? '')?.values() ?? [])];
-      // A Job has one; where Kubernetes made a second, the newest is the one that counts.
+      // A Job has one pod; if Kubernetes created a second, the newest counts.
       return own.toSorted((a, b) => (b.metadata.creationTimestamp ?? '').localeCompare(a.metadata.creationTimestamp ?? ''))[0];
     },
-    created: (job) => void made.set(job.metadata.uid ?? '', { job, until: clock() + FORGET_MS }),
+    created: (job) => void created.set(job.metadata.uid ?? '', { job, until: clock() + FORGET_MS }),
     removed(uid) {
-      made.delete(uid);
-      going.set(uid, { since: new Date(clock()).toISOString(), until: clock() + FORGET_MS });
+      created.delete(uid);
+      deleted.set(uid, { since: new Date(clock()).toISOString(), until: clock() + FORGET_MS });
     },
   };
 }
 
-/** `namespace/name` of the pool that a Job or pod says it is of; `''` where it says none. */
+/** `namespace/name` of the pool in a Job's or pod's label; `''` without one. */
 export const poolOf = ({ metadata }: Job | Pod): string => {
   const pool = metadata.labels?.[LABEL.pool];
   return pool === undefined ? '' : `${metadata.namespace}/${pool}`;
 };
 
-/** Uid of its Job; `''` where it has none. */
+/** Uid of its Job; `''` without one. */
 export const ownerOf = ({ metadata }: Pod): string => metadata.ownerReferences?.find(({ kind }) => kind === 'Job')?.uid ?? '';
 
 function put<T>(

@@ -1,4 +1,4 @@
-/** Jobs and pods as far as the controller reads them: what else the API server tells of them is dropped, to keep memory flat. */
+/** The fields of Jobs and pods that the controller reads; the caches drop all others to save memory. */
 import { GROUP, VERSION } from '../../../contracts/kubernetes/resource.ts';
 import type { ToolchainPool } from '../../../contracts/kubernetes/toolchain-pool.ts';
 import type { Condition } from '../../../kube/conditions.ts';
@@ -7,7 +7,7 @@ import type { KubeObject, Resource } from '../../../kube/resource.ts';
 /** Labels that Jobs and pods carry. */
 export const LABEL = { pool: 'filemill.io/pool', slot: 'filemill.io/slot', template: 'filemill.io/template' } as const;
 
-/** What tells autoscalers of nodes to let a pod be, and how they are told. */
+/** Annotations that keep node autoscalers from evicting a pod. */
 export const GUARDS = { 'karpenter.sh/do-not-disrupt': 'true', 'cluster-autoscaler.kubernetes.io/safe-to-evict': 'false' } as const;
 
 export const TOOLCHAIN_POOLS: Resource = {
@@ -18,7 +18,7 @@ export const TOOLCHAIN_POOLS: Resource = {
   namespaced: true,
 };
 
-/** A ToolchainPool as the API server gives it, before it is understood. */
+/** A ToolchainPool as the API server returns it, not yet validated. */
 export interface PoolObject extends KubeObject {
   readonly spec?: unknown;
   readonly status?: unknown;
@@ -30,11 +30,11 @@ export interface Job extends KubeObject {
   };
 }
 
-/** How it ended, by the Job controller's word; undefined where it has not. */
+/** The condition with which the Job controller ended it; undefined while it runs. */
 export const verdictOf = ({ status }: Job) =>
   status?.conditions?.find(({ type, status: is }) => (type === 'Complete' || type === 'Failed') && is === 'True');
 
-/** Whether its pod was taken away by somebody who needed the place: eviction, preemption, a drain, a node that went. */
+/** Whether its pod was disrupted from outside: eviction, preemption, a drain, a lost node. */
 export const isDisrupted = (job: Job): boolean => {
   const verdict = verdictOf(job);
   return verdict?.type === 'Failed' && verdict.reason === 'PodFailurePolicy';
@@ -42,7 +42,7 @@ export const isDisrupted = (job: Job): boolean => {
 
 export const isFinished = (job: Job): boolean => verdictOf(job) !== undefined;
 
-/** Whether it is this pool's, and not that of a namesake which was deleted, nor anybody else's. */
+/** Whether this pool owns it, and not a deleted pool of the same name or something else. */
 export const isOf = ({ metadata }: Job, { metadata: pool }: Pick<ToolchainPool, 'metadata'>): boolean =>
   metadata.ownerReferences?.some(({ uid, controller }) => controller === true && uid === pool.uid) ?? false;
 
@@ -90,7 +90,7 @@ export function trimPod(pod: Pod): Pod {
     spec: pod.spec?.nodeName === undefined ? {} : { nodeName: pod.spec.nodeName },
     status: {
       ...(phase !== undefined && { phase }),
-      // Those that tell of trouble; the others change with every start.
+      // Only those that show trouble; the others change with every start.
       ...(conditions !== undefined && {
         conditions: conditions.filter(({ type }) => type === 'PodScheduled' || type === 'DisruptionTarget'),
       }),

@@ -3,12 +3,12 @@ import type { WorkerPresence } from '../../../pools/workers.ts';
 import type { Memory } from '../memory.ts';
 import { ownerOf } from './live-jobs.ts';
 import type { Pod } from './objects.ts';
-import type { Worker } from './seen.ts';
+import type { Worker } from './observation.ts';
 
-/** What was heard of a pod may be ahead of what was heard of its Job, and one whose Job is deleted follows it by a moment, ms. */
+/** The pod watch may be ahead of the Job watch, and a deleted Job's pod follows a moment later, ms. */
 const SETTLED_MS = 10_000;
 
-/** @param jobs uids of all Jobs that there are @param now ms since the epoch */
+/** @param jobs uids of all Jobs @param now ms since the epoch */
 export function orphansAmong(
   pods: readonly Pod[],
   jobs: ReadonlySet<string>,
@@ -31,9 +31,9 @@ export function orphansAmong(
   });
 }
 
-/** Never of the present template: it makes way as others of an older one do, and is never removed, for it has no Job. */
+/** Counts as outdated, so that a rollout retires it; it is never removed, because it has no Job. */
 function workerOf(pod: string, uid: string, presence: WorkerPresence | undefined): Worker {
-  const silence = { reason: 'WorkersSilent', message: `The pod ${pod} belongs to no Job and says nothing: delete it` } as const;
+  const silence = { reason: 'WorkersSilent', message: `The pod ${pod} belongs to no Job and sends no heartbeat: delete it` } as const;
   return {
     name: pod,
     uid,

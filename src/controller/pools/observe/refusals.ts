@@ -1,21 +1,21 @@
-/** Why Kubernetes makes no pod of a Job: quota, LimitRange and admission speak only through Events. */
+/** Finds out why Kubernetes creates no pod for a Job: quota, LimitRange and admission report that only in Events. */
 import type { Kube } from '../../../kube/connection/connect.ts';
 import type { KubeObject } from '../../../kube/resource.ts';
 import type { ApplyDeps } from '../apply/apply.ts';
 import type { Memory } from '../memory.ts';
-import { PODLESS_MS } from './gather.ts';
 import { isFinished, type Job } from './objects.ts';
+import { PODLESS_MS } from './observe.ts';
 
 interface Event extends KubeObject {
   readonly reason?: string;
   readonly message?: string;
 }
 
-/** The events of the core group can be selected by what they are about; those of events.k8s.io cannot. */
+/** Events of the core group can be selected by the object they regard; those of events.k8s.io cannot. */
 const CORE_EVENTS = { group: '', version: 'v1', plural: 'events', kind: 'Event', namespaced: true } as const;
 
-/** Asks once in a while why a Job has no pod yet, where that has lasted. */
-export async function learnRefusal(
+/** Reads the reason at most once per PODLESS_MS, and only while some Job has had no pod for that long. */
+export async function readRefusal(
   { kube, live }: Pick<ApplyDeps, 'kube' | 'live'>,
   jobs: readonly Job[],
   namespace: string | undefined,
@@ -34,7 +34,7 @@ export async function learnRefusal(
     memory.refusal = { message: await refusalOf(kube, namespace, podless.metadata.uid ?? ''), until: now + PODLESS_MS };
 }
 
-/** @returns undefined where no Event tells */
+/** @returns undefined if no Event says why */
 async function refusalOf(kube: Kube, namespace: string | undefined, jobUid: string): Promise<string | undefined> {
   const fieldSelector = `involvedObject.uid=${jobUid},reason=FailedCreate`;
   for await (const { items } of kube.pages<Event>(CORE_EVENTS, { namespace, fieldSelector, limit: 50 })) return items.at(-1)?.message;

@@ -1,11 +1,11 @@
-/** How long one order takes, from what workers say they did. */
+/** Mean duration of one order, from the totals in heartbeats. */
 
 interface Tally {
   readonly ended: number;
   readonly busyMs: number;
 }
 
-/** Orders over which the mean is taken: with more, the older half counts half. */
+/** Number of orders in the mean: beyond it, all earlier orders count half. */
 const WINDOW = 400;
 
 export function serviceTime() {
@@ -13,7 +13,7 @@ export function serviceTime() {
   let orders = 0;
   let ms = 0;
   return {
-    /** @param worker its name; its tallies only ever grow */
+    /** @param worker its name; its totals only ever grow */
     note(worker: string, { ended, busyMs }: Tally): void {
       const before = last.get(worker) ?? { ended: 0, busyMs: 0 };
       if (ended <= before.ended) return;

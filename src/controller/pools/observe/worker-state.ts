@@ -1,6 +1,6 @@
 /** What one worker is up to, from its Job, its pod and its own word. */
 import { isDisrupted, type Job, type Pod, verdictOf } from './objects.ts';
-import type { Trouble, WorkerState } from './seen.ts';
+import type { Trouble, WorkerState } from './observation.ts';
 
 /** A worker's last word, if any. */
 export interface Heartbeat {

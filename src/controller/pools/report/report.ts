@@ -1,31 +1,31 @@
-/** What operators are told of a look at a pool, in log and metrics. */
+/** Reports a reconciliation to operators, in the log and in metrics. */
 import type { ControllerMetrics } from '../../../telemetry/controller.ts';
 import type { Log } from '../../../telemetry/log.ts';
 import type { Outcome } from '../apply/apply.ts';
 import type { Memory } from '../memory.ts';
-import type { Decision, Seen } from '../observe/seen.ts';
+import type { Decision, Observation } from '../observe/observation.ts';
 import { countsOf } from './status.ts';
 
-interface Told {
+interface ReportDeps {
   readonly metrics: ControllerMetrics;
   readonly log: Log;
 }
 
 /** @param now ms since the epoch */
 export function report(
-  { metrics, log }: Told,
+  { metrics, log }: ReportDeps,
   pool: string,
-  seen: Seen,
+  observed: Observation,
   { desired, hold }: Decision,
   { created }: Outcome,
   memory: Memory,
   now: number,
 ): void {
-  const { demand, workers } = seen;
+  const { demand, workers } = observed;
   const waits = (demand?.pending ?? 0) > 0;
   memory.waitingSince = waits ? (memory.waitingSince ?? now) : undefined;
   if (created > 0) {
-    log.info({ pool, created, desired, pending: demand?.pending, in_flight: demand?.inFlight }, 'workers were made');
+    log.info({ pool, created, desired, pending: demand?.pending, in_flight: demand?.inFlight }, 'created workers');
     metrics.workersCreated(pool, created, memory.waitingSince === undefined ? undefined : (now - memory.waitingSince) / 1000);
   }
   metrics.pool(pool, {

@@ -1,4 +1,4 @@
-/** The pool's status: what is counted, and what it means. Written when it changed, and counts alone not at every change. */
+/** Writes the pool's status, counts and conditions: conditions at once when they change, counts alone at most every COUNTS_MS. */
 import { isDeepStrictEqual } from 'node:util';
 import type { ToolchainPool, ToolchainPoolStatus } from '../../../contracts/kubernetes/toolchain-pool.ts';
 import { type Condition, setCondition } from '../../../kube/conditions.ts';
@@ -7,23 +7,23 @@ import { unlessNotFound } from '../../../kube/connection/error.ts';
 import { type Recorder, regarding } from '../../../kube/events.ts';
 import type { Memory } from '../memory.ts';
 import { LABEL, TOOLCHAIN_POOLS } from '../observe/objects.ts';
-import { type Decision, isLive, type Seen, type Trouble, type Worker } from '../observe/seen.ts';
+import { type Decision, isLive, type Observation, type Trouble, type Worker } from '../observe/observation.ts';
 import { conditionsOf } from './conditions.ts';
 
 const MANAGER = 'filemill-controller';
-/** Under load counts change all the time, and everybody who watches pools is told of each write, ms. */
+/** Under load counts change all the time, and each write reaches everyone who watches pools, ms. */
 const COUNTS_MS = 5_000;
 
 export function statusOf(
   { metadata, status }: Pick<ToolchainPool, 'metadata' | 'status'>,
-  seen: Seen,
+  observed: Observation,
   decision: Decision,
   now: number,
   invalid?: Trouble,
 ): ToolchainPoolStatus {
-  const { workers, demand } = seen;
+  const { workers, demand } = observed;
   const observedGeneration = metadata.generation ?? 0;
-  const said = conditionsOf(seen, decision, invalid);
+  const said = conditionsOf(observed, decision, invalid);
   let conditions: readonly Condition[] = ((status?.conditions ?? []) as readonly Condition[]).filter(({ type }) =>
     said.some((one) => one.type === type),
   );
@@ -42,7 +42,7 @@ export function statusOf(
   };
 }
 
-interface Writing {
+interface WriteDeps {
   readonly kube: Kube;
   readonly recorder: Recorder;
   readonly mayAct: () => boolean;
@@ -51,27 +51,27 @@ interface Writing {
 
 /** @throws KubeError */
 export async function writeStatus(
-  { kube, recorder, mayAct, clock }: Writing,
+  { kube, recorder, mayAct, clock }: WriteDeps,
   pool: ToolchainPool,
   memory: Memory,
   next: ToolchainPoolStatus,
 ): Promise<void> {
   const { name, namespace } = pool.metadata;
   const before = pool.status ?? {};
-  const turned = !isDeepStrictEqual(verdicts(before), verdicts(next));
-  const due = turned || clock() - memory.status.at >= COUNTS_MS;
+  const changed = !isDeepStrictEqual(verdicts(before), verdicts(next));
+  const due = changed || clock() - memory.status.at >= COUNTS_MS;
   const text = JSON.stringify(next);
   if (!due || text === memory.status.text || !mayAct()) return;
   await kube
     .apply(TOOLCHAIN_POOLS, { metadata: { name, namespace }, status: next }, { manager: MANAGER, subresource: 'status' })
     .catch(unlessNotFound);
   memory.status = { text, at: clock() };
-  if (!turned) return;
+  if (!changed) return;
   const about = regarding(TOOLCHAIN_POOLS, pool.metadata);
   for (const { type, status, reason, message } of next.conditions ?? []) {
     const was = before.conditions?.find((condition) => condition.type === type);
     if (was?.status === status && was.reason === reason) continue;
-    // How workers come and go is in the counts; what an operator must know is trouble, and its end.
+    // Scaling shows in the counts; Events are for trouble and its end.
     if (type === 'Degraded' && (status === 'True' || was?.status === 'True'))
       recorder.record({
         regarding: about,
@@ -85,15 +85,15 @@ export async function writeStatus(
   }
 }
 
-/** What must be told at once: not the counts, nor the sentences that repeat them. */
+/** What must be written at once: not the counts, nor the messages that repeat them. */
 const verdicts = ({ observedGeneration, conditions = [] }: ToolchainPoolStatus) => [
   observedGeneration,
   conditions.map(({ type, status, reason }) => `${type} ${status} ${reason}`).toSorted(),
 ];
 
-/** One that drains is still at its last orders: busy. */
+/** A draining worker still runs its last orders, so it counts as busy. */
 export const countsOf = (workers: readonly Worker[]) => ({
-  // A Job that Kubernetes makes no pod of works as little as one that has ended.
+  // A Job without a pod is not a worker.
   workers: workers.filter((worker) => isLive(worker) && worker.pod !== undefined).length,
   idle: workers.filter(({ state }) => state === 'idle').length,
   busy: workers.filter(({ state }) => state === 'busy' || state === 'draining').length,

@@ -1,45 +1,45 @@
-/** A resource as a pool that can be worked on, or why it cannot be. */
+/** Validates a ToolchainPool: the parsed pool, or why it cannot be reconciled. */
 import { ToolchainPool } from '../../contracts/kubernetes/toolchain-pool.ts';
 import type { PoolObject } from './observe/objects.ts';
-import type { Decision, Seen, Trouble } from './observe/seen.ts';
+import type { Decision, Observation, Trouble } from './observe/observation.ts';
 
-/** What is known of a pool that its resource does not say. */
-export interface Standing {
-  /** Who has the name already. */
+/** What decides about a pool besides its own resource. */
+export interface PoolContext {
+  /** The pool that already has the name. */
   readonly namesake: PoolObject | undefined;
-  /** Where pools are taken, for one that is elsewhere. */
+  /** The namespaces that may hold pools, if this pool is in none of them. */
   readonly homes: readonly string[] | undefined;
 }
 
-export function understood(
+export function validatePool(
   resource: PoolObject,
-  { namesake, homes }: Standing,
+  { namesake, homes }: PoolContext,
 ): { readonly pool: ToolchainPool; readonly trouble: Trouble | undefined } {
   const read = ToolchainPool.safeParse(resource);
-  // With trouble, only its metadata and its status are of use.
+  // If parsing failed, callers use only its metadata and status.
   const pool = read.success ? read.data : (resource as unknown as ToolchainPool);
   if (homes !== undefined) return { pool, trouble: elsewhere(resource, homes) };
   if (namesake !== undefined) return { pool, trouble: takenBy(namesake) };
-  return { pool, trouble: read.success ? undefined : notUnderstood(read.error.issues[0]) };
+  return { pool, trouble: read.success ? undefined : invalid(read.error.issues[0]) };
 }
 
 const elsewhere = ({ metadata }: PoolObject, homes: readonly string[]): Trouble => ({
   reason: 'NamespaceRefused',
-  message: `Pools of this service are taken in the namespaces ${homes.join(', ')} only, and this one is in ${metadata.namespace}.`,
+  message: `This service accepts pools only in the namespaces ${homes.join(', ')}; this one is in ${metadata.namespace}.`,
 });
 
 const takenBy = ({ metadata }: PoolObject): Trouble => ({
   reason: 'NameTaken',
-  message: `The ToolchainPool ${metadata.name} of namespace ${metadata.namespace} has this name: pools of one service need names of their own.`,
+  message: `The ToolchainPool ${metadata.name} of namespace ${metadata.namespace} already has this name: pool names are unique within a service.`,
 });
 
-const notUnderstood = (issue: { readonly path: readonly PropertyKey[]; readonly message: string } | undefined): Trouble => ({
+const invalid = (issue: { readonly path: readonly PropertyKey[]; readonly message: string } | undefined): Trouble => ({
   reason: 'NotUnderstood',
   message: `${issue?.path.map(String).join('.')}: ${issue?.message}. Is the CustomResourceDefinition of another version?`,
 });
 
-/** What there is to say of such a pool. */
-export const NOTHING_SEEN: Seen = {
+/** The observation and the decision reported for a pool that was not reconciled. */
+export const NOTHING_OBSERVED: Observation = {
   now: 0,
   pool: { capacity: 0, standby: 0, paused: false, idleMs: 0, targetWaitMs: 0, conversionsPerWorker: 1, slots: 1 },
   demand: undefined,

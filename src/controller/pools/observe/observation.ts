@@ -1,22 +1,22 @@
-/** What a decision about a pool may know, and what it may ask for. Times in ms since the epoch, durations in ms. */
+/** The input and the output of `decide`. Times in ms since the epoch, durations in ms. */
 
-export interface Seen {
+export interface Observation {
   readonly now: number;
   readonly pool: PoolSettings;
-  /** Undefined while the queue does not answer: nothing may be concluded from that. */
+  /** Undefined while the queue does not answer; that is not the same as an empty queue. */
   readonly demand: Demand | undefined;
   /** How long one order takes on average; undefined before the first has ended. */
   readonly serviceMs: number | undefined;
-  /** Whether any worker ever said what it can do: before that no order can be sent here. */
+  /** Whether any worker has ever reported its engines: before that no order can be sent here. */
   readonly enginesKnown: boolean;
   readonly workers: readonly Worker[];
-  /** Names of Jobs that are in the way of ours: not the pool's, or of its namesake that was deleted. */
+  /** Slots whose Job names are taken by Jobs of something else, or of a deleted pool of the same name. */
   readonly foreignSlots: readonly number[];
-  /** Earlier answers of `desired`. */
+  /** Earlier values of `desired`, for the stabilisation window. */
   readonly history: readonly { readonly at: number; readonly desired: number }[];
-  /** Who else declares a pool of its name, and does not get it. */
+  /** Who else declares a pool of this name and was refused. */
   readonly contender?: string | undefined;
-  /** Why none is made before `until`, though none is held up; stays until one comes up. */
+  /** No worker is created before `until`, because of `why`; stays until a worker comes up. */
   readonly backOff: { readonly until: number; readonly why: Trouble } | undefined;
 }
 
@@ -41,11 +41,11 @@ export interface Demand {
 }
 
 /**
- * - `starting`: its pod is on its way, nothing was heard of it; `stuck`: its pod cannot come up
- * - `idle`, `busy`, `draining`: by its own word; `silent`: its word is overdue
+ * - `starting`: its pod is coming up and has sent no heartbeat; `stuck`: its pod cannot come up
+ * - `idle`, `busy`, `draining`: as its heartbeat says; `silent`: its heartbeat is overdue
  * - `leaving`: its pod or Job is being deleted
  * - `lost`: its node is gone; `succeeded`, `failed`: its pod has ended
- * - `over`: its Job is being deleted and has no pod that runs; only its name is still taken
+ * - `over`: its Job is being deleted and has no running pod; only its name is still taken
  */
 export type WorkerState =
   | 'starting'
@@ -69,11 +69,11 @@ export type TroubleReason =
   | 'JobRefused'
   | 'WorkersFail'
   | 'ContainerFailed'
-  // They are up, and say that they cannot work.
+  // They run, and report that they cannot work.
   | 'WorkersUnhealthy'
-  // Their pods run, and nothing is heard of them.
+  // Their pods run, and send no heartbeat.
   | 'WorkersSilent'
-  // And what is wrong with the pool itself.
+  // The pool itself is wrong.
   | 'NameTaken'
   | 'NamespaceRefused'
   | 'NotUnderstood'
@@ -91,19 +91,19 @@ export interface Worker {
   /** Name of its pod, once it has one. */
   readonly pod: string | undefined;
   readonly state: WorkerState;
-  /** Why it takes no orders, by its own word. */
+  /** Why it takes no orders, as its heartbeat says. */
   readonly unwell?: string | undefined;
-  /** Whether it was made from the pool's present template. */
+  /** Whether it was created from the pool's current template. */
   readonly current: boolean;
-  /** For `stuck`, and for `silent` where that has lasted. */
+  /** For `stuck`, and for `silent` once that has lasted. */
   readonly trouble?: Trouble | undefined;
-  /** How long it has been busy without a pause. */
+  /** How long it has been busy without interruption. */
   readonly busyMs: number;
-  /** Whether autoscalers of nodes are told to leave it alone. */
+  /** Whether its pod is annotated so that node autoscalers do not evict it. */
   readonly guarded: boolean;
   /** For `succeeded` and `failed`. */
   readonly endedAt?: number | undefined;
-  /** For `failed`: it was evicted, preempted or drained, which tells nothing of its pool. */
+  /** For `failed`: it was evicted, preempted or drained, which says nothing about its pool. */
   readonly disrupted?: boolean | undefined;
 }
 
@@ -118,7 +118,7 @@ export type Hold = 'QueueUnknown' | 'Paused' | Trouble;
 
 export interface Decision {
   readonly actions: readonly Action[];
-  /** Workers that there should be; undefined while that is not known. */
+  /** How many workers there should be; undefined while that is unknown. */
   readonly desired: number | undefined;
   readonly hold: Hold | undefined;
 }
@@ -128,7 +128,7 @@ const SERVING: ReadonlySet<WorkerState> = new Set(['starting', 'stuck', 'idle', 
 
 /** Its pod is neither terminal nor lost: it counts against the capacity. */
 export const isLive = ({ state }: Worker): boolean => !DEAD.has(state);
-/** Nothing was heard of it yet. */
+/** It has sent no heartbeat yet. */
 export const isComing = ({ state }: Worker): boolean => state === 'starting' || state === 'stuck';
 /** It takes orders, or soon will. */
 export const isServing = ({ state }: Worker): boolean => SERVING.has(state);
