@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { toolJobOf } from '../../src/api/tools/job.ts';
+import { validateTool } from '../../src/api/tools/job.ts';
 import { createCatalog } from '../../src/catalog/catalog.ts';
 import { engines } from '../../src/catalog/engines.gen.ts';
 import { tool as mergePdf } from '../../src/catalog/tools/merge-pdf.ts';
@@ -167,7 +167,7 @@ describe('merge-pdf', () => {
     const judge = openJudge({ engines: false });
     const parts = { catalog, pools: poolsHere(catalog, { pdf: 1 }, 0), encryption: encryptionWith(['key'], 'salt'), judge, clock: () => 0 };
     const ofSizes = (...sizes: number[]) =>
-      toolJobOf(parts, 'id', mergePdf, {
+      validateTool(parts, 'id', mergePdf, {
         fields: new Map(),
         files: sizes.map((sizeBytes, part) => ({ part, sizeBytes, sha256: '', filename: 'a.pdf', sample })),
         count: sizes.length,

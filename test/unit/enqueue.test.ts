@@ -1,11 +1,14 @@
-/** A job's record and its order: both are there, or neither, in one pool. */
+/** A job's record and its order: both are stored, or neither, in one pool. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { orRemove } from '../../src/api/intake/inputs.ts';
-import { enqueue, enqueueAll } from '../../src/api/jobs/enqueue.ts';
+import { ownedInputs } from '../../src/api/intake/inputs.ts';
+import { createBatch, createJob, enqueue, enqueueAll } from '../../src/api/jobs/enqueue.ts';
 import { Failure } from '../../src/errors.ts';
+import { BATCH_VERSION, type BatchStore } from '../../src/jobs/batch.ts';
+import type { JobRecord } from '../../src/jobs/record.ts';
+import { openBatches } from '../../src/jobs/sqlite/batches.ts';
 import { openJobs } from '../../src/jobs/sqlite/jobs.ts';
 import type { JobStore } from '../../src/jobs/store.ts';
 import type { ObjectStore } from '../../src/objects/store.ts';
@@ -18,13 +21,16 @@ import { anOrder, aPool, aRecord, START, someId } from '../conformance/samples.t
 let folder: string;
 let jobs: JobStore;
 let queue: Queue;
+let batches: BatchStore;
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'filemill-enqueue-'));
   const clock = () => START;
   jobs = openJobs(join(folder, 'db'), clock, () => {});
   queue = openQueue(join(folder, 'db'), clock, { capacity: 1 });
+  batches = openBatches(join(folder, 'db'));
 });
 afterEach(async () => {
+  await batches.close();
   await queue.close();
   await jobs.close();
   await rm(folder, { recursive: true, force: true });
@@ -35,45 +41,65 @@ const pools = new Map(['a', 'b'].map((name, preference) => [name, aPool(name, { 
 const room: Room = { isFull: async () => false };
 const fill = (pool: string) => queue.publish(anOrder({ pool }));
 const records = async () => (await Array.fromAsync(jobs.scan())).map(({ record }) => record);
+const waiting = async () => [(await queue.depth('a')).waiting, (await queue.depth('b')).waiting];
+const stores = () => ({
+  jobs,
+  queue,
+  batches,
+  pools,
+  room,
+  objects: { delete: async () => {} } as unknown as ObjectStore,
+  signals: memorySignals(),
+  clock: () => START,
+});
+const broken = async () => {
+  throw new Error('no');
+};
+
+/** As routes do it. @param claim the step between the record and its order */
+async function submit(deps: ReturnType<typeof stores>, record: JobRecord, claim = async () => {}): Promise<JobRecord> {
+  await using created = await createJob(deps, record);
+  await claim();
+  const queued = await enqueue(deps, created, 'c');
+  created.keep();
+  return queued;
+}
 
 describe('a job', () => {
   it('waits in its own pool', async () => {
     const record = aRecord({ pool: 'a' });
-    expect(await enqueue({ jobs, queue, pools, room }, record, 'c')).toEqual(record);
+    expect(await submit(stores(), record)).toEqual(record);
     expect([await queue.has('a', record.id), await queue.has('b', record.id)]).toEqual([true, false]);
   });
 
   it('has no record at all where it is known that there is no room', async () => {
-    let made = 0;
+    let creations = 0;
     const create: JobStore['create'] = (record) => {
-      made++;
+      creations++;
       return jobs.create(record);
     };
+    const deps = { ...stores(), jobs: { ...jobs, create } };
     const full: Room = { isFull: async () => true };
-    const parts = { jobs: { ...jobs, create }, queue, pools, room: full };
-    await expect(enqueue(parts, aRecord({ pool: 'a' }), 'c')).rejects.toMatchObject({ code: 'OVERLOADED', details: { pool: 'a' } });
+    await expect(submit({ ...deps, room: full }, aRecord({ pool: 'a' }))).rejects.toMatchObject({
+      code: 'OVERLOADED',
+      details: { pool: 'a' },
+    });
     const halfFull: Room = { isFull: async (pool) => pool === 'a' };
-    await expect(enqueue({ ...parts, room: halfFull }, aRecord({ pool: 'a' }), 'c')).resolves.toBeDefined();
-    expect(made).toBe(1);
+    await expect(submit({ ...deps, room: halfFull }, aRecord({ pool: 'a' }))).resolves.toBeDefined();
+    expect(creations).toBe(1);
   });
 
-  it('waits in another that can do it where its own has no room, claimed once, and is not left in the first', async () => {
+  it('waits in another that can do it where its own has no room, and is not left in the first', async () => {
     await fill('a');
-    let claims = 0;
-    const record = await enqueue({ jobs, queue, pools, room }, aRecord({ pool: 'a' }), 'c', async () => {
-      claims++;
-    });
+    const record = await submit(stores(), aRecord({ pool: 'a' }));
     expect(await records()).toEqual([record]);
-    expect([record.pool, claims, await queue.has('a', record.id), await queue.has('b', record.id)]).toEqual(['b', 1, false, true]);
+    expect([record.pool, await queue.has('a', record.id), await queue.has('b', record.id)]).toEqual(['b', false, true]);
   });
 
   it('is refused where none has room, and nothing of it is left', async () => {
     await fill('a');
     await fill('b');
-    await expect(enqueue({ jobs, queue, pools, room }, aRecord({ pool: 'a' }), 'c')).rejects.toMatchObject({
-      code: 'OVERLOADED',
-      details: { pool: 'a' },
-    });
+    await expect(submit(stores(), aRecord({ pool: 'a' }))).rejects.toMatchObject({ code: 'OVERLOADED', details: { pool: 'a' } });
     expect(await records()).toEqual([]);
   });
 
@@ -85,71 +111,101 @@ describe('a job', () => {
       if (came) await queue.publish(order);
       throw new Failure('OVERLOADED');
     };
-    const record = await enqueue({ jobs, queue: { ...queue, publish }, pools, room }, aRecord({ pool: 'a' }), 'c');
+    const record = await submit({ ...stores(), queue: { ...queue, publish } }, aRecord({ pool: 'a' }));
     expect(await records()).toEqual([record]);
     expect([await queue.has('a', record.id), await queue.has('b', record.id)]).toEqual([came, false]);
   });
 
   it('is taken back where its order cannot be published at all, or its claim is lost', async () => {
-    const broken = async () => {
+    const withoutQueue = { ...stores(), queue: { ...queue, publish: broken } };
+    await expect(submit(withoutQueue, aRecord({ id: someId(), pool: 'a' }))).rejects.toThrow('no');
+    await expect(submit(stores(), aRecord({ pool: 'a' }), broken)).rejects.toThrow('no');
+    expect(await records()).toEqual([]);
+    expect(await waiting()).toEqual([0, 0]);
+  });
+
+  it('is cancelled where its request fails after it was queued: a worker may have claimed it', async () => {
+    const record = aRecord({ pool: 'a' });
+    const failing = async () => {
+      await using created = await createJob(stores(), record);
+      await enqueue(stores(), created, 'c');
       throw new Error('no');
     };
-    await expect(
-      enqueue({ jobs, queue: { ...queue, publish: broken }, pools, room }, aRecord({ id: someId(), pool: 'a' }), 'c'),
-    ).rejects.toThrow('no');
-    await expect(enqueue({ jobs, queue, pools, room }, aRecord({ pool: 'a' }), 'c', broken)).rejects.toThrow('no');
-    expect(await records()).toEqual([]);
-    expect((await queue.depth('a')).waiting).toBe(0);
+    await expect(failing()).rejects.toThrow('no');
+    expect((await records()).map(({ state }) => state)).toEqual(['cancelled']);
+    expect(await waiting()).toEqual([0, 0]);
   });
 });
 
 describe('the jobs of a batch', () => {
-  const parts = () => ({
-    jobs,
-    queue,
-    pools,
-    room,
-    objects: { delete: async () => {} } as unknown as ObjectStore,
-    signals: memorySignals(),
-    clock: () => START,
-  });
+  const id = 'bat_0123456789abcdef';
   const two = () => [aRecord({ pool: 'a' }), aRecord({ pool: 'b' })];
 
-  it('are all there when their key is claimed, and none of their orders is', async () => {
-    const seen: number[] = [];
-    const placed = await enqueueAll(parts(), two(), 'c', async () => {
-      seen.push((await records()).length, (await queue.depth('a')).waiting, (await queue.depth('b')).waiting);
+  async function submitBatch(deps: ReturnType<typeof stores>, all: readonly JobRecord[], claim = async () => {}) {
+    const batch = { version: BATCH_VERSION, id, createdAt: START, jobs: all.map((record) => record.id) } as const;
+    await using created = await createBatch(deps, batch, all);
+    await claim();
+    const queued = await enqueueAll(deps, created, 'c');
+    created.keep();
+    return queued;
+  }
+
+  it('are all there with their batch when their key is claimed, and none of their orders is', async () => {
+    let seen: unknown;
+    const queued = await submitBatch(stores(), two(), async () => {
+      seen = [(await records()).length, (await batches.get(id))?.jobs.length, await waiting()];
     });
-    expect(seen).toEqual([2, 0, 0]);
-    expect([(await queue.depth('a')).waiting, (await queue.depth('b')).waiting]).toEqual([1, 1]);
-    expect(placed.map(({ pool }) => pool)).toEqual(['a', 'b']);
+    expect(seen).toEqual([2, 2, [0, 0]]);
+    expect(await waiting()).toEqual([1, 1]);
+    expect(queued.map(({ pool }) => pool)).toEqual(['a', 'b']);
   });
 
-  it('are nobody’s where the claim is lost, and no order was ever there', async () => {
-    const lost = async () => {
-      throw new Error('lost');
+  it('are gone with their batch where the claim is lost, and no order was ever there', async () => {
+    let published = 0;
+    const publish: Queue['publish'] = async (...order) => {
+      published++;
+      return queue.publish(...order);
     };
-    await expect(enqueueAll(parts(), two(), 'c', lost)).rejects.toThrow('lost');
-    expect((await records()).map(({ state }) => state)).toEqual(['cancelled', 'cancelled']);
-    expect([(await queue.depth('a')).waiting, (await queue.depth('b')).waiting]).toEqual([0, 0]);
+    await expect(submitBatch({ ...stores(), queue: { ...queue, publish } }, two(), broken)).rejects.toThrow('no');
+    expect([await records(), await batches.get(id), published]).toEqual([[], undefined, 0]);
   });
 
-  it('are refused together where one has no room', async () => {
-    await expect(enqueueAll(parts(), [...two(), aRecord({ pool: 'a' })], 'c', async () => {})).rejects.toMatchObject({
-      code: 'OVERLOADED',
-    });
-    expect([(await queue.depth('a')).waiting, (await queue.depth('b')).waiting]).toEqual([0, 0]);
+  it('are gone where one of them, or their batch, cannot be stored', async () => {
+    const [first, second] = two();
+    const create: JobStore['create'] = (record) => (record.id === second?.id ? broken() : jobs.create(record));
+    await expect(submitBatch({ ...stores(), jobs: { ...jobs, create } }, [first ?? aRecord(), second ?? aRecord()])).rejects.toThrow('no');
+    expect(await records()).toEqual([]);
+    await expect(submitBatch({ ...stores(), batches: { ...batches, create: broken } }, two())).rejects.toThrow('no');
+    expect(await records()).toEqual([]);
+  });
+
+  it('are refused together where one has no room, and no worker sees those that had', async () => {
+    await expect(submitBatch(stores(), [...two(), aRecord({ pool: 'a' })])).rejects.toMatchObject({ code: 'OVERLOADED' });
+    expect((await records()).map(({ state }) => state)).toEqual(['cancelled', 'cancelled']);
+    expect([await waiting(), await batches.get(id)]).toEqual([[0, 0], undefined]);
   });
 });
 
-it('a clean-up that fails does not hide why there was one', async () => {
-  const objects = {
-    delete: async () => {
-      throw new Error('the disk is gone');
-    },
-  } as unknown as ObjectStore;
-  const refused = async () => {
-    throw new Failure('INVALID_FORMAT');
-  };
-  await expect(orRemove(objects, ['a'], refused)).rejects.toMatchObject({ code: 'INVALID_FORMAT' });
+describe('the inputs of a request', () => {
+  const removed: string[] = [];
+  const objects = { delete: async (key: string) => void removed.push(key) } as unknown as ObjectStore;
+
+  it('are removed at the end of their scope, unless a job keeps them', async () => {
+    {
+      await using inputs = ownedInputs(objects, ['kept']);
+      inputs.keep();
+    }
+    {
+      await using _ = ownedInputs(objects, ['a', 'b']);
+    }
+    expect(removed).toEqual(['a', 'b']);
+  });
+
+  it('do not hide by their removal’s failure why the request failed', async () => {
+    const refused = async () => {
+      await using _ = ownedInputs({ delete: broken } as unknown as ObjectStore, ['a']);
+      throw new Failure('INVALID_FORMAT');
+    };
+    await expect(refused()).rejects.toMatchObject({ code: 'INVALID_FORMAT' });
+  });
 });

@@ -1,104 +1,86 @@
-/** `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header): a request that is sent twice is done once, and answered twice. */
+/** `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header): a request that is sent twice creates one job, and both get the same answer. */
 import type { FastifyRequest } from 'fastify';
 import { Failure } from '../../errors.ts';
 import { IDEMPOTENCY_VERSION, type IdempotencyRecord } from '../../jobs/idempotency.ts';
 import type { JobRecord } from '../../jobs/record.ts';
 import type { ApiDeps } from '../deps.ts';
-import { orRemove } from '../intake/inputs.ts';
+import { type Owned, owned } from '../intake/owned.ts';
 import type { Received } from '../intake/receive.ts';
 import { shown } from '../jobs/view.ts';
 import { admit, clientOf, countRead, refund } from './admission.ts';
 import { refuseFull } from './capacity.ts';
 
-/** A request under a key. */
-export interface IdempotentRequest {
-  /** As idempotency records are kept under. */
-  readonly key: string;
-  /** What an earlier request under this key made. */
-  readonly earlier: IdempotencyRecord | undefined;
+/** How a request stands to its `Idempotency-Key`. At the end of the scope its claim on the key is removed, unless it is kept. */
+export interface Idempotency extends Owned {
+  readonly hasKey: boolean;
+  /** An earlier request had this key: admitted before, this one passed the limits. */
+  readonly isRepeated: boolean;
+  /** @returns the id of what the earlier request created @throws Failure `IDEMPOTENCY_MISMATCH` where it was another request */
+  resolve(sent: Received): Promise<string | undefined>;
+  /**
+   * Claims the key for what this request has created, as late as that can still be taken back.
+   * @param id of the job or the batch
+   * @returns the id of what another request created, where that one claimed the key first
+   * @throws Failure `IDEMPOTENCY_MISMATCH` where it was another request
+   */
+  claim(id: string, sent: Received): Promise<string | undefined>;
 }
 
 /**
- * Admits a request that is to make these jobs, before its body is read. One that was admitted before passes the limits.
+ * Admits a request that will create these jobs, before its body is read.
  * @param pools any of which may take it, as far as its headers tell
- * @returns undefined where it has no key
  * @throws Failure `BAD_REQUEST`, `OVERLOADED`, `RATE_LIMITED`, `BANNED`
  */
-export async function admitIdempotent(
+export async function admitRequest(
   deps: ApiDeps,
   request: FastifyRequest,
   jobs: readonly string[],
   pools: readonly string[],
   tool?: string,
-): Promise<IdempotentRequest | undefined> {
+): Promise<Idempotency> {
   const key = keyOf(deps, request);
   const earlier = key === undefined ? undefined : await deps.idempotency.get(key, deps.clock());
   if (earlier === undefined) await refuseFull(deps, pools);
   await (earlier === undefined ? admit(deps, request, jobs, tool) : countRead(deps, request));
-  return key === undefined ? undefined : { key, earlier };
+  return key === undefined ? WITHOUT_KEY : withKey(deps, request, key, earlier);
 }
 
-/** Says for good that this request is the one that makes it. @throws where another one was first */
-export type Claim = () => Promise<void>;
+const WITHOUT_KEY: Idempotency = {
+  hasKey: false,
+  isRepeated: false,
+  resolve: async () => undefined,
+  claim: async () => undefined,
+  ...owned(async () => {}),
+};
 
-interface Work<T> {
-  /** What it would make: a job or a batch. */
-  readonly id: string;
-  readonly sent: Received;
-  /** Of all the files that it brought. */
-  readonly inputs: readonly string[];
-  /** Calls `claim` as late as what it makes can still be taken back. */
-  readonly create: (claim: Claim) => Promise<T>;
-  /** Reads what an earlier request made. */
-  readonly find: (id: string) => Promise<T>;
-}
-
-/**
- * Makes what is asked for, or finds what was made when it was asked for first.
- * @throws Failure `IDEMPOTENCY_MISMATCH`, and what `make` and `find` throw; the inputs are then removed
- */
-export async function runIdempotent<T>(
-  deps: ApiDeps,
-  request: FastifyRequest,
-  idempotent: IdempotentRequest | undefined,
-  { id, sent, inputs, create, find }: Work<T>,
-): Promise<T> {
-  const { objects, idempotency, clock } = deps;
-  if (idempotent === undefined) return orRemove(objects, inputs, () => create(async () => {}));
-  const record: IdempotencyRecord = {
-    version: IDEMPOTENCY_VERSION,
-    key: idempotent.key,
-    fingerprint: fingerprintOf(deps, request, sent),
-    resourceId: id,
-    createdAt: clock(),
-  };
-  try {
-    return await orRemove(objects, inputs, () => {
-      if (idempotent.earlier !== undefined) throw new RepeatedRequest(idempotent.earlier);
-      return create(async () => {
-        const kept = await idempotency.claim(record);
-        if (kept.resourceId !== id) throw new RepeatedRequest(kept);
-      });
-    });
-  } catch (error) {
-    if (!(error instanceof RepeatedRequest)) {
-      await idempotency
-        .remove(record)
-        .catch((err: unknown) => request.log.warn({ err }, 'a claim on an idempotency key could not be taken back'));
-      throw error;
-    }
+function withKey(deps: ApiDeps, request: FastifyRequest, key: string, earlier: IdempotencyRecord | undefined): Idempotency {
+  const { idempotency, clock } = deps;
+  let claimed: IdempotencyRecord | undefined;
+  /** The client has its share back: its work was done for the earlier request. */
+  const createdBy = async ({ fingerprint, resourceId }: IdempotencyRecord, sent: Received): Promise<string> => {
     await refund(deps, request);
-    if (error.record.fingerprint !== record.fingerprint) throw new Failure('IDEMPOTENCY_MISMATCH');
-    return find(error.record.resourceId);
-  }
-}
-
-class RepeatedRequest extends Error {
-  readonly record: IdempotencyRecord;
-  constructor(record: IdempotencyRecord) {
-    super('an earlier request made this');
-    this.record = record;
-  }
+    if (fingerprint !== fingerprintOf(deps, request, sent)) throw new Failure('IDEMPOTENCY_MISMATCH');
+    return resourceId;
+  };
+  return {
+    hasKey: true,
+    isRepeated: earlier !== undefined,
+    resolve: async (sent) => (earlier === undefined ? undefined : createdBy(earlier, sent)),
+    async claim(resourceId, sent) {
+      // Set before the store is asked: where its answer is lost, it may hold the claim.
+      claimed = { version: IDEMPOTENCY_VERSION, key, fingerprint: fingerprintOf(deps, request, sent), resourceId, createdAt: clock() };
+      const winner = await idempotency.claim(claimed);
+      if (winner.resourceId === resourceId) return undefined;
+      claimed = undefined;
+      return createdBy(winner, sent);
+    },
+    ...owned(async () => {
+      if (claimed === undefined) return;
+      await idempotency
+        .remove(claimed)
+        .catch((err: unknown) => request.log.warn({ err }, 'a claim on an idempotency key could not be removed'));
+    }),
+  };
 }
 
 /** @throws Failure `BAD_REQUEST` */
@@ -114,15 +96,15 @@ function keyOf(deps: ApiDeps, request: FastifyRequest): string | undefined {
   return deps.encryption.hmac(`key\0${clientOf(deps, request).key}\0${sent}`);
 }
 
-/** Of where it went, what its form said and what its files held; not of how the form was written, nor in which order it named its fields. */
+/** A hash of the path, the fields, and the files' names and contents; neither the form's encoding nor the order of its fields counts. */
 function fingerprintOf({ encryption }: ApiDeps, request: FastifyRequest, { fields, files }: Received): string {
   const path = request.url.split('?')[0];
-  const said = [...fields].sort(([a], [b]) => (a < b ? -1 : 1));
-  const held = files.map(({ filename, sha256 }) => [filename, sha256]);
-  return encryption.hmac(`request\0${JSON.stringify([path, said, held])}`);
+  const given = [...fields].sort(([a], [b]) => (a < b ? -1 : 1));
+  const contents = files.map(({ filename, sha256 }) => [filename, sha256]);
+  return encryption.hmac(`request\0${JSON.stringify([path, given, contents])}`);
 }
 
-/** @throws Failure `JOB_EXPIRED`; `OVERLOADED` where the earlier request took it back in this very moment */
+/** The job of an earlier request. @throws Failure `JOB_EXPIRED`; `OVERLOADED` where that request has just taken it back */
 export async function findCreated({ jobs, clock }: Pick<ApiDeps, 'jobs' | 'clock'>, id: string): Promise<JobRecord> {
   const stored = await jobs.get(id);
   if (stored === undefined) throw new Failure('OVERLOADED');

@@ -1,43 +1,30 @@
-/** The jobs of a batch: one for each file, and one that has failed already for each file that nothing can be made of. */
-
+/** The records of a batch's jobs, one for each file; a file that cannot be converted gets the record of a failed job. */
 import { formatByExtension } from '../../catalog/formats.ts';
 import { cleanName } from '../../catalog/names.ts';
 import { Failure } from '../../errors.ts';
 import { fail, newRecord } from '../../jobs/lifecycle.ts';
 import type { JobRecord } from '../../jobs/record.ts';
 import type { ApiDeps } from '../deps.ts';
-import { deleteInputs } from '../intake/inputs.ts';
 import type { ReceivedFile } from '../intake/receive.ts';
-import { conversionOf, type RequestOptions } from '../jobs/conversion.ts';
-import { enqueueAll } from '../jobs/enqueue.ts';
+import { type RequestOptions, validateConversion } from '../jobs/conversion.ts';
 import { reasonFor } from './view.ts';
 
-/**
- * All of them or none.
- * @param client whose share of the pools they count towards
- * @param claim runs when all records are there, and no order is
- * @throws Failure `OVERLOADED`, `INVALID_OPTION`, and what `claim` throws
- */
-export async function batchJobs(
+/** @returns the records, in the order of the files, none of them stored yet @throws Failure `OVERLOADED`, `INVALID_OPTION` */
+export async function validateBatch(
   deps: ApiDeps,
   ids: readonly string[],
   files: readonly ReceivedFile[],
   requestOptions: RequestOptions,
-  client: string,
-  claim: () => Promise<void>,
 ): Promise<readonly JobRecord[]> {
   const records: JobRecord[] = [];
   for (const [index, file] of files.entries()) records.push(await recordOf(deps, ids[index] ?? '', file, requestOptions));
-  const placed = await enqueueAll(deps, records, client, claim);
-  // Upkeep does it too, later.
-  for (const record of placed) if (record.state !== 'queued') await deleteInputs(deps.objects, record).catch(() => undefined);
-  return placed;
+  return records;
 }
 
 async function recordOf(deps: ApiDeps, id: string, file: ReceivedFile, requestOptions: RequestOptions): Promise<JobRecord> {
   try {
     if (file.sizeBytes === 0) throw new Failure('NO_FILE', { says: 'The file is empty.' });
-    return await conversionOf(deps, id, file, requestOptions);
+    return await validateConversion(deps, id, file, requestOptions);
   } catch (error) {
     const reason = error instanceof Failure ? reasonFor(error.code) : undefined;
     if (!(error instanceof Failure) || reason === undefined) throw error;
@@ -54,7 +41,7 @@ function failedRecord(
 ): JobRecord {
   const record: JobRecord = {
     ...newRecord(id, now),
-    // Nobody takes it from there: it has ended.
+    // It has ended: no worker will look for it.
     pool: 'none',
     lane,
     filename: cleanName(filename),

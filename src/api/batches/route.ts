@@ -8,66 +8,30 @@ import type { JobRecord } from '../../jobs/record.ts';
 import { inputKey } from '../../objects/keys.ts';
 import { admitMore, clientOf } from '../admission/admission.ts';
 import { lookAtConversion, poolsOfAll } from '../admission/capacity.ts';
-import { admitIdempotent, type Claim, runIdempotent } from '../admission/idempotency.ts';
+import { admitRequest } from '../admission/idempotency.ts';
 import type { ApiDeps } from '../deps.ts';
+import { deleteInputs, ownedInputs } from '../intake/inputs.ts';
+import { keepAll } from '../intake/owned.ts';
 import { keysOf, type Received, receive, SEVERAL_FILES, type Wanted } from '../intake/receive.ts';
 import { withReferences } from '../intake/references.ts';
 import { cancelJob } from '../jobs/cancel.ts';
-import { readRequestOptions } from '../jobs/conversion.ts';
+import { type RequestOptions, readRequestOptions } from '../jobs/conversion.ts';
+import { createBatch, enqueueAll } from '../jobs/enqueue.ts';
 import { baseOf, RETRY_AFTER } from '../jobs/send.ts';
 import type { Sends } from '../outputs/deleted.ts';
 import { contentDisposition, HARMLESS } from '../outputs/route.ts';
-import { batchJobs } from './jobs.ts';
+import { validateBatch } from './jobs.ts';
 import { batchViewOf, liveOf } from './view.ts';
 import { packBatch } from './zip.ts';
 
 export function batchRoutes(app: FastifyInstance, deps: ApiDeps, sends: Sends): void {
-  const { objects, settings, signals, clock } = deps;
-  const maxFiles = settings.maxBatchFiles;
+  const { objects, signals, clock } = deps;
   const view = (request: FastifyRequest, { batch, records }: Found) => ({
     data: batchViewOf(batch, records, baseOf(request, deps), clock(), signals.lastProgress, request.id),
   });
 
   app.post('/api/v1/batch', { config: { costs: 'work' } }, async (request) => {
-    const ids = Array.from({ length: maxFiles }, deps.newId);
-    const id = `bat_${deps.newId().slice(0, 16)}`;
-    const keyOf = (part: number) => inputKey(ids[part] ?? '', part);
-    const idempotent = await admitIdempotent(deps, request, ids.slice(0, 1), poolsOfAll(deps));
-    const look = idempotent?.earlier === undefined ? lookAtConversion(deps) : undefined;
-    const wanted: Wanted = { fields: SEVERAL_FILES, maxFiles, maxBytes: settings.maxFileBytes, keyOf, look };
-    const sent = await receive(request.raw, wanted, objects, settings);
-    const create = async (claim: Claim): Promise<Found> => {
-      const requestOptions = readRequestOptions(sent.fields, 'bulk');
-      if (formatByExtension(requestOptions.extension) === undefined)
-        throw new Failure('INVALID_FORMAT', { details: { to_format: requestOptions.extension, targets: [] } });
-      const received = await withReferences(deps, request, sent, wanted);
-      checkCount(received, maxFiles);
-      const taken = received.files.map(({ part }) => ids[part] ?? '');
-      await admitMore(
-        deps,
-        request,
-        taken.filter((job) => job !== ids[0]),
-      );
-      const batch = { version: BATCH_VERSION, id, createdAt: clock(), jobs: taken } as const;
-      try {
-        const records = await batchJobs(deps, taken, received.files, requestOptions, clientOf(deps, request).key, async () => {
-          await deps.batches.create(batch);
-          await claim();
-        });
-        return { batch, records };
-      } catch (error) {
-        // The first failure is the answer: what stays is found by nobody, and upkeep removes it.
-        await deps.batches.remove(id).catch(() => undefined);
-        throw error;
-      }
-    };
-    const found = await runIdempotent(deps, request, idempotent, {
-      id,
-      sent,
-      inputs: keysOf(wanted),
-      create,
-      find: (created) => findMadeBatch(deps, created),
-    });
+    const found = await submit(deps, request);
     request.log.info({ batch_id: found.batch.id, files: found.records.length }, 'a batch was received');
     return view(request, found);
   });
@@ -107,6 +71,55 @@ interface Found {
   readonly records: readonly JobRecord[];
 }
 
+/** @returns the queued batch, or the one that an earlier request under the same key created; where it throws, nothing is left */
+async function submit(deps: ApiDeps, request: FastifyRequest): Promise<Found> {
+  const { objects, settings } = deps;
+  const maxFiles = settings.maxBatchFiles;
+  const id = `bat_${deps.newId().slice(0, 16)}`;
+  // One for each file that may come; limits count the first now, the others when the form is read.
+  const ids = Array.from({ length: maxFiles }, deps.newId);
+  const [first = ''] = ids;
+  await using idempotency = await admitRequest(deps, request, [first], poolsOfAll(deps));
+
+  const look = idempotency.isRepeated ? undefined : lookAtConversion(deps);
+  const keyOf = (part: number) => inputKey(ids[part] ?? '', part);
+  const wanted: Wanted = { fields: SEVERAL_FILES, maxFiles, maxBytes: settings.maxFileBytes, keyOf, look };
+  const sent = await receive(request.raw, wanted, objects, settings);
+  await using inputs = ownedInputs(objects, keysOf(wanted));
+
+  const earlier = await idempotency.resolve(sent);
+  if (earlier !== undefined) return findCreatedBatch(deps, earlier);
+
+  const requestOptions = readBatchOptions(sent);
+  const received = await withReferences(deps, request, sent, wanted);
+  checkCount(received, maxFiles);
+  const jobs = received.files.map(({ part }) => ids[part] ?? '');
+  await admitMore(
+    deps,
+    request,
+    jobs.filter((job) => job !== first),
+  );
+  const valid = await validateBatch(deps, jobs, received.files, requestOptions);
+
+  await using created = await createBatch(deps, { version: BATCH_VERSION, id, createdAt: deps.clock(), jobs }, valid);
+  const winner = await idempotency.claim(id, sent);
+  if (winner !== undefined) return findCreatedBatch(deps, winner);
+
+  const records = await enqueueAll(deps, created, clientOf(deps, request).key);
+  keepAll(idempotency, inputs, created);
+  // Nobody will read the files that were refused. Where this fails, upkeep does it later.
+  for (const record of records) if (hasEnded(record)) await deleteInputs(objects, record).catch(() => undefined);
+  return { batch: created.batch, records };
+}
+
+/** @throws Failure `INVALID_FORMAT`, `INVALID_OPTION` */
+function readBatchOptions({ fields }: Received): RequestOptions {
+  const requestOptions = readRequestOptions(fields, 'bulk');
+  const { extension } = requestOptions;
+  if (formatByExtension(extension) !== undefined) return requestOptions;
+  throw new Failure('INVALID_FORMAT', { details: { to_format: extension, targets: [] } });
+}
+
 /** @throws Failure `JOB_NOT_FOUND` */
 async function findBatch({ batches, jobs }: ApiDeps, id: string): Promise<Found> {
   const batch = batchIdPattern.test(id) ? await batches.get(id) : undefined;
@@ -115,8 +128,8 @@ async function findBatch({ batches, jobs }: ApiDeps, id: string): Promise<Found>
   return { batch, records: stored.flatMap((found) => (found === undefined ? [] : [found.record])) };
 }
 
-/** @throws Failure `OVERLOADED` where the earlier request took it back in this very moment */
-function findMadeBatch(deps: ApiDeps, id: string): Promise<Found> {
+/** The batch of an earlier request. @throws Failure `OVERLOADED` where that request has just taken it back */
+function findCreatedBatch(deps: ApiDeps, id: string): Promise<Found> {
   return findBatch(deps, id).catch((error: unknown) => {
     throw error instanceof Failure && error.code === 'JOB_NOT_FOUND' ? new Failure('OVERLOADED', { cause: error }) : error;
   });

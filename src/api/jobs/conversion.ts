@@ -1,4 +1,4 @@
-/** From a received file to a queued job: the format resolved, a route found, the record made. */
+/** From a received file to the record of its job: the format is resolved and a route is found. */
 import { formatByExtension, formatOf } from '../../catalog/formats.ts';
 import { cleanName } from '../../catalog/names.ts';
 import { isOption, type Options, optionNames, optionsAsJson, readOptions } from '../../catalog/options/options.ts';
@@ -37,8 +37,8 @@ export function readRequestOptions(fields: ReadonlyMap<string, string>, lane: La
   };
 }
 
-/** @throws Failure `INVALID_FORMAT`, `INVALID_OPTION`, `UNSUPPORTED_MIME`, `OVERLOADED` */
-export async function conversionOf(
+/** @returns the record of the job, not stored yet @throws Failure `INVALID_FORMAT`, `INVALID_OPTION`, `UNSUPPORTED_MIME`, `OVERLOADED` */
+export async function validateConversion(
   { catalog, pools, encryption, judge, clock }: Pick<ApiDeps, 'catalog' | 'pools' | 'encryption' | 'judge' | 'clock'>,
   id: string,
   { part, filename, sizeBytes, sample, declaredType }: ReceivedFile,

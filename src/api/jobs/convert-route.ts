@@ -1,40 +1,52 @@
-/** `POST /api/v1/convert`: one file in, one job out; small ones are done when the answer comes. */
+/** `POST /api/v1/convert`: one file in, one job out; a small one is done when the answer comes. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { JobRecord } from '../../jobs/record.ts';
 import { inputKey } from '../../objects/keys.ts';
 import { clientOf } from '../admission/admission.ts';
 import { lookAtConversion, poolsOfAll } from '../admission/capacity.ts';
-import { admitIdempotent, type Claim, findCreated, runIdempotent } from '../admission/idempotency.ts';
+import { admitRequest, findCreated } from '../admission/idempotency.ts';
 import type { ApiDeps } from '../deps.ts';
-import { ONE_FILE, onlyFile, type Received, receive, type Wanted } from '../intake/receive.ts';
+import { ownedInputs } from '../intake/inputs.ts';
+import { keepAll } from '../intake/owned.ts';
+import { keysOf, ONE_FILE, onlyFile, receive, type Wanted } from '../intake/receive.ts';
 import { withReferences } from '../intake/references.ts';
-import { conversionOf, readRequestOptions } from './conversion.ts';
-import { enqueue } from './enqueue.ts';
-import { answerWhenSettled } from './settle.ts';
+import { readRequestOptions, validateConversion } from './conversion.ts';
+import { createJob, enqueue } from './enqueue.ts';
+import { respond, wait } from './settle.ts';
 
 export function convertRoute(app: FastifyInstance, deps: ApiDeps): void {
-  const { objects, settings } = deps;
   app.post('/api/v1/convert', { config: { costs: 'work' } }, async (request, reply) => {
-    const id = deps.newId();
-    const idempotent = await admitIdempotent(deps, request, [id], poolsOfAll(deps));
-    const look = idempotent?.earlier === undefined ? lookAtConversion(deps) : undefined;
-    const wanted: Wanted = { fields: ONE_FILE, maxFiles: 1, maxBytes: settings.maxFileBytes, keyOf: () => inputKey(id), look };
-    const sent = await receive(request.raw, wanted, objects, settings);
-    const record = await runIdempotent(deps, request, idempotent, {
-      id,
-      sent,
-      inputs: [inputKey(id)],
-      create: (claim) => begin(deps, request, id, sent, wanted, claim),
-      find: (created) => findCreated(deps, created),
-    });
-    request.log.info({ job_id: id, bytes: record.sources[0]?.sizeBytes }, 'a file was received');
-    return answerWhenSettled(deps, request, reply, record, idempotent !== undefined);
+    const { record, mayReturn } = await submit(deps, request);
+    request.log.info({ job_id: record.id, bytes: record.sources[0]?.sizeBytes }, 'a file was received');
+    const latest = await wait(deps, request, reply, record, mayReturn);
+    return respond(deps, request, reply, latest);
   });
 }
 
-async function begin(deps: ApiDeps, request: FastifyRequest, id: string, sent: Received, wanted: Wanted, claim: Claim): Promise<JobRecord> {
+/** @returns the queued job, or the one that an earlier request under the same key created; where it throws, nothing is left */
+async function submit(deps: ApiDeps, request: FastifyRequest): Promise<{ readonly record: JobRecord; readonly mayReturn: boolean }> {
+  const { objects, settings, metrics } = deps;
+  const id = deps.newId();
+  await using idempotency = await admitRequest(deps, request, [id], poolsOfAll(deps));
+  const mayReturn = idempotency.hasKey;
+
+  const look = idempotency.isRepeated ? undefined : lookAtConversion(deps);
+  const wanted: Wanted = { fields: ONE_FILE, maxFiles: 1, maxBytes: settings.maxFileBytes, keyOf: () => inputKey(id), look };
+  const sent = await receive(request.raw, wanted, objects, settings);
+  await using inputs = ownedInputs(objects, keysOf(wanted));
+
+  const earlier = await idempotency.resolve(sent);
+  if (earlier !== undefined) return { record: await findCreated(deps, earlier), mayReturn };
+
   const file = onlyFile(await withReferences(deps, request, sent, wanted));
-  deps.metrics.uploaded(file.sizeBytes);
-  const record = await conversionOf(deps, id, file, readRequestOptions(sent.fields, 'interactive'));
-  return enqueue(deps, record, clientOf(deps, request).key, claim);
+  metrics.uploaded(file.sizeBytes);
+  const valid = await validateConversion(deps, id, file, readRequestOptions(sent.fields, 'interactive'));
+
+  await using created = await createJob(deps, valid);
+  const winner = await idempotency.claim(id, sent);
+  if (winner !== undefined) return { record: await findCreated(deps, winner), mayReturn };
+
+  const record = await enqueue(deps, created, clientOf(deps, request).key);
+  keepAll(idempotency, inputs, created);
+  return { record, mayReturn };
 }

@@ -1,99 +1,115 @@
-/** Creates a job's record and publishes its order: both are there, or neither. */
+/** Creates a job's record, then publishes its order. Until the request keeps the job, the end of its scope takes both back. */
 import { ORDER_VERSION } from '../../contracts/messages/order.ts';
 import { Failure } from '../../errors.ts';
+import type { BatchRecord } from '../../jobs/batch.ts';
 import type { JobRecord } from '../../jobs/record.ts';
 import type { Stored } from '../../jobs/store.ts';
 import { refuseFull } from '../admission/capacity.ts';
 import type { ApiDeps } from '../deps.ts';
+import { type Owned, owned } from '../intake/owned.ts';
 import { cancelJob } from './cancel.ts';
 import { equivalentPools } from './choose-pool.ts';
 
-type Deps = Pick<ApiDeps, 'jobs' | 'queue' | 'pools' | 'room'>;
+type Deps = Pick<ApiDeps, 'jobs' | 'queue' | 'pools' | 'room' | 'objects' | 'signals' | 'clock'>;
 
-/**
- * @param client whose share of the pool the job counts towards
- * @param claim runs while the record is there and the order is not: where it throws, neither is left
- * @returns the record as it is stored: in another pool where its own had no room
- * @throws Failure `OVERLOADED` where every queue is full; the caller then removes the inputs
- */
-export async function enqueue(
-  deps: Deps,
-  record: JobRecord,
-  client: string,
-  claim: () => Promise<void> = async () => {},
-): Promise<JobRecord> {
+interface Job {
+  /** The record as it is stored now. */
+  stored: Stored;
+  /** Its order is published, or may be. */
+  isQueued: boolean;
+}
+
+export type CreatedJob = Job & Owned;
+
+export interface CreatedBatch extends Owned {
+  readonly batch: BatchRecord;
+  /** In the order sent. */
+  readonly jobs: readonly CreatedJob[];
+}
+
+/** @throws Failure `OVERLOADED` where every queue is known to be full; then nothing is stored */
+export async function createJob(deps: Deps, record: JobRecord): Promise<CreatedJob> {
   await refuseFull(deps, equivalentPools(deps.pools, record.pool));
-  const stored = await deps.jobs.create(record);
-  try {
-    await claim();
-  } catch (error) {
-    await takeBack(deps, stored);
-    throw error;
-  }
-  return publishOrder(deps, stored, client);
+  return storeJob(deps, record);
 }
 
 /**
- * The same for several, all of them or none; one that has ended already gets no order.
- * @param claim runs while all records are there and no order is
+ * The jobs of a batch and the batch itself: all of them or none.
+ * @param records one that has ended already needs no room in a queue
+ * @throws Failure `OVERLOADED`; then nothing is stored
  */
-export async function enqueueAll(
-  deps: Deps & Pick<ApiDeps, 'objects' | 'signals' | 'clock'>,
+export async function createBatch(
+  deps: Deps & Pick<ApiDeps, 'batches'>,
+  batch: BatchRecord,
   records: readonly JobRecord[],
-  client: string,
-  claim: () => Promise<void>,
-): Promise<readonly JobRecord[]> {
-  for (const pool of new Set(records.filter(({ state }) => state === 'queued').map((record) => record.pool)))
-    await refuseFull(deps, equivalentPools(deps.pools, pool));
-  const created: Stored[] = [];
-  const placed: JobRecord[] = [];
-  try {
-    for (const record of records) created.push(await deps.jobs.create(record));
-    await claim();
-    for (const stored of created) placed.push(stored.record.state === 'queued' ? await publishOrder(deps, stored, client) : stored.record);
-    return placed;
-  } catch (error) {
-    // The first failure is the answer: upkeep ends what cannot be cancelled now.
-    for (const { record } of created) await cancelJob(deps, record.id).catch(() => undefined);
-    throw error;
-  }
+): Promise<CreatedBatch> {
+  const { batches, pools } = deps;
+  const waiting = records.filter(({ state }) => state === 'queued');
+  for (const pool of new Set(waiting.map((record) => record.pool))) await refuseFull(deps, equivalentPools(pools, pool));
+  await using undo = new AsyncDisposableStack();
+  const jobs: CreatedJob[] = [];
+  for (const record of records) jobs.push(undo.use(await storeJob(deps, record)));
+  // Registered first: a store whose answer is lost may have written it. Nobody can find a batch that stays, and upkeep removes it.
+  undo.defer(() => batches.remove(batch.id).catch(() => undefined));
+  await batches.create(batch);
+  const all = undo.move();
+  return { batch, jobs, ...owned(() => all.disposeAsync()) };
+}
+
+async function storeJob(deps: Deps, record: JobRecord): Promise<CreatedJob> {
+  const job: Job = { stored: await deps.jobs.create(record), isQueued: false };
+  // A full disk may refuse this too: upkeep then ends the job.
+  return Object.assign(
+    job,
+    owned(() => takeBack(deps, job).catch(() => undefined)),
+  );
+}
+
+/** A job without an order is removed; one that a worker may have claimed is cancelled. */
+async function takeBack(deps: Deps, { stored: { record, revision }, isQueued }: Job): Promise<void> {
+  if (isQueued) await cancelJob(deps, record.id);
+  else await deps.jobs.remove(record.id, revision);
 }
 
 /**
- * The order of a job whose record is there and has none yet: in the record's pool, or in one that can do as much.
- * @returns the record as it is stored then
- * @throws Failure `OVERLOADED` where every queue is full; the record is then removed
+ * Publishes the order of a created job, in the record's pool or in an equivalent one.
+ * @param client whose share of the pool the job counts towards
+ * @returns the record as it is stored then: in another pool where its own had no room
+ * @throws Failure `OVERLOADED` where every queue is full
  */
-export async function publishOrder(deps: Deps, created: Stored, client: string): Promise<JobRecord> {
-  let stored = created;
-  try {
-    for (const pool of equivalentPools(deps.pools, created.record.pool)) {
-      if (pool !== stored.record.pool) stored = await moveTo(deps, stored, pool);
-      if (await publish(deps, stored.record, client)) return stored.record;
-    }
-  } catch (error) {
-    await takeBack(deps, stored);
-    throw error;
+export async function enqueue(deps: Pick<Deps, 'jobs' | 'queue' | 'pools'>, job: Job, client: string): Promise<JobRecord> {
+  const { pool: own } = job.stored.record;
+  for (const pool of equivalentPools(deps.pools, own)) {
+    if (pool !== job.stored.record.pool) job.stored = await moveTo(deps, job.stored, pool);
+    job.isQueued = await publish(deps, job.stored.record, client);
+    if (job.isQueued) return job.stored.record;
   }
-  await takeBack(deps, stored);
-  throw new Failure('OVERLOADED', { details: { pool: created.record.pool } });
+  throw new Failure('OVERLOADED', { details: { pool: own } });
 }
 
-/** A record lies with its pool: it cannot be changed into one of another. */
-async function moveTo({ jobs }: Deps, { record, revision }: Stored, pool: string): Promise<Stored> {
+/** The same for a batch. A job that has ended already gets no order. */
+export async function enqueueAll(
+  deps: Pick<Deps, 'jobs' | 'queue' | 'pools'>,
+  { jobs }: CreatedBatch,
+  client: string,
+): Promise<readonly JobRecord[]> {
+  const records: JobRecord[] = [];
+  for (const job of jobs) records.push(job.stored.record.state === 'queued' ? await enqueue(deps, job, client) : job.stored.record);
+  return records;
+}
+
+/** A record is stored under its pool: to change the pool, it is removed and created again. */
+async function moveTo({ jobs }: Pick<Deps, 'jobs'>, { record, revision }: Stored, pool: string): Promise<Stored> {
   await jobs.remove(record.id, revision);
   return jobs.create({ ...record, pool });
 }
 
 /** @returns whether there was room */
-async function publish({ queue }: Deps, { id, pool, lane }: JobRecord, client: string): Promise<boolean> {
+async function publish({ queue }: Pick<Deps, 'queue'>, { id, pool, lane }: JobRecord, client: string): Promise<boolean> {
   const published = await queue.publish({ version: ORDER_VERSION, jobId: id, pool, lane }, client).catch((error: unknown) => {
-    // Nobody knows whether the order is there: the job stands, and upkeep publishes it again where it is not.
+    // Whether the order is there is unknown. The job stands: upkeep publishes the order again where it is missing.
     if (error instanceof Failure && error.code === 'OVERLOADED') return 'unknown' as const;
     throw error;
   });
   return published !== 'full';
 }
-
-/** A disk that is full for the order may be full for this too: upkeep then ends the job. */
-const takeBack = ({ jobs }: Deps, { record, revision }: Stored): Promise<void> => jobs.remove(record.id, revision).catch(() => undefined);

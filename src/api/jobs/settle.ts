@@ -1,4 +1,4 @@
-/** Small jobs are waited for: the first answer is then the last one that a client needs. */
+/** Waits for a small job, then answers with it: most clients need only this one answer. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { hasEnded } from '../../jobs/lifecycle.ts';
 import type { JobRecord } from '../../jobs/record.ts';
@@ -11,19 +11,10 @@ import { linksOf } from './view.ts';
 import { waitForEnd } from './wait.ts';
 
 /**
- * Answers the request that made the job: with the job, or with the way to its output where `?download=1` asks for that.
- * @param mayReturn the client can find the job again although it was never told its id: it goes on when the client has gone
+ * The job as it is when the client is to be answered: at once, or after the wait that it may expect.
+ * @param mayReturn the client has a key by which it finds the job again: the job goes on when the client hangs up
  */
-export async function answerWhenSettled(deps: ApiDeps, request: FastifyRequest, reply: FastifyReply, record: JobRecord, mayReturn = false) {
-  const latest = await settled(deps, request, reply, record, mayReturn);
-  const { download } = request.query as { readonly download?: unknown };
-  if (latest.state === 'done' && isYes(download) && !answersText(deps.catalog, latest))
-    return reply.redirect(linksOf(baseOf(request, deps), record.id).output, 303);
-  return sendJob(deps, request, reply, latest);
-}
-
-/** The job as it is when the client is to be answered: at once, or after the wait that it may expect. */
-async function settled(
+export async function wait(
   deps: ApiDeps,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -42,7 +33,7 @@ async function settled(
   if (socket.destroyed) leave();
   socket.once('close', leave);
   try {
-    return await settledWithin(deps, record, settings.syncWaitMs, gone.signal, mayReturn);
+    return await waitForJob(deps, record, settings.syncWaitMs, gone.signal, mayReturn);
   } finally {
     // The connection may carry many more requests: each would leave a listener.
     socket.off('close', leave);
@@ -51,9 +42,9 @@ async function settled(
 
 /**
  * The job as it is when it has ended, when `waitMs` are over, or when the service is about to stop.
- * @param gone aborted when the client is: the job is then cancelled, unless `mayReturn`
+ * @param gone aborted when the client hangs up: the job is then cancelled, unless `mayReturn`
  */
-export async function settledWithin(
+export async function waitForJob(
   deps: ApiDeps,
   record: JobRecord,
   waitMs: number,
@@ -62,11 +53,19 @@ export async function settledWithin(
 ): Promise<JobRecord> {
   const { jobs, objects, stopping } = deps;
   const latest = (await waitForEnd(jobs, record.id, waitMs, AbortSignal.any([gone, stopping]))) ?? record;
-  // Nobody else has heard the job's id: its result could never be fetched.
+  // Nobody else knows the job's id: its result could never be fetched.
   if (gone.aborted && !stopping.aborted && !mayReturn) await cancelJob(deps, record.id);
-  // Upkeep does it too, later: there is no reason to keep the file until then, nor one to keep a result from its client.
+  // Where this fails, upkeep does it later: the client gets its result all the same.
   if (hasEnded(latest)) await deleteInputs(objects, record).catch(() => undefined);
   return latest;
+}
+
+/** Answers the request that created the job: with the job, or with a redirect to its output where `?download=1` asks for that. */
+export async function respond(deps: ApiDeps, request: FastifyRequest, reply: FastifyReply, record: JobRecord): Promise<FastifyReply> {
+  const { download } = request.query as { readonly download?: unknown };
+  if (record.state === 'done' && isYes(download) && !answersText(deps.catalog, record))
+    return reply.redirect(linksOf(baseOf(request, deps), record.id).output, 303);
+  return sendJob(deps, request, reply, record);
 }
 
 const isYes = (value: unknown): boolean => value === '1' || value === 'true' || value === 'on';

@@ -1,4 +1,4 @@
-/** From received files to a tool's job: each file of a kind that the tool takes, the fields read, the record made. */
+/** From received files to the record of a tool's job: the tool takes each file's format, and its fields are read. */
 import { formatOf } from '../../catalog/formats.ts';
 import { cleanName } from '../../catalog/names.ts';
 import { type OptionName, optionsAsJson } from '../../catalog/options/options.ts';
@@ -13,8 +13,8 @@ import type { Received } from '../intake/receive.ts';
 import { choosePool } from '../jobs/choose-pool.ts';
 import { unknownFields } from '../jobs/conversion.ts';
 
-/** @throws Failure `NO_FILE`, `BATCH_TOO_LARGE`, `BAD_REQUEST`, `FILE_TOO_LARGE`, `UNSUPPORTED_MIME`, `INVALID_OPTION` */
-export async function toolJobOf(
+/** @returns the record of the job, not stored yet @throws Failure `NO_FILE`, `BATCH_TOO_LARGE`, `BAD_REQUEST`, `FILE_TOO_LARGE`, `UNSUPPORTED_MIME`, `INVALID_OPTION` */
+export async function validateTool(
   deps: Pick<ApiDeps, 'catalog' | 'pools' | 'encryption' | 'judge' | 'clock'>,
   id: string,
   tool: Tool,

@@ -1,15 +1,16 @@
-/** A call that makes a job: the same readers, records and orders as REST, with the files that the call names. */
+/** A call that creates a job: the same steps as a REST request, with the files that its arguments hold or name. */
 import { readInput } from '../../../catalog/tool.ts';
 import { Failure } from '../../../errors.ts';
 import type { JobRecord } from '../../../jobs/record.ts';
 import { inputKey } from '../../../objects/keys.ts';
 import type { ApiDeps } from '../../deps.ts';
-import { orRemove } from '../../intake/inputs.ts';
+import { ownedInputs } from '../../intake/inputs.ts';
+import { keepAll } from '../../intake/owned.ts';
 import { onlyFile, type ReceivedFile } from '../../intake/receive.ts';
-import { conversionOf, readRequestOptions } from '../../jobs/conversion.ts';
-import { enqueue } from '../../jobs/enqueue.ts';
-import { settledWithin } from '../../jobs/settle.ts';
-import { toolJobOf } from '../../tools/job.ts';
+import { readRequestOptions, validateConversion } from '../../jobs/conversion.ts';
+import { createJob, enqueue } from '../../jobs/enqueue.ts';
+import { waitForJob } from '../../jobs/settle.ts';
+import { validateTool } from '../../tools/job.ts';
 import type { CallToolResult, ToolCall } from '../protocol/protocol.ts';
 import type { McpTool } from '../tools/tool.ts';
 import { type Arguments, FILES, namingArguments, readArguments } from './arguments.ts';
@@ -33,23 +34,23 @@ export interface CallContext {
   readonly log: (about: object) => void;
 }
 
-/** Left for the job to be made and told of, ms. */
+/** Time kept for creating the job and for answering, ms. */
 const MARGIN_MS = 500;
 
-/** Makes ready what has no need of the files, then turns the files into a record. @throws Failure */
-type Begin = (files: readonly ReceivedFile[], count: number) => Promise<JobRecord>;
+/** Turns received files into the record of their job. @throws Failure */
+type Validate = (files: readonly ReceivedFile[], count: number) => Promise<JobRecord>;
 
 /** @throws Failure, in words of the call */
 export async function callForJob(deps: ApiDeps, tool: McpTool, call: ToolCall, context: CallContext): Promise<CallToolResult> {
   const { id, base, dueAt } = context;
   try {
     call.progress?.(0, 'Reading the call.');
-    const record = await beginJob(deps, tool, call, context);
+    const record = await submit(deps, tool, call, context);
     context.log({ job_id: id, tool: tool.name, bytes: record.sources.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0) });
     const unsubscribe = publishProgress(deps, id, call.progress);
     try {
       const waitMs = Math.max(0, dueAt - MARGIN_MS - performance.now());
-      return await resultOf(deps, await settledWithin(deps, record, waitMs, call.signal), base);
+      return await resultOf(deps, await waitForJob(deps, record, waitMs, call.signal), base);
     } finally {
       unsubscribe();
     }
@@ -58,49 +59,65 @@ export async function callForJob(deps: ApiDeps, tool: McpTool, call: ToolCall, c
   }
 }
 
-async function beginJob(
-  deps: ApiDeps,
-  tool: McpTool,
-  call: ToolCall,
-  { id, client, base, dueAt, release }: CallContext,
-): Promise<JobRecord> {
-  const { objects, settings, metrics } = deps;
+/** The call was admitted with its request. @returns the queued job; where it throws, nothing is left */
+async function submit(deps: ApiDeps, tool: McpTool, call: ToolCall, context: CallContext): Promise<JobRecord> {
+  const { id, client } = context;
   const args = readArguments(tool, call.args);
-  const begin = tool.slug === undefined ? conversion(deps, id, args) : toolJob(deps, id, tool.slug, args);
+  // What needs no file is validated before any file is fetched.
+  const validate = tool.slug === undefined ? conversion(deps, id, args) : toolJob(deps, id, tool.slug, args);
   const { min, max } = filesOf(deps, tool);
-  // Of a refused number nothing is fetched: the reader of records says which is allowed.
-  if (args.files.length < min || args.files.length > max) return begin([], args.files.length);
-  let left = settings.mcp.maxInlineBytes;
-  const words: FileArgument[] = [];
-  for (const file of args.files) {
-    const word = await readFileArgument(file, { base, maxInlineBytes: left });
-    if (word.is === 'content') left -= word.bytes.length;
-    words.push(word);
+  const count = args.files.length;
+  // A wrong number of files is refused by the validation, and nothing is fetched.
+  if (count < min || count > max) return validate([], count);
+
+  const files = await receiveArguments(deps, args, call, context);
+  await using inputs = ownedInputs(
+    deps.objects,
+    files.map(({ part }) => inputKey(id, part)),
+  );
+
+  const valid = await validate(files, count);
+
+  await using created = await createJob(deps, valid);
+  const record = await enqueue(deps, created, client);
+  keepAll(inputs, created);
+  return record;
+}
+
+/** @throws Failure; then nothing is stored */
+async function receiveArguments(
+  deps: ApiDeps,
+  { files: sent, filename }: Arguments,
+  call: ToolCall,
+  { id, base, dueAt, release }: CallContext,
+): Promise<readonly ReceivedFile[]> {
+  let left = deps.settings.mcp.maxInlineBytes;
+  const named: FileArgument[] = [];
+  for (const text of sent) {
+    const file = await readFileArgument(text, { base, maxInlineBytes: left });
+    if (file.is === 'content') left -= file.bytes.length;
+    named.push(file);
   }
-  const keyOf = (part: number) => inputKey(id, part);
   const withinMs = Math.max(1, dueAt - 2 * MARGIN_MS - performance.now());
-  const files = await receiveInputs(deps, words, { keyOf, filename: args.filename, withinMs, gone: call.signal });
+  const files = await receiveInputs(deps, named, { keyOf: (part) => inputKey(id, part), filename, withinMs, gone: call.signal });
+  // The memory that the call's text takes is free from here on.
   for (const name of FILES) delete call.args[name];
   release();
-  metrics.uploaded(files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0));
+  deps.metrics.uploaded(files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0));
   call.progress?.(1, 'The file was received.');
-  return orRemove(
-    objects,
-    files.map(({ part }) => keyOf(part)),
-    async () => enqueue(deps, await begin(files, files.length), client),
-  );
+  return files;
 }
 
-function conversion(deps: ApiDeps, id: string, { fields }: Arguments): Begin {
+function conversion(deps: ApiDeps, id: string, { fields }: Arguments): Validate {
   const requestOptions = readRequestOptions(fields, 'interactive');
-  return (files, count) => conversionOf(deps, id, onlyFile({ fields, files, count }), requestOptions);
+  return (files, count) => validateConversion(deps, id, onlyFile({ fields, files, count }), requestOptions);
 }
 
-function toolJob(deps: ApiDeps, id: string, slug: string, { fields }: Arguments): Begin {
+function toolJob(deps: ApiDeps, id: string, slug: string, { fields }: Arguments): Validate {
   const tool = deps.catalog.tools.get(slug);
   if (tool === undefined) throw absent(deps, slug);
   readInput(tool, fields);
-  return (files, count) => toolJobOf(deps, id, tool, { fields, files, count });
+  return (files, count) => validateTool(deps, id, tool, { fields, files, count });
 }
 
 const filesOf = ({ catalog }: ApiDeps, { slug, files }: McpTool): { readonly min: number; readonly max: number } =>
