@@ -1,7 +1,8 @@
-/** Handles one claimed order: downloads the granted input, converts it, and uploads the output. */
+/** A claimed job from its granted input to its uploaded output. */
 import { stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { Options } from '../catalog/options/options.ts';
+import type { Tool } from '../catalog/tool.ts';
 import type { Grant } from '../contracts/messages/grant.ts';
 import { conversionFailed } from '../errors.ts';
 import { openFile } from '../exec/files/collect.ts';
@@ -18,73 +19,95 @@ import type { JobHandler } from './loop.ts';
 import { packOutput } from './output.ts';
 import { runTool } from './run-tool.ts';
 
-/** Allows for a ZIP's own bytes around parts that are each within their bound. */
-const MAX_UPLOAD_BYTES = MAX_OUTPUT_BYTES + (1 << 24);
+/** Room for a ZIP's own bytes around parts that are each within their bound. */
+const MAX_DELIVERY_BYTES = MAX_OUTPUT_BYTES + (1 << 24);
 
-/** How often a grant is renewed whose URLs the store refuses: another replica may sign the next. */
-const MAX_RENEWALS = 2;
+/** How often a grant is renewed whose URLs the store refuses: the next may come from another replica. */
+const MOST_RENEWALS = 2;
 
+/** The steps between grant and finish: download → convert → pack → upload. */
 export function jobHandler(deps: ConvertDeps): JobHandler {
   const { slot } = deps;
-  return async (record: JobRecord, grant: Grant, { signal, onProgress, renewGrant, onPhase, defer }) => {
+  return async (record, grant, { signal, onProgress, renewGrant, onPhase, defer }) => {
     const base = await slot.makeFolder('job');
     defer(() => slot.removeFolder(base));
-    const folder = await slot.makePrivateFolder('output');
+    const folder = await slot.makePrivateFolder('delivery');
     defer(() => slot.removeFolder(folder));
-    let current = grant;
-    const withGrant = async <T>(transfer: (granted: Grant) => Promise<T>): Promise<T> => {
-      for (let renewals = 0; ; renewals++) {
-        try {
-          return await transfer(current);
-        } catch (error) {
-          if (!(error instanceof AccessDenied) || renewals === MAX_RENEWALS) throw error;
-        }
-        current = await renewGrant();
-      }
-    };
-    const sources = await fetchSources(slot, base, record, (path, index, sizeBytes) =>
-      withGrant(({ inputs }) => download(inputs[index] ?? '', path, sizeBytes, signal)),
+    const transfer = transfers(grant, renewGrant);
+
+    const sources = await downloadSources(slot, base, record, (path, index, sizeBytes) =>
+      transfer(({ inputs }) => download(inputs[index] ?? '', path, sizeBytes, signal)),
     );
-    const [source] = sources;
-    if (source === undefined) throw new Error('the record names no source');
     onPhase('converting');
-    const work = { base, input: record.tool?.input ?? {}, password: grant.password, signal, onProgress };
-    const tool = record.tool === undefined ? undefined : deps.catalog.tools.get(record.tool.slug);
-    if (record.tool !== undefined && tool === undefined) throw conversionFailed('engine_missing', { cause: new EngineAbsent() });
-    const conversion =
-      tool !== undefined && 'plan' in tool.work
-        ? await runTool(deps, { ...work, slug: tool.slug, tool: tool.work, sources, target: record.target.format })
-        : // `readOptions` of the same catalog version wrote these options.
-          await convert(deps, { ...work, source, target: record.target.format, options: record.options as Options });
-    const best = tool?.neverLarger ? await smallerOf(conversion, source, record.target.format) : conversion;
-    const packed = await packOutput(folder, best, record.filename, record.target, tool?.alwaysZip);
+    const result = await run(deps, record, sources, { base, password: grant.password, signal, onProgress });
+    const delivery = await packOutput(folder, result, record.filename, record.target, toolOf(deps, record)?.alwaysZip);
     onPhase('uploading');
-    const { sizeBytes, sha256 } = await withGrant(({ output }) => upload(packed.path, output, MAX_UPLOAD_BYTES, signal));
-    const { filename, contentType, files } = packed;
+    const { sizeBytes, sha256 } = await transfer(({ output }) => upload(delivery.path, output, MAX_DELIVERY_BYTES, signal));
+
+    const { filename, contentType, files } = delivery;
     const output = { key: outputKey(record.id, record.attempt ?? ''), filename, sizeBytes, contentType, sha256, files };
-    return (now, at) => finish(now, at, { output, warnings: [...best.warnings, ...packed.warnings], engine: best.engine });
+    return (now, at) => finish(now, at, { output, warnings: [...result.warnings, ...delivery.warnings], engine: result.engine });
   };
 }
 
-/** Downloads every source to a file whose name we choose. */
-async function fetchSources(
+/** Transfers that renew the grant where the store refuses its URLs. */
+function transfers(first: Grant, renewGrant: () => Promise<Grant>): <T>(work: (grant: Grant) => Promise<T>) => Promise<T> {
+  let grant = first;
+  return async (work) => {
+    for (let renewals = 0; ; renewals++) {
+      try {
+        return await work(grant);
+      } catch (error) {
+        if (!(error instanceof AccessDenied) || renewals === MOST_RENEWALS) throw error;
+      }
+      grant = await renewGrant();
+    }
+  };
+}
+
+const toolOf = ({ catalog }: ConvertDeps, { tool }: JobRecord): Tool | undefined =>
+  tool === undefined ? undefined : catalog.tools.get(tool.slug);
+
+/** A tool's own plan, or a conversion. @throws Failure `CONVERSION_FAILED` */
+async function run(
+  deps: ConvertDeps,
+  record: JobRecord,
+  sources: readonly Source[],
+  context: Pick<Parameters<typeof convert>[1], 'base' | 'password' | 'signal' | 'onProgress'>,
+): Promise<Conversion> {
+  const [source] = sources;
+  if (source === undefined) throw new Error('the record names no source');
+  const tool = toolOf(deps, record);
+  if (record.tool !== undefined && tool === undefined) throw conversionFailed('engine_missing', { cause: new EngineAbsent() });
+  const work = { ...context, input: record.tool?.input ?? {} };
+  const target = record.target.format;
+  const conversion =
+    tool !== undefined && 'plan' in tool.work
+      ? await runTool(deps, { ...work, slug: tool.slug, tool: tool.work, sources, target })
+      : // `readOptions` of the same catalog version wrote the options, and they are read back from JSON.
+        await convert(deps, { ...work, source, target, options: record.options as Options });
+  return tool?.neverLarger ? smaller(conversion, source, target) : conversion;
+}
+
+/** Downloads every source into a file whose name we chose. */
+async function downloadSources(
   slot: Slot,
   base: string,
   { sources }: JobRecord,
-  fetchTo: (path: string, index: number, sizeBytes: number) => Promise<void>,
+  downloadTo: (path: string, index: number, sizeBytes: number) => Promise<void>,
 ) {
-  const fetched: Source[] = [];
+  const downloaded: Source[] = [];
   for (const [index, { format, sizeBytes }] of sources.entries()) {
     const path = join(base, sources.length === 1 ? `input.${format}` : `input-${String(index).padStart(3, '0')}.${format}`);
-    await fetchTo(path, index, sizeBytes);
+    await downloadTo(path, index, sizeBytes);
     slot.own(path);
-    fetched.push({ format, path });
+    downloaded.push({ format, path });
   }
-  return fetched;
+  return downloaded;
 }
 
-/** The conversion, or the source itself where the result has the same format and is no smaller. */
-async function smallerOf(conversion: Conversion, { path, format }: Source, target: string): Promise<Conversion> {
+/** The source itself, where the result is of the same kind and no smaller. */
+async function smaller(conversion: Conversion, { path, format }: Source, target: string): Promise<Conversion> {
   const { base, files, warnings } = conversion;
   const [only] = files;
   if (format !== target || only === undefined || files.length > 1) return conversion;

@@ -1,5 +1,4 @@
-/** A worker's loop: pulls one order after the other, and sees each to its end even if stores or the network fail meanwhile. */
-
+/** A worker: pulls one order after the other, and takes each through claim → grant → run → upload → finish → ack. */
 import { type Grant, GrantRefused } from '../contracts/messages/grant.ts';
 import type { Lane } from '../contracts/messages/order.ts';
 import { conversionFailed, Failure, RevisionConflict } from '../errors.ts';
@@ -16,17 +15,17 @@ import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { Health } from './health.ts';
 
-/** Converts a claimed job. @returns the change that records its result */
+/** Runs a claimed job and uploads its output. @returns what its record then becomes */
 export type JobHandler = (record: JobRecord, grant: Grant, context: JobContext) => Promise<(record: JobRecord, now: number) => JobRecord>;
 
 export interface JobContext {
   readonly signal: AbortSignal;
   /** 0 to 1. */
   readonly onProgress: (fraction: number) => void;
-  /** Requests a new grant: a URL may have expired, or a replica with a wrong clock signed it. @throws GrantRefused · Unavailable */
+  /** Asks for the grant anew: a URL may lapse, or have been signed by a replica whose clock is wrong. @throws GrantRefused · Unavailable */
   readonly renewGrant: () => Promise<Grant>;
   readonly onPhase: (phase: 'converting' | 'uploading') => void;
-  /** Defers cleanup that no client should wait for: it runs after the job's end is recorded and before the next order is taken. */
+  /** Registers work that the answer need not wait for: it is done after the job's end is written, before the next order is pulled. */
   readonly defer: (work: () => Promise<void>) => void;
 }
 
@@ -40,7 +39,7 @@ export interface WorkerDeps {
   readonly handleJob: JobHandler;
   /** Shared by all workers of one process. */
   readonly heldOrders?: HeldOrders;
-  /** Called before each pull; where it returns undefined, this slot pulls no more orders. */
+  /** Called before an order is pulled. Where it returns undefined, this worker stops pulling for good. */
   readonly reserve?: () => Reservation | undefined;
   readonly health?: Pick<Health, 'ready' | 'fault' | 'classifyError' | 'close'>;
   readonly log: Log;
@@ -50,98 +49,95 @@ export interface WorkerDeps {
   readonly newAttempt: () => string;
 }
 
-/**
- * By job id: hands a redelivered order to the slot that already works on the job. The queue redelivers an order that this process was too
- * late to extend; no slot begins it again.
- */
-export type HeldOrders = Map<string, (redelivered: Delivery) => void>;
+/** By job id: the callback of the worker that runs it. It takes over a redelivery of the order, whose ack wait passed while this process was late. */
+export type HeldOrders = Map<string, (again: Delivery) => void>;
 
-/** A reserved place for one of the orders that a worker may still take. */
+/** Of one order among those that a worker may take. */
 export interface Reservation {
-  /** The pull returned an order. @returns call it when the order is finished or released */
+  /** An order was pulled. @returns to be called when it has been dealt with */
   take(): () => void;
-  /** The pull returned nothing. */
+  /** No order was pulled. */
   cancel(): void;
 }
 
 export interface Worker {
-  /** Stops pulling, waits up to `graceMs` for the current order, then releases it. */
+  /** Stops pulling, waits `graceMs` for the order in hand, then releases it. */
   drain(graceMs: number): Promise<void>;
 }
 
-/** How often a held order is extended and checked for cancellation, ms: well under the queue's ack wait; a cancelled process must end within 5 s. */
+/** How often a held order is extended and its record checked, ms: well under the queue's ack wait; a cancelled process must end within 5 s. */
 const EXTEND_MS = 3_000;
-/** How long a pull waits, ms: a drain has to wait for it. Jittered, so that many workers do not pull at once. */
+/** A longer pull would make a drain wait, ms. Jitter is added, so that many workers do not pull at once. */
 const PULL_MS = 1_000;
 const BULK_FIRST_EVERY = 4;
 const CAS_TRIES = 10;
-/** How long a worker that holds a job retries while the job store is unavailable, and the pause between two tries, ms. */
+/** How long a worker with a job in hand waits for the store of records to come back, and how long between two tries, ms. */
 const OUTAGE_MS = 10 * 60_000;
 const RETRY_MS = 500;
-/** Age of a job after which no replica is expected any more that can decrypt its password, ms: a rollout replaces replicas one by one. */
+/** How long after its creation a job waits for a replica that can decrypt its password, ms: replicas are replaced one after the other. */
 const KEY_PATIENCE_MS = 10 * 60_000;
-/** How long a released order waits in the queue when the file did not cause the failure, ms. */
-const RELEASE_DELAY_MS = 5_000;
+/** How long a released order waits when the fault is not the file's, ms. */
+const RELEASE_MS = 5_000;
 
 export function startWorker(deps: WorkerDeps): Worker {
   const { heldOrders = new Map() } = deps;
   const stopping = new AbortController();
-  const releasing = new AbortController();
+  const dropping = new AbortController();
   const ended = (async () => {
     for (let turn = 1; !stopping.signal.aborted; turn++) {
       await deps.health?.ready(stopping.signal);
       if (stopping.signal.aborted) break;
       const reservation = deps.reserve?.();
-      // The slots that reserved the last places go on until they have used them.
+      // The workers that hold the last reservations use them up.
       if (deps.reserve !== undefined && reservation === undefined) break;
-      let endTurn: (() => void) | undefined;
+      let forget: (() => void) | undefined;
       try {
         const lanes: Lane[] = turn % BULK_FIRST_EVERY === 0 ? ['bulk', 'interactive'] : ['interactive', 'bulk'];
         const delivery = await deps.queue.pull(deps.pool, lanes, PULL_MS * (1 + Math.random()), stopping.signal);
         if (delivery === undefined) continue;
-        const handOver = heldOrders.get(delivery.order.jobId);
-        if (handOver !== undefined) {
-          handOver(delivery);
+        const holder = heldOrders.get(delivery.order.jobId);
+        if (holder !== undefined) {
+          holder(delivery);
           continue;
         }
-        // The worker became unhealthy during the pull: another takes the order at once.
+        // This worker became unhealthy while it waited: another may take the order at once.
         if (deps.health?.fault !== undefined) {
           await delivery.release(0);
           continue;
         }
-        endTurn = reservation?.take();
+        forget = reservation?.take();
         const held = hold(heldOrders, delivery);
-        await processOrder(deps, held, releasing.signal).finally(held.forget);
+        await processOrder(deps, held, dropping.signal).finally(held.forget);
       } catch (error) {
-        deps.log.error({ pool: deps.pool, err: error }, 'the worker could not take or finish an order');
+        deps.log.error({ pool: deps.pool, err: error }, 'the worker could not pull or finish an order');
         await new Promise((resolve) => setTimeout(resolve, 200));
       } finally {
-        if (endTurn === undefined) reservation?.cancel();
-        else endTurn();
+        if (forget === undefined) reservation?.cancel();
+        else forget();
       }
     }
   })();
   return {
     async drain(graceMs) {
       stopping.abort();
-      const timer = setTimeout(() => releasing.abort(), graceMs);
+      const timer = setTimeout(() => dropping.abort(), graceMs);
       await ended;
       clearTimeout(timer);
     },
   };
 }
 
-interface HeldOrder extends Pick<Delivery, 'extend' | 'release' | 'done'> {
+interface Held extends Pick<Delivery, 'extend' | 'release' | 'done'> {
   readonly jobId: string;
   forget(): void;
 }
 
-/** Extends, releases and acknowledges an order through its latest delivery. */
-function hold(heldOrders: HeldOrders, delivery: Delivery): HeldOrder {
+/** An order in hand: it is extended, released and acknowledged through its latest delivery. */
+function hold(heldOrders: HeldOrders, delivery: Delivery): Held {
   const { jobId } = delivery.order;
-  let latest = delivery;
-  const adopt = (redelivered: Delivery) => {
-    latest = redelivered;
+  let last = delivery;
+  const adopt = (again: Delivery) => {
+    last = again;
   };
   heldOrders.set(jobId, adopt);
   const forget = () => {
@@ -150,108 +146,177 @@ function hold(heldOrders: HeldOrders, delivery: Delivery): HeldOrder {
   return {
     jobId,
     forget,
-    extend: () => latest.extend(),
+    extend: () => last.extend(),
     release(delayMs) {
       forget();
-      return latest.release(delayMs);
+      return last.release(delayMs);
     },
     done() {
       forget();
-      return latest.done();
+      return last.done();
     },
   };
 }
 
-async function processOrder(deps: WorkerDeps, delivery: HeldOrder, released: AbortSignal): Promise<void> {
-  const { jobs, log, clock } = deps;
-  const { jobId } = delivery;
+/** A pulled message to its end: claim → grant → run → upload → finish → ack. */
+async function processOrder(deps: WorkerDeps, message: Held, dropped: AbortSignal): Promise<void> {
+  const { jobId } = message;
   const attempt = deps.newAttempt();
-  // A claim may have been stored although its answer was lost: it counts once.
-  const claimOnce = (record: JobRecord) => {
-    if (record.attempt === attempt) return record;
-    // Where the job was moved to another pool, it has another order there.
-    return record.pool === deps.pool ? claim(record, attempt, clock()) : undefined;
-  };
-  const claimed = await withRetry(released, () => updateRecord(jobs, jobId, claimOnce)).catch((error: unknown) => {
-    if (!(error instanceof Unreadable)) throw error;
-    log.warn({ job_id: jobId, err: error }, 'the order is released for a worker that can read its record');
-    return 'unreadable' as const;
-  });
-  if (claimed === 'unreadable') return delivery.release(RELEASE_DELAY_MS);
-  if (claimed === undefined || claimed.record.attempt !== attempt || hasEnded(claimed.record)) {
-    if (claimed !== undefined && hasEnded(claimed.record)) recordEnd(deps, claimed.record);
-    return delivery.done();
-  }
-  const aborter = new AbortController();
-  const isMine = (record: JobRecord) => record.state === 'running' && record.attempt === attempt;
-  const abort = () => aborter.abort();
-  const onPhase = (phase: string) => log.debug({ job_id: jobId, attempt, phase }, 'the job entered a phase');
-  onPhase('claimed');
-  // A drain may have ended its grace period during the claim.
-  const subscriptions = [deps.signals.onCancel(jobId, abort), onAbort(released, abort)];
-  const extending = setInterval(
-    () => void extend().catch((err: unknown) => log.warn({ job_id: jobId, err }, 'the order could not be extended')),
-    EXTEND_MS,
-  );
-  const extend = async () => {
-    const stored = await jobs.get(jobId);
-    // The record decides, not the queue: even if the order has lapsed, no other worker has the job until it claims the record.
-    await delivery.extend();
-    if (stored === undefined || !isMine(stored.record)) abort();
-  };
+  const claimed = await claimJob(deps, jobId, attempt, dropped);
+  if (claimed === 'unreadable') return message.release(RELEASE_MS);
+  if (claimed === 'not ours') return message.done();
 
   const started = performance.now();
-  let next: (record: JobRecord, now: number) => JobRecord;
-  let isReleased = false;
-  let delayMs = RELEASE_DELAY_MS;
-  let last: Stored | undefined = claimed;
-  const deferred: (() => Promise<void>)[] = [];
+  const cleanups: Cleanup[] = [];
+  const outcome = await runClaimed(deps, message, { record: claimed.record, attempt, dropped, cleanups });
   try {
-    const renewGrant = () => granted(deps, claimed.record, attempt);
-    const grant = await renewGrant();
-    // Progress that is published after a job's end would be remembered for ever.
-    const onProgress = (fraction: number) => void (aborter.signal.aborted || deps.signals.progress(jobId, fraction * 100));
-    const defer = (work: () => Promise<void>) => void deferred.push(work);
-    next = await deps.handleJob(claimed.record, grant, { signal: aborter.signal, onProgress, renewGrant, onPhase, defer });
-    onPhase('finishing');
-  } catch (error) {
-    const fault = aborter.signal.aborted ? undefined : await deps.health?.classifyError(error);
-    // An aborted job whose record is still ours below was lost in an outage, and no other worker has taken it yet.
-    isReleased = aborter.signal.aborted || fault !== undefined || isTransient(error);
-    log.warn({ job_id: jobId, pool: deps.pool, err: error }, isReleased ? 'the order is released' : 'the conversion failed');
-    const failure = storedFailure(error);
-    // This worker takes no orders until it has recovered, so another may have this one at once.
-    if (fault === 'own' && deps.health?.fault !== undefined) delayMs = 0;
-    // The replica that refused the grant may have read a newer record than ours.
-    if (error instanceof GrantRefused) last = undefined;
-    next = fault === 'doubtful' ? requeueCounted : isReleased ? requeue : (record, now) => fail(record, now, failure);
-  } finally {
-    clearInterval(extending);
-    for (const unsubscribe of subscriptions) unsubscribe();
-  }
-
-  // On a conflict: try again while the record is still running under this attempt. Otherwise another worker owns the job: upkeep removes
-  // our output, and our claim must not count as a crash.
-  let mine = false;
-  try {
-    const end = (record: JobRecord) => {
-      mine = isMine(record);
-      return mine ? next(record, clock()) : withdraw(record, attempt);
-    };
-    const stored = await withRetry(released, () => updateRecord(jobs, jobId, end, last));
-    if (isReleased && (stored === undefined || !hasEnded(stored.record))) return await delivery.release(released.aborted ? 0 : delayMs);
-    if (mine && stored !== undefined) recordEnd(deps, stored.record, (performance.now() - started) / 1000);
-    // A job that another worker has taken over has not ended.
-    if (mine) deps.signals.ended(jobId);
-    await delivery.done();
+    const { stored, isMine } = await finishJob(deps, outcome, { claimed, attempt, dropped });
+    if (outcome.releaseMs !== undefined && (stored === undefined || !hasEnded(stored.record)))
+      return await message.release(dropped.aborted ? 0 : outcome.releaseMs);
+    if (isMine && stored !== undefined) recordEnd(deps, stored.record, (performance.now() - started) / 1000);
+    // Another worker that took the job over publishes more of it.
+    if (isMine) deps.signals.ended(jobId);
+    await message.done();
   } finally {
     deps.signals.leave(jobId);
-    for (const work of deferred) await work().catch((err: unknown) => log.warn({ job_id: jobId, err }, 'a job could not be cleaned up'));
+    for (const cleanup of cleanups)
+      await cleanup().catch((err: unknown) => deps.log.warn({ job_id: jobId, err }, 'a job could not be cleaned up'));
   }
 }
 
-/** @throws Failure `CONVERSION_FAILED` when the job is so old that no replica will have the key of its password any more */
-async function granted({ grant, clock }: WorkerDeps, { id, createdAt }: JobRecord, attempt: string): Promise<Grant> {
+/** @returns the job as it is stored, running and ours; else why there is nothing to run */
+async function claimJob(
+  deps: WorkerDeps,
+  jobId: string,
+  attempt: string,
+  dropped: AbortSignal,
+): Promise<Stored | 'unreadable' | 'not ours'> {
+  const { jobs, log, clock, pool } = deps;
+  const take = (record: JobRecord) => {
+    // An earlier try may have stored the claim and lost the answer: it counts once.
+    if (record.attempt === attempt) return record;
+    // A job that moved to another pool has another order there.
+    return record.pool === pool ? claim(record, attempt, clock()) : undefined;
+  };
+  try {
+    const stored = await withRetry(dropped, () => updateRecord(jobs, jobId, take));
+    if (stored !== undefined && hasEnded(stored.record)) recordEnd(deps, stored.record);
+    return stored === undefined || stored.record.attempt !== attempt || hasEnded(stored.record) ? 'not ours' : stored;
+  } catch (error) {
+    if (!(error instanceof Unreadable)) throw error;
+    log.warn({ job_id: jobId, err: error }, 'this worker cannot read the job record: the order is released for another');
+    return 'unreadable';
+  }
+}
+
+type Cleanup = () => Promise<void>;
+
+interface Claimed {
+  readonly record: JobRecord;
+  readonly attempt: string;
+  /** Aborted when a drain waits no longer. */
+  readonly dropped: AbortSignal;
+  /** What the handler leaves to be done after the job's end is written. */
+  readonly cleanups: Cleanup[];
+}
+
+/** What a run came to. */
+interface Outcome {
+  readonly next: (record: JobRecord, now: number) => JobRecord;
+  /** The order goes back to the queue and waits so long there, ms; undefined: the job has ended. */
+  readonly releaseMs?: number;
+  /** The record may have changed since it was claimed. */
+  readonly isStale?: boolean;
+}
+
+/** Grant → run → upload, while the claim is watched and the order extended. */
+async function runClaimed(deps: WorkerDeps, message: Held, { record, attempt, dropped, cleanups }: Claimed): Promise<Outcome> {
+  const { log, signals } = deps;
+  const { jobId } = message;
+  const onPhase = (phase: string) => log.debug({ job_id: jobId, attempt, phase }, 'the job entered a phase');
+  onPhase('claimed');
+  using watch = watchClaim(deps, message, attempt, dropped);
+  const { signal } = watch;
+  try {
+    const renewGrant = () => requestGrant(deps, record, attempt);
+    const grant = await renewGrant();
+    // Progress that came after the job's end would be kept for ever.
+    const onProgress = (fraction: number) => void (signal.aborted || signals.progress(jobId, fraction * 100));
+    const defer = (cleanup: Cleanup) => void cleanups.push(cleanup);
+    const next = await deps.handleJob(record, grant, { signal, onProgress, renewGrant, onPhase, defer });
+    onPhase('finishing');
+    return { next };
+  } catch (error) {
+    // Awaited here: the order is extended until the outcome is known.
+    return await outcomeOfError(deps, jobId, error, signal);
+  }
+}
+
+/** Extends the order, and aborts `signal` when the job is cancelled, dropped, or claimed by another worker. */
+function watchClaim(deps: WorkerDeps, message: Held, attempt: string, dropped: AbortSignal): Disposable & { readonly signal: AbortSignal } {
+  const { jobs, signals, log } = deps;
+  const { jobId } = message;
+  const stop = new AbortController();
+  const lose = () => stop.abort();
+  const check = async () => {
+    const stored = await jobs.get(jobId);
+    // An order whose ack wait has passed is nobody's while the record is still ours: a new claim would show there.
+    await message.extend();
+    if (stored === undefined || !isHeldBy(stored.record, attempt)) lose();
+  };
+  const timer = setInterval(
+    () => void check().catch((err: unknown) => log.warn({ job_id: jobId, err }, 'the order could not be extended')),
+    EXTEND_MS,
+  );
+  // It may have been dropped during the claim.
+  const subscriptions = [signals.onCancel(jobId, lose), onAbort(dropped, lose)];
+  return {
+    signal: stop.signal,
+    [Symbol.dispose]() {
+      clearInterval(timer);
+      for (const unsubscribe of subscriptions) unsubscribe();
+    },
+  };
+}
+
+const isHeldBy = (record: JobRecord, attempt: string): boolean => record.state === 'running' && record.attempt === attempt;
+
+/** Whether the file is at fault: then the job has failed. Else its order is released. */
+async function outcomeOfError({ health, log, pool }: WorkerDeps, jobId: string, error: unknown, signal: AbortSignal): Promise<Outcome> {
+  const fault = signal.aborted ? undefined : await health?.classifyError(error);
+  // Aborted although the record turns out to be ours: the order was lost, as in an outage, and nobody has taken it yet.
+  const isReleased = signal.aborted || fault !== undefined || isTransient(error);
+  log.warn({ job_id: jobId, pool, err: error }, isReleased ? 'the order is released' : 'the conversion failed');
+  if (!isReleased) {
+    const failure = storedFailure(error);
+    return { next: (record, now) => fail(record, now, failure) };
+  }
+  return {
+    next: fault === 'doubtful' ? requeueCounted : requeue,
+    // This worker takes nothing before it is well: others may have the order at once.
+    releaseMs: fault === 'own' && health?.fault !== undefined ? 0 : RELEASE_MS,
+    // The replica that refused the grant may have read a newer record.
+    isStale: error instanceof GrantRefused,
+  };
+}
+
+/** Writes the outcome, unless another worker has claimed the job since: then our claim is withdrawn, and upkeep removes our output. */
+async function finishJob(
+  { jobs, clock }: WorkerDeps,
+  { next, isStale }: Outcome,
+  { claimed, attempt, dropped }: { readonly claimed: Stored; readonly attempt: string; readonly dropped: AbortSignal },
+): Promise<{ readonly stored: Stored | undefined; readonly isMine: boolean }> {
+  let isMine = false;
+  const decide = (record: JobRecord) => {
+    isMine = isHeldBy(record, attempt);
+    return isMine ? next(record, clock()) : withdraw(record, attempt);
+  };
+  const stored = await withRetry(dropped, () => updateRecord(jobs, claimed.record.id, decide, isStale ? undefined : claimed));
+  return { stored, isMine };
+}
+
+/** @throws GrantRefused; Failure where no replica has had the key of the job's password for `KEY_PATIENCE_MS` */
+async function requestGrant({ grant, clock }: WorkerDeps, { id, createdAt }: JobRecord, attempt: string): Promise<Grant> {
   try {
     return await grant(id, attempt);
   } catch (error) {
@@ -261,9 +326,9 @@ async function granted({ grant, clock }: WorkerDeps, { id, createdAt }: JobRecor
 }
 
 /**
- * Reads, decides and writes a record; decides again after a revision conflict.
- * @param last the record as this worker last read or wrote it: usually still the latest, which saves a read
- * @returns what is stored afterwards; undefined where `decide` changed nothing
+ * Reads, decides, writes; decides again after a revision conflict.
+ * @param last the latest version known: as a rule it is still stored, which saves a read
+ * @returns what is stored defer; undefined when nothing was decided
  */
 async function updateRecord(
   jobs: JobStore,
@@ -284,28 +349,28 @@ async function updateRecord(
   throw new Error(`the record of ${id} could not be written in ${CAS_TRIES} tries`);
 }
 
-/** Retries while the job store is unavailable: finished work must be neither repeated nor held against the file. A drain does not wait. */
-async function withRetry<T>(released: AbortSignal, write: () => Promise<T>): Promise<T> {
+/** Tries again while the job store is unreachable: work that is done must not be repeated, nor count against the file. A drain does not wait. */
+async function withRetry<T>(dropped: AbortSignal, write: () => Promise<T>): Promise<T> {
   const until = performance.now() + OUTAGE_MS;
   for (;;) {
     try {
       return await write();
     } catch (error) {
-      if (!isUnavailable(error) || released.aborted || performance.now() > until) throw error;
+      if (!isStoreUnreachable(error) || dropped.aborted || performance.now() > until) throw error;
     }
     await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
   }
 }
 
-const isUnavailable = (error: unknown): boolean => error instanceof Failure && error.code === 'OVERLOADED';
+const isStoreUnreachable = (error: unknown): boolean => error instanceof Failure && error.code === 'OVERLOADED';
 
-/** Whether the file did not cause the error, so that another try may succeed. */
+/** Not the file's fault: the same may succeed later. */
 const isTransient = (error: unknown): boolean =>
   error instanceof StoreFull ||
   error instanceof Unreachable ||
   error instanceof SpawnFailed ||
   error instanceof GrantRefused ||
-  isUnavailable(error);
+  isStoreUnreachable(error);
 
 function storedFailure(error: unknown): StoredFailure {
   if (error instanceof Failure && error.code === 'CONVERSION_FAILED') {
