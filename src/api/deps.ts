@@ -1,4 +1,4 @@
-/** What the API is made of, handed to every route. */
+/** What every route of the API gets. */
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Engine } from '../catalog/engine.ts';
 import type { Fault } from '../contracts/messages/fault.ts';
@@ -24,7 +24,7 @@ import type { ApiSettings } from './settings.ts';
 
 export interface ApiDeps {
   readonly settings: ApiSettings;
-  /** Another one whenever what workers can do has changed: to be read anew for each request. */
+  /** Replaced when the workers' abilities change: read it for each request. */
   readonly catalog: Catalog;
   readonly jobs: JobStore;
   readonly batches: BatchStore;
@@ -35,7 +35,7 @@ export interface ApiDeps {
   readonly uploads: Uploads;
   readonly signals: Signals;
   readonly encryption: Encryption;
-  /** Tells what a file is. */
+  /** Detects a file's format. */
   readonly judge: Judge;
   /** Undefined where files are not fetched by URL. */
   readonly fetch: Fetch | undefined;
@@ -53,12 +53,12 @@ export interface ApiDeps {
   readonly version: string;
   /** Engines that this installation lacks. */
   readonly missing: readonly { readonly engine: Engine; readonly binaries: readonly string[] }[];
-  /** As they are now: to be read anew for each request. */
+  /** Replaced when pools change: read it for each request. */
   readonly pools: ReadonlyMap<string, Pool>;
-  /** Pools that are no more, in which orders may wait still; none where this process has the only ones. */
+  /** Removed pools, in which orders may still wait; none where this process runs all pools. */
   readonly removedPools?: ReadonlyMap<string, RemovedPool>;
-  /** What keeps the only worker that there is from working; where there may be others, nobody asks. */
+  /** Why this process's workers cannot work; undefined where there may be workers elsewhere. */
   readonly fault?: () => Fault | undefined;
-  /** Aborted at SIGTERM: from then on no new work is taken, and whoever waits for a job is told how it stands. */
+  /** Aborted at SIGTERM: from then on new work is refused, and requests that wait for a job are answered at once. */
   readonly stopping: AbortSignal;
 }

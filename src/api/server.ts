@@ -100,7 +100,9 @@ export function createServer(deps: ApiDeps): FastifyInstance {
     if (request.is404 && !(error instanceof Failure)) return refuseUnknown(request, reply);
     const failure = failureOf(error, request);
     countRefused(deps, request, failure.status);
-    await refundAfter(deps, request, failure.status).catch((err: unknown) => request.log.warn({ err }, 'a share could not be given back'));
+    await refundAfter(deps, request, failure.status).catch((err: unknown) =>
+      request.log.warn({ err }, 'a reserved share could not be refunded'),
+    );
     return sendFailure(request, reply, failure);
   });
   app.setNotFoundHandler(refuseUnknown);

@@ -10,11 +10,11 @@ export const apiSettings = z.strictObject({
   host: z.string().default('0.0.0.0').describe('Address that the API listens on'),
   publicUrl: z
     .url({ protocol: /^https?$/ })
-    // Links are made by appending to it.
+    // Links append to it.
     .refine((url) => !/[?#@]/.test(url), 'it takes neither a user, nor a query, nor a fragment')
     .optional()
     .describe('What clients reach the service by; a path is allowed. Unset: taken from requests to localhost or an IP address'),
-  allowedHosts: z.array(z.string()).default([]).describe('Host names that links may be made from while publicUrl is unset'),
+  allowedHosts: z.array(z.string()).default([]).describe('Host names that links may use while publicUrl is unset'),
   trustProxy: z
     .array(network)
     .default([])
@@ -34,7 +34,7 @@ export const apiSettings = z.strictObject({
     .int()
     .min(100)
     .default(30_000)
-    .describe('An upload is given up when a window of this length brings fewer than paceBytes, ms'),
+    .describe('An upload is aborted when fewer than paceBytes arrive in a window of this length, ms'),
   paceBytes: z
     .number()
     .int()
@@ -46,7 +46,7 @@ export const apiSettings = z.strictObject({
     .int()
     .min(100)
     .default(60_000)
-    .describe('An answer of which nothing is taken for so long is given up, and one whose file was deleted, ms'),
+    .describe('An answer is aborted when its client has read nothing for this long, or when its file was deleted, ms'),
   events: z
     .strictObject({
       perClient: z.number().int().min(1).default(40).describe('Streams of events that a client may have open'),
@@ -75,11 +75,11 @@ export const secretSettings = z.strictObject({
     )
     .meta({ type: 'array', items: { type: 'string', minLength: 32 } })
     .describe(
-      'Keys that passwords are encrypted with on their way, at least 32 characters each: the first encrypts, all decrypt. Unset: one is made and kept in the data folder',
+      'Keys that passwords are encrypted with on their way, at least 32 characters each: the first encrypts, all decrypt. Unset: one is created and kept in the data folder',
     ),
   salt: secretText
     .optional()
     .describe(
-      'What clients and Idempotency-Keys are hashed with, at least 32 characters: with another one all limits begin anew. Unset: the last of `secret.key`',
+      'What clients and Idempotency-Keys are hashed with, at least 32 characters: a new secret resets all limits. Unset: the last of `secret.key`',
     ),
 });

@@ -1,4 +1,4 @@
-/** Limits at the door: who asks, whether it may, and what it is told of what is left. */
+/** Rate limits for requests: identifies the client, admits or refuses it, and reports what is left of its limits. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Failure } from '../../errors.ts';
 import type { Limited } from '../../limits/account.ts';
@@ -11,9 +11,9 @@ import type { ApiDeps } from '../deps.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** What a request costs its client: a share of the limits, which the route reserves; nothing; or, unless said otherwise, one of the reads of a minute. */
+    /** What a request costs its client: `work` a share of the limits, which the route reserves; by default one of its reads per minute. */
     readonly costs?: 'work' | 'nothing';
-    /** Where it was asked, unless by REST: which limits its answer speaks of. */
+    /** The protocol, unless it is REST: the headers of the answer report that protocol's limits. */
     readonly via?: 'mcp';
   }
 }
@@ -25,7 +25,7 @@ interface Admission {
   usage?: Usage;
 }
 
-/** Ends after which a client has its share back: nothing was done for it. */
+/** Statuses after which the client's share is refunded: no work was done for it. */
 export const REFUNDED_STATUSES: ReadonlySet<number> = new Set([400, 413, 415, 501, 503]);
 const admissions = new WeakMap<FastifyRequest, Admission>();
 
@@ -39,7 +39,7 @@ function admissionOf({ limits }: Deps, request: FastifyRequest): Admission {
   return visit;
 }
 
-/** Takes no new work once the service is about to stop, counts reads, and tells everybody how they stand. */
+/** Refuses new work once the service is stopping, counts reads, and adds the limit headers to every answer. */
 export function registerAdmission(app: FastifyInstance, deps: Deps): void {
   const { limiter, flood } = deps.limits;
   app.addHook('onRequest', async (request) => {
@@ -60,7 +60,7 @@ export function registerAdmission(app: FastifyInstance, deps: Deps): void {
   });
 }
 
-/** Also while the only worker that there is cannot work. @throws Failure `OVERLOADED` */
+/** Also refuses while the only worker cannot work. @throws Failure `OVERLOADED` */
 export function refuseWhileStopping({ stopping, fault }: Pick<Deps, 'stopping' | 'fault'>): void {
   if (stopping.aborted) throw new Failure('OVERLOADED', { says: 'The service is about to stop: try again in a moment.' });
   const why = fault?.();
@@ -68,14 +68,14 @@ export function refuseWhileStopping({ stopping, fault }: Pick<Deps, 'stopping' |
     throw new Failure('OVERLOADED', { says: 'The service cannot convert at the moment: try again later.', cause: new Error(why.message) });
 }
 
-/** One of the reads of a minute, or of the messages of assistants. @throws Failure `RATE_LIMITED` */
+/** Counts one read, or one MCP message. @throws Failure `RATE_LIMITED` */
 export async function countRead(deps: Deps, request: FastifyRequest): Promise<void> {
   const { flood, assistantFlood } = deps.limits;
   const guard = request.routeOptions.config.via === 'mcp' ? assistantFlood : flood;
   await refuseFlood(deps, request, guard?.take(admissionOf(deps, request).client, deps.clock()));
 }
 
-/** A request for work that was refused cost us an answer, and perhaps the reading of its body: it counts like a read. */
+/** A refused request for work cost an answer, and perhaps the reading of its body: it counts as a read. */
 export function countRefused(deps: Deps, request: FastifyRequest, status: number): void {
   if (request.routeOptions.config.costs === 'work' && status >= 400 && status < 500)
     deps.limits.flood?.take(admissionOf(deps, request).client, deps.clock());
@@ -88,28 +88,28 @@ async function refuseFlood(deps: Deps, request: FastifyRequest, flooded: Limited
   throw failureOf(refusal(flooded, visit.usage, deps.clock()));
 }
 
-/** Whether a call of this client could be admitted, as far as its headers tell. */
+/** Whether a call of this client could be admitted, judged before its body is read. */
 export async function mayCall(deps: Deps, request: FastifyRequest): Promise<boolean> {
   const { enforced, banExpiresAt, mcp } = await deps.limits.limiter.usage(admissionOf(deps, request).client);
   return !enforced || (banExpiresAt === undefined && mcp.remaining > 0);
 }
 
-/** Counts a call that could not be admitted before it was read. @returns how it is refused */
+/** Counts a call that is refused unread. @returns the refusal */
 export async function refuseCall(deps: Deps & Pick<ApiDeps, 'newId'>, request: FastifyRequest): Promise<Failure> {
   const { limiter } = deps.limits;
   const decided = await limiter.reserve(admissionOf(deps, request).client, { via: 'mcp', jobs: [deps.newId()] });
   if (!decided.granted) return failureOf(decided);
-  // Its window has ended in this very moment.
+  // Its window has ended since it was refused.
   await limiter.refund(decided.reservation);
   return new Failure('OVERLOADED');
 }
 
-/** The answer speaks of this tool's limits too, whatever becomes of the request. */
+/** The answer reports this tool's limits too, even where the request is refused. */
 export function noteTool(deps: Deps, request: FastifyRequest, tool: string): void {
   admissionOf(deps, request).tool = tool;
 }
 
-/** Takes a share for work that is to be made, before its body is read. @throws Failure `RATE_LIMITED`, `BANNED` */
+/** Reserves a share of the limits for these jobs, before the body is read. @throws Failure `RATE_LIMITED`, `BANNED` */
 export async function admit(deps: Deps, request: FastifyRequest, jobs: readonly string[], tool?: string): Promise<void> {
   const visit = admissionOf(deps, request);
   visit.tool = tool;
@@ -119,7 +119,7 @@ export async function admit(deps: Deps, request: FastifyRequest, jobs: readonly 
   visit.reservation = decided.reservation;
 }
 
-/** The request makes these jobs too. @throws Failure `RATE_LIMITED`; then nothing of it is left reserved */
+/** Reserves for these jobs too. @throws Failure `RATE_LIMITED`; then nothing stays reserved */
 export async function admitMore(deps: Deps, request: FastifyRequest, jobs: readonly string[]): Promise<void> {
   const visit = admissionOf(deps, request);
   if (visit.reservation === undefined || jobs.length === 0) return;
@@ -129,7 +129,7 @@ export async function admitMore(deps: Deps, request: FastifyRequest, jobs: reado
   visit.reservation = decided.reservation;
 }
 
-/** What was reserved is the client's again: the work was not begun. */
+/** Refunds what was reserved: the work was not begun. */
 export async function refund(deps: Deps, request: FastifyRequest): Promise<void> {
   const visit = admissions.get(request);
   if (visit?.reservation !== undefined) visit.usage = await deps.limits.limiter.refund(visit.reservation);

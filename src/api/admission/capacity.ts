@@ -1,4 +1,4 @@
-/** Refuses work for which no queue has room before it is received: by its headers, then as soon as its form tells where it would wait. */
+/** Refuses work that no queue has room for, before it is received: by its headers, then as soon as its form shows which pools could take it. */
 import type { Catalog } from '../../catalog/catalog.ts';
 import { formatByExtension } from '../../catalog/formats.ts';
 import { optionNames } from '../../catalog/options/options.ts';
@@ -11,7 +11,7 @@ import type { ApiDeps } from '../deps.ts';
 
 type Deps = Pick<ApiDeps, 'pools' | 'room'>;
 
-/** @param pools any of which could take it; where there are none, something else is wrong with it @throws Failure `OVERLOADED` where all are full */
+/** @param pools any of which could take it; none where it will be refused for another reason @throws Failure `OVERLOADED` where all are full */
 export async function refuseFull({ room }: Deps, pools: readonly string[]): Promise<void> {
   if (pools.length === 0) return;
   const full = await Promise.all(pools.map((pool) => room.isFull(pool)));
@@ -22,34 +22,34 @@ export async function refuseFull({ room }: Deps, pools: readonly string[]): Prom
 export const poolsOfAll = ({ pools }: Deps): readonly string[] =>
   [...pools.values()].filter(({ paused, engines }) => !paused && engines.size > 0).map(({ name }) => name);
 
-/** By headers alone: the pools of a tool, whatever it is sent. */
+/** By headers alone: all pools that can run the tool. */
 export const poolsOfTool = ({ pools, catalog }: Deps & Pick<ApiDeps, 'catalog'>, tool: Tool): readonly string[] =>
   unique(toolchainsOf(catalog, tool).flatMap((toolchain) => poolsFor(pools, toolchain, [])));
 
-/** What a form has told so far of a file that is being received. */
+/** What is known so far of a file that is being received. */
 export interface Seen {
   readonly fields: ReadonlyMap<string, string>;
   readonly filename: string;
   readonly sample: Sample;
-  /** Nothing more will come, of the file or of the fields. */
+  /** The whole file and all fields have been read. */
   readonly isWhole: boolean;
 }
 
-/** @returns a look at one file of a conversion, before it is stored; it throws Failure `OVERLOADED` */
-export function lookAtConversion(deps: Deps & Pick<ApiDeps, 'catalog' | 'judge'>): (seen: Seen) => Promise<void> {
+/** @returns a check of one file before it is stored; it throws Failure `OVERLOADED` */
+export function checkCapacity(deps: Deps & Pick<ApiDeps, 'catalog' | 'judge'>): (seen: Seen) => Promise<void> {
   return async (seen) => {
-    // As a rule none is full, and then nothing more is asked.
+    // Usually no pool is full: then the file need not be inspected.
     const full = await Promise.all(poolsOfAll(deps).map((pool) => deps.room.isFull(pool)));
     if (full.some(Boolean)) await refuseFull(deps, await poolsOfConversion(deps, seen));
   };
 }
 
-/** Those that it would be sent to, as far as can be told; none where it cannot be told, or will be refused for another reason. */
+/** The pools that could take it; none where that is not known yet, or where it will be refused for another reason. */
 async function poolsOfConversion(
   { pools, catalog, judge }: Deps & Pick<ApiDeps, 'catalog' | 'judge'>,
   { fields, filename, sample, isWhole }: Seen,
 ): Promise<readonly string[]> {
-  // What is in a ZIP stands at its end.
+  // A ZIP lists its content at its end.
   if (!isWhole && ZIP.every((byte, at) => sample.head[at] === byte)) return [];
   const source = await judge
     .sourceOf(sample, filename, fields.get('from_format')?.trim().slice(0, 100) || undefined)
@@ -67,7 +67,7 @@ const ZIP = [0x50, 0x4b];
 
 const known = new WeakMap<Catalog, Map<string, readonly string[]>>();
 
-/** Where a tool may be done, whatever it is sent. */
+/** The toolchains that may run a tool, for any file. */
 function toolchainsOf(catalog: Catalog, tool: Tool): readonly string[] {
   const { work, accepts, slug, input } = tool;
   if ('plan' in work) return work.engine.toolchains;

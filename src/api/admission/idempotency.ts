@@ -28,7 +28,7 @@ export interface Idempotency extends Owned {
 
 /**
  * Admits a request that will create these jobs, before its body is read.
- * @param pools any of which may take it, as far as its headers tell
+ * @param pools any of which may take it, judged by its headers
  * @throws Failure `BAD_REQUEST`, `OVERLOADED`, `RATE_LIMITED`, `BANNED`
  */
 export async function admitRequest(
@@ -87,7 +87,7 @@ function withKey(deps: ApiDeps, request: FastifyRequest, key: string, earlier: I
 function keyOf(deps: ApiDeps, request: FastifyRequest): string | undefined {
   const sent = request.headers['idempotency-key'];
   if (sent === undefined) return undefined;
-  // Two such headers come joined by a comma and a space.
+  // Node joins two such headers with a comma and a space: they are refused.
   if (typeof sent !== 'string' || !/^[\x21-\x7e]{1,128}$/.test(sent)) {
     const allowed = '1 to 128 visible ASCII characters';
     const details = { header: 'Idempotency-Key', received: String(sent).slice(0, 128), allowed };

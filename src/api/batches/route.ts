@@ -7,7 +7,7 @@ import { hasEnded } from '../../jobs/lifecycle.ts';
 import type { JobRecord } from '../../jobs/record.ts';
 import { inputKey } from '../../objects/keys.ts';
 import { admitMore, clientOf } from '../admission/admission.ts';
-import { lookAtConversion, poolsOfAll } from '../admission/capacity.ts';
+import { checkCapacity, poolsOfAll } from '../admission/capacity.ts';
 import { admitRequest } from '../admission/idempotency.ts';
 import type { ApiDeps } from '../deps.ts';
 import { deleteInputs, ownedInputs } from '../intake/inputs.ts';
@@ -81,9 +81,9 @@ async function submit(deps: ApiDeps, request: FastifyRequest): Promise<Found> {
   const [first = ''] = ids;
   await using idempotency = await admitRequest(deps, request, [first], poolsOfAll(deps));
 
-  const look = idempotency.isRepeated ? undefined : lookAtConversion(deps);
+  const check = idempotency.isRepeated ? undefined : checkCapacity(deps);
   const keyOf = (part: number) => inputKey(ids[part] ?? '', part);
-  const wanted: Wanted = { fields: SEVERAL_FILES, maxFiles, maxBytes: settings.maxFileBytes, keyOf, look };
+  const wanted: Wanted = { fields: SEVERAL_FILES, maxFiles, maxBytes: settings.maxFileBytes, keyOf, check };
   const sent = await receive(request.raw, wanted, objects, settings);
   await using inputs = ownedInputs(objects, keysOf(wanted));
 

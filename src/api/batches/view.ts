@@ -1,4 +1,4 @@
-/** A batch as clients see it: its jobs in the order sent, and how many stand where. */
+/** A batch as clients see it: its jobs in the order sent, and how many are in each state. */
 import { type Code, Failure } from '../../errors.ts';
 import type { BatchRecord } from '../../jobs/batch.ts';
 import { reasonOf, visibility } from '../../jobs/lifecycle.ts';
@@ -6,7 +6,7 @@ import type { JobRecord } from '../../jobs/record.ts';
 import { problemOf } from '../http/problem.ts';
 import { failureOfJob, viewOf } from '../jobs/view.ts';
 
-/** Why a file was not even tried, told by the code that it would have met alone. */
+/** The reason for a file that could not be tried, from the code that it would have got alone. */
 const REFUSED: Readonly<Record<string, Code>> = {
   unsupported_mime: 'UNSUPPORTED_MIME',
   no_file: 'NO_FILE',
@@ -15,7 +15,7 @@ const REFUSED: Readonly<Record<string, Code>> = {
 
 export const reasonFor = (code: Code): string | undefined => Object.keys(REFUSED).find((reason) => REFUSED[reason] === code);
 
-/** @param records of the batch's jobs, in its order @throws Failure `JOB_EXPIRED` once the last of them has gone */
+/** @param records of the batch's jobs, in its order @throws Failure `JOB_EXPIRED` once the last of them has expired */
 export function batchViewOf(
   { id, createdAt }: BatchRecord,
   records: readonly JobRecord[],
@@ -40,7 +40,7 @@ export function batchViewOf(
   };
 }
 
-/** The jobs that may still be shown. @throws Failure `JOB_EXPIRED` once the last of them has gone */
+/** The jobs that may still be shown. @throws Failure `JOB_EXPIRED` once the last of them has expired */
 export function liveOf(records: readonly JobRecord[], now: number): readonly JobRecord[] {
   const live = records.filter((record) => visibility(record, now) === 'live');
   if (live.length === 0) throw new Failure('JOB_EXPIRED');
@@ -63,7 +63,7 @@ function entryOf(record: JobRecord, base: string, now: number, progress: number 
   };
 }
 
-/** Why a job failed, as alone it would have been told. */
+/** Why a job failed, as its own answer would say it. */
 export function errorOf(record: JobRecord): Failure | undefined {
   if (record.state !== 'error' || record.failure === undefined) return undefined;
   const code = REFUSED[reasonOf(record.failure)];

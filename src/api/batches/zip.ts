@@ -1,11 +1,11 @@
-/** All results of a batch in one ZIP, streamed from where they are kept. */
+/** All results of a batch in one ZIP, streamed from the object store. */
 import { Readable } from 'node:stream';
 import type { JobRecord, StoredOutput } from '../../jobs/record.ts';
 import type { ObjectStore } from '../../objects/store.ts';
 import { zipStream } from '../../objects/zip.ts';
 import { errorOf } from './view.ts';
 
-/** @param records that may be shown @returns undefined where nothing was made */
+/** @param records that may be shown @returns undefined where no job has an output */
 export function packBatch(objects: ObjectStore, records: readonly JobRecord[]): Readable | undefined {
   const outputs = records.flatMap(({ output }) => (output === undefined ? [] : [output]));
   if (outputs.length === 0) return undefined;
@@ -23,10 +23,10 @@ export function packBatch(objects: ObjectStore, records: readonly JobRecord[]): 
   return zipStream(failed.length === 0 ? files : [...files, report]);
 }
 
-/** Whatever else it is, it is packed already. */
+/** Formats that are compressed already. */
 const isText = ({ contentType }: StoredOutput): boolean => /^text\/|[+/](json|xml)/.test(contentType);
 
-/** `a.png`, `a.png` become `a.png`, `a-2.png`; as file systems see it that know no case. */
+/** `a.png`, `a.png` become `a.png`, `a-2.png`; compared without case, as some file systems do. */
 export function numbered(names: readonly string[]): string[] {
   const taken = new Set(['errors.json']);
   return names.map((name) => {

@@ -18,7 +18,7 @@ interface Pair {
   readonly honours: ReadonlySet<OptionName>;
 }
 
-/** Routes of all pairs take most of a second to find: others are served in between. */
+/** Finding the routes of all pairs takes most of a second: other requests are served in between. */
 export async function describeFormats(catalog: Catalog): Promise<FormatList> {
   const pairs: Pair[] = [];
   for (const source of catalog.sources) {
@@ -38,7 +38,7 @@ export async function describeFormats(catalog: Catalog): Promise<FormatList> {
   };
 }
 
-/** The part of it that is asked for, with the options and engines that this part speaks of. */
+/** The requested part, with the options and engines that it refers to. */
 export function selectFormats({ sources, options, engines }: FormatList, from: string | undefined, family: Family | undefined): FormatList {
   const chosen = sources.filter(({ format, family: own }) => (from ?? format) === format && (family ?? own) === own);
   const targets = chosen.flatMap((source) => source.targets);

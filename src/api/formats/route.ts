@@ -10,7 +10,7 @@ import type { ApiDeps } from '../deps.ts';
 import { type EncodedBody, encodedBody, sendEncoded } from '../http/encoded.ts';
 import { describeFormats, selectFormats } from './list.ts';
 
-/** Unknown ones are refused: there are as many answers as formats and families, and each is made once. */
+/** Unknown values are refused: there are as many answers as formats and families, and each is built once. */
 export function formatsRoute(app: FastifyInstance, deps: Pick<ApiDeps, 'catalog'>): void {
   const lists = new WeakMap<Catalog, { readonly list: Promise<FormatList>; readonly made: Map<string, EncodedBody> }>();
   const listOf = (catalog: Catalog) => {
@@ -32,7 +32,7 @@ export function formatsRoute(app: FastifyInstance, deps: Pick<ApiDeps, 'catalog'
   });
 }
 
-/** Sent twice, it is no format's name either. */
+/** A parameter that is sent twice is refused, too. */
 const asked = (sent: string | string[] | undefined): string | undefined => {
   const text = Array.isArray(sent) ? sent.join(',') : sent?.trim();
   return text === '' ? undefined : text;

@@ -11,7 +11,7 @@ interface EngineHealth {
   readonly seen_at: string;
 }
 
-/** Whoever looks after the service is never turned away. */
+/** Monitoring is never rate limited. */
 const FREE = { config: { costs: 'nothing' } } as const;
 /** Ms. */
 const SOON_MS = 2_000;
@@ -20,8 +20,8 @@ export function healthRoutes(app: FastifyInstance, deps: ApiDeps): void {
   const { queue, clock, metrics } = deps;
   const startedAt = clock();
 
-  const look = async () => [...(await declared()), ...(await gone())];
-  /** Of pools that are no more: as long as orders wait or are held there. */
+  const listPools = async () => [...(await declared()), ...(await gone())];
+  /** Removed pools, as long as orders wait or are held there. */
   const gone = async () => {
     const seen = [...(deps.removedPools ?? [])].map(async ([pool, { workers }]) => {
       const depth = await soon(queue.depth(pool));
@@ -56,7 +56,7 @@ export function healthRoutes(app: FastifyInstance, deps: ApiDeps): void {
       const [main] = members.values();
       if (main !== undefined) engines[role] = { ...main, all: [...members.values()] };
     }
-    const seen = await look();
+    const seen = await listPools();
     const queues = seen.flatMap(({ pool, workers, depth }) =>
       depth === undefined ? [] : [[pool, { waiting: depth.waiting, running: depth.held, workers }] as const],
     );
@@ -76,16 +76,16 @@ export function healthRoutes(app: FastifyInstance, deps: ApiDeps): void {
   app.get('/livez', FREE, async () => ({ data: { status: 'ok' } }));
   app.get('/readyz', FREE, async () => {
     if (deps.stopping.aborted) throw new Failure('OVERLOADED', { says: 'The service is about to stop.' });
-    // Of nobody's job: it is the answer that counts.
+    // This id has no job: any answer shows that the store works.
     await deps.jobs.get('0'.repeat(32));
     return { data: { status: 'ok' } };
   });
 
-  metrics.onScrape(async () => metrics.poolsSeen(await look()));
+  metrics.onScrape(async () => metrics.poolsSeen(await listPools()));
   app.get('/metrics', FREE, async (_request, reply) => reply.type(metrics.contentType).send(await metrics.text()));
 }
 
-/** @returns undefined where the store does not answer: health is asked when things go wrong, and by people in a hurry */
+/** @returns undefined where the store does not answer in time: health is queried when things go wrong */
 async function soon<T>(asked: Promise<T>): Promise<T | undefined> {
   const { promise, resolve } = Promise.withResolvers<undefined>();
   const timer = setTimeout(() => resolve(undefined), SOON_MS);
@@ -98,7 +98,7 @@ async function soon<T>(asked: Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** Source formats that nothing else reads, now that this engine is missing. */
+/** Source formats that no other engine reads while this one is missing. */
 function lost({ catalog }: ApiDeps, conversions: readonly { readonly source: string }[]): string[] {
   return [...new Set(conversions.map(({ source }) => source))].filter((source) => !catalog.sources.includes(source));
 }

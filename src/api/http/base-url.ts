@@ -1,4 +1,4 @@
-/** The address that links begin with: the operator's word, or a host that cannot have been made up by an attacker. */
+/** The base URL of links: as configured by the operator, or a host that an attacker cannot have chosen. */
 import { isIP } from 'node:net';
 import type { ApiSettings } from '../settings.ts';
 

@@ -1,4 +1,4 @@
-/** A body that many ask for: made once, packed once in each coding, and not sent again to whoever has it. */
+/** A body that many clients fetch: built once, compressed once in each coding, and answered with 304 where the client has it. */
 import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip, zstdCompress } from 'node:zlib';
@@ -29,7 +29,7 @@ export function encodedBody(contentType: string, content: string | Buffer): Enco
   return { contentType, bytes, digest, packed: new Map([['identity', Promise.resolve(bytes)]]) };
 }
 
-/** Answers 304 to whoever has it; a strong tag names one coding (RFC 9110 §8.8.3.3). */
+/** Answers 304 to a client that has it; a strong tag names one coding (RFC 9110 §8.8.3.3). */
 export async function sendEncoded(request: FastifyRequest, reply: FastifyReply, body: EncodedBody): Promise<FastifyReply> {
   const { bytes, digest, contentType } = body;
   const coding = bytes.length < WORTH_PACKING ? 'identity' : preferred(request.headers['accept-encoding']);
@@ -48,14 +48,15 @@ function packedAs({ bytes, packed }: EncodedBody, coding: Coding): Promise<Buffe
 
 /** The coding that the client likes best (RFC 9110 §12.5.3), and of equals the smallest. */
 export function preferred(header: string | undefined): Coding {
-  const wishes = new Map(
+  const weights = new Map(
     (header ?? '').split(',').map((requestOptions) => {
       const [name = '', ...parameters] = requestOptions.split(';').map((part) => part.trim().toLowerCase());
       const weight = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2);
       return [name, weight === undefined ? 1 : Number(weight) || 0] as const;
     }),
   );
-  const weightOf = (coding: string) => wishes.get(coding) ?? (coding === 'gzip' ? wishes.get('x-gzip') : undefined) ?? wishes.get('*') ?? 0;
+  const weightOf = (coding: string) =>
+    weights.get(coding) ?? (coding === 'gzip' ? weights.get('x-gzip') : undefined) ?? weights.get('*') ?? 0;
   const [best = 'identity'] = (Object.keys(PACK) as (keyof typeof PACK)[]).sort((a, b) => weightOf(b) - weightOf(a));
-  return best !== 'identity' && weightOf(best) > 0 && weightOf(best) >= (wishes.get('identity') ?? 0) ? best : 'identity';
+  return best !== 'identity' && weightOf(best) > 0 && weightOf(best) >= (weights.get('identity') ?? 0) ? best : 'identity';
 }

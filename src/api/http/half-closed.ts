@@ -2,10 +2,10 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** An answer that takes longer is preceded by an interim one, ms: whoever has closed both sides is found out by it, and its job cancelled. */
+/** An answer that takes longer is preceded by an interim one, ms: writing it reveals a client that has gone, whose job is then cancelled. */
 const PROBE_MS = 500;
 
-/** Says nothing to those who read events. */
+/** A comment, which readers of events ignore. */
 const COMMENT = ':\n\n';
 
 const isEventStream = (response: ServerResponse): boolean =>
@@ -18,7 +18,7 @@ interface HalfOpenServer extends Server {
 
 export function answerHalfClosed(server: Server): void {
   (server as HalfOpenServer).httpAllowHalfOpen = true;
-  /** Of each connection, in the order asked: they are answered in it. */
+  /** The requests of each connection, which are answered in order. */
   const answers = new WeakMap<Socket, Set<ServerResponse>>();
   server.on('connection', (socket: Socket) => {
     const pending = new Set<ServerResponse>();

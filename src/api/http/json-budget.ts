@@ -1,12 +1,12 @@
-/** What a JSON text may cost, found out by one pass over its bytes as they come: a parser, and whoever judges what it made, would pay for each key. */
+/** Limits what a JSON text may cost, in one pass over its bytes as they arrive: parsing and validating cost time for each key. */
 import { Failure } from '../../errors.ts';
 
 export interface JsonBounds {
   /** Of the text, without what `carriers` lets pass. */
   readonly bytes: number;
-  /** Said where it has more. */
+  /** The failure where it has more. */
   readonly tooLong: (received: number) => Failure;
-  /** Whether texts in `params.arguments` of a `tools/call` may be longer: files stand there. */
+  /** Whether strings in `params.arguments` of a `tools/call` may be longer: they may hold files. */
   readonly carriers: boolean;
 }
 
@@ -23,7 +23,7 @@ const MAX_ESCAPES = 1_000_000;
 const [QUOTE, COMMA, COLON, BACKSLASH] = [0x22, 0x2c, 0x3a, 0x5c];
 const [ARRAY, ARRAY_END, OBJECT, OBJECT_END] = [0x5b, 0x5d, 0x7b, 0x7d];
 
-/** Names that say where in a JSON-RPC message a text stands; written with escapes, they are nobody's. */
+/** Keys that locate a string in a JSON-RPC message; a key that is written with escapes is not recognised. */
 const OTHER = 0;
 const [PARAMS, ARGUMENTS, METHOD] = [1, 2, 3];
 const NAMES = new Map([
@@ -38,7 +38,7 @@ const KEPT_BYTES = 12;
 /** What the text that is being passed over is. */
 const [NO_TEXT, KEY, VALUE, METHOD_NAME, CARRIER] = [0, 1, 2, 3, 4];
 
-/** Whether the text is JSON at all, the parser says. */
+/** The parser decides whether the text is valid JSON. */
 export class JsonBudget {
   readonly #bounds: JsonBounds;
   #bytes = 0;

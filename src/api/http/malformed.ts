@@ -1,4 +1,4 @@
-/** Answers to what is no HTTP, or too much of it: the envelope too, written by hand, for there is no reply object. */
+/** Answers malformed or oversized HTTP. There is no reply object: the envelope is written by hand. */
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -10,7 +10,7 @@ import { problemOf } from './problem.ts';
 const LINGER_MS = 5_000;
 const LINGER_BYTES = 8 * 1024 * 1024;
 
-/** @returns fastify's `clientErrorHandler`; it hears of every further chunk of a connection that went wrong, too */
+/** @returns fastify's `clientErrorHandler`; it is called again for every further chunk of a broken connection */
 export function refuseMalformed(error: Error & { code?: string }, socket: Socket): void {
   const startedAt = refused.get(socket);
   if (startedAt !== undefined) {
@@ -18,7 +18,7 @@ export function refuseMalformed(error: Error & { code?: string }, socket: Socket
     return;
   }
   const { current } = answers.get(socket) ?? {};
-  // In the middle of another answer, an error would only look like a part of it.
+  // In the middle of another answer, an error would look like a part of it.
   const interrupts = current?.headersSent === true && !current.writableEnded;
   if (interrupts || !socket.writable || error.code === 'ECONNRESET' || error.code === 'EPIPE') return void socket.destroy();
   const [status, failure] =
@@ -30,7 +30,7 @@ export function refuseMalformed(error: Error & { code?: string }, socket: Socket
   refuse(socket, status as string, failure as Failure);
 }
 
-/** Sees which answer is under way on each connection, and refuses tunnels: Node would close the connection without a word. */
+/** Sees which answer is under way on each connection, and refuses tunnels: Node would close the connection without an answer. */
 export function watchConnections(server: Server): void {
   server.on('request', (request: IncomingMessage, response: ServerResponse) => answers.set(request.socket, { current: response }));
   server.on('connect', (_request: IncomingMessage, socket: Socket) =>

@@ -1,4 +1,4 @@
-/** Tells an unknown address (404) from a known one with the wrong method (405, with Allow). */
+/** Distinguishes an unknown address (404) from a known one with the wrong method (405, with Allow). */
 import type { FastifyInstance } from 'fastify';
 
 export type Methods = (url: string) => readonly string[];

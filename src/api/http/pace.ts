@@ -3,13 +3,13 @@ import type { IncomingMessage } from 'node:http';
 import { Failure } from '../../errors.ts';
 import type { ApiSettings } from '../settings.ts';
 
-/** A chunked body may have this many pieces before their size is looked at: a short one is nobody's burden. */
+/** A chunked body may have this many pieces before their size is checked: a short body costs little. */
 const FEW_PIECES = 1_000;
-/** The parser calls back for each chunk (RFC 9112 §7.1), before anybody can join them: smaller ones cost more than they bring, bytes. */
+/** The parser calls back for each chunk (RFC 9112 §7.1), before they can be joined: smaller ones cost more than they carry, bytes. */
 const MIN_MEAN_BYTES = 16;
 
 /**
- * A window of time must bring a certain number of bytes, and a chunked body more than crumbs.
+ * A window of time must bring a certain number of bytes, and a chunked body must not come in tiny pieces.
  * @param refuse called at most once, with `BODY_TIMEOUT` or `BAD_REQUEST` @returns the end of watching
  */
 export function watchPace(
@@ -26,7 +26,7 @@ export function watchPace(
     if (!isChunked || pieces <= FEW_PIECES || bytes >= pieces * MIN_MEAN_BYTES) return;
     stop();
     dropRest(request);
-    refuse(new Failure('BAD_REQUEST', { says: 'The body comes in very many tiny chunks: send larger ones, or a Content-Length.' }));
+    refuse(new Failure('BAD_REQUEST', { says: 'The body has too many tiny chunks: send larger ones, or a Content-Length.' }));
   };
   const timer = setInterval(() => {
     if (request.complete) return;

@@ -1,4 +1,4 @@
-/** A failure as clients read it: one shape for every refusal, whoever refuses. */
+/** A failure as clients read it: one shape for every refusal. */
 import type { FastifyError, FastifyRequest } from 'fastify';
 import type { Problem } from '../../contracts/api/problem.ts';
 import { type Code, Failure } from '../../errors.ts';
@@ -9,25 +9,25 @@ export function problemOf(failure: Failure, requestId: string): Problem {
   return { error: { code, message, details: { ...details, request_id: requestId, retryable } } };
 }
 
-/** Anything thrown, as a failure that may be shown. What is not ours to show keeps its cause for the log. */
+/** Turns anything thrown into a failure that clients may see. The cause is for the log only. */
 export function failureOf(error: unknown, request: { readonly log: Pick<FastifyRequest['log'], 'error'> }): Failure {
   if (error instanceof Failure) return error;
   if (isFull(error)) return new Failure('OVERLOADED', { says: 'The service has no room left: try again later.', cause: error });
   if (error instanceof Unreachable) {
-    request.log.error({ err: error }, 'the store of objects did not answer');
+    request.log.error({ err: error }, 'the object store did not answer');
     return new Failure('OVERLOADED', { says: 'The service cannot reach its store: try again in a moment.', cause: error });
   }
   const status = (error as Partial<FastifyError> | null | undefined)?.statusCode;
   const code = status === undefined ? undefined : FRAMEWORK[status];
   if (code !== undefined) return new Failure(code, { cause: error });
-  request.log.error({ err: error }, 'a request failed for a reason of ours');
+  request.log.error({ err: error }, 'a request failed with an internal error');
   return new Failure('INTERNAL_ERROR', { cause: error });
 }
 
 /** SQLITE_FULL (https://sqlite.org/rescode.html#full). */
 const SQLITE_FULL = 13;
 
-/** A disk without room, whoever met it: objects, records or the queue. */
+/** Whether a disk is full: that of objects, records or the queue. */
 function isFull(error: unknown): boolean {
   if (error instanceof StoreFull) return true;
   const { code, errcode } = (error ?? {}) as { readonly code?: unknown; readonly errcode?: unknown };
@@ -35,7 +35,7 @@ function isFull(error: unknown): boolean {
   return code === 'ENOSPC' || code === 'EDQUOT' || (typeof errcode === 'number' && (errcode & 0xff) === SQLITE_FULL);
 }
 
-/** What the framework itself refuses, in our words. */
+/** From statuses of the framework to our codes. */
 const FRAMEWORK: Readonly<Record<number, Code>> = {
   400: 'BAD_REQUEST',
   404: 'NOT_FOUND',

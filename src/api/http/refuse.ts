@@ -1,4 +1,4 @@
-/** Sends a refusal, and lets the client read it even while it is still sending what nobody wants. */
+/** Sends a refusal so that the client can read it while it is still sending its body. */
 import type { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Failure } from '../../errors.ts';
@@ -26,7 +26,7 @@ export function sendFailure(
 export const hasBody = ({ headers }: IncomingMessage): boolean =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 
-/** What is logged of a refusal's cause: its message may repeat the address asked for, or a path; the whole is logged where the fault is ours. */
+/** What is logged of a refusal's cause: its message may contain a URL or a path, so it is logged in full for internal errors only. */
 function inShort(cause: unknown): string {
   const { code, name } = cause as { readonly code?: unknown; readonly name?: unknown };
   return String(code ?? name ?? typeof cause);

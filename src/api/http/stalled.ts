@@ -1,9 +1,9 @@
-/** Answers that nobody reads: a connection whose client takes no byte of what waits for it is closed, whatever the answer is. */
+/** Closes stalled connections: those whose client reads no byte of its answer for too long. */
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** How often all connections are looked at while a client may stall: the bound is kept to this part of it. */
-const LOOKS = 4;
+/** How many times all connections are checked within the time that a client may stall. */
+const CHECKS = 4;
 
 interface Seen {
   taken: number;
@@ -30,7 +30,7 @@ export function closeStalled(server: Server, stalledMs: number): void {
       seen.taken = taken;
       seen.since = now;
     }
-  }, stalledMs / LOOKS);
+  }, stalledMs / CHECKS);
   timer.unref();
   server.once('close', () => clearInterval(timer));
 }
@@ -40,9 +40,9 @@ interface Handle {
   readonly writeQueueSize?: number;
 }
 
-/** Bytes that the system has taken: it does so as the other end makes room. */
+/** Bytes that the kernel has accepted: it accepts more as the client reads. */
 function takenOf(socket: Socket): number {
-  // Of one write a part may have gone, and `bytesWritten` of the stream counts what waits in it: only the handle tells. Node itself looks there.
+  // The stream's `bytesWritten` counts bytes that still wait in it: only the handle knows how much of a write is gone. Node reads it there, too.
   const { bytesWritten, writeQueueSize } = (socket as unknown as { readonly _handle?: Handle | null })._handle ?? {};
   if (bytesWritten === undefined || writeQueueSize === undefined) return socket.bytesWritten - socket.writableLength;
   return bytesWritten - writeQueueSize;

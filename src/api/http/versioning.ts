@@ -9,7 +9,7 @@ export interface Retirement {
   readonly deprecated: Date;
   /** When it goes away. */
   readonly sunset: Date;
-  /** What to use instead: a page that says so. */
+  /** A page that describes what to use instead. */
   readonly link: string;
 }
 

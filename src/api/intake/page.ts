@@ -1,4 +1,4 @@
-/** A request that names a web page: its fields in any of three bodies, its URL judged, and stored as the one input of its job. */
+/** A request that names a web page: reads its fields from any of three kinds of body, checks the URL, and stores it as the job's only input. */
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
@@ -17,12 +17,12 @@ const MOST_BYTES = 64 * 1024;
 const MOST_FIELDS = 100;
 /** Of a field, characters. */
 const MOST_NAME = 200;
-/** What a client reads as `allowed`. */
+/** `allowed` in the refusal. */
 const URL_TAKES = 'the http or https URL of a page';
 
 /**
- * The URL is the job's input, not a part of its record: records are kept for longer than inputs, and read by more.
- * @returns a file that is called after the page's host
+ * The URL is the job's input, not a part of its record: records are kept longer than inputs, and more processes read them.
+ * @returns a file that is named after the page's host
  * @throws Failure `INVALID_OPTION`, `URL_REFUSED`, `NO_FILE`, `BAD_REQUEST`, `BODY_TIMEOUT`, `NOT_IMPLEMENTED`; then nothing is stored
  */
 export async function receivePage(deps: ApiDeps, request: FastifyRequest, { keyOf }: Pick<Wanted, 'keyOf'>): Promise<Received> {
@@ -87,7 +87,7 @@ function readForm(text: string): ReadonlyMap<string, string> {
 
 function readJson(text: string): ReadonlyMap<string, string> {
   const malformed = (cause?: unknown) =>
-    new Failure('BAD_REQUEST', { says: 'The body is no JSON object of texts, numbers and booleans.', cause });
+    new Failure('BAD_REQUEST', { says: 'The body must be a JSON object whose values are strings, numbers or booleans.', cause });
   let body: unknown;
   try {
     body = JSON.parse(text);
@@ -104,7 +104,7 @@ function readJson(text: string): ReadonlyMap<string, string> {
   );
 }
 
-/** @param judge is shown the body as it comes: what it throws is the answer @throws Failure `BAD_REQUEST`, `BODY_TIMEOUT` */
+/** @param judge gets each block of the body as it arrives; what it throws is the answer @throws Failure `BAD_REQUEST`, `BODY_TIMEOUT` */
 async function readText(request: IncomingMessage, settings: ApiSettings, judge: (block: Buffer) => void): Promise<string> {
   if (Number(request.headers['content-length'] ?? 0) > MOST_BYTES) throw tooLong();
   const kept: Buffer[] = [];

@@ -15,17 +15,17 @@ import type { ApiSettings } from '../settings.ts';
 import { removeAfterFailure } from './inputs.ts';
 import { storeSampled } from './store-sampled.ts';
 
-/** What a route takes. Further files are counted and thrown away: whoever asked says what that means. */
+/** What a route accepts. Further files are counted and discarded: the route decides what that means. */
 export interface Wanted {
-  /** The names that file parts may have; parts of other names are passed over. */
+  /** The names that file parts may have; parts of other names are ignored. */
   readonly fields: readonly string[];
   readonly maxFiles: number;
   /** Of one file. */
   readonly maxBytes: number;
   /** Where the file with this number, from 0 on, is stored. */
   readonly keyOf: (index: number) => string;
-  /** Looks at each file before it is stored, and throws where it is not to be. */
-  readonly look?: ((seen: Seen) => Promise<void>) | undefined;
+  /** Checks each file before it is stored; where it throws, the file is not stored. */
+  readonly check?: ((seen: Seen) => Promise<void>) | undefined;
 }
 
 export const ONE_FILE: readonly string[] = ['file'];
@@ -45,7 +45,7 @@ export interface ReceivedFile {
   /** Lower-case hex. */
   readonly sha256: string;
   readonly sample: Sample;
-  /** The media type that came with it, where one did. */
+  /** The media type that the client declared, if any. */
   readonly declaredType?: string | undefined;
 }
 
@@ -53,23 +53,23 @@ export interface Received {
   readonly fields: ReadonlyMap<string, string>;
   /** In the order sent. */
   readonly files: readonly ReceivedFile[];
-  /** How many came, those beyond `maxFiles` included. */
+  /** How many were sent, those beyond `maxFiles` included. */
   readonly count: number;
 }
 
 /** Fields and part headers around the file, bytes. */
 const ENVELOPE_BYTES = 1 << 20;
 const LIMITS = { fieldNameSize: 200, fieldSize: 64 * 1024, fields: 100, parts: 1_200, headerPairs: 50, headerSize: 16 * 1024 };
-/** So many are counted, so that whoever sent too many is told how many. */
+/** Files are counted up to here, so that a refusal can give their number. */
 const MOST_COUNTED = 1_000;
-/** Files in fields that nobody asked for. */
+/** Files in fields that the route does not know. */
 const MOST_STRANGERS = 80;
 /** Of a file's name, characters: more than any file system takes. */
 const NAME_CHARACTERS = 1_000;
 
 /** @throws Failure `NO_FILE`, `FILE_TOO_LARGE`, `BAD_REQUEST`, `BODY_TIMEOUT`; then nothing is stored */
 export async function receive(request: IncomingMessage, wanted: Wanted, objects: ObjectStore, settings: ApiSettings): Promise<Received> {
-  const { maxBytes, maxFiles, keyOf, look } = wanted;
+  const { maxBytes, maxFiles, keyOf, check } = wanted;
   if (!/^multipart\/form-data\s*;.*boundary=/i.test(request.headers['content-type'] ?? ''))
     throw new Failure('NO_FILE', {
       says: `The request has no file: send it as multipart/form-data in the field "${wanted.fields[0] ?? 'file'}".`,
@@ -80,7 +80,7 @@ export async function receive(request: IncomingMessage, wanted: Wanted, objects:
 
   const failed = new AbortController();
   const fields = new Map<string, string>();
-  /** All that came was read: the fields may stand behind the files. */
+  /** The whole body was read: fields may follow the files. */
   const finished = Promise.withResolvers<void>();
   const files: Promise<ReceivedFile>[] = [];
   let [count, strangers] = [0, 0];
@@ -88,7 +88,7 @@ export async function receive(request: IncomingMessage, wanted: Wanted, objects:
   const form = openForm(request.headers as BusboyHeaders, limits);
   const blocks = new Coalesce();
   const refuse = (failure: unknown) => {
-    // At once: of one read from the network thousands of pieces may follow before anybody hears of it.
+    // At once: one network read may hold thousands of parts, which would be handled before the error event.
     request.unpipe(blocks);
     failed.abort(failure);
   };
@@ -107,7 +107,7 @@ export async function receive(request: IncomingMessage, wanted: Wanted, objects:
     form.on('field', (name: string | undefined, value, nameTruncated, valueTruncated) => {
       if (nameTruncated || valueTruncated)
         return refuse(new Failure('BAD_REQUEST', { says: `A form field is longer than ${LIMITS.fieldSize} bytes.` }));
-      // A part that has no name is nobody's field.
+      // A part without a name is ignored.
       if (name === undefined) return;
       const before = LISTS.has(name) ? fields.get(name) : undefined;
       fields.set(name, before === undefined ? value : `${before}\n${value}`);
@@ -120,13 +120,13 @@ export async function receive(request: IncomingMessage, wanted: Wanted, objects:
           return void stream.resume();
         }
         if (++count > maxFiles) return void stream.resume();
-        // When the form breaks off, so does the file: the store must hear of it, or it would wait for ever.
+        // When the form breaks off, the file must fail too, or the store would wait for ever.
         const part = { part: files.length, filename: unescaped(shortened(filename ?? '')) };
-        const lookAt = async (sample: Sample, isWhole: boolean) => {
+        const checkSample = async (sample: Sample, isWhole: boolean) => {
           if (isWhole) await finished.promise;
-          if (sample.size > 0) await look?.({ fields, filename: part.filename, sample, isWhole });
+          if (sample.size > 0) await check?.({ fields, filename: part.filename, sample, isWhole });
         };
-        const stored = storeSampled(stream, keyOf(part.part), objects, maxBytes, failed.signal, look && lookAt);
+        const stored = storeSampled(stream, keyOf(part.part), objects, maxBytes, failed.signal, check && checkSample);
         const file = stored.then(
           (written) => ({ ...part, ...written, declaredType }),
           (error: unknown) => {
@@ -153,7 +153,7 @@ export async function receive(request: IncomingMessage, wanted: Wanted, objects:
   try {
     await ended;
     const all = await Promise.all(files);
-    // So browsers send a field in which no file was chosen.
+    // Browsers send this for a file field that was left empty.
     const unchosen = all.filter(({ filename, sizeBytes }) => filename === '' && sizeBytes === 0);
     await Promise.all(unchosen.map(({ part }) => objects.delete(keyOf(part))));
     return { fields, files: all.filter((file) => !unchosen.includes(file)), count: count - unchosen.length };
@@ -179,7 +179,7 @@ export function onlyFile({ files: [file], count }: Received): ReceivedFile {
   return file;
 }
 
-/** The beginning, which results are named after, and the end, which tells kinds of text apart. */
+/** Keeps the beginning, which results are named after, and the end, whose extension distinguishes kinds of text. */
 const shortened = (filename: string): string =>
   filename.length <= NAME_CHARACTERS ? filename : `${filename.slice(0, NAME_CHARACTERS - 100)}${filename.slice(-100)}`;
 
@@ -195,14 +195,14 @@ function openForm(headers: BusboyHeaders, limits: typeof LIMITS & { files: numbe
   }
 }
 
-/** Files that a form names instead of sending them. */
+/** How many files a form names instead of sending them. */
 const listedIn = (fields: ReadonlyMap<string, string>): number =>
   Math.max(...[...LISTS].map((name) => (fields.has(name) ? (fields.get(name) ?? '').split('\n').length : 0)));
 
-/** Where several files are taken, and more came. */
+/** The refusal of too many files, for routes that take several. */
 export function tooManyFiles(max: number, count: number): Failure | undefined {
   if (max < 2 || count <= max) return undefined;
-  const says = `At most ${max} files may come at once; ${count} came.`;
+  const says = `At most ${max} files may be sent at once; ${count} were sent.`;
   return new Failure('BATCH_TOO_LARGE', { says, details: { max_files: max, received_files: count } });
 }
 

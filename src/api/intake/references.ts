@@ -10,7 +10,7 @@ import { storeSampled } from './store-sampled.ts';
 
 type Kind = 'url' | 'upload';
 
-/** Fields that stand for a file each route takes one of, and for several. */
+/** Fields that name one file, and fields that name several. */
 const ONE: Readonly<Record<string, Kind>> = { url: 'url', upload_id: 'upload' };
 const SEVERAL: Readonly<Record<string, Kind>> = { 'urls[]': 'url', urls: 'url', 'upload_ids[]': 'upload', upload_ids: 'upload' };
 
@@ -24,8 +24,8 @@ type ReferenceLimits = Pick<Wanted, 'fields' | 'maxFiles' | 'keyOf'>;
 /**
  * All of them or none.
  * @param wanted as the form was received by: a route that takes `file` takes `url`, one that takes `files[]` takes `urls[]`
- * @returns what was received, with the files that it names where none was sent; of too many only their count
- * @throws Failure `BAD_REQUEST` where files came in several ways, `URL_REFUSED`, `UPLOAD_NOT_FOUND`, `UPLOAD_CONFLICT`, `FILE_TOO_LARGE`;
+ * @returns what was received, with the files that it names where none was sent; where they are too many, only their count
+ * @throws Failure `BAD_REQUEST` where the form has a file and names one, too, `URL_REFUSED`, `UPLOAD_NOT_FOUND`, `UPLOAD_CONFLICT`, `FILE_TOO_LARGE`;
  *   then nothing new is stored
  */
 export async function withReferences(deps: ApiDeps, request: FastifyRequest, sent: Received, wanted: ReferenceLimits): Promise<Received> {
@@ -97,7 +97,7 @@ export const fromUpload: ReadReference = async ({ uploads, objects, settings: { 
   try {
     return { part, filename: record.filename, ...(await storeSampled(content, key, objects, maxFileBytes, signal)) };
   } catch (error) {
-    // It was deleted, or has expired, while it was read.
+    // The upload was deleted, or expired, while it was read.
     if (error instanceof Missing) throw new Failure('UPLOAD_NOT_FOUND', { details: { upload_id: id }, cause: error });
     throw error instanceof TooLarge ? fileTooLarge(maxFileBytes, error.receivedBytes) : error;
   } finally {

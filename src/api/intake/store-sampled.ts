@@ -1,12 +1,12 @@
-/** A file on its way into the object store, looked at as it passes. */
+/** Writes a file to the object store, and takes a sample and a hash of it on the way. */
 import { pipeline, type Readable, Transform, type TransformCallback } from 'node:stream';
 import { HEAD_BYTES, type Sample, Sampler } from '../../catalog/sniff/sample.ts';
 import type { ObjectStore, Written } from '../../objects/store.ts';
 import { onAbort } from '../../streams/abort.ts';
 
 /**
- * @param look at the file's beginning, or at the whole of a small one, before anything is stored; where it throws, nothing is
- * @throws TooLarge · StoreFull · the stream's own error · what `look` throws; nothing is then stored
+ * @param check judges the file's beginning, or the whole of a small one, before anything is stored
+ * @throws TooLarge · StoreFull · the stream's own error · what `check` throws; nothing is then stored
  */
 export async function storeSampled(
   stream: Readable,
@@ -14,23 +14,23 @@ export async function storeSampled(
   objects: ObjectStore,
   maxBytes: number,
   signal: AbortSignal,
-  look?: (sample: Sample, isWhole: boolean) => Promise<void>,
+  check?: (sample: Sample, isWhole: boolean) => Promise<void>,
 ): Promise<Written & { readonly sample: Sample }> {
   const sampler = new Sampler();
-  const looked = Promise.withResolvers<void>();
+  const checked = Promise.withResolvers<void>();
   /** No more than the sampler's head. */
-  let held: Buffer[] | undefined = look === undefined ? undefined : [];
+  let held: Buffer[] | undefined = check === undefined ? undefined : [];
   let bytes = 0;
   const letPass = (through: Transform, isWhole: boolean, done: TransformCallback) =>
-    void look?.(sampler.sample(), isWhole).then(
+    void check?.(sampler.sample(), isWhole).then(
       () => {
         for (const chunk of held ?? []) through.push(chunk);
         held = undefined;
-        looked.resolve();
+        checked.resolve();
         done();
       },
       (error: unknown) => {
-        looked.reject(error);
+        checked.reject(error);
         done(error as Error);
       },
     );
@@ -48,14 +48,14 @@ export async function storeSampled(
       letPass(this, true, done);
     },
   });
-  // Whichever of the two ends early takes the other along. Where nobody looks, nobody awaits `looked`, and its rejection would end the process.
+  // When one of the two fails, it ends the other. Without `check` nothing awaits `checked`, and its rejection would end the process.
   pipeline(stream, sampling, (error) => {
-    if (error && look !== undefined) looked.reject(error);
+    if (error && check !== undefined) checked.reject(error);
   });
-  if (look !== undefined) {
-    const stay = onAbort(signal, looked.reject);
+  if (check !== undefined) {
+    const stay = onAbort(signal, checked.reject);
     try {
-      await looked.promise;
+      await checked.promise;
     } catch (error) {
       sampling.destroy();
       throw error;

@@ -1,4 +1,4 @@
-/** Ends a job by its owner's wish, whatever it is doing, and removes its files. */
+/** Cancels a job in any state, and removes its files. */
 import { Failure, RevisionConflict } from '../../errors.ts';
 import { cancel, hasEnded, visibility } from '../../jobs/lifecycle.ts';
 import type { ApiDeps } from '../deps.ts';
@@ -6,7 +6,7 @@ import { deleteInputs } from '../intake/inputs.ts';
 
 const CAS_TRIES = 10;
 
-/** Again and again is no error while the tombstone lives. @throws Failure `JOB_NOT_FOUND` */
+/** May be repeated while the tombstone is kept. @throws Failure `JOB_NOT_FOUND` */
 export async function cancelJob(
   { jobs, queue, objects, signals, clock }: Pick<ApiDeps, 'jobs' | 'queue' | 'objects' | 'signals' | 'clock'>,
   id: string,

@@ -1,4 +1,4 @@
-/** Which pool a job waits in: the best of those that can do it, and where that has no room, the next that can do as much. */
+/** Chooses the pool that a job waits in: the best that can run it, or an equivalent one where that is full. */
 import { BANDS } from '../../contracts/messages/presence.ts';
 import { Failure } from '../../errors.ts';
 import { type Pool, poolsFor } from '../../pools/registry.ts';
@@ -8,7 +8,7 @@ type Pools = ReadonlyMap<string, Pool>;
 /**
  * @param toolchains any of which has what the job needs, in order of preference
  * @param needs ids of engines
- * @throws Failure `OVERLOADED` where every pool that could do it is paused
+ * @throws Failure `OVERLOADED` where every pool that could run it is paused
  */
 export function choosePool(pools: Pools, toolchains: readonly string[], needs: readonly string[]): string {
   for (const toolchain of toolchains) {
@@ -18,7 +18,7 @@ export function choosePool(pools: Pools, toolchains: readonly string[], needs: r
   throw new Failure('OVERLOADED', { details: { pool: toolchains[0] } });
 }
 
-/** The pool itself, and after it those that have all its engines. */
+/** The pool itself, then the pools that have all its engines. */
 export function equivalentPools(pools: Pools, name: string): readonly string[] {
   const pool = pools.get(name);
   const alike =

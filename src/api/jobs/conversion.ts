@@ -13,12 +13,12 @@ import type { ReceivedFile } from '../intake/receive.ts';
 import { REFERENCE_FIELDS } from '../intake/references.ts';
 import { choosePool } from './choose-pool.ts';
 
-/** Fields of a form that are no options. */
+/** Fields of a form that are not options. */
 const OWN_FIELDS = new Set(['file', ...REFERENCE_FIELDS, 'to_format', 'from_format']);
 
-/** What all files of one request are to become. */
+/** What a request asks for; the same for all its files. */
 export interface RequestOptions {
-  /** As asked for, in lower case: aliases keep their own spelling in the result's name. */
+  /** As sent, in lower case: the result's name keeps an alias such as `jpeg`. */
   readonly extension: string;
   readonly from: string | undefined;
   readonly options: Options;
@@ -75,15 +75,15 @@ function noRoute(targets: readonly string[], source: string, extension: string):
   const says =
     targets.length === 0
       ? `A ${id} file cannot be converted by this installation.`
-      : `A ${id} file cannot be converted to ${extension}; it can be to: ${targets.join(', ')}.`;
+      : `A ${id} file cannot be converted to ${extension}; it can be converted to: ${targets.join(', ')}.`;
   return new Failure('INVALID_FORMAT', { says, details: { from: id, to_format: extension, targets } });
 }
 
-/** @param isKnown whether a name is one of the options of what was asked for */
+/** @param isKnown whether a field's name is an option here */
 export function unknownFields(fields: ReadonlyMap<string, string>, isKnown: (name: string) => boolean): JobRecord['warnings'] {
   const unknown = [...fields].filter(([name, value]) => value !== '' && !isKnown(name));
   return unknown.slice(0, 10).map(([name]) => ({ code: 'option_unknown', message: `There is no option "${printable(name)}".` }));
 }
 
-/** At most 50 characters that can be seen. */
+/** At most 50 printable characters. */
 const printable = (name: string): string => [...name.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, '')].slice(0, 50).join('');

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { JobRecord } from '../../jobs/record.ts';
 import { inputKey } from '../../objects/keys.ts';
 import { clientOf } from '../admission/admission.ts';
-import { lookAtConversion, poolsOfAll } from '../admission/capacity.ts';
+import { checkCapacity, poolsOfAll } from '../admission/capacity.ts';
 import { admitRequest, findCreated } from '../admission/idempotency.ts';
 import type { ApiDeps } from '../deps.ts';
 import { ownedInputs } from '../intake/inputs.ts';
@@ -30,8 +30,8 @@ async function submit(deps: ApiDeps, request: FastifyRequest): Promise<{ readonl
   await using idempotency = await admitRequest(deps, request, [id], poolsOfAll(deps));
   const mayReturn = idempotency.hasKey;
 
-  const look = idempotency.isRepeated ? undefined : lookAtConversion(deps);
-  const wanted: Wanted = { fields: ONE_FILE, maxFiles: 1, maxBytes: settings.maxFileBytes, keyOf: () => inputKey(id), look };
+  const check = idempotency.isRepeated ? undefined : checkCapacity(deps);
+  const wanted: Wanted = { fields: ONE_FILE, maxFiles: 1, maxBytes: settings.maxFileBytes, keyOf: () => inputKey(id), check };
   const sent = await receive(request.raw, wanted, objects, settings);
   await using inputs = ownedInputs(objects, keysOf(wanted));
 

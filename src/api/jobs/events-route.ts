@@ -15,7 +15,7 @@ import { shown } from './view.ts';
 /** Proxies close what is silent for long, ms. */
 const COMMENT_MS = 15_000;
 const COMMENT = ':\n\n';
-/** `Last-Event-ID` of whoever has heard the end: `204` tells an EventSource not to come back. */
+/** `Last-Event-ID` of a client that has the last event: `204` stops an EventSource from reconnecting. */
 const LAST = 'end';
 
 interface Followed {
@@ -33,7 +33,7 @@ export function eventsRoute(app: FastifyInstance, deps: ApiDeps): void {
     clearInterval(timer);
     for (const stream of streams) stream.close();
   };
-  // Nobody who listens may hold the end of the service up: they come back to whoever serves next.
+  // Open streams must not delay the stop of the service: clients reconnect to another replica.
   const unsubscribe = onAbort(deps.stopping, closeAll);
   app.addHook('onClose', async () => {
     unsubscribe();
@@ -91,19 +91,19 @@ function follow(deps: ApiDeps, id: string, base: string, requestId: string): Fol
     over = true;
   };
 
-  const tell = (event: 'progress' | 'done' | 'failed', eventId: string, body: object) => {
+  const send = (event: 'progress' | 'done' | 'failed', eventId: string, body: object) => {
     const line = `event: ${event}\nid: ${eventId}\ndata: ${JSON.stringify(body)}\n\n`;
     if (line !== told) stream.push(line);
     told = line;
   };
 
   const tellOf = async (record: JobRecord | undefined): Promise<void> => {
-    // Deleted by its owner, or gone: the next request is told so.
+    // Deleted or expired: the client's next request gets the reason.
     if (record === undefined || record.state === 'cancelled') return close();
     const body = await bodyOf(deps, base, requestId, record);
     if (over) return;
-    if (!hasEnded(record)) return tell('progress', `at-${deps.signals.lastProgress(id) ?? 'start'}`, body);
-    tell(record.state === 'done' ? 'done' : 'failed', LAST, body);
+    if (!hasEnded(record)) return send('progress', `at-${deps.signals.lastProgress(id) ?? 'start'}`, body);
+    send(record.state === 'done' ? 'done' : 'failed', LAST, body);
     close();
   };
   /** One after the other; of what comes meanwhile only the latest counts. */
@@ -125,7 +125,7 @@ function follow(deps: ApiDeps, id: string, base: string, requestId: string): Fol
     read: (record) => void tellSoon(record),
     failed: (error) => void stream.destroy(error as Error),
   });
-  const unsubscribeProgress = deps.signals.onProgress(id, () => reads.look(id));
+  const unsubscribeProgress = deps.signals.onProgress(id, () => reads.refresh(id));
   stream.once('close', () => {
     over = true;
     unsubscribeReads();

@@ -11,7 +11,7 @@ const GRANT_MS = 90 * 60_000;
 
 export type Granting = (jobId: string, attempt: string, pool?: string) => Promise<Grant>;
 
-/** The pool is that of whoever asks, where it is known: nobody is told of another's jobs. The answer throws GrantRefused. */
+/** @param pool of the worker that asks, where it is known: a worker gets no grant for another pool's job. Throws GrantRefused. */
 export function grants(jobs: JobStore, objects: ObjectStore, encryption: Encryption): Granting {
   const find = async (jobId: string) => {
     try {
@@ -35,7 +35,7 @@ export function grants(jobs: JobStore, objects: ObjectStore, encryption: Encrypt
       Promise.all(record.sources.map(({ part }) => objects.grantRead(inputKey(jobId, part), GRANT_MS))),
       objects.grantWrite(outputKey(jobId, attempt), GRANT_MS),
     ]).catch((cause: unknown) => {
-      throw new GrantRefused('unavailable', 'nothing can be signed for', cause);
+      throw new GrantRefused('unavailable', 'no URL can be signed', cause);
     });
     return {
       version: GRANT_VERSION,

@@ -1,4 +1,4 @@
-/** One read of a job's record for all who wait for it: each hint, and each look in case that one was lost, costs the store the same whether one or a thousand wait. */
+/** Shares one read of a job's record among all requests that wait for it: the store's cost is the same for one waiting request or a thousand. */
 import { setImmediate } from 'node:timers/promises';
 import type { JobRecord } from '../../jobs/record.ts';
 import type { JobStore } from '../../jobs/store.ts';
@@ -13,26 +13,26 @@ export interface JobReads {
   /** The first read begins after this call. @returns unsubscribe; calling it twice is no error */
   subscribe(id: string, reader: Reader): () => void;
   /** Reads soon, for all who wait for this job. */
-  look(id: string): void;
+  refresh(id: string): void;
 }
 
-/** A hint may be lost: nobody waits longer than this without a read, ms. Hints are rarely lost, so the pauses grow from the first to the last. */
+/** A change hint may be lost: the record is read at least this often, ms. Hints are rarely lost, so the pauses grow from the first to the last. */
 const PAUSES_MS = [1_000, 2_000, 3_000, 5_000];
 const TICK_MS = 500;
 /** Reads without a hint that are under way at a time. */
 const MOST_LOOKS = 16;
-/** Readers that are told before others of the process have their turn. */
+/** How many readers are called back before the event loop gets a turn. */
 const TOLD_AT_ONCE = 50;
 
 interface Followed {
   readonly id: string;
-  /** With the number of the first read that each may be told of. */
+  /** Each with the number of the first read that it may get. */
   readonly readers: Map<Reader, number>;
   readonly unwatch: () => void;
   reads: number;
   isReading: boolean;
   isWanted: boolean;
-  /** How many looks there were without a change. */
+  /** How many reads in a row found no change. */
   looks: number;
   lookAt: number;
 }
@@ -57,7 +57,7 @@ function createReads(jobs: JobStore): JobReads {
   const tell = async (job: Followed, number: number, say: (reader: Reader) => void): Promise<void> => {
     let told = 0;
     for (const [reader, from] of [...job.readers]) {
-      // Whoever came while it was read may know more than was read; whoever left wants to know nothing.
+      // A reader that subscribed during the read may know of a newer change: it gets the next one.
       if (from > number || !job.readers.has(reader)) continue;
       say(reader);
       if (++told % TOLD_AT_ONCE === 0) await setImmediate();
@@ -77,7 +77,7 @@ function createReads(jobs: JobStore): JobReads {
     await tell(job, number, say);
   };
 
-  const look = (job: Followed): void => {
+  const refresh = (job: Followed): void => {
     job.isWanted = true;
     if (job.isReading) return;
     job.isReading = true;
@@ -98,7 +98,7 @@ function createReads(jobs: JobStore): JobReads {
       if (job.isReading || job.lookAt > now) continue;
       reading++;
       job.looks++;
-      look(job);
+      refresh(job);
     }
   };
 
@@ -108,7 +108,7 @@ function createReads(jobs: JobStore): JobReads {
       readers: new Map(),
       unwatch: jobs.watch(id, () => {
         job.looks = 0;
-        look(job);
+        refresh(job);
       }),
       reads: 0,
       isReading: false,
@@ -125,7 +125,7 @@ function createReads(jobs: JobStore): JobReads {
     subscribe(id, reader) {
       const job = followed.get(id) ?? follow(id);
       job.readers.set(reader, job.reads + 1);
-      look(job);
+      refresh(job);
       return () => {
         job.readers.delete(reader);
         if (job.readers.size > 0 || followed.get(id) !== job) return;
@@ -136,9 +136,9 @@ function createReads(jobs: JobStore): JobReads {
         timer = undefined;
       };
     },
-    look(id) {
+    refresh(id) {
       const job = followed.get(id);
-      if (job !== undefined) look(job);
+      if (job !== undefined) refresh(job);
     },
   };
 }

@@ -1,4 +1,4 @@
-/** `GET` and `DELETE /api/v1/jobs/{id}`: how a job stands, and its end by its owner's wish. */
+/** `GET` and `DELETE /api/v1/jobs/{id}`: a job's state, and its cancellation. */
 import type { FastifyInstance } from 'fastify';
 import { jobIdPattern } from '../../contracts/api/job.ts';
 import { Failure } from '../../errors.ts';

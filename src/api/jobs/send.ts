@@ -1,4 +1,4 @@
-/** Answers with a job as it is now: the envelope, a failure's problem, or word that it is gone. */
+/** Answers with a job as it is now: the envelope, a failure's problem, or that it has expired. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { hasEnded } from '../../jobs/lifecycle.ts';
 import type { JobRecord } from '../../jobs/record.ts';
@@ -8,7 +8,7 @@ import { problemOf } from '../http/problem.ts';
 import { answersText, readText } from '../outputs/text.ts';
 import { failureOfJob, linksOf, shown, textViewOf, viewOf } from './view.ts';
 
-/** When to ask again, seconds. */
+/** When to poll again, seconds. */
 export const RETRY_AFTER = '1';
 
 export const baseOf = (request: FastifyRequest, { settings }: Pick<ApiDeps, 'settings'>): string =>
@@ -23,7 +23,7 @@ export async function sendJob(
 ): Promise<FastifyReply> {
   const record = shown(found, deps.clock());
   const base = baseOf(request, deps);
-  // First of all: an answer that refuses must not look like the job.
+  // Before any header is set: a refusal must not carry the job's headers.
   const body = await bodyOf(deps, base, request.id, record);
   if (!hasEnded(record)) reply.header('location', linksOf(base, record.id).self).header('retry-after', RETRY_AFTER);
   return reply.code(record.state === 'error' ? failureOfJob(record).status : 200).send(body);

@@ -15,7 +15,7 @@ export const linksOf = (base: string, id: string): Links => ({
   output: `${base}/api/v1/jobs/${id}/output`,
 });
 
-/** @param progress per cent, if any was heard */
+/** @param progress percent, if any is known */
 export function viewOf(record: JobRecord, base: string, progress?: number): Job {
   const links = linksOf(base, record.id);
   const status = record.state === 'done' ? 'done' : record.state === 'error' ? 'error' : 'processing';
@@ -45,7 +45,7 @@ export function viewOf(record: JobRecord, base: string, progress?: number): Job 
   };
 }
 
-/** A job whose result is a text: it stands here, and there is no output. @param answer undefined until there is one */
+/** A job whose result is a text: the text is part of the job, and there is no output. @param answer undefined until the job is done */
 export function textViewOf(record: JobRecord, base: string, progress?: number, answer?: TextAnswer): object {
   const { output: _, ...job } = viewOf(record, base, progress);
   if (answer === undefined) return job;
@@ -62,7 +62,7 @@ export function shown(record: JobRecord | undefined, now: number): JobRecord {
   return record;
 }
 
-/** Why a job in state `error` failed, as its readers are told. */
+/** Why a job in state `error` failed, as clients read it. */
 export function failureOfJob(record: JobRecord): Failure {
   const stored = record.failure ?? { reason: 'internal', message: '', details: {} };
   const engine = record.engine?.name;
@@ -77,7 +77,7 @@ export function humanSize(bytes: number): string {
   const units = ['B', 'KB', 'MB', 'GB'];
   let size = bytes;
   let unit = 0;
-  // 1023.95 would be shown as 1024.0: the next unit says it better.
+  // 1023.95 would be shown as 1024.0: the next unit is used instead.
   while (size >= 1023.95 && unit < units.length - 1) {
     size /= 1024;
     unit++;

@@ -1,4 +1,4 @@
-/** Waiting for a job's end, together with all others who wait for it. */
+/** Waits for a job's end. */
 import { hasEnded } from '../../jobs/lifecycle.ts';
 import type { JobRecord } from '../../jobs/record.ts';
 import type { JobStore } from '../../jobs/store.ts';
@@ -18,7 +18,7 @@ export async function waitForEnd(jobs: JobStore, id: string, waitMs: number, sig
   });
   const end = () => {
     isOver = true;
-    reads.look(id);
+    reads.refresh(id);
   };
   const timer = setTimeout(end, waitMs);
   const stay = onAbort(signal, end);

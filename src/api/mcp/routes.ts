@@ -22,7 +22,7 @@ export function mcpRoutes(app: FastifyInstance, deps: ApiDeps): void {
   serveMcp(app, deps, '/mcp', ownTools(deps));
 }
 
-/** @param served what is met at this address */
+/** @param served the tools at this address */
 export function serveMcp(app: FastifyInstance, deps: ApiDeps, url: string, served: Served): void {
   const { settings } = deps;
   const held = nothingHeld();
@@ -64,11 +64,11 @@ export function serveMcp(app: FastifyInstance, deps: ApiDeps, url: string, serve
   });
 }
 
-/** What says that it can hold no file is read whoever sends it. */
+/** A body too short to hold a file is read from any client. */
 const isSmall = ({ headers }: FastifyRequest): boolean =>
   headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) <= SMALL_BYTES;
 
-/** Several messages at once, each answered as if it had come alone. */
+/** Several messages in one request, each answered as if it were alone. */
 async function answerBatch(
   talk: Exchanges,
   request: FastifyRequest,
@@ -106,7 +106,7 @@ async function send(reply: FastifyReply, response: Response): Promise<FastifyRep
   return reply.send(isStream(response) ? Readable.fromWeb(response.body) : await response.text());
 }
 
-/** Nothing named is anything accepted (RFC 9110 §12.5.1). @throws Failure `NOT_ACCEPTABLE` */
+/** Without an Accept header anything is accepted (RFC 9110 §12.5.1). @throws Failure `NOT_ACCEPTABLE` */
 function accepted(accept: string | undefined): { readonly json: boolean; readonly streams: boolean } {
   const ranges = (accept ?? '*/*').split(',').map((range) => (range.split(';')[0] ?? '').trim().toLowerCase());
   const takes = (type: string) => ['*/*', `${type.split('/')[0]}/*`, type].some((range) => ranges.includes(range));

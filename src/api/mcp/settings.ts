@@ -1,4 +1,4 @@
-/** What an operator may set of the endpoint for AI assistants. */
+/** Settings of the MCP endpoint. */
 import { z } from 'zod';
 
 const MiB = 1 << 20;

@@ -1,4 +1,4 @@
-/** The API as an OpenAPI 3.1 document, out of the schemas that the routes themselves use. */
+/** The API as an OpenAPI 3.1 document, built from the schemas that the routes use. */
 import { tools } from '../../catalog/tools.ts';
 import type { Figures } from './form.ts';
 import { headers, parameters } from './headers.ts';
@@ -26,7 +26,7 @@ export function describeApi(version: string, url: string, figures: Figures): Doc
     info: {
       title: 'filemill',
       version,
-      summary: 'Converts files, and works on them',
+      summary: 'Converts and processes files',
       description: `Files in, files out, without an account: pictures, recordings, documents and PDFs, and ${tools.length} tools.
 
 Every success is \`{ "data": … }\`, every error \`{ "error": { "code", "message", "details" } }\`; \`details\` always has \`request_id\` and \`retryable\`. Numbers and switches of a form are sent as text. Fields may be added to any answer; none is renamed or dropped within \`/api/v1\`.`,
@@ -35,10 +35,10 @@ Every success is \`{ "data": … }\`, every error \`{ "error": { "code", "messag
     servers: [{ url }],
     tags: [
       { name: 'Convert', description: 'One file, or several, to another format.' },
-      { name: 'Jobs', description: 'What became of it. Jobs and outputs live two hours.' },
-      { name: 'Tools', description: 'One operation on a file, or on several.' },
-      { name: 'Uploads', description: 'Files that are sent before they are needed.' },
-      { name: 'Service', description: 'What can be done here, and how much of it.' },
+      { name: 'Jobs', description: 'State and output of a request. Both are kept for two hours.' },
+      { name: 'Tools', description: 'One operation on one file or several.' },
+      { name: 'Uploads', description: 'Files that are uploaded before the request that uses them.' },
+      { name: 'Service', description: 'Formats, tools, limits and health of this service.' },
     ],
     paths: { ...workPaths(figures), ...resultPaths, ...uploadPaths(figures), ...servicePaths },
     components: { schemas: schemas(), responses: allRefusals(), headers, parameters },

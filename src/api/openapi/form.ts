@@ -1,4 +1,4 @@
-/** Request bodies: a form with a file, or with what stands for one, and every option with its bounds. */
+/** Request bodies: a form with a file, a URL or an upload id, and every option with its bounds. */
 import type { z } from 'zod';
 import { fieldSchema, isRequired } from '../../catalog/options/field-schema.ts';
 import { optionSchemas } from '../../catalog/options/options.ts';
@@ -10,7 +10,7 @@ interface Body {
   readonly content: Readonly<Record<string, Media>>;
 }
 
-/** Figures that an operator may have set. */
+/** Values that an operator may configure. */
 export interface Figures {
   readonly maxFileBytes: number;
   readonly maxBatchFiles: number;
@@ -80,7 +80,7 @@ export const uploadForm = ({ maxFileBytes }: Figures): Body =>
 const fieldsOf = (shape: Readonly<Record<string, z.ZodType>>): Fields =>
   Object.fromEntries(Object.entries(shape).map(([name, field]) => [name, fieldSchema(field)]));
 
-/** A page's address and a few words, in whatever form they come. */
+/** A page's URL and the tool's options, in each of the three media types. */
 function pageForm(fields: Fields, required: readonly string[]): Body {
   const page: Schema = { ...URL, description: 'The page, http or https, at a public address' };
   const { content } = form({ url: page, ...fields }, ['url', ...required]);

@@ -1,4 +1,4 @@
-/** Every header that an answer may bear, and those that a request may. */
+/** Every header that an answer or a request may have. */
 import type { Header, Parameter, Ref } from './shape.ts';
 import { headerRef } from './shape.ts';
 
@@ -16,32 +16,32 @@ export const headers: Readonly<Record<string, Header>> = {
   'X-RateLimit-Remaining': { description: 'What is left of it.', schema: count },
   'X-RateLimit-Reset': { description: 'When its window ends, seconds from now.', schema: count },
   RateLimit: { description: 'The same, as `"hourly";r=149;t=3600` (draft-ietf-httpapi-ratelimit-headers-10).', schema: text },
-  'RateLimit-Policy': { description: 'All limits that hold here, as `"daily";q=1000;w=86400, "hourly";q=150;w=3600`.', schema: text },
-  'Retry-After': { description: 'When to ask again, seconds.', required: true, schema: count },
-  'Retry-After-While-Processing': { description: 'While `processing`: when to ask again, seconds.', schema: count },
+  'RateLimit-Policy': { description: 'All limits of this client, as `"daily";q=1000;w=86400, "hourly";q=150;w=3600`.', schema: text },
+  'Retry-After': { description: 'When to try again, seconds.', required: true, schema: count },
+  'Retry-After-While-Processing': { description: 'While `processing`: when to poll again, seconds.', schema: count },
   'Location-While-Processing': { description: 'While `processing`: the job’s own address.', schema: { type: 'string', format: 'uri' } },
-  Location: { description: 'Where to go on.', required: true, schema: { type: 'string', format: 'uri' } },
-  'Preference-Applied': { description: '`respond-async`, where that was asked for and done.', schema: text },
+  Location: { description: 'The address of the result.', required: true, schema: { type: 'string', format: 'uri' } },
+  'Preference-Applied': { description: '`respond-async`, where the request asked for it and it was applied.', schema: text },
   ETag: { description: 'Names this very content.', required: true, schema: text },
   Vary: { description: 'Which request header the answer depends on.', schema: text },
   'Content-Disposition': { description: '`attachment` with the name of the file (RFC 6266).', required: true, schema: text },
   'Content-Range': { description: 'Which part of the file this is, and of how many bytes.', required: true, schema: text },
-  'Accept-Ranges': { description: 'Parts may be asked for by `Range`.', schema: text },
-  'Tus-Resumable': { description: 'The version of tus that is spoken.', required: true, schema: text },
-  'Tus-Resumable-With-Tus': { description: 'The version of tus that is spoken, where the request speaks it.', schema: text },
-  'Tus-Version': { description: 'Every version of tus that is spoken.', required: true, schema: text },
-  'Tus-Version-With-Tus': { description: 'Every version of tus that is spoken, where the request speaks it.', schema: text },
-  'Tus-Extension': { description: 'What of tus is spoken beside its core.', required: true, schema: text },
+  'Accept-Ranges': { description: 'Parts can be requested with `Range`.', schema: text },
+  'Tus-Resumable': { description: 'The version of tus in use.', required: true, schema: text },
+  'Tus-Resumable-With-Tus': { description: 'The version of tus in use, where the request uses tus.', schema: text },
+  'Tus-Version': { description: 'All supported versions of tus.', required: true, schema: text },
+  'Tus-Version-With-Tus': { description: 'All supported versions of tus, where the request uses tus.', schema: text },
+  'Tus-Extension': { description: 'The supported extensions of tus.', required: true, schema: text },
   'Tus-Max-Size': { description: 'The largest upload, bytes.', required: true, schema: count },
   'Upload-Offset': { description: 'How many bytes are kept.', required: true, schema: count },
   'Upload-Offset-With-Tus': { description: 'How many bytes are kept.', schema: count },
   'Upload-Length': { description: 'How many bytes there will be.', schema: count },
   'Upload-Expires-With-Tus': { description: 'When the upload is removed.', schema: text },
-  Deprecation: { description: 'Since when this address is not to be used any more (RFC 9745). See docs/versioning.md.', schema: text },
-  Sunset: { description: 'When it goes away (RFC 8594).', schema: text },
+  Deprecation: { description: 'Since when this address is deprecated (RFC 9745). See docs/versioning.md.', schema: text },
+  Sunset: { description: 'When it will be removed (RFC 8594).', schema: text },
 };
 
-/** What every answer bears. */
+/** The headers of every answer. */
 const ALWAYS = [
   'X-Request-Id',
   'Access-Control-Allow-Origin',
@@ -108,14 +108,14 @@ export const parameters: Readonly<Record<string, Parameter>> = {
   TusSpoken: {
     name: 'Tus-Resumable',
     in: 'header',
-    description: '`1.0.0`: this address speaks tus only.',
+    description: '`1.0.0`: this address takes tus requests only.',
     required: true,
     schema: { type: 'string', enum: ['1.0.0'] },
   },
   TusResumable: {
     name: 'Tus-Resumable',
     in: 'header',
-    description: '`1.0.0`: the request speaks tus.',
+    description: '`1.0.0`: the request uses tus.',
     schema: { type: 'string', enum: ['1.0.0'] },
   },
   UploadLength: { name: 'Upload-Length', in: 'header', description: 'With tus: how many bytes there will be.', schema: count },
@@ -126,8 +126,18 @@ export const parameters: Readonly<Record<string, Parameter>> = {
     description: 'With tus: `filename` and its value in base64.',
     schema: { type: 'string', examples: ['filename cGhvdG8ucG5n'] },
   },
-  IfNoneMatch: { name: 'If-None-Match', in: 'header', description: 'The `ETag` that you have: 304 while it holds.', schema: text },
+  IfNoneMatch: {
+    name: 'If-None-Match',
+    in: 'header',
+    description: 'The `ETag` that the client has: 304 while it is current.',
+    schema: text,
+  },
   Range: { name: 'Range', in: 'header', description: 'A part of the file, as `bytes=0-999`.', schema: text },
-  IfRange: { name: 'If-Range', in: 'header', description: 'The part is wanted of this `ETag` only.', schema: text },
-  LastEventId: { name: 'Last-Event-ID', in: 'header', description: 'The last event that was heard.', schema: text },
+  IfRange: {
+    name: 'If-Range',
+    in: 'header',
+    description: 'Sends the part only while the file has this `ETag`, else the whole file.',
+    schema: text,
+  },
+  LastEventId: { name: 'Last-Event-ID', in: 'header', description: 'The id of the last event that was received.', schema: text },
 };

@@ -1,4 +1,4 @@
-/** Which errors each kind of request may meet: one response for each status, named by the kind. */
+/** Which errors each kind of request may get: one response for each status, named after the kind. */
 import { type Code, errorTable } from '../../errors.ts';
 import { answerHeaders } from './headers.ts';
 import { errorName } from './schemas.ts';
@@ -32,7 +32,7 @@ const KINDS = {
 } as const satisfies Record<string, readonly Code[]>;
 export type Kind = keyof typeof KINDS;
 
-/** Those that tell when to come again. */
+/** Errors that carry `Retry-After`. */
 const PATIENT: readonly Code[] = ['RATE_LIMITED', 'BANNED', 'OVERLOADED', 'JOB_NOT_READY'];
 
 function byStatus(kind: Kind): [string, readonly Code[]][] {

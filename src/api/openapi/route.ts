@@ -1,4 +1,4 @@
-/** `GET /openapi.json` and `/docs`: the API for programs, and for people; nothing on that page comes from anywhere else. */
+/** `GET /openapi.json` and `/docs`: the API for programs and for people; the page loads nothing from other hosts. */
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import type { FastifyInstance } from 'fastify';
@@ -8,7 +8,7 @@ import { type EncodedBody, encodedBody, sendEncoded } from '../http/encoded.ts';
 import { describeApi } from './document.ts';
 
 const SCRIPT = 'openapi-explorer/dist/browser/openapi-explorer.min.js';
-/** The page's styles are made by its script; its own address is all that it may speak to, also when somebody tries a request. */
+/** The page's script creates its styles. The page may connect to its own origin only, also when somebody tries a request. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -41,7 +41,7 @@ export function docsRoutes(app: FastifyInstance, { settings, version }: Pick<Api
   });
 }
 
-/** The reader draws no form in which a number is to be chosen from a list (openapi-explorer 2.4.820): it is given texts there, which a form sends anyway. */
+/** openapi-explorer 2.4.820 draws no input for an enum of numbers: it gets strings instead, which a form sends anyway. */
 const PAGE_SCRIPT = encodedBody(
   'text/javascript; charset=utf-8',
   `const reader = document.querySelector('openapi-explorer');

@@ -1,4 +1,4 @@
-/** The schemas of every answer, from the contracts that the service itself is written against. */
+/** The schemas of every answer, from the contracts that the service uses. */
 import { z } from 'zod';
 import { Batch, BatchEntry } from '../../contracts/api/batch.ts';
 import { details } from '../../contracts/api/details.ts';
@@ -40,7 +40,7 @@ export function errorName(code: Code): string {
 export function schemas(): Readonly<Record<string, Schema>> {
   const registry = z.registry<{ id: string }>();
   for (const [id, schema] of Object.entries(NAMED)) registry.add(schema, { id });
-  // As input: fields may be added to any answer, so nothing says that there are no others.
+  // As input: later versions may add fields to any answer, so additional properties stay allowed.
   const made = z.toJSONSchema(registry, { io: 'input', override: withoutSafeBounds, uri: (id) => `#/components/schemas/${id}` }).schemas;
   const answers = Object.entries(made).map(([name, { $schema: _, $id: __, ...schema }]) => [name, schema as Schema] as const);
   const codes = Object.keys(errorTable) as Code[];
@@ -48,7 +48,7 @@ export function schemas(): Readonly<Record<string, Schema>> {
   return { ...Object.fromEntries(answers), ...Object.fromEntries(errors), FailedJob };
 }
 
-/** What JavaScript counts exactly is no bound of ours: a client may declare more bytes than that, and is told so. */
+/** Removes the largest safe integer of JavaScript, which is no limit of ours: a client may declare more bytes, and then gets a refusal. */
 function withoutSafeBounds({ jsonSchema }: { jsonSchema: Schema }): void {
   if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
   if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
@@ -77,7 +77,7 @@ function errorSchema(code: Code): Schema {
   };
 }
 
-/** New ones may come: they are told, not fixed. */
+/** Lists the reasons without an enum: later versions may add some. */
 const withReasons = (particulars: Schema): Schema => ({
   ...particulars,
   properties: { ...particulars.properties, reason: { type: 'string', description: `One of ${Object.keys(reasonTable).join(', ')}` } },

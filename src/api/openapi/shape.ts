@@ -1,4 +1,4 @@
-/** The parts of an OpenAPI 3.1 document (https://spec.openapis.org/oas/v3.1.1) that ours is made of. */
+/** The parts of an OpenAPI 3.1 document (https://spec.openapis.org/oas/v3.1.1) that ours uses. */
 import type { Schema } from '../../catalog/options/field-schema.ts';
 
 export type { Schema };
@@ -30,7 +30,7 @@ export interface Response {
   readonly description: string;
   readonly headers?: Readonly<Record<string, Ref>>;
   readonly content?: Readonly<Record<string, Media>>;
-  /** What a client may go on to with what it reads here. */
+  /** Operations that a client may call next. */
   readonly links?: Readonly<Record<string, Link>>;
 }
 

@@ -1,4 +1,4 @@
-/** Downloads of what has been deleted, or has expired, end: a file that somebody still reads keeps its room on the disk. */
+/** Ends downloads of files that were deleted or have expired: an open file keeps its space on the disk. */
 import type { Readable } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
 import { visibility } from '../../jobs/lifecycle.ts';
@@ -8,11 +8,11 @@ import type { ApiDeps } from '../deps.ts';
 interface Sending {
   readonly stream: Readable;
   readonly jobs: readonly string[];
-  /** Found deleted once: it ends the next time. */
+  /** The file was found deleted once: the download ends at the next check. */
   isDeleted: boolean;
 }
 
-/** Says that a stream reads the outputs of these jobs. */
+/** Registers a stream that reads the outputs of these jobs. */
 export type Sends = (stream: Readable, jobs: readonly string[]) => void;
 
 export function endDeleted(app: FastifyInstance, deps: Pick<ApiDeps, 'jobs' | 'clock' | 'settings' | 'log'>): Sends {
@@ -22,10 +22,10 @@ export function endDeleted(app: FastifyInstance, deps: Pick<ApiDeps, 'jobs' | 'c
   const isGone = (record: JobRecord | undefined): boolean =>
     record === undefined || record.output === undefined || visibility(record, deps.clock()) !== 'live';
 
-  const look = async (): Promise<void> => {
+  const checkAll = async (): Promise<void> => {
     const ids = new Set([...sending].flatMap(({ jobs }) => jobs));
     const gone = new Set<string>();
-    // Each job once, one after the other: downloads are few, and nobody waits for this.
+    // Each job once, one after the other: downloads are few, and no request waits for this.
     for (const id of ids) if (isGone((await deps.jobs.get(id))?.record)) gone.add(id);
     for (const download of sending) {
       if (!download.jobs.some((id) => gone.has(id))) continue;
@@ -34,12 +34,12 @@ export function endDeleted(app: FastifyInstance, deps: Pick<ApiDeps, 'jobs' | 'c
     }
   };
 
-  // Noticed in the first half of the time, ended in the second: whoever reads at a fair pace has the rest of it by then.
+  // Noticed at one check and ended at the next: a client that reads at a fair pace is done by then.
   const timer = setInterval(() => {
     if (sending.size === 0 || isLooking) return;
     isLooking = true;
-    look()
-      .catch((err: unknown) => deps.log.warn({ err }, 'it could not be seen whether files that are read were deleted'))
+    checkAll()
+      .catch((err: unknown) => deps.log.warn({ err }, 'the check for deleted files among the downloads failed'))
       .finally(() => {
         isLooking = false;
       });

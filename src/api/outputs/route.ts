@@ -11,7 +11,7 @@ import { shown } from '../jobs/view.ts';
 import type { Sends } from './deleted.ts';
 import { answersText } from './text.ts';
 
-/** The file came from a stranger and may be HTML or SVG: it is neither guessed at, nor run, nor kept, nor found. */
+/** The file is untrusted and may be HTML or SVG: browsers must not sniff, run, cache or index it. */
 export const HARMLESS = {
   'x-content-type-options': 'nosniff',
   'content-security-policy': "sandbox; default-src 'none'",
@@ -51,10 +51,10 @@ async function sendOutput(
     reply.header('accept-ranges', 'bytes').header('content-range', `bytes */${sizeBytes}`);
     throw new Failure('RANGE_NOT_SATISFIABLE', { details: { size_bytes: sizeBytes } });
   }
-  // An empty stream: of no payload at all fastify would say that its length is 0.
+  // An empty stream: without a payload fastify would send a length of 0.
   const stream = request.method === 'HEAD' ? Readable.from([]) : await openOutput(objects, output.key, range);
   opened(stream);
-  // Only now: an answer that refuses must not look like the file.
+  // Only now: a refusal must not carry the file's headers.
   reply
     .headers(about)
     .code(range === undefined ? 200 : 206)
@@ -69,13 +69,13 @@ async function sendOutput(
 export const matchesAny = (header: string | undefined, etag: string): boolean =>
   header?.split(',').some((tag) => tag.trim() === '*' || tag.trim().replace(/^W\//, '') === etag) ?? false;
 
-/** `Range` means something for GET alone (RFC 9110 §14.2), and only while `If-Range` names this very content (§13.1.5). */
+/** `Range` applies to GET alone (RFC 9110 §14.2), and only while `If-Range` names this very content (§13.1.5). */
 function askedRange({ method, headers }: FastifyRequest, etag: string, sizeBytes: number): ReturnType<typeof byteRange> {
   const condition = headers['if-range'];
   return method === 'GET' && (condition === undefined || condition === etag) ? byteRange(headers.range, sizeBytes) : undefined;
 }
 
-/** @throws Failure `JOB_EXPIRED` when the file went away after the record was read */
+/** @throws Failure `JOB_EXPIRED` when the file was deleted after the record was read */
 function openOutput(objects: ObjectStore, key: string, range: ByteRange | undefined): Promise<Readable> {
   return objects.get(key, range).catch((error: unknown) => {
     throw error instanceof Missing ? new Failure('JOB_EXPIRED', { cause: error }) : error;

@@ -1,4 +1,4 @@
-/** A submission that was refused for good, kept as a job that has failed: whoever asks again, at any replica, hears the same. */
+/** A submission that was refused for good is kept as a failed job, so that every replica gives the same answer later. */
 import { formatByExtension } from '../../catalog/formats.ts';
 import { cleanName } from '../../catalog/names.ts';
 import type { Submission } from '../../contracts/messages/submission.ts';
@@ -17,7 +17,7 @@ export function refusedRecord(
   const extension = toFormat.slice(0, 5);
   const record: JobRecord = {
     ...newRecord(id, now),
-    // Nobody takes it from there: it has ended.
+    // It has ended: no worker will look for it.
     pool: 'none',
     lane: 'interactive',
     filename: cleanName(filename),
@@ -29,7 +29,7 @@ export function refusedRecord(
   return fail(record, now, { reason: reasonFor(code) ?? 'internal', message, details: { ...details, refused: code } });
 }
 
-/** Why a job in state `error` is none: refused, as a request would have been, or failed. */
+/** The failure of a job in state `error`: its submission was refused, or its conversion failed. */
 export function failureOfSubmitted(record: JobRecord): Failure {
   const { refused, ...details } = record.failure?.details ?? {};
   if (!isCode(refused)) return failureOfJob(record);

@@ -1,12 +1,12 @@
-/** Who may bring a source now: places that namespaces share, so that one of them never holds all. */
+/** Limits concurrent fetches of sources: namespaces share the places, so that none of them ever holds all. */
 
 export interface SourceShares {
-  /** @returns frees the place; undefined where the namespace has its share, or there is none left */
+  /** @returns a function that frees the place; undefined where the namespace has its share, or no place is free */
   take(namespace: string): (() => void) | undefined;
 }
 
 /**
- * A namespace may hold at most as many places as are free: alone half of them, two a quarter each, and there is one left for whoever holds none
+ * A namespace may hold at most as many places as are free: alone half of them, two a quarter each, and one is left for a newcomer
  * until the sixth or so (dynamic thresholds: Choudhury and Hahne, "Dynamic Queue Length Thresholds for Shared-Memory Packet Switches", 1998).
  */
 export function sourceShares(places: number): SourceShares {

@@ -10,7 +10,7 @@ import { fromUrl, type ReadReference } from '../intake/references.ts';
 import { storeSampled } from '../intake/store-sampled.ts';
 import { reachable, readFromBucket } from './bucket.ts';
 
-/** Where the files lie that one namespace may name. */
+/** The prefix of the objects that a namespace may name. */
 const importsOf = (namespace: string): string => `imports/${namespace}/`;
 
 /** @throws Failure `URL_REFUSED`, `BAD_REQUEST`, `NOT_FOUND`, `FILE_TOO_LARGE`; then nothing is stored */
@@ -69,12 +69,12 @@ function ownImport(key: string, namespace: string): string {
   try {
     return validKey(prefix + key);
   } catch (cause) {
-    const says = `The source's key, which is looked for below "${prefix}", takes names of A-Z a-z 0-9 . _ - between single slashes.`;
+    const says = `The source's key, below "${prefix}", takes names of A-Z a-z 0-9 . _ - between single slashes.`;
     throw new Failure('BAD_REQUEST', { says, details: { field: 'source.key', prefix }, cause });
   }
 }
 
-/** The object stays: whoever put it there removes it. */
+/** The object stays: its owner removes it. */
 const fromImport: ReadReference = async ({ objects, settings: { maxFileBytes } }, from, part, key, signal) => {
   const absent = (cause?: unknown) =>
     new Failure('NOT_FOUND', { says: `There is no object "${from}" in the bucket.`, details: { field: 'source.key' }, cause });

@@ -1,4 +1,4 @@
-/** ConversionJobs come in here: three questions of the controller, each answered by any replica, and none of them done twice. */
+/** Serves the controller's requests about ConversionJobs: convert, look and cancel. Any replica answers, and nothing is done twice. */
 import { randomUUID } from 'node:crypto';
 import type { z } from 'zod';
 import {
@@ -23,9 +23,9 @@ import { failureOfSubmitted } from './refused.ts';
 import { sourceShares } from './source-shares.ts';
 import { endOf, uploadOutput } from './upload.ts';
 
-/** An asker waits for 5 s: it hears before that how things stand, ms. */
+/** The controller waits 5 s for an answer: it gets one before that, ms. */
 const ANSWER_WITHIN_MS = 2_500;
-/** A replica that dies while it fetches a source frees the submission for another one after this, ms. */
+/** When a replica dies while it fetches a source, another one may take the submission after this, ms. */
 const LOCK_MS = 15_000;
 /** Sources that one replica brings at a time, by where they are: what is in the bucket never waits for servers that take minutes. */
 const PLACES = { url: 20, bucket: 20, upload: 10 };
@@ -36,9 +36,9 @@ const FETCHING: SubmissionAnswer = { fetching: true };
 const UPLOADING: SubmissionAnswer = { uploading: true };
 
 export interface Submissions {
-  /** From the question's text to the answer's. */
+  /** From the text of a request to the text of its answer. */
   readonly answers: Readonly<Record<SubmissionQuestion, (text: string) => Promise<string>>>;
-  /** Ends when nothing is fetched any more, which `stopping` brings about. */
+  /** Resolves when no source is being fetched; `stopping` aborts the fetches. */
   idle(): Promise<void>;
 }
 
@@ -48,26 +48,26 @@ export function submissionsTo(deps: ApiDeps, base: () => string): Submissions {
   const working = new Map<string, Promise<SubmissionAnswer>>();
   const shares = { url: sourceShares(PLACES.url), bucket: sourceShares(PLACES.bucket), upload: sourceShares(PLACES.upload) };
 
-  /** Nobody who knows the uid can find the job, nor the files, without our secret. */
+  /** Without our secret, the uid reveals neither the job's id nor its files. */
   const idOf = ({ namespace, uid }: Submitted): string => encryption.hmac(`submission\0${namespace}\0${uid}`).slice(0, 32);
   const find = async (id: string): Promise<JobRecord | undefined> => (await jobs.get(id))?.record;
-  /** One process at a time makes or ends the job. @returns whether it was us */
+  /** One process at a time creates or cancels the job. @returns whether it was this one */
   const alone = (id: string, work: () => Promise<void>): Promise<boolean> => jobs.withLock(`submission-${id}`, LOCK_MS, work);
 
-  const tell = (found: JobRecord | undefined): SubmissionAnswer => {
+  const answer = (found: JobRecord | undefined): SubmissionAnswer => {
     const record = shown(found, clock());
     if (record.state === 'error') throw failureOfSubmitted(record);
     const view = answersText(deps.catalog, record) ? textViewOf : viewOf;
     return { data: view(record, base(), signals.lastProgress(record.id)) } as SubmissionAnswer;
   };
 
-  const make = async (id: string, submission: Submission): Promise<SubmissionAnswer> => {
-    let answer = FETCHING;
+  const create = async (id: string, submission: Submission): Promise<SubmissionAnswer> => {
+    let answered = FETCHING;
     await alone(id, async () => {
-      // Whoever was alone before us may have made it.
-      answer = tell((await find(id)) ?? (await createSubmitted(deps, id, submission)));
+      // The previous holder of the lock may have created it.
+      answered = answer((await find(id)) ?? (await createSubmitted(deps, id, submission)));
     });
-    return answer;
+    return answered;
   };
 
   const begin = (id: string, kind: keyof typeof PLACES, namespace: string, does: () => Promise<SubmissionAnswer>) => {
@@ -75,7 +75,7 @@ export function submissionsTo(deps: ApiDeps, base: () => string): Submissions {
     const free = shares[kind].take(namespace);
     if (free === undefined)
       throw new Failure('OVERLOADED', {
-        says: 'Other files are on their way at the moment: this one follows.',
+        says: 'All places for fetching sources are taken: try again in a moment.',
         retryAfter: NO_PLACE_SECONDS,
       });
     const work = does().finally(() => {
@@ -89,16 +89,16 @@ export function submissionsTo(deps: ApiDeps, base: () => string): Submissions {
   const convert = async (submission: Submission): Promise<SubmissionAnswer> => {
     const id = idOf(submission);
     const found = await find(id);
-    if (found !== undefined) return tell(found);
+    if (found !== undefined) return answer(found);
     if (working.has(id)) return FETCHING;
     const kind = 'key' in submission.source ? 'bucket' : 'url';
     return soon(
-      begin(id, kind, submission.namespace, () => make(id, submission)),
+      begin(id, kind, submission.namespace, () => create(id, submission)),
       FETCHING,
     );
   };
 
-  const look = async (submitted: Submitted): Promise<SubmissionAnswer> => tell(await find(idOf(submitted)));
+  const look = async (submitted: Submitted): Promise<SubmissionAnswer> => answer(await find(idOf(submitted)));
 
   const upload = async (question: UploadQuestion): Promise<SubmissionAnswer> => {
     const id = idOf(question);
@@ -106,21 +106,21 @@ export function submissionsTo(deps: ApiDeps, base: () => string): Submissions {
     const end = endOf(known, question.attempt);
     if (end !== undefined) return end;
     if (working.has(id)) return UPLOADING;
-    const make = async (): Promise<SubmissionAnswer> => {
-      let answer = UPLOADING;
+    const uploadOnce = async (): Promise<SubmissionAnswer> => {
+      let answered = UPLOADING;
       await alone(id, async () => {
-        // Whoever was alone before us may have done it.
+        // The previous holder of the lock may have uploaded it.
         const record = shown(await find(id), clock());
-        answer = endOf(record, question.attempt) ?? (await uploadOutput(deps, record, question));
+        answered = endOf(record, question.attempt) ?? (await uploadOutput(deps, record, question));
       });
-      return answer;
+      return answered;
     };
-    return soon(begin(id, 'upload', question.namespace, make), UPLOADING);
+    return soon(begin(id, 'upload', question.namespace, uploadOnce), UPLOADING);
   };
 
   const cancel = async (submitted: Submitted): Promise<SubmissionAnswer> => {
     const id = idOf(submitted);
-    // Ends a download, wherever it runs; of a job that is there already the worker hears.
+    // Aborts a download on any replica, and the worker where the job runs already.
     signals.cancel(id);
     const ended = await alone(id, async () => {
       const record = await find(id);
@@ -137,8 +137,11 @@ export function submissionsTo(deps: ApiDeps, base: () => string): Submissions {
       } catch (error) {
         const failure = failureOf(error, { log });
         const { retryAfter } = failure;
-        const { error: told } = problemOf(failure, randomUUID());
-        return JSON.stringify({ error: told, ...(retryAfter === undefined ? {} : { retry_after: retryAfter }) } satisfies SubmissionAnswer);
+        const { error: problem } = problemOf(failure, randomUUID());
+        return JSON.stringify({
+          error: problem,
+          ...(retryAfter === undefined ? {} : { retry_after: retryAfter }),
+        } satisfies SubmissionAnswer);
       }
     };
 
@@ -153,11 +156,12 @@ export function submissionsTo(deps: ApiDeps, base: () => string): Submissions {
   };
 }
 
-/** @throws Failure `BAD_REQUEST`; `OVERLOADED` where a newer replica would understand it */
+/** @throws Failure `BAD_REQUEST`; `OVERLOADED` where a newer replica can read it */
 function read<T extends Submitted>(schema: z.ZodType<T>, text: string): T {
   const sent: unknown = JSON.parse(text);
   const version = (sent as Partial<Submitted> | null)?.version ?? 0;
-  if (version > SUBMISSION_VERSION) throw new Failure('OVERLOADED', { says: 'This replica is older than whoever asks it.' });
+  if (version > SUBMISSION_VERSION)
+    throw new Failure('OVERLOADED', { says: 'This replica is older than the controller: try again in a moment.' });
   const question = schema.safeParse(sent);
   if (question.success) return question.data;
   const wrong = question.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).slice(0, 5);
@@ -171,7 +175,7 @@ async function soon(work: Promise<SubmissionAnswer>, otherwise: SubmissionAnswer
     timer = setTimeout(resolve, ANSWER_WITHIN_MS, otherwise);
   });
   try {
-    // Whoever loses may still fail: the race has heard of it, so nobody else needs to.
+    // If the work fails later, the race has handled its rejection.
     return await Promise.race([work, late]);
   } finally {
     clearTimeout(timer);

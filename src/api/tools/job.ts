@@ -24,7 +24,7 @@ export async function validateTool(
   const { files, fields } = received;
   checkFiles(tool, received);
   const formats: string[] = [];
-  // One after the other: the first that is refused is the one that the client reads of.
+  // One after the other: the client reads about the first file that is refused.
   for (const { sample, filename } of files) formats.push(tool.takesPage ? 'url' : accepted(tool, await judge.sourceOf(sample, filename)));
   const { password, ...input } = readInput(tool, fields);
   const [first] = files;
@@ -32,7 +32,7 @@ export async function validateTool(
   if (first === undefined || source === undefined) throw new Failure('NO_FILE');
   return {
     ...newRecord(id, clock()),
-    ...wayOf(deps, tool, formats, input),
+    ...routeOf(deps, tool, formats, input),
     lane: 'interactive',
     filename: cleanName(first.filename),
     sources: files.map(({ part, sizeBytes }, index) => ({ part, sizeBytes, format: formats[index] ?? source })),
@@ -75,8 +75,8 @@ function accepted({ accepts, slug }: Tool, format: string): string {
   throw new Failure('UNSUPPORTED_MIME', { says, details: { detected: formatOf(format).mime, accepted: accepts } });
 }
 
-/** Which pool does it, with which options, and what comes out. */
-function wayOf({ catalog, pools }: Pick<ApiDeps, 'catalog' | 'pools'>, tool: Tool, formats: readonly string[], input: Input) {
+/** The pool, the engine's options and the target format. */
+function routeOf({ catalog, pools }: Pick<ApiDeps, 'catalog' | 'pools'>, tool: Tool, formats: readonly string[], input: Input) {
   const { work } = tool;
   const [source = ''] = formats;
   if ('plan' in work) {
@@ -90,7 +90,7 @@ function wayOf({ catalog, pools }: Pick<ApiDeps, 'catalog' | 'pools'>, tool: Too
   const { target, options } = work.convert(source, input);
   const given = Object.keys(options).filter((name) => options[name as OptionName] !== undefined) as OptionName[];
   const route = catalog.route(source, target, given);
-  // An edit that no engine makes is no edit: better none of it than the file unchanged.
+  // Without an engine that honours the options, the tool would return the file unchanged: it is refused instead.
   if (route === undefined || ignoredOptions(route, given).length > 0) {
     const says = `The engine that the tool ${tool.slug} needs for a ${source} file is not installed.`;
     throw new Failure('NOT_IMPLEMENTED', { says, details: { slug: tool.slug, reason: 'engine_missing' } });

@@ -1,10 +1,10 @@
-/** The tools as clients read them: what each takes and gives, who does it, and why one is not there. */
+/** The tools as clients read them: inputs, outputs, engine, and why a tool is unavailable. */
 import type { Catalog } from '../../catalog/catalog.ts';
 import { fieldSchema, isRequired } from '../../catalog/options/field-schema.ts';
 import { type Tool, wordsOf } from '../../catalog/tool.ts';
 import type { ToolEntry } from '../../contracts/api/tools.ts';
 
-/** Figures that an operator may have set. */
+/** Values that an operator may configure. */
 export interface ToolLimits {
   readonly maxFileBytes: number;
   /** Requests of one client in 24 hours, by slug. */
@@ -13,7 +13,7 @@ export interface ToolLimits {
 
 type Known = Pick<Catalog, 'tools' | 'absent' | 'route'>;
 
-/** What one installation has does not change while it runs. */
+/** Built once for each catalog. */
 const described = new WeakMap<Known, readonly ToolEntry[]>();
 
 export function describeTools(catalog: Known, limits?: ToolLimits): readonly ToolEntry[] {
@@ -55,7 +55,7 @@ function describe(catalog: Known, tool: Tool): ToolEntry {
   };
 }
 
-/** A conversion may be done by one engine for this format and by another for that: here stands who does most of them. */
+/** Several engines may serve one tool, depending on the format: the one that serves most formats is shown. */
 function engineOf({ route }: Known, { work, accepts }: Tool): string | undefined {
   if ('plan' in work) return work.engine.name;
   const counts = new Map<string, number>();

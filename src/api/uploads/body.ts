@@ -1,4 +1,4 @@
-/** The body of a request that may break off: what came until then is kept. */
+/** The body of a request that may break off: what was received until then is kept. */
 import type { IncomingMessage } from 'node:http';
 import { PassThrough } from 'node:stream';
 import type { Failure } from '../../errors.ts';
@@ -7,16 +7,16 @@ import { watchPace } from '../http/pace.ts';
 import type { ApiSettings } from '../settings.ts';
 
 export interface UploadBody {
-  /** Reading begins with the first chunk asked for. It ends, and does not fail, where the connection does or comes too slowly. */
+  /** Reading begins with the first chunk pulled. It ends without an error where the connection breaks or is too slow. */
   readonly chunks: AsyncGenerator<Uint8Array>;
-  /** Why it was given up, where it was. */
+  /** Why reading was aborted, if it was. */
   readonly refused: () => Failure | undefined;
   /** Ends the reading, wherever it is. */
   readonly stop: () => void;
 }
 
 export function uploadBody(request: IncomingMessage, settings: ApiSettings): UploadBody {
-  // Whoever reads it takes all that has come so far in one piece; nothing waits for more, as what came is kept if no more does.
+  // The reader takes everything received so far in one piece, and does not wait for more: what was received is kept if no more follows.
   const body = new PassThrough();
   let refused: Failure | undefined;
   let unsubscribe = () => {};

@@ -1,4 +1,4 @@
-/** `POST /api/v1/uploads` and below: files that come before the request that uses them, as a form or resumably by tus. */
+/** `POST /api/v1/uploads` and below: files that are uploaded before the request that uses them, as a form or resumably with tus. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { uploadIdPattern } from '../../contracts/api/upload.ts';
 import { type Code, Failure, fileTooLarge } from '../../errors.ts';
@@ -31,7 +31,7 @@ export function uploadRoutes(app: FastifyInstance, deps: ApiDeps): void {
   app.post(UPLOADS_PATH, (request: UploadRequest, reply) =>
     request.headers['tus-resumable'] === undefined ? receiveForm(deps, request, reply) : overTus(request, reply),
   );
-  // POST for clients behind proxies that know no PATCH: the protocol has a header for what they mean.
+  // POST for clients behind proxies that block PATCH: the protocol has a header that overrides the method.
   app.route({ method: ['HEAD', 'PATCH', 'POST'], url: `${UPLOADS_PATH}/:id`, handler: overTus });
   app.delete(`${UPLOADS_PATH}/:id`, async (request: UploadRequest, reply) => {
     if (request.headers['tus-resumable'] !== undefined) return overTus(request, reply);
@@ -115,7 +115,7 @@ function sendCreated(deps: ApiDeps, request: FastifyRequest, reply: FastifyReply
   return reply.code(201).header('location', self).send({ data });
 }
 
-/** What is to be done with an upload. @throws Failure `METHOD_NOT_ALLOWED` */
+/** The method, after a possible override. @throws Failure `METHOD_NOT_ALLOWED` */
 function methodOf({ method, headers }: FastifyRequest): string {
   const meant = String(headers['x-http-method-override'] ?? method).toUpperCase();
   const allowed = ['DELETE', 'HEAD', 'PATCH'];
@@ -131,7 +131,7 @@ function checkType(sent: string | undefined): void {
   throw new Failure('UNSUPPORTED_MIME', { says: `The body of a PATCH has the Content-Type ${accepted}.`, details });
 }
 
-/** What a refusal by the library itself is about. */
+/** A refusal by the library itself. */
 async function detailsOf(deps: ApiDeps, request: UploadRequest, { status }: TusAnswer): Promise<Readonly<Record<string, unknown>>> {
   const { headers, params } = request;
   const record = params.id === undefined ? undefined : await deps.uploads.find(params.id).catch(() => undefined);
@@ -146,13 +146,13 @@ async function detailsOf(deps: ApiDeps, request: UploadRequest, { status }: TusA
   };
 }
 
-/** More uploads than a client may have at a time: refused like every limit that is reached. */
+/** The client has as many uploads as it may have at a time: refused like every other limit. */
 const TIERS = {
   uploads: { tier: 'uploads', says: (limit: number) => `At most ${limit} uploads may be kept at once` },
   bytes: { tier: 'upload_bytes', says: (limit: number) => `Uploads may have at most ${limit} bytes together` },
 } as const;
 
-/** @param error anything thrown @returns it, or as a failure that says which bound was reached and when there is room again */
+/** @param error anything thrown @returns it, or a failure that names the limit and when there is room again */
 async function beyondBounds({ limits, clock }: Pick<ApiDeps, 'limits' | 'clock'>, client: Client, error: unknown): Promise<unknown> {
   if (!(error instanceof Exceeded)) return error;
   const { bound, limit, freeAt = 0 } = error;
@@ -166,10 +166,10 @@ async function beyondBounds({ limits, clock }: Pick<ApiDeps, 'limits' | 'clock'>
   });
 }
 
-/** Statuses of the library, and what each is here. */
+/** From the library's statuses to our codes. */
 const CODES: Readonly<Record<number, Code>> = {
   400: 'BAD_REQUEST',
-  // A header is missing, which the protocol has no status for.
+  // A header is missing: the protocol has no status for that.
   403: 'BAD_REQUEST',
   404: 'UPLOAD_NOT_FOUND',
   409: 'UPLOAD_CONFLICT',
@@ -183,7 +183,7 @@ const shown = (says: string): string => says.replace(/[^\x20-\x7e]/g, '').slice(
 
 /** @param details of the upload, as far as they are known */
 function failureOfTus({ status, says, thrown }: TusAnswer, details: Readonly<Record<string, unknown>>): unknown {
-  // Ours, or a fault: the library throws plain objects with a status of their own where a request is wrong.
+  // Ours, or a defect: for a wrong request the library throws a plain object with a status.
   if (thrown instanceof Failure || (thrown !== undefined && !hasStatus(thrown))) return thrown;
   const code = CODES[status] ?? 'INTERNAL_ERROR';
   if (code === 'BAD_REQUEST') return new Failure(code, { says: `The tus request cannot be understood: ${shown(says)}.` });

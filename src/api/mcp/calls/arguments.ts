@@ -1,4 +1,4 @@
-/** A call's arguments as the form that REST reads: the same readers judge both. */
+/** Turns a call's arguments into the fields of a REST form, so that the same code validates both. */
 import { Failure } from '../../../errors.ts';
 import { parseWithin } from '../../http/json-budget.ts';
 import type { McpTool } from '../tools/tool.ts';
@@ -6,21 +6,21 @@ import type { McpTool } from '../tools/tool.ts';
 export interface Arguments {
   /** As sent, in order. */
   readonly files: readonly string[];
-  /** Empty: it is called as where it comes from. */
+  /** Empty: the file keeps the name that it has at its source. */
   readonly filename: string;
-  /** By the names of a form. */
+  /** By the names of the form's fields. */
   readonly fields: ReadonlyMap<string, string>;
 }
 
-/** Nobody has more to say; the rest is noise. */
+/** More than any tool takes. */
 const MOST_ARGUMENTS = 100;
-/** Of one that is no file, characters. */
+/** Length of an argument that is not a file, characters. */
 const MOST_CHARACTERS = 64 * 1024;
 
-/** Of a list of files that is written as one text: as any request. */
+/** Length of a list of files that is sent as one JSON string: as for a whole request. */
 const MOST_LIST_BYTES = 16 << 20;
 
-/** Arguments that are no fields of a form. */
+/** Arguments that are not fields of a form. */
 export const FILES: readonly string[] = ['file', 'files', 'files[]', 'filename'];
 
 /** @throws Failure `BAD_REQUEST`, `INVALID_OPTION`, `BATCH_TOO_LARGE` */
@@ -48,7 +48,7 @@ function oneFile({ file }: Readonly<Record<string, unknown>>): readonly string[]
 
 function severalFiles(args: Readonly<Record<string, unknown>>): readonly string[] {
   const sent = args['files'] ?? args['files[]'] ?? [];
-  // Some clients know texts only.
+  // Some clients send strings only.
   const files = typeof sent === 'string' ? listIn(sent) : sent;
   if (!Array.isArray(files) || !files.every((file) => typeof file === 'string'))
     throw refusedArgument('files', 'a list of texts: URLs, base64 or upload ids');
@@ -67,7 +67,7 @@ function refusedArgument(option: string, allowed: string): Failure {
   return new Failure('INVALID_OPTION', { says: `The argument ${option} takes ${allowed}.`, details: { option, received: null, allowed } });
 }
 
-/** A refusal that names a form's field, in the words of the call. */
+/** Replaces the names of form fields in a refusal by the names of the call's arguments. */
 export function namingArguments(error: unknown, { params }: McpTool): unknown {
   if (!(error instanceof Failure) || typeof error.details['option'] !== 'string') return error;
   const { code, details, retryAfter, cause } = error;

@@ -1,4 +1,4 @@
-/** What a call's `file` stands for: one text that is a URL, an upload's id, or the content itself. */
+/** Reads a call's `file` argument: a URL, an upload id, or the content itself. */
 import { setImmediate } from 'node:timers/promises';
 import { formats } from '../../../catalog/formats.ts';
 import { jobIdPattern } from '../../../contracts/api/job.ts';
@@ -13,18 +13,18 @@ export type FileArgument =
   | { readonly is: 'output'; readonly job: string }
   | { readonly is: 'content'; readonly bytes: Buffer; readonly name: string };
 
-interface Surroundings {
-  /** What URLs of this service begin with. */
+interface Limits {
+  /** The base of this service's URLs. */
   readonly base: string;
-  /** Bytes that content may still have in this call. */
+  /** How many bytes of content this call may still hold. */
   readonly maxInlineBytes: number;
 }
 
-/** A longer one is nobody's (`fetch/url.ts`): it is not even parsed. */
+/** A longer URL is refused unparsed, as in `fetch/url.ts`. */
 const MAX_URL_CHARACTERS = 8_192;
 
 /** @throws Failure `NO_FILE`, `BAD_REQUEST`, `FILE_TOO_LARGE`, `URL_REFUSED` */
-export async function readFileArgument(sent: string, { base, maxInlineBytes }: Surroundings): Promise<FileArgument> {
+export async function readFileArgument(sent: string, { base, maxInlineBytes }: Limits): Promise<FileArgument> {
   const text = sent.trim();
   if (text === '') throw new Failure('NO_FILE', { says: 'The file is empty.' });
   if (text.length < 100 && uploadIdPattern.test(text)) return { is: 'upload', id: text };
@@ -33,7 +33,7 @@ export async function readFileArgument(sent: string, { base, maxInlineBytes }: S
   return { is: 'content', bytes: await base64(text, maxInlineBytes, base), name: '' };
 }
 
-/** Our own addresses are never fetched: an output is read from the store, and anything else would only ask ourselves. */
+/** Our own URLs are never fetched: an output is read from the store, and any other is refused. */
 function ownOutput(text: string, base: string): FileArgument | undefined {
   if (text.length > MAX_URL_CHARACTERS) {
     const says = `The URL is longer than ${MAX_URL_CHARACTERS} characters.`;
@@ -45,7 +45,7 @@ function ownOutput(text: string, base: string): FileArgument | undefined {
   const under = withoutSlashes(own.pathname);
   const job = /^\/api\/v1\/jobs\/([^/]+)\/output\/?$/.exec(url.pathname.slice(under.length))?.[1];
   if (url.pathname.startsWith(`${under}/`) && job !== undefined && jobIdPattern.test(job)) return { is: 'output', job };
-  const says = 'The URL is one of this service, and no output of a job: give the output URL of an earlier result.';
+  const says = 'The URL points to this service, but not to the output of a job: give the output URL of an earlier result.';
   throw new Failure('URL_REFUSED', { says, details: { reason: 'address' } });
 }
 
@@ -63,14 +63,14 @@ async function dataUri(text: string, most: number, base: string): Promise<FileAr
   return { is: 'content', bytes: await base64(plain, most, base), name };
 }
 
-/** Characters that are worked on before others are served. */
+/** Characters that are decoded before other requests get a turn. */
 const SLICE = 1 << 20;
 
-/** RFC 4648 §4, with padding; ASCII white space between is passed over. */
+/** RFC 4648 §4, with padding; ASCII white space is ignored. */
 async function base64(text: string, most: number, base: string): Promise<Buffer> {
   const decoded = Buffer.allocUnsafeSlow(Math.min(most, Math.ceil(text.length / 4) * 3));
   let size = 0;
-  // Fewer than four characters, or padding: what decides whether the whole is right.
+  // Up to four characters, which may hold the padding: they decide whether the text is valid.
   let left = '';
   for (let at = 0; at < text.length; at += SLICE) {
     if (at > 0) await setImmediate();
@@ -79,7 +79,7 @@ async function base64(text: string, most: number, base: string): Promise<Buffer>
     // Whole groups, but the last: only it may end with padding.
     const whole = Math.max(0, Math.floor((dense.length - 1) / 4) * 4);
     left = dense.slice(whole);
-    // Looked for is what must not be there: a loop over all that may would keep a place of each to come back to.
+    // Searches for an invalid character: matching all valid ones would keep a backtracking position for each.
     if (/[^A-Za-z0-9+/]/.test(dense.slice(0, whole))) throw notRead(base);
     if (size + (whole / 4) * 3 > most) throw tooLarge(most, sizeOf(text), base);
     size += decoded.write(dense.slice(0, whole), size, 'base64');
@@ -91,7 +91,7 @@ async function base64(text: string, most: number, base: string): Promise<Buffer>
   return decoded.subarray(0, size);
 }
 
-/** What base64 of this length stands for, white space aside. */
+/** Bytes that base64 of this length decodes to, white space aside. */
 const sizeOf = (text: string): number => Math.floor((text.length / 4) * 3) - (text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0);
 
 const PERCENT = 0x25;

@@ -1,4 +1,4 @@
-/** The files of a call become a job's inputs, wherever they are: all of them or none. */
+/** Stores the files of a call as a job's inputs: all of them or none. */
 import { Readable } from 'node:stream';
 import { Failure, fileTooLarge } from '../../../errors.ts';
 import type { StoredOutput } from '../../../jobs/record.ts';
@@ -16,7 +16,7 @@ import type { FileArgument } from './file.ts';
 
 interface Wanted {
   readonly keyOf: (part: number) => string;
-  /** As the caller calls the first file; empty: as it is called where it comes from. */
+  /** The name of the first file; empty: the name at its source. */
   readonly filename: string;
   /** How long it may take, ms. */
   readonly withinMs: number;
@@ -26,24 +26,24 @@ interface Wanted {
 /** @throws Failure `URL_REFUSED`, `UPLOAD_NOT_FOUND`, `UPLOAD_CONFLICT`, `JOB_NOT_FOUND`, `JOB_NOT_READY`, `FILE_TOO_LARGE`, `OVERLOADED`; then nothing is stored */
 export async function receiveInputs(
   deps: ApiDeps,
-  words: readonly FileArgument[],
+  sent: readonly FileArgument[],
   { keyOf, filename, withinMs, gone }: Wanted,
 ): Promise<readonly ReceivedFile[]> {
   const over = new AbortController();
   const unsubscribe = onAbort(gone, () => over.abort(new Error('the client went away')));
-  const late = setTimeout(() => over.abort(tooSlow(words, withinMs)), withinMs);
+  const late = setTimeout(() => over.abort(tooSlow(sent, withinMs)), withinMs);
   try {
-    await checkAll(deps, words, over.signal);
-    const files = await mapConcurrently(words, { limit: FILES_AT_ONCE, abort: over }, (word, part) =>
-      bring(deps, word, part, keyOf(part), over.signal),
+    await checkAll(deps, sent, over.signal);
+    const files = await mapConcurrently(sent, { limit: FILES_AT_ONCE, abort: over }, (file, part) =>
+      store(deps, file, part, keyOf(part), over.signal),
     );
     return files.map((file, index) => (index === 0 && filename !== '' ? { ...file, filename } : file));
   } catch (error) {
     await removeAfterFailure(
       deps.objects,
-      words.map((_, part) => keyOf(part)),
+      sent.map((_, part) => keyOf(part)),
     );
-    // Whoever was interrupted may say so in words of their own.
+    // An interrupted transfer may throw another error: the reason of the interruption is the answer.
     throw over.signal.aborted && over.signal.reason instanceof Failure ? over.signal.reason : error;
   } finally {
     clearTimeout(late);
@@ -51,16 +51,16 @@ export async function receiveInputs(
   }
 }
 
-/** Before the first byte of any is moved: one private URL among several, and nobody is asked for the others. */
-async function checkAll(deps: ApiDeps, words: readonly FileArgument[], signal: AbortSignal): Promise<void> {
-  for (const word of words) {
+/** Before the first byte is transferred: where one of several URLs is refused, none of the others is requested. */
+async function checkAll(deps: ApiDeps, sent: readonly FileArgument[], signal: AbortSignal): Promise<void> {
+  for (const file of sent) {
     signal.throwIfAborted();
-    switch (word.is) {
+    switch (file.is) {
       case 'upload':
-        await deps.uploads.find(word.id);
+        await deps.uploads.find(file.id);
         break;
       case 'output':
-        await outputOf(deps, word.job);
+        await outputOf(deps, file.job);
         break;
       case 'url':
         if (deps.fetch === undefined)
@@ -68,7 +68,7 @@ async function checkAll(deps: ApiDeps, words: readonly FileArgument[], signal: A
             says: 'This service fetches no files: send it, or upload it.',
             details: { reason: 'scheme' },
           });
-        if (words.length > 1) await deps.findPage?.(word.url, signal);
+        if (sent.length > 1) await deps.findPage?.(file.url, signal);
         break;
       case 'content':
         break;
@@ -76,16 +76,16 @@ async function checkAll(deps: ApiDeps, words: readonly FileArgument[], signal: A
   }
 }
 
-function bring(deps: ApiDeps, word: FileArgument, part: number, key: string, signal: AbortSignal): Promise<ReceivedFile> {
-  switch (word.is) {
+function store(deps: ApiDeps, file: FileArgument, part: number, key: string, signal: AbortSignal): Promise<ReceivedFile> {
+  switch (file.is) {
     case 'url':
-      return fromUrl(deps, word.url, part, key, signal);
+      return fromUrl(deps, file.url, part, key, signal);
     case 'upload':
-      return fromUpload(deps, word.id, part, key, signal);
+      return fromUpload(deps, file.id, part, key, signal);
     case 'output':
-      return fromOutput(deps, word.job, part, key, signal);
+      return fromOutput(deps, file.job, part, key, signal);
     case 'content':
-      return fromContent(deps, word, part, key, signal);
+      return fromContent(deps, file, part, key, signal);
   }
 }
 
@@ -107,7 +107,7 @@ async function fromContent(
   }
 }
 
-/** Hashed and written in turns: ten MiB at once would keep everybody else waiting. */
+/** Hashed and written in blocks: ten MiB at once would block all other requests. */
 function* blocksOf(bytes: Buffer): Generator<Buffer> {
   for (let at = 0; at < bytes.length; at += BLOCK_BYTES) yield bytes.subarray(at, at + BLOCK_BYTES);
 }
@@ -133,14 +133,14 @@ const fromOutput: ReadReference = async (parts, job, part, key, signal) => {
 async function outputOf({ jobs, catalog, clock }: ApiDeps, job: string): Promise<StoredOutput> {
   const record = shown((await jobs.get(job))?.record, clock());
   if (record.state === 'error') throw failureOfJob(record);
-  if (answersText(catalog, record)) throw new Failure('NOT_FOUND', { says: 'This job has no output: its text stands in the job itself.' });
+  if (answersText(catalog, record)) throw new Failure('NOT_FOUND', { says: 'This job has no output: its text is in the job itself.' });
   if (record.output === undefined) throw new Failure('JOB_NOT_READY', { details: { job_id: job } });
   return record.output;
 }
 
-/** Their server is slow, or we are. */
-function tooSlow(words: readonly FileArgument[], withinMs: number): Failure {
-  if (!words.some(({ is }) => is === 'url')) return new Failure('OVERLOADED');
+/** The remote server is slow, or this service is. */
+function tooSlow(sent: readonly FileArgument[], withinMs: number): Failure {
+  if (!sent.some(({ is }) => is === 'url')) return new Failure('OVERLOADED');
   const says = `The file was not fetched within ${Math.ceil(withinMs / 1000)} s: download it, POST it to /api/v1/uploads, and give the upload id.`;
   return new Failure('URL_REFUSED', { says, details: { reason: 'unreachable' } });
 }

@@ -18,18 +18,18 @@ import { type FileArgument, readFileArgument } from './file.ts';
 import { receiveInputs } from './inputs.ts';
 import { resultOf } from './result.ts';
 
-/** What a call needs to know of the request that brought it. */
+/** What a call gets from its request. */
 export interface CallContext {
-  /** The job's, chosen when it was admitted. */
+  /** The job's id, chosen when the call was admitted. */
   readonly id: string;
-  /** Who called, as limits know clients. */
+  /** The client's key in the limits. */
   readonly client: string;
   readonly base: string;
-  /** Whether the client can be told more than the answer. */
+  /** Whether the client can get progress before the answer. */
   readonly streams: boolean;
   /** When the answer is due, by `performance.now()`. */
   readonly dueAt: number;
-  /** Says that no file of the request is in memory any more. */
+  /** To be called when no file of the request is in memory any more. */
   readonly release: () => void;
   readonly log: (about: object) => void;
 }
@@ -40,7 +40,7 @@ const MARGIN_MS = 500;
 /** Turns received files into the record of their job. @throws Failure */
 type Validate = (files: readonly ReceivedFile[], count: number) => Promise<JobRecord>;
 
-/** @throws Failure, in words of the call */
+/** @throws Failure that names arguments instead of form fields */
 export async function callForJob(deps: ApiDeps, tool: McpTool, call: ToolCall, context: CallContext): Promise<CallToolResult> {
   const { id, base, dueAt } = context;
   try {
@@ -129,16 +129,16 @@ export function absent({ catalog }: Pick<ApiDeps, 'catalog'>, slug: string): Fai
   return new Failure('NOT_IMPLEMENTED', { says: `The tool is not available here: ${reason}.`, details: { slug, reason } });
 }
 
-function publishProgress({ signals }: ApiDeps, id: string, tell: ToolCall['progress']): () => void {
-  if (tell === undefined) return () => {};
-  let told = 1;
-  const look = () => {
+function publishProgress({ signals }: ApiDeps, id: string, send: ToolCall['progress']): () => void {
+  if (send === undefined) return () => {};
+  let last = 1;
+  const update = () => {
     const percent = signals.lastProgress(id) ?? 0;
-    if (percent <= told) return;
-    told = percent;
-    tell(percent, 'Processing.');
+    if (percent <= last) return;
+    last = percent;
+    send(percent, 'Processing.');
   };
-  const unsubscribe = signals.onProgress(id, look);
-  look();
+  const unsubscribe = signals.onProgress(id, update);
+  update();
   return unsubscribe;
 }

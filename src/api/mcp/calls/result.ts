@@ -1,4 +1,4 @@
-/** A job as a call's answer: a sentence to read, the REST job as data, and a link to what was made. */
+/** A job as a call's answer: a sentence to read, the REST job as data, and a link to the output. */
 import type { Failure } from '../../../errors.ts';
 import type { JobRecord } from '../../../jobs/record.ts';
 import { Missing } from '../../../objects/store.ts';
@@ -65,18 +65,18 @@ async function textDone({ objects }: ApiDeps, record: JobRecord, base: string): 
   };
 }
 
-/** What a model can mend, or tell a person: our code, and what is allowed instead. */
+/** A failure that a model can correct or report: our code, and what is allowed instead. */
 export function failed(failure: Failure, requestId: string): CallToolResult {
   const { error } = problemOf(failure, requestId);
   return { isError: true, content: [{ type: 'text', text: `${visible(error.message)}\n${JSON.stringify({ error })}` }] };
 }
 
 const warned = (warnings: JobRecord['warnings']): string =>
-  warnings.length === 0 ? '' : `\nTo be known: ${warnings.map(({ message }) => visible(message)).join(' ')}`;
+  warnings.length === 0 ? '' : `\nWarnings: ${warnings.map(({ message }) => visible(message)).join(' ')}`;
 
 const isText = (type: string): boolean => /^text\/|^application\/(json|x-subrip|x-ndjson)\b/.test(type);
 
-/** It was deleted while it was read. */
+/** The output was deleted while it was read. */
 function gone(error: unknown): undefined {
   if (!(error instanceof Missing)) throw error;
 }

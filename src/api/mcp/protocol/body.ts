@@ -1,4 +1,4 @@
-/** Reads one request's JSON into memory, where a file may stand in it: bounded each for itself, and all together. */
+/** Reads one request's JSON into memory. It may hold a file: each body is limited, and all bodies together are. */
 import type { IncomingMessage } from 'node:http';
 import { setImmediate } from 'node:timers/promises';
 import { Failure, fileTooLarge } from '../../../errors.ts';
@@ -11,31 +11,31 @@ import { INVALID_REQUEST, Malformed, PARSE_ERROR } from './refusal.ts';
 /** Bytes of requests that are in memory now. */
 export interface Held {
   bytes: number;
-  /** Of each client that has any: nobody may keep the others out. */
+  /** By client: no client may use up the memory of all. */
   readonly of: Map<string, number>;
 }
 
 export const nothingHeld = (): Held => ({ bytes: 0, of: new Map() });
 
-/** A client's part of all that may be held; of a shared address a multiple. */
+/** A client's share of the memory; a shared address gets a multiple. */
 const PART = 1 / 4;
 
-/** As much as any message without a file has: served even while large ones are turned away. */
+/** A message without a file is no longer than this: it is served even while large ones are refused. */
 export const SMALL_BYTES = 64 * 1024;
 
 export interface Body {
   readonly message: unknown;
-  /** To be called when what it says is not in memory any more. Twice is no error. */
+  /** To be called when the message has left memory. May be called twice. */
   readonly release: () => void;
 }
 
 interface Reader {
   readonly client: Client;
-  /** Whether it may make work: of anybody else nothing is read that could hold a file. */
+  /** Whether it may create jobs: from any other client no body is read that could hold a file. */
   readonly mayWork: boolean;
 }
 
-/** More than a small message came, or was announced, from a client that may make no work. */
+/** A client that may create no jobs sent, or announced, more than a small message. */
 export class NotAdmitted extends Error {
   override readonly name = 'NotAdmitted';
 }
@@ -97,7 +97,7 @@ function checkType({ headers }: IncomingMessage): void {
   throw new Failure('UNSUPPORTED_MIME', { says: 'The request must be of type application/json.', details });
 }
 
-/** Decodes as bytes come: the whole of 16 MiB at once would keep everybody else waiting. */
+/** Decodes as bytes arrive: decoding 16 MiB at once would block all other requests. */
 function textOf(): { readonly take: (block: Buffer) => number; readonly parse: () => Promise<unknown> } {
   const decoder = new TextDecoder('utf-8', { fatal: true });
   const pieces: string[] = [];
@@ -109,7 +109,7 @@ function textOf(): { readonly take: (block: Buffer) => number; readonly parse: (
     }
   };
   return {
-    /** @returns bytes that it takes in memory: of characters beyond ASCII each has two */
+    /** @returns bytes that the text takes in memory: two for each character beyond ASCII */
     take(block) {
       const piece = decode(block);
       pieces.push(piece);
@@ -120,7 +120,7 @@ function textOf(): { readonly take: (block: Buffer) => number; readonly parse: (
       const isLarge = pieces.length > 4;
       const text = pieces.join('');
       pieces.length = 0;
-      // Each step takes a while for a large text: others are served in between.
+      // Each step takes a while for a large text: other requests are served in between.
       if (isLarge) await setImmediate();
       try {
         return JSON.parse(text);

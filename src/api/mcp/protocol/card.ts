@@ -1,4 +1,4 @@
-/** The server card: what is served at `/mcp`, for whoever looks before connecting (SEP-2127, and the address that was customary before it). */
+/** The server card: describes `/mcp` to clients before they connect (SEP-2127, and the address that was customary before it). */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { ApiDeps } from '../../deps.ts';
 import { baseOf } from '../../jobs/send.ts';

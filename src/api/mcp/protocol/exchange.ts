@@ -1,4 +1,4 @@
-/** One message and its answer: who asks is admitted before any tool is called, and has its share back where nothing was done. */
+/** One message and its answer: the client is admitted before a tool is called, and refunded where no work was done. */
 import type { FastifyRequest } from 'fastify';
 import type { Client } from '../../../limits/client.ts';
 import { onAbort } from '../../../streams/abort.ts';
@@ -11,7 +11,7 @@ import { type Id, idOf, isRecord } from './refusal.ts';
 export interface Arrived {
   /** Whether the answer may come as server-sent events. */
   readonly streams: boolean;
-  /** Aborted when the connection, or the answer, is at its end. */
+  /** Aborted when the connection or the answer ends. */
   readonly gone: AbortSignal;
   /** Called when the files in it are stored. */
   readonly release: () => void;
@@ -25,10 +25,10 @@ export interface Exchanges {
 
 export function exchanges(deps: ApiDeps, served: Served): Exchanges {
   const { settings, log, limits } = deps;
-  const endpoint = createEndpoint((error) => log.debug({ why: error.name }, 'a message of an assistant was not answered as asked'));
+  const endpoint = createEndpoint((error) => log.debug({ why: error.name }, 'an MCP message was refused by the library'));
   const calls = inFlight();
 
-  /** Takes a share for work. @returns gives it back; twice is no error */
+  /** Reserves a share for a job. @returns a function that refunds it; may be called twice */
   async function admit(request: FastifyRequest, job: string, tool: string): Promise<() => Promise<void>> {
     refuseWhileStopping(deps);
     const decided = await limits.limiter.reserve(clientOf(deps, request), { via: 'mcp', jobs: [job], tool });
@@ -47,7 +47,7 @@ export function exchanges(deps: ApiDeps, served: Served): Exchanges {
       const caller = call === undefined ? undefined : callerFor(request, idOf(message));
       const forgetCall =
         caller === undefined ? () => {} : calls.add(caller, () => cancelled.abort(new Error('the client cancelled the call')));
-      const notGivenBack = (err: unknown) => request.log.warn({ err }, 'a share could not be given back');
+      const refundFailed = (err: unknown) => request.log.warn({ err }, 'a reserved share could not be refunded');
       let began = false;
       const make = served.factoryFor(
         request,
@@ -69,22 +69,22 @@ export function exchanges(deps: ApiDeps, served: Served): Exchanges {
             began = true;
           },
           // A tool's own answer, or failure, is what the client is to read.
-          ended: async (status) => (REFUNDED_STATUSES.has(status) ? giveBack().catch(notGivenBack) : undefined),
+          ended: async (status) => (REFUNDED_STATUSES.has(status) ? giveBack().catch(refundFailed) : undefined),
         },
       );
       const over = async () => {
         forgetCall();
-        // The library refused it before any tool saw it.
+        // The library refused it before a tool was called.
         if (!began) await giveBack();
       };
       try {
         const response = await endpoint.answer(message, headersFor(request), streams, AbortSignal.any([gone, cancelled.signal]), make);
         if (!isStream(response)) await over();
         else if (gone.aborted) await over();
-        else onAbort(gone, () => void over().catch(notGivenBack));
+        else onAbort(gone, () => void over().catch(refundFailed));
         return response;
       } catch (error) {
-        await over().catch(notGivenBack);
+        await over().catch(refundFailed);
         throw error;
       }
     },
@@ -106,7 +106,7 @@ export function exchanges(deps: ApiDeps, served: Served): Exchanges {
 
 export const isStream = ({ headers }: Response): boolean => headers.get('content-type')?.startsWith('text/event-stream') === true;
 
-/** What the library reads of a request. That both kinds of answer are accepted is what it looks for; we have looked already. */
+/** The headers that the library reads. It requires both media types in Accept; ours was checked before. */
 function headersFor({ headers }: FastifyRequest): Headers {
   const own = Object.entries(headers).filter(
     (header): header is [string, string] => header[0].startsWith('mcp-') && typeof header[1] === 'string',
@@ -124,11 +124,11 @@ function isToolCall(message: unknown): message is ToolCallMessage {
   return isRecord(params) && typeof params['name'] === 'string' && (params['arguments'] === undefined || isRecord(params['arguments']));
 }
 
-/** Calls that are being answered: a client of the older versions cancels one by a message of its own, which names only the call's id. */
+/** Calls in progress: a client of the older versions cancels one by another message, which names only the call's id. */
 interface InFlight {
   /** @returns unsubscribe */
   add(caller: string, cancelled: () => void): () => void;
-  /** Several callers that cannot be told apart stay as they are: a message to cancel may be ignored (specification, "Cancellation"). */
+  /** Where several callers cannot be distinguished, none is cancelled: the message may be ignored (specification, "Cancellation"). */
   cancel(caller: string): void;
 }
 
@@ -150,6 +150,6 @@ function inFlight(): InFlight {
   };
 }
 
-/** Without sessions a caller is an address, a program and an id. Where many people share an address, nobody is sure enough. */
+/** Without sessions a caller is identified by address, program and id. That is not enough where many people share an address. */
 const callerOf = ({ key, multiple }: Client, program: string | undefined, id: Id): string | undefined =>
   multiple > 1 || id === null ? undefined : JSON.stringify([key, program ?? '', id]);

@@ -1,4 +1,4 @@
-/** Who may ask: no page that made its own name point to this machine (DNS rebinding), and no page that is not wanted. */
+/** Refuses web pages that reach this machine by DNS rebinding, and origins that are not allowed. */
 import { isIP } from 'node:net';
 import type { FastifyRequest } from 'fastify';
 import { Failure } from '../../../errors.ts';
@@ -19,7 +19,7 @@ export function checkHosts({ headers }: FastifyRequest, { publicUrl, allowedHost
   if (!isAllowedOrigin(headers.origin, mcp.origins)) throw new Failure('FORBIDDEN', { says: 'Pages of this origin may not call here.' });
 }
 
-/** An address cannot be made to point elsewhere. */
+/** An IP address cannot be rebound. */
 function isAddress(host: string | undefined): boolean {
   if (host === undefined || !URL.canParse(`http://${host}`)) return false;
   return isIP(new URL(`http://${host}`).hostname.replace(/^\[|\]$/g, '')) !== 0;

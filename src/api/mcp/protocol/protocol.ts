@@ -1,4 +1,4 @@
-/** The one door to the protocol's library: a server object of its own for each message, so that no answer can reach another client. */
+/** The only importer of the MCP library. Each message gets its own server object, so that no answer can reach another client. */
 import {
   type CallToolResult,
   createMcpHandler,
@@ -14,14 +14,14 @@ import {
 } from '@modelcontextprotocol/server';
 import { onAbort } from '../../../streams/abort.ts';
 
-/** Those that begin with `initialize`; the first is answered to a client that asks for one that is none of them. */
+/** Versions that begin with `initialize`; a client that asks for an unknown version is offered the first. */
 export const HANDSHAKE_VERSIONS: readonly string[] = ['2025-11-25', '2025-06-18', '2025-03-26'];
-/** The one in which each request says all about itself. */
+/** The version without `initialize`: each request is self-contained. */
 export const STATELESS_VERSION = '2026-07-28';
 
-/** How long a client may believe a list that changes with a restart only, ms. */
+/** How long a client may cache a list that changes only with a restart, ms. */
 const LIST_TTL_MS = 300_000;
-/** SSE comments keep proxies from closing what is silent, ms. */
+/** Interval of SSE comments, which keep proxies from closing a silent stream, ms. */
 const KEEP_ALIVE_MS = 15_000;
 
 export type { CallToolResult, Tool };
@@ -30,13 +30,13 @@ export interface ToolCall {
   readonly name: string;
   /** As sent. */
   readonly args: Record<string, unknown>;
-  /** Tells the client how far the work is, where it asked to be told. @param percent grows */
+  /** Sends progress to the client, where it asked for it. @param percent must grow */
   readonly progress: ((percent: number, says: string) => void) | undefined;
-  /** Aborted when the client is gone, or does not want it any more. */
+  /** Aborted when the client hangs up or cancels the call. */
   readonly signal: AbortSignal;
 }
 
-/** What one message meets. */
+/** What serves one message. */
 export interface Surface {
   readonly name: string;
   readonly title: string;
@@ -48,7 +48,7 @@ export interface Surface {
 
 export type Factory = () => Server;
 
-/** Nothing is asked of clients, so nothing of theirs is judged; the library's own judge costs a millisecond to make. */
+/** We send clients no requests, so their answers need no validation; creating the library's validator costs a millisecond. */
 const noJudge: jsonSchemaValidator = {
   getValidator: () => () => ({ valid: false, data: undefined, errorMessage: 'not judged here' }),
 };
@@ -67,7 +67,7 @@ export function serverFor({ name, title, version, instructions, tools, call }: S
   );
   const known = new Set(tools.map((tool) => tool.name));
   server.setRequestHandler('tools/list', ({ params }) => {
-    // The list has one page: nobody was given a cursor.
+    // The list has one page: no cursor was ever issued.
     if (params?.cursor !== undefined) throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'There is no such cursor.');
     return { tools: [...tools] };
   });
@@ -78,7 +78,7 @@ export function serverFor({ name, title, version, instructions, tools, call }: S
     const tell = (progress: number, message: string) =>
       void mcpReq
         .notify({ method: 'notifications/progress', params: { progressToken: token, progress, total: 100, message } })
-        // The client has gone: the signal says so too.
+        // The client has hung up: the signal is aborted, too.
         .catch(() => undefined);
     return call({
       name: params.name,
@@ -90,7 +90,7 @@ export function serverFor({ name, title, version, instructions, tools, call }: S
   return server;
 }
 
-/** An answer inside the protocol to what is no tool's own failure. @param data our error */
+/** A JSON-RPC error for failures outside a tool. @param data our error */
 export const protocolError = (code: number, message: string, data?: unknown): Error => new ProtocolError(code, message, data);
 
 export interface Endpoint {
@@ -99,7 +99,7 @@ export interface Endpoint {
   close(): Promise<void>;
 }
 
-/** @param onError hears what clients did wrong, and what went wrong here */
+/** @param onError called with clients' errors and internal ones */
 export function createEndpoint(onError: (error: Error) => void): Endpoint {
   const factories = new WeakMap<Request, Factory>();
   const stateless = createMcpHandler(
@@ -112,7 +112,7 @@ export function createEndpoint(onError: (error: Error) => void): Endpoint {
   );
   return {
     async answer(message, headers, streams, gone, make) {
-      // Only the path matters: which host was asked is judged before.
+      // Only the path matters: the host was checked before.
       const request = new Request('http://filemill.invalid/mcp', { method: 'POST', headers, signal: gone });
       if (await isLegacyRequest(request, message)) return afterHandshake(request, message, streams, gone, make, onError);
       factories.set(request, make);
@@ -122,7 +122,7 @@ export function createEndpoint(onError: (error: Error) => void): Endpoint {
   };
 }
 
-/** The versions before 2026-07-28, each request as if it were the only one of its session. */
+/** The versions before 2026-07-28: each request is handled as the only one of its session. */
 async function afterHandshake(
   request: Request,
   message: unknown,
@@ -139,7 +139,7 @@ async function afterHandshake(
   const closed = Promise.withResolvers<Response>();
   const unsubscribe = onAbort(gone, () => {
     close();
-    // Whoever cancelled wants no answer (specification, "Cancellation"), and the transport would let them wait for ever.
+    // A cancelled call gets no answer (specification, "Cancellation"), and the transport would keep it open for ever.
     closed.resolve(new Response(null, { status: 202 }));
   });
   const response = await Promise.race([transport.handleRequest(request, { parsedBody: message }), closed.promise]);
@@ -153,6 +153,6 @@ async function afterHandshake(
 /** @param host the header, or nothing @param allowed names without port */
 export const isAllowedHost = (host: string | undefined, allowed: readonly string[]): boolean => validateHostHeader(host, [...allowed]).ok;
 
-/** A caller that names no page is no browser. @param allowed host names without scheme and port */
+/** A request without an Origin does not come from a browser. @param allowed host names without scheme and port */
 export const isAllowedOrigin = (origin: string | undefined, allowed: readonly string[]): boolean =>
   allowed.includes('*') || validateOriginHeader(origin, [...allowed]).ok;

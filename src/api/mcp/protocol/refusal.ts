@@ -1,4 +1,4 @@
-/** Refusals as this protocol's clients read them: a JSON-RPC error that carries ours. */
+/** Refusals as MCP clients read them: a JSON-RPC error that carries ours. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Failure } from '../../../errors.ts';
 import { failureOf, problemOf } from '../../http/problem.ts';
@@ -17,7 +17,7 @@ export function idOf(message: unknown): Id {
   return typeof id === 'string' || typeof id === 'number' ? id : null;
 }
 
-/** What is refused before it reaches the protocol: the code is the HTTP status. */
+/** A refusal outside the protocol: its code is the HTTP status. */
 export const refusalOf = (failure: Failure, requestId: string, id: Id): object =>
   rpcError(failure.status, failure.message, id, problemOf(failure, requestId).error);
 
@@ -32,7 +32,7 @@ export const rpcError = (code: number, message: string, id: Id, data?: object): 
 export const PARSE_ERROR = -32_700;
 export const INVALID_REQUEST = -32_600;
 
-/** What is no message of the protocol: the answer is its own error, under HTTP status 400. */
+/** An invalid message: the answer is a JSON-RPC error with HTTP status 400. */
 export class Malformed extends Error {
   readonly code: number;
   constructor(code: typeof PARSE_ERROR | typeof INVALID_REQUEST, message: string) {

@@ -53,7 +53,7 @@ export const CONVERT_PARAMS: Readonly<Record<string, Param>> = {
   },
   from_format: {
     field: 'from_format',
-    means: 'Extension of the source, only where its content does not tell, as md or csv among texts.',
+    means: 'Extension of the source. Needed only where the content does not show the format, as md or csv.',
     schema: { type: 'string', maxLength: 16 },
   },
   ...Object.fromEntries(options),

@@ -1,4 +1,4 @@
-/** `list_supported_formats`: what can be made of what here, short enough for a model to read. */
+/** `list_supported_formats`: what can be converted into what here, short enough for a model to read. */
 import { setImmediate } from 'node:timers/promises';
 import type { Catalog } from '../../../catalog/catalog.ts';
 import { formatByExtension, formatOf, formats } from '../../../catalog/formats.ts';

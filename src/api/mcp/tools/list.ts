@@ -15,7 +15,7 @@ import { mcpTools } from './tools.ts';
 export const JOB_STATUS = 'get_job_status';
 export const LIST_FORMATS = 'list_supported_formats';
 
-/** @returns the tools as they are told of to whoever reaches us by this base of URLs: only what names it is made anew for each */
+/** @returns the tools as described to clients of this base URL: only the texts that contain it are built for each */
 export function describeMcpTools(catalog: Pick<Catalog, 'tools'>, settings: McpSettings): (base: string) => readonly Tool[] {
   const ours = mcpTools.map((tool) => describe(catalog, tool, settings));
   return (base) => [...ours.map((toolAt) => toolAt(base)), jobStatus, listFormats];
@@ -30,7 +30,7 @@ function describe(catalog: Pick<Catalog, 'tools'>, tool: McpTool, settings: McpS
     files === 'one' ? 'file' : 'files',
     ...Object.entries(params).flatMap(([param, says]) => (says.required ? [param] : [])),
   ];
-  // It makes a file of its own and changes none; it fetches URLs.
+  // A call creates a new file and changes none; it may fetch URLs.
   const annotations = { title, readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true };
   return (base) => {
     const inputSchema: Tool['inputSchema'] = {
@@ -44,7 +44,7 @@ function describe(catalog: Pick<Catalog, 'tools'>, tool: McpTool, settings: McpS
 
 const shapeless = ['pattern', 'format', '$schema'];
 
-/** Bounds are the catalog's, words are ours. A list of numbers becomes its bounds: strict clients take lists of words only. */
+/** The catalog gives the bounds. An enum of numbers becomes a minimum and a maximum: strict clients accept enums of strings only. */
 function paramSchema({ means, preset, schema }: Param, field: z.ZodType | undefined): Schema {
   const { description, ...rules } = field === undefined ? (schema ?? {}) : fieldSchema(field);
   const { enum: values, ...bounds } = rules;
@@ -72,7 +72,7 @@ function fileSchemas(
     minLength: 1,
     maxLength: 255,
     description:
-      'Name of the file with its extension, where base64 does not tell it: results are named after it, and kinds of text are told by it. Default: the name in the URL or of the upload.',
+      'Name of the file with its extension, useful with base64: results are named after it, and its extension distinguishes kinds of text. Default: the name in the URL or of the upload.',
   };
   const text: Schema = { type: 'string', minLength: 1, maxLength: maxRequestBytes };
   if (files === 'one') return { file: { ...text, description: `The file, ${says}` }, filename };
@@ -86,8 +86,8 @@ const readOnly = (title: string) => ({ title, readOnlyHint: true, destructiveHin
 
 const jobStatus: Tool = {
   name: JOB_STATUS,
-  title: 'Look after a job',
-  description: 'Tells how an earlier call stands that answered processing, and gives its result once it is done. Costs nothing.',
+  title: 'Get the status of a job',
+  description: 'Returns the state of an earlier call that answered processing, and its result once it is done. Free.',
   inputSchema: {
     type: 'object',
     properties: {
@@ -97,24 +97,24 @@ const jobStatus: Tool = {
         minimum: 0,
         maximum: 25,
         default: 20,
-        description: 'How many seconds to wait for the end before answering that it is still processing. Default 20.',
+        description: 'How many seconds to wait for the job to end before answering that it is still processing. Default 20.',
       },
     },
     required: ['job_id'],
   },
   outputSchema: JOB_OUTPUT,
-  annotations: readOnly('Look after a job'),
+  annotations: readOnly('Get the status of a job'),
 };
 
 const listFormats: Tool = {
   name: LIST_FORMATS,
   title: 'List formats and tools',
   description:
-    'Lists which formats can be converted into which, and which tools are available here. Costs nothing. Give source to see all targets of one format with their options.',
+    'Lists which formats can be converted into which, and which tools are available here. Free. Give source to see all targets of one format with their options.',
   inputSchema: {
     type: 'object',
     properties: {
-      source: { type: 'string', maxLength: 16, description: 'Extension of a source format, as docx: only what can be made from it.' },
+      source: { type: 'string', maxLength: 16, description: 'Extension of a source format, as docx: lists only its targets.' },
       family: {
         type: 'string',
         enum: [...families],

@@ -8,7 +8,7 @@ type OutputSchema = NonNullable<Tool['outputSchema']>;
 /** Fields may be added: what is not named is allowed. */
 const DROPPED = new Set(['$schema', 'additionalProperties', 'format', 'pattern', 'propertyNames']);
 
-/** Every schema inside has a type of its own: nothing is a choice between several. */
+/** Every nested schema has exactly one type: there are no unions. */
 const simple = (schema: unknown): unknown => {
   if (Array.isArray(schema)) return schema.map(simple);
   if (typeof schema !== 'object' || schema === null) return schema;
@@ -17,7 +17,7 @@ const simple = (schema: unknown): unknown => {
   );
 };
 
-/** The bounds that zod writes for every integer say nothing. */
+/** Removes the bounds that zod writes for every integer. */
 const isAnyInteger = (key: string, value: unknown): boolean =>
   (key === 'minimum' || key === 'maximum') && Math.abs(Number(value)) === Number.MAX_SAFE_INTEGER;
 
@@ -31,7 +31,7 @@ export const Formats = z.object({
       z.object({
         family: z.string(),
         sources: z.array(z.string()).describe('Formats that can be read'),
-        targets: z.array(z.string()).describe('Formats that at least one of them can be made into'),
+        targets: z.array(z.string()).describe('Formats that at least one of them can be converted into'),
       }),
     )
     .optional()

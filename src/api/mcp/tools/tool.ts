@@ -1,4 +1,4 @@
-/** What a tool of assistants is: names of its own for what the catalog has. */
+/** An MCP tool: its own names for a tool of the catalog and its fields. */
 import type { Schema } from '../../../catalog/options/field-schema.ts';
 
 export interface Param {
@@ -8,7 +8,7 @@ export interface Param {
   readonly means: string;
   readonly preset?: string | number | boolean;
   readonly required?: boolean;
-  /** Where the catalog lacks the tool, or means something wider than a form's text says. */
+  /** Where the catalog lacks the tool, or accepts more than this description says. */
   readonly schema?: Schema;
 }
 

@@ -4,10 +4,10 @@ import { CONVERT_PARAMS } from './convert-params.ts';
 import type { McpTool, Param } from './tool.ts';
 
 const upTo = (minimum: number, maximum: number): Schema => ({ type: 'integer', minimum, maximum });
-const word = (...values: string[]): Schema => ({ type: 'string', enum: values });
+const oneOf = (...values: string[]): Schema => ({ type: 'string', enum: values });
 const quality = (preset: number, means: string): Param => ({ field: 'quality', means, preset, schema: upTo(0, 100) });
 
-/** One file in, one file out, nothing to choose. */
+/** A tool with one input, one output and no options. */
 const plain = (name: string, title: string, description: string): McpTool => ({
   name,
   title,
@@ -22,7 +22,7 @@ export const mcpTools: readonly McpTool[] = [
     name: 'convert_file',
     title: 'Convert a file',
     description:
-      'Converts one file (image, audio, video, document, sheet, slides, PDF, markup) into another format. The source format is told by content. Also reads text out of pictures and PDFs (to_format txt), extracts sound (to_format mp3) and renders pages (to_format png, with pages).',
+      'Converts one file (image, audio, video, document, sheet, slides, PDF, markup) into another format. The source format is detected from the content. Also extracts text from pictures and PDFs (to_format txt), extracts sound (to_format mp3) and renders pages (to_format png, with pages).',
     files: 'one',
     params: CONVERT_PARAMS,
   },
@@ -33,24 +33,24 @@ export const mcpTools: readonly McpTool[] = [
       model: { field: 'model', means: 'Id of an installed model, or classical.', schema: { type: 'string', maxLength: 64 } },
     },
   },
-  plain('remove_background', 'Remove the background', 'Cuts out what a picture shows: a PNG with transparency.'),
+  plain('remove_background', 'Remove the background', 'Removes the background of a picture. Returns a PNG with transparency.'),
   plain('colorize_photo', 'Colour a photo', 'Colours a black-and-white photo.'),
   plain('restore_old_photo', 'Restore an old photo', 'Restores and colours an old photo.'),
   plain('enhance_photo', 'Enhance a photo', 'Sharpens a photo and balances its colours.'),
-  plain('vocal_remover', 'Part vocals and instruments', 'Parts a song into vocals and instruments: a ZIP of two files.'),
+  plain('vocal_remover', 'Separate vocals and instruments', 'Separates a song into vocals and instruments. Returns a ZIP of two files.'),
   {
-    ...plain('speech_to_text', 'Write down speech', 'Writes down what is said in a recording or a video, as text or subtitles.'),
+    ...plain('speech_to_text', 'Transcribe speech', 'Transcribes the speech in a recording or a video, as text or subtitles.'),
     params: {
-      format: { field: 'format', means: 'Plain text, or subtitles.', preset: 'txt', schema: word('txt', 'srt', 'vtt') },
+      format: { field: 'format', means: 'Plain text, or subtitles.', preset: 'txt', schema: oneOf('txt', 'srt', 'vtt') },
       language: {
         field: 'language',
-        means: 'ISO 639-1 code of what is spoken, as en or de, or auto.',
+        means: 'ISO 639-1 code of the language spoken, as en or de, or auto.',
         preset: 'auto',
         schema: { type: 'string', maxLength: 8 },
       },
     },
   },
-  plain('noise_reduction', 'Reduce noise', 'Takes noise out of a recording; of a video the picture stays.'),
+  plain('noise_reduction', 'Reduce noise', 'Removes noise from a recording; the picture of a video is kept.'),
   {
     ...plain(
       'resize_image',
@@ -58,8 +58,8 @@ export const mcpTools: readonly McpTool[] = [
       'Resizes a picture in its own format. Needs width or height: one keeps the ratio, both are exact.',
     ),
     params: {
-      width: { field: 'img_resize_w', means: 'Width of the result. Without it, by the ratio.' },
-      height: { field: 'img_resize_h', means: 'Height of the result. Without it, by the ratio.' },
+      width: { field: 'img_resize_w', means: 'Width of the result. Default: keeps the aspect ratio.' },
+      height: { field: 'img_resize_h', means: 'Height of the result. Default: keeps the aspect ratio.' },
     },
   },
   {

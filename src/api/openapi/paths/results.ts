@@ -1,4 +1,4 @@
-/** What work has made: jobs and batches, their outputs, and their end. */
+/** Jobs and batches: their state, their outputs, and their deletion. */
 import { answerHeaders } from '../headers.ts';
 import { refusals } from '../refusals.ts';
 import type { Operation, Paths, Response, Schema } from '../shape.ts';
@@ -26,7 +26,7 @@ const EVENT: Schema = {
 const output = (operationId: string, summary: string): Operation => ({
   operationId,
   summary,
-  description: 'Streamed. It came from a stranger: it is sent as an attachment that no browser runs.',
+  description: 'Streamed, as an attachment that browsers do not run: the file is untrusted.',
   tags: ['Jobs'],
   parameters: [JOB_ID, ...['Range', 'IfRange', 'IfNoneMatch', 'RequestId'].map(parameterRef)],
   responses: {
@@ -36,9 +36,9 @@ const output = (operationId: string, summary: string): Operation => ({
       ...(operationId === 'getJobOutput' ? { content: anyFile } : {}),
     },
     ...(operationId === 'getJobOutput'
-      ? { 206: { description: 'The part asked for.', headers: answerHeaders(...FILE_HEADERS, 'Content-Range'), content: anyFile } }
+      ? { 206: { description: 'The requested part.', headers: answerHeaders(...FILE_HEADERS, 'Content-Range'), content: anyFile } }
       : {}),
-    304: { description: 'You have it already.', headers: answerHeaders('ETag') },
+    304: { description: 'The client has it already.', headers: answerHeaders('ETag') },
     ...refusals('Output'),
   },
 });
@@ -47,7 +47,7 @@ export const resultPaths: Paths = {
   '/api/v1/jobs/{job_id}': {
     get: {
       operationId: 'getJob',
-      summary: 'How a job stands',
+      summary: 'Get a job',
       tags: ['Jobs'],
       parameters: [JOB_ID, REQUEST_ID],
       responses: {
@@ -61,7 +61,7 @@ export const resultPaths: Paths = {
     delete: {
       operationId: 'deleteJob',
       summary: 'Cancel a job, and remove its files',
-      description: 'Again while its tombstone lives, it is 204 again. From then on the job answers 410.',
+      description: 'May be repeated: it answers 204 again while the tombstone is kept. The job itself then answers 410.',
       tags: ['Jobs'],
       parameters: [JOB_ID, REQUEST_ID],
       responses: { 204: DELETED, ...refusals('Gone') },
@@ -85,7 +85,7 @@ export const resultPaths: Paths = {
           headers: answerHeaders(),
           content: { 'text/event-stream': { schema: EVENT } },
         },
-        204: { description: 'The last event was heard: do not come back.', headers: answerHeaders() },
+        204: { description: 'The client has the last event: it should not reconnect.', headers: answerHeaders() },
         ...refusals('Gone'),
       },
     },
@@ -93,7 +93,7 @@ export const resultPaths: Paths = {
   '/api/v1/batches/{batch_id}': {
     get: {
       operationId: 'getBatch',
-      summary: 'How a batch stands',
+      summary: 'Get a batch',
       tags: ['Jobs'],
       parameters: [BATCH_ID, REQUEST_ID],
       responses: {
@@ -117,7 +117,7 @@ export const resultPaths: Paths = {
     get: {
       operationId: 'getBatchOutput',
       summary: 'Download all results of a batch',
-      description: 'Equal names are numbered; `errors.json` tells of the files that failed.',
+      description: 'Equal names are numbered; `errors.json` lists the files that failed.',
       tags: ['Jobs'],
       parameters: [BATCH_ID, REQUEST_ID],
       responses: {

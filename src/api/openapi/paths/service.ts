@@ -1,4 +1,4 @@
-/** What the service says of itself: formats, tools, limits, health, and this document. */
+/** Paths about the service itself: formats, tools, limits, health, and this document. */
 import { formats } from '../../../catalog/formats.ts';
 import { answerHeaders } from '../headers.ts';
 import { refusals } from '../refusals.ts';
@@ -18,12 +18,12 @@ const read = (operationId: string, summary: string, contentType: string, schema:
   tags: ['Service'],
   parameters: [REQUEST_ID],
   responses: {
-    200: { description: 'As it is now.', headers: answerHeaders(), content: { [contentType]: { schema } } },
+    200: { description: 'The current state.', headers: answerHeaders(), content: { [contentType]: { schema } } },
     ...refusals('Read'),
   },
 });
 
-/** One that a client need not fetch again while it has it. */
+/** A read that clients may cache by its ETag. */
 const lasting = (operation: Operation, kind: 'Choice' | 'Read'): Operation => {
   const { 200: answer, ...rest } = operation.responses;
   return {
@@ -31,7 +31,7 @@ const lasting = (operation: Operation, kind: 'Choice' | 'Read'): Operation => {
     parameters: [...(operation.parameters ?? []), parameterRef('IfNoneMatch')],
     responses: {
       ...(answer === undefined ? {} : { 200: { ...answer, headers: answerHeaders('ETag', 'Vary') } }),
-      304: { description: 'You have it already.', headers: answerHeaders('ETag', 'Vary') },
+      304: { description: 'The client has it already.', headers: answerHeaders('ETag', 'Vary') },
       ...rest,
       ...refusals(kind),
     },

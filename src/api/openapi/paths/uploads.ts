@@ -1,4 +1,4 @@
-/** Files that come before the request that uses them: in a form, or resumably by tus 1.0 (https://tus.io/protocols/resumable-upload). */
+/** Files that are uploaded before the request that uses them: in a form, or resumably with tus 1.0 (https://tus.io/protocols/resumable-upload). */
 import { type Figures, uploadForm } from '../form.ts';
 import { answerHeaders } from '../headers.ts';
 import { refusals } from '../refusals.ts';
@@ -14,7 +14,7 @@ export const uploadPaths = (figures: Figures): Paths => ({
   '/api/v1/uploads': {
     post: {
       operationId: 'upload',
-      summary: 'Send a file, or begin to',
+      summary: 'Upload a file, or begin a resumable upload',
       description:
         'As a form: the whole file in one request. With `Tus-Resumable: 1.0.0`: begins a resumable upload of `Upload-Length` bytes, of which the first may come along and the rest by PATCH. What is finished lives 2 hours and may be used more than once.',
       tags: ['Uploads'],
@@ -37,7 +37,7 @@ export const uploadPaths = (figures: Figures): Paths => ({
     },
     options: {
       operationId: 'getUploadAbilities',
-      summary: 'What of tus is spoken here',
+      summary: 'Get the supported tus versions and extensions',
       tags: ['Uploads'],
       parameters: [REQUEST_ID],
       responses: {
@@ -48,7 +48,7 @@ export const uploadPaths = (figures: Figures): Paths => ({
   '/api/v1/uploads/{upload_id}': {
     head: {
       operationId: 'headUpload',
-      summary: 'How far an upload is',
+      summary: 'Get the offset of an upload',
       tags: ['Uploads'],
       parameters: [UPLOAD_ID, parameterRef('TusSpoken'), REQUEST_ID],
       responses: {
@@ -58,18 +58,21 @@ export const uploadPaths = (figures: Figures): Paths => ({
     },
     patch: {
       operationId: 'resumeUpload',
-      summary: 'Send bytes from where the upload is',
+      summary: 'Continue an upload at its offset',
       tags: ['Uploads'],
       parameters: [UPLOAD_ID, ...['TusSpoken', 'UploadOffset'].map(parameterRef), REQUEST_ID],
       requestBody: { required: true, content: BYTES },
-      responses: { 204: { description: 'They are kept.', headers: answerHeaders('Upload-Offset', ...TUS_HEADERS) }, ...refusals('Resume') },
+      responses: {
+        204: { description: 'The bytes are kept.', headers: answerHeaders('Upload-Offset', ...TUS_HEADERS) },
+        ...refusals('Resume'),
+      },
     },
     delete: {
       operationId: 'deleteUpload',
       summary: 'Remove an upload',
       tags: ['Uploads'],
       parameters: [UPLOAD_ID, parameterRef('TusResumable'), REQUEST_ID],
-      responses: { 204: { description: 'It is gone.', headers: answerHeaders() }, ...refusals('Resume') },
+      responses: { 204: { description: 'The upload is removed.', headers: answerHeaders() }, ...refusals('Resume') },
     },
   },
 });

@@ -1,4 +1,4 @@
-/** Requests that make work: conversions, batches and tools. */
+/** Requests that create jobs: conversions, batches and tools. */
 import type { Tool } from '../../../catalog/tool.ts';
 import { tools } from '../../../catalog/tools.ts';
 import { batchForm, convertForm, type Figures, toolForm } from '../form.ts';
@@ -34,7 +34,7 @@ const EXAMPLE = {
   },
 };
 
-/** The job, as far as it is when the wait is over. */
+/** The job as it is when the wait ends. */
 export const jobAnswer = (schema: 'Job' | 'TextJob' = 'Job'): Response => ({
   description: 'The job: `done`, or `processing` where it is large or takes longer than the wait.',
   headers: answerHeaders('Location-While-Processing', 'Retry-After-While-Processing', 'Preference-Applied'),
@@ -48,7 +48,7 @@ export const jobAnswer = (schema: 'Job' | 'TextJob' = 'Job'): Response => ({
 });
 
 const SEE_OUTPUT: Response = {
-  description: 'With `?download=1`, once done: the output is there.',
+  description: 'With `?download=1`, once done: a redirect to the output.',
   headers: answerHeaders('Location'),
 };
 
@@ -69,7 +69,7 @@ export const workPaths = (figures: Figures): Paths => ({
     post: {
       operationId: 'convertBatch',
       summary: 'Convert several files to one format',
-      description: `Up to ${figures.maxBatchFiles} files, each a job of its own. A file that nothing can be made of is that entry's error; the others go on.`,
+      description: `Up to ${figures.maxBatchFiles} files, each a job of its own. A file that cannot be converted is an error of its own entry; the others go on.`,
       tags: ['Convert'],
       parameters: WORK_PARAMETERS,
       requestBody: batchForm(figures),
@@ -94,7 +94,7 @@ export const workPaths = (figures: Figures): Paths => ({
     post: {
       operationId: 'callTool',
       summary: 'Any other tool',
-      description: 'A tool that is listed and not available here answers 501, and an unknown one 404: `GET /api/v1/tools` tells.',
+      description: 'A tool that is listed but not available here answers 501, an unknown one 404. `GET /api/v1/tools` lists them.',
       tags: ['Tools'],
       parameters: [
         {
