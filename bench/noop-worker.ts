@@ -8,6 +8,7 @@ import { natsSignals } from '../src/signals/nats.ts';
 import { createLog } from '../src/telemetry/log.ts';
 import { createMetrics } from '../src/telemetry/metrics.ts';
 import { type JobHandler, startWorker } from '../src/worker/loop.ts';
+import { natsPresence } from '../src/worker/nats.ts';
 import { startPresence } from '../src/worker/presence.ts';
 import { answer, given } from './child.ts';
 import { sharedNow } from './clock.ts';
@@ -40,7 +41,7 @@ const handleJob: JobHandler = async ({ id }) => {
   return (record, now) => finish(record, now, { output, warnings: [], engine: { name: 'none', version: '1' } });
 };
 const presence = startPresence(
-  nats,
+  natsPresence(nats),
   { pool, toolchain: 'image', worker: `bench-${process.pid}`, slots, engines },
   { conversionsPerWorker: 0, idleSeconds: 0 },
 );

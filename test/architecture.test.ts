@@ -176,6 +176,13 @@ describe('the architecture', () => {
     expect(wrong).toEqual([]);
   });
 
+  it('speaks to NATS where a member of a family does, and in roles, which choose it', () => {
+    // Pools exist over NATS alone: what they are is told in `pools/registry.ts`, and the rest of the folder is that member.
+    const members = /(^|\/)nats(\.ts$|\/)|^roles\/|^pools\/(claims|declarations|declaring|retire|watched|workers)\.ts$/;
+    const wrong = own.filter(({ from, to }) => noun(to) === 'nats' && to !== 'nats/settings.ts' && !members.test(from));
+    expect(wrong).toEqual([]);
+  });
+
   it('starts processes in exec only', () => {
     expect(imports.filter(({ from, to }) => to === 'node:child_process' && noun(from) !== 'exec')).toEqual([]);
   });

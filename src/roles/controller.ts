@@ -1,8 +1,8 @@
 /** One of two or more controllers, of which one leads: it keeps worker Jobs in step with the load, and mirrors ConversionJobs. */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Config } from '../config.ts';
-import { askOver } from '../controller/conversion-jobs/ask.ts';
 import { startConversionJobs } from '../controller/conversion-jobs/controller.ts';
+import { askOver } from '../controller/conversion-jobs/nats.ts';
 import { startPools } from '../controller/pools/controller.ts';
 import { encryptionWith, saltOf } from '../jobs/encryption.ts';
 import { createControllerMetrics } from '../telemetry/controller.ts';

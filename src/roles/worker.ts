@@ -11,6 +11,7 @@ import { createLog } from '../telemetry/log.ts';
 import { watchLoop } from '../telemetry/loop.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
 import { TooLittleMemory } from '../worker/memory.ts';
+import { natsPresence } from '../worker/nats.ts';
 import { startPresence, workerName } from '../worker/presence.ts';
 import { startWorkers } from '../worker/workers.ts';
 import { joinCluster } from './cluster/cluster.ts';
@@ -45,7 +46,7 @@ export async function worker(config: Config, checkout: string): Promise<Running>
   watchLoop({ log, metrics, otherwise: 'worker', signal: stopping.signal });
   const health = healthOf(converters, config, { slots: { [toolchain]: slots }, others: true }, log);
   const engines = { ...Object.fromEntries(enginesHere(converters.catalog, toolchain)), [BANDS]: '1' };
-  const presence = startPresence(nats, { ...me, toolchain, slots, engines }, config.worker, () => health.fault);
+  const presence = startPresence(natsPresence(nats), { ...me, toolchain, slots, engines }, config.worker, () => health.fault);
   health.onChange(presence.changed);
   const workers = await startWorkers({
     ...converters,

@@ -2,8 +2,6 @@
 import { hostname } from 'node:os';
 import type { Fault } from '../contracts/messages/fault.ts';
 import { PRESENCE_VERSION, type Presence } from '../contracts/messages/presence.ts';
-import type { Nats } from '../nats/connection.ts';
-import { publishPresence } from '../pools/workers.ts';
 import type { Reservation } from './loop.ts';
 
 /** Interval of the presence messages, ms. */
@@ -12,6 +10,13 @@ const PRESENCE_MS = 5_000;
 const COALESCE_MS = 200;
 /** Time limit on sending the last message when the process ends, ms. */
 const FLUSH_MS = 1_000;
+
+/** Where presence is published. */
+export interface PresenceChannel {
+  publish(presence: Presence): void;
+  /** Resolves when all that was published has left this process. */
+  flush(): Promise<void>;
+}
 
 export interface PresenceReporter {
   /** Reserves one of the orders that the worker may still take; undefined if all are reserved or taken. */
@@ -43,7 +48,7 @@ export const workerName = (configured: string | undefined): string =>
     .slice(0, 40)}-${process.pid}`;
 
 export function startPresence(
-  nats: Nats,
+  channel: PresenceChannel,
   about: Pick<Presence, 'pool' | 'toolchain' | 'worker' | 'slots' | 'engines'>,
   { conversionsPerWorker, idleSeconds }: PresenceLimits,
   faultNow: () => Fault | undefined = () => undefined,
@@ -59,7 +64,7 @@ export function startPresence(
     const busySeconds = busy > 0 ? Math.floor((performance.now() - busySince) / 1000) : 0;
     const unwell = faultNow();
     const heartbeat = { version: PRESENCE_VERSION, ...about, ...now(), busyMs: Math.round(busyMs), busySeconds };
-    publishPresence(nats, { ...heartbeat, ...(unwell !== undefined && { unwell }) });
+    channel.publish({ ...heartbeat, ...(unwell !== undefined && { unwell }) });
   };
   const publishSoon = () => {
     soon ??= setTimeout(() => {
@@ -121,7 +126,7 @@ export function startPresence(
       publish();
       const late = Promise.withResolvers<void>();
       const flushTimer = setTimeout(late.resolve, FLUSH_MS);
-      await Promise.race([nats.core.flush().catch(() => {}), late.promise]);
+      await Promise.race([channel.flush().catch(() => {}), late.promise]);
       clearTimeout(flushTimer);
     },
   };

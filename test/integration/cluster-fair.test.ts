@@ -3,6 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Nats } from '../../src/nats/connection.ts';
 import { natsSignals } from '../../src/signals/nats.ts';
+import { natsPresence } from '../../src/worker/nats.ts';
 import { startPresence } from '../../src/worker/presence.ts';
 import { type Cluster, type Role, startCluster } from '../kit/cluster.ts';
 import { kill, poolOf } from '../kit/crew.ts';
@@ -63,7 +64,7 @@ it('ninety connections of one client pass one request in each cooldown', { timeo
 
 it('a job’s progress is the same at every replica, and falls neither with its worker nor with a replica', { timeout: 90_000 }, async () => {
   const workerAt = { pool: 'image', toolchain: 'image', worker: 'stub-1', slots: 1, engines: { sharp: '1' } } as const;
-  const presence = startPresence(nats, workerAt, { conversionsPerWorker: 0, idleSeconds: 0 });
+  const presence = startPresence(natsPresence(nats), workerAt, { conversionsPerWorker: 0, idleSeconds: 0 });
   presence.reserve();
   for (const { url } of replicas) await eventually(async () => (await poolOf(url, 'image')).workers > 0, 'a worker is known', 30_000);
   const stub = startStub(nats, { behaviour: 'hang', ackWaitMs: 30_000 });

@@ -1,6 +1,7 @@
 /** A service whose queue is full says so before it has received what it would refuse, on one machine and on several. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Nats } from '../../src/nats/connection.ts';
+import { natsPresence } from '../../src/worker/nats.ts';
 import { startPresence } from '../../src/worker/presence.ts';
 import { type Cluster, startCluster } from '../kit/cluster.ts';
 import { poolOf } from '../kit/crew.ts';
@@ -94,7 +95,7 @@ describe('on several machines, a full queue', () => {
     nats = await cluster.nats.connect();
     // It says that it is there, and takes nothing.
     const workerAt = { pool: 'image', toolchain: 'image', worker: 'idler', slots: 1, engines: { sharp: '1' } } as const;
-    startPresence(nats, workerAt, { conversionsPerWorker: 0, idleSeconds: 0 }).changed();
+    startPresence(natsPresence(nats), workerAt, { conversionsPerWorker: 0, idleSeconds: 0 }).changed();
     await eventually(async () => (await poolOf(url, 'image')).workers > 0, 'a worker is known', 30_000);
     expect((await convert(url, DOT, 'png', {}, { prefer: 'respond-async' })).status).toBe(200);
     // That there was room is remembered for a moment.

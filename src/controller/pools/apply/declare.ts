@@ -2,12 +2,12 @@
 
 import { type ToolchainPool, toolchainOf } from '../../../contracts/kubernetes/toolchain-pool.ts';
 import { type Declared, POOL_VERSION } from '../../../contracts/messages/pool.ts';
-import { Unavailable } from '../../../nats/unavailable.ts';
+import { Failure } from '../../../errors.ts';
 import { Contested } from '../../../pools/claims.ts';
 import type { Memory } from '../memory.ts';
 import type { Trouble } from '../observe/observation.ts';
 
-/** @param uid of the pool's resource @throws Contested · Unavailable · Error with the reason why it cannot be declared */
+/** @param uid of the pool's resource @throws Contested · Error with the reason why it cannot be declared · Failure `OVERLOADED` if the store is unreachable */
 export type Declare = (declaration: Declared, uid: string | undefined) => Promise<void>;
 
 /** @returns why it cannot be declared; undefined also while NATS is unreachable, which the condition `QueueUnknown` reports */
@@ -22,7 +22,7 @@ export async function declarePool(declare: Declare, pool: ToolchainPool, memory:
     memory.declared = text;
     return undefined;
   } catch (error) {
-    if (error instanceof Unavailable) return undefined;
+    if (error instanceof Failure && error.code === 'OVERLOADED') return undefined;
     memory.declared = '';
     if (error instanceof Contested) return { reason: 'NameTaken', message: `${error.message}.` };
     return { reason: 'NotDeclared', message: `The pool cannot be declared to the service: ${(error as Error).message}` };

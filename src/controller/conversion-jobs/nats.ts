@@ -1,0 +1,53 @@
+/** Asks the API over NATS: any replica answers. */
+import {
+  PLAIN_VERSION,
+  type S3Bucket,
+  SUBMISSION_VERSION,
+  SubmissionAnswer,
+  type SubmissionQuestion,
+  submissionSubjects,
+} from '../../contracts/messages/submission.ts';
+import { Failure } from '../../errors.ts';
+import type { Nats } from '../../nats/connection.ts';
+import { question } from '../../nats/requests.ts';
+import type { Ask, More } from './ask.ts';
+import type { ConversionJobObject } from './resource.ts';
+
+export const askOver =
+  (nats: Nats): Ask =>
+  async (kind, job, more = {}) => {
+    try {
+      // No retries: a question that waits here delays those about other resources.
+      const text = await question(nats, submissionSubjects[kind], JSON.stringify(questionOf(kind, job, more)), 0);
+      return SubmissionAnswer.parse(JSON.parse(text));
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error;
+      const { code, retryable, retryAfter } = error;
+      const message = 'The API cannot be reached: it is asked again.';
+      return {
+        error: { code, message, details: { request_id: '', retryable } },
+        ...(retryAfter === undefined ? {} : { retry_after: retryAfter }),
+      };
+    }
+  };
+
+function questionOf(kind: SubmissionQuestion, { metadata: { uid, namespace }, spec }: ConversionJobObject, more: More): object {
+  const { source, toFormat, tool, options, filename, output } = spec;
+  const which = { version: PLAIN_VERSION, uid, namespace };
+  if (kind === 'upload') {
+    const { key, prefix } = output?.s3 ?? {};
+    return { ...which, ...more, version: SUBMISSION_VERSION, to: { ...bucketOf(output?.s3), key, prefix } };
+  }
+  if (kind !== 'convert') return which;
+  const asked = { ...which, toFormat, tool, options, filename };
+  if (source.s3 === undefined && more.encrypted === undefined)
+    return { ...asked, source: source.url === undefined ? { key: source.key } : { url: source.url } };
+  // A replica that does not know credentials would go on without them.
+  return { ...asked, version: SUBMISSION_VERSION, encrypted: more.encrypted, source: placeOf(source) };
+}
+
+const placeOf = ({ url, key, s3 }: ConversionJobObject['spec']['source']): object =>
+  s3 === undefined ? (url === undefined ? { key } : { url }) : { s3: { ...bucketOf(s3), key: s3.key } };
+
+const bucketOf = (s3: S3Bucket | undefined) =>
+  s3 && { endpoint: s3.endpoint, region: s3.region, bucket: s3.bucket, forcePathStyle: s3.forcePathStyle };
