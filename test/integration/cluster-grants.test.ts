@@ -11,8 +11,8 @@ import { openStores } from '../kit/stores.ts';
 import { eventually } from '../kit/wire.ts';
 
 const [FIRST_KEY, NEXT_KEY] = ['a-first-secret-that-replicas-share-here', 'the-secret-that-is-to-take-its-place'];
-/** Well above what a busy machine takes, and below what it takes to give up somebody who does not answer, ms. */
-const SOON_MS = 4_000;
+/** What is promised of all jobs but one in a hundred while one replica of three is frozen, ms. */
+const PROMISED_MS = 1_000;
 
 let cluster: Cluster;
 let front: S3Front;
@@ -56,18 +56,32 @@ function grantTimes(): number[] {
   });
 }
 
-it('one replica of three that is frozen keeps no job waiting', { timeout: 120_000 }, async () => {
+const shares = (times: readonly number[]) => {
+  const sorted = times.toSorted((a, b) => a - b);
+  const at = (share: number) => Math.round(sorted[Math.ceil(share * sorted.length) - 1] ?? 0);
+  return { p50: at(0.5), p90: at(0.9), p99: at(0.99), longest: at(1) };
+};
+
+it('one replica of three that is frozen, woken and frozen again keeps no job waiting', { timeout: 120_000 }, async () => {
   const before = grantTimes().length;
-  crew.replicas[2]?.child.kill('SIGSTOP');
-  const answers: Answer[] = [];
-  for (let turn = 0; turn < 30; turn++) answers.push(...(await Promise.all([picture(0), picture(1)])));
-  crew.replicas[2]?.child.kill('SIGCONT');
-  expect(answers.filter(({ data }) => data?.status !== 'done')).toEqual([]);
-  const times = grantTimes()
-    .slice(before)
-    .toSorted((a, b) => a - b);
-  expect(times.length).toBeGreaterThanOrEqual(answers.length);
-  expect(times.at(-1), times.join(' ')).toBeLessThan(SOON_MS);
+  const times: number[] = [];
+  const timed = async (index: number) => {
+    const began = performance.now();
+    const { data } = await picture(index);
+    times.push(performance.now() - began);
+    expect(data?.status).toBe('done');
+  };
+  const frozen = crew.replicas[2]?.child;
+  for (let time = 0; time < 2; time++) {
+    frozen?.kill('SIGSTOP');
+    for (let turn = 0; turn < 50; turn++) await Promise.all([timed(0), timed(1)]);
+    frozen?.kill('SIGCONT');
+    await timed(2);
+  }
+  const [jobs, granted] = [shares(times), shares(grantTimes().slice(before))];
+  const said = `ms: jobs ${JSON.stringify(jobs)}, grants ${JSON.stringify(granted)}`;
+  console.info(said);
+  expect(Math.max(jobs.p99, granted.p99), said).toBeLessThan(PROMISED_MS);
 });
 
 /** Takes its share of the questions, as a replica of another version does. */
