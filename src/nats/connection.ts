@@ -53,8 +53,11 @@ export const ANSWER_MS = 2_500;
 export const RETRY_MS = 15_000;
 /** Longest wait between two attempts, ms. */
 const PAUSE_MS = 250;
-/** A connection that is silent for two of these is dead, ms: half-open ones would swallow orders. */
-const PING_MS = 10_000;
+/**
+ * A connection that leaves two of these unanswered is dead, ms: half-open ones would swallow orders. A frozen server keeps its clients for
+ * three times as long at most, about what its followers take to elect another leader. While our own loop is held no ping goes out either.
+ */
+const PING_MS = 2_000;
 
 /** @throws Unavailable when no server takes the connection */
 export async function connectNats(settings: NatsSettings): Promise<Nats> {
@@ -68,6 +71,8 @@ export async function connectNats(settings: NatsSettings): Promise<Nats> {
     pingInterval: PING_MS,
     maxPingOut: 2,
     timeout: ANSWER_MS,
+    // The client would try the one that it has just lost first: frozen, that takes the connection and says nothing.
+    reconnectToServer: (servers) => servers.reduce((oldest, server) => (server.lastConnect < oldest.lastConnect ? server : oldest)),
     noAsyncTraces: true,
     ...(credentials !== undefined && { authenticator: credsAuthenticator(new TextEncoder().encode(credentials)) }),
     ...(user !== undefined && { user, pass: password ?? '' }),

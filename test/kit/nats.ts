@@ -23,8 +23,8 @@ export interface Servers {
   connect(as?: { readonly user: string; readonly password: string; readonly inbox?: string }): Promise<Nats>;
   /** Ends one as a power cut would end its process, all unless told which. */
   kill(index?: number): Promise<void>;
-  /** To all of them: SIGSTOP parts them from everybody, SIGCONT brings them back. */
-  signal(signal: NodeJS.Signals): void;
+  /** To all of them unless told which: SIGSTOP parts them from everybody, SIGCONT brings them back. */
+  signal(signal: NodeJS.Signals, index?: number): void;
   /** Starts those that were killed, on their ports and with what they had stored. @param password of every user from now on, but for `ADMIN` */
   restart(password?: string): Promise<void>;
   /** Ends them in good order, copies what they have stored, and starts them again. */
@@ -107,8 +107,8 @@ export async function startNats(
       if (index === undefined) await endAll('SIGKILL');
       else await end(index, 'SIGKILL');
     },
-    signal(signal) {
-      for (const child of children) child?.kill(signal);
+    signal(signal, index) {
+      for (const child of index === undefined ? children : [children[index]]) child?.kill(signal);
     },
     async restart(next = password) {
       password = next;
