@@ -100,7 +100,7 @@ it('a pool where none are taken gets no name and no worker, however old it is', 
   expect(condition(theirs, 'Degraded')?.reason).toBe('NamespaceRefused');
   expect(condition(theirs, 'Ready')).toMatchObject({
     status: 'False',
-    message: 'Pools of this service are taken in the namespaces filemill, other only, and this one is in team.',
+    message: 'This service accepts pools only in the namespaces filemill, other; this one is in team.',
   });
   // Its age is in whole seconds.
   await new Promise((resolve) => setTimeout(resolve, 1_100));
