@@ -1,4 +1,4 @@
-/** Conditions of a resource's status: when one last changed is kept for as long as it says the same. Pure. */
+/** Conditions of a resource's status: `lastTransitionTime` changes only when the status does. Pure. */
 
 /** As `metav1.Condition`. */
 export interface Condition {
@@ -12,7 +12,7 @@ export interface Condition {
   readonly observedGeneration?: number;
 }
 
-/** @returns the same array where nothing changed, so that callers see whether there is anything to write */
+/** @returns the same array if nothing changed, so that callers can tell whether there is anything to write */
 export function setCondition(
   conditions: readonly Condition[],
   next: Omit<Condition, 'lastTransitionTime'>,
@@ -31,5 +31,5 @@ const isSame = (before: Condition, next: Omit<Condition, 'lastTransitionTime'>):
   before.message === next.message &&
   before.observedGeneration === next.observedGeneration;
 
-/** The API server keeps whole seconds: finer ones would look like a change when they are read back. */
+/** The API server stores whole seconds: finer times would look like a change when read back. */
 const seconds = (date: Date): string => `${date.toISOString().slice(0, 19)}Z`;

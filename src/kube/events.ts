@@ -1,4 +1,4 @@
-/** Events (events.k8s.io/v1) on what happens to an object, for `kubectl describe`: said once and counted, and never at anybody's cost. */
+/** Events (events.k8s.io/v1) about an object, for `kubectl describe`: repeats are counted, rates limited, and callers never wait or fail. */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Kube } from './connection/connect.ts';
 import { isNotFound } from './connection/error.ts';
@@ -50,21 +50,21 @@ export interface RecorderOptions {
   readonly onTrouble?: (error: unknown) => void;
 }
 
-/** Of one object: as many events at once, and one more each minute. */
+/** Per object: a burst of this many events, and one more each minute. */
 const BURST = 10;
 const REFILL_MS = 60_000;
-/** The same event again is counted, and the count written no more often than this, ms. */
+/** A repeated event is counted, and the count is written no more often than this, ms. */
 const RECOUNT_MS = 60_000;
-/** After this the API server has forgotten the event, and it is news again, ms. */
+/** After this long the API server may have removed the event, and a repeat is sent as a new one, ms. */
 const NEWS_MS = 30 * 60_000;
-/** Of events, and of objects: memory has a bound. */
+/** How many events, and how many objects, are remembered: this bounds the memory. */
 const REMEMBERED = 2_000;
 const UNSENT = 100;
 const LIMIT_MS = 5_000;
-/** `note` may have so many bytes (validation of events.k8s.io/v1). */
+/** Longest `note`, bytes (validation of events.k8s.io/v1). */
 const NOTE_BYTES = 1_024;
 
-interface Said {
+interface Recorded {
   readonly ref: Ref;
   count: number;
   /** ms since the epoch. */
@@ -73,7 +73,7 @@ interface Said {
 
 export function createRecorder({ kube, controller, instance, now = () => new Date(), ...options }: RecorderOptions): Recorder {
   const onTrouble = quietly(options.onTrouble);
-  const said = new Map<string, Said>();
+  const recorded = new Map<string, Recorded>();
   const allowance = new Map<string, { tokens: number; at: number }>();
   const unsent: (() => Promise<unknown>)[] = [];
   const closing = new AbortController();
@@ -81,7 +81,7 @@ export function createRecorder({ kube, controller, instance, now = () => new Dat
   let sending: Promise<void> | undefined;
   let serial = 0;
 
-  function mayTell(uid: string, at: number): boolean {
+  function mayRecord(uid: string, at: number): boolean {
     const known = allowance.get(uid) ?? { tokens: BURST, at };
     const tokens = Math.min(BURST, known.tokens + (at - known.at) / REFILL_MS);
     remember(allowance, uid, { tokens: tokens < 1 ? tokens : tokens - 1, at });
@@ -97,7 +97,7 @@ export function createRecorder({ kube, controller, instance, now = () => new Dat
     })();
   }
 
-  function tell(key: string, { regarding, ...happening }: Happening, date: Date): void {
+  function sendNew(key: string, { regarding, ...happening }: Happening, date: Date): void {
     const namespace = regarding.namespace ?? 'default';
     serial += 1;
     const ref = { name: `${regarding.name.slice(0, 200)}.${date.getTime().toString(16)}${serial.toString(16)}`, namespace };
@@ -110,11 +110,11 @@ export function createRecorder({ kube, controller, instance, now = () => new Dat
       reportingController: controller,
       reportingInstance: instance,
     };
-    remember(said, key, { ref, count: 1, writtenAt: date.getTime() });
+    remember(recorded, key, { ref, count: 1, writtenAt: date.getTime() });
     send(() => kube.create<KubeObject>(EVENTS, event, call));
   }
 
-  function tellAgain(key: string, known: Said, date: Date): void {
+  function sendCount(key: string, known: Recorded, date: Date): void {
     known.writtenAt = date.getTime();
     const series = { count: known.count, lastObservedTime: microTime(date) };
     send(async () => {
@@ -122,7 +122,7 @@ export function createRecorder({ kube, controller, instance, now = () => new Dat
         await kube.patch(EVENTS, known.ref, { series }, {}, call);
       } catch (error) {
         if (!isNotFound(error)) throw error;
-        said.delete(key);
+        recorded.delete(key);
       }
     });
   }
@@ -132,15 +132,15 @@ export function createRecorder({ kube, controller, instance, now = () => new Dat
       const { regarding, type, reason, action, note } = happening;
       const date = now();
       const key = [regarding.uid, type, reason, action, note].join('\n');
-      const known = said.get(key);
+      const known = recorded.get(key);
       if (known === undefined || date.getTime() - known.writtenAt > NEWS_MS) {
-        if (mayTell(regarding.uid, date.getTime())) tell(key, happening, date);
+        if (mayRecord(regarding.uid, date.getTime())) sendNew(key, happening, date);
         return;
       }
       known.count += 1;
-      if (date.getTime() - known.writtenAt >= RECOUNT_MS) tellAgain(key, known, date);
+      if (date.getTime() - known.writtenAt >= RECOUNT_MS) sendCount(key, known, date);
     },
-    /** What is said just before the end is still sent, if that is done in time. */
+    /** Still sends the events recorded just before, if that takes no longer than 1 s. */
     async close() {
       await Promise.race([sending, pause(1_000, undefined, { ref: false })]);
       closing.abort(new Error('the recorder of events is closed'));
@@ -150,7 +150,7 @@ export function createRecorder({ kube, controller, instance, now = () => new Dat
   };
 }
 
-/** The oldest entry makes room. */
+/** Adds an entry; above the limit the oldest one is dropped. */
 function remember<V>(map: Map<string, V>, key: string, value: V): void {
   map.delete(key);
   map.set(key, value);
@@ -163,7 +163,7 @@ function remember<V>(map: Map<string, V>, key: string, value: V): void {
 
 function shortened(note: string): string {
   if (Buffer.byteLength(note) <= NOTE_BYTES) return note;
-  // Cut inside a character, it ends in a replacement character, which is three bytes.
+  // A cut inside a character leaves a replacement character, which takes three bytes.
   return Buffer.from(note)
     .subarray(0, NOTE_BYTES - 3)
     .toString();

@@ -1,4 +1,4 @@
-/** Elects one of several processes by a Lease, as client-go does (tools/leaderelection): whoever leads renews, the others watch whether it does. */
+/** Elects a leader among processes by a Lease, as client-go does (tools/leaderelection): the leader renews it, the others watch it. */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Call, Kube } from './connection/connect.ts';
 import { isAlreadyExists, isConflict, isNotFound } from './connection/error.ts';
@@ -7,17 +7,17 @@ import { startReflector } from './reflector.ts';
 import { type KubeObject, LEASES, microTime } from './resource.ts';
 
 export interface LeaderElector {
-  /** False from the moment that others may believe the leader gone, even where this process was frozen and has not noticed yet. */
+  /** False from the moment that others may take over, even if this process was frozen and has not noticed yet. */
   readonly leading: boolean;
-  /** As last seen. */
+  /** Identity of the leader, as last seen. */
   readonly holder: string | undefined;
-  /** Of the record, as last seen: no other record in this or another cluster has it. */
+  /** Of the Lease object, as last seen: unique across clusters. */
   readonly uid: string | undefined;
-  /** For ever pending, if it resigns before. */
+  /** Stays pending if this process resigns first. */
   readonly won: Promise<void>;
-  /** Why what was won is lost; not by `resign`. Whoever led stops acting at once, and its process ends. */
+  /** Resolves with why the leadership was lost, other than by `resign`. The leader must stop acting immediately, and its process ends. */
   readonly lost: Promise<string>;
-  /** Stands no more, and where it leads hands over at once. Takes 5 s at most. */
+  /** Leaves the election, and releases the lease if it leads. Takes 5 s at most. */
   resign(): Promise<void>;
 }
 
@@ -25,11 +25,11 @@ export interface ElectionOptions {
   readonly kube: Kube;
   readonly namespace: string;
   readonly name: string;
-  /** Of this process, and no other ever. */
+  /** Of this process; never reused. */
   readonly identity: string;
-  /** So long after the record last changed before our eyes, its holder is gone, ms. */
+  /** A lease that this process has not seen change for this long has expired, ms. */
   readonly leaseDurationMs?: number;
-  /** A leader that could not renew for so long leads no more, ms. Shorter than the above: two never lead at once. */
+  /** A leader that could not renew for this long stops leading, ms. Shorter than `leaseDurationMs`: two never lead at the same time. */
   readonly renewDeadlineMs?: number;
   readonly retryPeriodMs?: number;
   readonly onTrouble?: (error: unknown) => void;
@@ -45,9 +45,9 @@ interface Lease extends KubeObject {
   };
 }
 
-/** How often a follower looks whether its turn has come, ms: at what it has been told, without asking anybody. */
-const LOOK_MS = 250;
-/** For each of the two attempts to hand over, ms. */
+/** How often a follower checks whether the lease has expired, ms: in its mirror, without a request. */
+const CHECK_MS = 250;
+/** Time limit of each call of the two attempts to release the lease, ms. */
 const RELEASE_MS = 1_000;
 
 export function startLeaderElection(options: ElectionOptions): LeaderElector {
@@ -56,9 +56,9 @@ export function startLeaderElection(options: ElectionOptions): LeaderElector {
   const { leaseDurationMs = 15_000, renewDeadlineMs = 10_000, retryPeriodMs = 2_000 } = options;
   const leaving = new AbortController();
   const [won, lost] = [Promise.withResolvers<void>(), Promise.withResolvers<string>()];
-  /** The record, and when it last changed before our eyes: clocks of other machines prove nothing. */
+  /** The lease, and when this process last saw it change: clocks of other machines prove nothing. */
   let [seen, seenAt]: [Lease | undefined, number] = [undefined, 0];
-  /** Since when the last renewal that succeeded was under way: others may count from there on. */
+  /** When the last successful renewal was sent: others may count the lease from then. */
   let heldSince: number | undefined;
 
   const isHeld = () => heldSince !== undefined && performance.now() - heldSince < renewDeadlineMs;
@@ -75,7 +75,7 @@ export function startLeaderElection(options: ElectionOptions): LeaderElector {
       return undefined;
     });
 
-  /** @returns whether that succeeded @throws Usurped where a leader reads of another */
+  /** @returns whether it succeeded @throws LeaseTaken if this process led and another one holds the lease now */
   async function acquireOrRenew(limitMs: number): Promise<boolean> {
     const begun = performance.now();
     const call = { signal: leaving.signal, limitMs };
@@ -85,9 +85,10 @@ export function startLeaderElection(options: ElectionOptions): LeaderElector {
       observe(known === undefined ? await kube.create(LEASES, lease(), call) : await kube.replace(LEASES, lease(known), {}, call));
     } catch (error) {
       if (!isConflict(error) && !isAlreadyExists(error) && !isNotFound(error)) throw error;
-      // Somebody was faster, or deleted it, or a renewal of ours was stored whose answer did not come.
+      // Another process was faster or deleted it, or our renewal was stored but its response was lost.
       const now = await read(call);
-      if (heldSince !== undefined && now !== undefined && now.spec.holderIdentity !== identity) throw new Usurped(now.spec.holderIdentity);
+      if (heldSince !== undefined && now !== undefined && now.spec.holderIdentity !== identity)
+        throw new LeaseTaken(now.spec.holderIdentity);
       return false;
     }
     heldSince = begun;
@@ -97,7 +98,7 @@ export function startLeaderElection(options: ElectionOptions): LeaderElector {
   const mayTake = ({ spec: { holderIdentity = '' } }: Lease): boolean =>
     holderIdentity === '' || holderIdentity === identity || leftMs() <= 0;
 
-  /** The record that says that we hold it. */
+  /** The lease with this process as its holder. */
   function lease(known?: Lease): Lease {
     const now = microTime(new Date(kube.now()));
     const ours = known?.spec.holderIdentity === identity;
@@ -113,10 +114,16 @@ export function startLeaderElection(options: ElectionOptions): LeaderElector {
     };
   }
 
-  /** Until it is won, or this process leaves. */
-  async function stand(): Promise<void> {
-    // A follower costs no requests, and sees a lease that is handed over at once. What it misses, it reads before it takes anything.
-    const mirror = startReflector<Lease>({ kube, resource: LEASES, namespace, fieldSelector: `metadata.name=${name}`, onTrouble: tell });
+  /** Runs until this process holds the lease or resigns. */
+  async function campaign(): Promise<void> {
+    // The watch costs no polling and shows a released lease immediately. It may miss changes: the lease is read before it is taken.
+    const mirror = startReflector<Lease>({
+      kube,
+      resource: LEASES,
+      namespace,
+      fieldSelector: `metadata.name=${name}`,
+      onTrouble: reportTrouble,
+    });
     mirror.onChange((_, lease) => {
       if (heldSince !== undefined) return;
       if (lease === undefined) seen = undefined;
@@ -124,15 +131,15 @@ export function startLeaderElection(options: ElectionOptions): LeaderElector {
     });
     const isFree = () => leaving.signal.aborted || seen === undefined || mayTake(seen);
     while (!leaving.signal.aborted) {
-      const won = await acquireOrRenew(renewDeadlineMs / 2).catch(tell);
+      const won = await acquireOrRenew(renewDeadlineMs / 2).catch(reportTrouble);
       if (won === true) break;
       if (isFree()) await nap(retryPeriodMs * (0.5 + Math.random() / 2));
-      while (!isFree()) await nap(Math.min(LOOK_MS, leftMs()));
+      while (!isFree()) await nap(Math.min(CHECK_MS, leftMs()));
     }
     await mirror.close();
   }
 
-  /** @returns why it is over; undefined when it resigned */
+  /** @returns why the leadership was lost; undefined after `resign` */
   async function hold(): Promise<string | undefined> {
     for (let renewed = true; ; ) {
       await nap(Math.min(renewed ? retryPeriodMs : retryPeriodMs / 4, remaining()));
@@ -141,23 +148,23 @@ export function startLeaderElection(options: ElectionOptions): LeaderElector {
       try {
         renewed = await acquireOrRenew(Math.max(1, Math.min(renewDeadlineMs / 2, remaining())));
       } catch (error) {
-        if (error instanceof Usurped) return error.message;
+        if (error instanceof LeaseTaken) return error.message;
         renewed = false;
-        tell(error);
+        reportTrouble(error);
       }
     }
   }
 
-  /** Of the time of whoever holds it, as the record says. */
+  /** What is left of the holder's lease, by its own duration, ms. */
   const leftMs = () => seenAt + (seen?.spec.leaseDurationSeconds ?? 0) * 1_000 - performance.now();
   const remaining = () => (heldSince ?? 0) + renewDeadlineMs - performance.now();
   const nap = (ms: number) => pause(Math.max(0, ms), undefined, { signal: leaving.signal }).catch(() => {});
-  const tell = (error: unknown): undefined => {
+  const reportTrouble = (error: unknown): undefined => {
     if (!leaving.signal.aborted) onTrouble(error);
   };
 
   const running = (async () => {
-    await stand();
+    await campaign();
     if (leaving.signal.aborted) return;
     won.resolve();
     const why = await hold();
@@ -166,11 +173,11 @@ export function startLeaderElection(options: ElectionOptions): LeaderElector {
     lost.resolve(why);
   })();
 
-  /** Nobody waits out the lease of a leader that says goodbye. */
+  /** Clears the holder, so that the next leader need not wait for the lease to expire. */
   async function release(): Promise<void> {
     for (let attempt = 0; attempt < 2; attempt++) {
       try {
-        // A renewal that was under way may have been stored: what is there now says it.
+        // A renewal in progress may have been stored: read the current version.
         const known = await kube.get<Lease>(LEASES, { name, namespace }, { limitMs: RELEASE_MS });
         if (known.spec.holderIdentity !== identity) return;
         const spec = { ...lease(known).spec, holderIdentity: '', leaseDurationSeconds: 1 };
@@ -203,7 +210,7 @@ export function startLeaderElection(options: ElectionOptions): LeaderElector {
   };
 }
 
-class Usurped extends Error {
+class LeaseTaken extends Error {
   constructor(by: string | undefined) {
     super(`${by || 'nobody'} holds the lease now`);
   }

@@ -1,12 +1,12 @@
-/** Calls what others gave us to be called: their mistake is neither ours nor the process's end. */
+/** Wraps callbacks so that an exception in one breaks neither its caller nor the process. */
 
-/** @returns the same callback, whose failures are nobody's */
+/** @returns the same callback, whose exceptions are dropped */
 export const quietly =
   <A extends readonly unknown[]>(callback: ((...given: A) => void) | undefined) =>
   (...given: A): void => {
     try {
       callback?.(...given);
     } catch {
-      // It hears of troubles or measures them: there is nobody left to tell.
+      // The callback itself logs or measures errors: there is nowhere to report this one.
     }
   };

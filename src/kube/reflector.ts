@@ -1,4 +1,4 @@
-/** A mirror of the API server's objects of one kind: a paged list, then a watch from there on, for as long as it is open. */
+/** A mirror of the API server's objects of one kind: a paged list, then a watch from there on, until it is closed. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { onAbort } from '../streams/abort.ts';
 import type { Kube, Selection } from './connection/connect.ts';
@@ -9,14 +9,14 @@ import { type KubeObject, keyOf, type Resource } from './resource.ts';
 export interface ReflectorOptions<T> extends Selection {
   readonly kube: Kube;
   readonly resource: Resource;
-  /** Keeps what is needed of an object: memory is this times the number of objects. `managedFields` are gone already. */
+  /** Keeps only the needed parts of an object: memory is this times the number of objects. `managedFields` are already removed. */
   readonly trim?: (object: T) => T;
-  /** Hears of each list or watch that failed, and of each listener that threw. */
+  /** Called for each list or watch that failed, and for each listener that threw. */
   readonly onTrouble?: (error: unknown) => void;
   readonly pageSize?: number;
-  /** A watch that brings neither event nor bookmark for so long is begun anew, ms. */
+  /** A watch without event or bookmark for this long is restarted, ms. */
   readonly silenceMs?: number;
-  /** Everything is listed again about so often, should an event ever have been missed, ms. */
+  /** Everything is listed again about this often, in case an event was missed, ms. */
   readonly relistMs?: number;
   readonly minBackoffMs?: number;
   readonly maxBackoffMs?: number;
@@ -25,9 +25,9 @@ export interface ReflectorOptions<T> extends Selection {
 export type Listener<T> = (key: string, now: T | undefined, before: T | undefined) => void;
 
 export interface Reflector<T extends KubeObject> {
-  /** Whether the first list is in. */
+  /** Whether the first list is complete. */
   readonly synced: boolean;
-  /** @throws the signal's reason; Error when it is closed before */
+  /** @throws the signal's reason; Error if it is closed first */
   whenSynced(signal?: AbortSignal): Promise<void>;
   /** A live view, by `keyOf`. */
   objects(): ReadonlyMap<string, T>;
@@ -35,24 +35,24 @@ export interface Reflector<T extends KubeObject> {
   onChange(listener: Listener<T>): () => void;
   stats(): {
     readonly objects: number;
-    /** Since a page, an event or a bookmark came, ms. */
+    /** Since the last page, event or bookmark, ms. */
     readonly sinceLastEventMs: number;
-    /** Watches begun after the first. */
+    /** Watches started after the first. */
     readonly restarts: number;
-    /** Lists begun after the first. */
+    /** Lists started after the first. */
     readonly relists: number;
   };
   close(): Promise<void>;
 }
 
-/** The server ends a watch after this long, s: jittered, so that not all of them begin anew at once. */
+/** The server ends a watch after this long, s: jittered, so that they do not all restart at the same time. */
 const WATCH_SECONDS = 300;
-/** A watch that ends sooner than this and brought nothing has failed, whatever the server calls it, ms. */
+/** A watch that ends sooner than this without an event counts as failed, whatever its status, ms. */
 const TOO_SHORT_MS = 500;
-/** So many refusals in a row, and the version itself is suspect: a restored store may be older than what we know. */
+/** After this many refusals in a row the version itself is suspect: a restored store may be older. */
 const REFUSALS = 3;
 
-/** Begins at once, and never gives up. */
+/** Starts immediately, and retries until it is closed. */
 export function startReflector<T extends KubeObject>(options: ReflectorOptions<T>): Reflector<T> {
   const { kube, resource, namespace, labelSelector, fieldSelector, pageSize = 500, silenceMs = 90_000 } = options;
   const { relistMs = 600_000, minBackoffMs = 200, maxBackoffMs = 10_000, trim = (object) => object } = options;
@@ -110,7 +110,7 @@ export function startReflector<T extends KubeObject>(options: ReflectorOptions<T
     }
   }
 
-  /** Until the server ends it. */
+  /** Runs until the server ends the watch. */
   async function watch(resourceVersion: string): Promise<void> {
     watches += 1;
     const seconds = Math.min(jittered(WATCH_SECONDS), (relistAt - performance.now()) / 1_000);
@@ -176,7 +176,7 @@ export function startReflector<T extends KubeObject>(options: ReflectorOptions<T
   };
 }
 
-/** Between three quarters of it and all of it. */
+/** A random part of it: between 75 % and 100 %. */
 const jittered = (whole: number): number => whole * (0.75 + Math.random() / 4);
 
 const retryAfterMs = (error: unknown): number => (error instanceof KubeError ? (error.retryAfterSeconds ?? 0) * 1_000 : 0);

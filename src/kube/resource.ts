@@ -1,4 +1,4 @@
-/** What the API server keeps, described by data: kinds of objects, and what every object has. */
+/** The API server's resources as data: kinds of objects, and the metadata of every object. */
 
 export interface Resource {
   /** Empty for the core group. */
@@ -50,7 +50,7 @@ export const EVENTS: Resource = { group: 'events.k8s.io', version: 'v1', plural:
 
 export const apiVersion = ({ group, version }: Resource): string => (group === '' ? version : `${group}/${version}`);
 
-/** `namespace/name`, or the name of what has no namespace. */
+/** `namespace/name`, or only the name if the object has no namespace. */
 export const keyOf = ({ metadata: { name, namespace } }: { readonly metadata: Ref }): string =>
   namespace === undefined ? name : `${namespace}/${name}`;
 
@@ -59,7 +59,7 @@ export function refOf(key: string): Ref {
   return second === undefined ? { name: first } : { namespace: first, name: second };
 }
 
-/** Where objects of a kind lie on the API server: all of them, those of a namespace, or one. */
+/** The path of a kind's objects on the API server: of all, of a namespace's, or of one. */
 export function pathOf(resource: Resource, { namespace, name }: Partial<Ref>, subresource?: string): string {
   const parts = resource.group === '' ? ['api'] : ['apis', resource.group];
   parts.push(resource.version);
@@ -72,5 +72,5 @@ export function pathOf(resource: Resource, { namespace, name }: Partial<Ref>, su
   return `/${parts.map(encodeURIComponent).join('/')}`;
 }
 
-/** MicroTime wants exactly six digits of a second: with three, the API server refuses the object. */
+/** MicroTime needs exactly six digits of a second: with three, the API server refuses the object. */
 export const microTime = (date: Date): string => date.toISOString().replace('Z', '000Z');

@@ -1,11 +1,11 @@
-/** Keys to be worked on: each waits at most once, is in one pair of hands at a time, and comes back later and later while its work fails. */
+/** A queue of keys to work on: each waits at most once, has one worker at a time, and is retried with growing back-off. */
 import { KubeError } from './connection/error.ts';
 import { quietly } from './quietly.ts';
 
 export interface Clock {
-  /** ms, of any beginning. */
+  /** ms from any origin. */
   now(): number;
-  /** @returns takes it back */
+  /** @returns cancel */
   after(ms: number, callback: () => void): () => void;
 }
 
@@ -17,7 +17,7 @@ export interface Hooks {
 }
 
 export interface WorkQueueOptions {
-  /** May say how soon it wants the key again. When it fails, the key comes back after its back-off. */
+  /** May return when it wants the key again. If it throws, the key is retried after a back-off. */
   readonly work: (key: string, signal: AbortSignal) => Promise<{ readonly againAfterMs: number } | undefined>;
   /** How many keys are worked on at the same time. */
   readonly concurrency?: number;
@@ -28,34 +28,34 @@ export interface WorkQueueOptions {
 }
 
 export interface WorkQueue {
-  /** A key that is worked on at the moment is worked on again afterwards. */
+  /** A key that is being worked on is worked on once more afterwards. */
   add(key: string): void;
-  /** Of several such wishes for a key the earliest counts. */
+  /** Of several calls for a key the earliest time counts. */
   addAfter(key: string, ms: number): void;
-  /** Its next failure is its first again. */
+  /** Resets the back-off of a key. */
   forget(key: string): void;
   /** Keys that wait. */
   readonly depth: number;
-  /** Keys that are worked on. */
+  /** Keys being worked on. */
   readonly busy: number;
   /** Failures of a key in a row. */
   retries(key: string): number;
-  /** Takes nothing more, aborts the signal, and waits for what is being worked on. */
+  /** Takes no more keys, aborts the signal, and waits for the work in progress. */
   close(): Promise<void>;
 }
 
 export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
   const { work, concurrency = 1, minBackoffMs = 50, maxBackoffMs = 60_000, clock = SYSTEM, hooks } = options;
-  const tell = {
+  const notify = {
     added: quietly((depth: number) => hooks?.added?.(depth)),
     started: quietly((waitedMs: number, depth: number) => hooks?.started?.(waitedMs, depth)),
     done: quietly((workedMs: number) => hooks?.done?.(workedMs)),
     retried: quietly((key: string, error: unknown, inMs: number) => hooks?.retried?.(key, error, inMs)),
   };
-  /** Since when each waits; a Map keeps the order in which they came. */
+  /** When each key was added; a Map keeps the order of insertion. */
   const waiting = new Map<string, number>();
   const working = new Map<string, Promise<void>>();
-  /** Asked for while they were worked on. */
+  /** Added while they were being worked on. */
   const dirty = new Set<string>();
   const later = new Map<string, { readonly at: number; readonly cancel: () => void }>();
   const failures = new Map<string, number>();
@@ -68,7 +68,7 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
       return;
     }
     waiting.set(key, clock.now());
-    tell.added(waiting.size);
+    notify.added(waiting.size);
     next();
   }
 
@@ -89,16 +89,16 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
     for (const [key, since] of waiting) {
       if (working.size >= concurrency) return;
       waiting.delete(key);
-      tell.started(clock.now() - since, waiting.size);
+      notify.started(clock.now() - since, waiting.size);
       working.set(key, once(key));
     }
   }
 
-  /** Never fails. */
+  /** Never rejects. */
   async function once(key: string): Promise<void> {
     const begun = clock.now();
     try {
-      // Not in the caller's own time: whoever adds a key is not to be surprised by its work.
+      // Not synchronously: the caller of `add` must not run the work.
       await Promise.resolve();
       const again = await work(key, closing.signal);
       failures.delete(key);
@@ -106,7 +106,7 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
     } catch (error) {
       retry(key, error);
     }
-    tell.done(clock.now() - begun);
+    notify.done(clock.now() - begun);
     working.delete(key);
     if (dirty.delete(key)) add(key);
     if (!closing.signal.aborted) next();
@@ -118,7 +118,7 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
     failures.set(key, count + 1);
     const asked = error instanceof KubeError ? (error.retryAfterSeconds ?? 0) * 1_000 : 0;
     const inMs = Math.max(asked, Math.min(maxBackoffMs, minBackoffMs * 2 ** count));
-    tell.retried(key, error, inMs);
+    notify.retried(key, error, inMs);
     addAfter(key, inMs);
   }
 
@@ -143,7 +143,7 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
   };
 }
 
-/** Above this a timer of Node's would fire at once, ms. */
+/** Longest delay of a Node timer, ms: with a longer one it fires immediately. */
 const LONGEST_MS = 2 ** 31 - 1;
 
 const SYSTEM: Clock = {

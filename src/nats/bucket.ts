@@ -1,4 +1,4 @@
-/** Texts by key in a JetStream key-value bucket: strong reads, writes by compare-and-swap, a scan that holds one at a time. */
+/** Texts by key in a JetStream key-value bucket: strong reads, compare-and-swap writes, a scan that never holds them all. */
 import { DiscardPolicy, RetentionPolicy, StorageType, type StoredMsg } from '@nats-io/jetstream';
 import { headers, nanos, nuid } from 'nats';
 import { RevisionConflict } from '../errors.ts';
@@ -10,52 +10,52 @@ import { isFull, isRevisionConflict, Unavailable } from './unavailable.ts';
 export interface Entry {
   readonly key: string;
   readonly text: string;
-  /** Of this version; no other in the bucket has or will have it. */
+  /** Of this version; never reused in the bucket. */
   readonly revision: number;
 }
 
 export interface Bucket {
-  /** The latest, as the leader of the replicas knows it. */
+  /** The latest, read from the leader of the replicas. */
   get(key: string): Promise<Entry | undefined>;
-  /** The same for the one key that ends in this token, whatever stands before it. */
+  /** The latest of the one key that ends in this token, whatever its prefix. */
   getByEnding(ending: string): Promise<Entry | undefined>;
   /**
-   * @param revision that is replaced; 0 where nothing may be
-   * @param ttlMs after which this version goes away by itself, where nothing replaces it
+   * @param revision the one to replace; 0 to create
+   * @param ttlMs after which this version is removed, unless it is replaced first
    * @returns the new revision
-   * @throws RevisionConflict when `revision` is no longer the latest
+   * @throws RevisionConflict if `revision` is no longer the latest
    */
   put(key: string, text: string, revision: number, ttlMs?: number): Promise<number>;
-  /** Removing what is gone is no error. @throws RevisionConflict when there is another revision */
+  /** Removing a missing key is no error. @throws RevisionConflict if the key has another revision */
   remove(key: string, revision: number): Promise<void>;
-  /** Each once, in no order. One written meanwhile may be missed. */
+  /** Each entry once, in no order. One written during the scan may be missed. */
   entries(): AsyncIterable<Entry>;
   /**
-   * Some of them in the order in which they were last written, so that what was written longest ago is found without reading the rest.
-   * @param from a revision, or a lower number: 0 begins with the oldest
-   * @param count messages that are read, removals among them
-   * @returns `next`: where the following page begins; undefined where nothing follows
+   * Entries in the order of their last write, so that the oldest are found without reading the rest.
+   * @param from a revision, or a lower number: 0 starts with the oldest
+   * @param count messages to read, including removals
+   * @returns `next`: where the next page starts; undefined after the last page
    */
   page(from: number, count: number): Promise<{ readonly entries: readonly Entry[]; readonly next: number | undefined }>;
-  /** Calls back with the keys of stored changes, and with none when some may have been missed. @returns unsubscribe */
+  /** Calls back with the key of each stored change, and with undefined when changes may have been missed. @returns unsubscribe */
   onChange(changed: (key: string | undefined) => void): () => void;
-  /** The time where the bucket is kept, ms since the epoch: the only clock that all processes share. */
+  /** The server's time, ms since the epoch: the only clock that all processes share. */
   now(): Promise<number>;
 }
 
 export interface BucketSpec {
   readonly name: string;
-  /** A version goes away after so long, whatever else happens: a backstop. */
+  /** A version is removed after this long in any case: a backstop, ms. */
   readonly maxAgeMs?: number;
-  /** Of a value, its key and headers. */
+  /** Of a value with its key and headers. */
   readonly maxBytes: number;
 }
 
-/** Whoever is about to write knows of a removal for so long: after that the key is as if it had never been. */
+/** How long a removal marker is kept, ms: until then a writer sees it, after that the key is as if it had never existed. */
 const REMOVED_TTL_MS = 3600_000;
-/** A write that is repeated within this time is stored once, ms: much longer than anybody is patient. */
+/** A write that is repeated within this time is stored once, ms: much longer than any caller retries. */
 const REPEATED_MS = 120_000;
-/** Reads of a scan that are under way at once: each takes a round trip, and holds one entry. */
+/** Concurrent reads of a scan: each takes a round trip, and holds one entry. */
 const SCANNERS = 8;
 const OPERATION = 'KV-Operation';
 const MESSAGE_ID = 'Nats-Msg-Id';
@@ -79,9 +79,9 @@ export const ensureBucket = (nats: Nats, { name, maxAgeMs = 0, maxBytes }: Bucke
     deny_delete: true,
     allow_rollup_hdrs: true,
     allow_msg_ttl: true,
-    // Any replica may answer a direct read, with what was true a while ago.
+    // Any replica may answer a direct read, and it may be behind.
     allow_direct: false,
-    // A subscription to the bucket itself also hears of writes that were refused.
+    // A subscription to the bucket's own subjects would also receive writes that were refused.
     republish: { src: `$KV.${name}.>`, dest: `${changesOf(name)}.>`, headers_only: true },
   });
 
@@ -92,10 +92,10 @@ export function openBucket(nats: Nats, name: string): Bucket {
 
   const last = (key: string) => withRetry(`to read ${name}`, () => manager.streams.getMessage(stream, { last_by_subj: prefix + key }));
 
-  /** Those whose latest version has a number from `first` on, and below `end`. */
+  /** Entries whose revision is at least `first` and below `end`. */
   async function* between(first: number, end: number): AsyncGenerator<Entry> {
     for (let seq = first; seq < end; ) {
-      // By number, from the leader: a consumer may sit on a replica that is behind.
+      // By sequence number, from the leader: a consumer may run on a replica that is behind.
       const query = { seq, next_by_subj: `${prefix}>` };
       const message = await withRetry(`to scan ${name}`, () => manager.streams.getMessage(stream, query));
       if (message === null || message.seq >= end) return;
@@ -107,7 +107,7 @@ export function openBucket(nats: Nats, name: string): Bucket {
   async function write(key: string, text: string, revision: number, ttlMs: number | undefined, removes: boolean): Promise<number> {
     const marks = headers();
     if (removes) marks.set(OPERATION, 'DEL');
-    // One for all attempts: where an answer was lost, the next gets the same one.
+    // The same for all attempts: if a response was lost, the next attempt gets the same one.
     const msgID = nuid.next();
     const ttl = ttlMs === undefined ? {} : { ttl: `${Math.max(1, Math.ceil(ttlMs / 1000))}s` };
     const options = { msgID, headers: marks, expect: { lastSubjectSequence: revision }, ...ttl };
@@ -120,7 +120,7 @@ export function openBucket(nats: Nats, name: string): Bucket {
       return (await withRetry(`to write ${name}`, attempt)).seq;
     } catch (error) {
       if (isRevisionConflict(error)) {
-        // By itself, perhaps: a single server compares sequences before it looks whether it has this very message.
+        // Perhaps with our own earlier attempt: a single server compares sequences before it checks message ids.
         const message = attempts > 1 ? await last(key) : null;
         if (message?.header.get(MESSAGE_ID) === msgID) return message.seq;
         throw new RevisionConflict(`${key} in ${name} is not at revision ${revision}`, { cause: error });
@@ -135,7 +135,7 @@ export function openBucket(nats: Nats, name: string): Bucket {
 
   return {
     async get(key) {
-      // No record can have such a key, and it must not select others'.
+      // No record can have such a key, and as a wildcard it must not match others.
       if (!isKey(key)) return undefined;
       return present(await last(key));
     },
@@ -144,7 +144,7 @@ export function openBucket(nats: Nats, name: string): Bucket {
       if (!isToken(ending)) return undefined;
       const latest = await last(`*.${ending}`);
       if (latest === null || !isRemoval(latest)) return present(latest);
-      // What was removed last may have been copied to another key before.
+      // The removal may be the last step of a move: the copy at the other key was written before it.
       const query = { seq: 1, next_by_subj: `${prefix}*.${ending}` };
       return present(await withRetry(`to read ${name}`, () => manager.streams.getMessage(stream, query)));
     },
@@ -219,12 +219,12 @@ const entryIn = (message: StoredMsg, prefix: string): Entry => ({
   revision: message.seq,
 });
 
-/** Several streams of things as one: each is asked for one ahead, and what is there first goes first. */
+/** Merges several generators: reads one item ahead from each, and yields whichever comes first. */
 export async function* asTheyCome<T>(sources: readonly AsyncGenerator<T>[]): AsyncGenerator<T> {
   const ahead = new Map<AsyncGenerator<T>, Promise<{ readonly source: AsyncGenerator<T>; readonly next: IteratorResult<T> }>>();
   const ask = (source: AsyncGenerator<T>) => {
     const asked = source.next().then((next) => ({ source, next }));
-    // Left early, nobody waits for it any more.
+    // If the reader stops early, nothing awaits this promise.
     asked.catch(() => {});
     ahead.set(source, asked);
   };

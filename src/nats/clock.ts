@@ -1,4 +1,4 @@
-/** The servers' time, in a process whose own clock may be wrong: the one clock that all processes share. */
+/** The NATS servers' time, for processes whose own clocks may be wrong: the one clock that all of them share. */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Nats } from './connection.ts';
 import { isNotFound } from './unavailable.ts';
@@ -9,18 +9,18 @@ export interface Clock {
   close(): void;
 }
 
-/** Between two questions for the time, ms: quartz drifts by milliseconds in it. */
+/** Between two requests for the time, ms: quartz drifts by milliseconds meanwhile. */
 const ASK_MS = 60_000;
-/** An answer that took longer says too little about when it was given, ms: half of it is the error. */
+/** A response that took longer is too inexact, ms: the error is up to half the round trip. */
 const SLOWEST_MS = 1_000;
-/** How often the time is asked for at the start, and the pause between, ms: a replica may yet have to make the stream. */
+/** How often the time is requested at the start, and the pause between, ms: a replica may not have created the stream yet. */
 const TRIES = 60;
 const PAUSE_MS = 1_000;
 
 /**
- * Counted on from the servers' last answer by a clock that nobody sets (`performance.now`).
- * @param stream any that this user may ask for
- * @throws Unavailable · an Error when the servers' time cannot be learnt
+ * Extrapolated from the servers' last response by a monotonic clock (`performance.now`).
+ * @param stream any whose info this user may request
+ * @throws Unavailable · Error if the servers' time cannot be read
  */
 export async function openClock({ manager, withRetry, onReconnect }: Nats, stream: string): Promise<Clock> {
   let ahead: number | undefined;

@@ -1,4 +1,4 @@
-/** The connection of a process to NATS: it comes back by itself, and nothing asked over it waits for ever. */
+/** A process's connection to NATS: it reconnects by itself, and every call over it has a time limit. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { type JetStreamClient, type JetStreamManager, jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { ClosedConnectionError, ConnectionError, connect, createInbox, credsAuthenticator, type NatsConnection } from 'nats';
@@ -9,46 +9,46 @@ export interface Nats {
   readonly core: NatsConnection;
   readonly manager: JetStreamManager;
   readonly client: JetStreamClient;
-  /** Speaks for us while this thread is held; undefined where nobody would wait for us. */
+  /** Sends our heartbeats and in-progress acks while this thread is blocked; undefined without `keepsAlive`. */
   readonly keepAlive: KeepAlive | undefined;
   /**
-   * Makes a call, and makes it again while no server can answer it: it must be one that may be made twice.
+   * Calls a function, and repeats the call while no server can answer it: it must be safe to repeat.
    * @param what is done, for the log
-   * @param patienceMs 0 for one that may not
-   * @throws Unavailable when that has not ended after `patienceMs`; any other failure as it is
+   * @param patienceMs how long to repeat it; 0 for a call that must not be repeated
+   * @throws Unavailable if it has not succeeded after `patienceMs`; any other error unchanged
    */
   withRetry<T>(what: string, call: () => Promise<T>, patienceMs?: number): Promise<T>;
-  /** A subject that nobody else listens to. */
+  /** A subject that nobody else subscribes to. */
   newInbox(): string;
-  /** While not, hints would only pile up. */
+  /** While false, published hints would only pile up. */
   isConnected(): boolean;
-  /** Calls back when the connection is there again: what was said meanwhile has been missed. @returns unsubscribe */
+  /** Calls back after a reconnect: messages published in the meantime were missed. @returns unsubscribe */
   onReconnect(callback: () => void): () => void;
   close(): Promise<void>;
 }
 
 export interface NatsSettings {
-  /** `host:port` of one server or more of one cluster. */
+  /** `host:port` of one or more servers of one cluster. */
   readonly servers: readonly string[];
-  /** Shown by the servers. */
+  /** Of the connection, as the servers show it. */
   readonly name: string;
   /** Text of a credentials file. */
   readonly credentials?: string;
   readonly user?: string | undefined;
   readonly password?: string | undefined;
-  /** Files in PEM, read at each connection, so that a certificate may be replaced under us; undefined: TLS where the server asks for it. */
+  /** PEM files, read at each connection, so that certificates can be rotated; undefined: TLS if the server asks for it. */
   readonly tls?: { readonly caFile?: string; readonly certFile?: string; readonly keyFile?: string } | undefined;
-  /** Where answers come in; permissions of a role may allow its own only. */
+  /** Prefix of the reply subjects; a role's permissions may allow only its own. */
   readonly inbox?: string;
-  /** Whether a thread keeps alive what this one holds. */
+  /** Whether a second thread extends the messages that this one holds. */
   readonly keepsAlive?: boolean;
 }
 
-/** How long one server has for one answer, ms: they come within milliseconds. */
+/** Time limit of one response of a server, ms: they take milliseconds. */
 export const ANSWER_MS = 2_500;
 /**
- * How long a call is repeated, ms: replicas notice after 4 to 9 s that their leader is dead (nats-server, server/raft.go), and its death is to
- * pass unseen. A client still waits when this is over.
+ * How long a call is repeated, ms: replicas notice after 4 to 9 s that their leader is dead (nats-server, server/raft.go), and callers
+ * should not notice. A client still waits when this is over.
  */
 export const RETRY_MS = 15_000;
 /** Longest wait between two attempts, ms. */
@@ -59,7 +59,7 @@ const PAUSE_MS = 250;
  */
 const PING_MS = 2_000;
 
-/** @throws Unavailable when no server takes the connection */
+/** @throws Unavailable if no server accepts the connection */
 export async function connectNats(settings: NatsSettings): Promise<Nats> {
   const { servers, name, credentials, user, password, tls, inbox, keepsAlive = false } = settings;
   const core = await connect({
@@ -81,24 +81,24 @@ export async function connectNats(settings: NatsSettings): Promise<Nats> {
   }).catch((cause: unknown) => {
     throw new Unavailable('to connect to NATS', cause);
   });
-  // Whether JetStream is there shows at the first call: asking now would fail where it is only between two leaders.
+  // The first call shows whether JetStream is enabled: a check now would also fail during a leader election.
   const manager = await jetstreamManager(core, { checkAPI: false, timeout: ANSWER_MS });
   const client = jetstream(core, { timeout: ANSWER_MS });
 
   const keepAlive = keepsAlive ? openKeepAlive({ ...settings, name: `${name}, keep-alive`, keepsAlive: false }) : undefined;
 
   let connected = true;
-  const returns = new Set<() => void>();
+  const reconnectListeners = new Set<() => void>();
   const watching = (async () => {
     for await (const { type } of core.status()) {
       if (type === 'disconnect') connected = false;
       if (type !== 'reconnect') continue;
       connected = true;
-      for (const callback of returns) {
+      for (const callback of reconnectListeners) {
         try {
           callback();
         } catch {
-          // Whoever fails at its own news keeps it from nobody else, and cannot end this process.
+          // A callback that throws must neither skip the others nor end this process.
         }
       }
     }
@@ -118,7 +118,7 @@ export async function connectNats(settings: NatsSettings): Promise<Nats> {
       for (let wait = PAUSE_MS / 8; ; wait = Math.min(PAUSE_MS, wait * 2)) {
         try {
           if (core.isClosed()) throw new ClosedConnectionError();
-          // Sent now, it would wait in a buffer and be carried out after its caller has given up.
+          // A request sent now would be buffered, and executed after its caller has given up.
           if (!connected) throw new ConnectionError('no server is connected');
           return await call();
         } catch (error) {
@@ -131,8 +131,8 @@ export async function connectNats(settings: NatsSettings): Promise<Nats> {
 
     onReconnect(callback) {
       const own = () => callback();
-      returns.add(own);
-      return () => void returns.delete(own);
+      reconnectListeners.add(own);
+      return () => void reconnectListeners.delete(own);
     },
 
     async close() {

@@ -1,9 +1,9 @@
-/** Streams and consumers as they should be: made where they lack, changed where they differ, refused where they cannot be changed. */
+/** Streams and consumers as they should be: created if missing, updated if different, an error if they cannot be updated. */
 import { type ConsumerConfig, JetStreamApiError, type StreamConfig } from '@nats-io/jetstream';
 import type { Nats } from './connection.ts';
 import { isNotFound } from './unavailable.ts';
 
-/** Grows when the shape of a stream or consumer changes: an older filemill beside a newer one must not change it back. */
+/** Increases when the shape of a stream or consumer changes: an older filemill beside a newer one must not change it back. */
 const LAYOUT = 1;
 const LAYOUT_KEY = 'filemill-layout';
 const MARK = { [LAYOUT_KEY]: String(LAYOUT) };
@@ -11,58 +11,58 @@ const MARK = { [LAYOUT_KEY]: String(LAYOUT) };
 export type StreamSpec = Partial<StreamConfig> & Pick<StreamConfig, 'name' | 'subjects'>;
 export type ConsumerSpec = Partial<ConsumerConfig> & { readonly durable_name: string };
 
-/** What is there is of another make, and cannot become what is wanted. */
+/** The existing stream or consumer differs and cannot be changed into what is wanted. */
 export class Mismatch extends Error {
   override readonly name = 'Mismatch';
 }
 
-/** Idempotent, and safe when several processes do it at once. @throws Mismatch · Unavailable */
+/** Idempotent, and safe if several processes call it concurrently. @throws Mismatch · Unavailable */
 export async function ensureStream({ manager, withRetry }: Nats, spec: StreamSpec): Promise<void> {
   const { name } = spec;
   const wanted = { ...spec, metadata: MARK };
   await ensure(`stream ${name}`, wanted, {
     read: () => withRetry(`to read stream ${name}`, async () => (await manager.streams.info(name)).config),
-    make: () => withRetry(`to make stream ${name}`, () => manager.streams.add(wanted)),
-    change: () => withRetry(`to change stream ${name}`, () => manager.streams.update(name, wanted)),
+    create: () => withRetry(`to make stream ${name}`, () => manager.streams.add(wanted)),
+    update: () => withRetry(`to change stream ${name}`, () => manager.streams.update(name, wanted)),
   });
 }
 
-/** As `ensureStream`, for a durable consumer of a stream that is there. @throws Mismatch · Unavailable */
+/** As `ensureStream`, for a durable consumer of an existing stream. @throws Mismatch · Unavailable */
 export async function ensureConsumer({ manager, withRetry }: Nats, stream: string, spec: ConsumerSpec): Promise<void> {
   const name = spec.durable_name;
   const wanted = { ...spec, metadata: MARK };
   await ensure(`consumer ${name} of stream ${stream}`, wanted, {
     read: () => withRetry(`to read consumer ${name}`, async () => (await manager.consumers.info(stream, name)).config),
-    make: () => withRetry(`to make consumer ${name}`, () => manager.consumers.add(stream, wanted)),
-    change: () => withRetry(`to change consumer ${name}`, () => manager.consumers.update(stream, name, wanted)),
+    create: () => withRetry(`to make consumer ${name}`, () => manager.consumers.add(stream, wanted)),
+    update: () => withRetry(`to change consumer ${name}`, () => manager.consumers.update(stream, name, wanted)),
   });
 }
 
 interface Steps {
   readonly read: () => Promise<object>;
-  readonly make: () => Promise<unknown>;
-  readonly change: () => Promise<unknown>;
+  readonly create: () => Promise<unknown>;
+  readonly update: () => Promise<unknown>;
 }
 
-async function ensure(what: string, wanted: object, { read, make, change }: Steps): Promise<void> {
-  let found = await found404(read);
+async function ensure(what: string, wanted: object, { read, create, update }: Steps): Promise<void> {
+  let found = await readIfPresent(read);
   if (found === undefined) {
-    const refused = await refusal(make);
+    const refused = await refusal(create);
     if (refused === undefined) return;
-    // Another process was faster, with settings of its own: those are compared as any.
-    found = await found404(read);
+    // Another process was faster, perhaps with other settings: these are compared as usual.
+    found = await readIfPresent(read);
     if (found === undefined) throw new Mismatch(`${what} cannot be made: ${refused.message}`, { cause: refused });
   }
   const layout = Number(layoutOf(found));
   if (layout > LAYOUT) throw new Mismatch(`${what} was made by a newer filemill (layout ${layout}, this one knows ${LAYOUT}): upgrade`);
   const differences = differing(found, wanted);
   if (differences.length === 0) return;
-  const refused = await refusal(change);
+  const refused = await refusal(update);
   if (refused === undefined) return;
   throw new Mismatch(`${what} is there with ${differences.join(', ')}, and cannot be changed: ${refused.message}`, { cause: refused });
 }
 
-async function found404(read: () => Promise<object>): Promise<object | undefined> {
+async function readIfPresent(read: () => Promise<object>): Promise<object | undefined> {
   try {
     return await read();
   } catch (error) {
@@ -71,7 +71,7 @@ async function found404(read: () => Promise<object>): Promise<object | undefined
   }
 }
 
-/** The server's no; other failures are thrown. */
+/** The error with which the server refused; other errors are thrown. */
 async function refusal(step: () => Promise<unknown>): Promise<JetStreamApiError | undefined> {
   try {
     await step();
@@ -84,19 +84,19 @@ async function refusal(step: () => Promise<unknown>): Promise<JetStreamApiError 
 
 const layoutOf = (config: object): string => (config as { readonly metadata?: Record<string, string> }).metadata?.[LAYOUT_KEY] ?? '0';
 
-/** In words. What is not wanted in particular may be anything; the server adds metadata of its own. */
+/** The differences as text. Fields that `wanted` lacks may have any value; the server adds metadata of its own. */
 function differing(found: object, wanted: object): string[] {
   const is = found as Readonly<Record<string, unknown>>;
   return Object.entries(wanted).flatMap(([field, value]) => {
     if (field === 'metadata') return layoutOf(found) === String(LAYOUT) ? [] : [`layout ${layoutOf(found)} instead of ${LAYOUT}`];
-    // What is false or zero may be left out of the answer.
+    // The response may omit fields that are false or zero.
     if (is[field] === undefined && (value === false || value === 0)) return [];
     if (holds(is[field], value)) return [];
     return [`${field} ${JSON.stringify(is[field])} instead of ${JSON.stringify(value)}`];
   });
 }
 
-/** Whether every field that is wanted is there, however deep. */
+/** Whether `is` has every wanted field, at any depth. */
 function holds(is: unknown, wanted: unknown): boolean {
   if (typeof wanted !== 'object' || wanted === null) return is === wanted;
   if (typeof is !== 'object' || is === null) return false;

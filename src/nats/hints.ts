@@ -1,13 +1,13 @@
-/** Words to whoever listens at this moment: never stored, never repeated, never an error. */
+/** Messages to current subscribers only: never stored, never repeated, never an error. */
 import type { Nats } from './connection.ts';
 import { isToken, tokenOf } from './token.ts';
 
-/** While there is no connection nothing is said: late hints mislead, and they would pile up. */
+/** Drops the message while there is no connection: late hints mislead, and they would pile up. */
 export function publish({ core, isConnected }: Nats, about: string, name: string, text: string): void {
   if (isConnected() && isToken(name)) core.publish(`${about}.${name}`, text);
 }
 
-/** @param name of one, `*` for all, `>` for all of several tokens @returns unsubscribe */
+/** @param name one token, `*` for any one, `>` for one or more @returns unsubscribe */
 export function subscribe({ core }: Nats, about: string, name: string, callback: (name: string, text: string) => void): () => void {
   if (core.isClosed()) return () => {};
   const subscription = core.subscribe(`${about}.${['*', '>'].includes(name) ? name : tokenOf(name)}`, {

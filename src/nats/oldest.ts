@@ -1,12 +1,12 @@
-/** What is due in a bucket whose records become due, more or less, in the order in which they were last written. */
+/** Due records of a bucket whose records become due roughly in the order of their last write. */
 import type { Bucket, Entry } from './bucket.ts';
 
-/** Records that are read at once, and how many that are not due yet may stand before one that is. */
+/** Records per page, and how many that are not due yet may come before one that is. */
 const PAGE = 64;
 
 /**
- * Reads the oldest ones until a whole page has nothing in it that is due: what that misses becomes the oldest in its turn.
- * @param dueIn what is in an entry; undefined where it is not due, or cannot be read
+ * Reads the oldest records until a whole page contains none that is due: a record missed that way becomes the oldest in time.
+ * @param dueIn reads an entry; undefined if it is not due, or cannot be read
  */
 export async function* oldestIn<T>(bucket: Bucket, dueIn: (entry: Entry) => T | undefined): AsyncGenerator<T> {
   for (let from: number | undefined = 0; from !== undefined; ) {

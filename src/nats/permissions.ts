@@ -1,4 +1,4 @@
-/** What each role needs to say and to hear, and nothing else: for the users of a NATS server (https://docs.nats.io, "Authorization"). */
+/** What each role may publish and subscribe to, and nothing else: for the users of a NATS server (https://docs.nats.io, "Authorization"). */
 import { tokenOf } from './token.ts';
 
 export interface Permissions {
@@ -6,18 +6,18 @@ export interface Permissions {
   readonly subscribe: readonly string[];
 }
 
-/** Where a role's answers come in: nobody else may listen there. */
+/** Prefix of a role's reply subjects: no other role may subscribe to it. */
 export const inboxOf = (role: 'api' | 'worker' | 'controller', pool?: string): string =>
   `_INBOX.${role}${pool === undefined ? '' : `.${tokenOf(pool)}`}`;
 
-/** Of its own pool a worker may take orders, end them, and write their records. Which records it reads, NATS cannot tell. */
+/** A worker may pull and ack orders of its own pool, and write their records. NATS cannot restrict which records it reads. */
 export function workerPermissions(pool: string): Permissions {
   const orders = `convert-${tokenOf(pool)}`;
   return {
     publish: [
       '$JS.API.STREAM.MSG.GET.KV_jobs',
       `$KV.jobs.${pool}.*`,
-      // How its pool is declared, and which pools there are.
+      // The declaration of its pool, and which pools exist.
       '$JS.API.STREAM.MSG.GET.KV_pools',
       '$JS.API.STREAM.INFO.KV_pools',
       `$JS.API.STREAM.MSG.GET.${orders}`,
@@ -36,13 +36,13 @@ export function workerPermissions(pool: string): Permissions {
   };
 }
 
-/** Makes and changes streams too: every replica brings them to their present shape when it starts. */
+/** Creates and updates streams too: every replica brings them to their current shape when it starts. */
 export const apiPermissions: Permissions = {
   publish: ['$JS.API.>', '$KV.>', 'convert.>', 'signal.>', '_INBOX.api.>', '_INBOX.worker.>', '_INBOX.controller.>'],
   subscribe: [`${inboxOf('api')}.>`, 'changed.>', 'signal.>', 'worker.>', 'grant.*', 'submit.*'],
 };
 
-/** Declares pools, makes their streams and counts what is in them; takes no order and writes no record. It may not delete a stream. */
+/** Declares pools, creates their streams and counts their orders; it may not pull orders, write records or delete streams. */
 export const controllerPermissions: Permissions = {
   publish: [
     ...['STREAM.INFO', 'STREAM.CREATE', 'STREAM.UPDATE', 'STREAM.MSG.GET'].map((verb) => `$JS.API.${verb}.*`),

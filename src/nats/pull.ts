@@ -1,35 +1,35 @@
-/** One message at a time from a durable consumer: asked for, perhaps waited for, and then in hand until the consumer is told. */
+/** Pulls one message at a time from a durable consumer, waiting for one if asked to. It is held until an ack, a nak or the end of its ack wait. */
 import { type Msg, nanos, RequestError, TimeoutError } from 'nats';
 import { ANSWER_MS, type Nats } from './connection.ts';
 
-/** A message that the consumer has given us, and will give to another when it hears nothing for its ack wait. */
+/** A delivered message, which the consumer redelivers unless it gets an ack or in-progress ack within its ack wait. */
 export interface Handed {
   readonly text: string;
-  /** In the stream. */
+  /** Sequence number in the stream. */
   readonly seq: number;
-  /** 1 the first time. */
+  /** 1 for the first delivery. */
   readonly deliveries: number;
-  /** By `performance.now()`: the ack wait began then, or later. */
+  /** By `performance.now()`: the ack wait began then or later. */
   readonly askedAt: number;
-  /** Where the consumer hears of it. */
+  /** The ack subject. */
   readonly ack: string;
-  /** Resolves once the consumer has heard it. @param word of the ack protocol: `+ACK`, `-NAK`, `+WPI` */
+  /** Resolves once the consumer has confirmed it. @param word of the ack protocol: `+ACK`, `-NAK`, `+WPI` */
   say(word: string): Promise<void>;
 }
 
 const HEARTBEAT = 100;
-/** No message is there, or none came in time, or others wait before us. */
+/** No message is available, or none in time, or other pulls come first. */
 const NONE: ReadonlySet<number> = new Set([404, 408]);
 
-/** No consumer of the name is there, or none that leads at the moment. */
+/** The consumer does not exist, or has no leader at the moment. */
 export class NoAnswerer extends RequestError {}
 
 /**
- * There is no taking it back: a server that has just handed a message out finds nobody there, and it lies for its ack wait. Who has lost
- * interest gives back what still comes.
- * @param waitMs 0: only what is there at once
- * @returns undefined when there is none, or none came in time
- * @throws TimeoutError · RequestError when nobody answers
+ * A pull cannot be cancelled: a message already on its way would find no subscriber, and be redelivered only after its ack wait. A
+ * caller that no longer wants one must nak what still arrives.
+ * @param waitMs 0: only a message that is available now
+ * @returns undefined if there is none, or none in time
+ * @throws TimeoutError · RequestError if the consumer does not respond
  */
 export function ask({ core, newInbox }: Nats, stream: string, consumer: string, waitMs: number): Promise<Handed | undefined> {
   const { promise, resolve, reject } = Promise.withResolvers<Handed | undefined>();
@@ -45,7 +45,7 @@ export function ask({ core, newInbox }: Nats, stream: string, consumer: string, 
       else if (code === 0) resolve(handedOf(message));
       else if (NONE.has(code)) resolve(undefined);
       else if (code === 503) reject(new NoAnswerer(`nobody answers for consumer ${consumer} of stream ${stream}`));
-      // 409: too many wait, or another server leads now. Not an empty answer, which would be asked again at once.
+      // 409: too many pulls wait, or the leader has changed. Not treated as empty: the caller would pull again immediately.
       else reject(new RequestError(`consumer ${consumer} of stream ${stream} answers ${code} ${message.headers?.description ?? ''}`));
     },
   });
@@ -53,8 +53,8 @@ export function ask({ core, newInbox }: Nats, stream: string, consumer: string, 
     subscription.unsubscribe();
     reject(new TimeoutError());
   }, waitMs + ANSWER_MS);
-  const wish = waitMs > 0 ? { batch: 1, expires: nanos(Math.ceil(waitMs)) } : { batch: 1, no_wait: true };
-  core.publish(`$JS.API.CONSUMER.MSG.NEXT.${stream}.${consumer}`, JSON.stringify(wish), { reply: inbox });
+  const request = waitMs > 0 ? { batch: 1, expires: nanos(Math.ceil(waitMs)) } : { batch: 1, no_wait: true };
+  core.publish(`$JS.API.CONSUMER.MSG.NEXT.${stream}.${consumer}`, JSON.stringify(request), { reply: inbox });
 
   const handedOf = (message: Msg): Handed => ({
     text: message.string(),

@@ -1,24 +1,24 @@
-/** Questions between processes that one of several answers: what is said is a text, and a refusal has a code for programs and a sentence for logs. */
+/** Requests between processes that one of several answers: the content is text, and a refusal has a code for programs and a sentence for logs. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { headers, type Msg } from 'nats';
 import type { Nats } from './connection.ts';
 import { isTransient, Unavailable } from './unavailable.ts';
 
 const FAILED = 'Filemill-Failed';
-/** Of an answer: the code of a refusal, and whether another may answer otherwise. */
+/** In a response: the code of a refusal, and whether another process may answer otherwise. */
 const CODE = 'Filemill-Code';
 const TRANSIENT = 'Filemill-Transient';
-/** Of a question: whoever asks knows the two above, and asks another where one cannot answer. */
+/** In a request: the sender knows the two headers above, and asks another process if one cannot answer. */
 const ASKS_ON = 'Filemill-Asks-On';
-/** How long an answer may take, ms. */
+/** Time limit of a response, ms. */
 const ANSWER_MS = 5_000;
 
-/** Whoever was asked did not do it. */
+/** The process that was asked refused or failed. */
 export class Refused extends Error {
   override readonly name = 'Refused';
-  /** For programs; empty where it was none of the refusals that the answerer knows. */
+  /** For programs; empty for an error that is not one of the known refusals. */
   readonly code: string;
-  /** Whether another answerer, or the same one later, may do it. */
+  /** Whether another process, or the same one later, may answer otherwise. */
   readonly isTransient: boolean;
   constructor(message: string, code = '', isTransient = true, cause?: unknown) {
     super(message, { cause });
@@ -29,7 +29,7 @@ export class Refused extends Error {
 
 /** @returns unsubscribe */
 export function answer({ core }: Nats, subject: string, respond: (text: string, subject: string) => Promise<string>): () => void {
-  // One of all who answer takes each question.
+  // A queue group: each request goes to one subscriber.
   const subscription = core.subscribe(subject, {
     queue: 'answers',
     callback: (error, message) => {
@@ -40,7 +40,7 @@ export function answer({ core }: Nats, subject: string, respond: (text: string, 
           (failure: unknown) => refuse(message, failure),
         )
         .catch(() => {
-          // The connection was closed meanwhile: whoever asked will ask again.
+          // The connection was closed meanwhile: the sender will retry.
         });
     },
   });
@@ -49,11 +49,11 @@ export function answer({ core }: Nats, subject: string, respond: (text: string, 
   };
 }
 
-/** How long all together have, and how long after one answer the next may take, ms. */
+/** Time limit of `askAll`, and between one response and the next, ms. */
 const ALL_MS = 1_000;
 const NEXT_MS = 250;
 
-/** Answers beside all others who do, where `askAll` asks. @returns unsubscribe */
+/** Answers requests of `askAll`, as every other subscriber does. @returns unsubscribe */
 export function answerAll({ core }: Nats, subject: string, respond: () => string): () => void {
   if (core.isClosed()) return () => {};
   const subscription = core.subscribe(subject, {
@@ -67,8 +67,8 @@ export function answerAll({ core }: Nats, subject: string, respond: () => string
 }
 
 /**
- * Asks everybody who answers, and waits for no more than a second: for what is good to know, and no error where nobody says it.
- * @param read throws at what it cannot read, which is then passed by
+ * Asks all subscribers, and waits for no more than a second: for useful but optional information, so having no response is no error.
+ * @param read throws if it cannot read a response, which is then skipped
  */
 export async function askAll({ core }: Nats, subject: string, read: (text: string) => void): Promise<void> {
   try {
@@ -76,17 +76,17 @@ export async function askAll({ core }: Nats, subject: string, read: (text: strin
       try {
         read(message.string());
       } catch {
-        // A version that says it otherwise.
+        // Sent by a version with another format.
       }
     }
   } catch {
-    // Nobody else is there, or the connection has gone.
+    // There is no other subscriber, or the connection is closed.
   }
 }
 
 function refuse(message: Msg, failure: unknown): void {
   const { code, isTransient } = failure instanceof Refused ? failure : new Refused('');
-  // An older asker takes every refusal for the last word. Unanswered, it asks again.
+  // An older sender takes every refusal as final. Without a response it retries.
   if (failure instanceof Refused && isTransient && !message.headers?.has(ASKS_ON)) return;
   const marks = headers();
   marks.set(FAILED, 'yes');
@@ -98,25 +98,25 @@ function refuse(message: Msg, failure: unknown): void {
 /** @throws Refused */
 function textOf(message: Msg): string {
   if (message.headers?.get(FAILED) !== 'yes') return message.string();
-  // An older answerer does not say which: nothing that it says is the last word.
+  // An older process does not send this header: treat all of its refusals as transient.
   throw new Refused(message.string(), message.headers.get(CODE), message.headers.get(TRANSIENT) !== 'no');
 }
 
-/** @param patienceMs for how long it is asked again while nobody answers; 0 once @throws Refused · Unavailable when nobody answered in time */
+/** @param patienceMs how long to retry while nobody answers; 0: ask once @throws Refused · Unavailable if nobody answered in time */
 export async function question({ core, withRetry }: Nats, subject: string, text: string, patienceMs?: number): Promise<string> {
   return textOf(await withRetry(`to ask ${subject}`, () => core.request(subject, text, { timeout: ANSWER_MS }), patienceMs));
 }
 
 export interface Hedging {
-  /** After so long without an answer another is asked beside the first, ms. */
+  /** After this long without a response another process is asked in parallel, ms. */
   readonly hedgeMs: number;
   /** The same while somebody is known not to answer, ms; longer where answers take more than half of it, but never more than `hedgeMs`. */
   readonly suspiciousMs: number;
-  /** How long somebody who did not answer is remembered, ms. */
+  /** How long an unresponsive process is remembered, ms. */
   readonly rememberedMs: number;
-  /** Nobody is asked after so long, ms. */
+  /** Nobody is asked after this long, ms. */
   readonly limitMs: number;
-  /** So many transient refusals are taken for everybody's. */
+  /** After this many transient refusals it gives up. */
   readonly refusals: number;
   /** After so many questions that nobody has answered, one more is asked each second. */
   readonly quickly: number;
@@ -134,9 +134,9 @@ const NEWEST = 1 / 8;
 const AGAIN_MS = 25;
 
 /**
- * Asks one after the other until somebody gives an answer that can be read: who is frozen, stopping, older or newer keeps nobody waiting.
- * The question must be one that may be answered several times. `read` throws at what it cannot read: another may answer in words that it can.
- * Throws Refused, or Unavailable when nobody answered in time.
+ * Asks one process after another until one gives a readable answer: a frozen, stopping, older or newer process delays nobody.
+ * The request must be safe to answer several times. `read` throws if it cannot read an answer: another process may send one that it can.
+ * Throws Refused, or Unavailable if nobody answered in time.
  */
 export type Asker = <T>(subject: string, text: string, read: (text: string) => T) => Promise<T>;
 
@@ -159,10 +159,10 @@ export function hedgedAsker(nats: Nats, hedging: Partial<Hedging> = {}): Asker {
     answered.promise.catch(() => {});
     let over = false;
     let refused = 0;
-    let turns = 0;
+    let pauses = 0;
     let last: unknown;
-    /** Somebody refused, or nobody is there: the next need not wait for the hedge. */
-    let turned = Promise.withResolvers<void>();
+    /** Resolves after a refusal, or when nobody is there: the next request need not wait for the hedge. */
+    let askNext = Promise.withResolvers<void>();
 
     const askOne = async (): Promise<void> => {
       const marks = headers();
@@ -176,7 +176,7 @@ export function hedgedAsker(nats: Nats, hedging: Partial<Hedging> = {}): Asker {
         last = error;
         if (error instanceof Refused && !error.isTransient) answered.reject(error);
         if (!isTransient(error)) refused++;
-        turned.resolve();
+        askNext.resolve();
       }
     };
     const settled = answered.promise.then(
@@ -199,7 +199,7 @@ export function hedgedAsker(nats: Nats, hedging: Partial<Hedging> = {}): Asker {
       timer.abort();
       if (over) break;
       if (first === 'late') suspiciousUntil = performance.now() + rememberedMs;
-      else await pause(AGAIN_MS * 2 ** Math.min(turns++, 4) * (0.5 + Math.random() / 2));
+      else await pause(AGAIN_MS * 2 ** Math.min(pauses++, 4) * (0.5 + Math.random() / 2));
     }
     if (over) return (await answered.promise).value;
     if (last instanceof Refused) throw last;

@@ -1,4 +1,4 @@
-/** Names that become one token of a subject, or several with dots between: nothing in them may match others. */
+/** Names that become one token of a subject, or several with dots between: they must not contain wildcards. */
 
 export const isToken = (name: string): boolean => /^[A-Za-z0-9_=-]{1,128}$/.test(name);
 

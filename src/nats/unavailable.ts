@@ -1,9 +1,9 @@
-/** What callers see when NATS does not answer in time, or has no room: clients read OVERLOADED and come again. */
+/** What callers see when NATS does not respond in time or has no room: clients get OVERLOADED and retry. */
 import { JetStreamApiCodes, JetStreamApiError, JetStreamError } from '@nats-io/jetstream';
 import { ClosedConnectionError, ConnectionError, DrainingConnectionError, RequestError, TimeoutError } from 'nats';
 import { Failure } from '../errors.ts';
 
-/** Whether a write that ended like this was stored is not known. */
+/** It is unknown whether a write that failed like this was stored. */
 export class Unavailable extends Failure {
   /** @param what was tried, for the log */
   constructor(what: string, cause: unknown) {
@@ -16,27 +16,27 @@ const INSUFFICIENT_RESOURCES = 10023;
 const STORAGE_EXCEEDED = 10047;
 const STORE_FAILED = 10077;
 const FULL: ReadonlySet<number> = new Set([INSUFFICIENT_RESOURCES, STORAGE_EXCEEDED, STORE_FAILED]);
-/** The same message is being stored: an earlier attempt of ours. */
+/** The same message is being stored, from an earlier attempt of ours. */
 const DUPLICATE_IN_PROCESS = 10158;
-const OUTRUN: ReadonlySet<number> = new Set([
+const WRONG_SEQUENCE: ReadonlySet<number> = new Set([
   JetStreamApiCodes.StreamWrongLastSequence,
-  // Without a number where another write of the subject is on its way through the replicas.
+  // Sent without a sequence number while another write of the subject is being replicated.
   JetStreamApiCodes.StreamWrongLastSequenceUnknown,
 ]);
 
 /** The subject was written since the expected sequence. */
-export const isRevisionConflict = (error: unknown): boolean => error instanceof JetStreamApiError && OUTRUN.has(error.code);
+export const isRevisionConflict = (error: unknown): boolean => error instanceof JetStreamApiError && WRONG_SEQUENCE.has(error.code);
 
-/** The stream refused a message for its limits, or its disk. */
+/** The stream refused a message because of its limits or its disk. */
 export const isFull = (error: unknown): boolean => error instanceof JetStreamApiError && FULL.has(error.code);
 
-/** A limit on messages of one subject (`ErrMaxMsgsPerSubject` in server/store.go): the code is the one of every refusal. */
+/** The limit of messages per subject was reached (`ErrMaxMsgsPerSubject` in server/store.go): all such refusals share one code. */
 export const isSubjectTaken = (error: unknown): boolean =>
   error instanceof JetStreamApiError && error.code === STORE_FAILED && /per subject/i.test(error.message);
 
 export const isNotFound = (error: unknown): boolean => error instanceof JetStreamApiError && error.status === 404;
 
-/** Whether the same call may succeed in a moment: no connection, no leader, no answer. */
+/** Whether the same call may succeed soon: no connection, no leader, no response. */
 export function isTransient(error: unknown): boolean {
   if (error instanceof JetStreamApiError) return !FULL.has(error.code) && (error.status === 503 || error.code === DUPLICATE_IN_PROCESS);
   return (
@@ -45,7 +45,7 @@ export function isTransient(error: unknown): boolean {
     error instanceof ConnectionError ||
     error instanceof ClosedConnectionError ||
     error instanceof DrainingConnectionError ||
-    // "JetStream is not enabled" is how the library puts that nobody answered, as while a leader is being elected.
+    // The library reports "JetStream is not enabled" when nobody responds, as during a leader election.
     (error instanceof Error && (error instanceof JetStreamError || error.name === 'JetStreamNotEnabled'))
   );
 }

@@ -1,4 +1,4 @@
-/** The API server of Kubernetes as typed calls, each with a time limit: what a kind of object is called is data. */
+/** The Kubernetes API as typed calls, each with a time limit: kinds of objects are described by data. */
 import type { IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { apiVersion, type KubeObject, pathOf, type Ref, type Resource } from '../resource.ts';
@@ -10,12 +10,12 @@ import { readWatch, type WatchEvent } from './watch.ts';
 
 export interface Call {
   readonly signal?: AbortSignal | undefined;
-  /** From the asking to the last byte of the answer, ms. */
+  /** From sending the request to the last byte of the response, ms. */
   readonly limitMs?: number;
 }
 
 export interface Selection {
-  /** Without one, all of them. */
+  /** Omitted: all namespaces. */
   readonly namespace?: string | undefined;
   readonly labelSelector?: string | undefined;
   readonly fieldSelector?: string | undefined;
@@ -23,41 +23,41 @@ export interface Selection {
 
 export interface Page<T> {
   readonly items: readonly T[];
-  /** A watch goes on from here. */
+  /** A watch continues from here. */
   readonly resourceVersion: string;
 }
 
 export interface Applying {
-  /** Owns the fields that it sets, and takes away those that it no longer does. */
+  /** Owns the fields that it sets; those that it no longer sets are removed. */
   readonly manager: string;
-  /** Takes fields over from other managers; true unless told otherwise. */
+  /** Takes fields over from other managers; true by default. */
   readonly force?: boolean;
   readonly subresource?: string;
 }
 
 export interface Removal {
-  /** With either, an object that is another one by now stays: `Conflict`. */
+  /** With either set, an object that was changed or replaced since is kept: `Conflict`. */
   readonly uid?: string | undefined;
   readonly resourceVersion?: string | undefined;
   readonly propagationPolicy?: 'Background' | 'Foreground' | 'Orphan';
   readonly gracePeriodSeconds?: number;
 }
 
-/** All calls @throw KubeError, and the reason of the caller's own signal when that ended them. */
+/** All calls @throw KubeError, or the reason of the caller's signal if it aborted them. */
 export interface Kube {
-  /** Of the context in use, or of the pod. */
+  /** Of the current context, or of the pod. */
   readonly namespace: string;
-  /** The API server's time, ms since the epoch: right to within a second once it has answered. */
+  /** The API server's time, ms since the epoch: accurate to one second once it has responded. */
   now(): number;
   get<T extends KubeObject>(resource: Resource, ref: Ref, call?: Call): Promise<T>;
-  /** All objects as of one moment. The time limit is each page's. */
+  /** All objects as of one moment. The time limit applies to each page. */
   pages<T extends KubeObject>(
     resource: Resource,
     selection?: Selection & { readonly limit?: number },
     call?: Call,
   ): AsyncGenerator<Page<T>>;
   create<T extends KubeObject>(resource: Resource, object: T, call?: Call): Promise<T>;
-  /** @throws KubeError `Conflict` when it was written since the `metadata.resourceVersion` that the object has */
+  /** @throws KubeError `Conflict` if it was written since the object's `metadata.resourceVersion` */
   replace<T extends KubeObject>(resource: Resource, object: T, options?: { readonly subresource?: string }, call?: Call): Promise<T>;
   /** Server-side apply. */
   apply<T extends KubeObject>(resource: Resource, object: T, options: Applying, call?: Call): Promise<T>;
@@ -71,33 +71,33 @@ export interface Kube {
   ): Promise<T>;
   remove(resource: Resource, ref: Ref, options?: Removal, call?: Call): Promise<void>;
   /**
-   * Changes from a version on, bookmarks among them, until the server ends it.
-   * @param call `silenceMs`: without a byte for so long it ends as `TimedOut`; `limitMs` is for its beginning
+   * Changes since a version, including bookmarks, until the server ends the watch.
+   * @param call `silenceMs`: after this long without a byte it ends with `TimedOut`; `limitMs`: time to the response head
    */
   watch<T extends KubeObject>(
     resource: Resource,
     selection: Selection & { readonly resourceVersion: string; readonly timeoutSeconds?: number },
     call?: Call & { readonly silenceMs?: number },
   ): AsyncGenerator<WatchEvent<T>>;
-  /** Anything else. @returns the answer's JSON, or its text where it is none */
+  /** Any other request. @returns the response's JSON, or its text if it is not JSON */
   request<T>(method: Request['method'], path: string, body?: unknown, call?: Call): Promise<T>;
-  /** Lets go of idle connections; who has a call open ends it by its signal. */
+  /** Closes idle connections; callers end their open calls by their signals. */
   close(): void;
 }
 
 const LIMIT_MS = 10_000;
 const PAGE = 500;
-/** The server sends a bookmark a minute. */
+/** The server sends a bookmark every minute. */
 const SILENCE_MS = 90_000;
 
 export interface KubeSettings {
-  /** Path of a file; without, this process is a pod. */
+  /** Path of a kubeconfig file; unset: this process runs in a pod. */
   readonly kubeconfig?: string | undefined;
-  /** Where the pod's service account is mounted; unless it is named, where it always is. */
+  /** Folder where the pod's service account is mounted; unset: the standard one. */
   readonly serviceAccount?: string | undefined;
 }
 
-/** Asks nothing yet. @throws Error saying what is missing */
+/** Sends no request yet. @throws Error saying what is missing */
 export async function connectKube({ kubeconfig, serviceAccount }: KubeSettings = {}): Promise<Kube> {
   const caller = kubeconfig === undefined ? asPod(serviceAccount) : await asKubeconfig(kubeconfig);
   const transport = openTransport(caller);
@@ -132,7 +132,7 @@ export async function connectKube({ kubeconfig, serviceAccount }: KubeSettings =
 
     async apply(resource, object, { manager, force = true, subresource }, call) {
       const path = pathOf(resource, object.metadata, subresource) + query({ fieldManager: manager, force });
-      // YAML by name; JSON is YAML.
+      // The media type is YAML; JSON is valid YAML.
       return patchAs('application/apply-patch+yaml', path, typed(resource, object), call);
     },
 
@@ -154,7 +154,7 @@ export async function connectKube({ kubeconfig, serviceAccount }: KubeSettings =
       const ending = new AbortController();
       const silent = new KubeError(0, 'TimedOut', `the API server said nothing about ${resource.plural} in time`);
       let timer = setTimeout(() => ending.abort(silent), limitMs);
-      const heard = () => {
+      const restartTimer = () => {
         clearTimeout(timer);
         timer = setTimeout(() => ending.abort(silent), silenceMs);
       };
@@ -162,14 +162,14 @@ export async function connectKube({ kubeconfig, serviceAccount }: KubeSettings =
       try {
         const response = await transport.send({ method: 'GET', path }, until);
         if (response.statusCode !== 200) throw await refused(response, until);
-        heard();
-        yield* readWatch<T>(response, heard);
+        restartTimer();
+        yield* readWatch<T>(response, restartTimer);
       } catch (error) {
         if (until.aborted) throw until.reason;
         throw error instanceof KubeError ? error : unreachable(error);
       } finally {
         clearTimeout(timer);
-        // Whoever stops reading lets go of the connection too.
+        // A reader that stops early closes the connection too.
         ending.abort(silent);
       }
     },
@@ -180,7 +180,7 @@ export async function connectKube({ kubeconfig, serviceAccount }: KubeSettings =
 }
 
 async function answer<T>(transport: Transport, request: Request, { signal, limitMs = LIMIT_MS }: Call): Promise<T> {
-  // A caller's limit may be the rest of a time that runs: Node takes whole milliseconds only.
+  // A limit may be the fractional rest of a deadline; Node takes only whole milliseconds.
   const limit = AbortSignal.timeout(Math.ceil(limitMs));
   const until = signal === undefined ? limit : AbortSignal.any([signal, limit]);
   try {

@@ -1,13 +1,13 @@
-/** What the API server answers where it does not do what it is asked, and what is known where it does not answer. */
+/** Failed calls to the API server: its error responses, and what is known if it did not respond. */
 
-/** One thing wrong with one field, in the server's words. */
+/** One invalid field, as the server describes it. */
 export interface Cause {
   readonly field?: string;
   readonly reason?: string;
   readonly message?: string;
 }
 
-/** The server's own words for a failure (`metav1.Status`). */
+/** The server's description of a failure (`metav1.Status`). */
 interface Status {
   readonly message?: string;
   readonly reason?: string;
@@ -22,7 +22,7 @@ interface Particulars {
 }
 
 export class KubeError extends Error {
-  /** HTTP; 0 where no answer came, and whether the call was carried out is not known. */
+  /** HTTP status; 0 if there was no response: it is then unknown whether the call took effect. */
   readonly status: number;
   /** `AlreadyExists`, `Conflict`, `Expired`, `Forbidden`…; ours are `Unreachable` and `TimedOut`. */
   readonly reason: string;
@@ -49,13 +49,13 @@ const REASONS: Readonly<Record<number, string>> = {
   429: 'TooManyRequests',
 };
 
-/** @param body as it came; proxies in between answer in HTML @param retryAfter the header, seconds */
+/** @param body as received; proxies in between answer in HTML @param retryAfter the header, seconds */
 export function refusal(code: number, body: string, retryAfter?: string): KubeError {
   let status: Status = {};
   try {
     status = JSON.parse(body) as Status;
   } catch {
-    // The text itself says it, below.
+    // Not JSON: the text itself becomes the message.
   }
   const seconds = status.details?.retryAfterSeconds ?? Number.parseInt(retryAfter ?? '', 10);
   return new KubeError(
@@ -72,16 +72,16 @@ const has =
     error instanceof KubeError && reasons.includes(error.reason);
 
 export const isNotFound = has('NotFound');
-/** For `catch`: what is gone already is no failure. @throws every other error */
+/** For `catch`: an object that is already removed is no failure. @throws every other error */
 export function unlessNotFound(error: unknown): undefined {
   if (!isNotFound(error)) throw error;
 }
 export const isAlreadyExists = has('AlreadyExists');
 /** The object was written since the version that the call names, or another manager owns a field. */
 export const isConflict = has('Conflict');
-/** The server has forgotten the version that a list or watch would go on from. */
+/** The server no longer has the version that a list or watch would continue from. */
 export const isExpired = has('Expired', 'Gone');
 
-/** Whether the same call may succeed in a moment: no answer, too many requests, or trouble of the server's own. */
+/** Whether the same call may succeed soon: no response, too many requests, or an error of the server. */
 export const isTransient = (error: unknown): boolean =>
   error instanceof KubeError && (error.status === 0 || error.status === 429 || error.status >= 500);

@@ -1,4 +1,4 @@
-/** A pod asks as its service account, whose token the kubelet lays into a folder and replaces there. */
+/** Credentials of a pod: its service account, whose token the kubelet mounts in a folder and rotates. */
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';

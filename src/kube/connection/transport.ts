@@ -1,4 +1,4 @@
-/** Requests to the API server over connections that stay open, each ended by its signal. */
+/** Requests to the API server over keep-alive connections, each aborted by its signal. */
 import http from 'node:http';
 import https from 'node:https';
 import { onAbort } from '../../streams/abort.ts';
@@ -8,7 +8,7 @@ import { KubeError } from './error.ts';
 
 export interface Request {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** With its query. */
+  /** Including the query. */
   readonly path: string;
   readonly body?: unknown;
   readonly contentType?: string;
@@ -16,8 +16,8 @@ export interface Request {
 
 export interface Transport {
   /**
-   * Resolves with the answer's head, whatever its status.
-   * @throws KubeError `Unreachable`; the signal's own reason when that ended it
+   * Resolves with the response head, whatever its status.
+   * @throws KubeError `Unreachable`; the signal's reason if it aborted the request
    */
   send(request: Request, signal: AbortSignal): Promise<http.IncomingMessage>;
   /** The server's time, ms since the epoch. */
@@ -41,7 +41,7 @@ export function openTransport({ server, credentials }: Caller): Transport {
       const outgoing = request(target, { agent, ...own, method, headers, signal });
       outgoing.once('response', (response) => {
         clock.learn(response.headers.date, asked, performance.now());
-        // Whoever reads hears of it too; without a reader it would end the process.
+        // A reader gets the error too; without a listener it would end the process.
         response.on('error', () => {});
         resolve(response);
       });
@@ -58,7 +58,7 @@ export function openTransport({ server, credentials }: Caller): Transport {
           return await attempt(request, signal);
         } catch (error) {
           if (signal.aborted) throw signal.reason;
-          // The server closed a connection that lay idle just as it was taken up again.
+          // The server closed an idle connection just as it was reused.
           if (again && (error as { stale?: boolean }).stale === true) continue;
           throw unreachable(error);
         }
@@ -72,7 +72,7 @@ export function openTransport({ server, credentials }: Caller): Transport {
 export const unreachable = (cause: unknown): KubeError =>
   new KubeError(0, 'Unreachable', `the API server cannot be reached: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
 
-/** A program that makes credentials may hang, and takes no signal. */
+/** A credentials program may hang, and takes no signal. */
 async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   const aborted = Promise.withResolvers<never>();
   const unsubscribe = onAbort(signal, aborted.reject);

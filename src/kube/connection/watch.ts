@@ -1,4 +1,4 @@
-/** Reads a watch: one JSON object a line, for as long as the server has something to say in time. */
+/** Parses the response of a watch: one JSON object per line. */
 import type { IncomingMessage } from 'node:http';
 import { refusal } from './error.ts';
 
@@ -13,17 +13,17 @@ interface Line {
   readonly object: unknown;
 }
 
-/** @param heard called at each sign of life @throws KubeError when the server says that the watch has failed */
-export async function* readWatch<T>(response: IncomingMessage, heard: () => void): AsyncGenerator<WatchEvent<T>> {
+/** @param onData called for each chunk @throws KubeError if the server reports that the watch failed */
+export async function* readWatch<T>(response: IncomingMessage, onData: () => void): AsyncGenerator<WatchEvent<T>> {
   response.setEncoding('utf8');
   let rest = '';
   for await (const chunk of response as AsyncIterable<string>) {
-    heard();
+    onData();
     const lines = (rest + chunk).split('\n');
     rest = lines.pop() ?? '';
     for (const line of lines) {
       const { type, object } = JSON.parse(line) as Line;
-      // What follows an error is the end of the stream.
+      // An error is the last event of a stream.
       if (type === 'ERROR') throw refusal((object as { code?: number }).code ?? 500, JSON.stringify(object));
       yield { type, object } as WatchEvent<T>;
     }

@@ -1,16 +1,16 @@
-/** What must be said to NATS in time, however long this thread is held by something else: a thread with a connection of its own says it for us. */
+/** Heartbeats and in-progress acks that NATS needs in time even while this thread is blocked: a thread with its own connection sends them. */
 import { Worker } from 'node:worker_threads';
 import type { Hold, KeptAlive, ToThread } from './messages.ts';
 import { monotonicMs } from './messages.ts';
 
-/** How often this thread shows that it is not held, ms. */
+/** How often this thread shows that it is not blocked, ms. */
 const PULSE_MS = 1_000;
-/** Held for longer, it will not come back: its orders are for others, and the process ends, ms. */
+/** A thread blocked for longer is stuck: the process ends, so that others get its orders, ms. */
 export const STALL_MS = 60_000;
-/** Between the end of a thread that broke and the start of the next, ms. */
+/** Between the crash of a thread and the start of the next, ms. */
 const AGAIN_MS = 1_000;
 
-/** A message in hand. It is ours for as long as one of both threads was heard in time. */
+/** A delivered message. We hold it for as long as either thread gets an in-progress ack confirmed in time. */
 export interface KeptMessage {
   isHeld(): boolean;
   /** @param leftMs from now */
@@ -19,25 +19,25 @@ export interface KeptMessage {
 }
 
 export interface KeepAlive {
-  /** Resolves when its thread is connected: held before that, nobody speaks for us. */
+  /** Resolves when its thread is connected: until then nothing is sent while this thread is blocked. */
   readonly ready: Promise<void>;
-  /** @param ack where the message's consumer is told that it is worked on @param leftMs from now until it lapses @param ackWaitMs what each word adds */
+  /** @param ack the message's ack subject @param leftMs from now until redelivery @param ackWaitMs what each in-progress ack adds */
   hold(ack: string, leftMs: number, ackWaitMs: number): KeptMessage;
-  /** What was just said, to be said again while we are late. */
+  /** The heartbeat that was just published, to be repeated while this thread is late. */
   repeat(subject: string, text: string): void;
   close(): Promise<void>;
 }
 
-/** @param connection as `connectNats` takes it @param stallMs after which a held thread's process is killed */
+/** @param connection the settings for `connectNats` @param stallMs a process whose thread is blocked for this long is killed */
 export function openKeepAlive(connection: object, stallMs = STALL_MS): KeepAlive {
   const pulse = new Int32Array(new SharedArrayBuffer(4));
   const holds = new Map<number, Hold>();
-  let said: ToThread & { do: 'repeat' } = { do: 'repeat', subject: '', text: '' };
+  let lastHeartbeat: ToThread & { do: 'repeat' } = { do: 'repeat', subject: '', text: '' };
   let worker: Worker | undefined;
   let closed = false;
   let last = 0;
   const ready = Promise.withResolvers<void>();
-  const tell = (words: ToThread) => worker?.postMessage(words);
+  const post = (message: ToThread) => worker?.postMessage(message);
 
   const start = () => {
     if (closed) return;
@@ -50,8 +50,8 @@ export function openKeepAlive(connection: object, stallMs = STALL_MS): KeepAlive
       worker = undefined;
       setTimeout(start, AGAIN_MS).unref();
     });
-    tell(said);
-    for (const [id, hold] of holds) tell({ do: 'hold', id, ...hold });
+    post(lastHeartbeat);
+    for (const [id, hold] of holds) post({ do: 'hold', id, ...hold });
   };
   start();
   const beating = setInterval(() => Atomics.add(pulse, 0, 1), PULSE_MS).unref();
@@ -60,13 +60,13 @@ export function openKeepAlive(connection: object, stallMs = STALL_MS): KeepAlive
     ready: ready.promise,
 
     hold(ack, leftMs, ackWaitMs) {
-      // Lost before anybody let go of them.
+      // Expired without being released.
       for (const [lost, { until }] of holds) if (Number(Atomics.load(until, 0)) <= monotonicMs()) holds.delete(lost);
       const id = ++last;
       const until = new BigInt64Array(new SharedArrayBuffer(8));
       until[0] = BigInt(Math.floor(monotonicMs() + leftMs));
       holds.set(id, { ack, ackWaitMs, until });
-      tell({ do: 'hold', id, ack, ackWaitMs, until });
+      post({ do: 'hold', id, ack, ackWaitMs, until });
       return {
         isHeld: () => monotonicMs() < Number(Atomics.load(until, 0)),
         extend(left) {
@@ -76,14 +76,14 @@ export function openKeepAlive(connection: object, stallMs = STALL_MS): KeepAlive
         letGo() {
           Atomics.store(until, 0, 0n);
           holds.delete(id);
-          tell({ do: 'drop', id });
+          post({ do: 'drop', id });
         },
       };
     },
 
     repeat(subject, text) {
-      said = { do: 'repeat', subject, text };
-      tell(said);
+      lastHeartbeat = { do: 'repeat', subject, text };
+      post(lastHeartbeat);
     },
 
     async close() {

@@ -1,20 +1,20 @@
-/** What a thread and the one that keeps its messages alive tell each other, and the clock that both read. */
+/** Messages from a thread to the one that keeps its deliveries alive, and the clock that both read. */
 
-/** What the thread knows from its start. */
+/** What the keep-alive thread gets at its start. */
 export interface KeptAlive {
-  /** As `connectNats` takes it. */
+  /** The settings for `connectNats`. */
   readonly connection: object;
-  /** Changes each second while the other thread is not held. */
+  /** Changes each second while the other thread is not blocked. */
   readonly pulse: Int32Array<SharedArrayBuffer>;
-  /** After which a held thread's process is killed. */
+  /** A process whose thread is blocked for this long is killed. */
   readonly stallMs: number;
 }
 
 export interface Hold {
-  /** Where the message's consumer is told that it is worked on. */
+  /** The message's ack subject. */
   readonly ack: string;
   readonly ackWaitMs: number;
-  /** By `monotonicMs`; 0 once it was let go. Whichever thread was heard last writes it. */
+  /** By `monotonicMs`; 0 once released. Written by the thread whose in-progress ack was confirmed last. */
   readonly until: BigInt64Array<SharedArrayBuffer>;
 }
 
@@ -23,5 +23,5 @@ export type ToThread =
   | { readonly do: 'drop'; readonly id: number }
   | { readonly do: 'repeat'; readonly subject: string; readonly text: string };
 
-/** One clock for all threads, which nobody sets: each thread's `performance.now` counts from its own start. */
+/** One monotonic clock for all threads: each thread's `performance.now` counts from its own start. */
 export const monotonicMs = (): number => Number(process.hrtime.bigint() / 1_000_000n);

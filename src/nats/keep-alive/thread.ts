@@ -1,4 +1,4 @@
-/** The thread that says in time what the held one cannot: orders in hand are worked on, and the worker is there. Ends the process when that is no longer true. */
+/** The thread that sends in-progress acks and heartbeats for a blocked one. Ends the process if that one stays blocked. */
 import { writeSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
@@ -6,25 +6,25 @@ import { ANSWER_MS, connectNats, type Nats, type NatsSettings } from '../connect
 import { type Hold, type KeptAlive, monotonicMs, type ToThread } from './messages.ts';
 
 const TICK_MS = 1_000;
-/** A worker speaks each 5 s: after this its last word is said for it, ms. */
+/** A worker publishes a heartbeat every 5 s: after this long without one, its last is repeated, ms. */
 const SILENT_MS = 6_000;
-/** Share of its ack wait that a message has left when it is extended from here: its holder does so much earlier, unless it is late. */
+/** A message is extended from here once this share of its ack wait is left: its holder does so much earlier, unless it is late. */
 const LEFT = 0.8;
 
 const { connection, pulse, stallMs } = workerData as KeptAlive;
 const holds = new Map<number, Hold>();
 let nats: Nats | undefined;
-let said: { readonly subject: string; readonly text: string; at: number } | undefined;
+let lastHeartbeat: { readonly subject: string; readonly text: string; at: number } | undefined;
 
-parentPort?.on('message', (words: ToThread) => {
-  if (words.do === 'hold') holds.set(words.id, words);
-  else if (words.do === 'drop') holds.delete(words.id);
-  else said = words.subject === '' ? undefined : { ...words, at: monotonicMs() };
+parentPort?.on('message', (message: ToThread) => {
+  if (message.do === 'hold') holds.set(message.id, message);
+  else if (message.do === 'drop') holds.delete(message.id);
+  else lastHeartbeat = message.subject === '' ? undefined : { ...message, at: monotonicMs() };
 });
 
 /**
- * Nothing is said of a message whose time is up: it may be another's by then. What the server heard counts from when it was sent, and not if
- * the message was let go, or extended by its holder, meanwhile.
+ * Does not extend a message whose time is up: it may have another holder by then. The new time counts from when the in-progress ack was
+ * sent, and is dropped if the message was released, or extended by its holder, meanwhile.
  */
 async function extend({ core }: Nats, { ack, ackWaitMs, until }: Hold): Promise<void> {
   const seen = Atomics.load(until, 0);
@@ -35,29 +35,29 @@ async function extend({ core }: Nats, { ack, ackWaitMs, until }: Hold): Promise<
   if (monotonicMs() < Number(seen)) Atomics.compareExchange(until, 0, seen, BigInt(asked + ackWaitMs));
 }
 
-function speak(there: Nats): void {
+function sendDue(client: Nats): void {
   for (const [id, hold] of holds) {
     if (Number(Atomics.load(hold.until, 0)) <= monotonicMs()) holds.delete(id);
-    // The next tick tries again, for as long as there is time.
-    void extend(there, hold).catch(() => {});
+    // The next tick retries, while there is time.
+    void extend(client, hold).catch(() => {});
   }
-  if (said === undefined || monotonicMs() - said.at < SILENT_MS || !there.isConnected()) return;
-  said.at = monotonicMs();
-  there.core.publish(said.subject, said.text);
+  if (lastHeartbeat === undefined || monotonicMs() - lastHeartbeat.at < SILENT_MS || !client.isConnected()) return;
+  lastHeartbeat.at = monotonicMs();
+  client.core.publish(lastHeartbeat.subject, lastHeartbeat.text);
 }
 
-/** Counted in ticks of our own: while the whole process is stopped, nobody is held. */
-let held = 0;
-let beat = Atomics.load(pulse, 0);
+/** Counted in ticks of this thread: a stopped process does not count as blocked. */
+let blockedMs = 0;
+let lastPulse = Atomics.load(pulse, 0);
 setInterval(() => {
   const now = Atomics.load(pulse, 0);
-  held = now === beat ? held + TICK_MS : 0;
-  beat = now;
-  if (held >= stallMs) {
+  blockedMs = now === lastPulse ? blockedMs + TICK_MS : 0;
+  lastPulse = now;
+  if (blockedMs >= stallMs) {
     writeSync(2, `filemill has done nothing for ${stallMs / 1000} s and ends: its orders are for others\n`);
     process.kill(process.pid, 'SIGKILL');
   }
-  if (nats !== undefined) speak(nats);
+  if (nats !== undefined) sendDue(nats);
 }, TICK_MS);
 
 while (nats === undefined) {
