@@ -1,4 +1,4 @@
-/** A batch as it is stored: which jobs were sent together, and in which order. What became of them stands in their own records. */
+/** A batch as it is stored: which jobs were sent together, and in which order. Their own records have their results. */
 import { z } from 'zod';
 
 export const BATCH_VERSION = 1;
@@ -13,16 +13,16 @@ export const BatchRecord = z.strictObject({
 });
 export type BatchRecord = z.infer<typeof BatchRecord>;
 
-/** Batches never change: they are there, or they are not. */
+/** Batches never change: they exist or they do not. */
 export interface BatchStore {
-  /** @throws Conflict when a batch with that id is there */
+  /** @throws RevisionConflict if a batch with that id exists */
   create(batch: BatchRecord): Promise<void>;
   get(id: string): Promise<BatchRecord | undefined>;
-  /** Removing what is gone is no error. */
+  /** Removing a missing batch is no error. */
   remove(id: string): Promise<void>;
-  /** Those that were created before, in no order, without reading the others; one that cannot be read is passed over, and reported. */
+  /** Batches created before `time`, in no order, without reading the others; one that cannot be read is skipped and reported. */
   createdBefore(time: number): AsyncIterable<BatchRecord>;
-  /** Every batch, in no order, without holding them all; one that cannot be read is passed over, and reported. */
+  /** Every batch, in no order, without holding them all; one that cannot be read is skipped and reported. */
   scan(): AsyncIterable<BatchRecord>;
   close(): Promise<void>;
 }

@@ -5,24 +5,24 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
 export interface Encryption {
-  /** @param bound what the secret belongs to: it opens for nothing else */
+  /** @param bound what the secret belongs to: it decrypts for nothing else */
   encrypt(secret: string, bound: string): string;
-  /** @throws when the text was encrypted with none of the keys, or not for `bound` */
+  /** @throws if the text was encrypted with none of the keys, or not for `bound` */
   decrypt(sealed: string, bound: string): string;
-  /** 64 hex digits that tell one text from another, and that nobody without the key can test a guess against. */
+  /** 64 hex digits that identify a text; without the key, nobody can test a guess against them. */
   hmac(text: string): string;
 }
 
 /**
- * AES-256-GCM (NIST SP 800-38D) with a random nonce. The SHA-256 of a key is the cipher's.
+ * AES-256-GCM (NIST SP 800-38D) with a random nonce. The cipher's key is derived by SHA-256.
  * @param keys any secret texts: the first encrypts, all decrypt
- * @param salt the key of `mark`, any secret text that lasts: with another one nothing that was marked before is known again
+ * @param salt the key of `hmac`, any secret text that must not change: with another one no earlier HMAC matches
  */
 export function encryptionWith(keys: readonly string[], salt: string): Encryption {
   const derived = (key: string, use: string) => createHash('sha256').update(`filemill ${use}\0`).update(key).digest();
   const [cipherKey, ...earlierKeys] = keys.map((key) => derived(key, 'seal'));
   if (cipherKey === undefined) throw new RangeError('a secret is encrypted with at least one key');
-  const markKey = derived(salt, 'mark');
+  const hmacKey = derived(salt, 'mark');
   const decrypt = (key: Buffer, bytes: Buffer, bound: string) => {
     const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, NONCE_BYTES)).setAAD(Buffer.from(bound));
     decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
@@ -40,14 +40,14 @@ export function encryptionWith(keys: readonly string[], salt: string): Encryptio
         try {
           return decrypt(key, bytes, bound);
         } catch {
-          // It was another.
+          // Encrypted with another key.
         }
       }
       return decrypt(cipherKey, bytes, bound);
     },
-    hmac: (text) => createHmac('sha256', markKey).update(text).digest('hex'),
+    hmac: (text) => createHmac('sha256', hmacKey).update(text).digest('hex'),
   };
 }
 
-/** A new key comes before the others: the last is the one that has been there for longest. @param salt where one was chosen */
+/** New keys are put first, so the last key is the oldest. @param salt if one is configured */
 export const saltOf = (keys: readonly string[], salt?: string): string => salt ?? keys.at(-1) ?? '';

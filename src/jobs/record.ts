@@ -25,33 +25,33 @@ export const JobRecord = z.strictObject({
   state: z.enum(['queued', 'running', 'done', 'error', 'cancelled']),
   pool: z.string(),
   lane: z.enum(lanes),
-  /** It was moved from one pool to another, or is being moved: in the pool that it leaves nobody takes it any more. */
+  /** The last move from one pool to another, perhaps unfinished: no worker of the pool that it leaves takes it any more. */
   moved: z.strictObject({ from: z.string(), to: z.string(), at: time }).optional(),
   createdAt: time,
   /** When the job and its files are no longer served; later reads answer 410. */
   expiresAt: time,
-  /** From when its wait counts, once it has been given back: creation, and later by the time in workers' hands. */
+  /** Start of its waiting time once it was requeued: its creation plus the time that workers held it. */
   queuedAt: time.optional(),
   startedAt: time.optional(),
   endedAt: time.optional(),
-  /** Clean name of the first source: results are called after it. */
+  /** Clean name of the first source: results are named after it. */
   filename: z.string(),
-  /** In the order sent; `part` is the number that the file is stored by. */
+  /** In the order sent; `part` is the number under which the file is stored. */
   sources: z.array(z.strictObject({ part: z.number().int(), sizeBytes: z.number().int(), format: z.string() })).min(1),
-  /** The tool that was called and what it was given, as its schema read it; a conversion has none. */
+  /** The tool that was called and its parsed input; a conversion has none. */
   tool: z.strictObject({ slug: z.string(), input: z.record(z.string(), z.unknown()) }).optional(),
   target: z.strictObject({ format: z.string(), extension: z.string() }),
-  /** As `catalog/options` read them, without the password. */
+  /** As parsed by `catalog/options`, without the password. */
   options: z.record(z.string(), z.unknown()),
-  /** The password, sealed with the service's key. */
+  /** The password, encrypted with the service's key. */
   sealed: z.string().optional(),
   /** Claims so far: the fourth ends the job. */
   attempts: z.number().int(),
-  /** How the last attempt ended to put the output into a bucket of the client's own. */
+  /** How the last attempt to upload the output to the client's own bucket ended. */
   upload: UploadEnd.optional(),
   /** The holder's fencing token while running; the winner's at the end. */
   attempt: z.string().optional(),
-  /** Earlier holders' tokens whose claims count, because they fell silent: who turns out to have been late only takes its own back. */
+  /** Tokens of earlier holders whose claims count because they fell silent: one that was only late withdraws its own. */
   lapsed: z.array(z.string()).optional(),
   engine: z.strictObject({ name: z.string(), version: z.string() }).optional(),
   warnings: z.array(Warning),

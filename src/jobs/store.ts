@@ -1,4 +1,4 @@
-/** Where job records live: compare-and-swap on revisions, strong reads, and hints of change. */
+/** The store of job records: compare-and-swap on revisions, strong reads, and hints of changes. */
 import type { JobRecord } from './record.ts';
 
 export interface Stored {
@@ -7,45 +7,45 @@ export interface Stored {
   readonly revision: number;
 }
 
-/** A job that upkeep has to look at, perhaps without need: only its record tells. */
+/** A job that upkeep must check, perhaps needlessly: only its record tells. */
 export interface Due {
   readonly id: string;
-  /** Undefined where the record does not say. */
+  /** Undefined if the record has none or cannot be read. */
   readonly pool: string | undefined;
-  /** Ms since the epoch; 0 where it is not known. */
+  /** Ms since the epoch; 0 if unknown. */
   readonly createdAt: number;
   /**
-   * Upkeep need not look again before `until`, ms since the epoch, or ever: what is written since it was found due is due all the same.
+   * Upkeep need not check it again before `until`, ms since the epoch, or ever if omitted: a record written since it was found due stays due.
    */
   settle(until?: number): Promise<void>;
 }
 
 export interface JobStore {
-  /** @throws Conflict when a record with that id is there */
+  /** @throws RevisionConflict if a record with that id exists */
   create(record: JobRecord): Promise<Stored>;
-  /** The latest stored version. @param pool where it is known, by which the record is found faster */
+  /** The latest stored version. @param pool if known: the record is then found faster */
   get(id: string, pool?: string): Promise<Stored | undefined>;
-  /** @throws Conflict when `revision` is no longer the latest, or the record is gone */
+  /** @throws RevisionConflict if `revision` is no longer the latest, or the record was removed */
   update(record: JobRecord, revision: number): Promise<Stored>;
   /**
-   * Takes a record that `leave` has marked to the pool that it names: whatever stops it midway, the record is found all the while, and
-   * the same call again ends the move.
-   * @throws Conflict when `revision` is no longer the latest: it then stays where it is
+   * Moves a record that `leave` has marked to the pool that it names. If it is interrupted, the record can still be found, and the same
+   * call again completes the move.
+   * @throws RevisionConflict if `revision` is no longer the latest: the record then stays where it is
    */
   move(left: JobRecord, revision: number): Promise<Stored>;
-  /** @throws Conflict when `revision` is no longer the latest; removing what is gone is no error */
+  /** @throws RevisionConflict if `revision` is no longer the latest; removing a missing record is no error */
   remove(id: string, revision: number, pool?: string): Promise<void>;
   /** Calls back after changes of this record, perhaps too often, perhaps not at all: a hint to read again. @returns unsubscribe */
   watch(id: string, changed: () => void): () => void;
   /** Every record, in no order, without holding them all; one written during the scan may be missed or be old. */
   scan(): AsyncIterable<Stored>;
   /**
-   * What upkeep has to look at: every record that has not ended, every one that was written since it was last settled, and every one whose
-   * time has come. An entry may come without its record, where a crash left it, and rarely twice. Nothing else is read, however much is kept.
+   * The jobs that upkeep must check: every one that has not ended, was written since it was last settled, or has reached its time. After a
+   * crash an entry may come without its record, and rarely one comes twice. Reads nothing else, however much is stored.
    * @param now ms since the epoch
    */
   due(now: number): AsyncIterable<Due>;
-  /** Runs `work` if no other process holds the lock of this name; a holder that dies frees it after `ttlMs`. @returns whether it ran */
+  /** Runs `work` if no other process holds the lock of this name; the lock of a dead holder expires after `ttlMs`. @returns whether it ran */
   withLock(name: string, ttlMs: number, work: () => Promise<void>): Promise<boolean>;
   close(): Promise<void>;
 }

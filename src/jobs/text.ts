@@ -1,12 +1,12 @@
-/** A job record as the text that a backend keeps: bounded when written, checked when read. */
+/** A job record as the text that a backend stores: bounded when written, validated when read. */
 import { JobRecord, RECORD_VERSION } from './record.ts';
 
 /** Bytes. A record is read on every poll and copied on every write: long texts belong in objects. */
 export const MAX_RECORD_BYTES = 16_384;
 
-/** @throws RangeError when the record is too large to be stored, or not of this version */
+/** @throws RangeError if the record is too large to be stored, or not of this version */
 export function toText(record: JobRecord): string {
-  // Types keep the shape right; what only shows at run time is the size, and a version carried over from elsewhere.
+  // Types ensure the shape; only the size, and the version of a record read elsewhere, must be checked at run time.
   if (record.version !== RECORD_VERSION) throw new RangeError(`job ${record.id}: cannot write a record of version ${record.version}`);
   const text = JSON.stringify(record);
   const bytes = Buffer.byteLength(text);

@@ -7,11 +7,11 @@ import { onAbort } from '../streams/abort.ts';
 import { ACK_WAIT_MS, type Delivery, type Queue } from './queue.ts';
 
 /**
- * An order is held while it has a `token` and `visible_at` is to come; it waits otherwise. A later hand-out writes a new token, by which the
- * earlier holder finds out. AUTOINCREMENT keeps the order of publication even after the newest row has gone.
+ * An order is held while it has a `token` and `visible_at` lies ahead; otherwise it waits. A redelivery writes a new token, so that calls of
+ * the earlier holder have no effect. AUTOINCREMENT keeps the order of publication even after the newest row is removed.
  *
- * An order's `round` is its client's turn: the rounds of one client's orders follow one another, and none begins before the round that its
- * lane has come to, which `rounds` keeps (start-time fair queueing: Goyal, Vin and Cheng, SIGCOMM 1996).
+ * An order's `round` is its client's turn: the rounds of one client's orders follow one another, and none starts before the current round of
+ * its lane, which `rounds` stores (start-time fair queueing: Goyal, Vin and Cheng, SIGCOMM 1996).
  */
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS orders (
@@ -28,24 +28,24 @@ const SCHEMA = `
   CREATE INDEX IF NOT EXISTS orders_by_lane ON orders (pool, lane, number);
   CREATE INDEX IF NOT EXISTS orders_by_time ON orders (pool, visible_at);
 `;
-/** Of columns that an older filemill's table gets first. */
+/** On columns that must first be added to an older filemill's table. */
 const INDEXES = `
   CREATE INDEX IF NOT EXISTS orders_by_round ON orders (pool, lane, round, number);
   CREATE INDEX IF NOT EXISTS orders_by_client ON orders (pool, client, lane, round);
 `;
 
-/** Orders that are looked at before one is taken: clients that hold fewer come first among them. More than a machine has slots. */
+/** Orders considered before one is taken: among them, clients that hold fewer come first. More than a machine has slots. */
 const AHEAD = 64;
-/** Every so many orders of a lane the oldest goes first: clients that come with one job after the other must not keep out who waits longest. */
+/** One in this many orders of a lane is the oldest: clients that send one job after another must not starve the one that waits longest. */
 const OLDEST_EVERY = 4;
 
-/** The planner would take another index and sort all that waits: 2 ms with 10,000 orders, where this takes microseconds. */
+/** The planner would choose another index and sort all waiting orders: 2 ms with 10,000 orders, while this takes microseconds. */
 const aheadBy = (index: string, order: string) =>
   `SELECT number, client, round FROM orders INDEXED BY ${index} WHERE pool = $pool AND lane = $lane AND visible_at <= $now ORDER BY ${order} LIMIT ${AHEAD}`;
 /** @internal for their test */
 export const AHEAD_BY = { turn: aheadBy('orders_by_round', 'round, number'), age: aheadBy('orders_by_lane', 'number') };
 
-/** Of these orders the one to be taken next. */
+/** Of these orders, the one to take next. */
 const nextOf = (ahead: string, order: string) => `
   WITH
     holding AS (
@@ -58,21 +58,21 @@ const nextOf = (ahead: string, order: string) => `
 /** @internal for its test */
 export const NEXT = {
   inTurn: nextOf(AHEAD_BY.turn, 'round, number'),
-  // Those in turn too: where one client has all that is oldest and holds slots, another is there that holds none.
+  // Includes those in turn: if all of the oldest belong to one client that holds slots, a client that holds none still comes first.
   oldest: nextOf(`SELECT * FROM (${AHEAD_BY.age}) UNION SELECT * FROM (${AHEAD_BY.turn})`, 'number'),
 };
 
-/** Another process may publish: a waiting pull looks this often, ms. Publications of this process wake it at once. */
+/** Another process may publish: a waiting pull checks this often, ms. Publications of this process wake it immediately. */
 const POLL_MS = 250;
 
-/** How long an order that only a newer worker understands is left for one, ms. */
+/** How long an order that only a newer worker can read is delayed, for one to take it, ms. */
 const HAND_BACK_MS = 10_000;
 
 /**
  * @param path of the database file, in an existing folder; the job store may keep its tables in the same one
  * @param clock ms since the epoch
  * @param capacity orders per pool, waiting and held together
- * @param exclusive no other process pulls: what is held belongs to a process that died, and waits again at once
+ * @param exclusive no other process pulls: held orders belong to a process that died, and wait again immediately
  */
 export function openQueue(
   path: string,
@@ -118,7 +118,7 @@ export function openQueue(
     ),
   };
   if (exclusive) database.prepare('UPDATE orders SET token = NULL, visible_at = ?').run(clock());
-  /** Says a pool's name when something in it may have become available. */
+  /** Emits the event of a pool when an order in it may have become available. */
   const wake = new EventEmitter().setMaxListeners(0);
   const wakePool = (pool: string) => void wake.emit(eventOf(pool));
 
@@ -134,10 +134,10 @@ export function openQueue(
     }
   }
 
-  /** The round that a lane has come to. */
+  /** The current round of a lane. */
   const roundOf = (pool: string, lane: Lane): number => Number(sql.round.get(pool, lane)?.['round'] ?? 0);
 
-  /** The turn of a client's next order. Who has none in the pool goes before the round that the others are in. */
+  /** The round of a client's next order. A client without orders in the pool goes before the current round. */
   function turnOf(pool: string, lane: Lane, client: string): number {
     const now = roundOf(pool, lane);
     if (client !== '' && sql.anyOf.get(pool, client) === undefined) return now - 1;
@@ -158,7 +158,7 @@ export function openQueue(
       if (next === undefined) return undefined;
       const number = Number(next['number']);
       const row = sql.take.get(token, now + ACK_WAIT_MS, number);
-      // Taken before its turn, it does not take the lane further: whoever comes now would be behind it.
+      // An order taken before its turn does not advance the lane: new orders would otherwise queue behind its round.
       if (!oldestFirst) sql.enter.run(pool, lane, Number(next['round']));
       taken.set(line, count);
       return { number, body: String(row?.['body']), deliveries: Number(row?.['deliveries']) };
@@ -166,13 +166,13 @@ export function openQueue(
   }
 
   function takeFrom(pool: string, lane: Lane): Delivery | undefined {
-    // Looking needs no lock: pulls that find nothing must not queue up for the one writer.
+    // This check needs no lock: pulls that find nothing must not queue up for the one writer.
     while (sql.waits.get(pool, lane, clock()) !== undefined) {
       const token = randomUUID();
       const row = takeNext(pool, lane, token);
-      // Another process was quicker with this one.
+      // Another process took it first.
       if (row === undefined) continue;
-      const order = understood(row.body);
+      const order = orderIn(row.body);
       if (order !== undefined) return delivery(order, row.number, token, row.deliveries > 1);
       sql.release.run(clock() + HAND_BACK_MS, row.number, token);
     }
@@ -196,7 +196,7 @@ export function openQueue(
     };
   }
 
-  /** How long a pull may sleep before it must look again, ms. */
+  /** How long a pull may sleep before it must check again, ms. */
   function patience(pool: string): number {
     const soonest = sql.soonest.get(pool, clock())?.['at'];
     return typeof soonest === 'number' ? Math.max(1, Math.min(POLL_MS, soonest - clock())) : POLL_MS;
@@ -253,7 +253,7 @@ export function openQueue(
       };
     },
 
-    /** Pulls that wait end without an order. */
+    /** Waiting pulls end without an order. */
     async close() {
       if (database.isOpen) database.close();
       for (const name of wake.eventNames()) wake.emit(name);
@@ -261,11 +261,11 @@ export function openQueue(
   };
 }
 
-/** An EventEmitter throws on an event named `error` that nobody hears: no pool may become that. */
+/** An EventEmitter throws on an event named `error` without a listener: no pool's event may have that name. */
 const eventOf = (pool: string): string => `pool ${pool}`;
 
-/** Undefined for an order of a newer version, and for a damaged one, which a newer worker may yet make sense of. */
-function understood(body: string): Order | undefined {
+/** Undefined for an order of a newer version, and for a damaged one, which a newer worker may be able to read. */
+function orderIn(body: string): Order | undefined {
   try {
     const read = Order.safeParse(JSON.parse(body));
     return read.success && read.data.version <= ORDER_VERSION ? read.data : undefined;
@@ -278,7 +278,7 @@ function understood(body: string): Order | undefined {
 function woken(emitter: EventEmitter, event: string, ms: number, signal: AbortSignal | undefined): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   let unsubscribe = () => {};
-  // Off at once: a pull that has been woken must not be woken in place of another.
+  // Removed immediately: a pull that was already woken must not be woken instead of another.
   const end = () => {
     clearTimeout(timer);
     emitter.off(event, end);

@@ -1,7 +1,7 @@
 /**
- * Which jobs upkeep has to look at, beside the bucket of their records: an entry for each that has not ended, or has ended and was not tidied
- * up yet, and one for each whose files are to expire. An entry is written before the record that it is for, and removed after what it is for
- * was done, so that a crash between any two writes leaves one too many and never one too few.
+ * Which jobs upkeep must check, stored beside the bucket of their records: an entry for each that has not ended or was not cleaned up yet,
+ * and one for each whose files will expire. An entry is written before its record, and removed after its work is done, so that a crash
+ * between any two writes leaves one too many and never one too few.
  */
 import type { Nats } from '../../nats/connection.ts';
 import { ensureStream } from '../../nats/ensure.ts';
@@ -9,42 +9,42 @@ import { tokenOf } from '../../nats/token.ts';
 import { isFull, Unavailable } from '../../nats/unavailable.ts';
 import type { JobRecord } from '../record.ts';
 
-/** `open`: at every run. `later`: at a time, some hours ahead for all of them. */
+/** `open`: due at every run. `later`: due at its time, some hours ahead. */
 export type Stage = 'open' | 'later';
 
 export interface AgendaEntry {
   readonly stage: Stage;
-  /** When the job was created, or is to be looked at again: ms since the epoch. */
+  /** When the job was created, or must be checked again: ms since the epoch. */
   readonly time: number;
   readonly pool: string;
   readonly id: string;
-  /** Above its number in the stream, and not above that of any later one of the same subject. */
+  /** Above its sequence number, and not above that of any later message of the same subject. */
   readonly before: number;
 }
 
 export interface Agenda {
-  /** Again is no error. @throws RangeError where a name cannot be part of a subject */
+  /** Adding an entry again is no error. @throws RangeError if a name cannot be part of a subject */
   add(entry: Omit<AgendaEntry, 'before'>): Promise<void>;
   /** Removes an entry, unless it was added again since it was read. */
   remove(entry: AgendaEntry): Promise<void>;
   has(entry: Omit<AgendaEntry, 'before'>): Promise<boolean>;
-  /** Every open one, by one question. */
+  /** Every open entry, by one request. */
   open(): Promise<readonly AgendaEntry[]>;
-  /** Those of the stage `later` whose time has come. */
+  /** Entries of the stage `later` that are due. */
   later(now: number): AsyncIterable<AgendaEntry>;
-  /** Whether every record that was there before the agenda has been entered. */
+  /** Whether every record from before the agenda has an entry. */
   isComplete(): Promise<boolean>;
   setComplete(): Promise<void>;
 }
 
-/** A bucket in name, so that whoever may write records may write these. */
+/** Named like a bucket, so that permission to write records covers these too. */
 const STREAM = 'KV_due';
 const PREFIX = '$KV.due.';
 const COMPLETE = `${PREFIX}complete`;
-/** As long as records. */
+/** As long as records, ms. */
 const KEPT_MS = 7 * 24 * 3600_000;
 const NANOS = 1_000_000;
-/** Entries are in the order of their times but for clocks that differ: so many that are not due may stand before one that is. */
+/** Entries are ordered by time except where clocks differ: this many that are not due may come before one that is. */
 const LOOK_AHEAD = 64;
 
 /** @param replicas 1, 3 or 5 @throws Mismatch · Unavailable */
@@ -59,7 +59,7 @@ export const ensureAgenda = (nats: Nats, replicas: number): Promise<void> =>
     max_msg_size: 1_024,
     max_age: KEPT_MS * NANOS,
     discard: 'old',
-    // Any replica may answer a direct read, with what was true a while ago.
+    // Any replica may answer a direct read, and it may be behind.
     allow_direct: false,
   });
 
@@ -74,7 +74,7 @@ export function openAgenda({ manager, client, withRetry }: Nats): Agenda {
       throw isFull(error) ? new Unavailable('to note what is due, for which there is no room', error) : error;
     }
   }
-  /** Subjects are given whole: to look for one by a pattern takes the server a walk through all of them. */
+  /** Takes a complete subject: for a wildcard the server would scan all of them. */
   const last = (subject: string) =>
     withRetry('to look for what is due', () => manager.streams.getMessage(STREAM, { last_by_subj: subject }));
 
@@ -87,7 +87,7 @@ export function openAgenda({ manager, client, withRetry }: Nats): Agenda {
       try {
         await withRetry('to remove what was due', () => manager.streams.deleteMessage(STREAM, seq, false));
       } catch (error) {
-        // Removed meanwhile, or added anew.
+        // Removed meanwhile, or added again.
         if ((await last(subjectOf(entry)))?.seq === seq) throw error;
       }
     },
@@ -120,7 +120,7 @@ export function openAgenda({ manager, client, withRetry }: Nats): Agenda {
   };
 }
 
-/** The one of a job that has not ended, or was not tidied up yet. */
+/** The entry of a job that has not ended or was not cleaned up yet. */
 export const openEntry = ({ pool, id, createdAt }: Pick<JobRecord, 'pool' | 'id' | 'createdAt'>) =>
   ({ stage: 'open', time: createdAt, pool, id }) as const;
 

@@ -12,7 +12,7 @@ export const ensureBatches = (nats: Nats, replicas: number): Promise<void> => en
 
 /**
  * @param nats stays open when the store is closed
- * @param unreadable is told of records that a scan had to skip
+ * @param unreadable called for records that a scan had to skip
  */
 export function openBatches(nats: Nats, unreadable: (found: Error) => void = (found) => process.emitWarning(found)): BatchStore {
   const bucket = openBucket(nats, BATCHES.name);
@@ -37,7 +37,7 @@ export function openBatches(nats: Nats, unreadable: (found: Error) => void = (fo
       const entry = await bucket.get(id);
       if (entry !== undefined) await bucket.remove(id, entry.revision);
     },
-    /** Batches never change: the oldest stand first. */
+    /** Batches never change, so the oldest come first. */
     createdBefore(time) {
       return oldestIn(bucket, (entry) => {
         const batch = readable(entry);

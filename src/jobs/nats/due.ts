@@ -1,4 +1,4 @@
-/** What upkeep has to look at, of records in NATS: by the agenda, at the old end of the records, and slowly among all of them. */
+/** Jobs that upkeep must check in NATS: from the agenda, from the oldest records, and slowly from all records. */
 import type { Bucket, Entry } from '../../nats/bucket.ts';
 import { oldestIn } from '../../nats/oldest.ts';
 import { hasEnded, RETENTION_MS, visibility } from '../lifecycle.ts';
@@ -13,16 +13,16 @@ interface DueDeps {
   readonly recordIn: (entry: Entry) => JobRecord | undefined;
 }
 
-/** What is settled for longer is a tombstone: it needs no entry, for it is met at the old end of the records, ms. */
+/** A record settled for longer is a tombstone, ms: it needs no entry, as it becomes one of the oldest records. */
 const LONGEST_ENTRY_MS = 2 * RETENTION_MS;
-/** Records looked through at each call for what has no entry: those of an older filemill beside us, or of a restored store. */
+/** Records checked at each call for a missing entry: written by an older filemill beside us, or in a restored store. */
 const CHECKED = 100;
 /** The same while there are records from before the agenda. */
 const CHECKED_AT_FIRST = 5_000;
 
 /** @returns `JobStore.due` */
 export function dueOver({ bucket, agenda, recordIn }: DueDeps): (now: number) => AsyncGenerator<Due> {
-  /** How far the records have been looked through. */
+  /** How far the records have been checked. */
   let from = 0;
   let complete: boolean | undefined;
 
@@ -41,7 +41,7 @@ export function dueOver({ bucket, agenda, recordIn }: DueDeps): (now: number) =>
     return agenda.has(openEntry(record));
   };
 
-  /** A page of all records, the next one at the next call. */
+  /** Checks one page of all records; the next call checks the next page. */
   async function* withoutEntry(now: number): AsyncGenerator<Due> {
     complete ??= await agenda.isComplete();
     const { entries, next } = await bucket.page(from, complete ? CHECKED : CHECKED_AT_FIRST);

@@ -6,10 +6,10 @@ import { oldestIn } from '../../nats/oldest.ts';
 import { IDEMPOTENCY_TTL_MS, IdempotencyRecord, type IdempotencyStore } from '../idempotency.ts';
 
 const RECORDS: BucketSpec = { name: 'idempotency', maxAgeMs: 2 * IDEMPOTENCY_TTL_MS, maxBytes: 1_024 };
-/** The servers remove an idempotency record by themselves, soon after its time by the clock of the one who kept it, ms. */
+/** When the servers remove a record by themselves, ms: soon after its TTL by the clock of the process that wrote it. */
 const KEPT_MS = IDEMPOTENCY_TTL_MS + 60_000;
 
-/** Of those who come at once, one wins each round: so many that come together with an old idempotency record's end would be a wonder. */
+/** Of concurrent claims one wins each round: this many just as an old record expires are not to be expected. */
 const KEEP_TRIES = 10;
 
 /** @param replicas 1, 3 or 5 @throws Mismatch · Unavailable */
@@ -17,15 +17,15 @@ export const ensureIdempotency = (nats: Nats, replicas: number): Promise<void> =
 
 /**
  * @param nats stays open when the store is closed
- * @param unreadable is told of records that a sweep had to skip
+ * @param unreadable called for records that a sweep had to skip
  */
 export function openIdempotency(nats: Nats, unreadable: (found: Error) => void = (found) => process.emitWarning(found)): IdempotencyStore {
   const bucket = openBucket(nats, RECORDS.name);
   const read = ({ text }: Entry): IdempotencyRecord => IdempotencyRecord.parse(JSON.parse(text));
   const isOld = (record: IdempotencyRecord, now: number): boolean => record.createdAt < now - IDEMPOTENCY_TTL_MS;
 
-  /** @returns whether it is gone by this call; an idempotency record that was replaced meanwhile stays */
-  const forget = async ({ key, revision }: Entry): Promise<boolean> => {
+  /** @returns whether this call removed it; a record that was replaced meanwhile stays */
+  const removeEntry = async ({ key, revision }: Entry): Promise<boolean> => {
     try {
       await bucket.remove(key, revision);
       return true;
@@ -58,7 +58,7 @@ export function openIdempotency(nats: Nats, unreadable: (found: Error) => void =
     },
     async remove(record) {
       const entry = await bucket.get(record.key);
-      if (entry !== undefined && entry.text === JSON.stringify(IdempotencyRecord.parse(record))) await forget(entry);
+      if (entry !== undefined && entry.text === JSON.stringify(IdempotencyRecord.parse(record))) await removeEntry(entry);
     },
     async sweep(now) {
       const old = oldestIn(bucket, (entry) => {
@@ -69,9 +69,9 @@ export function openIdempotency(nats: Nats, unreadable: (found: Error) => void =
           return undefined;
         }
       });
-      let forgotten = 0;
-      for await (const entry of old) if (await forget(entry)) forgotten++;
-      return forgotten;
+      let removed = 0;
+      for await (const entry of old) if (await removeEntry(entry)) removed++;
+      return removed;
     },
     async close() {},
   };

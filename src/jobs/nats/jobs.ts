@@ -13,7 +13,7 @@ import { ensureAgenda, openAgenda, openEntry } from './agenda.ts';
 import { dueOver } from './due.ts';
 import { lockOver } from './lock.ts';
 
-/** Longer than a job waits, runs, is served and remembered after its last write: upkeep removes it before. */
+/** Longer than a job waits, runs, is served and has a tombstone after its last write, ms: upkeep removes it before that. */
 const KEPT_MS = 7 * 24 * 3600_000;
 const LOCK_KEPT_MS = 24 * 3600_000;
 /** Headers of a message count too. */
@@ -24,29 +24,29 @@ const JOBS: BucketSpec = { name: 'jobs', maxAgeMs: KEPT_MS, maxBytes: MAX_RECORD
 export const JOBS_STREAM = 'KV_jobs';
 const LOCKS: BucketSpec = { name: 'locks', maxAgeMs: LOCK_KEPT_MS, maxBytes: HEADERS_BYTES };
 
-/** Makes the buckets, or brings them to their present shape. @param replicas 1, 3 or 5 @throws Mismatch · Unavailable */
+/** Creates the buckets, or updates them to their current shape. @param replicas 1, 3 or 5 @throws Mismatch · Unavailable */
 export async function ensureJobs(nats: Nats, replicas: number): Promise<void> {
   for (const bucket of [JOBS, LOCKS]) await ensureBucket(nats, bucket, replicas);
   await ensureAgenda(nats, replicas);
 }
 
-interface Surroundings {
-  /** Is told of records that a scan had to skip, and of locks that could not be kept. */
+interface JobsDeps {
+  /** Called for records that a scan had to skip, and for locks that could not be renewed or released. */
   readonly report?: (found: Unreadable | Error) => void;
-  /** By which locks lapse, ms since the epoch; where the bucket is kept, unless said otherwise. */
+  /** By which locks expire, ms since the epoch; by default the server's. */
   readonly clock?: () => Promise<number>;
 }
 
-/** @param nats stays open when the store is closed @throws Unavailable from every method, when NATS does not answer in time */
-export function openJobs(nats: Nats, surroundings: Surroundings = {}): JobStore {
+/** @param nats stays open when the store is closed @throws Unavailable from every method, if NATS does not respond in time */
+export function openJobs(nats: Nats, deps: JobsDeps = {}): JobStore {
   const bucket = openBucket(nats, JOBS.name);
   const locks = openBucket(nats, LOCKS.name);
-  const { report = (found) => process.emitWarning(found), clock = locks.now } = surroundings;
+  const { report = (found) => process.emitWarning(found), clock = locks.now } = deps;
   const agenda = openAgenda(nats);
   const changes = new EventEmitter().setMaxListeners(0);
   let unsubscribe: (() => void) | undefined;
-  /** Once somebody watches: a worker never does, and thousands of them must not hear of every write. */
-  const listen = () => {
+  /** Subscribes at the first `watch`: workers never watch, and thousands of them must not receive every write. */
+  const subscribe = () => {
     unsubscribe ??= bucket.onChange((key) => {
       for (const event of key === undefined ? changes.eventNames() : [eventOf(idIn(key))]) changes.emit(event);
     });
@@ -54,7 +54,7 @@ export function openJobs(nats: Nats, surroundings: Surroundings = {}): JobStore 
 
   return {
     async create(record) {
-      // One of another pool would not stand in the way.
+      // The put below would not conflict with a record of another pool.
       const [found] = await Promise.all([bucket.getByEnding(record.id), agenda.add(openEntry(record))]);
       if (found !== undefined) throw new RevisionConflict(`job ${record.id} is there already`);
       return { record, revision: await bucket.put(keyOf(record), toText(record), 0) };
@@ -66,13 +66,13 @@ export function openJobs(nats: Nats, surroundings: Surroundings = {}): JobStore 
     },
 
     async update(record, revision) {
-      // Its files are to go at once, and it may have been settled until they expire. A worker, which may write no entry, cancels nothing.
+      // Its files must be removed now, and it may be settled until they expire. Workers may write no entries, but they cancel nothing.
       if (record.state === 'cancelled') await agenda.add(openEntry(record));
-      // Nothing is stored under 0, where the bucket would create.
+      // No record has revision 0, with which the bucket would create one.
       return { record, revision: await bucket.put(keyOf(record), toText(record), Math.max(1, revision)) };
     },
 
-    /** A record lies with its pool, so this is a copy and a removal: the copy first, which nobody takes before it has an order. */
+    /** The key contains the pool, so this copies and then removes: no worker takes the copy before it has an order. */
     async move(left, revision) {
       const record = { ...left, pool: left.moved?.to ?? left.pool };
       await agenda.add(openEntry(record));
@@ -81,7 +81,7 @@ export function openJobs(nats: Nats, surroundings: Surroundings = {}): JobStore 
       try {
         await bucket.remove(keyOf(left), revision);
       } catch (error) {
-        // Its owner was faster, as to cancel it: that counts, and of the copy nobody knows.
+        // Another write was faster, such as a cancellation: it counts, and nobody has seen the copy yet.
         if (error instanceof RevisionConflict) await bucket.remove(keyOf(record), stored.revision).catch(() => undefined);
         throw error;
       }
@@ -93,15 +93,15 @@ export function openJobs(nats: Nats, surroundings: Surroundings = {}): JobStore 
       if (entry === undefined) return;
       await bucket.remove(entry.key, revision);
       const record = readable(entry, report)?.record;
-      // What is not removed here is found without its record, and goes then.
+      // An entry that is not removed here is later found without its record, and removed then.
       if (record !== undefined) await agenda.remove({ ...openEntry(record), before: Number.POSITIVE_INFINITY });
     },
 
-    /** Hears of every process's writes, unless the connection is away. */
+    /** Observes the writes of all processes while connected. */
     watch(id, listener) {
       // Its own function, so that a listener given twice is also removed once.
       const own = () => listener();
-      listen();
+      subscribe();
       changes.on(eventOf(id), own);
       return () => void changes.off(eventOf(id), own);
     },
@@ -124,7 +124,7 @@ export function openJobs(nats: Nats, surroundings: Surroundings = {}): JobStore 
   };
 }
 
-/** An EventEmitter throws on an event named `error` that nobody hears: no id may become that. */
+/** An EventEmitter throws on an event named `error` without a listener: no job's event may have that name. */
 const eventOf = (id: string): string => `job ${id}`;
 
 /** By pool, so that a worker can be given the right to write its own pool's records and no others. */

@@ -4,17 +4,17 @@ import { RevisionConflict } from '../../errors.ts';
 import { openDatabase } from '../../sqlite/open.ts';
 import { BatchRecord, type BatchStore } from '../batch.ts';
 
-/** The age stands in the record; one that cannot be read counts as old, and is passed over. */
+/** The age is in the record; one that cannot be read counts as old, and is skipped. */
 const AGE = `iif(json_valid(record) AND typeof(record ->> '$.createdAt') = 'integer', record ->> '$.createdAt', 0)`;
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS batches (id TEXT PRIMARY KEY, record TEXT NOT NULL) STRICT;
   CREATE INDEX IF NOT EXISTS batches_by_age ON batches (${AGE}, id);
 `;
-/** Read at once by a scan: no statement stays open between pages. */
+/** Records per page of a scan: no statement stays open between pages. */
 const PAGE = 64;
 /**
  * @param path of the database file, in an existing folder; the job store may keep its tables in the same one
- * @param unreadable is told of records that a scan had to skip
+ * @param unreadable called for records that a scan had to skip
  */
 export function openBatches(path: string, unreadable: (found: Error) => void = (found) => process.emitWarning(found)): BatchStore {
   const database = openDatabase(path, SCHEMA);

@@ -11,7 +11,7 @@ const SCHEMA = `
 export function openIdempotency(path: string): IdempotencyStore {
   const database = openDatabase(path, SCHEMA);
   const sql = {
-    // One statement is one transaction. Where the young one stays, nothing is returned.
+    // One statement is one transaction. If a record that is not too old stays, nothing is returned.
     keep: database.prepare(
       `INSERT INTO idempotency (key, created_at, record) VALUES (?, ?, ?)
        ON CONFLICT (key) DO UPDATE SET created_at = excluded.created_at, record = excluded.record WHERE created_at < ? RETURNING record`,
@@ -30,7 +30,7 @@ export function openIdempotency(path: string): IdempotencyStore {
       const { key, createdAt } = record;
       const kept = sql.keep.get(key, createdAt, JSON.stringify(IdempotencyRecord.parse(record)), createdAt - IDEMPOTENCY_TTL_MS);
       if (kept !== undefined) return read(kept);
-      // Gone between the two statements, it is as if it had never been there.
+      // If the record was removed between the two statements, it is as if it had never existed.
       return find(key, createdAt) ?? record;
     },
     async get(key, now) {

@@ -9,26 +9,26 @@ import type { Due, JobStore, Stored } from '../store.ts';
 import { fromText, toText, type Unreadable } from '../text.ts';
 
 /**
- * AUTOINCREMENT never gives a number twice, so that a record removed and created again cannot meet an old revision. Each write makes a record
- * due at once (`due_at` 0), that of an older filemill too.
+ * AUTOINCREMENT never reuses a number, so that a record removed and created again cannot match an old revision. Each write makes a record
+ * due immediately (`due_at` 0), even a write of an older filemill.
  */
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS jobs (revision INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, record TEXT NOT NULL, due_at INTEGER NOT NULL DEFAULT 0) STRICT;
   CREATE TABLE IF NOT EXISTS locks (name TEXT PRIMARY KEY, holder TEXT NOT NULL, until INTEGER NOT NULL) STRICT;
 `;
 
-/** What has ended was looked after by the filemill that kept it: it is due when it expires, or when its tombstone goes. */
+/** The older filemill has cleaned up its ended jobs: they are due when they expire, or when their tombstones do. */
 const backfillAt = (now: number): string => `
   UPDATE jobs SET due_at = (record ->> '$.expiresAt') + iif((record ->> '$.expiresAt') <= ${now}, ${TOMBSTONE_MS}, 0)
   WHERE json_valid(record) AND (record ->> '$.state') IN ('done', 'error') AND typeof(record ->> '$.expiresAt') = 'integer'`;
 
-/** Records read at once by a scan: no statement stays open between pages, which would keep the write-ahead log from being emptied. */
+/** Records per page of a scan: no statement stays open between pages, which would keep the write-ahead log from being emptied. */
 const PAGE = 64;
 
 /**
  * @param path of the database file, in an existing folder; the queue may keep its tables in the same one
  * @param clock ms since the epoch
- * @param unreadable is told of records that a scan had to skip
+ * @param unreadable called for records that a scan had to skip
  * @param exclusive no other process uses the store: locks that are held belong to a process that died
  */
 export function openJobs(
@@ -64,7 +64,7 @@ export function openJobs(
     unlock: database.prepare('DELETE FROM locks WHERE name = ? AND holder = ?'),
   };
   const changes = new EventEmitter().setMaxListeners(0);
-  // Later, not now: a watcher must not run inside, nor throw into, the write that it hears of.
+  // In a microtask: a watcher must not run inside, nor throw into, the write that it observes.
   const changed = (id: string) => void queueMicrotask(() => changes.emit(eventOf(id)));
 
   return {
@@ -101,7 +101,7 @@ export function openJobs(
       if (removed !== 0) changed(id);
     },
 
-    /** Hears of this process's writes alone: those of others show only when read. */
+    /** Observes only this process's writes: those of others show only when read. */
     watch(id, listener) {
       // Its own function, so that a listener given twice is also removed once.
       const own = () => listener();
@@ -148,7 +148,7 @@ export function openJobs(
         try {
           sql.renew.run(clock() + ttlMs, name, holder);
         } catch (error) {
-          // A full disk, or closed meanwhile: the lease then lapses, which is what it is for.
+          // A full disk, or the database was closed: the lease then expires, which is what it is for.
           process.emitWarning(error as Error);
         }
       }, ttlMs / 3);
@@ -170,7 +170,7 @@ export function openJobs(
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** An EventEmitter throws on an event named `error` that nobody hears: no id may become that. */
+/** An EventEmitter throws on an event named `error` without a listener: no job's event may have that name. */
 const eventOf = (id: string): string => `job ${id}`;
 
 function storedIn(row: Row): Stored {

@@ -1,4 +1,4 @@
-/** An order in hand: the server takes any holder's word, so each holder keeps the time itself and is silent once it may have lost. */
+/** A held order: the server accepts acks of earlier holders too, so each holder tracks its own time and sends none once it may have lost it. */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Order } from '../../contracts/messages/order.ts';
 import type { Nats } from '../../nats/connection.ts';
@@ -6,15 +6,15 @@ import type { KeptMessage } from '../../nats/keep-alive/keep-alive.ts';
 import type { Handed } from '../../nats/pull.ts';
 import type { Delivery } from '../queue.ts';
 
-/** An order that has been acked goes within milliseconds; one that does not goes some time, and nobody need wait for it. */
-const LOOKS = 100;
-const LOOK_MS = 2;
+/** How often to check that an acked order is removed: it takes milliseconds, and if it takes longer, nobody need wait for it. */
+const REMOVAL_CHECKS = 100;
+const CHECK_MS = 2;
 
 interface Held {
   readonly stream: string;
   readonly order: Order;
   readonly ackWaitMs: number;
-  /** Whether several servers keep it. */
+  /** Whether several servers store the stream. */
   readonly replicated: (stream: string) => Promise<boolean>;
 }
 
@@ -23,17 +23,17 @@ export function deliveryOf(
   handed: Handed,
   { stream, order, ackWaitMs, replicated }: Held,
 ): Delivery {
-  /** The server counts from when it handed the order out, or heard of us: later than we asked. */
+  /** What is left of the ack wait, ms. The server counts it from the delivery or the in-progress ack, so later than our request. */
   const leftSince = (asked: number) => asked + ackWaitMs - performance.now();
   const left = leftSince(handed.askedAt);
   const { isHeld, extend, letGo } = keepAlive?.hold(handed.ack, left, ackWaitMs) ?? keptHere(left);
 
   const isThere = async () =>
     (await withRetry('to look for an order', () => manager.streams.getMessage(stream, { seq: handed.seq }))) !== null;
-  /** Whoever publishes next is to find its place free. One server takes an order out before it answers; replicas agree on the ack first. */
-  const gone = async () => {
+  /** Waits until the next publisher finds room: one server removes the order before it responds, replicas agree on the ack first. */
+  const removed = async () => {
     if (!(await replicated(stream))) return;
-    for (let looks = 0; looks < LOOKS && (await isThere()); looks++) await pause(LOOK_MS);
+    for (let checks = 0; checks < REMOVAL_CHECKS && (await isThere()); checks++) await pause(CHECK_MS);
   };
 
   return {
@@ -44,14 +44,14 @@ export function deliveryOf(
       if (!isHeld()) return 'gone';
       const asked = performance.now();
       await withRetry('to extend an order', () => handed.say('+WPI'));
-      // Heard after our time was up, it may have prolonged another's.
+      // Confirmed after our time was up, it may have extended another holder's.
       if (!isHeld()) return 'gone';
       extend(leftSince(asked));
       if (!(await isThere())) letGo();
       return isHeld() ? 'held' : 'gone';
     },
 
-    /** Not repeated, for it could take the order from the next holder: unheard, the order lapses. */
+    /** Not repeated: a repeated nak could take the order from the next holder. If it is lost, the ack wait ends. */
     async release(delayMs) {
       if (!isHeld()) return;
       letGo();
@@ -62,12 +62,12 @@ export function deliveryOf(
       if (!isHeld()) return;
       letGo();
       await withRetry('to end an order', () => handed.say('+ACK'));
-      await gone();
+      await removed();
     },
   };
 }
 
-/** Where nobody else keeps it for us. */
+/** A holder's time without a keep-alive thread. */
 function keptHere(leftMs: number): KeptMessage {
   let heldUntil = performance.now() + leftMs;
   return {
@@ -81,5 +81,5 @@ function keptHere(leftMs: number): KeptMessage {
   };
 }
 
-/** @param delayMs after which it is handed out again */
+/** @param delayMs after which it is redelivered */
 export const nakFor = (delayMs: number): string => (delayMs > 0 ? `-NAK {"delay":${Math.ceil(delayMs) * 1_000_000}}` : '-NAK');

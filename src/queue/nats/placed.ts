@@ -1,8 +1,8 @@
-/** How many orders a client has in a pool, as far as this process published them. */
+/** How many orders a client has in a pool, of those that this process published. */
 
 /** Clients that are remembered; those that published longest ago are forgotten first. */
 const MOST_CLIENTS = 10_000;
-/** Orders of a client that are remembered: more than tell its band. */
+/** Orders of a client that are remembered: more than are needed to choose its band. */
 const MOST_ORDERS = 16;
 
 interface Placed {
@@ -12,17 +12,17 @@ interface Placed {
 }
 
 export interface PlacedOrders {
-  /** @returns how many orders the client has in the pool already, up to `MOST_ORDERS`, and what ends the publication of this one */
+  /** @returns how many orders the client already has in the pool, up to `MOST_ORDERS`; call `settle` once this one is published or refused */
   place(pool: string, client: string, jobId: string): Promise<{ readonly ahead: number; settle(stored: boolean): void }>;
 }
 
-/** @param isThere whether an order waits or is held; where it cannot tell, it is taken to be there */
+/** @param isThere whether an order waits or is held; if it throws, the order counts as there */
 export function placedOrders(isThere: (pool: string, jobId: string) => Promise<boolean>): PlacedOrders {
   const byClient = new Map<string, Placed[]>();
 
-  /** A client's orders end in the order in which they came, as a rule: those in front are looked at until one is still there. */
+  /** A client's orders usually end in the order in which they were published: checks the oldest ones until one is still there. */
   async function forgetEnded(pool: string, orders: Placed[]): Promise<void> {
-    for (let looks = 0; looks < MOST_ORDERS; looks++) {
+    for (let checks = 0; checks < MOST_ORDERS; checks++) {
       const [oldest] = orders;
       if (oldest?.stored === undefined) return;
       if (oldest.stored && (await isThere(pool, oldest.jobId).catch(() => true))) return;
@@ -35,7 +35,7 @@ export function placedOrders(isThere: (pool: string, jobId: string) => Promise<b
       const key = `${pool} ${client}`;
       const orders = byClient.get(key) ?? [];
       const placed: Placed = { jobId };
-      // At once: requests of a client that come together must not all find that it has none.
+      // Before any await: concurrent requests of a client must not all find that it has none.
       orders.push(placed);
       if (orders.length > MOST_ORDERS) orders.shift();
       byClient.delete(key);

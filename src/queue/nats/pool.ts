@@ -9,13 +9,13 @@ export const streamOf = (pool: string): string => `convert-${tokenOf(pool)}`;
 /** @param band of `bandOf`; `*` any */
 export const subjectOf = (pool: string, band: string, jobId: string): string => `convert.${tokenOf(pool)}.${band}.${jobId}`;
 
-/** Requests that may wait at one consumer: one of every idle slot's, and those of workers that died within the last seconds. */
+/** Pulls that may wait at one consumer: one for each idle slot, and those of workers that died within the last seconds. */
 const MAX_WAITING = 10_000;
-/** No request may outlive the time in which the server finds out that its sender is dead, ms. */
+/** Longest pull, ms: none may outlive the time in which the server notices that its sender is dead. */
 const MAX_EXPIRES_MS = 15_000;
 const NANOS = 1_000_000;
 
-interface Line {
+interface QueueSpec {
   /** Orders, waiting and held together. */
   readonly capacity: number;
   /** 1, 3 or 5. */
@@ -24,7 +24,7 @@ interface Line {
 }
 
 /** @throws Mismatch · Unavailable */
-export async function ensurePool(nats: Nats, pool: string, { capacity, replicas, ackWaitMs = ACK_WAIT_MS }: Line): Promise<void> {
+export async function ensurePool(nats: Nats, pool: string, { capacity, replicas, ackWaitMs = ACK_WAIT_MS }: QueueSpec): Promise<void> {
   const stream = streamOf(pool);
   await ensureStream(nats, {
     name: stream,
@@ -46,7 +46,7 @@ export async function ensurePool(nats: Nats, pool: string, { capacity, replicas,
       deliver_policy: 'all',
       ack_policy: 'explicit',
       ack_wait: ackWaitMs * NANOS,
-      // It counts deliveries, not crashes: workers that froze or were drained must not cost an order its life.
+      // It counts deliveries, not crashes: an order must survive workers that froze or were drained.
       max_deliver: -1,
       max_ack_pending: capacity,
       max_waiting: MAX_WAITING,

@@ -1,4 +1,4 @@
-/** The queue in NATS JetStream: any number of processes publish and pull, and the servers keep the time of those who hold. */
+/** The queue in NATS JetStream: any number of processes publish and pull, and the servers time the holders. */
 import { randomUUID } from 'node:crypto';
 import { ORDER_VERSION, Order } from '../../contracts/messages/order.ts';
 import type { Nats } from '../../nats/connection.ts';
@@ -14,9 +14,9 @@ import { replicationOver } from './replicas.ts';
 import { takerOver } from './take.ts';
 import { type Turns, takeTurns } from './turns.ts';
 
-/** How long an order that only a newer worker understands is left for one, ms. */
+/** How long an order that only a newer worker can read is delayed, for one to take it, ms. */
 const HAND_BACK_MS = 10_000;
-/** Longest request, ms; the shortest is half of it, so that many workers do not ask at once. */
+/** Longest pull, ms; the shortest is half of it, so that many workers do not pull at the same time. */
 const EXPIRY_MS = 2_000;
 
 const MESSAGE_ID = 'Nats-Msg-Id';
@@ -28,12 +28,12 @@ interface Settings {
 }
 
 /**
- * Its pools must be there: `ensurePool`.
+ * Its pools must exist: `ensurePool`.
  * @param nats stays open when the queue is closed
- * @param ackWaitMs as the pools' consumers have it
- * @param knowsBands whether all workers of a pool take from all bands: else the first is for all orders
+ * @param ackWaitMs as set on the pools' consumers
+ * @param knowsBands whether all workers of a pool pull from all bands: otherwise all orders go to the first
  * @param random from 0 to 1, below 1
- * @throws Unavailable from every method, when NATS does not answer in time
+ * @throws Unavailable from every method, if NATS does not respond in time
  */
 export function openQueue(nats: Nats, { ackWaitMs = ACK_WAIT_MS, knowsBands = () => true, random = Math.random }: Settings = {}): Queue {
   const { client: jetstream, manager, withRetry } = nats;
@@ -48,21 +48,21 @@ export function openQueue(nats: Nats, { ackWaitMs = ACK_WAIT_MS, knowsBands = ()
     return turns;
   };
 
-  const look = (pool: string, jobId: string) =>
+  const lookUp = (pool: string, jobId: string) =>
     manager.streams.getMessage(streamOf(pool), { last_by_subj: subjectOf(pool, '*', tokenOf(jobId)) });
-  // Not repeated: a publication does not wait for it.
-  const placed = placedOrders(async (pool, jobId) => (await look(pool, jobId)) !== null);
+  // Not retried: publishing must not wait for it.
+  const placed = placedOrders(async (pool, jobId) => (await lookUp(pool, jobId)) !== null);
 
   const has = async (pool: string, jobId: string): Promise<boolean> => {
-    return (await withRetry('to look for an order', () => look(pool, jobId))) !== null;
+    return (await withRetry('to look for an order', () => lookUp(pool, jobId))) !== null;
   };
 
-  /** An order from the first of these bands that hands one out. Those that only a newer worker understands are passed by. */
+  /** An order from the first of these bands that delivers one. Orders that only a newer worker can read are skipped. */
   async function takeFrom(pool: string, bands: readonly string[], waitMs: number, signal: AbortSignal): Promise<Delivery | undefined> {
     for (let wait = waitMs; !signal.aborted; wait = 0) {
       const handed = await withRetry('to pull an order', () => taker.take(pool, bands, wait, signal));
       if (handed === undefined) return undefined;
-      const order = understood(handed.text);
+      const order = orderIn(handed.text);
       if (order !== undefined) return deliveryOf(nats, handed, { stream: streamOf(pool), order, ackWaitMs, replicated });
       await withRetry('to hand an order back', () => handed.say(nakFor(HAND_BACK_MS)), 0);
     }
@@ -79,7 +79,7 @@ export function openQueue(nats: Nats, { ackWaitMs = ACK_WAIT_MS, knowsBands = ()
       const expect = { lastSubjectSequence: 0, lastSubjectSequenceSubject: subjectOf(pool, '*', jobId) };
       let isStored = true;
       let attempts = 0;
-      // One for all attempts: where an answer was lost, the next gets the same one.
+      // The same for all attempts: if a response was lost, the next attempt gets the same one.
       const msgID = randomUUID();
       try {
         await withRetry('to publish an order', () => {
@@ -89,12 +89,12 @@ export function openQueue(nats: Nats, { ackWaitMs = ACK_WAIT_MS, knowsBands = ()
         return 'accepted';
       } catch (error) {
         if (isRevisionConflict(error) || isSubjectTaken(error)) {
-          // Of itself, perhaps: a single server looks for others of the job before it looks whether it has this very message.
-          const found = attempts > 1 ? await withRetry('to look for an order', () => look(pool, jobId)) : null;
+          // Perhaps of our own earlier attempt: a single server checks for other orders of the job before it checks message ids.
+          const found = attempts > 1 ? await withRetry('to look for an order', () => lookUp(pool, jobId)) : null;
           return found?.header.get(MESSAGE_ID) === msgID ? 'accepted' : 'duplicate';
         }
         if (!isFull(error)) throw error;
-        // A full stream may say so before it looks at the subject.
+        // A full stream may report that before it checks the subject.
         isStored = await has(pool, jobId);
         return isStored ? 'duplicate' : 'full';
       } finally {
@@ -109,7 +109,7 @@ export function openQueue(nats: Nats, { ackWaitMs = ACK_WAIT_MS, knowsBands = ()
       const all = lanes.flatMap((lane) => bandsOf(lane));
       for (;;) {
         const first = turns.first();
-        // In their order first: of requests that wait, any may be answered first.
+        // First one by one, in order: of pulls that wait, any may be answered first.
         for (const band of lanes.flatMap((lane) => bandsOf(lane, first))) {
           const delivery = await takeFrom(pool, [band], 0, stop);
           if (delivery !== undefined) return turns.timed(delivery, first);
@@ -136,7 +136,7 @@ export function openQueue(nats: Nats, { ackWaitMs = ACK_WAIT_MS, knowsBands = ()
 
     depth: (pool) => depthOf(nats, pool),
 
-    /** Pulls that wait end without an order, and what was still on its way to them goes back. */
+    /** Waiting pulls end without an order, and orders still on their way to them are released. */
     async close() {
       closing.abort();
       await taker.settled();
@@ -144,8 +144,8 @@ export function openQueue(nats: Nats, { ackWaitMs = ACK_WAIT_MS, knowsBands = ()
   };
 }
 
-/** Undefined for an order of a newer version, and for a damaged one, which a newer worker may yet make sense of. */
-function understood(text: string): Order | undefined {
+/** Undefined for an order of a newer version, and for a damaged one, which a newer worker may be able to read. */
+function orderIn(text: string): Order | undefined {
   try {
     const read = Order.safeParse(JSON.parse(text));
     return read.success && read.data.version <= ORDER_VERSION ? read.data : undefined;

@@ -1,9 +1,9 @@
-/** How full a pool's stream is, by one question to the servers. */
+/** Whether a pool's stream is full, by one request to the servers. */
 import type { Nats } from '../../nats/connection.ts';
 import { type Room, roomOver } from '../room.ts';
 import { streamOf } from './pool.ts';
 
-/** However many ask, so often at most, ms: far below the time that a place stays free under load. */
+/** How long an answer is reused, ms: far below the time that a place stays free under load. */
 const REUSE = { roomMs: 100, fullMs: 25 };
 
 export const openRoom = ({ manager, withRetry }: Nats): Room =>

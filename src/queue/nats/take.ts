@@ -1,4 +1,4 @@
-/** Takes from several bands at once, and keeps one order: whatever else was handed out goes back at once. */
+/** Pulls from several bands in parallel, and keeps one order: any others delivered are released immediately. */
 import { lanes } from '../../contracts/messages/order.ts';
 import type { Nats } from '../../nats/connection.ts';
 import { ask, type Handed, NoAnswerer } from '../../nats/pull.ts';
@@ -6,27 +6,27 @@ import { onAbort } from '../../streams/abort.ts';
 import { nakFor } from './delivery.ts';
 import { streamOf } from './pool.ts';
 
-/** After so long it is looked again whether a band is there, ms. */
+/** How long a missing band is skipped before it is tried again, ms. */
 const LACKING_MS = 2_000;
 
 export interface Taker {
   /**
-   * @param waitMs 0: only what is there at once
-   * @returns undefined when no band has one in time, or on abort
-   * @throws TimeoutError · RequestError when a band does not answer
+   * @param waitMs 0: only an order that is available now
+   * @returns undefined if no band has one in time, or on abort
+   * @throws TimeoutError · RequestError if a band does not respond
    */
   take(pool: string, bands: readonly string[], waitMs: number, signal: AbortSignal): Promise<Handed | undefined>;
-  /** Resolves when nothing that was asked for can come any more: within the longest `waitMs`, as a rule. */
+  /** Resolves when no pull is open any more: usually within the longest `waitMs`. */
   settled(): Promise<void>;
 }
 
 export function takerOver(nats: Nats): Taker {
   const open = new Set<Promise<void>>();
-  /** Bands that nobody answered for, and until when they are not asked. */
+  /** Bands without a responder, and until when they are skipped. */
   const lacking = new Map<string, number>();
 
-  /** In a pool that an older filemill made there are the first bands alone, which are called as their lanes. */
-  function passedBy(pool: string, band: string, error: unknown): undefined {
+  /** A pool that an older filemill created has only the first bands, which are named as their lanes. */
+  function skipMissing(pool: string, band: string, error: unknown): undefined {
     if (!(error instanceof NoAnswerer) || lanes.some((lane) => lane === band)) throw error;
     lacking.set(`${pool} ${band}`, performance.now() + LACKING_MS);
   }
@@ -46,21 +46,21 @@ export function takerOver(nats: Nats): Taker {
       let unsubscribe = () => {};
       unsubscribe = onAbort(signal, () => decide(() => resolve(undefined)));
 
-      const hear = async (band: string): Promise<void> => {
+      const pullFrom = async (band: string): Promise<void> => {
         try {
-          const handed = await ask(nats, streamOf(pool), band, waitMs).catch((error: unknown) => passedBy(pool, band, error));
+          const handed = await ask(nats, streamOf(pool), band, waitMs).catch((error: unknown) => skipMissing(pool, band, error));
           answers++;
           if (handed !== undefined && decided) await handed.say(nakFor(0));
           else if (handed !== undefined || answers === bands.length) decide(() => resolve(handed));
         } catch (error) {
-          // Too late to matter to anybody, it lapses.
+          // If another band has decided already, this is dropped; an unreleased order is redelivered after its ack wait.
           decide(() => reject(error));
         }
       };
       if (bands.length === 0) decide(() => resolve(undefined));
       for (const band of bands) {
-        const heard = hear(band).finally(() => open.delete(heard));
-        open.add(heard);
+        const pulling = pullFrom(band).finally(() => open.delete(pulling));
+        open.add(pulling);
       }
       return promise;
     },

@@ -1,23 +1,23 @@
-/** When the backlog goes first: for an eighth of the time that this process works, so that it never stands still, and is never in all hands. */
+/** When the backlog goes first: for an eighth of this process's working time, so that it always moves, but never takes every slot. */
 
 import type { Delivery } from '../queue.ts';
 import { BACKLOG } from './bands.ts';
 
-/** For each ms of work on an order that went before its turn, others are worked on for so long. */
+/** For each ms of work on an order from the backlog, this many ms go to the other bands. */
 const OTHERS = 7;
 
 /** Of one pool, in one process. */
 export interface Turns {
-  /** The band that is asked first; 0 as a rule. */
+  /** The band to pull from first; usually 0. */
   first(): number;
-  /** Counts the time until the order is let go. @param first what `first` said for it */
+  /** Counts the time until the order is released or done. @param first what `first()` returned for it */
   timed(delivery: Delivery, first: number): Delivery;
 }
 
 /**
- * @param holdMs for how long an order is held that nobody extends
- * @param now a clock that nobody sets, ms
- * @param random from 0 to 1: workers that take one order each must begin differently
+ * @param holdMs how long an order is held without an extension
+ * @param now a monotonic clock, ms
+ * @param random from 0 to 1: workers that take one order each must start differently
  */
 export function takeTurns({
   holdMs,
@@ -28,9 +28,9 @@ export function takeTurns({
   readonly now: () => number;
   readonly random: () => number;
 }): Turns {
-  /** What others are still to get, ms. */
+  /** Working time still due to the other orders, ms. */
   let owedMs = random() * (OTHERS + 1) < 1 ? 0 : holdMs;
-  /** Until when an order that went before its turn is held, as far as is known. */
+  /** Until when an order that went first is held, as far as is known. */
   let heldUntil = Number.NEGATIVE_INFINITY;
   let band = BACKLOG;
 
