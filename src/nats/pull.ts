@@ -1,4 +1,4 @@
-/** Pulls one message at a time from a durable consumer, waiting for one if asked to. It is held until an ack, a nak or the end of its ack wait. */
+/** Pulls one message at a time from a durable consumer, perhaps waiting for one. It is held until an ack, a nak or the end of its ack wait. */
 import { type Msg, nanos, RequestError, TimeoutError } from 'nats';
 import { ANSWER_MS, type Nats } from './connection.ts';
 

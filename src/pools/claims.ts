@@ -1,4 +1,4 @@
-/** Whose a pool is: two controllers on one NATS, or a controller and replicas with a list of their own, do not undo each other's. */
+/** Ownership of pools: two controllers on one NATS, or a controller and replicas with their own list, must not undo each other's pools. */
 
 import { PoolClaim } from '../contracts/messages/pool.ts';
 import { RevisionConflict } from '../errors.ts';
@@ -6,11 +6,11 @@ import type { Bucket, Entry } from '../nats/bucket.ts';
 
 const OWNER = 'owner.';
 const CONTENDER = 'contender.';
-/** Whoever wants a pool that is somebody else's tries again and again: it is told of for so long, ms. */
+/** How long a contender stays visible, ms: one that claims another owner's pool keeps retrying. */
 const CONTENDED_MS = 10 * 60_000;
 const TRIES = 10;
 
-/** The pool is somebody else's: a sentence for whoever declared it. */
+/** Another owner has the pool: the message is for the one that declared it here. */
 export class Contested extends Error {
   override readonly name = 'Contested';
 }
@@ -18,14 +18,14 @@ export class Contested extends Error {
 export const isOwn = (owner: PoolClaim, claim: PoolClaim): boolean =>
   owner.scope === claim.scope || (owner.uid !== undefined && owner.uid === claim.uid);
 
-/** @returns undefined where nobody claims it, as in a store of an older filemill */
+/** @returns undefined if nobody claims it, as in a store of an older filemill */
 export const ownerOf = async (bucket: Bucket, pool: string): Promise<PoolClaim | undefined> => claimIn(await bucket.get(OWNER + pool));
 
-/** Who else wants it. */
+/** Who else claims it. */
 export const contenderOf = async (bucket: Bucket, pool: string): Promise<PoolClaim | undefined> =>
   claimIn(await bucket.get(CONTENDER + pool));
 
-/** @param ttlMs after which the claim lapses unless it is made again @throws Contested */
+/** @param ttlMs after which the claim expires unless it is renewed @throws Contested */
 export async function claimPool(bucket: Bucket, pool: string, claim: PoolClaim, ttlMs?: number): Promise<void> {
   const text = JSON.stringify(claim);
   for (let tries = 0; tries < TRIES; tries++) {
@@ -51,18 +51,18 @@ export async function claimPool(bucket: Bucket, pool: string, claim: PoolClaim, 
 export async function releaseClaim(bucket: Bucket, pool: string): Promise<void> {
   for (const prefix of [OWNER, CONTENDER]) {
     const entry = await bucket.get(prefix + pool);
-    // Whoever wrote it meanwhile claims it anew.
-    if (entry !== undefined) await bucket.remove(entry.key, entry.revision).catch(unlessOutrun);
+    // A write in the meantime is a new claim, which stays.
+    if (entry !== undefined) await bucket.remove(entry.key, entry.revision).catch(unlessConflict);
   }
 }
 
-/** Lets the owner know. Written anew before it lapses only: everybody hears of each write. */
+/** Records the contender for the owner to see. Not rewritten before it expires: every process observes each write. */
 async function contend(bucket: Bucket, pool: string, text: string): Promise<void> {
   const entry = await bucket.get(CONTENDER + pool);
-  if (entry?.text !== text) await bucket.put(CONTENDER + pool, text, entry?.revision ?? 0, CONTENDED_MS).catch(unlessOutrun);
+  if (entry?.text !== text) await bucket.put(CONTENDER + pool, text, entry?.revision ?? 0, CONTENDED_MS).catch(unlessConflict);
 }
 
-function unlessOutrun(error: unknown): void {
+function unlessConflict(error: unknown): void {
   if (!(error instanceof RevisionConflict)) throw error;
 }
 

@@ -1,4 +1,4 @@
-/** Pools as they are declared, in a bucket that everybody reads: what is not there has no route and no workers. */
+/** Declared pools, in a bucket that every process reads: a pool that is not in it has no route and no workers. */
 
 import type { z } from 'zod';
 import {
@@ -26,7 +26,7 @@ const RETRACTED = 'retracted.';
 const RETRACTED_MS = 24 * 3600_000;
 const TRIES = 10;
 
-/** Is declared in a way that this filemill, or this pool's workers, cannot go along with: a sentence for whoever declared it. */
+/** A declaration that this filemill, or this pool's workers, cannot follow: the message is for the one that declared it. */
 export class Contrary extends Error {
   override readonly name = 'Contrary';
 }
@@ -37,10 +37,10 @@ export const ensureRegistry = (nats: Nats, replicas: number): Promise<void> => e
 export const openDeclarations = (nats: Nats): Bucket => openBucket(nats, POOLS.name);
 
 /**
- * The pool's stream must be there: `ensurePool`. Written only where it differs from what is declared.
- * @param ttlMs after which it lapses unless it is declared again; without it, it stays until it is retracted
- * @param claim of whoever declares it; without one it is nobody's
- * @throws Contested where it is somebody else's · Contrary where the pool is of another toolchain · Unavailable
+ * The pool's stream must exist: `ensurePool`. Without `ttlMs`, it is written only if it differs from the stored declaration.
+ * @param ttlMs after which it expires unless it is declared again; if omitted, it stays until it is retracted
+ * @param claim of the owner; if omitted, the pool has none
+ * @throws Contested if it has another owner · Contrary if the pool is of another toolchain · Unavailable
  */
 export async function declarePool(nats: Nats, declaration: Declared, ttlMs?: number, claim?: PoolClaim): Promise<void> {
   const bucket = openDeclarations(nats);
@@ -66,8 +66,8 @@ export async function declarePool(nats: Nats, declaration: Declared, ttlMs?: num
 }
 
 /**
- * No new order goes to it. What waits in its stream is moved by the API's replicas, which learn here what the pool could do.
- * @param claim of whoever retracts it: a pool of somebody else's, or of nobody's, stays; without one any goes
+ * The pool gets no new orders. The API's replicas move those that wait in its stream, by what is stored here about the pool's engines.
+ * @param claim of the owner: a pool of another owner, or of none, stays; if omitted, any pool is retracted
  * @throws Unavailable
  */
 export async function retractPool(nats: Nats, name: string, claim?: PoolClaim): Promise<void> {
@@ -91,7 +91,7 @@ export async function retractPool(nats: Nats, name: string, claim?: PoolClaim): 
   await releaseClaim(bucket, name);
 }
 
-/** Before the declaration goes: what waits there is to find its way even if this is cut off. Where it is declared again, that counts. */
+/** Before the declaration is removed: waiting orders must be moved even if this is interrupted. If it is declared again, that counts. */
 async function noteRetracted(bucket: Bucket, name: string): Promise<void> {
   const [declared, known] = [await bucket.get(DECLARED + name), await bucket.get(KNOWN + name)];
   const toolchain = (declared && declarationIn(declared.text))?.toolchain;
@@ -99,24 +99,24 @@ async function noteRetracted(bucket: Bucket, name: string): Promise<void> {
   const engines = Object.keys((known && knownIn(known.text))?.engines ?? {});
   const retracted: RetractedPool = { version: POOL_VERSION, toolchain, engines };
   const before = await bucket.get(RETRACTED + name);
-  await orOutrun(bucket.put(RETRACTED + name, JSON.stringify(retracted), before?.revision ?? 0, RETRACTED_MS));
+  await ignoreConflict(bucket.put(RETRACTED + name, JSON.stringify(retracted), before?.revision ?? 0, RETRACTED_MS));
 }
 
-/** Written only where it has changed. @param degraded why its workers do not come up @throws Unavailable */
+/** Written only if it has changed. @param degraded why its workers do not start @throws Unavailable */
 export async function publishPoolState(nats: Nats, name: string, degraded: string | undefined): Promise<void> {
   const bucket = openDeclarations(nats);
   const state: PoolState = { version: POOL_VERSION, ...(degraded !== undefined && { degraded }) };
   const [text, before] = [JSON.stringify(state), await bucket.get(STATE + name)];
-  if (before?.text !== text) await orOutrun(bucket.put(STATE + name, text, before?.revision ?? 0));
+  if (before?.text !== text) await ignoreConflict(bucket.put(STATE + name, text, before?.revision ?? 0));
 }
 
-async function orOutrun(write: Promise<unknown>): Promise<void> {
+async function ignoreConflict(write: Promise<unknown>): Promise<void> {
   await write.catch((error: unknown) => {
     if (!(error instanceof RevisionConflict)) throw error;
   });
 }
 
-/** @throws Contrary where it is of a newer filemill · Unavailable @returns undefined where it is not declared */
+/** @throws Contrary if a newer filemill declared it, or it cannot be read · Unavailable @returns undefined if it is not declared */
 export async function readPool(nats: Nats, name: string): Promise<PoolDeclaration | undefined> {
   const entry = await openDeclarations(nats).get(DECLARED + name);
   if (entry === undefined) return undefined;
@@ -128,7 +128,7 @@ export async function readPool(nats: Nats, name: string): Promise<PoolDeclaratio
   throw new Contrary(`the declaration of the pool ${name} cannot be read`);
 }
 
-/** Those that this filemill understands, in order of their names. @throws Unavailable */
+/** The declarations that this filemill can read, ordered by name. @throws Unavailable */
 export async function readPools(nats: Nats): Promise<readonly PoolDeclaration[]> {
   const { declarations } = await readAll(openDeclarations(nats));
   return [...declarations.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
@@ -142,7 +142,7 @@ export interface Everything {
   readonly retracted: ReadonlyMap<string, RetractedPool>;
 }
 
-/** @param before what was read last: a scan misses what is written meanwhile, so nothing is taken for gone that was not looked for by its name */
+/** @param before the last result: a scan may miss concurrent writes, so an entry counts as removed only after a read by its key */
 export async function readAll(bucket: Bucket, before?: Everything): Promise<Everything> {
   const texts = new Map<string, string>();
   for await (const { key, text } of bucket.entries()) texts.set(key, text);
@@ -164,7 +164,7 @@ export async function readAll(bucket: Bucket, before?: Everything): Promise<Ever
         return value === undefined ? [] : [[key.slice(prefix.length), value] as const];
       }),
     );
-  const words =
+  const parserOf =
     <T extends { readonly version: number }>(schema: z.ZodType<T>) =>
     (text: string) => {
       const read = schema.safeParse(json(text));
@@ -173,12 +173,12 @@ export async function readAll(bucket: Bucket, before?: Everything): Promise<Ever
   return {
     declarations: under(DECLARED, declarationIn),
     known: under(KNOWN, knownIn),
-    states: under(STATE, words(PoolState)),
-    retracted: under(RETRACTED, words(RetractedPool)),
+    states: under(STATE, parserOf(PoolState)),
+    retracted: under(RETRACTED, parserOf(RetractedPool)),
   };
 }
 
-/** Every replica hears the same, so whoever is outrun need not try again. */
+/** Every replica gets the same heartbeats, so one whose write conflicts need not retry. */
 export async function keepEngines(bucket: Bucket, pool: string, known: KnownEngines): Promise<void> {
   try {
     await bucket.put(KNOWN + pool, JSON.stringify(known), (await bucket.get(KNOWN + pool))?.revision ?? 0);

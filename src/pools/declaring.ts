@@ -1,16 +1,16 @@
-/** Declares pools for as long as this process lives: what the last replica that lists a pool leaves behind lapses by itself. */
+/** Declares pools for as long as this process runs: after the last replica that lists a pool ends, its declaration expires. */
 import { CONFIGURED, type PoolDeclaration } from '../contracts/messages/pool.ts';
 import type { Nats } from '../nats/connection.ts';
 import { Contested } from './claims.ts';
 import { declarePool } from './declarations.ts';
 
-/** During an upgrade replicas have different lists: none takes away what another declares, ms. */
+/** How long a declaration lasts, ms. During an upgrade replicas have different lists: none removes what another declares. */
 const LAPSES_MS = 10 * 60_000;
 const AGAIN_MS = 2 * 60_000;
 
-/** @param report is told of what could not be declared again @returns unsubscribe @throws Contrary · Unavailable */
+/** @param report called for pools that could not be declared @returns a function that stops declaring @throws Contrary · Unavailable */
 export async function keepDeclared(nats: Nats, pools: readonly PoolDeclaration[], report: (error: Error) => void): Promise<() => void> {
-  /** Of the replicas that list it, all say so: it is no reason not to serve. */
+  /** A contested pool is reported by every replica that lists it, but it is no reason not to serve. */
   const unlessContested = (error: unknown) => {
     if (!(error instanceof Contested)) throw error;
     report(error);

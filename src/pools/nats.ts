@@ -1,4 +1,4 @@
-/** Pools over NATS: those that are declared in the bucket, with what their workers say of themselves. */
+/** Pools over NATS: those declared in the bucket, with what their workers' heartbeats report. */
 import { type KnownEngines, POOL_VERSION, type PoolDeclaration } from '../contracts/messages/pool.ts';
 import type { Nats } from '../nats/connection.ts';
 import { keepEngines, openDeclarations } from './declarations.ts';
@@ -6,26 +6,26 @@ import type { Pool, Registry, RemovedPool } from './registry.ts';
 import { watchPools } from './watched.ts';
 import type { WorkerPresence, Workers } from './workers.ts';
 
-/** Thousands of workers are not counted anew for each request, ms. */
+/** How long a count is reused, ms: thousands of workers are not counted again for each request. */
 const FRESH_MS = 200;
-/** How often it is looked whether what pools can do has changed and is to be kept, ms. */
+/** How often to check whether the engines of pools have changed and must be stored, ms. */
 const KEEP_MS = 2_000;
-/** How far the time kept beside it may lie behind, ms. */
+/** How far the stored `seenAt` may lag behind, ms. */
 const BEHIND_MS = 600_000;
 
-interface Surroundings {
+interface RegistryDeps {
   readonly workers: Workers;
-  /** Are there whatever the bucket says. */
+  /** Pools that exist whatever the bucket contains. */
   readonly own: readonly PoolDeclaration[];
   /** ms since the epoch */
   readonly clock: () => number;
-  /** Orders that wait in a pool, as last counted; nobody counts unless said otherwise. */
+  /** Orders that wait in a pool, as last counted; 0 by default. */
   readonly waiting?: (pool: string) => number;
-  /** Is told of what could not be read or kept. */
+  /** Called for what could not be read or stored. */
   readonly report: (error: Error) => void;
 }
 
-/** What a pool's workers can do, as last heard or kept. */
+/** The engines of a pool's workers, from the last heartbeats or from the bucket. */
 interface Able {
   readonly toolchain: string;
   readonly engines: ReadonlyMap<string, string>;
@@ -33,22 +33,22 @@ interface Able {
 }
 
 /** @param nats stays open when the registry is closed @throws Unavailable */
-export async function openRegistry(nats: Nats, { workers, own, clock, waiting = () => 0, report }: Surroundings): Promise<Registry> {
+export async function openRegistry(nats: Nats, { workers, own, clock, waiting = () => 0, report }: RegistryDeps): Promise<Registry> {
   const bucket = openDeclarations(nats);
   const watched = await watchPools(bucket, report);
   const ours = new Map(own.map((declaration) => [declaration.name, declaration]));
   const able = new Map<string, Able>();
-  /** What this replica has written, or found written. */
+  /** The engines that this replica has stored, or found stored. */
   const kept = new Map<string, ReadonlyMap<string, string>>();
 
   const declared = () => new Map([...watched.now().declarations, ...ours]);
-  /** As last heard here; else as it was kept, once that is of the same toolchain. */
+  /** From the last heartbeats; otherwise from the bucket, if the toolchain is the same. */
   const remembered = ({ name, toolchain }: PoolDeclaration): Able | undefined => {
     const last = [able.get(name), ableIn(watched.now().known.get(name))].find((known) => known?.toolchain === toolchain);
     if (last !== undefined) able.set(name, last);
     return last;
   };
-  const look = (pool: PoolDeclaration): Pool => {
+  const poolOf = (pool: PoolDeclaration): Pool => {
     const { name, toolchain, paused, preference, capacity = 0 } = pool;
     const there = workers
       .workers(name)
@@ -79,22 +79,22 @@ export async function openRegistry(nats: Nats, { workers, own, clock, waiting = 
   };
 
   let current: ReadonlyMap<string, Pool> = new Map();
-  let lookedAt = Number.NEGATIVE_INFINITY;
+  let countedAt = Number.NEGATIVE_INFINITY;
   const pools = () => {
-    if (Math.abs(clock() - lookedAt) < FRESH_MS) return current;
-    lookedAt = clock();
-    current = new Map([...declared()].map(([name, pool]) => [name, look(pool)]));
+    if (Math.abs(clock() - countedAt) < FRESH_MS) return current;
+    countedAt = clock();
+    current = new Map([...declared()].map(([name, pool]) => [name, poolOf(pool)]));
     return current;
   };
 
-  /** All replicas hear the same: whoever is first writes it, and nobody again until it changes. */
+  /** All replicas get the same heartbeats: the first one stores it, and none again until it changes. */
   const keep = (name: string, { toolchain, engines, seenAt }: Able) => {
     const before = watched.now().known.get(name);
     const isOld = seenAt - (before?.seenAt ?? 0) > BEHIND_MS;
     if (kept.get(name) === engines && !isOld) return;
     const isThere = before?.toolchain === toolchain && same(new Map(Object.entries(before.engines)), engines) && !isOld;
-    const word: KnownEngines = { version: POOL_VERSION, toolchain, engines: Object.fromEntries(engines), seenAt };
-    (isThere ? Promise.resolve() : keepEngines(bucket, name, word)).then(() => void kept.set(name, engines), report);
+    const record: KnownEngines = { version: POOL_VERSION, toolchain, engines: Object.fromEntries(engines), seenAt };
+    (isThere ? Promise.resolve() : keepEngines(bucket, name, record)).then(() => void kept.set(name, engines), report);
   };
   const keeping = setInterval(() => {
     const there = pools();
@@ -114,10 +114,10 @@ export async function openRegistry(nats: Nats, { workers, own, clock, waiting = 
   };
 }
 
-/** What an order is taken to need where none has ended yet, ms. */
+/** Assumed time of an order while none has ended yet, ms. */
 const UNKNOWN_SERVICE_MS = 5_000;
 
-/** By what the workers that are there have needed so far; where none is there yet, as if one were. */
+/** From the mean time of the present workers' orders; with no worker, as if there were one slot. */
 function expectedWaitMs(waiting: number, there: readonly Pick<WorkerPresence, 'busyMs' | 'ended' | 'slots'>[]): number {
   const sum = (of: (worker: (typeof there)[number]) => number) => there.reduce((total, worker) => total + of(worker), 0);
   const ended = sum((worker) => worker.ended);
@@ -139,7 +139,7 @@ const ableIn = (known: KnownEngines | undefined): Able | undefined =>
 const same = (a: ReadonlyMap<string, string>, b: ReadonlyMap<string, string>): boolean =>
   a.size === b.size && [...b].every(([id, version]) => a.get(id) === version);
 
-/** Engines that all of them have; of several versions, that of the first by name, so that it does not change with who speaks. */
+/** Engines that all of them have; of several versions, that of the first worker by name, so that it does not depend on who reports last. */
 export function sharedEngines(workers: readonly Pick<WorkerPresence, 'worker' | 'engines'>[]): ReadonlyMap<string, string> {
   const [first, ...rest] = [...workers].sort((a, b) => (a.worker < b.worker ? -1 : 1));
   return new Map(Object.entries(first?.engines ?? {}).filter(([id]) => rest.every(({ engines }) => Object.hasOwn(engines, id))));

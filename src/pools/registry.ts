@@ -1,4 +1,4 @@
-/** The pools that there are: what their workers can do, how many there are of them, and which one an order goes to. */
+/** The existing pools: their engines, their workers, and which pool an order goes to. */
 
 export interface Pool {
   readonly name: string;
@@ -6,50 +6,50 @@ export interface Pool {
   readonly paused: boolean;
   /** Lowest first. */
   readonly preference: number;
-  /** Workers that it may reach where something starts them when they are needed. */
+  /** Workers that it may scale up to, if something starts them on demand. */
   readonly capacity: number;
-  /** Processes that take orders, heard within the last seconds. */
+  /** Workers that take orders, with a heartbeat within the last seconds. */
   readonly workers: number;
   /** Orders that these hold. */
   readonly busy: number;
-  /** Versions by engine id, as last heard: those of a pool without workers stay. The same object as long as they do not change. */
+  /** Versions by engine id, as last reported: those of a pool without workers stay. The same object as long as they do not change. */
   readonly engines: ReadonlyMap<string, string>;
-  /** When they were last heard, ms since the epoch; 0 where they never were. */
+  /** Time of the last heartbeat, ms since the epoch; 0 if there was none. */
   readonly seenAt: number;
-  /** Whether its workers do not come up, by its controller's word. */
+  /** Whether its controller reports that its workers do not start. */
   readonly degraded: boolean;
-  /** How long an order that is published now will wait there, as far as can be told, ms. */
+  /** How long an order that is published now is expected to wait there, ms. */
   readonly waitMs: number;
 }
 
-/** A pool that was declared, and is no more: orders may wait there still. */
+/** A pool that is no longer declared: orders may still wait there. */
 export interface RemovedPool {
   readonly toolchain: string;
   /** Ids of what its workers had. */
   readonly engines: readonly string[];
-  /** Workers of it that were heard within the last seconds: they end what they hold. */
+  /** Its workers with a heartbeat within the last seconds: they finish the orders that they hold. */
   readonly workers: number;
-  /** Whether somebody took it away; else its declaration lapsed, or was lost with a store. */
+  /** Whether it was retracted; otherwise its declaration expired, or was lost with a store. */
   readonly retracted: boolean;
 }
 
 export interface Registry {
   /** By name. */
   pools(): ReadonlyMap<string, Pool>;
-  /** By name: those that are not among `pools`. */
+  /** By name: pools that are not among `pools`. */
   removed(): ReadonlyMap<string, RemovedPool>;
   close(): Promise<void>;
 }
 
-/** Who waits for less than this would gain little elsewhere: preference decides, ms. */
+/** An order that waits for less than this would gain little elsewhere, ms: preference decides. */
 export const SOON_MS = 30_000;
 
-/** Somebody takes its orders, or will. */
+/** Whether workers take its orders, or will. */
 export const serves = ({ workers, capacity, degraded }: Pool): boolean => workers > 0 || (capacity > 0 && !degraded);
 
 /**
- * The pools that orders of a toolchain may go to, best first: where somebody takes them, or will; where that is soon; of those as preferred,
- * of the others where they wait least; then where somebody is there now.
+ * The pools that orders of a toolchain may go to, best first: those that workers serve, or will; those with a short wait; among these
+ * by preference, among the others by the shortest wait; then those that have workers now.
  * @param needs ids of engines that the order needs
  */
 export function poolsFor(pools: ReadonlyMap<string, Pool>, toolchain: string, needs: readonly string[]): readonly Pool[] {
@@ -58,7 +58,7 @@ export function poolsFor(pools: ReadonlyMap<string, Pool>, toolchain: string, ne
   );
   const isSoon = ({ waitMs }: Pool) => waitMs <= SOON_MS;
   const cost = (pool: Pool): readonly number[] => [
-    // Workers of a degraded one may come up some day, where there is no capacity nobody ever will.
+    // A degraded pool's workers may start some day; without capacity none ever will.
     serves(pool) ? 0 : pool.capacity > 0 ? 1 : 2,
     isSoon(pool) ? 0 : 1,
     isSoon(pool) ? pool.preference : pool.waitMs,

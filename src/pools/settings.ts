@@ -1,4 +1,4 @@
-/** What an operator may set of pools. */
+/** Settings of pools. */
 
 import { z } from 'zod';
 import { poolName } from '../contracts/messages/pool.ts';

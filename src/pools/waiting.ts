@@ -1,11 +1,11 @@
-/** How many orders wait in pools among which there is a choice: counted again and again, as nobody who sends an order waits for it. */
+/** How many orders wait in pools between which there is a choice: counted periodically, so that no request waits for it. */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Pool } from './registry.ts';
 
 const COUNT_MS = 2_000;
 
 export interface Counts {
-  /** As last counted; 0 where there is no choice, or nobody could tell. */
+  /** As last counted; 0 if there is no choice, or the count failed. */
   waiting(pool: string): number;
   close(): Promise<void>;
 }

@@ -1,8 +1,8 @@
-/** The bucket of pools as it is now: read again whenever it changes, and after every return of the connection. */
+/** The current contents of the bucket of pools: read again after every change and every reconnect. */
 import type { Bucket } from '../nats/bucket.ts';
 import { type Everything, readAll } from './declarations.ts';
 
-/** What lapses makes no noise: everything is read again after so long, ms. */
+/** An entry that expires sends no message: everything is read again after this long, ms. */
 const REREAD_MS = 30_000;
 /** After a failure, ms. */
 const AGAIN_MS = 2_000;
@@ -13,7 +13,7 @@ export interface Watched {
   close(): Promise<void>;
 }
 
-/** @param report is told of what could not be read, which is then tried again @throws Unavailable */
+/** @param report called for each failed read, which is then retried @throws Unavailable */
 export async function watchPools(bucket: Bucket, report: (error: Error) => void): Promise<Watched> {
   let everything = await readAll(bucket);
   let reading: Promise<void> | undefined;
@@ -43,7 +43,7 @@ export async function watchPools(bucket: Bucket, report: (error: Error) => void)
   };
 
   const unsubscribe = bucket.onChange(reread);
-  // What changed before we listened.
+  // For changes before the subscription.
   reread();
   return {
     now: () => everything,

@@ -1,10 +1,10 @@
-/** What is heard of workers: each one's last word, for as long as it goes on speaking. */
+/** Heartbeats of workers: the last one of each, for as long as they keep coming. */
 import { PRESENCE_VERSION, Presence } from '../contracts/messages/presence.ts';
 import type { Nats } from '../nats/connection.ts';
 import { publish, subscribe } from '../nats/hints.ts';
 
-/** Workers speak each 5 s: one that has been silent for three of these has gone, or is frozen, ms. */
-const GONE_MS = 15_000;
+/** Workers publish a heartbeat every 5 s: one that has missed three has exited or is frozen, ms. */
+const SILENT_MS = 15_000;
 const WORKERS = 'worker';
 
 export interface WorkerPresence extends Presence {
@@ -13,14 +13,14 @@ export interface WorkerPresence extends Presence {
 }
 
 export interface Workers {
-  /** Those heard within the last 15 s, draining and drained ones among them. */
+  /** Workers with a heartbeat within the last 15 s, including draining and drained ones. */
   workers(pool: string): readonly WorkerPresence[];
-  /** Calls back when a worker is new, stands differently from its last word, or has fallen silent. @returns unsubscribe */
+  /** Calls back when a worker is new, its heartbeat differs from its last one, or it has fallen silent. @returns unsubscribe */
   onPresence(callback: (pool: string, worker: string) => void): () => void;
   close(): void;
 }
 
-/** Says how a worker stands: heard by whoever listens now. */
+/** Publishes a worker's heartbeat to the current subscribers. */
 export function publishPresence(nats: Nats, presence: Presence): void {
   const text = JSON.stringify(presence);
   publish(nats, `${WORKERS}.${presence.pool}`, presence.worker, text);
@@ -31,11 +31,11 @@ export function publishPresence(nats: Nats, presence: Presence): void {
 export function subscribeWorkers(nats: Nats, clock: () => number): Workers {
   const pools = new Map<string, Map<string, WorkerPresence>>();
   const callbacks = new Set<(pool: string, worker: string) => void>();
-  const isThere = ({ receivedAt }: WorkerPresence) => clock() - receivedAt < GONE_MS;
+  const isThere = ({ receivedAt }: WorkerPresence) => clock() - receivedAt < SILENT_MS;
 
   const unsubscribe = subscribe(nats, WORKERS, '>', (name, text) => {
-    const presence = understood(text);
-    // Where it was said is what its sender had the right to; what it says may be anything.
+    const presence = presenceIn(text);
+    // Permissions restrict the subject, not the content: a worker must not report for another.
     if (presence === undefined || name !== `${presence.pool}.${presence.worker}`) return;
     const { pool, worker } = presence;
     const known = pools.get(pool) ?? new Map<string, WorkerPresence>();
@@ -45,14 +45,14 @@ export function subscribeWorkers(nats: Nats, clock: () => number): Workers {
   });
   const timer = setInterval(() => {
     for (const [pool, known] of pools) {
-      for (const [worker, heard] of known) {
-        if (isThere(heard)) continue;
+      for (const [worker, last] of known) {
+        if (isThere(last)) continue;
         known.delete(worker);
         for (const callback of callbacks) callback(pool, worker);
       }
       if (known.size === 0) pools.delete(pool);
     }
-  }, GONE_MS / 5);
+  }, SILENT_MS / 5);
 
   return {
     workers: (pool) => [...(pools.get(pool)?.values() ?? [])].filter(isThere),
@@ -69,7 +69,7 @@ export function subscribeWorkers(nats: Nats, clock: () => number): Workers {
   };
 }
 
-function understood(text: string): Presence | undefined {
+function presenceIn(text: string): Presence | undefined {
   try {
     const read = Presence.safeParse(JSON.parse(text));
     return read.success && read.data.version <= PRESENCE_VERSION ? read.data : undefined;

@@ -23,7 +23,7 @@ export function memorySignals(): Signals {
     leave: () => {},
     ended: (jobId) => void progress.delete(jobId),
     cancel(jobId) {
-      // Whoever works on it falls silent at once.
+      // Its worker reports no more progress after this.
       cancels.emit(jobId);
       progress.delete(jobId);
     },

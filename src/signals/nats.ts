@@ -1,15 +1,15 @@
-/** Signals between processes, over core NATS: nothing is stored, and who is not listening misses them. */
+/** Signals between processes, over core NATS: nothing is stored, and processes that are not subscribed miss them. */
 import { EventEmitter } from 'node:events';
 import type { Nats } from '../nats/connection.ts';
 import { publish, subscribe } from '../nats/hints.ts';
 import { answerAll, askAll } from '../nats/requests.ts';
 import type { Signals } from './signals.ts';
 
-/** Between processes of which some keep what others say. */
+/** Signals between processes, some of which remember the progress that others publish. */
 export interface SharedSignals extends Signals {
   /**
-   * Hears of every job from now on, and learns from those who did before what they have heard, now and whenever the connection was away:
-   * a client that asks one replica and then another is told the same. @returns when that is done, or nobody answered
+   * Subscribes to the progress of every job, and requests what earlier subscribers know, now and after each reconnect: a client that asks
+   * one replica and then another gets the same answer. Resolves when that is done, or nobody answered.
    */
   join(): Promise<void>;
   close(): void;
@@ -20,20 +20,20 @@ const ENDED = 'signal.ended';
 const CANCEL = 'signal.cancel';
 const KNOWN = 'signal.known';
 
-/** What is worked on is said again, for those who were not listening, ms. */
+/** How often the progress of running jobs is repeated, for new subscribers, ms. */
 const REPEAT_MS = 2_000;
 
-/** Jobs whose progress is remembered: an end may go unheard, so the one heard of first is forgotten for the next. */
+/** Jobs whose progress is remembered: an `ended` may be missed, so above this the oldest entry is dropped. */
 const REMEMBERED = 10_000;
 
 /**
- * A process hears of progress from its first question about any job's, and of cancellations only for jobs that it names: thousands of workers
- * must not all hear what is meant for a few replicas.
+ * A process subscribes to progress when it first asks for any job's, and to cancellations only of the jobs that it names: thousands of
+ * workers must not all receive what is meant for a few replicas.
  */
 export function natsSignals(nats: Nats): SharedSignals {
-  const heard = new Map<string, number>();
-  /** What this process said last, so that it says only what is new, and again what nobody may have heard. */
-  const said = new Map<string, number>();
+  const known = new Map<string, number>();
+  /** What this process published last, so that it publishes only changes, and can repeat them. */
+  const published = new Map<string, number>();
   const risen = new EventEmitter().setMaxListeners(0);
   const unsubscribe: (() => void)[] = [];
   let isListening = false;
@@ -41,10 +41,10 @@ export function natsSignals(nats: Nats): SharedSignals {
 
   const note = (jobId: string, percent: number) => {
     if (!Number.isInteger(percent) || percent < 0 || percent > 99) return;
-    const before = heard.get(jobId);
+    const before = known.get(jobId);
     // Engines estimate, messages overtake each other, and the next worker begins again: what a client sees never falls.
     if (before !== undefined && before >= percent) return;
-    remember(heard, jobId, percent);
+    remember(known, jobId, percent);
     risen.emit(eventOf(jobId));
   };
   const listen = () => {
@@ -52,17 +52,17 @@ export function natsSignals(nats: Nats): SharedSignals {
     isListening = true;
     unsubscribe.push(
       subscribe(nats, PROGRESS, '*', (jobId, text) => note(jobId, text === '' ? Number.NaN : Number(text))),
-      subscribe(nats, ENDED, '*', (jobId) => void heard.delete(jobId)),
+      subscribe(nats, ENDED, '*', (jobId) => void known.delete(jobId)),
     );
   };
   const learn = () =>
     askAll(nats, KNOWN, (text) => {
       for (const [jobId, percent] of Object.entries(JSON.parse(text) as Record<string, unknown>)) note(jobId, Number(percent));
     });
-  const say = (jobId: string, percent: number) => publish(nats, PROGRESS, jobId, String(percent));
+  const publishProgress = (jobId: string, percent: number) => publish(nats, PROGRESS, jobId, String(percent));
   const leave = (jobId: string) => {
-    said.delete(jobId);
-    if (said.size > 0) return;
+    published.delete(jobId);
+    if (published.size > 0) return;
     clearInterval(repeating);
     repeating = undefined;
   };
@@ -70,16 +70,16 @@ export function natsSignals(nats: Nats): SharedSignals {
   return {
     progress(jobId, percent) {
       const now = Math.min(99, Math.max(0, Math.floor(percent)));
-      if ((said.get(jobId) ?? -1) >= now) return;
-      remember(said, jobId, now);
-      say(jobId, now);
+      if ((published.get(jobId) ?? -1) >= now) return;
+      remember(published, jobId, now);
+      publishProgress(jobId, now);
       repeating ??= setInterval(() => {
-        for (const [job, last] of said) say(job, last);
+        for (const [job, last] of published) publishProgress(job, last);
       }, REPEAT_MS).unref();
     },
     lastProgress(jobId) {
       listen();
-      return heard.get(jobId);
+      return known.get(jobId);
     },
     onProgress(jobId, callback) {
       listen();
@@ -90,7 +90,7 @@ export function natsSignals(nats: Nats): SharedSignals {
     leave,
     ended(jobId) {
       leave(jobId);
-      heard.delete(jobId);
+      known.delete(jobId);
       publish(nats, ENDED, jobId, '');
     },
     cancel: (jobId) => publish(nats, CANCEL, jobId, ''),
@@ -100,8 +100,8 @@ export function natsSignals(nats: Nats): SharedSignals {
       listen();
       unsubscribe.push(nats.onReconnect(() => void learn()));
       await learn();
-      // Who knows nothing yet has nothing to say.
-      unsubscribe.push(answerAll(nats, KNOWN, () => JSON.stringify(Object.fromEntries(heard))));
+      // Only now: before, it had nothing to answer.
+      unsubscribe.push(answerAll(nats, KNOWN, () => JSON.stringify(Object.fromEntries(known))));
     },
     close() {
       clearInterval(repeating);
@@ -110,7 +110,7 @@ export function natsSignals(nats: Nats): SharedSignals {
   };
 }
 
-/** An EventEmitter throws on an event named `error` that nobody hears: no id may become that. */
+/** An EventEmitter throws on an event named `error` without a listener: no job's event may have that name. */
 const eventOf = (jobId: string): string => `job ${jobId}`;
 
 function remember(jobs: Map<string, number>, jobId: string, percent: number): void {
