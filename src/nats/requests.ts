@@ -189,13 +189,13 @@ export function hedgedAsker(nats: Nats, hedging: Partial<Hedging> = {}): Asker {
     );
 
     for (let asked = 1; !over && refused < refusals && performance.now() < until; asked++) {
-      turned = Promise.withResolvers();
+      askNext = Promise.withResolvers();
       if (nats.isConnected()) void askOne();
       const timer = new AbortController();
       const late = pause(Math.min(intervalMs(asked), Math.max(0, until - performance.now())), 'late', { signal: timer.signal }).catch(
         () => 'over',
       );
-      const first = await Promise.race([settled, turned.promise, late]);
+      const first = await Promise.race([settled, askNext.promise, late]);
       timer.abort();
       if (over) break;
       if (first === 'late') suspiciousUntil = performance.now() + rememberedMs;
