@@ -1,8 +1,8 @@
-/** What the role controller measures. Labels: pools and kinds of resources, as many as operators made. */
+/** What the role controller measures. Labels: pools and kinds of resources, bounded by what operators created. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { type Uncaught, uncaughtCounter } from './metrics.ts';
 
-/** How a pool stands; what is undefined is not known, and has no series. */
+/** The state of a pool; an undefined value is unknown, and has no series. */
 export interface PoolGauges {
   readonly desired: number | undefined;
   readonly workers: number;
@@ -11,7 +11,7 @@ export interface PoolGauges {
   readonly queued: number | undefined;
   readonly running: number | undefined;
   readonly oldestSeconds: number | undefined;
-  /** 1: something keeps workers from coming up. */
+  /** 1: something prevents workers from starting. */
   readonly degraded: number;
 }
 
@@ -36,11 +36,11 @@ export interface ControllerMetrics {
   /** @param waitedSeconds how long orders had waited for it, where any had */
   workersCreated(pool: string, jobs: number, waitedSeconds: number | undefined): void;
   forget(pool: string): void;
-  /** Asked at each scrape. */
+  /** Read at each scrape. */
   watching(resource: string, read: () => WatchState): void;
-  /** ConversionJobs by phase: asked at each scrape. */
+  /** ConversionJobs by phase: read at each scrape. */
   conversions(count: () => Readonly<Record<string, number>>): void;
-  /** What nobody caught: the role is about to end. */
+  /** An uncaught error: the role is about to end. */
   uncaught(kind: Uncaught): void;
   text(): Promise<string>;
   readonly contentType: string;
@@ -75,7 +75,7 @@ export function createControllerMetrics(): ControllerMetrics {
     oldestSeconds: gauge('filemill_pool_oldest_queued_seconds', 'Age of the order that waits longest', 'pool'),
     degraded: gauge('filemill_pool_degraded', '1 while something keeps workers from coming up', 'pool'),
   };
-  const made = counter('filemill_pool_workers_created_total', 'Jobs created for workers', 'pool');
+  const created = counter('filemill_pool_workers_created_total', 'Jobs created for workers', 'pool');
   const dispatch = histogram('filemill_pool_dispatch_seconds', 'From the first order that waited to the Jobs made for it', 'pool');
   const uncaught = uncaughtCounter(registry);
   const conversions = gauge('filemill_conversion_jobs', 'ConversionJobs that there are', 'phase');
@@ -112,11 +112,11 @@ export function createControllerMetrics(): ControllerMetrics {
       }
     },
     workersCreated(pool, jobs, waitedSeconds) {
-      made.inc({ pool }, jobs);
+      created.inc({ pool }, jobs);
       if (waitedSeconds !== undefined) dispatch.observe({ pool }, waitedSeconds);
     },
     forget(pool) {
-      for (const series of [...Object.values(pools), made, dispatch]) series.remove({ pool });
+      for (const series of [...Object.values(pools), created, dispatch]) series.remove({ pool });
     },
     watching: (resource, read) => void watches.set(resource, read),
     conversions(count) {

@@ -1,4 +1,4 @@
-/** Structured logs: one JSON line an event, with request and job ids, and never a file's name, a password, an address or a signed URL. */
+/** Structured logs: one JSON line per event, with request and job ids, and never a file's name, a password, an address or a signed URL. */
 import { type Logger, pino } from 'pino';
 import { z } from 'zod';
 
@@ -11,7 +11,7 @@ export const logSettings = z.strictObject({
     .describe('The least important kind of event that is logged'),
 });
 
-/** @param stream where lines go; standard output unless a test says otherwise */
+/** @param stream where lines go; standard output by default */
 export function createLog(level: string, stream?: { write(line: string): void }): Log {
   const options = {
     level,

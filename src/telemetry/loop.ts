@@ -1,10 +1,10 @@
-/** Watches the event loop of this process: says how long it was held, and which requests were in flight meanwhile. */
+/** Watches the event loop of this process: measures how long it was blocked, and which requests were in flight meanwhile. */
 import { onAbort } from '../streams/abort.ts';
 import type { Log } from './log.ts';
 import type { Metrics } from './metrics.ts';
 
 export interface LoopWatch {
-  /** A request of this route begins. @param route its pattern, never the address asked for */
+  /** A request of this route begins. @param route its pattern, never the requested URL */
   begin(route: string): void;
   /** It has been answered. */
   end(route: string): void;
@@ -13,18 +13,18 @@ export interface LoopWatch {
 interface LoopWatchDeps {
   readonly log: Log;
   readonly metrics: Pick<Metrics, 'loopHeld'>;
-  /** What is named where no request was in flight: `worker`, `upkeep`. */
+  /** The label when no request was in flight: `worker`, `upkeep`. */
   readonly otherwise: string;
   /** Ends the watch. */
   readonly signal: AbortSignal;
 }
 
-/** How often it looks, ms: a hold that is shorter than this is not seen. */
+/** How often it samples, ms: a shorter block is not noticed. */
 const EVERY_MS = 50;
-/** A longer hold is measured, and one that is longer still is logged, ms. */
+/** Blocks longer than the first are measured, longer than the second also logged, ms. */
 const MEASURED_MS = 50;
 const LOGGED_MS = 200;
-/** Routes that one line of log names. */
+/** Routes in one log line. */
 const MOST_NAMED = 5;
 
 /**
@@ -35,15 +35,15 @@ const MOST_NAMED = 5;
  */
 export function watchLoop({ log, metrics, otherwise, signal }: LoopWatchDeps): LoopWatch {
   const inFlight = new Map<string, number>();
-  /** In flight at any time since the last look, the latest begun last: as many as there are routes. */
+  /** In flight at any time since the last sample, in order of their start: bounded by the number of routes. */
   let recent = new Set<string>();
-  let lookedAt = performance.now();
+  let sampledAt = performance.now();
   let cpu = process.threadCpuUsage();
 
-  const look = () => {
+  const sample = () => {
     const now = performance.now();
     const used = process.threadCpuUsage(cpu);
-    const heldMs = now - lookedAt - EVERY_MS;
+    const heldMs = now - sampledAt - EVERY_MS;
     if (heldMs > MEASURED_MS) {
       const routes = [...recent].reverse();
       const route = routes[0] ?? otherwise;
@@ -54,10 +54,10 @@ export function watchLoop({ log, metrics, otherwise, signal }: LoopWatchDeps): L
       }
     }
     recent = new Set(inFlight.keys());
-    lookedAt = now;
+    sampledAt = now;
     cpu = process.threadCpuUsage();
   };
-  const timer = setInterval(look, EVERY_MS).unref();
+  const timer = setInterval(sample, EVERY_MS).unref();
   onAbort(signal, () => clearInterval(timer));
 
   return {

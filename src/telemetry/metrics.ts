@@ -5,14 +5,14 @@ export interface PoolSeen {
   readonly pool: string;
   readonly workers: number;
   readonly busy: number;
-  /** Undefined where the queue did not answer. */
   /** By engine. */
   readonly versions: ReadonlyMap<string, string>;
+  /** Undefined if the queue did not answer. */
   readonly depth: { readonly waiting: number; readonly held: number; readonly oldestMs: number | undefined } | undefined;
 }
 
 export interface Metrics {
-  /** `route` is the pattern, never the address asked for. */
+  /** `route` is the pattern, never the requested URL. */
   requestEnded(method: string, route: string, status: number, seconds: number): void;
   /** @param route of a request that was in flight, or what else this process does */
   loopHeld(route: string, seconds: number): void;
@@ -22,7 +22,7 @@ export interface Metrics {
   residentReplaced(program: string, why: string): void;
   /** @param code the system's, such as EMFILE */
   spawnFailed(code: string): void;
-  /** What nobody caught: the role is about to end. */
+  /** An uncaught error: the role is about to end. */
   uncaught(kind: Uncaught): void;
   /** @param what an outcome of the role egress */
   egressAsked(what: string): void;
@@ -30,15 +30,15 @@ export interface Metrics {
   recordUnreadable(kind: string): void;
   /** Called at each scrape. */
   onScrape(read: () => Promise<void>): void;
-  /** All pools that are declared, as they are now: others are forgotten. Ages in ms. */
+  /** All declared pools, with their current state: the series of others are removed. Ages in ms. */
   poolsSeen(pools: readonly PoolSeen[]): void;
-  /** How this process stands, where it is a worker. */
+  /** The state of this process, if it is a worker. */
   workerSeen(worker: { readonly slots: number; readonly busy: number }): void;
   text(): Promise<string>;
   readonly contentType: string;
 }
 
-/** An error that was thrown where nobody caught it, or a promise that was rejected and that nobody awaited. */
+/** An uncaught exception, or an unhandled rejection. */
 export type Uncaught = 'exception' | 'rejection';
 
 /** Any other code is counted as `other`. */
@@ -160,7 +160,7 @@ export function createMetrics(): Metrics {
   };
 }
 
-/** The same of every role. */
+/** The same counter for every role. */
 export const uncaughtCounter = (registry: Registry): Counter<'kind'> =>
   new Counter({
     name: 'filemill_uncaught_errors_total',

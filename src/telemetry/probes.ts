@@ -1,4 +1,4 @@
-/** `/livez`, `/readyz` and `/metrics` of a role that serves nobody else. */
+/** `/livez`, `/readyz` and `/metrics` of a role that serves no other requests. */
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Metrics } from './metrics.ts';
@@ -14,22 +14,22 @@ interface Probed {
   /** 0 takes a free one. */
   readonly port: number;
   readonly host: string;
-  /** Whether it can do its work now; a word says why not. */
+  /** Whether it can do its work now; a string is the reason why not. */
   readonly ready: () => Verdict | Promise<Verdict>;
-  /** Whether it would be no better off if it were started anew. */
+  /** False if a restart would help. */
   readonly live: () => boolean | Promise<boolean>;
   readonly metrics: Pick<Metrics, 'text' | 'contentType'>;
 }
 
-/** How long an answer may be sought, ms. */
+/** How long an answer may take, ms. */
 const ANSWER_MS = 5_000;
 
-/** @throws where the port cannot be listened on, with the system's code */
+/** @throws the system's error if it cannot listen on the port */
 export async function serveProbes({ port, host, ready, live, metrics }: Probed): Promise<Probes> {
   const whether = (ask: () => Verdict | Promise<Verdict>) => async (answer: ServerResponse) => {
     const verdict = await within(ask);
-    const says = typeof verdict === 'string' ? `not now: ${verdict}\n` : 'not now\n';
-    answer.writeHead(verdict === true ? 200 : 503, { 'content-type': 'text/plain' }).end(verdict === true ? 'ok\n' : says);
+    const text = typeof verdict === 'string' ? `not now: ${verdict}\n` : 'not now\n';
+    answer.writeHead(verdict === true ? 200 : 503, { 'content-type': 'text/plain' }).end(verdict === true ? 'ok\n' : text);
   };
   const paths: Readonly<Record<string, (answer: ServerResponse) => Promise<void>>> = {
     '/livez': whether(live),
@@ -50,7 +50,7 @@ export async function serveProbes({ port, host, ready, live, metrics }: Probed):
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   server.once('error', reject).listen(port, host, resolve);
   await promise;
-  // One connection that could not be taken, for want of descriptors, say.
+  // A connection that could not be accepted, for example for lack of file descriptors.
   server.on('error', () => {});
   return {
     port: (server.address() as AddressInfo).port,

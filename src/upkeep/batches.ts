@@ -1,4 +1,4 @@
-/** Batches of whose jobs nothing is left: they go last, as their jobs decide what readers are told. */
+/** Removes batches whose jobs have all been removed: a batch goes last, as clients see its state through its jobs. */
 import type { BatchStore } from '../jobs/batch.ts';
 import { TOMBSTONE_MS } from '../jobs/lifecycle.ts';
 import type { JobStore } from '../jobs/store.ts';
@@ -14,7 +14,7 @@ interface Kept {
 /** @returns how many were removed */
 export async function forgetBatches({ batches, jobs, clock }: Kept, signal?: AbortSignal): Promise<number> {
   let removed = 0;
-  // A job's tombstone alone outlives this.
+  // Only a job's tombstone lasts longer than this.
   for await (const { id, jobs: ids } of batches.createdBefore(clock() - TOMBSTONE_MS + 1)) {
     if (signal?.aborted) return removed;
     if (await anyIsThere(jobs, ids)) continue;
@@ -29,7 +29,7 @@ async function anyIsThere(jobs: JobStore, ids: readonly string[]): Promise<boole
   return false;
 }
 
-/** A record that cannot be read is there. */
+/** An unreadable record counts as present. */
 async function isThere(jobs: JobStore, id: string): Promise<boolean> {
   try {
     return (await jobs.get(id)) !== undefined;

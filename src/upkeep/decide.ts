@@ -1,4 +1,4 @@
-/** What is to be done about one job: no I/O, no clock of its own. */
+/** Decides what to do about one job: pure, without I/O or a clock. */
 
 import { ORDER_VERSION } from '../contracts/messages/order.ts';
 import { failWaiting, hasEnded, isLeaving, visibility, waitingSince } from '../jobs/lifecycle.ts';
@@ -10,26 +10,26 @@ import type { Action, Seen } from './seen.ts';
 export const decide = (seen: Seen): Action | undefined =>
   expiry(seen) ?? queueTimeout(seen) ?? cutOffMove(seen) ?? lostOrder(seen) ?? leftovers(seen);
 
-/** A job that was being moved to another pool when its mover died: nobody takes it where it is, so the move is ended. */
+/** A job whose move to another pool was interrupted by a crash: no worker takes it in this state, so the move is finished. */
 const cutOffMove = ({ now, record }: Seen): Action | undefined =>
   isLeaving(record) && now - (record.moved?.at ?? 0) > LOST_AFTER_MS ? { do: 'move' } : undefined;
 
-/** What is expired loses its files at once; its record stays for a while, so that readers hear "expired" and not "unknown". */
+/** An expired job loses its files at once; its record stays for a while, so that clients get "expired" and not "unknown". */
 function expiry({ now, record, keys }: Seen): Action | undefined {
   const seenAs = visibility(record, now);
-  // The record last: while it stands, files that could not be removed this time, or not be seen, are still known to be a job's.
+  // The record last: while it exists, files that could not be removed or listed this time still belong to a job.
   if (seenAs === 'live' || keys === undefined) return undefined;
   if (keys.length > 0) return { do: 'delete', keys };
   return seenAs === 'forgotten' ? { do: 'forget' } : undefined;
 }
 
-/** Files of a job that nobody will read: the input once it has ended, and what losing attempts wrote. */
+/** Files of a job that will not be read again: the input once it has ended, and outputs of losing attempts. */
 function leftovers({ record, keys = [] }: Seen): Action | undefined {
   const unread = keys.filter(hasEnded(record) ? (key) => key !== record.output?.key : (key) => isLosing(key, record.id, record.attempt));
   return unread.length === 0 ? undefined : { do: 'delete', keys: unread };
 }
 
-/** An attempt claims before it writes and keys are listed before records are read: an output of no known claim has lost. */
+/** An attempt claims before it writes and keys are listed before records are read: an output without a known claim belongs to a losing attempt. */
 function isLosing(key: string, jobId: string, attempt: string | undefined): boolean {
   return key.startsWith(outputKey(jobId, '')) && (attempt === undefined || key !== outputKey(jobId, attempt));
 }
@@ -40,14 +40,14 @@ export const LOST_AFTER_MS = 2 * ACK_WAIT_MS;
 function lostOrder({ now, record, hasOrder, aloneSince }: Seen): Action | undefined {
   if (hasOrder || isLeaving(record) || (record.state !== 'queued' && record.state !== 'running')) return undefined;
   const since = record.startedAt ?? waitingSince(record);
-  // Whoever was between the two steps before we were alone has died there.
+  // A process that was between the two steps before we had the stores to ourselves has died there.
   if (now - since <= LOST_AFTER_MS && since >= (aloneSince ?? 0)) return undefined;
   const { id: jobId, pool, lane } = record;
-  // A holder that is alive after all loses nothing but time: whoever claims next takes the attempt from it.
+  // A holder that is alive after all loses only time: the next claim replaces its attempt.
   return { do: 'publish', order: { version: ORDER_VERSION, jobId, pool, lane } };
 }
 
-/** A job that nobody took for too long ends, rather than being done when its client has long gone. */
+/** A job that waited too long ends, rather than run when its client has long left. */
 function queueTimeout({ now, record, queueMs }: Seen): Action | undefined {
   if (record.state !== 'queued' || now - waitingSince(record) <= queueMs) return undefined;
   return { do: 'fail', failed: failWaiting(record, now) };

@@ -4,21 +4,21 @@ import type { ObjectInfo } from '../objects/store.ts';
 /** No upload, wait and download together keep a job's files longer than this and the longest job, ms. */
 const KEPT_MS = 3 * 3_600_000;
 
-/** So few orphans say nothing about the store of records. */
+/** With so few orphans, their share says nothing about the store of records. */
 const FEW = 20;
 
-/** Since when an object must have been there to be anybody's orphan. */
+/** From these follows how old an object must be to count as an orphan. */
 export interface Ages {
   readonly now: number;
   readonly longestJobMs: number;
-  /** Since when no other process has written here, where that is known: nobody is at work on what is older. */
+  /** Since when no other process has written here, where that is known: no process works on what is older. */
   readonly aloneSince?: number | undefined;
 }
 
 export interface Listed extends Ages {
   /** Objects listed in all, whether or not their jobs are known. */
   readonly listed: number;
-  /** By job: those of which no record is there, which was looked for after the listing. */
+  /** By job: those without a record, which was read after the listing. */
   readonly unclaimed: ReadonlyMap<string, readonly ObjectInfo[]>;
   /** Orphans that were found before among those listed. */
   readonly earlier?: number;
@@ -29,17 +29,17 @@ export interface Listed extends Ages {
 export interface Orphans {
   readonly jobIds: readonly string[];
   readonly objects: number;
-  /** A wiped store, or one restored from an old copy, must not make the files go too. */
+  /** A wiped store, or one restored from an old backup, must not cause the files to be deleted too. */
   readonly refused: boolean;
 }
 
-/** One young object is reason enough to leave its neighbours: somebody is still at work there. */
+/** One young object protects all objects of its job: a process may still work there. */
 export function areOld(objects: readonly ObjectInfo[], { now, longestJobMs, aloneSince = 0 }: Ages): boolean {
   const keptSince = Math.max(aloneSince, now - KEPT_MS - longestJobMs);
   return objects.every(({ modifiedAt }) => modifiedAt < keptSince);
 }
 
-/** Objects are listed in no order that has to do with their jobs' records, so that a part of them has about the share of all. */
+/** The order of the listing is unrelated to the records, so a part of the objects has about the same share as all. */
 export function orphans({ listed, unclaimed, earlier = 0, maxShare, ...ages }: Listed): Orphans {
   const old = [...unclaimed].filter(([, objects]) => areOld(objects, ages));
   const count = old.reduce((sum, [, objects]) => sum + objects.length, 0);

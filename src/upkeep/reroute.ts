@@ -1,4 +1,4 @@
-/** Moves orders that wait where nobody will come for them to a pool that serves, or ends them with a reason: each once, by compare-and-swap. */
+/** Moves orders that wait in a pool without workers to a pool that serves, or ends them with a reason: each once, by compare-and-swap. */
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { ORDER_VERSION } from '../contracts/messages/order.ts';
@@ -21,11 +21,11 @@ export interface RerouteDeps {
   readonly log: Log;
 }
 
-/** From the end of one look to the next, ms. */
+/** From the end of one check to the start of the next, ms. */
 const LOOK_MS = 2_000;
-/** Another replica goes on after this, where the one that moves orders dies, ms. */
+/** Another replica takes over after this if the one that moves orders dies, ms. */
 const LOCK_MS = 30_000;
-/** Orders of one pool that are moved at one look: the next look may find that better is done otherwise. */
+/** Orders of one pool that are moved in one check: the next check may decide differently. */
 const MOST_AT_A_LOOK = 500;
 const AT_ONCE = 8;
 
@@ -51,7 +51,7 @@ export function startRerouting(deps: RerouteDeps): () => Promise<void> {
   };
 }
 
-/** One look. @returns what the next is to remember */
+/** One check. @returns what the next one has to remember */
 export async function rerouteOnce(deps: RerouteDeps, before: Since, signal?: AbortSignal): Promise<Since> {
   const { jobs, registry, clock } = deps;
   const { ways, since } = findReroutes({ pools: registry.pools(), removed: registry.removed() }, before, clock());
@@ -63,7 +63,7 @@ export async function rerouteOnce(deps: RerouteDeps, before: Since, signal?: Abo
   return since;
 }
 
-/** A pool that is no more may have no line either. */
+/** A removed pool may have no queue either. */
 const ordersOf = async ({ queue }: RerouteDeps, pool: string): Promise<readonly string[]> =>
   [...(await queue.jobs(pool).catch(() => []))].slice(0, MOST_AT_A_LOOK);
 
@@ -72,7 +72,7 @@ async function lead(deps: RerouteDeps, way: Reroute, waiting: readonly string[],
   await mapConcurrently(waiting, { limit: AT_ONCE }, async (id) => {
     if (signal?.aborted) return;
     const outcome = await leadOne(deps, way, id).catch((error: unknown) => {
-      // A worker, or its owner, was faster; or a newer filemill wrote it.
+      // A worker or the client was faster; or a newer filemill wrote it.
       if (error instanceof RevisionConflict || error instanceof Unreadable) return undefined;
       throw error;
     });
@@ -82,13 +82,13 @@ async function lead(deps: RerouteDeps, way: Reroute, waiting: readonly string[],
     deps.log.info({ pool: way.from, to: way.to, ...tally }, 'orders left a pool where nobody comes for them');
 }
 
-/** @returns what became of it; undefined where it stays */
+/** @returns the outcome; undefined if it stays */
 async function leadOne(deps: RerouteDeps, way: Reroute, id: string): Promise<'moved' | 'ended' | undefined> {
   const { jobs, queue, clock } = deps;
   const found = await jobs.get(id, way.from);
   const waits = found === undefined || hasEnded(found.record) ? undefined : await waiting(deps, way, found);
   if (found === undefined || hasEnded(found.record) || (waits !== undefined && hasEnded(waits.record))) {
-    // Its job is elsewhere, or over.
+    // Its job was moved, or has ended.
     await queue.remove(way.from, id);
     return undefined;
   }
@@ -106,13 +106,13 @@ async function leadOne(deps: RerouteDeps, way: Reroute, id: string): Promise<'mo
   return 'ended';
 }
 
-/** One that a worker holds is left to it, as long as there is any; it may have been the file that brought the last one down. */
+/** An order that a worker holds stays with it while any worker exists; its file may be what crashed the last one. */
 async function waiting({ jobs, clock }: RerouteDeps, { deserted }: Reroute, { record, revision }: Stored): Promise<Stored | undefined> {
   if (record.state === 'queued') return { record, revision };
   return deserted ? jobs.update(requeueCounted(record, clock()), revision) : undefined;
 }
 
-/** Its order follows the record: until then nobody takes it, in either pool. */
+/** The order is published after the record is written: until then no worker takes it, in either pool. */
 export async function moveOn(
   { jobs, queue }: Pick<RerouteDeps, 'jobs' | 'queue'>,
   { record, revision }: Stored,

@@ -1,26 +1,26 @@
-/** Pools that orders have to leave, and where to: those that are no more, and those where nobody comes for them while others serve. Pure. */
+/** Pools that orders have to leave, and their destination: removed pools, and pools without workers while others serve. Pure. */
 import { type Pool, poolsFor, type RemovedPool, serves } from '../pools/registry.ts';
 
-/** What is remembered from one look to the next: since when each pool is to be left, ms since the epoch. */
+/** Remembered from one check to the next: since when each pool is to be left, ms since the epoch. */
 export type Since = ReadonlyMap<string, number>;
 
 export interface Reroute {
   readonly from: string;
   /** Undefined: no pool can do what this one could. */
   readonly to: string | undefined;
-  /** What cannot go anywhere ends now. */
+  /** Jobs without a destination end now. */
   readonly ends: boolean;
-  /** Nobody is left who could hold an order of it. */
+  /** No worker is left that could hold one of its orders. */
   readonly deserted: boolean;
-  /** Those that were moved before stay: two pools that fail in turn would hand them to and fro. */
+  /** Jobs that were moved before stay: two pools that fail in turn would pass them back and forth. */
   readonly onceOnly: boolean;
 }
 
-/** Workers come and go, and their words are late: a pool without any is looked at for so long first, ms. */
+/** Workers restart, and heartbeats may be late: how long a pool must have had no workers before its orders move, ms. */
 export const UNSERVED_MS = 15_000;
-/** A pool that is given another name is taken away and declared anew by two requests, ms. */
+/** Renaming a pool takes two requests, a removal and a declaration: how long to wait for the second, ms. */
 export const RENAMED_MS = 10_000;
-/** A worker that fell silent may hold its order for this long after its last word was forgotten, ms. */
+/** A worker that stopped reporting may hold its order for this long after its last heartbeat expired, ms. */
 export const DESERTED_MS = 60_000;
 
 interface Pools {
@@ -45,7 +45,7 @@ export function findReroutes(
     const lasts = lastsFor(`gone ${from}`);
     const silentFor = workers === 0 ? lastsFor(`deserted ${from}`) : 0;
     const to = poolsFor(pools, toolchain, engines)[0]?.name;
-    // One that nobody has heard of yet may be what it is called now.
+    // A pool not seen before may be this one under a new name.
     const mayCome = [...pools.values()].some((pool) => pool.toolchain === toolchain && pool.seenAt === 0 && !pool.paused);
     ways.push({ from, to, ends: retracted && !mayCome && lasts >= RENAMED_MS, deserted: silentFor >= DESERTED_MS, onceOnly: false });
   }

@@ -6,20 +6,20 @@ import type { JobRecord } from '../jobs/record.ts';
 export interface Seen {
   readonly now: number;
   readonly record: JobRecord;
-  /** Whether an order of the job waits or is held; asked only for jobs that have not ended. */
+  /** Whether an order of the job waits or is held; queried only for unfinished jobs. */
   readonly hasOrder: boolean;
   /** The job's objects, listed before the record was read; undefined where they could not be listed. */
   readonly keys: readonly string[] | undefined;
   /** How long a job may wait. */
   readonly queueMs: number;
-  /** Since when no other process has used these stores, where that is known: what was half done before is nobody's any more. */
+  /** Since when no other process has used these stores, where that is known: what was left unfinished before has no owner any more. */
   readonly aloneSince?: number | undefined;
 }
 
 export type Action =
   | { readonly do: 'delete'; readonly keys: readonly string[] }
   | { readonly do: 'publish'; readonly order: Order }
-  /** End a move to another pool that was cut off. */
+  /** Finish an interrupted move to another pool. */
   | { readonly do: 'move' }
   | { readonly do: 'fail'; readonly failed: JobRecord }
   /** Remove the record itself. */

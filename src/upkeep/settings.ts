@@ -1,4 +1,4 @@
-/** What an operator may set of upkeep. */
+/** The settings of upkeep. */
 import { z } from 'zod';
 
 export const upkeepSettings = z.strictObject({

@@ -1,4 +1,4 @@
-/** Runs of upkeep over what is due, and a little further each time over what is stored: gather, decide, apply. */
+/** Upkeep's runs over the jobs that are due, and each time over the next few stored objects: gather, decide, apply. */
 
 import { RevisionConflict } from '../errors.ts';
 import type { BatchStore } from '../jobs/batch.ts';
@@ -30,7 +30,7 @@ export interface Upkept {
   /** Ms since the epoch. */
   readonly clock: () => number;
   readonly log: Log;
-  /** Is told of each record that had to be passed over. */
+  /** Called for each record that had to be skipped. */
   readonly unreadable?: (found: Error) => void;
   /** How long a job may wait, ms. */
   readonly queueMs: number;
@@ -46,16 +46,16 @@ export interface Upkept {
 export type Tally = Record<Action['do'] | 'orphaned' | 'batches' | 'idempotency' | 'troubles', number>;
 
 export interface Sweeper {
-  /** Goes on past a job, and past a store, that makes trouble. @param signal stops the run between two jobs */
+  /** Continues after a job, or a store, that fails. @param signal stops the run between two jobs */
   run(signal?: AbortSignal): Promise<Tally>;
   close(): Promise<void>;
 }
 
-/** Objects looked at in each run: all of a million in some six hours. */
+/** Objects checked in each run: a million takes some six hours. */
 export const STRETCH = 500;
-/** Most batches that are old enough have jobs left for some hours more: looking again and again would be for nothing. */
+/** Most batches that are old enough keep jobs for some hours more: checking them more often would be wasted. */
 const BATCHES_EVERY_MS = 600_000;
-/** When a record that cannot be read is tried again, ms: a newer filemill may be on its way. */
+/** When a record that cannot be read is tried again, ms: a newer filemill may be about to start. */
 const UNREADABLE_MS = 3_600_000;
 
 /** What the parts of one run share. */
@@ -63,9 +63,9 @@ interface Run {
   readonly upkept: Upkept;
   readonly tally: Tally;
   readonly signal: AbortSignal | undefined;
-  /** Of the pools that have been asked for: which jobs have an order; undefined where the queue did not say. */
+  /** By pool, as far as queried: which jobs have an order; undefined where the queue did not answer. */
   readonly ordered: Map<string, Promise<ReadonlySet<string> | undefined>>;
-  /** Said once a run. */
+  /** Logged once a run. */
   objectsFailed: boolean;
 }
 
@@ -108,7 +108,7 @@ export function sweeperOver(upkept: Upkept): Sweeper {
   };
 }
 
-/** One run of its own. */
+/** The state of one run. */
 export async function sweep(upkept: Upkept, signal?: AbortSignal): Promise<Tally> {
   const sweeper = sweeperOver(upkept);
   try {
@@ -122,7 +122,7 @@ async function despite({ upkept, tally }: Run, jobId: string, work: () => Promis
   try {
     await work();
   } catch (error) {
-    // Somebody else acted: the next run sees what came of it.
+    // Another process changed it: the next run sees the result.
     if (error instanceof RevisionConflict) return;
     tally.troubles++;
     upkept.log.warn({ jobId, err: error }, 'upkeep of this job failed, the next run tries again');
@@ -138,7 +138,7 @@ async function tend(run: Run, due: Due): Promise<void> {
   const stored = await read(run, due);
   if (stored === undefined) return;
   const ended = hasEnded(stored.record);
-  // Of a job that goes on, losing attempts' files wait for its end.
+  // While a job is unfinished, the files of losing attempts stay.
   const keys = ended ? await keysOf(run, stored.record.id) : undefined;
   const { record } = stored;
   const now = clock();
@@ -154,12 +154,12 @@ async function read({ upkept: { jobs, queue, clock, unreadable } }: Run, due: Du
   try {
     const stored = await jobs.get(due.id, due.pool);
     if (stored === undefined) {
-      // Who creates a record enters the job first.
+      // The job is scheduled as due before its record is created.
       if (clock() - due.createdAt > LOST_AFTER_MS) await due.settle();
       return undefined;
     }
     if (hasEnded(stored.record)) return { ...stored, hasOrder: true };
-    // The queue is asked before the record is read: a worker ends the record before the order.
+    // Query the queue before reading the record: a worker finishes the record before it acks the order.
     const hasOrder = await queue.has(stored.record.pool, due.id);
     const latest = await jobs.get(due.id, due.pool);
     return latest && { ...latest, hasOrder };
@@ -171,10 +171,10 @@ async function read({ upkept: { jobs, queue, clock, unreadable } }: Run, due: Du
   }
 }
 
-/** By one question for a pool, so that jobs that wait with their order cost none of their own. */
+/** One query for each pool, so that jobs that wait with their order need none of their own. */
 function orderedIn({ upkept, ordered }: Run, pool: string | undefined): Promise<ReadonlySet<string> | undefined> {
   if (pool === undefined) return Promise.resolve(undefined);
-  // A pool that is gone or out of reach shows with each of its jobs.
+  // A pool that was removed or cannot be reached shows at each of its jobs.
   const asked = ordered.get(pool) ?? upkept.queue.jobs(pool).catch(() => undefined);
   ordered.set(pool, asked);
   return asked;
@@ -200,7 +200,7 @@ function objectsFailed(run: Run, err: unknown): void {
 
 const filesOf = (objects: ObjectStore, jobId: string): Promise<ObjectInfo[]> => Array.fromAsync(objects.scan(jobKeys(jobId)));
 
-/** @returns whether it came about */
+/** @returns whether it was applied */
 async function apply({ jobs, queue, objects, log }: Upkept, { record, revision }: Stored, action: Action): Promise<boolean> {
   switch (action.do) {
     case 'delete':
@@ -223,7 +223,7 @@ async function apply({ jobs, queue, objects, log }: Upkept, { record, revision }
   }
 }
 
-/** Files that came after their job was looked at last, or whose job has no record. They were listed before their records are read. */
+/** Files that were stored after the last check of their job, or whose job has no record. Objects are listed before the records are read. */
 async function lookAtFiles(run: Run, walk: Walk): Promise<void> {
   if (run.objectsFailed) return;
   const { upkept, tally, signal } = run;
@@ -252,7 +252,7 @@ async function lookAtFiles(run: Run, walk: Walk): Promise<void> {
   for (const jobId of found.jobIds) {
     if (signal?.aborted) return;
     await despite(run, jobId, async () => {
-      // As they are now: the stretch may end amid them.
+      // List them again: the stretch may end among them.
       const files = await filesOf(upkept.objects, jobId);
       if (!areOld(files, ages)) return;
       for (const { key } of files) await upkept.objects.delete(key);
@@ -274,6 +274,6 @@ async function recordOf({ jobs, unreadable }: Upkept, jobId: string): Promise<St
 async function removeUnread({ upkept, tally }: Run, stored: Stored, files: readonly ObjectInfo[]): Promise<void> {
   const { clock, queueMs } = upkept;
   const action = decide({ now: clock(), record: stored.record, hasOrder: true, keys: files.map(({ key }) => key), queueMs });
-  // All else is seen to where the job is due.
+  // Everything else is handled when the job is due.
   if (action?.do === 'delete' && (await apply(upkept, stored, action))) tally.delete++;
 }

@@ -1,12 +1,12 @@
-/** Keeps jobs, orders and files in agreement: one process at a time sweeps through all three, again and again. */
+/** Keeps jobs, orders and files in agreement: one process at a time sweeps all three repeatedly. */
 import type { UploadStore } from '../uploads/store.ts';
 import { type Log, sweeperOver, type Upkept } from './sweep.ts';
 import { uploadSweeperOver } from './uploads.ts';
 
-/** No put lasts as long, ms. */
+/** Longer than any put lasts, ms. */
 const ABANDONED_MS = 24 * 3600_000;
 
-/** A process that dies in a run keeps the others from it for this long, ms. */
+/** A process that dies during a run blocks the others for this long, ms. */
 const LOCK_MS = 60_000;
 
 interface Settings {
@@ -16,20 +16,20 @@ interface Settings {
   readonly longestJobMs?: number;
   readonly aloneSince?: number | undefined;
   readonly maxOrphanShare?: number;
-  /** Undefined where none are taken. */
+  /** Undefined if uploads are disabled. */
   readonly uploadRecords?: UploadStore;
-  /** Ends what was begun in the object store before a time and never finished. @returns how many */
+  /** Aborts unfinished uploads in the object store that began before a time. @returns how many */
   readonly abandonUploads?: (before: number) => Promise<number>;
 }
 
 export interface Upkeep {
-  /** Resolves when no run is under way and none will come. */
+  /** Resolves when no run is active and none will start. */
   stop(): Promise<void>;
 }
 
 export type { Log };
 
-/** The first run begins at once: what a crash left is mended at the next start. */
+/** The first run begins at once, so that a restart repairs what a crash left. */
 export function startUpkeep(
   given: Pick<Upkept, 'jobs' | 'batches' | 'idempotency' | 'queue' | 'objects' | 'clock' | 'log' | 'unreadable'> & Settings,
 ): Upkeep {
@@ -51,7 +51,7 @@ export function startUpkeep(
     await despite(async () => {
       await upkept.jobs.withLock('upkeep', LOCK_MS, async () => {
         const tally = { ...(await jobs.run(stopping.signal)), uploads: 0, uploadOrphans: 0, abandoned: 0 };
-        // What fails keeps none of the others from its turn.
+        // A failure must not prevent the others.
         await despite(async () => {
           if (uploaded === undefined) return;
           const { expired, orphaned } = await uploaded.run(stopping.signal);

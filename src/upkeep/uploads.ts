@@ -1,4 +1,4 @@
-/** Uploads that have expired, and objects of uploads that nobody knows. */
+/** Uploads that have expired, and objects of uploads without a record. */
 import type { ObjectInfo, ObjectStore } from '../objects/store.ts';
 import { partKey, UPLOADS_PREFIX, uploadOfKey } from '../uploads/keys.ts';
 import type { UploadStore } from '../uploads/store.ts';
@@ -42,7 +42,7 @@ export function uploadSweeperOver(kept: Kept): UploadSweeper {
   };
 }
 
-/** One run of its own. */
+/** The state of one run. */
 export async function forgetUploads(kept: Kept, signal?: AbortSignal): Promise<Readonly<Done>> {
   const sweeper = uploadSweeperOver(kept);
   try {
@@ -57,7 +57,7 @@ async function removeExpired(kept: Kept, done: Done, signal: AbortSignal | undef
   for await (const { record } of uploads.expired(clock())) {
     if (signal?.aborted) return;
     await despite(kept, async () => {
-      // An expired one is nobody's: it never comes back. The record goes last: while it stands, its objects are known.
+      // An expired upload is final. The record goes last: while it exists, its objects have an owner.
       for (const { key } of await piecesOf(objects, record.id)) await objects.delete(key);
       await uploads.remove(record.id);
       done.expired++;
@@ -86,7 +86,7 @@ async function removeOrphans(kept: Kept, walk: Walk, done: Done, signal: AbortSi
   for (const id of found.jobIds) {
     if (signal?.aborted) return;
     await despite(kept, async () => {
-      // As they are now: the stretch may end amid them.
+      // List them again: the stretch may end among them.
       const pieces = await piecesOf(objects, id);
       if (!areOld(pieces, ages)) return;
       for (const { key } of pieces) await objects.delete(key);
@@ -95,7 +95,7 @@ async function removeOrphans(kept: Kept, walk: Walk, done: Done, signal: AbortSi
   }
 }
 
-/** Goes on past one that makes trouble, or cannot be read. */
+/** Continues after one that fails or cannot be read. */
 async function despite({ log }: Kept, work: () => Promise<void>): Promise<void> {
   try {
     await work();

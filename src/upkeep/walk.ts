@@ -1,26 +1,26 @@
-/** A slow walk through stored objects, some at each run and round and round, so that neither time nor memory follows how many there are. */
+/** A slow, repeated walk through stored objects, some at each run, so that neither time nor memory grows with their number. */
 import type { ObjectInfo, ObjectStore } from '../objects/store.ts';
 
 export interface Stretch {
-  /** The next objects, by whom they belong to; those of the last owner may go on in the next stretch. */
+  /** The next objects by owner; those of the last owner may continue in the next stretch. */
   readonly byOwner: ReadonlyMap<string, readonly ObjectInfo[]>;
   /** Objects passed in this round, these among them. */
   readonly listed: number;
-  /** Of those passed before in this round, how many nobody knew. */
+  /** How many of those passed before in this round have no known owner. */
   readonly unknown: number;
 }
 
 export interface Walk {
-  /** @throws what the listing throws: the next call then begins anew */
+  /** @throws the listing's error: the next call then starts again */
   next(count: number): Promise<Stretch>;
-  /** Of the stretch just passed, how many objects nobody knows. */
+  /** Reports how many objects of the last stretch have no known owner. */
   count(unknown: number): void;
   close(): Promise<void>;
 }
 
-/** @param ownerOf whom an object belongs to; others' are passed over */
+/** @param ownerOf whom an object belongs to; objects without an owner are skipped */
 export function walkThrough(objects: ObjectStore, prefix: string, ownerOf: (key: string) => string | undefined): Walk {
-  /** Stays open between two calls: the listing goes on where it was left. */
+  /** Stays open between two calls: the listing continues where it stopped. */
   let listing: AsyncIterator<ObjectInfo> | undefined;
   let listed = 0;
   let unknown = 0;
