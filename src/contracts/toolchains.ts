@@ -11,7 +11,7 @@ interface ToolchainRow {
   readonly name: string;
   /** What its engines are, as health shows their versions. An engine may also be in the image of another toolchain. */
   readonly roles: readonly string[];
-  /** Repository of its container image; `images/<name>` says what is installed there. */
+  /** Repository of its container image; `images/<name>` lists what is installed there. */
   readonly image: string;
   readonly bounds: Bounds;
   /** `internet`: by the egress proxy, and no other way. */

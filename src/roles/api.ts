@@ -1,4 +1,4 @@
-/** One of any number of API replicas: it takes requests, keeps what they bring, and tells workers what a claim entitles them to. */
+/** One of any number of API replicas: it takes requests, stores their files and jobs, and answers workers' requests for grants. */
 import { randomBytes } from 'node:crypto';
 import type { ApiDeps } from '../api/deps.ts';
 import { baseUrl } from '../api/http/base-url.ts';

@@ -14,7 +14,7 @@ import { CannotGoOn, untilLost } from './process/lost.ts';
 import { openProbes } from './process/probe.ts';
 import type { Running } from './process/running.ts';
 
-/** How long calls that are under way when it is stopped may take, ms. */
+/** How long unfinished calls may take when it is stopped, ms. */
 const UNDER_WAY_MS = 300;
 
 export async function controller(config: Config): Promise<Running> {
@@ -25,9 +25,9 @@ export async function controller(config: Config): Promise<Running> {
   let stopping = false;
   const nats = await joinCluster(config, 'controller');
   const { kube, own, recorder, election } = await joinKubernetes(settings, log);
-  // Whatever is compared with times of the API server is so by its clock: this machine's may be wrong.
+  // Times of the API server are compared with its own clock: this machine's may be wrong.
   const clock = () => kube.now();
-  // A Lease is one cluster's and one namespace's, and outlives its holders.
+  // A Lease belongs to one cluster and namespace, and outlives its holders.
   const scope = () => `the controller of the namespace ${own} (lease ${election.uid ?? 'unknown'})`;
   const shared = {
     kube,
@@ -62,7 +62,7 @@ export async function controller(config: Config): Promise<Running> {
     await Promise.all([pools.lead(), conversions.lead()]);
   });
   const ready = () => pools.synced() && conversions.synced() && nats.isConnected();
-  // Neither the API server's absence nor that of NATS is mended by a restart.
+  // A restart does not help while the API server or NATS cannot be reached.
   const probed = { port: settings.probesPort, host: api.host, ready, live: () => true, metrics };
   const probes = await openProbes(probed, 'controller.probesPort');
   return {
@@ -71,7 +71,7 @@ export async function controller(config: Config): Promise<Running> {
     countUncaught: metrics.uncaught,
     async stop() {
       stopping = true;
-      // What is under way ends first, so that whoever leads next does not meet it, but not for long: they wait for us.
+      // Running calls end first, so that the next leader does not collide with them, but within a limit: it waits for us.
       await Promise.race([Promise.all([pools.close(), conversions.close()]), pause(UNDER_WAY_MS)]);
       await election.resign();
       await recorder.close();

@@ -1,4 +1,4 @@
-/** The one role that reaches the Internet: API replicas and workers of web pages come here with what they want to connect to. */
+/** The one role that reaches the Internet: API replicas and workers of web pages connect through it. */
 import type { Config } from '../config.ts';
 import { addressJudge } from '../fetch/address.ts';
 import { directConnector } from '../fetch/direct-connector.ts';
@@ -10,10 +10,10 @@ import { createMetrics } from '../telemetry/metrics.ts';
 import { CannotStart, errorCode } from './process/cannot-start.ts';
 import type { Running } from './process/running.ts';
 
-/** How long tunnels may go on after SIGTERM: what is left then is broken off, and its client may ask again, ms. */
+/** How long tunnels may go on after SIGTERM: the rest is closed then, and clients may retry, ms. */
 const GRACE_MS = 8_000;
 
-/** @throws CannotStart without a token: whoever reached it could use it */
+/** @throws CannotStart without a token: anyone who can reach it could use it */
 export async function egress({ egress: own, fetch: settings, log: { level } }: Config): Promise<Running> {
   const { token, host, port } = own;
   if (token === undefined) throw new CannotStart('the role egress needs a token that its clients share: set EGRESS_TOKEN');

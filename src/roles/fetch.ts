@@ -1,4 +1,4 @@
-/** What of a role reaches the Internet, itself or through `egress`: the guarded download, and the gates that web pages are rendered through. */
+/** A role's access to the Internet, directly or through `egress`: the guarded download, and the proxies for web pages. */
 import type { Config } from '../config.ts';
 import { addressJudge } from '../fetch/address.ts';
 import type { Connector } from '../fetch/connector.ts';
@@ -18,7 +18,7 @@ export interface Fetching {
   readonly openEgressProxy: (() => Promise<EgressProxy>) | undefined;
 }
 
-/** @returns nothing where nothing is fetched by URL @throws CannotStart where egress is named and its token is not */
+/** @returns nothing if fetching by URL is disabled @throws CannotStart if egress is set without its token */
 export function fetchingFor(config: Pick<Config, 'fetch' | 'egress'>): Fetching {
   const { fetch: settings } = config;
   if (!settings.rest) return { fetch: undefined, findPage: undefined, privately: undefined, openEgressProxy: undefined };

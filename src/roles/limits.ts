@@ -1,4 +1,4 @@
-/** The limits of a role, over whichever store keeps them. */
+/** The limits of a role, over either store. */
 import type { Config } from '../config.ts';
 import { hasEnded } from '../jobs/lifecycle.ts';
 import type { JobStore } from '../jobs/store.ts';

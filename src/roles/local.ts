@@ -54,7 +54,7 @@ export async function local(config: Config, checkout: string, version: string, c
     stopping: stopping.signal,
     fault: () => health.fault,
   });
-  // Before anything is claimed: a start that fails for want of the port must not cost the jobs that wait an attempt each.
+  // Before any claim: a start that fails because the port is in use must not cost each waiting job an attempt.
   await listen(server, config.api);
   const workers = await startWorkers({
     ...converters,
@@ -77,7 +77,7 @@ export async function local(config: Config, checkout: string, version: string, c
     async stop() {
       stopping.abort();
       await workers.drain(config.worker.drainMs);
-      // Whoever is still sending a file would hold the end up for as long as they like.
+      // A client that is still sending a file could delay the end without limit.
       setTimeout(() => server.server.closeAllConnections(), 500).unref();
       await server.close();
       await upkeep.stop();

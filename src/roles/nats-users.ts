@@ -16,14 +16,14 @@ const PASSWORD_BYTES = 24;
 const PASSWORD = /^NATS_PASSWORD=([A-Za-z0-9_-]{16,})$/m;
 
 interface Wanted {
-  /** Made where it is missing. */
+  /** Created if missing. */
   readonly folder: string;
   /** Without any: one for each toolchain, named like it. */
   readonly pools?: readonly string[];
 }
 
 /**
- * Users that have a file already keep their passwords: a pool can be added without a change for the others, and a password is exchanged by
+ * Users that already have a file keep their passwords: a pool can be added without a change for the others, and a password is changed by
  * removing its file. Files are for their owner alone.
  * @returns what to do with them @throws CannotStart
  */
@@ -58,7 +58,7 @@ export async function writeNatsUsers({ folder, pools = [] }: Wanted): Promise<st
   ].join('\n');
 }
 
-/** As the examples of pools name them. */
+/** The names in the examples of pools. */
 const secretOf = (user: string): string => `filemill-nats-${user.replace(/^worker-/, '')}`;
 
 async function passwordOf(folder: string, user: string): Promise<string> {
@@ -71,12 +71,12 @@ async function passwordOf(folder: string, user: string): Promise<string> {
   if (kept !== undefined) return kept;
   if (text !== undefined)
     throw new CannotStart(`${path} holds no line NATS_PASSWORD= with 16 characters of A-Z a-z 0-9 _ - at least: mend or remove it`);
-  const made = randomBytes(PASSWORD_BYTES).toString('base64url');
-  await put(path, `NATS_USER=${user}\nNATS_PASSWORD=${made}\n`);
-  return made;
+  const password = randomBytes(PASSWORD_BYTES).toString('base64url');
+  await put(path, `NATS_USER=${user}\nNATS_PASSWORD=${password}\n`);
+  return password;
 }
 
-/** Whole or not at all. */
+/** Atomic. */
 async function put(path: string, text: string): Promise<void> {
   await writeFile(`${path}.new`, text, { mode: 0o600 });
   await rename(`${path}.new`, path);

@@ -1,4 +1,4 @@
-/** A worker of one pool: it takes orders over NATS, and reaches files by the URLs that an API replica grants for each claim. */
+/** A worker of one pool: it takes orders over NATS, and transfers files by the URLs that an API replica grants for each claim. */
 import { randomBytes } from 'node:crypto';
 import type { Config } from '../config.ts';
 import { BANDS } from '../contracts/messages/presence.ts';
@@ -37,7 +37,7 @@ export async function worker(config: Config, checkout: string): Promise<Running>
   const time = await openClock(nats, streamOf(pool));
   const metrics = createMetrics();
   const converters = await openConverters(config, checkout, metrics);
-  // Who may do one conversion takes one at a time.
+  // A worker limited to one conversion has one slot.
   const slots = Math.min(config.worker.slots[toolchain], config.worker.conversionsPerWorker || Number.POSITIVE_INFINITY);
   const me = { pool, worker: workerName(config.worker.name) };
   const jobs = await openJobs(nats, { report: (err) => log.error({ err }, 'a stored record cannot be read') });

@@ -1,24 +1,24 @@
-/** ConversionJob: one conversion asked for with kubectl, and what became of it. */
+/** ConversionJob: one conversion requested with kubectl, and its outcome. */
 import { z } from 'zod';
 import { Conditions, observedGeneration, resource, shaped, time } from './resource.ts';
 import { S3Place, SecretKeyRef } from './secret-ref.ts';
 
 const MONTH = 30 * 86_400;
 
-/** What the object store takes, and no segment that begins with a dot: none leads out of the namespace's own part. */
+/** What the object store accepts, without segments that begin with a dot: no key leads out of the namespace's own prefix. */
 const KEY = /^[A-Za-z0-9_-][A-Za-z0-9._-]{0,199}(\/[A-Za-z0-9_-][A-Za-z0-9._-]{0,199})*$/;
 const PREFIX = /^([A-Za-z0-9_-][A-Za-z0-9._-]{0,199}\/)+$/;
 const KEY_MUST = 'must be A-Z a-z 0-9 . _ - between single slashes, with no slash before and no dot at the start of a part';
-/** Those that the request itself is made of (RFC 9110, 6 to 10), in CEL. */
+/** Headers that the request sets by itself (RFC 9110, 6 to 10), in CEL. */
 const OWN_HEADERS =
   "['host', 'connection', 'content-length', 'transfer-encoding', 'te', 'trailer', 'upgrade', 'expect', 'range', 'accept', 'accept-encoding', 'user-agent', 'keep-alive', 'proxy-authorization']";
 
 const Source = z
   .object({
-    // Whoever may read the resource would read them, and the download refuses them in any case. A backslash is a slash to some.
+    // Anyone who may read the resource would read a password in the URL, and the download refuses it in any case. Some parsers treat a backslash as a slash.
     url: shaped(2_048, /^https:\/\/[^\s/\\?#@]+([/\\?#]|$)/, 'must be an https URL, without a user or a password in it')
       .optional()
-      .describe('Where the file is fetched from: https, reachable for everybody, without a user or a password'),
+      .describe('Where the file is fetched from: an https URL at a public address, without a user or a password'),
     key: shaped(900, KEY, KEY_MUST).optional().describe('Key of an object in the bucket, below `imports/<namespace>/` of the resource'),
     s3: S3Place.extend({
       key: shaped(
@@ -32,11 +32,11 @@ const Source = z
     authorization: z
       .object({ secretKeyRef: SecretKeyRef.describe('The token') })
       .optional()
-      .describe('A token that `url` is asked with: Authorization: Bearer'),
+      .describe('A token for requests to `url`: Authorization: Bearer'),
     basicAuth: z
       .object({ username: SecretKeyRef.describe('The user name'), password: SecretKeyRef.describe('The password') })
       .optional()
-      .describe('A user name and a password that `url` is asked with: Authorization: Basic'),
+      .describe('A user name and a password for requests to `url`: Authorization: Basic'),
     headersFrom: z
       .array(
         z
@@ -58,7 +58,7 @@ const Source = z
       .max(8)
       .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['name'] })
       .optional()
-      .describe('Headers that `url` is asked with, such as PRIVATE-TOKEN; none goes along to another host'),
+      .describe('Headers for requests to `url`, such as PRIVATE-TOKEN; none is sent to another host'),
   })
   .meta({
     'x-kubernetes-validations': [
@@ -75,10 +75,10 @@ const Source = z
   });
 
 const S3Output = S3Place.extend({
-  key: shaped(900, KEY, KEY_MUST).optional().describe('Key that the result is stored under; what is there is replaced'),
+  key: shaped(900, KEY, KEY_MUST).optional().describe('Key that the result is stored under; an existing object is replaced'),
   prefix: shaped(700, PREFIX, `${KEY_MUST}, and end with a slash`)
     .optional()
-    .describe('What its key begins with, where its file name follows: characters beyond A-Z a-z 0-9 . _ - become _'),
+    .describe('Start of its key, followed by its file name: characters beyond A-Z a-z 0-9 . _ - become _'),
 }).meta({
   'x-kubernetes-validations': [{ rule: 'has(self.key) != has(self.prefix)', message: 's3 needs either key or prefix, and not both' }],
 });
@@ -96,7 +96,7 @@ export const ConversionJobSpec = z
       .record(z.string().max(63), z.string().max(1_024))
       .meta({ maxProperties: 64 })
       .optional()
-      .describe('Options by name, as form fields of the REST API: all values are strings. Whoever may read the resource reads them'),
+      .describe('Options by name, as form fields of the REST API: all values are strings. Anyone who may read the resource can read them'),
     passwordFrom: z
       .object({ secretKeyRef: SecretKeyRef.describe('The password') })
       .optional()
@@ -104,15 +104,15 @@ export const ConversionJobSpec = z
     output: z
       .object({ s3: S3Output.describe('A bucket of your own') })
       .optional()
-      .describe('Where the result is uploaded to; unset: it is fetched by `status.output.url`'),
-    filename: z.string().min(1).max(255).optional().describe('What the file is called; the last part of URL or key if unset'),
+      .describe('Where the result is uploaded to; unset: download it from `status.output.url`'),
+    filename: z.string().min(1).max(255).optional().describe('Name of the file; the last part of URL or key if unset'),
     ttlSecondsAfterFinished: z
       .number()
       .int()
       .min(0)
       .max(MONTH)
       .default(7_200)
-      .describe('When the resource is removed, counted from its end, s; the output is kept for two hours in any case'),
+      .describe('When the resource is removed, s after it finished; the output is kept for two hours in any case'),
   })
   .meta({
     'x-kubernetes-validations': [
@@ -127,11 +127,7 @@ export const ConversionJobSpec = z
 export type ConversionJobSpec = z.infer<typeof ConversionJobSpec>;
 
 const Output = z.object({
-  url: z
-    .string()
-    .max(2_048)
-    .optional()
-    .describe('Where it can be fetched; whoever has this URL may. Absent where it was uploaded to a bucket'),
+  url: z.string().max(2_048).optional().describe('URL to download it; anyone who has this URL may. Absent if it was uploaded to a bucket'),
   s3: z
     .object({
       endpoint: z.string().max(253).describe('The S3 service'),
@@ -140,31 +136,31 @@ const Output = z.object({
     })
     .optional()
     .describe('Where it was uploaded to'),
-  filename: z.string().max(255).describe('What it is called'),
+  filename: z.string().max(255).describe('Its file name'),
   sizeBytes: z.number().int().min(0).describe('Its size, bytes'),
   contentType: z.string().max(255).describe('Its media type'),
   sha256: z
     .string()
     .regex(/^[0-9a-f]{64}$/)
     .describe('SHA-256 of its bytes, in hexadecimal'),
-  expiresAt: time.optional().describe('When it is removed; absent where it was uploaded to a bucket'),
+  expiresAt: time.optional().describe('When it is removed; absent if it was uploaded to a bucket'),
 });
 
 export const ConversionJobStatus = z.object({
   phase: z
     .enum(['Pending', 'Running', 'Complete', 'Failed', 'Expired', 'Cancelled'])
     .optional()
-    .describe('Where it stands, for people; programs read `conditions`'),
+    .describe('Its state, for people; programs read `conditions`'),
   jobId: z
     .string()
     .regex(/^[0-9a-f]{32}$/)
     .optional()
     .describe('The job of the REST API; a bearer secret'),
-  progress: z.number().int().min(0).max(100).optional().describe('Per cent, while running; absent where the engine reports none'),
+  progress: z.number().int().min(0).max(100).optional().describe('Percentage, while running; absent if the engine reports none'),
   engine: z
     .object({ name: z.string().max(63).describe('Its name'), version: z.string().max(63).describe('Its version') })
     .optional()
-    .describe('What carried it out, once known'),
+    .describe('The engine that converts the file, once known'),
   output: Output.optional().describe('The result, once complete'),
   error: z
     .object({
@@ -177,12 +173,12 @@ export const ConversionJobStatus = z.object({
   upload: z
     .object({
       failures: z.number().int().min(0).max(100).describe('Attempts that failed'),
-      nextTime: time.optional().describe('When the next one is made'),
+      nextTime: time.optional().describe('When the next attempt starts'),
     })
     .optional()
-    .describe('How uploading the result to `spec.output` went'),
+    .describe('Attempts to upload the result to `spec.output`'),
   startTime: time.optional().describe('When it was submitted'),
-  completionTime: time.optional().describe('When it ended, well or badly'),
+  completionTime: time.optional().describe('When it ended, in success or failure'),
   observedGeneration: observedGeneration.optional(),
   conditions: Conditions.optional().describe(
     'Complete, Uploaded, Failed and Expired; Ready, Reconciling and Stalled for tools that follow kstatus',
@@ -191,6 +187,6 @@ export const ConversionJobStatus = z.object({
 export type ConversionJobStatus = z.infer<typeof ConversionJobStatus>;
 
 export const ConversionJob = resource('ConversionJob', ConversionJobSpec, ConversionJobStatus).describe(
-  'One conversion of one file, and what became of it',
+  'One conversion of one file, and its outcome',
 );
 export type ConversionJob = z.infer<typeof ConversionJob>;

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 
 const name = z.string().min(1).max(253);
-/** Whatever Kubernetes takes here: it judges when a worker's Job is made. */
+/** Anything that Kubernetes accepts here: it validates when a worker's Job is created. */
 const passedThrough = z.looseObject({});
 
 /** Set by the controller, or undoing what it sets, or ways into the process itself. */
@@ -52,8 +52,8 @@ const Volume = z.object({
   csi: passedThrough.optional().describe('A volume of a CSI driver, as in a PodSpec'),
 });
 
-const annotations = (says: string) =>
-  z.record(z.string().max(317), z.string().max(4_096)).meta({ maxProperties: 32 }).optional().describe(says);
+const annotations = (description: string) =>
+  z.record(z.string().max(317), z.string().max(4_096)).meta({ maxProperties: 32 }).optional().describe(description);
 
 const Container = z.object({
   name: z
@@ -105,7 +105,7 @@ export const PodTemplate = z.object({
         })
         .optional()
         .describe('Labels, beside those by which workers are known'),
-      annotations: annotations('Annotations, beside those that tell autoscalers of nodes what may be evicted'),
+      annotations: annotations('Annotations, in addition to those that tell node autoscalers which pods may be evicted'),
     })
     .optional()
     .describe('Of each pod'),

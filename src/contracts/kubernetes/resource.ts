@@ -35,7 +35,7 @@ const Metadata = z.looseObject({
 });
 
 export const Condition = z.object({
-  type: z.string().min(1).max(316).describe('What it speaks of, as a CamelCase word'),
+  type: z.string().min(1).max(316).describe('Type of the condition, in CamelCase'),
   status: z.enum(['True', 'False', 'Unknown']).describe('Whether that is so'),
   observedGeneration: z.number().int().min(0).optional().describe('Generation of the resource that was judged'),
   lastTransitionTime: time.describe('When `status` last changed'),
@@ -44,7 +44,7 @@ export const Condition = z.object({
     .min(1)
     .max(1024)
     .regex(/^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$/)
-    .describe('Why, in one word for programs'),
+    .describe('Why, as a code for programs'),
   message: z.string().max(32_768).describe('Why, in a sentence for people'),
 });
 export type Condition = z.infer<typeof Condition>;

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { GROUP, shaped } from './resource.ts';
 
-/** On a Secret: what ConversionJobs of its namespace may use it for, words of `SECRET_USES` between commas. */
+/** On a Secret: what ConversionJobs of its namespace may use it for: a comma-separated list of `SECRET_USES`. */
 export const USED_FOR = `${GROUP}/used-for`;
 /** On a Secret that is used for sources or outputs: the hosts that it may be sent to, between commas, with the port where it is not the scheme's own. */
 export const ALLOWED_HOSTS = `${GROUP}/allowed-hosts`;

@@ -15,12 +15,12 @@ const workers = z.number().int().min(0).max(MAX_WORKERS);
 
 export const ToolchainPoolSpec = z
   .object({
-    toolchain: Toolchain.optional().describe("What its workers can do. Unset: the pool's name, which must then be one of these"),
+    toolchain: Toolchain.optional().describe("The toolchain of its workers. Unset: the pool's name, which must then be one of these"),
     image: shaped(512, /^\S+$/, 'must be a reference to an image, without white space').describe("The toolchain's container image"),
     capacity: workers
       .default(10)
       .describe(
-        'Most workers at a time; 0 drains the pool. Written by `kubectl scale` and by autoscalers: leave it out of what you apply then',
+        'Most workers at a time; 0 drains the pool. Written by `kubectl scale` and by autoscalers: leave it out of the applied manifest in that case',
       ),
     standby: workers.default(0).describe('Idle workers kept ready beyond those that have work'),
     conversionsPerWorker: z
@@ -29,19 +29,19 @@ export const ToolchainPoolSpec = z
       .min(1)
       .max(10_000)
       .default(100)
-      .describe('Conversions after which a worker ends and a fresh one may follow; 1: no conversion meets what another left'),
+      .describe('Conversions after which a worker ends and a fresh one may follow; 1: every conversion gets a fresh worker'),
     slots: z.number().int().min(1).max(64).default(1).describe('Conversions that a worker holds at a time'),
     targetWaitSeconds: seconds(1, 3_600)
       .default(10)
-      .describe('How long a conversion should wait for a worker at most, s: shorter makes more workers'),
+      .describe('How long a conversion should wait for a worker at most, s: a shorter time creates more workers'),
     idleSeconds: seconds(0, DAY).default(300).describe('How long fewer workers must have been enough before some are retired, s'),
     maxSeconds: seconds(1, DAY).optional().describe("Run time of one conversion, s; the toolchain's own limit if unset"),
-    terminationGraceSeconds: seconds(1, DAY).default(120).describe('How long a worker told to stop may finish what it holds, s'),
+    terminationGraceSeconds: seconds(1, DAY).default(120).describe('How long a stopping worker may take to finish its conversions, s'),
     paused: z
       .boolean()
       .default(false)
       .describe(
-        'Takes no new conversions, and its workers stay as they are; those that wait are done by them, or wait on where there are none',
+        'Takes no new conversions, and its workers stay; they process the waiting ones, which keep waiting if there are no workers',
       ),
     preference: z
       .number()
@@ -49,21 +49,21 @@ export const ToolchainPoolSpec = z
       .min(-1_000)
       .max(1_000)
       .default(0)
-      .describe('Of pools that could serve alike, the one with the lowest is taken'),
+      .describe('Among pools that can serve a conversion, the one with the lowest value is chosen'),
     natsSecretRef: named('Name of a Secret in this namespace').describe(
-      'Credentials by which workers reach NATS: NATS_USER and NATS_PASSWORD, or NATS_CREDS, in their environment',
+      'Credentials of workers for NATS: NATS_USER and NATS_PASSWORD, or NATS_CREDS, in their environment',
     ),
     configMapRef: named('Name of a ConfigMap in this namespace').optional().describe('Configuration of workers: its key filemill.yaml'),
     workDirSize: Quantity.prefault('4Gi').describe(
-      'Most that the work folder of a worker may hold, as a quantity; requested of its node, unless resources name ephemeral-storage',
+      'Maximum size of the work folder of a worker, as a quantity; requested of its node, unless resources name ephemeral-storage',
     ),
     ...workerPod,
-    template: PodTemplate.optional().describe("What is added to its workers' pods, as in the template of a Deployment"),
+    template: PodTemplate.optional().describe("Additions to its workers' pods, as in the template of a Deployment"),
   })
   .meta({
     'x-kubernetes-validations': [
       {
-        // Whoever scales later may go below: a drain, or an autoscaler, must not be refused for a standby that others chose.
+        // A later change of scale may go below: a drain, or an autoscaler, must not be refused for a standby that others chose.
         rule: 'self.standby <= self.capacity || oldSelf.?standby.optMap(before, before == self.standby).orValue(false)',
         optionalOldSelf: true,
         message: 'standby must not exceed capacity',
@@ -79,20 +79,20 @@ export const ToolchainPoolSpec = z
 export type ToolchainPoolSpec = z.infer<typeof ToolchainPoolSpec>;
 
 export const ToolchainPoolStatus = z.object({
-  workers: count.optional().describe('Workers that live: their pods are neither finished nor lost'),
+  workers: count.optional().describe('Live workers: their pods are neither finished nor lost'),
   idle: count.optional().describe('Workers without a conversion'),
   busy: count.optional().describe('Workers with at least one'),
   queued: count.optional().describe('Conversions that wait for a worker'),
   running: count.optional().describe('Conversions that workers hold'),
-  oldestQueuedSeconds: count.optional().describe('How long the first of those that wait has waited, s'),
-  desired: count.optional().describe('Workers that there should be'),
+  oldestQueuedSeconds: count.optional().describe('Age of the oldest waiting conversion, s'),
+  desired: count.optional().describe('Workers that the pool should have'),
   selector: z.string().max(1_024).optional().describe("Labels of the workers' pods, for autoscalers and `kubectl get pods -l`"),
   observedGeneration: observedGeneration.optional(),
   conditions: Conditions.optional().describe('Ready, Reconciling, Stalled, Progressing, Degraded, NameContested and CredentialsMissing'),
 });
 export type ToolchainPoolStatus = z.infer<typeof ToolchainPoolStatus>;
 
-/** In CEL, of either `self` or `oldSelf`: what `toolchainOf` says. */
+/** In CEL, of either `self` or `oldSelf`: what `toolchainOf` returns. */
 const toolchainIn = (pool: string) => `(has(${pool}.spec.toolchain) ? ${pool}.spec.toolchain : ${pool}.metadata.name)`;
 
 export const ToolchainPool = resource(
@@ -118,6 +118,6 @@ export const ToolchainPool = resource(
   .describe('Workers of one toolchain: how many there may be, how they scale, and what nodes they run on');
 export type ToolchainPool = z.infer<typeof ToolchainPool>;
 
-/** What its workers can do; undefined where neither field nor name says, which the API server refuses. */
+/** The toolchain of its workers; undefined if neither field nor name has one, which the API server refuses. */
 export const toolchainOf = ({ metadata, spec }: Pick<ToolchainPool, 'metadata' | 'spec'>): Toolchain | undefined =>
   spec.toolchain ?? Toolchain.safeParse(metadata.name).data;

@@ -5,7 +5,7 @@ const name = z.string().min(1).max(253);
 const text = z.string().max(253);
 
 /** An object in the pool's namespace. */
-export const named = (says: string) => z.object({ name: name.describe(says) });
+export const named = (description: string) => z.object({ name: name.describe(description) });
 
 /** As Kubernetes reads it (pkg/api/resource/quantity.go), in no more digits than anybody means. */
 const QUANTITY = /^([0-9]{1,18}(\.[0-9]{0,9})?|\.[0-9]{1,9})([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,2})?$/;
@@ -27,7 +27,7 @@ export const Quantity = z
   });
 
 const quantities = z.record(z.string(), Quantity).meta({ maxProperties: 16 });
-/** Whatever Kubernetes takes here, this version and later ones: it judges when a worker's Job is made. */
+/** Anything that Kubernetes accepts here, in this version and later ones: it validates when a worker's Job is created. */
 const passedThrough = z.looseObject({});
 
 const Toleration = z.object({

@@ -6,7 +6,7 @@ export const faultReasons = ['disk_full', 'disk_broken', 'descriptors', 'launche
 export const Fault = z.strictObject({
   /** One of the above; a newer worker may know more. */
   reason: z.string().max(63),
-  /** A sentence for whoever looks after the worker. */
+  /** A sentence for the operator of the worker. */
   message: z.string().max(500),
 });
 export type Fault = z.infer<typeof Fault>;

@@ -1,7 +1,7 @@
 /** What a worker asks for its claim, and what it gets: where to fetch the inputs, where to put the output, and the password if there is one. */
 import { z } from 'zod';
 
-/** Asked in words of a higher version, a replica refuses as `unreadable`: a newer one may answer. */
+/** A replica refuses a request of a higher version as `unreadable`: a newer one may answer. */
 export const GRANT_VERSION = 1;
 
 const version = z.number().int().min(1).max(GRANT_VERSION);
@@ -20,16 +20,16 @@ export const Grant = z.object({
 export type Grant = z.infer<typeof Grant>;
 
 /**
- * Why a replica grants nothing. Only `attempt_lost` is the last word: of all others another replica, or a later time, may think otherwise.
+ * Why a replica grants nothing. Only `attempt_lost` is final: for all others another replica, or a later try, may succeed.
  * - `attempt_lost`: the job's record no longer names this attempt
- * - `unreadable`: the record or the question is of another version of filemill than the replica
+ * - `unreadable`: the record or the request is of another version of filemill than the replica
  * - `key_unknown`: the password was encrypted with a key that the replica does not have
  * - `unavailable`: the replica cannot reach what it needs, or is stopping
  */
 const refusals = ['attempt_lost', 'unreadable', 'key_unknown', 'unavailable'] as const;
 export type GrantRefusal = (typeof refusals)[number];
 
-/** A word of a newer filemill says at least that this was no grant. */
+/** An unknown code of a newer filemill still means that nothing was granted. */
 export const grantRefusal = (code: string): GrantRefusal => refusals.find((known) => known === code) ?? 'unavailable';
 
 export class GrantRefused extends Error {

@@ -1,7 +1,7 @@
 /** ConversionJob orders, as they travel through the queue: keys only, never URLs or secrets. */
 import { z } from 'zod';
 
-/** An order with a higher version than this is handed back, for a newer worker to take. */
+/** An order with a higher version than this is released, for a newer worker to take. */
 export const ORDER_VERSION = 1;
 
 export const lanes = ['interactive', 'bulk'] as const;

@@ -1,7 +1,7 @@
-/** A pool as it is declared: workers of one toolchain that take orders from a line of their own. */
+/** The declaration of a pool: workers of one toolchain with their own queue. */
 import { z } from 'zod';
 
-/** A declaration with a higher version than this is of a newer filemill: replicas pass it by, workers do not start on it. */
+/** A declaration with a higher version than this is of a newer filemill: replicas ignore it, workers do not start on it. */
 export const POOL_VERSION = 1;
 
 /** Part of subjects, of keys, and of the names of Kubernetes objects. */
@@ -17,37 +17,37 @@ export const PoolDeclaration = z.strictObject({
   toolchain: z.string().min(1).max(40),
   /** Gets no new orders; those that wait are still taken. */
   paused: z.boolean().default(false),
-  /** Of pools that could serve alike, the one with the lowest is taken. */
+  /** Among pools that can serve an order, the one with the lowest value is chosen. */
   preference: z.number().int().default(0),
-  /** Workers that it may reach where something starts them when they are needed; 0 or none: those that are there are all. */
+  /** Maximum number of workers, if something starts them on demand; 0 or none: no more than those that run. */
   capacity: z.number().int().min(0).optional(),
-  /** Whether it goes away unless it is declared again and again. */
+  /** Whether it expires unless it is declared repeatedly. */
   lapses: z.boolean().default(false),
 });
 export type PoolDeclaration = z.infer<typeof PoolDeclaration>;
-/** As whoever declares it writes it, with what may be left out. */
+/** The declaration as written, with optional fields. */
 export type Declared = z.input<typeof PoolDeclaration>;
 
-/** What the workers of a pool could do when they were last heard: kept for when it has none. */
+/** The engines of a pool at its workers' last heartbeat: stored for times without workers. */
 export const KnownEngines = z.strictObject({
   version: z.number().int().min(1),
   toolchain: z.string(),
   /** Versions by engine id; empty where one could not be read. */
   engines: z.record(z.string(), z.string()),
-  /** By the clock of whoever heard it, ms since the epoch. */
+  /** By the clock of the receiver, ms since the epoch. */
   seenAt: z.number().int(),
 });
 export type KnownEngines = z.infer<typeof KnownEngines>;
 
-/** How a pool fares, as its controller sees it: kept beside the declaration, which older readers take in one shape only. */
+/** The state of a pool, as its controller sees it: kept beside the declaration, which older readers take in one shape only. */
 export const PoolState = z.object({
   version: z.number().int().min(1),
-  /** Why its workers do not come up; left out while nothing is known to keep them from it. */
+  /** Why its workers do not start; absent while no reason is known. */
   degraded: z.string().max(63).optional(),
 });
 export type PoolState = z.infer<typeof PoolState>;
 
-/** What a pool could do that was retracted: by this its orders find another. */
+/** The engines of a retracted pool, used to find another pool for its orders. */
 export const RetractedPool = z.object({
   version: z.number().int().min(1),
   toolchain: z.string(),
@@ -58,7 +58,7 @@ export type RetractedPool = z.infer<typeof RetractedPool>;
 
 /**
  * Who declares a pool: nobody else changes or retracts it. Kept beside the declaration, which older readers take in one shape only.
- * A claim of another, which was refused, is told of in the same shape.
+ * A refused claim of another owner is published in the same shape.
  */
 export const PoolClaim = z.object({
   version: z.number().int().min(1),

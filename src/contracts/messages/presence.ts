@@ -1,4 +1,4 @@
-/** What a worker says of itself, on every change and every few seconds. */
+/** What a worker publishes about itself, on every change and every few seconds. */
 import { z } from 'zod';
 import { Fault } from './fault.ts';
 
@@ -8,7 +8,7 @@ const count = z.number().int().min(0);
 
 /**
  * Among the engines of a worker: it takes orders of all bands (`queue/nats/bands.ts`). Of a pool it is known while all its workers have it, as
- * with any engine; older readers know no engine of this name and pass it by.
+ * with any engine; older readers know no engine of this name and ignore it.
  */
 export const BANDS = 'queue-bands';
 
@@ -18,22 +18,22 @@ export const Presence = z.strictObject({
   toolchain: z.string().min(1).max(63),
   /** The name of its pod, or of its machine and process. */
   worker: z.string().min(1).max(63),
-  /** `draining`: it takes no more orders, and ends those in hand. `drained`: it holds none, and its process is about to end by itself. */
+  /** `draining`: it takes no more orders, and finishes those that it holds. `drained`: it holds none, and its process is about to end by itself. */
   state: z.enum(['idle', 'busy', 'draining', 'drained']),
   /** Orders that it can hold at a time. */
   slots: count,
   /** Orders that it holds. */
   busy: count,
-  /** Orders that it has taken since it started, and those of them that it has let go. */
+  /** Orders that it has taken since it started, and those of them that it has released. */
   taken: count,
   ended: count,
-  /** Time that those it let go took, all together, ms. */
+  /** Total time of the released orders, ms. */
   busyMs: count,
   /** For how long it has held at least one order, s; 0 while it holds none. */
   busySeconds: count,
   /** Versions by engine id; empty where one could not be read. */
   engines: z.record(z.string().max(63), z.string().max(100)),
-  /** Why it takes no orders although it is idle or busy; left out while it is well. An older reader takes its word for none at all. */
+  /** Why it takes no orders although it is idle or busy; absent while it is healthy. An older reader rejects the whole message. */
   unwell: Fault.optional(),
 });
 export type Presence = z.infer<typeof Presence>;

@@ -1,14 +1,14 @@
-/** How the controller hands ConversionJobs to the API: questions over NATS that any replica answers, and that may be asked again at any time. */
+/** How the controller submits ConversionJobs to the API: requests over NATS that any replica answers, and that may be repeated at any time. */
 import { z } from 'zod';
 import { Job } from '../api/job.ts';
 import { Problem } from '../api/problem.ts';
 
-/** Raised when an older replica would misread a question: it then says so, and a newer one may be asked. */
+/** Raised when an older replica would misread a request: it then answers with an error, and a newer one can be tried. */
 export const SUBMISSION_VERSION = 2;
-/** Of questions without credentials and buckets, which older replicas understand too. */
+/** For requests without credentials and buckets, which older replicas understand too. */
 export const PLAIN_VERSION = 1;
 
-/** What each question is asked under. */
+/** The subject of each request. */
 export const submissionSubjects = {
   convert: 'submit.convert',
   look: 'submit.look',
@@ -36,13 +36,13 @@ export const SubmissionSecrets = z.strictObject({
 });
 export type SubmissionSecrets = z.infer<typeof SubmissionSecrets>;
 
-/** What they are encrypted for: they open for no other resource. */
+/** What they are bound to: they cannot be decrypted for another resource. */
 export const boundTo = ({ namespace, uid }: { readonly namespace?: string | undefined; readonly uid?: string | undefined }): string =>
   `submission\0${namespace}\0${uid}`;
 
 const encrypted = z.string().max(262_144);
 
-/** A bucket of somebody's own. */
+/** A user's own bucket. */
 const S3Bucket = z.strictObject({
   endpoint: z.string().max(253),
   region: z.string().max(63),
@@ -69,14 +69,14 @@ export const Submission = Submitted.extend({
     .record(z.string().max(200), z.string().max(65_536))
     .refine((options) => Object.keys(options).length <= 100, 'at most 100 options')
     .default({}),
-  /** As the source is to be called; else as it is called where it comes from. */
+  /** File name of the source; by default the name at its origin. */
   filename: z.string().max(1_000).optional(),
 }).refine(({ toFormat, tool }) => (toFormat === undefined) !== (tool === undefined), 'one of toFormat and tool');
 export type Submission = z.infer<typeof Submission>;
 
 /** The result is to be put into a bucket. */
 export const UploadQuestion = Submitted.extend({
-  /** From 1 on: asked again, an attempt is not made again. */
+  /** From 1 on: repeating the request does not repeat the attempt. */
   attempt: z.number().int().min(1).max(100),
   to: S3Bucket.extend({ key: z.string().max(1_024).optional(), prefix: z.string().max(1_024).optional() }),
   encrypted,
@@ -98,11 +98,11 @@ export const SubmissionAnswer = z.union([
   z.object({ upload: UploadEnd }),
   /** The source is still on its way: ask again. */
   z.object({ fetching: z.literal(true) }),
-  /** There is no job, or there is none any more. */
+  /** There is no job, or it was removed. */
   z.object({ cancelled: z.literal(true) }),
   /** As REST shows the job; of one that answers with a text neither text nor output. */
   z.object({ data: Job }),
-  /** As REST refuses, or tells of a failure. */
+  /** An error as in REST, of a refusal or a failed job. */
   z.object({ error: Problem.shape.error, retry_after: z.number().optional().describe('When the same may succeed, seconds') }),
 ]);
 export type SubmissionAnswer = z.infer<typeof SubmissionAnswer>;

@@ -1,4 +1,4 @@
-/** What several machines share: NATS JetStream for jobs, orders and words, and an S3 bucket for files. */
+/** What several machines share: NATS JetStream for jobs, orders and messages, and an S3 bucket for files. */
 import { hostname } from 'node:os';
 import type { Config } from '../../config.ts';
 import { BANDS } from '../../contracts/messages/presence.ts';
@@ -43,7 +43,7 @@ export async function joinCluster({ nats }: Config, role: 'api' | 'worker' | 'co
   });
 }
 
-/** What an API replica keeps things in. @throws CannotStart where a secret or the bucket is missing */
+/** The stores of an API replica. @throws CannotStart where a secret or the bucket is missing */
 export async function openCluster(nats: Nats, config: Config, log: Log, unreadable: UnreadableOf, clock: () => number) {
   const { s3, secret } = config;
   if (s3 === undefined)

@@ -1,4 +1,4 @@
-/** A worker's pool as it is declared: waited for at the start, since nobody says who starts first. */
+/** Waits at the start for the declaration of a worker's pool, since roles may start in any order. */
 
 import { setTimeout as pause } from 'node:timers/promises';
 import type { PoolDeclaration } from '../../contracts/messages/pool.ts';
@@ -13,7 +13,7 @@ const LOOK_MS = 1_000;
 const SAY_EVERY = 5;
 
 interface Wanted {
-  /** What is installed here; undefined: whatever the pool is of. */
+  /** The installed toolchain; undefined: that of the pool. */
   readonly toolchain: Toolchain | undefined;
   readonly patienceMs: number;
   readonly log: Log;
@@ -22,18 +22,18 @@ interface Wanted {
 /** @returns the toolchain of the pool @throws CannotStart */
 export async function awaitPool(nats: Nats, pool: string, { toolchain, patienceMs, log }: Wanted): Promise<Toolchain> {
   const until = performance.now() + patienceMs;
-  for (let looks = 0; ; looks++) {
-    const declared = await look(nats, pool);
+  for (let tries = 0; ; tries++) {
+    const declared = await readDeclaration(nats, pool);
     if (declared !== undefined) return accepted(declared, toolchain);
     if (performance.now() + LOOK_MS >= until) throw new CannotStart(`the pool ${pool} is not declared${await others(nats)}: ${ADVICE}`);
-    if (looks % SAY_EVERY === 0) log.info({ pool }, 'the pool is not declared yet');
+    if (tries % SAY_EVERY === 0) log.info({ pool }, 'the pool is not declared yet');
     await pause(LOOK_MS);
   }
 }
 
 const ADVICE = 'set POOL to one that is, or declare it in `pools.list` of the API replicas, or as a ToolchainPool';
 
-async function look(nats: Nats, pool: string): Promise<PoolDeclaration | undefined> {
+async function readDeclaration(nats: Nats, pool: string): Promise<PoolDeclaration | undefined> {
   try {
     return await readPool(nats, pool);
   } catch (error) {

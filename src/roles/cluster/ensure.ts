@@ -1,4 +1,4 @@
-/** Every stream, consumer and bucket of API replicas, made or brought to its present shape: the one place that does it. */
+/** Every stream, consumer and bucket of API replicas, created or updated: the only place that does this. */
 import type { Config } from '../../config.ts';
 import { ensureBatches } from '../../jobs/nats/batches.ts';
 import { ensureIdempotency } from '../../jobs/nats/idempotency.ts';
@@ -12,7 +12,7 @@ import { ensureUploads } from '../../uploads/nats.ts';
 import { CannotStart } from '../process/cannot-start.ts';
 import { ownPools } from './pools.ts';
 
-/** @throws CannotStart where one cannot be · Unavailable */
+/** @throws CannotStart if one cannot be created or updated · Unavailable */
 export async function ensureCluster(nats: Nats, { nats: settings, pools, upkeep }: Config): Promise<void> {
   const replicas = settings?.replicas ?? 1;
   try {

@@ -1,4 +1,4 @@
-/** What a replica tells workers that have claimed a job, and how a worker asks: any replica answers, for every pool. */
+/** Grants over NATS: a worker that has claimed a job asks, and any replica answers, for every pool. */
 
 import type { ApiDeps } from '../../api/deps.ts';
 import { grants } from '../../api/jobs/grants.ts';
@@ -11,7 +11,7 @@ const SUBJECT = 'grant.';
 /** @returns unsubscribe */
 export function answerGrants(nats: Nats, { jobs, objects, encryption }: Pick<ApiDeps, 'jobs' | 'objects' | 'encryption'>): () => void {
   const grant = grants(jobs, objects, encryption);
-  // That a worker asks in its own pool's name alone, the servers see to.
+  // The permissions of NATS let a worker ask for its own pool only.
   return answer(nats, `${SUBJECT}*`, async (text, subject) => {
     try {
       const { jobId, attempt } = claimedIn(text);
@@ -31,7 +31,7 @@ function claimedIn(text: string): Claimed {
   }
 }
 
-/** For the workers of a pool. Its answer throws GrantRefused · Unavailable. */
+/** For the workers of a pool. @returns a function that throws GrantRefused · Unavailable */
 export function askForGrants(nats: Nats, pool: string): (jobId: string, attempt: string) => Promise<Grant> {
   const ask = hedgedAsker(nats);
   return async (jobId, attempt) => {
@@ -45,7 +45,7 @@ export function askForGrants(nats: Nats, pool: string): (jobId: string, attempt:
   };
 }
 
-/** What the answerer called transient stays so, whatever its code. */
+/** An error that the replica called transient stays so, whatever its code. */
 function transient(code: string) {
   const known = grantRefusal(code);
   return known === 'attempt_lost' ? 'unavailable' : known;

@@ -1,4 +1,4 @@
-/** A controller's place in Kubernetes: its connection, its voice in Events, and its candidacy for the lead. */
+/** A controller's parts for Kubernetes: its connection, its Events, and leader election. */
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { ControllerSettings } from '../../controller/settings.ts';
@@ -8,7 +8,7 @@ import { startLeaderElection } from '../../kube/lease.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { CannotStart } from '../process/cannot-start.ts';
 
-/** @throws CannotStart where neither a kubeconfig nor a pod's account leads there */
+/** @throws CannotStart with neither a kubeconfig nor a pod's ServiceAccount */
 export async function joinKubernetes({ kubeconfig, serviceAccount, namespace, lease }: ControllerSettings, log: Log) {
   const kube = await connectKube({ kubeconfig, serviceAccount }).catch((cause: unknown) => {
     throw new CannotStart(`the Kubernetes API cannot be reached: ${(cause as Error).message}`, { cause });

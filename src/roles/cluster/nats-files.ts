@@ -1,4 +1,4 @@
-/** Files that a connection to NATS needs, looked at before it is tried: one that cannot be read is a sentence that names the setting. */
+/** Files for the connection to NATS, checked before it is opened: for an unreadable one the error names the setting. */
 import { readFile } from 'node:fs/promises';
 import type { NatsSettings } from '../../nats/settings.ts';
 import { CannotStart, errorCode } from '../process/cannot-start.ts';

@@ -1,4 +1,4 @@
-/** What the controller needs of NATS: how much waits, who works, and where pools are made known. */
+/** What the controller needs from NATS: the depth of queues, the workers, and the declarations of pools. */
 import type { Config } from '../../config.ts';
 import { POOL_VERSION, type PoolClaim } from '../../contracts/messages/pool.ts';
 import type { PoolsDeps } from '../../controller/pools/controller.ts';
@@ -29,7 +29,7 @@ type PoolNats = Pick<
 
 /**
  * @param nats stays open
- * @param scope of this controller and the others of its deployment: whose the pools are that it declares
+ * @param scope of this controller and the others of its deployment: the owner of the pools that it declares
  * @throws Mismatch · Unavailable
  */
 export async function openPoolNats(
@@ -41,7 +41,7 @@ export async function openPoolNats(
   const bucket = openDeclarations(nats);
   const replicas = settings?.replicas ?? 1;
   await ensureRegistry(nats, replicas);
-  // What replicas read of pools has the time of NATS, as theirs.
+  // Times in the declarations that replicas read are those of NATS.
   const { now: clock } = await openClock(nats, REGISTRY_STREAM);
   const workers = subscribeWorkers(nats, clock);
   const report = (err: Error) => log.warn({ err }, 'pools could not be read');
@@ -56,9 +56,9 @@ export async function openPoolNats(
     registry,
     retire: (pool, worker) => publishRetire(nats, pool, worker),
     async declare(declaration, uid) {
-      // Whoever does not get the name does not touch its stream either.
+      // Without the name, do not touch its stream either.
       await claimPool(bucket, declaration.name, claim(uid));
-      // A pool that is known has a stream: who routes by it may publish at once.
+      // A declared pool has a stream: replicas may publish to it at once.
       await ensurePool(nats, declaration.name, { capacity: upkeep.queueCapacity, replicas });
       await declarePool(nats, declaration, undefined, claim(uid));
     },

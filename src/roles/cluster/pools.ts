@@ -1,4 +1,4 @@
-/** The pools that an API replica routes by: those that it declares itself, those that others declare, and their workers. */
+/** The pools that an API replica routes to: those that it declares, those that others declare, and their workers. */
 import type { Config } from '../../config.ts';
 import { POOL_VERSION, type PoolDeclaration } from '../../contracts/messages/pool.ts';
 import type { Nats } from '../../nats/connection.ts';
@@ -12,11 +12,11 @@ import { depthOf } from '../../queue/nats/depth.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { CannotStart } from '../process/cannot-start.ts';
 
-/** Those that replicas declare themselves. */
+/** The pools that replicas declare from their configuration. */
 export const ownPools = ({ source, list }: Config['pools']): readonly PoolDeclaration[] =>
   source === 'controller' ? [] : list.map((pool) => ({ version: POOL_VERSION, paused: false, lapses: true, ...pool }));
 
-/** @param clock ms since the epoch @throws CannotStart where a pool is declared otherwise · Unavailable */
+/** @param clock ms since the epoch @throws CannotStart where a pool is declared differently · Unavailable */
 export async function openPools(nats: Nats, settings: Config['pools'], log: Log, clock: () => number): Promise<Registry> {
   const own = ownPools(settings);
   const report = (err: Error) => log.warn({ err }, 'pools could not be read or declared');

@@ -1,11 +1,11 @@
-/** A worker that has done enough, or is asked to go, ends by itself: it takes no more orders, and has for those in hand as long as they may take. */
+/** A worker that has reached its number of conversions, or is asked to retire, ends by itself: it takes no more orders, and lets its running ones finish within their own limits. */
 import type { Nats } from '../../nats/connection.ts';
 import { subscribeRetire } from '../../pools/retire.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Worker } from '../../worker/loop.ts';
 import type { PresenceReporter } from '../../worker/presence.ts';
 
-/** Each order has a limit of its own; this is the longest that a timer counts, ms. */
+/** Each order has a limit of its own; this is the longest delay of a timer, ms. */
 const NO_LIMIT_MS = 2 ** 31 - 1;
 
 /** @returns resolves when it holds no order, and will take none */

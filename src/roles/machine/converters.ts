@@ -17,7 +17,7 @@ export interface Converters {
   readonly launcher: Launcher;
   readonly toolbox: Toolbox;
   readonly catalog: Catalog;
-  /** In which no conversion works. */
+  /** A slot that no conversion uses. */
   readonly spareSlot: Slot;
 }
 
@@ -41,7 +41,7 @@ export async function openConverters(
     );
   }
   const runtime = await stage(checkout, process.execPath, workDir);
-  // What goes to the Internet is neither here nor missing where that is switched off.
+  // With Internet access switched off, its engines are neither present nor missing.
   const offline = fetch.rest ? [] : engines.filter(({ binaries }) => Object.values(binaries).some(({ egress }) => egress));
   const spareSlot = await openSlot(workDir, 0);
   const toolbox = await openToolbox({
@@ -57,7 +57,7 @@ export async function openConverters(
   return { workDir, launcher, toolbox, catalog: createCatalog(toolbox.installed, why), spareSlot };
 }
 
-/** As root, converters run as users who cannot pass through a closed home folder. */
+/** As root, converters run as users without access to a private home folder. */
 async function reachableFolder(dataDir: string): Promise<string> {
   if (process.getuid?.() !== 0 || (await everyoneReaches(dataDir))) return join(dataDir, 'work');
   return join('/var/tmp/filemill', dataDir.replace(/[^A-Za-z0-9]+/g, '-').replace(/^-|-$/g, ''));

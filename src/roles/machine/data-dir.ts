@@ -1,4 +1,4 @@
-/** The data folder of an embedded service: one process at a time, and a key of its own. */
+/** The data folder of an embedded service: one process at a time, and its own key. */
 import { randomBytes } from 'node:crypto';
 import { chmodSync } from 'node:fs';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -7,7 +7,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { CannotStart, errorCode } from '../process/cannot-start.ts';
 
 /**
- * Held by the kernel's file lock under an SQLite transaction: it goes with the process, however that ends.
+ * Held by the kernel's file lock under an SQLite transaction: it is released with the process, however that ends.
  * @returns the release @throws CannotStart when another process holds the folder, or it cannot be written
  */
 export function lockFolder(folder: string): () => void {
@@ -27,12 +27,12 @@ export function lockFolder(folder: string): () => void {
 /** Of https://sqlite.org/rescode.html. */
 const SQLITE_BUSY = 5;
 
-/** @throws CannotStart where files cannot be made */
+/** @throws CannotStart where files cannot be created */
 export async function openFolder(folder: string, called = 'data folder', variable = 'DATA_DIR'): Promise<void> {
   const trial = join(folder, `trial~${process.pid}`);
   try {
     await mkdir(folder, { recursive: true, mode: 0o755 });
-    // Permissions are not all: a file system may be mounted read-only, or be full.
+    // Permissions alone are not enough: a file system may be mounted read-only, or be full.
     await writeFile(trial, 'x');
     await rm(trial);
   } catch (cause) {
@@ -43,7 +43,7 @@ export async function openFolder(folder: string, called = 'data folder', variabl
 const notWritable = (folder: string, cause: unknown, called = 'data folder', variable = 'DATA_DIR'): CannotStart =>
   new CannotStart(`the ${called} ${folder} cannot be written (${errorCode(cause)}): make it writable, or set ${variable}`, { cause });
 
-/** The key that passwords are sealed with: made at the first start, readable by us alone. */
+/** The key that encrypts passwords: created at the first start, readable by its owner alone. */
 export async function keyFile(folder: string): Promise<string> {
   const path = join(folder, 'secret.key');
   await writeFile(path, randomBytes(32).toString('hex'), { flag: 'wx', mode: 0o600 }).catch((error: NodeJS.ErrnoException) => {

@@ -60,7 +60,7 @@ export async function openEmbedded(config: Config, unreadable: UnreadableOf, clo
     batches,
     idempotency,
     queue,
-    // Here an answer costs next to nothing.
+    // Here a query costs next to nothing.
     room: roomOver(
       async (pool) => {
         const { waiting, held } = await queue.depth(pool);

@@ -1,4 +1,4 @@
-/** What this machine can do, and its pools where it is the only one: each toolchain is one, in this process. */
+/** The engines of this machine, and its pools when it is the only one: one for each toolchain, in this process. */
 
 import type { Catalog } from '../../catalog/catalog.ts';
 import { type Toolchain, toolchains } from '../../contracts/toolchains.ts';
@@ -8,7 +8,7 @@ import type { Pool } from '../../pools/registry.ts';
 export const enginesHere = (catalog: Catalog, toolchain: Toolchain): ReadonlyMap<string, string> =>
   new Map(catalog.engines.filter(({ toolchains: of }) => of.includes(toolchain)).map(({ id }) => [id, catalog.version(id)]));
 
-/** @param slots by toolchain @param seenAt when the engines were looked at, ms since the epoch */
+/** @param slots by toolchain @param seenAt when the engines were checked, ms since the epoch */
 export function poolsHere(catalog: Catalog, slots: Readonly<Record<string, number>>, seenAt: number): ReadonlyMap<string, Pool> {
   return new Map(
     toolchains.map((name) => {

@@ -1,4 +1,4 @@
-/** Who says what files are, for whoever takes them in. */
+/** The format detection of received files. */
 import { type Judge, openJudge } from '../../judge/judge.ts';
 import type { Log } from '../../telemetry/log.ts';
 

@@ -10,7 +10,7 @@ import type { Converters } from '../machine/converters.ts';
 
 /**
  * @param slots by toolchain
- * @param others whether an engine that is not here, or has gone, may be there elsewhere; else it is missed by its own conversions only
+ * @param others whether other workers may have an engine that is missing here; if not, only the conversions of that engine fail
  */
 export function healthOf(
   { workDir, launcher, toolbox, catalog, spareSlot }: Converters,

@@ -1,4 +1,4 @@
-/** A role whose connection to NATS is over for good has nothing left to do: it ends, for whoever supervises it to start it anew. */
+/** A role whose connection to NATS is closed for good cannot continue: it ends, so that its supervisor restarts it. */
 import type { Nats } from '../../nats/connection.ts';
 
 export class CannotGoOn extends Error {
@@ -6,9 +6,9 @@ export class CannotGoOn extends Error {
 }
 
 /**
- * A server that is away is waited for; one that refuses this user is not.
+ * It waits for a server that cannot be reached, but not for one that refuses this user.
  * @param done resolves when the role has ended by itself, if it ever does
- * @throws CannotGoOn when the connection is closed, be it by ourselves
+ * @throws CannotGoOn when the connection is closed, by ourselves too
  */
 export function untilLost({ core }: Nats, done: Promise<void> = Promise.withResolvers<void>().promise): Promise<void> {
   const lost = core.closed().then((why) => {
@@ -16,7 +16,7 @@ export function untilLost({ core }: Nats, done: Promise<void> = Promise.withReso
     throw new CannotGoOn(`filemill has lost NATS for good (${reason}) and ends: check its user and password there, and start it again`);
   });
   const ended = Promise.race([done, lost]);
-  // Whoever stops a role closes its connection too, and need not listen any more.
+  // Stopping a role closes its connection too, when nothing awaits this promise any more.
   ended.catch(() => {});
   return ended;
 }

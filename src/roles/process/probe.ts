@@ -1,4 +1,4 @@
-/** What a role that serves nobody else answers to whoever watches over its process. */
+/** The probes and metrics of a role that serves no other requests. */
 import type { Config } from '../../config.ts';
 import type { Nats } from '../../nats/connection.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
@@ -19,11 +19,11 @@ export async function probe(
   if (port === 0) return undefined;
   metrics.onScrape(async () => metrics.workerSeen(presence.now()));
   const ready = () => health.fault?.reason ?? (nats.isConnected() && ['idle', 'busy'].includes(presence.now().state));
-  // A worker without NATS waits for it, and would wait no less if it were started anew.
+  // A worker without NATS waits for it; a restart would not help.
   return openProbes({ port, host: api.host, ready, live: () => true, metrics }, 'METRICS_PORT');
 }
 
-/** @param setting that says the port @throws CannotStart where it cannot be listened on */
+/** @param setting of the port, for the message @throws CannotStart if it cannot listen on the port */
 export const openProbes = (probed: Parameters<typeof serveProbes>[0], setting: string): Promise<Probes> =>
   serveProbes(probed).catch((cause: unknown) => {
     throw new CannotStart(`cannot listen on port ${probed.port} (${errorCode(cause)}): set ${setting}`, { cause });
