@@ -2,10 +2,10 @@
 import type { SubmissionAnswer, SubmissionQuestion } from '../../contracts/messages/submission.ts';
 import type { ConversionJobObject } from './resource.ts';
 
-/** @returns an `OVERLOADED` of our own where no replica can be reached */
+/** @returns our own `OVERLOADED` if no replica can be reached */
 export type Ask = (kind: SubmissionQuestion, job: ConversionJobObject, more?: More) => Promise<SubmissionAnswer>;
 
-/** What is asked beyond the resource itself. */
+/** Sent in addition to the resource itself. */
 export interface More {
   /** `SubmissionSecrets`. */
   readonly encrypted?: string | undefined;

@@ -1,4 +1,4 @@
-/** Watches ConversionJobs, and brings each on whenever it changes and whenever its job may have. */
+/** Watches ConversionJobs, and reconciles each when it changes and when its job may have changed. */
 import { ConversionJobStatus } from '../../contracts/kubernetes/conversion-job.ts';
 import type { Encryption } from '../../jobs/encryption.ts';
 import type { Kube } from '../../kube/connection/connect.ts';
@@ -16,10 +16,10 @@ import { takeTurns } from './turns.ts';
 
 export interface ConversionJobsDeps {
   readonly kube: Kube;
-  /** Undefined: all of them. */
+  /** Undefined: all namespaces. */
   readonly namespace: string | undefined;
   readonly ask: Ask;
-  /** What Secrets are encrypted with; undefined where there is no key. */
+  /** What Secrets are encrypted with; undefined if there is no key. */
   readonly encryption?: Pick<Encryption, 'encrypt'> | undefined;
   readonly uploadPausesMs?: readonly number[] | undefined;
   readonly recorder: Recorder;
@@ -32,7 +32,7 @@ export interface ConversionJobsDeps {
 
 export interface ConversionJobs {
   readonly synced: () => boolean;
-  /** From now on it acts. */
+  /** From now on it reconciles. */
   lead(): Promise<void>;
   close(): Promise<void>;
 }
@@ -44,7 +44,7 @@ export function startConversionJobs(given: ConversionJobsDeps): ConversionJobs {
   const { kube, ask, encryption, uploadPausesMs, recorder, mayAct, metrics, log, clock } = given;
   const jobs = mirror<ConversionJobObject>(given, { resource: CONVERSION_JOBS, trim: withoutCopies });
   metrics.conversions(() => countByPhase(jobs.objects().values()));
-  /** Keys of those that the API is asked about: it is never asked about one that has ended. */
+  /** Keys of unfinished resources: the API is asked about these only. */
   const unfinished = new Set<string>();
   const deps = {
     kube,
@@ -65,11 +65,11 @@ export function startConversionJobs(given: ConversionJobsDeps): ConversionJobs {
       if (job === undefined || !mayAct()) return undefined;
       try {
         return await timed(metrics, 'conversionjob', () =>
-          // One that is gone we shall hear of.
+          // The watch reports its removal.
           reconcile(deps, job, signal).catch(unlessNotFound),
         );
       } catch (error) {
-        // What we know is old: what is new is on its way.
+        // Our copy is old: the watch delivers the new one.
         if (!isConflict(error)) log.warn({ err: error }, 'a ConversionJob could not be brought on, and is tried again');
         throw error;
       }
@@ -96,11 +96,11 @@ export function startConversionJobs(given: ConversionJobsDeps): ConversionJobs {
   };
 }
 
-/** Our own writes of the status are none. */
+/** Our own writes of the status do not count. */
 const isNews = ({ metadata: now }: ConversionJobObject, { metadata: before }: ConversionJobObject): boolean =>
   now.uid !== before.uid || now.deletionTimestamp !== before.deletionTimestamp || now.finalizers?.length !== before.finalizers?.length;
 
-/** Neither what kubectl keeps for itself nor anybody's labels are read. */
+/** Neither kubectl's annotations nor labels are read. */
 function withoutCopies(job: ConversionJobObject): ConversionJobObject {
   const { annotations: _, labels: __, ...metadata } = job.metadata;
   return { ...job, metadata };
@@ -108,12 +108,12 @@ function withoutCopies(job: ConversionJobObject): ConversionJobObject {
 
 const PHASES = ConversionJobStatus.shape.phase.unwrap().options;
 
-/** All phases, those of which there is none too; one that nobody has looked at yet is pending. */
+/** All phases, also those without a resource; one without a status is pending. */
 function countByPhase(jobs: Iterable<ConversionJobObject>): Readonly<Record<string, number>> {
   const counts: Record<string, number> = Object.fromEntries(PHASES.map((phase) => [phase, 0]));
   for (const { status } of jobs) {
     const phase = status?.phase ?? 'Pending';
-    // A newer controller may know others: no series is made of what a status says.
+    // A newer controller may write others: an unknown phase creates no series.
     if (counts[phase] !== undefined) counts[phase]++;
   }
   return counts;

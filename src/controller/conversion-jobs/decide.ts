@@ -1,4 +1,4 @@
-/** What is to be done next for a ConversionJob, as it is now: pure, and the same however often it is asked. */
+/** Decides the next step for a ConversionJob from its current state: pure. */
 import type { SubmissionQuestion } from '../../contracts/messages/submission.ts';
 import { type ConversionJobObject, isHeld } from './resource.ts';
 
@@ -6,9 +6,9 @@ import { type ConversionJobObject, isHeld } from './resource.ts';
 export const CANCEL_WITHIN_MS = 60_000;
 
 export type Step =
-  /** Nothing, for so long or until the resource changes. */
+  /** Nothing, for that long or until the resource changes. */
   | { readonly is: 'rest'; readonly forMs?: number }
-  /** The finalizer is to be set, or to go. */
+  /** Set or remove the finalizer. */
   | { readonly is: 'hold' | 'release' }
   | { readonly is: 'ask'; readonly question: Exclude<SubmissionQuestion, 'upload'> }
   /** Its output is no longer there. */
@@ -24,30 +24,30 @@ export function nextStep(job: ConversionJobObject, now: number): Step {
     return now >= Date.parse(metadata.deletionTimestamp) + CANCEL_WITHIN_MS ? { is: 'release' } : { is: 'ask', question: 'cancel' };
   }
   if (status.completionTime !== undefined) return afterItsEnd(job, Date.parse(status.completionTime), now);
-  // Before the job is there: a resource deleted in between would leave it running.
+  // Before the job exists: a resource deleted in between would leave it running.
   if (!held) return { is: 'hold' };
   return { is: 'ask', question: status.jobId === undefined ? 'convert' : 'look' };
 }
 
-/** A resource whose time is over goes without its job: who has the output's URL was promised two hours. */
+/** An expired resource is removed without its job: the output's URL stays valid for the promised two hours. */
 function afterItsEnd({ metadata, spec, status }: ConversionJobObject, endedAt: number, now: number): Step {
-  const goesAt = endedAt + spec.ttlSecondsAfterFinished * 1_000;
-  if (now >= goesAt) return isHeld(metadata) ? { is: 'release' } : { is: 'remove' };
-  // What was uploaded to somebody's own bucket is theirs, and does not expire here.
+  const removedAt = endedAt + spec.ttlSecondsAfterFinished * 1_000;
+  if (now >= removedAt) return isHeld(metadata) ? { is: 'release' } : { is: 'remove' };
+  // An output in a user's own bucket does not expire here.
   const expiresAt = status?.phase === 'Complete' ? Date.parse(status.output?.expiresAt ?? '') || Infinity : Infinity;
   if (now >= expiresAt) return { is: 'expire' };
-  return { is: 'rest', forMs: Math.min(goesAt, expiresAt) - now };
+  return { is: 'rest', forMs: Math.min(removedAt, expiresAt) - now };
 }
 
 const SOONEST_MS = 250;
 const LATEST_MS = 15_000;
-/** Of all jobs together, questions a second. */
+/** For all jobs together, requests a second. */
 const MOST_A_SECOND = 50;
 
 /**
- * How long to wait before the API is asked about an unfinished job again: a short job is seen to end at once, a long one is not asked about
- * all the time, and many of them share what the API is asked.
- * @param ageMs since it was made @param unfinished how many resources it is asked about
+ * How long to wait before the API is asked about an unfinished job again: soon at first, so that the end of a short job is noticed at once, and
+ * less often later. Many jobs share the rate of requests.
+ * @param ageMs since it was created @param unfinished how many resources it is asked about
  */
 export const askAgainAfterMs = (ageMs: number, unfinished: number): number =>
   Math.max(Math.min(LATEST_MS, Math.max(SOONEST_MS, ageMs / 4)), (unfinished / MOST_A_SECOND) * 1_000);

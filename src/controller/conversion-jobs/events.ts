@@ -1,17 +1,17 @@
-/** What `kubectl describe` tells of a ConversionJob: that it was let in, how it ended, and what keeps it from either. */
+/** The Events of a ConversionJob for `kubectl describe`: it was admitted, how it ended, and what prevents either. */
 import type { ConversionJobStatus } from '../../contracts/kubernetes/conversion-job.ts';
 import type { Happening } from '../../kube/events.ts';
 
 type Phase = NonNullable<ConversionJobStatus['phase']>;
 
-interface Told {
-  /** The condition that says why. */
+interface EventOfPhase {
+  /** The condition with the reason. */
   readonly by: string;
   readonly type: Happening['type'];
   readonly action: string;
 }
 
-const TOLD: Readonly<Record<Phase, Told>> = {
+const EVENTS: Readonly<Record<Phase, EventOfPhase>> = {
   Pending: { by: 'Complete', type: 'Warning', action: 'Submit' },
   Running: { by: 'Complete', type: 'Normal', action: 'Submit' },
   Complete: { by: 'Complete', type: 'Normal', action: 'Convert' },
@@ -21,22 +21,22 @@ const TOLD: Readonly<Record<Phase, Told>> = {
 };
 
 const QUIET: ReadonlySet<string> = new Set(['Waiting', 'Fetching']);
-/** Of one that runs: what keeps its result from being uploaded. */
+/** Whether something prevents the upload of a running job's result. */
 const isTrouble = (phase: Phase, reason: string): boolean => phase === 'Running' && !['Processing', 'Uploading'].includes(reason);
 
-/** @returns undefined where `after` says nothing that is news */
+/** @returns undefined if `after` has nothing new */
 export function happeningOf(before: ConversionJobStatus | undefined, after: ConversionJobStatus): Omit<Happening, 'regarding'> | undefined {
-  const said = saidBy(after);
-  if (said === undefined || said.key === saidBy(before)?.key) return undefined;
-  const { reason, note, phase } = said;
-  const { type, action } = isTrouble(phase, reason) ? { type: 'Warning' as const, action: 'Upload' } : TOLD[phase];
+  const summary = summaryOf(after);
+  if (summary === undefined || summary.key === summaryOf(before)?.key) return undefined;
+  const { reason, note, phase } = summary;
+  const { type, action } = isTrouble(phase, reason) ? { type: 'Warning' as const, action: 'Upload' } : EVENTS[phase];
   return { type, reason, action, note };
 }
 
-function saidBy({ phase, conditions = [] }: ConversionJobStatus = {}) {
+function summaryOf({ phase, conditions = [] }: ConversionJobStatus = {}) {
   if (phase === undefined) return undefined;
-  const found = conditions.find(({ type }) => type === TOLD[phase].by);
-  // Whoever merely waits for a turn, or for its source, is in nobody's way.
+  const found = conditions.find(({ type }) => type === EVENTS[phase].by);
+  // Waiting for a turn, or for the source, is normal.
   if (found === undefined || (phase === 'Pending' && QUIET.has(found.reason))) return undefined;
   return { phase, reason: found.reason, note: found.message, key: `${phase} ${found.reason}` };
 }

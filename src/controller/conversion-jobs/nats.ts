@@ -17,7 +17,7 @@ export const askOver =
   (nats: Nats): Ask =>
   async (kind, job, more = {}) => {
     try {
-      // No retries: a question that waits here delays those about other resources.
+      // No retries: a request that waits here delays those for other resources.
       const text = await question(nats, submissionSubjects[kind], JSON.stringify(questionOf(kind, job, more)), 0);
       return SubmissionAnswer.parse(JSON.parse(text));
     } catch (error) {
@@ -42,7 +42,7 @@ function questionOf(kind: SubmissionQuestion, { metadata: { uid, namespace }, sp
   const asked = { ...which, toFormat, tool, options, filename };
   if (source.s3 === undefined && more.encrypted === undefined)
     return { ...asked, source: source.url === undefined ? { key: source.key } : { url: source.url } };
-  // A replica that does not know credentials would go on without them.
+  // A replica without support for credentials would continue without them.
   return { ...asked, version: SUBMISSION_VERSION, encrypted: more.encrypted, source: placeOf(source) };
 }
 

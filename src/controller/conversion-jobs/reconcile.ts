@@ -1,4 +1,4 @@
-/** One ConversionJob, brought as far as it can be brought now: what `decide` says is done, and what the API answers is written down. */
+/** Reconciles one ConversionJob as far as possible now: carries out the steps of `decide`, and writes the API's answers into the status. */
 
 import type { Job } from '../../contracts/api/job.ts';
 import type { ConversionJobStatus } from '../../contracts/kubernetes/conversion-job.ts';
@@ -24,20 +24,20 @@ export interface ReconcileDeps {
   readonly turns: Turns;
   /** Ms since the epoch. */
   readonly clock: () => number;
-  /** How many resources there are of which the API is asked. */
+  /** How many unfinished resources the API is asked about. */
   readonly unfinished: () => number;
 }
 
 type Again = { readonly againAfterMs: number } | undefined;
 
-/** Steps in a row: finalizer, question, end and removal are fewer. */
+/** Steps in a row: finalizer, request, end and removal are fewer. */
 const MOST_STEPS = 6;
-/** A deletion is waited for by somebody, ms. */
+/** A user waits for a deletion, ms. */
 const CANCEL_AGAIN_MS = 1_000;
-/** Refusals that hold for everything that its namespace would submit. */
+/** Refusals that apply to everything that its namespace submits. */
 const OF_ALL: ReadonlySet<string> = new Set(['RATE_LIMITED', 'BANNED']);
 
-/** @returns when to look again, unless it changes before @throws KubeError */
+/** @returns when to reconcile again, unless it changes before @throws KubeError */
 export async function reconcile(deps: ReconcileDeps, seen: ConversionJobObject, signal: AbortSignal): Promise<Again> {
   let job = seen;
   for (let steps = 0; steps < MOST_STEPS; steps++) {
@@ -73,12 +73,12 @@ async function submit(deps: ReconcileDeps, job: ConversionJobObject, question: '
   const { ask, turns, clock } = deps;
   const { namespace = '' } = job.metadata;
   const secrets = question === 'convert' ? await deps.secrets(job, 'source', signal) : undefined;
-  if (secrets !== undefined && 'reason' in secrets) return lacksSecret(deps, job, secrets, signal);
-  // One whose source is on its way has been let in.
+  if (secrets !== undefined && 'reason' in secrets) return awaitSecret(deps, job, secrets, signal);
+  // One whose source is being fetched has been admitted.
   const needsTurn = question === 'convert' && !isFetching(job);
   const wait = needsTurn ? turns.wait(namespace) : undefined;
   if (wait !== undefined) {
-    await tellOfWait(deps, job, wait, signal);
+    await writeWait(deps, job, wait, signal);
     return { againAfterMs: wait.ms };
   }
   const leave = needsTurn ? turns.take(namespace) : () => {};
@@ -93,8 +93,8 @@ async function submit(deps: ReconcileDeps, job: ConversionJobObject, question: '
   return { againAfterMs: Math.max(retryMs, askAgainAfterMs(ageOf(deps, job), deps.unfinished())) };
 }
 
-/** It may be there in a moment, or say that it may be used: whoever applies both at once has them in any order. */
-async function lacksSecret(
+/** The Secret may be created or annotated in a moment: resources applied together arrive in any order. */
+async function awaitSecret(
   deps: ReconcileDeps,
   job: ConversionJobObject,
   { reason, message }: Problem,
@@ -105,8 +105,8 @@ async function lacksSecret(
   return { againAfterMs: secretAgainAfterMs(ageOf(deps, job)) };
 }
 
-/** @param made the job, which is done */
-async function upload(deps: ReconcileDeps, seen: ConversionJobObject, made: Job, signal: AbortSignal): Promise<Outcome> {
+/** @param result the job, which is done */
+async function upload(deps: ReconcileDeps, seen: ConversionJobObject, result: Job, signal: AbortSignal): Promise<Outcome> {
   const { ask, clock, uploadPausesMs } = deps;
   const now = new Date(clock());
   const { failures = 0, nextTime } = seen.status?.upload ?? {};
@@ -115,7 +115,7 @@ async function upload(deps: ReconcileDeps, seen: ConversionJobObject, made: Job,
 
   const secrets = await deps.secrets(seen, 'output', signal);
   const problem = secrets !== undefined && 'reason' in secrets ? secrets : undefined;
-  const begun = uploading(seen, made, now, problem);
+  const begun = uploading(seen, result, now, problem);
   const job = isNews(seen.status, begun) ? await write(deps, seen, begun, signal) : seen;
   if (secrets === undefined || 'reason' in secrets) return { againAfterMs: secretAgainAfterMs(ageOf(deps, job)) };
 
@@ -123,7 +123,7 @@ async function upload(deps: ReconcileDeps, seen: ConversionJobObject, made: Job,
   if ('upload' in answer) {
     const { failed, key } = answer.upload;
     const again = uploadAgainAfterMs(failures + 1, uploadPausesMs);
-    const status = failed === undefined ? uploaded(job, made, now, key) : notUploaded(job, made, now, failed, again);
+    const status = failed === undefined ? uploaded(job, result, now, key) : notUploaded(job, result, now, failed, again);
     const written = await write(deps, job, status, signal);
     return status.completionTime === undefined ? { againAfterMs: again ?? 0 } : { job: written };
   }
@@ -137,10 +137,10 @@ async function upload(deps: ReconcileDeps, seen: ConversionJobObject, made: Job,
 const ageOf = ({ clock }: ReconcileDeps, { metadata: { creationTimestamp = '' } }: ConversionJobObject): number =>
   clock() - (Date.parse(creationTimestamp) || clock());
 
-async function tellOfWait(deps: ReconcileDeps, job: ConversionJobObject, { refusal }: Wait, signal: AbortSignal): Promise<void> {
+async function writeWait(deps: ReconcileDeps, job: ConversionJobObject, { refusal }: Wait, signal: AbortSignal): Promise<void> {
   const { code, message } = refusal ?? { code: 'Waiting', message: 'Others of this namespace go first.' };
   const status = pending(job, new Date(deps.clock()), code, message);
-  // Turns change too often to be told of each time.
+  // Turns change too often to write each one.
   if (job.status?.phase === undefined || (refusal !== undefined && isNews(job.status, status))) await write(deps, job, status, signal);
 }
 
@@ -158,14 +158,14 @@ const release = (deps: ReconcileDeps, job: ConversionJobObject, signal: AbortSig
     signal,
   );
 
-/** Others may have finalizers there too: whoever wrote since is not overwritten. @throws KubeError `Conflict` */
+/** Others may have finalizers there too, and their later writes must not be overwritten. @throws KubeError `Conflict` */
 async function setFinalizers({ kube }: ReconcileDeps, job: ConversionJobObject, finalizers: readonly string[], signal: AbortSignal) {
   const { uid, resourceVersion } = job.metadata;
   const patch = { metadata: { uid, resourceVersion, finalizers } };
   return kube.patch<ConversionJobObject>(CONVERSION_JOBS, job.metadata, patch, {}, { signal });
 }
 
-/** @throws KubeError `Conflict` when what we saw is old: our own last word may not have reached the mirror yet */
+/** @throws KubeError `Conflict` when our copy is old: our own last write may not have reached the mirror yet */
 async function write({ kube, recorder }: ReconcileDeps, job: ConversionJobObject, status: ConversionJobStatus, signal: AbortSignal) {
   const { name, namespace, uid = '', resourceVersion } = job.metadata;
   const metadata = {

@@ -1,4 +1,4 @@
-/** ConversionJobs as the API server keeps them, and what of them is ours. */
+/** ConversionJobs as the API server stores them, and the parts that this controller owns. */
 import type { ConversionJobSpec, ConversionJobStatus } from '../../contracts/kubernetes/conversion-job.ts';
 import { GROUP, VERSION } from '../../contracts/kubernetes/resource.ts';
 import type { KubeObject, ObjectMeta, Resource } from '../../kube/resource.ts';
@@ -23,5 +23,5 @@ export interface ConversionJobObject extends KubeObject {
 
 export const isHeld = ({ finalizers = [] }: ObjectMeta): boolean => finalizers.includes(FINALIZER);
 
-/** The API has nothing new to say of it. */
+/** The API reports nothing new about it. */
 export const hasEnded = ({ status }: ConversionJobObject): boolean => status?.completionTime !== undefined;

@@ -1,4 +1,4 @@
-/** Secrets that a ConversionJob names: read when they are needed, by their own namespace's leave, and handed on encrypted. */
+/** Secrets that a ConversionJob names: read when needed, with a permission from their own namespace, and sent on encrypted. */
 
 import {
   ALLOWED_HOSTS,
@@ -22,7 +22,7 @@ interface SecretObject extends KubeObject {
   readonly data?: Readonly<Record<string, string>>;
 }
 
-/** Why a Secret cannot be used for now: it may be there, and may say so, in a moment. */
+/** Why a Secret cannot be used for now: it may be created, or annotated to allow it, in a moment. */
 export interface Problem {
   readonly reason:
     | 'SecretNotFound'
@@ -42,10 +42,10 @@ export type ReadSecrets = (
   signal: AbortSignal,
 ) => Promise<{ readonly encrypted: string } | Problem | undefined>;
 
-/** Where a value goes: what a Secret must allow. */
+/** The use of a value: what a Secret must allow. */
 interface Wanted {
   readonly use: SecretUse;
-  /** Of the spec, as messages name it. */
+  /** Path in the spec, for messages. */
   readonly field: string;
   readonly ref: SecretKeyRef;
   /** `host` or `host:port`. */
@@ -191,41 +191,41 @@ async function find(
   }
 }
 
-/** Whoever may make ConversionJobs may not read Secrets: without the Secret's own leave they could have it sent to a server of theirs. */
+/** Users who may create ConversionJobs may not read Secrets: without an annotation that allows it, they could send a Secret to their own server. */
 function refusal({ metadata: { annotations = {} } }: SecretObject, { use, field, ref: { name }, host }: Wanted): Problem | undefined {
-  const uses = words(annotations[USED_FOR]);
+  const uses = listed(annotations[USED_FOR]);
   if (!SECRET_USES.includes(use) || !uses.includes(use))
     return {
       reason: 'SecretNotAllowed',
       message: `${field}: the Secret "${name}" does not allow it: its annotation ${USED_FOR} must have "${use}".`,
     };
-  if (host === undefined || words(annotations[ALLOWED_HOSTS]).some((pattern) => isHost(host, pattern.toLowerCase()))) return undefined;
+  if (host === undefined || listed(annotations[ALLOWED_HOSTS]).some((pattern) => isHost(host, pattern.toLowerCase()))) return undefined;
   return {
     reason: 'HostNotAllowed',
     message: `${field}: the Secret "${name}" may not be sent to ${host}: its annotation ${ALLOWED_HOSTS} must have that host.`,
   };
 }
 
-const words = (text = ''): string[] => text.split(',').flatMap((word) => word.trim() || []);
+const listed = (text = ''): string[] => text.split(',').flatMap((entry) => entry.trim() || []);
 
-/** @param pattern a host, or `*.` and a domain whose subdomains are meant; with a port where it is not the scheme's own */
+/** @param pattern a host, or `*.` and a domain, for its subdomains; with a port unless it is the scheme's default */
 const isHost = (host: string, pattern: string): boolean =>
   host === pattern ||
   (pattern.startsWith('*.') && pattern.indexOf('.', 2) > 2 && host.length > pattern.length && host.endsWith(pattern.slice(1)));
 
-/** Lower case, ASCII; the port where it is not the scheme's own. */
+/** Lower case, ASCII; with the port unless it is the scheme's default. */
 const hostOf = (url: string): string => URL.parse(url)?.host ?? '';
 
 function dataOf({ data = {} }: SecretObject, key: string): string | undefined {
   const value = Buffer.from((Object.hasOwn(data, key) ? data[key] : undefined) ?? '', 'base64').toString();
-  // Many an editor ends a file with a line break, which belongs to no credential.
+  // Many editors end a file with a line break, which is not part of a credential.
   return value.replace(/\r?\n$/, '') || undefined;
 }
 
 /** Bytes. */
 const LONGEST = 8_192;
 
-/** What a header may hold (RFC 9110, 5.5) and a signature can be made of; passwords may have other letters. */
+/** What a header may hold (RFC 9110, 5.5) and a signature may contain; passwords may have other characters. */
 const isPlain = (value: string, use: SecretUse): boolean =>
   value.length <= LONGEST && (use === 'password' ? !/[\r\n\0]/.test(value) : /^[\x20-\x7e\t]+$/.test(value));
 

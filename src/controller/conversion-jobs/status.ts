@@ -1,4 +1,4 @@
-/** A ConversionJob's status from what the API says of its job: pure. */
+/** A ConversionJob's status from the API's answer about its job: pure. */
 
 import type { Job } from '../../contracts/api/job.ts';
 import type { ConversionJobStatus } from '../../contracts/kubernetes/conversion-job.ts';
@@ -7,7 +7,7 @@ import { RETENTION_MS } from '../../jobs/lifecycle.ts';
 import { type Condition, setCondition } from '../../kube/conditions.ts';
 import type { ConversionJobObject } from './resource.ts';
 
-/** As the schema takes of a sentence, characters. */
+/** The schema's limit for a message, characters. */
 const LONGEST_MESSAGE = 1_024;
 const FETCHING = 'Fetching';
 
@@ -29,7 +29,7 @@ const over = (said: Omit<Said, 'status'>, well: boolean) => ({
   Stalled: { ...said, status: well ? 'False' : 'True' } as const,
 });
 
-/** @returns what is to be seen now; where nothing new was learnt, what was seen before */
+/** @returns the new status; the old one if the answer has nothing new */
 export function statusAfter(job: ConversionJobObject, answer: SubmissionAnswer, now: Date): ConversionJobStatus {
   const before = job.status ?? {};
   if ('data' in answer) return answer.data.status === 'done' ? complete(job, answer.data, now) : running(job, answer.data, now);
@@ -37,13 +37,13 @@ export function statusAfter(job: ConversionJobObject, answer: SubmissionAnswer, 
   if (!('error' in answer)) return before;
   const { code, message, details } = answer.error;
   if (!details.retryable) return failed(job, answer.error, now);
-  // Of a job that is there the API will tell later how it went.
+  // For an existing job a later answer will have its outcome.
   return before.jobId === undefined ? pending(job, now, code, message) : before;
 }
 
-/** It has not been submitted, or its source is not there yet. @param reason one word */
+/** It has not been submitted, or its source has not been fetched yet. @param reason one word */
 export const pending = (job: ConversionJobObject, now: Date, reason: string, message: string): ConversionJobStatus => ({
-  ...told(job, now, { Complete: { status: 'False', reason, message }, ...underWay(reason, message) }),
+  ...withConditions(job, now, { Complete: { status: 'False', reason, message }, ...underWay(reason, message) }),
   phase: 'Pending',
 });
 
@@ -57,7 +57,7 @@ function running(
   { reason, message }: Pick<Said, 'reason' | 'message'> = PROCESSING,
 ): ConversionJobStatus {
   return {
-    ...told(job, now, { Complete: { status: 'False', reason, message }, ...underWay(reason, message) }),
+    ...withConditions(job, now, { Complete: { status: 'False', reason, message }, ...underWay(reason, message) }),
     phase: 'Running',
     jobId: job_id,
     startTime: seconds(created_at),
@@ -65,39 +65,39 @@ function running(
   };
 }
 
-/** It is done, and its result is on the way to a bucket. @param waits what keeps it from that */
-export function uploading(job: ConversionJobObject, made: Job, now: Date, waits?: Pick<Said, 'reason' | 'message'>): ConversionJobStatus {
+/** The job is done, and its result is being uploaded to a bucket. @param waits what delays the upload */
+export function uploading(job: ConversionJobObject, result: Job, now: Date, waits?: Pick<Said, 'reason' | 'message'>): ConversionJobStatus {
   const said = waits ?? UPLOADING;
   const { upload } = job.status ?? {};
-  const status = running(job, made, now, said);
+  const status = running(job, result, now, said);
   return {
     ...status,
-    conditions: [...told({ ...job, status }, now, { Uploaded: { status: 'False', ...said } }).conditions],
+    conditions: [...withConditions({ ...job, status }, now, { Uploaded: { status: 'False', ...said } }).conditions],
     ...(upload === undefined ? {} : { upload: { failures: upload.failures } }),
   };
 }
 
-/** @param again ms until the next attempt; undefined where there is none */
-export function notUploaded(job: ConversionJobObject, made: Job, now: Date, why: string, again: number | undefined): ConversionJobStatus {
+/** @param again ms until the next attempt; undefined if there is none */
+export function notUploaded(job: ConversionJobObject, result: Job, now: Date, why: string, again: number | undefined): ConversionJobStatus {
   const failures = (job.status?.upload?.failures ?? 0) + 1;
   const reason = 'UploadFailed';
   const message = `The result could not be uploaded: ${why.replace(/\.$/, '')}.`;
   if (again === undefined) {
     const given = `${message} It is given up after ${failures} attempts.`;
     const status = failed(job, { code: reason, message: given, details: { request_id: '', retryable: false } }, now);
-    const { conditions } = told({ ...job, status }, now, { Uploaded: { status: 'False', reason, message: given } });
+    const { conditions } = withConditions({ ...job, status }, now, { Uploaded: { status: 'False', reason, message: given } });
     return { ...status, conditions: [...conditions], upload: { failures } };
   }
   const next = { failures, nextTime: seconds(new Date(now.getTime() + again)) };
-  return { ...uploading(job, made, now, { reason, message }), upload: next };
+  return { ...uploading(job, result, now, { reason, message }), upload: next };
 }
 
-/** It is there. @param key that it lies under */
-export function uploaded(job: ConversionJobObject, made: Job, now: Date, key: string): ConversionJobStatus {
+/** The upload is complete. @param key of the object */
+export function uploaded(job: ConversionJobObject, result: Job, now: Date, key: string): ConversionJobStatus {
   const { endpoint = '', bucket = '' } = job.spec.output?.s3 ?? {};
-  const status = complete(job, made, now);
+  const status = complete(job, result, now);
   const said: Said = { status: 'True', reason: 'Uploaded', message: `The result is in the bucket "${bucket}".` };
-  const { conditions } = told({ ...job, status }, now, { Uploaded: said });
+  const { conditions } = withConditions({ ...job, status }, now, { Uploaded: said });
   const { url: _, expiresAt: __, ...output } = status.output ?? { filename: '', sizeBytes: 0, contentType: '', sha256: '' };
   return { ...status, conditions: [...conditions], output: { ...output, s3: { endpoint, bucket, key } } };
 }
@@ -107,13 +107,13 @@ function complete(
   { job_id, created_at, expires_at, output, engine, warnings }: Job,
   now: Date,
 ): ConversionJobStatus {
-  // No URL of it: whoever has that may fetch the file, and more people read conditions and Events than may.
+  // Without its URL: anyone who has that may download the file, and more people may read conditions and Events.
   const isUploaded = job.spec.output !== undefined;
   const fetched = isUploaded ? 'Done: the output was uploaded.' : 'Done: the output can be fetched.';
   const where = output === undefined ? 'Done: the text stands in the job itself.' : fetched;
   const message = [where, ...warnings.map((warning) => warning.message)].join(' ');
   const status: ConversionJobStatus = {
-    ...told(job, now, { Complete: { status: 'True', reason: 'Done', message }, ...over({ reason: 'Done', message }, true) }),
+    ...withConditions(job, now, { Complete: { status: 'True', reason: 'Done', message }, ...over({ reason: 'Done', message }, true) }),
     phase: 'Complete',
     jobId: job_id,
     startTime: seconds(created_at),
@@ -130,12 +130,12 @@ function failed(job: ConversionJobObject, { code, message, details }: Problem, n
   const said: Said = { status: 'True', reason: code, message };
   const { reason } = details;
   const isGone = code === 'JOB_EXPIRED';
-  // No job expires so soon: whoever has its id has ended it. Later nobody knows whether it was done before.
+  // No job expires so soon: a holder of its id has deleted it. Later it is unknown whether it was done before.
   const isCancelled = isGone && startTime !== undefined && now.getTime() < Date.parse(startTime) + RETENTION_MS;
-  // A result that was to be uploaded, and was not, has come to nobody.
+  // A result that should have been uploaded, and was not, reached nobody: that is a failure.
   const hasExpired = isGone && !isCancelled && job.spec.output === undefined;
   return {
-    ...told(job, now, {
+    ...withConditions(job, now, {
       Complete: { ...said, status: 'False' },
       Failed: said,
       ...(hasExpired ? { Expired: said } : {}),
@@ -150,21 +150,21 @@ function failed(job: ConversionJobObject, { code, message, details }: Problem, n
 }
 type Problem = Extract<SubmissionAnswer, { error: unknown }>['error'];
 
-/** It was complete, and what it made has been removed. */
+/** It was complete, and its output has been removed. */
 export function expired(job: ConversionJobObject, now: Date): ConversionJobStatus {
   const { output: _, ...kept } = job.status ?? {};
   const said: Said = { status: 'True', reason: 'JOB_EXPIRED', message: 'The job has expired and its files were deleted.' };
-  return { ...kept, ...told(job, now, { Expired: said }), phase: 'Expired' };
+  return { ...kept, ...withConditions(job, now, { Expired: said }), phase: 'Expired' };
 }
 
-/** Whether a write would tell anybody anything: progress alone does so in steps of ten. */
+/** Whether the status has changed enough to write it: progress alone counts in steps of ten. */
 export function isNews(before: ConversionJobStatus | undefined, after: ConversionJobStatus): boolean {
   const coarse = ({ progress, ...rest }: ConversionJobStatus) =>
     JSON.stringify({ ...rest, progress: progress === undefined ? undefined : Math.floor(progress / 10) }, sorted);
   return before === undefined || coarse(before) !== coarse(after);
 }
 
-function told({ metadata: { generation = 0 }, status }: ConversionJobObject, now: Date, said: Readonly<Record<string, Said>>) {
+function withConditions({ metadata: { generation = 0 }, status }: ConversionJobObject, now: Date, said: Readonly<Record<string, Said>>) {
   let conditions = (status?.conditions ?? []) as readonly Condition[];
   for (const [type, { message, ...rest }] of Object.entries(said)) {
     const condition = { type, ...rest, message: message.slice(0, LONGEST_MESSAGE), observedGeneration: generation };
@@ -173,7 +173,7 @@ function told({ metadata: { generation = 0 }, status }: ConversionJobObject, now
   return { conditions: [...conditions], observedGeneration: generation };
 }
 
-/** The API server gives fields back in an order of its own. */
+/** The API server returns fields in its own order. */
 const sorted = (_: string, value: unknown): unknown =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
     ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))

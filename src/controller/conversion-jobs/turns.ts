@@ -1,9 +1,9 @@
 /** Whose turn it is to submit: one resource of a namespace at a time, and none while the namespace has used up its limits. */
 
-/** Why it is nobody's turn. */
+/** Why a resource must wait. */
 export interface Wait {
   readonly ms: number;
-  /** The refusal that holds for all of them; without one it is another's turn, which is soon over. */
+  /** The refusal for the whole namespace; without one it is another resource's turn, which ends soon. */
   readonly refusal?: Refusal;
 }
 
@@ -13,18 +13,18 @@ interface Refusal {
 }
 
 export interface Turns {
-  /** @returns undefined where it may go on */
+  /** @returns undefined if it may submit now */
   wait(namespace: string): Wait | undefined;
-  /** @returns the end of the turn */
+  /** @returns ends the turn */
   take(namespace: string): () => void;
-  /** Whoever asks before this is over comes nearer to a ban. */
+  /** Blocks the namespace: a request before this ends would count towards a ban. */
   hold(namespace: string, ms: number, refusal: Refusal): void;
 }
 
 /** An admission takes milliseconds; a slow source keeps it for 2.5 s, ms. */
 const ANOTHER_HAS_IT_MS = 200;
 
-/** @param clock ms, of any beginning */
+/** @param clock ms, from any start */
 export function takeTurns(clock: () => number): Turns {
   const taken = new Set<string>();
   const held = new Map<string, { readonly until: number; readonly refusal: Refusal }>();
