@@ -32,6 +32,13 @@ beforeAll(async () => {
     fetch: { http: true, ports: [port, 80], allow: ['127.0.0.1/32'] },
     api: { mcp: { maxInlineBytes: 300_000, answerMs: 8_000 }, maxFileBytes: 40_000_000 },
   });
+  // The first conversion in each slot starts LibreOffice, which on a busy machine takes longer than a call here may.
+  await Promise.all(
+    Array.from({ length: 2 }, async () => {
+      const { data } = await convert(service.url, { name: 'warm.csv', bytes: Buffer.from(TABLE) }, 'html');
+      await untilEnded(service.url, data?.job_id ?? '');
+    }),
+  );
 });
 afterAll(async () => {
   await service?.stop();
