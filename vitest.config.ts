@@ -12,6 +12,7 @@ const SLOWEST = [
   'test/integration/tools-media.test.ts',
   'test/cluster/controller-survival.test.ts',
   'test/conformance/stores-nats.test.ts',
+  'test/integration/cluster-unwell.test.ts',
 ];
 
 class SlowestFirst extends BaseSequencer {

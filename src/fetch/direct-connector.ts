@@ -1,7 +1,8 @@
 /** The connector of a process with Internet access: resolves names, checks every address, and connects to a checked one. */
+
+import { within } from '../streams/deadline.ts';
 import type { AddressJudge } from './address.ts';
 import type { Connector } from './connector.ts';
-import { within } from './deadline.ts';
 import { dial } from './dial.ts';
 import { refused } from './refusal.ts';
 import { publicAddresses, type Resolve } from './resolve.ts';

@@ -1,9 +1,9 @@
 /** What ConversionJobs reach beyond what everybody may: the origins that the operator lists, at whatever address. */
 import type { Socket } from 'node:net';
+import { within } from '../streams/deadline.ts';
 import type { AddressJudge } from './address.ts';
 import { addressJudge } from './address.ts';
 import type { Connector } from './connector.ts';
-import { within } from './deadline.ts';
 import { type DirectConnectorDeps, directConnector } from './direct-connector.ts';
 import type { Fetch } from './download/download.ts';
 import { secured } from './download/tls.ts';

@@ -1,8 +1,8 @@
 /** Resolves a name to the addresses that may be connected to. */
 import { Resolver } from 'node:dns/promises';
 import { onAbort } from '../streams/abort.ts';
+import { within } from '../streams/deadline.ts';
 import { type AddressJudge, canonical } from './address.ts';
-import { within } from './deadline.ts';
 import { refused } from './refusal.ts';
 import type { Target } from './url.ts';
 

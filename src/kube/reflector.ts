@@ -1,6 +1,6 @@
 /** A mirror of the API server's objects of one kind: a paged list, then a watch from there on, until it is closed. */
 import { setTimeout as pause } from 'node:timers/promises';
-import { onAbort } from '../streams/abort.ts';
+import { unlessAborted } from '../streams/abort.ts';
 import type { Kube, Selection } from './connection/connect.ts';
 import { isExpired, KubeError } from './connection/error.ts';
 import { quietly } from './quietly.ts';
@@ -180,9 +180,3 @@ export function startReflector<T extends KubeObject>(options: ReflectorOptions<T
 const jittered = (whole: number): number => whole * (0.75 + Math.random() / 4);
 
 const retryAfterMs = (error: unknown): number => (error instanceof KubeError ? (error.retryAfterSeconds ?? 0) * 1_000 : 0);
-
-async function unlessAborted(promise: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
-  const aborted = Promise.withResolvers<never>();
-  const unsubscribe = onAbort(signal, aborted.reject);
-  await Promise.race([aborted.promise, promise]).finally(unsubscribe);
-}

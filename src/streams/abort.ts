@@ -16,12 +16,20 @@ export function onAbort(signal: AbortSignal | undefined, callback: (reason: unkn
   return () => signal.removeEventListener('abort', listener);
 }
 
-/** For an answer of somebody who knows no signal: it goes on, and nobody hears it. @throws the signal's reason */
-export async function unlessAborted<T>(answer: Promise<T>, signal: AbortSignal): Promise<T> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const unsubscribe = onAbort(signal, reject);
+/**
+ * For work that takes no signal: it goes on, and its result is dropped.
+ * @param errorOf makes the error that is thrown from what the signal was aborted with
+ * @throws the signal's reason, unless told otherwise; also if the work has ended already
+ */
+export async function unlessAborted<T>(
+  work: Promise<T>,
+  signal: AbortSignal | undefined,
+  errorOf: (reason: unknown) => unknown = (reason) => reason,
+): Promise<T> {
+  const aborted = Promise.withResolvers<never>();
+  const unsubscribe = onAbort(signal, (reason) => aborted.reject(errorOf(reason)));
   try {
-    return await Promise.race([answer, promise]);
+    return await Promise.race([aborted.promise, work]);
   } finally {
     unsubscribe();
   }

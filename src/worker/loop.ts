@@ -1,12 +1,13 @@
 /** A worker: pulls one order after the other, and takes each through claim → grant → run → upload → finish → ack. */
 import { type Grant, GrantRefused } from '../contracts/messages/grant.ts';
 import type { Lane } from '../contracts/messages/order.ts';
-import { conversionFailed, Failure, RevisionConflict } from '../errors.ts';
+import { conversionFailed, Failure } from '../errors.ts';
 import { SpawnFailed } from '../exec/confine/policy.ts';
 import { claim, fail, hasEnded, requeue, requeueCounted, withdraw } from '../jobs/lifecycle.ts';
 import type { JobRecord, StoredFailure } from '../jobs/record.ts';
 import type { JobStore, Stored } from '../jobs/store.ts';
 import { Unreadable } from '../jobs/text.ts';
+import { updateRecord } from '../jobs/update.ts';
 import { StoreFull, Unreachable } from '../objects/store.ts';
 import type { Delivery, Queue } from '../queue/queue.ts';
 import type { Signals } from '../signals/signals.ts';
@@ -70,7 +71,6 @@ const EXTEND_MS = 3_000;
 /** A longer pull would make a drain wait, ms. Jitter is added, so that many workers do not pull at once. */
 const PULL_MS = 1_000;
 const BULK_FIRST_EVERY = 4;
-const CAS_TRIES = 10;
 /** How long a worker with a job in hand waits for the store of records to come back, and how long between two tries, ms. */
 const OUTAGE_MS = 10 * 60_000;
 const RETRY_MS = 500;
@@ -323,30 +323,6 @@ async function requestGrant({ grant, clock }: WorkerDeps, { id, createdAt }: Job
     if (!(error instanceof GrantRefused) || error.code !== 'key_unknown' || clock() - createdAt < KEY_PATIENCE_MS) throw error;
     throw conversionFailed('password_unreadable', { cause: error });
   }
-}
-
-/**
- * Reads, decides, writes; decides again after a revision conflict.
- * @param last the latest version known: as a rule it is still stored, which saves a read
- * @returns what is stored defer; undefined when nothing was decided
- */
-async function updateRecord(
-  jobs: JobStore,
-  id: string,
-  decide: (record: JobRecord) => JobRecord | undefined,
-  last?: Stored,
-): Promise<Stored | undefined> {
-  for (let tries = 0; tries < CAS_TRIES; tries++) {
-    const stored = tries === 0 && last !== undefined ? last : await jobs.get(id);
-    const next = stored === undefined ? undefined : decide(stored.record);
-    if (stored === undefined || next === undefined) return undefined;
-    try {
-      return await jobs.update(next, stored.revision);
-    } catch (error) {
-      if (!(error instanceof RevisionConflict)) throw error;
-    }
-  }
-  throw new Error(`the record of ${id} could not be written in ${CAS_TRIES} tries`);
 }
 
 /** Tries again while the job store is unreachable: work that is done must not be repeated, nor count against the file. A drain does not wait. */

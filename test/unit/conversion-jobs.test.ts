@@ -3,12 +3,17 @@ import { describe, expect, it } from 'vitest';
 import type { Job } from '../../src/contracts/api/job.ts';
 import type { ConversionJobStatus } from '../../src/contracts/kubernetes/conversion-job.ts';
 import type { SubmissionAnswer } from '../../src/contracts/messages/submission.ts';
-import { askAgainAfterMs, CANCEL_WITHIN_MS, nextStep } from '../../src/controller/conversion-jobs/decide.ts';
+import {
+  askAgainAfterMs,
+  CANCEL_WITHIN_MS,
+  nextStep,
+  UPLOAD_PAUSES_MS,
+  uploadAgainAfterMs,
+} from '../../src/controller/conversion-jobs/decide.ts';
 import { happeningOf } from '../../src/controller/conversion-jobs/events.ts';
 import { type ConversionJobObject, FINALIZER } from '../../src/controller/conversion-jobs/resource.ts';
 import { isNews, notUploaded, statusAfter, uploaded } from '../../src/controller/conversion-jobs/status.ts';
 import { takeTurns } from '../../src/controller/conversion-jobs/turns.ts';
-import { UPLOAD_PAUSES_MS, uploadAgainAfterMs } from '../../src/controller/conversion-jobs/upload.ts';
 import { errorTable } from '../../src/errors.ts';
 
 const NOW = Date.parse('2026-11-21T12:00:00Z');

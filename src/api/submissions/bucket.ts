@@ -3,13 +3,13 @@ import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { S3Bucket, S3Object, SubmissionSecrets } from '../../contracts/messages/submission.ts';
 import { Failure, fileTooLarge } from '../../errors.ts';
-import { startDeadline } from '../../fetch/deadline.ts';
 import { limitedBody } from '../../fetch/download/body.ts';
 import type { PrivateFetch } from '../../fetch/private.ts';
 import { refused } from '../../fetch/refusal.ts';
 import { type Call, S3Failure, s3Calls } from '../../objects/s3/call.ts';
 import { putTo } from '../../objects/s3/put.ts';
 import { Missing, StoreFull, Unreachable } from '../../objects/store.ts';
+import { startDeadline } from '../../streams/deadline.ts';
 import type { ApiDeps } from '../deps.ts';
 
 /** For one request and its answer, ms: of a part, 5 MiB have to pass in it. */

@@ -6,7 +6,6 @@ import type { JobRecord } from '../../jobs/record.ts';
 import type { Client } from '../../limits/client.ts';
 import type { Reservation } from '../../limits/limiter.ts';
 import { inputKey } from '../../objects/keys.ts';
-import { onAbort } from '../../streams/abort.ts';
 import { REFUNDED_STATUSES, failureOf as refusalIn } from '../admission/admission.ts';
 import type { ApiDeps } from '../deps.ts';
 import { failureOf } from '../http/problem.ts';
@@ -20,6 +19,7 @@ import { validateTool } from '../tools/job.ts';
 import { refusedRecord } from './refused.ts';
 import { secretsOf } from './secrets.ts';
 import { receiveSource } from './source.ts';
+import { untilAborted } from './until-aborted.ts';
 
 /** Most time for bringing a source, ms. A download has its own limit; this one ends a store that hangs. */
 const MOST_MS = 15 * 60_000;
@@ -52,10 +52,15 @@ async function submit(deps: ApiDeps, id: string, submission: Submission, client:
   // What needs no file is validated before the source is fetched.
   const validator = validatorOf(deps, id, submission, secrets.password);
 
-  const file = await untilAborted(deps, id, (signal) =>
-    validator.page
-      ? storePage(deps, 'url' in submission.source ? submission.source.url : undefined, key, signal)
-      : receiveSource(deps, submission, secrets, key, signal),
+  const file = await untilAborted(
+    deps,
+    id,
+    MOST_MS,
+    () => new Failure('OVERLOADED'),
+    (signal) =>
+      validator.page
+        ? storePage(deps, 'url' in submission.source ? submission.source.url : undefined, key, signal)
+        : receiveSource(deps, submission, secrets, key, signal),
   );
   metrics.uploaded(file.sizeBytes);
   await using inputs = ownedInputs(objects, [key]);
@@ -116,22 +121,4 @@ function findTool({ catalog }: ApiDeps, slug: string): Tool {
   const reason = catalog.absent.get(slug)?.reason;
   if (reason === undefined) throw new Failure('NOT_FOUND', { says: 'There is no such tool; GET /api/v1/tools lists them.' });
   throw new Failure('NOT_IMPLEMENTED', { says: `The tool is not available here: ${reason}.`, details: { slug, reason } });
-}
-
-/** Ends the work when the resource is deleted, when this replica stops, and when it takes too long. */
-async function untilAborted<T>({ signals, stopping }: ApiDeps, id: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-  const over = new AbortController();
-  const leave = () => over.abort(new Failure('OVERLOADED', { says: 'The service is about to stop: try again in a moment.' }));
-  const unsubscribeCancel = signals.onCancel(id, () => over.abort(new Failure('JOB_EXPIRED')));
-  const late = setTimeout(() => over.abort(new Failure('OVERLOADED')), MOST_MS);
-  const unsubscribeStopping = onAbort(stopping, leave);
-  try {
-    return await work(over.signal);
-  } catch (error) {
-    throw over.signal.aborted ? over.signal.reason : error;
-  } finally {
-    clearTimeout(late);
-    unsubscribeCancel();
-    unsubscribeStopping();
-  }
 }

@@ -6,13 +6,12 @@ import type { Kube } from '../../kube/connection/connect.ts';
 import { type Recorder, regarding } from '../../kube/events.ts';
 import type { KubeObject } from '../../kube/resource.ts';
 import type { Ask } from './ask.ts';
-import { askAgainAfterMs, nextStep } from './decide.ts';
+import { askAgainAfterMs, nextStep, secretAgainAfterMs, uploadAgainAfterMs } from './decide.ts';
 import { happeningOf } from './events.ts';
 import { CONVERSION_JOBS, type ConversionJobObject, FINALIZER, MANAGER } from './resource.ts';
 import type { Problem, ReadSecrets } from './secrets.ts';
 import { expired, isFetching, isNews, notUploaded, pending, statusAfter, uploaded, uploading } from './status.ts';
 import type { Turns, Wait } from './turns.ts';
-import { secretAgainAfterMs, uploadAgainAfterMs } from './upload.ts';
 
 export interface ReconcileDeps {
   readonly kube: Kube;

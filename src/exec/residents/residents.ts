@@ -1,6 +1,6 @@
 /** The resident programs of one slot: kept running between conversions, replaced as they age, and never reused after a failure. */
 import type { StepLimits } from '../../catalog/engine.ts';
-import { onAbort } from '../../streams/abort.ts';
+import { unlessAborted } from '../../streams/abort.ts';
 import type { Launcher } from '../confine/confine.ts';
 import type { Slot } from '../files/workspace.ts';
 import type { Files } from './handover.ts';
@@ -101,7 +101,13 @@ export function openResidents({ launcher, slot, perLife, leakBytes, onReplaced =
       resident.busy = true;
       let process: ResidentProcess | undefined;
       try {
-        process = await unlessAborted(options.signal, currentOf(resident, program, options.limits));
+        // An aborted request does not stop the start: the next request needs the process.
+        const start = currentOf(resident, program, options.limits);
+        process = await unlessAborted(
+          start,
+          options.signal,
+          () => new ResidentBroken('cancelled', 'cancelled before the request was sent'),
+        );
         const answer = await process.serve(request, files, options);
         // If the replacement does not start, the next request tries again.
         void replaceIfDue(key, resident, process, program, options.limits).catch(() => {});
@@ -127,12 +133,4 @@ export function openResidents({ launcher, slot, perLife, leakBytes, onReplaced =
       await Promise.all(reaping);
     },
   };
-}
-
-/** An aborted request does not stop the start: the next request needs the process. */
-async function unlessAborted(signal: AbortSignal, start: Promise<ResidentProcess>): Promise<ResidentProcess> {
-  start.catch(() => {});
-  const left = Promise.withResolvers<never>();
-  const unsubscribe = onAbort(signal, () => left.reject(new ResidentBroken('cancelled', 'cancelled before the request was sent')));
-  return Promise.race([left.promise, start]).finally(unsubscribe);
 }

@@ -4,7 +4,7 @@ import { pipeline, type Readable, type TransformCallback } from 'node:stream';
 import { fileTooLarge } from '../../errors.ts';
 import { onAbort } from '../../streams/abort.ts';
 import { Coalesce } from '../../streams/coalesce.ts';
-import type { Deadline } from '../deadline.ts';
+import type { Deadline } from '../../streams/deadline.ts';
 import { refused } from '../refusal.ts';
 
 export interface BodyLimits {

@@ -2,8 +2,8 @@
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import { fileTooLarge } from '../../errors.ts';
+import { type Deadline, startDeadline, within } from '../../streams/deadline.ts';
 import type { Connector } from '../connector.ts';
-import { type Deadline, startDeadline, within } from '../deadline.ts';
 import { refused } from '../refusal.ts';
 import type { FetchSettings } from '../settings.ts';
 import { type JudgeUrl, judgeUrl, type Target } from '../url.ts';

@@ -1,7 +1,7 @@
 /** Requests to the API server over keep-alive connections, each aborted by its signal. */
 import http from 'node:http';
 import https from 'node:https';
-import { onAbort } from '../../streams/abort.ts';
+import { unlessAborted } from '../../streams/abort.ts';
 import type { Caller } from './caller.ts';
 import { serverClock } from './clock.ts';
 import { KubeError } from './error.ts';
@@ -31,6 +31,7 @@ export function openTransport({ server, credentials }: Caller): Transport {
   const clock = serverClock();
 
   const attempt = async ({ method, path, body, contentType = 'application/json' }: Request, signal: AbortSignal) => {
+    // A credentials program may hang, and takes no signal.
     const own = await unlessAborted(credentials(), signal);
     const headers: http.OutgoingHttpHeaders = { ...(own.headers as http.OutgoingHttpHeaders), accept: 'application/json' };
     const bytes = body === undefined ? undefined : Buffer.from(JSON.stringify(body));
@@ -71,14 +72,3 @@ export function openTransport({ server, credentials }: Caller): Transport {
 
 export const unreachable = (cause: unknown): KubeError =>
   new KubeError(0, 'Unreachable', `the API server cannot be reached: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
-
-/** A credentials program may hang, and takes no signal. */
-async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  const aborted = Promise.withResolvers<never>();
-  const unsubscribe = onAbort(signal, aborted.reject);
-  try {
-    return await Promise.race([promise, aborted.promise]);
-  } finally {
-    unsubscribe();
-  }
-}

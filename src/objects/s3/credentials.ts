@@ -1,6 +1,7 @@
 /** Credentials for S3: the keys in the settings, or those that the AWS SDK's default chain finds where the process runs. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { defaultProvider } from '@aws-sdk/credential-provider-node';
+import { within } from '../../streams/deadline.ts';
 import type { S3Settings } from '../settings.ts';
 
 export interface Credentials {
@@ -61,7 +62,7 @@ export function credentialsOf(settings: S3Access, lookUp = fromChain(settings.re
 
   async function renew(): Promise<void> {
     try {
-      const found = await within(LIMIT_MS, lookUp());
+      const found = await within(LIMIT_MS, undefined, () => Object.assign(new Error('late'), { name: 'ETIMEDOUT' }), lookUp);
       const now = clock();
       renewAt = found.expiresAt === undefined ? now + REREAD_MS : found.expiresAt - Math.min(MARGIN_MS, (found.expiresAt - now) / 2);
       held = found;
@@ -114,18 +115,6 @@ function fromChain(region: string): () => Promise<Credentials> {
     const { accessKeyId, secretAccessKey, sessionToken, expiration } = await chain();
     return { accessKeyId, secretAccessKey, sessionToken, expiresAt: expiration?.getTime() };
   };
-}
-
-async function within<T>(limitMs: number, answer: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(Object.assign(new Error('late'), { name: 'ETIMEDOUT' })), limitMs);
-  });
-  try {
-    return await Promise.race([answer, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 /** An error's name, such as CredentialsProviderError, ExpiredTokenException or AccessDenied. */

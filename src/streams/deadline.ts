@@ -1,5 +1,5 @@
 /** Time limits: work is abandoned when its time is over or its caller aborts. */
-import { onAbort } from '../streams/abort.ts';
+import { onAbort, unlessAborted } from './abort.ts';
 
 /**
  * Rejects in time even if the work ignores its signal.
@@ -8,18 +8,15 @@ import { onAbort } from '../streams/abort.ts';
  */
 export async function within<T>(
   ms: number,
-  signal: AbortSignal,
+  signal: AbortSignal | undefined,
   late: () => Error,
   work: (limited: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  signal.throwIfAborted();
+  signal?.throwIfAborted();
   const deadline = startDeadline(ms, signal, late);
-  const aborted = Promise.withResolvers<never>();
-  const unsubscribe = onAbort(deadline.signal, aborted.reject);
   try {
-    return await Promise.race([work(deadline.signal), aborted.promise]);
+    return await unlessAborted(work(deadline.signal), deadline.signal);
   } finally {
-    unsubscribe();
     deadline.stop();
   }
 }
@@ -31,7 +28,7 @@ export interface Deadline {
   stop(): void;
 }
 
-export function startDeadline(ms: number, signal: AbortSignal, late: () => Error): Deadline {
+export function startDeadline(ms: number, signal: AbortSignal | undefined, late: () => Error): Deadline {
   const over = new AbortController();
   const timer = setTimeout(() => over.abort(late()), ms);
   const unsubscribe = onAbort(signal, (reason) => over.abort(reason));
