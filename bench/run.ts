@@ -2,16 +2,17 @@
  * `make bench`: the service with confinement on, upload and download included, beside the raw tools, in one run on one machine.
  *
  *   run.ts           everything
- *   run.ts photo     one part: small, photo, short, long, requests, cluster, replica, overload, controller, upkeep or fair
+ *   run.ts photo     one part: small, photo, short, long, requests, cluster, replica, overload, controller, upkeep, fair or deletions
  *
  * Sizes that the environment changes are named where they are read, by `sizeOf`.
  */
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { cluster } from './cluster.ts';
 import { controller } from './controller.ts';
 import { conversionParts, conversions, smallPicture } from './conversions.ts';
+import { deletions } from './deletions.ts';
 import { fair } from './fair.ts';
 import { overload } from './overload.ts';
 import { replica } from './replica.ts';
@@ -31,6 +32,7 @@ const parts: Readonly<Record<string, () => Promise<void>>> = {
   controller,
   upkeep,
   fair: () => fair(folder),
+  deletions: async () => deletions(await readFile(await smallPicture(folder))),
 };
 
 const wanted = process.argv[2];

@@ -86,11 +86,11 @@ export const ensureBucket = (nats: Nats, { name, maxAgeMs = 0, maxBytes }: Bucke
   });
 
 export function openBucket(nats: Nats, name: string): Bucket {
-  const { core, manager, client, withRetry } = nats;
+  const { core, manager, client, withRetry, readStrongly } = nats;
   const stream = streamOf(tokenOf(name));
   const prefix = `$KV.${name}.`;
 
-  const last = (key: string) => withRetry(`to read ${name}`, () => manager.streams.getMessage(stream, { last_by_subj: prefix + key }));
+  const last = (key: string) => readStrongly(`to read ${name}`, () => manager.streams.getMessage(stream, { last_by_subj: prefix + key }));
 
   /** Entries whose revision is at least `first` and below `end`. */
   async function* between(first: number, end: number): AsyncGenerator<Entry> {
@@ -146,7 +146,7 @@ export function openBucket(nats: Nats, name: string): Bucket {
       if (latest === null || !isRemoval(latest)) return present(latest);
       // The removal may be the last step of a move: the copy at the other key was written before it.
       const query = { seq: 1, next_by_subj: `${prefix}*.${ending}` };
-      return present(await withRetry(`to read ${name}`, () => manager.streams.getMessage(stream, query)));
+      return present(await readStrongly(`to read ${name}`, () => manager.streams.getMessage(stream, query)));
     },
 
     async put(key, text, revision, ttlMs) {

@@ -3,7 +3,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { type JetStreamClient, type JetStreamManager, jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { ClosedConnectionError, ConnectionError, connect, createInbox, credsAuthenticator, type NatsConnection } from 'nats';
 import { type KeepAlive, openKeepAlive } from './keep-alive/keep-alive.ts';
+import { monotonicMs } from './keep-alive/messages.ts';
 import { isTransient, Unavailable } from './unavailable.ts';
+import { watchServer } from './watch.ts';
 
 export interface Nats {
   readonly core: NatsConnection;
@@ -18,6 +20,11 @@ export interface Nats {
    * @throws Unavailable if it has not succeeded after `patienceMs`; any other error unchanged
    */
   withRetry<T>(what: string, call: () => Promise<T>, patienceMs?: number): Promise<T>;
+  /**
+   * The same for a read that must find what others were told is stored. Asked again when the server may have been frozen: such a server still
+   * answers with what it had stored before others elected a leader in its place. Needs `readsStrongly`.
+   */
+  readStrongly<T>(what: string, read: () => Promise<T>): Promise<T>;
   /** A subject that nobody else subscribes to. */
   newInbox(): string;
   /** While false, published hints would only pile up. */
@@ -42,6 +49,10 @@ export interface NatsSettings {
   readonly inbox?: string;
   /** Whether a second thread extends the messages that this one holds. */
   readonly keepsAlive?: boolean;
+  /** Whether to ping the server often, so as to notice that it was frozen. Not for workers: there may be thousands of them. */
+  readonly readsStrongly?: boolean;
+  /** Of the client's own pings, by which it leaves a silent server, ms. */
+  readonly pingMs?: number;
 }
 
 /** Time limit of one response of a server, ms: they take milliseconds. */
@@ -58,17 +69,20 @@ const PAUSE_MS = 250;
  * three times as long at most, about what its followers take to elect another leader. While our own loop is held no ping goes out either.
  */
 const PING_MS = 2_000;
+/** How often a read is asked again whose server may have been frozen, and how long between two tries, ms: in all, about as long as that is in doubt. */
+const STRONG_TRIES = 8;
+const STRONG_PAUSE_MS = 250;
 
 /** @throws Unavailable if no server accepts the connection */
 export async function connectNats(settings: NatsSettings): Promise<Nats> {
-  const { servers, name, credentials, user, password, tls, inbox, keepsAlive = false } = settings;
+  const { servers, name, credentials, user, password, tls, inbox, keepsAlive = false, readsStrongly = false, pingMs = PING_MS } = settings;
   const core = await connect({
     servers: [...servers],
     name,
     maxReconnectAttempts: -1,
     reconnectTimeWait: PAUSE_MS,
     reconnectJitter: PAUSE_MS,
-    pingInterval: PING_MS,
+    pingInterval: pingMs,
     maxPingOut: 2,
     timeout: ANSWER_MS,
     // The client would try the one that it has just lost first: frozen, that takes the connection and says nothing.
@@ -104,6 +118,29 @@ export async function connectNats(settings: NatsSettings): Promise<Nats> {
     }
   })();
 
+  async function withRetry<T>(what: string, call: () => Promise<T>, patienceMs = RETRY_MS): Promise<T> {
+    const until = performance.now() + patienceMs;
+    for (let wait = PAUSE_MS / 8; ; wait = Math.min(PAUSE_MS, wait * 2)) {
+      try {
+        if (core.isClosed()) throw new ClosedConnectionError();
+        // A request sent now would be buffered, and executed after its caller has given up.
+        if (!connected) throw new ConnectionError('no server is connected');
+        return await call();
+      } catch (error) {
+        if (!isTransient(error)) throw error;
+        if (core.isClosed() || performance.now() + wait >= until) throw new Unavailable(what, error);
+      }
+      await pause(wait * (0.5 + Math.random() / 2));
+    }
+  }
+
+  const onReconnect = (callback: () => void): (() => void) => {
+    const own = () => callback();
+    reconnectListeners.add(own);
+    return () => void reconnectListeners.delete(own);
+  };
+  const watch = readsStrongly ? watchServer(core, onReconnect) : undefined;
+
   return {
     core,
     manager,
@@ -113,29 +150,21 @@ export async function connectNats(settings: NatsSettings): Promise<Nats> {
 
     newInbox: () => createInbox(inbox),
 
-    async withRetry(what, call, patienceMs = RETRY_MS) {
-      const until = performance.now() + patienceMs;
-      for (let wait = PAUSE_MS / 8; ; wait = Math.min(PAUSE_MS, wait * 2)) {
-        try {
-          if (core.isClosed()) throw new ClosedConnectionError();
-          // A request sent now would be buffered, and executed after its caller has given up.
-          if (!connected) throw new ConnectionError('no server is connected');
-          return await call();
-        } catch (error) {
-          if (!isTransient(error)) throw error;
-          if (core.isClosed() || performance.now() + wait >= until) throw new Unavailable(what, error);
-        }
-        await pause(wait * (0.5 + Math.random() / 2));
+    withRetry,
+
+    async readStrongly(what, read) {
+      for (let tries = 1; ; tries++) {
+        const beganAt = monotonicMs();
+        const found = await withRetry(what, read);
+        if (watch === undefined || watch.isSure(beganAt) || tries === STRONG_TRIES) return found;
+        await pause(STRONG_PAUSE_MS);
       }
     },
 
-    onReconnect(callback) {
-      const own = () => callback();
-      reconnectListeners.add(own);
-      return () => void reconnectListeners.delete(own);
-    },
+    onReconnect,
 
     async close() {
+      watch?.close();
       await keepAlive?.close();
       await core.close();
       await watching;

@@ -25,11 +25,12 @@ describe('another S3', () => {
   const EMPTY: Answer = { status: 200, body: '<ListBucketResult><IsTruncated>false</IsTruncated></ListBucketResult>' };
 
   /** Answers requests one after the other, and all that follow like the last. The first is what a store is opened with. */
-  async function standIn(...answers: readonly Answer[]) {
+  const standIn = (...answers: readonly Answer[]) => standInBy((_, count) => answers[Math.min(count, answers.length - 1)] ?? EMPTY);
+  async function standInBy(answer: (asked: string, count: number) => Answer) {
     let count = 0;
     const server = createServer((request, response) => {
       request.resume().on('end', () => {
-        const { status, body } = answers[Math.min(count++, answers.length - 1)] ?? EMPTY;
+        const { status, body } = answer(`${request.method} ${request.url}`, count++);
         response.writeHead(status).end(body);
       });
     }).listen(0, '127.0.0.1');
@@ -100,5 +101,32 @@ describe('another S3', () => {
   it('where another process made the bucket first is used', async () => {
     const { open } = await standIn(refusal(404, 'NoSuchBucket'), refusal(409, 'BucketAlreadyOwnedByYou'), EMPTY);
     expect(await collect((await open()).scan(''))).toEqual([]);
+  });
+
+  const keys = Array.from({ length: 100 }, (_, index) => `jobs/${index}/in`);
+
+  it('that knows no deletion of many is asked for one after the other', async () => {
+    const deleted: string[] = [];
+    const { open } = await standInBy((asked) => {
+      if (asked.startsWith('POST')) return refusal(501, 'NotImplemented');
+      if (asked.startsWith('DELETE')) deleted.push(asked.replace('DELETE /the-bucket/', ''));
+      return asked.startsWith('DELETE') ? { status: 204 } : EMPTY;
+    });
+    const store = await open();
+    await Promise.all(keys.map((key) => store.delete(key)));
+    expect(deleted.toSorted()).toEqual(keys.toSorted());
+  });
+
+  it('that did not delete one of many is said to have failed for that one', async () => {
+    const { open } = await standInBy((asked) => {
+      if (asked.startsWith('DELETE')) return { status: 204 };
+      const kept = '<Error><Key>jobs/60/in</Key><Code>AccessDenied</Code><Message>canary</Message></Error>';
+      return asked.startsWith('POST') ? { status: 200, body: `<DeleteResult>${kept}</DeleteResult>` } : EMPTY;
+    });
+    const store = await open();
+    const errors = await Promise.all(keys.map((key) => failure(store.delete(key))));
+    expect(errors.findIndex((error) => error !== undefined)).toBe(60);
+    expect(String(errors[60])).toMatch(/did not delete an object: AccessDenied/);
+    expect(inspect(errors.filter((error) => error !== undefined))).not.toMatch(/canary/);
   });
 });

@@ -77,6 +77,16 @@ export function objectsSuite(name: string, open: () => Promise<ObjectsHarness>, 
         await expectNothing('jobs/a');
       });
 
+      it('is deleted with a thousand others at once, and nothing else is', async () => {
+        const { store } = harness;
+        const doomed = Array.from({ length: 1_100 }, (_, index) => `jobs/${index}/in`);
+        for (let from = 0; from < doomed.length; from += 50)
+          await Promise.all(doomed.slice(from, from + 50).map((key) => store.put(key, streamOf(Buffer.of(1)), 1)));
+        await store.put('jobs/kept/in', streamOf(Buffer.of(1)), 1);
+        await Promise.all([...doomed, 'jobs/missing/in'].map((key) => store.delete(key)));
+        expect((await collect(store.scan(''))).map(({ key }) => key)).toEqual(['jobs/kept/in']);
+      });
+
       it('is deleted, and deleting it again is no error', async () => {
         await put('jobs/a/input', 'x');
         await store.delete('jobs/a/input');

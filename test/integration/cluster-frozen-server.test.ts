@@ -1,6 +1,8 @@
 /** One NATS server of three is frozen: its clients notice, and go to another. */
+import { setTimeout as pause } from 'node:timers/promises';
 import sharp from 'sharp';
 import { afterEach, expect, it } from 'vitest';
+import { connectNats } from '../../src/nats/connection.ts';
 import { type Cluster, startCluster } from '../kit/cluster.ts';
 import { startCrew } from '../kit/crew.ts';
 import { type Servers, startNats } from '../kit/nats.ts';
@@ -31,6 +33,34 @@ it('a client of a frozen server is served by another within seconds', { timeout:
   servers.signal('SIGCONT', frozen);
   subscription.unsubscribe();
   expect(took).toBeLessThan(NOTICED_MS);
+});
+
+it('a read that a server answers as it wakes is asked again', { timeout: 60_000 }, async () => {
+  servers = await startNats();
+  // Patient: the server must still be its own when it wakes.
+  const nats = await connectNats({ servers: servers.addresses, name: 'reader', pingMs: 60_000, readsStrongly: true });
+  try {
+    const subscription = nats.core.subscribe('echo', { callback: (_, message) => void message.respond('heard') });
+    /** @returns when the answer that was taken had been asked for */
+    const read = () =>
+      nats.readStrongly('to ask', async () => {
+        const askedAt = performance.now();
+        await nats.core.request('echo', '', { timeout: 2_000 });
+        return askedAt;
+      });
+    const calm = performance.now();
+    expect((await read()) - calm, 'asked once while all is well').toBeLessThan(200);
+    servers.signal('SIGSTOP');
+    // As long as others need to elect a leader.
+    const asking: Promise<number>[] = [];
+    for (const until = performance.now() + 4_000; performance.now() < until; await pause(100)) asking.push(read());
+    const wokenAt = performance.now();
+    servers.signal('SIGCONT');
+    expect(Math.min(...(await Promise.all(asking))) - wokenAt).toBeGreaterThan(0);
+    subscription.unsubscribe();
+  } finally {
+    await nats.close();
+  }
 });
 
 it('jobs go on within seconds whichever server is frozen', { timeout: 180_000 }, async () => {

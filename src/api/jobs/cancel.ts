@@ -24,9 +24,11 @@ export async function cancelJob(
     }
     signals.cancel(id);
     signals.ended(id);
-    if (!hasEnded(record)) await queue.remove(record.pool, id);
-    await deleteInputs(objects, record);
-    if (record.output !== undefined) await objects.delete(record.output.key);
+    await Promise.all([
+      !hasEnded(record) && queue.remove(record.pool, id),
+      deleteInputs(objects, record),
+      record.output !== undefined && objects.delete(record.output.key),
+    ]);
     return;
   }
   throw new Error(`the record of ${id} could not be written in ${CAS_TRIES} tries`);

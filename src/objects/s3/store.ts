@@ -6,6 +6,7 @@ import { validKey, validPrefix } from '../valid-key.ts';
 import { ensureBucket } from './bucket.ts';
 import { S3Failure, s3Calls } from './call.ts';
 import type { Credentials } from './credentials.ts';
+import { deleteFrom } from './delete.ts';
 import { abandonUpload, putTo, type Unfinished } from './put.ts';
 
 export interface S3Limits {
@@ -39,6 +40,7 @@ export async function openS3(settings: S3Settings, { callMs, stallMs }: S3Limits
   const { bucket } = settings;
   const call = s3Calls(settings, callMs);
   const unfinished: Unfinished = new Map();
+  const deleteOne = deleteFrom(call, bucket);
   await ensureBucket(call, settings);
 
   return {
@@ -66,7 +68,7 @@ export async function openS3(settings: S3Settings, { callMs, stallMs }: S3Limits
 
     async delete(key) {
       validKey(key);
-      await call('delete an object', (s3) => s3.removeObject(bucket, key)).catch(unlessMissing);
+      await deleteOne(key);
     },
 
     async *scan(prefix) {

@@ -30,6 +30,7 @@ export async function joinCluster({ nats }: Config, role: 'api' | 'worker' | 'co
     name: `filemill ${role} on ${hostname()}`,
     inbox: inboxOf(role, pool),
     keepsAlive: role === 'worker',
+    readsStrongly: role === 'api',
     user: nats.user,
     password: nats.password,
     ...(await natsFiles(nats)),
