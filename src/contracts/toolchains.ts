@@ -7,10 +7,19 @@ export interface Bounds {
   readonly processes: number;
 }
 
+/**
+ * How long a step may run, in seconds for the smallest file (enough for the largest picture, page or sheet that a few bytes can describe) and for
+ * each MiB of input. Each about ten times the measured time of an honest file of that size; the operator's maximum applies as well.
+ */
+export interface Allowance {
+  readonly base: number;
+  readonly perMiB: number;
+}
+
 interface ToolchainRow {
   readonly name: string;
-  /** What its engines are, as health shows their versions. An engine may also be in the image of another toolchain. */
-  readonly roles: readonly string[];
+  /** What its engines are, as health shows their versions, and how long each may take. An engine may also be in the image of another toolchain. */
+  readonly roles: Readonly<Record<string, Allowance>>;
   /** Repository of its container image; `images/<name>` lists what is installed there. */
   readonly image: string;
   readonly bounds: Bounds;
@@ -24,7 +33,8 @@ interface ToolchainRow {
 const TABLE = [
   {
     name: 'image',
-    roles: ['image'],
+    // A few kilobytes may be a plain picture of 100 megapixels, which is slow to encode.
+    roles: { image: { base: 180, perMiB: 60 } },
     image: 'filemill/image',
     bounds: { time: 'maxSeconds', processes: 128 },
     reaches: 'nothing',
@@ -32,7 +42,8 @@ const TABLE = [
   },
   {
     name: 'media',
-    roles: ['audio_video'],
+    // A minute of still video or silence is a few kilobytes.
+    roles: { audio_video: { base: 300, perMiB: 900 } },
     image: 'filemill/media',
     bounds: { time: 'mediaMaxSeconds', processes: 128 },
     reaches: 'nothing',
@@ -40,7 +51,8 @@ const TABLE = [
   },
   {
     name: 'pdf',
-    roles: ['pdf', 'ocr'],
+    // A scanned page may be ten kilobytes and take ten seconds of OCR.
+    roles: { pdf: { base: 120, perMiB: 240 }, ocr: { base: 180, perMiB: 900 } },
     image: 'filemill/pdf',
     bounds: { time: 'maxSeconds', processes: 128 },
     reaches: 'nothing',
@@ -48,7 +60,8 @@ const TABLE = [
   },
   {
     name: 'office',
-    roles: ['office', 'markup'],
+    // Office packages are compressed to a twentieth or less.
+    roles: { office: { base: 120, perMiB: 240 }, markup: { base: 60, perMiB: 60 } },
     image: 'filemill/office',
     bounds: { time: 'maxSeconds', processes: 128 },
     reaches: 'nothing',
@@ -56,7 +69,8 @@ const TABLE = [
   },
   {
     name: 'web',
-    roles: ['web'],
+    // The input is only the URL.
+    roles: { web: { base: 180, perMiB: 60 } },
     image: 'filemill/web',
     // A browser has eighty threads at rest, and a slot's user may have two browsers warm.
     bounds: { time: 'maxSeconds', processes: 512 },
@@ -67,12 +81,14 @@ const TABLE = [
 
 type Row = (typeof TABLE)[number];
 export type Toolchain = Row['name'];
-export type EngineRole = Row['roles'][number];
+export type EngineRole = Row extends infer Each ? (Each extends Row ? keyof Each['roles'] : never) : never;
 export type Family = Row['families'][number];
 
 export const toolchainTable: readonly (ToolchainRow & { readonly name: Toolchain; readonly families: readonly Family[] })[] = TABLE;
 export const toolchains: readonly Toolchain[] = TABLE.map(({ name }) => name);
-export const engineRoles: readonly EngineRole[] = TABLE.flatMap(({ roles }) => roles);
+const allowances = new Map(TABLE.flatMap(({ roles }) => Object.entries<Allowance>(roles)));
+export const engineRoles = [...allowances.keys()] as readonly EngineRole[];
 export const families: readonly Family[] = TABLE.flatMap(({ families }) => families);
 
 export const toolchainRow = (name: Toolchain): ToolchainRow => TABLE[toolchains.indexOf(name)] as ToolchainRow;
+export const allowanceOf = (role: EngineRole): Allowance => allowances.get(role) as Allowance;
