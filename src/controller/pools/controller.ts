@@ -150,9 +150,9 @@ export function startPools(deps: PoolsDeps): Pools {
       const { name } = refOf(key);
       const contender = await deps.contender(name);
       const isKnown = known.some((declared) => declared.name === name);
-      if (isKnown && contender === memory.contender) continue;
-      if (!isKnown) [memory.declared, memory.publishedTrouble] = ['', null];
-      memory.contender = contender;
+      if (isKnown && contender === memory.contender()) continue;
+      if (!isKnown) memory.wasForgotten();
+      memory.sawContender(contender);
       work.add(key);
     }
   };

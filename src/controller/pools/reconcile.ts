@@ -4,7 +4,7 @@ import type { Recorder } from '../../kube/events.ts';
 import type { WorkerPresence } from '../../pools/workers.ts';
 import type { ControllerMetrics } from '../../telemetry/controller.ts';
 import type { Log } from '../../telemetry/log.ts';
-import { type ApplyDeps, apply, type Outcome } from './apply/apply.ts';
+import { type ApplyDeps, apply } from './apply/apply.ts';
 import { type Declare, declarePool } from './apply/declare.ts';
 import { templateOf } from './apply/template.ts';
 import { type PublishState, publishTrouble } from './apply/trouble.ts';
@@ -12,7 +12,7 @@ import { decide } from './decide/decide.ts';
 import { again, QUIET_MS } from './decide/pace.ts';
 import type { Memory } from './memory.ts';
 import type { PoolObject } from './observe/objects.ts';
-import { type Decision, type Demand, isComing, isLive, type Observation } from './observe/observation.ts';
+import { type Demand, isComing, isLive } from './observe/observation.ts';
 import { observe } from './observe/observe.ts';
 import { readRefusal } from './observe/refusals.ts';
 import { report } from './report/report.ts';
@@ -53,7 +53,7 @@ export async function reconcile(deps: ReconcileDeps, resource: PoolObject, memor
   const heartbeats = deps.heartbeatsOf(name);
   const demand = await deps.demandOf(name);
   // NATS may have been restored from a backup without this stream: declare the pool again.
-  if (demand === undefined) memory.declared = '';
+  if (demand === undefined) memory.wasDeclared('');
   const observed = observe(
     {
       pool,
@@ -72,7 +72,17 @@ export async function reconcile(deps: ReconcileDeps, resource: PoolObject, memor
   );
   const decision = decide(observed);
   const outcome = await apply(deps, pool, observed, undeclared === undefined ? decision.actions : [], template);
-  updateMemory(memory, observed, decision, outcome, template.hash, now);
+  memory.reconciled(
+    {
+      ...outcome,
+      desired: decision.desired,
+      live: observed.workers.filter(isLive).length,
+      idleMs: observed.pool.idleMs,
+      isAtRest: !decision.actions.some((action) => action.do === 'create') && !observed.workers.some(isComing),
+      template: template.hash,
+    },
+    now,
+  );
   // Before the status: metrics must stay current even if the API server refuses that write.
   report(deps, name, observed, decision, outcome, memory, now);
   const status = statusOf(pool, observed, decision, now, undeclared);
@@ -80,30 +90,4 @@ export async function reconcile(deps: ReconcileDeps, resource: PoolObject, memor
   // The state of a name is published only by its owner.
   if (undeclared === undefined) await publishTrouble(deps, name, { status, observed, template: template.hash, now }, memory);
   return again(observed, decision, outcome);
-}
-
-/** How long a slot is skipped after its Job name was found taken, ms. */
-const BLOCKED_MS = 30_000;
-
-/** @param now ms since the epoch */
-function updateMemory(
-  memory: Memory,
-  observed: Observation,
-  { actions, desired }: Decision,
-  outcome: Outcome,
-  template: string,
-  now: number,
-): void {
-  const { created, refused, blocked } = outcome;
-  // A new leader has no history: it takes the workers it finds as the recent demand.
-  const wanted = Math.max(desired ?? 0, memory.peaks.all().length === 0 ? observed.workers.filter(isLive).length : 0);
-  if (desired !== undefined) memory.peaks.note(now, wanted, observed.pool.idleMs);
-  for (const slot of blocked) memory.blocked.set(slot, now + BLOCKED_MS);
-  const isAtRest = !actions.some((action) => action.do === 'create') && !observed.workers.some(isComing);
-  if (refused !== undefined)
-    memory.jobRefusals.failed(template, now, { reason: 'JobRefused', message: `Kubernetes refuses its Jobs: ${refused}` });
-  else if (created > 0) memory.jobRefusals.succeeded(template);
-  // The back-off has run out and nothing is being created: clear it, or its condition would stay for ever.
-  else if (isAtRest && observed.backOff !== undefined && now >= observed.backOff.until)
-    for (const backOff of [memory.startFailures, memory.earlyDeaths, memory.jobRefusals]) backOff.succeeded(template);
 }

@@ -16,14 +16,14 @@ export async function declarePool(declare: Declare, pool: ToolchainPool, memory:
   const { paused, preference, capacity } = pool.spec;
   const declaration = { version: POOL_VERSION, name, toolchain: toolchainOf(pool) ?? name, paused, preference, capacity };
   const text = JSON.stringify(declaration);
-  if (text === memory.declared) return undefined;
+  if (text === memory.declared()) return undefined;
   try {
     await declare(declaration, uid);
-    memory.declared = text;
+    memory.wasDeclared(text);
     return undefined;
   } catch (error) {
     if (error instanceof Failure && error.code === 'OVERLOADED') return undefined;
-    memory.declared = '';
+    memory.wasDeclared('');
     if (error instanceof Contested) return { reason: 'NameTaken', message: `${error.message}.` };
     return { reason: 'NotDeclared', message: `The pool cannot be declared to the service: ${(error as Error).message}` };
   }

@@ -27,15 +27,15 @@ export async function publishTrouble(
   const { status, observed, template, now } = reconciled;
   const degraded = status.conditions?.find(({ type, status: is }) => type === 'Degraded' && is === 'True');
   const isServed = observed.workers.some((worker) => isServing(worker) && !isComing(worker) && worker.unwell === undefined);
-  if (isServed || (memory.trouble !== undefined && (memory.trouble.template !== template || now >= memory.trouble.until)))
-    memory.trouble = undefined;
-  if (degraded !== undefined && !isServed) memory.trouble = { reason: degraded.reason, template, until: now + RETRY_MS };
-  const reason = memory.trouble?.reason;
-  if (reason === memory.publishedTrouble) return;
+  const known = memory.trouble();
+  if (degraded !== undefined && !isServed) memory.sawTrouble({ reason: degraded.reason, template, until: now + RETRY_MS });
+  else if (isServed || known?.template !== template || now >= known.until) memory.sawTrouble(undefined);
+  const reason = memory.trouble()?.reason;
+  if (reason === memory.publishedTrouble()) return;
   const published = await publishState(pool, reason).then(
     () => true,
     // Published again at the next reconciliation; that NATS is unreachable is reported where the pool is declared.
     () => false,
   );
-  if (published) memory.publishedTrouble = reason;
+  if (published) memory.wasPublished(reason);
 }

@@ -2,7 +2,6 @@
 import type { ToolchainPool } from '../../../contracts/kubernetes/toolchain-pool.ts';
 import type { WorkerPresence } from '../../../pools/workers.ts';
 import { jobName } from '../apply/template.ts';
-import { LONGEST_MS } from '../decide/back-off.ts';
 import type { Memory } from '../memory.ts';
 import { GUARDS, isOf, type Job, LABEL, type Pod } from './objects.ts';
 import type { Demand, Observation, PoolSettings, Trouble, Worker } from './observation.ts';
@@ -11,8 +10,6 @@ import { type Heartbeat, workerStateOf } from './worker-state.ts';
 
 /** After this long without a pod, the controller looks for an Event that says why, ms. */
 export const PODLESS_MS = 10_000;
-/** A worker that fails within this time failed at its start, even if its heartbeats were missed; one that lives longer works, ms. */
-const EARLY_MS = 60_000;
 
 export interface PoolObjects {
   readonly pool: ToolchainPool;
@@ -33,28 +30,25 @@ export interface PoolObjects {
   readonly now: number;
 }
 
-/** Also records in `memory` when each worker was first observed, and how it started and ended. */
+/** Has `memory` record when each worker was first observed, and how it started and ended. */
 export function observe(objects: PoolObjects, memory: Memory): Observation {
   const { pool, jobs, now, demand, template, enginesKnown } = objects;
   const [ours, others] = [jobs.filter((job) => isOf(job, pool)), jobs.filter((job) => !isOf(job, pool))];
-  const there = new Set(ours.map(({ metadata }) => metadata.uid));
-  for (const uid of memory.workers.keys()) if (!there.has(uid)) memory.workers.delete(uid);
+  memory.forgetGone(new Set(ours.flatMap(({ metadata }) => metadata.uid ?? [])), now);
   const known = new Set(jobs.flatMap(({ metadata }) => metadata.uid ?? []));
   const orphans = orphansAmong(objects.pods, known, objects.heartbeats, memory, now);
   const workers = [...ours.map((job) => observeWorker(objects, memory, job)), ...orphans];
-  for (const [slot, until] of memory.blocked) if (until < now) memory.blocked.delete(slot);
-  const troubles = [memory.startFailures, memory.earlyDeaths, memory.jobRefusals].flatMap((backOff) => backOff.active(template) ?? []);
   return {
     now,
     pool: settingsOf(pool),
     demand,
-    serviceMs: memory.service.mean(),
+    serviceMs: memory.serviceMs(),
     enginesKnown,
     workers,
-    foreignSlots: [...others.map(slotOf), ...memory.blocked.keys()],
-    history: memory.peaks.all(),
-    contender: memory.contender,
-    backOff: troubles.toSorted((a, b) => b.until - a.until)[0],
+    foreignSlots: [...others.map(slotOf), ...memory.blockedSlots()],
+    history: memory.history(),
+    contender: memory.contender(),
+    backOff: memory.backOff(template),
   };
 }
 
@@ -62,35 +56,23 @@ function observeWorker({ podOf, heartbeats, listening, demand, template, silentM
   const { uid = '', name, labels = {} } = job.metadata;
   const pod = podOf(job);
   const presence = pod === undefined ? undefined : heartbeats.get(pod.metadata.name);
-  const known = memory.workers.get(uid) ?? { firstSeen: now, listening, sentHeartbeat: false, proved: false, counted: false };
-  memory.workers.set(uid, known);
   const createdAt = Date.parse(job.metadata.creationTimestamp ?? '');
-  if (presence !== undefined) {
-    if (!known.sentHeartbeat) memory.startFailures.succeeded(labels[LABEL.template] ?? '');
-    known.sentHeartbeat = true;
-    if (!known.proved && (presence.ended > 0 || now - createdAt > EARLY_MS)) {
-      known.proved = true;
-      memory.earlyDeaths.succeeded(labels[LABEL.template] ?? '');
-    }
-    memory.service.note(presence.worker, presence);
-  }
-  const refusal = now - known.firstSeen > PODLESS_MS ? memory.refusal?.message : undefined;
+  const made = { createdAt, template: labels[LABEL.template] ?? '' };
   // While NATS is unreachable, missing heartbeats prove nothing.
   const isSilent = presence === undefined && listening && demand !== undefined && pod?.status?.phase === 'Running';
-  known.silentSince = isSilent ? (known.silentSince ?? now) : undefined;
-  const silence = known.silentSince !== undefined && now - known.silentSince >= silentMs ? silenceOf(pod, silentMs) : undefined;
-  const state = workerStateOf(job, pod, heartbeatOf(presence, known.sentHeartbeat, listening), { refusal, silence });
-  if (state.state === 'failed' && state.disrupted !== true && !known.counted) {
-    known.counted = true;
+  const { firstSeen, silentSince } = memory.sawWorker(uid, now, { listening, isSilent });
+  if (presence !== undefined) memory.heardWorker(uid, now, { ...presence, ...made });
+  const sentHeartbeat = memory.worker(uid)?.sentHeartbeat === true;
+  const refusal = now - firstSeen > PODLESS_MS ? memory.refusal()?.message : undefined;
+  const silence = silentSince !== undefined && now - silentSince >= silentMs ? silenceOf(pod, silentMs) : undefined;
+  const state = workerStateOf(job, pod, heartbeatOf(presence, sentHeartbeat, listening), { refusal, silence });
+  if (state.state === 'failed' && state.disrupted !== true) {
     // The node's clock may be wrong, so clamp: a worker ends after it was created and before now.
     const endedAt = Math.min(now, Math.max(state.endedAt ?? now, createdAt || 0));
-    const isRecent = labels[LABEL.template] === template && endedAt > now - LONGEST_MS;
-    const wasListening = known.listening || endedAt - createdAt < EARLY_MS;
-    const failures = known.sentHeartbeat ? memory.earlyDeaths : memory.startFailures;
-    if (isRecent && (known.sentHeartbeat ? endedAt - createdAt < EARLY_MS && !known.proved : wasListening))
-      failures.failed(template, endedAt, failureOf(job, pod, known.sentHeartbeat, failures.failures() + 1), createdAt);
+    const describe = (inARow: number) => failureOf(job, pod, sentHeartbeat, inARow);
+    memory.workerFailed(uid, now, { ...made, endedAt, describe }, template);
   }
-  if (presence !== undefined && (state.state === 'failed' || state.state === 'succeeded')) memory.service.forget(presence.worker);
+  if (presence !== undefined && (state.state === 'failed' || state.state === 'succeeded')) memory.workerEnded(presence.worker);
   return {
     name,
     uid,

@@ -23,11 +23,9 @@ export function orphansAmong(
       (pod.status?.phase === 'Running' || pod.status?.phase === 'Pending'),
   );
   const uids = new Set(there.map(({ metadata }) => metadata.uid ?? ''));
-  for (const uid of memory.orphans.keys()) if (!uids.has(uid)) memory.orphans.delete(uid);
+  const known = memory.sawOrphans(uids, now);
   return there.flatMap(({ metadata: { name, uid = '' } }) => {
-    const since = memory.orphans.get(uid) ?? now;
-    memory.orphans.set(uid, since);
-    return now - since < SETTLED_MS ? [] : workerOf(name, uid, heartbeats.get(name));
+    return now - (known.get(uid) ?? now) < SETTLED_MS ? [] : workerOf(name, uid, heartbeats.get(name));
   });
 }
 

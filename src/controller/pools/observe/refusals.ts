@@ -27,11 +27,12 @@ export async function readRefusal(
       live.podOf(job) === undefined &&
       job.metadata.deletionTimestamp === undefined &&
       !isFinished(job) &&
-      now - (memory.workers.get(job.metadata.uid ?? '')?.firstSeen ?? now) > PODLESS_MS,
+      now - (memory.worker(job.metadata.uid ?? '')?.firstSeen ?? now) > PODLESS_MS,
   );
-  if (podless === undefined) memory.refusal = undefined;
-  else if (memory.refusal === undefined || now > memory.refusal.until)
-    memory.refusal = { message: await refusalOf(kube, namespace, podless.metadata.uid ?? ''), until: now + PODLESS_MS };
+  const known = memory.refusal();
+  if (podless === undefined) memory.readRefusal(undefined);
+  else if (known === undefined || now > known.until)
+    memory.readRefusal({ message: await refusalOf(kube, namespace, podless.metadata.uid ?? ''), until: now + PODLESS_MS });
 }
 
 /** @returns undefined if no Event says why */

@@ -23,10 +23,11 @@ export function report(
 ): void {
   const { demand, workers } = observed;
   const waits = (demand?.pending ?? 0) > 0;
-  memory.waitingSince = waits ? (memory.waitingSince ?? now) : undefined;
+  memory.sawOrders(waits, now);
+  const since = memory.waitingSince();
   if (created > 0) {
     log.info({ pool, created, desired, pending: demand?.pending, in_flight: demand?.inFlight }, 'created workers');
-    metrics.workersCreated(pool, created, memory.waitingSince === undefined ? undefined : (now - memory.waitingSince) / 1000);
+    metrics.workersCreated(pool, created, since === undefined ? undefined : (now - since) / 1000);
   }
   metrics.pool(pool, {
     desired,

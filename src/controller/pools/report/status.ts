@@ -59,13 +59,13 @@ export async function writeStatus(
   const { name, namespace } = pool.metadata;
   const before = pool.status ?? {};
   const changed = !isDeepStrictEqual(verdicts(before), verdicts(next));
-  const due = changed || clock() - memory.status.at >= COUNTS_MS;
+  const due = changed || clock() - memory.status().at >= COUNTS_MS;
   const text = JSON.stringify(next);
-  if (!due || text === memory.status.text || !mayAct()) return;
+  if (!due || text === memory.status().text || !mayAct()) return;
   await kube
     .apply(TOOLCHAIN_POOLS, { metadata: { name, namespace }, status: next }, { manager: MANAGER, subresource: 'status' })
     .catch(unlessNotFound);
-  memory.status = { text, at: clock() };
+  memory.wroteStatus(text, clock());
   if (!changed) return;
   const about = regarding(TOOLCHAIN_POOLS, pool.metadata);
   for (const { type, status, reason, message } of next.conditions ?? []) {
