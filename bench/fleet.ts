@@ -6,7 +6,7 @@ import { startReflector } from '../src/kube/reflector.ts';
 import { type KubeObject, PODS } from '../src/kube/resource.ts';
 import type { Nats } from '../src/nats/connection.ts';
 import { subscribe } from '../src/nats/hints.ts';
-import { publishPresence } from '../src/pools/workers.ts';
+import { publishPresence } from '../src/pools/nats/workers.ts';
 import type { Queue } from '../src/queue/queue.ts';
 import { endPod } from '../test/kit/pod-end.ts';
 

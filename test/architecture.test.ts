@@ -177,8 +177,7 @@ describe('the architecture', () => {
   });
 
   it('speaks to NATS where a member of a family does, and in roles, which choose it', () => {
-    // Pools exist over NATS alone: what they are is told in `pools/registry.ts`, and the rest of the folder is that member.
-    const members = /(^|\/)nats(\.ts$|\/)|^roles\/|^pools\/(claims|declarations|declaring|retire|watched|workers)\.ts$/;
+    const members = /(^|\/)nats(\.ts$|\/)|^roles\//;
     const wrong = own.filter(({ from, to }) => noun(to) === 'nats' && to !== 'nats/settings.ts' && !members.test(from));
     expect(wrong).toEqual([]);
   });

@@ -1,4 +1,5 @@
 /** The existing pools: their engines, their workers, and which pool an order goes to. */
+import type { Presence } from '../contracts/messages/presence.ts';
 
 export interface Pool {
   readonly name: string;
@@ -39,6 +40,25 @@ export interface Registry {
   /** By name: pools that are not among `pools`. */
   removed(): ReadonlyMap<string, RemovedPool>;
   close(): Promise<void>;
+}
+
+/** A worker's last heartbeat. */
+export interface WorkerPresence extends Presence {
+  /** By our clock, ms since the epoch. */
+  readonly receivedAt: number;
+}
+
+export interface Workers {
+  /** Workers with a heartbeat within the last 15 s, including draining and drained ones. */
+  workers(pool: string): readonly WorkerPresence[];
+  /** Calls back when a worker is new, its heartbeat differs from its last one, or it has fallen silent. @returns unsubscribe */
+  onPresence(callback: (pool: string, worker: string) => void): () => void;
+  close(): void;
+}
+
+/** Another owner has the pool: the message is for the one that declared it here. */
+export class Contested extends Error {
+  override readonly name = 'Contested';
 }
 
 /** An order that waits for less than this would gain little elsewhere, ms: preference decides. */

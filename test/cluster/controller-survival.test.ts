@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ORDER_VERSION } from '../../src/contracts/messages/order.ts';
 import type { Nats } from '../../src/nats/connection.ts';
-import { readPools } from '../../src/pools/declarations.ts';
+import { readPools } from '../../src/pools/nats/declarations.ts';
 import { openQueue } from '../../src/queue/nats/queue.ts';
 import type { Queue } from '../../src/queue/queue.ts';
 import { aPool, applyPool, installResources, isFinished, jobsOf, poolNamed, removePool } from '../kit/controller.ts';

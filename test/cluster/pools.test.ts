@@ -1,7 +1,7 @@
 /** ToolchainPools on a real API server: Jobs come and go as the load asks, and never more than the capacity. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Nats } from '../../src/nats/connection.ts';
-import { readPools } from '../../src/pools/declarations.ts';
+import { readPools } from '../../src/pools/nats/declarations.ts';
 import { openQueue } from '../../src/queue/nats/queue.ts';
 import type { Queue } from '../../src/queue/queue.ts';
 import {

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { TOOLCHAIN_POOLS } from '../../src/controller/pools/observe/objects.ts';
 import type { Nats } from '../../src/nats/connection.ts';
-import { readPools } from '../../src/pools/declarations.ts';
+import { readPools } from '../../src/pools/nats/declarations.ts';
 import { aPool, applyPool, type Controller, condition, installResources, type Pool, startController } from '../kit/controller.ts';
 import { type Cluster, startKubernetes } from '../kit/kubernetes.ts';
 import { type Servers, startNats } from '../kit/nats.ts';

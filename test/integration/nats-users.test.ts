@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { connectNats, type Nats } from '../../src/nats/connection.ts';
 import { inboxOf } from '../../src/nats/permissions.ts';
-import { declarePool, ensureRegistry, readPools } from '../../src/pools/declarations.ts';
+import { declarePool, ensureRegistry, readPools } from '../../src/pools/nats/declarations.ts';
 import { ensurePool } from '../../src/queue/nats/pool.ts';
 import { openQueue } from '../../src/queue/nats/queue.ts';
 import { freePorts } from '../kit/ports.ts';

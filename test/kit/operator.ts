@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 import { TOOLCHAIN_POOLS } from '../../src/controller/pools/observe/objects.ts';
 import type { KubeObject } from '../../src/kube/resource.ts';
 import type { Nats } from '../../src/nats/connection.ts';
-import { readPools } from '../../src/pools/declarations.ts';
+import { readPools } from '../../src/pools/nats/declarations.ts';
 import { openQueue } from '../../src/queue/nats/queue.ts';
 import { type Controller, installResources, isFinished, type Job, jobsOf, type Pool, startController } from './controller.ts';
 import { program } from './kubernetes/processes.ts';

@@ -5,8 +5,8 @@ import type { Kube } from '../../src/kube/connection/connect.ts';
 import { startReflector } from '../../src/kube/reflector.ts';
 import { type KubeObject, PODS } from '../../src/kube/resource.ts';
 import type { Nats } from '../../src/nats/connection.ts';
-import { subscribeRetire } from '../../src/pools/retire.ts';
-import { publishPresence } from '../../src/pools/workers.ts';
+import { subscribeRetire } from '../../src/pools/nats/retire.ts';
+import { publishPresence } from '../../src/pools/nats/workers.ts';
 import { openQueue } from '../../src/queue/nats/queue.ts';
 import { endPod } from './pod-end.ts';
 

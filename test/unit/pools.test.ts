@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { choosePool, equivalentPools } from '../../src/api/jobs/choose-pool.ts';
 import { Failure } from '../../src/errors.ts';
-import { sharedEngines } from '../../src/pools/nats.ts';
+import { sharedEngines } from '../../src/pools/nats/registry.ts';
 import { type Pool, poolsFor } from '../../src/pools/registry.ts';
 import { aPool } from '../conformance/samples.ts';
 

@@ -1,7 +1,7 @@
 /** Reconciles one pool: observe → decide (pure) → apply → report. */
 import type { Kube } from '../../kube/connection/connect.ts';
 import type { Recorder } from '../../kube/events.ts';
-import type { WorkerPresence } from '../../pools/workers.ts';
+import type { WorkerPresence } from '../../pools/registry.ts';
 import type { ControllerMetrics } from '../../telemetry/controller.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { type ApplyDeps, apply } from './apply/apply.ts';

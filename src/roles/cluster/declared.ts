@@ -5,7 +5,7 @@ import type { PoolDeclaration } from '../../contracts/messages/pool.ts';
 import { type Toolchain, toolchains } from '../../contracts/toolchains.ts';
 import type { Nats } from '../../nats/connection.ts';
 import { isNotFound } from '../../nats/unavailable.ts';
-import { Contrary, readPool, readPools } from '../../pools/declarations.ts';
+import { Contrary, readPool, readPools } from '../../pools/nats/declarations.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { CannotStart } from '../process/cannot-start.ts';
 

@@ -6,7 +6,7 @@ import { ensureJobs } from '../../jobs/nats/jobs.ts';
 import { ensureLimits } from '../../limits/nats.ts';
 import type { Nats } from '../../nats/connection.ts';
 import { Mismatch } from '../../nats/ensure.ts';
-import { ensureRegistry } from '../../pools/declarations.ts';
+import { ensureRegistry } from '../../pools/nats/declarations.ts';
 import { ensurePool } from '../../queue/nats/pool.ts';
 import { ensureUploads } from '../../uploads/nats.ts';
 import { CannotStart } from '../process/cannot-start.ts';

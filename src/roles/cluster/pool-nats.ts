@@ -5,7 +5,7 @@ import type { PoolsDeps } from '../../controller/pools/controller.ts';
 import { openClock } from '../../nats/clock.ts';
 import type { Nats } from '../../nats/connection.ts';
 import { subscribe } from '../../nats/hints.ts';
-import { claimPool, contenderOf } from '../../pools/claims.ts';
+import { claimPool, contenderOf } from '../../pools/nats/claims.ts';
 import {
   declarePool,
   ensureRegistry,
@@ -14,10 +14,10 @@ import {
   REGISTRY_STREAM,
   readPools,
   retractPool,
-} from '../../pools/declarations.ts';
-import { openRegistry } from '../../pools/nats.ts';
-import { publishRetire } from '../../pools/retire.ts';
-import { subscribeWorkers } from '../../pools/workers.ts';
+} from '../../pools/nats/declarations.ts';
+import { openRegistry } from '../../pools/nats/registry.ts';
+import { publishRetire } from '../../pools/nats/retire.ts';
+import { subscribeWorkers } from '../../pools/nats/workers.ts';
 import { ensurePool } from '../../queue/nats/pool.ts';
 import { openQueue } from '../../queue/nats/queue.ts';
 import type { Log } from '../../telemetry/log.ts';

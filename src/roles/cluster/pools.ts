@@ -2,12 +2,12 @@
 import type { Config } from '../../config.ts';
 import { POOL_VERSION, type PoolDeclaration } from '../../contracts/messages/pool.ts';
 import type { Nats } from '../../nats/connection.ts';
-import { Contrary } from '../../pools/declarations.ts';
-import { keepDeclared } from '../../pools/declaring.ts';
-import { openRegistry } from '../../pools/nats.ts';
+import { Contrary } from '../../pools/nats/declarations.ts';
+import { keepDeclared } from '../../pools/nats/declaring.ts';
+import { openRegistry } from '../../pools/nats/registry.ts';
+import { subscribeWorkers } from '../../pools/nats/workers.ts';
 import type { Registry } from '../../pools/registry.ts';
 import { countOrders } from '../../pools/waiting.ts';
-import { subscribeWorkers } from '../../pools/workers.ts';
 import { depthOf } from '../../queue/nats/depth.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { CannotStart } from '../process/cannot-start.ts';

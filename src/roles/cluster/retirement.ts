@@ -1,6 +1,6 @@
 /** A worker that has reached its number of conversions, or is asked to retire, ends by itself: it takes no more orders, and lets its running ones finish within their own limits. */
 import type { Nats } from '../../nats/connection.ts';
-import { subscribeRetire } from '../../pools/retire.ts';
+import { subscribeRetire } from '../../pools/nats/retire.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Worker } from '../../worker/loop.ts';
 import type { PresenceReporter } from '../../worker/presence.ts';

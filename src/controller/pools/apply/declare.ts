@@ -3,7 +3,7 @@
 import { type ToolchainPool, toolchainOf } from '../../../contracts/kubernetes/toolchain-pool.ts';
 import { type Declared, POOL_VERSION } from '../../../contracts/messages/pool.ts';
 import { Failure } from '../../../errors.ts';
-import { Contested } from '../../../pools/claims.ts';
+import { Contested } from '../../../pools/registry.ts';
 import type { Memory } from '../memory.ts';
 import type { Trouble } from '../observe/observation.ts';
 

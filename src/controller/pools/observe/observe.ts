@@ -1,6 +1,6 @@
 /** Combines what the caches, NATS and the workers report of a pool into one observation for `decide`. */
 import type { ToolchainPool } from '../../../contracts/kubernetes/toolchain-pool.ts';
-import type { WorkerPresence } from '../../../pools/workers.ts';
+import type { WorkerPresence } from '../../../pools/registry.ts';
 import { jobName } from '../apply/template.ts';
 import type { Memory } from '../memory.ts';
 import { GUARDS, isOf, type Job, LABEL, type Pod } from './objects.ts';

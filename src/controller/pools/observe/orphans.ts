@@ -1,5 +1,5 @@
 /** Pods of a pool's workers whose Jobs have gone without them: they take orders, count against the capacity, and are asked to leave. */
-import type { WorkerPresence } from '../../../pools/workers.ts';
+import type { WorkerPresence } from '../../../pools/registry.ts';
 import type { Memory } from '../memory.ts';
 import { ownerOf } from './live-jobs.ts';
 import type { Pod } from './objects.ts';

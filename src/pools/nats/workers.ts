@@ -1,24 +1,12 @@
 /** Heartbeats of workers: the last one of each, for as long as they keep coming. */
-import { PRESENCE_VERSION, Presence } from '../contracts/messages/presence.ts';
-import type { Nats } from '../nats/connection.ts';
-import { publish, subscribe } from '../nats/hints.ts';
+import { PRESENCE_VERSION, Presence } from '../../contracts/messages/presence.ts';
+import type { Nats } from '../../nats/connection.ts';
+import { publish, subscribe } from '../../nats/hints.ts';
+import type { WorkerPresence, Workers } from '../registry.ts';
 
 /** Workers publish a heartbeat every 5 s: one that has missed three has exited or is frozen, ms. */
 const SILENT_MS = 15_000;
 const WORKERS = 'worker';
-
-export interface WorkerPresence extends Presence {
-  /** By our clock, ms since the epoch. */
-  readonly receivedAt: number;
-}
-
-export interface Workers {
-  /** Workers with a heartbeat within the last 15 s, including draining and drained ones. */
-  workers(pool: string): readonly WorkerPresence[];
-  /** Calls back when a worker is new, its heartbeat differs from its last one, or it has fallen silent. @returns unsubscribe */
-  onPresence(callback: (pool: string, worker: string) => void): () => void;
-  close(): void;
-}
 
 /** Publishes a worker's heartbeat to the current subscribers. */
 export function publishPresence(nats: Nats, presence: Presence): void {

@@ -1,6 +1,6 @@
 /** Asks a worker to take no more orders: it finishes those that it holds, reports that it is drained, and exits. */
-import type { Nats } from '../nats/connection.ts';
-import { publish, subscribe } from '../nats/hints.ts';
+import type { Nats } from '../../nats/connection.ts';
+import { publish, subscribe } from '../../nats/hints.ts';
 
 const about = (pool: string): string => `retire.${pool}`;
 

@@ -1,5 +1,5 @@
 /** The current contents of the bucket of pools: read again after every change and every reconnect. */
-import type { Bucket } from '../nats/bucket.ts';
+import type { Bucket } from '../../nats/bucket.ts';
 import { type Everything, readAll } from './declarations.ts';
 
 /** An entry that expires sends no message: everything is read again after this long, ms. */

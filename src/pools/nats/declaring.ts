@@ -1,7 +1,7 @@
 /** Declares pools for as long as this process runs: after the last replica that lists a pool ends, its declaration expires. */
-import { CONFIGURED, type PoolDeclaration } from '../contracts/messages/pool.ts';
-import type { Nats } from '../nats/connection.ts';
-import { Contested } from './claims.ts';
+import { CONFIGURED, type PoolDeclaration } from '../../contracts/messages/pool.ts';
+import type { Nats } from '../../nats/connection.ts';
+import { Contested } from '../registry.ts';
 import { declarePool } from './declarations.ts';
 
 /** How long a declaration lasts, ms. During an upgrade replicas have different lists: none removes what another declares. */

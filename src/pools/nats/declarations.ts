@@ -9,10 +9,10 @@ import {
   PoolDeclaration,
   PoolState,
   RetractedPool,
-} from '../contracts/messages/pool.ts';
-import { RevisionConflict } from '../errors.ts';
-import { type Bucket, type BucketSpec, ensureBucket, openBucket } from '../nats/bucket.ts';
-import type { Nats } from '../nats/connection.ts';
+} from '../../contracts/messages/pool.ts';
+import { RevisionConflict } from '../../errors.ts';
+import { type Bucket, type BucketSpec, ensureBucket, openBucket } from '../../nats/bucket.ts';
+import type { Nats } from '../../nats/connection.ts';
 import { claimPool, isOwn, ownerOf, releaseClaim } from './claims.ts';
 
 const POOLS: BucketSpec = { name: 'pools', maxBytes: 64 * 1024 };

@@ -1,10 +1,9 @@
 /** Pools over NATS: those declared in the bucket, with what their workers' heartbeats report. */
-import { type KnownEngines, POOL_VERSION, type PoolDeclaration } from '../contracts/messages/pool.ts';
-import type { Nats } from '../nats/connection.ts';
+import { type KnownEngines, POOL_VERSION, type PoolDeclaration } from '../../contracts/messages/pool.ts';
+import type { Nats } from '../../nats/connection.ts';
+import type { Pool, Registry, RemovedPool, WorkerPresence, Workers } from '../registry.ts';
 import { keepEngines, openDeclarations } from './declarations.ts';
-import type { Pool, Registry, RemovedPool } from './registry.ts';
 import { watchPools } from './watched.ts';
-import type { WorkerPresence, Workers } from './workers.ts';
 
 /** How long a count is reused, ms: thousands of workers are not counted again for each request. */
 const FRESH_MS = 200;

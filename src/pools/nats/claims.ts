@@ -1,19 +1,15 @@
 /** Ownership of pools: two controllers on one NATS, or a controller and replicas with their own list, must not undo each other's pools. */
 
-import { PoolClaim } from '../contracts/messages/pool.ts';
-import { RevisionConflict } from '../errors.ts';
-import type { Bucket, Entry } from '../nats/bucket.ts';
+import { PoolClaim } from '../../contracts/messages/pool.ts';
+import { RevisionConflict } from '../../errors.ts';
+import type { Bucket, Entry } from '../../nats/bucket.ts';
+import { Contested } from '../registry.ts';
 
 const OWNER = 'owner.';
 const CONTENDER = 'contender.';
 /** How long a contender stays visible, ms: one that claims another owner's pool keeps retrying. */
 const CONTENDED_MS = 10 * 60_000;
 const TRIES = 10;
-
-/** Another owner has the pool: the message is for the one that declared it here. */
-export class Contested extends Error {
-  override readonly name = 'Contested';
-}
 
 export const isOwn = (owner: PoolClaim, claim: PoolClaim): boolean =>
   owner.scope === claim.scope || (owner.uid !== undefined && owner.uid === claim.uid);
