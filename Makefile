@@ -5,31 +5,35 @@ ZIG ?= zig
 LISTS := $(wildcard images/*/packages.txt)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup node launcher launcher-cross converters test-tools servers run generate verify unit integration test proved bench clean
+.PHONY: help start setup serving node launcher launcher-cross converters test-tools servers run generate verify unit integration test proved bench clean
 
 help: ## Says what each target does
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22
 
-run: setup ## Serves on http://localhost:8080 (PORT and DATA_DIR change it); Ctrl-C drains and stops
+run: start ## Serves on http://localhost:8080 (PORT and DATA_DIR change it); Ctrl-C drains and stops
 	@exec scripts/filemill local
 
-setup: node launcher converters ## Installs what is missing: Node and libraries, the launcher, the converters
+start: converters serving launcher
 
-node:
+setup: converters node launcher ## Installs what is missing to serve, to test and to check: Node and libraries, the launcher, the converters
+
+serving:
 	@scripts/setup-node
 
-launcher: node
-	@command -v cc >/dev/null || printf 'gcc\nlibc6-dev\n' | scripts/install-packages -
+node:
+	@scripts/setup-node --dev
+
+launcher:
 	@scripts/build-launcher
 
 launcher-cross: ## Compiles the launcher with clang for x86_64 and aarch64, into .cache/cross; needs zig
 	@set -e; for cpu in x86_64 aarch64; do CC="$(ZIG) cc -target $$cpu-linux-musl" scripts/build-launcher .cache/cross/launcher-$$cpu; done
 
 converters:
-	@scripts/install-packages $(LISTS)
+	@{ echo libatomic1; command -v cc >/dev/null || printf 'gcc\nlibc6-dev\n'; } | scripts/install-packages --for 'converters, what Node needs, a compiler for the launcher' $(LISTS) -
 
 test-tools:
-	@scripts/install-packages test/packages.txt
+	@scripts/install-packages --for tests test/packages.txt
 	@scripts/setup-schemathesis
 	@scripts/setup-typed-client
 	@scripts/setup-mcp-suites

@@ -2,9 +2,10 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { ConfigError, loadConfig } from './config.ts';
+import { ConfigError, loadConfig, VARIABLES } from './config.ts';
 import { CannotStart } from './roles/process/cannot-start.ts';
 import type { Running } from './roles/process/running.ts';
+import { COMMANDS, type CommandName, helpOf, overview } from './roles/usage.ts';
 import { createLog } from './telemetry/log.ts';
 
 /** Loaded one by one: a worker need not wait for what only the controller imports. */
@@ -25,6 +26,11 @@ const { version } = JSON.parse(readFileSync(join(checkout, 'package.json'), 'utf
 
 async function main(): Promise<void> {
   const [first, ...rest] = process.argv.slice(2);
+  const told = helpAsked(first, rest);
+  if (told !== undefined) {
+    console.log(told);
+    return;
+  }
   if (first === NATS_USERS) {
     const { writeNatsUsers } = await import('./roles/nats-users.ts');
     console.log(await writeNatsUsers(usersAsked(rest)));
@@ -73,9 +79,19 @@ async function main(): Promise<void> {
   console.error(`filemill ${version} ${where}`);
 }
 
+/** @returns what to print where help or the version is asked for */
+function helpAsked(first: string | undefined, rest: readonly string[]): string | undefined {
+  if (first === '--version' || first === '-v') return version;
+  const isHelp = (word: string | undefined) => word === '--help' || word === '-h';
+  if (first !== 'help' && !isHelp(first) && !rest.some(isHelp)) return undefined;
+  const name = first === 'help' ? rest[0] : first;
+  const isCommand = (found: string | undefined): found is CommandName => found !== undefined && Object.hasOwn(COMMANDS, found);
+  return isCommand(name) ? helpOf(name, VARIABLES) : overview(version);
+}
+
 /** @throws ConfigError */
 function asked(args: string[]): { readonly name: keyof typeof ROLES; readonly pool: string | undefined } {
-  const usage = `it is called as "filemill <role>", with a role of ${Object.keys(ROLES).join(', ')}; "filemill worker --pool <pool>" sets POOL; "filemill ${NATS_USERS} <folder>" writes users for NATS servers`;
+  const usage = `it is called as "filemill <role>", with a role of ${Object.keys(ROLES).join(', ')}; "filemill worker --pool <pool>" sets POOL; "filemill ${NATS_USERS} <folder>" writes users for NATS servers; "filemill help" says more`;
   try {
     const { positionals, values } = parseArgs({ args, allowPositionals: true, options: { pool: { type: 'string' } } });
     const [name = 'local', ...more] = positionals;

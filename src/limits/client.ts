@@ -10,12 +10,16 @@ export interface Client {
   /** Factor for every limit: above 1 behind an address that many clients share. */
   readonly multiple: number;
   readonly bannable: boolean;
+  /** No limit holds for it. */
+  readonly isUnlimited?: boolean;
 }
 
 interface ClientRules {
   /** Addresses and CIDRs of proxies whose `X-Forwarded-For` is believed. */
   readonly trustProxy: readonly string[];
   readonly sharedEgress: readonly { readonly cidr: string; readonly multiple: number }[];
+  /** Addresses and CIDRs that no limit holds for, unless a proxy that is not trusted speaks for somebody else. */
+  readonly unlimited?: readonly string[];
   /** A lasting secret: changing it resets the limits of every client. */
   readonly salt: string;
 }
@@ -24,9 +28,10 @@ interface ClientRules {
 export type Identify = (remote: string | undefined, forwardedFor: string | readonly string[] | undefined) => Client;
 
 /** @throws RangeError when a network cannot be read */
-export function identifyWith({ trustProxy, sharedEgress, salt }: ClientRules): Identify {
+export function identifyWith({ trustProxy, sharedEgress, unlimited = [], salt }: ClientRules): Identify {
   const proxies = trustProxy.map(parseNetwork);
   const shared = sharedEgress.map(({ cidr, multiple }) => ({ network: parseNetwork(cidr), multiple }));
+  const free = unlimited.map(parseNetwork);
   const isProxy = (address: Address) => proxies.some((proxy) => proxy.has(address));
   return (remote, forwardedFor) => {
     const peer = remote === undefined ? undefined : parseAddress(remote);
@@ -34,7 +39,9 @@ export function identifyWith({ trustProxy, sharedEgress, salt }: ClientRules): I
     const address = peer === undefined ? undefined : nearestStranger(peer, forwardedFor, isProxy);
     const network = address === undefined ? 'unknown' : clientNetwork(address);
     const multiples = shared.filter((egress) => address !== undefined && egress.network.has(address)).map(({ multiple }) => multiple);
-    return { key: keyOf(network, salt), network, multiple: Math.max(1, ...multiples), bannable: multiples.length === 0 };
+    const speaksForOthers = forwardedFor !== undefined && peer !== undefined && !isProxy(peer);
+    const isUnlimited = address !== undefined && !speaksForOthers && free.some((each) => each.has(address));
+    return { key: keyOf(network, salt), network, multiple: Math.max(1, ...multiples), bannable: multiples.length === 0, isUnlimited };
   };
 }
 

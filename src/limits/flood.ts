@@ -4,9 +4,9 @@ import type { Client } from './client.ts';
 
 export interface FloodGuard {
   /** Counts a request. @param now ms since the epoch @returns undefined when it is allowed, else the refusal, which does not count towards a ban */
-  take(client: Pick<Client, 'key' | 'multiple'>, now: number): Limited<'flood'> | undefined;
+  take(client: Pick<Client, 'key' | 'multiple' | 'isUnlimited'>, now: number): Limited<'flood'> | undefined;
   /** The same, without counting. */
-  look(client: Pick<Client, 'key' | 'multiple'>, now: number): Limited<'flood'> | undefined;
+  look(client: Pick<Client, 'key' | 'multiple' | 'isUnlimited'>, now: number): Limited<'flood'> | undefined;
   /** Number of clients in memory. */
   readonly size: number;
 }
@@ -21,7 +21,8 @@ export function floodGuard(perMinute: number, mostClients = MOST_CLIENTS): Flood
   // In the order in which the windows opened: one that opens again is moved to the end.
   const windows = new Map<string, { readonly since: number; used: number }>();
 
-  const look: FloodGuard['look'] = ({ key, multiple }, now) => {
+  const look: FloodGuard['look'] = ({ key, multiple, isUnlimited = false }, now) => {
+    if (isUnlimited) return undefined;
     const limit = perMinute * multiple;
     const window = windows.get(key);
     if (window === undefined || !isOpen(window.since, now) || window.used < limit) return undefined;
@@ -32,7 +33,7 @@ export function floodGuard(perMinute: number, mostClients = MOST_CLIENTS): Flood
     look,
     take(client, now) {
       const flooded = look(client, now);
-      if (flooded !== undefined) return flooded;
+      if (flooded !== undefined || client.isUnlimited) return flooded;
       const window = windows.get(client.key);
       if (window !== undefined && isOpen(window.since, now)) {
         window.used++;

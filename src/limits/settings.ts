@@ -64,5 +64,12 @@ export const limitSettings = z.strictObject({
     .array(z.strictObject({ cidr: network, multiple: z.number().int().min(1).max(100).default(10) }))
     .default([])
     .describe('Networks whose addresses many people share: each address gets a multiple of every limit, and is never banned'),
+  unlimited: z.array(network).default([]).describe('Addresses and CIDRs of trusted clients: no limit holds for them'),
+  loopback: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Whether requests from this machine itself are limited too. They always are where a proxy is to be expected: with api.publicUrl, with api.trustProxy, and in the role api',
+    ),
 });
 export type LimitSettings = z.infer<typeof limitSettings>;

@@ -1,4 +1,5 @@
 /** The limiter for limits that are switched off: admits everybody and stores nothing. */
+import type { Client } from './client.ts';
 import type { Limiter } from './limiter.ts';
 import { NEW_CLIENT } from './record.ts';
 import type { LimitSettings } from './settings.ts';
@@ -17,5 +18,17 @@ export function unlimited(settings: LimitSettings, clock: () => number): Limiter
     refund: async ({ client }) => usage(client),
     release: async () => {},
     usage: async (client) => usage(client),
+  };
+}
+
+/** @param counted for clients that limits hold for @param free for the others */
+export function exceptUnlimited(counted: Limiter, free: Limiter): Limiter {
+  const of = ({ isUnlimited = false }: Client) => (isUnlimited ? free : counted);
+  return {
+    reserve: (client, want) => of(client).reserve(client, want),
+    enlarge: (reservation, more) => of(reservation.client).enlarge(reservation, more),
+    refund: (reservation) => of(reservation.client).refund(reservation),
+    release: (key, jobs) => counted.release(key, jobs),
+    usage: (client) => of(client).usage(client),
   };
 }

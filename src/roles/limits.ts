@@ -7,11 +7,29 @@ import { floodGuard } from '../limits/flood.ts';
 import { limiterOver } from '../limits/limiter.ts';
 import type { Limits } from '../limits/limits.ts';
 import type { LimitStore } from '../limits/store.ts';
-import { unlimited } from '../limits/unlimited.ts';
+import { exceptUnlimited, unlimited } from '../limits/unlimited.ts';
 
-/** @param salt a secret that lasts @param clock ms since the epoch */
-export function limitsOver(store: LimitStore, jobs: JobStore, { limits, api }: Config, salt: string, clock: () => number): Limits {
-  const identify = identifyWith({ trustProxy: api.trustProxy, sharedEgress: limits.sharedEgress, salt });
+const LOOPBACK = ['127.0.0.0/8', '::1/128'];
+
+interface LimitsDeps {
+  readonly store: LimitStore;
+  readonly jobs: JobStore;
+  /** A secret that lasts. */
+  readonly salt: string;
+  /** Ms since the epoch. */
+  readonly clock: () => number;
+  /** Whether a request from this machine may be a person's own. */
+  readonly atHome: boolean;
+}
+
+export function limitsOver({ limits, api }: Config, { store, jobs, salt, clock, atHome }: LimitsDeps): Limits {
+  const isHome = atHome && !limits.loopback && api.publicUrl === undefined && api.trustProxy.length === 0;
+  const identify = identifyWith({
+    trustProxy: api.trustProxy,
+    sharedEgress: limits.sharedEgress,
+    unlimited: [...limits.unlimited, ...(isHome ? LOOPBACK : [])],
+    salt,
+  });
   if (!limits.enabled) return { identify, limiter: unlimited(limits, clock), flood: undefined, assistantFlood: undefined };
   const fateOf = async (job: string) => {
     const record = (await jobs.get(job))?.record;
@@ -19,5 +37,10 @@ export function limitsOver(store: LimitStore, jobs: JobStore, { limits, api }: C
     return hasEnded(record) ? 'ended' : 'unfinished';
   };
   const [flood, assistantFlood] = [floodGuard(limits.readsPerMinute), floodGuard(limits.messagesPerMinute)];
-  return { identify, limiter: limiterOver(store, limits, { clock, fateOf }), flood, assistantFlood };
+  return {
+    identify,
+    limiter: exceptUnlimited(limiterOver(store, limits, { clock, fateOf }), unlimited(limits, clock)),
+    flood,
+    assistantFlood,
+  };
 }

@@ -1,6 +1,7 @@
 /** Structured logs: one JSON line per event, with request and job ids, and never a file's name, a password, an address or a signed URL. */
 import { type Logger, pino } from 'pino';
 import { z } from 'zod';
+import { plainOn } from './plain.ts';
 
 export type Log = Logger;
 
@@ -11,8 +12,8 @@ export const logSettings = z.strictObject({
     .describe('The least important kind of event that is logged'),
 });
 
-/** @param stream where lines go; standard output by default */
-export function createLog(level: string, stream?: { write(line: string): void }): Log {
+/** @param stream where lines of JSON go; by default standard output, where a terminal gets plain text */
+export function createLog(level: string, stream = process.stdout.isTTY ? plainOn(process.stdout) : undefined): Log {
   const options = {
     level,
     base: null,

@@ -59,6 +59,33 @@ describe('every answer', () => {
   });
 });
 
+describe('a person at this machine', () => {
+  const three = async (service: Service, headers = {}) => {
+    const answers = [];
+    for (let n = 0; n < 3; n++) answers.push(await send(service, { headers }));
+    return answers.map(({ status }) => status);
+  };
+
+  it('is not limited', async () => {
+    const service = await serve({ loopback: false });
+    expect(await three(service)).toEqual([200, 200, 200]);
+    expect((await send(service)).headers.has('x-ratelimit-limit')).toBe(false);
+    expect(await limitsOf(service)).toMatchObject({ enabled: false, tiers: { hourly: { used: 0 } } });
+  });
+
+  it('is limited behind a proxy that forwards, whether or not it was named, and where a public URL is set', async () => {
+    const forwarding = { 'x-forwarded-for': '198.51.100.1' };
+    expect(await three(await serve({ loopback: false }), forwarding)).toEqual([200, 429, 429]);
+    expect(await three(await serve({ loopback: false }, { trustProxy: ['127.0.0.1'] }), forwarding)).toEqual([200, 429, 429]);
+    expect(await three(await serve({ loopback: false }, { publicUrl: 'https://files.example.org' }))).toEqual([200, 429, 429]);
+  });
+
+  it('is one that the configuration names', async () => {
+    const service = await serve({ unlimited: ['127.0.0.0/8'] }, { publicUrl: 'https://files.example.org' });
+    expect(await three(service)).toEqual([200, 200, 200]);
+  });
+});
+
 it('GET /api/v1/limits shows what was used, and uses nothing', async () => {
   const service = await serve();
   await send(service);

@@ -1,5 +1,5 @@
 /** Starting and stopping as users do it: quickly, in good order, and with one sentence where it cannot be. */
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
@@ -258,6 +258,32 @@ describe('a start', () => {
     const { code, said } = await refused(await dataFolder(), {}, {}, [join(checkout, 'scripts/filemill'), ...args]);
     expect([code, said.join('\n')]).toEqual([status, expect.stringContaining(why)]);
   });
+});
+
+it.each<[string[], string]>([
+  [['--help'], 'filemill help <role>     says what a role is set by'],
+  [['help', 'worker'], '  MEMORY_LIMIT   worker.limitBytes'],
+  [['nats-users', '--help'], 'filemill nats-users <folder> [--pool <pool>]'],
+  [['--version'], '0.1.0'],
+])('%j is answered at once', async (args, words) => {
+  const { stdout } = await run(join(checkout, 'scripts/filemill'), args);
+  expect(stdout).toContain(words);
+});
+
+it('says what happens as plain text at a terminal, and as lines of JSON elsewhere', async () => {
+  const env = { PATH: process.env['PATH'], PORT: '0', DATA_DIR: await dataFolder() };
+  const filemill = join(checkout, 'scripts/filemill');
+  // script(1) gives it a terminal.
+  const child = spawn('script', ['-qec', `${filemill} local`, '/dev/null'], { env, stdio: ['pipe', 'pipe', 'ignore'] });
+  started.push(child);
+  let said = '';
+  for await (const text of child.stdout) {
+    said += text;
+    if (said.includes('serves on')) break;
+  }
+  expect(said).toMatch(/^\d\d:\d\d:\d\d info {2}listening at http/m);
+  const { lines } = await begin(await dataFolder());
+  expect(lines.filter((line) => line.startsWith('{"level":"info"')).length).toBeGreaterThan(0);
 });
 
 describe('SIGTERM', () => {

@@ -18,12 +18,16 @@ export interface Service {
 }
 
 /** Settings as in the configuration file, by slice. */
-export type Settings = Readonly<Record<string, Readonly<Record<string, unknown>> | string>>;
+export type Settings = Readonly<Record<string, object | string>>;
 
 async function settingsFile(folder: string, settings: Settings): Promise<string> {
   const path = join(folder, 'config.yaml');
-  // JSON is YAML. A test sends more than a client may, unless limits are what it is about.
-  await writeFile(path, JSON.stringify({ limits: { enabled: false }, ...settings }));
+  // JSON is YAML. A test sends more than a client may, unless limits are what it is about; and then it is no client at home.
+  const { limits } = settings;
+  await writeFile(
+    path,
+    JSON.stringify({ ...settings, limits: limits === undefined ? { enabled: false } : { loopback: true, ...(limits as object) } }),
+  );
   return path;
 }
 

@@ -638,6 +638,18 @@ describe('the client', () => {
     it(sentence, () => expect(identify(trusted)(remote, forwarded).network).toBe(network));
   }
 
+  it.each<[remote: string, forwarded: string | undefined, trusted: string[], isUnlimited: boolean]>([
+    ['127.0.0.1', undefined, [], true],
+    ['::ffff:127.0.0.1', undefined, [], true],
+    ['203.0.113.7', undefined, [], false],
+    // A proxy on this machine that nobody has named: its clients are not this machine.
+    ['127.0.0.1', '198.51.100.1', [], false],
+    ['127.0.0.1', '198.51.100.1', ['127.0.0.1'], false],
+  ])('%s that forwards for %s, with %j trusted: limited, or not', (remote, forwarded, trustProxy, isUnlimited) => {
+    const home = identifyWith({ trustProxy, sharedEgress: [], unlimited: ['127.0.0.0/8'], salt });
+    expect(home(remote, forwarded).isUnlimited).toBe(isUnlimited);
+  });
+
   it('is stored as a hash that lasts, differs between networks and shows none of them', () => {
     const [one, again, neighbour, other] = ['2001:db8::1', '2001:db8::2', '2001:db8:0:1::1', '203.0.113.7'].map(
       (at) => identify()(at, undefined).key,

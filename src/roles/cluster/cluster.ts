@@ -73,7 +73,13 @@ export async function openCluster(nats: Nats, config: Config, log: Log, unreadab
     registry,
     signals,
     encryption: encryptionWith(secret.key, saltOf(secret.key, secret.salt)),
-    limits: limitsOver(openLimits(nats, clock, unreadable('client')), jobs, config, saltOf(secret.key, secret.salt), clock),
+    limits: limitsOver(config, {
+      store: openLimits(nats, clock, unreadable('client')),
+      jobs,
+      salt: saltOf(secret.key, secret.salt),
+      clock,
+      atHome: false,
+    }),
     async close() {
       signals.close();
       await uploads.idle();

@@ -72,7 +72,7 @@ export async function openEmbedded(config: Config, unreadable: UnreadableOf, clo
     uploads,
     uploadRecords,
     encryption: encryptionWith(keys, salt),
-    limits: limitsOver(clients, jobs, config, salt, clock),
+    limits: limitsOver(config, { store: clients, jobs, salt, clock, atHome: true }),
     aloneSince,
     async close() {
       await uploads.idle();
