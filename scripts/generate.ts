@@ -63,7 +63,7 @@ Every error answer is \`{ "error": { "code", "message", "details" } }\`. \`detai
 |---|---|---|---|
 ${rows.join('\n')}
 
-A job that failed answers 500 \`CONVERSION_FAILED\`, to the request that waits for it and to every later one. \`details.reason\` says why:
+A job that failed answers 500 \`CONVERSION_FAILED\`, to the request that waits for it and to every later one; where an option asks for what the file does not have, such as page 6 of 5, they are answered with 400 \`INVALID_OPTION\`. \`details.reason\` says why:
 
 | reason | meaning |
 |---|---|

@@ -55,6 +55,7 @@ const REASONS = {
   unsupported_mime: 'The content of this file is of no kind that can be converted.',
   no_file: 'The file is empty.',
   invalid_format: 'The target format cannot be made from this file.',
+  invalid_option: 'An option asks for what this file does not have: answered as `INVALID_OPTION`.',
   output_invalid: 'The conversion program delivered nothing usable.',
   page_unreachable: 'The page could not be loaded: its server cannot be reached, answers with an error, or is not a public one.',
   cancelled: 'The job was cancelled.',
@@ -115,11 +116,37 @@ export function conversionFailed(reason: Reason, { says, details, cause }: Parti
   return new Failure('CONVERSION_FAILED', { says: says ?? REASONS[reason], details: { ...details, reason }, cause });
 }
 
-/** A bound of the service that the file exceeds. @param max what is allowed @param received what the file has */
-export function inputLimit(limit: string, max: number, received: number): Failure {
-  const says = `The file has more than this service converts: ${limit} ${received}, at most ${max}.`;
+/**
+ * A bound of the service that the file exceeds.
+ * @param max what is allowed @param received what the file has
+ * @param says replaces the sentence, where the bound is on what the result would have
+ */
+export function inputLimit(
+  limit: string,
+  max: number,
+  received: number,
+  says = `The file has more than this service converts: ${limit} ${received}, at most ${max}.`,
+): Failure {
   return conversionFailed('input_limit', { says, details: { limit, max, received } });
 }
+
+/** A bound of the service that the file or its result falls short of. @param min what is allowed */
+export function belowLimit(limit: string, min: number, received: number, says: string): Failure {
+  return conversionFailed('input_limit', { says, details: { limit, min, received } });
+}
+
+/** An option that asks for what this file does not have: the client's mistake, found out as soon as the file was looked at. */
+export interface OptionMisfit {
+  readonly option: string;
+  /** The option's value, as the client would write it. */
+  readonly received: string;
+  /** What it takes for this file. */
+  readonly allowed: string;
+  /** What there is, what is asked, and in which direction it fails. */
+  readonly says: string;
+}
+
+export const misfit = ({ says, ...details }: OptionMisfit): Failure => new Failure('INVALID_OPTION', { says, details: { ...details } });
 
 /** @param maxBytes what is accepted @param receivedBytes what was declared, else what had come when it was too much @param filename tells which of several */
 export function fileTooLarge(maxBytes: number, receivedBytes: number, filename?: string): Failure {

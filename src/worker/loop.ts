@@ -349,6 +349,9 @@ const isTransient = (error: unknown): boolean =>
   isStoreUnreachable(error);
 
 function storedFailure(error: unknown): StoredFailure {
+  // An option that asks for what the file does not have, which only the inspection shows.
+  if (error instanceof Failure && error.code === 'INVALID_OPTION')
+    return { reason: 'invalid_option', message: error.message, details: error.details };
   if (error instanceof Failure && error.code === 'CONVERSION_FAILED') {
     const { reason, ...details } = error.details;
     return { reason: String(reason), message: error.message, details };

@@ -1,9 +1,9 @@
 /** Runs one step of a plan, in a resident process where the engine has one, else in a new one, and maps failures to reasons of the API. */
 import type { Engine, ProcessStep, ResidentStep, Step, StepLimits, Task, Warning } from '../catalog/engine.ts';
-import { conversionFailed, type Failure, inputLimit, type Reason } from '../errors.ts';
+import { conversionFailed, type Failure, inputLimit, misfit, type Reason } from '../errors.ts';
 import type { Outcome } from '../exec/confine/policy.ts';
 import type { Slot } from '../exec/files/workspace.ts';
-import { type Answer, lastAnswer } from '../exec/residents/messages.ts';
+import { type Answer, LONGEST_LINE, lastAnswer } from '../exec/residents/messages.ts';
 import { ResidentBroken } from '../exec/residents/process.ts';
 import type { Residents } from '../exec/residents/residents.ts';
 import type { Toolbox } from '../exec/toolbox.ts';
@@ -105,17 +105,23 @@ const hasSucceeded = ({ succeeds = [0] }: ProcessStep, { ended, code }: Outcome)
   ended === 'exit' && succeeds.includes(code ?? -1);
 
 /** @param refused why the proxy refused connections */
-function refusalOf({ reason = 'corrupt_input', words, details }: Answer, refused: readonly string[]): Failure {
+function refusalOf({ reason = 'corrupt_input', words, says, details, misfit: asked }: Answer, refused: readonly string[]): Failure {
   if (reason === 'page_unreachable') return conversionFailed(reason, { details: { refused }, cause: new Error(words) });
-  if (reason === 'input_limit' && details !== undefined) return inputLimit(details.limit, details.max, details.received);
-  return conversionFailed(reason, { details: details ?? {}, cause: new Error(words) });
+  if (reason === 'invalid_option') return asked === undefined ? conversionFailed('internal', { cause: new Error(words) }) : misfit(asked);
+  if (reason === 'input_limit' && details?.max !== undefined) return inputLimit(details.limit, details.max, details.received, says);
+  return conversionFailed(reason, { ...(says === undefined ? {} : { says }), details: details ?? {}, cause: new Error(words) });
 }
 
 async function failureOf(judge: StepperDeps['judge'], engine: Engine, outcome: Outcome): Promise<Failure> {
   const message = `${engine.id} ${outcome.ended} ${outcome.code ?? outcome.signal}: ${outcome.stderr.slice(-2000)}`;
   const cause = outcome.ended === 'launcher' ? new LauncherFailed(message) : new Error(message);
-  return conversionFailed(await reasonFor(judge, engine, outcome), { cause });
+  const reason = await reasonFor(judge, engine, outcome);
+  // Our own program, run once: its answer has the particulars.
+  const answer = reason === 'invalid_option' || reason === 'input_limit' ? answerIn(outcome) : undefined;
+  return answer?.reason === reason ? refusalOf(answer, []) : conversionFailed(reason, { cause });
 }
+
+const answerIn = ({ stdout }: Outcome): Answer | undefined => lastAnswer(stdout.subarray(-LONGEST_LINE).toString());
 
 async function reasonFor(judge: StepperDeps['judge'], engine: Engine, outcome: Outcome): Promise<Reason> {
   const { ended, code, signal, stderr, stdout } = outcome;

@@ -147,6 +147,31 @@ it('one bad file fails alone, and says in its entry what it would have said alon
   );
 });
 
+it("an option that does not fit one of the files fails that file alone, as the client's mistake", async () => {
+  const wide = await sharp({ create: { width: 64, height: 24, channels: 3, background: '#205a1e' } })
+    .png()
+    .toBuffer();
+  const { data } = await post(
+    [
+      ['wide.png', wide],
+      ['small.png', await picture(40)],
+    ],
+    { to_format: 'jpg', img_crop_w: '48' },
+  );
+  const { jobs } = await over(data);
+  expect(jobs.map(({ error }) => error?.code)).toEqual([undefined, 'INVALID_OPTION']);
+  // The same again from the job itself, whoever asks and whenever.
+  const answer = await read(await fetch(`${service.url}/api/v1/jobs/${jobs[1]?.job_id}`));
+  expect(answer).toMatchObject({
+    status: 400,
+    error: {
+      code: 'INVALID_OPTION',
+      message: 'The picture has 32 columns; the crop ends at column 48.',
+      details: { option: 'img_crop_w', received: '48', allowed: '1 to 32 px from there on in this picture', job_id: jobs[1]?.job_id },
+    },
+  });
+});
+
 it('of nothing but bad files has no output', async () => {
   const { data } = await post([['noise.bin', NOISE]], { to_format: 'png' });
   expect(data).toMatchObject({ overall_status: 'failed', counts: { total: 1, failed: 1 } });

@@ -122,7 +122,9 @@ describe('img_resize_w and img_resize_h', () => {
     const tall = await picture(narrow, 'tall.png', ['-resize', '20x100!']);
     const wide = await picture(flat, 'wide.png', ['-resize', '1000x10!']);
     expect(await refusal(tall, target, { img_resize_w: '7680' })).toMatchObject({ reason: 'input_limit', max: 16_383, received: 38_400 });
-    expect(await refusal(wide, target, { img_resize_w: '16' })).toMatchObject({ reason: 'input_limit', received: 0 });
+    const { error } = await convert(service.url, wide, target, { img_resize_w: '16' });
+    expect(error?.details).toMatchObject({ reason: 'input_limit', min: 1, received: 0 });
+    expect(error?.message).toMatch(/^The picture has 1000 [x×] 10 pixels; .* 0 pixels( high)?, and the least is 1\.$/);
     expect(sizeOf(await pixelsOf((await to(wide, target, { img_resize_w: '50' })).path, target))[0]).toBe(50);
   });
 
@@ -229,14 +231,17 @@ describe('img_crop', () => {
 
   it.each(EDITED)('is refused where it leaves the picture, by however little: %s', async (target) => {
     const file = await picture(await aFolder(), 'four.png');
-    for (const fields of [
-      { img_crop_x: '1', img_crop_w: '96' },
-      { img_crop_h: '65' },
-      { img_crop_x: '96' },
-      { img_crop_y: '64', img_crop_h: '1' },
-      { img_crop_x: '1000000' },
-    ])
-      expect((await refusal(file, target, fields as Fields))?.['reason'], JSON.stringify(fields)).toBe('input_limit');
+    for (const [fields, option, received, says] of [
+      [{ img_crop_x: '1', img_crop_w: '96' }, 'img_crop_w', '96', 'The picture has 96 columns; the crop ends at column 97.'],
+      [{ img_crop_h: '65' }, 'img_crop_h', '65', 'The picture has 64 rows; the crop ends at row 65.'],
+      [{ img_crop_x: '96' }, 'img_crop_x', '96', 'The picture has 96 columns; the crop begins after column 96.'],
+      [{ img_crop_y: '64', img_crop_h: '1' }, 'img_crop_y', '64', 'The picture has 64 rows; the crop begins after row 64.'],
+      [{ img_crop_x: '1000000' }, 'img_crop_x', '1000000', 'The picture has 96 columns; the crop begins after column 1000000.'],
+    ] as const) {
+      const { status, error } = await convert(service.url, file, target, fields as Fields);
+      expect([status, error?.code, error?.message], JSON.stringify(fields)).toEqual([400, 'INVALID_OPTION', says]);
+      expect(error?.details).toMatchObject({ option, received, allowed: expect.stringContaining('px'), retryable: false });
+    }
   });
 });
 
@@ -386,7 +391,10 @@ describe('pages of a TIFF', () => {
     const { job } = await to(file, target, { pages: '3-9' });
     expect(job.output?.files).toBe(1);
     expect(codes(job)).toEqual(['pages_beyond_end']);
-    expect(await refusal(file, target, { pages: '4' })).toMatchObject({ reason: 'input_limit', limit: 'pages', max: 3, received: 4 });
+    const { status, error } = await convert(service.url, file, target, { pages: '4' });
+    expect([status, error?.code]).toEqual([400, 'INVALID_OPTION']);
+    expect(error?.details).toMatchObject({ option: 'pages', received: '4', allowed: 'pages from 1 to 3' });
+    expect(error?.message).toBe('The file has 3 pages; the first page asked for is 4.');
     expect(codes((await to(file, target, { pages: 'all' })).job)).toEqual(target === 'pdf' ? [] : ['zip_of_pages']);
   });
 

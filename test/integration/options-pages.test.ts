@@ -121,8 +121,9 @@ describe('pages', () => {
 
   it.each(['pdf', 'png', 'tiff', 'txt', 'html', 'svg'])('that are not there are refused: %s', async (target) => {
     const { status, error } = await convert(service.url, five, target, { pages: '6-7' });
-    expect([status, error?.code]).toEqual([500, 'CONVERSION_FAILED']);
-    expect(error?.details).toMatchObject({ reason: 'input_limit', limit: 'pages', max: 5, received: 6 });
+    expect([status, error?.code]).toEqual([400, 'INVALID_OPTION']);
+    expect(error?.details).toMatchObject({ option: 'pages', received: '6-7', allowed: 'pages from 1 to 5' });
+    expect(error?.message).toBe('The file has 5 pages; the first page asked for is 6.');
   });
 
   it('have no effect on what has none', async () => {

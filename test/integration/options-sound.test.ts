@@ -375,10 +375,14 @@ describe('start_time and end_time', () => {
       const { path, job } = await to(film, target, { start_time: '3', end_time: '00:01:00' });
       expect(codes(job)).toContain('end_past_end');
       expect(Math.abs((await seconds(path)) - 1)).toBeLessThan(0.15);
-      expect((await convert(service.url, film, target, { start_time: '4.5' })).error?.details).toMatchObject({
-        reason: 'input_limit',
-        received: 4.5,
-      });
+      const { status, error } = await convert(service.url, film, target, { start_time: '4.5' });
+      expect([status, error?.code, error?.details['option'], error?.details['received']]).toEqual([
+        400,
+        'INVALID_OPTION',
+        'start_time',
+        '4.5',
+      ]);
+      expect(error?.message).toMatch(/^The recording is 4(\.\d+)? seconds long; the start lies after that, at 4\.5 seconds\.$/);
     }
   });
 });

@@ -494,6 +494,10 @@ describe('a picture', () => {
   it('cropped outside itself is refused with what it has', async () => {
     const options: Options = { img_crop_x: 30, img_crop_y: 0, img_crop_w: 20, img_crop_h: 5 };
     const { answer } = await picture('png', 'png', SMALL, { options });
-    expect(answer).toMatchObject({ ok: false, reason: 'input_limit', details: { max: 40, received: 50 } });
+    expect(answer).toMatchObject({
+      ok: false,
+      reason: 'invalid_option',
+      misfit: { option: 'img_crop_w', received: '20', says: 'The picture has 40 columns; the crop ends at column 50.' },
+    });
   });
 });

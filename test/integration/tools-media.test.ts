@@ -270,9 +270,10 @@ describe('audio-cutter', () => {
       allowed: 'one of exact, fast',
     });
     expect(await refusal('audio-cutter', wav, { start_time: '2.5' })).toMatchObject({
-      status: 500,
-      code: 'CONVERSION_FAILED',
-      reason: 'input_limit',
+      status: 400,
+      code: 'INVALID_OPTION',
+      option: 'start_time',
+      received: '2.5',
     });
     expect((await made('audio-cutter', wav, { start_time: '1', end_time: '9' })).warnings).toEqual(['end_past_end']);
   });

@@ -256,13 +256,13 @@ describe('pdf-page-remover', () => {
   });
 
   it('refuses pages that the file lacks, and to leave none', async () => {
-    for (const [pages, max, received] of [
-      ['9-10', 9, 10],
-      ['1-9', 8, 9],
+    for (const [pages, allowed, says] of [
+      ['9-10', 'pages from 1 to 9', 'The file has 9 pages; page 10 is to be removed.'],
+      ['1-9', 'at most 8 of 9 pages', 'The file has 9 pages, and all are to be removed; at least one has to stay.'],
     ] as const) {
       const { status, error } = await call('pdf-page-remover', named('nine.pdf', nine), { pages });
-      expect([status, error?.code]).toEqual([500, 'CONVERSION_FAILED']);
-      expect(error?.details).toMatchObject({ reason: 'input_limit', limit: 'pages', max, received });
+      expect([status, error?.code, error?.message]).toEqual([400, 'INVALID_OPTION', says]);
+      expect(error?.details).toMatchObject({ option: 'pages', received: pages, allowed });
     }
   });
 });

@@ -62,9 +62,11 @@ export function shown(record: JobRecord | undefined, now: number): JobRecord {
   return record;
 }
 
-/** Why a job in state `error` failed, as clients read it. */
+/** Why a job in state `error` failed, as clients read it: `INVALID_OPTION` where an option asked for what the file does not have. */
 export function failureOfJob(record: JobRecord): Failure {
   const stored = record.failure ?? { reason: 'internal', message: '', details: {} };
+  if (reasonOf(stored) === 'invalid_option')
+    return new Failure('INVALID_OPTION', { says: stored.message, details: { ...stored.details, job_id: record.id } });
   const engine = record.engine?.name;
   return conversionFailed(reasonOf(stored), {
     ...(stored.message === '' ? {} : { says: stored.message }),

@@ -24,9 +24,9 @@ const KINDS = {
     'UNSUPPORTED_MIME',
     'NOT_IMPLEMENTED',
   ],
-  Job: [...JOB, 'CONVERSION_FAILED'],
+  Job: [...JOB, 'INVALID_OPTION', 'CONVERSION_FAILED'],
   Gone: JOB,
-  Output: [...JOB, 'NOT_FOUND', 'JOB_NOT_READY', 'RANGE_NOT_SATISFIABLE', 'CONVERSION_FAILED'],
+  Output: [...JOB, 'NOT_FOUND', 'INVALID_OPTION', 'JOB_NOT_READY', 'RANGE_NOT_SATISFIABLE', 'CONVERSION_FAILED'],
   Choice: ['INVALID_OPTION'],
   Read: [],
 } as const satisfies Record<string, readonly Code[]>;

@@ -1,5 +1,5 @@
 /** librsvg: SVG to PNG and PDF. It loads nothing from the network, and files only from the drawing's own folder. */
-import { inputLimit } from '../../errors.ts';
+import { belowLimit, inputLimit } from '../../errors.ts';
 import type { Engine, Plan, Task } from '../engine.ts';
 import { type Size, sizeOf } from './rsvg/size.ts';
 
@@ -55,8 +55,10 @@ function canvas(
   if (width !== undefined && height !== undefined) return ['--width', `${width}`, '--height', `${height}`];
   if (width !== undefined || height !== undefined) {
     const derived = size && (width === undefined ? ((height ?? 0) * size.width) / size.height : (width * size.height) / size.width);
-    if (derived !== undefined && (Math.round(derived) < 1 || derived > MAX_SIDE))
-      throw inputLimit('side in pixels', MAX_SIDE, Math.round(derived));
+    const pixels = Math.round(derived ?? 1);
+    const says = `The drawing has ${size?.width} × ${size?.height} pixels; in this size its other side would be ${pixels} pixels`;
+    if (pixels < 1) throw belowLimit('side in pixels', 1, pixels, `${says}, and the least is 1.`);
+    if (pixels > MAX_SIDE) throw inputLimit('side in pixels', MAX_SIDE, pixels, `${says}, and the most is ${MAX_SIDE}.`);
     return [...(width === undefined ? ['--height', `${height}`] : ['--width', `${width}`]), '--keep-aspect-ratio'];
   }
   const zoom = dpi / CSS_DPI;

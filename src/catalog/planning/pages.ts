@@ -1,6 +1,6 @@
 /** Page selections: `1`, `2-5,8`, `all`, as ranges of page numbers that count from 1. */
 
-import { conversionFailed } from '../../errors.ts';
+import { misfit } from '../../errors.ts';
 
 /** First and last page, both included; `Infinity` is never used: `all` is one range up to the bound. */
 export type PageRange = [first: number, last: number];
@@ -32,18 +32,30 @@ export function selectPages(ranges: readonly PageRange[] | undefined, count: num
 
 /**
  * The same, with a warning if the selection goes beyond the last page.
- * @throws Failure `input_limit` if the document has none of the pages
+ * @throws Failure `INVALID_OPTION` if the document has none of the pages
  */
 export function choosePages(ranges: readonly PageRange[] | undefined, count: number) {
   const pages = selectPages(ranges, count);
   if (pages.length === 0)
-    throw conversionFailed('input_limit', {
-      says: `The file has ${count} pages; none of those asked for is among them.`,
-      details: { limit: 'pages', max: count, received: ranges?.[0]?.[0] ?? 0 },
+    throw misfit({
+      option: 'pages',
+      received: pagesAsText(ranges ?? []),
+      allowed: pagesFrom1To(count),
+      says: `The file has ${pagesOf(count)}; the first page asked for is ${Math.min(...(ranges ?? []).map(([first]) => first))}.`,
     });
   const message = `The document has ${count} pages; pages after the last were left out.`;
   return { pages, warnings: reachesBeyond(ranges, count) ? [{ code: 'pages_beyond_end', message }] : [] };
 }
+
+/** The notation that `pageRanges` parses. */
+export const pagesAsText = (ranges: readonly PageRange[]): string =>
+  ranges
+    .map(([first, last]) => (first === last ? `${first}` : `${first}-${last}`))
+    .join(',')
+    .slice(0, 100);
+
+export const pagesOf = (count: number): string => (count === 1 ? 'one page' : `${count} pages`);
+export const pagesFrom1To = (count: number): string => (count === 1 ? 'page 1, the only one' : `pages from 1 to ${count}`);
 
 /** `all` is a range up to the bound, and does not go beyond the end. */
 const reachesBeyond = (asked: readonly PageRange[] | undefined, count: number): boolean =>

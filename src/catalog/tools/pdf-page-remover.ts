@@ -1,9 +1,9 @@
 /** A PDF without some of its pages. */
 import { z } from 'zod';
-import { conversionFailed } from '../../errors.ts';
+import { misfit } from '../../errors.ts';
 import { engine } from '../engines/qpdf.ts';
 import { text } from '../options/fields.ts';
-import { type PageRange, pageRanges, selectPages } from '../planning/pages.ts';
+import { type PageRange, pageRanges, pagesAsText, pagesFrom1To, pagesOf, selectPages } from '../planning/pages.ts';
 import { pagesForQpdf } from '../planning/pdf.ts';
 import type { Tool, ToolTask } from '../tool.ts';
 import { onlySource, PDF_TO_PDF, qpdf } from '../tool-families/pdf.ts';
@@ -28,14 +28,16 @@ function plan(task: ToolTask) {
   return { steps: [qpdf('--decrypt', path, '--pages', '.', pagesForQpdf(kept), '--', `${task.output}/document.pdf`)] };
 }
 
-/** @throws Failure `input_limit` where a page does not exist, or none would be left */
+/** @throws Failure `INVALID_OPTION` where a page does not exist, or none would be left */
 function keptPages(ranges: readonly PageRange[], count: number): number[] {
   const asked = Math.max(...ranges.map(([, last]) => last));
-  if (asked > count) throw refusal(`The file has ${count} pages: page ${asked} is not among them.`, count, asked);
+  const refuse = (says: string, allowed: string) => misfit({ option: 'pages', received: pagesAsText(ranges), allowed, says });
+  if (asked > count) throw refuse(`The file has ${pagesOf(count)}; page ${asked} is to be removed.`, pagesFrom1To(count));
   const removed = new Set(selectPages(ranges, count));
-  if (removed.size === count) throw refusal(`The file has ${count} pages: at least one has to stay.`, count - 1, count);
+  if (removed.size === count)
+    throw refuse(
+      `The file has ${pagesOf(count)}, and all are to be removed; at least one has to stay.`,
+      `at most ${count - 1} of ${pagesOf(count)}`,
+    );
   return Array.from({ length: count }, (_, index) => index + 1).filter((page) => !removed.has(page));
 }
-
-const refusal = (says: string, max: number, received: number) =>
-  conversionFailed('input_limit', { says, details: { limit: 'pages', max, received } });

@@ -95,9 +95,9 @@ SETUP = (("L10N", "ooLocale", "en-US"), ("Office", "ooSetupInstCompleted", "true
 class Refusal(Exception):
     """A failed conversion, with the reason that the API reports."""
 
-    def __init__(self, reason, words, details=None):
+    def __init__(self, reason, words, details=None, misfit=None):
         super().__init__(words)
-        self.answer = {"ok": False, "reason": reason, "words": words, **({"details": details} if details else {})}
+        self.answer = {"ok": False, "reason": reason, "words": words, **({"details": details} if details else {}), **({"misfit": misfit} if misfit else {})}
 
 
 def bound(limit, most, received):
@@ -477,11 +477,18 @@ def pdf_options(document, request):
     if request.get("pages"):
         ranges = [(first, min(last, count)) for first, last in request["pages"] if first <= count]
         if not ranges:
-            bound("pages", count, min(first for first, _ in request["pages"]))
+            raise no_such_pages(request["pages"], count)
         options["PageRange"] = ",".join(f"{first}-{last}" for first, last in ranges)
     if request.get("quality"):
         options |= {"UseLosslessCompression": False, "Quality": request["quality"]}
     return options
+
+
+def no_such_pages(asked, count):
+    """The refusal of a selection with none of the document's pages: the client's mistake, not the document's."""
+    says = f"The file has {'one page' if count == 1 else f'{count} pages'}; the first page asked for is {min(first for first, _ in asked)}."
+    received = ",".join(str(first) if first == last else f"{first}-{last}" for first, last in asked)[:100]
+    return Refusal("invalid_option", says, misfit={"option": "pages", "received": received, "allowed": f"pages from 1 to {count}", "says": says})
 
 
 def page_count(document):

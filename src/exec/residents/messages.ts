@@ -1,13 +1,19 @@
 /** Parses the JSON lines of our own programs, and validates them: a hostile document may have taken the program over. */
 import type { Warning } from '../../catalog/engine.ts';
-import { isReason, type Reason } from '../../errors.ts';
+import { isOption } from '../../catalog/options/options.ts';
+import { isReason, type OptionMisfit, type Reason } from '../../errors.ts';
 
-/** The answer to one request. `words` is the program's own message, for logs; clients may see `details` and `warnings`. */
+/** The answer to one request. `words` is the program's own message, for logs; clients may see `says`, `details`, `misfit` and `warnings`. */
 export interface Answer {
   readonly ok: boolean;
   readonly reason?: Reason;
   readonly words?: string;
-  readonly details?: { readonly limit: string; readonly max: number; readonly received: number };
+  /** Of `input_limit`. */
+  readonly details?: { readonly limit: string; readonly received: number; readonly max?: number; readonly min?: number };
+  /** Replaces the sentence of `input_limit`. */
+  readonly says?: string;
+  /** Of `invalid_option`. */
+  readonly misfit?: OptionMisfit;
   readonly warnings?: readonly Warning[];
 }
 
@@ -29,14 +35,17 @@ export function readMessage(line: string): Readonly<Record<string, unknown>> | u
 }
 
 /** @returns undefined for messages that are no answer, such as progress */
-export function readAnswer({ ok, reason, words: message, details, warnings }: Readonly<Record<string, unknown>>): Answer | undefined {
+export function readAnswer(answer: Readonly<Record<string, unknown>>): Answer | undefined {
+  const { ok, reason, words: message, details, says, warnings } = answer;
   if (typeof ok !== 'boolean') return undefined;
-  const bound = readBound(details);
+  const [bound, misfit] = [readBound(details), readMisfit(answer['misfit'])];
   return {
     ok,
     words: typeof message === 'string' ? message.slice(0, 2000) : '',
     ...(isReason(reason) && { reason }),
     ...(bound && { details: bound }),
+    ...(isSentence(says) && { says }),
+    ...(misfit && { misfit }),
     ...(Array.isArray(warnings) && { warnings: warnings.slice(0, MOST_WARNINGS).flatMap(readWarning) }),
   };
 }
@@ -48,8 +57,16 @@ export function lastAnswer(stdout: string): Answer | undefined {
 }
 
 function readBound(value: unknown): Answer['details'] | undefined {
-  const { limit, max, received } = (value ?? {}) as Record<string, unknown>;
-  return isSentence(limit) && isNumber(max) && isNumber(received) ? { limit, max, received } : undefined;
+  const { limit, max, min, received } = (value ?? {}) as Record<string, unknown>;
+  if (!isSentence(limit) || !isNumber(received)) return undefined;
+  if (isNumber(max)) return { limit, max, received };
+  return isNumber(min) ? { limit, min, received } : undefined;
+}
+
+function readMisfit(value: unknown): OptionMisfit | undefined {
+  const { option, received, allowed, says } = (value ?? {}) as Record<string, unknown>;
+  const isKnown = typeof option === 'string' && isOption(option);
+  return isKnown && isSentence(received) && isSentence(allowed) && isSentence(says) ? { option, received, allowed, says } : undefined;
 }
 
 function readWarning(value: unknown): Warning[] {

@@ -1,5 +1,5 @@
 /** The requested part of a recording, and the progress of a running command. */
-import { inputLimit } from '../../../errors.ts';
+import { misfit } from '../../../errors.ts';
 import type { Task, Warning } from '../../engine.ts';
 import { mediaOf } from './streams.ts';
 
@@ -18,11 +18,17 @@ export interface Timeline {
 /** Formats without an index: FFmpeg seeks by estimate, past the start, or to a frame that needs an earlier one. */
 const MISSES = new Set(['mpg', 'ts', 'ogv']);
 
-/** @throws Failure `input_limit` if the start lies behind the end of the recording */
+/** @throws Failure `INVALID_OPTION` if the start lies behind the end of the recording */
 export function timeline({ source, options, facts }: Pick<Task, 'source' | 'options' | 'facts'>): Timeline {
   const { duration } = mediaOf(facts);
   const { start_time: start = 0, end_time: end } = options;
-  if (duration !== undefined && duration > 0 && start >= duration && start > 0) throw inputLimit('start_time in seconds', duration, start);
+  if (duration !== undefined && duration > 0 && start >= duration && start > 0)
+    throw misfit({
+      option: 'start_time',
+      received: `${start}`,
+      allowed: `less than ${duration} seconds for this recording`,
+      says: `The recording is ${duration} seconds long; the start lies after that, at ${start} seconds.`,
+    });
   const past = end !== undefined && duration !== undefined && end > duration;
   const last = end === undefined || past ? duration : end;
   const seconds = last === undefined ? undefined : last - start;

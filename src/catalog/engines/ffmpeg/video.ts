@@ -1,5 +1,5 @@
 /** Converts video: copies each stream that the target can contain and no option changes, and encodes the others. */
-import { conversionFailed, inputLimit } from '../../../errors.ts';
+import { belowLimit, conversionFailed, inputLimit } from '../../../errors.ts';
 import type { Plan, Task } from '../../engine.ts';
 import { invalid, type OptionName, type Options } from '../../options/options.ts';
 import { command, dropped, tags } from './command.ts';
@@ -156,10 +156,12 @@ function sidesOf({ width, height, rotated }: VideoStream, { video_width: wide, v
 function refuseSides(codec: VideoEncoderId, sides: readonly number[]): void {
   const [least, side] = [LEAST_SIDES[codec] ?? 2, Math.min(...sides)];
   if (side < least)
-    throw conversionFailed('input_limit', {
-      says: `The picture would be ${sides.join(' × ')} pixels; ${codec} takes ${least} and more.`,
-      details: { limit: `least side of ${codec} in pixels`, min: least, received: side },
-    });
+    throw belowLimit(
+      `least side of ${codec} in pixels`,
+      least,
+      side,
+      `The picture would be ${sides.join(' × ')} pixels; ${codec} takes ${least} and more.`,
+    );
   for (const long of sides) if (long > MAX_SIDE) throw inputLimit('side in pixels', MAX_SIDE, long);
 }
 

@@ -1,5 +1,5 @@
 /** Image edits in their fixed order (orient, rotate, crop, resize), as ImageMagick arguments, with the resulting size. */
-import { inputLimit } from '../../../errors.ts';
+import { belowLimit, inputLimit, misfit } from '../../../errors.ts';
 import type { Options } from '../../options/options.ts';
 import type { Frame } from './inspect.ts';
 
@@ -12,7 +12,7 @@ interface Edited {
   readonly height: number;
 }
 
-/** @throws Failure `input_limit` for a crop outside the picture or a derived side outside 1 to 16383 px */
+/** @throws Failure `INVALID_OPTION` for a crop outside the picture, `input_limit` for a derived side outside 1 to 16383 px */
 export function edits(frame: Frame, options: Options): Edited {
   const steps = [orient, rotate, crop, resize] as const;
   return steps.reduce<Edited>(
@@ -49,20 +49,43 @@ function crop(size: Edited, options: Options): Edited {
   const { img_crop_x: x = 0, img_crop_y: y = 0 } = options;
   const { img_crop_w: width = size.width - x, img_crop_h: height = size.height - y } = options;
   if (x === 0 && y === 0 && width === size.width && height === size.height) return { ...size, args: [] };
-  if (x + width > size.width || width < 1) throw inputLimit('right edge of the crop', size.width, x + width);
-  if (y + height > size.height || height < 1) throw inputLimit('lower edge of the crop', size.height, y + height);
+  refuseOutside('x', size.width, x, options.img_crop_w);
+  refuseOutside('y', size.height, y, options.img_crop_h);
   return { args: ['-crop', `${width}x${height}+${x}+${y}`, '+repage'], width, height };
+}
+
+/** @param has px of the picture along this axis @param from where the crop begins @param length undefined: to the picture's end */
+function refuseOutside(axis: 'x' | 'y', has: number, from: number, length: number | undefined): void {
+  const lines = axis === 'x' ? 'columns' : 'rows';
+  const line = lines.slice(0, -1);
+  if (from >= has)
+    throw misfit({
+      option: `img_crop_${axis}`,
+      received: `${from}`,
+      allowed: `0 to ${has - 1} px for this picture`,
+      says: `The picture has ${has} ${lines}; the crop begins after ${line} ${from}.`,
+    });
+  if (length !== undefined && from + length > has)
+    throw misfit({
+      option: axis === 'x' ? 'img_crop_w' : 'img_crop_h',
+      received: `${length}`,
+      allowed: `1 to ${has - from} px from there on in this picture`,
+      says: `The picture has ${has} ${lines}; the crop ends at ${line} ${from + length}.`,
+    });
 }
 
 function resize(size: Edited, { img_resize_w: w, img_resize_h: h }: Options): Edited {
   if (w === undefined && h === undefined) return { ...size, args: [] };
-  const width = w ?? derived(((h ?? 0) * size.width) / size.height);
-  const height = h ?? derived(((w ?? 0) * size.height) / size.width);
+  const width = w ?? derived('wide', ((h ?? 0) * size.width) / size.height, size);
+  const height = h ?? derived('high', ((w ?? 0) * size.height) / size.width, size);
   return { args: ['-resize', `${width}x${height}!`], width, height };
 }
 
-function derived(side: number): number {
+/** @returns the rounded side, px @throws Failure `input_limit` */
+function derived(direction: 'wide' | 'high', side: number, { width, height }: Pick<Edited, 'width' | 'height'>): number {
   const pixels = Math.round(side);
-  if (pixels < 1 || pixels > MAX_SIDE) throw inputLimit('side in pixels', MAX_SIDE, pixels);
+  const says = `The picture has ${width} × ${height} pixels; in this size it would be ${pixels} pixels ${direction}`;
+  if (pixels < 1) throw belowLimit('side in pixels', 1, pixels, `${says}, and the least is 1.`);
+  if (pixels > MAX_SIDE) throw inputLimit('side in pixels', MAX_SIDE, pixels, `${says}, and the most is ${MAX_SIDE}.`);
   return pixels;
 }

@@ -2,7 +2,7 @@
 import { dirname, extname, join } from 'node:path';
 import { colours, edit } from './edit.ts';
 import { boundPixels, look, type Metadata, MOST_PAGES, open, type Sharp, sharp } from './libvips.ts';
-import { bound, type ImageRequest, Refusal } from './request.ts';
+import { bound, type ImageRequest, outside, Refusal } from './request.ts';
 import { TARGETS, type Target } from './targets.ts';
 
 /** Frames of an animation that are edited one by one are all in memory. */
@@ -43,7 +43,16 @@ async function eachPage(request: ImageRequest, target: Target, count: number): P
       ranges.flatMap(([from, to]) => Array.from({ length: Math.max(0, Math.min(to, count) - from + 1) }, (_, offset) => from - 1 + offset)),
     ),
   ];
-  if (wanted.length === 0) bound('pages', count, ranges[0]?.[0] ?? 0);
+  if (wanted.length === 0)
+    throw outside({
+      option: 'pages',
+      received: ranges
+        .map(([from, to]) => (from === to ? `${from}` : `${from}-${to}`))
+        .join(',')
+        .slice(0, 100),
+      allowed: `pages from 1 to ${count}`,
+      says: `The file has ${count === 1 ? 'one page' : `${count} pages`}; the first page asked for is ${Math.min(...ranges.map(([from]) => from))}.`,
+    });
   for (const [place, page] of wanted.entries()) {
     const found = await open(request, { page }).metadata();
     boundPixels(found);

@@ -1,6 +1,6 @@
 /** Edits between decoding and encoding: colours, then rotate, crop, resize, blur and watermark. */
 import type { Metadata, Sharp } from './libvips.ts';
-import { bound, type ImageRequest, Refusal, type Size } from './request.ts';
+import { bound, type ImageRequest, outside, Refusal, type Size } from './request.ts';
 import type { Target } from './targets.ts';
 import { drawWatermark } from './watermark.ts';
 
@@ -68,10 +68,29 @@ export async function edit(picture: Sharp, from: From, request: ImageRequest, ta
 
 function cropOf(from: Size, crop: ImageRequest['crop']): Size & { left: number; top: number } {
   const { x: left = 0, y: top = 0, w: width = from.width - left, h: height = from.height - top } = crop ?? {};
-  // Even if the corner lies outside, the crop is at least one pixel.
-  bound('img_crop_x + img_crop_w', from.width, left + Math.max(1, width));
-  bound('img_crop_y + img_crop_h', from.height, top + Math.max(1, height));
+  refuseOutside('x', from.width, left, crop?.w);
+  refuseOutside('y', from.height, top, crop?.h);
   return { left, top, width, height };
+}
+
+/** As `edits.ts` of ImageMagick: the same mistake gets the same answer. @param length undefined: to the picture's end */
+function refuseOutside(axis: 'x' | 'y', has: number, from: number, length: number | undefined): void {
+  const lines = axis === 'x' ? 'columns' : 'rows';
+  const line = lines.slice(0, -1);
+  if (from >= has)
+    throw outside({
+      option: `img_crop_${axis}`,
+      received: `${from}`,
+      allowed: `0 to ${has - 1} px for this picture`,
+      says: `The picture has ${has} ${lines}; the crop begins after ${line} ${from}.`,
+    });
+  if (length !== undefined && from + length > has)
+    throw outside({
+      option: axis === 'x' ? 'img_crop_w' : 'img_crop_h',
+      received: `${length}`,
+      allowed: `1 to ${has - from} px from there on in this picture`,
+      says: `The picture has ${has} ${lines}; the crop ends at ${line} ${from + length}.`,
+    });
 }
 
 /** One side keeps the ratio, both are exact. */
@@ -79,9 +98,13 @@ function sizeOf(from: Size, resize: ImageRequest['resize']): Size {
   const width = resize?.w ?? (resize?.h === undefined ? from.width : Math.round((from.width * resize.h) / from.height));
   const height = resize?.h ?? (resize?.w === undefined ? from.height : Math.round((from.height * resize.w) / from.width));
   for (const side of resize === undefined ? [] : [width, height]) {
+    const says = `The picture has ${from.width} x ${from.height} pixels; in this size its other side would be ${side} pixels`;
     if (side < 1)
-      throw new Refusal('input_limit', 'the derived side is below 1 px', { limit: 'derived side', max: LONGEST_DERIVED, received: side });
-    bound('derived side', LONGEST_DERIVED, side);
+      throw new Refusal('input_limit', 'the derived side is below 1 px', {
+        details: { limit: 'derived side', min: 1, received: side },
+        says: `${says}, and the least is 1.`,
+      });
+    bound('derived side', LONGEST_DERIVED, side, `${says}, and the most is ${LONGEST_DERIVED}.`);
   }
   return { width, height };
 }

@@ -44,10 +44,24 @@ export interface TextMark {
 /** A failed request, with the reason that the API reports. */
 export interface ImageRefusal {
   readonly ok: false;
-  readonly reason: 'corrupt_input' | 'input_limit' | 'output_limit' | 'memory' | 'internal';
+  readonly reason: 'corrupt_input' | 'input_limit' | 'invalid_option' | 'output_limit' | 'memory' | 'internal';
   readonly words: string;
   /** What was exceeded, for a client to read. */
-  readonly details?: { readonly limit: string; readonly max: number; readonly received: number } | undefined;
+  readonly details?:
+    | ({ readonly limit: string; readonly received: number } & ({ readonly max: number } | { readonly min: number }))
+    | undefined;
+  /** What there is, what is asked, and in which direction it fails; unset: the limit's own sentence. */
+  readonly says?: string | undefined;
+  /** The option that asks for what the picture does not have. */
+  readonly misfit?: Misfit | undefined;
+}
+
+interface Misfit {
+  readonly option: string;
+  readonly received: string;
+  /** What the option takes for this picture. */
+  readonly allowed: string;
+  readonly says: string;
 }
 
 export interface Size {
@@ -57,16 +71,18 @@ export interface Size {
 
 export class Refusal extends Error {
   readonly answer: ImageRefusal;
-  constructor(reason: ImageRefusal['reason'], words: string, details?: ImageRefusal['details']) {
+  constructor(reason: ImageRefusal['reason'], words: string, more: Pick<ImageRefusal, 'details' | 'says' | 'misfit'> = {}) {
     super(words);
-    this.answer = { ok: false, reason, words, details };
+    this.answer = { ok: false, reason, words, ...more };
   }
 }
 
 /** @throws Refusal `input_limit` */
-export const bound = (limit: string, max: number, received: number): void => {
-  if (received > max) throw new Refusal('input_limit', `${limit} ${received}, at most ${max}`, { limit, max, received });
+export const bound = (limit: string, max: number, received: number, says?: string): void => {
+  if (received > max) throw new Refusal('input_limit', `${limit} ${received}, at most ${max}`, { details: { limit, max, received }, says });
 };
+
+export const outside = (misfit: Misfit): Refusal => new Refusal('invalid_option', misfit.says, { misfit });
 
 /** Recognises libvips' errors about exhausted resources; any other error is about the picture. */
 export function refusalOf(error: unknown): ImageRefusal {
