@@ -42,7 +42,8 @@ const TABLE = {
 const REASONS = {
   corrupt_input: 'The file is damaged or not what it claims to be.',
   password_unreadable: "The file's password can no longer be read here, as the service's key was changed: send the file again.",
-  password_required: 'The file is encrypted: send its password in the field "password".',
+  password_required:
+    'The file is encrypted: send its password in the field "password", or remove the password of a PDF first, with unlock-pdf.',
   wrong_password: 'The password does not open this file.',
   input_limit: 'The file is larger in some dimension than this service converts.',
   output_limit: 'The result would be larger than this service delivers.',

@@ -101,11 +101,13 @@ export interface ProcessStep {
   readonly stdoutTo?: string;
 }
 
-/** A request to a resident program. Paths in the request are the task's: they are replaced by those in the resident's folder. */
+/** A request to a resident program. Paths in the request are the task's, or `input`: they are replaced by those in the resident's folder. */
 export interface ResidentStep {
   /** A key of the engine's `binaries`. The program reads one line of JSON per request, and answers with one or more. */
   readonly ask: string;
   readonly request: Readonly<Record<string, unknown>>;
+  /** The file that it reads, where an earlier step wrote it; unset: the task's. */
+  readonly input?: string;
   /** The same conversion without a resident. */
   readonly otherwise: ProcessStep;
 }

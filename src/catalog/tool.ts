@@ -27,6 +27,8 @@ export interface Tool {
    * @throws Failure `INVALID_OPTION`
    */
   readonly check?: (input: Input) => void;
+  /** Its field `password` opens a source that is encrypted. */
+  readonly opensEncrypted?: boolean;
   readonly work: ByConversion | ByPlan;
   /** If the result has the source's format and is not smaller, the source is delivered instead. */
   readonly neverLarger?: boolean;

@@ -4,7 +4,7 @@ import { basename, join } from 'node:path';
 import type { Options } from '../catalog/options/options.ts';
 import type { Tool } from '../catalog/tool.ts';
 import type { Grant } from '../contracts/messages/grant.ts';
-import { conversionFailed } from '../errors.ts';
+import { conversionFailed, Failure } from '../errors.ts';
 import { openFile } from '../exec/files/collect.ts';
 import type { Slot } from '../exec/files/workspace.ts';
 import { finish } from '../jobs/lifecycle.ts';
@@ -81,12 +81,24 @@ async function run(
   if (record.tool !== undefined && tool === undefined) throw conversionFailed('engine_missing', { cause: new EngineAbsent() });
   const work = { ...context, input: record.tool?.input ?? {} };
   const target = record.target.format;
-  const conversion =
+  const running =
     tool !== undefined && 'plan' in tool.work
-      ? await runTool(deps, { ...work, slug: tool.slug, tool: tool.work, sources, target })
+      ? runTool(deps, { ...work, slug: tool.slug, tool: tool.work, sources, target })
       : // `readOptions` of the same catalog version wrote the options, and they are read back from JSON.
-        await convert(deps, { ...work, source, target, options: record.options as Options });
+        convert(deps, { ...work, source, target, options: record.options as Options });
+  const conversion = await (tool === undefined || tool.opensEncrypted ? running : running.catch(adviseUnlock));
   return tool?.neverLarger ? smaller(conversion, source, target) : conversion;
+}
+
+/** For tools that take no password of their sources. */
+function adviseUnlock(error: unknown): never {
+  if (!(error instanceof Failure) || error.details['reason'] !== 'password_required') throw error;
+  const { details, cause } = error;
+  throw conversionFailed('password_required', {
+    says: 'The file is encrypted: remove its password first, with unlock-pdf.',
+    details,
+    cause,
+  });
 }
 
 /** Downloads every source into a file whose name we chose. */

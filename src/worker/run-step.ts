@@ -64,7 +64,8 @@ export function createStepper({ toolbox, slot, residents, judge, egressProxy }: 
 
   const ask = async (step: ResidentStep, where: StepRun & { readonly task: TaskFiles }): Promise<Answer> => {
     const { engine, limits, signal, onProgress } = where;
-    const { input, output, passwordFile } = where.task;
+    const { output, passwordFile } = where.task;
+    const input = step.input ?? where.task.input;
     const files = { input, output, ...(passwordFile === undefined ? {} : { passwordFile }) };
     const program = toolbox.resolve(engine, step.ask, egressProxy?.port);
     // By program, not by engine: two engines that use the same program share its resident.

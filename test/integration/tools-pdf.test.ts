@@ -18,7 +18,7 @@ import { poolsHere } from '../../src/roles/machine/here.ts';
 import { heavyPdf, outlinedPdf, pdfOfPicture } from '../kit/fixtures/outlined.ts';
 import { pdf } from '../kit/fixtures/pdf.ts';
 import { unzip } from '../kit/judges/text.ts';
-import { type Answer, endProcess, type Service, type ServiceProcess, startProcess, startService } from '../kit/service.ts';
+import { type Answer, convert, endProcess, type Service, type ServiceProcess, startProcess, startService } from '../kit/service.ts';
 import { callTool, outputOf, type Sent } from '../kit/tools.ts';
 
 const run = promisify(execFile);
@@ -333,6 +333,63 @@ describe('protect-pdf and unlock-pdf', () => {
       expect(error?.details['allowed']).toContain('1 to 127 bytes');
       expect(JSON.stringify(error)).not.toMatch(/secret|éé/);
     }
+  });
+});
+
+describe('a PDF with encryption', () => {
+  /** Every kind that PDF has: LibreOffice 7.4 loads the first two alone. */
+  const KINDS = { 'RC4, 40 bit': ['40'], 'RC4, 128 bit': ['128', '--use-aes=n'], 'AES-128': ['128', '--use-aes=y'], 'AES-256': ['256'] };
+  const words = async (bytes: Buffer, part: string) => ((await unzip(bytes)).get(part)?.toString() ?? '').replace(/<[^>]*>/g, '');
+
+  it.each(Object.entries(KINDS))('of %s becomes a text document, with its password or where it needs none', async (_, bits) => {
+    for (const [password, file] of [
+      ['user', await locked('user', 'boss', bits)],
+      [undefined, await locked('', 'boss', bits)],
+    ] as const)
+      for (const [target, part] of [
+        ['docx', 'word/document.xml'],
+        ['odt', 'content.xml'],
+      ] as const) {
+        const answer = await convert(service.url, file, target, password === undefined ? {} : { password });
+        expect(await words(await outputOf(service, answer), part), `${target} ${password}`).toContain('secret 3');
+      }
+  });
+
+  it('is opened by the tools that read one PDF, given its password', async () => {
+    const file = await locked('user', 'boss');
+    const opens = { password: 'user' };
+    expect([...(await unzip(await outputOf(service, await call('split-pdf', file, opens)))).keys()]).toHaveLength(3);
+    expect(await pagesOf(await made('pdf-page-remover', file, { ...opens, pages: '2' }))).toEqual(['secret 1', 'secret 3']);
+    const text = await call('image-to-text', file, opens);
+    expect(text.data).toMatchObject({ pages: 3, text: expect.stringContaining('secret 2') });
+    const heavy = await stored(pdfOfPicture(await photo(1200), 1200));
+    const lockedHeavy = `${heavy}.locked.pdf`;
+    await run('qpdf', ['--encrypt', 'user', 'boss', '256', '--', heavy, lockedHeavy]);
+    const smaller = await outputOf(service, await call('compress-pdf', lockedHeavy, { ...opens, quality: '10' }));
+    expect(smaller.length).toBeLessThan((await readFile(lockedHeavy)).length / 2);
+    expect(await exitOf('pdftotext', [await stored(smaller), '-'])).toBe(0);
+    for (const slug of ['split-pdf', 'compress-pdf', 'image-to-text']) {
+      const { status, error } = await call(slug, file);
+      expect([status, error?.details['reason']], slug).toEqual([500, 'password_required']);
+      expect(error?.message).toMatch(/in the field "password".* unlock-pdf/);
+      expect((await call(slug, file, { password: 'guess' })).error?.details['reason'], slug).toBe('wrong_password');
+    }
+  });
+
+  it('is to be unlocked first where the field is for something else, or there is none', async () => {
+    const file = await locked('user', 'boss');
+    for (const answer of [await call('protect-pdf', file, { password: 'new' }), await call('merge-pdf', [file, file])]) {
+      expect(answer.error?.details['reason']).toBe('password_required');
+      expect(answer.error?.message).toBe('The file is encrypted: remove its password first, with unlock-pdf.');
+    }
+  });
+
+  it('keeps what forbids changes where it is only rewritten', async () => {
+    const { stdout } = await run('qpdf', [
+      '--show-encryption',
+      await stored(await outputOf(service, await convert(service.url, await locked('', 'boss'), 'pdf', { pages: '1' }))),
+    ]);
+    expect(stdout).toContain('R = 6');
   });
 });
 

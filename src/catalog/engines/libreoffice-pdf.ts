@@ -1,6 +1,6 @@
 /** LibreOffice's PDF import, in the word processor. It would report a single page for any PDF, so the pages are counted first. */
 import { type Engine, everyPair } from '../engine.ts';
-import { explainPdf, MEASURE, measurePdf, PDFINFO, QPDF } from '../planning/pdf.ts';
+import { explainPdf, MEASURE, measurePdf, openPdf, PDFINFO, QPDF } from '../planning/pdf.ts';
 import { askOffice, explainOffice, LIMITS, OFFICE } from './libreoffice/ask.ts';
 
 export const engine: Engine = {
@@ -15,7 +15,12 @@ export const engine: Engine = {
   }),
   options: () => ['password'],
   inspect: measurePdf(),
-  plan: (task) => askOffice(task, 'text'),
+  plan: (task) => {
+    // LibreOffice 7.4 does not load a PDF with AES encryption, with or without a password: it gets a decrypted one.
+    const { steps, path, warnings } = openPdf(task);
+    const { steps: asked } = askOffice({ ...task, input: path, passwordFile: undefined }, 'text');
+    return { steps: [...steps, ...asked], warnings };
+  },
   explain: (output) => explainOffice(output) ?? explainPdf(output),
   limits: LIMITS,
 };

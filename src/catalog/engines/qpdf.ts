@@ -20,7 +20,9 @@ export const engine: Engine = {
   inspect: countPages,
   // Scripts and attachments in the PDF are kept: nothing here runs them, and they belong to the client's file.
   plan: (task) => {
-    const { steps, warnings } = openPdf(task, `${task.output}/document.pdf`);
+    // What forbids changes to a file that opens without a password stays in it: PDF to PDF is not how to remove that.
+    const facts = { ...task.facts, encrypted: false };
+    const { steps, warnings } = openPdf({ ...task, facts }, `${task.output}/document.pdf`);
     return { steps, warnings };
   },
   explain: explainPdf,

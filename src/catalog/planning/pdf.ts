@@ -26,7 +26,7 @@ export const countPages: Inspection = {
     passwordFile === undefined
       ? { run: 'pdfinfo', args: ['-f', '1', '-l', String(MAX_PAGES), input] }
       : { run: 'qpdf', args: [`--password-file=${passwordFile}`, '--show-npages', input], succeeds: [0, 3] },
-  read: (stdout): Facts => ({ pages: pageCount(stdout) }),
+  read: (stdout): Facts => ({ pages: pageCount(stdout), encrypted: isEncrypted(stdout) }),
 };
 
 /**
@@ -43,7 +43,7 @@ export const measurePdf = (resolution?: (task: Pick<Task, 'target' | 'options'>)
     if (total > together) throw inputLimit('pixels of all pictures', together, total);
     const dpi = resolution?.(task);
     if (dpi !== undefined) refuseGiants(stdout, units, new Set(selectPages(task.options.pages, pages)), dpi);
-    return { pages, largestUnit: Math.max(1, ...units.values()) };
+    return { pages, encrypted: isEncrypted(stdout), largestUnit: Math.max(1, ...units.values()) };
   },
 });
 
@@ -56,6 +56,9 @@ function pageCount(stdout: string): number {
   if (pages > MAX_PAGES) throw inputLimit('pages', MAX_PAGES, pages);
   return pages;
 }
+
+/** As pdfinfo says, also of a file that opens without a password. The title comes first and may contain such a line: the last one is pdfinfo's own. */
+const isEncrypted = (stdout: string): boolean => [...stdout.matchAll(/^Encrypted:\s+(yes|no)\b/gm)].at(-1)?.[1] === 'yes';
 
 interface Measures {
   /** `UserUnit` in points by page number; 1 if missing. */
@@ -92,30 +95,30 @@ export interface Opened {
   readonly warnings: readonly Warning[];
 }
 
-/** Needs the binary `qpdf`. @param writeTo path to rewrite the file to, even if no option requires it */
+/**
+ * Needs the binary `qpdf`. Also decrypts a file that opens without a password: not every engine reads every kind of encryption.
+ * @param writeTo path to rewrite the file to, even if no option requires it
+ */
 export function openPdf(task: Pick<Task, 'input' | 'scratch' | 'passwordFile' | 'options' | 'facts'>, writeTo?: string): Opened {
   const count = Number(task.facts['pages']);
   const { pages: chosen, warnings } = choosePages(task.options.pages, count);
   const whole = chosen.length === count && chosen.every((page, index) => page === index + 1);
-  if (whole && task.passwordFile === undefined && writeTo === undefined) return { steps: [], path: task.input, pages: count, warnings };
+  const decrypts = task.passwordFile !== undefined || task.facts['encrypted'] === true;
+  if (whole && !decrypts && writeTo === undefined) return { steps: [], path: task.input, pages: count, warnings };
   const path = writeTo ?? `${task.scratch}/opened.pdf`;
-  return { steps: [rewritePdf(task, path, whole ? undefined : chosen)], path, pages: chosen.length, warnings };
+  const selection = whole ? [] : ['--pages', '.', pagesForQpdf(chosen), '--'];
+  return {
+    steps: [rewritePdf(task, [...(decrypts ? ['--decrypt'] : []), task.input, ...selection, path])],
+    path,
+    pages: chosen.length,
+    warnings,
+  };
 }
 
-/** @param chosen page numbers in the requested order; undefined: all */
-function rewritePdf(
-  { input, passwordFile }: Pick<Task, 'input' | 'passwordFile'>,
-  output: string,
-  chosen?: readonly number[],
-): ProcessStep {
+function rewritePdf({ passwordFile }: Pick<Task, 'passwordFile'>, args: readonly string[]): ProcessStep {
   return {
     run: 'qpdf',
-    args: [
-      ...(passwordFile === undefined ? [] : [`--password-file=${passwordFile}`, '--decrypt']),
-      input,
-      ...(chosen === undefined ? [] : ['--pages', '.', pagesForQpdf(chosen), '--']),
-      output,
-    ],
+    args: [...(passwordFile === undefined ? [] : [`--password-file=${passwordFile}`]), ...args],
     // 3: warnings about damage that was repaired (qpdf manual, "Exit Status").
     succeeds: [0, 3],
   };

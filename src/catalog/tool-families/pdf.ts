@@ -15,6 +15,10 @@ export const password = text
 /** 3: warnings about damage that was repaired (qpdf manual, "Exit Status"). */
 export const qpdf = (...args: readonly string[]): ProcessStep => ({ run: 'qpdf', args, succeeds: [0, 3] });
 
+/** A call that reads the source: with the password that was sent, and without encryption in the result. */
+export const qpdfDecrypting = ({ passwordFile }: Pick<ToolTask, 'passwordFile'>, ...args: readonly string[]): ProcessStep =>
+  qpdf(...(passwordFile === undefined ? [] : [`--password-file=${passwordFile}`]), '--decrypt', ...args);
+
 /** Inspects the file without a password: files that need one are refused. */
 export const inspectOpen = {
   ...countPages,

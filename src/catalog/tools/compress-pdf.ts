@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { integer } from '../options/fields.ts';
 import type { Tool } from '../tool.ts';
-import { PDF_TO_PDF } from '../tool-families/pdf.ts';
+import { PDF_TO_PDF, password } from '../tool-families/pdf.ts';
 
 export const tool: Tool = {
   ...PDF_TO_PDF,
@@ -10,7 +10,9 @@ export const tool: Tool = {
   summary: 'Makes a PDF smaller by sampling its pictures down; never larger.',
   input: z.object({
     quality: integer(0, 100, ': to 25 for the screen, to 50 as an e-book, to 75 for a printer, above for prepress').default(50),
+    password: password.optional(),
   }),
+  opensEncrypted: true,
   neverLarger: true,
   work: { convert: (_, { quality }) => ({ target: 'pdf', options: { img_quality: quality as number } }) },
 };

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { formatOf } from '../formats.ts';
 import { optionSchemas } from '../options/options.ts';
 import { ONE_FILE, type Tool } from '../tool.ts';
+import { password } from '../tool-families/pdf.ts';
 import { PICTURES } from '../tool-families/picture.ts';
 
 /** Formats that no engine in Tesseract's toolchain decodes. */
@@ -15,7 +16,8 @@ export const tool: Tool = {
   accepts: [...PICTURES.filter((id) => !OUT_OF_REACH.has(id) && !formatOf(id).tiny), 'pdf'],
   files: ONE_FILE,
   // Stored in the record even if not sent, since the response names the language.
-  input: z.object({ ocr_lang: optionSchemas.ocr_lang.default('eng') }),
+  input: z.object({ ocr_lang: optionSchemas.ocr_lang.default('eng'), password: password.optional() }),
+  opensEncrypted: true,
   answersText: true,
   work: { convert: (_, { ocr_lang }) => ({ target: 'txt', options: { ocr_lang: ocr_lang as string } }) },
 };

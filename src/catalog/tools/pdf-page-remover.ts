@@ -6,7 +6,7 @@ import { text } from '../options/fields.ts';
 import { type PageRange, pageRanges, pagesAsText, pagesFrom1To, pagesOf, selectPages } from '../planning/pages.ts';
 import { pagesForQpdf } from '../planning/pdf.ts';
 import type { Tool, ToolTask } from '../tool.ts';
-import { onlySource, PDF_TO_PDF, qpdf } from '../tool-families/pdf.ts';
+import { onlySource, PDF_TO_PDF, password, qpdfDecrypting } from '../tool-families/pdf.ts';
 
 const pages = text
   .max(500)
@@ -18,14 +18,15 @@ export const tool: Tool = {
   ...PDF_TO_PDF,
   slug: 'pdf-page-remover',
   summary: 'Removes pages from a PDF.',
-  input: z.object({ pages }),
+  input: z.object({ pages, password: password.optional() }),
+  opensEncrypted: true,
   work: { engine, target: () => 'pdf', plan },
 };
 
 function plan(task: ToolTask) {
   const { path, facts } = onlySource(task);
   const kept = keptPages(task.input['pages'] as PageRange[], Number(facts['pages']));
-  return { steps: [qpdf('--decrypt', path, '--pages', '.', pagesForQpdf(kept), '--', `${task.output}/document.pdf`)] };
+  return { steps: [qpdfDecrypting(task, path, '--pages', '.', pagesForQpdf(kept), '--', `${task.output}/document.pdf`)] };
 }
 
 /** @throws Failure `INVALID_OPTION` where a page does not exist, or none would be left */

@@ -17,6 +17,7 @@ export const tool: Tool = {
   slug: 'unlock-pdf',
   summary: 'Removes the password from a PDF, given that password.',
   input: z.object({ password }),
+  opensEncrypted: true,
   work: {
     engine,
     inspect,

@@ -31,7 +31,9 @@ export function askOffice(
     passwordFile,
     ...(target === 'pdf' && { pages: options.pages, quality: quality(options.img_quality) }),
   };
-  return { steps: [{ ask: 'office', request, otherwise: { run: 'office', args: ['--once'], stdin: `${JSON.stringify(request)}\n` } }] };
+  return {
+    steps: [{ ask: 'office', input, request, otherwise: { run: 'office', args: ['--once'], stdin: `${JSON.stringify(request)}\n` } }],
+  };
 }
 
 /** Without a quality, LibreOffice keeps pictures as they are; its scale starts at 1. */
