@@ -24,13 +24,14 @@ const lastPart = (path: string): string => path.slice(Math.max(path.lastIndexOf(
 const [LOOKED_AT, END] = [1024, 64] as const;
 const shortened = (name: string): string => (name.length <= LOOKED_AT + END ? name : `${name.slice(0, LOOKED_AT)}${name.slice(-END)}`);
 
-/** Removes blanks and dots at both ends. */
+/** Removes blanks and dots at both ends, but for one dot at the beginning, as in `.bashrc`. */
 function withoutEnds(name: string): string {
   const outer = /[\s.]/;
   let [from, to] = [0, name.length];
   while (from < to && outer.test(name.charAt(from))) from++;
   while (to > from && outer.test(name.charAt(to - 1))) to--;
-  return name.slice(from, to);
+  const isHidden = to > from && name.charAt(from - 1) === '.' && name.charAt(from - 2) !== '.';
+  return `${isHidden ? '.' : ''}${name.slice(from, to)}`;
 }
 
 /** Names that Windows reserves for devices, with any extension (Naming Files, Paths, and Namespaces). */

@@ -5,6 +5,7 @@ import type { Catalog, Hop, Route } from '../catalog/catalog.ts';
 import type { Engine, Facts, Plan, StepLimits, Task, Warning } from '../catalog/engine.ts';
 import { baseName } from '../catalog/names.ts';
 import { type Options, optionNames } from '../catalog/options/options.ts';
+import { pagesOfResults } from '../catalog/planning/pages.ts';
 import { runTimeMs } from '../catalog/planning/run-time.ts';
 import { ignoredOptions, optionsForHop } from '../catalog/route.ts';
 import { conversionFailed } from '../errors.ts';
@@ -47,6 +48,8 @@ export interface ResultFile {
   readonly name: string;
   /** What distinguishes it from the other results: the name that the first engine with several results gave it. */
   readonly label: string;
+  /** The number of the source's page, where only some pages were asked for. */
+  readonly page?: number | undefined;
 }
 
 export interface ConvertDeps {
@@ -112,7 +115,9 @@ export async function convert({ catalog, slot, stepper, judge, limits }: Convert
     }
     inputs = results;
   }
-  return { base, files: inputs, warnings: unique(warnings), engine: { name: first.name, version: catalog.version(first.id) } };
+  const pages = work.options.pages === undefined ? undefined : pagesOfResults(work.options.pages, inputs.length);
+  const files = inputs.map((file, index) => ({ ...file, page: pages?.[index] }));
+  return { base, files, warnings: unique(warnings), engine: { name: first.name, version: catalog.version(first.id) } };
 }
 
 /** The limits of one step: the tightest of what the operator allows, what the engine asks for, and the time that files of this size need. */

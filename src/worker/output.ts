@@ -9,7 +9,7 @@ import { formatOf } from '../catalog/formats.ts';
 import { baseName, cleanName, resultName, SUFFIX } from '../catalog/names.ts';
 import { openFile } from '../exec/files/collect.ts';
 import { zipStream } from '../objects/zip.ts';
-import type { Conversion } from './convert.ts';
+import type { Conversion, ResultFile } from './convert.ts';
 
 export interface PackedOutput {
   /** Path of a file that no converter can change. */
@@ -48,11 +48,7 @@ export async function packOutput(
     return { path: only, filename: resultName(sourceName, target.extension), contentType: mime, files: 1, warnings: [] };
 
   const path = join(destination, 'zip');
-  const names = partNames(
-    baseName(sourceName),
-    files.map(({ label }) => label),
-    target.extension,
-  );
+  const names = partNames(baseName(sourceName), files, target.extension);
   await writeZip(
     path,
     copies.map((from, index) => ({ path: from, name: names[index] ?? String(index), compress: COMPRESSIBLE.has(family) })),
@@ -68,13 +64,17 @@ export async function packOutput(
   };
 }
 
-/** `name-001.png` where an engine only numbers its files; its label, such as a sheet's name, where it gives one. Equal names get numbers. */
-export function partNames(base: string, labels: readonly string[], extension: string): string[] {
-  const width = Math.max(3, String(labels.length).length);
+/**
+ * `name-001.png` where an engine only numbers its files, with the number of the page where only some were asked for; its label, such as a sheet's
+ * name, where it gives one. Equal names get numbers.
+ */
+export function partNames(base: string, parts: readonly Pick<ResultFile, 'label' | 'page'>[], extension: string): string[] {
+  const numbers = parts.map(({ page }, index) => page ?? index + 1);
+  const width = Math.max(3, ...numbers.map((number) => String(number).length));
   const taken = new Set<string>();
-  return labels.map((label, index) => {
+  return parts.map(({ label }, index) => {
     const own = label.replace(/^((page|out)-?)?\d+[ -]?/, '');
-    const number = String(index + 1).padStart(width, '0');
+    const number = String(numbers[index]).padStart(width, '0');
     let part = own === '' ? `${base}-${number}.${extension}` : `${cleanName(own)}.${extension}`;
     // File systems that ignore case or normalise Unicode would drop one of two names that fold to the same.
     if (taken.has(fold(part))) part = `${baseName(part)}-${number}.${extension}`;

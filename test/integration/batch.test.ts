@@ -179,6 +179,18 @@ it('of nothing but bad files has no output', async () => {
   expect(answer).toMatchObject({ status: 500, error: { code: 'CONVERSION_FAILED' } });
 });
 
+it.each(['file', 'files[]', 'files', 'files[0]'])('takes its files in %s as well', async (field) => {
+  const { status, data } = await post(
+    [
+      ['a.png', await picture(1)],
+      ['b.png', await picture(2)],
+    ],
+    { to_format: 'jpg' },
+    field,
+  );
+  expect([status, (await over(data)).counts]).toMatchObject([200, { total: 2, done: 2 }]);
+});
+
 describe('a batch is refused as a whole', () => {
   const png = picture(1);
   it.each([

@@ -6,6 +6,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { Agent, request } from 'undici';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Code, errorTable } from '../../src/errors.ts';
+import { pdf } from '../kit/fixtures/pdf.ts';
 import { type Answer, convert, endProcess, readAnswer, type Service, startProcess, startService } from '../kit/service.ts';
 import { connectTo, END, eventually, FORM, field, file, objectsIn, raw, rawForm, storedIn } from '../kit/wire.ts';
 
@@ -481,6 +482,78 @@ describe('a target', () => {
   it('keeps the spelling of an alias', async () => {
     const { data } = await convert(service.url, TABLE, 'htm');
     expect([data?.output?.filename, data?.output?.content_type]).toEqual(['table-filemill.htm', 'text/html']);
+  });
+});
+
+describe('a form', () => {
+  const sends = async (body: string, path = '/api/v1/convert', type = FORM) => {
+    const { status, body: text } = await rawForm(service.url, body, Buffer.byteLength(body), type, path);
+    return {
+      status,
+      ...(JSON.parse(text) as { data?: { output?: { filename: string }; jobs?: unknown[]; counts?: object } } & Pick<Answer, 'error'>),
+    };
+  };
+  const HTML = field('to_format', 'html');
+  const csv = (name: string) => file('a.csv', 'a,b', name);
+
+  it.each(['file', 'files[]', 'files', 'files[0]', 'file[]'])('has its file in %s, whichever it should be in', async (name) => {
+    expect(await sends(HTML + csv(name) + END)).toMatchObject({ status: 200, data: { output: { filename: 'a-filemill.html' } } });
+    const merged = await sends(csv(name) + END, '/api/v1/tools/merge-pdf');
+    expect(merged.error?.details).toMatchObject({ min_files: 2, max_files: 20, received_files: 1 });
+  });
+
+  it('without a file names the fields that one came in, or the text in its place', async () => {
+    expect(await sends(HTML + csv('image') + csv('Über"') + END)).toMatchObject({
+      status: 400,
+      error: { code: 'NO_FILE', details: { field: 'file', received_files: 0, file_fields: ['image', expect.stringMatching(/^[?\w]+$/)] } },
+    });
+    expect((await sends(HTML + csv('image') + END, '/api/v1/tools/merge-pdf')).error?.message).toContain('"image"');
+    expect((await sends(HTML + csv('image') + END, '/api/v1/batch')).error?.details).toMatchObject({ file_fields: ['image'] });
+    expect((await sends(HTML + field('file', 'a.csv') + END)).error?.message).toContain('-F file=@NAME');
+  });
+
+  it('that is none is told which content type came', async () => {
+    for (const [type, shown] of [
+      ['application/json', 'application/json'],
+      ['multipart/form-data', 'multipart/form-data'],
+    ] as const) {
+      const { status, error } = await sends('{}', '/api/v1/convert', type);
+      expect([status, error?.code, error?.details['content_type']]).toEqual([400, 'NO_FILE', shown]);
+      expect(error?.message).toContain(`"${shown}"`);
+    }
+    const none = await raw(service.url, 'POST /api/v1/batch HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n');
+    expect(JSON.parse(none.body)).toMatchObject({ error: { code: 'NO_FILE', details: { content_type: null, field: 'files[]' } } });
+  });
+
+  it('may have its text fields as file parts, as some clients write them', async () => {
+    const asFiles = file('to_format', 'html\n', 'to_format') + csv('file') + file('blob', '100', 'dpi') + END;
+    expect(await sends(asFiles)).toMatchObject({ status: 200, data: { output: { filename: 'a-filemill.html' } } });
+    const form = new FormData();
+    form.set('file', new Blob([new Uint8Array(pdf([['a']]))]), 'a.pdf');
+    form.set('quality', new Blob(['300']), 'quality');
+    const tool = await readAnswer(await fetch(`${service.url}/api/v1/tools/compress-pdf`, { method: 'POST', body: form }));
+    expect(tool.error?.details).toMatchObject({ option: 'quality', received: '300' });
+    expect((await sends(csv('file') + file('x', 'y'.repeat(70_000), 'to_format') + END)).error?.message).toContain('65536');
+  });
+
+  it('has each field once; an empty one is not given', async () => {
+    const twice = await sends(HTML + field('to_format', 'txt') + csv('file') + END);
+    expect([twice.status, twice.error?.code, twice.error?.details['field']]).toEqual([400, 'BAD_REQUEST', 'to_format']);
+    expect((await sends(HTML + file('f', 'html', 'to_format') + csv('file') + END)).status).toBe(400);
+    expect((await sends(HTML + field('to_format', '') + csv('file') + END)).status).toBe(200);
+  });
+
+  it('counts its files where it has too many', async () => {
+    expect((await sends(HTML + csv('file') + csv('files[]') + END)).error?.details).toMatchObject({ max_files: 1, received_files: 2 });
+    expect((await sends(csv('file') + csv('file') + END, '/api/v1/tools/blur-image')).error?.details).toMatchObject({
+      max_files: 1,
+      received_files: 2,
+    });
+  });
+
+  it.each(['1', 'true', 'on', 'yes', 'YES', 'True'])('is answered with the file itself where ?download=%s', async (yes) => {
+    const body = HTML + csv('file') + END;
+    expect((await rawForm(service.url, body, Buffer.byteLength(body), FORM, `/api/v1/convert?download=${yes}`)).status).toBe(303);
   });
 });
 

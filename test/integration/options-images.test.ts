@@ -384,6 +384,7 @@ describe('pages of a TIFF', () => {
     const { path, job } = await to(await three(), target, { pages: '3,1-2' });
     expect(job.output).toMatchObject({ filename: 'scan-filemill.zip', files: 3 });
     expect(await widths(path, target)).toEqual([24, 96, 48]);
+    expect([...(await unzip(await readFile(path))).keys()]).toEqual([3, 1, 2].map((page) => `scan-00${page}.${target}`));
   });
 
   it.each(['png', 'bmp', 'heic', 'pdf'])('that are not there are left out, and refused where none is left: %s', async (target) => {

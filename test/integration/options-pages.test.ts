@@ -102,17 +102,20 @@ describe('pages', () => {
     }
   });
 
-  it.each(['png', 'jpg', 'svg', 'webp'])('several make a ZIP of %s, numbered as they come, and one that file', async (target) => {
-    const { path, job } = await to(five, target, { pages: '4,1-2', dpi: '36' });
-    expect(job.output).toMatchObject({ filename: 'five-filemill.zip', files: 3, content_type: 'application/zip' });
-    expect(codes(job)).toContain('zip_of_pages');
-    const parts = await unzip(await readFile(path));
-    expect([...parts.keys()]).toEqual([1, 2, 3].map((page) => `five-00${page}.${target}`));
-    const one = await to(five, target, { pages: '4', dpi: '36' });
-    expect(one.job.output).toMatchObject({ filename: `five-filemill.${target}`, files: 1 });
-    expect(codes(one.job)).not.toContain('zip_of_pages');
-    if (target === 'png') expect(parts.get('five-001.png')?.equals(await readFile(one.path))).toBe(true);
-  });
+  it.each(['png', 'jpg', 'svg', 'webp'])(
+    'several make a ZIP of %s, with the numbers of the pages, in the order asked for, and one that file',
+    async (target) => {
+      const { path, job } = await to(five, target, { pages: '4,1-2', dpi: '36' });
+      expect(job.output).toMatchObject({ filename: 'five-filemill.zip', files: 3, content_type: 'application/zip' });
+      expect(codes(job)).toContain('zip_of_pages');
+      const parts = await unzip(await readFile(path));
+      expect([...parts.keys()]).toEqual([4, 1, 2].map((page) => `five-00${page}.${target}`));
+      const one = await to(five, target, { pages: '4', dpi: '36' });
+      expect(one.job.output).toMatchObject({ filename: `five-filemill.${target}`, files: 1 });
+      expect(codes(one.job)).not.toContain('zip_of_pages');
+      if (target === 'png') expect(parts.get('five-004.png')?.equals(await readFile(one.path))).toBe(true);
+    },
+  );
 
   it('several are pages of one TIFF', async () => {
     const { path, job } = await to(five, 'tiff', { pages: '2-4', dpi: '36' });

@@ -86,7 +86,8 @@ describe('a name', () => {
     'loses dots and blanks around it': [' ..a.txt.. ', 'a.txt'],
     'of nothing is file': ['', 'file'],
     'of dots is file': ['...', 'file'],
-    'of an extension alone is a name': ['.gitignore', 'gitignore'],
+    'that begins with a dot keeps it': ['.gitignore', '.gitignore'],
+    'that begins with a dot keeps it in a folder': ['a/ .hidden.png', '.hidden.png'],
     'of a device is marked': ['NUL.txt', '_NUL.txt'],
     'of a device behind which something stands is marked': ['com1.tar.gz', '_com1.tar.gz'],
     'that only begins like a device stays': ['console.txt', 'console.txt'],
@@ -101,7 +102,7 @@ describe('a name', () => {
           const clean = cleanName(one + two + three);
           expect(cleanName(clean)).toBe(clean);
           expect(Buffer.byteLength(clean)).toBeLessThanOrEqual(132);
-          expect(clean).toMatch(/^[^\s./\\][^/\\\r\n"]*$/u);
+          expect(clean).toMatch(/^\.?[^\s./\\][^/\\\r\n"]*$/u);
         }
   });
 

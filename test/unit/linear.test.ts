@@ -233,7 +233,15 @@ const MODULES: Readonly<Record<string, (module: Module) => Looks>> = {
     baseName: as(module['baseName']),
     resultName: (text) => as2(module['resultName'])(text, 'jpg'),
   }),
-  'catalog/planning/pages.ts': (module) => ({ pageRanges: as(module['pageRanges']), selectPages: NOT_FOREIGN, choosePages: NOT_FOREIGN }),
+  'catalog/planning/pages.ts': (module) => ({
+    pageRanges: as(module['pageRanges']),
+    selectPages: NOT_FOREIGN,
+    choosePages: NOT_FOREIGN,
+    pagesOfResults: NOT_FOREIGN,
+    pagesAsText: NOT_FOREIGN,
+    pagesOf: NOT_FOREIGN,
+    pagesFrom1To: NOT_FOREIGN,
+  }),
   'catalog/options/time.ts': (module) => ({ seconds: as(module['seconds']) }),
   'catalog/planning/ocr.ts': (module) => ({ explainOcr: as(module['explainOcr']) }),
   'catalog/planning/phrases.ts': (module) => ({

@@ -12,7 +12,7 @@ import { admitRequest } from '../admission/idempotency.ts';
 import type { ApiDeps } from '../deps.ts';
 import { deleteInputs, ownedInputs } from '../intake/inputs.ts';
 import { keepAll } from '../intake/owned.ts';
-import { keysOf, type Received, receive, SEVERAL_FILES, type Wanted } from '../intake/receive.ts';
+import { keysOf, noFile, type Received, receive, SEVERAL_FILES, type Wanted } from '../intake/receive.ts';
 import { withReferences } from '../intake/references.ts';
 import { cancelJob } from '../jobs/cancel.ts';
 import { type RequestOptions, readRequestOptions } from '../jobs/conversion.ts';
@@ -136,8 +136,9 @@ function findCreatedBatch(deps: ApiDeps, id: string): Promise<Found> {
 }
 
 /** @throws Failure `NO_FILE`, `BATCH_TOO_LARGE` */
-function checkCount({ count }: Received, max: number): void {
-  if (count === 0) throw new Failure('NO_FILE', { says: `The request has no file: send up to ${max} in the field "files[]".` });
+function checkCount(received: Received, max: number): void {
+  const { count } = received;
+  if (count === 0) throw noFile(received, 'files[]', `up to ${max}`);
   if (count <= max) return;
   const says = `A batch has at most ${max} files; ${count} came.`;
   throw new Failure('BATCH_TOO_LARGE', { says, details: { max_files: max, received_files: count } });

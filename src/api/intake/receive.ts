@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import { Busboy, type BusboyHeaders } from '@fastify/busboy';
 import { cleanName } from '../../catalog/names.ts';
+import { isOption } from '../../catalog/options/options.ts';
 import type { Sample } from '../../catalog/sniff/sample.ts';
 import { Failure, fileTooLarge } from '../../errors.ts';
 import { type ObjectStore, TooLarge } from '../../objects/store.ts';
@@ -17,8 +18,10 @@ import { storeSampled } from './store-sampled.ts';
 
 /** What a route accepts. Further files are counted and discarded: the route decides what that means. */
 export interface Wanted {
-  /** The names that file parts may have; parts of other names are ignored. */
+  /** The names that file parts are to have. The usual other ones are taken as well, whichever of them the route names; further ones are ignored. */
   readonly fields: readonly string[];
+  /** Further names of text fields, which some clients send as file parts. */
+  readonly isText?: (name: string) => boolean;
   readonly maxFiles: number;
   /** Of one file. */
   readonly maxBytes: number;
@@ -32,6 +35,13 @@ export const ONE_FILE: readonly string[] = ['file'];
 export const SEVERAL_FILES: readonly string[] = ['files[]', 'files'];
 /** Fields that may come several times: their values are kept in the order sent, a line each, as none of them may hold a line break. */
 const LISTS = new Set(['urls[]', 'urls', 'upload_ids[]', 'upload_ids']);
+
+/** A file in any of these is taken by a route that takes files: clients write `files[0]` for a list of one. */
+const FILE_FIELD = /^files?(\[\d{0,4}\])?$/;
+const isFileField = (name: string, { fields }: Pick<Wanted, 'fields'>): boolean =>
+  fields.includes(name) || (fields.some((field) => FILE_FIELD.test(field)) && FILE_FIELD.test(name));
+/** Text fields of every route that takes files. */
+const TEXTS = new Set(['to_format', 'from_format', 'url', 'upload_id', ...LISTS]);
 
 /** Every key that a file of the request may have been stored under. */
 export const keysOf = ({ maxFiles, keyOf }: Pick<Wanted, 'maxFiles' | 'keyOf'>): readonly string[] =>
@@ -55,6 +65,8 @@ export interface Received {
   readonly files: readonly ReceivedFile[];
   /** How many were sent, those beyond `maxFiles` included. */
   readonly count: number;
+  /** The names of file parts that were ignored. */
+  readonly strays?: readonly string[];
 }
 
 /** Fields and part headers around the file, bytes. */
@@ -70,10 +82,8 @@ const NAME_CHARACTERS = 1_000;
 /** @throws Failure `NO_FILE`, `FILE_TOO_LARGE`, `BAD_REQUEST`, `BODY_TIMEOUT`; then nothing is stored */
 export async function receive(request: IncomingMessage, wanted: Wanted, objects: ObjectStore, settings: ApiSettings): Promise<Received> {
   const { maxBytes, maxFiles, keyOf, check } = wanted;
-  if (!/^multipart\/form-data\s*;.*boundary=/i.test(request.headers['content-type'] ?? ''))
-    throw new Failure('NO_FILE', {
-      says: `The request has no file: send it as multipart/form-data in the field "${wanted.fields[0] ?? 'file'}".`,
-    });
+  const type = request.headers['content-type'];
+  if (!/^multipart\/form-data\s*;.*boundary=/i.test(type ?? '')) throw noForm(type, wanted.fields[0]);
   const mostBytes = maxBytes * maxFiles + ENVELOPE_BYTES;
   const declared = Number(request.headers['content-length'] ?? 0);
   if (declared > mostBytes) throw fileTooLarge(maxBytes, declared);
@@ -83,7 +93,8 @@ export async function receive(request: IncomingMessage, wanted: Wanted, objects:
   /** The whole body was read: fields may follow the files. */
   const finished = Promise.withResolvers<void>();
   const files: Promise<ReceivedFile>[] = [];
-  let [count, strangers] = [0, 0];
+  let count = 0;
+  const strays: string[] = [];
   const limits = { ...LIMITS, files: MOST_COUNTED };
   const form = openForm(request.headers as BusboyHeaders, limits);
   const blocks = new Coalesce();
@@ -91,6 +102,14 @@ export async function receive(request: IncomingMessage, wanted: Wanted, objects:
     // At once: one network read may hold thousands of parts, which would be handled before the error event.
     request.unpipe(blocks);
     failed.abort(failure);
+  };
+  const keepField = (name: string, value: string) => {
+    const before = fields.get(name) ?? '';
+    if (LISTS.has(name)) return void fields.set(name, before === '' ? value : `${before}\n${value}`);
+    // An empty field counts as not sent.
+    if (value === '' && before !== '') return;
+    if (before !== '' && !name.endsWith('[]')) return refuse(sentTwice(name));
+    fields.set(name, value);
   };
   const unsubscribe = watchPace(request, settings, refuse);
   const malformed = (cause: unknown) =>
@@ -108,16 +127,16 @@ export async function receive(request: IncomingMessage, wanted: Wanted, objects:
       if (nameTruncated || valueTruncated)
         return refuse(new Failure('BAD_REQUEST', { says: `A form field is longer than ${LIMITS.fieldSize} bytes.` }));
       // A part without a name is ignored.
-      if (name === undefined) return;
-      const before = LISTS.has(name) ? fields.get(name) : undefined;
-      fields.set(name, before === undefined ? value : `${before}\n${value}`);
+      if (name !== undefined) keepField(name, value);
     });
     form.on(
       'file',
       (name: string | undefined, stream: Readable, filename: string | undefined, _encoding: string, declaredType?: string) => {
-        if (name === undefined || !wanted.fields.includes(name)) {
-          if (++strangers > MOST_STRANGERS) refuse(tooMany('files', MOST_STRANGERS));
-          return void stream.resume();
+        if (name === undefined || !isFileField(name, wanted)) {
+          if (strays.push(name ?? '') > MOST_STRANGERS) refuse(tooMany('files', MOST_STRANGERS));
+          if (name === undefined || !(TEXTS.has(name) || isOption(name) || wanted.isText?.(name))) return void stream.resume();
+          strays.pop();
+          return readField(stream, (value) => keepField(name, value), refuse);
         }
         if (++count > maxFiles) return void stream.resume();
         // When the form breaks off, the file must fail too, or the store would wait for ever.
@@ -156,7 +175,7 @@ export async function receive(request: IncomingMessage, wanted: Wanted, objects:
     // Browsers send this for a file field that was left empty.
     const unchosen = all.filter(({ filename, sizeBytes }) => filename === '' && sizeBytes === 0);
     await Promise.all(unchosen.map(({ part }) => objects.delete(keyOf(part))));
-    return { fields, files: all.filter((file) => !unchosen.includes(file)), count: count - unchosen.length };
+    return { fields, files: all.filter((file) => !unchosen.includes(file)), count: count - unchosen.length, strays };
   } catch (error) {
     blocks.unpipe(form);
     blocks.destroy();
@@ -172,11 +191,71 @@ export async function receive(request: IncomingMessage, wanted: Wanted, objects:
 }
 
 /** @throws Failure `NO_FILE`, `BAD_REQUEST` */
-export function onlyFile({ files: [file], count }: Received): ReceivedFile {
-  if (count > 1) throw new Failure('BAD_REQUEST', { says: 'The form has more than one file in the field "file": send one.' });
-  if (file === undefined) throw new Failure('NO_FILE');
+export function onlyFile(received: Received): ReceivedFile {
+  const {
+    files: [file],
+    count,
+  } = received;
+  if (count > 1) throw severalFiles(count);
+  if (file === undefined) throw noFile(received, 'file');
   if (file.sizeBytes === 0) throw new Failure('NO_FILE', { says: 'The file is empty.' });
   return file;
+}
+
+/** The refusal of several files where one is taken. */
+export const severalFiles = (count: number, field = 'file'): Failure =>
+  new Failure('BAD_REQUEST', {
+    says: `The form has more than one file in the field "${field}": send one.`,
+    details: { max_files: 1, received_files: count },
+  });
+
+/** The refusal of a form without a file, which names the fields that a file did come in. @param amount how many to send */
+export function noFile({ strays = [], fields }: Pick<Received, 'strays' | 'fields'>, field: string, amount = 'one'): Failure {
+  const names = [...new Set(strays)].map(shownName);
+  const hint =
+    names.length > 0
+      ? ` A file came in the field ${names
+          .slice(0, 3)
+          .map((name) => `"${name}"`)
+          .join(', ')}, which is not read.`
+      : fields.has(field)
+        ? ` The field "${field}" came with text and no file; curl sends a file with -F ${field}=@NAME.`
+        : '';
+  const details = { field, received_files: 0, ...(names.length === 0 ? {} : { file_fields: names.slice(0, 10) }) };
+  return new Failure('NO_FILE', { says: `The request has no file: send ${amount} in the field "${field}".${hint}`, details });
+}
+
+function noForm(type: string | undefined, field = 'file'): Failure {
+  const came = type === undefined ? 'has no content type' : `has the content type "${type.slice(0, 100)}"`;
+  const says = `The request has no file: it ${came}. Send multipart/form-data with its boundary, and the file in the field "${field}".`;
+  return new Failure('NO_FILE', { says, details: { field, content_type: type?.slice(0, 100) ?? null } });
+}
+
+const sentTwice = (name: string): Failure =>
+  new Failure('BAD_REQUEST', {
+    says: `The form has the field "${shownName(name)}" more than once: send it once.`,
+    details: { field: shownName(name) },
+  });
+
+/** A field's name from the client, as an answer shows it. */
+const shownName = (name: string): string => name.replace(/[^\w.[\]-]/g, '?').slice(0, 50);
+
+/** Reads a text field that came as a file part; a file of text ends with a line break. */
+function readField(stream: Readable, keep: (value: string) => void, refuse: (failure: unknown) => void): void {
+  const kept: Buffer[] = [];
+  let bytes = 0;
+  stream.on('data', (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes <= LIMITS.fieldSize) kept.push(chunk);
+    else refuse(new Failure('BAD_REQUEST', { says: `A form field is longer than ${LIMITS.fieldSize} bytes.` }));
+  });
+  stream.on('error', refuse).on('end', () =>
+    keep(
+      Buffer.concat(kept)
+        .toString('utf8')
+        .replace(/\r?\n$/, ''),
+    ),
+  );
 }
 
 /** Keeps the beginning, which results are named after, and the end, whose extension distinguishes kinds of text. */

@@ -60,7 +60,7 @@ export async function waitForJob(
   return latest;
 }
 
-/** Answers the request that created the job: with the job, or with a redirect to its output where `?download=1` asks for that. */
+/** Answers the request that created the job: with the job, or with a redirect to its output where `?download=1`, or another yes, asks for that. */
 export async function respond(deps: ApiDeps, request: FastifyRequest, reply: FastifyReply, record: JobRecord): Promise<FastifyReply> {
   const { download } = request.query as { readonly download?: unknown };
   if (record.state === 'done' && isYes(download) && !answersText(deps.catalog, record))
@@ -68,4 +68,4 @@ export async function respond(deps: ApiDeps, request: FastifyRequest, reply: Fas
   return sendJob(deps, request, reply, record);
 }
 
-const isYes = (value: unknown): boolean => value === '1' || value === 'true' || value === 'on';
+const isYes = (value: unknown): boolean => typeof value === 'string' && ['1', 'true', 'on', 'yes'].includes(value.trim().toLowerCase());

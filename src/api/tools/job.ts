@@ -9,7 +9,7 @@ import { Failure } from '../../errors.ts';
 import { newRecord } from '../../jobs/lifecycle.ts';
 import type { JobRecord } from '../../jobs/record.ts';
 import type { ApiDeps } from '../deps.ts';
-import type { Received } from '../intake/receive.ts';
+import { noFile, type Received, severalFiles } from '../intake/receive.ts';
 import { choosePool } from '../jobs/choose-pool.ts';
 import { unknownFields } from '../jobs/conversion.ts';
 
@@ -47,21 +47,21 @@ export async function validateTool(
   };
 }
 
-function checkFiles({ files: { min, max, fields, totalBytes }, slug }: Tool, { files, count }: Received): void {
+function checkFiles({ files: { min, max, fields, totalBytes }, slug }: Tool, received: Received): void {
+  const { files, count } = received;
   const field = fields[0] ?? 'file';
-  if (count > max && max === 1)
-    throw new Failure('BAD_REQUEST', { says: `The form has more than one file in the field "${field}": send one.` });
+  if (count > max && max === 1) throw severalFiles(count, field);
   if (count > max) {
     const says = `The tool ${slug} takes at most ${max} files at once; ${count} came.`;
     throw new Failure('BATCH_TOO_LARGE', { says, details: { max_files: max, received_files: count } });
   }
-  if (count === 0)
-    throw new Failure('NO_FILE', {
-      says: `The request has no file: send ${min === 1 ? 'one' : `${min} to ${max}`} in the field "${field}".`,
-    });
+  if (count === 0) throw noFile(received, field, min === max ? 'one' : `${min} to ${max}`);
   if (files.some(({ sizeBytes }) => sizeBytes === 0)) throw new Failure('NO_FILE', { says: 'A file is empty.' });
   if (count < min)
-    throw new Failure('BAD_REQUEST', { says: `The tool ${slug} takes ${min} to ${max} files in the field "${field}"; ${count} came.` });
+    throw new Failure('BAD_REQUEST', {
+      says: `The tool ${slug} takes ${min} to ${max} files in the field "${field}"; ${count} came.`,
+      details: { min_files: min, max_files: max, received_files: count },
+    });
   const bytes = files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
   if (totalBytes !== undefined && bytes > totalBytes) {
     const says = `The files are larger than ${totalBytes} bytes together, the most that this tool accepts.`;

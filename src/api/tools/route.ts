@@ -47,7 +47,13 @@ async function submit(
   const mayReturn = idempotency.hasKey;
 
   const { fields, max: maxFiles } = tool.files;
-  const wanted: Wanted = { fields, maxFiles, maxBytes: settings.maxFileBytes, keyOf: (part) => inputKey(id, part) };
+  const wanted: Wanted = {
+    fields,
+    maxFiles,
+    maxBytes: settings.maxFileBytes,
+    keyOf: (part) => inputKey(id, part),
+    isText: (name) => Object.hasOwn(tool.input.shape, name),
+  };
   const sent = tool.takesPage ? await receivePage(deps, request, wanted) : await receive(request.raw, wanted, objects, settings);
   await using inputs = ownedInputs(objects, keysOf(wanted));
 

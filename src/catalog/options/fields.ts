@@ -25,10 +25,10 @@ export const numberOf = (values: readonly number[], unit: string) =>
     .describe(`one of ${values.join(', ')}${unit}`);
 export const flag = text
   .toLowerCase()
-  .pipe(z.enum(['true', 'false', '1', '0', 'on']))
-  .transform((value) => value === 'true' || value === '1' || value === 'on')
+  .pipe(z.enum(['true', 'false', '1', '0', 'on', 'off', 'yes', 'no']))
+  .transform((value) => ['true', '1', 'on', 'yes'].includes(value))
   .pipe(z.boolean())
-  .describe('one of true, false, 1, 0, on');
+  .describe('one of true, false, 1, 0, on, off, yes, no');
 
 export const pixels = integer(16, 7680, ' px');
 export const offset = integer(0, 1_000_000, ' px');

@@ -51,6 +51,7 @@ export const optionSchemas = {
     .pipe(z.array(z.tuple([z.number().int(), z.number().int()])).min(1))
     .describe('pages from 1 on, as in 1 or 2-5,8 or all; at most 500 characters'),
   ocr_lang: text
+    .toLowerCase()
     .refine((value) => value.split('+').length <= 3 && value.split('+').every((code) => OCR_LANGUAGES.includes(code)))
     .describe(`up to three joined by +, as in deu+fra, of ${OCR_LANGUAGES.join(', ')}`),
 } as const;

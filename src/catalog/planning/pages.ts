@@ -47,6 +47,21 @@ export function choosePages(ranges: readonly PageRange[] | undefined, count: num
   return { pages, warnings: reachesBeyond(ranges, count) ? [{ code: 'pages_beyond_end', message }] : [] };
 }
 
+/**
+ * The page numbers of the results of a selection: of a document with more pages it has more results, so their number tells which there were.
+ * @returns one for each result; undefined where so many cannot be of this selection
+ */
+export function pagesOfResults(ranges: readonly PageRange[], results: number): readonly number[] | undefined {
+  let [low, high] = [1, MAX_PAGES];
+  while (low < high) {
+    const count = (low + high) >> 1;
+    if (selectPages(ranges, count).length < results) low = count + 1;
+    else high = count;
+  }
+  const pages = selectPages(ranges, low);
+  return pages.length === results ? pages : undefined;
+}
+
 /** The notation that `pageRanges` parses. */
 export const pagesAsText = (ranges: readonly PageRange[]): string =>
   ranges

@@ -1,20 +1,24 @@
 /** A rectangle out of a picture. */
 import { z } from 'zod';
-import { optionSchemas } from '../options/options.ts';
-import { ONE_FILE, type Tool } from '../tool.ts';
+import { allowed, optionSchemas } from '../options/options.ts';
+import { ONE_FILE, refuseField, type Tool } from '../tool.ts';
 import { atAnySize, PICTURES } from '../tool-families/picture.ts';
 
 export const tool: Tool = {
   slug: 'crop-image',
-  summary: 'Crops a picture to a rectangle inside it: width and height, from the upper left corner unless said otherwise.',
+  summary: 'Crops a picture to a rectangle inside it: from the upper left corner to the lower right one unless said otherwise.',
   family: 'image',
   accepts: PICTURES,
   files: ONE_FILE,
   input: z.object({
-    img_crop_x: optionSchemas.img_crop_x.default(0),
-    img_crop_y: optionSchemas.img_crop_y.default(0),
-    img_crop_w: optionSchemas.img_crop_w,
-    img_crop_h: optionSchemas.img_crop_h,
+    img_crop_x: optionSchemas.img_crop_x.optional(),
+    img_crop_y: optionSchemas.img_crop_y.optional(),
+    img_crop_w: optionSchemas.img_crop_w.optional(),
+    img_crop_h: optionSchemas.img_crop_h.optional(),
   }),
+  check: (input) => {
+    if (Object.values(input).every((value) => value === undefined))
+      throw refuseField('img_crop_w', undefined, `${allowed('img_crop_w')}, or another of img_crop_x, img_crop_y and img_crop_h`);
+  },
   work: { convert: (source, input) => ({ target: atAnySize(source), options: input }) },
 };
