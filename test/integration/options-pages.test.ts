@@ -135,6 +135,45 @@ describe('pages', () => {
   });
 });
 
+describe('csv_types', () => {
+  const NAMES = 'id,number,price,amount,share,day,words';
+  const ROW = ['007', '1e5', '"1,234.50"', '42', '0.5', '2024-01-05', 'kestrel'];
+  const sheet = (separator: string) => Buffer.from(`${NAMES.replaceAll(',', separator)}\n${ROW.join(separator)}\n`);
+
+  /** The second row of a workbook: a text as such, a number as one. */
+  async function cellsOf(xlsx: Buffer): Promise<(string | number)[]> {
+    const parts = await unzip(xlsx);
+    const texts = [...String(parts.get('xl/sharedStrings.xml')).matchAll(/<si>.*?<t[^>]*>(.*?)<\/t>/gs)].map(([, text]) => text ?? '');
+    return [...String(parts.get('xl/worksheets/sheet1.xml')).matchAll(/<c r="[A-Z]+2"([^>]*)><v>(.*?)<\/v>/g)].map(
+      ([, attributes = '', value = '']) => (attributes.includes('t="s"') ? (texts[Number(value)] ?? '') : Number(value)),
+    );
+  }
+  const made = async (name: string, bytes: Buffer, fields: Readonly<Record<string, string>>) => {
+    const { data } = await convert(service.url, { name, bytes }, 'xlsx', fields);
+    const cells = await cellsOf(Buffer.from(await (await fetch(data?.output?.url ?? '')).arrayBuffer()));
+    return { cells, codes: data?.warnings.map(({ code }) => code) };
+  };
+
+  it.each([
+    ['a.csv', ','],
+    ['a.csv', ';'],
+    ['a.tsv', '\t'],
+  ])('values of %s (%j) stay as written: what would look different as a number is text', async (name, separator) => {
+    const written = ['007', '1e5', '1,234.50', 42, 0.5, '2024-01-05', 'kestrel'];
+    for (const fields of [{}, { csv_types: 'as_written' }] as const)
+      expect(await made(name, sheet(separator), fields)).toEqual({ cells: written, codes: ['csv_kept_as_text'] });
+  });
+
+  it('are read as numbers and dates where that is asked for, with a warning', async () => {
+    const { cells, codes } = await made('a.csv', sheet(','), { csv_types: 'auto' });
+    expect([cells.slice(0, 5), codes]).toEqual([[7, 100_000, 1234.5, 42, 0.5], ['csv_types_guessed']]);
+  });
+
+  it('warn of nothing where every number looks as it was written', async () => {
+    expect(await made('a.csv', Buffer.from('a,b\n1,-2.5\n'), {})).toEqual({ cells: [1, -2.5], codes: [] });
+  });
+});
+
 describe('password', () => {
   const locked = async (user: string, owner = 'owner') => {
     const path = join(await aFolder(), 'locked.pdf');

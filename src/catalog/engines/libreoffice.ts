@@ -13,6 +13,9 @@ const SHEETS = ['xlsx', 'xls', 'ods', 'fods'];
 const SLIDES = ['pptx', 'ppt', 'odp', 'fodp'];
 const ENCRYPTABLE = new Set(['docx', 'doc', 'odt', 'xlsx', 'xls', 'ods', 'pptx', 'ppt', 'odp']);
 
+/** Their values have no types: which are numbers is for the reader to tell. */
+const SEPARATED = new Set(['csv', 'tsv']);
+
 const CONVERSIONS: readonly Conversion[] = [
   ...everyPair([...WORDS, ...SHEETS, ...SLIDES], ['pdf'], { rank: 90 }),
   ...everyPair(['csv', 'tsv', 'txt'], ['pdf'], { rank: 70 }),
@@ -41,6 +44,7 @@ export const engine: Engine = {
   options: (source, target) => [
     ...(ENCRYPTABLE.has(source) ? (['password'] as const) : []),
     ...(target === 'pdf' ? (['pages', 'img_quality'] as const) : []),
+    ...(SEPARATED.has(source) ? (['csv_types'] as const) : []),
   ],
 
   plan: (task) => askOffice(task, FAMILIES[task.source]),

@@ -50,6 +50,7 @@ export const optionSchemas = {
     .transform(pageRanges)
     .pipe(z.array(z.tuple([z.number().int(), z.number().int()])).min(1))
     .describe('pages from 1 on, as in 1 or 2-5,8 or all; at most 500 characters'),
+  csv_types: oneOf(['as_written', 'auto']),
   ocr_lang: text
     .toLowerCase()
     .refine((value) => value.split('+').length <= 3 && value.split('+').every((code) => OCR_LANGUAGES.includes(code)))

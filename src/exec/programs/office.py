@@ -8,7 +8,7 @@ It writes only to the current folder, which also holds LibreOffice's profile and
 
 Request: input (path), source (format id, detected by our own sniffing), output (path of an empty folder), target (format id),
 family ("text", "sheet" or "slides": what the source becomes once it is loaded), and optional passwordFile (path), pages ([[first, last], ...]),
-quality (1 to 100, of JPEG in a PDF). Answer: {"ok": true, "warnings": []} or {"ok": false, "reason", "words", "details"?}.
+quality (1 to 100, of JPEG in a PDF), csvTypes ("auto": numbers of a CSV are read as such however they are written). Answer: {"ok": true, "warnings": []} or {"ok": false, "reason", "words", "details"?}.
 """
 
 import json
@@ -232,16 +232,17 @@ def convert(office, request):
 
 
 def convert_now(office, request):
-    document = load(office, request)
+    warnings = []
+    document = load(office, request, warnings)
     try:
-        warnings = keep_to_itself(document, request["family"])
+        warnings += keep_to_itself(document, request["family"])
         save(document, request)
         return warnings
     finally:
         dispose(document)
 
 
-def load(office, request):
+def load(office, request, warnings):
     import unohelper
     from com.sun.star.lang import IllegalArgumentException
     from com.sun.star.task import XInteractionHandler
@@ -277,7 +278,7 @@ def load(office, request):
         "InteractionHandler": Handler(),
         "MacroExecutionMode": 0,  # com.sun.star.document.MacroExecMode.NEVER_EXECUTE
         "UpdateDocMode": 0,  # com.sun.star.document.UpdateDocMode.NO_UPDATE
-        **reading_options(request),
+        **reading_options(request, warnings),
     }
     look_into_package(Path(request["input"]))
     failure = ""
@@ -390,17 +391,64 @@ def passwords_asked(asked):
     return sum("XInteractionPassword" in choices or "XInteractionPassword2" in choices for choices in asked)
 
 
-def reading_options(request):
-    """Returns import options for formats that do not describe themselves."""
+def reading_options(request, warnings):
+    """Returns import options for formats that do not describe themselves, and adds to the warnings."""
     source = request["source"]
     if source in ("csv", "tsv"):
         head = Path(request["input"]).read_bytes()
         separator = "\t" if source == "tsv" else separator_of(head)
-        # Separator, quote, charset, first line, columns, language (en-US), all quoted is text, no guessed dates, ..., no formulas.
-        return {"FilterOptions": f"{ord(separator)},34,{charset(head)[0]},1,,1033,false,false,false,false,false,0,false"}
+        texts = columns_of_text(Path(request["input"]), separator, {76: "utf-8-sig", 65535: "utf-16"}.get(charset(head)[0], "cp1252"))
+        is_guessed = request.get("csvTypes") == "auto"
+        warnings += types_warning(texts, is_guessed)
+        columns = "" if is_guessed else "/".join(f"{column + 1}/2" for column in texts)
+        # Separator, quote, charset, first line, columns (2: text), language (en-US), all quoted is text, no guessed dates, ..., no formulas.
+        return {"FilterOptions": f"{ord(separator)},34,{charset(head)[0]},1,{columns},1033,false,false,false,false,false,0,false"}
     if source == "txt":
         return {"FilterOptions": f"{charset(Path(request['input']).read_bytes())[1]},LF,,,"}
     return {}
+
+
+# A number that a cell shows as it was written: no leading or trailing zeros, no separators, at most 15 digits (IEEE 754 keeps them).
+PLAIN_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,14})(?:\.[0-9]{0,14}[1-9])?")
+# What LibreOffice takes for a number or a date where it is to guess nothing else.
+NUMBER_LIKE = re.compile(r"[-+]?[.,]?[0-9][0-9.,]*(?:[eE][-+]?[0-9]+)?|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}")
+LONGEST_NUMBER = 64
+# Columns of a sheet; LibreOffice drops the others.
+MOST_COLUMNS = 16_384
+
+
+def columns_of_text(path, separator, encoding):
+    """Returns the columns, from 0 on, with a value that would look different as a number: 007, 1e5, 1,234.50."""
+    import csv
+    from itertools import islice
+
+    csv.field_size_limit(sys.maxsize)
+    found = set()
+    with path.open(encoding=encoding, errors="replace", newline="") as lines:
+        try:
+            for row in csv.reader(lines, delimiter=separator):
+                found.update(column for column, value in enumerate(islice(row, MOST_COLUMNS)) if column not in found and is_changed_as_number(value))
+        except (csv.Error, MemoryError):
+            # Not as regular as it should be: what was seen so far tells enough.
+            pass
+    return sorted(found)
+
+
+def is_changed_as_number(value):
+    text = value.strip(" ")
+    if not text or len(text) > LONGEST_NUMBER or NUMBER_LIKE.fullmatch(text) is None:
+        return False
+    return text != value or PLAIN_NUMBER.fullmatch(text) is None or sum(map(str.isdigit, text)) > 15
+
+
+def types_warning(texts, is_guessed):
+    """Returns warnings about columns whose values look like numbers, and are kept as text or are not."""
+    if not texts:
+        return []
+    columns = "One column has" if len(texts) == 1 else f"{len(texts)} columns have"
+    if is_guessed:
+        return [{"code": "csv_types_guessed", "message": f"{columns} values such as 007 or 1,234.50 that were read as numbers and may look different."}]
+    return [{"code": "csv_kept_as_text", "message": f"{columns} values such as 007 or 1,234.50, kept as text as they were written; csv_types=auto reads them as numbers."}]
 
 
 def charset(content):

@@ -36,6 +36,7 @@ const WORDS: Readonly<Record<FormOption, Words>> = {
   strip_metadata: ['Leaves out metadata of pictures.', false],
   password: ['Opens an encrypted PDF or office file.'],
   pages: ['Which pages of a document.', 'all'],
+  csv_types: ['How values of a CSV that look like numbers are read: 007 stays 007, or becomes 7.', 'as_written'],
   ocr_lang: ['Language of text in pictures.', 'eng'],
 };
 

@@ -29,6 +29,7 @@ export function askOffice(
     target,
     family,
     passwordFile,
+    ...(options.csv_types === undefined ? {} : { csvTypes: options.csv_types }),
     ...(target === 'pdf' && { pages: options.pages, quality: quality(options.img_quality) }),
   };
   return {
