@@ -89,6 +89,8 @@ worker:
   slots: { office: 4 }
 \`\`\`
 
+Links in answers begin with \`PUBLIC_URL\`. Without it, they name the scheme and the host that the request was sent to, where nobody else can have chosen that host: an IP address, localhost, a name of this machine (\`mill\`, \`mill.local\`), or one of \`ALLOWED_HOSTS\`; otherwise they name \`http://localhost\`. Behind a proxy, name the proxy in \`TRUST_PROXY\`: its \`X-Forwarded-Proto\`, \`X-Forwarded-Host\` and \`X-Forwarded-Prefix\` are then believed. A path in front of all addresses, from \`PUBLIC_URL\` or \`X-Forwarded-Prefix\`, may be stripped by the proxy or left.
+
 | setting | variable | default | meaning |
 |---|---|---|---|
 ${rows.join('\n')}

@@ -9,6 +9,7 @@ import { batchRoutes } from './batches/route.ts';
 import type { ApiDeps } from './deps.ts';
 import { formatsRoute } from './formats/route.ts';
 import { healthRoutes } from './health/route.ts';
+import { prefixOf, withoutPrefix } from './http/base-url.ts';
 import { answerPreflights, CORS_HEADERS } from './http/cors.ts';
 import { holdBackBodies } from './http/expect.ts';
 import { answerHalfClosed } from './http/half-closed.ts';
@@ -57,6 +58,7 @@ export function createServer(deps: ApiDeps): FastifyInstance {
     keepAliveTimeout: 65_000,
     forceCloseConnections: 'idle',
     routerOptions: { ignoreTrailingSlash: true },
+    rewriteUrl: (raw) => withoutPrefix(raw.url ?? '/', prefixOf(deps.settings, raw), (url) => methods(url).length > 0),
     frameworkErrors: (error, request, reply) => {
       // An address that cannot be decoded meets no hook.
       reply.headers(CORS_HEADERS).header('x-request-id', request.id);

@@ -13,12 +13,19 @@ export const apiSettings = z.strictObject({
     // Links append to it.
     .refine((url) => !/[?#@]/.test(url), 'it takes neither a user, nor a query, nor a fragment')
     .optional()
-    .describe('What clients reach the service by; a path is allowed. Unset: taken from requests to localhost or an IP address'),
-  allowedHosts: z.array(z.string()).default([]).describe('Host names that links may use while publicUrl is unset'),
+    .describe(
+      'What clients reach the service by; a path is allowed, whether the proxy strips it or not. Unset: links name the scheme and host of the request, where that is an IP address, localhost, a name of this machine or one of `allowedHosts`',
+    ),
+  allowedHosts: z
+    .array(z.string())
+    .default([])
+    .describe('Further host names that links may name while `publicUrl` is unset, and that `/mcp` is reached by'),
   trustProxy: z
     .array(network)
     .default([])
-    .describe('Addresses and CIDRs of proxies whose X-Forwarded-For is believed; of anybody else it is ignored'),
+    .describe(
+      'Addresses and CIDRs of proxies whose X-Forwarded-For is believed, and X-Forwarded-Proto, -Host and -Prefix for links; those of anybody else are ignored',
+    ),
   maxFileBytes: z.number().int().min(1).default(209_715_200).describe('Largest file that is accepted, bytes'),
   maxBatchFiles: z.number().int().min(1).max(100).default(20).describe('Files in one batch'),
   syncMaxBytes: z

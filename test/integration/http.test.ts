@@ -453,6 +453,9 @@ describe('a link', () => {
         303,
         expect.stringMatching(/^https:\/\/files\.example\/mill\/api\/v1\/jobs\/[0-9a-f]{32}\/output$/),
       ]);
+      // The proxy strips the path or leaves it.
+      expect((await fetch(`${behind.url}/mill/api/v1/jobs/${data?.job_id}`)).status).toBe(200);
+      expect((await fetch(`${behind.url}/other/api/v1/jobs/${data?.job_id}`)).status).toBe(404);
     } finally {
       await behind.stop();
     }

@@ -1,4 +1,5 @@
 /** What each version of the protocol is answered with, request by request: one table over HTTP. */
+import { hostname } from 'node:os';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { asVersion, post, type RpcAnswer, send, VERSIONS, type Version } from '../kit/assistant.ts';
 import { type Service, startService } from '../kit/service.ts';
@@ -217,7 +218,7 @@ describe('beside POST', () => {
     for (const host of ['rebound.example', 'rebound.example:80', 'localhost.rebound.example', '127.0.0.1.rebound.example'])
       expect((await raw(service.url, head(host))).status, host).toBe(403);
     // Each is known, and told what is wrong with its message.
-    for (const host of ['localhost', 'LOCALHOST:9', '127.0.0.1', '[::1]:80'])
+    for (const host of ['localhost', 'LOCALHOST:9', '127.0.0.1', '[::1]:80', 'mill.localhost', `${hostname()}:8080`])
       expect((await raw(service.url, head(host))).status, host).toBe(400);
   });
 

@@ -1,5 +1,6 @@
+import { hostname } from 'node:os';
 import { describe, expect, it } from 'vitest';
-import { baseUrl } from '../../src/api/http/base-url.ts';
+import { baseUrl, withoutPrefix } from '../../src/api/http/base-url.ts';
 import { failureOf } from '../../src/api/http/problem.ts';
 import { failureOfJob, humanSize, viewOf } from '../../src/api/jobs/view.ts';
 import { byteRange, contentDisposition } from '../../src/api/outputs/route.ts';
@@ -45,7 +46,11 @@ describe('a range', () => {
 });
 
 describe('the base URL', () => {
-  const open = { publicUrl: undefined, allowedHosts: ['mill.example'] };
+  const open = { publicUrl: undefined, allowedHosts: ['mill.example'], trustProxy: ['10.0.0.0/8'] };
+  const asked = (host: string | undefined, headers: Readonly<Record<string, string>> = {}, remoteAddress = '10.0.0.1') => ({
+    headers: { ...(host === undefined ? {} : { host }), ...headers },
+    socket: { remoteAddress, localPort: 8080 },
+  });
   const cases: Readonly<Record<string, readonly [host: string | undefined, url: string]>> = {
     'is localhost without a Host': [undefined, 'http://localhost:8080'],
     'follows an address with a port': ['192.0.2.7:9000', 'http://192.0.2.7:9000'],
@@ -60,11 +65,51 @@ describe('the base URL', () => {
     'does not follow a host with a user': ['localhost@evil.example', 'http://localhost:8080'],
     'does not follow a port that is none': ['localhost:99999', 'http://localhost:8080'],
     'does not follow an empty Host': ['', 'http://localhost:8080'],
+    'knows a name below localhost': ['mill.localhost:9000', 'http://mill.localhost:9000'],
+    'knows the name of this machine': [`${hostname()}:9000`, `http://${hostname().toLowerCase()}:9000`],
+    'knows its name by multicast DNS': [
+      `${hostname().split('.')[0]}.local:9000`,
+      `http://${hostname().split('.')[0]?.toLowerCase()}.local:9000`,
+    ],
+    'does not follow a name below that of this machine': [`${hostname()}.evil.example`, 'http://localhost:8080'],
   };
-  for (const [sentence, [host, url]] of Object.entries(cases)) it(sentence, () => expect(baseUrl(open, host, 8080)).toBe(url));
+  for (const [sentence, [host, url]] of Object.entries(cases)) it(sentence, () => expect(baseUrl(open, asked(host), 9999)).toBe(url));
 
   it('is the public URL whatever the Host, with its path and without its last slash', () => {
-    expect(baseUrl({ publicUrl: 'https://files.example/mill/', allowedHosts: [] }, 'localhost', 8080)).toBe('https://files.example/mill');
+    const named = { ...open, publicUrl: 'https://files.example/mill/' };
+    expect(baseUrl(named, asked('localhost', { 'x-forwarded-host': 'mill.example' }), 8080)).toBe('https://files.example/mill');
+  });
+
+  const proxied: Readonly<Record<string, readonly [headers: Readonly<Record<string, string>>, url: string]>> = {
+    'has the scheme that the proxy saw': [{ 'x-forwarded-proto': 'https' }, 'https://mill.example'],
+    'has the first scheme of several': [{ 'x-forwarded-proto': 'HTTPS, http' }, 'https://mill.example'],
+    'has the host that the proxy saw': [{ 'x-forwarded-host': '192.0.2.9:8443', 'x-forwarded-proto': 'https' }, 'https://192.0.2.9:8443'],
+    'has the prefix that the proxy serves it below': [{ 'x-forwarded-prefix': '/mill/' }, 'http://mill.example/mill'],
+    'does not follow a host that is not allowed': [{ 'x-forwarded-host': 'evil.example' }, 'http://localhost:8080'],
+    'does not follow a scheme that is none of the web': [{ 'x-forwarded-proto': 'javascript' }, 'http://localhost:8080'],
+    'does not follow a prefix that names a host': [{ 'x-forwarded-prefix': '//evil.example' }, 'http://mill.example'],
+    'does not follow a prefix with a quote': [{ 'x-forwarded-prefix': '/a"b' }, 'http://mill.example'],
+    'does not follow a prefix that climbs': [{ 'x-forwarded-prefix': '/a/../b' }, 'http://mill.example'],
+  };
+  for (const [sentence, [headers, url]] of Object.entries(proxied))
+    it(`behind a proxy ${sentence}`, () => {
+      expect(baseUrl(open, asked('mill.example', headers), 8080)).toBe(url);
+      // Of a stranger none of it counts.
+      expect(baseUrl(open, asked('mill.example', headers, '192.0.2.1'), 8080)).toBe('http://mill.example');
+    });
+
+  it('has a prefix that the proxy strips or not', () => {
+    const isOurs = (url: string) => url.startsWith('/api/v1');
+    const below = (prefix: string) => (url: string) => withoutPrefix(url, prefix, isOurs);
+    expect(['/mill/api/v1/jobs', '/mill', '/mill?x', '/api/v1/jobs', '/million'].map(below('/mill'))).toEqual([
+      '/api/v1/jobs',
+      '/',
+      '/?x',
+      '/api/v1/jobs',
+      '/million',
+    ]);
+    // What is an address of ours already was stripped before.
+    expect(['/api/v1/jobs', '/api/api/v1/jobs'].map(below('/api'))).toEqual(['/api/v1/jobs', '/api/v1/jobs']);
   });
   it('cannot be one that nothing can be appended to', () => {
     for (const publicUrl of ['https://a.example/?x=1', 'https://a.example/#top', 'https://me@a.example', 'ftp://a.example', 'a.example'])

@@ -12,7 +12,7 @@ import { failureOfJob, linksOf, shown, textViewOf, viewOf } from './view.ts';
 export const RETRY_AFTER = '1';
 
 export const baseOf = (request: FastifyRequest, { settings }: Pick<ApiDeps, 'settings'>): string =>
-  baseUrl(settings, request.headers.host, request.raw.socket.localPort ?? settings.port);
+  baseUrl(settings, request.raw, settings.port);
 
 /** @throws Failure `JOB_NOT_FOUND`, `JOB_EXPIRED` */
 export async function sendJob(

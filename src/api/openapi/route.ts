@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import type { FastifyInstance } from 'fastify';
 import type { ApiDeps } from '../deps.ts';
-import { withoutSlashes } from '../http/base-url.ts';
+import { prefixOf, withoutSlashes } from '../http/base-url.ts';
 import { type EncodedBody, encodedBody, sendEncoded } from '../http/encoded.ts';
 import { describeApi } from './document.ts';
 
@@ -23,15 +23,15 @@ const PAGE_HEADERS = { 'content-security-policy': POLICY, 'x-content-type-option
 
 export function docsRoutes(app: FastifyInstance, { settings, version }: Pick<ApiDeps, 'settings' | 'version'>): void {
   const base = withoutSlashes(settings.publicUrl ?? '');
-  let document: EncodedBody | undefined;
-  app.get('/openapi.json', async (request, reply) => {
-    // Without a public address paths are appended to wherever the document came from (OpenAPI 3.1.1, "Server Object").
-    document ??= encodedBody('application/json; charset=utf-8', JSON.stringify(describeApi(version, base || '/', settings)));
-    return sendEncoded(request, reply, document);
+  // Without a public address paths are appended to wherever the document came from (OpenAPI 3.1.1, "Server Object").
+  const document = latestOf((prefix) => {
+    const described = describeApi(version, base || prefix || '/', settings);
+    return encodedBody('application/json; charset=utf-8', JSON.stringify(described));
   });
+  app.get('/openapi.json', async (request, reply) => sendEncoded(request, reply, document(prefixOf(settings, request.raw))));
 
-  const page = encodedBody('text/html; charset=utf-8', pageBelow(base === '' ? '' : new URL(base).pathname.replace(/\/$/, '')));
-  app.get('/docs', async (request, reply) => sendEncoded(request, reply.headers(PAGE_HEADERS), page));
+  const page = latestOf((prefix) => encodedBody('text/html; charset=utf-8', pageBelow(prefix)));
+  app.get('/docs', async (request, reply) => sendEncoded(request, reply.headers(PAGE_HEADERS), page(prefixOf(settings, request.raw))));
   app.get('/docs/page.js', async (request, reply) => sendEncoded(request, reply.headers(PAGE_HEADERS), PAGE_SCRIPT));
 
   let script: Promise<EncodedBody> | undefined;
@@ -39,6 +39,15 @@ export function docsRoutes(app: FastifyInstance, { settings, version }: Pick<Api
     script ??= readFile(fileURLToPath(import.meta.resolve(SCRIPT))).then((bytes) => encodedBody('text/javascript; charset=utf-8', bytes));
     return sendEncoded(request, reply.headers(PAGE_HEADERS), await script);
   });
+}
+
+/** A proxy serves us below one prefix, as a rule: what was built for the last one is kept. */
+function latestOf(build: (prefix: string) => EncodedBody): (prefix: string) => EncodedBody {
+  let latest: { readonly prefix: string; readonly body: EncodedBody } | undefined;
+  return (prefix) => {
+    if (latest?.prefix !== prefix) latest = { prefix, body: build(prefix) };
+    return latest.body;
+  };
 }
 
 /** openapi-explorer 2.4.820 draws no input for an enum of numbers: it gets strings instead, which a form sends anyway. */

@@ -1,10 +1,9 @@
 /** Refuses web pages that reach this machine by DNS rebinding, and origins that are not allowed. */
-import { isIP } from 'node:net';
 import type { FastifyRequest } from 'fastify';
 import { Failure } from '../../../errors.ts';
-import { MAX_HOST } from '../../http/base-url.ts';
+import { isOwnHost, MAX_HOST } from '../../http/base-url.ts';
 import type { ApiSettings } from '../../settings.ts';
-import { isAllowedHost, isAllowedOrigin } from './protocol.ts';
+import { isAllowedOrigin } from './protocol.ts';
 
 /** A host with its scheme, characters. */
 const MAX_ORIGIN = MAX_HOST + 32;
@@ -12,15 +11,8 @@ const MAX_ORIGIN = MAX_HOST + 32;
 /** @throws Failure `FORBIDDEN` */
 export function checkHosts({ headers }: FastifyRequest, { publicUrl, allowedHosts, mcp }: ApiSettings): void {
   if ((headers.host?.length ?? 0) > MAX_HOST || (headers.origin?.length ?? 0) > MAX_ORIGIN) throw new Failure('FORBIDDEN');
-  const own = [...allowedHosts, ...(publicUrl === undefined ? [] : [new URL(publicUrl).hostname]), 'localhost'];
-  const names = own.map((name) => name.toLowerCase());
-  if (!isAddress(headers.host) && !isAllowedHost(headers.host?.toLowerCase(), names))
+  const own = [...allowedHosts, ...(publicUrl === undefined ? [] : [new URL(publicUrl).hostname])];
+  if (!isOwnHost(headers.host, own))
     throw new Failure('FORBIDDEN', { says: 'This service is not known by the host name that was asked: see ALLOWED_HOSTS.' });
   if (!isAllowedOrigin(headers.origin, mcp.origins)) throw new Failure('FORBIDDEN', { says: 'Pages of this origin may not call here.' });
-}
-
-/** An IP address cannot be rebound. */
-function isAddress(host: string | undefined): boolean {
-  if (host === undefined || !URL.canParse(`http://${host}`)) return false;
-  return isIP(new URL(`http://${host}`).hostname.replace(/^\[|\]$/g, '')) !== 0;
 }

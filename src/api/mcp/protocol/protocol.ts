@@ -8,7 +8,6 @@ import {
   ProtocolErrorCode,
   Server,
   type Tool,
-  validateHostHeader,
   validateOriginHeader,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
@@ -149,9 +148,6 @@ async function afterHandshake(
   }
   return response;
 }
-
-/** @param host the header, or nothing @param allowed names without port */
-export const isAllowedHost = (host: string | undefined, allowed: readonly string[]): boolean => validateHostHeader(host, [...allowed]).ok;
 
 /** A request without an Origin does not come from a browser. @param allowed host names without scheme and port */
 export const isAllowedOrigin = (origin: string | undefined, allowed: readonly string[]): boolean =>
