@@ -57,6 +57,8 @@ const REASONS = {
   no_file: 'The file is empty.',
   invalid_format: 'The target format cannot be made from this file.',
   invalid_option: 'An option asks for what this file does not have: answered as `INVALID_OPTION`.',
+  url_refused: 'The file could not be fetched from its URL.',
+  file_too_large: 'The file is larger than this service accepts.',
   output_invalid: 'The conversion program delivered nothing usable.',
   page_unreachable: 'The page could not be loaded: its server cannot be reached, answers with an error, or is not a public one.',
   cancelled: 'The job was cancelled.',
@@ -80,6 +82,8 @@ interface Particulars {
   readonly says?: string;
   /** Machine-readable particulars, shown to the client. */
   readonly details?: Readonly<Record<string, unknown>>;
+  /** Replaces the row's: whether the same request may succeed later. */
+  readonly retryable?: boolean | undefined;
   /** When to try again, seconds: the header `Retry-After`. */
   readonly retryAfter?: number;
   /** What really happened. Logged, never sent. */
@@ -95,26 +99,24 @@ export class Failure extends Error {
   readonly code: Code;
   readonly details: Readonly<Record<string, unknown>>;
   readonly retryAfter: number | undefined;
+  readonly retryable: boolean;
 
-  constructor(code: Code, { says, details = {}, retryAfter, cause }: Particulars = {}) {
+  constructor(code: Code, { says, details = {}, retryable = TABLE[code].retryable, retryAfter, cause }: Particulars = {}) {
     super(says ?? TABLE[code].says, { cause });
     this.code = code;
     this.details = details;
+    this.retryable = retryable;
     this.retryAfter = retryAfter ?? (code === 'OVERLOADED' ? OVERLOADED_SECONDS : undefined);
   }
 
   get status(): number {
     return TABLE[this.code].status;
   }
-
-  get retryable(): boolean {
-    return TABLE[this.code].retryable;
-  }
 }
 
 /** A conversion that ran and failed. @param says replaces the reason's sentence; never paths or commands */
-export function conversionFailed(reason: Reason, { says, details, cause }: Particulars = {}): Failure {
-  return new Failure('CONVERSION_FAILED', { says: says ?? REASONS[reason], details: { ...details, reason }, cause });
+export function conversionFailed(reason: Reason, { says, details, retryable, cause }: Particulars = {}): Failure {
+  return new Failure('CONVERSION_FAILED', { says: says ?? REASONS[reason], details: { ...details, reason }, retryable, cause });
 }
 
 /**

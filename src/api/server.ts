@@ -21,6 +21,7 @@ import { closeStalled } from './http/stalled.ts';
 import { announceRetirements } from './http/versioning.ts';
 import { convertRoute } from './jobs/convert-route.ts';
 import { eventsRoute } from './jobs/events-route.ts';
+import { fetchesOf } from './jobs/fetching.ts';
 import { jobRoutes } from './jobs/route.ts';
 import { mcpRoutes } from './mcp/routes.ts';
 import { docsRoutes } from './openapi/route.ts';
@@ -109,10 +110,11 @@ export function createServer(deps: ApiDeps): FastifyInstance {
   });
   app.setNotFoundHandler(refuseUnknown);
 
-  convertRoute(app, deps);
+  const fetches = fetchesOf(app);
+  convertRoute(app, deps, fetches);
   const sends = endDeleted(app, deps);
-  batchRoutes(app, deps, sends);
-  toolRoutes(app, deps);
+  batchRoutes(app, deps, sends, fetches);
+  toolRoutes(app, deps, fetches);
   uploadRoutes(app, deps);
   jobRoutes(app, deps);
   outputRoute(app, deps, sends);

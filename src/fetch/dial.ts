@@ -51,6 +51,9 @@ export async function ready(socket: Socket, event: 'connect' | 'secureConnect', 
   } catch (cause) {
     socket.destroy();
     signal.throwIfAborted();
-    throw refused('unreachable', { says, cause });
+    // A certificate that is not valid stays so; a reset may pass.
+    const { code } = cause as { readonly code?: unknown };
+    const retryable = event === 'connect' || ['ECONNRESET', 'EPIPE', 'ETIMEDOUT'].includes(String(code));
+    throw refused('unreachable', { says, retryable, cause });
   }
 }

@@ -22,24 +22,35 @@ interface Particulars {
   /** Replaces the reason's sentence. */
   readonly says?: string;
   readonly details?: Readonly<Record<string, unknown>>;
+  /** Whether the same URL may be fetched later; by default as `PASSES` says. */
+  readonly retryable?: boolean;
   readonly cause?: unknown;
 }
 
-export function refused(reason: Refusal, { says = SAYS[reason], details, cause }: Particulars = {}): Failure {
-  return new Failure('URL_REFUSED', { says, details: { ...details, reason }, cause });
+/** What may pass: a name that is not resolved at the moment, a server that does not answer. */
+const PASSES: ReadonlySet<Refusal> = new Set(['dns', 'unreachable']);
+
+export function refused(
+  reason: Refusal,
+  { says = SAYS[reason], details, retryable = PASSES.has(reason), cause }: Particulars = {},
+): Failure {
+  return new Failure('URL_REFUSED', { says, details: { ...details, reason }, retryable, cause });
 }
 
 /** A refusal as sent between two of our processes: what the client reads, without the cause. */
 const RefusalMessage = z.object({
   says: z.string(),
   details: z.looseObject({ reason: z.enum(Object.keys(SAYS) as [Refusal, ...Refusal[]]) }),
+  /** The version before sends none. */
+  retryable: z.boolean().optional(),
 });
 
 /** One line of ASCII. */
-export const refusalHeader = ({ message, details }: Failure): string => encodeURIComponent(JSON.stringify({ says: message, details }));
+export const refusalHeader = ({ message, details, retryable }: Failure): string =>
+  encodeURIComponent(JSON.stringify({ says: message, details, retryable }));
 
 /** Reads what `refusalHeader` wrote. @throws for any other text */
 export function refusalFrom(header: string): Failure {
-  const { says, details } = RefusalMessage.parse(JSON.parse(decodeURIComponent(header)));
-  return new Failure('URL_REFUSED', { says, details });
+  const { says, details, retryable } = RefusalMessage.parse(JSON.parse(decodeURIComponent(header)));
+  return refused(details.reason, { says, details, ...(retryable === undefined ? {} : { retryable }) });
 }

@@ -13,6 +13,21 @@ export const RETENTION_MS = 2 * 3600_000;
 /** After that, for this long, readers learn that the job existed, ms. */
 export const TOMBSTONE_MS = 24 * 3600_000;
 
+/** Where a job is whose files are still fetched by URL: a pool without queue and workers. No name of Kubernetes has an underscore. */
+export const FETCHING = '_fetch';
+
+/** Neither fetched nor on its way to the pool that it will wait in. */
+export const isFetching = (record: JobRecord): boolean => record.pool === FETCHING && record.state === 'queued' && !isLeaving(record);
+
+/** Its files are there: the first step to its pool. Its waiting time begins. @param received the record that its files resulted in */
+export const fetched = (record: JobRecord, received: JobRecord, now: number): JobRecord => ({
+  ...received,
+  createdAt: record.createdAt,
+  queuedAt: now,
+  pool: FETCHING,
+  moved: { from: FETCHING, to: received.pool, at: now },
+});
+
 /** The fields that every new record has. @param now ms since the epoch */
 export const newRecord = (id: string, now: number) =>
   ({ version: RECORD_VERSION, id, state: 'queued', createdAt: now, expiresAt: now + RETENTION_MS, attempts: 0 }) as const;

@@ -1,14 +1,14 @@
 /** Decides what to do about one job: pure, without I/O or a clock. */
 
 import { ORDER_VERSION } from '../contracts/messages/order.ts';
-import { failWaiting, hasEnded, isLeaving, visibility, waitingSince } from '../jobs/lifecycle.ts';
+import { fail, failWaiting, hasEnded, isFetching, isLeaving, visibility, waitingSince } from '../jobs/lifecycle.ts';
 import { outputKey } from '../objects/keys.ts';
 import { ACK_WAIT_MS } from '../queue/queue.ts';
 import type { Action, Seen } from './seen.ts';
 
 /** In this order: the first that applies decides, and the next run sees what is then left to do. */
 export const decide = (seen: Seen): Action | undefined =>
-  expiry(seen) ?? queueTimeout(seen) ?? cutOffMove(seen) ?? lostOrder(seen) ?? leftovers(seen);
+  expiry(seen) ?? fetching(seen) ?? queueTimeout(seen) ?? cutOffMove(seen) ?? lostOrder(seen) ?? leftovers(seen);
 
 /** A job whose move to another pool was interrupted by a crash: no worker takes it in this state, so the move is finished. */
 const cutOffMove = ({ now, record }: Seen): Action | undefined =>
@@ -21,6 +21,18 @@ function expiry({ now, record, keys }: Seen): Action | undefined {
   if (seenAs === 'live' || keys === undefined) return undefined;
   if (keys.length > 0) return { do: 'delete', keys };
   return seenAs === 'forgotten' ? { do: 'forget' } : undefined;
+}
+
+/** Longer than a replica needs for a batch of slow servers, ms: whoever fetched has died. */
+export const FETCH_LOST_MS = 45 * 60_000;
+
+const FETCH_LOST = 'The service was restarted while it fetched the file: send the request again.';
+
+/** The URL is in no record: nobody else can go on. Its upkeep ends here, as it has no order. */
+function fetching({ now, record, aloneSince }: Seen): Action | undefined {
+  if (!isFetching(record)) return undefined;
+  if (now - record.createdAt <= FETCH_LOST_MS && record.createdAt >= (aloneSince ?? 0)) return { do: 'wait' };
+  return { do: 'fail', failed: fail(record, now, { reason: 'url_refused', message: FETCH_LOST, details: { retryable: true } }) };
 }
 
 /** Files of a job that will not be read again: the input once it has ended, and outputs of losing attempts. */

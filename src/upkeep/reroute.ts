@@ -3,7 +3,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { ORDER_VERSION } from '../contracts/messages/order.ts';
 import { RevisionConflict } from '../errors.ts';
-import { fail, hasEnded, isLeaving, leave, requeueCounted } from '../jobs/lifecycle.ts';
+import { FETCHING, fail, hasEnded, isLeaving, leave, requeueCounted } from '../jobs/lifecycle.ts';
 import type { JobStore, Stored } from '../jobs/store.ts';
 import { Unreadable } from '../jobs/text.ts';
 import type { Registry } from '../pools/registry.ts';
@@ -95,7 +95,7 @@ async function leadOne(deps: RerouteDeps, way: Reroute, id: string): Promise<'mo
   if (waits === undefined) return undefined;
   if (isLeaving(waits.record)) return moveOn(deps, waits);
   if (way.to !== undefined) {
-    if (way.onceOnly && waits.record.moved !== undefined) return undefined;
+    if (way.onceOnly && (waits.record.moved?.from ?? FETCHING) !== FETCHING) return undefined;
     const left = leave(waits.record, way.to, clock());
     return left && moveOn(deps, await jobs.update(left, waits.revision));
   }
@@ -118,7 +118,7 @@ export async function moveOn(
   { record, revision }: Stored,
 ): Promise<'moved' | undefined> {
   const { record: moved } = await jobs.move(record, revision);
-  await queue.remove(record.pool, record.id);
+  if (record.pool !== FETCHING) await queue.remove(record.pool, record.id);
   const { id: jobId, pool, lane } = moved;
   if (!hasEnded(moved)) await queue.publish({ version: ORDER_VERSION, jobId, pool, lane });
   return 'moved';

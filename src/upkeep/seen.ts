@@ -22,5 +22,7 @@ export type Action =
   /** Finish an interrupted move to another pool. */
   | { readonly do: 'move' }
   | { readonly do: 'fail'; readonly failed: JobRecord }
+  /** Its files are being fetched. */
+  | { readonly do: 'wait' }
   /** Remove the record itself. */
   | { readonly do: 'forget' };

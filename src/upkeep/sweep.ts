@@ -3,7 +3,7 @@
 import { RevisionConflict } from '../errors.ts';
 import type { BatchStore } from '../jobs/batch.ts';
 import type { IdempotencyStore } from '../jobs/idempotency.ts';
-import { hasEnded, nextLookAt } from '../jobs/lifecycle.ts';
+import { FETCHING, hasEnded, nextLookAt } from '../jobs/lifecycle.ts';
 import type { Due, JobStore, Stored } from '../jobs/store.ts';
 import { Unreadable } from '../jobs/text.ts';
 import { JOBS_PREFIX, jobKeys, jobOfKey } from '../objects/keys.ts';
@@ -43,7 +43,7 @@ export interface Upkept {
 }
 
 /** What a run did. */
-export type Tally = Record<Action['do'] | 'orphaned' | 'batches' | 'idempotency' | 'troubles', number>;
+export type Tally = Record<Exclude<Action['do'], 'wait'> | 'orphaned' | 'batches' | 'idempotency' | 'troubles', number>;
 
 export interface Sweeper {
   /** Continues after a job, or a store, that fails. @param signal stops the run between two jobs */
@@ -143,7 +143,7 @@ async function tend(run: Run, due: Due): Promise<void> {
   const { record } = stored;
   const now = clock();
   const action = decide({ now, record, hasOrder: ended || stored.hasOrder, keys, queueMs, aloneSince });
-  if (action !== undefined && (await apply(upkept, stored, action))) tally[action.do]++;
+  if (action !== undefined && action.do !== 'wait' && (await apply(upkept, stored, action))) tally[action.do]++;
   if (action?.do === 'forget') return due.settle();
   const until = nextLookAt(record, now);
   if (ended && keys !== undefined && until > now) await due.settle(until);
@@ -160,7 +160,7 @@ async function read({ upkept: { jobs, queue, clock, unreadable } }: Run, due: Du
     }
     if (hasEnded(stored.record)) return { ...stored, hasOrder: true };
     // Query the queue before reading the record: a worker finishes the record before it acks the order.
-    const hasOrder = await queue.has(stored.record.pool, due.id);
+    const hasOrder = stored.record.pool !== FETCHING && (await queue.has(stored.record.pool, due.id));
     const latest = await jobs.get(due.id, due.pool);
     return latest && { ...latest, hasOrder };
   } catch (error) {
@@ -173,7 +173,7 @@ async function read({ upkept: { jobs, queue, clock, unreadable } }: Run, due: Du
 
 /** One query for each pool, so that jobs that wait with their order need none of their own. */
 function orderedIn({ upkept, ordered }: Run, pool: string | undefined): Promise<ReadonlySet<string> | undefined> {
-  if (pool === undefined) return Promise.resolve(undefined);
+  if (pool === undefined || pool === FETCHING) return Promise.resolve(undefined);
   // A pool that was removed or cannot be reached shows at each of its jobs.
   const asked = ordered.get(pool) ?? upkept.queue.jobs(pool).catch(() => undefined);
   ordered.set(pool, asked);
@@ -201,7 +201,11 @@ function objectsFailed(run: Run, err: unknown): void {
 const filesOf = (objects: ObjectStore, jobId: string): Promise<ObjectInfo[]> => Array.fromAsync(objects.scan(jobKeys(jobId)));
 
 /** @returns whether it was applied */
-async function apply({ jobs, queue, objects, log }: Upkept, { record, revision }: Stored, action: Action): Promise<boolean> {
+async function apply(
+  { jobs, queue, objects, log }: Upkept,
+  { record, revision }: Stored,
+  action: Exclude<Action, { readonly do: 'wait' }>,
+): Promise<boolean> {
   switch (action.do) {
     case 'delete':
       for (const key of action.keys) await objects.delete(key);
@@ -215,7 +219,7 @@ async function apply({ jobs, queue, objects, log }: Upkept, { record, revision }
       return (await moveOn({ jobs, queue }, { record, revision })) !== undefined;
     case 'fail':
       await jobs.update(action.failed, revision);
-      await queue.remove(record.pool, record.id);
+      if (record.pool !== FETCHING) await queue.remove(record.pool, record.id);
       return true;
     case 'forget':
       await jobs.remove(record.id, revision, record.pool);

@@ -517,8 +517,8 @@ describe('instead of files', () => {
     ],
     [
       'a refused URL among others',
-      '/api/v1/batch',
-      [html, url('a.csv'), url('nothing'), url('b.csv')],
+      '/api/v1/tools/merge-pdf',
+      [url('alpha.pdf'), url('nothing'), url('beta.pdf')],
       400,
       'URL_REFUSED',
       { url_index: 1, status: 404 },

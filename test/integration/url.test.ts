@@ -1,6 +1,6 @@
 /** Files named by a URL instead of being sent: over HTTP, from servers of the test's own. */
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
+import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Answer, readAnswer, type Service, startService } from '../kit/service.ts';
@@ -11,6 +11,8 @@ let origin: Server;
 let base: string;
 let service: Service;
 let closed = 0;
+/** Answers that a test ends when it likes. */
+const held: ServerResponse[] = [];
 
 beforeAll(async () => {
   origin = createServer((request, response) => {
@@ -22,6 +24,8 @@ beforeAll(async () => {
     if (pathname === '/empty') return void response.end();
     if (pathname === '/noise') return void response.end(Buffer.from([0, 1, 2, 250, 3, 9]));
     if (pathname === '/large') return void response.end(Buffer.alloc(5_000, 97));
+    if (pathname === '/held') return void held.push(response);
+    if (pathname === '/broken') return void response.writeHead(503).end();
     if (pathname === '/slow') {
       response.write(TABLE);
       response.on('close', () => closed++);
@@ -35,7 +39,7 @@ beforeAll(async () => {
   base = `http://127.0.0.1:${port}`;
   service = await startService({
     fetch: { http: true, ports: [port, 80], allow: ['127.0.0.1/32'] },
-    api: { maxFileBytes: 4_000 },
+    api: { maxFileBytes: 4_000, syncWaitMs: 5_000 },
   });
 });
 afterAll(async () => {
@@ -82,6 +86,126 @@ it.each([
 it('a file and a URL together are refused', async () => {
   const answer = await ask(`${base}/table.csv`, { file: new Blob([TABLE]) });
   expect(answer).toMatchObject({ status: 400, error: { code: 'BAD_REQUEST' } });
+});
+
+const post = (path: string, body: FormData | URLSearchParams | string, headers: Readonly<Record<string, string>> = {}) =>
+  fetch(`${service.url}${path}`, { method: 'POST', body, headers });
+const jobOf = async (id: string | undefined): Promise<Answer> => readAnswer(await fetch(`${service.url}/api/v1/jobs/${id}`));
+const ended = async (id: string | undefined) =>
+  eventually(async () => {
+    const answer = await jobOf(id);
+    return answer.data?.status === 'processing' ? undefined : answer;
+  }, 'the job to end');
+
+it('whoever prefers so is answered before the file has come', async () => {
+  const response = await post('/api/v1/convert', form({ url: `${base}/held`, to_format: 'html' }), { prefer: 'respond-async' });
+  const answer = await readAnswer(response);
+  expect([answer.status, answer.data?.status, response.headers.get('preference-applied')]).toEqual([200, 'processing', 'respond-async']);
+  await eventually(() => held.length === 1, 'the fetch');
+  for (const response of held.splice(0)) response.end(TABLE);
+  const done = await ended(answer.data?.job_id);
+  expect(done.data?.output?.filename).toBe('held-filemill.html');
+  expect(await output(done)).toContain('kestrel');
+});
+
+it.each([
+  ['/nowhere', { reason: 'url_refused', url_reason: 'unreachable', status: 404, retryable: false }],
+  ['/broken', { reason: 'url_refused', url_reason: 'unreachable', status: 503, retryable: true }],
+  ['/large', { reason: 'file_too_large', max_bytes: 4_000 }],
+  ['/noise', { reason: 'unsupported_mime' }],
+  ['/empty', { reason: 'no_file' }],
+])('the failure of a fetch of %s that nobody waits for is the failure of its job', async (path, details) => {
+  const before = objectsIn(service.dataDir).length;
+  const answer = await readAnswer(
+    await post('/api/v1/convert', form({ url: base + path, to_format: 'html' }), { prefer: 'respond-async' }),
+  );
+  expect(await ended(answer.data?.job_id)).toMatchObject({ status: 500, error: { code: 'CONVERSION_FAILED', details } });
+  await eventually(() => objectsIn(service.dataDir).length === before, 'its file to be removed');
+});
+
+it('a fetch that outlasts the wait goes on', async () => {
+  const answer = await ask(`${base}/held`);
+  expect([answer.status, answer.data?.status]).toEqual([200, 'processing']);
+  for (const response of held.splice(0)) response.end(TABLE);
+  expect((await ended(answer.data?.job_id)).data?.status).toBe('done');
+});
+
+it('a refusal says whether the URL may be tried again', async () => {
+  const retryable = async (url: string) => (await ask(url)).error?.details['retryable'];
+  expect(await retryable(`${base}/broken`)).toBe(true);
+  expect(await retryable(`${base}/nowhere`)).toBe(false);
+  expect(await retryable('http://name.invalid/a.csv')).toBe(true);
+  expect(await retryable('file:///etc/passwd')).toBe(false);
+});
+
+it('a job whose file is being fetched is cancelled like any other', async () => {
+  const before = closed;
+  const answer = await readAnswer(
+    await post('/api/v1/convert', form({ url: `${base}/slow`, to_format: 'html' }), { prefer: 'respond-async' }),
+  );
+  await eventually(async () => (await jobOf(answer.data?.job_id)).data?.status === 'processing', 'the job');
+  expect((await fetch(`${service.url}/api/v1/jobs/${answer.data?.job_id}`, { method: 'DELETE' })).status).toBe(204);
+  await eventually(() => closed === before + 1, 'the download to end');
+  expect((await jobOf(answer.data?.job_id)).status).toBe(410);
+});
+
+it('of a batch, a URL that is refused fails alone', async () => {
+  const body = form({ to_format: 'html' });
+  for (const path of ['/table.csv', '/broken', '/large', '/named']) body.append('urls[]', base + path);
+  const { data } = (await (await post('/api/v1/batch', body)).json()) as { data: { batch_id: string } };
+  const batch = await eventually(async () => {
+    const answer = await (await fetch(`${service.url}/api/v1/batches/${data.batch_id}`)).json();
+    const { data: now } = answer as { data: { overall_status: string } };
+    return now.overall_status === 'processing' ? undefined : now;
+  }, 'the batch to end');
+  expect(batch).toMatchObject({
+    counts: { total: 4, done: 2, failed: 2 },
+    jobs: [
+      { filename: 'table.csv', status: 'done' },
+      {
+        filename: 'broken',
+        status: 'error',
+        error: { code: 'URL_REFUSED', details: { reason: 'unreachable', status: 503, retryable: true } },
+      },
+      { filename: 'large', status: 'error', error: { code: 'FILE_TOO_LARGE', details: { max_bytes: 4_000 } } },
+      { filename: 'prices 2026.csv', status: 'done' },
+    ],
+  });
+});
+
+it('a URL may come without a form', async () => {
+  const url = `${base}/table.csv`;
+  const json = { 'content-type': 'application/json' };
+  const converted = await readAnswer(await post('/api/v1/convert', new URLSearchParams({ url, to_format: 'html' })));
+  expect(await output(converted)).toContain('kestrel');
+  const again = await readAnswer(await post('/api/v1/convert', JSON.stringify({ url, to_format: 'html' }), json));
+  expect(await output(again)).toContain('kestrel');
+  const batch = await post('/api/v1/batch', JSON.stringify({ urls: [url, `${base}/named`], to_format: 'html' }), json);
+  expect(await batch.json()).toMatchObject({ data: { counts: { total: 2 } } });
+  expect(await readAnswer(await post('/api/v1/convert', JSON.stringify({ to_format: 'html' }), json))).toMatchObject({
+    status: 400,
+    error: { code: 'NO_FILE' },
+  });
+  expect(await readAnswer(await post('/api/v1/convert', '{"url":', json))).toMatchObject({ status: 400, error: { code: 'BAD_REQUEST' } });
+});
+
+it('a key finds the job whose file is still fetched', async () => {
+  const headers = { 'idempotency-key': 'fetch-1', prefer: 'respond-async' };
+  const once = () => post('/api/v1/convert', form({ url: `${base}/held`, to_format: 'html' }), headers).then(readAnswer);
+  const [first, second] = [await once(), await once()];
+  expect(second.data?.job_id).toBe(first.data?.job_id);
+  await eventually(() => held.length === 1, 'the fetch');
+  for (const response of held.splice(0)) response.end(TABLE);
+  expect((await ended(first.data?.job_id)).data?.status).toBe('done');
+});
+
+it('a refusal within the wait leaves nothing, and its key is free', async () => {
+  const before = objectsIn(service.dataDir).length;
+  const headers = { 'idempotency-key': 'refused-1' };
+  const asked = (path: string) => post('/api/v1/convert', form({ url: base + path, to_format: 'html' }), headers).then(readAnswer);
+  expect((await asked('/noise')).status).toBe(415);
+  expect(objectsIn(service.dataDir).length).toBe(before);
+  expect((await asked('/table.csv')).data?.status).toBe('done');
 });
 
 it('whoever goes away ends the download, and leaves nothing', async () => {

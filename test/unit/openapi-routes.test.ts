@@ -20,7 +20,14 @@ const SPELT_OUT = /^POST \/api\/v1\/tools\/(?!\{)|^HEAD \/api\/v1\/jobs\/\{\}\/o
 /** Read from requests and no parameters of ours: of HTTP itself, of proxies, and of the form. */
 const OF_HTTP = [
   ...['host', 'content-type', 'content-length', 'transfer-encoding', 'accept-encoding', 'accept', 'user-agent', 'origin', 'expect'],
-  ...['x-forwarded-for', 'x-forwarded-proto', 'x-forwarded-host', 'access-control-request-method', 'x-http-method-override'],
+  ...[
+    'x-forwarded-for',
+    'x-forwarded-proto',
+    'x-forwarded-host',
+    'x-forwarded-prefix',
+    'access-control-request-method',
+    'x-http-method-override',
+  ],
 ];
 
 interface Operation {

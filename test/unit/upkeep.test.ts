@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { cancel } from '../../src/jobs/lifecycle.ts';
+import { cancel, FETCHING, fetched } from '../../src/jobs/lifecycle.ts';
 import type { JobRecord } from '../../src/jobs/record.ts';
 import { openBatches } from '../../src/jobs/sqlite/batches.ts';
 import { openIdempotency } from '../../src/jobs/sqlite/idempotency.ts';
@@ -11,7 +11,7 @@ import { openJobs } from '../../src/jobs/sqlite/jobs.ts';
 import { openDirectory } from '../../src/objects/directory.ts';
 import { inputKey, jobOfKey, outputKey } from '../../src/objects/keys.ts';
 import { openQueue } from '../../src/queue/sqlite.ts';
-import { decide, LOST_AFTER_MS } from '../../src/upkeep/decide.ts';
+import { decide, FETCH_LOST_MS, LOST_AFTER_MS } from '../../src/upkeep/decide.ts';
 import { orphans } from '../../src/upkeep/orphans.ts';
 import type { Action, Seen } from '../../src/upkeep/seen.ts';
 import { sweep, type Upkept } from '../../src/upkeep/sweep.ts';
@@ -37,6 +37,7 @@ const done: Partial<JobRecord> = { state: 'done', attempt: 'won', attempts: 1, e
 const failed: Partial<JobRecord> = { state: 'error', endedAt: START + 60_000, failure: { reason: 'timeout', message: 'm', details: {} } };
 const cancelled = cancel(aRecord({ id: ID }), START + 60_000);
 const order = { version: 1, jobId: ID, pool: 'image', lane: 'interactive' } as const;
+const fetching: Partial<JobRecord> = { pool: FETCHING };
 const lost = { now: START + LOST_AFTER_MS + 1, hasOrder: false };
 
 describe('a job', () => {
@@ -44,6 +45,19 @@ describe('a job', () => {
     'that waits with its order is left alone': [seen({}, { keys: [INPUT] }), undefined],
     'that waits without an order is ordered again': [seen({}, lost), { do: 'publish', order }],
     'that was created just now may have its order yet to come': [seen({}, { ...lost, now: START + LOST_AFTER_MS }), undefined],
+    'whose files are being fetched needs no order': [seen(fetching, { hasOrder: false, now: START + FETCH_LOST_MS }), { do: 'wait' }],
+    'whose fetch was cut off by a crash fails': [
+      seen(fetching, { hasOrder: false, now: START + FETCH_LOST_MS + 1 }),
+      { do: 'fail', failed: expect.objectContaining({ state: 'error', failure: expect.objectContaining({ reason: 'url_refused' }) }) },
+    ],
+    'whose fetch was cut off by a restart fails at once': [
+      seen(fetching, { hasOrder: false, aloneSince: START + 1 }),
+      { do: 'fail', failed: expect.objectContaining({ state: 'error' }) },
+    ],
+    'whose files were fetched before a crash moves to its pool': [
+      seen(fetched(aRecord({ id: ID, ...fetching }), aRecord({ id: ID }), START), { ...lost }),
+      { do: 'move' },
+    ],
     'that runs with its order is left alone, its input and output too': [seen(running, { keys: [INPUT, WON] }), undefined],
     'that runs without an order is ordered again': [seen({ ...running, startedAt: START }, lost), { do: 'publish', order }],
     'that was claimed just now is not ordered again': [seen({ ...running, startedAt: lost.now - LOST_AFTER_MS }, lost), undefined],

@@ -26,7 +26,8 @@ async function recordOf(deps: ApiDeps, id: string, file: ReceivedFile, requestOp
     if (file.sizeBytes === 0) throw new Failure('NO_FILE', { says: 'The file is empty.' });
     return await validateConversion(deps, id, file, requestOptions);
   } catch (error) {
-    const reason = error instanceof Failure ? reasonFor(error.code) : undefined;
+    // An option is the same for all files: it refuses the batch.
+    const reason = error instanceof Failure && error.code !== 'INVALID_OPTION' ? reasonFor(error.code) : undefined;
     if (!(error instanceof Failure) || reason === undefined) throw error;
     return failedRecord(id, deps.clock(), file, requestOptions, { reason, message: error.message, details: error.details });
   }

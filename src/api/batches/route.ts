@@ -6,32 +6,36 @@ import { BATCH_VERSION, type BatchRecord, batchIdPattern } from '../../jobs/batc
 import { hasEnded } from '../../jobs/lifecycle.ts';
 import type { JobRecord } from '../../jobs/record.ts';
 import { inputKey } from '../../objects/keys.ts';
+import { mapConcurrently } from '../../streams/concurrency.ts';
 import { admitMore, clientOf } from '../admission/admission.ts';
 import { checkCapacity, poolsOfAll } from '../admission/capacity.ts';
 import { admitRequest } from '../admission/idempotency.ts';
 import type { ApiDeps } from '../deps.ts';
 import { deleteInputs, ownedInputs } from '../intake/inputs.ts';
 import { keepAll } from '../intake/owned.ts';
-import { keysOf, noFile, type Received, receive, SEVERAL_FILES, type Wanted } from '../intake/receive.ts';
-import { withReferences } from '../intake/references.ts';
+import { keysOf, noFile, onlyFile, type Received, SEVERAL_FILES, type Wanted } from '../intake/receive.ts';
+import { FILES_AT_ONCE, type Named, receiveOrNamed, urlsIn, withUploads } from '../intake/references.ts';
 import { cancelJob } from '../jobs/cancel.ts';
-import { type RequestOptions, readRequestOptions } from '../jobs/conversion.ts';
-import { createBatch, enqueueAll } from '../jobs/enqueue.ts';
+import { type RequestOptions, readRequestOptions, targetOf, validateConversion } from '../jobs/conversion.ts';
+import { type CreatedBatch, type CreatedJob, createBatch, enqueueAll } from '../jobs/enqueue.ts';
+import { beforeAnswer, draftOf, type Fetches, type Fetching, failFetch, fetchJob } from '../jobs/fetching.ts';
 import { baseOf, RETRY_AFTER } from '../jobs/send.ts';
+import { prefersAsync } from '../jobs/settle.ts';
 import type { Sends } from '../outputs/deleted.ts';
 import { contentDisposition, HARMLESS } from '../outputs/route.ts';
 import { validateBatch } from './jobs.ts';
 import { batchViewOf, liveOf } from './view.ts';
 import { packBatch } from './zip.ts';
 
-export function batchRoutes(app: FastifyInstance, deps: ApiDeps, sends: Sends): void {
+export function batchRoutes(app: FastifyInstance, deps: ApiDeps, sends: Sends, fetches: Fetches): void {
   const { objects, signals, clock } = deps;
   const view = (request: FastifyRequest, { batch, records }: Found) => ({
     data: batchViewOf(batch, records, baseOf(request, deps), clock(), signals.lastProgress, request.id),
   });
 
-  app.post('/api/v1/batch', { config: { costs: 'work' } }, async (request) => {
-    const found = await submit(deps, request);
+  app.post('/api/v1/batch', { config: { costs: 'work' } }, async (request, reply) => {
+    const found = await submit(deps, fetches, request);
+    if (prefersAsync(request)) reply.header('preference-applied', 'respond-async');
     request.log.info({ batch_id: found.batch.id, files: found.records.length }, 'a batch was received');
     return view(request, found);
   });
@@ -72,7 +76,7 @@ interface Found {
 }
 
 /** @returns the queued batch, or the one that an earlier request under the same key created; where it throws, nothing is left */
-async function submit(deps: ApiDeps, request: FastifyRequest): Promise<Found> {
+async function submit(deps: ApiDeps, fetches: Fetches, request: FastifyRequest): Promise<Found> {
   const { objects, settings } = deps;
   const maxFiles = settings.maxBatchFiles;
   const id = `bat_${deps.newId().slice(0, 16)}`;
@@ -84,32 +88,77 @@ async function submit(deps: ApiDeps, request: FastifyRequest): Promise<Found> {
   const check = idempotency.isRepeated ? undefined : checkCapacity(deps);
   const keyOf = (part: number) => inputKey(ids[part] ?? '', part);
   const wanted: Wanted = { fields: SEVERAL_FILES, maxFiles, maxBytes: settings.maxFileBytes, keyOf, check };
-  const sent = await receive(request.raw, wanted, objects, settings);
+  const sent = await receiveOrNamed(deps, request, wanted);
   await using inputs = ownedInputs(objects, keysOf(wanted));
 
   const earlier = await idempotency.resolve(sent);
   if (earlier !== undefined) return findCreatedBatch(deps, earlier);
 
   const requestOptions = readBatchOptions(sent);
-  const received = await withReferences(deps, request, sent, wanted);
+  const named = urlsIn(deps, sent, wanted);
+  const received = named === undefined ? await withUploads(deps, request, sent, wanted) : { ...sent, count: named.values.length };
   checkCount(received, maxFiles);
-  const jobs = received.files.map(({ part }) => ids[part] ?? '');
+  const jobs = named === undefined ? received.files.map(({ part }) => ids[part] ?? '') : ids.slice(0, named.values.length);
   await admitMore(
     deps,
     request,
     jobs.filter((job) => job !== first),
   );
-  const valid = await validateBatch(deps, jobs, received.files, requestOptions);
+  const known = { lane: requestOptions.lane, target: targetOf(requestOptions) };
+  const valid =
+    named === undefined
+      ? await validateBatch(deps, jobs, received.files, requestOptions)
+      : named.values.map((url, part) => draftOf(ids[part] ?? '', deps.clock(), [url], known));
 
   await using created = await createBatch(deps, { version: BATCH_VERSION, id, createdAt: deps.clock(), jobs }, valid);
   const winner = await idempotency.claim(id, sent);
   if (winner !== undefined) return findCreatedBatch(deps, winner);
+
+  if (named !== undefined) {
+    const work = fetchBatch(deps, fetches, request, created, named, requestOptions);
+    keepAll(idempotency, inputs, created);
+    let hasLeft = false;
+    await beforeAnswer(deps, request, work, () => {
+      hasLeft = true;
+      // Nobody else knows the batch's id.
+      if (!idempotency.hasKey) void fetches.track(Promise.all(jobs.map((job) => cancelJob(deps, job).catch(() => undefined))));
+    });
+    return hasLeft ? { batch: created.batch, records: valid } : findCreatedBatch(deps, id);
+  }
 
   const records = await enqueueAll(deps, created, clientOf(deps, request).key);
   keepAll(idempotency, inputs, created);
   // Nobody will read the files that were refused. Where this fails, upkeep does it later.
   for (const record of records) if (hasEnded(record)) await deleteInputs(objects, record).catch(() => undefined);
   return { batch: created.batch, records };
+}
+
+/** Each file of its own: one that is refused fails its job alone. @throws Failure `OVERLOADED`; then no fetch has begun */
+function fetchBatch(
+  deps: ApiDeps,
+  fetches: Fetches,
+  request: FastifyRequest,
+  { jobs }: CreatedBatch,
+  { values }: Named,
+  requestOptions: RequestOptions,
+): Promise<unknown> {
+  const client = clientOf(deps, request).key;
+  const fetchOne = async (job: CreatedJob, at: number): Promise<void> => {
+    const { id } = job.stored.record;
+    // It may have been cancelled while it waited for its turn.
+    const latest = await deps.jobs.get(id).catch(() => job.stored);
+    if (latest === undefined || hasEnded(latest.record)) return;
+    // The file of the batch's nth job is stored as its only one.
+    const fetching: Fetching = {
+      job,
+      client,
+      named: { field: 'url', values: [values[at] ?? ''] },
+      keyOf: () => inputKey(id),
+      validate: (files) => validateConversion(deps, id, onlyFile({ fields: new Map(), files, count: files.length }), requestOptions),
+    };
+    await fetchJob(deps, fetching).catch((error: unknown) => failFetch(deps, fetching, error));
+  };
+  return fetches.begin(client, () => mapConcurrently(jobs, { limit: FILES_AT_ONCE }, fetchOne));
 }
 
 /** @throws Failure `INVALID_FORMAT`, `INVALID_OPTION` */

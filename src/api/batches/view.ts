@@ -4,13 +4,16 @@ import type { BatchRecord } from '../../jobs/batch.ts';
 import { reasonOf, visibility } from '../../jobs/lifecycle.ts';
 import type { JobRecord } from '../../jobs/record.ts';
 import { problemOf } from '../http/problem.ts';
-import { failureOfJob, viewOf } from '../jobs/view.ts';
+import { failureOfJob, mayPass, viewOf } from '../jobs/view.ts';
 
 /** The reason for a file that could not be tried, from the code that it would have got alone. */
 const REFUSED: Readonly<Record<string, Code>> = {
   unsupported_mime: 'UNSUPPORTED_MIME',
   no_file: 'NO_FILE',
   invalid_format: 'INVALID_FORMAT',
+  invalid_option: 'INVALID_OPTION',
+  url_refused: 'URL_REFUSED',
+  file_too_large: 'FILE_TOO_LARGE',
 };
 
 export const reasonFor = (code: Code): string | undefined => Object.keys(REFUSED).find((reason) => REFUSED[reason] === code);
@@ -68,5 +71,6 @@ export function errorOf(record: JobRecord): Failure | undefined {
   if (record.state !== 'error' || record.failure === undefined) return undefined;
   const code = REFUSED[reasonOf(record.failure)];
   const { message, details } = record.failure;
-  return code === undefined ? failureOfJob(record) : new Failure(code, { says: message, details: { ...details, job_id: record.id } });
+  if (code === undefined) return failureOfJob(record);
+  return new Failure(code, { says: message, details: { ...details, job_id: record.id }, retryable: mayPass(record) });
 }

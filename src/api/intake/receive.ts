@@ -34,7 +34,7 @@ export interface Wanted {
 export const ONE_FILE: readonly string[] = ['file'];
 export const SEVERAL_FILES: readonly string[] = ['files[]', 'files'];
 /** Fields that may come several times: their values are kept in the order sent, a line each, as none of them may hold a line break. */
-const LISTS = new Set(['urls[]', 'urls', 'upload_ids[]', 'upload_ids']);
+export const LISTS: ReadonlySet<string> = new Set(['urls[]', 'urls', 'upload_ids[]', 'upload_ids']);
 
 /** A file in any of these is taken by a route that takes files: clients write `files[0]` for a list of one. */
 const FILE_FIELD = /^files?(\[\d{0,4}\])?$/;

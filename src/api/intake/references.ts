@@ -2,10 +2,12 @@
 import type { FastifyRequest } from 'fastify';
 import { Failure, fileTooLarge } from '../../errors.ts';
 import { Missing, TooLarge } from '../../objects/store.ts';
+import { onAbort } from '../../streams/abort.ts';
 import { mapConcurrently } from '../../streams/concurrency.ts';
 import type { ApiDeps } from '../deps.ts';
+import { readFields } from './fields.ts';
 import { removeAfterFailure } from './inputs.ts';
-import type { Received, ReceivedFile, Wanted } from './receive.ts';
+import { type Received, type ReceivedFile, receive, type Wanted } from './receive.ts';
 import { storeSampled } from './store-sampled.ts';
 
 type Kind = 'url' | 'upload';
@@ -21,18 +23,37 @@ export const FILES_AT_ONCE = 3;
 
 type ReferenceLimits = Pick<Wanted, 'fields' | 'maxFiles' | 'keyOf'>;
 
+/** A form, or fields alone, which may name files. @throws Failure as `receive` and `readFields` do; then nothing is stored */
+export async function receiveOrNamed({ objects, settings }: ApiDeps, { raw }: FastifyRequest, wanted: Wanted): Promise<Received> {
+  const fields = await readFields(raw, settings);
+  return fields === undefined ? receive(raw, wanted, objects, settings) : { fields, files: [], count: 0 };
+}
+
+/** What a request names instead of sending it. */
+export interface Named {
+  readonly field: string;
+  readonly kind: Kind;
+  readonly values: readonly string[];
+}
+
+/** @returns what is to be fetched, no more than the route takes @throws Failure `BAD_REQUEST` where the form has a file and names one, too */
+export function urlsIn(deps: ApiDeps, sent: Received, wanted: ReferenceLimits): Named | undefined {
+  const named = namedIn(deps, sent, wanted);
+  return named?.kind === 'url' && named.values.length <= wanted.maxFiles ? named : undefined;
+}
+
 /**
- * All of them or none.
- * @param wanted as the form was received by: a route that takes `file` takes `url`, one that takes `files[]` takes `urls[]`
+ * The uploads that a request names become its files: all of them or none.
+ * @param wanted as the form was received by: a route that takes `file` takes `upload_id`, one that takes `files[]` takes `upload_ids[]`
  * @returns what was received, with the files that it names where none was sent; where they are too many, only their count
- * @throws Failure `BAD_REQUEST` where the form has a file and names one, too, `URL_REFUSED`, `UPLOAD_NOT_FOUND`, `UPLOAD_CONFLICT`, `FILE_TOO_LARGE`;
+ * @throws Failure `BAD_REQUEST` where the form has a file and names one, too, `UPLOAD_NOT_FOUND`, `UPLOAD_CONFLICT`, `FILE_TOO_LARGE`;
  *   then nothing new is stored
  */
-export async function withReferences(deps: ApiDeps, request: FastifyRequest, sent: Received, wanted: ReferenceLimits): Promise<Received> {
+export async function withUploads(deps: ApiDeps, request: FastifyRequest, sent: Received, wanted: ReferenceLimits): Promise<Received> {
   const named = namedIn(deps, sent, wanted);
   if (named === undefined) return sent;
-  const { field, kind, values } = named;
-  const fields = new Map([...sent.fields].filter(([name]) => name !== field));
+  const { field, values } = named;
+  const fields = withoutField(sent.fields, field);
   if (values.length > wanted.maxFiles) return { fields, files: [], count: values.length };
 
   const { socket } = request.raw;
@@ -40,14 +61,11 @@ export async function withReferences(deps: ApiDeps, request: FastifyRequest, sen
   const leave = () => over.abort(new Error('the client went away'));
   if (socket.destroyed) leave();
   socket.once('close', leave);
-  const bring = kind === 'url' ? fromUrl : fromUpload;
   try {
     // Before the first byte is copied.
-    if (kind === 'upload') for (const id of values) await deps.uploads.find(id);
+    for (const id of values) await deps.uploads.find(id);
     const files = await mapConcurrently(values, { limit: FILES_AT_ONCE, abort: over }, (value, part) =>
-      bring(deps, value, part, wanted.keyOf(part), over.signal).catch((error: unknown) => {
-        throw kind === 'url' && Object.hasOwn(SEVERAL, field) ? located(error, part) : error;
-      }),
+      fromUpload(deps, value, part, wanted.keyOf(part), over.signal),
     );
     return { fields, files, count: files.length };
   } catch (error) {
@@ -61,8 +79,38 @@ export async function withReferences(deps: ApiDeps, request: FastifyRequest, sen
   }
 }
 
+/** All of them or none. @throws Failure `URL_REFUSED`, `FILE_TOO_LARGE`, `OVERLOADED` · the reason of `signal`; then nothing is stored */
+export async function fetchAll(
+  deps: ApiDeps,
+  { field, values }: Pick<Named, 'field' | 'values'>,
+  keyOf: (part: number) => string,
+  signal: AbortSignal,
+): Promise<readonly ReceivedFile[]> {
+  const over = new AbortController();
+  const unsubscribe = onAbort(signal, (reason) => over.abort(reason));
+  try {
+    return await mapConcurrently(values, { limit: FILES_AT_ONCE, abort: over }, (url, part) =>
+      fromUrl(deps, url, part, keyOf(part), over.signal).catch((error: unknown) => {
+        throw Object.hasOwn(SEVERAL, field) ? located(error, part) : error;
+      }),
+    );
+  } catch (error) {
+    await removeAfterFailure(
+      deps.objects,
+      values.map((_, part) => keyOf(part)),
+    );
+    throw error;
+  } finally {
+    unsubscribe();
+  }
+}
+
+/** The fields that are no references. */
+export const withoutField = (fields: ReadonlyMap<string, string>, field: string): ReadonlyMap<string, string> =>
+  new Map([...fields].filter(([name]) => name !== field));
+
 /** @throws Failure `BAD_REQUEST` */
-function namedIn({ fetch }: ApiDeps, { fields, count }: Received, wanted: ReferenceLimits) {
+function namedIn({ fetch }: ApiDeps, { fields, count }: Received, wanted: ReferenceLimits): Named | undefined {
   const known = { ...(wanted.fields.includes('file') ? ONE : {}), ...(wanted.fields.includes('files[]') ? SEVERAL : {}) };
   const given = Object.entries(known).flatMap(([field, kind]) => {
     const text = fields.get(field)?.trim() ?? '';
@@ -108,6 +156,12 @@ export const fromUpload: ReadReference = async ({ uploads, objects, settings: { 
 /** A refusal that says which of several URLs it is about. */
 function located(error: unknown, index: number): unknown {
   if (!(error instanceof Failure)) return error;
-  const { code, message: says, details, retryAfter, cause } = error;
-  return new Failure(code, { says, details: { ...details, url_index: index }, cause, ...(retryAfter === undefined ? {} : { retryAfter }) });
+  const { code, message: says, details, retryable, retryAfter, cause } = error;
+  return new Failure(code, {
+    says,
+    details: { ...details, url_index: index },
+    retryable,
+    cause,
+    ...(retryAfter === undefined ? {} : { retryAfter }),
+  });
 }

@@ -1,6 +1,6 @@
 /** Cancels a job in any state, and removes its files. */
 import { Failure, RevisionConflict } from '../../errors.ts';
-import { cancel, hasEnded, visibility } from '../../jobs/lifecycle.ts';
+import { cancel, FETCHING, hasEnded, visibility } from '../../jobs/lifecycle.ts';
 import type { ApiDeps } from '../deps.ts';
 import { deleteInputs } from '../intake/inputs.ts';
 
@@ -25,7 +25,7 @@ export async function cancelJob(
     signals.cancel(id);
     signals.ended(id);
     await Promise.all([
-      !hasEnded(record) && queue.remove(record.pool, id),
+      !hasEnded(record) && record.pool !== FETCHING && queue.remove(record.pool, id),
       deleteInputs(objects, record),
       record.output !== undefined && objects.delete(record.output.key),
     ]);

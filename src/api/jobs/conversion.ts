@@ -37,6 +37,12 @@ export function readRequestOptions(fields: ReadonlyMap<string, string>, lane: La
   };
 }
 
+/** Of an extension that nobody knows, itself. */
+export const targetOf = ({ extension }: Pick<RequestOptions, 'extension'>): JobRecord['target'] => ({
+  format: formatByExtension(extension)?.id ?? extension,
+  extension,
+});
+
 /** @returns the record of the job, not stored yet @throws Failure `INVALID_FORMAT`, `INVALID_OPTION`, `UNSUPPORTED_MIME`, `OVERLOADED` */
 export async function validateConversion(
   { catalog, pools, encryption, judge, clock }: Pick<ApiDeps, 'catalog' | 'pools' | 'encryption' | 'judge' | 'clock'>,

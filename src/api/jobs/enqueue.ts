@@ -2,6 +2,7 @@
 import { ORDER_VERSION } from '../../contracts/messages/order.ts';
 import { Failure } from '../../errors.ts';
 import type { BatchRecord } from '../../jobs/batch.ts';
+import { isFetching } from '../../jobs/lifecycle.ts';
 import type { JobRecord } from '../../jobs/record.ts';
 import type { Stored } from '../../jobs/store.ts';
 import { refuseFull } from '../admission/capacity.ts';
@@ -44,7 +45,7 @@ export async function createBatch(
   records: readonly JobRecord[],
 ): Promise<CreatedBatch> {
   const { batches, pools } = deps;
-  const waiting = records.filter(({ state }) => state === 'queued');
+  const waiting = records.filter((record) => record.state === 'queued' && !isFetching(record));
   for (const pool of new Set(waiting.map((record) => record.pool))) await refuseFull(deps, equivalentPools(pools, pool));
   await using undo = new AsyncDisposableStack();
   const jobs: CreatedJob[] = [];
@@ -56,7 +57,8 @@ export async function createBatch(
   return { batch, jobs, ...owned(() => all.disposeAsync()) };
 }
 
-async function storeJob(deps: Deps, record: JobRecord): Promise<CreatedJob> {
+/** Without asking whether a queue has room. */
+export async function storeJob(deps: Deps, record: JobRecord): Promise<CreatedJob> {
   const job: Job = { stored: await deps.jobs.create(record), isQueued: false };
   // A full disk may refuse this too: upkeep then ends the job.
   return Object.assign(

@@ -1,6 +1,7 @@
 /** Waits for a small job, then answers with it: most clients need only this one answer. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { hasEnded } from '../../jobs/lifecycle.ts';
+import { Failure } from '../../errors.ts';
+import { hasEnded, isFetching } from '../../jobs/lifecycle.ts';
 import type { JobRecord } from '../../jobs/record.ts';
 import type { ApiDeps } from '../deps.ts';
 import { deleteInputs } from '../intake/inputs.ts';
@@ -13,6 +14,7 @@ import { waitForEnd } from './wait.ts';
 /**
  * The job as it is when the client is to be answered: at once, or after the wait that it may expect.
  * @param mayReturn the client has a key by which it finds the job again: the job goes on when the client hangs up
+ * @param waitedMs how much of the wait is over
  */
 export async function wait(
   deps: ApiDeps,
@@ -20,9 +22,10 @@ export async function wait(
   reply: FastifyReply,
   record: JobRecord,
   mayReturn: boolean,
+  waitedMs = 0,
 ): Promise<JobRecord> {
   const { settings } = deps;
-  if (/(^|,)\s*respond-async\s*(,|;|$)/i.test(String(request.headers.prefer ?? ''))) {
+  if (prefersAsync(request)) {
     reply.header('preference-applied', 'respond-async');
     return record;
   }
@@ -33,12 +36,15 @@ export async function wait(
   if (socket.destroyed) leave();
   socket.once('close', leave);
   try {
-    return await waitForJob(deps, record, settings.syncWaitMs, gone.signal, mayReturn);
+    return await waitForJob(deps, record, Math.max(0, settings.syncWaitMs - waitedMs), gone.signal, mayReturn);
   } finally {
     // The connection may carry many more requests: each would leave a listener.
     socket.off('close', leave);
   }
 }
+
+/** RFC 7240 §4.1. */
+export const prefersAsync = ({ headers }: FastifyRequest): boolean => /(^|,)\s*respond-async\s*(,|;|$)/i.test(String(headers.prefer ?? ''));
 
 /**
  * The job as it is when it has ended, when `waitMs` are over, or when the service is about to stop.
@@ -52,7 +58,10 @@ export async function waitForJob(
   mayReturn = false,
 ): Promise<JobRecord> {
   const { jobs, objects, stopping } = deps;
-  const latest = (await waitForEnd(jobs, record.id, waitMs, AbortSignal.any([gone, stopping]))) ?? record;
+  const found = await waitForEnd(jobs, record.id, waitMs, AbortSignal.any([gone, stopping]));
+  // The request that created it answered with a refusal, and took it back.
+  if (found === undefined && isFetching(record)) throw new Failure('OVERLOADED');
+  const latest = found ?? record;
   // Nobody else knows the job's id: its result could never be fetched.
   if (gone.aborted && !stopping.aborted && !mayReturn) await cancelJob(deps, record.id);
   // Where this fails, upkeep does it later: the client gets its result all the same.

@@ -70,9 +70,19 @@ export function failureOfJob(record: JobRecord): Failure {
   const engine = record.engine?.name;
   return conversionFailed(reasonOf(stored), {
     ...(stored.message === '' ? {} : { says: stored.message }),
-    details: { ...stored.details, job_id: record.id, ...(engine === undefined ? {} : { engine }) },
+    details: {
+      ...stored.details,
+      // The job's own reason takes its place.
+      ...(stored.reason === 'url_refused' ? { url_reason: stored.details['reason'] } : {}),
+      job_id: record.id,
+      ...(engine === undefined ? {} : { engine }),
+    },
+    retryable: mayPass(record),
   });
 }
+
+/** Whether the same request may succeed later. Undefined: as its code says. */
+export const mayPass = ({ failure }: JobRecord): boolean | undefined => (failure?.details['retryable'] === true ? true : undefined);
 
 /** 1024-based, one decimal. */
 export function humanSize(bytes: number): string {

@@ -38,7 +38,9 @@ export async function createSubmitted(deps: ApiDeps, id: string, submission: Sub
     return await submit(deps, id, submission, client);
   } catch (error) {
     const failure = failureOf(error, { log });
-    if (!failure.retryable) return (await jobs.create(refusedRecord(id, clock(), submission, failure))).record;
+    // A server that does not answer may answer later, but a resource that asks again would do so for ever.
+    if (!failure.retryable || failure.code === 'URL_REFUSED')
+      return (await jobs.create(refusedRecord(id, clock(), submission, failure))).record;
     if (REFUNDED_STATUSES.has(failure.status)) await limits.limiter.refund(reservation);
     throw failure;
   }

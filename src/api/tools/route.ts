@@ -1,8 +1,7 @@
 /** `POST /api/v1/tools/{slug}`: one tool on one file or several; `GET /api/v1/tools`: the list of tools. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { Tool } from '../../catalog/tool.ts';
+import { readInput, type Tool } from '../../catalog/tool.ts';
 import { Failure } from '../../errors.ts';
-import type { JobRecord } from '../../jobs/record.ts';
 import { inputKey } from '../../objects/keys.ts';
 import { clientOf, noteTool } from '../admission/admission.ts';
 import { poolsOfTool } from '../admission/capacity.ts';
@@ -11,14 +10,15 @@ import type { ApiDeps } from '../deps.ts';
 import { ownedInputs } from '../intake/inputs.ts';
 import { keepAll } from '../intake/owned.ts';
 import { receivePage } from '../intake/page.ts';
-import { keysOf, receive, type Wanted } from '../intake/receive.ts';
-import { withReferences } from '../intake/references.ts';
+import { keysOf, type ReceivedFile, type Wanted } from '../intake/receive.ts';
+import { receiveOrNamed, urlsIn, withoutField, withUploads } from '../intake/references.ts';
 import { createJob, enqueue } from '../jobs/enqueue.ts';
+import { draftOf, type Fetches, type Submitted, submitFetched } from '../jobs/fetching.ts';
 import { respond, wait } from '../jobs/settle.ts';
 import { validateTool } from './job.ts';
 import { describeTools } from './list.ts';
 
-export function toolRoutes(app: FastifyInstance, deps: ApiDeps): void {
+export function toolRoutes(app: FastifyInstance, deps: ApiDeps, fetches: Fetches): void {
   app.get('/api/v1/tools', async (request) => {
     const { ai } = await deps.limits.limiter.usage(clientOf(deps, request));
     return { data: { tools: describeTools(deps.catalog, { maxFileBytes: deps.settings.maxFileBytes, ai }) } };
@@ -26,21 +26,17 @@ export function toolRoutes(app: FastifyInstance, deps: ApiDeps): void {
 
   app.post<{ Params: { slug: string } }>('/api/v1/tools/:slug', { config: { costs: 'work' } }, async (request, reply) => {
     const tool = findTool(deps, request);
-    const { record, mayReturn } = await submit(deps, request, tool);
+    const { record, mayReturn, waitedMs } = await submit(deps, fetches, request, tool);
     const bytes = record.sources.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
     deps.metrics.uploaded(bytes);
     request.log.info({ job_id: record.id, tool: tool.slug, bytes }, 'files were received');
-    const latest = await wait(deps, request, reply, record, mayReturn);
+    const latest = await wait(deps, request, reply, record, mayReturn, waitedMs);
     return respond(deps, request, reply, latest);
   });
 }
 
 /** @returns the queued job, or the one that an earlier request under the same key created; where it throws, nothing is left */
-async function submit(
-  deps: ApiDeps,
-  request: FastifyRequest,
-  tool: Tool,
-): Promise<{ readonly record: JobRecord; readonly mayReturn: boolean }> {
+async function submit(deps: ApiDeps, fetches: Fetches, request: FastifyRequest, tool: Tool): Promise<Submitted> {
   const { objects, settings } = deps;
   const id = deps.newId();
   await using idempotency = await admitRequest(deps, request, [id], poolsOfTool(deps, tool), tool.slug);
@@ -54,13 +50,27 @@ async function submit(
     keyOf: (part) => inputKey(id, part),
     isText: (name) => Object.hasOwn(tool.input.shape, name),
   };
-  const sent = tool.takesPage ? await receivePage(deps, request, wanted) : await receive(request.raw, wanted, objects, settings);
+  const sent = tool.takesPage ? await receivePage(deps, request, wanted) : await receiveOrNamed(deps, request, wanted);
   await using inputs = ownedInputs(objects, keysOf(wanted));
 
   const earlier = await idempotency.resolve(sent);
   if (earlier !== undefined) return { record: await findCreated(deps, earlier), mayReturn };
 
-  const valid = await validateTool(deps, id, tool, await withReferences(deps, request, sent, wanted));
+  const named = tool.takesPage ? undefined : urlsIn(deps, sent, wanted);
+  if (named !== undefined) {
+    // What needs no file is validated before any is fetched.
+    readInput(tool, sent.fields);
+    const fields = withoutField(sent.fields, named.field);
+    const count = named.values.length;
+    if (count < tool.files.min) await validateTool(deps, id, tool, { fields, files: [], count });
+    const target = { format: 'unknown', extension: '' };
+    const draft = draftOf(id, deps.clock(), named.values, { lane: 'interactive', target, tool: { slug: tool.slug, input: {} } });
+    const validate = (files: readonly ReceivedFile[]) => validateTool(deps, id, tool, { fields, files, count: files.length });
+    // Awaited here: what the request has stored goes at the end of this scope.
+    return await submitFetched(deps, fetches, request, { idempotency, inputs, sent, draft, named, keyOf: wanted.keyOf, validate });
+  }
+
+  const valid = await validateTool(deps, id, tool, await withUploads(deps, request, sent, wanted));
 
   await using created = await createJob(deps, valid);
   const winner = await idempotency.claim(id, sent);

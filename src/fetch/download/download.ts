@@ -75,10 +75,18 @@ export function guardedFetch(settings: FetchSettings, connector: Connector, ca?:
 
   function accept(response: IncomingMessage, { url }: Target, maxBytes: number, deadline: Deadline): Download {
     const { statusCode: status, headers } = response;
-    if (status !== 200) throw refused('unreachable', { says: `The server in the URL answers with status ${status}.`, details: { status } });
+    if (status !== 200)
+      throw refused('unreachable', {
+        says: `The server in the URL answers with status ${status}.`,
+        details: { status },
+        retryable: mayPass(status),
+      });
     // We asked for no content coding. Decoding would need its own bounds, and would change files that are stored compressed.
     if (isEncoded(headers))
-      throw refused('unreachable', { says: 'The server in the URL sends the file in a content coding that was not asked for.' });
+      throw refused('unreachable', {
+        says: 'The server in the URL sends the file in a content coding that was not asked for.',
+        retryable: false,
+      });
     const declared = headers['content-length'];
     const declaredBytes = declared === undefined ? undefined : Number(declared);
     if (declaredBytes !== undefined && declaredBytes > maxBytes) throw fileTooLarge(maxBytes, declaredBytes);
@@ -90,6 +98,9 @@ export function guardedFetch(settings: FetchSettings, connector: Connector, ca?:
     };
   }
 }
+
+/** Too early, too often, or trouble on the server's side (RFC 9110 §15, RFC 8470, RFC 6585). */
+const mayPass = (status = 0): boolean => status >= 500 || [408, 425, 429].includes(status);
 
 const late = (says: string) => refused('unreachable', { says });
 

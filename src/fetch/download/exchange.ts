@@ -51,7 +51,7 @@ export function exchange(
       })
       .on('upgrade', (_response, taken: Socket) => {
         taken.destroy();
-        reject(refused('unreachable', { says: 'The server in the URL does not answer with a file.' }));
+        reject(refused('unreachable', { says: 'The server in the URL does not answer with a file.', retryable: false }));
       })
       .on('error', (cause: NodeJS.ErrnoException) => {
         // Node takes a broken connection for the end of a body without a length. Parse errors it reports to the body itself.
