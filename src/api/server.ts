@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
 import { Failure } from '../errors.ts';
-import { countRefused, refundAfter, registerAdmission } from './admission/admission.ts';
+import { countRefused, limitHeadersFor, refundAfter, registerAdmission } from './admission/admission.ts';
 import { limitsRoute } from './admission/limits-route.ts';
 import { batchRoutes } from './batches/route.ts';
 import type { ApiDeps } from './deps.ts';
@@ -24,6 +24,7 @@ import { eventsRoute } from './jobs/events-route.ts';
 import { fetchesOf } from './jobs/fetching.ts';
 import { jobRoutes } from './jobs/route.ts';
 import { mcpRoutes } from './mcp/routes.ts';
+import { entryRoutes } from './openapi/entry.ts';
 import { docsRoutes } from './openapi/route.ts';
 import { endDeleted } from './outputs/deleted.ts';
 import { outputRoute } from './outputs/route.ts';
@@ -48,6 +49,7 @@ function checkHost({ httpVersion, headers, rawHeaders }: IncomingMessage): void 
 }
 
 export function createServer(deps: ApiDeps): FastifyInstance {
+  const limitsOf = (remote: string | undefined) => limitHeadersFor(deps, remote);
   const app: FastifyInstance = fastify({
     loggerInstance: deps.log as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
@@ -63,10 +65,12 @@ export function createServer(deps: ApiDeps): FastifyInstance {
     frameworkErrors: (error, request, reply) => {
       // An address that cannot be decoded meets no hook.
       reply.headers(CORS_HEADERS).header('x-request-id', request.id);
-      sendFailure(request, reply, new Failure('NOT_FOUND', { cause: error }));
-      ended(request, reply);
+      void limitsOf(request.socket.remoteAddress).then((headers) => {
+        sendFailure(request, reply.headers(headers), new Failure('NOT_FOUND', { cause: error }));
+        ended(request, reply);
+      });
     },
-    clientErrorHandler: refuseMalformed,
+    clientErrorHandler: refuseMalformed(limitsOf),
   });
   const methods: Methods = methodsOf(app);
   // Bodies are read by the routes that want them, as streams.
@@ -123,9 +127,10 @@ export function createServer(deps: ApiDeps): FastifyInstance {
   limitsRoute(app, deps);
   healthRoutes(app, deps);
   docsRoutes(app, deps);
+  entryRoutes(app, deps);
   mcpRoutes(app, deps);
   holdBackBodies(app.server);
-  watchConnections(app.server);
+  watchConnections(app.server, limitsOf);
   answerHalfClosed(app.server);
   closeStalled(app.server, deps.settings.stalledMs);
   return app;

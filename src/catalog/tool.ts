@@ -30,6 +30,8 @@ export interface Tool {
   /** Its field `password` opens a source that is encrypted. */
   readonly opensEncrypted?: boolean;
   readonly work: ByConversion | ByPlan;
+  /** Tighter than those of its family. */
+  readonly bounds?: Bounds;
   /** If the result has the source's format and is not smaller, the source is delivered instead. */
   readonly neverLarger?: boolean;
   /** The results are delivered as a ZIP, even a single one. */
@@ -51,6 +53,16 @@ export const ONE_FILE: Files = { fields: ['file'], min: 1, max: 1 };
 /** The URL counts as a file. */
 export const ONE_PAGE: Files = { fields: ['url'], min: 1, max: 1 };
 export const SEVERAL_FILES: Files = { fields: ['files[]', 'files'], min: 2, max: 20 };
+
+/** What one file may have at most. */
+export interface Bounds {
+  readonly maxBytes?: number;
+  /** Of a picture, or of a frame. */
+  readonly maxPixels?: number;
+  readonly maxPages?: number;
+  /** Of a recording. */
+  readonly maxSeconds?: number;
+}
 
 /** The parsed fields; a tool reads only what its own schema wrote. */
 export type Input = Readonly<Record<string, unknown>>;

@@ -2,7 +2,7 @@
 
 import { RevisionConflict } from '../errors.ts';
 import { openDatabase } from '../sqlite/open.ts';
-import { Exceeded, type StoredUpload, UploadRecord, type UploadStore } from './store.ts';
+import { type Bounds, Exceeded, type StoredUpload, UploadRecord, type UploadStore } from './store.ts';
 
 /** AUTOINCREMENT never reuses a number, so a record that was removed and created again cannot match an old revision. */
 const SCHEMA = `
@@ -14,6 +14,8 @@ const SCHEMA = `
 `;
 /** Rows that a scan reads at once: no statement stays open between pages. */
 const PAGE = 64;
+const UNBOUNDED: Bounds = { uploads: Number.MAX_SAFE_INTEGER, bytes: Number.MAX_SAFE_INTEGER, now: 0 };
+
 /**
  * @param path of the database file, in an existing folder; other stores may keep their tables in the same one
  * @param onUnreadable called for each record that a scan had to skip
@@ -57,7 +59,8 @@ export function openUploads(path: string, onUnreadable: (why: Error) => void = (
   };
 
   return {
-    async create(record, { uploads, bytes, now }) {
+    async create(record, bounds) {
+      const { uploads, bytes, now } = bounds ?? UNBOUNDED;
       const { id, client, sizeBytes, expiresAt } = record;
       const row = sql.create.get({
         $id: id,

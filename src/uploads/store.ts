@@ -49,10 +49,10 @@ export interface Bounds {
 
 export interface UploadStore {
   /**
-   * Concurrent calls together create no more than the bounds allow; sizes count in full from the beginning.
+   * Without bounds nothing is counted. Concurrent calls together create no more than the bounds allow; sizes count in full from the beginning.
    * @throws RevisionConflict when a record with that id exists · Exceeded
    */
-  create(record: UploadRecord, bounds: Bounds): Promise<StoredUpload>;
+  create(record: UploadRecord, bounds: Bounds | undefined): Promise<StoredUpload>;
   /** The latest stored version. */
   get(id: string): Promise<StoredUpload | undefined>;
   /** @throws RevisionConflict when `revision` is no longer the latest, or the record was removed */

@@ -51,7 +51,14 @@ export interface Uploads {
 
 export const receivedBytes = ({ parts }: Pick<UploadRecord, 'parts'>): number => parts.reduce((sum, [, bytes]) => sum + bytes, 0);
 
-export function uploadsOver(store: UploadStore, objects: ObjectStore, settings: UploadSettings, clock: () => number): Uploads {
+/** @param isLimited whether a client has limits of its uploads */
+export function uploadsOver(
+  store: UploadStore,
+  objects: ObjectStore,
+  settings: UploadSettings,
+  clock: () => number,
+  isLimited = true,
+): Uploads {
   const appending = new Set<Promise<unknown>>();
 
   const load = async (id: string): Promise<StoredUpload> => {
@@ -120,7 +127,8 @@ export function uploadsOver(store: UploadStore, objects: ObjectStore, settings: 
         expiresAt: now + settings.idleMs,
       };
       const { maxPerClient, maxBytesPerClient } = settings;
-      const bounds = { uploads: maxPerClient * client.multiple, bytes: maxBytesPerClient * client.multiple, now };
+      const { multiple } = client;
+      const bounds = isLimited ? { uploads: maxPerClient * multiple, bytes: maxBytesPerClient * multiple, now } : undefined;
       return (await store.create(sizeBytes === 0 ? withParts(record, []) : record, bounds)).record;
     },
 

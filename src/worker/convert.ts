@@ -5,10 +5,11 @@ import type { Catalog, Hop, Route } from '../catalog/catalog.ts';
 import type { Engine, Facts, Plan, StepLimits, Task, Warning } from '../catalog/engine.ts';
 import { baseName } from '../catalog/names.ts';
 import { type Options, optionNames } from '../catalog/options/options.ts';
+import { largestFrame } from '../catalog/planning/bounds.ts';
 import { pagesOfResults } from '../catalog/planning/pages.ts';
 import { runTimeMs } from '../catalog/planning/run-time.ts';
 import { ignoredOptions, optionsForHop } from '../catalog/route.ts';
-import { conversionFailed } from '../errors.ts';
+import { conversionFailed, inputLimit } from '../errors.ts';
 import type { Slot } from '../exec/files/workspace.ts';
 import type { Judge } from '../judge/judge.ts';
 import { EngineAbsent, namingEngine } from './failure.ts';
@@ -30,6 +31,8 @@ export interface Work {
   readonly target: string;
   readonly options: Options;
   readonly password: string | undefined;
+  /** Of a picture, where the job's tool takes less than its engines. */
+  readonly maxPixels?: number | undefined;
   readonly signal: AbortSignal;
   readonly onProgress: (fraction: number) => void;
 }
@@ -101,6 +104,7 @@ export async function convert({ catalog, slot, stepper, judge, limits }: Convert
           runHop({
             hop,
             task,
+            maxPixels: work.maxPixels,
             stepper,
             judge,
             base,
@@ -138,6 +142,7 @@ function tighter(allowed: StepLimits, asked: Partial<StepLimits> = {}): StepLimi
 interface HopRun {
   readonly hop: Hop;
   readonly task: Omit<Task, 'facts'>;
+  readonly maxPixels: number | undefined;
   readonly stepper: Stepper;
   readonly judge: Judge;
   readonly base: string;
@@ -146,12 +151,24 @@ interface HopRun {
   readonly onProgress: (fraction: number) => void;
 }
 
-async function runHop({ hop: { engine }, task, stepper, judge, base, limits, signal, onProgress }: HopRun): Promise<readonly Warning[]> {
+async function runHop({
+  hop: { engine },
+  task,
+  maxPixels,
+  stepper,
+  judge,
+  base,
+  limits,
+  signal,
+  onProgress,
+}: HopRun): Promise<readonly Warning[]> {
   const where = { engine, folder: base, limits, signal, onProgress };
   let facts: Facts = {};
   if (engine.inspect !== undefined) {
     const { stdout } = await stepper.run(engine.inspect.step(task.input, task), where);
     facts = await judge.factsOf({ engine: engine.id }, stdout, task);
+    const pixels = largestFrame(facts);
+    if (maxPixels !== undefined && pixels !== undefined && pixels > maxPixels) throw inputLimit('pixels', maxPixels, pixels);
   }
   const plan: Plan = engine.plan({ ...task, facts });
   const warnings: Warning[] = [...(plan.warnings ?? [])];

@@ -85,7 +85,7 @@ async function run(
     tool !== undefined && 'plan' in tool.work
       ? runTool(deps, { ...work, slug: tool.slug, tool: tool.work, sources, target })
       : // `readOptions` of the same catalog version wrote the options, and they are read back from JSON.
-        convert(deps, { ...work, source, target, options: record.options as Options });
+        convert(deps, { ...work, source, target, options: record.options as Options, maxPixels: tool?.bounds?.maxPixels });
   const conversion = await (tool === undefined || tool.opensEncrypted ? running : running.catch(adviseUnlock));
   return tool?.neverLarger ? smaller(conversion, source, target) : conversion;
 }

@@ -102,7 +102,10 @@ describe('a batch of pictures', () => {
   });
 
   it('comes as one ZIP, with equal names numbered', async () => {
-    const response = await fetch(batch.links.output);
+    const head = await fetch(batch.links.output, { method: 'HEAD' });
+    expect([head.status, head.headers.get('content-type'), head.headers.get('accept-ranges')]).toEqual([200, 'application/zip', 'none']);
+    const response = await fetch(batch.links.output, { headers: { range: 'bytes=0-3' } });
+    expect(response.status).toBe(200);
     expect(response.headers.get('content-type')).toBe('application/zip');
     expect(response.headers.get('content-disposition')).toContain(batch.batch_id);
     const files = await unzipped(batch.links.output);

@@ -7,11 +7,12 @@ import type { z } from 'zod';
 import { describeTools } from '../../src/api/tools/list.ts';
 import { createCatalog } from '../../src/catalog/catalog.ts';
 import { Batch } from '../../src/contracts/api/batch.ts';
+import { Entry } from '../../src/contracts/api/entry.ts';
 import { FormatList } from '../../src/contracts/api/formats.ts';
 import { Job, TextJob } from '../../src/contracts/api/job.ts';
 import { Problem } from '../../src/contracts/api/problem.ts';
 import { Health, Limits } from '../../src/contracts/api/service.ts';
-import { ToolList } from '../../src/contracts/api/tools.ts';
+import { ToolEntry, ToolList } from '../../src/contracts/api/tools.ts';
 import { Upload } from '../../src/contracts/api/upload.ts';
 import { picturedPage } from '../kit/fixtures/document-cases.ts';
 import { type Service, startService } from '../kit/service.ts';
@@ -80,6 +81,8 @@ describe('an answer', () => {
   it.each([
     ['/formats', FormatList],
     ['/tools', ToolList],
+    ['/tools/resize-image', ToolEntry],
+    ['', Entry],
     ['/limits', Limits],
     ['/health', Health],
   ])('to %s', async (path, schema) => holds(schema, (await ask(path)).data));
@@ -89,6 +92,21 @@ describe('an answer', () => {
     const limitsOf = (wanted: string) => tools.find(({ slug }) => slug === wanted)?.limits;
     expect(limitsOf('upscale-image')).toEqual({ max_bytes: 7, daily: 50 });
     expect(limitsOf('flip-image')).toEqual({ max_bytes: 7 });
+  });
+
+  it('says of a tool what one file may have', async () => {
+    const limitsOf = async (slug: string) => ((await ask(`/tools/${slug}`)).data as z.infer<typeof ToolEntry>).limits;
+    expect(await limitsOf('image-to-text')).toMatchObject({ max_bytes: 26_214_400, max_pixels: 16_000_000, max_pages: 2_000 });
+    expect(await limitsOf('reverse-video')).toMatchObject({ max_bytes: 209_715_200, max_seconds: 60 });
+    expect(await limitsOf('merge-pdf')).toMatchObject({ max_total_bytes: 419_430_400, max_pages: 2_000 });
+    expect(await limitsOf('flip-image')).toMatchObject({ max_bytes: 209_715_200 });
+    expect((await fetch(`${service.url}/api/v1/tools/none`)).status).toBe(404);
+  });
+
+  it('names every engine that may do a tool’s work, and no other', async () => {
+    const grey = (await ask('/tools/grayscale-image')).data as z.infer<typeof ToolEntry>;
+    expect(grey.engines?.length).toBeGreaterThan(1);
+    expect(grey.engine).toBe(grey.engines?.join(' or '));
   });
 
   it('says of each tool what it takes, or why it is not there', async () => {

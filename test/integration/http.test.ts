@@ -278,13 +278,24 @@ describe('a page of another origin', () => {
     expect(response.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
     expect(response.headers.get('access-control-allow-origin')).toBe('*');
     expect(response.headers.get('access-control-allow-methods')).toBe('GET, HEAD, POST, PATCH, DELETE');
-    expect(response.headers.get('access-control-allow-headers')).toMatch(/\bPrefer\b.*\bRange\b/);
+    expect(response.headers.get('access-control-allow-headers')).toMatch(/\bAuthorization\b.*\bPrefer\b.*\bRange\b/);
     expect(response.headers.get('access-control-max-age')).toBe('86400');
   });
   it('may read the documented headers', async () => {
     const { headers } = await get('/livez', { headers: { origin: 'https://page.example' } });
     for (const name of ['X-Request-Id', 'Retry-After', 'Location', 'ETag', 'Content-Disposition', 'Content-Range', 'Accept-Ranges'])
       expect(headers.get('access-control-expose-headers')?.split(', ')).toContain(name);
+  });
+});
+
+describe('the root', () => {
+  it('links to everything, and sends a browser to the reference', async () => {
+    const { data } = (await (await fetch(`${service.url}/`)).json()) as { data: { links: Readonly<Record<string, string>> } };
+    expect(data).toEqual(((await (await fetch(`${service.url}/api/v1`)).json()) as { data: object }).data);
+    for (const name of ['docs', 'openapi', 'formats', 'tools', 'limits', 'health'])
+      expect((await fetch(data.links[name] ?? '')).status, name).toBe(200);
+    const browser = await fetch(`${service.url}/`, { headers: { accept: 'text/html,application/xhtml+xml' }, redirect: 'manual' });
+    expect([browser.status, browser.headers.get('location')]).toEqual([302, '/docs']);
   });
 });
 
@@ -374,7 +385,16 @@ describe('an address', () => {
   }
 
   it('answers HEAD like GET, without the body', async () => {
-    for (const path of ['/api/v1/health', '/livez', `/api/v1/jobs/${UNKNOWN_ID}`]) {
+    for (const path of [
+      '/',
+      '/api/v1',
+      '/docs',
+      '/openapi.json',
+      '/api/v1/tools',
+      '/api/v1/health',
+      '/livez',
+      `/api/v1/jobs/${UNKNOWN_ID}`,
+    ]) {
       const [head, full] = [await fetch(`${service.url}${path}`, { method: 'HEAD' }), await fetch(`${service.url}${path}`)];
       expect([head.status, head.headers.get('content-type')]).toEqual([full.status, full.headers.get('content-type')]);
       expect(await head.text()).toBe('');

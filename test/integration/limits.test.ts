@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type Answer, convert, endProcess, readAnswer, type Service, type Settings, startProcess, startService } from '../kit/service.ts';
-import { connectTo, FORM } from '../kit/wire.ts';
+import { connectTo, FORM, raw } from '../kit/wire.ts';
 
 const TABLE = { name: 'table.csv', bytes: Buffer.from('name,size\nkestrel,7\n') };
 const NOISE = { name: 'noise.bin', bytes: Buffer.from([0, 1, 2, 3, 250, 9, 8, 7]) };
@@ -51,8 +51,22 @@ describe('every answer', () => {
       expect((await fetch(`${service.url}${path}`)).headers.get('x-ratelimit-remaining'), path).toBe('149');
   });
 
-  it('has none of these headers where limits are off', async () => {
-    const service = await serve({ enabled: false });
+  it('has these headers too where there was no request that could be read', async () => {
+    const service = await serve();
+    await send(service);
+    for (const head of [
+      'GARBAGE\r\n\r\n',
+      'CONNECT a.example:1 HTTP/1.1\r\nHost: a\r\n\r\n',
+      'GET /%zz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n',
+    ])
+      expect((await raw(service.url, head)).text.toLowerCase(), head).toContain('x-ratelimit-remaining: 149');
+  });
+
+  it('has none of these headers where limits are off, nor has a client limits of its uploads', async () => {
+    const service = await serve({ enabled: false }, {}, { uploads: { maxPerClient: 1 } });
+    const body = new FormData();
+    body.set('file', new Blob([TABLE.bytes]), TABLE.name);
+    for (let n = 0; n < 3; n++) expect((await fetch(`${service.url}/api/v1/uploads`, { method: 'POST', body })).status).toBe(201);
     const { headers } = await send(service);
     expect([...headers.keys()].filter((name) => name.includes('ratelimit'))).toEqual([]);
     for (let n = 0; n < 5; n++) expect((await send(service)).status).toBe(200);

@@ -146,6 +146,19 @@ describe('image-to-text', () => {
     expect((await read(locked)).error?.details['reason']).toBe('password_required');
   });
 
+  it('takes less than a conversion does: 16 megapixels, 25 MiB', async () => {
+    const large = join(home, 'large.png');
+    await run(CONVERT, ['-size', '4001x4000', 'xc:white', large]);
+    expect((await read(large)).error?.details).toMatchObject({
+      reason: 'input_limit',
+      limit: 'pixels',
+      max: 16_000_000,
+      received: 16_004_000,
+    });
+    const heavy = await read({ name: 'a.png', bytes: Buffer.alloc(26_214_401) });
+    expect(heavy).toMatchObject({ status: 413, error: { code: 'FILE_TOO_LARGE', details: { max_bytes: 26_214_400 } } });
+  });
+
   it('has a way for every format that it takes', () => {
     const without = tool.accepts.filter((format) => findRoute(engines, format, 'txt', ['ocr_lang']) === undefined);
     expect([without, tool.accepts.length]).toEqual([[], expect.any(Number)]);

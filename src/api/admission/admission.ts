@@ -7,6 +7,7 @@ import { headersOf } from '../../limits/headers.ts';
 import type { Reservation } from '../../limits/limiter.ts';
 import { type Refused, refusal } from '../../limits/refusal.ts';
 import type { Usage } from '../../limits/usage.ts';
+import { within } from '../../streams/deadline.ts';
 import type { ApiDeps } from '../deps.ts';
 
 declare module 'fastify' {
@@ -58,6 +59,20 @@ export function registerAdmission(app: FastifyInstance, deps: Deps): void {
     const mcp = request.routeOptions.config.via === 'mcp';
     reply.headers(headersOf(usage, { mcp, ...(visit.tool === undefined ? {} : { tool: visit.tool }) }));
   });
+}
+
+/** How long an answer waits for its limit headers where nothing else does, ms. */
+const HEADERS_WITHIN_MS = 1_000;
+
+/** The limit headers of an answer that meets no hook: of what is no HTTP, nothing but the other end of the connection is known. */
+export async function limitHeadersFor({ limits }: Deps, remote: string | undefined): Promise<Readonly<Record<string, string>>> {
+  const { flood, limiter, identify } = limits;
+  if (flood === undefined) return {};
+  const late = () => new Error('the limits were not read in time');
+  // Without them the answer is still one.
+  return within(HEADERS_WITHIN_MS, undefined, late, async () => headersOf(await limiter.usage(identify(remote, undefined)))).catch(
+    () => ({}),
+  );
 }
 
 /** Also refuses while the only worker cannot work. @throws Failure `OVERLOADED` */

@@ -1,4 +1,5 @@
 /** `POST /api/v1/batch` and `…/batches/{id}`: up to twenty files to one format, each a job of its own. */
+import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { formatByExtension } from '../../catalog/formats.ts';
 import { Failure } from '../../errors.ts';
@@ -48,14 +49,15 @@ export function batchRoutes(app: FastifyInstance, deps: ApiDeps, sends: Sends, f
     return reply.code(204).send();
   });
 
-  app.get<{ Params: { id: string } }>('/api/v1/batches/:id/output', { exposeHeadRoute: false }, async (request, reply) => {
+  app.get<{ Params: { id: string } }>('/api/v1/batches/:id/output', { exposeHeadRoute: true }, async (request, reply) => {
     const { batch, records } = await findBatch(deps, request.params.id);
     const live = liveOf(records, clock());
     if (!live.every(hasEnded)) {
       reply.header('retry-after', RETRY_AFTER);
       throw new Failure('JOB_NOT_READY', { details: { batch_id: batch.id } });
     }
-    const zip = packBatch(objects, live);
+    // A pack is made while it is sent: of one that is only asked about, no file is read.
+    const zip = request.method === 'HEAD' && live.some(({ output }) => output !== undefined) ? Readable.from([]) : packBatch(objects, live);
     if (zip === undefined)
       throw new Failure('CONVERSION_FAILED', { says: 'No file of this batch could be converted.', details: { batch_id: batch.id } });
     sends(

@@ -21,8 +21,21 @@ const EXPOSED = [
   'Upload-Metadata',
   'Upload-Expires',
 ];
+/** Those that we read, and those that clients and proxies before us usually add: one that is missing here stops the page. */
 const ALLOWED = [
+  'Accept',
+  'Authorization',
+  'Cache-Control',
   'Content-Type',
+  'If-Match',
+  'If-Modified-Since',
+  'If-Unmodified-Since',
+  'Pragma',
+  'Traceparent',
+  'Tracestate',
+  'User-Agent',
+  'X-API-Key',
+  'X-Requested-With',
   'Prefer',
   'Range',
   'If-Range',

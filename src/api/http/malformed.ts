@@ -10,8 +10,14 @@ import { problemOf } from './problem.ts';
 const LINGER_MS = 5_000;
 const LINGER_BYTES = 8 * 1024 * 1024;
 
+/** Further headers of a refusal, for whoever is at the other end: it must settle soon, and not reject. */
+export type HeadersFor = (remote: string | undefined) => Promise<Readonly<Record<string, string>>>;
+
 /** @returns fastify's `clientErrorHandler`; it is called again for every further chunk of a broken connection */
-export function refuseMalformed(error: Error & { code?: string }, socket: Socket): void {
+export const refuseMalformed = (headersFor: HeadersFor) => (error: Error & { code?: string }, socket: Socket) =>
+  refuseConnection(headersFor, error, socket);
+
+function refuseConnection(headersFor: HeadersFor, error: Error & { code?: string }, socket: Socket): void {
   const startedAt = refused.get(socket);
   if (startedAt !== undefined) {
     if (socket.bytesRead - startedAt > LINGER_BYTES) socket.destroy();
@@ -27,14 +33,18 @@ export function refuseMalformed(error: Error & { code?: string }, socket: Socket
       : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
         ? ['408 Request Timeout', new Failure('BODY_TIMEOUT')]
         : ['400 Bad Request', new Failure('BAD_REQUEST')];
-  refuse(socket, status as string, failure as Failure);
+  void refuse(socket, headersFor, status as string, failure as Failure);
 }
 
 /** Sees which answer is under way on each connection, and refuses tunnels: Node would close the connection without an answer. */
-export function watchConnections(server: Server): void {
+export function watchConnections(server: Server, headersFor: HeadersFor): void {
   server.on('request', (request: IncomingMessage, response: ServerResponse) => answers.set(request.socket, { current: response }));
-  server.on('connect', (_request: IncomingMessage, socket: Socket) =>
-    refuse(socket, '405 Method Not Allowed', new Failure('METHOD_NOT_ALLOWED', { details: { allowed: [] } }), ['allow:']),
+  server.on(
+    'connect',
+    (_request: IncomingMessage, socket: Socket) =>
+      void refuse(socket, headersFor, '405 Method Not Allowed', new Failure('METHOD_NOT_ALLOWED', { details: { allowed: [] } }), {
+        allow: '',
+      }),
   );
 }
 
@@ -42,8 +52,17 @@ const answers = new WeakMap<Socket, { readonly current: ServerResponse }>();
 /** How many bytes had come when the connection was refused. */
 const refused = new WeakMap<Socket, number>();
 
-function refuse(socket: Socket, status: string, failure: Failure, more: readonly string[] = []): void {
+async function refuse(
+  socket: Socket,
+  headersFor: HeadersFor,
+  status: string,
+  failure: Failure,
+  more: Readonly<Record<string, string>> = {},
+): Promise<void> {
   refused.set(socket, socket.bytesRead);
+  socket.on('error', () => socket.destroy());
+  const limits = await headersFor(socket.remoteAddress);
+  if (!socket.writable) return void socket.destroy();
   const id = randomUUID();
   const body = JSON.stringify(problemOf(failure, id));
   const head = [
@@ -51,11 +70,9 @@ function refuse(socket: Socket, status: string, failure: Failure, more: readonly
     'content-type: application/json; charset=utf-8',
     `content-length: ${Buffer.byteLength(body)}`,
     `x-request-id: ${id}`,
-    ...Object.entries(CORS_HEADERS).map(([name, value]) => `${name}: ${value}`),
-    ...more,
+    ...Object.entries({ ...CORS_HEADERS, ...limits, ...more }).map(([name, value]) => `${name}: ${value}`),
     'connection: close',
   ];
-  socket.on('error', () => socket.destroy());
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
   socket.resume();
   const timer = setTimeout(() => socket.destroy(), LINGER_MS);

@@ -18,6 +18,8 @@ const COMMENT = ':\n\n';
 /** `Last-Event-ID` of a client that has the last event: `204` stops an EventSource from reconnecting. */
 const LAST = 'end';
 
+const EVENT_STREAM = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-store', 'x-accel-buffering': 'no' };
+
 interface Followed {
   readonly stream: Readable;
   close(): void;
@@ -40,10 +42,12 @@ export function eventsRoute(app: FastifyInstance, deps: ApiDeps): void {
     closeAll();
   });
 
-  app.get<{ Params: { id: string } }>('/api/v1/jobs/:id/events', { exposeHeadRoute: false }, async (request, reply) => {
+  app.get<{ Params: { id: string } }>('/api/v1/jobs/:id/events', async (request, reply) => {
     const { id } = request.params;
     const first = shown(await findJob(deps, id), deps.clock());
     if (request.headers['last-event-id'] === LAST && hasEnded(first)) return reply.code(204).send();
+    // Without a payload fastify would send a length of 0.
+    if (request.method === 'HEAD') return reply.headers(EVENT_STREAM).send(Readable.from([]));
     const { key, multiple } = clientOf(deps, request);
     const { perClient, total } = deps.settings.events;
     if (streams.size >= total) throw new Failure('OVERLOADED', { says: 'Too many streams of events are open: poll the job instead.' });
@@ -59,9 +63,7 @@ export function eventsRoute(app: FastifyInstance, deps: ApiDeps): void {
       if (left > 0) ofClients.set(key, left);
       else ofClients.delete(key);
     });
-    return reply
-      .headers({ 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-store', 'x-accel-buffering': 'no' })
-      .send(stream);
+    return reply.headers(EVENT_STREAM).send(stream);
   });
 }
 

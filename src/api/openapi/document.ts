@@ -40,7 +40,14 @@ Every success is \`{ "data": … }\`, every error \`{ "error": { "code", "messag
       { name: 'Uploads', description: 'Files that are uploaded before the request that uses them.' },
       { name: 'Service', description: 'Formats, tools, limits and health of this service.' },
     ],
-    paths: { ...workPaths(figures), ...resultPaths, ...uploadPaths(figures), ...servicePaths },
+    paths: joined([workPaths(figures), resultPaths, uploadPaths(figures), servicePaths]),
     components: { schemas: schemas(), responses: allRefusals(), headers, parameters },
   };
+}
+
+/** A path may have methods in several of them. */
+function joined(all: readonly Paths[]): Paths {
+  const paths: Record<string, Paths[string]> = {};
+  for (const [path, methods] of all.flatMap(Object.entries<Paths[string]>)) paths[path] = { ...paths[path], ...methods };
+  return paths;
 }

@@ -26,7 +26,7 @@ export const headers: Readonly<Record<string, Header>> = {
   Vary: { description: 'Which request header the answer depends on.', schema: text },
   'Content-Disposition': { description: '`attachment` with the name of the file (RFC 6266).', required: true, schema: text },
   'Content-Range': { description: 'Which part of the file this is, and of how many bytes.', required: true, schema: text },
-  'Accept-Ranges': { description: 'Parts can be requested with `Range`.', schema: text },
+  'Accept-Ranges': { description: '`bytes` where parts can be requested with `Range`, else `none`', schema: text },
   'Tus-Resumable': { description: 'The version of tus in use.', required: true, schema: text },
   'Tus-Resumable-With-Tus': { description: 'The version of tus in use, where the request uses tus.', schema: text },
   'Tus-Version': { description: 'All supported versions of tus.', required: true, schema: text },

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { Batch, BatchEntry } from '../../contracts/api/batch.ts';
 import { details } from '../../contracts/api/details.ts';
+import { Entry } from '../../contracts/api/entry.ts';
 import { FormatEngine, FormatList, FormatSource, FormatTarget } from '../../contracts/api/formats.ts';
 import { Job, JobLinks, JobOutput, TextJob, Warning } from '../../contracts/api/job.ts';
 import { Health, Limits } from '../../contracts/api/service.ts';
@@ -23,6 +24,7 @@ const NAMED = {
   FormatSource,
   FormatTarget,
   FormatEngine,
+  Entry,
   ToolList,
   ToolEntry,
   ToolOption,

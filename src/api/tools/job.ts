@@ -5,7 +5,7 @@ import { type OptionName, optionsAsJson } from '../../catalog/options/options.ts
 import { enginesOf, ignoredOptions } from '../../catalog/route.ts';
 import { differing } from '../../catalog/sniff/differs.ts';
 import { type Input, readInput, type Tool } from '../../catalog/tool.ts';
-import { Failure } from '../../errors.ts';
+import { Failure, fileTooLarge } from '../../errors.ts';
 import { newRecord } from '../../jobs/lifecycle.ts';
 import type { JobRecord } from '../../jobs/record.ts';
 import type { ApiDeps } from '../deps.ts';
@@ -47,7 +47,7 @@ export async function validateTool(
   };
 }
 
-function checkFiles({ files: { min, max, fields, totalBytes }, slug }: Tool, received: Received): void {
+function checkFiles({ files: { min, max, fields, totalBytes }, bounds, slug }: Tool, received: Received): void {
   const { files, count } = received;
   const field = fields[0] ?? 'file';
   if (count > max && max === 1) throw severalFiles(count, field);
@@ -62,6 +62,9 @@ function checkFiles({ files: { min, max, fields, totalBytes }, slug }: Tool, rec
       says: `The tool ${slug} takes ${min} to ${max} files in the field "${field}"; ${count} came.`,
       details: { min_files: min, max_files: max, received_files: count },
     });
+  const most = bounds?.maxBytes ?? Number.POSITIVE_INFINITY;
+  const large = files.find(({ sizeBytes }) => sizeBytes > most);
+  if (large !== undefined) throw fileTooLarge(most, large.sizeBytes, max > 1 ? cleanName(large.filename) : undefined);
   const bytes = files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
   if (totalBytes !== undefined && bytes > totalBytes) {
     const says = `The files are larger than ${totalBytes} bytes together, the most that this tool accepts.`;

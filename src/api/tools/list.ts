@@ -1,6 +1,7 @@
 /** The tools as clients read them: inputs, outputs, engine, and why a tool is unavailable. */
 import type { Catalog } from '../../catalog/catalog.ts';
 import { fieldSchema, isRequired } from '../../catalog/options/field-schema.ts';
+import { boundsOf } from '../../catalog/planning/bounds.ts';
 import { type Tool, wordsOf } from '../../catalog/tool.ts';
 import type { ToolEntry } from '../../contracts/api/tools.ts';
 
@@ -19,26 +20,36 @@ const described = new WeakMap<Known, readonly ToolEntry[]>();
 export function describeTools(catalog: Known, limits?: ToolLimits): readonly ToolEntry[] {
   const list = described.get(catalog) ?? [...[...catalog.tools.values()].map((tool) => describe(catalog, tool)), ...absentOf(catalog)];
   described.set(catalog, list);
-  return limits === undefined ? list : list.map((entry) => ({ ...entry, limits: limitsOf(entry, limits) }));
+  return limits === undefined ? list : list.map((entry) => ({ ...entry, limits: limitsOf(catalog, entry.slug, limits) }));
 }
 
 const absentOf = ({ absent }: Known): ToolEntry[] =>
   [...absent.values()].map(({ slug, summary, family, reason }) => ({ slug, summary, family, available: false, reason }));
 
-const limitsOf = ({ slug }: ToolEntry, { maxFileBytes, ai }: ToolLimits): NonNullable<ToolEntry['limits']> => ({
-  max_bytes: maxFileBytes,
-  ...(Object.hasOwn(ai, slug) ? { daily: ai[slug]?.limit } : {}),
-});
+function limitsOf({ tools }: Known, slug: string, { maxFileBytes, ai }: ToolLimits): NonNullable<ToolEntry['limits']> {
+  const tool = tools.get(slug);
+  const { maxBytes = maxFileBytes, maxPixels, maxPages, maxSeconds } = tool === undefined ? {} : boundsOf(tool);
+  const total = tool?.files.totalBytes;
+  return {
+    max_bytes: Math.min(maxFileBytes, maxBytes),
+    ...(total === undefined ? {} : { max_total_bytes: total }),
+    ...(maxPixels === undefined ? {} : { max_pixels: maxPixels }),
+    ...(maxPages === undefined ? {} : { max_pages: maxPages }),
+    ...(maxSeconds === undefined ? {} : { max_seconds: maxSeconds }),
+    ...(Object.hasOwn(ai, slug) ? { daily: ai[slug]?.limit } : {}),
+  };
+}
 
 function describe(catalog: Known, tool: Tool): ToolEntry {
   const { slug, summary, family, accepts, files, input } = tool;
-  const engine = engineOf(catalog, tool);
+  const engines = enginesFor(catalog, tool);
   return {
     slug,
     summary,
     family,
     available: true,
-    ...(engine === undefined ? {} : { engine }),
+    ...(engines.length === 0 ? {} : { engine: engines.join(' or ') }),
+    engines,
     accepts: [...accepts],
     files: {
       field: files.fields[0] ?? 'file',
@@ -55,13 +66,12 @@ function describe(catalog: Known, tool: Tool): ToolEntry {
   };
 }
 
-/** Several engines may serve one tool, depending on the format: the one that serves most formats is shown. */
-function engineOf({ route }: Known, { work, accepts }: Tool): string | undefined {
-  if ('plan' in work) return work.engine.name;
+/** Several engines may serve one tool, depending on the format, and one after the other: those that serve most formats first. */
+function enginesFor({ route }: Known, { work, accepts }: Tool): string[] {
+  if ('plan' in work) return [work.engine.name];
   const counts = new Map<string, number>();
-  for (const source of accepts) {
-    const name = route(source, work.convert(source, {}).target)?.hops[0]?.engine.name;
-    if (name !== undefined) counts.set(name, (counts.get(name) ?? 0) + 1);
-  }
-  return [...counts].sort(([, a], [, b]) => b - a)[0]?.[0];
+  for (const source of accepts)
+    for (const { engine } of route(source, work.convert(source, {}).target)?.hops ?? [])
+      counts.set(engine.name, (counts.get(engine.name) ?? 0) + 1);
+  return [...counts].sort(([, a], [, b]) => b - a).map(([name]) => name);
 }

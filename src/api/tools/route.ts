@@ -24,6 +24,14 @@ export function toolRoutes(app: FastifyInstance, deps: ApiDeps, fetches: Fetches
     return { data: { tools: describeTools(deps.catalog, { maxFileBytes: deps.settings.maxFileBytes, ai }) } };
   });
 
+  app.get<{ Params: { slug: string } }>('/api/v1/tools/:slug', async (request) => {
+    const { ai } = await deps.limits.limiter.usage(clientOf(deps, request));
+    const { slug } = request.params;
+    const entry = describeTools(deps.catalog, { maxFileBytes: deps.settings.maxFileBytes, ai }).find((each) => each.slug === slug);
+    if (entry === undefined) throw unknownTool();
+    return { data: entry };
+  });
+
   app.post<{ Params: { slug: string } }>('/api/v1/tools/:slug', { config: { costs: 'work' } }, async (request, reply) => {
     const tool = findTool(deps, request);
     const { record, mayReturn, waitedMs } = await submit(deps, fetches, request, tool);
@@ -43,10 +51,11 @@ async function submit(deps: ApiDeps, fetches: Fetches, request: FastifyRequest, 
   const mayReturn = idempotency.hasKey;
 
   const { fields, max: maxFiles } = tool.files;
+  const maxBytes = Math.min(settings.maxFileBytes, tool.bounds?.maxBytes ?? settings.maxFileBytes);
   const wanted: Wanted = {
     fields,
     maxFiles,
-    maxBytes: settings.maxFileBytes,
+    maxBytes,
     keyOf: (part) => inputKey(id, part),
     isText: (name) => Object.hasOwn(tool.input.shape, name),
   };
@@ -81,6 +90,8 @@ async function submit(deps: ApiDeps, fetches: Fetches, request: FastifyRequest, 
   return { record, mayReturn };
 }
 
+const unknownTool = (): Failure => new Failure('NOT_FOUND', { says: 'There is no such tool; GET /api/v1/tools lists them.' });
+
 /** @throws Failure `NOT_FOUND`, `NOT_IMPLEMENTED` */
 function findTool(deps: ApiDeps, request: FastifyRequest<{ Params: { slug: string } }>): Tool {
   const { catalog } = deps;
@@ -88,7 +99,7 @@ function findTool(deps: ApiDeps, request: FastifyRequest<{ Params: { slug: strin
   const tool = catalog.tools.get(slug);
   if (tool !== undefined) return tool;
   const absent = catalog.absent.get(slug);
-  if (absent === undefined) throw new Failure('NOT_FOUND', { says: 'There is no such tool; GET /api/v1/tools lists them.' });
+  if (absent === undefined) throw unknownTool();
   noteTool(deps, request, slug);
   const { reason } = absent;
   throw new Failure('NOT_IMPLEMENTED', { says: `The tool ${slug} is not available here: ${reason}.`, details: { slug, reason } });

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { Failure } from '../../errors.ts';
 import { PICTURE_DEMUXERS } from '../engines/ffmpeg/containers.ts';
 import { planFrames } from '../engines/ffmpeg/frames.ts';
-import { planGif } from '../engines/ffmpeg/pictures.ts';
+import { MAX_GIF_SECONDS, planGif } from '../engines/ffmpeg/pictures.ts';
 import { probePicture, probeStep, readProbe } from '../engines/ffmpeg/probe.ts';
 import { engine } from '../engines/ffmpeg.ts';
 import { integer } from '../options/fields.ts';
@@ -19,6 +19,7 @@ export const tool: Tool = {
   family: 'audio_video',
   accepts: [...VIDEOS, ...PICTURES],
   files: { fields: ['file', 'files[]', 'files'], min: 1, max: MOST_PICTURES },
+  bounds: { maxSeconds: MAX_GIF_SECONDS },
   input: z.object({
     fps: integer(1, 30, ' frames a second').prefault('10'),
     width: integer(16, 1920, ' px').prefault('480'),

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { formatOf } from '../formats.ts';
 import { optionSchemas } from '../options/options.ts';
+import { MAX_PAGES } from '../planning/pages.ts';
 import { ONE_FILE, type Tool } from '../tool.ts';
 import { password } from '../tool-families/pdf.ts';
 import { PICTURES } from '../tool-families/picture.ts';
@@ -15,6 +16,7 @@ export const tool: Tool = {
   family: 'ai',
   accepts: [...PICTURES.filter((id) => !OUT_OF_REACH.has(id) && !formatOf(id).tiny), 'pdf'],
   files: ONE_FILE,
+  bounds: { maxBytes: 25 * 1024 * 1024, maxPixels: 16_000_000, maxPages: MAX_PAGES },
   // Stored in the record even if not sent, since the response names the language.
   input: z.object({ ocr_lang: optionSchemas.ocr_lang.default('eng'), password: password.optional() }),
   opensEncrypted: true,

@@ -1,6 +1,6 @@
 /** A video played backwards, with its sound. */
 import { z } from 'zod';
-import { planReversed } from '../engines/ffmpeg/reverse.ts';
+import { MAX_REVERSED_SECONDS, planReversed } from '../engines/ffmpeg/reverse.ts';
 import { engine } from '../engines/ffmpeg.ts';
 import { ONE_FILE, type Tool } from '../tool.ts';
 import { taskOf, VIDEOS, videoTarget } from '../tool-families/media.ts';
@@ -11,6 +11,7 @@ export const tool: Tool = {
   family: 'audio_video',
   accepts: VIDEOS,
   files: ONE_FILE,
+  bounds: { maxSeconds: MAX_REVERSED_SECONDS },
   input: z.object({}),
   work: { engine, target: ([source = '']) => videoTarget(source), plan: (order) => planReversed(taskOf(order)) },
 };

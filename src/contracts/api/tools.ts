@@ -14,7 +14,8 @@ export const ToolEntry = z.object({
   family: z.string(),
   available: z.boolean(),
   reason: z.string().optional().describe('Why it is not available'),
-  engine: z.string().optional().describe('Which program does it, for most of what it accepts'),
+  engine: z.string().optional().describe('The program that does it, or the names of all that may, parted by " or "'),
+  engines: z.array(z.string()).optional().describe('Every program that may do it, depending on the format: those for most formats first'),
   accepts: z.array(z.string()).optional().describe('Formats, told by content'),
   files: z
     .object({
@@ -28,6 +29,10 @@ export const ToolEntry = z.object({
   limits: z
     .object({
       max_bytes: z.number().int().describe('Of one file'),
+      max_total_bytes: z.number().int().optional().describe('Of all files together'),
+      max_pixels: z.number().int().optional().describe('Of a picture, or of one frame'),
+      max_pages: z.number().int().optional().describe('Of a PDF or a TIFF'),
+      max_seconds: z.number().int().optional().describe('Of a recording'),
       daily: z.number().int().optional().describe('Requests of one client in 24 hours'),
     })
     .optional(),

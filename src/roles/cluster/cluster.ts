@@ -55,7 +55,7 @@ export async function openCluster(nats: Nats, config: Config, log: Log, unreadab
   const objects = await openS3(s3);
   const jobs = await openJobs(nats, { report: unreadable('job') });
   const uploadRecords = openUploads(nats, unreadable('upload'));
-  const uploads = uploadsOver(uploadRecords, objects, config.uploads, clock);
+  const uploads = uploadsOver(uploadRecords, objects, config.uploads, clock, config.limits.enabled);
   const registry = await openPools(nats, config.pools, log, clock);
   const queue = openQueue(nats, { knowsBands: (pool) => registry.pools().get(pool)?.engines.has(BANDS) === true });
   const room = openRoom(nats);

@@ -54,7 +54,7 @@ export async function openEmbedded(config: Config, unreadable: UnreadableOf, clo
   const salt = saltOf(keys, secret.salt);
   const clients = openLimits(database, clock, unreadable('client'));
   const uploadRecords = openUploads(database, unreadable('upload'));
-  const uploads = uploadsOver(uploadRecords, objects, config.uploads, clock);
+  const uploads = uploadsOver(uploadRecords, objects, config.uploads, clock, config.limits.enabled);
   return {
     jobs,
     batches,

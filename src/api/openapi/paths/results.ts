@@ -43,6 +43,8 @@ const output = (operationId: string, summary: string): Operation => ({
   },
 });
 
+const ZIP: Response = { description: 'A ZIP.', headers: answerHeaders('Content-Disposition', 'Accept-Ranges') };
+
 export const resultPaths: Paths = {
   '/api/v1/jobs/{job_id}': {
     get: {
@@ -117,17 +119,21 @@ export const resultPaths: Paths = {
     get: {
       operationId: 'getBatchOutput',
       summary: 'Download all results of a batch',
-      description: 'Equal names are numbered; `errors.json` lists the files that failed.',
+      description:
+        'Equal names are numbered; `errors.json` lists the files that failed. The ZIP is made while it is sent: it has no length, and no ranges.',
       tags: ['Jobs'],
       parameters: [BATCH_ID, REQUEST_ID],
       responses: {
-        200: {
-          description: 'A ZIP.',
-          headers: answerHeaders('Content-Disposition'),
-          content: { 'application/zip': { schema: { type: 'string', format: 'binary' } } },
-        },
+        200: { ...ZIP, content: { 'application/zip': { schema: { type: 'string', format: 'binary' } } } },
         ...refusals('Output'),
       },
+    },
+    head: {
+      operationId: 'headBatchOutput',
+      summary: 'Ask about the results of a batch',
+      tags: ['Jobs'],
+      parameters: [BATCH_ID, REQUEST_ID],
+      responses: { 200: ZIP, ...refusals('Output') },
     },
   },
 };

@@ -38,6 +38,22 @@ const lasting = (operation: Operation, kind: 'Choice' | 'Read'): Operation => {
   };
 };
 
+const SLUG: Parameter = {
+  name: 'slug',
+  in: 'path',
+  required: true,
+  description: 'As `GET /api/v1/tools` lists it.',
+  schema: { type: 'string' },
+  example: 'resize-image',
+};
+const ENTRY = read(
+  'getRoot',
+  'Start here',
+  'application/json',
+  envelope('Entry'),
+  'Links to everything; to a browser, a redirect to the reference.',
+);
+
 const listFormats = read('listFormats', 'What can be made from what', 'application/json', envelope('FormatList'));
 
 export const servicePaths: Paths = {
@@ -62,6 +78,25 @@ export const servicePaths: Paths = {
       envelope('ToolList'),
       'Those that are not available say why.',
     ),
+  },
+  '/api/v1/tools/{slug}': {
+    get: {
+      ...read('getTool', 'Describe one tool', 'application/json', envelope('ToolEntry')),
+      parameters: [SLUG, REQUEST_ID],
+      responses: { ...read('', '', 'application/json', envelope('ToolEntry')).responses, ...refusals('Slug') },
+    },
+  },
+  '/api/v1': {
+    get: read('getEntry', 'Find everything', 'application/json', envelope('Entry'), 'The same as `/`.'),
+  },
+  '/': {
+    get: {
+      ...ENTRY,
+      responses: {
+        ...ENTRY.responses,
+        302: { description: 'A browser is sent to the reference.', headers: answerHeaders('Location') },
+      },
+    },
   },
   '/api/v1/limits': {
     get: read('getLimits', 'What you have used, and what is left', 'application/json', envelope('Limits'), 'Counts for nothing.'),

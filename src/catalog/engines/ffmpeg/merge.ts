@@ -1,6 +1,8 @@
 /** Joins videos at the first one's size and frame rate: each is converted to the same parameters, and the parts are copied one after the other. */
+
 import { conversionFailed, inputLimit } from '../../../errors.ts';
 import type { Plan, ProcessStep } from '../../engine.ts';
+import { MAX_SECONDS } from '../../planning/bounds.ts';
 import type { ToolSource } from '../../tool.ts';
 import { command, dropped, THREADS } from './command.ts';
 import { LIST_INPUT, listOf } from './concat.ts';
@@ -8,7 +10,6 @@ import { VIDEO_ENCODERS } from './encoders.ts';
 import { type MediaFacts, mediaOf, shownSize } from './streams.ts';
 import { progressOf } from './timeline.ts';
 
-const MAX_SECONDS = 6 * 3600;
 /** The longest side that H.264 players support, px. */
 const MAX_SIDE = 8192;
 const MAX_FPS = 120;

@@ -7,7 +7,7 @@ import { mediaOf } from './streams.ts';
 import { timeline } from './timeline.ts';
 
 /** Longest animation, seconds. */
-const MAX_GIF_SECONDS = 60;
+export const MAX_GIF_SECONDS = 60;
 const GIF_FPS = 10;
 /** Default for the largest width, px. */
 const GIF_WIDTH = 480;

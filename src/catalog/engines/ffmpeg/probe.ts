@@ -1,11 +1,12 @@
 /** Inspects a recording with ffprobe before planning, and enforces bounds. */
+
 import { z } from 'zod';
 import { conversionFailed, inputLimit } from '../../../errors.ts';
 import type { Facts, ProcessStep } from '../../engine.ts';
+import { MAX_SECONDS } from '../../planning/bounds.ts';
 import { DEMUXERS, PICTURE_DEMUXERS } from './containers.ts';
 import type { AudioStream, Common, MediaFacts, VideoStream } from './streams.ts';
 
-const MAX_SECONDS = 6 * 3600;
 const MAX_PIXELS = 100_000_000;
 const MAX_STREAMS = 64;
 const MAX_CHANNELS = 64;

@@ -9,7 +9,7 @@ import { type MediaFacts, mediaOf, shownSize, type VideoStream } from './streams
 import { progressOf } from './timeline.ts';
 import { encodePicture, encodeSound } from './video.ts';
 
-const MAX_SECONDS = 60;
+export const MAX_REVERSED_SECONDS = 60;
 /** Decoded frames in memory at a time, bytes. */
 const FRAMES_BYTES = 400 * 1024 * 1024;
 /** Assumed if the file does not state its rate: the highest that is common. */
@@ -22,7 +22,7 @@ export function planReversed(task: Task): Plan {
   const picture = media.video[0];
   if (container === undefined || picture === undefined) throw conversionFailed('no_stream');
   const length = media.duration ?? picture.seconds;
-  if ((length ?? 0) > MAX_SECONDS) throw inputLimit('seconds of video to reverse', MAX_SECONDS, Math.ceil(length ?? 0));
+  if ((length ?? 0) > MAX_REVERSED_SECONDS) throw inputLimit('seconds of video to reverse', MAX_REVERSED_SECONDS, Math.ceil(length ?? 0));
   const parts = inParts(picture, length);
   return {
     warnings: [...unmeasured(length), ...lost(media, container)],
@@ -44,7 +44,7 @@ interface Part {
 function inParts(picture: VideoStream, length: number | undefined): readonly Part[] {
   const { width, height } = shownSize(picture);
   const fps = picture.fps || LIKELY_FPS;
-  const seconds = picture.seconds ?? length ?? MAX_SECONDS;
+  const seconds = picture.seconds ?? length ?? MAX_REVERSED_SECONDS;
   const most = Math.max(2, Math.floor(FRAMES_BYTES / (width * height * 1.5)));
   const frames = Math.ceil(seconds * fps);
   if (length === undefined || frames <= most) return [{ from: 0, seconds: undefined }];
@@ -61,7 +61,7 @@ function inParts(picture: VideoStream, length: number | undefined): readonly Par
 function whole(task: Task, container: VideoContainer, picture: VideoStream): ProcessStep {
   return command({
     task,
-    timeline: stretch(mediaOf(task.facts).duration, ['-t', `${MAX_SECONDS}`]),
+    timeline: stretch(mediaOf(task.facts).duration, ['-t', `${MAX_REVERSED_SECONDS}`]),
     encode: [
       '-map',
       `0:${picture.index}`,
@@ -139,7 +139,12 @@ const stretch = (seconds: number | undefined, args: readonly string[]) => ({ arg
 const unmeasured = (length: number | undefined): readonly Warning[] =>
   length !== undefined
     ? []
-    : [{ code: 'length_unknown', message: `The file does not tell its length: no more than its first ${MAX_SECONDS} seconds are taken.` }];
+    : [
+        {
+          code: 'length_unknown',
+          message: `The file does not tell its length: no more than its first ${MAX_REVERSED_SECONDS} seconds are taken.`,
+        },
+      ];
 
 /** Subtitles cannot be reversed. */
 const lost = ({ video, audio, subtitles, covers, others }: MediaFacts, { many }: VideoContainer): readonly Warning[] =>

@@ -1,0 +1,37 @@
+/** `GET /` and `GET /api/v1`: where everything is; a browser at `/` is sent to the reference. */
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Entry } from '../../contracts/api/entry.ts';
+import type { ApiDeps } from '../deps.ts';
+import { prefixOf } from '../http/base-url.ts';
+import { baseOf } from '../jobs/send.ts';
+
+export function entryRoutes(app: FastifyInstance, deps: ApiDeps): void {
+  const entry = (request: FastifyRequest): { readonly data: Entry } => {
+    const base = baseOf(request, deps);
+    const api = `${base}/api/v1`;
+    return {
+      data: {
+        name: 'filemill',
+        version: deps.version,
+        links: {
+          docs: `${base}/docs`,
+          openapi: `${base}/openapi.json`,
+          formats: `${api}/formats`,
+          tools: `${api}/tools`,
+          convert: `${api}/convert`,
+          batch: `${api}/batch`,
+          uploads: `${api}/uploads`,
+          limits: `${api}/limits`,
+          health: `${api}/health`,
+          mcp: `${base}/mcp`,
+        },
+      },
+    };
+  };
+  app.get('/', async (request, reply) => {
+    reply.header('vary', 'Accept');
+    if (!/\btext\/html\b/i.test((request.headers.accept ?? '').slice(0, 1_000))) return entry(request);
+    return reply.redirect(`${prefixOf(deps.settings, request.raw)}/docs`, 302);
+  });
+  app.get('/api/v1', async (request) => entry(request));
+}
