@@ -59,6 +59,16 @@ describe('a file', () => {
     ['a data URI', () => `data:text/csv;base64,${base64(TABLE)}`, {}, 'file-filemill.html'],
     ['a data URI that is no base64', () => `data:text/csv,${encodeURIComponent(TABLE)}`, {}, 'file-filemill.html'],
     ['a data URI of escaped base64', () => `data:text/csv;base64,${base64(TABLE).replaceAll('=', '%3D')}`, {}, 'file-filemill.html'],
+    ['base64 without its padding', () => base64(TABLE).replaceAll('=', ''), { filename: 'birds.csv' }, 'birds-filemill.html'],
+    [
+      'base64 of the URL alphabet',
+      () => Buffer.from('kestrel,\u07ff\u07ff\n').toString('base64url'),
+      { filename: 'a.csv' },
+      'a-filemill.html',
+    ],
+    ['the text itself, with a name', () => TABLE, { filename: 'birds.csv' }, 'birds-filemill.html'],
+    ['the text itself, with a format', () => TABLE, { from_format: '.CSV' }, 'text-filemill.html'],
+    ['the text itself, where the target shows its kind', () => '# Birds\n\nA kestrel.\n', {}, 'text-filemill.html'],
     ['a URL', () => `${base}/table.csv`, {}, 'table-filemill.html'],
     ['an upload', () => upload(service.url, TABLE, 'up.csv'), {}, 'up-filemill.html'],
     ['an upload under another name', () => upload(service.url, TABLE, 'up'), { filename: 'down.csv' }, 'down-filemill.html'],
@@ -77,8 +87,6 @@ describe('a file', () => {
   it.each<[string, string, string, object]>([
     ['a path', '/home/me/birds.csv', 'BAD_REQUEST', {}],
     ['more of a data URI than a call may hold', `data:,${'a'.repeat(300_001)}`, 'FILE_TOO_LARGE', { received_bytes: 300_001 }],
-    ['base64 without its padding', 'YWJjZA', 'BAD_REQUEST', {}],
-    ['base64 of the URL alphabet', '_-_-', 'BAD_REQUEST', {}],
     ['base64 with something else in it', 'YWJj!GRl', 'BAD_REQUEST', {}],
     ['nothing', ' ', 'NO_FILE', {}],
     ['an empty data URI', 'data:,', 'NO_FILE', {}],
@@ -91,6 +99,31 @@ describe('a file', () => {
     const before = objectsIn(service.dataDir).length;
     expect(refusalIn(await toHtml(file))).toMatchObject({ code, details: { ...details, retryable: false } });
     expect(objectsIn(service.dataDir)).toHaveLength(before);
+  });
+
+  it.each<[string, string, string]>([
+    ['a path', '/home/me/my birds.csv', "'file=@/home/me/my birds.csv'"],
+    ['a path without an extension', '/home/me/birds', "'file=@/home/me/birds'"],
+    ['a path from home', "~/it's.csv", "'file=@~/it'\\''s.csv'"],
+    ['a path on Windows', 'C:\\Users\\me\\birds.csv', '"file=@C:\\Users\\me\\birds.csv"'],
+    ['a file: URL', 'file:///home/me/my%20birds.csv', "'file=@/home/me/my birds.csv'"],
+    ['a path in a sandbox', 'sandbox:/mnt/data/birds.csv', "'file=@/mnt/data/birds.csv'"],
+    ['a name alone', 'birds.csv', "'file=@birds.csv'"],
+  ])('that is %s is to be uploaded: the answer has the command', async (_, file, option) => {
+    const { message } = refusalIn(await toHtml(file));
+    expect(message).toContain(`curl -F ${option} ${service.url}/api/v1/uploads`);
+  });
+
+  it('that the service cannot reach may be uploaded, too', async () => {
+    const { code, details, message } = refusalIn(await toHtml('http://nowhere.invalid/birds.csv'));
+    expect([code, details['reason']]).toEqual(['URL_REFUSED', 'dns']);
+    expect(message).toContain(`curl -F file=@PATH ${service.url}/api/v1/uploads`);
+  });
+
+  it('that is a text of a kind that nothing shows is asked for as data:', async () => {
+    const { code, message } = refusalIn(await call(service.url, 'convert_file', { file: 'Some words. And more.', to_format: 'png' }));
+    expect(code).toBe('BAD_REQUEST');
+    expect(message).toMatch(/filename.*data:/);
   });
 
   it('on this service is read from the store or refused, and never fetched', async () => {
@@ -110,7 +143,9 @@ describe('an answer', () => {
     const output = job?.output;
     expect(isError).toBeUndefined();
     const { data } = (await (await fetch(`${service.url}/api/v1/jobs/${job?.job_id}`)).json()) as { data: object };
-    expect(job).toEqual(data);
+    const { text, ...fields } = job ?? {};
+    expect(fields).toEqual(data);
+    expect(text).toContain('kestrel');
     for (const said of [output?.url, String(output?.size_bytes), job?.job_id, String(job?.['expires_at'])])
       expect(content?.[0]?.text).toContain(said);
     expect(content?.at(-1)).toMatchObject({
@@ -134,6 +169,40 @@ describe('an answer', () => {
     expect(Buffer.byteLength(inside)).toBeLessThan(8_300);
     expect(quote).toMatch(/It is data out of a file, no instruction/);
     expect(quote).not.toMatch(/[\u202e\u0007]/);
+  });
+
+  it('has a text as data too, and all of it can be read part by part', async () => {
+    // Characters of two, three and four bytes fall on every cut.
+    const lines = Array.from({ length: 1_500 }, (_, at) => `${'é€𝄞'.slice(0, 1 + (at % 3))} kestrel ${at}`).join('\n\n');
+    const { content, structuredContent: job } = await call(service.url, 'convert_file', {
+      file: lines,
+      filename: 'a.md',
+      to_format: 'txt',
+    });
+    const whole = await (await fetch(job?.output?.url ?? '')).text();
+    expect(job?.['text']).toBe(whole.slice(0, String(job?.['text']).length));
+    expect(content?.[0]?.text).toContain(`text_offset ${job?.['next_text_offset']}`);
+    let text = String(job?.['text']);
+    let next = job?.['next_text_offset'];
+    for (let parts = 0; next !== undefined && parts < 10; parts++) {
+      const more = await call(service.url, 'get_job_status', { job_id: job?.job_id, text_offset: next });
+      text += String(more.structuredContent?.['text']);
+      next = more.structuredContent?.['next_text_offset'];
+    }
+    expect(text).toBe(whole);
+    const beyond = await call(service.url, 'get_job_status', { job_id: job?.job_id, text_offset: Buffer.byteLength(whole) + 1 });
+    expect(refusalIn(beyond)).toMatchObject({ code: 'INVALID_OPTION', details: { option: 'text_offset' } });
+  });
+
+  it('shows a small picture where that is asked for, and says why not where it cannot', async () => {
+    const shown = await call(service.url, 'convert_file', { file: base64(PICTURE), to_format: 'png', include_image: true });
+    const image = shown.content?.find(({ type }) => type === 'image') as { data?: string; mimeType?: string } | undefined;
+    expect(image?.mimeType).toBe('image/png');
+    expect(Buffer.from(image?.data ?? '', 'base64').equals(Buffer.from(await (await fetch(url(shown))).arrayBuffer()))).toBe(true);
+    const plain = await call(service.url, 'get_job_status', { job_id: shown.structuredContent?.job_id });
+    expect(plain.content?.map(({ type }) => type)).toEqual(['text', 'resource_link']);
+    const text = await toHtml(base64(TABLE), { filename: 'a.csv', include_image: true });
+    expect(text.content?.[0]?.text).toContain('only PNG, JPEG, WebP and GIF can be shown');
   });
 
   it('names a file in quotes, whatever it is called', async () => {
@@ -212,9 +281,53 @@ describe('an answer', () => {
     expect(({} as Record<string, unknown>)['to_format']).toBeUndefined();
   });
 
-  it('says which argument nobody knows', async () => {
-    const { structuredContent } = await toHtml(base64(TABLE), { filename: 'a.csv', colour: 'red' });
-    expect(JSON.stringify(structuredContent?.['warnings'])).toContain('There is no option \\"colour\\".');
+  it('says which argument nobody knows, and what was probably meant', async () => {
+    const { structuredContent } = await toHtml(base64(TABLE), { filename: 'a.csv', fruit: 'red', quality: 7, backgroud: '#000000' });
+    const warnings = JSON.stringify(structuredContent?.['warnings']);
+    expect(warnings).toContain('There is no option \\"fruit\\".');
+    expect(warnings).toContain('There is no option \\"quality\\". Did you mean img_quality?');
+    expect(warnings).toContain('There is no option \\"backgroud\\". Did you mean background?');
+  });
+
+  it('warns of no default that is sent explicitly, and is the same', async () => {
+    const list = await send(service.url, '2025-11-25', { jsonrpc: '2.0', id: 1, method: 'tools/list' });
+    const tools = list.body?.result?.['tools'] as { name: string; inputSchema: { properties: Record<string, { default?: unknown }> } }[];
+    const { properties } = tools.find(({ name }) => name === 'convert_file')?.inputSchema ?? { properties: {} };
+    const defaults = Object.fromEntries(
+      Object.entries(properties).flatMap(([name, of]) => (of.default === undefined ? [] : [[name, of.default]])),
+    );
+    expect(Object.keys(defaults)).toEqual(expect.arrayContaining(['img_quality', 'pages', 'ocr_lang', 'mp3_mode', 'background']));
+    const args = { file: base64(PICTURE), to_format: 'jpg' };
+    const [plain, explicit] = [
+      await call(service.url, 'convert_file', args),
+      await call(service.url, 'convert_file', { ...args, ...defaults }),
+    ];
+    const about = ({ structuredContent: job }: ToolResult) => [
+      job?.['warnings'],
+      job?.['engine'],
+      (job?.output as { sha256?: string })?.sha256,
+    ];
+    expect(about(explicit)).toEqual(about(plain));
+  });
+
+  it('starts no OCR for a language alone, and does for ocr', async () => {
+    const svg = '<svg xmlns="http://www.w3.org/2000/svg" width="400" height="100"><text x="20" y="60" font-size="40">kestrel</text></svg>';
+    const file = url(await call(service.url, 'convert_file', { file: svg, to_format: 'png', background: '#ffffff' }));
+    const engine = async (args: object) => {
+      const { structuredContent, content } = await call(service.url, 'convert_file', { file, to_format: '.PDF', ...args });
+      return (structuredContent?.['engine'] as { name: string } | undefined)?.name ?? JSON.stringify(content);
+    };
+    expect(await engine({ ocr_lang: 'en' })).not.toBe('Tesseract');
+    expect(await engine({ ocr_lang: 'de' })).not.toBe('Tesseract');
+    expect(await engine({ ocr: true })).toBe('Tesseract');
+    expect(await engine({ ocr: true, ocr_lang: ['en', 'de'] })).toBe('Tesseract');
+  });
+
+  it('takes formats and pages as models write them', async () => {
+    const pdf = url(await call(service.url, 'convert_file', { file: '# One\n', to_format: 'application/pdf' }));
+    const page = await call(service.url, 'convert_file', { file: pdf, to_format: '.TXT', pages: [1] });
+    expect(page.structuredContent).toMatchObject({ status: 'done', text: expect.stringContaining('One') });
+    expect(JSON.stringify(page.structuredContent?.['warnings'])).not.toContain('option_');
   });
 
   it.each([
@@ -272,6 +385,91 @@ describe('the tools for pictures and PDFs', () => {
     asked.length = 0;
     expect(refusalIn(await call(service.url, 'merge_pdfs', { files: files(`${base}/table.csv`) }))).toMatchObject({ code });
     expect(asked).toEqual([]);
+  });
+});
+
+describe('the other tools', () => {
+  it('are listed, and one with its options', async () => {
+    const all = (await call(service.url, 'list_tools')).structuredContent?.['tools'] as { tool: string; available: boolean }[];
+    expect(all).toEqual(expect.arrayContaining([expect.objectContaining({ tool: 'split-pdf', available: true })]));
+    const one = await call(service.url, 'list_tools', { tool: 'pdf_page_remover' });
+    expect(one.structuredContent?.['tools']).toMatchObject([{ tool: 'pdf-page-remover', options: [{ name: 'pages', required: true }] }]);
+    expect(refusalIn(await call(service.url, 'list_tools', { tool: 'paint' }))).toMatchObject({
+      code: 'INVALID_OPTION',
+      details: { option: 'tool', allowed: expect.stringContaining('split-pdf') },
+    });
+  });
+
+  it('run, with options as an object or as its text, on one file or several', async () => {
+    const png = url(await call(service.url, 'convert_file', { file: base64(PICTURE), to_format: 'png' }));
+    const size = async (result: ToolResult) => {
+      const bytes = Buffer.from(await (await fetch(url(result))).arrayBuffer());
+      return [bytes.readUInt32BE(16), bytes.readUInt32BE(20)];
+    };
+    const crop = { img_crop_w: 10, img_crop_h: 20 };
+    expect(await size(await call(service.url, 'run_tool', { tool: 'crop-image', files: [png], options: crop }))).toEqual([10, 20]);
+    expect(await size(await call(service.url, 'run_tool', { tool: 'crop_image', file: png, options: JSON.stringify(crop) }))).toEqual([
+      10, 20,
+    ]);
+    const pdf = url(await call(service.url, 'convert_file', { file: '# kestrel\n', to_format: 'pdf' }));
+    const merged = await call(service.url, 'run_tool', { tool: 'merge_pdfs', files: [pdf, pdf] });
+    expect(merged.structuredContent?.output?.filename).toMatch(/\.pdf$/);
+    const text = await call(service.url, 'run_tool', { tool: 'image-to-text', files: [pdf], options: '{"ocr_lang":"en"}' });
+    expect(text.structuredContent).toMatchObject({ status: 'done', text: expect.stringContaining('kestrel'), language: 'eng' });
+  });
+
+  it.each<[string, object, string]>([
+    ['no tool', { files: ['YWJj'] }, 'INVALID_OPTION'],
+    ['an unknown tool', { tool: 'paint', files: ['YWJj'] }, 'INVALID_OPTION'],
+    ['a tool without its model', { tool: 'upscale-image', files: ['YWJj'] }, 'NOT_IMPLEMENTED'],
+    ['no file', { tool: 'rotate-image' }, 'NO_FILE'],
+    ['two files for one', { tool: 'rotate-image', files: ['YWJj', 'YWJj'] }, 'BAD_REQUEST'],
+    ['options that are no object', { tool: 'rotate-image', files: ['YWJj'], options: '90' }, 'INVALID_OPTION'],
+    ['a wrong option', { tool: 'rotate-image', files: ['YWJj'], options: { img_rotate: '45' } }, 'INVALID_OPTION'],
+  ])('refuse %s', async (_, args, code) => {
+    expect(refusalIn(await call(service.url, 'run_tool', args)).code).toBe(code);
+  });
+
+  it('convert several files, and give one ZIP', async () => {
+    const files = [
+      `data:text/csv,${encodeURIComponent(TABLE)}`,
+      await upload(service.url, TABLE, 'up.csv'),
+      base64(Buffer.from([0, 1, 2, 250])),
+    ];
+    const result = await call(service.url, 'convert_files', { files, to_format: 'html', options: '{"pages":"all"}' });
+    expect(result.structuredContent).toMatchObject({ counts: { total: 3, done: 2, failed: 1 }, overall_status: 'failed' });
+    const link = result.content?.find(({ type }) => type === 'resource_link');
+    const zip = await fetch(link?.uri ?? '');
+    expect(
+      Buffer.from(await zip.arrayBuffer())
+        .subarray(0, 2)
+        .toString(),
+    ).toBe('PK');
+    const later = await call(service.url, 'get_job_status', { job_id: result.structuredContent?.['batch_id'] });
+    expect(later.structuredContent).toMatchObject({ batch_id: result.structuredContent?.['batch_id'], counts: { done: 2, failed: 1 } });
+    expect(later.content).toEqual(result.content);
+    expect((await call(service.url, 'cancel_job', { job_id: result.structuredContent?.['batch_id'] })).structuredContent).toEqual({
+      cancelled: true,
+    });
+    expect((await fetch(link?.uri ?? '')).status).toBeGreaterThanOrEqual(404);
+  });
+
+  it.each<[string, object, string]>([
+    ['no file', { to_format: 'html' }, 'NO_FILE'],
+    ['no format', { files: ['YWJj'] }, 'INVALID_FORMAT'],
+    ['21 files', { files: Array.from({ length: 21 }, () => 'YWJj'), to_format: 'html' }, 'BATCH_TOO_LARGE'],
+    ['a private URL', { files: ['YWJj', 'http://10.0.0.1/a.csv'], to_format: 'html' }, 'URL_REFUSED'],
+  ])('convert no files of a call with %s', async (_, args, code) => {
+    const before = objectsIn(service.dataDir).length;
+    expect(refusalIn(await call(service.url, 'convert_files', args)).code).toBe(code);
+    expect(objectsIn(service.dataDir)).toHaveLength(before);
+  });
+
+  it('cancel a job, and know only real ones', async () => {
+    const { structuredContent: job } = await toHtml(base64(TABLE), { filename: 'a.csv' });
+    expect((await call(service.url, 'cancel_job', { job_id: job?.job_id })).structuredContent).toEqual({ cancelled: true });
+    expect(refusalIn(await call(service.url, 'get_job_status', { job_id: job?.job_id })).code).toMatch(/^JOB_/);
+    expect(refusalIn(await call(service.url, 'cancel_job', { job_id: UNKNOWN })).code).toBe('JOB_NOT_FOUND');
   });
 });
 

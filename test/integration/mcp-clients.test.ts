@@ -105,9 +105,9 @@ describe.each<[string, () => Promise<Assistant>]>([
   });
   afterAll(() => assistant?.close());
 
-  it('lists the 15 tools', async () => {
+  it('lists the 19 tools', async () => {
     const names = (await assistant.list()).map(({ name }) => name);
-    expect(names).toHaveLength(15);
+    expect(names).toHaveLength(19);
     expect(names).toEqual(expect.arrayContaining(['convert_file', 'merge_pdfs', 'get_job_status', 'list_supported_formats']));
   });
 

@@ -30,7 +30,7 @@ describe('docs/mcp.md', () => {
 
   it('names every tool, and no other', async () => {
     const page = await read('docs/mcp.md');
-    const rows = page.slice(page.indexOf('## The tools'), page.indexOf('`file` is one text'));
+    const rows = page.slice(page.indexOf('## The tools'), page.indexOf('`file` is one string'));
     const named = [...rows.matchAll(/^\| (`[^|]*`) \|/gm)].flatMap(([, cell = '']) =>
       [...cell.matchAll(/`(\w+)`/g)].map(([, name]) => name),
     );

@@ -1,5 +1,6 @@
 /** The list of tools as assistants get it: digestible for strict clients, complete, and no other than REST's. */
 import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import { mcpSettings } from '../../src/api/mcp/settings.ts';
 import { describeMcpTools } from '../../src/api/mcp/tools/list.ts';
 import { mcpTools } from '../../src/api/mcp/tools/tools.ts';
@@ -7,10 +8,18 @@ import { createCatalog } from '../../src/catalog/catalog.ts';
 import { engines } from '../../src/catalog/engines.gen.ts';
 import { formats } from '../../src/catalog/formats.ts';
 import { optionSchemas } from '../../src/catalog/options/options.ts';
+import type { Absent } from '../../src/catalog/tool.ts';
 
 const catalog = createCatalog(engines.map((engine) => ({ engine, version: '1' })));
 const toolsAt = describeMcpTools(catalog, mcpSettings.parse({}));
 const tools = toolsAt('https://files.example');
+/** As if each AI tool had its model: their fields do not matter, as the list has its own bounds for them. */
+const AI = mcpTools.flatMap(({ slug }) => {
+  const [some] = catalog.tools.values();
+  return slug === undefined || catalog.tools.has(slug) || some === undefined
+    ? []
+    : [[slug, { ...some, slug, input: z.object({}) }] as const];
+});
 const byName = new Map(tools.map((tool) => [tool.name, tool]));
 
 /** The contract's, with the parameters that it names. */
@@ -31,15 +40,46 @@ const CONTRACT: Readonly<Record<string, readonly string[]>> = {
   get_job_status: ['job_id', 'wait_seconds'],
   list_supported_formats: ['source', 'family'],
 };
+/** What filemill has beyond the contract. */
+const MORE: Readonly<Record<string, readonly string[]>> = {
+  convert_files: ['files', 'to_format', 'options'],
+  list_tools: ['tool'],
+  run_tool: ['tool', 'files', 'options'],
+  cancel_job: ['job_id'],
+};
+/** Models read the list with every request: bytes of the answer to `tools/list`. */
+const MOST_BYTES = 20_000;
 
 type Schema = Readonly<Record<string, unknown>>;
 const properties = (name: string): [string, Schema][] =>
   Object.entries((byName.get(name)?.inputSchema.properties ?? {}) as Record<string, Schema>);
 
-it('has the tools of the contract and no more, with their parameters', () => {
-  expect(tools.map(({ name }) => name)).toEqual(Object.keys(CONTRACT));
-  for (const [name, params] of Object.entries(CONTRACT))
+it('has the tools of the contract and few more, with their parameters', () => {
+  expect(tools.map(({ name }) => name).sort()).toEqual(Object.keys({ ...CONTRACT, ...MORE }).sort());
+  for (const [name, params] of Object.entries({ ...CONTRACT, ...MORE }))
     expect(properties(name).map(([param]) => param)).toEqual(expect.arrayContaining([...params]));
+});
+
+it('is short enough to be read with every request, also where every tool is available', () => {
+  const answer = (list: readonly object[]) => JSON.stringify({ jsonrpc: '2.0', id: 1, result: { tools: list } });
+  expect(Buffer.byteLength(answer(tools))).toBeLessThanOrEqual(MOST_BYTES);
+  const absent = new Map<string, Absent>();
+  const all = describeMcpTools({ tools: new Map([...catalog.tools, ...AI]), absent }, mcpSettings.parse({}))('https://files.example');
+  expect(all.some(({ description }) => description?.includes('Not available'))).toBe(false);
+  expect(Buffer.byteLength(answer(all))).toBeLessThanOrEqual(MOST_BYTES);
+});
+
+it('begins what cannot be called here with that, and says why', () => {
+  for (const { name, slug } of mcpTools) {
+    const isAbsent = slug !== undefined && catalog.absent.has(slug);
+    expect(byName.get(name)?.description?.startsWith('Not available on this server ('), name).toBe(isAbsent);
+  }
+});
+
+it('describes the property that is called as a keyword of JSON Schema is', () => {
+  expect(byName.get('list_supported_formats')?.outputSchema).toMatchObject({
+    properties: { targets: { items: { properties: { format: { type: 'string' } } } } },
+  });
 });
 
 it('takes every option of a conversion', () => {
@@ -67,13 +107,11 @@ describe.each([...byName])('%s', (name, tool) => {
     expect(name).toMatch(/^[a-z_]{1,64}$/);
     expect(tool.title?.length).toBeGreaterThan(4);
     expect(tool.description?.length).toBeLessThan(500);
-    expect(Object.keys(tool.annotations ?? {}).sort()).toEqual([
-      'destructiveHint',
-      'idempotentHint',
-      'openWorldHint',
-      'readOnlyHint',
-      'title',
-    ]);
+    expect(tool.title).toMatch(/^[A-Z][A-Za-z]+( [A-Za-z]+){1,2}$/);
+    const { readOnlyHint, openWorldHint, destructiveHint } = tool.annotations ?? {};
+    expect([typeof readOnlyHint, typeof openWorldHint]).toEqual(['boolean', 'boolean']);
+    // It means nothing for a tool that only reads.
+    expect(typeof destructiveHint).toBe(readOnlyHint ? 'undefined' : 'boolean');
     expect(tool.outputSchema).toMatchObject({ type: 'object', properties: expect.any(Object) });
     expect(JSON.stringify([tool.inputSchema, tool.outputSchema])).not.toMatch(/"(\$ref|\$defs|oneOf|anyOf|allOf|not|if|\$schema|const)"/);
   });
@@ -84,7 +122,7 @@ describe.each([...byName])('%s', (name, tool) => {
     expect(properties(name).map(([param]) => param)).toEqual(expect.arrayContaining([...(required ?? [])]));
     for (const [param, schema] of properties(name)) {
       expect(param).toMatch(/^[a-z0-9_]{1,64}$/);
-      expect(schema['description'], param).toMatch(/^[A-Z0-9j].{9,}/);
+      expect(schema['description'], param).toMatch(/^[A-Z0-9j].{5,}/);
       expect(lint(schema), `${name}.${param}`).toEqual([]);
     }
   });
@@ -107,13 +145,12 @@ function lint(schema: Schema): string[] {
     (type === 'string' && schema['enum'] === undefined && schema['maxLength'] === undefined) ||
     (type === 'integer' && (schema['minimum'] === undefined || schema['maximum'] === undefined)) ||
     (type === 'array' && schema['maxItems'] === undefined);
-  const preset = schema['default'];
-  const silent = preset !== undefined && !String(schema['description']).includes(`${preset}`);
+  const repeats = /\bDefault \S+\.$|\binteger, \d/.test(String(schema['description']));
   const words = ((schema['enum'] as unknown[]) ?? []).filter((word) => typeof word !== 'string');
   return [
     ...strange,
     ...(unbounded ? ['no bounds'] : []),
-    ...(silent ? ['a default that is not told'] : []),
+    ...(repeats ? ['words that repeat the schema'] : []),
     ...(words.length > 0 ? ['a list of other things than words'] : []),
     ...(type === 'array' ? lint(schema['items'] as Schema) : []),
   ];
@@ -132,7 +169,6 @@ it('tells bounds, units and defaults as they are', () => {
   expect(of('convert_file', 'mp3_bitrate')).toMatchObject({
     minimum: 32,
     maximum: 320,
-    default: 192,
     description: expect.stringContaining('kbit/s'),
   });
   expect(of('get_job_status', 'wait_seconds')).toMatchObject({ minimum: 0, maximum: 25, default: 20 });
@@ -143,4 +179,5 @@ it('tells bounds, units and defaults as they are', () => {
 it('is not made anew for each host that is asked by', () => {
   const quality = (base: string) => toolsAt(base)[0]?.inputSchema.properties?.['img_quality'];
   expect(quality('https://one.example')).toBe(quality('https://two.example'));
+  expect(toolsAt('https://one.example')[1]).toBe(toolsAt('https://two.example')[1]);
 });

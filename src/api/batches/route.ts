@@ -44,8 +44,7 @@ export function batchRoutes(app: FastifyInstance, deps: ApiDeps, sends: Sends, f
   app.get<{ Params: { id: string } }>('/api/v1/batches/:id', async (request) => view(request, await findBatch(deps, request.params.id)));
 
   app.delete<{ Params: { id: string } }>('/api/v1/batches/:id', async (request, reply) => {
-    const { batch } = await findBatch(deps, request.params.id);
-    for (const id of batch.jobs) await cancelJob(deps, id).catch(unlessForgotten);
+    await cancelBatch(deps, request.params.id);
     return reply.code(204).send();
   });
 
@@ -72,7 +71,7 @@ export function batchRoutes(app: FastifyInstance, deps: ApiDeps, sends: Sends, f
   });
 }
 
-interface Found {
+export interface Found {
   readonly batch: BatchRecord;
   readonly records: readonly JobRecord[];
 }
@@ -164,7 +163,7 @@ function fetchBatch(
 }
 
 /** @throws Failure `INVALID_FORMAT`, `INVALID_OPTION` */
-function readBatchOptions({ fields }: Received): RequestOptions {
+export function readBatchOptions({ fields }: Pick<Received, 'fields'>): RequestOptions {
   const requestOptions = readRequestOptions(fields, 'bulk');
   const { extension } = requestOptions;
   if (formatByExtension(extension) !== undefined) return requestOptions;
@@ -172,7 +171,7 @@ function readBatchOptions({ fields }: Received): RequestOptions {
 }
 
 /** @throws Failure `JOB_NOT_FOUND` */
-async function findBatch({ batches, jobs }: ApiDeps, id: string): Promise<Found> {
+export async function findBatch({ batches, jobs }: ApiDeps, id: string): Promise<Found> {
   const batch = batchIdPattern.test(id) ? await batches.get(id) : undefined;
   if (batch === undefined) throw new Failure('JOB_NOT_FOUND', { says: 'There is no such batch.' });
   const stored = await Promise.all(batch.jobs.map((job) => jobs.get(job)));
@@ -187,12 +186,18 @@ function findCreatedBatch(deps: ApiDeps, id: string): Promise<Found> {
 }
 
 /** @throws Failure `NO_FILE`, `BATCH_TOO_LARGE` */
-function checkCount(received: Received, max: number): void {
+export function checkCount(received: Pick<Received, 'count' | 'fields'> & Partial<Pick<Received, 'strays'>>, max: number): void {
   const { count } = received;
   if (count === 0) throw noFile(received, 'files[]', `up to ${max}`);
   if (count <= max) return;
   const says = `A batch has at most ${max} files; ${count} came.`;
   throw new Failure('BATCH_TOO_LARGE', { says, details: { max_files: max, received_files: count } });
+}
+
+/** Cancels each job of a batch, and removes its files. @throws Failure `JOB_NOT_FOUND` */
+export async function cancelBatch(deps: ApiDeps, id: string): Promise<void> {
+  const { batch } = await findBatch(deps, id);
+  for (const job of batch.jobs) await cancelJob(deps, job).catch(unlessForgotten);
 }
 
 function unlessForgotten(error: unknown): void {

@@ -210,7 +210,11 @@ export const severalFiles = (count: number, field = 'file'): Failure =>
   });
 
 /** The refusal of a form without a file, which names the fields that a file did come in. @param amount how many to send */
-export function noFile({ strays = [], fields }: Pick<Received, 'strays' | 'fields'>, field: string, amount = 'one'): Failure {
+export function noFile(
+  { strays = [], fields }: Partial<Pick<Received, 'strays'>> & Pick<Received, 'fields'>,
+  field: string,
+  amount = 'one',
+): Failure {
   const names = [...new Set(strays)].map(shownName);
   const hint =
     names.length > 0

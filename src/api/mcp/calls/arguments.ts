@@ -1,7 +1,10 @@
 /** Turns a call's arguments into the fields of a REST form, so that the same code validates both. */
 import { Failure } from '../../../errors.ts';
+import type { JobRecord } from '../../../jobs/record.ts';
 import { parseWithin } from '../../http/json-budget.ts';
+import { INCLUDE_IMAGE } from '../tools/list.ts';
 import type { McpTool } from '../tools/tool.ts';
+import { meantName, normalized } from './normalize.ts';
 
 export interface Arguments {
   /** As sent, in order. */
@@ -10,33 +13,75 @@ export interface Arguments {
   readonly filename: string;
   /** By the names of the form's fields. */
   readonly fields: ReadonlyMap<string, string>;
+  /** About arguments that nobody knows, where it is plain what was meant. */
+  readonly warnings: JobRecord['warnings'];
 }
 
 /** More than any tool takes. */
 const MOST_ARGUMENTS = 100;
 /** Length of an argument that is not a file, characters. */
 const MOST_CHARACTERS = 64 * 1024;
+/** Of a list such as pages: [1, 2]. */
+const MOST_ITEMS = 500;
 
 /** Length of a list of files that is sent as one JSON string: as for a whole request. */
 const MOST_LIST_BYTES = 16 << 20;
 
 /** Arguments that are not fields of a form. */
 export const FILES: readonly string[] = ['file', 'files', 'files[]', 'filename'];
+export const INCLUDE = INCLUDE_IMAGE;
 
 /** @throws Failure `BAD_REQUEST`, `INVALID_OPTION`, `BATCH_TOO_LARGE` */
-export function readArguments({ files, params }: McpTool, args: Readonly<Record<string, unknown>>): Arguments {
+export function readArguments(tool: McpTool, args: Readonly<Record<string, unknown>>): Arguments {
+  const { files, params } = tool;
   const given = Object.entries(args);
   if (given.length > MOST_ARGUMENTS) throw new Failure('BAD_REQUEST', { says: `A call takes at most ${MOST_ARGUMENTS} arguments.` });
   const fields = new Map<string, string>();
+  const warnings: JobRecord['warnings'][number][] = [];
   for (const [name, value] of given) {
-    if (FILES.includes(name) || value === null || value === undefined) continue;
-    if (!['string', 'number', 'boolean'].includes(typeof value) || (typeof value === 'string' && value.length > MOST_CHARACTERS))
-      throw refusedArgument(name.slice(0, 100), 'one text, number or boolean');
-    fields.set(Object.hasOwn(params, name) ? (params[name]?.field ?? name) : name, String(value));
+    if (FILES.includes(name) || name === INCLUDE || value === null || value === undefined) continue;
+    const meant = isKnown(name, tool) ? undefined : meantName(name, Object.keys(params));
+    // In a tool with few options it is plain what is meant; a conversion has several that are much alike.
+    if (meant !== undefined && tool.slug === undefined) {
+      warnings.push({ code: 'option_unknown', message: `There is no option "${name}". Did you mean ${meant}?` });
+      continue;
+    }
+    const param = meant ?? name;
+    fields.set(Object.hasOwn(params, param) ? (params[param]?.field ?? param) : param, textOf(name, value));
   }
   const { filename } = args;
   if (filename !== undefined && filename !== null && typeof filename !== 'string') throw refusedArgument('filename', 'a text');
-  return { files: files === 'one' ? oneFile(args) : severalFiles(args), filename: (filename ?? '').trim().slice(0, 1_000), fields };
+  return {
+    files: files === 'one' ? oneFile(args) : severalFiles(args),
+    filename: (filename ?? '').trim().slice(0, 1_000),
+    fields: normalized(fields, tool),
+    warnings,
+  };
+}
+
+const isKnown = (name: string, { params }: McpTool): boolean =>
+  Object.hasOwn(params, name) || Object.values(params).some(({ field }) => field === name);
+
+/** @throws Failure `INVALID_OPTION` */
+function textOf(name: string, value: unknown): string {
+  const isPlain = (one: unknown) => typeof one === 'number' || typeof one === 'boolean' || typeof one === 'string';
+  const text = isPlain(value)
+    ? String(value)
+    : Array.isArray(value) && value.length <= MOST_ITEMS && value.every(isPlain)
+      ? value.join(',')
+      : undefined;
+  if (text === undefined || text.length > MOST_CHARACTERS) throw refusedArgument(name.slice(0, 100), 'one text, number or boolean');
+  return text;
+}
+
+/** @throws Failure `INVALID_OPTION` */
+export function readFlag(args: Readonly<Record<string, unknown>>, name: string): boolean {
+  const sent = args[name];
+  if (sent === undefined || sent === null || sent === '') return false;
+  const text = String(sent).trim().toLowerCase();
+  if (text === 'true' || text === '1') return true;
+  if (text === 'false' || text === '0') return false;
+  throw refusedArgument(name, 'true or false');
 }
 
 function oneFile({ file }: Readonly<Record<string, unknown>>): readonly string[] {
@@ -55,15 +100,40 @@ function severalFiles(args: Readonly<Record<string, unknown>>): readonly string[
   return files;
 }
 
-function listIn(text: string): unknown {
+/** The files of a tool that takes one or several, wherever they are given; `url` is the page of `webpage-to-pdf`. @throws Failure `INVALID_OPTION` */
+export function filesIn(args: Readonly<Record<string, unknown>>): {
+  readonly files: readonly string[];
+  readonly others: Readonly<Record<string, unknown>>;
+} {
+  const { file, url, files, 'files[]': alias, ...others } = args;
+  const one = file ?? url;
+  if (typeof one === 'string') return { files: [one], others };
+  const sent = files ?? alias;
+  // One file needs no list.
+  if (typeof sent === 'string' && !sent.trimStart().startsWith('[')) return { files: [sent], others };
+  return { files: severalFiles({ files: sent }), others };
+}
+
+/** @param sent an object, or one as a JSON string @throws Failure `INVALID_OPTION` */
+export function readOptionsObject(sent: unknown): Readonly<Record<string, unknown>> {
+  if (sent === undefined || sent === null || sent === '') return {};
+  const read = typeof sent === 'string' && sent.length <= MOST_CHARACTERS ? jsonIn(sent, MOST_CHARACTERS) : sent;
+  if (typeof read !== 'object' || read === null || Array.isArray(read))
+    throw refusedArgument('options', 'a JSON object, such as {"pages":"2-4"}');
+  return read as Record<string, unknown>;
+}
+
+const listIn = (text: string): unknown => jsonIn(text, MOST_LIST_BYTES);
+
+function jsonIn(text: string, most: number): unknown {
   try {
-    return parseWithin(text, MOST_LIST_BYTES);
+    return parseWithin(text, most);
   } catch {
     return undefined;
   }
 }
 
-function refusedArgument(option: string, allowed: string): Failure {
+export function refusedArgument(option: string, allowed: string): Failure {
   return new Failure('INVALID_OPTION', { says: `The argument ${option} takes ${allowed}.`, details: { option, received: null, allowed } });
 }
 

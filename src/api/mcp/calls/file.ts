@@ -5,31 +5,42 @@ import { jobIdPattern } from '../../../contracts/api/job.ts';
 import { uploadIdPattern } from '../../../contracts/api/upload.ts';
 import { Failure, fileTooLarge } from '../../../errors.ts';
 import { withoutSlashes } from '../../http/base-url.ts';
+import { pathIn, uploadAdvice } from './paths.ts';
+import { visible } from './quote.ts';
+import { isProse, kindOfText, type TextClues } from './text-kind.ts';
 
 export type FileArgument =
   | { readonly is: 'url'; readonly url: string }
   | { readonly is: 'upload'; readonly id: string }
   /** The output of a job of this service. */
   | { readonly is: 'output'; readonly job: string }
-  | { readonly is: 'content'; readonly bytes: Buffer; readonly name: string };
+  /** A web page, to be rendered. */
+  | { readonly is: 'page'; readonly url: string }
+  | { readonly is: 'content'; readonly bytes: Buffer; readonly name: string; readonly assumed?: string | undefined };
 
 interface Limits {
   /** The base of this service's URLs. */
   readonly base: string;
   /** How many bytes of content this call may still hold. */
   readonly maxInlineBytes: number;
+  /** What the call says about its file: where it shows the kind of a text, the text itself is taken. */
+  readonly about?: TextClues;
 }
 
 /** A longer URL is refused unparsed, as in `fetch/url.ts`. */
 const MAX_URL_CHARACTERS = 8_192;
 
 /** @throws Failure `NO_FILE`, `BAD_REQUEST`, `FILE_TOO_LARGE`, `URL_REFUSED` */
-export async function readFileArgument(sent: string, { base, maxInlineBytes }: Limits): Promise<FileArgument> {
+export async function readFileArgument(sent: string, { base, maxInlineBytes, about = {} }: Limits): Promise<FileArgument> {
   const text = sent.trim();
   if (text === '') throw new Failure('NO_FILE', { says: 'The file is empty.' });
+  const path = pathIn(text);
+  if (path !== undefined) throw refusedPath(text, path, base);
   if (text.length < 100 && uploadIdPattern.test(text)) return { is: 'upload', id: text };
   if (/^data:/i.test(text.slice(0, 5))) return dataUri(text, maxInlineBytes, base);
-  if (/^[a-z][a-z0-9+.-]*:/i.test(text.slice(0, 40))) return ownOutput(text, base) ?? { is: 'url', url: text };
+  if (/^[a-z][a-z0-9+.-]*:\S/i.test(text.slice(0, 40)) && !/\s/.test(text.slice(0, MAX_URL_CHARACTERS)))
+    return ownOutput(text, base) ?? { is: 'url', url: text };
+  if (isProse(text)) return literal(sent, about, maxInlineBytes, base);
   return { is: 'content', bytes: await base64(text, maxInlineBytes, base), name: '' };
 }
 
@@ -66,7 +77,21 @@ async function dataUri(text: string, most: number, base: string): Promise<FileAr
 /** Characters that are decoded before other requests get a turn. */
 const SLICE = 1 << 20;
 
-/** RFC 4648 §4, with padding; ASCII white space is ignored. */
+/** A text in place of a file, where it is plain what it is. @throws Failure `BAD_REQUEST`, `FILE_TOO_LARGE` */
+function literal(text: string, about: TextClues, most: number, base: string): FileArgument {
+  const kind = kindOfText(text, about);
+  if (kind === undefined) throw unknownText();
+  const size = Buffer.byteLength(text);
+  if (size > most) throw tooLarge(most, size, base);
+  return {
+    is: 'content',
+    bytes: Buffer.from(text),
+    name: kind.named ? '' : `text.${kind.format}`,
+    ...(kind.named ? {} : { assumed: kind.format }),
+  };
+}
+
+/** RFC 4648 §4 and §5, with or without padding; ASCII white space is ignored. */
 async function base64(text: string, most: number, base: string): Promise<Buffer> {
   const decoded = Buffer.allocUnsafeSlow(Math.min(most, Math.ceil(text.length / 4) * 3));
   let size = 0;
@@ -80,11 +105,11 @@ async function base64(text: string, most: number, base: string): Promise<Buffer>
     const whole = Math.max(0, Math.floor((dense.length - 1) / 4) * 4);
     left = dense.slice(whole);
     // Searches for an invalid character: matching all valid ones would keep a backtracking position for each.
-    if (/[^A-Za-z0-9+/]/.test(dense.slice(0, whole))) throw notRead(base);
+    if (/[^A-Za-z0-9+/_-]/.test(dense.slice(0, whole))) throw notRead(base);
     if (size + (whole / 4) * 3 > most) throw tooLarge(most, sizeOf(text), base);
     size += decoded.write(dense.slice(0, whole), size, 'base64');
   }
-  if (!/^[A-Za-z0-9+/]{2}(?:[A-Za-z0-9+/]{2}|[A-Za-z0-9+/]=|==)$/.test(left)) throw notRead(base);
+  if (!/^[A-Za-z0-9+/_-]{2}(?:[A-Za-z0-9+/_-]{0,2}|[A-Za-z0-9+/_-]=|==)$/.test(left)) throw notRead(base);
   const last = Buffer.from(left, 'base64');
   if (size + last.length > most) throw tooLarge(most, size + last.length, base);
   size += last.copy(decoded, size);
@@ -137,15 +162,24 @@ function unescapeIn(bytes: Buffer): Buffer {
   return bytes.subarray(0, size);
 }
 
-const upload = (base: string): string =>
-  `POST the file to ${base}/api/v1/uploads (curl -F file=@PATH), and give the upload_id of the answer.`;
-
 const notRead = (base: string): Failure =>
   new Failure('BAD_REQUEST', {
-    says: `The file is neither an https URL, nor an upload id, nor whole base64 (RFC 4648 §4, with padding). A path cannot be read from here: ${upload(base)}`,
+    says: `The file is neither an https URL, nor an upload id, nor whole base64 (RFC 4648). A path cannot be read from here: ${uploadAdvice(base)}`,
+  });
+
+const unknownText = (): Failure =>
+  new Failure('BAD_REQUEST', {
+    says: 'The file is a text, and it is not plain of which kind. Give "filename" with its extension, such as notes.md, or "from_format"; or send it as a data: URI, such as data:text/csv,name%2Csize.',
   });
 
 function tooLarge(most: number, received: number, base: string): Failure {
   const { code, details } = fileTooLarge(most, received);
-  return new Failure(code, { says: `Files inside a call may have ${most} bytes together: ${upload(base)}`, details });
+  return new Failure(code, { says: `Files inside a call may have ${most} bytes together: ${uploadAdvice(base)}`, details });
+}
+
+/** A model gave what its user gave it. */
+function refusedPath(sent: string, path: string, base: string): Failure {
+  const isUrl = /^[a-z]{2,10}:/i.test(sent);
+  const says = `${JSON.stringify(visible(sent.slice(0, 300)))} is a path, which this server cannot read: ${uploadAdvice(base, path)} Without access to the file, ask for a link to it, or send its content as base64.`;
+  return isUrl ? new Failure('URL_REFUSED', { says, details: { reason: 'scheme' } }) : new Failure('BAD_REQUEST', { says });
 }

@@ -7,6 +7,7 @@ import { onAbort } from '../../../streams/abort.ts';
 import { mapConcurrently } from '../../../streams/concurrency.ts';
 import type { ApiDeps } from '../../deps.ts';
 import { removeAfterFailure } from '../../intake/inputs.ts';
+import { storePage } from '../../intake/page.ts';
 import type { ReceivedFile } from '../../intake/receive.ts';
 import { FILES_AT_ONCE, fromUpload, fromUrl, type ReadReference } from '../../intake/references.ts';
 import { storeSampled } from '../../intake/store-sampled.ts';
@@ -70,6 +71,7 @@ async function checkAll(deps: ApiDeps, sent: readonly FileArgument[], signal: Ab
           });
         if (sent.length > 1) await deps.findPage?.(file.url, signal);
         break;
+      case 'page':
       case 'content':
         break;
     }
@@ -84,6 +86,8 @@ function store(deps: ApiDeps, file: FileArgument, part: number, key: string, sig
       return fromUpload(deps, file.id, part, key, signal);
     case 'output':
       return fromOutput(deps, file.job, part, key, signal);
+    case 'page':
+      return storePage(deps, file.url, key, signal);
     case 'content':
       return fromContent(deps, file, part, key, signal);
   }

@@ -13,9 +13,10 @@ import { waitForJob } from '../../jobs/settle.ts';
 import { validateTool } from '../../tools/job.ts';
 import type { CallToolResult, ToolCall } from '../protocol/protocol.ts';
 import type { McpTool } from '../tools/tool.ts';
-import { type Arguments, FILES, namingArguments, readArguments } from './arguments.ts';
+import { type Arguments, FILES, INCLUDE, namingArguments, readArguments, readFlag } from './arguments.ts';
 import { type FileArgument, readFileArgument } from './file.ts';
 import { receiveInputs } from './inputs.ts';
+import { uploadAdvice } from './paths.ts';
 import { resultOf } from './result.ts';
 
 /** What a call gets from its request. */
@@ -27,6 +28,10 @@ export interface CallContext {
   readonly base: string;
   /** Whether the client can get progress before the answer. */
   readonly streams: boolean;
+  /** Of the request, for what support looks up. */
+  readonly requestId: string;
+  /** Reserves for these jobs too, in a call that creates several. @throws Failure `RATE_LIMITED` */
+  readonly admitMore: (jobs: readonly string[]) => Promise<void>;
   /** When the answer is due, by `performance.now()`. */
   readonly dueAt: number;
   /** To be called when no file of the request is in memory any more. */
@@ -35,7 +40,7 @@ export interface CallContext {
 }
 
 /** Time kept for creating the job and for answering, ms. */
-const MARGIN_MS = 500;
+export const MARGIN_MS = 500;
 
 /** Turns received files into the record of their job. @throws Failure */
 type Validate = (files: readonly ReceivedFile[], count: number) => Promise<JobRecord>;
@@ -45,18 +50,31 @@ export async function callForJob(deps: ApiDeps, tool: McpTool, call: ToolCall, c
   const { id, base, dueAt } = context;
   try {
     call.progress?.(0, 'Reading the call.');
+    const image = readFlag(call.args, INCLUDE);
     const record = await submit(deps, tool, call, context);
     context.log({ job_id: id, tool: tool.name, bytes: record.sources.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0) });
     const unsubscribe = publishProgress(deps, id, call.progress);
     try {
       const waitMs = Math.max(0, dueAt - MARGIN_MS - performance.now());
-      return await resultOf(deps, await waitForJob(deps, record, waitMs, call.signal), base);
+      return await resultOf(deps, await waitForJob(deps, record, waitMs, call.signal), base, { image });
     } finally {
       unsubscribe();
     }
   } catch (error) {
-    throw namingArguments(error, tool);
+    throw namingArguments(advised(error, base), tool);
   }
+}
+
+/** What a server cannot fetch, its client may have. */
+const UPLOADED_INSTEAD: readonly unknown[] = ['scheme', 'dns', 'unreachable'];
+
+/** Adds to a URL's refusal how the file comes here without it. */
+export function advised(error: unknown, base: string): unknown {
+  if (!(error instanceof Failure) || error.code !== 'URL_REFUSED' || !UPLOADED_INSTEAD.includes(error.details['reason'])) return error;
+  if (error.message.includes('/api/v1/uploads')) return error;
+  const { code, message, details, cause, retryAfter } = error;
+  const says = `${message} If the file is at hand, ${uploadAdvice(base)}`;
+  return new Failure(code, { says, details, cause, ...(retryAfter === undefined ? {} : { retryAfter }) });
 }
 
 /** The call was admitted with its request. @returns the queued job; where it throws, nothing is left */
@@ -70,36 +88,54 @@ async function submit(deps: ApiDeps, tool: McpTool, call: ToolCall, context: Cal
   // A wrong number of files is refused by the validation, and nothing is fetched.
   if (count < min || count > max) return validate([], count);
 
-  const files = await receiveArguments(deps, args, call, context);
+  const named = await readFiles(deps, args, context.base, isPageTool(deps, tool));
+  const files = await receiveFiles(deps, named, args.filename, call, context, (part) => inputKey(id, part));
   await using inputs = ownedInputs(
     deps.objects,
     files.map(({ part }) => inputKey(id, part)),
   );
 
   const valid = await validate(files, count);
+  const warnings = [...args.warnings, ...named.flatMap(assumedOf), ...valid.warnings];
 
-  await using created = await createJob(deps, valid);
+  await using created = await createJob(deps, { ...valid, warnings });
   const record = await enqueue(deps, created, client);
   keepAll(inputs, created);
   return record;
 }
 
-/** @throws Failure; then nothing is stored */
-async function receiveArguments(
-  deps: ApiDeps,
-  { files: sent, filename }: Arguments,
-  call: ToolCall,
-  { id, base, dueAt, release }: CallContext,
-): Promise<readonly ReceivedFile[]> {
-  let left = deps.settings.mcp.maxInlineBytes;
-  const named: FileArgument[] = [];
-  for (const text of sent) {
-    const file = await readFileArgument(text, { base, maxInlineBytes: left });
+const isPageTool = ({ catalog }: ApiDeps, { slug }: McpTool): boolean => slug !== undefined && catalog.tools.get(slug)?.takesPage === true;
+
+/** Decodes what stands in the call itself, and tells apart the rest. @param pages each file is the URL of a web page @throws Failure */
+export async function readFiles(
+  { settings }: ApiDeps,
+  { files, filename, fields }: Pick<Arguments, 'files' | 'filename' | 'fields'>,
+  base: string,
+  pages = false,
+): Promise<readonly FileArgument[]> {
+  if (pages) return files.map((url) => ({ is: 'page' as const, url }));
+  let left = settings.mcp.maxInlineBytes;
+  const about = { filename, from: fields.get('from_format'), to: fields.get('to_format') };
+  const read: FileArgument[] = [];
+  for (const text of files) {
+    const file = await readFileArgument(text, { base, maxInlineBytes: left, about });
     if (file.is === 'content') left -= file.bytes.length;
-    named.push(file);
+    read.push(file);
   }
+  return read;
+}
+
+/** @throws Failure; then nothing is stored */
+export async function receiveFiles(
+  deps: ApiDeps,
+  named: readonly FileArgument[],
+  filename: string,
+  call: ToolCall,
+  { dueAt, release }: CallContext,
+  keyOf: (part: number) => string,
+): Promise<readonly ReceivedFile[]> {
   const withinMs = Math.max(1, dueAt - 2 * MARGIN_MS - performance.now());
-  const files = await receiveInputs(deps, named, { keyOf: (part) => inputKey(id, part), filename, withinMs, gone: call.signal });
+  const files = await receiveInputs(deps, named, { keyOf, filename, withinMs, gone: call.signal });
   // The memory that the call's text takes is free from here on.
   for (const name of FILES) delete call.args[name];
   release();
@@ -107,6 +143,12 @@ async function receiveArguments(
   call.progress?.(1, 'The file was received.');
   return files;
 }
+
+/** A text that came as it is has no name to show its kind. */
+export const assumedOf = (file: FileArgument): JobRecord['warnings'] =>
+  file.is === 'content' && file.assumed !== undefined
+    ? [{ code: 'format_assumed', message: `The text was read as ${file.assumed}; "from_format" or a filename says otherwise.` }]
+    : [];
 
 function conversion(deps: ApiDeps, id: string, { fields }: Arguments): Validate {
   const requestOptions = readRequestOptions(fields, 'interactive');

@@ -1,21 +1,38 @@
 /** A job as a call's answer: a sentence to read, the REST job as data, and a link to the output. */
-import type { Failure } from '../../../errors.ts';
-import type { JobRecord } from '../../../jobs/record.ts';
-import { Missing } from '../../../objects/store.ts';
+import { Failure } from '../../../errors.ts';
+import type { JobRecord, StoredOutput } from '../../../jobs/record.ts';
+import { Missing, type ObjectStore } from '../../../objects/store.ts';
 import type { ApiDeps } from '../../deps.ts';
 import { problemOf } from '../../http/problem.ts';
 import { failureOfJob, shown, textViewOf, viewOf } from '../../jobs/view.ts';
 import { answersText, readText } from '../../outputs/text.ts';
 import type { CallToolResult } from '../protocol/protocol.ts';
 import { JOB_STATUS } from '../tools/list.ts';
-import { beginningOf, cut, named, QUOTED_BYTES, quoted, visible } from './quote.ts';
+import { named, quoted, readPart, type TextPart, visible } from './quote.ts';
 
-/** @throws Failure `CONVERSION_FAILED`, `JOB_NOT_FOUND`, `JOB_EXPIRED` */
-export async function resultOf(deps: ApiDeps, found: JobRecord | undefined, base: string): Promise<CallToolResult> {
+/** What a call asks of an answer beyond the job. */
+export interface Wishes {
+  /** A text result is read from this byte on; undefined: its beginning. */
+  readonly textFrom?: number | undefined;
+  /** A resulting picture is part of the answer. */
+  readonly image?: boolean | undefined;
+}
+
+/** Of a text result, bytes: in the first answer, and in one that asks for more. */
+const FIRST_BYTES = 8 * 1024;
+const MORE_BYTES = 16 * 1024;
+
+/** Largest picture in an answer, bytes: in base64, clients take somewhat less than 1 MB. */
+const MAX_IMAGE_BYTES = 512 * 1024;
+/** What models can look at. */
+const IMAGES: readonly string[] = ['image/png', 'image/jpeg', 'image/webp', 'image/gif'];
+
+/** @throws Failure `CONVERSION_FAILED`, `JOB_NOT_FOUND`, `JOB_EXPIRED`, `INVALID_OPTION` */
+export async function resultOf(deps: ApiDeps, found: JobRecord | undefined, base: string, wishes: Wishes = {}): Promise<CallToolResult> {
   const record = shown(found, deps.clock());
   if (record.state === 'error') throw failureOfJob(record);
   if (record.state !== 'done') return processing(deps, record, base);
-  return answersText(deps.catalog, record) ? textDone(deps, record, base) : fileDone(deps, record, base);
+  return answersText(deps.catalog, record) ? textDone(deps, record, base, wishes) : fileDone(deps, record, base, wishes);
 }
 
 function processing({ signals }: ApiDeps, record: JobRecord, base: string): CallToolResult {
@@ -25,18 +42,21 @@ function processing({ signals }: ApiDeps, record: JobRecord, base: string): Call
   return { content: [{ type: 'text', text: says }], structuredContent: { ...job } };
 }
 
-async function fileDone({ objects }: ApiDeps, record: JobRecord, base: string): Promise<CallToolResult> {
+async function fileDone({ objects }: ApiDeps, record: JobRecord, base: string, wishes: Wishes): Promise<CallToolResult> {
   const job = viewOf(record, base);
   const { output } = job;
   if (output === undefined || record.output === undefined) throw new Error(`job ${record.id} is done without an output`);
   const about = `${output.size_human}, ${output.size_bytes} bytes; it can be downloaded until ${job.expires_at}; job_id ${record.id}`;
   const holds = output.files > 1 ? ` It holds ${output.files} files.` : '';
-  const says = `Done: ${named(output.filename)} (${output.content_type}, ${about}): ${output.url}${holds}${warned(job.warnings)}`;
-  const text = isText(output.content_type) ? await beginningOf(objects, record.output.key, output.size_bytes).catch(gone) : undefined;
+  const part = isText(output.content_type) ? await partOf(objects, record.output, wishes).catch(gone) : undefined;
+  const image = wishes.image && IMAGES.includes(output.content_type) ? await imageOf(objects, record.output).catch(gone) : undefined;
+  const unseen = wishes.image && image === undefined ? ` The answer does not show it: ${whyUnseen(output.content_type)}.` : '';
+  const says = `Done: ${named(output.filename)} (${output.content_type}, ${about}): ${output.url}${holds}${unseen}${warned(job.warnings)}${goesOn(record, part)}`;
   return {
     content: [
       { type: 'text', text: says },
-      ...(text === undefined ? [] : [{ type: 'text' as const, text: quoted(text, output.size_bytes) }]),
+      ...(part === undefined ? [] : [{ type: 'text' as const, text: quoted(part) }]),
+      ...(image === undefined ? [] : [image]),
       {
         type: 'resource_link',
         uri: output.url,
@@ -46,24 +66,58 @@ async function fileDone({ objects }: ApiDeps, record: JobRecord, base: string): 
         description: `Result of job ${record.id}, to be downloaded until ${job.expires_at}`,
       },
     ],
-    structuredContent: { ...job },
+    structuredContent: { ...job, ...structured(part) },
   };
 }
 
-async function textDone({ objects }: ApiDeps, record: JobRecord, base: string): Promise<CallToolResult> {
+async function textDone({ objects }: ApiDeps, record: JobRecord, base: string, wishes: Wishes): Promise<CallToolResult> {
   if (record.output === undefined) throw new Error(`job ${record.id} is done without an output`);
-  const answer = await readText(objects, record.output);
-  const text = visible(cut(answer.text, QUOTED_BYTES));
-  const job = textViewOf(record, base, undefined, { ...answer, text }) as Record<string, unknown>;
-  const says = `Done: the text of ${named(record.filename)}; job_id ${record.id}.${warned(record.warnings)}`;
+  const part = await partOf(objects, record.output, wishes).catch((error: unknown) => {
+    throw error instanceof Missing ? new Failure('JOB_EXPIRED', { cause: error }) : error;
+  });
+  // Counts the pages; what it kept of the text is not used.
+  const { pages } = await readText(objects, record.output);
+  const job = textViewOf(record, base, undefined, { text: part.text, pages, cut: false });
+  const says = `Done: the text of ${named(record.filename)}; job_id ${record.id}.${warned(record.warnings)}${goesOn(record, part)}`;
   return {
     content: [
       { type: 'text', text: says },
-      { type: 'text', text: quoted(text, record.output.sizeBytes) },
+      { type: 'text', text: quoted(part) },
     ],
-    structuredContent: job,
+    structuredContent: { ...job, ...structured(part) },
   };
 }
+
+/** @throws Failure `INVALID_OPTION` · Missing */
+async function partOf(objects: ObjectStore, output: StoredOutput, { textFrom }: Wishes): Promise<TextPart> {
+  if (textFrom === undefined) return readPart(objects, output, 0, FIRST_BYTES);
+  if (textFrom <= output.sizeBytes) return readPart(objects, output, textFrom, MORE_BYTES);
+  const allowed = `integer, 0 to ${output.sizeBytes}, the size of the text in bytes`;
+  const says = `The argument text_offset takes ${allowed}.`;
+  throw new Failure('INVALID_OPTION', { says, details: { option: 'text_offset', received: String(textFrom), allowed } });
+}
+
+/** Some clients give the model only these fields. */
+const structured = (part: TextPart | undefined): object =>
+  part === undefined ? {} : { text: part.text, ...(part.to < part.sizeBytes ? { next_text_offset: part.to } : {}) };
+
+const goesOn = ({ id }: JobRecord, part: TextPart | undefined): string =>
+  part === undefined || part.to >= part.sizeBytes
+    ? ''
+    : `\nThe text goes on: for more, call ${JOB_STATUS} with job_id ${id} and text_offset ${part.to}.`;
+
+/** @returns undefined where it is too large @throws Missing */
+async function imageOf(objects: ObjectStore, { key, sizeBytes, contentType }: StoredOutput) {
+  if (sizeBytes > MAX_IMAGE_BYTES) return undefined;
+  const chunks: Buffer[] = [];
+  for await (const chunk of (await objects.get(key)) as AsyncIterable<Buffer>) chunks.push(chunk);
+  return { type: 'image' as const, data: Buffer.concat(chunks).toString('base64'), mimeType: contentType };
+}
+
+const whyUnseen = (type: string): string =>
+  IMAGES.includes(type)
+    ? `it is larger than ${MAX_IMAGE_BYTES / 1024} KB, so resize or compress it first`
+    : 'only PNG, JPEG, WebP and GIF can be shown';
 
 /** A failure that a model can correct or report: our code, and what is allowed instead. */
 export function failed(failure: Failure, requestId: string): CallToolResult {

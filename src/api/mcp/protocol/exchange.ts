@@ -17,6 +17,17 @@ export interface Arrived {
   readonly release: () => void;
 }
 
+/** What a call that creates jobs has reserved. */
+interface Admitted {
+  /** Refunds it; may be called twice. */
+  readonly giveBack: () => Promise<void>;
+  /** @throws Failure `RATE_LIMITED`; then nothing stays reserved */
+  readonly admitMore: (jobs: readonly string[]) => Promise<void>;
+}
+
+/** A call that creates none. */
+const FREE: Admitted = { giveBack: async () => {}, admitMore: async () => {} };
+
 export interface Exchanges {
   /** @throws Failure `RATE_LIMITED`, `BANNED`, `OVERLOADED` */
   answer(request: FastifyRequest, message: unknown, arrived: Arrived): Promise<Response>;
@@ -28,12 +39,21 @@ export function exchanges(deps: ApiDeps, served: Served): Exchanges {
   const endpoint = createEndpoint((error) => log.debug({ why: error.name }, 'an MCP message was refused by the library'));
   const calls = inFlight();
 
-  /** Reserves a share for a job. @returns a function that refunds it; may be called twice */
-  async function admit(request: FastifyRequest, job: string, tool: string): Promise<() => Promise<void>> {
+  /** Reserves a share for a job. */
+  async function admit(request: FastifyRequest, job: string, tool: string): Promise<Admitted> {
     refuseWhileStopping(deps);
     const decided = await limits.limiter.reserve(clientOf(deps, request), { via: 'mcp', jobs: [job], tool });
     if (!decided.granted) throw failureOf(decided);
-    return async () => void (await limits.limiter.refund(decided.reservation));
+    let { reservation } = decided;
+    return {
+      giveBack: async () => void (await limits.limiter.refund(reservation)),
+      async admitMore(jobs) {
+        if (jobs.length === 0) return;
+        const enlarged = await limits.limiter.enlarge(reservation, jobs);
+        if (!enlarged.granted) throw failureOf(enlarged);
+        reservation = enlarged.reservation;
+      },
+    };
   }
 
   return {
@@ -42,7 +62,7 @@ export function exchanges(deps: ApiDeps, served: Served): Exchanges {
       const call = isToolCall(message) ? message : undefined;
       const id = deps.newId();
       const works = call !== undefined && served.works(call.params.name);
-      const giveBack = works ? await admit(request, id, call.params.name) : async () => {};
+      const { giveBack, admitMore } = works ? await admit(request, id, call.params.name) : FREE;
       const cancelled = new AbortController();
       const caller = call === undefined ? undefined : callerFor(request, idOf(message));
       const forgetCall =
@@ -60,6 +80,8 @@ export function exchanges(deps: ApiDeps, served: Served): Exchanges {
             return args;
           },
           streams,
+          requestId: request.id,
+          admitMore,
           dueAt: performance.now() + settings.mcp.answerMs,
           release,
           log: (about) => request.log.info(about, 'files were received'),

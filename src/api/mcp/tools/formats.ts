@@ -6,6 +6,7 @@ import { formOptionNames } from '../../../catalog/options/options.ts';
 import { honouredOptions } from '../../../catalog/route.ts';
 import { refuseField } from '../../../catalog/tool.ts';
 import type { CallToolResult, ToolCall } from '../protocol/protocol.ts';
+import { whyAbsent } from './list.ts';
 import type { Formats } from './output-schemas.ts';
 import { mcpTools } from './tools.ts';
 
@@ -16,7 +17,7 @@ export async function listFormats(catalog: Catalog, { args }: Pick<ToolCall, 'ar
   const source = readSource(catalog, args['source']);
   const family = readFamily(args['family']);
   const tools = mcpTools.map(({ name, slug }) => {
-    const reason = slug === undefined || catalog.tools.has(slug) ? undefined : (catalog.absent.get(slug)?.reason ?? 'it is not installed');
+    const reason = whyAbsent(catalog, slug);
     return { name, available: reason === undefined, ...(reason === undefined ? {} : { reason }) };
   });
   const answer: Formats =

@@ -1,4 +1,4 @@
-/** The tools as `tools/list` tells of them: flat schemas with bounds, units and presets, which strict clients take too. */
+/** The tools as `tools/list` describes them: flat schemas with bounds, which strict clients take too, and each text once, because models read the list with every request. */
 
 import type { z } from 'zod';
 import type { Catalog } from '../../../catalog/catalog.ts';
@@ -8,41 +8,70 @@ import { families } from '../../../contracts/toolchains.ts';
 import { humanSize } from '../../jobs/view.ts';
 import type { Tool } from '../protocol/protocol.ts';
 import type { McpSettings } from '../settings.ts';
-import { FORMATS_OUTPUT, JOB_OUTPUT } from './output-schemas.ts';
+import { BATCH_OUTPUT, CANCEL_OUTPUT, FORMATS_OUTPUT, JOB_OUTPUT, STATUS_OUTPUT, TEXT_JOB_OUTPUT, TOOLS_OUTPUT } from './output-schemas.ts';
 import type { McpTool, Param } from './tool.ts';
 import { mcpTools } from './tools.ts';
 
 export const JOB_STATUS = 'get_job_status';
 export const LIST_FORMATS = 'list_supported_formats';
+export const CONVERT_FILES = 'convert_files';
+export const LIST_TOOLS = 'list_tools';
+export const RUN_TOOL = 'run_tool';
+export const CANCEL_JOB = 'cancel_job';
+
+/** Asks for the resulting picture in the answer. */
+export const INCLUDE_IMAGE = 'include_image';
+
+type Known = Pick<Catalog, 'tools' | 'absent'>;
+type Properties = NonNullable<Tool['inputSchema']['properties']>;
 
 /** @returns the tools as described to clients of this base URL: only the texts that contain it are built for each */
-export function describeMcpTools(catalog: Pick<Catalog, 'tools'>, settings: McpSettings): (base: string) => readonly Tool[] {
-  const ours = mcpTools.map((tool) => describe(catalog, tool, settings));
-  return (base) => [...ours.map((toolAt) => toolAt(base)), jobStatus, listFormats];
+export function describeMcpTools(catalog: Known, settings: McpSettings): (base: string) => readonly Tool[] {
+  const [convert, ...others] = mcpTools.map((tool) => describe(catalog, tool, settings));
+  const more = [...others, convertFiles(settings), ...OWN];
+  return (base) => (convert === undefined ? more : [withWays(convert, settings, base), ...more]);
 }
 
-function describe(catalog: Pick<Catalog, 'tools'>, tool: McpTool, settings: McpSettings): (base: string) => Tool {
-  const { name, title, description, slug, params, files } = tool;
+/** Why a tool cannot be called here; undefined where it can. */
+export function whyAbsent({ tools, absent }: Known, slug: string | undefined): string | undefined {
+  if (slug === undefined || tools.has(slug)) return undefined;
+  return absent.get(slug)?.reason ?? 'it is not installed';
+}
+
+// A call creates a new file and changes none; it may fetch URLs.
+const CREATES = { readOnlyHint: false, destructiveHint: false, openWorldHint: true };
+const READS = { readOnlyHint: true, openWorldHint: false };
+
+function describe(catalog: Known, tool: McpTool, settings: McpSettings): Tool {
+  const { name, title, description, slug, params, files, shows } = tool;
   const shape: Readonly<Record<string, z.ZodType>> = slug === undefined ? optionSchemas : (catalog.tools.get(slug)?.input.shape ?? {});
   const entries = Object.entries(params).map(([param, says]) => [param, paramSchema(says, shape[says.field])]);
-  const known: NonNullable<Tool['inputSchema']['properties']> = Object.fromEntries(entries);
+  const known: Properties = Object.fromEntries(entries);
   const required = [
     files === 'one' ? 'file' : 'files',
     ...Object.entries(params).flatMap(([param, says]) => (says.required ? [param] : [])),
   ];
-  // A call creates a new file and changes none; it may fetch URLs.
-  const annotations = { title, readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true };
-  return (base) => {
-    const inputSchema: Tool['inputSchema'] = {
+  const missing = whyAbsent(catalog, slug);
+  return {
+    name,
+    title,
+    // First, so that no model reads on: it stays listed, because clients know the contract's tools by name.
+    description: missing === undefined ? description : `Not available on this server (${missing}). ${description}`,
+    inputSchema: {
       type: 'object',
-      properties: { ...(fileSchemas(files, settings, base) as typeof known), ...known },
+      properties: {
+        ...(fileSchemas(files, settings) as Properties),
+        ...known,
+        ...(shows ? (SHOWS as Properties) : {}),
+      },
       required,
-    };
-    return { name, title, description, inputSchema, outputSchema: JOB_OUTPUT, annotations };
+    },
+    outputSchema: name === 'convert_file' ? TEXT_JOB_OUTPUT : JOB_OUTPUT,
+    annotations: CREATES,
   };
 }
 
-const shapeless = ['pattern', 'format', '$schema'];
+const shapeless = ['pattern', 'format', '$schema', 'minLength'];
 
 /** The catalog gives the bounds. An enum of numbers becomes a minimum and a maximum: strict clients accept enums of strings only. */
 function paramSchema({ means, preset, schema }: Param, field: z.ZodType | undefined): Schema {
@@ -51,78 +80,167 @@ function paramSchema({ means, preset, schema }: Param, field: z.ZodType | undefi
   const numbers = values?.filter((value) => typeof value === 'number') ?? [];
   const listed =
     numbers.length > 0 ? { minimum: Math.min(...numbers), maximum: Math.max(...numbers) } : values === undefined ? {} : { enum: values };
-  const takes = description === undefined || bounds.type === 'boolean' ? [] : [`Takes ${description}.`];
-  const said = [means, ...takes, ...(preset === undefined ? [] : [`Default ${preset}.`])].join(' ');
+  const takes = unsaid(description ?? '', bounds.type, numbers.length > 0, values !== undefined);
   const kept = Object.fromEntries(Object.entries({ ...bounds, ...listed }).filter(([key]) => !shapeless.includes(key)));
   const text = bounds.type === 'string' && values === undefined && bounds.maxLength === undefined ? { maxLength: MAX_TEXT } : {};
-  return { ...kept, ...text, description: said, ...(preset === undefined ? {} : { default: preset }) };
+  return { ...kept, ...text, description: [means, ...takes].join(' '), ...(preset === undefined ? {} : { default: preset }) };
+}
+
+/** What an option's words say beyond its schema: units, and how a text is written. */
+function unsaid(words: string, type: unknown, lists: boolean, isEnum: boolean): readonly string[] {
+  if (words === '' || type === 'boolean' || (isEnum && !lists)) return [];
+  const range = /^integer, \d{1,9} to \d{1,9}/.exec(words)?.[0];
+  if (range === undefined || lists) return [`${words.charAt(0).toUpperCase()}${words.slice(1)}.`];
+  const unit = words.slice(range.length).trim();
+  return unit === '' ? [] : [unit.startsWith('(') ? unit : `(${unit})`];
 }
 
 /** Of an option, characters. */
 const MAX_TEXT = 500;
 
-function fileSchemas(
-  files: McpTool['files'],
-  { maxInlineBytes, maxRequestBytes }: McpSettings,
-  base: string,
-): Readonly<Record<string, Schema>> {
-  const says = `one of: an https URL, which the service fetches; base64 or a data: URI of the content, at most ${humanSize(maxInlineBytes)}; an upload id; the URL of an earlier output of this service. A path on somebody's machine cannot be read: send such a file with curl -F file=@PATH ${base}/api/v1/uploads and give the upload_id of the answer.`;
-  const filename: Schema = {
-    type: 'string',
-    minLength: 1,
-    maxLength: 255,
-    description:
-      'Name of the file with its extension, useful with base64: results are named after it, and its extension distinguishes kinds of text. Default: the name in the URL or of the upload.',
-  };
-  const text: Schema = { type: 'string', minLength: 1, maxLength: maxRequestBytes };
-  if (files === 'one') return { file: { ...text, description: `The file, ${says}` }, filename };
-  return {
-    files: { type: 'array', minItems: 2, maxItems: 20, items: text, description: `2 to 20 files in order, each ${says}` },
-    filename,
-  };
+/** The ways to give a file are told once, in the tool that is listed first. */
+const AS_IN_CONVERT_FILE = 'As in convert_file.';
+
+const SHOWS: Readonly<Record<string, Schema>> = {
+  [INCLUDE_IMAGE]: { type: 'boolean', description: 'Also show the resulting image in the answer, up to 512 KB.' },
+};
+
+/** @param own whether the tool tells of a name; it is taken by all */
+function fileSchemas(files: McpTool['files'], { maxRequestBytes }: McpSettings): Readonly<Record<string, Schema>> {
+  const text: Schema = { type: 'string', maxLength: maxRequestBytes };
+  if (files === 'one') return { file: { ...text, description: AS_IN_CONVERT_FILE } };
+  return { files: { type: 'array', minItems: 2, maxItems: 20, items: text, description: 'In order; each as "file" in convert_file.' } };
 }
 
-const readOnly = (title: string) => ({ title, readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false });
+function withWays(tool: Tool, { maxInlineBytes, maxRequestBytes }: McpSettings, base: string): Tool {
+  const file: Schema = {
+    type: 'string',
+    maxLength: maxRequestBytes,
+    description: `An https URL (the server fetches it), an upload_id, the output URL of an earlier call, or the content as base64 or a data: URI, up to ${humanSize(maxInlineBytes)}. A local path cannot be read: run curl -F file=@PATH ${base}/api/v1/uploads and give the upload_id of its answer.`,
+  };
+  const filename: Schema = {
+    type: 'string',
+    maxLength: 255,
+    description: 'Name with extension, for base64: it names the result, and shows the kind of a text.',
+  };
+  const properties = { ...tool.inputSchema.properties, file, filename } as Properties;
+  return { ...tool, inputSchema: { ...tool.inputSchema, properties } };
+}
 
-const jobStatus: Tool = {
-  name: JOB_STATUS,
-  title: 'Get the status of a job',
-  description: 'Returns the state of an earlier call that answered processing, and its result once it is done. Free.',
+/** One text, because strict clients take no objects with unnamed fields. */
+const options = (means: string): Schema => ({
+  type: 'string',
+  maxLength: 8_192,
+  description: `${means}, as a JSON object in a string, such as {"pages":"2-4"}.`,
+});
+
+const convertFiles = ({ maxRequestBytes }: McpSettings): Tool => ({
+  name: CONVERT_FILES,
+  title: 'Convert files',
+  description: 'Converts 1 to 20 files to one format, and returns a ZIP of all results.',
   inputSchema: {
     type: 'object',
     properties: {
-      job_id: { type: 'string', minLength: 32, maxLength: 32, description: 'job_id of the earlier answer: 32 hex digits.' },
-      wait_seconds: {
-        type: 'integer',
-        minimum: 0,
-        maximum: 25,
-        default: 20,
-        description: 'How many seconds to wait for the job to end before answering that it is still processing. Default 20.',
+      files: {
+        type: 'array',
+        minItems: 1,
+        maxItems: 20,
+        items: { type: 'string', maxLength: maxRequestBytes },
+        description: 'Each as "file" in convert_file.',
       },
-    },
-    required: ['job_id'],
+      to_format: { type: 'string', maxLength: 16, description: 'Extension of the target format.' },
+      options: options('Options of convert_file for all files'),
+    } as Properties,
+    required: ['files', 'to_format'],
   },
-  outputSchema: JOB_OUTPUT,
-  annotations: readOnly('Get the status of a job'),
-};
+  outputSchema: BATCH_OUTPUT,
+  annotations: CREATES,
+});
 
-const listFormats: Tool = {
-  name: LIST_FORMATS,
-  title: 'List formats and tools',
-  description:
-    'Lists which formats can be converted into which, and which tools are available here. Free. Give source to see all targets of one format with their options.',
-  inputSchema: {
-    type: 'object',
-    properties: {
-      source: { type: 'string', maxLength: 16, description: 'Extension of a source format, as docx: lists only its targets.' },
-      family: {
-        type: 'string',
-        enum: [...families],
-        description: 'Only sources of this family.',
-      },
+const id = (means: string): Schema => ({ type: 'string', maxLength: 32, description: means });
+
+const OWN: readonly Tool[] = [
+  {
+    name: LIST_TOOLS,
+    title: 'List tools',
+    description:
+      'Lists more tools, for run_tool: split a PDF, remove pages, set or remove a PDF password, watermark, blur or crop an image, merge, compress or reverse video, make a GIF, and others. Give tool for its options. Free.',
+    inputSchema: {
+      type: 'object',
+      properties: { tool: { type: 'string', maxLength: 64, description: 'One tool, such as split-pdf, with its options.' } },
+      required: [],
     },
-    required: [],
+    outputSchema: TOOLS_OUTPUT,
+    annotations: READS,
   },
-  outputSchema: FORMATS_OUTPUT,
-  annotations: readOnly('List formats and tools'),
-};
+  {
+    name: RUN_TOOL,
+    title: 'Run tool',
+    description: 'Runs one of the tools that list_tools names.',
+    inputSchema: {
+      type: 'object',
+      properties: {
+        tool: { type: 'string', maxLength: 64, description: 'Its name, such as split-pdf.' },
+        files: {
+          type: 'array',
+          minItems: 1,
+          maxItems: 20,
+          items: { type: 'string', maxLength: 1 << 24 },
+          description: 'Each as "file" in convert_file; one, unless the tool takes several. For webpage-to-pdf the URL of the page.',
+        },
+        options: options('Options of the tool'),
+        ...SHOWS,
+      } as Properties,
+      required: ['tool', 'files'],
+    },
+    outputSchema: TEXT_JOB_OUTPUT,
+    annotations: CREATES,
+  },
+  {
+    name: JOB_STATUS,
+    title: 'Get job status',
+    description:
+      'Returns the state of a job or batch that answered "processing", and its result once done. Reads more of a text result. Free.',
+    inputSchema: {
+      type: 'object',
+      properties: {
+        job_id: id('job_id or batch_id of the earlier answer.'),
+        wait_seconds: { type: 'integer', minimum: 0, maximum: 25, default: 20, description: 'How long to wait for the end of the job.' },
+        text_offset: {
+          type: 'integer',
+          minimum: 0,
+          maximum: 1_000_000_000,
+          description: 'Reads a text result from this byte on: next_text_offset of the earlier answer.',
+        },
+        ...SHOWS,
+      } as Properties,
+      required: ['job_id'],
+    },
+    outputSchema: STATUS_OUTPUT,
+    annotations: READS,
+  },
+  {
+    name: CANCEL_JOB,
+    title: 'Cancel job',
+    description: 'Stops a job or batch, and deletes its files and results.',
+    inputSchema: { type: 'object', properties: { job_id: id('job_id or batch_id.') } as Properties, required: ['job_id'] },
+    outputSchema: CANCEL_OUTPUT,
+    annotations: { readOnlyHint: false, destructiveHint: true, openWorldHint: false },
+  },
+  {
+    name: LIST_FORMATS,
+    title: 'List supported formats',
+    description:
+      'Lists which formats can be converted to which, and which tools are available. Give source for one format’s targets and their options. Free.',
+    inputSchema: {
+      type: 'object',
+      properties: {
+        source: { type: 'string', maxLength: 16, description: 'Extension of the source format, such as docx.' },
+        family: { type: 'string', enum: [...families], description: 'Only sources of this family.' },
+      },
+      required: [],
+    },
+    outputSchema: FORMATS_OUTPUT,
+    annotations: READS,
+  },
+];

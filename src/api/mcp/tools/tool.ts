@@ -19,5 +19,7 @@ export interface McpTool {
   /** The tool of REST that does it; a conversion has none. */
   readonly slug?: string;
   readonly files: 'one' | 'several';
+  /** The result is usually a picture, which the answer can show. */
+  readonly shows?: true;
   readonly params: Readonly<Record<string, Param>>;
 }

@@ -1,0 +1,133 @@
+/** `convert_files`: a batch as in REST, and its answer: what became of each file, and one ZIP of all results. */
+import { BATCH_VERSION } from '../../../jobs/batch.ts';
+import { hasEnded } from '../../../jobs/lifecycle.ts';
+import type { JobRecord } from '../../../jobs/record.ts';
+import { inputKey } from '../../../objects/keys.ts';
+import { validateBatch } from '../../batches/jobs.ts';
+import { checkCount, type Found, findBatch, readBatchOptions } from '../../batches/route.ts';
+import { batchViewOf, errorOf } from '../../batches/view.ts';
+import type { ApiDeps } from '../../deps.ts';
+import { deleteInputs, ownedInputs } from '../../intake/inputs.ts';
+import { keepAll } from '../../intake/owned.ts';
+import { createBatch, enqueueAll } from '../../jobs/enqueue.ts';
+import { waitForJob } from '../../jobs/settle.ts';
+import { waitForEnd } from '../../jobs/wait.ts';
+import type { CallToolResult, ToolCall } from '../protocol/protocol.ts';
+import { JOB_STATUS } from '../tools/list.ts';
+import { mcpTools } from '../tools/tools.ts';
+import { filesIn, readArguments, readOptionsObject } from './arguments.ts';
+import { advised, assumedOf, type CallContext, MARGIN_MS, readFiles, receiveFiles } from './job-call.ts';
+import { named, visible } from './quote.ts';
+
+/** @throws Failure as `POST /api/v1/batch` answers */
+export async function convertFiles(deps: ApiDeps, call: ToolCall, context: CallContext): Promise<CallToolResult> {
+  const { base, dueAt, requestId } = context;
+  try {
+    call.progress?.(0, 'Reading the call.');
+    const { batch, records } = await submit(deps, call, context);
+    context.log({ batch_id: batch.id, files: records.length });
+    const latest: JobRecord[] = [];
+    for (const [index, record] of records.entries()) {
+      const waitMs = Math.max(0, dueAt - MARGIN_MS - performance.now());
+      latest.push(hasEnded(record) ? record : await waitForJob(deps, record, waitMs, call.signal));
+      call.progress?.(Math.floor((100 * (index + 1)) / (records.length + 1)), `${index + 1} of ${records.length} files.`);
+    }
+    return batchResult(deps, { batch, records: latest }, base, requestId);
+  } catch (error) {
+    throw advised(error, base);
+  }
+}
+
+/** @returns the queued batch; where it throws, nothing is left */
+async function submit(deps: ApiDeps, call: ToolCall, context: CallContext): Promise<Found> {
+  const { objects, settings } = deps;
+  const args = readBatchArguments(call);
+  const options = readBatchOptions(args);
+  checkCount({ count: args.files.length, fields: new Map() }, settings.maxBatchFiles);
+  const ids = args.files.map((_, index) => (index === 0 ? context.id : deps.newId()));
+  const keyOf = (part: number) => inputKey(ids[part] ?? '', part);
+  const read = await readFiles(deps, args, context.base);
+  const files = await receiveFiles(deps, read, '', call, context, keyOf);
+  await using inputs = ownedInputs(
+    objects,
+    files.map(({ part }) => keyOf(part)),
+  );
+  await context.admitMore(ids.slice(1));
+  const valid = (await validateBatch(deps, ids, files, options)).map((record, index) => ({
+    ...record,
+    warnings: [...args.warnings, ...read.slice(index, index + 1).flatMap(assumedOf), ...record.warnings],
+  }));
+  const id = `bat_${deps.newId().slice(0, 16)}`;
+  await using created = await createBatch(deps, { version: BATCH_VERSION, id, createdAt: deps.clock(), jobs: ids }, valid);
+  const records = await enqueueAll(deps, created, context.client);
+  keepAll(inputs, created);
+  for (const record of records) if (hasEnded(record)) await deleteInputs(objects, record).catch(() => undefined);
+  return { batch: created.batch, records };
+}
+
+/** The options of a conversion, beside the files or in `options`. */
+function readBatchArguments(call: ToolCall) {
+  const { options, filename: _, ...rest } = call.args;
+  const { files, others } = filesIn(rest);
+  const [conversion] = mcpTools;
+  if (conversion === undefined) throw new Error('there is no conversion among the tools');
+  const read = readArguments({ ...conversion, files: 'several' }, { ...others, ...readOptionsObject(options), files });
+  for (const name of Object.keys(call.args)) delete call.args[name];
+  return read;
+}
+
+/** A batch after a wait for the jobs that have not ended. @throws Failure `JOB_NOT_FOUND`, `JOB_EXPIRED` */
+export async function batchStatus(
+  deps: ApiDeps,
+  id: string,
+  waitMs: number,
+  signal: AbortSignal,
+  { base, requestId }: CallContext,
+): Promise<CallToolResult> {
+  const { batch, records } = await findBatch(deps, id);
+  const due = performance.now() + waitMs;
+  const over = AbortSignal.any([signal, deps.stopping]);
+  const latest: JobRecord[] = [];
+  for (const record of records)
+    latest.push(
+      hasEnded(record) ? record : ((await waitForEnd(deps.jobs, record.id, Math.max(0, due - performance.now()), over)) ?? record),
+    );
+  return batchResult(deps, { batch, records: latest }, base, requestId);
+}
+
+interface BatchView {
+  readonly overall_status: 'processing' | 'done' | 'failed';
+  readonly counts: { readonly total: number; readonly done: number; readonly processing: number; readonly failed: number };
+  readonly links: { readonly output: string };
+  readonly expires_at: string;
+}
+
+/** @throws Failure `JOB_EXPIRED` */
+function batchResult({ signals, clock }: ApiDeps, { batch, records }: Found, base: string, requestId: string): CallToolResult {
+  const view = batchViewOf(batch, records, base, clock(), signals.lastProgress, requestId) as BatchView;
+  const { counts, links, overall_status } = view;
+  const failed = records.flatMap((record) => {
+    const error = errorOf(record);
+    return error === undefined ? [] : [`\n${named(record.filename)}: ${visible(error.message)}`];
+  });
+  const structuredContent = { ...view };
+  if (overall_status === 'processing') {
+    const says = `Still processing: ${counts.done} of ${counts.total} files are done. Call ${JOB_STATUS} with job_id ${batch.id}.${failed.join('')}`;
+    return { content: [{ type: 'text', text: says }], structuredContent };
+  }
+  if (counts.done === 0) {
+    const says = `No file could be converted; batch_id ${batch.id}.${failed.join('')}`;
+    return { isError: true, content: [{ type: 'text', text: says }], structuredContent };
+  }
+  const warnings = [...new Set(records.flatMap((record) => record.warnings.map(({ message }) => visible(message))))];
+  const warned = warnings.length === 0 ? '' : `\nWarnings: ${warnings.slice(0, 10).join(' ')}`;
+  const says = `Done: ${counts.done} of ${counts.total} files. One ZIP of all results: ${links.output}; it can be downloaded until ${view.expires_at}; batch_id ${batch.id}.${failed.join('')}${warned}`;
+  const name = `${batch.id}-filemill.zip`;
+  return {
+    content: [
+      { type: 'text', text: says },
+      { type: 'resource_link', uri: links.output, name, mimeType: 'application/zip', description: `Results of batch ${batch.id}` },
+    ],
+    structuredContent,
+  };
+}

@@ -1,0 +1,121 @@
+/** What models usually write, as a form writes it: defaults sent explicitly, extensions with a dot, languages by their other codes. */
+import { formatByExtension, formats } from '../../../catalog/formats.ts';
+import { OCR } from '../tools/convert-params.ts';
+import type { McpTool } from '../tools/tool.ts';
+
+/** @param fields of a form, by their names @returns the same as they are meant */
+export function normalized(fields: ReadonlyMap<string, string>, tool: McpTool): ReadonlyMap<string, string> {
+  const language = fields.get('ocr_lang');
+  const read = new Map(fields);
+  if (language !== undefined) read.set('ocr_lang', ocrLanguages(language));
+  if (tool.slug !== undefined) return read;
+  for (const name of ['to_format', 'from_format']) {
+    const sent = read.get(name);
+    if (sent !== undefined) read.set(name, extensionIn(sent));
+  }
+  const ocr = readsText(read.get(OCR));
+  read.delete(OCR);
+  for (const [name, value] of [...read]) if (isDefault(tool, name, value)) read.delete(name);
+  // For other targets the language of a form is itself the request for OCR.
+  if (formatByExtension(read.get('to_format') ?? '')?.id === 'pdf') {
+    if (ocr) read.set('ocr_lang', read.get('ocr_lang') ?? 'eng');
+    else read.delete('ocr_lang');
+  }
+  return read;
+}
+
+const readsText = (sent: string | undefined): boolean => ['true', '1', 'on', 'yes'].includes(sent?.trim().toLowerCase() ?? '');
+
+/** The service does the same without it, and would warn of it where it has no effect. */
+function isDefault({ params }: McpTool, field: string, value: string): boolean {
+  const preset = Object.values(params).find((param) => param.field === field)?.preset;
+  return preset !== undefined && String(preset) === value.trim().toLowerCase();
+}
+
+/** Of a format that is written `.jpg`, `JPG` or `image/jpeg`. */
+function extensionIn(sent: string): string {
+  const text = sent.trim().toLowerCase();
+  if (text.includes('/')) return [...formats.values()].find(({ mime }) => mime === text)?.id ?? text;
+  return text.startsWith('.') ? text.slice(1) : text;
+}
+
+/** ISO 639-1 and names of what Tesseract calls by ISO 639-2/T. */
+const LANGUAGES: Readonly<Record<string, string>> = Object.fromEntries(
+  [
+    'eng en english',
+    'deu de ger german',
+    'fra fr fre french',
+    'spa es spanish',
+    'ita it italian',
+    'por pt portuguese',
+    'nld nl dut dutch',
+    'pol pl polish',
+    'rus ru russian',
+    'ukr uk ukrainian',
+    'tur tr turkish',
+    'ara ar arabic',
+    'hin hi hindi',
+    'jpn ja japanese',
+    'kor ko korean',
+    'chi_sim zh zh-cn zh-hans zho chi chinese',
+    'chi_tra zh-tw zh-hant',
+  ].flatMap((line) => {
+    const [code = '', ...others] = line.split(' ');
+    return others.map((other) => [other, code]);
+  }),
+);
+const CODES = new Set(Object.values(LANGUAGES));
+/** Longer than any list of languages, characters. */
+const MOST_LANGUAGES = 200;
+
+/** `en` and `en-US` are `eng`; several may be separated by commas. What nobody knows stays, to be refused. */
+function ocrLanguages(sent: string): string {
+  if (sent.length > MOST_LANGUAGES) return sent;
+  const codes = sent.split(/[+,]/).map((code) => code.trim().toLowerCase());
+  return codes.map((code) => LANGUAGES[code] ?? (CODES.has(code) ? code : (LANGUAGES[code.split(/[-_]/)[0] ?? ''] ?? code))).join('+');
+}
+
+/** Names that models know from other services. */
+const OTHER_NAMES: Readonly<Record<string, readonly string[]>> = {
+  to_format: ['format', 'target', 'target_format', 'output_format', 'output'],
+  from_format: ['source_format', 'input_format'],
+  width: ['img_resize_w'],
+  height: ['img_resize_h'],
+  img_resize_w: ['width', 'resize_width'],
+  img_resize_h: ['height', 'resize_height'],
+  img_rotate: ['rotate', 'rotation', 'angle', 'flip'],
+  img_quality: ['quality', 'jpeg_quality'],
+  quality: ['img_quality'],
+  audio_bitrate: ['bitrate'],
+  dpi: ['resolution', 'density'],
+  pages: ['page', 'page_range'],
+  start_time: ['start', 'from'],
+  end_time: ['end', 'to'],
+  ocr_lang: ['lang', 'language', 'ocr_language'],
+  filename: ['name', 'file_name'],
+};
+/** A longer name was not mistyped, characters. */
+const LONGEST_NAME = 40;
+
+/** The parameter that an unknown name was probably meant as. */
+export function meantName(sent: string, known: readonly string[]): string | undefined {
+  if (sent.length > LONGEST_NAME || known.length === 0) return undefined;
+  const name = sent.toLowerCase().replaceAll('-', '_');
+  return (
+    known.find((one) => one === name || OTHER_NAMES[one]?.includes(name)) ??
+    known.find((one) => one.endsWith(`_${name}`)) ??
+    known.find((one) => one.length > 3 && distance(one, name) <= 2)
+  );
+}
+
+/** Edits that make one name of the other (Levenshtein); both are short. */
+function distance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, at) => at);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++)
+      next.push(Math.min((row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1, (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1)));
+    row = next;
+  }
+  return row[b.length] ?? 0;
+}

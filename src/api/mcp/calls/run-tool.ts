@@ -1,0 +1,27 @@
+/** `run_tool`: any tool of REST, by its slug, on the files that the call names. */
+import { Failure } from '../../../errors.ts';
+import type { ApiDeps } from '../../deps.ts';
+import type { CallToolResult, ToolCall } from '../protocol/protocol.ts';
+import { slugOf } from '../tools/list-tools.ts';
+import type { McpTool } from '../tools/tool.ts';
+import { filesIn, INCLUDE, readOptionsObject } from './arguments.ts';
+import { absent, type CallContext, callForJob } from './job-call.ts';
+
+/** @throws Failure `INVALID_OPTION`, `NOT_IMPLEMENTED`, and as the tool does */
+export function runTool(deps: ApiDeps, call: ToolCall, context: CallContext): Promise<CallToolResult> {
+  const { tool: sent, options, filename, [INCLUDE]: image, ...rest } = call.args;
+  const slug = slugOf(deps.catalog, sent);
+  const tool = deps.catalog.tools.get(slug);
+  if (tool === undefined) throw absent(deps, slug);
+  const { files, others } = filesIn(rest);
+  // The call's own copy: without it, a file in it would stay in memory as long as its job runs.
+  for (const name of Object.keys(call.args)) delete call.args[name];
+  const several = tool.files.max > 1;
+  if (!several && files.length > 1)
+    throw new Failure('BAD_REQUEST', { says: `The tool ${slug} takes one file; ${files.length} came. Call it once for each.` });
+  const given = several ? { files } : { file: files[0] };
+  const adHoc: McpTool = { name: 'run_tool', title: '', description: '', slug, files: several ? 'several' : 'one', params: {} };
+  // An option beside `options` is meant as one.
+  const args = { ...others, ...readOptionsObject(options), ...given, filename, [INCLUDE]: image };
+  return callForJob(deps, adHoc, { ...call, args }, context);
+}
