@@ -9,12 +9,14 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { serveMcp } from '../../src/api/mcp/routes.ts';
 import { createServer } from '../../src/api/server.ts';
 import { createCatalog } from '../../src/catalog/catalog.ts';
+import { engines } from '../../src/catalog/engines.gen.ts';
 import { loadConfig } from '../../src/config.ts';
 import { openJudge } from '../../src/judge/judge.ts';
 import { openEmbedded } from '../../src/roles/machine/embedded.ts';
 import { memorySignals } from '../../src/signals/memory.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
+import { asVersion } from '../kit/assistant.ts';
 import { fixtureServer } from '../kit/mcp-fixtures.ts';
 import { checkout, type Service, startService } from '../kit/service.ts';
 
@@ -97,11 +99,18 @@ async function serveFixtures() {
     pools: new Map(),
     stopping: new AbortController().signal,
   };
-  const app = createServer(parts);
+  let catalog = parts.catalog;
+  const app = createServer(Object.defineProperty(parts, 'catalog', { get: () => catalog }));
   serveMcp(app, parts, '/fixtures', { works: () => false, factoryFor: () => fixtureServer });
   await app.listen({ port: 0, host: '127.0.0.1' });
+  const { port } = app.server.address() as AddressInfo;
   return {
-    url: `http://127.0.0.1:${(app.server.address() as AddressInfo).port}/fixtures`,
+    url: `http://127.0.0.1:${port}/fixtures`,
+    base: `http://127.0.0.1:${port}`,
+    /** As when workers with other engines come. */
+    install: () => {
+      catalog = createCatalog(engines.map((engine) => ({ engine, version: '1' })));
+    },
     async stop() {
       await app.close();
       await store.close();
@@ -118,6 +127,30 @@ async function judge(...args: readonly string[]): Promise<{ readonly said: strin
     ({ stdout, stderr }: { stdout: string; stderr: string }) => ({ said: `${stdout}${stderr}`, content: false }),
   );
 }
+
+it('tells a client that listens when the list of tools changes', async () => {
+  const { message, headers } = asVersion('2026-07-28', {
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'subscriptions/listen',
+    params: { notifications: { toolsListChanged: true } },
+  });
+  const hangUp = new AbortController();
+  const response = await fetch(`${fixtures.base}/mcp`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream', ...headers },
+    body: JSON.stringify(message),
+    signal: AbortSignal.any([hangUp.signal, AbortSignal.timeout(20_000)]),
+  });
+  let told = '';
+  for await (const chunk of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+    if (told === '') fixtures.install();
+    told += chunk;
+    if (told.includes('notifications/tools/list_changed')) break;
+  }
+  hangUp.abort();
+  expect(told).toContain('notifications/tools/list_changed');
+});
 
 describe.each(Object.keys(EXPECTED))('version %s', (version) => {
   it('is spoken by our HTTP stack as all of the suite asks, but for what is expected', { timeout: 300_000 }, async () => {

@@ -52,7 +52,7 @@ export function eventsRoute(app: FastifyInstance, deps: ApiDeps): void {
     const { perClient, total } = deps.settings.events;
     if (streams.size >= total) throw new Failure('OVERLOADED', { says: 'Too many streams of events are open: poll the job instead.' });
     // Where limits are switched off, clients have none of these either.
-    if (deps.limits.flood !== undefined && (ofClients.get(key) ?? 0) >= perClient * multiple) throw await tooMany(deps, request);
+    if (deps.limits.flood !== undefined && (ofClients.get(key) ?? 0) >= perClient * multiple) throw await tooManyStreams(deps, request);
     const followed = follow(deps, id, baseOf(request, deps), request.id);
     const { stream } = followed;
     streams.add(followed);
@@ -67,7 +67,8 @@ export function eventsRoute(app: FastifyInstance, deps: ApiDeps): void {
   });
 }
 
-async function tooMany(deps: ApiDeps, request: FastifyRequest): Promise<Failure> {
+/** The refusal of one stream more than a client may have open. */
+export async function tooManyStreams(deps: ApiDeps, request: FastifyRequest): Promise<Failure> {
   const client = clientOf(deps, request);
   const limit = deps.settings.events.perClient * client.multiple;
   const { rejectionsLastHour } = await deps.limits.limiter.usage(client);

@@ -4,6 +4,7 @@ import type { Client } from '../../../limits/client.ts';
 import { onAbort } from '../../../streams/abort.ts';
 import { clientOf, failureOf, REFUNDED_STATUSES, refuseWhileStopping } from '../../admission/admission.ts';
 import type { ApiDeps } from '../../deps.ts';
+import { tooManyStreams } from '../../jobs/events-route.ts';
 import type { Served } from '../tools/surface.ts';
 import { createEndpoint, STATELESS_VERSION } from './protocol.ts';
 import { type Id, idOf, isRecord } from './refusal.ts';
@@ -28,6 +29,9 @@ interface Admitted {
 /** A call that creates none. */
 const FREE: Admitted = { giveBack: async () => {}, admitMore: async () => {} };
 
+/** How often it is seen whether other tools are available, ms. */
+const CHANGE_CHECK_MS = 2_000;
+
 export interface Exchanges {
   /** @throws Failure `RATE_LIMITED`, `BANNED`, `OVERLOADED` */
   answer(request: FastifyRequest, message: unknown, arrived: Arrived): Promise<Response>;
@@ -38,6 +42,10 @@ export function exchanges(deps: ApiDeps, served: Served): Exchanges {
   const { settings, log, limits } = deps;
   const endpoint = createEndpoint((error) => log.debug({ why: error.name }, 'an MCP message was refused by the library'));
   const calls = inFlight();
+  /** Open streams by client, on which a changed list is told. */
+  const listeners = new Map<string, number>();
+  const watch = setInterval(() => served.hasChanged?.() && endpoint.toolsChanged(), CHANGE_CHECK_MS);
+  watch.unref();
 
   /** Reserves a share for a job. */
   async function admit(request: FastifyRequest, job: string, tool: string): Promise<Admitted> {
@@ -56,9 +64,23 @@ export function exchanges(deps: ApiDeps, served: Served): Exchanges {
     };
   }
 
+  /** @throws Failure `RATE_LIMITED` */
+  async function listen(request: FastifyRequest, gone: AbortSignal): Promise<void> {
+    const { key, multiple } = clientOf(deps, request);
+    const open = listeners.get(key) ?? 0;
+    if (limits.flood !== undefined && open >= settings.events.perClient * multiple) throw await tooManyStreams(deps, request);
+    listeners.set(key, open + 1);
+    onAbort(gone, () => {
+      const left = (listeners.get(key) ?? 1) - 1;
+      if (left > 0) listeners.set(key, left);
+      else listeners.delete(key);
+    });
+  }
+
   return {
     async answer(request, message, { streams, gone, release }) {
       cancelNamed(request, message);
+      if (isRecord(message) && message['method'] === 'subscriptions/listen') await listen(request, gone);
       const call = isToolCall(message) ? message : undefined;
       const id = deps.newId();
       const works = call !== undefined && served.works(call.params.name);
@@ -110,7 +132,10 @@ export function exchanges(deps: ApiDeps, served: Served): Exchanges {
         throw error;
       }
     },
-    close: () => endpoint.close(),
+    close() {
+      clearInterval(watch);
+      return endpoint.close();
+    },
   };
 
   /** In the versions with `initialize` a call is cancelled by another message; in 2026-07-28 by closing its stream. */

@@ -18,7 +18,7 @@ export const HANDSHAKE_VERSIONS: readonly string[] = ['2025-11-25', '2025-06-18'
 /** The version without `initialize`: each request is self-contained. */
 export const STATELESS_VERSION = '2026-07-28';
 
-/** How long a client may cache a list that changes only with a restart, ms. */
+/** How long a client may cache a list that seldom changes, ms. */
 const LIST_TTL_MS = 300_000;
 /** Interval of SSE comments, which keep proxies from closing a silent stream, ms. */
 const KEEP_ALIVE_MS = 15_000;
@@ -45,19 +45,20 @@ export interface Surface {
   readonly call: (call: ToolCall) => Promise<CallToolResult>;
 }
 
-export type Factory = () => Server;
+/** @param listens whether the client can be told of a changed list: the versions before 2026-07-28 have no stream for that here */
+export type Factory = (listens: boolean) => Server;
 
 /** We send clients no requests, so their answers need no validation; creating the library's validator costs a millisecond. */
 const noJudge: jsonSchemaValidator = {
   getValidator: () => () => ({ valid: false, data: undefined, errorMessage: 'not judged here' }),
 };
 
-export function serverFor({ name, title, version, instructions, tools, call }: Surface): Server {
+export function serverFor({ name, title, version, instructions, tools, call }: Surface, listens: boolean): Server {
   const cacheHint = { ttlMs: LIST_TTL_MS, cacheScope: 'public' } as const;
   const server = new Server(
     { name, title, version },
     {
-      capabilities: { tools: {} },
+      capabilities: { tools: listens ? { listChanged: true } : {} },
       instructions,
       supportedProtocolVersions: [...HANDSHAKE_VERSIONS],
       jsonSchemaValidator: noJudge,
@@ -95,6 +96,8 @@ export const protocolError = (code: number, message: string, data?: unknown): Er
 export interface Endpoint {
   /** @param message parsed @param streams whether the client takes server-sent events, and this answer needs them */
   answer(message: unknown, headers: Headers, streams: boolean, gone: AbortSignal, make: Factory): Promise<Response>;
+  /** Tells the clients that listen that `tools/list` has changed. */
+  toolsChanged(): void;
   close(): Promise<void>;
 }
 
@@ -105,7 +108,7 @@ export function createEndpoint(onError: (error: Error) => void): Endpoint {
     ({ requestInfo }) => {
       const make = requestInfo === undefined ? undefined : factories.get(requestInfo);
       if (make === undefined) throw new Error('a request without a server');
-      return make();
+      return make(true);
     },
     { legacy: 'reject', onerror: onError, keepAliveMs: KEEP_ALIVE_MS },
   );
@@ -117,6 +120,7 @@ export function createEndpoint(onError: (error: Error) => void): Endpoint {
       factories.set(request, make);
       return stateless.fetch(request, { parsedBody: message });
     },
+    toolsChanged: () => stateless.notify.toolsChanged(),
     close: () => stateless.close(),
   };
 }
@@ -130,7 +134,7 @@ async function afterHandshake(
   make: Factory,
   onError: (error: Error) => void,
 ): Promise<Response> {
-  const server = make();
+  const server = make(false);
   const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: !streams, keepAliveMs: KEEP_ALIVE_MS });
   server.onerror = onError;
   await server.connect(transport);

@@ -40,6 +40,8 @@ export interface ToolCallContext extends Omit<CallContext, 'base'> {
 export interface Served {
   /** Whether a call of this tool creates a job. */
   readonly works: (tool: string) => boolean;
+  /** Whether the list has changed since this was asked last. */
+  readonly hasChanged?: () => boolean;
   readonly factoryFor: (request: FastifyRequest, context: ToolCallContext, listener: CallListener) => Factory;
 }
 
@@ -54,7 +56,13 @@ export function ownTools(deps: ApiDeps): Served {
     byCatalog.set(catalog, described);
     return described(base);
   };
+  let known = deps.catalog;
   return {
+    hasChanged() {
+      const before = known;
+      known = deps.catalog;
+      return before !== known && JSON.stringify(describeMcpTools(before, settings.mcp)('')) !== JSON.stringify(toolsFor(''));
+    },
     works(name) {
       const tool = byName.get(name);
       if (WORK.includes(name)) return true;
@@ -71,7 +79,7 @@ export function ownTools(deps: ApiDeps): Served {
         tools: toolsFor(base),
         call: (call) => answer(deps, request, { ...call, args }, { ...context, base }, listener),
       };
-      return () => serverFor(surface);
+      return (listens) => serverFor(surface, listens);
     },
   };
 }
