@@ -13,6 +13,9 @@ const base64 = (content: string | Buffer): string => Buffer.from(content).toStri
 const PICTURE = Buffer.concat([Buffer.from('P6\n64 48\n255\n'), Buffer.alloc(64 * 48 * 3, 200)]);
 const UNKNOWN = '0123456789abcdef0123456789abcdef';
 
+const PAGE =
+  '<!doctype html><link rel=stylesheet href=/style.css><p id=told>kestrel</p><script>told.textContent = "a merlin, which a script wrote"</script>';
+
 let service: Service;
 let origin: Server;
 let base: string;
@@ -21,6 +24,8 @@ beforeAll(async () => {
   origin = createServer((request, response) => {
     asked.push(request.url ?? '');
     if (request.url === '/table.csv') return void response.end(TABLE);
+    if (request.url === '/page') return void response.setHeader('content-type', 'text/html').end(PAGE);
+    if (request.url === '/style.css') return void response.setHeader('content-type', 'text/css').end('@page { size: A4 }');
     if (request.url === '/slow.csv') return void response.write(TABLE);
     response.writeHead(404).end();
   });
@@ -385,6 +390,34 @@ describe('the tools for pictures and PDFs', () => {
     asked.length = 0;
     expect(refusalIn(await call(service.url, 'merge_pdfs', { files: files(`${base}/table.csv`) }))).toMatchObject({ code });
     expect(asked).toEqual([]);
+  });
+});
+
+describe('a web page', () => {
+  it('given by its URL is printed as a browser shows it', async () => {
+    asked.length = 0;
+    const printed = await call(service.url, 'convert_file', { file: `${base}/page`, to_format: 'pdf', img_quality: 50 });
+    expect(printed.structuredContent).toMatchObject({ status: 'done', output: { content_type: 'application/pdf' } });
+    expect(asked).toContain('/style.css');
+    expect(JSON.stringify(printed.structuredContent?.['warnings'])).toBe(
+      JSON.stringify([{ code: 'option_ignored', message: 'The option img_quality has no effect for a web page.' }]),
+    );
+    const text = await fetched(await call(service.url, 'convert_file', { file: url(printed), to_format: 'txt' }));
+    expect(text).toContain('a merlin');
+  });
+
+  it('that is sent as a file says what was not loaded and not run, over REST too', async () => {
+    const { structuredContent: job } = await call(service.url, 'convert_file', { file: PAGE, to_format: 'pdf' });
+    const message = expect.stringMatching(/^Style sheets that the page refers to were not loaded, and its scripts were not run\./);
+    expect(job?.['warnings']).toEqual(expect.arrayContaining([{ code: 'not_loaded', message }]));
+    const { data } = await convert(service.url, { name: 'a.html', bytes: Buffer.from(PAGE) }, 'pdf');
+    expect(data?.warnings).toEqual(expect.arrayContaining([{ code: 'not_loaded', message }]));
+    const plain = await convert(
+      service.url,
+      { name: 'a.html', bytes: Buffer.from('<p>kestrel</p><img src="data:image/gif;base64,R0lG">') },
+      'pdf',
+    );
+    expect(JSON.stringify(plain.data?.warnings)).not.toContain('not_loaded');
   });
 });
 

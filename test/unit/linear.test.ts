@@ -300,6 +300,18 @@ const MODULES: Readonly<Record<string, (module: Module) => Looks>> = {
   'catalog/sniff/verdict.ts': () => ({ format: NOT_FOREIGN, refused: NOT_FOREIGN, tieAmong: NOT_FOREIGN, tie: NOT_FOREIGN }),
   'catalog/sniff/charset.ts': (module) => ({ decode: bytes(as(module['decode'])), isText: sniffed(as(module['isText'])) }),
   'catalog/sniff/markup.ts': (module) => ({ likeliest: as(module['likeliest']) }),
+  'catalog/sniff/page-parts.ts': (module) => ({
+    unloaded: (text) => as3(module['unloaded'])({ head: Buffer.from(text) }, 'html', 'pdf'),
+  }),
+  'api/mcp/calls/paths.ts': (module) => ({ pathIn: as(module['pathIn']), uploadAdvice: (text) => as2(module['uploadAdvice'])('', text) }),
+  'api/mcp/calls/text-kind.ts': (module) => ({
+    isProse: as(module['isProse']),
+    kindOfText: (text) => as2(module['kindOfText'])(text, { to: 'xlsx' }),
+  }),
+  'api/mcp/calls/normalize.ts': (module) => ({
+    normalized: (text) => as2(module['normalized'])(new Map([['ocr_lang', text]]), { params: {} }),
+    meantName: (text) => as2(module['meantName'])(text, ['img_quality']),
+  }),
   'catalog/sniff/xml.ts': (module) => ({
     rootOf: as(module['rootOf']),
     attribute: (text) => as2(module['attribute'])(rootWith(text), 'width'),

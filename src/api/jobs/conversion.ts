@@ -4,6 +4,7 @@ import { cleanName } from '../../catalog/names.ts';
 import { isOption, type Options, optionNames, optionsAsJson, readOptions } from '../../catalog/options/options.ts';
 import { enginesOf } from '../../catalog/route.ts';
 import { differing } from '../../catalog/sniff/differs.ts';
+import { unloaded } from '../../catalog/sniff/page-parts.ts';
 import type { Lane } from '../../contracts/messages/order.ts';
 import { Failure } from '../../errors.ts';
 import { newRecord } from '../../jobs/lifecycle.ts';
@@ -65,7 +66,7 @@ export async function validateConversion(
     target: { format: target.id, extension },
     options: optionsAsJson(options),
     ...(options.password === undefined ? {} : { sealed: encryption.encrypt(options.password, id) }),
-    warnings: [...warnings, ...differing(source, filename, declaredType)],
+    warnings: [...warnings, ...differing(source, filename, declaredType), ...unloaded(sample, source, target.id)],
   };
 }
 

@@ -6,6 +6,7 @@ import { inputKey } from '../../../objects/keys.ts';
 import type { ApiDeps } from '../../deps.ts';
 import { ownedInputs } from '../../intake/inputs.ts';
 import { keepAll } from '../../intake/owned.ts';
+import { storePage } from '../../intake/page.ts';
 import { onlyFile, type ReceivedFile } from '../../intake/receive.ts';
 import { readRequestOptions, validateConversion } from '../../jobs/conversion.ts';
 import { createJob, enqueue } from '../../jobs/enqueue.ts';
@@ -95,7 +96,8 @@ async function submit(deps: ApiDeps, tool: McpTool, call: ToolCall, context: Cal
     files.map(({ part }) => inputKey(id, part)),
   );
 
-  const valid = await validate(files, count);
+  const first = await validate(files, count);
+  const valid = (await asPage(deps, tool, named, first, call.signal)) ?? first;
   const warnings = [...args.warnings, ...named.flatMap(assumedOf), ...valid.warnings];
 
   await using created = await createJob(deps, { ...valid, warnings });
@@ -123,6 +125,33 @@ export async function readFiles(
     read.push(file);
   }
   return read;
+}
+
+/** Prints what is on the web. */
+const PAGE_TOOL = 'webpage-to-pdf';
+
+/**
+ * A page's URL is printed as a browser shows it: the file alone lacks its styles and pictures.
+ * @param first the job of the file that the URL gave @returns the job of the page, whose input replaces the file; undefined for all else
+ */
+async function asPage(
+  deps: ApiDeps,
+  { slug }: McpTool,
+  [named]: readonly FileArgument[],
+  first: JobRecord,
+  signal: AbortSignal,
+): Promise<JobRecord | undefined> {
+  const tool = deps.catalog.tools.get(PAGE_TOOL);
+  const [source] = first.sources;
+  if (slug !== undefined || named?.is !== 'url' || tool === undefined || deps.findPage === undefined) return undefined;
+  if (source?.format !== 'html' || first.target.format !== 'pdf') return undefined;
+  const page = await storePage(deps, named.url, inputKey(first.id, source.part), signal);
+  const record = await validateTool(deps, first.id, tool, { fields: new Map(), files: [page], count: 1 });
+  const ignored = Object.keys(first.options).map((name) => ({
+    code: 'option_ignored',
+    message: `The option ${name} has no effect for a web page.`,
+  }));
+  return { ...record, warnings: [...first.warnings.filter(({ code }) => code === 'option_unknown'), ...ignored, ...record.warnings] };
 }
 
 /** @throws Failure; then nothing is stored */
