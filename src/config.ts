@@ -37,6 +37,7 @@ export type Config = Readonly<z.infer<typeof configSchema>>;
 /** Environment variables, and the setting that each stands for. */
 export const VARIABLES: Readonly<Record<string, readonly string[]>> = {
   PORT: ['api', 'port'],
+  LISTEN_ADDRESS: ['api', 'host'],
   PUBLIC_URL: ['api', 'publicUrl'],
   ALLOWED_HOSTS: ['api', 'allowedHosts'],
   TRUST_PROXY: ['api', 'trustProxy'],

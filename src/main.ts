@@ -1,4 +1,4 @@
-/** `filemill <role>`: reads the configuration, starts the role, and ends it in good order. Beside roles there is one command. */
+/** `filemill <role>`: reads the configuration, starts the role, and ends it in good order. Beside roles there are two commands. */
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -18,6 +18,8 @@ const ROLES = {
 };
 /** A command that ends by itself: it writes files, and serves nobody. */
 const NATS_USERS = 'nats-users';
+/** Serves one assistant over standard input and output. */
+const MCP_BRIDGE = 'mcp';
 /** What follows the last conversion must end in this time whatever hangs, ms. */
 const LAST_RESORT_MS = 1_800;
 
@@ -35,6 +37,10 @@ async function main(): Promise<void> {
     const { writeNatsUsers } = await import('./roles/nats-users.ts');
     console.log(await writeNatsUsers(usersAsked(rest)));
     return;
+  }
+  if (first === MCP_BRIDGE) {
+    const { bridge } = await import('./roles/mcp.ts');
+    return bridge(rest, checkout);
   }
   const { name, pool } = asked(process.argv.slice(2));
   const config = loadConfig(pool === undefined ? process.env : { ...process.env, POOL: pool });
@@ -91,7 +97,7 @@ function helpAsked(first: string | undefined, rest: readonly string[]): string |
 
 /** @throws ConfigError */
 function asked(args: string[]): { readonly name: keyof typeof ROLES; readonly pool: string | undefined } {
-  const usage = `it is called as "filemill <role>", with a role of ${Object.keys(ROLES).join(', ')}; "filemill worker --pool <pool>" sets POOL; "filemill ${NATS_USERS} <folder>" writes users for NATS servers; "filemill help" says more`;
+  const usage = `it is called as "filemill <role>", with a role of ${Object.keys(ROLES).join(', ')}; "filemill worker --pool <pool>" sets POOL; "filemill ${NATS_USERS} <folder>" writes users for NATS servers; "filemill ${MCP_BRIDGE} --server <url>" serves an assistant over standard input and output; "filemill help" says more`;
   try {
     const { positionals, values } = parseArgs({ args, allowPositionals: true, options: { pool: { type: 'string' } } });
     const [name = 'local', ...more] = positionals;

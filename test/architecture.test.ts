@@ -11,7 +11,7 @@ const RANKS: readonly (readonly string[])[] = [
   ['main'],
   ['roles'],
   ['config'],
-  ['api', 'controller', 'worker', 'upkeep'],
+  ['api', 'controller', 'worker', 'upkeep', 'bridge'],
   ['jobs', 'queue', 'signals', 'pools', 'objects', 'uploads', 'limits', 'fetch', 'exec', 'judge', 'kube', 'telemetry'],
   ['nats', 'sqlite'],
   ['catalog'],

@@ -33,6 +33,11 @@ export const COMMANDS = {
     usage: 'filemill controller',
     reads: ['controller', 'nats', 'log'],
   },
+  mcp: {
+    summary: 'serves one assistant over standard input and output, with local files',
+    usage: 'filemill mcp [--server <url>] [--allow <folder>]…',
+    reads: [],
+  },
   'nats-users': {
     summary: 'writes a NATS user for each role and each pool, and ends',
     usage: 'filemill nats-users <folder> [--pool <pool>]…',

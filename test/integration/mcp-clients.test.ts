@@ -1,14 +1,17 @@
 /** The clients that assistants are made of: the first and the second generation of the official library, and the Inspector's command line. */
-import { execFile } from 'node:child_process';
+import { execFile, execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readdir, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { Client as SecondClient, StreamableHTTPClientTransport as SecondTransport } from '@modelcontextprotocol/client';
 import { Client as FirstClient } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport as FirstTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { recording, type ToolResult, upload } from '../kit/assistant.ts';
@@ -153,4 +156,178 @@ describe.each<[string, () => Promise<Assistant>]>([
     expect(storedIn(service.dataDir).states).toContain('cancelled');
     await assistant.close();
   });
+});
+
+describe('filemill mcp, which an assistant starts', () => {
+  let files: string;
+  beforeAll(async () => {
+    // As the command line names it: a link to the folder itself is followed.
+    await mkdir(join(home, 'really'));
+    files = join(home, 'files');
+    await symlink(join(home, 'really'), files);
+    await writeFile(join(files, 'my birds.csv'), TABLE);
+    await writeFile(join(home, 'secret.csv'), 'name\nhidden\n');
+    await symlink(join(home, 'secret.csv'), join(files, 'way-out.csv'));
+    await symlink(home, join(files, 'out'));
+    await symlink(join(home, 'really', 'my birds.csv'), join(files, 'way-in.csv'));
+    execFileSync('mkfifo', [join(files, 'pipe.csv')]);
+  });
+
+  interface Bridge extends Assistant {
+    readonly pid: number | null;
+    readonly list: () => Promise<readonly { readonly name: string; readonly inputSchema: object }[]>;
+  }
+  const started = async (...args: readonly string[]): Promise<Bridge> => {
+    const transport = new StdioClientTransport({
+      command: join(checkout, 'scripts/filemill'),
+      args: ['mcp', ...args],
+      cwd: home,
+      stderr: 'ignore',
+    });
+    const client = new FirstClient({ name: 'stdio', version: '1' });
+    await client.connect(transport as Parameters<typeof client.connect>[0], { timeout: 60_000 });
+    return {
+      pid: transport.pid,
+      list: async () => (await client.listTools()).tools,
+      call: async (name, given, told, signal) =>
+        (await client.callTool({ name, arguments: { ...given } }, undefined, {
+          ...(told === undefined ? {} : { onprogress: ({ progress }) => told(progress) }),
+          ...(signal === undefined ? {} : { signal }),
+        })) as ToolResult,
+      close: () => client.close(),
+    };
+  };
+
+  describe('for a server', () => {
+    let assistant: Bridge;
+    beforeAll(async () => {
+      assistant = await started('--server', `${service.url}/mcp`, '--allow', files);
+    });
+    afterAll(() => assistant?.close());
+    const toHtml = (file: string, more: object = {}) => assistant.call('convert_file', { file, to_format: 'html', ...more });
+
+    it('lists the tools, with the folders that may be used', async () => {
+      const tools = await assistant.list();
+      expect(tools).toHaveLength(19);
+      const [convert] = tools;
+      expect(JSON.stringify(convert?.inputSchema)).toContain(`A local path in ${files}. Or an https URL`);
+      expect(JSON.stringify(convert?.inputSchema)).not.toContain('curl');
+      const saving = tools.filter(({ inputSchema }) => JSON.stringify(inputSchema).includes('"save_to"')).map(({ name }) => name);
+      expect(saving).toEqual(expect.arrayContaining(['convert_file', 'merge_pdfs', 'run_tool', 'get_job_status']));
+      expect(saving).not.toContain('list_tools');
+    });
+
+    it.each<[string, () => string]>([
+      ['a path', () => join(files, 'my birds.csv')],
+      ['a file: URL', () => pathToFileURL(join(files, 'my birds.csv')).href],
+      ['a name in the folder', () => 'my birds.csv'],
+      ['a link within the folder', () => join(files, 'way-in.csv')],
+      ['base64', () => Buffer.from(TABLE).toString('base64')],
+    ])('converts %s, and saves the result', async (_, file) => {
+      const folder = await mkdtemp(join(files, 'results-'));
+      const result = await toHtml(file(), { filename: 'birds.csv', save_to: folder });
+      const path = String(result.structuredContent?.['saved_to']);
+      expect(path).toBe(join(await realpath(folder), 'birds-filemill.html'));
+      expect(await readFile(path, 'utf8')).toContain('kestrel');
+      const again = await toHtml(file(), { filename: 'birds.csv', save_to: `${folder}/` });
+      expect(again.structuredContent?.['saved_to']).toBe(join(await realpath(folder), 'birds-filemill-2.html'));
+    });
+
+    it('saves several results as one ZIP, and under a name that the caller chooses', async () => {
+      const file = join(files, 'my birds.csv');
+      const result = await assistant.call('convert_files', {
+        files: [file, 'my birds.csv'],
+        to_format: 'html',
+        save_to: join(files, 'all.zip'),
+      });
+      expect((await readFile(join(files, 'all.zip'))).subarray(0, 2).toString()).toBe('PK');
+      expect(result.content?.[0]?.text).toContain('all.zip');
+      const taken = await toHtml(file, { save_to: join(files, 'all.zip') });
+      expect(taken).toMatchObject({ isError: true, structuredContent: { status: 'done' } });
+      expect(taken.content?.[0]?.text).toContain('exists already');
+    });
+
+    it.each<[string, () => string, string]>([
+      ['a file beside the folder', () => join(home, 'secret.csv'), 'outside the folders'],
+      ['a way up', () => join(files, '../secret.csv'), 'outside the folders'],
+      ['a link that leads out', () => join(files, 'way-out.csv'), 'outside the folders'],
+      ['a folder’s link that leads out', () => `${files}/out/secret.csv`, 'outside the folders'],
+      ['a folder', () => `${files}/.`, 'no regular file'],
+      ['a named pipe', () => join(files, 'pipe.csv'), 'no regular file'],
+      ['a device', () => '/dev/zero', 'outside the folders'],
+      ['what the system keeps', () => 'file:///etc/passwd', 'outside the folders'],
+      ['what is not there', () => join(files, 'none.csv'), 'There is no file'],
+    ])('does not read %s', async (_, file, says) => {
+      const before = storedIn(service.dataDir).states.length;
+      const result = await toHtml(file());
+      expect(result.isError).toBe(true);
+      expect(result.content?.[0]?.text).toContain(says);
+      expect(storedIn(service.dataDir).states).toHaveLength(before);
+    });
+
+    it.each<[string, () => string, string]>([
+      ['a folder beside it', () => `${home}/`, 'outside the folders'],
+      ['a link that leads out', () => join(files, 'out/stolen.html'), 'outside the folders'],
+      ['an existing file', () => join(files, 'my birds.csv'), 'exists already'],
+      ['a link to a file outside', () => join(files, 'way-out.csv'), 'exists already'],
+    ])('does not write to %s', async (_, place, says) => {
+      const result = await toHtml('my birds.csv', { save_to: place() });
+      expect(result.isError).toBe(true);
+      expect(result.content?.[0]?.text).toContain(says);
+      expect(await readFile(join(home, 'secret.csv'), 'utf8')).toContain('hidden');
+      expect(await readFile(join(files, 'my birds.csv'), 'utf8')).toBe(TABLE);
+      expect(await readdir(home)).not.toContain('stolen.html');
+    });
+
+    it('passes progress on, and stops the work of a call that is cancelled', async () => {
+      await writeFile(join(files, 'long.wav'), recording(300));
+      const told: number[] = [];
+      const stop = new AbortController();
+      const args = { file: 'long.wav', to_format: 'm4a', audio_bitrate: 512 };
+      const answer = assistant.call('convert_file', args, (progress) => told.push(progress), stop.signal).catch(() => 'stopped');
+      await eventually(() => storedIn(service.dataDir).states.includes('running') && told.length > 0, 'a job that runs, and progress');
+      stop.abort();
+      expect(await answer).toBe('stopped');
+      await eventually(() => !storedIn(service.dataDir).states.includes('running'), 'no job that runs');
+    });
+  });
+
+  it('reads nothing where no folder is allowed, and ends with its client', async () => {
+    const assistant = await started('--server', service.url);
+    const result = await assistant.call('convert_file', { file: join(files, 'my birds.csv'), to_format: 'html' });
+    expect(result.content?.[0]?.text).toContain('--allow FOLDER');
+    const { pid } = assistant;
+    await assistant.close();
+    await eventually(() => !existsSync(`/proc/${pid}`), 'no process');
+  });
+
+  it('brings a server of its own where none is named, and takes it along at its end', async () => {
+    const assistant = await started('--allow', files);
+    const result = await assistant.call('convert_file', { file: 'my birds.csv', to_format: 'html', save_to: 'own.html' });
+    expect(result.structuredContent).toMatchObject({ status: 'done', saved_to: join(await realpath(files), 'own.html') });
+    expect(await readFile(join(files, 'own.html'), 'utf8')).toContain('kestrel');
+    const port = new URL(result.structuredContent?.output?.url ?? '').port;
+    await assistant.close();
+    await eventually(
+      () =>
+        fetch(`http://127.0.0.1:${port}/api/v1/health`).then(
+          () => false,
+          () => true,
+        ),
+      'no server',
+    );
+  });
+
+  it.each([[['--server', 'ftp://x']], [['--allow']], [['--fruit']], [['--allow', '/no/such/folder', '--server', 'http://127.0.0.1:1']]])(
+    'refuses %j in one sentence',
+    async (args) => {
+      const { code, stderr } = await run(join(checkout, 'scripts/filemill'), ['mcp', ...args]).then(
+        () => ({ code: 0, stderr: '' }),
+        (error: { code: number; stderr: string }) => error,
+      );
+      expect(code).toBeGreaterThan(0);
+      expect(stderr).toMatch(/--allow/);
+      expect(stderr).not.toContain('at async');
+    },
+  );
 });

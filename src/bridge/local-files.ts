@@ -1,0 +1,88 @@
+/** What the bridge adds to a server's tools: local files as arguments, and results that are saved. */
+
+import { type Folders, Refused } from './folders.ts';
+import { download, upload } from './transfer.ts';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+interface Result {
+  readonly content?: readonly Fields[];
+  readonly structuredContent?: Fields;
+  readonly isError?: boolean;
+}
+
+/** The argument that the bridge itself reads. */
+const SAVE_TO = 'save_to';
+
+export const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** @param tools as the server lists them @returns the same with what the bridge adds */
+export function withLocalFiles(tools: unknown, { names }: Folders): unknown {
+  if (!Array.isArray(tools) || names.length === 0) return tools;
+  return tools.map((tool) => {
+    const schema = isRecord(tool) ? tool['inputSchema'] : undefined;
+    const properties = isRecord(schema) ? schema['properties'] : undefined;
+    if (!isRecord(tool) || !isRecord(schema) || !isRecord(properties)) return tool;
+    const { file, files, job_id } = properties;
+    if (file === undefined && files === undefined && !(job_id !== undefined && 'wait_seconds' in properties)) return tool;
+    const added = {
+      ...properties,
+      ...(file === undefined ? {} : { file: withPath(file, names) }),
+      [SAVE_TO]: { type: 'string', maxLength: 4_096, description: `Local path or folder to save the result to, in ${names.join(' or ')}.` },
+    };
+    return { ...tool, inputSchema: { ...schema, properties: added } };
+  });
+}
+
+function withPath(file: unknown, names: readonly string[]): unknown {
+  const said = isRecord(file) && typeof file['description'] === 'string' ? file['description'] : '';
+  if (!isRecord(file) || !said.startsWith('An https')) return file;
+  const [ways = ''] = said.split(' A local path cannot be read');
+  return { ...file, description: `A local path in ${names.join(' or ')}. Or ${ways.charAt(0).toLowerCase()}${ways.slice(1)}` };
+}
+
+/** @returns the arguments with an upload in place of each local file @throws Refused; then nothing is called */
+export async function uploadLocal(server: string, folders: Folders, args: Fields, signal: AbortSignal): Promise<Fields> {
+  const uploaded = async (value: unknown): Promise<unknown> => {
+    const path = typeof value === 'string' ? await folders.find(value.trim()) : undefined;
+    return path === undefined ? value : upload(server, folders, path, signal);
+  };
+  const { [SAVE_TO]: _, ...others } = args;
+  const sent: Record<string, unknown> = others;
+  for (const name of ['file', 'files', 'files[]']) {
+    const value = sent[name];
+    if (value === undefined) continue;
+    if (!Array.isArray(value)) sent[name] = await uploaded(value);
+    else {
+      const ids: unknown[] = [];
+      for (const one of value.slice(0, MOST_FILES)) ids.push(await uploaded(one));
+      sent[name] = [...ids, ...value.slice(MOST_FILES)];
+    }
+  }
+  return sent;
+}
+
+/** More are refused by the server, and need not be uploaded for that. */
+const MOST_FILES = 20;
+
+/** @returns the result, with where it was saved, or why it was not */
+export async function saveResult(folders: Folders, args: Fields, result: Result, signal: AbortSignal): Promise<Result> {
+  const wish = args[SAVE_TO];
+  if (typeof wish !== 'string' || wish.trim() === '' || result.isError === true) return result;
+  const link = result.content?.find(({ type }) => type === 'resource_link');
+  const say = (text: string, more: object = {}): Result => ({
+    ...result,
+    content: [{ type: 'text', text }, ...(result.content ?? [])],
+    ...more,
+  });
+  if (typeof link?.['uri'] !== 'string')
+    return say('Nothing was saved yet: there is no file. Where the job is still processing, call get_job_status with save_to.');
+  try {
+    const path = await download(folders, link['uri'], wish.trim(), String(link['name'] ?? 'file'), signal);
+    return say(`Saved to ${path}`, { structuredContent: { ...result.structuredContent, saved_to: path } });
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+    return say(`The result was not saved. ${error.message} It can still be downloaded, or saved with get_job_status.`, { isError: true });
+  }
+}

@@ -1,0 +1,78 @@
+/** Files between this machine and a filemill server: an upload before a call, and the download of its result. */
+import { randomBytes } from 'node:crypto';
+import { unlink } from 'node:fs/promises';
+import { request as overHttp } from 'node:http';
+import { request as overHttps } from 'node:https';
+import { basename } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { type Folders, type OpenFile, Refused } from './folders.ts';
+
+/** For one file, ms: a server ends a transfer that is slower sooner. */
+const TRANSFER_MS = 600_000;
+/** Of an answer that is no file, bytes. */
+const MOST_ANSWER = 64 * 1024;
+
+/** @returns the upload's id @throws Refused */
+export async function upload(server: string, folders: Folders, path: string, signal: AbortSignal): Promise<string> {
+  const file = await folders.read(path);
+  try {
+    const text = await post(`${server}/api/v1/uploads`, file, AbortSignal.any([signal, AbortSignal.timeout(TRANSFER_MS)]));
+    const { data, error } = JSON.parse(text) as { data?: { upload_id?: string }; error?: { message?: string } };
+    if (data?.upload_id === undefined) throw new Refused(`The server did not take the file: ${error?.message ?? 'no reason given'}`);
+    return data.upload_id;
+  } catch (error) {
+    throw error instanceof Refused ? error : new Refused(`The file could not be uploaded to ${server}.`);
+  } finally {
+    await file.handle.close();
+  }
+}
+
+/** A form with one file, of a known length: the server reserves as much. */
+function post(url: string, { handle, path, sizeBytes }: OpenFile, signal: AbortSignal): Promise<string> {
+  const boundary = `filemill-${randomBytes(16).toString('hex')}`;
+  const name = basename(path).replace(/[\r\n"]/g, (character) => encodeURIComponent(character));
+  const head = Buffer.from(
+    `--${boundary}\r\nContent-Disposition: form-data; name="file"; filename="${name}"\r\nContent-Type: application/octet-stream\r\n\r\n`,
+  );
+  const tail = Buffer.from(`\r\n--${boundary}--\r\n`);
+  const headers = { 'content-type': `multipart/form-data; boundary=${boundary}`, 'content-length': head.length + sizeBytes + tail.length };
+  return new Promise((resolve, reject) => {
+    const request = (url.startsWith('https:') ? overHttps : overHttp)(url, { method: 'POST', headers, signal }, (response) => {
+      let text = '';
+      response.setEncoding('utf8');
+      response.on('data', (chunk: string) => {
+        text += chunk;
+        if (text.length > MOST_ANSWER) request.destroy(new Error('the answer is too long'));
+      });
+      response.on('end', () => resolve(text));
+      response.on('error', reject);
+    });
+    request.on('error', reject);
+    // A file that grows meanwhile is sent as long as it was.
+    const content = sizeBytes === 0 ? [] : handle.createReadStream({ start: 0, end: sizeBytes - 1, autoClose: false });
+    pipeline(Readable.from(joined(head, content, tail)), request).catch(reject);
+  });
+}
+
+async function* joined(head: Buffer, content: Iterable<Buffer> | AsyncIterable<Buffer>, tail: Buffer): AsyncGenerator<Buffer> {
+  yield head;
+  for await (const chunk of content) yield chunk;
+  yield tail;
+}
+
+/** @param wish as the caller names the place @returns where it is @throws Refused */
+export async function download(folders: Folders, url: string, wish: string, name: string, signal: AbortSignal): Promise<string> {
+  const { handle, path } = await folders.create(wish, name);
+  try {
+    const response = await fetch(url, { signal: AbortSignal.any([signal, AbortSignal.timeout(TRANSFER_MS)]) });
+    if (!response.ok || response.body === null) throw new Refused(`The result could not be downloaded: HTTP ${response.status}.`);
+    await pipeline(Readable.fromWeb(response.body), handle.createWriteStream());
+    return path;
+  } catch (error) {
+    await handle.close().catch(() => undefined);
+    // Half a file would look like a result.
+    await unlink(path).catch(() => undefined);
+    throw error instanceof Refused ? error : new Refused('The result could not be downloaded.');
+  }
+}
