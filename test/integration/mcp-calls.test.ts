@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import { asVersion, call, post, recording, refusalIn, send, type ToolResult, upload } from '../kit/assistant.ts';
 import { filesBelow, processesOf } from '../kit/remains.ts';
 import { convert, type Service, startService, untilEnded } from '../kit/service.ts';
@@ -503,6 +504,130 @@ describe('the other tools', () => {
     expect((await call(service.url, 'cancel_job', { job_id: job?.job_id })).structuredContent).toEqual({ cancelled: true });
     expect(refusalIn(await call(service.url, 'get_job_status', { job_id: job?.job_id })).code).toMatch(/^JOB_/);
     expect(refusalIn(await call(service.url, 'cancel_job', { job_id: UNKNOWN })).code).toBe('JOB_NOT_FOUND');
+  });
+});
+
+/** A document with two pages, as each wish needs it. */
+const TWO_PAGES = '<p>kestrel</p><p style="break-before: page">merlin</p>';
+const SCAN =
+  '<svg xmlns="http://www.w3.org/2000/svg" width="600" height="150"><rect width="600" height="150" fill="#fff"/><text x="30" y="90" font-size="48" font-family="sans-serif">A kestrel hovers</text></svg>';
+
+interface Wish {
+  readonly wish: string;
+  readonly tool: string;
+  /** @param made results of earlier calls, as their URLs */
+  readonly args: (made: Readonly<Record<'pdf' | 'docx' | 'scan' | 'wav', string>>) => Record<string, unknown>;
+  /** Undefined: any result that is done. */
+  readonly right?: (result: ToolResult) => Promise<void> | void;
+}
+
+const sizeOf = async (result: ToolResult): Promise<readonly number[]> => {
+  const bytes = Buffer.from(await (await fetch(url(result))).arrayBuffer());
+  return [bytes.readUInt32BE(16), bytes.readUInt32BE(20)];
+};
+const textIn = async (file: string, more: object = {}): Promise<string> =>
+  String((await call(service.url, 'convert_file', { file, to_format: 'txt', ...more })).structuredContent?.['text']);
+
+/** What people ask for, and the call that a reader of `tools/list` alone should make of it. */
+const WISHES: readonly Wish[] = [
+  {
+    wish: 'Turn this Word document into a PDF.',
+    tool: 'convert_file',
+    args: ({ docx }) => ({ file: docx, to_format: 'pdf' }),
+    right: async (result) => expect(await textIn(url(result))).toContain('kestrel'),
+  },
+  {
+    wish: 'What does this scan say? It is in English.',
+    tool: 'convert_file',
+    args: ({ scan }) => ({ file: scan, to_format: 'txt', ocr_lang: 'eng' }),
+    right: ({ structuredContent }) => expect(structuredContent?.['text']).toMatch(/kestrel hovers/),
+  },
+  {
+    wish: 'Make a searchable PDF of this scan.',
+    tool: 'convert_file',
+    args: ({ scan }) => ({ file: scan, to_format: 'pdf', ocr: true }),
+    right: async (result) => expect(await textIn(url(result))).toMatch(/kestrel hovers/),
+  },
+  {
+    wish: 'Make this picture 300 pixels wide and show it to me.',
+    tool: 'resize_image',
+    args: ({ scan }) => ({ file: scan, width: 300, include_image: true }),
+    right: async (result) => {
+      expect(await sizeOf(result)).toEqual([300, 75]);
+      expect(result.content?.map(({ type }) => type)).toContain('image');
+    },
+  },
+  {
+    wish: 'Give me the second page of this PDF as a PNG.',
+    tool: 'convert_file',
+    args: ({ pdf }) => ({ file: pdf, to_format: 'png', pages: '2' }),
+    right: async (result) => expect(await textIn(url(result), { ocr_lang: 'eng' })).toMatch(/merlin/),
+  },
+  {
+    wish: 'Put these two PDFs together.',
+    tool: 'merge_pdfs',
+    args: ({ pdf }) => ({ files: [pdf, pdf] }),
+    right: async (result) => expect((await textIn(url(result))).match(/merlin/g)).toHaveLength(2),
+  },
+  {
+    wish: 'I need the first second of this recording as an MP3 of 128 kbit/s.',
+    tool: 'convert_file',
+    args: ({ wav }) => ({ file: wav, to_format: 'mp3', end_time: '1', mp3_bitrate: 128 }),
+    // 128 kbit/s for a second, and a frame or two.
+    right: ({ structuredContent }) => expect(structuredContent?.output?.size_bytes).toBeLessThan(20_000),
+  },
+  {
+    wish: 'Save this web page as a PDF.',
+    tool: 'convert_file',
+    args: () => ({ file: `${base}/page`, to_format: 'pdf' }),
+    right: async (result) => expect(await textIn(url(result))).toContain('a merlin'),
+  },
+  {
+    wish: 'Make Excel files of these two tables, in one archive.',
+    tool: 'convert_files',
+    args: () => ({ files: [`${base}/table.csv`, `data:text/csv,${encodeURIComponent(TABLE)}`], to_format: 'xlsx' }),
+    right: ({ structuredContent }) => expect(structuredContent).toMatchObject({ overall_status: 'done', counts: { done: 2 } }),
+  },
+  {
+    wish: 'Remove the first page of this PDF.',
+    tool: 'run_tool',
+    args: ({ pdf }) => ({ tool: 'pdf-page-remover', files: [pdf], options: '{"pages":"1"}' }),
+    right: async (result) => expect(await textIn(url(result))).not.toContain('kestrel'),
+  },
+  {
+    wish: 'Which formats can I convert an EPUB to?',
+    tool: 'list_supported_formats',
+    args: () => ({ source: 'epub' }),
+    right: ({ structuredContent }) => expect(JSON.stringify(structuredContent?.['targets'])).toContain('"pdf"'),
+  },
+  {
+    wish: 'Transcribe this interview as subtitles.',
+    tool: 'speech_to_text',
+    args: ({ wav }) => ({ file: wav, format: 'srt' }),
+    right: (result) => expect(refusalIn(result).code).toBe('NOT_IMPLEMENTED'),
+  },
+];
+
+describe('a wish', () => {
+  let listed: ReadonlyMap<string, { readonly description: string; readonly inputSchema: z.core.JSONSchema.JSONSchema }>;
+  let made: Parameters<Wish['args']>[0];
+  beforeAll(async () => {
+    const { body } = await send(service.url, '2025-11-25', { jsonrpc: '2.0', id: 1, method: 'tools/list' });
+    const tools = body?.result?.['tools'] as { name: string; description: string; inputSchema: z.core.JSONSchema.JSONSchema }[];
+    listed = new Map(tools.map((tool) => [tool.name, tool]));
+    const pdf = url(await call(service.url, 'convert_file', { file: TWO_PAGES, to_format: 'pdf' }));
+    const docx = url(await call(service.url, 'convert_file', { file: '# kestrel\n', to_format: 'docx' }));
+    const scan = url(await call(service.url, 'convert_file', { file: SCAN, to_format: 'png' }));
+    made = { pdf, docx, scan, wav: await upload(service.url, recording(3), 'interview.wav') };
+  });
+
+  it.each(WISHES)('is a call that the schemas take, with the right result: $wish', async ({ tool, args, right }) => {
+    const schema = listed.get(tool)?.inputSchema ?? {};
+    const given = args(made);
+    const known = Object.keys(schema.properties ?? {});
+    expect(known).toEqual(expect.arrayContaining(Object.keys(given)));
+    expect(z.fromJSONSchema(schema).safeParse(given).error?.issues).toBeUndefined();
+    await right?.(await call(service.url, tool, given));
   });
 });
 
