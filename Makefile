@@ -5,7 +5,7 @@ ZIG ?= zig
 LISTS := $(wildcard images/*/packages.txt)
 
 .DEFAULT_GOAL := help
-.PHONY: help start setup serving node launcher launcher-cross converters test-tools servers run generate verify unit integration test proved bench clean
+.PHONY: help start setup serving node launcher launcher-cross converters test-tools servers run generate verify unit integration test proved bench clean images cluster e2e
 
 help: ## Says what each target does
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22
@@ -40,6 +40,18 @@ test-tools:
 
 servers:
 	@scripts/build-servers
+
+images: setup ## Builds the container images with buildah or docker, and converts a file in each; APT_SNAPSHOT pins Debian's packages by date
+	@command -v docker >/dev/null || scripts/install-packages test/e2e/packages.txt
+	@scripts/images
+	@scripts/images --smoke
+
+cluster: setup ## Builds what scripts/cluster needs: a real Kubernetes cluster on this machine, to play with
+	@scripts/install-packages test/e2e/packages.txt
+	@scripts/build-servers cluster
+
+e2e: cluster images ## Installs the chart on a real cluster made here, and uses, upgrades and removes it; needs root
+	@node test/e2e/run.ts
 
 generate: node ## Writes every file that is derived from others
 	@node scripts/generate.ts

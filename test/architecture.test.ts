@@ -215,8 +215,10 @@ describe('the architecture', () => {
   ])('would find %s', (code) => expect(namedToolchains(code)).toHaveLength(1));
 
   it('has for each toolchain of the table what its image is made of, and for no other', () => {
-    expect(readdirSync('images').sort()).toEqual([...toolchains].sort());
-    for (const name of toolchains) expect(readdirSync(`images/${name}`)).toEqual(expect.arrayContaining(['packages.txt', 'syscalls.txt']));
+    const listed = readdirSync('images').filter((name) => existsSync(`images/${name}/packages.txt`));
+    expect(listed.sort()).toEqual([...toolchains].sort());
+    for (const name of toolchains)
+      expect(readdirSync(`images/${name}`)).toEqual(expect.arrayContaining(['packages.txt', 'smoke', 'syscalls.txt']));
   });
 
   it('starts threads where input is judged, and where a worker keeps its orders alive, only', () => {

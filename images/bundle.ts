@@ -1,0 +1,81 @@
+/**
+ * Bundles filemill for its images: the folder that becomes /app, with one JavaScript file for each role's start instead of 1,500 modules.
+ *
+ *   node images/bundle.ts FOLDER
+ */
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { build, type Plugin } from 'esbuild';
+
+const [into] = process.argv.slice(2);
+if (into === undefined) throw new Error('it is called as: node images/bundle.ts FOLDER');
+const app = resolve(into);
+const source = resolve('src');
+/** Threads have a file of their own, which the process names by URL. */
+const THREADS = ['nats/keep-alive/thread', 'judge/thread'];
+/** Programs that run confined stay as they are: each is started by itself, and imports nothing but sharp. */
+const AS_THEY_ARE = ['src/exec/programs', 'node_modules/sharp', 'node_modules/@img', 'node_modules/detect-libc', 'node_modules/semver'];
+const EXPLORER = 'node_modules/openapi-explorer';
+
+/** A bundled module has the URL of the bundle: a file beside the module is named from the root of the sources instead. */
+const urls: Plugin = {
+  name: 'urls',
+  setup({ onLoad }) {
+    onLoad({ filter: /\/src\/.*\.ts$/ }, ({ path }) => {
+      const folder = relative(source, dirname(path));
+      const contents = readFileSync(path, 'utf8').replaceAll(
+        /new URL\('\.\/([\w/-]+)\.ts', import\.meta\.url\)/g,
+        (_, name: string) => `new URL('./${join(folder, name)}.js', import.meta.url)`,
+      );
+      return { contents, loader: 'ts' };
+    });
+  },
+};
+
+rmSync(app, { recursive: true, force: true });
+mkdirSync(app, { recursive: true });
+const { metafile } = await build({
+  entryPoints: ['main', ...THREADS].map((name) => join(source, `${name}.ts`)),
+  outdir: join(app, 'src'),
+  outbase: source,
+  bundle: true,
+  splitting: true,
+  // Beside main.js: the URLs above are relative to it.
+  chunkNames: '[name]-[hash]',
+  format: 'esm',
+  platform: 'node',
+  target: 'node26',
+  minifySyntax: true,
+  minifyWhitespace: true,
+  external: ['sharp', 'openapi-explorer'],
+  // Libraries in CommonJS ask for Node's modules by `require`.
+  banner: { js: "import { createRequire as requireOf } from 'node:module'; const require = requireOf(import.meta.url);" },
+  metafile: true,
+  plugins: [urls],
+  logLevel: 'warning',
+});
+for (const name of THREADS) if (!existsSync(join(app, 'src', `${name}.js`))) throw new Error(`the bundle has no ${name}.js`);
+
+for (const path of AS_THEY_ARE) cpSync(path, join(app, path), { recursive: true });
+for (const path of [`${EXPLORER}/package.json`, `${EXPLORER}/dist/browser/openapi-explorer.min.js`]) cpSync(path, join(app, path));
+const { name, version, license } = JSON.parse(readFileSync('package.json', 'utf8')) as Record<string, string>;
+writeFileSync(join(app, 'package.json'), `${JSON.stringify({ name, version, license, type: 'module' })}\n`);
+
+// What the images say they contain: each package whose code is in the bundle, or copied.
+const inputs = [...Object.keys(metafile.inputs), ...AS_THEY_ARE, EXPLORER, ...imgPackages()];
+const packages = new Map<string, string>();
+for (const input of inputs) {
+  const found = /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)/.exec(input)?.[1];
+  if (found === undefined || !existsSync(join(found, 'package.json'))) continue;
+  const read = JSON.parse(readFileSync(join(found, 'package.json'), 'utf8')) as { name?: string; version?: string; license?: string };
+  if (read.name !== undefined && read.version !== undefined) packages.set(`${read.name}@${read.version}`, read.license ?? 'unknown');
+}
+const lines = [...packages].sort(([a], [b]) => (a < b ? -1 : 1)).map(([id, terms]) => `${id}\t${terms}\n`);
+writeFileSync(join(app, 'npm-packages.tsv'), lines.join(''));
+console.log(`  bundled ${Object.keys(metafile.outputs).length} files, ${lines.length} npm packages, into ${into}`);
+
+/** sharp's own programs, one package for each platform. */
+function imgPackages(): string[] {
+  const lock = JSON.parse(readFileSync('package-lock.json', 'utf8')) as { packages: Record<string, unknown> };
+  return Object.keys(lock.packages).filter((path) => path.startsWith('node_modules/@img/') && existsSync(path));
+}
