@@ -8,7 +8,7 @@ LISTS := $(wildcard images/*/packages.txt)
 .PHONY: help start setup serving node launcher launcher-cross converters test-tools servers run generate verify unit integration test proved bench clean images cluster e2e
 
 help: ## Says what each target does
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22
+	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22
 
 run: start ## Serves on http://localhost:8080 (PORT and DATA_DIR change it); Ctrl-C drains and stops
 	@exec scripts/filemill local

@@ -7,6 +7,7 @@ import { describeApi } from '../src/api/openapi/document.ts';
 import { apiSettings } from '../src/api/settings.ts';
 import { configSchema, VARIABLES } from '../src/config.ts';
 import { errorTable, reasonTable } from '../src/errors.ts';
+import { chartFiles, installFile } from './chart.ts';
 import { composeFile } from './compose-users.ts';
 import { crdFiles } from './crds.ts';
 import { resourcePage } from './resource-page.ts';
@@ -20,21 +21,28 @@ const files: Readonly<Record<string, string>> = {
   'docs/resources.md': resourcePage(),
   'compose.yaml': composeFile(),
   ...crdFiles(),
+  ...chartFiles(),
 };
 
 const stale: string[] = [];
-for (const [path, content] of Object.entries(files)) {
-  const wanted = /\.(md|yaml)$/.test(path) ? content : formatted(path, content);
-  if (read(path) === wanted) continue;
-  if (process.argv.includes('--check')) stale.push(path);
-  else {
-    writeFileSync(path, wanted);
-    console.log(`wrote ${path}`);
-  }
-}
+write(files);
+// Helm reads the files above.
+if (stale.length === 0) write(installFile());
 if (stale.length > 0) {
   console.error(`out of date: ${stale.join(', ')}; run: make generate`);
   process.exitCode = 1;
+}
+
+function write(all: Readonly<Record<string, string>>): void {
+  for (const [path, content] of Object.entries(all)) {
+    const wanted = /\.(md|yaml)$/.test(path) ? content : formatted(path, content);
+    if (read(path) === wanted) continue;
+    if (process.argv.includes('--check')) stale.push(path);
+    else {
+      writeFileSync(path, wanted);
+      console.log(`wrote ${path}`);
+    }
+  }
 }
 
 /** Every file in the noun's folder that exports one. */

@@ -1,0 +1,217 @@
+/** The chart: what it renders to, what it refuses, and that a real API server takes all of it in a namespace that enforces `restricted`. */
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+import { loadConfig } from '../../src/config.ts';
+import { toolchains } from '../../src/contracts/toolchains.ts';
+import { controllerPermissions, workerPermissions } from '../../src/nats/permissions.ts';
+import { program } from '../kit/kubernetes/processes.ts';
+import { type Cluster, startKubernetes } from '../kit/kubernetes.ts';
+
+const CHART = 'charts/filemill';
+const TRIAL = ['--values', `${CHART}/values-trial.yaml`];
+const PRODUCTION = ['--values', 'manifests/install-values.yaml'];
+/** Everything that a cluster of its own knows, without the kinds of Prometheus and the Gateway API. */
+const ALL = [
+  ...['ingress.enabled', 'api.autoscaling.enabled', 'priorityClasses.create', 'controller.allNamespaces', 'metrics.dashboard.enabled'],
+  ...['namespace.create'],
+].flatMap((value) => ['--set', `${value}=true`]);
+
+interface Manifest {
+  readonly kind: string;
+  readonly metadata: { readonly name: string; readonly namespace?: string };
+  // biome-ignore lint/suspicious/noExplicitAny: of any kind
+  readonly [field: string]: any;
+}
+
+let folder: string;
+
+function helm(args: readonly string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+  const environment = { HOME: folder, PATH: '/usr/bin' };
+  return new Promise((resolve) => {
+    execFile(program('helm'), args, { env: environment, maxBuffer: 64 << 20, timeout: 60_000 }, (error, stdout, stderr) =>
+      resolve({ code: error === null ? 0 : Number(error.code ?? 1), stdout, stderr }),
+    );
+  });
+}
+
+async function rendered(...args: readonly string[]): Promise<string> {
+  const { code, stdout, stderr } = await helm(['template', 'filemill', CHART, '--namespace', 'filemill', ...args]);
+  if (code !== 0) throw new Error(stderr);
+  return stdout;
+}
+
+const manifestsOf = (text: string): Manifest[] =>
+  parseAllDocuments(text)
+    .map((document) => document.toJS() as Manifest | null)
+    .filter((manifest) => manifest !== null);
+
+const objects = async (...args: readonly string[]): Promise<(kind: string, name: string) => Manifest> => {
+  const all = manifestsOf(await rendered(...args));
+  return (kind, name) => {
+    const found = all.find((manifest) => manifest.kind === kind && manifest.metadata.name === name);
+    if (found === undefined)
+      throw new Error(`no ${kind} ${name} among ${all.map((manifest) => `${manifest.kind} ${manifest.metadata.name}`)}`);
+    return found;
+  };
+};
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'filemill-chart-'));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+describe('the chart', () => {
+  it.each([
+    ['for a trial', TRIAL],
+    ['with NATS and a bucket that exist', PRODUCTION],
+  ])('passes helm lint %s', async (_, values) => {
+    expect(await helm(['lint', CHART, '--strict', ...values])).toMatchObject({ code: 0 });
+  });
+
+  it.each([
+    ['api.replicas=many', "'/api/replicas': got string, want integer"],
+    ['api.replica=3', "'/api': additional properties 'replica' not allowed"],
+    ['nats.replicas=2', "'/nats/replicas': value must be one of 1, 3, 5"],
+    ['image.pullPolicy=Sometimes', "'/image/pullPolicy': value must be one of"],
+    ['pools.image.spec.slots=none', "'/pools/image/spec/slots': got string, want integer"],
+    ['pools.image.spec.size=3', "'/pools/image/spec': additional properties 'size' not allowed"],
+    ['api.publicUrl=files.example.org', "'/api/publicUrl': 'files.example.org' does not match pattern"],
+  ])('refuses %s by its name', async (value, message) => {
+    const { code, stderr } = await helm(['template', CHART, ...PRODUCTION, '--set', value]);
+    expect(code).not.toBe(0);
+    expect(stderr).toContain(message);
+  });
+
+  it.each([
+    ['image.registry', ['--set', 'image.registry=']],
+    ['api.publicUrl', ['--set', 'api.publicUrl=']],
+    ['nats.servers', ['--set', 'nats.servers=null']],
+    ['s3.endpoint', ['--set', 's3.endpoint=']],
+  ])('asks for %s where it is missing', async (name, args) => {
+    const { code, stderr } = await helm(['template', CHART, ...PRODUCTION, ...args]);
+    expect(code).not.toBe(0);
+    expect(stderr).toContain(`${name} is required`);
+  });
+
+  it('writes settings that the roles take', async () => {
+    const find = await objects(...TRIAL);
+    for (const name of ['filemill', 'filemill-worker']) {
+      const path = join(folder, `${name}.yaml`);
+      await writeFile(path, find('ConfigMap', name)['data']['filemill.yaml']);
+      expect(() => loadConfig({ CONFIG_FILE: path })).not.toThrow();
+    }
+  });
+
+  it('gives each NATS user of a trial the rights of its role, and no others', async () => {
+    const find = await objects(...TRIAL);
+    const config: string = find('Secret', 'filemill-nats-config')['stringData']['nats.conf'];
+    const rights = new Map(
+      [...config.matchAll(/\{ user: (\S+), password: "\w{32}", permissions: (\{.*\}) \}/g)].map(([, user, json]) => [
+        user,
+        JSON.parse(json ?? ''),
+      ]),
+    );
+    expect([...rights.keys()].sort()).toEqual(['api', 'controller', ...toolchains.map((pool) => `worker-${pool}`)].sort());
+    expect(rights.get('controller')).toEqual(controllerPermissions);
+    for (const pool of toolchains) expect(rights.get(`worker-${pool}`)).toEqual(workerPermissions(pool));
+  });
+
+  it("keeps the bucket's keys and the secret from workers, and a token from everybody but the controller", async () => {
+    const find = await objects(...TRIAL);
+    for (const name of toolchains)
+      expect(JSON.stringify(find('ToolchainPool', name)['spec'])).not.toMatch(/S3_|SECRET_KEY|filemill-keys|"filemill-minio"/);
+    for (const name of ['api', 'egress'])
+      expect(find('Deployment', `filemill-${name}`)['spec'].template.spec.automountServiceAccountToken).toBe(false);
+  });
+
+  it('adds certificates and egress to what a pool says of its pods itself', async () => {
+    const path = join(folder, 'pool.yaml');
+    const template = { spec: { containers: [{ name: 'worker', env: [{ name: 'LOG_LEVEL', value: 'debug' }] }] } };
+    await writeFile(path, JSON.stringify({ pools: { pages: { enabled: true, spec: { toolchain: 'web', template } } } }));
+    const pool = (await objects(...TRIAL, '--values', path))('ToolchainPool', 'pages');
+    expect(pool['spec'].image).toBe('localhost/filemill/web:0.1.0');
+    expect(pool['spec'].template.spec.containers[0].env.map(({ name }: { name: string }) => name)).toEqual(
+      expect.arrayContaining(['NATS_CA', 'NODE_EXTRA_CA_CERTS', 'EGRESS_URL', 'EGRESS_TOKEN', 'LOG_LEVEL']),
+    );
+  });
+
+  it('leaves capacity to whoever scales, unless a value says it', async () => {
+    expect((await objects(...PRODUCTION))('ToolchainPool', 'media')['spec']).not.toHaveProperty('capacity');
+    const said = await objects(...PRODUCTION, '--set', 'pools.media.spec.capacity=40');
+    expect(said('ToolchainPool', 'media')['spec'].capacity).toBe(40);
+  });
+
+  it('lets workers reach names, NATS and the object store only, and those of pages egress too', async () => {
+    const find = await objects(...TRIAL);
+    const ports = ({ spec }: Manifest) =>
+      spec.egress.flatMap(({ ports: open = [] }: { ports?: { port: number }[] }) => open.map(({ port }) => port));
+    expect(ports(find('NetworkPolicy', 'filemill-worker'))).toEqual([53, 53, 4222, 9000]);
+    expect(ports(find('NetworkPolicy', 'filemill-pages-web'))).toEqual([8081]);
+    expect(find('NetworkPolicy', 'filemill-deny')['spec']).toEqual({
+      podSelector: { matchLabels: { 'app.kubernetes.io/name': 'filemill' } },
+      policyTypes: ['Ingress', 'Egress'],
+    });
+  });
+
+  it('has the version of the project', async () => {
+    const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
+    expect(readFileSync(`${CHART}/Chart.yaml`, 'utf8')).toContain(`\nappVersion: ${version}\n`);
+  });
+
+  it('renders extraObjects with the values of the release', async () => {
+    const path = join(folder, 'extra.yaml');
+    const extra = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: '{{ .Release.Name }}-more' } };
+    await writeFile(path, JSON.stringify({ extraObjects: [extra] }));
+    expect((await objects(...PRODUCTION, '--values', path))('ConfigMap', 'filemill-more')).toBeDefined();
+  });
+});
+
+describe('a real API server', () => {
+  let cluster: Cluster;
+
+  beforeAll(async () => {
+    cluster = await startKubernetes({ without: ['controllers', 'scheduler', 'kwok'] });
+    const applied = await cluster.kubectl(['apply', '--server-side', `--filename=${CHART}/crds`]);
+    expect(applied).toMatchObject({ code: 0 });
+    await cluster.kubectl(['create', 'namespace', 'filemill']);
+    await cluster.kubectl(['label', 'namespace', 'filemill', 'pod-security.kubernetes.io/warn=restricted']);
+  });
+  afterAll(() => cluster.stop());
+
+  it.each([
+    ['for a trial', TRIAL],
+    ['with NATS and a bucket that exist', PRODUCTION],
+    ['with all that can be enabled', [...TRIAL, ...ALL]],
+  ])('takes every object %s, and none is more than `restricted` allows', async (_, values) => {
+    const path = join(folder, 'objects.yaml');
+    await writeFile(path, await rendered(...values, '--no-hooks'));
+    const { code, stdout, stderr } = await cluster.kubectl([
+      'apply',
+      '--server-side',
+      '--dry-run=server',
+      '--force-conflicts',
+      '--filename',
+      path,
+    ]);
+    expect(stderr).toBe('');
+    expect(code).toBe(0);
+    expect(stdout.split('\n').filter((line) => line.endsWith('serverside-applied (server dry run)')).length).toBeGreaterThan(25);
+  });
+
+  it('takes manifests/install.yaml', async () => {
+    const { code, stderr } = await cluster.kubectl(['apply', '--server-side', '--dry-run=server', '--filename=manifests/install.yaml']);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  });
+
+  it('takes the definitions as the Job before an upgrade applies them', async () => {
+    const job = (await objects(...TRIAL, '--show-only', 'templates/crds.yaml'))('ConfigMap', 'filemill-crds');
+    const names = Object.keys(job['data']).filter((name) => name.endsWith('.yaml'));
+    expect(names).toEqual(['conversionjobs.filemill.io.yaml', 'toolchainpools.filemill.io.yaml']);
+    for (const name of names) expect(job['data'][name].trim()).toBe(readFileSync(`manifests/crds/${name}`, 'utf8').trim());
+  });
+});
