@@ -113,12 +113,12 @@ describe('what pdfinfo says', () => {
   const read = (engine: Engine, stdout: string, change: Partial<Task> = {}) => engine.inspect?.read(stdout, aTask(change));
 
   it('is the count of pages, whatever the title claims', () => {
-    expect(read(qpdf, 'Title: x\nPages: 7777\nPages:           3\n')).toEqual({ pages: 3 });
+    expect(read(qpdf, 'Title: x\nPages: 7777\nPages:           3\n')).toEqual({ pages: 3, encrypted: false });
   });
 
   it('is refused above 2000 pages', () => {
     expect(() => read(qpdf, 'Pages:           2001\n')).toThrow(/pages 2001, at most 2000/);
-    expect(read(qpdf, 'Pages:           2000\n')).toEqual({ pages: 2000 });
+    expect(read(qpdf, 'Pages:           2000\n')).toEqual({ pages: 2000, encrypted: false });
   });
 });
 
