@@ -22,6 +22,8 @@ export interface Tool {
    * Fields besides the files, flat. Forms send text, so every schema starts from a string. A refused client reads its description as `allowed`.
    */
   readonly input: z.ZodObject<Readonly<Record<string, z.ZodType>>>;
+  /** Other names of fields, as tools beside this one call them, and the field that each stands for. */
+  readonly aliases?: Readonly<Record<string, string>>;
   /**
    * Refuses invalid combinations of valid fields.
    * @throws Failure `INVALID_OPTION`
@@ -104,7 +106,17 @@ export interface Absent {
 }
 
 /** @throws Failure `INVALID_OPTION` with `option`, `received` (never a password) and `allowed` */
-export function readInput({ input, check }: Pick<Tool, 'input' | 'check'>, fields: ReadonlyMap<string, string>): Input {
+export function readInput(
+  { input, check, aliases = {} }: Pick<Tool, 'input' | 'check' | 'aliases'>,
+  sentFields: ReadonlyMap<string, string>,
+): Input {
+  const fields = new Map(sentFields);
+  for (const [alias, name] of Object.entries(aliases)) {
+    const [other, own] = [fields.get(alias)?.trim(), fields.get(name)?.trim()];
+    if (!other) continue;
+    if (own && own !== other) throw refuseField(alias, other, `no other value than ${name}, which it stands for: send one of them`);
+    fields.set(name, other);
+  }
   const given = Object.keys(input.shape).flatMap((name) => {
     const sent = fields.get(name);
     if (sent !== undefined && sent.length > LONGEST_VALUE) throw refuseField(name, sent, wordsOf(input.shape[name]));

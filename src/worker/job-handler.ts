@@ -127,5 +127,7 @@ async function smaller(conversion: Conversion, { path, format }: Source, target:
   await handle.close();
   if (sizeBytes < (await stat(path)).size) return conversion;
   const warning = { code: 'not_smaller', message: 'The file could not be made smaller: it comes back as it was.' };
-  return { ...conversion, files: [{ folder: base, name: basename(path), label: '' }], warnings: [...warnings, warning] };
+  // What the conversion would have lost is all there.
+  const kept = warnings.filter(({ code }) => code !== 'lossy');
+  return { ...conversion, files: [{ folder: base, name: basename(path), label: '' }], warnings: [...kept, warning] };
 }

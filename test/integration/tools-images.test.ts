@@ -453,6 +453,18 @@ describe('compression', () => {
     expect(await colours(file)).toBeGreaterThan(256);
   });
 
+  it('takes quality for img_quality, as compress-pdf calls it', async () => {
+    const file = await plasma('plasma.jpg', '-quality', '95');
+    for (const slug of ['compress-jpg', 'compress-image']) {
+      const [one, other] = [await use(slug, file, { img_quality: '20' }), await use(slug, file, { quality: '20' })];
+      expect([(await readFile(other.path)).equals(await readFile(one.path)), codes(other.job)]).toEqual([true, codes(one.job)]);
+      expect((await call(slug, file, { quality: '20', img_quality: '30' })).error?.details).toMatchObject({
+        option: 'quality',
+        received: '20',
+      });
+    }
+  });
+
   it.each(Object.keys(FORMATS))('gives a %s back as it was that cannot be made smaller', async (format) => {
     const file =
       format === 'jpg'

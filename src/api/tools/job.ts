@@ -39,7 +39,10 @@ export async function validateTool(
     tool: { slug: tool.slug, input },
     ...(typeof password === 'string' ? { sealed: encryption.encrypt(password, id) } : {}),
     warnings: [
-      ...unknownFields(fields, (name) => name === 'url' || Object.hasOwn(tool.input.shape, name)),
+      ...unknownFields(
+        fields,
+        (name) => name === 'url' || Object.hasOwn(tool.input.shape, name) || Object.hasOwn(tool.aliases ?? {}, name),
+      ),
       ...(tool.takesPage
         ? []
         : files.flatMap(({ filename, declaredType }, index) => differing(formats[index] ?? source, filename, declaredType))),

@@ -12,6 +12,7 @@ export const tool: Tool = {
     quality: integer(0, 100, ': to 25 for the screen, to 50 as an e-book, to 75 for a printer, above for prepress').default(50),
     password: password.optional(),
   }),
+  aliases: { img_quality: 'quality' },
   opensEncrypted: true,
   neverLarger: true,
   work: { convert: (_, { quality }) => ({ target: 'pdf', options: { img_quality: quality as number } }) },
