@@ -2,6 +2,7 @@
 
 import { type Folders, Refused } from './folders.ts';
 import { isRecord, saveResult, uploadLocal, withLocalFiles } from './local-files.ts';
+import { forget } from './transfer.ts';
 
 type Message = Readonly<Record<string, unknown>>;
 
@@ -21,8 +22,8 @@ const INITIALIZE = 'initialize';
 const STATELESS_VERSION = '2026-07-28';
 const VERSION_KEY = 'io.modelcontextprotocol/protocolVersion';
 
-/** @param server URL without `/mcp` @param send writes one message to the client */
-export function bridgeTo(server: string, folders: Folders, send: (message: unknown) => void): Bridge {
+/** @param server URL without `/mcp` @param send writes one message to the client @param failed called with what the client is told only in general */
+export function bridgeTo(server: string, folders: Folders, send: (message: unknown) => void, failed: (error: unknown) => void): Bridge {
   const under = new Map<unknown, AbortController>();
   let version: string | undefined;
 
@@ -54,9 +55,18 @@ export function bridgeTo(server: string, folders: Folders, send: (message: unkno
 
   /** @returns once the message is answered */
   async function answer(message: Message, signal: AbortSignal): Promise<void> {
+    const uploads: string[] = [];
+    try {
+      await answerWith(message, signal, uploads);
+    } finally {
+      await forget(server, uploads);
+    }
+  }
+
+  async function answerWith(message: Message, signal: AbortSignal, uploads: string[]): Promise<void> {
     const { id, method, params } = message;
     const args = method === 'tools/call' && isRecord(params) && isRecord(params['arguments']) ? params['arguments'] : {};
-    const sent = Object.keys(args).length === 0 ? args : await uploadLocal(server, folders, args, signal);
+    const sent = Object.keys(args).length === 0 ? args : await uploadLocal(server, folders, args, signal, uploads);
     const inner = method === 'tools/call' && isRecord(params) ? { ...message, params: { ...params, arguments: sent } } : message;
     let last: Message | undefined;
     await forward(inner, signal, (one) => {
@@ -93,6 +103,7 @@ export function bridgeTo(server: string, folders: Folders, send: (message: unkno
       try {
         await answer(message, stop.signal);
       } catch (error) {
+        if (!stop.signal.aborted && !(error instanceof Refused)) failed(error);
         const said = stop.signal.aborted ? undefined : refusal(message, error);
         if (said !== undefined) send(said);
       } finally {

@@ -38,6 +38,16 @@ export async function openFolders(allowed: readonly string[]): Promise<Folders> 
   const names = allowed.map((folder) => resolve(fromHome(folder)));
   const roots = await Promise.all(names.map(folderAt));
   const isInside = (path: string) => roots.some((root) => path === root || path.startsWith(root.endsWith(sep) ? root : `${root}${sep}`));
+  /** Below each folder that holds it. */
+  const isHidden = (path: string) =>
+    roots
+      .filter((root) => path.startsWith(root))
+      .every((root) =>
+        path
+          .slice(root.length)
+          .split(sep)
+          .some((name) => name.startsWith('.')),
+      );
   const outside = (path: string) =>
     new Refused(
       names.length === 0
@@ -50,6 +60,9 @@ export async function openFolders(allowed: readonly string[]): Promise<Folders> 
     // What does not exist outside is not told apart from what does.
     const folder = real ?? (await realpath(dirname(path)).catch(() => undefined));
     if (folder === undefined || !isInside(folder)) throw outside(path);
+    // Keys and settings lie in these, and what a model asks for may be a text's idea.
+    if (isHidden(real ?? join(folder, basename(path))))
+      throw new Refused(`The path ${quoted(path)} is hidden: names that begin with a dot may not be used.`);
     if (real === undefined) throw new Refused(`There is no file ${quoted(path)}.`);
     return real;
   };
@@ -86,7 +99,10 @@ export async function openFolders(allowed: readonly string[]): Promise<Folders> 
       const absolute = isAbsolute(path) ? path : join(names[0] ?? '/', path);
       const isFolder = /[\\/]$/.test(path) || (await stat(absolute).catch(() => undefined))?.isDirectory() === true;
       const folder = await inside(isFolder ? absolute : dirname(absolute));
-      const file = isFolder ? basename(name) || 'file' : basename(absolute);
+      // A server's name must not hide the file.
+      const file = isFolder ? basename(name).replace(/^\.+/, '') || 'file' : basename(absolute);
+      if (isHidden(join(folder, file)))
+        throw new Refused(`The path ${quoted(absolute)} is hidden: names that begin with a dot may not be used.`);
       for (let number = 1; number <= (isFolder ? MOST_NUMBERED : 1); number++) {
         const target = join(folder, number === 1 ? file : numbered(file, number));
         // Exclusive: neither an existing file nor a link is followed.

@@ -42,11 +42,17 @@ function withPath(file: unknown, names: readonly string[]): unknown {
   return { ...file, description: `A local path in ${names.join(' or ')}. Or ${ways.charAt(0).toLowerCase()}${ways.slice(1)}` };
 }
 
-/** @returns the arguments with an upload in place of each local file @throws Refused; then nothing is called */
-export async function uploadLocal(server: string, folders: Folders, args: Fields, signal: AbortSignal): Promise<Fields> {
+/**
+ * @param uploads gets the ids of what was uploaded, also where this throws
+ * @returns the arguments with an upload in place of each local file @throws Refused; then nothing is called
+ */
+export async function uploadLocal(server: string, folders: Folders, args: Fields, signal: AbortSignal, uploads: string[]): Promise<Fields> {
   const uploaded = async (value: unknown): Promise<unknown> => {
     const path = typeof value === 'string' ? await folders.find(value.trim()) : undefined;
-    return path === undefined ? value : upload(server, folders, path, signal);
+    if (path === undefined) return value;
+    const id = await upload(server, folders, path, signal);
+    uploads.push(id);
+    return id;
   };
   const { [SAVE_TO]: _, ...others } = args;
   const sent: Record<string, unknown> = others;

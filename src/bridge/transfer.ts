@@ -28,6 +28,13 @@ export async function upload(server: string, folders: Folders, path: string, sig
   }
 }
 
+/** The job has its own copy; what stays expires, and until then counts towards how many uploads a client may keep. */
+export async function forget(server: string, ids: readonly string[]): Promise<void> {
+  for (const id of ids)
+    await fetch(`${server}/api/v1/uploads/${id}`, { method: 'DELETE', signal: AbortSignal.timeout(FORGET_MS) }).catch(() => undefined);
+}
+const FORGET_MS = 5_000;
+
 /** A form with one file, of a known length: the server reserves as much. */
 function post(url: string, { handle, path, sizeBytes }: OpenFile, signal: AbortSignal): Promise<string> {
   const boundary = `filemill-${randomBytes(16).toString('hex')}`;

@@ -93,14 +93,16 @@ export function enlarge(
   pendingJobs: ReadonlySet<string> = NO_JOBS,
 ): Outcome {
   const record = settle(found, rules, now);
-  const wanted = [{ quota: rules.daily, cost: more.length }];
+  // The tier that counts files is that of the protocol.
+  const quota = taken.charges.some(({ window }) => window === rules.mcp.window) ? rules.mcp : rules.daily;
+  const wanted = [{ quota, cost: more.length }];
   const others = new Set([...pendingJobs].filter((job) => !taken.jobs.includes(job)));
   const refusals = exhausted(record, wanted, now, others);
   if (refusals.length > 0) return rejected(refund(record, taken, rules, now), refusals, rules, now);
   if (record.slots.length + more.length > rules.concurrent) return { verdict: full(rules), record, changed: false };
-  const added = [{ window: rules.daily.window, cost: more.length, at: now }];
+  const added = [{ window: quota.window, cost: more.length, at: now }];
   const larger: Taken = { jobs: [...taken.jobs, ...more], charges: [...taken.charges, ...added] };
-  const slots = [...record.slots, ...more.map((job) => ({ job, at: now, charged: [rules.daily.window] }))];
+  const slots = [...record.slots, ...more.map((job) => ({ job, at: now, charged: [quota.window] }))];
   return {
     verdict: { is: 'admitted', taken: larger },
     record: { ...record, windows: charge(record.windows, added), slots },

@@ -20,7 +20,7 @@ export async function bridge(args: readonly string[], checkout: string): Promise
   const folders = await openFolders(allowed).catch(asCannotStart(Refused));
   const own: OwnServer | undefined = server === undefined ? await startOwnServer(checkout).catch(asCannotStart(Error)) : undefined;
   const { stdin, stdout } = process;
-  const to = bridgeTo(server ?? own?.url ?? '', folders, (message) => stdout.write(`${JSON.stringify(message)}\n`));
+  const to = bridgeTo(server ?? own?.url ?? '', folders, (message) => stdout.write(`${JSON.stringify(message)}\n`), console.error);
   const lines = createInterface({ input: stdin });
   const closed = once(lines, 'close');
   const stop = () => lines.close();

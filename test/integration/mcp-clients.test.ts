@@ -170,6 +170,9 @@ describe('filemill mcp, which an assistant starts', () => {
     await symlink(join(home, 'secret.csv'), join(files, 'way-out.csv'));
     await symlink(home, join(files, 'out'));
     await symlink(join(home, 'really', 'my birds.csv'), join(files, 'way-in.csv'));
+    await writeFile(join(files, '.env'), TABLE);
+    await mkdir(join(files, '.keys'));
+    await writeFile(join(files, '.keys/key.csv'), TABLE);
     execFileSync('mkfifo', [join(files, 'pipe.csv')]);
   });
 
@@ -253,6 +256,8 @@ describe('filemill mcp, which an assistant starts', () => {
       ['a link that leads out', () => join(files, 'way-out.csv'), 'outside the folders'],
       ['a folder’s link that leads out', () => `${files}/out/secret.csv`, 'outside the folders'],
       ['a folder', () => `${files}/.`, 'no regular file'],
+      ['a hidden file', () => join(files, '.env'), 'is hidden'],
+      ['a file in a hidden folder', () => '.keys/key.csv', 'is hidden'],
       ['a named pipe', () => join(files, 'pipe.csv'), 'no regular file'],
       ['a device', () => '/dev/zero', 'outside the folders'],
       ['what the system keeps', () => 'file:///etc/passwd', 'outside the folders'],
@@ -268,6 +273,8 @@ describe('filemill mcp, which an assistant starts', () => {
     it.each<[string, () => string, string]>([
       ['a folder beside it', () => `${home}/`, 'outside the folders'],
       ['a link that leads out', () => join(files, 'out/stolen.html'), 'outside the folders'],
+      ['a hidden file', () => join(files, '.profile'), 'is hidden'],
+      ['a hidden folder', () => join(files, '.keys/'), 'is hidden'],
       ['an existing file', () => join(files, 'my birds.csv'), 'exists already'],
       ['a link to a file outside', () => join(files, 'way-out.csv'), 'exists already'],
     ])('does not write to %s', async (_, place, says) => {

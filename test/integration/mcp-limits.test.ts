@@ -61,6 +61,18 @@ describe('a call that makes work', () => {
     expect((await work(service)).body?.result?.structuredContent?.status).toBe('done');
   });
 
+  it('counts each file of several, and is refused where they are too many for what is left', async () => {
+    const service = await serve({ mcp: 5 });
+    const files = (count: number) => ({ files: Array.from({ length: count }, () => `data:text/csv,${TABLE}`), to_format: 'html' });
+    expect((await call(service.url, 'convert_files', files(3))).structuredContent).toMatchObject({ counts: { done: 3 } });
+    expect((await usage(service)).tiers['mcp']?.used).toBe(3);
+    expect(refusalIn(await call(service.url, 'convert_files', files(3)))).toMatchObject({ code: 'RATE_LIMITED', details: { tier: 'mcp' } });
+    expect((await usage(service)).tiers['mcp']?.used).toBe(3);
+    expect((await call(service.url, 'run_tool', { tool: 'paint', files: ['YWJj'] })).isError).toBe(true);
+    expect((await call(service.url, 'list_tools')).isError).toBeUndefined();
+    expect((await usage(service)).tiers['mcp']?.used).toBe(3);
+  });
+
   it('is refused by HTTP where the day is used up: the protocol’s error has the status and ours', async () => {
     const service = await serve({ mcp: 1 });
     await work(service);

@@ -38,10 +38,15 @@ export async function readFileArgument(sent: string, { base, maxInlineBytes, abo
   if (path !== undefined) throw refusedPath(text, path, base);
   if (text.length < 100 && uploadIdPattern.test(text)) return { is: 'upload', id: text };
   if (/^data:/i.test(text.slice(0, 5))) return dataUri(text, maxInlineBytes, base);
-  if (/^[a-z][a-z0-9+.-]*:\S/i.test(text.slice(0, 40)) && !/\s/.test(text.slice(0, MAX_URL_CHARACTERS)))
-    return ownOutput(text, base) ?? { is: 'url', url: text };
+  if (isUrl(text)) return ownOutput(text, base) ?? { is: 'url', url: text };
   if (isProse(text)) return literal(sent, about, maxInlineBytes, base);
   return { is: 'content', bytes: await base64(text, maxInlineBytes, base), name: '' };
+}
+
+/** A space in the URL of a web server was not escaped; after any other word with a colon, it makes the text prose. */
+function isUrl(text: string): boolean {
+  const start = text.slice(0, MAX_URL_CHARACTERS);
+  return /^https?:\/\/[^\n]*$/i.test(start) || (/^[a-z][a-z0-9+.-]{0,40}:\S/i.test(start.slice(0, 50)) && !/\s/.test(start));
 }
 
 /** Our own URLs are never fetched: an output is read from the store, and any other is refused. */

@@ -58,7 +58,10 @@ export function exchanges(deps: ApiDeps, served: Served): Exchanges {
       async admitMore(jobs) {
         if (jobs.length === 0) return;
         const enlarged = await limits.limiter.enlarge(reservation, jobs);
-        if (!enlarged.granted) throw failureOf(enlarged);
+        if (!enlarged.granted) {
+          await limits.limiter.refund(reservation);
+          throw failureOf(enlarged);
+        }
         reservation = enlarged.reservation;
       },
     };

@@ -7,9 +7,9 @@ type Words = readonly [means: string, preset?: string | number | boolean];
 
 const WORDS: Readonly<Record<FormOption, Words>> = {
   img_quality: ['Quality of JPG, WebP, AVIF, HEIC, JXL, JP2 and of images in a PDF.', 80],
-  img_resize_w: ['Width. Alone it keeps the aspect ratio.'],
-  img_resize_h: ['Height.'],
-  img_rotate: ['Rotates clockwise by degrees, or mirrors.'],
+  img_resize_w: ['Image width. Alone it keeps the aspect ratio.'],
+  img_resize_h: ['Image height.'],
+  img_rotate: ['Rotates an image clockwise by degrees, or mirrors it.'],
   img_crop_x: ['Left edge of the crop.', 0],
   img_crop_y: ['Top edge of the crop.', 0],
   img_crop_w: ['Width of the crop.'],
@@ -32,7 +32,7 @@ const WORDS: Readonly<Record<FormOption, Words>> = {
   end_time: ['End of that part.'],
   track: ['Which audio track.', 1],
   dpi: ['Resolution at which PDF pages and SVG are rendered, dots per inch.', 150],
-  background: ['Colour that replaces transparency where the target has none.', '#ffffff'],
+  background: ['Color that replaces transparency where the target has none.', '#ffffff'],
   strip_metadata: ['Removes EXIF, titles, dates and places.'],
   password: ['To open an encrypted file.'],
   pages: ['Which to convert.', 'all'],
@@ -63,7 +63,7 @@ export const CONVERT_PARAMS: Readonly<Record<string, Param>> = {
   ...Object.fromEntries(options),
   ocr: {
     field: OCR,
-    means: 'Adds a text layer when a scan becomes a PDF. For txt not needed.',
+    means: 'Makes a scan searchable: adds a text layer where the result is a PDF.',
     schema: { type: 'boolean' },
   },
 };

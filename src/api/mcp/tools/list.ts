@@ -66,7 +66,7 @@ function describe(catalog: Known, tool: McpTool, settings: McpSettings): Tool {
       },
       required,
     },
-    outputSchema: name === 'convert_file' ? TEXT_JOB_OUTPUT : JOB_OUTPUT,
+    outputSchema: slug === undefined ? TEXT_JOB_OUTPUT : JOB_OUTPUT,
     annotations: CREATES,
   };
 }
@@ -80,20 +80,24 @@ function paramSchema({ means, preset, schema }: Param, field: z.ZodType | undefi
   const numbers = values?.filter((value) => typeof value === 'number') ?? [];
   const listed =
     numbers.length > 0 ? { minimum: Math.min(...numbers), maximum: Math.max(...numbers) } : values === undefined ? {} : { enum: values };
-  const takes = unsaid(description ?? '', bounds.type, numbers.length > 0, values !== undefined);
+  const said = withWords(means, description ?? '', bounds.type, numbers.length > 0, values !== undefined);
   const kept = Object.fromEntries(Object.entries({ ...bounds, ...listed }).filter(([key]) => !shapeless.includes(key)));
   const text = bounds.type === 'string' && values === undefined && bounds.maxLength === undefined ? { maxLength: MAX_TEXT } : {};
-  return { ...kept, ...text, description: [means, ...takes].join(' '), ...(preset === undefined ? {} : { default: preset }) };
+  return { ...kept, ...text, description: said, ...(preset === undefined ? {} : { default: preset }) };
 }
 
-/** What an option's words say beyond its schema: units, and how a text is written. */
-function unsaid(words: string, type: unknown, lists: boolean, isEnum: boolean): readonly string[] {
-  if (words === '' || type === 'boolean' || (isEnum && !lists)) return [];
+/** Adds what an option's words say beyond its schema: units, and how a text is written. */
+function withWords(means: string, words: string, type: unknown, lists: boolean, isEnum: boolean): string {
+  if (words === '' || type === 'boolean' || (isEnum && !lists)) return means;
   const range = /^integer, \d{1,9} to \d{1,9}/.exec(words)?.[0];
-  if (range === undefined || lists) return [`${words.charAt(0).toUpperCase()}${words.slice(1)}.`];
+  if (range === undefined || lists) return `${means} ${sentence(words)}`;
   const unit = words.slice(range.length).trim();
-  return unit === '' ? [] : [unit.startsWith('(') ? unit : `(${unit})`];
+  if (unit.startsWith(':')) return `${means} ${sentence(unit.slice(1).trim())}`;
+  // Behind what it is the unit of: Width (px). Alone …
+  return unit === '' ? means : means.replace('.', unit.startsWith('(') ? ` ${unit}.` : ` (${unit}).`);
 }
+
+const sentence = (words: string): string => `${words.charAt(0).toUpperCase()}${words.slice(1)}.`;
 
 /** Of an option, characters. */
 const MAX_TEXT = 500;
@@ -101,11 +105,8 @@ const MAX_TEXT = 500;
 /** The ways to give a file are told once, in the tool that is listed first. */
 const AS_IN_CONVERT_FILE = 'As in convert_file.';
 
-const SHOWS: Readonly<Record<string, Schema>> = {
-  [INCLUDE_IMAGE]: { type: 'boolean', description: 'Also show the resulting image in the answer, up to 512 KB.' },
-};
+const SHOWS: Readonly<Record<string, Schema>> = { [INCLUDE_IMAGE]: { type: 'boolean', description: AS_IN_CONVERT_FILE } };
 
-/** @param own whether the tool tells of a name; it is taken by all */
 function fileSchemas(files: McpTool['files'], { maxRequestBytes }: McpSettings): Readonly<Record<string, Schema>> {
   const text: Schema = { type: 'string', maxLength: maxRequestBytes };
   if (files === 'one') return { file: { ...text, description: AS_IN_CONVERT_FILE } };
@@ -123,7 +124,8 @@ function withWays(tool: Tool, { maxInlineBytes, maxRequestBytes }: McpSettings, 
     maxLength: 255,
     description: 'Name with extension, for base64: it names the result, and shows the kind of a text.',
   };
-  const properties = { ...tool.inputSchema.properties, file, filename } as Properties;
+  const image: Schema = { type: 'boolean', description: 'Also show the resulting image in the answer, up to 512 KB.' };
+  const properties = { ...tool.inputSchema.properties, file, filename, [INCLUDE_IMAGE]: image } as Properties;
   return { ...tool, inputSchema: { ...tool.inputSchema, properties } };
 }
 

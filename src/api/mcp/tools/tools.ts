@@ -22,7 +22,7 @@ export const mcpTools: readonly McpTool[] = [
     name: 'convert_file',
     title: 'Convert file',
     description:
-      'Converts one file to another format: images, audio, video, documents, spreadsheets, presentations, PDF, e-books, HTML, Markdown. Detects the source format. Also: extracts text, with OCR where needed (to_format txt), extracts audio from a video (mp3), renders PDF pages (png, with pages), cuts audio or video (start_time, end_time), prints a web page (its URL, pdf).',
+      'Converts one file to another format: images, audio, video, documents, spreadsheets, presentations, PDF, e-books, HTML, Markdown. Detects the source format. Also: extracts text, with OCR where needed (to_format txt), extracts audio from a video (mp3), renders PDF pages (png, with pages), cuts audio or video (start_time, end_time), prints a web page (its URL, pdf). Returns a download URL.',
     files: 'one',
     params: CONVERT_PARAMS,
     shows: true,
@@ -71,7 +71,7 @@ export const mcpTools: readonly McpTool[] = [
   },
   {
     ...plain('compress_pdf', 'Compress PDF', 'Makes a PDF smaller by downsampling its images. Never makes it larger.'),
-    params: { quality: quality(50, 'To 25: screen; to 50: e-book; to 75: printer; above: prepress.') },
+    params: { quality: quality(50, 'Lower is smaller.') },
   },
   {
     ...plain(
