@@ -71,6 +71,8 @@ async function main(): Promise<void> {
     if (!stopping) stop();
   });
   process.on('SIGTERM', stop);
+  // The bridge that started this server has died.
+  process.on('disconnect', stop);
   running = await (await ROLES[name]())(config, checkout, version);
   void running.ended?.then(
     () => stopping || stop(),

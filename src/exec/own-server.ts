@@ -24,7 +24,8 @@ export async function startOwnServer(checkout: string): Promise<OwnServer> {
   if (process.getuid?.() === 0) await chmod(dataDir, 0o755);
   const child = spawn(process.execPath, [...process.execArgv, join(checkout, 'src/main.ts'), 'local'], {
     env: { LOG_LEVEL: 'warn', LIMITS_ENABLED: 'false', ...process.env, PORT: '0', LISTEN_ADDRESS: '127.0.0.1', DATA_DIR: dataDir },
-    stdio: ['ignore', 2, 'pipe'],
+    // The channel carries nothing: its end tells the server that this process has died.
+    stdio: ['ignore', 2, 'pipe', 'ipc'],
   });
   const ended = once(child, 'exit').then(() => rm(dataDir, { recursive: true, force: true }));
   const stop = async () => {

@@ -24,6 +24,9 @@ export async function bridge(args: readonly string[], checkout: string): Promise
   const lines = createInterface({ input: stdin });
   const closed = once(lines, 'close');
   const stop = () => lines.close();
+  // The client closed its end first.
+  stdout.on('error', stop);
+  process.stderr.on('error', stop);
   process.once('SIGTERM', stop).once('SIGINT', stop);
   void own?.ended.then(stop);
   lines.on('line', (line) => line.trim() !== '' && void to.take(line));

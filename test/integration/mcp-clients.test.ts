@@ -173,6 +173,7 @@ describe('filemill mcp, which an assistant starts', () => {
     await writeFile(join(files, '.env'), TABLE);
     await mkdir(join(files, '.keys'));
     await writeFile(join(files, '.keys/key.csv'), TABLE);
+    await mkdir(join(files, 'own'));
     execFileSync('mkfifo', [join(files, 'pipe.csv')]);
   });
 
@@ -308,13 +309,19 @@ describe('filemill mcp, which an assistant starts', () => {
     await eventually(() => !existsSync(`/proc/${pid}`), 'no process');
   });
 
-  it('brings a server of its own where none is named, and takes it along at its end', async () => {
+  it.each<[string, (assistant: Bridge) => Promise<void>]>([
+    ['its client leaves', (assistant) => assistant.close()],
+    ['it is killed', async ({ pid }) => void process.kill(pid ?? 0, 'SIGKILL')],
+  ])('brings a server of its own where none is named, and takes it along when %s', async (_, end) => {
     const assistant = await started('--allow', files);
-    const result = await assistant.call('convert_file', { file: 'my birds.csv', to_format: 'html', save_to: 'own.html' });
-    expect(result.structuredContent).toMatchObject({ status: 'done', saved_to: join(await realpath(files), 'own.html') });
-    expect(await readFile(join(files, 'own.html'), 'utf8')).toContain('kestrel');
+    const result = await assistant.call('convert_file', { file: 'my birds.csv', to_format: 'html', save_to: 'own/' });
+    expect(result.structuredContent).toMatchObject({
+      status: 'done',
+      saved_to: expect.stringContaining(join(await realpath(files), 'own')),
+    });
+    expect(await readFile(String(result.structuredContent?.['saved_to']), 'utf8')).toContain('kestrel');
     const port = new URL(result.structuredContent?.output?.url ?? '').port;
-    await assistant.close();
+    await end(assistant);
     await eventually(
       () =>
         fetch(`http://127.0.0.1:${port}/api/v1/health`).then(
