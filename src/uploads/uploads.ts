@@ -4,7 +4,7 @@ import { Readable } from 'node:stream';
 import { cleanName } from '../catalog/names.ts';
 import { uploadIdPattern } from '../contracts/api/upload.ts';
 import { Failure, fileTooLarge, RevisionConflict } from '../errors.ts';
-import { type ObjectStore, TooLarge } from '../objects/store.ts';
+import { Missing, type ObjectStore, TooLarge } from '../objects/store.ts';
 import { Joined } from '../streams/joined.ts';
 import { partKey } from './keys.ts';
 import type { UploadSettings } from './settings.ts';
@@ -13,6 +13,15 @@ import { MAX_PARTS, type StoredUpload, UPLOAD_VERSION, type UploadRecord, type U
 /** A long request is stored in parts of this size or duration, so that a crash or an expiry loses only the last: bytes, and ms. */
 const PART_BYTES = 16 * 1024 * 1024;
 const PART_MS = 5 * 60_000;
+
+/**
+ * So many small parts at the end of an upload are joined into one: a client that sends small pieces is bounded by its bytes, and not by their number.
+ * Fewer would copy the same bytes more often.
+ */
+const JOINED_AT_ONCE = 16;
+/** Parts below this are small, bytes; in a large upload, below a two-hundredth of it, so that all its parts stay within `MAX_PARTS`. */
+const SMALL_PART_BYTES = 1024 * 1024;
+const SMALL_SHARE = 200;
 
 /** The only part of an upload by form. */
 const WHOLE = 'whole';
@@ -89,6 +98,36 @@ export function uploadsOver(
     }
   }
 
+  const contentOf = (id: string, parts: UploadRecord['parts']): Joined =>
+    new Joined(
+      parts.map(
+        ([name]) =>
+          () =>
+            objects.get(partKey(id, name)),
+      ),
+    );
+
+  /** The upload with its last small parts joined, where there are many. A finished one may be being read, and stays as it is. */
+  async function joinSmallParts(stored: StoredUpload): Promise<StoredUpload> {
+    const { record, revision } = stored;
+    const count = record.finished ? 0 : countToJoin(record);
+    if (count === 0) return stored;
+    const [kept, small] = [record.parts.slice(0, -count), record.parts.slice(-count)];
+    const name = `${kept.length}-${randomBytes(6).toString('hex')}`;
+    try {
+      const { sizeBytes } = await objects.put(partKey(record.id, name), contentOf(record.id, small), receivedBytes({ parts: small }));
+      const joined = await store.update(withParts(record, [...kept, [name, sizeBytes]]), revision);
+      // What stays of them after a failure is removed with the upload.
+      await Promise.allSettled(small.map(([old]) => objects.delete(partKey(record.id, old))));
+      return joined;
+    } catch (error) {
+      // Missing: another writer has joined them before.
+      if (!(error instanceof RevisionConflict || error instanceof Missing)) throw error;
+      await objects.delete(partKey(record.id, name));
+      throw conflict((await load(record.id)).record);
+    }
+  }
+
   async function append(id: string, offset: number, content: AsyncIterable<Uint8Array>): Promise<UploadRecord> {
     let stored = await load(id);
     if (receivedBytes(stored.record) !== offset) throw conflict(stored.record);
@@ -107,6 +146,7 @@ export function uploadsOver(
         const { sizeBytes } = stored.record;
         throw error instanceof TooLarge ? fileTooLarge(sizeBytes, receivedBytes(stored.record) + error.receivedBytes) : error;
       });
+      stored = await joinSmallParts(stored);
     }
     return stored.record;
   }
@@ -137,16 +177,7 @@ export function uploadsOver(
     async open(id) {
       const { record } = await load(id);
       if (!record.finished) throw conflict(record);
-      return {
-        record,
-        content: new Joined(
-          record.parts.map(
-            ([name]) =>
-              () =>
-                objects.get(partKey(id, name)),
-          ),
-        ),
-      };
+      return { record, content: contentOf(id, record.parts) };
     },
 
     async append(id, offset, content) {
@@ -181,6 +212,17 @@ export function uploadsOver(
       await Promise.allSettled(appending);
     },
   };
+}
+
+/** How many parts at the end are to be joined: those of the smallest kind of which there are many. Each byte is copied a few times at most. */
+function countToJoin({ parts, sizeBytes }: UploadRecord): number {
+  const small = Math.max(SMALL_PART_BYTES, sizeBytes / SMALL_SHARE);
+  for (const bound of [small / JOINED_AT_ONCE, small]) {
+    const last = parts.findLastIndex(([, bytes]) => bytes >= bound);
+    const count = parts.length - 1 - last;
+    if (count >= JOINED_AT_ONCE) return count;
+  }
+  return 0;
 }
 
 const unknown = (id: string): Failure => new Failure('UPLOAD_NOT_FOUND', { details: { upload_id: id.slice(0, 100) } });
