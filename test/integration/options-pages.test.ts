@@ -174,6 +174,28 @@ describe('csv_types', () => {
   });
 });
 
+describe('a sheet', () => {
+  const workbook = (cell: string) =>
+    Buffer.from(
+      `<?xml version="1.0"?><office:document xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0" xmlns:table="urn:oasis:names:tc:opendocument:xmlns:table:1.0" xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1.0" office:version="1.2" office:mimetype="application/vnd.oasis.opendocument.spreadsheet"><office:body><office:spreadsheet><table:table table:name="one"><table:table-row>${cell}</table:table-row></table:table></office:spreadsheet></office:body></office:document>`,
+    );
+  const VALUE = '<table:table-cell office:value-type="float" office:value="2"><text:p>2</text:p></table:table-cell>';
+  const FORMULA =
+    '<table:table-cell table:formula="of:=1+1" office:value-type="float" office:value="2"><text:p>2</text:p></table:table-cell>';
+
+  it.each(['csv', 'html'])('warns of lost formulas where it has some, and only there: %s', async (target) => {
+    for (const [cell, warns] of [
+      [VALUE, false],
+      [VALUE + FORMULA, true],
+    ] as const) {
+      const { data } = await convert(service.url, { name: 'a.fods', bytes: workbook(cell) }, target);
+      expect([data?.status, data?.warnings.some(({ message }) => message.includes('formulas'))]).toEqual(['done', warns]);
+    }
+    const table = await convert(service.url, { name: 'a.csv', bytes: Buffer.from('a,b\n1,2\n') }, 'html');
+    expect(table.data?.warnings).toEqual([]);
+  });
+});
+
 describe('password', () => {
   const locked = async (user: string, owner = 'owner') => {
     const path = join(await aFolder(), 'locked.pdf');

@@ -108,6 +108,11 @@ describe('FFmpeg', () => {
     expect(warningsOf('mkv', 'mkv', [H264, AAC, subtitles])).toEqual([]);
   });
 
+  it('says that an animation has no sound where the video has some', () => {
+    expect(warningsOf('mp4', 'gif', [H264, AAC])).toEqual(['lossy']);
+    expect(warningsOf('mp4', 'gif', [H264])).toEqual([]);
+  });
+
   it('warns of an end past the end', () => expect(warningsOf('mp3', 'wav', [sound('mp3')], { end_time: 99 })).toEqual(['end_past_end']));
 
   it('reads progress against the length of the cut', () => {

@@ -23,7 +23,7 @@ export const engine: Engine = {
     ...among(SOUNDS, Object.keys(AUDIO), 80),
     ...among(VIDEOS, VIDEOS, 80),
     ...among(VIDEOS, Object.keys(AUDIO), 80),
-    ...everyPair(VIDEOS, ['gif'], { rank: 60, loses: ['sound', 'colours beyond 256'] }),
+    ...everyPair(VIDEOS, ['gif'], { rank: 60, loses: ['colours beyond 256'] }),
     ...everyPair(VIDEOS, STILLS, { rank: 70 }),
     ...everyPair(['gif'], VIDEOS, { rank: 70 }),
   ],

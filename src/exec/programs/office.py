@@ -236,6 +236,7 @@ def convert_now(office, request):
     document = load(office, request, warnings)
     try:
         warnings += keep_to_itself(document, request["family"])
+        warnings += lost_formulas(document, request)
         save(document, request)
         return warnings
     finally:
@@ -319,6 +320,15 @@ def keep_to_itself(document, family):
             changed += take_out_info(sheet, cell)
     message = "Formulas with the function INFO, which reveals the machine that it runs on, return its argument instead."
     return [{"code": "info_removed", "message": message}] if changed else []
+
+
+def lost_formulas(document, request):
+    """Returns a warning if the document has formulas, and the target has values alone."""
+    if request["family"] != "sheet" or request["target"] not in ("csv", "html"):
+        return []
+    if not any(sheet.queryContentCells(16).Count for sheet in document.Sheets):  # com.sun.star.sheet.CellFlags.FORMULA
+        return []
+    return [{"code": "lossy", "message": f"This conversion from {request['source']} does not keep: formulas."}]
 
 
 def without_info(formula):

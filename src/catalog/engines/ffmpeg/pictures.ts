@@ -69,8 +69,10 @@ export function planGif(task: Task): Plan {
   if ((time.seconds ?? 0) > MAX_GIF_SECONDS) throw inputLimit('seconds of animation', MAX_GIF_SECONDS, Math.ceil(time.seconds ?? 0));
   const palette = `${scratch}/palette.png`;
   const frames = `fps=${Math.min(50, options.video_fps ?? GIF_FPS)},${size(options)}`;
+  const silent = mediaOf(task.facts).audio.length === 0;
+  const sound = { code: 'lossy', message: `This conversion from ${task.source} does not keep: sound.` };
   return {
-    warnings: time.warnings,
+    warnings: [...time.warnings, ...(silent ? [] : [sound])],
     steps: [
       command({
         task,
