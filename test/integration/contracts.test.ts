@@ -123,7 +123,13 @@ describe('an answer', () => {
       name: 'opacity',
       required: false,
       allowed: 'integer, 0 to 100 %',
-      schema: { type: 'integer', minimum: 0, maximum: 100, default: 50, description: 'integer, 0 to 100 %' },
+      schema: {
+        type: 'integer',
+        minimum: 0,
+        maximum: 100,
+        default: 50,
+        description: 'How opaque it is: 0 is invisible. Takes integer, 0 to 100 %. Default: 50.',
+      },
     });
   });
 });

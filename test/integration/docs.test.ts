@@ -55,6 +55,14 @@ describe('the page of the API', () => {
     await page.close();
   });
 
+  it('begins with an example that runs here, and with links', async () => {
+    const { page } = await visit(`${service.url}/docs`);
+    await page.getByText(`'${service.url}/api/v1/convert?download=1'`).first().waitFor();
+    await page.locator(`a[href="${service.url}/api/v1/tools"]`).first().waitFor();
+    expect(await page.getByText('COMPONENTS', { exact: true }).count()).toBe(0);
+    await page.close();
+  });
+
   it('lets nobody else’s script, style or frame in', async () => {
     const answer = await fetch(`${service.url}/docs`);
     const policy = answer.headers.get('content-security-policy') ?? '';

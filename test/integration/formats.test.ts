@@ -40,7 +40,7 @@ const listed = async (query = ''): Promise<FormatList> =>
 
 describe('GET /api/v1/formats', () => {
   it('lists sources with their targets, each target with its options, and who does it', async () => {
-    const { sources, options, engines: known } = await listed();
+    const { sources, options, engines: known } = await listed('?expand=options');
     expect(sources.length).toBeGreaterThan(80);
     const pairs = sources.flatMap(({ format, targets }) => targets.map((target) => ({ source: format, ...target })));
     expect(pairs.length).toBeGreaterThan(2000);
@@ -54,8 +54,28 @@ describe('GET /api/v1/formats', () => {
     expect(options['png']).not.toHaveProperty('mp3_mode');
   });
 
+  it('is short unless more is asked for: each option once, and of a pair who does it', async () => {
+    const [short, whole] = [await get('/api/v1/formats'), await get('/api/v1/formats?expand=options')];
+    expect(short.body.length).toBeLessThan(whole.body.length / 2);
+    const [list, full] = [await listed(), await listed('?expand=options')];
+    expect(list.option_names?.['png']).toEqual(Object.keys(full.options['png'] ?? {}));
+    expect(list.option_schemas?.['dpi']).toEqual(full.options['png']?.['dpi']);
+    expect(list.sources.map(({ format, targets }) => [format, targets.map((target) => target.format)])).toEqual(
+      full.sources.map(({ format, targets }) => [format, targets.map((target) => target.format)]),
+    );
+  });
+
+  it('says of an option what it does, what it takes, its default, and where it has an effect', async () => {
+    const { option_schemas: schemas = {} } = await listed();
+    expect(schemas['dpi']).toMatchObject({
+      default: 150,
+      description:
+        'Resolution at which pages are rendered, dots per inch. Takes integer, 36 to 600. Default: 150. Has an effect on PDF pages and SVG that become pictures.',
+    });
+  });
+
   it('lists one source by any of its extensions, in any case, with what belongs to it alone', async () => {
-    const whole = await listed();
+    const whole = await listed('?expand=options');
     const { sources, options } = await listed('?from=JPEG');
     expect(sources).toEqual(whole.sources.filter(({ format }) => format === 'jpg'));
     expect(Object.keys(options).sort()).toEqual(sources[0]?.targets.map(({ format }) => format).sort());
@@ -71,13 +91,18 @@ describe('GET /api/v1/formats', () => {
     ['from', 'zzz'],
     ['from', '../etc'],
     ['family', 'furniture'],
+    ['expand', 'engines'],
   ])('refuses an unknown %s, and says what there is', async (option, received) => {
     const { status, body } = await get(`/api/v1/formats?${option}=${encodeURIComponent(received)}`);
     expect(status).toBe(400);
     expect(JSON.parse(String(body))).toMatchObject({
       error: {
         code: 'INVALID_OPTION',
-        details: { option, received, allowed: expect.stringMatching(option === 'from' ? /\bpng, jpg\b/ : /\baudio\b/) },
+        details: {
+          option,
+          received,
+          allowed: expect.stringMatching({ from: /\bpng, jpg\b/, family: /\baudio\b/, expand: /options/ }[option] ?? /^$/),
+        },
       },
     });
   });

@@ -1,6 +1,7 @@
 /** The published document: what it promises stays promised, and a comparison that would notice if it did not. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { textOf, toolTexts } from '../../src/catalog/options/texts.ts';
 import { tools } from '../../src/catalog/tools.ts';
 import { errorTable } from '../../src/errors.ts';
 import { breakingChanges } from '../kit/breaking.ts';
@@ -37,6 +38,33 @@ describe('the document', () => {
         .map((code) => `"${code}":{"value"`),
     ].filter((wanted) => !text.includes(wanted));
     expect(lacking).toEqual([]);
+  });
+  it('says of each field of each tool what it does', () => {
+    const silent = tools.flatMap(({ slug, input }) =>
+      Object.keys(input.shape).flatMap((name) => (textOf(name, slug) === undefined ? [`${slug} ${name}`] : [])),
+    );
+    expect(silent).toEqual([]);
+    // A field that a tool has no more keeps no text.
+    const stray = Object.entries(toolTexts).flatMap(([slug, texts]) =>
+      Object.keys(texts).filter((name) => !Object.hasOwn(tools.find((tool) => tool.slug === slug)?.input.shape ?? {}, name)),
+    );
+    expect(stray).toEqual([]);
+  });
+  it('has titles that people read', () => {
+    const summaries = Object.values((published as { paths: Record<string, Record<string, { summary?: string }>> }).paths).flatMap((item) =>
+      Object.values(item).map(({ summary = '' }) => summary),
+    );
+    expect(summaries.filter((summary) => !/^[A-Z][A-Za-z]* /.test(summary) && !['This document'].includes(summary))).toEqual([]);
+    expect(summaries).toContain('Compress PDF');
+  });
+  it('gives a file’s bytes a type that clients take for bytes, and a URL three kinds of body', () => {
+    const output = at(published as Tree, 'paths', '/api/v1/jobs/{job_id}/output', 'get', 'responses', '200', 'content');
+    expect(output).toHaveProperty('application/octet-stream', { schema: expect.objectContaining({ type: 'string', format: 'binary' }) });
+    const body = at(published as Tree, 'paths', '/api/v1/batch', 'post', 'requestBody', 'content');
+    expect(Object.keys(body)).toEqual(['multipart/form-data', 'application/x-www-form-urlencoded', 'application/json']);
+    expect(Object.keys(at(body, 'application/json', 'schema', 'properties'))).toEqual(
+      expect.arrayContaining(['urls', 'upload_ids', 'to_format']),
+    );
   });
   it('names each operation once', () => {
     const names = [...JSON.stringify(published).matchAll(/"operationId":"(\w+)","summary"/g)].map(([, name]) => name);

@@ -4,8 +4,8 @@ import { setImmediate } from 'node:timers/promises';
 import type { Catalog, Route } from '../../catalog/catalog.ts';
 import type { Engine } from '../../catalog/engine.ts';
 import { formatOf } from '../../catalog/formats.ts';
-import { fieldSchema } from '../../catalog/options/field-schema.ts';
 import { type FormOption, formOptionNames, type OptionName, optionSchemas } from '../../catalog/options/options.ts';
+import { describedSchema } from '../../catalog/options/texts.ts';
 import { proved } from '../../catalog/proved.gen.ts';
 import { honouredOptions } from '../../catalog/route.ts';
 import type { FormatList, FormatSource, FormatTarget } from '../../contracts/api/formats.ts';
@@ -48,6 +48,20 @@ export function selectFormats({ sources, options, engines }: FormatList, from: s
   return { sources: chosen, options: only(options, made), engines: only(engines, used) };
 }
 
+/** A third of the size: each option's schema once, and of a pair only who makes it. */
+export function inShort({ sources, options, engines }: FormatList): FormatList {
+  return {
+    sources: sources.map((source) => ({
+      ...source,
+      targets: source.targets.map(({ format, engines: ids }) => ({ format, engines: ids })),
+    })),
+    options: {},
+    option_names: Object.fromEntries(Object.entries(options).map(([target, schemas]) => [target, Object.keys(schemas)])),
+    option_schemas: Object.assign({}, ...Object.values(options)) as FormatList['option_schemas'],
+    engines,
+  };
+}
+
 function pairsOf(catalog: Catalog, source: string): Pair[] {
   return catalog.targets(source).flatMap((target) => {
     const route = catalog.route(source, target);
@@ -73,7 +87,7 @@ function shownTarget({ target, route: { hops }, honours }: Pair, known: readonly
 }
 
 const schemasOf = (names: readonly FormOption[]): FormatList['options'][string] =>
-  Object.fromEntries(names.map((name) => [name, fieldSchema(optionSchemas[name]) as Record<string, unknown>]));
+  Object.fromEntries(names.map((name) => [name, describedSchema(name, optionSchemas[name]) as Record<string, unknown>]));
 
 /** Proof is of upstream's major.minor: a patch of the same is the same program. */
 function aboutEngine(catalog: Catalog, { id, name }: Engine): FormatList['engines'][string] {

@@ -8,7 +8,7 @@ import type { FormatList } from '../../contracts/api/formats.ts';
 import type { Family } from '../../contracts/toolchains.ts';
 import type { ApiDeps } from '../deps.ts';
 import { type EncodedBody, encodedBody, sendEncoded } from '../http/encoded.ts';
-import { describeFormats, selectFormats } from './list.ts';
+import { describeFormats, inShort, selectFormats } from './list.ts';
 
 /** Unknown values are refused: there are as many answers as formats and families, and each is built once. */
 export function formatsRoute(app: FastifyInstance, deps: Pick<ApiDeps, 'catalog'>): void {
@@ -22,11 +22,15 @@ export function formatsRoute(app: FastifyInstance, deps: Pick<ApiDeps, 'catalog'
   app.get<{ Querystring: Record<string, string | string[] | undefined> }>('/api/v1/formats', async (request, reply) => {
     const from = readFormat(asked(request.query['from']));
     const family = readFamily(asked(request.query['family']));
+    const expands = readExpand(asked(request.query['expand']));
+    // One source is short enough to say all.
+    const isShort = from === undefined && !expands;
     const { list, made: created } = listOf(deps.catalog);
-    const name = `${from} ${family}`;
+    const name = `${from} ${family} ${isShort}`;
+    const shown = isShort ? inShort : (whole: FormatList) => whole;
     const body =
       created.get(name) ??
-      encodedBody('application/json; charset=utf-8', JSON.stringify({ data: selectFormats(await list, from, family) }));
+      encodedBody('application/json; charset=utf-8', JSON.stringify({ data: shown(selectFormats(await list, from, family)) }));
     created.set(name, body);
     return sendEncoded(request, reply, body);
   });
@@ -54,4 +58,10 @@ function readFamily(sent: string | undefined): Family | undefined {
   const family = sent.toLowerCase();
   if (!FAMILIES.includes(family)) throw refuseField('family', sent, `one of ${FAMILIES.join(', ')}`);
   return family as Family;
+}
+
+/** @throws Failure `INVALID_OPTION` */
+function readExpand(sent: string | undefined): boolean {
+  if (sent === undefined || sent.toLowerCase() === 'options') return sent !== undefined;
+  throw refuseField('expand', sent, 'options');
 }

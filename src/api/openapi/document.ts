@@ -19,8 +19,12 @@ export interface Document {
   readonly components: Readonly<Record<string, object>>;
 }
 
-/** @param url what every path is appended to */
+/** Stands for the service's own address in examples, where that is known only to whoever reads them. */
+export const EXAMPLE_BASE = 'http://localhost:8080';
+
+/** @param url what every path is appended to: absolute, or a path */
 export function describeApi(version: string, url: string, figures: Figures): Document {
+  const example = url.startsWith('/') ? EXAMPLE_BASE : url;
   return {
     openapi: '3.1.1',
     info: {
@@ -28,6 +32,22 @@ export function describeApi(version: string, url: string, figures: Figures): Doc
       version,
       summary: 'Converts and processes files',
       description: `Files in, files out, without an account: pictures, recordings, documents and PDFs, and ${tools.length} tools.
+
+\`\`\`sh
+curl --fail-with-body -L -o photo.jpg -F file=@photo.png -F to_format=jpg '${example}/api/v1/convert?download=1'
+\`\`\`
+
+A file that is already on the Internet needs no upload:
+
+\`\`\`sh
+curl --fail-with-body --json '{"url": "https://example.org/report.docx", "to_format": "pdf"}' ${example}/api/v1/convert
+\`\`\`
+
+- [What can be converted to what](${example}/api/v1/formats), and [with which options](${example}/api/v1/formats?from=png&expand=options)
+- [The tools](${example}/api/v1/tools)
+- [Your limits](${example}/api/v1/limits), and [the health of the service](${example}/api/v1/health)
+- [This document](${example}/openapi.json), to generate clients from
+- For AI assistants: \`${example}/mcp\`
 
 Every success is \`{ "data": … }\`, every error \`{ "error": { "code", "message", "details" } }\`; \`details\` always has \`request_id\` and \`retryable\`. Numbers and switches of a form are sent as text. Fields may be added to any answer; none is renamed or dropped within \`/api/v1\`.`,
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },

@@ -1,7 +1,8 @@
 /** Request bodies: a form with a file, a URL or an upload id, and every option with its bounds. */
 import type { z } from 'zod';
-import { fieldSchema, isRequired } from '../../catalog/options/field-schema.ts';
+import { isRequired } from '../../catalog/options/field-schema.ts';
 import { optionSchemas } from '../../catalog/options/options.ts';
+import { describedSchema } from '../../catalog/options/texts.ts';
 import type { Tool } from '../../catalog/tool.ts';
 import type { Media, Schema } from './shape.ts';
 
@@ -58,40 +59,49 @@ const conversion = (): { fields: Fields; required: readonly string[] } => ({
 
 export function convertForm(figures: Figures): Body {
   const { fields, required } = conversion();
-  return form({ ...oneFile(figures), ...fields }, required);
+  return form({ ...oneFile(figures), ...fields }, required, true);
 }
 
 export function batchForm({ maxBatchFiles }: Figures): Body {
   const { fields, required } = conversion();
-  return form({ ...severalFiles(1, maxBatchFiles), ...fields }, required);
+  return form({ ...severalFiles(1, maxBatchFiles), ...fields }, required, true);
 }
 
-export function toolForm({ files: { fields, min, max }, input, takesPage }: Tool, figures: Figures): Body {
+export function toolForm({ slug, files: { fields, min, max }, input, takesPage }: Tool, figures: Figures): Body {
   const required = Object.keys(input.shape).filter((name) => isRequired(input.shape[name] as z.ZodType));
-  const options = fieldsOf(input.shape);
+  const options = fieldsOf(input.shape, slug);
   if (takesPage === true) return pageForm(options, required);
   const sent = { ...(fields.includes('file') ? oneFile(figures) : {}), ...(fields.includes('files[]') ? severalFiles(min, max) : {}) };
-  return form({ ...sent, ...options }, required);
+  return form({ ...sent, ...options }, required, true);
 }
 
 export const uploadForm = ({ maxFileBytes }: Figures): Body =>
   form({ file: { ...FILE, description: `The file, up to ${maxFileBytes} bytes` } }, ['file']);
 
-const fieldsOf = (shape: Readonly<Record<string, z.ZodType>>): Fields =>
-  Object.fromEntries(Object.entries(shape).map(([name, field]) => [name, fieldSchema(field)]));
+const fieldsOf = (shape: Readonly<Record<string, z.ZodType>>, slug?: string): Fields =>
+  Object.fromEntries(Object.entries(shape).map(([name, field]) => [name, describedSchema(name, field, slug)]));
 
 /** A page's URL and the tool's options, in each of the three media types. */
-function pageForm(fields: Fields, required: readonly string[]): Body {
-  const page: Schema = { ...URL, description: 'The page, http or https, at a public address' };
-  const { content } = form({ url: page, ...fields }, ['url', ...required]);
-  const [media] = Object.values(content);
-  const types = ['multipart/form-data', 'application/x-www-form-urlencoded', 'application/json'];
-  return { required: true, content: media === undefined ? {} : Object.fromEntries(types.map((type) => [type, media])) };
+const pageForm = (fields: Fields, required: readonly string[]): Body =>
+  form({ url: { ...URL, description: 'The page, http or https, at a public address' }, ...fields }, ['url', ...required], true);
+
+const WITHOUT_FILES = ['application/x-www-form-urlencoded', 'application/json'];
+
+/** @param takesNames the file may be named by a field, so that the body need not be multipart: then it holds no file itself */
+function form(properties: Fields, required: readonly string[], takesNames = false): Body {
+  const media = (fields: Fields): Media => ({
+    schema: { type: 'object', properties: fields, ...(required.length === 0 ? {} : { required: [...required] }) },
+  });
+  const named = media(Object.fromEntries(Object.entries(properties).flatMap(namedField)));
+  return {
+    required: true,
+    content: {
+      'multipart/form-data': media(properties),
+      ...(takesNames ? Object.fromEntries(WITHOUT_FILES.map((type) => [type, named])) : {}),
+    },
+  };
 }
 
-const form = (properties: Fields, required: readonly string[]): Body => ({
-  required: true,
-  content: {
-    'multipart/form-data': { schema: { type: 'object', properties, ...(required.length === 0 ? {} : { required: [...required] }) } },
-  },
-});
+/** Without files; lists have the names that read well in JSON. */
+const namedField = ([name, schema]: readonly [string, Schema]): (readonly [string, Schema])[] =>
+  name === 'file' || name === 'files[]' ? [] : [[name.replace('[]', ''), schema]];

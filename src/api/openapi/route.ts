@@ -5,7 +5,7 @@ import type { FastifyInstance } from 'fastify';
 import type { ApiDeps } from '../deps.ts';
 import { prefixOf, withoutSlashes } from '../http/base-url.ts';
 import { type EncodedBody, encodedBody, sendEncoded } from '../http/encoded.ts';
-import { describeApi } from './document.ts';
+import { describeApi, EXAMPLE_BASE } from './document.ts';
 
 const SCRIPT = 'openapi-explorer/dist/browser/openapi-explorer.min.js';
 /** The page's script creates its styles. The page may connect to its own origin only, also when somebody tries a request. */
@@ -56,7 +56,9 @@ const PAGE_SCRIPT = encodedBody(
   `const reader = document.querySelector('openapi-explorer');
 const [answer] = await Promise.all([fetch(reader.dataset.document), customElements.whenDefined('openapi-explorer')]);
 const asTexts = (name, value) => (name === 'enum' && Array.isArray(value) ? value.map(String) : value);
-await reader.loadSpec(JSON.parse(await answer.text(), asTexts));
+// Examples name the address that this page was read at.
+const here = new URL('.', new URL(reader.dataset.document, location.href)).href.slice(0, -1);
+await reader.loadSpec(JSON.parse((await answer.text()).replaceAll('${EXAMPLE_BASE}', here), asTexts));
 `,
 );
 
@@ -73,7 +75,7 @@ const pageBelow = (prefix: string): string => `<!doctype html>
 <script type="module" src="${prefix}/docs/page.js"></script>
 </head>
 <body>
-<openapi-explorer data-document="${prefix}/openapi.json" collapse hide-authentication></openapi-explorer>
+<openapi-explorer data-document="${prefix}/openapi.json" collapse hide-authentication hide-components></openapi-explorer>
 </body>
 </html>
 `;

@@ -1,6 +1,7 @@
 /** The tools as clients read them: inputs, outputs, engine, and why a tool is unavailable. */
 import type { Catalog } from '../../catalog/catalog.ts';
-import { fieldSchema, isRequired } from '../../catalog/options/field-schema.ts';
+import { isRequired } from '../../catalog/options/field-schema.ts';
+import { describedSchema } from '../../catalog/options/texts.ts';
 import { boundsOf } from '../../catalog/planning/bounds.ts';
 import { type Tool, wordsOf } from '../../catalog/tool.ts';
 import type { ToolEntry } from '../../contracts/api/tools.ts';
@@ -61,7 +62,7 @@ function describe(catalog: Known, tool: Tool): ToolEntry {
       name,
       required: isRequired(schema),
       allowed: wordsOf(schema),
-      schema: fieldSchema(schema) as Record<string, unknown>,
+      schema: describedSchema(name, schema, slug) as Record<string, unknown>,
     })),
   };
 }

@@ -4,8 +4,11 @@ import { z } from 'zod';
 export const FormatTarget = z.object({
   format: z.string().describe('Canonical extension of what is made: what `to_format` takes'),
   engines: z.array(z.string()).min(1).describe('Who makes it, one after the other: keys of `engines`'),
-  ignores: z.array(z.string()).optional().describe('Options of this target that have no effect from this source'),
-  loses: z.array(z.string()).optional().describe('What the result lacks'),
+  ignores: z
+    .array(z.string())
+    .optional()
+    .describe('Options of this target that have no effect from this source; with `expand=options` or `from`'),
+  loses: z.array(z.string()).optional().describe('What the result lacks; with `expand=options` or `from`'),
 });
 
 export const FormatSource = z.object({
@@ -29,7 +32,12 @@ export const FormatList = z.object({
   sources: z.array(FormatSource),
   options: z
     .record(z.string(), z.record(z.string(), z.looseObject({})))
-    .describe('By target: every option that some source of it honours, with its JSON Schema'),
+    .describe('By target: every option that some source of it honours, with its JSON Schema; empty where `option_names` is there instead'),
+  option_names: z
+    .record(z.string(), z.array(z.string()))
+    .optional()
+    .describe('By target: the names of those options; `option_schemas` has each once. Not with `expand=options` or `from`'),
+  option_schemas: z.record(z.string(), z.looseObject({})).optional().describe('By name: the JSON Schema of each option'),
   engines: z.record(z.string(), FormatEngine),
 });
 export type FormatList = z.infer<typeof FormatList>;

@@ -10,7 +10,9 @@ const BATCH_ID = parameterRef('BatchId');
 const REQUEST_ID = parameterRef('RequestId');
 const DELETED: Response = { description: 'Cancelled where it was not done; its files are gone.', headers: answerHeaders() };
 const FILE_HEADERS = ['Content-Disposition', 'ETag', 'Accept-Ranges'];
-const anyFile = { '*/*': { schema: { type: 'string', format: 'binary' } as const } };
+/** The first is what generated clients take: bytes. An output has its own media type. */
+const BYTES = { schema: { type: 'string', format: 'binary', contentMediaType: 'application/octet-stream' } } as const;
+const anyFile = { 'application/octet-stream': BYTES, '*/*': BYTES };
 
 /** Each event of the stream. */
 const EVENT: Schema = {

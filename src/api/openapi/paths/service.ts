@@ -61,10 +61,11 @@ export const servicePaths: Paths = {
     get: {
       ...lasting(listFormats, 'Choice'),
       description:
-        'Each source with its targets, as this installation can do them; each pair is proved by a real conversion in the test suite. Option schemas stand once, by target.',
+        'Each source with its targets, as this installation can do them; each pair is proved by a real conversion in the test suite. Options stand by name, and the schema of each once; with `expand=options`, or of one source by `from`, they stand with their schemas by target, and each pair says which it ignores and what it loses.',
       parameters: [
         query('from', 'This source only, by any of its extensions', { type: 'string', examples: ['png'] }),
         query('family', 'Sources of this family only', { type: 'string', enum: FAMILIES }),
+        query('expand', 'Say everything of each pair', { type: 'string', enum: ['options'] }),
         REQUEST_ID,
         parameterRef('IfNoneMatch'),
       ],

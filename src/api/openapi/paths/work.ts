@@ -93,7 +93,7 @@ export const workPaths = (figures: Figures): Paths => ({
   '/api/v1/tools/{slug}': {
     post: {
       operationId: 'callTool',
-      summary: 'Any other tool',
+      summary: 'Call any other tool',
       description: 'A tool that is listed but not available here answers 501, an unknown one 404. `GET /api/v1/tools` lists them.',
       tags: ['Tools'],
       parameters: [
@@ -113,10 +113,28 @@ export const workPaths = (figures: Figures): Paths => ({
   },
 });
 
+/** Words that are written in capitals. */
+const CAPITALS: Readonly<Record<string, string>> = {
+  pdf: 'PDF',
+  jpg: 'JPG',
+  png: 'PNG',
+  gif: 'GIF',
+  webp: 'WebP',
+  og: 'Open Graph',
+  '3d': '3D',
+};
+
+/** `compress-pdf` as "Compress PDF". */
+function titleOf(slug: string): string {
+  const words = slug.split('-').map((word) => CAPITALS[word] ?? word);
+  const title = words.join(' ');
+  return title.slice(0, 1).toUpperCase() + title.slice(1);
+}
+
 function toolOperation(tool: Tool, figures: Figures): Operation {
   return {
     operationId: tool.slug.replace(/-([a-z0-9])/g, (_, letter: string) => letter.toUpperCase()),
-    summary: tool.slug,
+    summary: titleOf(tool.slug),
     description: [tool.summary, ...(tool.accepts.length === 0 ? [] : [`Takes ${tool.accepts.join(', ')}.`])].join(' '),
     tags: ['Tools'],
     parameters: JOB_PARAMETERS,

@@ -1,0 +1,124 @@
+/** What each option does, for people and assistants: one text for the API's document, the lists of formats and tools, and MCP. Bounds are in `options.ts`. */
+import type { z } from 'zod';
+import { wordsOf } from '../tool.ts';
+import { fieldSchema, isRequired, type Schema } from './field-schema.ts';
+import type { FormOption } from './options.ts';
+
+export interface OptionText {
+  /** What it does, in a sentence or two. */
+  readonly means: string;
+  /** What holds where it is not sent, if that is one value. */
+  readonly preset?: string | number | boolean;
+  /** Where it has an effect: of several targets or sources. */
+  readonly where?: string;
+}
+
+const MP3 = 'MP3';
+const WAV = 'WAV';
+const SOUND = 'AAC, M4A, Ogg, Opus, WMA and the sound of videos';
+const VIDEO = 'videos';
+const PICTURE = 'pictures';
+const RECORDING = 'audio and video';
+
+export const optionTexts: Readonly<Record<FormOption, OptionText>> = {
+  img_quality: {
+    means: 'Quality: 100 is best, lower is smaller.',
+    preset: 80,
+    where: 'JPG, WebP, AVIF, HEIC, JXL, JP2 and images in a PDF',
+  },
+  img_resize_w: { means: 'Width. Alone it keeps the aspect ratio.', where: PICTURE },
+  img_resize_h: { means: 'Height. Alone it keeps the aspect ratio.', where: PICTURE },
+  img_rotate: { means: 'Rotates clockwise by degrees, or mirrors: flip-h swaps left and right, flip-v top and bottom.', where: PICTURE },
+  img_crop_x: { means: 'Left edge of the crop.', preset: 0, where: PICTURE },
+  img_crop_y: { means: 'Top edge of the crop.', preset: 0, where: PICTURE },
+  img_crop_w: { means: 'Width of the crop.', where: PICTURE },
+  img_crop_h: { means: 'Height of the crop.', where: PICTURE },
+  mp3_mode: { means: 'Bit rate: variable, constant or average.', preset: 'vbr', where: MP3 },
+  mp3_quality: { means: 'Quality at a variable bit rate.', preset: 2, where: `${MP3} with mp3_mode vbr` },
+  mp3_bitrate: { means: 'Bit rate where it is constant or average.', preset: 192, where: `${MP3} with mp3_mode cbr or abr` },
+  wav_rate: { means: 'Sample rate. Default: the source’s.', where: WAV },
+  wav_depth: { means: 'Sample size. Default: the source’s, 16 bit from a lossy one.', where: WAV },
+  wav_channels: { means: 'Number of channels. Default: the source’s.', where: WAV },
+  audio_bitrate: { means: 'Bit rate. Default: copied where possible, or 192.', where: SOUND },
+  audio_rate: { means: 'Sample rate. Default: the source’s.', where: SOUND },
+  audio_channels: { means: 'Number of channels. Default: the source’s.', where: SOUND },
+  video_codec: { means: 'Codec, if the container supports it. Default: the usual one.', where: VIDEO },
+  video_crf: { means: 'Constant rate factor: lower is better. Default: copied where possible, or 23.', where: VIDEO },
+  video_width: { means: 'Width. Alone it keeps the aspect ratio.', where: VIDEO },
+  video_height: { means: 'Height. Alone it keeps the aspect ratio.', where: VIDEO },
+  video_fps: { means: 'Frame rate. Default: the source’s.', where: VIDEO },
+  start_time: { means: 'Start of the part to keep; of a video that becomes a picture, its frame.', preset: '0', where: RECORDING },
+  end_time: { means: 'End of the part to keep. Default: the end.', where: RECORDING },
+  track: { means: 'Which audio track, from 1 on.', preset: 1, where: 'audio and video that become audio' },
+  dpi: { means: 'Resolution at which pages are rendered, dots per inch.', preset: 150, where: 'PDF pages and SVG that become pictures' },
+  background: { means: 'Colour that replaces transparency.', preset: '#ffffff', where: 'targets without transparency' },
+  strip_metadata: { means: 'Removes EXIF, titles, dates and places.', preset: false, where: 'pictures, audio and video' },
+  password: { means: 'Opens an encrypted file.', where: 'PDF and office files' },
+  pages: { means: 'Which pages to convert.', preset: 'all', where: 'PDF, TIFF and documents' },
+  csv_types: {
+    means: 'How values that look like numbers are read: 007 stays 007, or becomes 7.',
+    preset: 'as_written',
+    where: 'CSV and TSV that become sheets',
+  },
+  ocr_lang: {
+    means: 'Languages of the text that is recognised.',
+    preset: 'eng',
+    where: 'pictures and scanned PDFs that become text; sent with target pdf, it makes a searchable PDF',
+  },
+};
+
+/** Of the fields that a tool alone has, or that mean something else there; defaults are in the tool's schema. */
+export const toolTexts: Readonly<Record<string, Readonly<Record<string, OptionText>>>> = {
+  'audio-cutter': { mode: { means: 'exact re-encodes and cuts to the sample; fast copies, and cuts at the nearest packet.' } },
+  'trim-video': { mode: { means: 'exact re-encodes and cuts to the frame; fast copies, and begins at a key frame.' } },
+  'blur-image': { radius: { means: 'Standard deviation of the Gaussian blur.' } },
+  'compress-pdf': { quality: { means: 'Preset of images in the PDF: lower is smaller.' } },
+  'compress-video': {
+    preset: { means: 'How small: small is smallest, high looks best. Default: medium, where no bitrate is sent.' },
+    bitrate: { means: 'Target bit rate, instead of a preset.' },
+  },
+  'gif-maker': {
+    fps: { means: 'Frame rate of the animation.' },
+    width: { means: 'Width of the animation; its height keeps the aspect ratio.' },
+  },
+  'og-image-resizer': { fit: { means: 'cover fills 1200 × 630 and cuts off the rest; contain keeps all and adds bars.' } },
+  'pdf-page-remover': { pages: { means: 'Which pages to remove.' } },
+  'protect-pdf': { password: { means: 'Password that the PDF will need to be opened.' } },
+  'unlock-pdf': { password: { means: 'Password that the PDF has.' } },
+  'watermark-image': {
+    text: { means: 'What is written, literally.' },
+    position: { means: 'Where it is written.' },
+    opacity: { means: 'How opaque it is: 0 is invisible.' },
+    size: { means: 'Height of the letters.' },
+    color: { means: 'Colour of the letters.' },
+  },
+  'webpage-to-pdf': {
+    page_size: { means: 'Paper size.' },
+    landscape: { means: 'Turns the paper.' },
+    wait_ms: { means: 'How long to wait after the page has loaded, before it is printed.' },
+    print_background: { means: 'Prints background colours and images.' },
+  },
+};
+
+export const textOf = (name: string, slug?: string): OptionText | undefined =>
+  (slug === undefined ? undefined : toolTexts[slug]?.[name]) ??
+  (Object.hasOwn(optionTexts, name) ? optionTexts[name as FormOption] : undefined);
+
+/**
+ * A field's JSON Schema whose description says all: what it does, what it takes with its unit, its default, and where it has an effect.
+ * @param slug of the tool that has the field; of a conversion none
+ */
+export function describedSchema(name: string, field: z.ZodType, slug?: string): Schema {
+  const { description: _, ...rules } = fieldSchema(field);
+  const { means, preset, where } = textOf(name, slug) ?? {};
+  // A tool's own default is in its schema, and a tool takes nothing on which its fields have no effect.
+  const value = rules.default ?? (slug === undefined ? preset : undefined);
+  const said = [
+    means ?? '',
+    `Takes ${wordsOf(field)}.`,
+    value === undefined ? '' : `Default: ${value}.`,
+    slug !== undefined || where === undefined ? '' : `Has an effect on ${where}.`,
+    slug !== undefined && isRequired(field) ? 'Required.' : '',
+  ];
+  return { ...rules, ...(value === undefined ? {} : { default: value }), description: said.filter(Boolean).join(' ') };
+}
