@@ -6,10 +6,17 @@ ARG APT_SNAPSHOT=
 LABEL org.opencontainers.image.title="filemill ${TOOLCHAIN}" \
       org.opencontainers.image.description="The filemill worker of the toolchain ${TOOLCHAIN}"
 USER 0
-COPY toolchains/${TOOLCHAIN}/ /app/
 COPY packages/${TOOLCHAIN}.txt /usr/local/share/filemill/packages.txt
 RUN /usr/local/sbin/image-install < /usr/local/share/filemill/packages.txt
-RUN timeout 10 filemill worker --pool ${TOOLCHAIN} >/dev/null 2>&1 || true; rm -rf /work; chmod -R a+rX /app
+# After the packages: a change of filemill's own code builds nothing else again.
+COPY app /app
+COPY toolchains/${TOOLCHAIN}/ /app/
+# V8's code of the role, and the versions of the converters: a worker that starts need not find out again. Where a build may not run them
+# confined, each worker reads the versions itself.
+RUN timeout 10 filemill worker --pool ${TOOLCHAIN} >/dev/null 2>&1; mkdir -m 777 /work; \
+    (DATA_DIR=/work PORT=0 timeout 60 setpriv --reuid 10001 --regid 10001 --clear-groups filemill local >/tmp/local.log 2>&1 & \
+    for try in $(seq 240); do [ ! -s /work/versions.json ] || break; sleep 0.25; done; kill $! 2>/dev/null; wait); \
+    cp /work/versions.json /app/versions.json || cat /tmp/local.log; rm -rf /work /tmp/local.log; chmod -R a+rX /app
 ENV TOOLCHAIN=${TOOLCHAIN}
 USER 10001:10001
 EXPOSE 8081

@@ -65,12 +65,14 @@ export interface ToolboxOptions {
   readonly runtime: Runtime;
   /** Caches versions between starts: reading a dozen takes seconds, and they change only with the binary. */
   readonly cacheFile: string;
+  /** The same, of an image: what was read when it was built. Need not exist. */
+  readonly knownFile?: string;
   /** The slot in which version commands run. */
   readonly slot: Slot;
 }
 
 /** @throws SpawnFailed if a version command cannot be started */
-export async function openToolbox({ engines, launcher, runtime, cacheFile, slot }: ToolboxOptions): Promise<Toolbox> {
+export async function openToolbox({ engines, launcher, runtime, slot, ...files }: ToolboxOptions): Promise<Toolbox> {
   const found = new Map<string, Resolved>();
   const installed: Engine[] = [];
   const missing: { engine: Engine; binaries: string[] }[] = [];
@@ -120,7 +122,7 @@ export async function openToolbox({ engines, launcher, runtime, cacheFile, slot 
     return lacking;
   };
 
-  const versions = await readVersions(installed, resolve, run, { cacheFile, slot });
+  const versions = await readVersions(installed, resolve, run, { slot, ...files });
   return { installed: installed.map((engine) => ({ engine, version: versions.get(engine.id) ?? '' })), missing, resolve, run, uninstalled };
 }
 
@@ -150,9 +152,11 @@ async function readVersions(
   engines: readonly Engine[],
   resolve: Toolbox['resolve'],
   run: Toolbox['run'],
-  { cacheFile, slot }: Pick<ToolboxOptions, 'cacheFile' | 'slot'>,
+  { cacheFile, knownFile, slot }: Pick<ToolboxOptions, 'cacheFile' | 'knownFile' | 'slot'>,
 ): Promise<ReadonlyMap<string, string>> {
-  const cache: Record<string, string> = await readFile(cacheFile, 'utf8').then(JSON.parse, () => ({}));
+  const cache: Record<string, string> = {};
+  for (const file of [knownFile, cacheFile])
+    if (file !== undefined) Object.assign(cache, await readFile(file, 'utf8').then(JSON.parse, () => ({})));
   const fresh: Record<string, string> = {};
   const versions = new Map<string, string>();
   const folder = await slot.makeFolder('versions');

@@ -49,6 +49,7 @@ export async function openConverters(
     launcher,
     runtime,
     cacheFile: join(dataDir, 'versions.json'),
+    knownFile: join(checkout, 'versions.json'),
     slot: spareSlot,
   }).catch((cause: unknown) => {
     throw cause instanceof SpawnFailed ? new CannotStart(`${cause.message}: the versions of converters cannot be read`, { cause }) : cause;
