@@ -71,6 +71,27 @@ async function step(what: string, work: () => Promise<string | undefined>): Prom
   console.log(`${(ms / 1000).toFixed(1)} s${note === '' ? '' : `: ${note}`}`);
 }
 
+/** When a container's first process began, ms since the epoch. */
+const BEGUN = `
+const { readFileSync } = require('node:fs');
+const ticks = Number(readFileSync('/proc/1/stat', 'utf8').split(') ')[1].split(' ')[19]);
+console.log(Date.now() - (Number(readFileSync('/proc/uptime', 'utf8').split(' ')[0]) - ticks / 100) * 1000);`;
+
+interface Pods {
+  readonly items: readonly {
+    readonly status: { readonly containerStatuses?: readonly { readonly ready: boolean; readonly restartCount: number }[] };
+    readonly metadata: { readonly labels: Readonly<Record<string, string>> };
+  }[];
+}
+/** How often containers of the trial's servers were started again; -1 while one of them is not ready. */
+function restartsOf(text: string): number {
+  const servers = (JSON.parse(text) as Pods).items.filter(({ metadata }) =>
+    /^(nats|minio)$/.test(metadata.labels['app.kubernetes.io/component'] ?? ''),
+  );
+  const states = servers.flatMap(({ status }) => status.containerStatuses ?? []);
+  if (states.length !== 2 || states.some(({ ready }) => !ready)) return -1;
+  return states.reduce((sum, { restartCount }) => sum + restartCount, 0);
+}
 const head = (bytes: Buffer, length: number): string => bytes.subarray(0, length).toString('latin1');
 
 async function story(folder: string): Promise<void> {
@@ -220,6 +241,133 @@ async function story(folder: string): Promise<void> {
     return 'no token, no capability, a read-only root, seccomp';
   });
 
+  await step("a worker's start, from its process to its first request for an order", async () => {
+    const found: number[] = [];
+    for (const pod of (await inNamespace('get', 'pods', '-l', 'app.kubernetes.io/component=worker', '-o', 'name')).trim().split('\n')) {
+      const log = await inNamespace('logs', pod, '--timestamps');
+      const ready = /^(\S+) .*takes orders of the pool/m.exec(log)?.[1];
+      const begun = Number(await inNamespace('exec', pod, '--', 'node', '-e', BEGUN));
+      if (ready !== undefined) found.push(Date.parse(ready) - begun);
+    }
+    must(found.length > 0, 'no worker says when it began');
+    return `${found.map((ms) => Math.round(ms)).join(', ')} ms`;
+  });
+  await step('a hundred small pictures, one after the other', async () => {
+    const small = await sharp({ create: { width: 64, height: 64, channels: 3, background: '#c33' } })
+      .png()
+      .toBuffer();
+    const taken: number[] = [];
+    for (let n = 0; n < 100; n++) {
+      const start = performance.now();
+      await convert(base, [new Blob([Uint8Array.from(small)]), 'small.png'], 'jpg');
+      taken.push(performance.now() - start);
+    }
+    taken.sort((a, b) => a - b);
+    return `p50 ${Math.round(taken[49] ?? 0)} ms, p99 ${Math.round(taken[98] ?? 0)} ms, with the download of each`;
+  });
+  await step('memory of each role', async () => {
+    const held: string[] = [];
+    for (const component of ['api', 'controller', 'egress', 'worker']) {
+      const pods = (await inNamespace('get', 'pods', '-l', `app.kubernetes.io/component=${component}`, '-o', 'name')).trim().split('\n');
+      const status = await inNamespace('exec', pods[0] ?? '', '--', 'cat', '/proc/1/status');
+      held.push(`${component} ${Math.round(Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024)} MiB`);
+    }
+    return held.join(', ');
+  });
+
+  /** Ends what runs in the cluster's namespaces, as a crash would: its container is started again, or its Job fails. */
+  const crash = (command: string, variable = '') =>
+    cluster(
+      'enter',
+      'sh',
+      '-c',
+      `for p in $(pgrep -f "$1"); do [ -z "$2" ] || grep -qz "^$2$" /proc/$p/environ || continue; kill -KILL $p; done`,
+      'sh',
+      command,
+      variable,
+    );
+  const long = join(folder, 'long.mp4');
+  await program('ffmpeg', [
+    '-v',
+    'error',
+    '-f',
+    'lavfi',
+    '-i',
+    'testsrc2=d=40:s=1280x720',
+    '-c:v',
+    'libx264',
+    '-preset',
+    'ultrafast',
+    long,
+  ]);
+
+  await step("a worker's process is killed while it converts", async () => {
+    const job = convert(base, await file(long, 'long.mp4'), 'webm');
+    const holds = '-o=jsonpath={.status.busy}';
+    await eventually(
+      'a busy worker',
+      () => inNamespace('get', 'tp', 'media', holds),
+      (busy) => busy === '1',
+      60_000,
+    );
+    const pods = await inNamespace(
+      'get',
+      'pods',
+      '-l',
+      'filemill.io/pool=media',
+      '--field-selector=status.phase=Running',
+      '-o',
+      'jsonpath={.items[*].metadata.name}',
+    );
+    const start = performance.now();
+    for (const pod of pods.split(' ')) await crash('main.js worker', `WORKER_NAME=${pod}`);
+    must((await job).bytes.length > 0, 'its video is empty');
+    return `its job ended well ${((performance.now() - start) / 1000).toFixed(1)} s after that`;
+  });
+  await step('the leading controller is deleted', async () => {
+    const holder = () => inNamespace('get', 'lease', 'filemill-controller', '-o', 'jsonpath={.spec.holderIdentity}');
+    const before = await holder();
+    const pods = (
+      await inNamespace('get', 'pods', '-l', 'app.kubernetes.io/component=controller', '-o', 'jsonpath={.items[*].metadata.name}')
+    ).split(' ');
+    const leader = pods.find((name) => before.startsWith(name)) ?? '';
+    const start = performance.now();
+    await inNamespace('delete', 'pod', leader, '--wait=false');
+    await eventually('another leader', holder, (now) => now !== '' && now !== before, 60_000);
+    return `another leads after ${((performance.now() - start) / 1000).toFixed(1)} s`;
+  });
+  for (const server of ['nats-server', 'minio server'])
+    await step(`${server.split(' ')[0]} crashes under load`, async () => {
+      const restarts = () => inNamespace('get', 'pods', '-o', 'json').then(restartsOf);
+      const before = await restarts();
+      const stop = load(base, photo);
+      await crash(`^${server}`);
+      await eventually('its pod', restarts, (now) => now > before, 90_000);
+      const { done, failed } = await stop();
+      must(failed.length === 0 && done > 0, `${failed.length} of ${done + failed.length} jobs failed: ${failed[0]}`);
+      return `${done} jobs, none failed`;
+    });
+  await step('the workers of a node are drained', async () => {
+    const job = convert(base, await file(long, 'long.mp4'), 'webm');
+    await eventually(
+      'a busy worker',
+      () => inNamespace('get', 'tp', 'media', '-o=jsonpath={.status.busy}'),
+      (busy) => busy === '1',
+      60_000,
+    );
+    await kubectl(
+      'drain',
+      'node1',
+      '--ignore-daemonsets',
+      '--delete-emptydir-data',
+      '--pod-selector=app.kubernetes.io/component=worker',
+      '--timeout=100s',
+    );
+    await kubectl('uncordon', 'node1');
+    must((await job).bytes.length > 0, 'its video is empty');
+    return 'the conversion that ran there ended well';
+  });
+
   await step('helm upgrade to another image under load', async () => {
     for (const name of IMAGES)
       await program('buildah', ['tag', imageOf(name.replace(/^\d=/, '')), imageOf(name.replace(/^\d=/, ''), NEXT)]);
@@ -230,6 +378,8 @@ async function story(folder: string): Promise<void> {
     must(failed.length === 0 && done > 0, `${failed.length} of ${done + failed.length} jobs failed: ${failed[0]}`);
     const images = await inNamespace('get', 'pods', '-l', 'filemill.io/pool=image', '-o', 'jsonpath={.items[*].spec.containers[0].image}');
     must(images.includes(`image:${NEXT}`), `workers run ${images}`);
+    const capacity = await inNamespace('get', 'tp', 'image', '-o', 'jsonpath={.spec.capacity}');
+    must(capacity === '3', `the upgrade changed what kubectl scale wrote to ${capacity}`);
     return `${done} jobs, none failed`;
   });
   await step('helm rollback under load', async () => {
