@@ -186,7 +186,10 @@ function findCreatedBatch(deps: ApiDeps, id: string): Promise<Found> {
 }
 
 /** @throws Failure `NO_FILE`, `BATCH_TOO_LARGE` */
-export function checkCount(received: Pick<Received, 'count' | 'fields'> & Partial<Pick<Received, 'strays'>>, max: number): void {
+export function checkCount(
+  received: Pick<Received, 'count' | 'fields'> & Partial<Pick<Received, 'strays' | 'contentType'>>,
+  max: number,
+): void {
   const { count } = received;
   if (count === 0) throw noFile(received, 'files[]', `up to ${max}`);
   if (count <= max) return;

@@ -67,6 +67,8 @@ export interface Received {
   readonly count: number;
   /** The names of file parts that were ignored. */
   readonly strays?: readonly string[];
+  /** Of a body that can hold no file. */
+  readonly contentType?: string | undefined;
 }
 
 /** Fields and part headers around the file, bytes. */
@@ -211,10 +213,11 @@ export const severalFiles = (count: number, field = 'file'): Failure =>
 
 /** The refusal of a form without a file, which names the fields that a file did come in. @param amount how many to send */
 export function noFile(
-  { strays = [], fields }: Partial<Pick<Received, 'strays'>> & Pick<Received, 'fields'>,
+  { strays = [], fields, contentType }: Partial<Pick<Received, 'strays' | 'contentType'>> & Pick<Received, 'fields'>,
   field: string,
   amount = 'one',
 ): Failure {
+  if (contentType !== undefined) return noForm(contentType, field);
   const names = [...new Set(strays)].map(shownName);
   const hint =
     names.length > 0

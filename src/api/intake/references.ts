@@ -26,7 +26,9 @@ type ReferenceLimits = Pick<Wanted, 'fields' | 'maxFiles' | 'keyOf'>;
 /** A form, or fields alone, which may name files. @throws Failure as `receive` and `readFields` do; then nothing is stored */
 export async function receiveOrNamed({ objects, settings }: ApiDeps, { raw }: FastifyRequest, wanted: Wanted): Promise<Received> {
   const fields = await readFields(raw, settings);
-  return fields === undefined ? receive(raw, wanted, objects, settings) : { fields, files: [], count: 0 };
+  return fields === undefined
+    ? receive(raw, wanted, objects, settings)
+    : { fields, files: [], count: 0, contentType: raw.headers['content-type'] };
 }
 
 /** What a request names instead of sending it. */
