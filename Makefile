@@ -13,7 +13,7 @@ help: ## Says what each target does
 run: start ## Serves on http://localhost:8080 (PORT and DATA_DIR change it); Ctrl-C drains and stops
 	@exec scripts/filemill local
 
-start: converters serving launcher
+start: converters serving launcher ## Installs what is missing to serve, and does not serve
 
 setup: converters node launcher ## Installs what is missing to serve, to test and to check: Node and libraries, the launcher, the converters
 

@@ -9,7 +9,7 @@ import { controllerSettings } from './controller/settings.ts';
 import { egressSettings, fetchSettings } from './fetch/settings.ts';
 import { limitSettings } from './limits/settings.ts';
 import { natsSettings } from './nats/settings.ts';
-import { s3Settings } from './objects/settings.ts';
+import { s3Settings, storageSettings } from './objects/settings.ts';
 import { poolSettings } from './pools/settings.ts';
 import { logSettings } from './telemetry/log.ts';
 import { upkeepSettings } from './upkeep/settings.ts';
@@ -25,6 +25,7 @@ export const configSchema = z.strictObject({
   nats: natsSettings.optional(),
   pools: poolSettings.prefault({}),
   s3: s3Settings.optional(),
+  storage: storageSettings.prefault({}),
   fetch: fetchSettings.prefault({}),
   egress: egressSettings.prefault({}),
   limits: limitSettings.prefault({}),

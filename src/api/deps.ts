@@ -12,6 +12,7 @@ import type { JobStore } from '../jobs/store.ts';
 import type { Judge } from '../judge/judge.ts';
 import type { Limits } from '../limits/limits.ts';
 import type { ObjectStore } from '../objects/store.ts';
+import type { StorageWatch } from '../objects/watch.ts';
 import type { Pool, RemovedPool } from '../pools/registry.ts';
 import type { Queue } from '../queue/queue.ts';
 import type { Room } from '../queue/room.ts';
@@ -32,6 +33,8 @@ export interface ApiDeps {
   readonly queue: Queue;
   readonly room: Room;
   readonly objects: ObjectStore;
+  /** Where files are on this machine's disk. */
+  readonly storage?: Pick<StorageWatch, 'use'>;
   readonly uploads: Uploads;
   readonly signals: Signals;
   readonly encryption: Encryption;

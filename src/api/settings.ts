@@ -8,6 +8,16 @@ const MiB = 1 << 20;
 export const apiSettings = z.strictObject({
   port: z.coerce.number().int().min(0).max(65_535).default(8080).describe('TCP port that the API listens on; 0 takes a free one'),
   host: z.string().default('0.0.0.0').describe('Address that the API listens on'),
+  metricsPort: z
+    .number()
+    .int()
+    .min(0)
+    .max(65_535)
+    .default(0)
+    .describe(
+      'TCP port of its own for /metrics, which the port of the API then does not answer: for where strangers reach that one; 0: the same port',
+    ),
+  metricsHost: z.string().default('127.0.0.1').describe('Address that `metricsPort` listens on'),
   publicUrl: z
     .url({ protocol: /^https?$/ })
     // Links append to it.

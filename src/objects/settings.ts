@@ -1,4 +1,4 @@
-/** Settings of the S3 bucket that objects are stored in. */
+/** Settings of where objects are stored: the S3 bucket, or the room on one machine. */
 import { z } from 'zod';
 
 /** Environment variables are text. */
@@ -9,6 +9,23 @@ const isOrigin = (text: string): boolean => {
   const url = URL.parse(text);
   return url !== null && `${url.origin}/` === url.href && /^https?:$/.test(url.protocol);
 };
+
+/** Of the role `local`. */
+export const storageSettings = z.strictObject({
+  maxBytes: z
+    .number()
+    .int()
+    .min(1)
+    .optional()
+    .describe('Files that are kept at a time in the data folder, bytes: beyond it new work gets 503. Unset: no bound'),
+  minFreeBytes: z
+    .number()
+    .int()
+    .min(0)
+    .optional()
+    .describe('Free bytes where the data folder is, below which new work gets 503. Unset: 5 % of the file system, 1 GiB at most'),
+});
+export type StorageSettings = z.infer<typeof storageSettings>;
 
 const settings = z.strictObject({
   endpoint: z

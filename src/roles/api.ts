@@ -21,6 +21,7 @@ import { fetchingFor } from './fetch.ts';
 import { judgeOfApi } from './machine/judge.ts';
 import { listen } from './process/listen.ts';
 import { untilLost } from './process/lost.ts';
+import { privateMetrics } from './process/probe.ts';
 import type { Running } from './process/running.ts';
 import { unreadableTo } from './process/unreadable.ts';
 
@@ -66,6 +67,7 @@ export async function api(config: Config, _checkout: string, version: string): P
   const server = createServer(deps);
   const endGrants = answerGrants(nats, store);
   const port = await listen(server, config.api);
+  const probes = await privateMetrics(config, metrics, stopping.signal);
   const endSubmissions = answerSubmissions(nats, deps, () => baseUrl(config.api, undefined, port));
   const stopRerouting = startRerouting({ ...store, clock, log });
   const { abandonUploads } = objects;
@@ -78,6 +80,7 @@ export async function api(config: Config, _checkout: string, version: string): P
       stopping.abort();
       setTimeout(() => server.server.closeAllConnections(), 500).unref();
       await server.close();
+      await probes?.close();
       await Promise.all([upkeep.stop(), stopRerouting()]);
       endGrants();
       await endSubmissions();

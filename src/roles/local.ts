@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { grants } from '../api/jobs/grants.ts';
 import { createServer } from '../api/server.ts';
 import type { Config } from '../config.ts';
+import { faultOf } from '../contracts/messages/fault.ts';
 import { memorySignals } from '../signals/memory.ts';
 import { createLog } from '../telemetry/log.ts';
 import { watchLoop } from '../telemetry/loop.ts';
@@ -18,6 +19,7 @@ import { judgeOfApi } from './machine/judge.ts';
 import { asCannotStart, CannotStart } from './process/cannot-start.ts';
 import { healthOf } from './process/health.ts';
 import { listen } from './process/listen.ts';
+import { privateMetrics } from './process/probe.ts';
 import type { Running } from './process/running.ts';
 import { unreadableTo } from './process/unreadable.ts';
 
@@ -52,10 +54,11 @@ export async function local(config: Config, checkout: string, version: string, c
     missing: converters.toolbox.missing,
     pools: poolsHere(converters.catalog, config.worker.slots, clock()),
     stopping: stopping.signal,
-    fault: () => health.fault,
+    fault: () => health.fault ?? (store.storage.use.full === undefined ? undefined : faultOf('disk_full', store.storage.use.full)),
   });
   // Before any claim: a start that fails because the port is in use must not cost each waiting job an attempt.
   await listen(server, config.api);
+  const probes = await privateMetrics(config, metrics, stopping.signal);
   const workers = await startWorkers({
     ...converters,
     ...store,
@@ -80,6 +83,7 @@ export async function local(config: Config, checkout: string, version: string, c
       // A client that is still sending a file could delay the end without limit.
       setTimeout(() => server.server.closeAllConnections(), 500).unref();
       await server.close();
+      await probes?.close();
       await upkeep.stop();
       await store.close();
     },

@@ -31,6 +31,8 @@ export interface Metrics {
   /** Called at each scrape. */
   onScrape(read: () => Promise<void>): void;
   /** All declared pools, with their current state: the series of others are removed. Ages in ms. */
+  /** Just before a scrape. */
+  storageSeen(use: { readonly usedBytes: number | undefined; readonly freeBytes: number; readonly full: string | undefined }): void;
   poolsSeen(pools: readonly PoolSeen[]): void;
   /** The state of this process, if it is a worker. */
   workerSeen(worker: { readonly slots: number; readonly busy: number }): void;
@@ -120,6 +122,11 @@ export function createMetrics(): Metrics {
     slots: new Gauge({ name: 'filemill_worker_slots', help: 'Orders that this worker can hold', registers }),
     busy: new Gauge({ name: 'filemill_worker_busy', help: 'Orders that this worker holds', registers }),
   };
+  const storage = {
+    used: new Gauge({ name: 'filemill_storage_used_bytes', help: 'Files in the data folder, where storage.maxBytes is set', registers }),
+    free: new Gauge({ name: 'filemill_storage_free_bytes', help: 'Free bytes where the data folder is', registers }),
+    full: new Gauge({ name: 'filemill_storage_full', help: '1 while new work is refused for want of room', registers }),
+  };
   let scrape = async () => {};
   return {
     requestEnded: (method, route, status, seconds) =>
@@ -130,6 +137,11 @@ export function createMetrics(): Metrics {
     conversionEnded: (engine, seconds) => conversions.observe({ engine }, seconds),
     residentReplaced: (program, why) => residents.inc({ program, why }),
     spawnFailed: (code) => spawns.inc({ code: SPAWN_CODES.has(code) ? code : 'other' }),
+    storageSeen({ usedBytes, freeBytes, full }) {
+      storage.used.set(usedBytes ?? 0);
+      storage.free.set(freeBytes);
+      storage.full.set(full === undefined ? 0 : 1);
+    },
     uncaught: (kind) => uncaught.inc({ kind }),
     egressAsked: (what) => egress.inc({ what }),
     recordUnreadable: (kind) => unreadable.inc({ kind }),

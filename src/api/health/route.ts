@@ -2,6 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import { type EngineRole, engineRoles } from '../../contracts/toolchains.ts';
 import { Failure } from '../../errors.ts';
+import type { StorageUse } from '../../objects/watch.ts';
 import type { ApiDeps } from '../deps.ts';
 
 interface EngineHealth {
@@ -67,6 +68,7 @@ export function healthRoutes(app: FastifyInstance, deps: ApiDeps): void {
         version: deps.version,
         uptime_seconds: Math.floor((clock() - startedAt) / 1000),
         engines,
+        ...storageOf(deps.storage?.use),
         missing: missing.map(({ engine }) => ({ engine: engine.name, formats: lost(deps, engine.conversions) })),
         queue: Object.fromEntries(queues),
       },
@@ -81,9 +83,24 @@ export function healthRoutes(app: FastifyInstance, deps: ApiDeps): void {
     return { data: { status: 'ok' } };
   });
 
-  metrics.onScrape(async () => metrics.poolsSeen(await listPools()));
+  metrics.onScrape(async () => {
+    metrics.poolsSeen(await listPools());
+    if (deps.storage !== undefined) metrics.storageSeen(deps.storage.use);
+  });
+  if (deps.settings.metricsPort > 0) return;
   app.get('/metrics', FREE, async (_request, reply) => reply.type(metrics.contentType).send(await metrics.text()));
 }
+
+const storageOf = (use: StorageUse | undefined) =>
+  use === undefined
+    ? {}
+    : {
+        storage: {
+          ...(use.usedBytes !== undefined && { used_bytes: use.usedBytes }),
+          free_bytes: use.freeBytes,
+          full: use.full !== undefined,
+        },
+      };
 
 /** @returns undefined where the store does not answer in time: health is queried when things go wrong */
 async function soon<T>(asked: Promise<T>): Promise<T | undefined> {

@@ -17,6 +17,10 @@ export const Health = z.object({
   engines: z
     .record(z.string(), engineHealth.extend({ all: z.array(engineHealth) }))
     .describe('By what they are for: `image`, `audio_video`, `pdf`, `office`, `ocr`, `markup`'),
+  storage: z
+    .object({ used_bytes: count.optional(), free_bytes: count, full: z.boolean() })
+    .optional()
+    .describe('Where files are on the disk of one machine; `used_bytes` where `storage.maxBytes` is set'),
   missing: z.array(z.object({ engine: z.string(), formats: z.array(z.string()) })),
   queue: z.record(z.string(), z.object({ waiting: count, running: count, workers: count })).describe('By pool'),
 });

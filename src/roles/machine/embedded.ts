@@ -12,6 +12,7 @@ import type { Limits } from '../../limits/limits.ts';
 import { openLimits } from '../../limits/sqlite.ts';
 import { openDirectory } from '../../objects/directory.ts';
 import type { ObjectStore } from '../../objects/store.ts';
+import { type StorageWatch, watchStorage } from '../../objects/watch.ts';
 import type { Queue } from '../../queue/queue.ts';
 import { type Room, roomOver } from '../../queue/room.ts';
 import { openQueue } from '../../queue/sqlite.ts';
@@ -29,6 +30,7 @@ export interface Embedded {
   readonly queue: Queue;
   readonly room: Room;
   readonly objects: ObjectStore;
+  readonly storage: StorageWatch;
   readonly uploads: Uploads;
   readonly uploadRecords: UploadStore;
   readonly encryption: Encryption;
@@ -50,6 +52,7 @@ export async function openEmbedded(config: Config, unreadable: UnreadableOf, clo
   const idempotency = openIdempotency(database);
   const queue = openQueue(database, clock, { capacity: upkeep.queueCapacity, exclusive: true });
   const objects = await openDirectory(join(dataDir, 'objects'));
+  const storage = await watchStorage(dataDir, objects, config.storage);
   const keys = secret.key ?? [await keyFile(dataDir)];
   const salt = saltOf(keys, secret.salt);
   const clients = openLimits(database, clock, unreadable('client'));
@@ -69,12 +72,14 @@ export async function openEmbedded(config: Config, unreadable: UnreadableOf, clo
       { roomMs: 0, fullMs: 0 },
     ),
     objects,
+    storage,
     uploads,
     uploadRecords,
     encryption: encryptionWith(keys, salt),
     limits: limitsOver(config, { store: clients, jobs, salt, clock, atHome: true }),
     aloneSince,
     async close() {
+      storage.close();
       await uploads.idle();
       await queue.close();
       await uploadRecords.close();

@@ -23,6 +23,12 @@ export async function probe(
   return openProbes({ port, host: api.host, ready, live: () => true, metrics }, 'METRICS_PORT');
 }
 
+/** Metrics of a process whose API is for strangers. @returns undefined where they have no port of their own @throws CannotStart */
+export async function privateMetrics({ api }: Config, metrics: Metrics, stopping: AbortSignal): Promise<Probes | undefined> {
+  const { metricsPort: port, metricsHost: host } = api;
+  return port === 0 ? undefined : openProbes({ port, host, ready: () => !stopping.aborted, live: () => true, metrics }, 'api.metricsPort');
+}
+
 /** @param setting of the port, for the message @throws CannotStart if it cannot listen on the port */
 export const openProbes = (probed: Parameters<typeof serveProbes>[0], setting: string): Promise<Probes> =>
   serveProbes(probed).catch((cause: unknown) => {
