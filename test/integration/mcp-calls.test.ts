@@ -381,6 +381,15 @@ describe('the tools for pictures and PDFs', () => {
     expect((await call(service.url, 'compress_pdf', { file: url(merged) })).structuredContent?.status).toBe('done');
   });
 
+  it('open an encrypted PDF with its password', async () => {
+    const plain = await call(service.url, 'convert_file', { file: base64('kestrel'), filename: 'a.md', to_format: 'pdf' });
+    const locked = await call(service.url, 'run_tool', { tool: 'protect-pdf', files: [url(plain)], options: { password: 'merlin' } });
+    const shut = await call(service.url, 'compress_pdf', { file: url(locked) });
+    expect(JSON.stringify(shut.structuredContent ?? shut.content)).toContain('password_required');
+    const open = await call(service.url, 'compress_pdf', { file: url(locked), password: 'merlin' });
+    expect(open.structuredContent?.status).toBe('done');
+  });
+
   it.each<[string, (one: string) => readonly string[], string]>([
     ['no file', () => [], 'NO_FILE'],
     ['one file', (one) => [one], 'BAD_REQUEST'],

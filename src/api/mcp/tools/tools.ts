@@ -71,7 +71,7 @@ export const mcpTools: readonly McpTool[] = [
   },
   {
     ...plain('compress_pdf', 'Compress PDF', 'Makes a PDF smaller by downsampling its images. Never makes it larger.'),
-    params: { quality: quality(50, 'Lower is smaller.') },
+    params: { quality: quality(50, 'Lower is smaller.'), password: { field: 'password', means: 'To open an encrypted PDF.' } },
   },
   {
     ...plain(
