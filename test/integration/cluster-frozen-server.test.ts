@@ -41,15 +41,17 @@ it('a read that a server answers as it wakes is asked again', { timeout: 60_000 
   const nats = await connectNats({ servers: servers.addresses, name: 'reader', pingMs: 60_000, readsStrongly: true });
   try {
     const subscription = nats.core.subscribe('echo', { callback: (_, message) => void message.respond('heard') });
+    let asked = 0;
     /** @returns when the answer that was taken had been asked for */
     const read = () =>
       nats.readStrongly('to ask', async () => {
+        asked++;
         const askedAt = performance.now();
-        await nats.core.request('echo', '', { timeout: 2_000 });
+        await nats.core.request('echo', '', { timeout: 20_000 });
         return askedAt;
       });
-    const calm = performance.now();
-    expect((await read()) - calm, 'asked once while all is well').toBeLessThan(200);
+    await read();
+    expect(asked, 'while all is well').toBe(1);
     servers.signal('SIGSTOP');
     // As long as others need to elect a leader.
     const asking: Promise<number>[] = [];
