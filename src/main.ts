@@ -20,6 +20,7 @@ const ROLES = {
 const NATS_USERS = 'nats-users';
 /** Serves one assistant over standard input and output. */
 const MCP_BRIDGE = 'mcp';
+const LIMITS = 'limits';
 /** What follows the last conversion must end in this time whatever hangs, ms. */
 const LAST_RESORT_MS = 1_800;
 
@@ -36,6 +37,11 @@ async function main(): Promise<void> {
   if (first === NATS_USERS) {
     const { writeNatsUsers } = await import('./roles/nats-users.ts');
     console.log(await writeNatsUsers(usersAsked(rest)));
+    return;
+  }
+  if (first === LIMITS) {
+    const { clients } = await import('./roles/clients.ts');
+    console.log(await clients(rest, loadConfig(process.env)));
     return;
   }
   if (first === MCP_BRIDGE) {

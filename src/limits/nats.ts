@@ -29,6 +29,9 @@ export function openLimits(
     async put(key, record, revision, lapsesAt) {
       await bucket.put(key, toText(record), revision ?? 0, lapsesAt - clock());
     },
+    async *scan() {
+      for await (const { key, text } of bucket.entries()) yield { key, record: fromText(key, text, onUnreadable) };
+    },
     async close() {},
   };
 }

@@ -15,6 +15,8 @@ const SCHEMA = `
 
 /** Expired records deleted with each write: more than one, so that the file shrinks to those that matter. */
 const FORGET = 2;
+/** Records per page of a scan: no statement stays open between pages. */
+const PAGE = 64;
 
 /**
  * @param path of the database file, in an existing folder; jobs and queue may keep their tables in the same one
@@ -34,6 +36,7 @@ export function openLimits(
     update: database.prepare(
       'INSERT OR REPLACE INTO clients (key, record, lapses_at) SELECT key, ?, ? FROM clients WHERE key = ? AND revision = ?',
     ),
+    page: database.prepare('SELECT revision, key, record FROM clients WHERE revision > ? ORDER BY revision LIMIT ?'),
     forget: database.prepare(
       'DELETE FROM clients WHERE revision IN (SELECT revision FROM clients WHERE lapses_at <= ? ORDER BY lapses_at LIMIT ?)',
     ),
@@ -52,6 +55,20 @@ export function openLimits(
       const { changes } = revision === undefined ? sql.create.run(key, text, until) : sql.update.run(text, until, key, revision);
       if (Number(changes) === 0) throw new RevisionConflict(`client ${key} was changed since revision ${revision ?? 'none'}`);
       sql.forget.run(clock(), FORGET);
+    },
+
+    async *scan() {
+      for (let after = 0; ; ) {
+        const rows = sql.page.all(after, PAGE);
+        for (const row of rows) {
+          const key = String(row['key']);
+          yield { key, record: fromText(key, String(row['record']), onUnreadable) };
+        }
+        if (rows.length < PAGE) return;
+        after = Number(rows.at(-1)?.['revision']);
+        // Reading is synchronous: a long scan must let requests through.
+        await new Promise(setImmediate);
+      }
     },
 
     async close() {

@@ -16,5 +16,7 @@ export interface LimitStore {
    * @throws RevisionConflict when the record was written, created or deleted since
    */
   put(key: string, record: ClientRecord, revision: number | undefined, lapsesAt: number): Promise<void>;
+  /** Every client, in no order, without holding them all. */
+  scan(): AsyncIterable<{ readonly key: string; readonly record: ClientRecord }>;
   close(): Promise<void>;
 }

@@ -38,6 +38,11 @@ export const COMMANDS = {
     usage: 'filemill mcp [--server <url>] [--allow <folder>]…',
     reads: [],
   },
+  limits: {
+    summary: 'shows who is banned and what waits, or one client; lifts a ban; and ends',
+    usage: 'filemill limits [<address> [--unban]]',
+    reads: ['dataDir', 'secret', 'nats', 'limits'],
+  },
   'nats-users': {
     summary: 'writes a NATS user for each role and each pool, and ends',
     usage: 'filemill nats-users <folder> [--pool <pool>]…',

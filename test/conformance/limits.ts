@@ -83,6 +83,18 @@ export function limitsSuite(name: string, open: () => Promise<LimitsHarness>): v
         expect((await store.get(client.key))?.record).toEqual(aRecord(1));
       });
 
+      it('is among all of them, each once', async () => {
+        const keys = Array.from({ length: 150 }, someId);
+        for (const [n, key] of keys.entries()) await store.put(key, aRecord(n), undefined, lapse);
+        const found = new Map<string, ClientRecord>();
+        for await (const { key, record } of store.scan()) {
+          expect(found.has(key)).toBe(false);
+          found.set(key, record);
+        }
+        expect([...found.keys()].toSorted()).toEqual(keys.toSorted());
+        expect(found.get(keys[7] ?? '')).toEqual(aRecord(7));
+      });
+
       it('is seen at once by another replica, and outlives a process that ended without closing', async () => {
         const other = await harness.reopen();
         await store.put(client.key, aRecord(1), undefined, lapse);

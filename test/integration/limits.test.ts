@@ -1,9 +1,21 @@
 /** Limits over HTTP: what a client is told, what is counted, what comes back, and who is who behind a proxy. */
+import { execFile } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterEach, describe, expect, it } from 'vitest';
-import { type Answer, convert, endProcess, readAnswer, type Service, type Settings, startProcess, startService } from '../kit/service.ts';
+import {
+  type Answer,
+  checkout,
+  convert,
+  endProcess,
+  readAnswer,
+  type Service,
+  type Settings,
+  startProcess,
+  startService,
+} from '../kit/service.ts';
 import { connectTo, FORM, raw } from '../kit/wire.ts';
 
 const TABLE = { name: 'table.csv', bytes: Buffer.from('name,size\nkestrel,7\n') };
@@ -70,6 +82,25 @@ describe('every answer', () => {
     const { headers } = await send(service);
     expect([...headers.keys()].filter((name) => name.includes('ratelimit'))).toEqual([]);
     for (let n = 0; n < 5; n++) expect((await send(service)).status).toBe(200);
+  });
+});
+
+describe('an operator', () => {
+  const filemill = async (args: readonly string[], dataDir: string) =>
+    (await promisify(execFile)(join(checkout, 'scripts/filemill'), ['limits', ...args], { env: { ...process.env, DATA_DIR: dataDir } }))
+      .stdout;
+
+  it('sees who is banned, and lifts the ban beside the running service', async () => {
+    const service = await startService({ limits: { rejections: 1, cooldownMs: HOUR } });
+    services.push(service);
+    const statuses = [];
+    for (let n = 0; n < 5; n++) statuses.push((await send(service)).status);
+    expect(statuses.at(-1)).toBe(403);
+    expect(await filemill([], service.dataDir)).toMatch(/^clients with a record: 1; banned: 1, .*\n {2}[0-9a-f]{12}… {2}until 20/);
+    expect(await filemill(['127.0.0.1'], service.dataDir)).toMatch(/^127\.0\.0\.1: banned until 20/);
+    expect(await filemill(['127.0.0.1', '--unban'], service.dataDir)).toMatch(/^127\.0\.0\.1: not banned, 0 refusals/);
+    expect((await send(service)).status).toBe(429);
+    await expect(filemill(['--unban'], service.dataDir)).rejects.toThrow(/is called as "filemill limits"/);
   });
 });
 
