@@ -69,9 +69,10 @@ const PAUSE_MS = 250;
  * three times as long at most, about what its followers take to elect another leader. While our own loop is held no ping goes out either.
  */
 const PING_MS = 2_000;
-/** How often a read is asked again whose server may have been frozen, and how long between two tries, ms: in all, about as long as that is in doubt. */
-const STRONG_TRIES = 8;
-const STRONG_PAUSE_MS = 250;
+/** How often a read is asked whose server may have been frozen, and how long it waits until that is no longer in doubt, ms. */
+const STRONG_TRIES = 3;
+const DOUBT_MS = 2_000;
+const DOUBT_LOOK_MS = 100;
 
 /** @throws Unavailable if no server accepts the connection */
 export async function connectNats(settings: NatsSettings): Promise<Nats> {
@@ -157,7 +158,8 @@ export async function connectNats(settings: NatsSettings): Promise<Nats> {
         const beganAt = monotonicMs();
         const found = await withRetry(what, read);
         if (watch === undefined || watch.isSure(beganAt) || tries === STRONG_TRIES) return found;
-        await pause(STRONG_PAUSE_MS);
+        // Waits before it asks again: where this process was held up, many reads are in doubt at once.
+        for (const until = monotonicMs() + DOUBT_MS; monotonicMs() < until && !watch.isSure(monotonicMs()); ) await pause(DOUBT_LOOK_MS);
       }
     },
 
