@@ -112,7 +112,7 @@ const CASES: readonly (readonly [name: string, sent: Attack, answer: RegExp])[] 
   ['a file of percent signs', inFile('data:,', '%', 11_000_000), /^200 .*FILE_TOO_LARGE/],
   ['a file of percent signs in base64', inFile('data:;base64,', '%', 11_000_000), /^200 .*BAD_REQUEST/],
   ['ten MB of base64', inFile('', 'AAAAAAAA', 1_700_000), /^200 .*UNSUPPORTED_MIME/],
-  ['base64 with a blank after each character', inFile('', 'A A A A ', 1_800_000), /^200 .*UNSUPPORTED_MIME/],
+  ['base64 with a blank after each character', inFile('', 'A A A A ', 1_800_000), /^200 .*(UNSUPPORTED_MIME|is a text)/],
   ['a file that is an address of 15 MB', inFile('https://', 'a', 15_000_000), /^200 .*URL_REFUSED/],
   ['chunks of one byte to convert', form('/api/v1/convert', 1), /^400 .*tiny chunks/],
   ['chunks of two bytes to uploads', form('/api/v1/uploads', 2), /^400 .*tiny chunks/],

@@ -436,7 +436,9 @@ describe('the other tools', () => {
     const all = (await call(service.url, 'list_tools')).structuredContent?.['tools'] as { tool: string; available: boolean }[];
     expect(all).toEqual(expect.arrayContaining([expect.objectContaining({ tool: 'split-pdf', available: true })]));
     const one = await call(service.url, 'list_tools', { tool: 'pdf_page_remover' });
-    expect(one.structuredContent?.['tools']).toMatchObject([{ tool: 'pdf-page-remover', options: [{ name: 'pages', required: true }] }]);
+    expect(one.structuredContent?.['tools']).toMatchObject([
+      { tool: 'pdf-page-remover', options: expect.arrayContaining([expect.objectContaining({ name: 'pages', required: true })]) },
+    ]);
     expect(refusalIn(await call(service.url, 'list_tools', { tool: 'paint' }))).toMatchObject({
       code: 'INVALID_OPTION',
       details: { option: 'tool', allowed: expect.stringContaining('split-pdf') },
