@@ -35,7 +35,7 @@ export const optionTexts: Readonly<Record<FormOption, OptionText>> = {
   img_crop_h: { means: 'Height of the crop.', where: PICTURE },
   mp3_mode: { means: 'Bit rate: variable, constant or average.', preset: 'vbr', where: MP3 },
   mp3_quality: { means: 'Quality at a variable bit rate.', preset: 2, where: `${MP3} with mp3_mode vbr` },
-  mp3_bitrate: { means: 'Bit rate of a constant or average one, 192 by default; alone it means constant.', where: MP3 },
+  mp3_bitrate: { means: 'Constant or average bit rate, 192 by default; alone it means constant.', where: MP3 },
   wav_rate: { means: 'Sample rate. Default: the source’s.', where: WAV },
   wav_depth: { means: 'Sample size. Default: the source’s, 16 bit from a lossy one.', where: WAV },
   wav_channels: { means: 'Number of channels. Default: the source’s.', where: WAV },
@@ -56,7 +56,7 @@ export const optionTexts: Readonly<Record<FormOption, OptionText>> = {
   password: { means: 'Opens an encrypted file.', where: 'PDF and office files' },
   pages: { means: 'Which pages to convert.', preset: 'all', where: 'PDF, TIFF and documents' },
   csv_types: {
-    means: 'How values that look like numbers are read: 007 stays 007, or becomes 7.',
+    means: 'How values such as 007 or 1,234.50 are read: as text, or as numbers.',
     preset: 'as_written',
     where: 'CSV and TSV that become sheets',
   },
