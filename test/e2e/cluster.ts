@@ -1,0 +1,52 @@
+/** The cluster of `make e2e` and the release in it, as the programs of an operator reach them. */
+import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+const execute = promisify(execFile);
+export const checkout = join(import.meta.dirname, '../..');
+const { version } = JSON.parse(await readFile(join(checkout, 'package.json'), 'utf8')) as { version: string };
+const lane = process.env['CLUSTER_LANE'] ?? '0';
+/** Address of its first node. */
+export const node = `10.${200 + Number(lane)}.0.1`;
+export const clusterDir = process.env['CLUSTER_DIR'] ?? join(checkout, '.cache/cluster');
+export const NAMESPACE = 'filemill';
+const NODE_PORT = 30_080;
+export const base = `http://${node}:${NODE_PORT}`;
+export const environment = {
+  ...process.env,
+  KUBECONFIG: join(clusterDir, 'kubeconfig'),
+  HELM_CACHE_HOME: '/tmp/.helm',
+  HELM_DATA_HOME: '/tmp/.helm',
+};
+/** What of the images goes to which node, by the labels that test/e2e/values.yaml asks for. */
+export const IMAGES = ['app', '1=image', '1=media', '2=pdf', '2=office'];
+
+export const program = async (file: string, args: readonly string[], timeout = 300_000): Promise<string> =>
+  (await execute(file, args, { env: environment, cwd: checkout, timeout, maxBuffer: 64 << 20 })).stdout;
+export const cluster = (...args: readonly string[]) => program('scripts/cluster', args);
+export const kubectl = (...args: readonly string[]) => program('.cache/bin/kubectl', args, 120_000);
+export const inNamespace = (...args: readonly string[]) => kubectl('--namespace', NAMESPACE, ...args);
+export const helm = (...args: readonly string[]) => program('.cache/bin/helm', [...args, '--namespace', NAMESPACE], 300_000);
+export const VALUES = [
+  '--values',
+  'charts/filemill/values-trial.yaml',
+  '--values',
+  'test/e2e/values.yaml',
+  '--set',
+  `api.publicUrl=${base}`,
+];
+export const imageOf = (name: string, tag = version): string => name.replace(/(?<=^(?:\d=)?)(\w+)$/, `localhost/filemill/$1:${tag}`);
+
+/** Ends what runs in the cluster's namespaces, as a crash would: its container is started again, or its Job fails. */
+export const crash = (command: string, variable = '') =>
+  cluster(
+    'enter',
+    'sh',
+    '-c',
+    `for p in $(pgrep -f "$1"); do [ -z "$2" ] || grep -qz "^$2$" /proc/$p/environ || continue; kill -KILL $p; done`,
+    'sh',
+    command,
+    variable,
+  );
