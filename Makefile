@@ -5,7 +5,7 @@ ZIG ?= zig
 LISTS := $(wildcard images/*/packages.txt)
 
 .DEFAULT_GOAL := help
-.PHONY: help start setup serving node launcher launcher-cross converters test-tools servers run generate verify unit integration test proved bench clean images cluster e2e
+.PHONY: help start setup serving node launcher launcher-cross converters test-tools servers run generate verify unit integration test proved bench clean images cluster cluster-packages e2e
 
 help: ## Says what each target does
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22
@@ -41,16 +41,21 @@ test-tools:
 servers:
 	@scripts/build-servers
 
-images: setup ## Builds the container images with buildah or docker, and converts a file in each; APT_SNAPSHOT pins Debian's packages by date
-	@command -v docker >/dev/null || scripts/install-packages test/e2e/packages.txt
+images: setup cluster-packages ## Builds the container images with buildah or docker, and converts a file in each; APT_SNAPSHOT pins Debian's packages by date
 	@scripts/images
 	@scripts/images --smoke
 
-cluster: setup ## Builds what scripts/cluster needs: a real Kubernetes cluster on this machine, to play with
-	@scripts/install-packages test/e2e/packages.txt
+cluster: setup cluster-packages ## Builds what scripts/cluster needs: a real Kubernetes cluster on this machine, to play with
 	@scripts/build-servers cluster
 
-e2e: cluster images ## Installs the chart on a real cluster made here, and uses, upgrades and removes it; needs root
+cluster-packages:
+	@command -v docker >/dev/null && command -v runc >/dev/null || scripts/install-packages --for 'a cluster and images without Docker' test/e2e/packages.txt
+
+e2e: ## Installs the chart on a real cluster made here, and uses, upgrades and removes it; needs root
+	@[ "$$(id -u)" = 0 ] || { echo 'e2e: it needs root, for containers on this machine' >&2; exit 1; }
+	@$(MAKE) --no-print-directory setup cluster-packages
+	@# Beside each other: one mostly compiles, the other mostly unpacks.
+	@$(MAKE) --no-print-directory -j2 cluster images
 	@node test/e2e/run.ts
 
 generate: node ## Writes every file that is derived from others

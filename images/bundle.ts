@@ -4,6 +4,7 @@
  *   node images/bundle.ts FOLDER
  */
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { builtinModules } from 'node:module';
 import { dirname, join, relative, resolve } from 'node:path';
 import { build, type Plugin } from 'esbuild';
 
@@ -32,6 +33,19 @@ const urls: Plugin = {
   },
 };
 
+/**
+ * Node's modules by `require`: an `import` reads every export of `node:http` at once, and one of them loads the whole of undici, some 50 ms of a
+ * start (nodejs/node lib/internal/bootstrap/realm.js, syncExports).
+ */
+const BUILTIN = new RegExp(`^(node:)?(${builtinModules.join('|')})$`);
+const builtins: Plugin = {
+  name: 'builtins',
+  setup({ onLoad, onResolve }) {
+    onResolve({ filter: BUILTIN }, ({ path, kind }) => (kind === 'import-statement' ? { path, namespace: 'builtin' } : undefined));
+    onLoad({ filter: /.*/, namespace: 'builtin' }, ({ path }) => ({ contents: `module.exports = require(${JSON.stringify(path)});` }));
+  },
+};
+
 rmSync(app, { recursive: true, force: true });
 mkdirSync(app, { recursive: true });
 const { metafile } = await build({
@@ -51,7 +65,7 @@ const { metafile } = await build({
   // Libraries in CommonJS ask for Node's modules by `require`.
   banner: { js: "import { createRequire as requireOf } from 'node:module'; const require = requireOf(import.meta.url);" },
   metafile: true,
-  plugins: [urls],
+  plugins: [urls, builtins],
   logLevel: 'warning',
 });
 for (const name of THREADS) if (!existsSync(join(app, 'src', `${name}.js`))) throw new Error(`the bundle has no ${name}.js`);

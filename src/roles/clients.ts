@@ -14,7 +14,7 @@ import type { LimitStore } from '../limits/store.ts';
 import { readPools } from '../pools/nats/declarations.ts';
 import { depthOf } from '../queue/nats/depth.ts';
 import { openQueue } from '../queue/sqlite.ts';
-import { joinCluster } from './cluster/cluster.ts';
+import { joinCluster } from './cluster/join.ts';
 import { keyFile } from './machine/data-dir.ts';
 import { CannotStart } from './process/cannot-start.ts';
 

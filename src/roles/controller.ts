@@ -7,7 +7,7 @@ import { startPools } from '../controller/pools/controller.ts';
 import { encryptionWith, saltOf } from '../jobs/encryption.ts';
 import { createControllerMetrics } from '../telemetry/controller.ts';
 import { createLog } from '../telemetry/log.ts';
-import { joinCluster } from './cluster/cluster.ts';
+import { joinCluster } from './cluster/join.ts';
 import { joinKubernetes } from './cluster/kubernetes.ts';
 import { openPoolNats } from './cluster/pool-nats.ts';
 import { CannotGoOn, untilLost } from './process/lost.ts';

@@ -1,5 +1,4 @@
 /** What several machines share: NATS JetStream for jobs, orders and messages, and an S3 bucket for files. */
-import { hostname } from 'node:os';
 import type { Config } from '../../config.ts';
 import { BANDS } from '../../contracts/messages/presence.ts';
 import { encryptionWith, saltOf } from '../../jobs/encryption.ts';
@@ -7,8 +6,7 @@ import { openBatches } from '../../jobs/nats/batches.ts';
 import { openIdempotency } from '../../jobs/nats/idempotency.ts';
 import { openJobs } from '../../jobs/nats/jobs.ts';
 import { openLimits } from '../../limits/nats.ts';
-import { connectNats, type Nats } from '../../nats/connection.ts';
-import { inboxOf } from '../../nats/permissions.ts';
+import type { Nats } from '../../nats/connection.ts';
 import { openS3 } from '../../objects/s3/store.ts';
 import { openQueue } from '../../queue/nats/queue.ts';
 import { openRoom } from '../../queue/nats/room.ts';
@@ -17,32 +15,9 @@ import type { Log } from '../../telemetry/log.ts';
 import { openUploads } from '../../uploads/nats.ts';
 import { uploadsOver } from '../../uploads/uploads.ts';
 import { limitsOver } from '../limits.ts';
-import { CannotStart, firstCause } from '../process/cannot-start.ts';
+import { CannotStart } from '../process/cannot-start.ts';
 import type { UnreadableOf } from '../process/unreadable.ts';
-import { natsFiles } from './nats-files.ts';
 import { openPools } from './pools.ts';
-
-/** @param pool of a worker @throws CannotStart */
-export async function joinCluster({ nats }: Config, role: 'api' | 'worker' | 'controller', pool?: string): Promise<Nats> {
-  if (nats === undefined) throw new CannotStart(`the role ${role} needs NATS: set NATS_URL`);
-  return connectNats({
-    servers: nats.servers,
-    name: `filemill ${role} on ${hostname()}`,
-    inbox: inboxOf(role, pool),
-    keepsAlive: role === 'worker',
-    readsStrongly: role === 'api',
-    user: nats.user,
-    password: nats.password,
-    ...(await natsFiles(nats)),
-  }).catch((cause: unknown) => {
-    throw new CannotStart(
-      `no NATS server takes the connection (${firstCause(cause)}): look at NATS_URL, at the certificates and at the credentials`,
-      {
-        cause,
-      },
-    );
-  });
-}
 
 /** The stores of an API replica. @throws CannotStart where a secret or the bucket is missing */
 export async function openCluster(nats: Nats, config: Config, log: Log, unreadable: UnreadableOf, clock: () => number) {

@@ -1,0 +1,29 @@
+/** The connection to NATS of a role. Apart from the stores, which load what a worker need not wait for. */
+import { hostname } from 'node:os';
+import type { Config } from '../../config.ts';
+import { connectNats, type Nats } from '../../nats/connection.ts';
+import { inboxOf } from '../../nats/permissions.ts';
+import { CannotStart, firstCause } from '../process/cannot-start.ts';
+import { natsFiles } from './nats-files.ts';
+
+/** @param pool of a worker @throws CannotStart */
+export async function joinCluster({ nats }: Config, role: 'api' | 'worker' | 'controller', pool?: string): Promise<Nats> {
+  if (nats === undefined) throw new CannotStart(`the role ${role} needs NATS: set NATS_URL`);
+  return connectNats({
+    servers: nats.servers,
+    name: `filemill ${role} on ${hostname()}`,
+    inbox: inboxOf(role, pool),
+    keepsAlive: role === 'worker',
+    readsStrongly: role === 'api',
+    user: nats.user,
+    password: nats.password,
+    ...(await natsFiles(nats)),
+  }).catch((cause: unknown) => {
+    throw new CannotStart(
+      `no NATS server takes the connection (${firstCause(cause)}): look at NATS_URL, at the certificates and at the credentials`,
+      {
+        cause,
+      },
+    );
+  });
+}
