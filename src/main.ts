@@ -70,7 +70,7 @@ async function main(): Promise<void> {
   // Rejections too. What state the process is in nobody knows: it begins nothing any more, and what is under way has as long as at any other stop.
   process.on('uncaughtException', (error, origin) => {
     const kind = origin === 'unhandledRejection' ? 'rejection' : 'exception';
-    log.fatal({ err: error, kind }, 'nobody caught an error: the role ends, to be started anew');
+    log.fatal({ err: error, kind }, 'uncaught error: the role stops and has to be restarted');
     running?.countUncaught(kind);
     if (uncaught || running === undefined) end(1, error);
     uncaught = true;

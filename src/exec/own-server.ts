@@ -48,5 +48,5 @@ export async function startOwnServer(checkout: string): Promise<OwnServer> {
   const url = await serving;
   if (url !== undefined) return { url, ended, stop };
   await stop();
-  throw new Error('the server of this bridge did not start: its own words are above');
+  throw new Error('the server that this bridge started has failed: see its output above');
 }

@@ -57,7 +57,7 @@ export async function controller(config: Config): Promise<Running> {
     throw new CannotGoOn(`another controller may lead now (${why}): this one ends, to be started anew`);
   });
   const leading = election.won.then(async () => {
-    log.info('this controller leads');
+    log.info('this controller became the leader');
     metrics.leading(true);
     await Promise.all([pools.lead(), conversions.lead()]);
   });

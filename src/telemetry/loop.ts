@@ -50,7 +50,7 @@ export function watchLoop({ log, metrics, otherwise, signal }: LoopWatchDeps): L
       metrics.loopHeld(route, heldMs / 1000);
       if (heldMs > LOGGED_MS) {
         const cpuMs = Math.round((used.user + used.system) / 1000);
-        log.warn({ route, in_flight: routes.slice(0, MOST_NAMED), ms: Math.round(heldMs), cpu_ms: cpuMs }, 'the event loop was held');
+        log.warn({ route, in_flight: routes.slice(0, MOST_NAMED), ms: Math.round(heldMs), cpu_ms: cpuMs }, 'the event loop was blocked');
       }
     }
     recent = new Set(inFlight.keys());

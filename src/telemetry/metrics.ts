@@ -59,8 +59,8 @@ export function createMetrics(): Metrics {
     registers,
   });
   const holds = new Histogram({
-    name: 'filemill_event_loop_held_seconds',
-    help: 'How long the event loop was held, by the latest route in flight; holds of less than 50 ms are left out',
+    name: 'filemill_event_loop_blocked_seconds',
+    help: 'How long the event loop was blocked, by the latest route in flight; less than 50 ms is left out',
     labelNames: ['route'],
     buckets: [0.1, 0.2, 0.5, 1, 2, 5, 10, 30],
     registers,

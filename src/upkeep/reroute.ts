@@ -41,7 +41,7 @@ export function startRerouting(deps: RerouteDeps): () => Promise<void> {
       try {
         since = await rerouteOnce(deps, since, stopping.signal);
       } catch (err) {
-        log.warn({ err }, 'orders that wait where nobody comes for them could not be moved: tried again');
+        log.warn({ err }, 'waiting orders could not be moved out of a pool that has no workers; the next run tries again');
       }
     }
   })();
@@ -79,7 +79,7 @@ async function lead(deps: RerouteDeps, way: Reroute, waiting: readonly string[],
     if (outcome !== undefined) tally[outcome]++;
   });
   if (tally.moved + tally.ended > 0)
-    deps.log.info({ pool: way.from, to: way.to, ...tally }, 'orders left a pool where nobody comes for them');
+    deps.log.info({ pool: way.from, to: way.to, ...tally }, 'waiting orders were moved out of a pool that has no workers');
 }
 
 /** @returns the outcome; undefined if it stays */

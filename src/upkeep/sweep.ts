@@ -99,7 +99,7 @@ export function sweeperOver(upkept: Upkept): Sweeper {
         if (signal?.aborted) break;
         await work().catch((err: unknown) => {
           tally.troubles++;
-          upkept.log.warn({ err, part }, 'a part of upkeep failed, the next run tries again');
+          upkept.log.warn({ err, part }, 'a part of upkeep failed; the next run tries again');
         });
       }
       return tally;
@@ -125,7 +125,7 @@ async function despite({ upkept, tally }: Run, jobId: string, work: () => Promis
     // Another process changed it: the next run sees the result.
     if (error instanceof RevisionConflict) return;
     tally.troubles++;
-    upkept.log.warn({ jobId, err: error }, 'upkeep of this job failed, the next run tries again');
+    upkept.log.warn({ jobId, err: error }, 'upkeep of this job failed; the next run tries again');
   }
 }
 
@@ -195,7 +195,7 @@ function objectsFailed(run: Run, err: unknown): void {
   if (run.objectsFailed) return;
   run.objectsFailed = true;
   run.tally.troubles++;
-  run.upkept.log.warn({ err }, 'the objects cannot be listed: this run looks after jobs and orders alone');
+  run.upkept.log.warn({ err }, 'the objects cannot be listed: this run covers only jobs and orders');
 }
 
 const filesOf = (objects: ObjectStore, jobId: string): Promise<ObjectInfo[]> => Array.fromAsync(objects.scan(jobKeys(jobId)));
@@ -212,7 +212,8 @@ async function apply(
       return true;
     case 'publish': {
       const answer = await queue.publish(action.order);
-      if (answer === 'full') log.warn({ jobId: record.id, pool: record.pool }, 'the queue is full: an order that was lost is not back yet');
+      if (answer === 'full')
+        log.warn({ jobId: record.id, pool: record.pool }, 'the queue is full: a lost order could not be published again yet');
       return answer === 'accepted';
     }
     case 'move':

@@ -44,7 +44,7 @@ export function startUpkeep(
     try {
       await work();
     } catch (error) {
-      upkept.log.warn({ err: error }, 'upkeep failed, the next run tries again');
+      upkept.log.warn({ err: error }, 'upkeep failed; the next run tries again');
     }
   };
   const run = async (): Promise<void> => {

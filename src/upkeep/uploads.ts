@@ -100,7 +100,7 @@ async function despite({ log }: Kept, work: () => Promise<void>): Promise<void> 
   try {
     await work();
   } catch (err) {
-    log.warn({ err }, 'upkeep of an upload failed, the next run tries again');
+    log.warn({ err }, 'upkeep of an upload failed; the next run tries again');
   }
 }
 

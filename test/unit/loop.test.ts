@@ -45,7 +45,7 @@ describe('a held event loop', () => {
     expect(told[0]).toMatchObject({ route: '/api/v1/convert', in_flight: ['/api/v1/convert'] });
     expect(told[0]?.ms).toBeGreaterThan(200);
     expect(told[0]?.cpu_ms).toBeGreaterThan(0);
-    expect(await metrics.text()).toMatch(/filemill_event_loop_held_seconds_count\{route="\/api\/v1\/convert"\} [1-9]/);
+    expect(await metrics.text()).toMatch(/filemill_event_loop_blocked_seconds_count\{route="\/api\/v1\/convert"\} [1-9]/);
   });
 
   it('is told as the role’s own work where nobody asked for anything', async () => {

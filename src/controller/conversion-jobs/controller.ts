@@ -70,7 +70,7 @@ export function startConversionJobs(given: ConversionJobsDeps): ConversionJobs {
         );
       } catch (error) {
         // Our copy is old: the watch delivers the new one.
-        if (!isConflict(error)) log.warn({ err: error }, 'a ConversionJob could not be brought on, and is tried again');
+        if (!isConflict(error)) log.warn({ err: error }, 'reconciling a ConversionJob failed and will be retried');
         throw error;
       }
     },

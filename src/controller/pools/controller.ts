@@ -112,7 +112,7 @@ export function startPools(deps: PoolsDeps): Pools {
       ...counted,
       retried(key, err, inMs) {
         counted.retried();
-        log.warn({ pool: key, err, in_ms: inMs }, 'a pool could not be reconciled and will be retried');
+        log.warn({ pool: key, err, in_ms: inMs }, 'reconciling a pool failed and will be retried');
       },
     },
     async work(key) {

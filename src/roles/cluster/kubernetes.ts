@@ -15,7 +15,7 @@ export async function joinKubernetes({ kubeconfig, serviceAccount, namespace, le
   });
   const own = namespace ?? kube.namespace;
   const identity = `${hostname()}-${randomBytes(4).toString('hex')}`;
-  const onTrouble = (err: unknown) => log.warn({ err }, 'the Kubernetes API did not take what it was told');
+  const onTrouble = (err: unknown) => log.warn({ err }, 'a request to the Kubernetes API failed');
   const now = () => new Date(kube.now());
   const recorder = createRecorder({ kube, controller: 'filemill.io/controller', instance: identity, now, onTrouble });
   const election = startLeaderElection({ kube, namespace: own, name: lease, identity, onTrouble });

@@ -14,7 +14,7 @@ export const unreadableTo =
   (err) => {
     // The store of jobs reports locks too, which expire.
     if (kind === 'job' && !(err instanceof Unreadable)) {
-      log.error({ err }, 'the store of jobs reports an error');
+      log.error({ err }, 'the job store reported an error');
       return;
     }
     metrics.recordUnreadable(kind);
