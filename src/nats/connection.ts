@@ -11,7 +11,7 @@ export interface Nats {
   readonly core: NatsConnection;
   readonly manager: JetStreamManager;
   readonly client: JetStreamClient;
-  /** Sends our heartbeats and in-progress acks while this thread is blocked; undefined without `keepsAlive`. */
+  /** Sends our heartbeats and holds our orders while this thread is blocked; undefined without `keepsAlive`. */
   readonly keepAlive: KeepAlive | undefined;
   /**
    * Calls a function, and repeats the call while no server can answer it: it must be safe to repeat.

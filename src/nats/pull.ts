@@ -2,7 +2,7 @@
 import { type Msg, nanos, RequestError, TimeoutError } from 'nats';
 import { ANSWER_MS, type Nats } from './connection.ts';
 
-/** A delivered message, which the consumer redelivers unless it gets an ack or in-progress ack within its ack wait. */
+/** A delivered message, which the consumer redelivers unless it gets an ack, or a nak with a delay, within its ack wait. */
 export interface Handed {
   readonly text: string;
   /** Sequence number in the stream. */
@@ -10,11 +10,42 @@ export interface Handed {
   /** 1 for the first delivery. */
   readonly deliveries: number;
   /** By `performance.now()`: the ack wait began then or later. */
-  readonly askedAt: number;
+  readonly since: number;
   /** The ack subject. */
   readonly ack: string;
-  /** Resolves once the consumer has confirmed it. @param word of the ack protocol: `+ACK`, `-NAK`, `+WPI` */
+  /** Resolves once the consumer has confirmed it. @param word of the ack protocol: `+ACK`, `-NAK` */
   say(word: string): Promise<void>;
+}
+
+/**
+ * Also what holds a message: until the delay has passed it is nobody else's, and an ack still ends it (processNak in nats-server's consumer.go).
+ * `+WPI` holds for the consumer's ack wait alone.
+ * @param delayMs after which it is redelivered
+ */
+export const nakFor = (delayMs: number): string => (delayMs > 0 ? `-NAK {"delay":${Math.ceil(delayMs) * 1_000_000}}` : '-NAK');
+
+/** How often a thread that waits for messages shows that it is not blocked, ms. */
+const TURN_MS = 50;
+
+/** What a thread knows of its own delays while it waits for messages. */
+export interface Turns extends Disposable {
+  /** By `performance.now()`: what arrives now has arrived since then. */
+  arrivedSince(): number;
+}
+
+/**
+ * Between two ticks of a timer the event loop has looked for messages at least once, so what it finds now was not there before the last tick
+ * but one. After a pause of the process or of its thread that tick lies far back.
+ */
+export function countTurns(): Turns {
+  let [before, last] = [Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY];
+  const timer = setInterval(() => {
+    [before, last] = [last, performance.now()];
+  }, TURN_MS);
+  return {
+    arrivedSince: () => before,
+    [Symbol.dispose]: () => clearInterval(timer),
+  };
 }
 
 const HEARTBEAT = 100;
@@ -28,10 +59,16 @@ export class NoAnswerer extends RequestError {}
  * A pull cannot be cancelled: a message already on its way would find no subscriber, and be redelivered only after its ack wait. A
  * caller that no longer wants one must nak what still arrives.
  * @param waitMs 0: only a message that is available now
+ * @param turns of this thread, while it waits
  * @returns undefined if there is none, or none in time
  * @throws TimeoutError · RequestError if the consumer does not respond
  */
-export function ask({ core, newInbox }: Nats, stream: string, consumer: string, waitMs: number): Promise<Handed | undefined> {
+export function ask(
+  { core, newInbox }: Nats,
+  { stream, consumer }: { readonly stream: string; readonly consumer: string },
+  waitMs: number,
+  turns: Turns,
+): Promise<Handed | undefined> {
   const { promise, resolve, reject } = Promise.withResolvers<Handed | undefined>();
   const inbox = newInbox();
   const askedAt = performance.now();
@@ -58,7 +95,7 @@ export function ask({ core, newInbox }: Nats, stream: string, consumer: string, 
 
   const handedOf = (message: Msg): Handed => ({
     text: message.string(),
-    askedAt,
+    since: Math.max(askedAt, turns.arrivedSince()),
     ack: message.reply ?? '',
     ...numbersIn(message.reply ?? ''),
     async say(word) {

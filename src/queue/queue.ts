@@ -30,6 +30,8 @@ export interface Delivery {
   readonly order: Order;
   /** Whether the order was delivered before: its last holder may still believe that it holds it. */
   readonly redelivered: boolean;
+  /** It may have been delivered to another meanwhile: a job that somebody runs is not to be claimed for it. */
+  readonly late?: boolean;
   /** Holds it for another `ACK_WAIT_MS`. `gone`: removed, or lost to another puller. */
   extend(): Promise<'held' | 'gone'>;
   /** Releases it, to be redelivered after `delayMs`. */

@@ -129,6 +129,8 @@ export function startWorker(deps: WorkerDeps): Worker {
 
 interface Held extends Pick<Delivery, 'extend' | 'release' | 'done'> {
   readonly jobId: string;
+  /** Another worker may have been given the order since. */
+  readonly late: boolean;
   forget(): void;
 }
 
@@ -145,6 +147,7 @@ function hold(heldOrders: HeldOrders, delivery: Delivery): Held {
   };
   return {
     jobId,
+    late: delivery.late === true,
     forget,
     extend: () => last.extend(),
     release(delayMs) {
@@ -162,7 +165,7 @@ function hold(heldOrders: HeldOrders, delivery: Delivery): Held {
 async function processOrder(deps: WorkerDeps, message: Held, dropped: AbortSignal): Promise<void> {
   const { jobId } = message;
   const attempt = deps.newAttempt();
-  const claimed = await claimJob(deps, jobId, attempt, dropped);
+  const claimed = await claimJob(deps, message, attempt, dropped);
   if (claimed === 'unreadable') return message.release(RELEASE_MS);
   if (claimed === 'not ours') return message.done();
 
@@ -187,7 +190,7 @@ async function processOrder(deps: WorkerDeps, message: Held, dropped: AbortSigna
 /** @returns the job as it is stored, running and ours; else why there is nothing to run */
 async function claimJob(
   deps: WorkerDeps,
-  jobId: string,
+  { jobId, late }: Held,
   attempt: string,
   dropped: AbortSignal,
 ): Promise<Stored | 'unreadable' | 'not ours'> {
@@ -195,6 +198,8 @@ async function claimJob(
   const take = (record: JobRecord) => {
     // An earlier try may have stored the claim and lost the answer: it counts once.
     if (record.attempt === attempt) return record;
+    // Whoever runs it was given the order after us.
+    if (late && record.state === 'running') return undefined;
     // A job that moved to another pool has another order there.
     return record.pool === pool ? claim(record, attempt, clock()) : undefined;
   };

@@ -46,7 +46,7 @@ describe('what is ensured', () => {
     const queue = openQueue(nats);
     expect(await queue.publish(anOrder({ pool: 'grows' }))).toBe('accepted');
     expect(await queue.publish(anOrder({ pool: 'grows' }))).toBe('full');
-    await ensurePool(nats, 'grows', { capacity: 2, replicas: 1, ackWaitMs: 10_000 });
+    await ensurePool(nats, 'grows', { capacity: 2, replicas: 1, unheardMs: 10_000 });
     expect(await queue.publish(anOrder({ pool: 'grows' }))).toBe('accepted');
     const { config } = await nats.manager.consumers.info('convert-grows', 'bulk');
     expect(config).toMatchObject({ ack_wait: 10_000_000_000, max_ack_pending: 2, max_deliver: -1, filter_subject: 'convert.grows.bulk.*' });
@@ -301,7 +301,7 @@ describe('the queue in JetStream', () => {
 
   it('leaves no order in the hands of those who gave up just then', async () => {
     // Whatever lies until the ack wait is over would not come in time for this test.
-    await ensurePool(nats, 'patient', { capacity: 500, replicas: 1, ackWaitMs: 3600_000 });
+    await ensurePool(nats, 'patient', { capacity: 500, replicas: 1, unheardMs: 3600_000 });
     const queues = [openQueue(nats), openQueue(other)] as const;
     const orders = Array.from({ length: 200 }, (_, n) => anOrder({ pool: 'patient', lane: n % 2 === 0 ? 'interactive' : 'bulk' }));
     const taken: string[] = [];

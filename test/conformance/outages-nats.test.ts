@@ -197,7 +197,7 @@ describe('a worker that is frozen', () => {
 
   it('while an order is on its way to it loses it to another, and does no harm when it wakes', async () => {
     const ackWaitMs = 1_000;
-    await ensurePool(nats, 'image', { capacity: 100, replicas: 1, ackWaitMs });
+    await ensurePool(nats, 'image', { capacity: 100, replicas: 1 });
     const patient = openQueue(nats, { ackWaitMs });
     const src = new URL('../../src/', import.meta.url).href;
     const text = `

@@ -38,7 +38,7 @@ export function queueInJetStream(replicas: 1 | 3, servers: () => Connected): voi
     const { admin, connections } = servers();
     await emptyNats(admin);
     const ackWaitMs = ACK_WAIT_MS / FASTER;
-    for (const pool of ['image', 'media']) await ensurePool(admin, pool, { capacity: CAPACITY, replicas, ackWaitMs });
+    for (const pool of ['image', 'media']) await ensurePool(admin, pool, { capacity: CAPACITY, replicas });
     const opened: Queue[] = [];
     const reopen = async () => {
       const nats = connections[opened.length % connections.length];

@@ -14,7 +14,7 @@ import { type Servers, startNats } from '../kit/nats.ts';
 import { type runStub, type Stub, startStub } from '../kit/stub-worker.ts';
 
 /** Short, so that what is lost is soon handed to the next. */
-const ACK_WAIT_MS = 100;
+const ACK_WAIT_MS = 300;
 /** Calls to NATS have been given up by then. */
 const AWAY_MS = RETRY_MS + 3_000;
 
@@ -30,8 +30,8 @@ beforeEach(async () => {
   servers = await startNats();
   nats = await servers.connect();
   await ensureJobs(nats, 1);
-  await ensurePool(nats, 'image', { capacity: 100, replicas: 1, ackWaitMs: ACK_WAIT_MS });
-  [jobs, queue] = [openJobs(nats), openQueue(nats, { ackWaitMs: ACK_WAIT_MS })];
+  await ensurePool(nats, 'image', { capacity: 100, replicas: 1, unheardMs: ACK_WAIT_MS });
+  [jobs, queue] = [openJobs(nats), openQueue(nats, { ackWaitMs: ACK_WAIT_MS, unheardMs: ACK_WAIT_MS })];
 });
 afterEach(async () => {
   for (const child of children) child.kill('SIGKILL');
@@ -164,7 +164,7 @@ it('workers that froze with it in hand, one after the other, are no reason to gi
 }, async () => {
   // Long enough that one that is awake is never late, however busy the machine is.
   const ackWaitMs = 3_000;
-  await ensurePool(nats, 'image', { capacity: 100, replicas: 1, ackWaitMs });
+  await ensurePool(nats, 'image', { capacity: 100, replicas: 1 });
   await order();
   const frozen: ChildProcess[] = [];
   for (const name of ['w0', 'w1', 'w2']) {
@@ -194,7 +194,7 @@ it('workers that froze with it in hand, one after the other, are no reason to gi
       else expect(record?.lapsed).toEqual([attempt]);
       for (const late of lapsed ?? []) expect(record?.lapsed ?? []).not.toContain(late);
     },
-    // An order lapses after 100 ms, and the other of the two may then have claimed it: the moment between is short.
+    // An order lapses after 300 ms, and the other of the two may then have claimed it: the moment between is short.
     { timeout: 30_000, interval: 2 },
   );
   for (const child of frozen) child.kill('SIGKILL');
@@ -204,7 +204,7 @@ it('workers that froze with it in hand, one after the other, are no reason to gi
 
 it('a worker whose loop is held for longer than its ack wait keeps its order, and is heard of', { timeout: 60_000 }, async () => {
   const ackWaitMs = 5_000;
-  await ensurePool(nats, 'image', { capacity: 100, replicas: 1, ackWaitMs });
+  await ensurePool(nats, 'image', { capacity: 100, replicas: 1 });
   const words: string[] = [];
   nats.core.subscribe('worker.image.stub', { callback: (_, message) => void words.push(message.string()) });
   startProcess('w0', { behaviour: 'stall', stallMs: 2.5 * ackWaitMs }, ackWaitMs);

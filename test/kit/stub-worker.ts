@@ -3,6 +3,7 @@ import { finish } from '../../src/jobs/lifecycle.ts';
 import { openJobs } from '../../src/jobs/nats/jobs.ts';
 import { connectNats, type Nats } from '../../src/nats/connection.ts';
 import { Unreachable } from '../../src/objects/store.ts';
+import { UNHEARD_MS } from '../../src/queue/nats/pool.ts';
 import { openQueue } from '../../src/queue/nats/queue.ts';
 import { natsSignals } from '../../src/signals/nats.ts';
 import { createLog } from '../../src/telemetry/log.ts';
@@ -43,7 +44,7 @@ export function startStub(nats: Nats, { behaviour, ackWaitMs, stallMs = 0 }: Kin
   const worker = startWorker({
     pool: 'image',
     jobs: openJobs(nats),
-    queue: openQueue(nats, { ackWaitMs }),
+    queue: openQueue(nats, { ackWaitMs, unheardMs: Math.min(ackWaitMs, UNHEARD_MS) }),
     signals: natsSignals(nats),
     grant: async () => ({ version: 1, inputs: [], output: '' }),
     handleJob,

@@ -1,4 +1,4 @@
-/** Heartbeats and in-progress acks that NATS needs in time even while this thread is blocked: a thread with its own connection sends them. */
+/** Heartbeats, and the words that hold orders, which NATS needs in time even while this thread is blocked: a thread with its own connection sends them. */
 import { Worker } from 'node:worker_threads';
 import type { Hold, KeptAlive, ToThread } from './messages.ts';
 import { monotonicMs } from './messages.ts';
@@ -10,7 +10,7 @@ export const STALL_MS = 60_000;
 /** Between the crash of a thread and the start of the next, ms. */
 const AGAIN_MS = 1_000;
 
-/** A delivered message. We hold it for as long as either thread gets an in-progress ack confirmed in time. */
+/** A delivered message. We hold it for as long as either thread is confirmed in time that it does. */
 export interface KeptMessage {
   isHeld(): boolean;
   /** @param leftMs from now */
@@ -21,7 +21,7 @@ export interface KeptMessage {
 export interface KeepAlive {
   /** Resolves when its thread is connected: until then nothing is sent while this thread is blocked. */
   readonly ready: Promise<void>;
-  /** @param ack the message's ack subject @param leftMs from now until redelivery @param ackWaitMs what each in-progress ack adds */
+  /** @param ack the message's ack subject @param leftMs from now until redelivery @param ackWaitMs for how long each word holds it */
   hold(ack: string, leftMs: number, ackWaitMs: number): KeptMessage;
   /** The heartbeat that was just published, to be repeated while this thread is late. */
   repeat(subject: string, text: string): void;

@@ -14,7 +14,7 @@ export interface Hold {
   /** The message's ack subject. */
   readonly ack: string;
   readonly ackWaitMs: number;
-  /** By `monotonicMs`; 0 once released. Written by the thread whose in-progress ack was confirmed last. */
+  /** By `monotonicMs`; 0 once released. Written by the thread that was confirmed last. */
   readonly until: BigInt64Array<SharedArrayBuffer>;
 }
 

@@ -1,8 +1,9 @@
-/** The thread that sends in-progress acks and heartbeats for a blocked one. Ends the process if that one stays blocked. */
+/** The thread that holds orders and sends heartbeats for a blocked one. Ends the process if that one stays blocked. */
 import { writeSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
 import { ANSWER_MS, connectNats, type Nats, type NatsSettings } from '../connection.ts';
+import { nakFor } from '../pull.ts';
 import { type Hold, type KeptAlive, monotonicMs, type ToThread } from './messages.ts';
 
 const TICK_MS = 1_000;
@@ -23,7 +24,7 @@ parentPort?.on('message', (message: ToThread) => {
 });
 
 /**
- * Does not extend a message whose time is up: it may have another holder by then. The new time counts from when the in-progress ack was
+ * Does not extend a message whose time is up: it may have another holder by then. The new time counts from when it was
  * sent, and is dropped if the message was released, or extended by its holder, meanwhile.
  */
 async function extend({ core }: Nats, { ack, ackWaitMs, until }: Hold): Promise<void> {
@@ -31,7 +32,7 @@ async function extend({ core }: Nats, { ack, ackWaitMs, until }: Hold): Promise<
   const asked = monotonicMs();
   const left = Number(seen) - asked;
   if (left <= 0 || left > ackWaitMs * LEFT) return;
-  await core.request(ack, '+WPI', { timeout: ANSWER_MS });
+  await core.request(ack, nakFor(ackWaitMs), { timeout: ANSWER_MS });
   if (monotonicMs() < Number(seen)) Atomics.compareExchange(until, 0, seen, BigInt(asked + ackWaitMs));
 }
 

@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Order } from '../../contracts/messages/order.ts';
 import type { Nats } from '../../nats/connection.ts';
 import type { KeptMessage } from '../../nats/keep-alive/keep-alive.ts';
-import type { Handed } from '../../nats/pull.ts';
+import { type Handed, nakFor } from '../../nats/pull.ts';
 import type { Delivery } from '../queue.ts';
 
 /** How often to check that an acked order is removed: it takes milliseconds, and if it takes longer, nobody need wait for it. */
@@ -13,7 +13,10 @@ const CHECK_MS = 2;
 interface Held {
   readonly stream: string;
   readonly order: Order;
+  /** For how long each word of its holder holds it. */
   readonly ackWaitMs: number;
+  /** How long it waits for the first word. */
+  readonly unheardMs: number;
   /** Whether several servers store the stream. */
   readonly replicated: (stream: string) => Promise<boolean>;
 }
@@ -21,12 +24,24 @@ interface Held {
 export function deliveryOf(
   { manager, withRetry, keepAlive }: Nats,
   handed: Handed,
-  { stream, order, ackWaitMs, replicated }: Held,
+  { stream, order, ackWaitMs, unheardMs, replicated }: Held,
 ): Delivery {
-  /** What is left of the ack wait, ms. The server counts it from the delivery or the in-progress ack, so later than our request. */
+  /** What is left of the time that it is held for, ms. The server counts it from when it hears us, so later than our request. */
   const leftSince = (asked: number) => asked + ackWaitMs - performance.now();
-  const left = leftSince(handed.askedAt);
+  const left = handed.since + Math.min(unheardMs, ackWaitMs) - performance.now();
   const { isHeld, extend, letGo } = keepAlive?.hold(handed.ack, left, ackWaitMs) ?? keptHere(left);
+
+  let isOver = false;
+  /** Confirmed after our time was up, it may have extended another holder's. */
+  const sayHeld = async () => {
+    const asked = performance.now();
+    await withRetry('to hold an order', async () => {
+      if (!isOver) await handed.say(nakFor(ackWaitMs));
+    });
+    if (isHeld()) extend(leftSince(asked));
+  };
+  // The first word. Said late it holds the order for whoever has it now. If it fails, `extend` tells.
+  void sayHeld().catch(() => {});
 
   const isThere = async () =>
     (await withRetry('to look for an order', () => manager.streams.getMessage(stream, { seq: handed.seq }))) !== null;
@@ -39,26 +54,25 @@ export function deliveryOf(
   return {
     order,
     redelivered: handed.deliveries > 1,
+    late: left <= 0,
 
     async extend() {
       if (!isHeld()) return 'gone';
-      const asked = performance.now();
-      await withRetry('to extend an order', () => handed.say('+WPI'));
-      // Confirmed after our time was up, it may have extended another holder's.
-      if (!isHeld()) return 'gone';
-      extend(leftSince(asked));
-      if (!(await isThere())) letGo();
+      await sayHeld();
+      if (isHeld() && !(await isThere())) letGo();
       return isHeld() ? 'held' : 'gone';
     },
 
     /** Not repeated: a repeated nak could take the order from the next holder. If it is lost, the ack wait ends. */
     async release(delayMs) {
+      isOver = true;
       if (!isHeld()) return;
       letGo();
       await withRetry('to give an order back', () => handed.say(nakFor(delayMs)), 0);
     },
 
     async done() {
+      isOver = true;
       if (!isHeld()) return;
       letGo();
       await withRetry('to end an order', () => handed.say('+ACK'));
@@ -80,6 +94,3 @@ function keptHere(leftMs: number): KeptMessage {
     },
   };
 }
-
-/** @param delayMs after which it is redelivered */
-export const nakFor = (delayMs: number): string => (delayMs > 0 ? `-NAK {"delay":${Math.ceil(delayMs) * 1_000_000}}` : '-NAK');

@@ -2,7 +2,6 @@
 import type { Nats } from '../../nats/connection.ts';
 import { ensureConsumer, ensureStream } from '../../nats/ensure.ts';
 import { tokenOf } from '../../nats/token.ts';
-import { ACK_WAIT_MS } from '../queue.ts';
 import { allBands } from './bands.ts';
 
 export const streamOf = (pool: string): string => `convert-${tokenOf(pool)}`;
@@ -11,6 +10,11 @@ export const subjectOf = (pool: string, band: string, jobId: string): string => 
 
 /** Pulls that may wait at one consumer: one for each idle slot, and those of workers that died within the last seconds. */
 const MAX_WAITING = 10_000;
+/**
+ * How long a delivered order waits for the first word of its receiver, ms. That word holds it for `ACK_WAIT_MS`; a frozen receiver says nothing,
+ * and the order goes to another. So it does where the receiver was only late, which then claims no job that somebody runs.
+ */
+export const UNHEARD_MS = 30_000;
 /** Longest pull, ms: none may outlive the time in which the server notices that its sender is dead. */
 const MAX_EXPIRES_MS = 15_000;
 const NANOS = 1_000_000;
@@ -20,11 +24,11 @@ interface QueueSpec {
   readonly capacity: number;
   /** 1, 3 or 5. */
   readonly replicas: number;
-  readonly ackWaitMs?: number;
+  readonly unheardMs?: number;
 }
 
 /** @throws Mismatch · Unavailable */
-export async function ensurePool(nats: Nats, pool: string, { capacity, replicas, ackWaitMs = ACK_WAIT_MS }: QueueSpec): Promise<void> {
+export async function ensurePool(nats: Nats, pool: string, { capacity, replicas, unheardMs = UNHEARD_MS }: QueueSpec): Promise<void> {
   const stream = streamOf(pool);
   await ensureStream(nats, {
     name: stream,
@@ -45,7 +49,7 @@ export async function ensurePool(nats: Nats, pool: string, { capacity, replicas,
       filter_subject: subjectOf(pool, band, '*'),
       deliver_policy: 'all',
       ack_policy: 'explicit',
-      ack_wait: ackWaitMs * NANOS,
+      ack_wait: unheardMs * NANOS,
       // It counts deliveries, not crashes: an order must survive workers that froze or were drained.
       max_deliver: -1,
       max_ack_pending: capacity,

@@ -2,14 +2,15 @@
 import { randomUUID } from 'node:crypto';
 import { ORDER_VERSION, Order } from '../../contracts/messages/order.ts';
 import type { Nats } from '../../nats/connection.ts';
+import { nakFor } from '../../nats/pull.ts';
 import { tokenOf } from '../../nats/token.ts';
 import { isFull, isRevisionConflict, isSubjectTaken } from '../../nats/unavailable.ts';
 import { ACK_WAIT_MS, type Delivery, type Queue } from '../queue.ts';
 import { bandFor, bandOf, bandsOf } from './bands.ts';
-import { deliveryOf, nakFor } from './delivery.ts';
+import { deliveryOf } from './delivery.ts';
 import { depthOf } from './depth.ts';
 import { placedOrders } from './placed.ts';
-import { streamOf, subjectOf } from './pool.ts';
+import { streamOf, subjectOf, UNHEARD_MS } from './pool.ts';
 import { replicationOver } from './replicas.ts';
 import { takerOver } from './take.ts';
 import { type Turns, takeTurns } from './turns.ts';
@@ -23,6 +24,7 @@ const MESSAGE_ID = 'Nats-Msg-Id';
 
 interface Settings {
   readonly ackWaitMs?: number;
+  readonly unheardMs?: number;
   readonly knowsBands?: (pool: string) => boolean;
   readonly random?: () => number;
 }
@@ -30,12 +32,16 @@ interface Settings {
 /**
  * Its pools must exist: `ensurePool`.
  * @param nats stays open when the queue is closed
- * @param ackWaitMs as set on the pools' consumers
+ * @param ackWaitMs for how long each word of its holder holds an order
+ * @param unheardMs as set on the pools' consumers
  * @param knowsBands whether all workers of a pool pull from all bands: otherwise all orders go to the first
  * @param random from 0 to 1, below 1
  * @throws Unavailable from every method, if NATS does not respond in time
  */
-export function openQueue(nats: Nats, { ackWaitMs = ACK_WAIT_MS, knowsBands = () => true, random = Math.random }: Settings = {}): Queue {
+export function openQueue(
+  nats: Nats,
+  { ackWaitMs = ACK_WAIT_MS, unheardMs = UNHEARD_MS, knowsBands = () => true, random = Math.random }: Settings = {},
+): Queue {
   const { client: jetstream, manager, withRetry } = nats;
   const taker = takerOver(nats);
   const replicated = replicationOver(nats);
@@ -63,7 +69,7 @@ export function openQueue(nats: Nats, { ackWaitMs = ACK_WAIT_MS, knowsBands = ()
       const handed = await withRetry('to pull an order', () => taker.take(pool, bands, wait, signal));
       if (handed === undefined) return undefined;
       const order = orderIn(handed.text);
-      if (order !== undefined) return deliveryOf(nats, handed, { stream: streamOf(pool), order, ackWaitMs, replicated });
+      if (order !== undefined) return deliveryOf(nats, handed, { stream: streamOf(pool), order, ackWaitMs, unheardMs, replicated });
       await withRetry('to hand an order back', () => handed.say(nakFor(HAND_BACK_MS)), 0);
     }
     return undefined;

@@ -1,9 +1,8 @@
 /** Pulls from several bands in parallel, and keeps one order: any others delivered are released immediately. */
 import { lanes } from '../../contracts/messages/order.ts';
 import type { Nats } from '../../nats/connection.ts';
-import { ask, type Handed, NoAnswerer } from '../../nats/pull.ts';
+import { ask, countTurns, type Handed, NoAnswerer, nakFor, type Turns } from '../../nats/pull.ts';
 import { onAbort } from '../../streams/abort.ts';
-import { nakFor } from './delivery.ts';
 import { streamOf } from './pool.ts';
 
 /** How long a missing band is skipped before it is tried again, ms. */
@@ -22,6 +21,8 @@ export interface Taker {
 
 export function takerOver(nats: Nats): Taker {
   const open = new Set<Promise<void>>();
+  /** While pulls are open. */
+  let turns: Turns | undefined;
   /** Bands without a responder, and until when they are skipped. */
   const lacking = new Map<string, number>();
 
@@ -48,7 +49,9 @@ export function takerOver(nats: Nats): Taker {
 
       const pullFrom = async (band: string): Promise<void> => {
         try {
-          const handed = await ask(nats, streamOf(pool), band, waitMs).catch((error: unknown) => skipMissing(pool, band, error));
+          const consumer = { stream: streamOf(pool), consumer: band };
+          turns ??= countTurns();
+          const handed = await ask(nats, consumer, waitMs, turns).catch((error: unknown) => skipMissing(pool, band, error));
           answers++;
           if (handed !== undefined && decided) await handed.say(nakFor(0));
           else if (handed !== undefined || answers === bands.length) decide(() => resolve(handed));
@@ -59,7 +62,12 @@ export function takerOver(nats: Nats): Taker {
       };
       if (bands.length === 0) decide(() => resolve(undefined));
       for (const band of bands) {
-        const pulling = pullFrom(band).finally(() => open.delete(pulling));
+        const pulling = pullFrom(band).finally(() => {
+          open.delete(pulling);
+          if (open.size > 0) return;
+          turns?.[Symbol.dispose]();
+          turns = undefined;
+        });
         open.add(pulling);
       }
       return promise;
