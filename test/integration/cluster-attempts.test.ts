@@ -115,6 +115,32 @@ it('three workers that froze while they asked for it are nothing to a job, nor a
   expect(await jobs.get(stored?.record.id ?? '')).toEqual(stored);
 });
 
+it('an order that a frozen worker was given goes to another in a second, and is left to it by the one that wakes', async () => {
+  await ensurePool(nats, 'image', { capacity: 100, replicas: 1 });
+  const ackWaitMs = 30_000;
+  const frozen = new Map(['w0', 'w1', 'w2'].map((name) => [name, startProcess(name, { behaviour: 'end' }, ackWaitMs)]));
+  await vi.waitFor(async () => expect((await consumer()).num_waiting).toBe(3), 20_000);
+  await freezeAsking(frozen);
+  await order();
+  await vi.waitFor(async () => expect((await consumer()).num_ack_pending).toBe(1), { timeout: 5_000, interval: 5 });
+  const stub = startStub(nats, { behaviour: 'hang', ackWaitMs });
+  stubs.push(stub);
+  // A third of its ack wait: it may be given to each of the three, one after the other.
+  await vi.waitFor(async () => expect(await recordNow()).toMatchObject({ state: 'running', attempts: 1 }), { timeout: 10_000 });
+  const { attempt } = (await recordNow()) ?? {};
+
+  for (const child of frozen.values()) child.kill('SIGCONT');
+  // Others find the next order: those that woke have read what they were given.
+  const first = id;
+  await order();
+  await until('done');
+  id = first;
+  expect(await recordNow()).toMatchObject({ state: 'running', attempts: 1, attempt });
+  stub.finish();
+  await until('done');
+  expect(await recordNow()).toMatchObject({ attempts: 1, attempt });
+});
+
 it('the fourth who takes a job that killed three ends it', async () => {
   await order();
   for (const name of ['w0', 'w1', 'w2']) {

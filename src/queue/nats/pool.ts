@@ -14,7 +14,7 @@ const MAX_WAITING = 10_000;
  * How long a delivered order waits for the first word of its receiver, ms. That word holds it for `ACK_WAIT_MS`; a frozen receiver says nothing,
  * and the order goes to another. So it does where the receiver was only late, which then claims no job that somebody runs.
  */
-export const UNHEARD_MS = 30_000;
+export const UNHEARD_MS = 700;
 /** Longest pull, ms: none may outlive the time in which the server notices that its sender is dead. */
 const MAX_EXPIRES_MS = 15_000;
 const NANOS = 1_000_000;
