@@ -46,13 +46,13 @@ describe('the conversions of one run', () => {
 
   it('are few, and none twice', () => {
     expect(new Set(namesOf(chosen)).size).toBe(chosen.length);
-    expect(chosen.length).toBeLessThan(pairs.length / 3);
+    expect(chosen.length).toBeLessThan(pairs.length / 6);
   });
 
   it('are the same for the same catalogue, and others for another', () => {
     expect(namesOf(choosePairs(pairs, seedOfCatalog()))).toEqual(namesOf(chosen));
-    const seeds = Array.from({ length: 40 }, (_, seed) => String(seed));
+    const seeds = Array.from({ length: 20 }, (_, seed) => String(seed));
     const ever = new Set(seeds.flatMap((seed) => namesOf(choosePairs(pairs, seed))));
-    expect(ever.size).toBeGreaterThan(pairs.length * 0.9);
+    expect(ever.size).toBeGreaterThan(pairs.length / 2);
   });
 });
