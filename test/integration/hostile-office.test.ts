@@ -1313,7 +1313,6 @@ proveHarmless(ground, {
   'documents that tell of the machine': TELLING,
   'documents with macros': MACROS,
   'pages, books and markup that reach out': PAGES,
-  'documents with entities': ENTITIES,
   'documents that are shut, or none': SHUT,
   'documents cut short': [
     cut('docx', 'pdf'),
@@ -1327,6 +1326,7 @@ proveHarmless(ground, {
 });
 proveHarmless(hurried, {
   'documents that exhaust': BOMBS,
+  'documents with entities': ENTITIES,
 });
 proveMutationsHarmless(
   ground,
