@@ -11,7 +11,7 @@ import { freePort } from '../kit/ports.ts';
 import { checkout, convert, endProcess, type Starting, spawnService } from '../kit/service.ts';
 import { eventually } from '../kit/wire.ts';
 
-const JOBS = 60;
+const JOBS = 30;
 const CLIENTS = 6;
 const MIB = 1 << 20;
 const LAUNCHER = join(checkout, '.cache/bin/launcher');

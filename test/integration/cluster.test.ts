@@ -197,7 +197,7 @@ function video(folder: string): Buffer {
     '-f',
     'lavfi',
     '-i',
-    'testsrc2=duration=20:size=1280x720:rate=30',
+    'testsrc2=duration=8:size=1280x720:rate=30',
     '-c:v',
     'mpeg4',
     '-q:v',

@@ -37,7 +37,7 @@ import { checkout, convert, readAnswer, untilEnded } from '../kit/service.ts';
 import { openWeb, type Web } from '../kit/web.ts';
 import { connectTo, END, FORM, field, fileHead, raw } from '../kit/wire.ts';
 
-const TIMES = 50;
+const TIMES = 20;
 const AT_ONCE = 10;
 /** Each once left by its client and once deleted. */
 const PAGES = TIMES / 2;

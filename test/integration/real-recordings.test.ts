@@ -202,7 +202,7 @@ describe('progress', () => {
       '-f',
       'lavfi',
       '-i',
-      'testsrc2=size=640x360:rate=30:duration=30',
+      'testsrc2=size=640x360:rate=30:duration=15',
       '-c:v',
       'libx264',
       '-preset',
