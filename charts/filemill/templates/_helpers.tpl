@@ -18,6 +18,15 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- end }}
 {{- end }}
 
+{{/* (list . component): labels of a trial's server. Without versions: what an upgrade changed here would replace its pod, and with it all its data. */}}
+{{- define "filemill.trialLabels" -}}
+{{ include "filemill.selector" . }}
+app.kubernetes.io/part-of: filemill
+{{- with (index . 0).Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
 {{/* (list . component) */}}
 {{- define "filemill.selector" -}}
 app.kubernetes.io/name: filemill
