@@ -53,6 +53,7 @@ export const VARIABLES: Readonly<Record<string, readonly string[]>> = {
   WORKER_NAME: ['worker', 'name'],
   METRICS_PORT: ['worker', 'metricsPort'],
   MEMORY_LIMIT: ['worker', 'limitBytes'],
+  WORK_DIR_LIMIT: ['worker', 'dirBytes'],
   KUBECONFIG: ['controller', 'kubeconfig'],
   EGRESS_URL: ['egress', 'url'],
   EGRESS_TOKEN: ['egress', 'token'],

@@ -99,6 +99,14 @@ export const workerSettings = (cores: number) =>
       .describe(
         'Memory that the worker and all programs it starts may use, such as the limit of its pod, bytes: 256 MiB are for the worker itself, the rest is divided among its slots',
       ),
+    dirBytes: z.coerce
+      .number()
+      .int()
+      .min(1)
+      .optional()
+      .describe(
+        "Most that the work folder may hold, such as the size of a pod's volume, bytes: seven eighths of it are divided among the slots, and a conversion that needs more than its share fails alone. Unset: each may write 2 GiB",
+      ),
     maxSeconds: z.number().int().min(1).max(DAY).default(600).describe('Longest run time of one step of a conversion, s'),
     mediaMaxSeconds: z.number().int().min(1).max(DAY).default(3600).describe('The same for audio and video, s'),
     minFreeBytes: z

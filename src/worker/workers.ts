@@ -31,10 +31,8 @@ export interface WorkersDeps extends Omit<WorkerDeps, 'pool' | 'handleJob'> {
 /** @throws TooLittleMemory */
 export async function startWorkers(deps: WorkersDeps): Promise<Worker> {
   const { settings, workDir, launcher, toolbox, catalog, metrics, log } = deps;
-  const { conversionBytes, warmBytes } = memoryOf(
-    settings,
-    Object.values(settings.slots).reduce((sum, slots) => sum + slots, 0),
-  );
+  const allSlots = Object.values(settings.slots).reduce((sum, slots) => sum + slots, 0);
+  const { conversionBytes, warmBytes } = memoryOf(settings, allSlots);
   const onReplaced: ResidentOptions['onReplaced'] = (program, why) => {
     log.info({ program, why }, 'a resident program is replaced');
     metrics.residentReplaced(program, why);
@@ -53,7 +51,13 @@ export async function startWorkers(deps: WorkersDeps): Promise<Worker> {
       const residents = openResidents({ launcher, slot, perLife: settings.residents.perLife, leakBytes: warmBytes, onReplaced });
       const egressProxy = reaches === 'internet' ? await deps.openEgressProxy?.() : undefined;
       const stepper = createStepper({ toolbox, slot, residents, judge, egressProxy });
-      const handleJob = jobHandler({ catalog, slot, stepper, judge, limits: limitsFor(bounds, settings, conversionBytes) });
+      const handleJob = jobHandler({
+        catalog,
+        slot,
+        stepper,
+        judge,
+        limits: limitsFor(bounds, settings, conversionBytes, diskShareOf(settings.dirBytes, allSlots)),
+      });
       workers.push(startWorker({ ...deps, heldOrders, pool: deps.pools?.[toolchain] ?? toolchain, handleJob }));
       closing.push(async () => {
         await residents.close();
@@ -73,8 +77,17 @@ export async function startWorkers(deps: WorkersDeps): Promise<Worker> {
   };
 }
 
-function limitsFor({ time, processes }: Bounds, settings: WorkersDeps['settings'], memoryBytes: number): StepLimits {
+/** What a conversion's folder may hold, and what of the work folder is left for warm programs. */
+const FOLDER_BYTES = 2 * 2 ** 30;
+const KEPT = 1 / 8;
+/** What the folder of one conversion may hold, so that all of them together never fill the work folder, bytes. */
+export const diskShareOf = (dirBytes: number | undefined, slots: number): number =>
+  dirBytes === undefined ? FOLDER_BYTES : Math.min(FOLDER_BYTES, Math.floor((dirBytes * (1 - KEPT)) / Math.max(1, slots)));
+
+function limitsFor({ time, processes }: Bounds, settings: WorkersDeps['settings'], memoryBytes: number, folderBytes: number): StepLimits {
   const seconds = settings[time];
   // Two cores' worth of work may be done in the time; a decoder that spins dies by the wall clock.
-  return { memoryBytes, cpuSeconds: seconds * 2, fileBytes: 1 << 30, folderBytes: 2 * 2 ** 30, processes, wallMs: seconds * 1000 };
+  // A little above the folder's, so that it is the folder that is found too full.
+  const fileBytes = Math.min(1 << 30, folderBytes + (1 << 20));
+  return { memoryBytes, cpuSeconds: seconds * 2, fileBytes, folderBytes, processes, wallMs: seconds * 1000 };
 }

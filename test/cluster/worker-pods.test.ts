@@ -129,6 +129,7 @@ describe('the pod of a worker', () => {
       name: 'MEMORY_LIMIT',
       valueFrom: { resourceFieldRef: { containerName: 'worker', resource: 'limits.memory', divisor: '1' } },
     });
+    expect(pod.spec.containers[0]?.['env']).toContainEqual({ name: 'WORK_DIR_LIMIT', value: String(6 * 2 ** 30) });
     expect(pod.spec).toMatchObject({
       restartPolicy: 'Never',
       nodeSelector: spec.nodeSelector,

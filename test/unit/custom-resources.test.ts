@@ -10,6 +10,7 @@ import { loadConfig } from '../../src/config.ts';
 import { ConversionJob } from '../../src/contracts/kubernetes/conversion-job.ts';
 import { Toolchain } from '../../src/contracts/kubernetes/toolchain.ts';
 import { ToolchainPool, ToolchainPoolSpec, toolchainOf } from '../../src/contracts/kubernetes/toolchain-pool.ts';
+import { amountOf } from '../../src/contracts/kubernetes/worker-pod.ts';
 import { toolchains } from '../../src/contracts/toolchains.ts';
 import { createControllerMetrics } from '../../src/telemetry/controller.ts';
 import { memoryOf, OWN_BYTES } from '../../src/worker/memory.ts';
@@ -59,11 +60,14 @@ const examples = (folder: string): { file: string; object: unknown }[] =>
     object: parse(readFileSync(`manifests/examples/${folder}/${file}`, 'utf8')),
   }));
 
-/** Of a quantity in powers of 1024, which is how the examples say memory. */
-function bytesOf(quantity: string): number {
-  const [, figure, unit = ''] = /^(\d+)([KMG]i)$/.exec(quantity) ?? [];
-  return Number(figure) * 1024 ** ['', 'Ki', 'Mi', 'Gi'].indexOf(unit);
-}
+it.each([
+  ['4Gi', 4 * 2 ** 30],
+  ['1.5Ki', 1536],
+  ['500m', 0.5],
+  ['2e3', 2000],
+  ['1E', 1e18],
+  ['128974848', 128_974_848],
+])('the quantity %s is %d', (text, value) => expect(amountOf(text)).toBe(value));
 
 describe('the examples', () => {
   it('are what the contracts say', () => {
@@ -81,13 +85,13 @@ describe('the examples', () => {
 
   it.each(examples('pools'))('$file has memory for all that its workers may use', ({ object }) => {
     const { spec } = ToolchainPool.parse(object);
-    const limitBytes = bytesOf(spec.resources?.limits?.['memory'] ?? '');
+    const limitBytes = amountOf(spec.resources?.limits?.['memory'] ?? '');
     const settings = loadConfig({ MEMORY_LIMIT: String(limitBytes) }).worker;
     const { conversionBytes, warmBytes } = memoryOf(settings, spec.slots);
     expect(OWN_BYTES + spec.slots * (conversionBytes + warmBytes)).toBeLessThanOrEqual(limitBytes);
     // Most converters are held to one or two GiB anyway: with less, honest files would fail.
     expect(conversionBytes).toBeGreaterThanOrEqual(2 ** 30);
-    expect(bytesOf(spec.resources?.requests?.['memory'] ?? '')).toBeLessThanOrEqual(limitBytes);
+    expect(amountOf(spec.resources?.requests?.['memory'] ?? '')).toBeLessThanOrEqual(limitBytes);
   });
 
   it('call tools that there are', () => {

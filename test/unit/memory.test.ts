@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { memoryOf, OWN_BYTES, TooLittleMemory } from '../../src/worker/memory.ts';
+import { diskShareOf } from '../../src/worker/workers.ts';
 
 const MIB = 2 ** 20;
 const GIB = 2 ** 30;
@@ -7,6 +8,14 @@ const of = (settings: { memoryBytes?: number; limitBytes?: number; leakBytes?: n
   const { leakBytes, memoryBytes, limitBytes } = settings;
   return memoryOf({ memoryBytes, limitBytes, residents: { perLife: 200, leakBytes } }, slots);
 };
+
+describe("the disk of a conversion's folder", () => {
+  it('is 2 GiB where nobody says what there is', () => expect(diskShareOf(undefined, 8)).toBe(2 * GIB));
+  it.each([1, 3, 16])('is such that %i slots leave an eighth of the work folder', (slots) => {
+    expect(slots * diskShareOf(GIB, slots)).toBeLessThanOrEqual((GIB * 7) / 8);
+    expect(slots * diskShareOf(GIB, slots)).toBeGreaterThan(GIB * 0.87);
+  });
+});
 
 describe('the memory of a conversion', () => {
   it('is 2 GiB where nobody says what there is', () => expect(of({}, 8)).toEqual({ conversionBytes: 2 * GIB, warmBytes: GIB }));

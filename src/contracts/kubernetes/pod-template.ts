@@ -7,7 +7,18 @@ const passedThrough = z.looseObject({});
 
 /** Set by the controller, or undoing what it sets, or ways into the process itself. */
 const RESERVED = [
-  ...['WORKER_NAME', 'SETTINGS', 'CONFIG_FILE', 'MEMORY_LIMIT', 'POOL', 'TOOLCHAIN', 'DATA_DIR', 'WORK_DIR', 'METRICS_PORT'],
+  ...[
+    'WORKER_NAME',
+    'SETTINGS',
+    'CONFIG_FILE',
+    'MEMORY_LIMIT',
+    'WORK_DIR_LIMIT',
+    'POOL',
+    'TOOLCHAIN',
+    'DATA_DIR',
+    'WORK_DIR',
+    'METRICS_PORT',
+  ],
   ...['PATH', 'NODE_OPTIONS', 'LD_PRELOAD', 'LD_LIBRARY_PATH'],
 ];
 /** Volumes that every worker has. */

@@ -26,6 +26,19 @@ export const Quantity = z
     maxProperties: 0,
   });
 
+/** Powers of ten and of two, as Kubernetes names them. */
+const SUFFIXES: Readonly<Record<string, number>> = {
+  ...{ n: 1e-9, u: 1e-6, m: 1e-3, '': 1, k: 1e3, M: 1e6, G: 1e9, T: 1e12, P: 1e15, E: 1e18 },
+  ...{ Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30, Ti: 2 ** 40, Pi: 2 ** 50, Ei: 2 ** 60 },
+};
+
+/** @param quantity that `Quantity` takes @returns in its unit, such as bytes */
+export function amountOf(quantity: string): number {
+  const [suffix = ''] = /[A-Za-z]{1,2}$/.exec(quantity) ?? [];
+  // It takes an exponent, and stops at a suffix.
+  return Number.parseFloat(quantity) * (SUFFIXES[suffix] ?? 1);
+}
+
 const quantities = z.record(z.string(), Quantity).meta({ maxProperties: 16 });
 /** Anything that Kubernetes accepts here, in this version and later ones: it validates when a worker's Job is created. */
 const passedThrough = z.looseObject({});

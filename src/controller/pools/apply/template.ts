@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { ToolchainPool } from '../../../contracts/kubernetes/toolchain-pool.ts';
 import { toolchainOf } from '../../../contracts/kubernetes/toolchain-pool.ts';
+import { amountOf } from '../../../contracts/kubernetes/worker-pod.ts';
 import { LABEL } from '../observe/objects.ts';
 
 /** How long a pod tolerates a lost node, s; its jobs are taken over after 30 s as well. */
@@ -114,6 +115,8 @@ function container({ metadata, spec }: ToolchainPool, natsServers: readonly stri
         : [
             { name: 'MEMORY_LIMIT', valueFrom: { resourceFieldRef: { containerName: 'worker', resource: 'limits.memory', divisor: '1' } } },
           ]),
+      // Whoever writes more is evicted with all its conversions. A variable: an older worker does not know the setting.
+      { name: 'WORK_DIR_LIMIT', value: String(Math.floor(amountOf(spec.workDirSize))) },
       ...(spec.configMapRef === undefined ? [] : [{ name: 'CONFIG_FILE', value: `${CONFIG}/filemill.yaml` }]),
       ...(added?.env ?? []),
     ],
