@@ -6,6 +6,8 @@ import { join } from 'node:path';
 import { checkout } from './service.ts';
 
 export interface VersionBefore {
+  /** Its checkout. */
+  readonly folder: string;
   /** Its `scripts/filemill`. */
   readonly program: string;
   remove(): Promise<void>;
@@ -29,5 +31,5 @@ export async function checkOut(commit: string): Promise<VersionBefore> {
   execFileSync('tar', ['-x', '-C', folder], { input: archive });
   await symlink(join(checkout, 'node_modules'), join(folder, 'node_modules'));
   execFileSync(join(folder, 'scripts/build-launcher'), { cwd: folder, stdio: 'pipe' });
-  return { program: join(folder, 'scripts/filemill'), remove: () => rm(folder, { recursive: true, force: true }) };
+  return { folder, program: join(folder, 'scripts/filemill'), remove: () => rm(folder, { recursive: true, force: true }) };
 }
