@@ -118,12 +118,15 @@ function asked(args: string[]): { readonly name: keyof typeof ROLES; readonly po
 }
 
 /** @throws ConfigError */
-function usersAsked(args: string[]): { readonly folder: string; readonly pools: readonly string[] } {
-  const usage = `it is called as "filemill ${NATS_USERS} <folder>", with a --pool <name> for each pool; without one, for a pool of each toolchain`;
+function usersAsked(args: string[]) {
+  const usage = `it is called as "filemill ${NATS_USERS} <folder>", with a --pool <name> for each pool; without one, for a pool of each toolchain; --replace adds a new user beside each, --retire removes the replaced ones`;
+  const options = { pool: { type: 'string', multiple: true }, replace: { type: 'boolean' }, retire: { type: 'boolean' } } as const;
   try {
-    const { positionals, values } = parseArgs({ args, allowPositionals: true, options: { pool: { type: 'string', multiple: true } } });
+    const { positionals, values } = parseArgs({ args, allowPositionals: true, options });
     const [folder, ...more] = positionals;
-    if (folder !== undefined && more.length === 0) return { folder, pools: values.pool ?? [] };
+    const { pool: pools = [], replace = false, retire = false } = values;
+    const rotation = replace ? ('replace' as const) : retire ? ('retire' as const) : undefined;
+    if (folder !== undefined && more.length === 0 && !(replace && retire)) return { folder, pools, rotation };
   } catch {
     // Told below, as whatever else is said wrongly.
   }

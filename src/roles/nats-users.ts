@@ -1,7 +1,7 @@
 /** `filemill nats-users`: a NATS user for each role and each pool, as files for the servers, for Secrets and for environments. */
 
 import { randomBytes } from 'node:crypto';
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { poolName } from '../contracts/messages/pool.ts';
 import { toolchains } from '../contracts/toolchains.ts';
@@ -12,22 +12,27 @@ import { CannotStart, errorCode } from './process/cannot-start.ts';
 export const SERVER_FILE = 'nats-users.conf';
 /** NATS_USER and NATS_PASSWORD of one user, as `kubectl create secret generic --from-env-file` and Docker take them. */
 const fileOf = (user: string): string => `${user}.env`;
+/** The same of the user that this one replaces, until nobody uses it any more. */
+const oldFileOf = (user: string): string => `${user}.old.env`;
 const PASSWORD_BYTES = 24;
 const PASSWORD = /^NATS_PASSWORD=([A-Za-z0-9_-]{16,})$/m;
+const USER = /^NATS_USER=([a-z0-9-]+)$/m;
 
 interface Wanted {
   /** Created if missing. */
   readonly folder: string;
   /** Without any: one for each toolchain, named like it. */
   readonly pools?: readonly string[];
+  /** `replace`: another user, with a password of its own, for each that there is; the servers admit both. `retire`: only the new ones from now on. */
+  readonly rotation?: 'replace' | 'retire' | undefined;
 }
 
 /**
- * Users that already have a file keep their passwords: a pool can be added without a change for the others, and a password is changed by
- * removing its file. Files are for their owner alone.
+ * Users that already have a file keep their passwords: a pool can be added without a change for the others. A user name has one password, so
+ * a password is changed by way of another name. Files are for their owner alone.
  * @returns what to do with them @throws CannotStart
  */
-export async function writeNatsUsers({ folder, pools = [] }: Wanted): Promise<string> {
+export async function writeNatsUsers({ folder, pools = [], rotation }: Wanted): Promise<string> {
   const wanted = pools.length > 0 ? pools : toolchains;
   const wrong = wanted.find((pool) => !poolName.safeParse(pool).success);
   if (wrong !== undefined)
@@ -41,8 +46,12 @@ export async function writeNatsUsers({ folder, pools = [] }: Wanted): Promise<st
     await mkdir(folder, { recursive: true, mode: 0o700 });
     const lines: string[] = [];
     for (const [user, permissions] of users) {
-      const password = await passwordOf(folder, user);
-      lines.push(`    { user: ${user}, password: "${password}", permissions: ${JSON.stringify(permissions)} }`);
+      if (rotation === 'retire') await rm(join(folder, oldFileOf(user)), { force: true });
+      else if (rotation === 'replace') await setAside(folder, user);
+      const admitted = [await read(folder, oldFileOf(user)), (await read(folder, fileOf(user))) ?? (await create(folder, user))];
+      for (const found of admitted)
+        if (found !== undefined)
+          lines.push(`    { user: ${found.user}, password: "${found.password}", permissions: ${JSON.stringify(permissions)} }`);
     }
     await put(join(folder, SERVER_FILE), ['authorization {', '  users: [', ...lines, '  ]', '}', ''].join('\n'));
   } catch (error) {
@@ -61,19 +70,45 @@ export async function writeNatsUsers({ folder, pools = [] }: Wanted): Promise<st
 /** The names in the examples of pools. */
 const secretOf = (user: string): string => `filemill-nats-${user.replace(/^worker-/, '')}`;
 
-async function passwordOf(folder: string, user: string): Promise<string> {
-  const path = join(folder, fileOf(user));
+interface User {
+  readonly user: string;
+  readonly password: string;
+}
+
+async function read(folder: string, file: string): Promise<User | undefined> {
+  const path = join(folder, file);
   const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined;
     throw error;
   });
-  const kept = PASSWORD.exec(text ?? '')?.[1];
-  if (kept !== undefined) return kept;
-  if (text !== undefined)
-    throw new CannotStart(`${path} holds no line NATS_PASSWORD= with 16 characters of A-Z a-z 0-9 _ - at least: mend or remove it`);
+  if (text === undefined) return undefined;
+  const [user, password] = [USER.exec(text)?.[1], PASSWORD.exec(text)?.[1]];
+  if (user === undefined || password === undefined)
+    throw new CannotStart(
+      `${path} holds no lines NATS_USER= and NATS_PASSWORD= with 16 characters of A-Z a-z 0-9 _ - at least: mend or remove it`,
+    );
+  return { user, password };
+}
+
+/** @param name of the user */
+async function create(folder: string, role: string, name = role): Promise<User> {
   const password = randomBytes(PASSWORD_BYTES).toString('base64url');
-  await put(path, `NATS_USER=${user}\nNATS_PASSWORD=${password}\n`);
-  return password;
+  const made = { user: name, password };
+  await put(join(folder, fileOf(role)), textOf(made));
+  return made;
+}
+
+const textOf = ({ user, password }: User): string => `NATS_USER=${user}\nNATS_PASSWORD=${password}\n`;
+
+/** @throws CannotStart when the user was replaced before and both are still admitted: whoever uses the older one would be shut out */
+async function setAside(folder: string, role: string): Promise<void> {
+  const [now, old] = [await read(folder, fileOf(role)), await read(folder, oldFileOf(role))];
+  if (now === undefined) return;
+  // The same in both: it was interrupted here.
+  if (old !== undefined && old.user !== now.user)
+    throw new CannotStart(`${role} was replaced before: end that with --retire, once every role has restarted`);
+  await put(join(folder, oldFileOf(role)), textOf(now));
+  await create(folder, role, `${role}-${randomBytes(4).toString('hex')}`);
 }
 
 /** Atomic. */

@@ -45,7 +45,7 @@ export const COMMANDS = {
   },
   'nats-users': {
     summary: 'writes a NATS user for each role and each pool, and ends',
-    usage: 'filemill nats-users <folder> [--pool <pool>]…',
+    usage: 'filemill nats-users <folder> [--pool <pool>]… [--replace | --retire]',
     reads: [],
   },
 } as const satisfies Readonly<Record<string, Command>>;

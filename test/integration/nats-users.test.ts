@@ -102,6 +102,29 @@ describe('filemill nats-users', () => {
       await queue.close();
       await expect(worker.core.request('$JS.API.STREAM.MSG.GET.convert-pdf', '{"seq":1}', { timeout: 500 })).rejects.toThrow();
       await expect(connectNats({ servers, name: 'test', user: 'api', password: 'guessed' })).rejects.toThrow();
+
+      // Both users of each role are admitted until the old ones are retired: nobody is shut out in between.
+      const old = await environmentOf('api');
+      const reaches = async ({ NATS_USER: user, NATS_PASSWORD: password }: Record<string, string>): Promise<string> => {
+        const nats = await connectNats({ servers, name: 'test', user, password, inbox: inboxOf('api') }).catch(() => undefined);
+        const pools = nats === undefined ? [] : await readPools(nats);
+        await nats?.close();
+        return pools.map(({ name }) => name).join(' ');
+      };
+      const pools = ['--pool', 'image', '--pool', 'pdf'];
+      await command(folder, ...pools, '--replace');
+      const fresh = await environmentOf('api');
+      expect(fresh['NATS_USER']).toMatch(/^api-[0-9a-f]{8}$/);
+      await expect(command(folder, ...pools, '--replace')).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining('--retire') });
+      await command(folder, ...pools, '--pool', 'media');
+      server.kill('SIGHUP');
+      await eventually(async () => (await reaches(fresh)) === 'image pdf', 'the new user is let in', 20_000);
+      expect(await reaches(old)).toBe('image pdf');
+      await command(folder, ...pools, '--retire');
+      server.kill('SIGHUP');
+      await eventually(async () => (await reaches(old)) === '', 'the old user is shut out', 20_000);
+      expect(await reaches(fresh)).toBe('image pdf');
+      expect(await environmentOf('api')).toEqual(fresh);
     } finally {
       await Promise.all(open.map((nats) => nats.close()));
       server.kill('SIGTERM');
