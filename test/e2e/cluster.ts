@@ -35,7 +35,7 @@ export const VALUES = [
   '--values',
   'test/e2e/values.yaml',
   '--set',
-  `api.publicUrl=${base}`,
+  `api.publicUrl=${base},networkPolicy.apiServerCidrs={${node}/32}`,
 ];
 export const imageOf = (name: string, tag = version): string => name.replace(/(?<=^(?:\d=)?)(\w+)$/, `localhost/filemill/$1:${tag}`);
 
