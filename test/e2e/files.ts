@@ -11,6 +11,8 @@ export interface E2eFiles {
   readonly folder: string;
   /** A JPEG of 3 megapixels. */
   readonly photo: Buffer<ArrayBuffer>;
+  /** A PNG that takes some five seconds to become an AVIF. */
+  readonly large: Buffer<ArrayBuffer>;
   readonly docx: string;
   readonly pdf: string;
   readonly video: string;
@@ -22,11 +24,10 @@ export async function makeFiles(folder: string): Promise<E2eFiles> {
   const long = join(folder, 'long.mp4');
   const source = ['-f', 'lavfi', '-i', 'testsrc2=d=40:s=1280x720'];
   await program('ffmpeg', ['-v', 'error', ...source, '-c:v', 'libx264', '-preset', 'ultrafast', long]);
-  const photo = await sharp({
-    create: { width: 2_000, height: 1_500, channels: 3, background: '#4a7', noise: { type: 'gaussian', mean: 128, sigma: 30 } },
-  })
-    .jpeg()
-    .toBuffer();
+  const noise = (width: number, height: number) =>
+    sharp({ create: { width, height, channels: 3, background: '#4a7', noise: { type: 'gaussian', mean: 128, sigma: 30 } } });
+  const photo = await noise(2_000, 1_500).jpeg().toBuffer();
+  const large = await noise(3_000, 2_000).png({ compressionLevel: 1 }).toBuffer();
   const made = async (make: ((name: string, folder: string) => Promise<string>) | undefined): Promise<string> => {
     if (make === undefined) throw new Error('a fixture is missing');
     return await make('e2e', folder);
@@ -34,6 +35,7 @@ export async function makeFiles(folder: string): Promise<E2eFiles> {
   return {
     folder,
     photo,
+    large,
     docx: await made(documents['docx']),
     pdf: await made(documents['pdf']),
     video: await made(media['mp4']),

@@ -13,6 +13,7 @@ import { confine } from './confinement.ts';
 import { breakThings } from './faults.ts';
 import { type E2eFiles, makeFiles } from './files.ts';
 import { install } from './install.ts';
+import { lose } from './losses.ts';
 import { measure } from './measure.ts';
 import { passedSteps } from './steps.ts';
 import { uninstall } from './uninstall.ts';
@@ -28,6 +29,7 @@ const PARTS: Readonly<Record<string, (files: E2eFiles) => Promise<void>>> = {
   confinement: confine,
   measure,
   faults: breakThings,
+  losses: lose,
   upgrade,
   uninstall,
 };
