@@ -2,7 +2,7 @@
  * `make bench`: the service with confinement on, upload and download included, beside the raw tools, in one run on one machine.
  *
  *   run.ts           everything
- *   run.ts photo     one part: small, photo, short, long, requests, cluster, replica, overload, controller, upkeep, fair or deletions
+ *   run.ts photo     one part: small, photo, short, long, requests, cluster, replica, overload, controller, upkeep, fair, deletions or frozen
  *
  * Sizes that the environment changes are named where they are read, by `sizeOf`.
  */
@@ -14,6 +14,7 @@ import { controller } from './controller.ts';
 import { conversionParts, conversions, smallPicture } from './conversions.ts';
 import { deletions } from './deletions.ts';
 import { fair } from './fair.ts';
+import { frozen } from './frozen.ts';
 import { overload } from './overload.ts';
 import { replica } from './replica.ts';
 import { costs } from './requests.ts';
@@ -32,6 +33,7 @@ const parts: Readonly<Record<string, () => Promise<void>>> = {
   controller,
   upkeep,
   fair: () => fair(folder),
+  frozen,
   deletions: async () => deletions(await readFile(await smallPicture(folder))),
 };
 
