@@ -1,21 +1,77 @@
-/** Times and memory, as docs/cluster.md states them. */
+/** Times and memory, as docs/operating.md states them. */
+import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
 import sharp from 'sharp';
 import { convert } from './client.ts';
-import { base, inNamespace } from './cluster.ts';
-import { must, step } from './steps.ts';
+import { base, checkout, environment, inNamespace, NAMESPACE } from './cluster.ts';
+import { blobOf, type E2eFiles } from './files.ts';
+import { eventually, must, step } from './steps.ts';
 
 /** When a container's first process began, ms since the epoch. */
 const BEGUN = `
 const { readFileSync } = require('node:fs');
 const ticks = Number(readFileSync('/proc/1/stat', 'utf8').split(') ')[1].split(' ')[19]);
 console.log(Date.now() - (Number(readFileSync('/proc/uptime', 'utf8').split(' ')[0]) - ticks / 100) * 1000);`;
+const COLD_STARTS = 5;
+/** What a worker writes before it asks for its first order. */
+const ASKS = /^(\S+) .*takes orders of the pool/m;
 
-export async function measure(): Promise<void> {
+/** What `kubectl get --watch` says of a pool's resources, a line each, and when. @returns ends it */
+function watch(kind: string, pool: string, path: string, onLine: (line: string, at: number) => void): () => void {
+  const args = ['get', kind, '--namespace', NAMESPACE, '-l', `filemill.io/pool=${pool}`, '--watch', '-o', `jsonpath=${path}{"\\n"}`];
+  const child = spawn('.cache/bin/kubectl', args, { cwd: checkout, env: environment, stdio: ['ignore', 'pipe', 'ignore'] });
+  createInterface(child.stdout).on('line', (line) => onLine(line, Date.now()));
+  return () => void child.kill();
+}
+
+const STAGES = ['Job created', 'pod scheduled', 'container started', 'first request for an order', 'output downloaded'] as const;
+type Stage = (typeof STAGES)[number];
+
+/** A file for a pool without workers. @returns ms after it was sent */
+async function coldStart(file: readonly [content: Blob, name: string]): Promise<Readonly<Record<Stage, number>>> {
+  await inNamespace('delete', 'jobs', '-l', 'filemill.io/pool=pdf', '--wait=true');
+  await eventually(
+    'no worker',
+    () => inNamespace('get', 'pods', '-l', 'filemill.io/pool=pdf', '-o', 'name'),
+    (pods) => pods === '',
+    60_000,
+  );
+  const at = new Map<Stage, number>();
+  const note = (stage: Stage, when: number) => at.has(stage) || at.set(stage, when);
+  const ends = [
+    watch('jobs', 'pdf', '{.metadata.name}', (_, when) => note('Job created', when)),
+    watch('pods', 'pdf', '{.spec.nodeName} {.status.containerStatuses[0].state.running.startedAt}', (line, when) => {
+      if (/^\S/.test(line)) note('pod scheduled', when);
+      if (/\S \S/.test(line)) note('container started', when);
+    }),
+  ];
+  try {
+    const sent = Date.now();
+    must((await convert(base, file, 'txt')).bytes.length > 0, 'no text');
+    note('output downloaded', Date.now());
+    const log = await inNamespace('logs', '-l', 'filemill.io/pool=pdf', '--timestamps', '--tail=-1');
+    note('first request for an order', Date.parse(ASKS.exec(log)?.[1] ?? ''));
+    return Object.fromEntries(STAGES.map((stage) => [stage, (at.get(stage) ?? Number.NaN) - sent])) as Record<Stage, number>;
+  } finally {
+    for (const end of ends) end();
+  }
+}
+
+export async function measure(files: E2eFiles): Promise<void> {
+  await step(`${COLD_STARTS} cold starts, by stage after the file was sent`, async () => {
+    const starts: Readonly<Record<Stage, number>>[] = [];
+    for (let n = 0; n < COLD_STARTS; n++) starts.push(await coldStart(await blobOf(files.pdf, 'a.pdf')));
+    const said = STAGES.map((stage) => {
+      const taken = starts.map((start) => start[stage]).sort((a, b) => a - b);
+      return `${stage} p50 ${taken[Math.floor(COLD_STARTS / 2)]} ms, longest ${taken.at(-1)} ms`;
+    });
+    return said.join('; ');
+  });
   await step("a worker's start, from its process to its first request for an order", async () => {
     const found: number[] = [];
     for (const pod of (await inNamespace('get', 'pods', '-l', 'app.kubernetes.io/component=worker', '-o', 'name')).trim().split('\n')) {
       const log = await inNamespace('logs', pod, '--timestamps');
-      const ready = /^(\S+) .*takes orders of the pool/m.exec(log)?.[1];
+      const ready = ASKS.exec(log)?.[1];
       const begun = Number(await inNamespace('exec', pod, '--', 'node', '-e', BEGUN));
       if (ready !== undefined) found.push(Date.parse(ready) - begun);
     }
