@@ -15,6 +15,7 @@ import { type E2eFiles, makeFiles } from './files.ts';
 import { install } from './install.ts';
 import { lose } from './losses.ts';
 import { measure } from './measure.ts';
+import { rotate } from './rotation.ts';
 import { passedSteps } from './steps.ts';
 import { uninstall } from './uninstall.ts';
 import { upgrade } from './upgrade.ts';
@@ -30,6 +31,7 @@ const PARTS: Readonly<Record<string, (files: E2eFiles) => Promise<void>>> = {
   measure,
   faults: breakThings,
   losses: lose,
+  rotation: rotate,
   upgrade,
   uninstall,
 };
