@@ -59,6 +59,8 @@ const orUnreachable = <T>(request: Promise<T>): Promise<T> =>
 
 /** Of temporary credentials that have ended AWS answers 400 (S3 API reference, "Error responses"), MinIO 403. */
 const EXPIRED = /<Code>(ExpiredToken|InvalidToken|TokenRefreshRequired)<\/Code>/;
+/** A connection that stood still, as that of a process that was frozen: 400 too (the same). What was sent may be sent again. */
+const BROKEN_OFF = /<Code>(RequestTimeout|IncompleteBody)<\/Code>/;
 /** Of an answer's text, bytes. */
 const OPENING_BYTES = 4_096;
 
@@ -76,7 +78,8 @@ async function opening({ body }: Response): Promise<string> {
 
 async function expectOk(response: Response): Promise<void> {
   if (response.ok) return;
-  const expired = response.status === 400 && EXPIRED.test(await opening(response));
+  const text = response.status === 400 ? await opening(response) : '';
+  const expired = EXPIRED.test(text);
   await response.body?.cancel();
   if (response.status === 404) throw new Missing('the granted object is not there');
   // RFC 4918, 11.5; MinIO's XMinioStorageFull.
@@ -84,7 +87,7 @@ async function expectOk(response: Response): Promise<void> {
   const says = `the object store answered ${response.status}`;
   // What S3 says of a signature that has lapsed, that is not valid yet, or whose key is no longer known.
   if (expired || response.status === 401 || response.status === 403) throw new AccessDenied(says);
-  throw response.status >= 500 ? new Unreachable(says) : new Error(says);
+  throw response.status >= 500 || response.status === 408 || BROKEN_OFF.test(text) ? new Unreachable(says) : new Error(says);
 }
 
 /** Runs a transfer that ends with `signal`, or when `moved` is not called for `STALL_MS`. */

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Missing, StoreFull, TooLarge } from '../../src/objects/store.ts';
+import { Missing, StoreFull, TooLarge, Unreachable } from '../../src/objects/store.ts';
 import { download, upload } from '../../src/objects/transfer.ts';
 import { bytesOf } from '../conformance/samples.ts';
 
@@ -75,7 +75,7 @@ describe('a transfer by http', () => {
           response.write('x', () => response.destroy());
         };
       },
-      (error) => expect(error).toBeInstanceOf(Error),
+      (error) => expect(error).toBeInstanceOf(Unreachable),
     ],
     'that lies elsewhere': [
       () => {
@@ -105,6 +105,18 @@ describe('a transfer by http', () => {
     };
     await expect(download(url, file(), 100, abort.signal)).rejects.toThrow(/abort/i);
     expect(await readdir(folder)).toEqual([]);
+  });
+
+  it.each([
+    [408, ''],
+    [400, '<Error><Code>RequestTimeout</Code></Error>'],
+    [400, '<Error><Code>IncompleteBody</Code></Error>'],
+  ])("that stood still is the connection's fault and not the file's: %i %s", async (status, text) => {
+    await writeFile(file(), 'abc');
+    answering(status, text);
+    await expect(upload(file(), url, 100, never)).rejects.toBeInstanceOf(Unreachable);
+    answering(400, '<Error><Code>EntityTooLarge</Code></Error>');
+    await expect(upload(file(), url, 100, never)).rejects.not.toBeInstanceOf(Unreachable);
   });
 
   it('says when an upload finds no room, or is refused', async () => {
