@@ -7,9 +7,11 @@ import { promisify } from 'node:util';
 const execute = promisify(execFile);
 export const checkout = join(import.meta.dirname, '../..');
 const { version } = JSON.parse(await readFile(join(checkout, 'package.json'), 'utf8')) as { version: string };
-const lane = process.env['CLUSTER_LANE'] ?? '0';
+export const lane = process.env['CLUSTER_LANE'] ?? '0';
+/** The first half of all its addresses. */
+export const network = `10.${200 + Number(lane)}`;
 /** Address of its first node. */
-export const node = `10.${200 + Number(lane)}.0.1`;
+export const node = `${network}.0.1`;
 export const clusterDir = process.env['CLUSTER_DIR'] ?? join(checkout, '.cache/cluster');
 export const NAMESPACE = 'filemill';
 const NODE_PORT = 30_080;
@@ -21,7 +23,7 @@ export const environment = {
   HELM_DATA_HOME: '/tmp/.helm',
 };
 /** What of the images goes to which node, by the labels that test/e2e/values.yaml asks for. */
-export const IMAGES = ['app', 'image', '1=media', '2=pdf', '2=office'];
+export const IMAGES = ['app', 'image', '1=media', '2=pdf', '2=office', '2=web'];
 
 export const program = async (file: string, args: readonly string[], timeout = 300_000): Promise<string> =>
   (await execute(file, args, { env: environment, cwd: checkout, timeout, maxBuffer: 64 << 20 })).stdout;

@@ -12,6 +12,7 @@ import { checkout, clusterDir, environment, inNamespace, node } from './cluster.
 import { confine } from './confinement.ts';
 import { breakThings } from './faults.ts';
 import { type E2eFiles, makeFiles } from './files.ts';
+import { throughIngress } from './ingress.ts';
 import { install } from './install.ts';
 import { lose } from './losses.ts';
 import { measure } from './measure.ts';
@@ -29,6 +30,7 @@ const PARTS: Readonly<Record<string, (files: E2eFiles) => Promise<void>>> = {
   use,
   confinement: confine,
   measure,
+  ingress: throughIngress,
   faults: breakThings,
   losses: lose,
   rotation: rotate,
