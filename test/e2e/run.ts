@@ -12,6 +12,7 @@ import { checkout, clusterDir, environment, inNamespace, node } from './cluster.
 import { confine } from './confinement.ts';
 import { breakThings } from './faults.ts';
 import { type E2eFiles, makeFiles } from './files.ts';
+import { helm3Release } from './helm3.ts';
 import { throughIngress } from './ingress.ts';
 import { install } from './install.ts';
 import { lose } from './losses.ts';
@@ -36,6 +37,7 @@ const PARTS: Readonly<Record<string, (files: E2eFiles) => Promise<void>>> = {
   rotation: rotate,
   upgrade,
   uninstall,
+  helm3: helm3Release,
 };
 
 if (process.getuid?.() !== 0) {
