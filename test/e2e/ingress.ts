@@ -245,9 +245,8 @@ export async function throughIngress(files: E2eFiles): Promise<void> {
     return undefined;
   });
   await step('helm upgrade: an Ingress with TLS, an HTTPRoute, limits', async () => {
-    const addresses = [`config.limits.unlimited={${TRUSTED}}`, `api.trustProxy={${network}.129.0/24}`];
-    // The last --set of VALUES, the URL, is overwritten too.
-    const values = [...VALUES.slice(0, -2), '--values', 'test/e2e/ingress.yaml', ...addresses.flatMap((value) => ['--set', value])];
+    const addresses = [`api.publicUrl=${FILES}`, `config.limits.unlimited={${TRUSTED}}`, `api.trustProxy={${network}.129.0/24}`];
+    const values = [...VALUES, '--values', 'test/e2e/ingress.yaml', ...addresses.flatMap((value) => ['--set', value])];
     await helm('upgrade', 'filemill', 'charts/filemill', ...values, '--wait', '--timeout', '4m');
     return undefined;
   });
