@@ -98,6 +98,27 @@ describe('the chart', () => {
     expect(stderr).toContain(`${name} is required`);
   });
 
+  it.each(['api', 'controller', 'egress'])(
+    'spreads replicas of %s, each revision by itself, and replaces those of a lost node soon',
+    async (role) => {
+      const find = await objects(...TRIAL, '--set', `${role}.tolerations[0].key=mine,${role}.tolerations[0].operator=Exists`);
+      const { topologySpreadConstraints, tolerations } = find('Deployment', `filemill-${role}`)['spec'].template.spec;
+      for (const constraint of topologySpreadConstraints) {
+        expect(constraint.labelSelector.matchLabels['app.kubernetes.io/component']).toBe(role);
+        // Otherwise pods of the revision that goes count as well, and all new ones may come to be on one node.
+        expect(constraint.matchLabelKeys).toEqual(['pod-template-hash']);
+      }
+      expect(topologySpreadConstraints).toHaveLength(2);
+      const lost = ['not-ready', 'unreachable'].map((taint) => ({
+        key: `node.kubernetes.io/${taint}`,
+        operator: 'Exists',
+        effect: 'NoExecute',
+        tolerationSeconds: 30,
+      }));
+      expect(tolerations).toEqual([...lost, { key: 'mine', operator: 'Exists' }]);
+    },
+  );
+
   it('writes settings that the roles take', async () => {
     const find = await objects(...TRIAL);
     for (const name of ['filemill', 'filemill-worker']) {

@@ -31,7 +31,7 @@ async function ask(url: string, init: RequestInit = {}, end = Date.now() + JOB_M
 const jobOf = async (what: string, answer: Response): Promise<Job> => {
   const body = (await answer.json()) as Answer;
   if (body.data === undefined) throw new Error(`${what}: ${JSON.stringify(body)}`);
-  return body.data;
+  return { ...body.data, ...(body.error !== undefined && { error: body.error }) };
 };
 
 export interface Sent {

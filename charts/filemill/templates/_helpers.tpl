@@ -123,6 +123,27 @@ readOnlyRootFilesystem: true
 capabilities: { drop: [ALL] }
 {{- end }}
 
+{{/* (list . component tolerations): replicas are spread, each revision by itself, or a rollout could end with all of them on one node; and a replica of a lost node is replaced after 30 s instead of 300. */}}
+{{- define "filemill.placement" -}}
+topologySpreadConstraints:
+  {{- $root := index . 0 }}{{ $component := index . 1 }}
+  {{- range list "kubernetes.io/hostname" "topology.kubernetes.io/zone" }}
+  - maxSkew: 1
+    topologyKey: {{ . }}
+    whenUnsatisfiable: ScheduleAnyway
+    labelSelector:
+      matchLabels: {{- include "filemill.selector" (list $root $component) | nindent 8 }}
+    matchLabelKeys: [pod-template-hash]
+  {{- end }}
+tolerations:
+  {{- range list "not-ready" "unreachable" }}
+  - { key: node.kubernetes.io/{{ . }}, operator: Exists, effect: NoExecute, tolerationSeconds: 30 }
+  {{- end }}
+  {{- with index . 2 }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+{{- end }}
+
 {{- define "filemill.priority" -}}
 {{- $own := index . 1 }}{{ if $own }}{{ $own }}{{ else if (index . 0).Values.priorityClasses.create }}filemill-serving{{ end }}
 {{- end }}
