@@ -161,6 +161,14 @@ describe('the chart', () => {
     );
   });
 
+  it('gives the Service a port on each node only where its type has one', async () => {
+    const portOf = async (type: string) => {
+      const find = await objects(...TRIAL, '--set', `service.type=${type}`, '--set', 'service.nodePort=30080');
+      return find('Service', 'filemill')['spec'].ports[0].nodePort;
+    };
+    expect([await portOf('ClusterIP'), await portOf('NodePort')]).toEqual([undefined, 30_080]);
+  });
+
   it('leaves capacity to whoever scales, unless a value says it', async () => {
     expect((await objects(...PRODUCTION))('ToolchainPool', 'media')['spec']).not.toHaveProperty('capacity');
     const said = await objects(...PRODUCTION, '--set', 'pools.media.spec.capacity=40');
