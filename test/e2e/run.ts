@@ -2,7 +2,7 @@
  * `make e2e`: a real cluster on this machine, the chart installed on it with its values for a trial, and the service used, scaled, upgraded
  * under load, rolled back and removed. Says what it does and how long each step took; removes all it made, also when it is interrupted.
  *
- *   node test/e2e/run.ts [--keep] [PART…]    --keep leaves the cluster, and uses one that is there; PART is a part of `PARTS`, all unless given
+ *   node test/e2e/run.ts [--keep] [PART…]    --keep leaves the cluster, and uses one that is there; PART is a part of `ALL`; those of `PARTS` unless given
  */
 import { spawnSync } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -19,6 +19,7 @@ import { lose } from './losses.ts';
 import { measure } from './measure.ts';
 import { rotate } from './rotation.ts';
 import { passedSteps } from './steps.ts';
+import { throughput } from './throughput.ts';
 import { uninstall } from './uninstall.ts';
 import { upgrade } from './upgrade.ts';
 import { use } from './use.ts';
@@ -39,21 +40,25 @@ const PARTS: Readonly<Record<string, (files: E2eFiles) => Promise<void>>> = {
   uninstall,
   helm3: helm3Release,
 };
+/** Only where they are asked for. */
+const MORE: typeof PARTS = { throughput };
+const ALL = { ...PARTS, ...MORE };
 
 if (process.getuid?.() !== 0) {
   console.error('e2e: it needs root, for containers on this machine');
   process.exit(1);
 }
 const asked = args.filter((name) => name !== '--keep');
-const unknown = asked.filter((name) => PARTS[name] === undefined);
+const unknown = asked.filter((name) => ALL[name] === undefined);
 if (unknown.length > 0) {
-  console.error(`e2e: there is no part ${unknown.join(', ')}; there are: ${Object.keys(PARTS).join(' ')}`);
+  console.error(`e2e: there is no part ${unknown.join(', ')}; there are: ${Object.keys(ALL).join(' ')}`);
   process.exit(2);
 }
 
 async function runParts(folder: string): Promise<void> {
   const files = await makeFiles(folder);
-  for (const [name, part] of Object.entries(PARTS)) if (asked.length === 0 || asked.includes(name)) await part(files);
+  for (const [name, part] of Object.entries(asked.length === 0 ? PARTS : ALL))
+    if (asked.length === 0 || asked.includes(name)) await part(files);
 }
 
 console.log(`e2e: a cluster in ${clusterDir}, reached at ${node}${keep ? '' : '; it is removed at the end'}`);
