@@ -60,10 +60,11 @@ describe('the pod of a worker', () => {
     expect(pod.spec.containers.map(({ securityContext }) => securityContext)).toEqual([
       { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ['ALL'] } },
     ]);
-    // Without a limit the kubelet would fill in the memory of the node.
-    expect(pod.spec.containers.flatMap(({ env }) => (env as { name: string }[]).map(({ name }) => name))).toEqual([
-      'WORKER_NAME',
-      'SETTINGS',
+    // No MEMORY_LIMIT: without a limit the kubelet would fill in the memory of the node.
+    expect(pod.spec.containers.flatMap(({ env }) => env)).toEqual([
+      expect.objectContaining({ name: 'WORKER_NAME' }),
+      expect.objectContaining({ name: 'SETTINGS' }),
+      { name: 'WORK_DIR_LIMIT', value: String(2 * 2 ** 30) },
     ]);
     expect(pod.spec['automountServiceAccountToken']).toBe(false);
     expect(pod.spec.containers[0]?.['terminationMessagePolicy']).toBe('FallbackToLogsOnError');

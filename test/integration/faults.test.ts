@@ -84,7 +84,7 @@ describe('a process that cannot be started', () => {
       expect(await untilEnded(service.url, data?.job_id ?? '')).toMatchObject({ data: { status: 'done' } });
       expect(logged(service, 'the job ended').at(-1)).toMatchObject({ state: 'done', attempts: 1 });
     }
-    expect(logged(service, 'nobody caught')).toEqual([]);
+    expect(logged(service, 'uncaught error')).toEqual([]);
     await endProcess(service);
     expect(service.child.exitCode).toBe(0);
   });
@@ -108,7 +108,7 @@ describe('what nobody catches', () => {
     await fault(service);
     await ended;
     expect(service.child.exitCode).toBe(1);
-    expect(logged(service, 'nobody caught')).toEqual([
+    expect(logged(service, 'uncaught error')).toEqual([
       expect.objectContaining({
         level: 'fatal',
         kind,
@@ -136,6 +136,6 @@ describe('what nobody catches', () => {
     expect(service.lines).not.toContain('filemill has stopped after an error that nobody caught');
     // The kernel ends them as their parent's death reaches them.
     await expect.poll(() => processesOf(service.dataDir), { timeout: 10_000 }).toEqual([]);
-    expect(logged(service, 'nobody caught').map(({ kind }) => kind)).toEqual(['rejection', 'exception']);
+    expect(logged(service, 'uncaught error').map(({ kind }) => kind)).toEqual(['rejection', 'exception']);
   });
 });

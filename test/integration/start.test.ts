@@ -262,7 +262,7 @@ describe('a start', () => {
 
 it.each<[string[], string]>([
   [['--help'], 'filemill help <role>     says what a role is set by'],
-  [['help', 'worker'], '  MEMORY_LIMIT   worker.limitBytes'],
+  [['help', 'worker'], '  MEMORY_LIMIT    worker.limitBytes'],
   [['nats-users', '--help'], 'filemill nats-users <folder> [--pool <pool>]'],
   [['--version'], '0.1.0'],
 ])('%j is answered at once', async (args, words) => {
