@@ -9,15 +9,17 @@ import { blobOf, type E2eFiles } from './files.ts';
 import { eventually, must, step } from './steps.ts';
 
 const BEFORE = 'before';
-/** Toolchains whose workers are of the commit before, too: the code is the same in all of them, and an image takes a while to copy. */
-const TOOLCHAINS = ['image', 'pdf'];
+/** Images of the commit before, with the nodes that hold them. Its other pools run this commit's: the code is the same in all of them, and an image takes a while to copy. */
+const OLD = ['app', 'image', '2=pdf'];
+const nameOf = (image: string): string => image.replace(/^\d=/, '');
+const OLD_NAMES = OLD.map(nameOf);
 
 /** Images of the commit before: its code in this commit's images, whose packages take minutes to install. */
 async function imagesBefore(folder: string): Promise<void> {
   const app = join(folder, 'bundle');
   execFileSync(process.execPath, ['images/bundle.ts', app], { cwd: folder, stdio: 'pipe' });
   await cp(join(folder, '.cache/bin/launcher'), join(app, '.cache/bin/launcher'));
-  for (const name of ['app', ...TOOLCHAINS]) {
+  for (const name of OLD_NAMES) {
     const container = (await program('buildah', ['from', '--pull-never', imageOf(name)])).trim();
     try {
       await program('buildah', ['run', '--isolation=chroot', '--user=0', container, '--', 'rm', '-rf', '/app/src', '/app/compiled']);
@@ -27,7 +29,7 @@ async function imagesBefore(folder: string): Promise<void> {
       await program('buildah', ['rm', container]);
     }
   }
-  await cluster('load', ...IMAGES.filter((name) => /app|image|pdf/.test(name)).map((name) => imageOf(name, BEFORE)));
+  await cluster('load', ...OLD.map((name) => imageOf(name, BEFORE)));
 }
 
 /** Sends a PDF to a pool that has no worker. @returns starts one, and says what became of it */
@@ -65,7 +67,8 @@ export async function upgrade(files: E2eFiles): Promise<void> {
       // Helm never changes a definition that is there.
       await helm('uninstall', 'filemill', '--wait', '--timeout', '2m');
       await kubectl('delete', 'crd', 'toolchainpools.filemill.io', 'conversionjobs.filemill.io', '--timeout=60s');
-      const others = ['media', 'office'].flatMap((pool) => ['--set', `pools.${pool}.spec.image=${imageOf(pool)}`]);
+      const newer = IMAGES.map(nameOf).filter((name) => !OLD_NAMES.includes(name));
+      const others = newer.flatMap((pool) => ['--set', `pools.${pool}.spec.image=${imageOf(pool)}`]);
       const values = VALUES.map((value) => (value.endsWith('.yaml') ? join(before.folder, value) : value));
       const more = ['--set', `image.tag=${BEFORE}`, ...others, '--wait', '--timeout', '4m'];
       await helm('install', 'filemill', join(before.folder, 'charts/filemill'), ...values, ...more);
@@ -107,5 +110,6 @@ export async function upgrade(files: E2eFiles): Promise<void> {
     });
   } finally {
     await before.remove();
+    await program('buildah', ['rmi', ...OLD_NAMES.map((name) => imageOf(name, BEFORE))]).catch(() => {});
   }
 }

@@ -67,6 +67,8 @@ export async function startStandIns({
   >();
   const ended = new Map<string, number>();
   const begun = new Map<string, number>();
+  /** Who has the claim of a job in hand, as real workers write it to its record: whoever was given its order last. */
+  const claims = new Map<string, symbol>();
   const closing = new AbortController();
 
   const finish = (pod: string, exitCode: number) => endPod(kube, { name: pod, namespace }, exitCode, closing.signal);
@@ -106,6 +108,10 @@ export async function startStandIns({
       while (!stop.aborted && taken < worker.conversionsPerWorker) {
         const delivery = await queue.pull(pool, ['interactive', 'bulk'], 1_000, stop).catch(() => pause(200, undefined));
         if (delivery === undefined) continue;
+        const { jobId } = delivery.order;
+        if (delivery.late === true && claims.has(jobId)) continue;
+        const claim = Symbol(pod);
+        claims.set(jobId, claim);
         taken++;
         if (mine.held++ === 0) mine.since = Date.now();
         say();
@@ -117,8 +123,11 @@ export async function startStandIns({
         }
         // Whoever dies says nothing, and gives nothing back.
         if (signal.aborted) return;
-        await delivery.done().catch(() => {});
-        ended.set(delivery.order.jobId, (ended.get(delivery.order.jobId) ?? 0) + 1);
+        if (claims.get(jobId) === claim) {
+          await delivery.done().catch(() => {});
+          claims.delete(jobId);
+          ended.set(jobId, (ended.get(jobId) ?? 0) + 1);
+        }
         done++;
         busyMs += Date.now() - began;
         mine.held--;
