@@ -7,6 +7,7 @@ import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } fr
 import { builtinModules } from 'node:module';
 import { dirname, join, relative, resolve } from 'node:path';
 import { build, type Plugin } from 'esbuild';
+import { compile } from '../src/exec/confine/stage.ts';
 
 const [into] = process.argv.slice(2);
 if (into === undefined) throw new Error('it is called as: node images/bundle.ts FOLDER');
@@ -14,8 +15,8 @@ const app = resolve(into);
 const source = resolve('src');
 /** Threads have a file of their own, which the process names by URL. */
 const THREADS = ['nats/keep-alive/thread', 'judge/thread'];
-/** Programs that run confined stay as they are: each is started by itself, and imports nothing but sharp. */
-const AS_THEY_ARE = ['src/exec/programs', 'node_modules/sharp', 'node_modules/@img', 'node_modules/detect-libc', 'node_modules/semver'];
+/** What programs that run confined import, each by itself: these are not bundled. */
+const LIBRARIES = ['node_modules/sharp', 'node_modules/@img', 'node_modules/detect-libc', 'node_modules/semver'];
 const EXPLORER = 'node_modules/openapi-explorer';
 
 /** A bundled module has the URL of the bundle: a file beside the module is named from the root of the sources instead. */
@@ -70,13 +71,14 @@ const { metafile } = await build({
 });
 for (const name of THREADS) if (!existsSync(join(app, 'src', `${name}.js`))) throw new Error(`the bundle has no ${name}.js`);
 
-for (const path of AS_THEY_ARE) cpSync(path, join(app, path), { recursive: true });
+await compile('.', app);
+for (const path of LIBRARIES) cpSync(path, join(app, path), { recursive: true });
 for (const path of [`${EXPLORER}/package.json`, `${EXPLORER}/dist/browser/openapi-explorer.min.js`]) cpSync(path, join(app, path));
 const { name, version, license } = JSON.parse(readFileSync('package.json', 'utf8')) as Record<string, string>;
 writeFileSync(join(app, 'package.json'), `${JSON.stringify({ name, version, license, type: 'module' })}\n`);
 
 // What the images say they contain: each package whose code is in the bundle, or copied.
-const inputs = [...Object.keys(metafile.inputs), ...AS_THEY_ARE, EXPLORER, ...imgPackages()];
+const inputs = [...Object.keys(metafile.inputs), ...LIBRARIES, EXPLORER, ...imgPackages()];
 const packages = new Map<string, string>();
 for (const input of inputs) {
   const found = /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)/.exec(input)?.[1];

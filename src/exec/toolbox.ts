@@ -1,7 +1,7 @@
 /** Finds the converters on this machine, reads their versions, and runs their steps confined. */
 
 import { access, constants, readFile, rename, stat, writeFile } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { basename } from 'node:path';
 import type { Installed } from '../catalog/catalog.ts';
 import type { Binary, Engine, ProcessStep, StepLimits } from '../catalog/engine.ts';
 import type { Toolchain } from '../contracts/toolchains.ts';
@@ -138,7 +138,7 @@ async function resolveBinary(binary: Binary, runtime: Runtime): Promise<Resolved
     const ours = script === undefined ? [] : runtime.reads;
     return {
       program,
-      args: script === undefined ? [] : [join(runtime.programs, script)],
+      args: script === undefined ? [] : [runtime.pathOf(script)],
       reads: [...ours, ...(binary.reads ?? [])],
       unixSockets: binary.unixSockets ?? false,
       egress: binary.egress ?? false,

@@ -74,7 +74,7 @@ const programOf = (engine: Engine): Program => {
   const name = engine === sharp ? 'image.ts' : 'office.py';
   return {
     program: engine === sharp ? runtime.node : '/usr/bin/python3',
-    args: [join(runtime.programs, name)],
+    args: [runtime.pathOf(name)],
     reads: runtime.reads,
     calls: engine.toolchains[0],
     unixSockets: engine === libreoffice,

@@ -1,55 +1,110 @@
-/** Makes our own programs readable for the slots' users, who cannot enter a closed home folder, where a checkout often lies. */
-import { chmod, cp, mkdir, readdir, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
-import { dirname, join, sep } from 'node:path';
+/** Makes our own programs ready to be started by the slots' users: as JavaScript, where these users can read it. */
+import { createHash } from 'node:crypto';
+import { chmod, cp, mkdir, mkdtemp, readdir, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { stripTypeScriptTypes } from 'node:module';
+import { basename, dirname, join, relative, sep } from 'node:path';
 
 const PROGRAMS = 'src/exec/programs';
-/** The parts of the checkout that our confined programs need: the programs, `package.json`, and sharp with its dependencies. */
-const PARTS = [
-  PROGRAMS,
-  'package.json',
-  'node_modules/sharp',
-  'node_modules/@img',
-  'node_modules/detect-libc',
-  'node_modules/semver',
-] as const;
+/** What the programs import: sharp with its dependencies. */
+const LIBRARIES = ['node_modules/sharp', 'node_modules/@img', 'node_modules/detect-libc', 'node_modules/semver'] as const;
 
 export interface Runtime {
   /** The Node that runs our programs. */
   readonly node: string;
-  /** Folder of the programs. */
-  readonly programs: string;
+  /** Path of a program by its name among the sources. */
+  pathOf(program: string): string;
   /** Paths that they need to read. */
   readonly reads: readonly string[];
 }
 
 /**
+ * Types are stripped once, here: a Node that is given TypeScript takes more time for that (40 ms of CPU) than for its own start. Where the users
+ * cannot enter the checkout or read Node, as in a closed home folder, everything is copied.
  * @param checkout absolute path of the project
- * @param into absolute path of a folder that all users can enter: copies go there if users cannot read the checkout or Node
+ * @param node absolute path of the program
+ * @param into absolute path of a folder that all users can enter
  */
 export async function stage(checkout: string, node: string, into: string): Promise<Runtime> {
   const program = await realpath(node);
-  if (process.getuid?.() !== 0 || ((await everyoneReaches(checkout)) && (await everyoneReaches(program))))
-    return runtimeAt(checkout, program);
-  const copy = join(into, 'runtime');
-  const wanted = await stampOf([program, join(checkout, 'package-lock.json'), ...(await everythingBelow(join(checkout, PROGRAMS)))]);
-  if ((await readFile(join(copy, 'stamp'), 'utf8').catch(() => '')) !== wanted) {
-    const fresh = `${copy}-${process.pid}`;
-    await mkdir(fresh, { recursive: true, mode: 0o755 });
-    for (const part of PARTS) await cp(join(checkout, part), join(fresh, part), { recursive: true, dereference: false });
-    await cp(program, join(fresh, 'node'));
-    // The checkout may be readable by its owner only.
-    for (const path of await everythingBelow(fresh)) await chmod(path, ((await stat(path)).mode & 0o100) === 0 ? 0o644 : 0o755);
-    await writeFile(join(fresh, 'stamp'), wanted);
-    await rm(copy, { recursive: true, force: true });
-    await rename(fresh, copy);
+  const sources = await everythingBelow(join(checkout, PROGRAMS));
+  const isOpen = process.getuid?.() !== 0 || ((await everyoneReaches(checkout)) && (await everyoneReaches(program)));
+  // An image has them as JavaScript.
+  if (isOpen && !sources.some(isTypeScript)) return runtimeAt(checkout, checkout, program);
+  const compiled = [join(checkout, 'package.json'), ...sources];
+  if (isOpen) {
+    const shared = await publish(join(checkout, '.cache/programs'), await stampOf(checkout, compiled), (fresh) =>
+      compile(checkout, fresh),
+    ).catch(unlessUnwritable);
+    if (shared !== undefined) return runtimeAt(shared, checkout, program);
   }
-  return runtimeAt(copy, join(copy, 'node'));
+  const copied = await stampOf(checkout, [program, join(checkout, 'package-lock.json'), ...compiled]);
+  const copy = await publish(join(into, 'runtime'), copied, async (fresh) => {
+    await compile(checkout, fresh);
+    for (const library of LIBRARIES) await cp(join(checkout, library), join(fresh, library), { recursive: true, dereference: false });
+    if (!isOpen) await cp(program, join(fresh, 'node'));
+  });
+  return runtimeAt(copy, copy, isOpen ? program : join(copy, 'node'));
 }
 
-const runtimeAt = (root: string, node: string): Runtime => ({
+/** The programs without types, and `package.json`, at the same paths as in the checkout. */
+export async function compile(checkout: string, into: string): Promise<void> {
+  await cp(join(checkout, PROGRAMS), join(into, PROGRAMS), { recursive: true });
+  await cp(join(checkout, 'package.json'), join(into, 'package.json'));
+  for (const path of (await everythingBelow(join(into, PROGRAMS))).filter(isTypeScript)) {
+    const code = stripTypeScriptTypes(await readFile(path, 'utf8'));
+    await writeFile(asJavaScript(path), code.replaceAll(/ from '(\.\.?\/[\w/-]+)\.ts';/g, " from '$1.js';"));
+    await rm(path);
+  }
+}
+
+/**
+ * A folder in `home` for what a stamp stands for, made once however many processes ask for it at a time; it takes the place of older ones.
+ * @param fill is given an empty folder
+ */
+async function publish(home: string, stamp: string, fill: (fresh: string) => Promise<void>): Promise<string> {
+  const path = join(home, stamp);
+  if (await isThere(path)) return path;
+  await mkdir(home, { recursive: true });
+  const older = await readdir(home);
+  const fresh = await mkdtemp(join(home, FRESH));
+  await fill(fresh);
+  // The checkout may be readable by its owner only.
+  for (const each of [home, fresh, ...(await everythingBelow(fresh))])
+    await chmod(each, ((await stat(each)).mode & 0o100) === 0 ? 0o644 : 0o755);
+  await rename(fresh, path).catch(async (error: unknown) => {
+    await rm(fresh, { recursive: true, force: true });
+    // Another process was faster.
+    if (!(await isThere(path))) throw error;
+  });
+  for (const name of older)
+    if (name !== stamp && !(await isBeingMade(join(home, name)))) await rm(join(home, name), { recursive: true, force: true });
+  return path;
+}
+
+const FRESH = 'fresh-';
+/** A process that takes longer was killed, ms. */
+const LONGEST_MS = 10 * 60_000;
+const isBeingMade = async (path: string): Promise<boolean> =>
+  basename(path).startsWith(FRESH) && Date.now() - (await stat(path).catch(() => ({ mtimeMs: 0 }))).mtimeMs < LONGEST_MS;
+const isThere = (path: string): Promise<boolean> =>
+  stat(path).then(
+    () => true,
+    () => false,
+  );
+
+/** On a read-only file system, Node says ENOENT of folders that it would have to create on the way. */
+function unlessUnwritable(error: unknown): undefined {
+  if (!/^(EACCES|EPERM|EROFS|ENOENT|ENOSPC|EDQUOT)$/.test(String((error as NodeJS.ErrnoException).code))) throw error;
+}
+
+const isTypeScript = (path: string): boolean => path.endsWith('.ts');
+const asJavaScript = (path: string): string => path.replace(/\.ts$/, '.js');
+
+/** @param root of the programs @param home of the libraries */
+const runtimeAt = (root: string, home: string, node: string): Runtime => ({
   node,
-  programs: join(root, PROGRAMS),
-  reads: [node, ...PARTS.map((part) => join(root, part))],
+  pathOf: (program) => join(root, PROGRAMS, asJavaScript(program)),
+  reads: [node, ...[PROGRAMS, 'package.json'].map((part) => join(root, part)), ...LIBRARIES.map((part) => join(home, part))],
 });
 
 /** Whether other users can enter every folder on the path, and read what it names. */
@@ -62,14 +117,14 @@ export async function everyoneReaches(path: string): Promise<boolean> {
 }
 
 /** Changes when one of the files is edited, added or removed: a folder's own modification time covers names only. */
-async function stampOf(paths: readonly string[]): Promise<string> {
+async function stampOf(checkout: string, paths: readonly string[]): Promise<string> {
   const lines = await Promise.all(
     paths.map(async (path) => {
       const { mtimeMs, size } = await stat(path);
-      return `${mtimeMs} ${size} ${path}`;
+      return `${mtimeMs} ${size} ${relative(checkout, path)}`;
     }),
   );
-  return lines.sort().join('\n');
+  return createHash('sha256').update(lines.sort().join('\n')).digest('hex').slice(0, 16);
 }
 
 const everythingBelow = async (folder: string): Promise<string[]> =>

@@ -1,0 +1,48 @@
+/** Our own programs as JavaScript: made once, and again when a source changes. */
+import { execFileSync, spawnSync } from 'node:child_process';
+import { appendFileSync, cpSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { stage } from '../../src/exec/confine/stage.ts';
+
+const root = join(import.meta.dirname, '../..');
+let checkout: string;
+beforeEach(() => {
+  checkout = mkdtempSync(join(tmpdir(), 'filemill-stage-'));
+  execFileSync('chmod', ['755', checkout]);
+  for (const path of ['src/exec/programs', 'package.json', 'package-lock.json'])
+    cpSync(join(root, path), join(checkout, path), { recursive: true });
+  symlinkSync(join(root, 'node_modules'), join(checkout, 'node_modules'));
+});
+afterEach(() => rmSync(checkout, { recursive: true }));
+
+const staged = () => stage(checkout, process.execPath, join(checkout, 'work'));
+const made = () => readdirSync(join(checkout, '.cache/programs'));
+
+it('is the same for all that start at once, and has no TypeScript left', async () => {
+  const paths = await Promise.all([staged(), staged(), staged()].map(async (one) => (await one).pathOf('merge.ts')));
+  expect(new Set(paths).size).toBe(1);
+  expect(paths[0]).toMatch(/\/merge\.js$/);
+  expect(made()).toHaveLength(1);
+  const files = readdirSync(join(checkout, '.cache/programs'), { recursive: true }).map(String);
+  expect(files.filter((name) => name.endsWith('.ts'))).toEqual([]);
+  expect(files.some((name) => name.endsWith('office.py'))).toBe(true);
+});
+
+it('does what the source says, with all that it imports', async () => {
+  const { node, pathOf } = await staged();
+  // Each imports what it needs before it looks at what it was given.
+  for (const program of ['image.ts', 'lock.ts', 'measure.ts', 'merge.ts', 'page.ts', 'pandoc-tree.ts', 'scan.ts']) {
+    const { stderr } = spawnSync(node, [pathOf(program)], { cwd: checkout, input: '', encoding: 'utf8', timeout: 10_000 });
+    expect(stderr, program).not.toMatch(/ERR_MODULE_NOT_FOUND|SyntaxError|ERR_UNKNOWN_FILE_EXTENSION/);
+  }
+});
+
+it('follows an edit, and leaves nothing of what was before', async () => {
+  const before = (await staged()).pathOf('merge.ts');
+  appendFileSync(join(checkout, 'src/exec/programs/merge.ts'), '// edited\n');
+  const after = (await staged()).pathOf('merge.ts');
+  expect(after).not.toBe(before);
+  expect(made()).toHaveLength(1);
+});
