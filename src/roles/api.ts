@@ -21,7 +21,7 @@ import { answerSubmissions } from './cluster/submissions.ts';
 import { fetchingFor } from './fetch.ts';
 import { judgeOfApi } from './machine/judge.ts';
 import { listen } from './process/listen.ts';
-import { untilLost } from './process/lost.ts';
+import { untilLost, watchStore } from './process/lost.ts';
 import { privateMetrics } from './process/probe.ts';
 import type { Running } from './process/running.ts';
 import { unreadableTo } from './process/unreadable.ts';
@@ -32,6 +32,7 @@ export async function api(config: Config, _checkout: string, version: string): P
   const unreadable = unreadableTo(log, metrics);
   const nats = await joinCluster(config, 'api');
   await ensureCluster(nats, config);
+  const { emptied } = await watchStore(nats, JOBS_STREAM);
   const time = await openClock(nats, JOBS_STREAM);
   const clock = time.now;
   const store = await openCluster(nats, config, log, unreadable, clock);
@@ -75,7 +76,7 @@ export async function api(config: Config, _checkout: string, version: string): P
   const upkeep = startUpkeep({ ...store, ...config.upkeep, abandonUploads, unreadable: unreadable('job'), clock, log });
   return {
     port,
-    ended: untilLost(nats),
+    ended: untilLost(nats, emptied),
     countUncaught: metrics.uncaught,
     async stop() {
       stopping.abort();

@@ -5,12 +5,13 @@ import { startConversionJobs } from '../controller/conversion-jobs/controller.ts
 import { askOver } from '../controller/conversion-jobs/nats.ts';
 import { startPools } from '../controller/pools/controller.ts';
 import { encryptionWith, saltOf } from '../jobs/encryption.ts';
+import { REGISTRY_STREAM } from '../pools/nats/declarations.ts';
 import { createControllerMetrics } from '../telemetry/controller.ts';
 import { createLog } from '../telemetry/log.ts';
 import { joinCluster } from './cluster/join.ts';
 import { joinKubernetes } from './cluster/kubernetes.ts';
 import { openPoolNats } from './cluster/pool-nats.ts';
-import { CannotGoOn, untilLost } from './process/lost.ts';
+import { CannotGoOn, untilLost, watchStore } from './process/lost.ts';
 import { openProbes } from './process/probe.ts';
 import type { Running } from './process/running.ts';
 
@@ -39,10 +40,12 @@ export async function controller(config: Config): Promise<Running> {
     clock,
   };
   const homes = settings.poolNamespaces ?? [own];
+  const poolNats = await openPoolNats(nats, config, { scope, log });
+  const { emptied } = await watchStore(nats, REGISTRY_STREAM);
   const pools = startPools({
     ...shared,
     poolNamespaces: settings.allNamespaces && !homes.includes('*') ? homes : undefined,
-    ...(await openPoolNats(nats, config, { scope, log })),
+    ...poolNats,
     natsServers: settings.workerNats ?? at?.servers ?? [],
     silentMs: settings.silentSeconds * 1000,
     jobsPerSecond: settings.jobsPerSecond,
@@ -67,7 +70,7 @@ export async function controller(config: Config): Promise<Running> {
   const probes = await openProbes(probed, 'controller.probesPort');
   return {
     port: probes.port,
-    ended: untilLost(nats, Promise.race([lost, leading.then(() => Promise.withResolvers<void>().promise)])),
+    ended: untilLost(nats, Promise.race([lost, emptied, leading.then(() => Promise.withResolvers<void>().promise)])),
     countUncaught: metrics.uncaught,
     async stop() {
       stopping = true;

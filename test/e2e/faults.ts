@@ -67,6 +67,21 @@ export async function breakThings(files: E2eFiles): Promise<void> {
       must(failed.length === 0 && done > 0, `${failed.length} of ${done + failed.length} jobs failed: ${failed[0]}`);
       return `${done} jobs, none failed`;
     });
+  await step("the trial's NATS and MinIO are deleted, and with them all that they had stored", async () => {
+    const start = performance.now();
+    await inNamespace('delete', 'pod', 'filemill-nats-0', 'filemill-minio-0');
+    const photo = [new Blob([files.photo]), 'photo.jpg'] as const;
+    const { bytes } = await eventually(
+      'a photo',
+      () => convert(base, photo, 'webp'),
+      () => true,
+      120_000,
+    );
+    must(bytes.length > 0, 'the photo is empty');
+    const seconds = ((performance.now() - start) / 1000).toFixed(1);
+    for (const role of ['api', 'controller']) await inNamespace('rollout', 'status', `deployment/filemill-${role}`, '--timeout=60s');
+    return `the next photo came back ${seconds} s after that`;
+  });
   await step('the workers of a node are drained', async () => {
     const job = convert(base, await blobOf(files.long, 'long.mp4'), 'webm');
     await eventually(

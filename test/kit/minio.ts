@@ -28,6 +28,8 @@ export interface Minio {
   kill(): Promise<void>;
   /** On the same port and folder, after `kill`. */
   restart(): Promise<void>;
+  /** Removes what is stored, as with a disk that is replaced, after `kill`. */
+  empty(): Promise<void>;
   /** Ends it and removes its folder. */
   stop(): Promise<void>;
 }
@@ -88,6 +90,9 @@ export async function startMinio({ environment = {}, diskSize, certificates }: M
     kill,
     async restart() {
       child = await start();
+    },
+    async empty() {
+      for (const name of await readdir(folder)) await rm(join(folder, name), { recursive: true });
     },
     async stop() {
       await kill();

@@ -31,6 +31,8 @@ export interface Servers {
   backUp(): Promise<void>;
   /** Puts the copy in the place of what is stored: all must have been killed before. */
   restore(): Promise<void>;
+  /** Removes what is stored, as with a disk that is replaced: all must have been killed before. */
+  empty(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -93,6 +95,9 @@ export async function startNats(
   const backup = join(folder, 'backup');
   const copy = (from: string, to: string) =>
     Promise.all(clients.map((_, index) => cp(join(folder, from, String(index)), join(folder, to, String(index)), { recursive: true })));
+  const empty = async () => {
+    await Promise.all(clients.map((_, index) => rm(join(folder, String(index)), { recursive: true })));
+  };
   const endAll = (signal: NodeJS.Signals) => Promise.all(clients.map((_, index) => end(index, signal)));
 
   await startMissing();
@@ -121,9 +126,10 @@ export async function startNats(
       await startMissing();
     },
     async restore() {
-      await Promise.all(clients.map((_, index) => rm(join(folder, String(index)), { recursive: true })));
+      await empty();
       await copy('backup', '');
     },
+    empty,
     async stop() {
       await Promise.all(connections.map((nats) => nats.close()));
       await endAll('SIGKILL');

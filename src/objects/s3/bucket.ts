@@ -1,4 +1,4 @@
-/** Checks that the bucket can be used, and creates it if it is missing. */
+/** Checks that the bucket can be used, and creates it if it is missing, at the start or later. */
 
 import type { S3Settings } from '../settings.ts';
 import { type Call, S3Failure } from './call.ts';
@@ -26,6 +26,29 @@ export async function ensureBucket(call: Call, { bucket, region }: S3Settings): 
     if (codeOf(error) !== 'NoSuchBucket') throw new Error(`The S3 bucket "${bucket}" cannot be used: ${why(error)}.`);
     await createBucket(call, bucket, region);
   }
+}
+
+/**
+ * The same calls. Where one finds that the bucket is gone, as when a server comes back with an empty disk, it is created again for those that
+ * follow: that call itself fails, since the objects are gone too.
+ */
+export function restoringBucket(call: Call, settings: S3Settings): Call {
+  let isRestoring = false;
+  const restore = async () => {
+    if (isRestoring) return;
+    isRestoring = true;
+    // Whatever is wrong, the next call says it.
+    await ensureBucket(call, settings).catch(() => {});
+    isRestoring = false;
+  };
+  return async (what, ask, signal) => {
+    try {
+      return await call(what, ask, signal);
+    } catch (error) {
+      if (codeOf(error) === 'NoSuchBucket') void restore();
+      throw error;
+    }
+  };
 }
 
 async function createBucket(call: Call, bucket: string, region: string): Promise<void> {

@@ -3,7 +3,7 @@ import { pipeline, Readable, Transform } from 'node:stream';
 import type { S3Settings } from '../settings.ts';
 import { Missing, type ObjectStore } from '../store.ts';
 import { validKey, validPrefix } from '../valid-key.ts';
-import { ensureBucket } from './bucket.ts';
+import { ensureBucket, restoringBucket } from './bucket.ts';
 import { S3Failure, s3Calls } from './call.ts';
 import type { Credentials } from './credentials.ts';
 import { deleteFrom } from './delete.ts';
@@ -38,10 +38,11 @@ const SKEW_MS = 15 * 60_000;
 /** @throws an Error that names the bucket, when it cannot be used */
 export async function openS3(settings: S3Settings, { callMs, stallMs }: S3Limits = LIMITS): Promise<S3Store> {
   const { bucket } = settings;
-  const call = s3Calls(settings, callMs);
+  const plain = s3Calls(settings, callMs);
+  await ensureBucket(plain, settings);
+  const call = restoringBucket(plain, settings);
   const unfinished: Unfinished = new Map();
   const deleteOne = deleteFrom(call, bucket);
-  await ensureBucket(call, settings);
 
   return {
     put: putTo(call, bucket, unfinished),

@@ -1,5 +1,7 @@
-/** A role whose connection to NATS is closed for good cannot continue: it ends, so that its supervisor restarts it. */
+/** A role that cannot continue ends, so that its supervisor starts it again: NATS refuses it for good, or has lost what was stored. */
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Nats } from '../../nats/connection.ts';
+import { isNotFound } from '../../nats/unavailable.ts';
 
 export class CannotGoOn extends Error {
   override readonly name = 'CannotGoOn';
@@ -19,4 +21,54 @@ export function untilLost({ core }: Nats, done: Promise<void> = Promise.withReso
   // Stopping a role closes its connection too, when nothing awaits this promise any more.
   ended.catch(() => {});
   return ended;
+}
+
+/** How often the stream is looked for while the connection lasts, ms. */
+const LOOK_MS = 60_000;
+/** What is gone is still gone after this, ms: no role ends for a single wrong answer. */
+const SURE_MS = 3_000;
+
+/**
+ * Streams that roles create when they start are gone where a server comes back with an empty disk. Creating them again would not be enough:
+ * what this process has in memory belongs to the old ones. Looks after each reconnect, and every minute until the connection is closed.
+ * @param stream any that this role creates
+ * @returns rejects with CannotGoOn, or not at all @throws Unavailable
+ */
+export async function watchStore(
+  { core, manager, withRetry, onReconnect }: Nats,
+  stream: string,
+): Promise<{ readonly emptied: Promise<never> }> {
+  const created = async (): Promise<string | undefined> => {
+    try {
+      return await withRetry(`to read stream ${stream}`, async () => (await manager.streams.info(stream)).created);
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  };
+  const first = await created();
+  const { promise: emptied, reject } = Promise.withResolvers<never>();
+  let isLooking = false;
+  const look = async (): Promise<void> => {
+    if (isLooking) return;
+    isLooking = true;
+    try {
+      if ((await created()) === first) return;
+      await pause(SURE_MS);
+      if ((await created()) === first) return;
+      reject(new CannotGoOn(`NATS has lost what filemill had stored (stream ${stream} is gone): this role ends, to be started anew`));
+    } catch {
+      // Not reachable: it is looked for again after the reconnect, and in a minute.
+    } finally {
+      isLooking = false;
+    }
+  };
+  const timer = setInterval(() => void look(), LOOK_MS).unref();
+  const unsubscribe = onReconnect(() => void look());
+  void core.closed().finally(() => {
+    clearInterval(timer);
+    unsubscribe();
+  });
+  emptied.catch(() => {});
+  return { emptied };
 }
