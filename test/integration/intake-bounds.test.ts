@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { call } from '../kit/assistant.ts';
+import { DOT } from '../kit/bytes.ts';
 import { convert, endProcess, type JobBody, type Service, type Settings, startProcess, startService } from '../kit/service.ts';
 import { connectTo, END, eventually, FORM, field, file, fileHead, raw, rawForm } from '../kit/wire.ts';
 
@@ -138,7 +139,8 @@ describe('before its body is read', () => {
   const head = (client: string, more: string) =>
     `POST /mcp HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-For: ${client}\r\nContent-Type: application/json\r\n${more}\r\n\r\n`;
   const announced = (client: string) => raw(service.url, head(client, 'Content-Length: 15000000'), { end: false });
-  const work = (client: string) => call(service.url, 'convert_file', { file: 'YSxi', filename: 'a.csv', to_format: 'html' }, as(client));
+  const work = (client: string) =>
+    call(service.url, 'convert_file', { file: DOT.bytes.toString('base64'), filename: DOT.name, to_format: 'jpg' }, as(client));
 
   it('a file of an assistant that has nothing left is refused, which counts, until it is banned; what makes no work is answered', async () => {
     const client = '203.0.113.10';

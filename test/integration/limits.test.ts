@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, describe, expect, it } from 'vitest';
+import { DOT } from '../kit/bytes.ts';
 import {
   type Answer,
   checkout,
@@ -18,7 +19,6 @@ import {
 } from '../kit/service.ts';
 import { connectTo, FORM, raw } from '../kit/wire.ts';
 
-const TABLE = { name: 'table.csv', bytes: Buffer.from('name,size\nkestrel,7\n') };
 const NOISE = { name: 'noise.bin', bytes: Buffer.from([0, 1, 2, 3, 250, 9, 8, 7]) };
 const HOUR = 3_600_000;
 
@@ -35,7 +35,7 @@ async function serve(limits: object = {}, api: object = {}, more: Settings = {})
   return service;
 }
 
-const send = (service: Service, { to = 'html', file = TABLE, headers = {}, fields = {} } = {}): Promise<Answer> =>
+const send = (service: Service, { to = 'jpg', file = DOT, headers = {}, fields = {} } = {}): Promise<Answer> =>
   convert(service.url, file, to, fields, { prefer: 'respond-async', ...headers });
 const limitsOf = async ({ url }: Service, headers: Record<string, string> = {}) =>
   ((await (await fetch(`${url}/api/v1/limits`, { headers })).json()) as { data: Shown }).data;
@@ -77,7 +77,7 @@ describe('every answer', () => {
   it('has none of these headers where limits are off, nor has a client limits of its uploads', async () => {
     const service = await serve({ enabled: false }, {}, { uploads: { maxPerClient: 1 } });
     const body = new FormData();
-    body.set('file', new Blob([TABLE.bytes]), TABLE.name);
+    body.set('file', new Blob([DOT.bytes]), DOT.name);
     for (let n = 0; n < 3; n++) expect((await fetch(`${service.url}/api/v1/uploads`, { method: 'POST', body })).status).toBe(201);
     const { headers } = await send(service);
     expect([...headers.keys()].filter((name) => name.includes('ratelimit'))).toEqual([]);
@@ -262,10 +262,10 @@ describe('a client', () => {
     try {
       const limits = { limits: { cooldownMs: HOUR } };
       const first = await startProcess(dataDir, limits);
-      expect((await convert(first.url, TABLE, 'html')).status).toBe(200);
+      expect((await convert(first.url, DOT, 'jpg')).status).toBe(200);
       await endProcess(first, 'SIGKILL');
       const second = await startProcess(dataDir, limits);
-      expect((await convert(second.url, TABLE, 'html')).status).toBe(429);
+      expect((await convert(second.url, DOT, 'jpg')).status).toBe(429);
       await endProcess(second);
     } finally {
       await rm(dataDir, { recursive: true, force: true });

@@ -4,6 +4,12 @@ import type { Sample } from '../../src/catalog/sniff/sample.ts';
 import { Sampler } from '../../src/catalog/sniff/sample.ts';
 
 /** One byte a character. */
+/** A picture of one pixel: a job that costs little, for what is about jobs and not about files. */
+export const DOT = {
+  name: 'dot.png',
+  bytes: Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==', 'base64'),
+};
+
 export const latin1 = (text: string): Buffer => Buffer.from(text, 'latin1');
 
 /** What sniffing sees of a file that came in pieces, as uploads do. */

@@ -8,7 +8,7 @@ import { startControlPlane, type Watcher } from './kubernetes/control-plane.ts';
 import { tokenOf, writeKubeconfig } from './kubernetes/credentials.ts';
 import { compact } from './kubernetes/etcd.ts';
 import { addNodes, type NodeKind, setReady } from './kubernetes/nodes.ts';
-import { program } from './kubernetes/processes.ts';
+import { GO, program } from './kubernetes/processes.ts';
 
 export type { NodeKind } from './kubernetes/nodes.ts';
 
@@ -104,7 +104,7 @@ export async function startKubernetes({ nodes = {}, without = [] }: KubernetesOp
         const child = execFile(
           program('kubectl'),
           ['--kubeconfig', as, ...args],
-          { env: { HOME: folder, PATH: '/usr/bin' }, maxBuffer: 64 << 20, timeout: 60_000 },
+          { env: { HOME: folder, PATH: '/usr/bin', ...GO }, maxBuffer: 64 << 20, timeout: 60_000 },
           (error, stdout, stderr) => resolve({ code: error === null ? 0 : Number(error.code ?? 1), stdout, stderr }),
         );
         // Most commands end without having read it.

@@ -1,4 +1,5 @@
 /** What the protocol's conformance suite looks for on a server: tools, resources and prompts of its own invention, for the test alone. */
+
 import { setTimeout as pause } from 'node:timers/promises';
 import {
   createRequestStateCodec,
@@ -7,9 +8,10 @@ import {
   Server,
   type ServerContext,
 } from '@modelcontextprotocol/server';
+import { DOT } from './bytes.ts';
 
 /** One red point. */
-const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==';
+const PNG = DOT.bytes.toString('base64');
 /** No sample at all. */
 const WAV = 'UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQAAAAA=';
 

@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { type S3Settings, s3Settings } from '../../src/objects/settings.ts';
+import { GO } from './kubernetes/processes.ts';
 import { freePort } from './ports.ts';
 
 const PROGRAM = join(import.meta.dirname, '../../.cache/bin/minio');
@@ -57,6 +58,7 @@ export async function startMinio({ environment = {}, diskSize, certificates }: M
         MINIO_ROOT_PASSWORD: PASSWORD,
         MINIO_BROWSER: 'off',
         MINIO_UPDATE: 'off',
+        ...GO,
         ...environment,
       },
       stdio: ['ignore', 'pipe', 'pipe'],

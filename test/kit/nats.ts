@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { connectNats, type Nats } from '../../src/nats/connection.ts';
 import type { Permissions } from '../../src/nats/permissions.ts';
+import { GO } from './kubernetes/processes.ts';
 import { freePorts } from './ports.ts';
 
 const BINARY = join(import.meta.dirname, '../../.cache/bin/nats-server');
@@ -71,7 +72,10 @@ export async function startNats(
     // The server's format takes JSON.
     await writeFile(join(own, 'server.conf'), JSON.stringify(config));
     const begun = (await readFile(join(own, 'log'), 'utf8').catch(() => '')).length;
-    const child = spawn(BINARY, ['-c', join(own, 'server.conf'), '-l', join(own, 'log')], { stdio: 'ignore' });
+    const child = spawn(BINARY, ['-c', join(own, 'server.conf'), '-l', join(own, 'log')], {
+      stdio: 'ignore',
+      env: { ...process.env, ...GO },
+    });
     children[index] = child;
     await once(child, 'spawn');
     await until(async () => {
