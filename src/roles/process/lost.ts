@@ -27,6 +27,8 @@ export function untilLost({ core }: Nats, done: Promise<void> = Promise.withReso
 const LOOK_MS = 60_000;
 /** What is gone is still gone after this, ms: no role ends for a single wrong answer. */
 const SURE_MS = 3_000;
+/** A stream that is this much younger than the one at the start is another one, ms. */
+const YOUNGER_MS = 1_000;
 
 /**
  * Streams that roles create when they start are gone where a server comes back with an empty disk. Creating them again would not be enough:
@@ -38,24 +40,26 @@ export async function watchStore(
   { core, manager, withRetry, onReconnect }: Nats,
   stream: string,
 ): Promise<{ readonly emptied: Promise<never> }> {
-  const created = async (): Promise<string | undefined> => {
+  /** Ms since the epoch, by NATS's clock; undefined where there is none. */
+  const createdAt = async (): Promise<number | undefined> => {
     try {
-      return await withRetry(`to read stream ${stream}`, async () => (await manager.streams.info(stream)).created);
+      return await withRetry(`to read stream ${stream}`, async () => Date.parse((await manager.streams.info(stream)).created));
     } catch (error) {
       if (isNotFound(error)) return undefined;
       throw error;
     }
   };
-  const first = await created();
+  const first = await createdAt();
+  const isThere = async () => ((await createdAt()) ?? Number.POSITIVE_INFINITY) < (first ?? 0) + YOUNGER_MS;
   const { promise: emptied, reject } = Promise.withResolvers<never>();
   let isLooking = false;
   const look = async (): Promise<void> => {
     if (isLooking) return;
     isLooking = true;
     try {
-      if ((await created()) === first) return;
+      if (await isThere()) return;
       await pause(SURE_MS);
-      if ((await created()) === first) return;
+      if (await isThere()) return;
       reject(new CannotGoOn(`NATS has lost what filemill had stored (stream ${stream} is gone): this role ends, to be started anew`));
     } catch {
       // Not reachable: it is looked for again after the reconnect, and in a minute.
