@@ -151,6 +151,8 @@ describe('one server that dies', () => {
     await Promise.all([woken.promise, stranger.promise]);
     const changed = signalled();
     jobs.watch(record.id, changed.resolve);
+    // As whoever is woken does: what is answered on this connection is answered after its subscription, which no other connection waits for.
+    await jobs.get(record.id);
     await elsewhere.update({ ...record, state: 'done' }, revision);
     await changed.promise;
   });
