@@ -27,6 +27,8 @@ export interface ApiDeps {
   readonly settings: ApiSettings;
   /** Replaced when the workers' abilities change: read it for each request. */
   readonly catalog: Catalog;
+  /** With what pools that have yet to report may have; undefined where nothing is awaited. */
+  readonly expected?: Catalog | undefined;
   readonly jobs: JobStore;
   readonly batches: BatchStore;
   readonly idempotency: IdempotencyStore;

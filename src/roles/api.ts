@@ -4,7 +4,7 @@ import type { ApiDeps } from '../api/deps.ts';
 import { baseUrl } from '../api/http/base-url.ts';
 import { createServer } from '../api/server.ts';
 import { engines } from '../catalog/engines.gen.ts';
-import { liveCatalog } from '../catalog/live.ts';
+import { expectedCatalog, liveCatalog } from '../catalog/live.ts';
 import type { Config } from '../config.ts';
 import { JOBS_STREAM } from '../jobs/nats/jobs.ts';
 import { openClock } from '../nats/clock.ts';
@@ -38,6 +38,7 @@ export async function api(config: Config, _checkout: string, version: string): P
   const store = await openCluster(nats, config, log, unreadable, clock);
   const { objects, registry } = store;
   const catalog = liveCatalog(() => registry.pools().values());
+  const expected = expectedCatalog(() => registry.pools().values());
   const stopping = new AbortController();
 
   const deps: ApiDeps = {
@@ -47,6 +48,9 @@ export async function api(config: Config, _checkout: string, version: string): P
     judge: judgeOfApi(log),
     get catalog() {
       return catalog();
+    },
+    get expected() {
+      return expected();
     },
     get missing() {
       const there = new Set(catalog().engines.map(({ id }) => id));

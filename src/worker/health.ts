@@ -28,8 +28,8 @@ const UNHEALTHY_CHECK_MS = 2_000;
 const HEALTHY_CHECK_MS = 5_000;
 /** How long a measurement of free disk space stays valid, ms: every slot asks before each order. */
 const ROOM_VALID_MS = 250;
-/** How long a successful check stays valid when a conversion fails, ms. */
-const CHECK_VALID_MS = 1_000;
+/** Pause between two checks because of failed conversions, ms: damaged files often come many at a time, and share one. */
+const AGAIN_MS = 250;
 /** Failures that a broken disk or a half-removed program may have caused. */
 const SUSPICIOUS: ReadonlySet<unknown> = new Set([
   'corrupt_input',
@@ -85,6 +85,22 @@ export function watchHealth(checks: Checks, { others }: { readonly others: boole
     schedule();
     return found;
   };
+  let again: Promise<Fault | undefined> | undefined;
+  /** A check that begins after the call: one that is under way may have missed what is broken now. */
+  const checkAgain = (): Promise<Fault | undefined> => {
+    again ??= (async () => {
+      for (;;) {
+        await checking;
+        const pauseMs = checkedAt + AGAIN_MS - performance.now();
+        if (pauseMs > 0) await new Promise((resolve) => setTimeout(resolve, pauseMs));
+        else if (checking === undefined) break;
+      }
+      // Whoever asks from here on asks too late for this one.
+      again = undefined;
+      return await check();
+    })();
+    return again;
+  };
   const checkRoom = async (): Promise<void> => {
     if (performance.now() - measuredAt < ROOM_VALID_MS) return;
     measuredAt = performance.now();
@@ -114,12 +130,7 @@ export function watchHealth(checks: Checks, { others }: { readonly others: boole
       const suspect = reason === 'engine_missing' && !others ? undefined : reason;
       const isSuspicious = error instanceof Failure && error.code === 'CONVERSION_FAILED' && SUSPICIOUS.has(error.details['reason']);
       if (suspect === undefined && !isSuspicious) return undefined;
-      // Damaged files often come many at a time: they alone do not repeat a check that has just succeeded.
-      const isFresh = fault === undefined && performance.now() - checkedAt < CHECK_VALID_MS;
-      if (suspect === undefined && isFresh && (await checks.room()) === undefined) return undefined;
-      // A check that began before the failure may have missed what is broken now.
-      await checking;
-      const found = await check();
+      const found = await checkAgain();
       if (found === undefined)
         return suspect === undefined ? undefined : suspect === 'disk_full' || suspect === 'launcher' ? 'doubtful' : 'own';
       // A conversion that filled the disk would fill another worker's disk too.

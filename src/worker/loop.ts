@@ -3,7 +3,7 @@ import { type Grant, GrantRefused } from '../contracts/messages/grant.ts';
 import type { Lane } from '../contracts/messages/order.ts';
 import { conversionFailed, Failure } from '../errors.ts';
 import { SpawnFailed } from '../exec/confine/policy.ts';
-import { claim, fail, hasEnded, requeue, requeueCounted, withdraw } from '../jobs/lifecycle.ts';
+import { claim, fail, hasEnded, MAX_CLAIMS, requeue, requeueCounted, withdraw } from '../jobs/lifecycle.ts';
 import type { JobRecord, StoredFailure } from '../jobs/record.ts';
 import type { JobStore, Stored } from '../jobs/store.ts';
 import { Unreadable } from '../jobs/text.ts';
@@ -294,6 +294,12 @@ async function outcomeOfError({ health, log, pool }: WorkerDeps, jobId: string, 
   log.warn({ job_id: jobId, pool, err: error }, isReleased ? 'the order is released' : 'the conversion failed');
   if (!isReleased) {
     const failure = storedFailure(error);
+    // Our mistake or the machine's, by what is known: another try may show that it was neither the file's.
+    if (failure.reason === 'internal')
+      return {
+        next: (record, now) => (record.attempts < MAX_CLAIMS ? requeueCounted(record, now) : fail(record, now, failure)),
+        releaseMs: RELEASE_MS,
+      };
     return { next: (record, now) => fail(record, now, failure) };
   }
   return {

@@ -40,10 +40,15 @@ const routes = async () => {
 };
 
 describe('a cluster without workers', () => {
-  it('has no route before there is a pool', async () => {
+  it('has no route before there is a pool, and asks to try again', async () => {
     expect(await routes()).toEqual([]);
-    const { status, error } = await convert(url, { name: 'a.png', bytes: await redPicture(10) }, 'jpg');
-    expect([status, error?.code]).toEqual([400, 'INVALID_FORMAT']);
+    const picture = { name: 'a.png', bytes: await redPicture(10) };
+    const { status, error, headers } = await convert(url, picture, 'jpg');
+    expect([status, error?.code, error?.details['retryable'], headers.get('retry-after')]).toEqual([503, 'OVERLOADED', true, '5']);
+    const never = await convert(url, picture, 'mp3');
+    expect([never.status, never.error?.code]).toEqual([400, 'INVALID_FORMAT']);
+    const tool = async (slug: string) => (await fetch(`${url}/api/v1/tools/${slug}`, { method: 'POST', body: new FormData() })).status;
+    expect([await tool('merge-pdf'), await tool('upscale-image'), await tool('no-such-tool')]).toEqual([503, 501, 404]);
   });
 
   it('learns what a new pool can do, and is at rest again', async () => {

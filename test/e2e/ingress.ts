@@ -34,6 +34,14 @@ interface Answer {
   readonly error?: { readonly code: string; readonly details?: Readonly<Record<string, unknown>> };
 }
 
+/** Replicas as they were before go on answering for a while, and their links lead another way. */
+const oldReplicasGone = () =>
+  eventually(
+    'the replicas as they were to be gone',
+    () => inNamespace('get', 'pods', '-l', 'app.kubernetes.io/component=api', '-o', 'jsonpath={.items[*].metadata.deletionTimestamp}'),
+    (deleted) => deleted === '',
+  );
+
 /** Has requests come from an address of this machine: every name is the cluster's node, and the test's authority is believed. */
 async function asClient<T>(from: string, ca: string, work: () => Promise<T>): Promise<T> {
   const before = getGlobalDispatcher();
@@ -248,6 +256,7 @@ export async function throughIngress(files: E2eFiles): Promise<void> {
     const addresses = [`api.publicUrl=${FILES}`, `config.limits.unlimited={${TRUSTED}}`, `api.trustProxy={${network}.129.0/24}`];
     const values = [...VALUES, '--values', 'test/e2e/ingress.yaml', ...addresses.flatMap((value) => ['--set', value])];
     await helm('upgrade', 'filemill', 'charts/filemill', ...values, '--wait', '--timeout', '4m');
+    await oldReplicasGone();
     return undefined;
   });
   await asClient(TRUSTED, ca, async () => {
@@ -268,6 +277,7 @@ export async function throughIngress(files: E2eFiles): Promise<void> {
   });
   await step('back to the release as it was', async () => {
     await helm('rollback', 'filemill', '1', '--wait', '--timeout', '4m');
+    await oldReplicasGone();
     await kubectl('delete', '--filename', 'test/e2e/traefik.yaml', '--timeout=60s');
     await inNamespace('delete', 'secret', 'files-tls');
     must((await inNamespace('get', 'ingresses,httproutes', '-o', 'name')) === '', 'a way in is left');

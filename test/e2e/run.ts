@@ -67,6 +67,8 @@ let failed: unknown;
 const interrupted = Promise.withResolvers<never>();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
   process.once(signal, () => interrupted.reject(new Error(`interrupted by ${signal}`)));
+// A job that fails before its step has come to ask for it.
+process.on('unhandledRejection', (reason) => interrupted.reject(reason instanceof Error ? reason : new Error(String(reason))));
 try {
   await Promise.race([runParts(folder), interrupted.promise]);
 } catch (error) {

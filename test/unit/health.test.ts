@@ -1,5 +1,5 @@
 /** What a worker takes for its own fault, how many orders it takes, and what becomes of an order that nobody can decrypt. */
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { type Fault, faultOf } from '../../src/contracts/messages/fault.ts';
 import { conditionsOf } from '../../src/controller/pools/report/conditions.ts';
 import { NOTHING_DECIDED, NOTHING_OBSERVED } from '../../src/controller/pools/validate.ts';
@@ -52,6 +52,38 @@ describe('an order', () => {
     expect(await healthWith(undefined).blame(conversionFailed('corrupt_input'))).toBeUndefined());
   it('that took too long was none either, whatever is wrong', async () =>
     expect(await healthWith(full).blame(conversionFailed('timeout'))).toBeUndefined());
+});
+
+describe('a file that fails', () => {
+  it('is judged by a check that begins after it, which those share that fail meanwhile', async () => {
+    let isBroken = false;
+    const begun: PromiseWithResolvers<void>[] = [];
+    const everything = async () => {
+      const found = isBroken ? faultOf('disk_broken', 'it cannot be read') : undefined;
+      const end = Promise.withResolvers<void>();
+      begun.push(end);
+      await end.promise;
+      return found;
+    };
+    const checks: Checks = { room: async () => undefined, everything, isFilledByJobs: async () => false };
+    const health = watchHealth(checks, { others: true }, createLog('silent'));
+    try {
+      const blame = () => health.classifyError(conversionFailed('corrupt_input'));
+      const first = blame();
+      await vi.waitFor(() => expect(begun.length).toBe(1));
+      // It breaks while the first check is under way, which has seen that all was well.
+      isBroken = true;
+      const others = [blame(), blame(), blame()];
+      begun[0]?.resolve();
+      expect(await first).toBeUndefined();
+      await vi.waitFor(() => expect(begun.length).toBe(2));
+      begun[1]?.resolve();
+      expect(await Promise.all(others)).toEqual(['own', 'own', 'own']);
+      expect(begun.length).toBe(2);
+    } finally {
+      health.close();
+    }
+  });
 });
 
 describe('a pool', () => {

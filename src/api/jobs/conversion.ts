@@ -1,4 +1,5 @@
 /** From a received file to the record of its job: the format is resolved and a route is found. */
+import type { Catalog } from '../../catalog/catalog.ts';
 import { formatByExtension, formatOf } from '../../catalog/formats.ts';
 import { cleanName } from '../../catalog/names.ts';
 import { isOption, type Options, optionNames, optionsAsJson, readOptions } from '../../catalog/options/options.ts';
@@ -9,6 +10,7 @@ import type { Lane } from '../../contracts/messages/order.ts';
 import { Failure } from '../../errors.ts';
 import { newRecord } from '../../jobs/lifecycle.ts';
 import type { JobRecord } from '../../jobs/record.ts';
+import { startingOr } from '../admission/starting.ts';
 import type { ApiDeps } from '../deps.ts';
 import type { ReceivedFile } from '../intake/receive.ts';
 import { REFERENCE_FIELDS } from '../intake/references.ts';
@@ -46,16 +48,20 @@ export const targetOf = ({ extension }: Pick<RequestOptions, 'extension'>): JobR
 
 /** @returns the record of the job, not stored yet @throws Failure `INVALID_FORMAT`, `INVALID_OPTION`, `UNSUPPORTED_MIME`, `OVERLOADED` */
 export async function validateConversion(
-  { catalog, pools, encryption, judge, clock }: Pick<ApiDeps, 'catalog' | 'pools' | 'encryption' | 'judge' | 'clock'>,
+  deps: Pick<ApiDeps, 'catalog' | 'expected' | 'pools' | 'encryption' | 'judge' | 'clock'>,
   id: string,
   { part, filename, sizeBytes, sample, declaredType }: ReceivedFile,
   { extension, from, options, lane, warnings }: RequestOptions,
 ): Promise<JobRecord> {
+  const { catalog, pools, encryption, judge, clock } = deps;
   const source = await judge.sourceOf(sample, filename, from);
   const target = formatByExtension(extension);
   const given = optionNames.filter((name) => options[name] !== undefined);
   const route = target === undefined ? undefined : catalog.route(source, target.id, given);
-  if (target === undefined || route === undefined) throw noRoute(catalog.targets(source), source, extension);
+  if (target === undefined || route === undefined) {
+    const isRoute = (expected: Catalog) => target !== undefined && expected.route(source, target.id, given) !== undefined;
+    throw startingOr(deps, isRoute, noRoute(catalog.targets(source), source, extension));
+  }
   for (const hop of route.hops) hop.engine.refuse?.(hop.source, hop.target, options);
   return {
     ...newRecord(id, clock()),

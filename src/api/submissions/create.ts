@@ -1,5 +1,5 @@
 /** From a submission to a queued job: the same steps as a request's, with a source that is fetched or copied. */
-import { readInput, type Tool } from '../../catalog/tool.ts';
+import { readInput } from '../../catalog/tool.ts';
 import type { Submission } from '../../contracts/messages/submission.ts';
 import { Failure, RevisionConflict } from '../../errors.ts';
 import type { JobRecord } from '../../jobs/record.ts';
@@ -15,6 +15,7 @@ import { storePage } from '../intake/page.ts';
 import { onlyFile, type ReceivedFile } from '../intake/receive.ts';
 import { readRequestOptions, validateConversion } from '../jobs/conversion.ts';
 import { createJob, enqueue } from '../jobs/enqueue.ts';
+import { findTool } from '../tools/find.ts';
 import { validateTool } from '../tools/job.ts';
 import { refusedRecord } from './refused.ts';
 import { secretsOf } from './secrets.ts';
@@ -102,7 +103,7 @@ interface Validator {
   readonly validate: (file: ReceivedFile) => Promise<JobRecord>;
 }
 
-/** @throws Failure `INVALID_FORMAT`, `INVALID_OPTION`, `NOT_FOUND`, `NOT_IMPLEMENTED` */
+/** @throws Failure `INVALID_FORMAT`, `INVALID_OPTION`, `NOT_FOUND`, `NOT_IMPLEMENTED`, `OVERLOADED` */
 function validatorOf(deps: ApiDeps, id: string, { tool: slug, toFormat, options }: Submission, password: string | undefined): Validator {
   const fields = new Map(Object.entries(options));
   if (password !== undefined) fields.set('password', password);
@@ -115,12 +116,4 @@ function validatorOf(deps: ApiDeps, id: string, { tool: slug, toFormat, options 
   fields.set('to_format', toFormat ?? '');
   const requestOptions = readRequestOptions(fields, 'interactive');
   return { page: false, validate: (file) => validateConversion(deps, id, onlyFile(received(file)), requestOptions) };
-}
-
-function findTool({ catalog }: ApiDeps, slug: string): Tool {
-  const tool = catalog.tools.get(slug);
-  if (tool !== undefined) return tool;
-  const reason = catalog.absent.get(slug)?.reason;
-  if (reason === undefined) throw new Failure('NOT_FOUND', { says: 'There is no such tool; GET /api/v1/tools lists them.' });
-  throw new Failure('NOT_IMPLEMENTED', { says: `The tool is not available here: ${reason}.`, details: { slug, reason } });
 }

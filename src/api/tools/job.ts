@@ -2,20 +2,21 @@
 import { formatOf } from '../../catalog/formats.ts';
 import { cleanName } from '../../catalog/names.ts';
 import { type OptionName, optionsAsJson } from '../../catalog/options/options.ts';
-import { enginesOf, ignoredOptions } from '../../catalog/route.ts';
+import { enginesOf, ignoredOptions, type Route } from '../../catalog/route.ts';
 import { differing } from '../../catalog/sniff/differs.ts';
 import { type Input, readInput, type Tool } from '../../catalog/tool.ts';
 import { Failure, fileTooLarge } from '../../errors.ts';
 import { newRecord } from '../../jobs/lifecycle.ts';
 import type { JobRecord } from '../../jobs/record.ts';
+import { startingOr } from '../admission/starting.ts';
 import type { ApiDeps } from '../deps.ts';
 import { noFile, type Received, severalFiles } from '../intake/receive.ts';
 import { choosePool } from '../jobs/choose-pool.ts';
 import { unknownFields } from '../jobs/conversion.ts';
 
-/** @returns the record of the job, not stored yet @throws Failure `NO_FILE`, `BATCH_TOO_LARGE`, `BAD_REQUEST`, `FILE_TOO_LARGE`, `UNSUPPORTED_MIME`, `INVALID_OPTION` */
+/** @returns the record of the job, not stored yet @throws Failure `NO_FILE`, `BATCH_TOO_LARGE`, `BAD_REQUEST`, `FILE_TOO_LARGE`, `UNSUPPORTED_MIME`, `INVALID_OPTION`, `NOT_IMPLEMENTED`, `OVERLOADED` */
 export async function validateTool(
-  deps: Pick<ApiDeps, 'catalog' | 'pools' | 'encryption' | 'judge' | 'clock'>,
+  deps: Pick<ApiDeps, 'catalog' | 'expected' | 'pools' | 'encryption' | 'judge' | 'clock'>,
   id: string,
   tool: Tool,
   received: Received,
@@ -82,7 +83,8 @@ function accepted({ accepts, slug }: Tool, format: string): string {
 }
 
 /** The pool, the engine's options and the target format. */
-function routeOf({ catalog, pools }: Pick<ApiDeps, 'catalog' | 'pools'>, tool: Tool, formats: readonly string[], input: Input) {
+function routeOf(deps: Pick<ApiDeps, 'catalog' | 'expected' | 'pools'>, tool: Tool, formats: readonly string[], input: Input) {
+  const { catalog, pools } = deps;
   const { work } = tool;
   const [source = ''] = formats;
   if ('plan' in work) {
@@ -95,11 +97,13 @@ function routeOf({ catalog, pools }: Pick<ApiDeps, 'catalog' | 'pools'>, tool: T
   }
   const { target, options } = work.convert(source, input);
   const given = Object.keys(options).filter((name) => options[name as OptionName] !== undefined) as OptionName[];
-  const route = catalog.route(source, target, given);
   // Without an engine that honours the options, the tool would return the file unchanged: it is refused instead.
-  if (route === undefined || ignoredOptions(route, given).length > 0) {
+  const honours = (found: Route | undefined): found is Route => found !== undefined && ignoredOptions(found, given).length === 0;
+  const route = catalog.route(source, target, given);
+  if (!honours(route)) {
     const says = `The engine that the tool ${tool.slug} needs for a ${source} file is not installed.`;
-    throw new Failure('NOT_IMPLEMENTED', { says, details: { slug: tool.slug, reason: 'engine_missing' } });
+    const missing = new Failure('NOT_IMPLEMENTED', { says, details: { slug: tool.slug, reason: 'engine_missing' } });
+    throw startingOr(deps, (expected) => honours(expected.route(source, target, given)), missing);
   }
   return {
     pool: choosePool(pools, [route.toolchain], enginesOf(route)),

@@ -1,7 +1,6 @@
 /** `POST /api/v1/tools/{slug}`: one tool on one file or several; `GET /api/v1/tools`: the list of tools. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { readInput, type Tool } from '../../catalog/tool.ts';
-import { Failure } from '../../errors.ts';
 import { inputKey } from '../../objects/keys.ts';
 import { clientOf, noteTool } from '../admission/admission.ts';
 import { poolsOfTool } from '../admission/capacity.ts';
@@ -15,6 +14,7 @@ import { receiveOrNamed, urlsIn, withoutField, withUploads } from '../intake/ref
 import { createJob, enqueue } from '../jobs/enqueue.ts';
 import { draftOf, type Fetches, type Submitted, submitFetched } from '../jobs/fetching.ts';
 import { respond, wait } from '../jobs/settle.ts';
+import { findTool, unknownTool } from './find.ts';
 import { validateTool } from './job.ts';
 import { describeTools } from './list.ts';
 
@@ -33,7 +33,9 @@ export function toolRoutes(app: FastifyInstance, deps: ApiDeps, fetches: Fetches
   });
 
   app.post<{ Params: { slug: string } }>('/api/v1/tools/:slug', { config: { costs: 'work' } }, async (request, reply) => {
-    const tool = findTool(deps, request);
+    const { slug } = request.params;
+    if (deps.catalog.absent.has(slug)) noteTool(deps, request, slug);
+    const tool = findTool(deps, slug);
     const { record, mayReturn, waitedMs } = await submit(deps, fetches, request, tool);
     const bytes = record.sources.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
     deps.metrics.uploaded(bytes);
@@ -88,19 +90,4 @@ async function submit(deps: ApiDeps, fetches: Fetches, request: FastifyRequest, 
   const record = await enqueue(deps, created, clientOf(deps, request).key);
   keepAll(idempotency, inputs, created);
   return { record, mayReturn };
-}
-
-const unknownTool = (): Failure => new Failure('NOT_FOUND', { says: 'There is no such tool; GET /api/v1/tools lists them.' });
-
-/** @throws Failure `NOT_FOUND`, `NOT_IMPLEMENTED` */
-function findTool(deps: ApiDeps, request: FastifyRequest<{ Params: { slug: string } }>): Tool {
-  const { catalog } = deps;
-  const { slug } = request.params;
-  const tool = catalog.tools.get(slug);
-  if (tool !== undefined) return tool;
-  const absent = catalog.absent.get(slug);
-  if (absent === undefined) throw unknownTool();
-  noteTool(deps, request, slug);
-  const { reason } = absent;
-  throw new Failure('NOT_IMPLEMENTED', { says: `The tool ${slug} is not available here: ${reason}.`, details: { slug, reason } });
 }

@@ -11,6 +11,7 @@ import { onlyFile, type ReceivedFile } from '../../intake/receive.ts';
 import { readRequestOptions, validateConversion } from '../../jobs/conversion.ts';
 import { createJob, enqueue } from '../../jobs/enqueue.ts';
 import { waitForJob } from '../../jobs/settle.ts';
+import { findTool } from '../../tools/find.ts';
 import { validateTool } from '../../tools/job.ts';
 import type { CallToolResult, ToolCall } from '../protocol/protocol.ts';
 import type { McpTool } from '../tools/tool.ts';
@@ -185,20 +186,13 @@ function conversion(deps: ApiDeps, id: string, { fields }: Arguments): Validate 
 }
 
 function toolJob(deps: ApiDeps, id: string, slug: string, { fields }: Arguments): Validate {
-  const tool = deps.catalog.tools.get(slug);
-  if (tool === undefined) throw absent(deps, slug);
+  const tool = findTool(deps, slug);
   readInput(tool, fields);
   return (files, count) => validateTool(deps, id, tool, { fields, files, count });
 }
 
 const filesOf = ({ catalog }: ApiDeps, { slug, files }: McpTool): { readonly min: number; readonly max: number } =>
   (slug === undefined ? undefined : catalog.tools.get(slug)?.files) ?? (files === 'one' ? { min: 1, max: 1 } : { min: 2, max: 20 });
-
-/** Why a tool that is listed cannot be called here. */
-export function absent({ catalog }: Pick<ApiDeps, 'catalog'>, slug: string): Failure {
-  const reason = catalog.absent.get(slug)?.reason ?? 'it is not installed';
-  return new Failure('NOT_IMPLEMENTED', { says: `The tool is not available here: ${reason}.`, details: { slug, reason } });
-}
 
 function publishProgress({ signals }: ApiDeps, id: string, send: ToolCall['progress']): () => void {
   if (send === undefined) return () => {};

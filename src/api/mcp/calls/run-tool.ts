@@ -1,18 +1,18 @@
 /** `run_tool`: any tool of REST, by its slug, on the files that the call names. */
 import { Failure } from '../../../errors.ts';
 import type { ApiDeps } from '../../deps.ts';
+import { findTool } from '../../tools/find.ts';
 import type { CallToolResult, ToolCall } from '../protocol/protocol.ts';
 import { slugOf } from '../tools/list-tools.ts';
 import type { McpTool } from '../tools/tool.ts';
 import { filesIn, INCLUDE, readOptionsObject } from './arguments.ts';
-import { absent, type CallContext, callForJob } from './job-call.ts';
+import { type CallContext, callForJob } from './job-call.ts';
 
-/** @throws Failure `INVALID_OPTION`, `NOT_IMPLEMENTED`, and as the tool does */
+/** @throws Failure `INVALID_OPTION`, `NOT_IMPLEMENTED`, `OVERLOADED`, and as the tool does */
 export function runTool(deps: ApiDeps, call: ToolCall, context: CallContext): Promise<CallToolResult> {
   const { tool: sent, options, filename, [INCLUDE]: image, ...rest } = call.args;
   const slug = slugOf(deps.catalog, sent);
-  const tool = deps.catalog.tools.get(slug);
-  if (tool === undefined) throw absent(deps, slug);
+  const tool = findTool(deps, slug);
   const { files, others } = filesIn(rest);
   // The call's own copy: without it, a file in it would stay in memory as long as its job runs.
   for (const name of Object.keys(call.args)) delete call.args[name];

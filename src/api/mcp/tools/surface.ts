@@ -5,8 +5,9 @@ import type { ApiDeps } from '../../deps.ts';
 import { failureOf, problemOf } from '../../http/problem.ts';
 import { baseOf } from '../../jobs/send.ts';
 import { humanSize } from '../../jobs/view.ts';
+import { findTool } from '../../tools/find.ts';
 import { convertFiles } from '../calls/convert-files.ts';
-import { absent, type CallContext, callForJob } from '../calls/job-call.ts';
+import { type CallContext, callForJob } from '../calls/job-call.ts';
 import { failed } from '../calls/result.ts';
 import { runTool } from '../calls/run-tool.ts';
 import { cancelCall, jobStatus } from '../calls/status.ts';
@@ -127,7 +128,7 @@ async function run(deps: ApiDeps, sent: ToolCall, context: CallContext): Promise
   if (own !== undefined) return own(deps, call, context);
   const tool = byName.get(call.name);
   if (tool === undefined) throw new Error('a tool that is listed and not known');
-  if (tool.slug !== undefined && !deps.catalog.tools.has(tool.slug)) throw absent(deps, tool.slug);
+  if (tool.slug !== undefined) findTool(deps, tool.slug);
   return callForJob(deps, tool, call, context);
 }
 

@@ -1,9 +1,10 @@
-/** An order that lapsed because this very process was late: it is neither counted nor begun a second time. */
+/** What a worker makes of an order that lapsed because this very process was late, and of one that fails without a known cause. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { finish } from '../../src/jobs/lifecycle.ts';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { conversionFailed } from '../../src/errors.ts';
+import { finish, MAX_CLAIMS } from '../../src/jobs/lifecycle.ts';
 import { openJobs } from '../../src/jobs/sqlite/jobs.ts';
 import type { JobStore } from '../../src/jobs/store.ts';
 import { ACK_WAIT_MS, type Queue } from '../../src/queue/queue.ts';
@@ -11,7 +12,7 @@ import { openQueue } from '../../src/queue/sqlite.ts';
 import { memorySignals } from '../../src/signals/memory.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
-import { type HeldOrders, startWorker, type Worker } from '../../src/worker/loop.ts';
+import { type HeldOrders, type JobHandler, startWorker, type Worker } from '../../src/worker/loop.ts';
 import { anOrder, aRecord, START } from '../conformance/samples.ts';
 
 let folder: string;
@@ -36,7 +37,14 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-const start = (heldOrders: HeldOrders) =>
+const finishLater: JobHandler = async () => {
+  begun++;
+  await finishing.promise;
+  const output = { key: 'k', filename: 'f.jpg', sizeBytes: 1, contentType: 'image/jpeg', sha256: '', files: 1 };
+  return (record, at) => finish(record, at, { output, warnings: [], engine: { name: 'stub', version: '1' } });
+};
+
+const start = (heldOrders: HeldOrders, handleJob = finishLater) =>
   workers.push(
     startWorker({
       pool: 'image',
@@ -45,12 +53,7 @@ const start = (heldOrders: HeldOrders) =>
       heldOrders,
       signals: memorySignals(),
       grant: async () => ({ version: 1, inputs: [], output: '' }),
-      handleJob: async () => {
-        begun++;
-        await finishing.promise;
-        const output = { key: 'k', filename: 'f.jpg', sizeBytes: 1, contentType: 'image/jpeg', sha256: '', files: 1 };
-        return (record, at) => finish(record, at, { output, warnings: [], engine: { name: 'stub', version: '1' } });
-      },
+      handleJob,
       log: createLog('silent'),
       metrics: createMetrics(),
       clock,
@@ -88,4 +91,47 @@ it('goes on in the hands of the worker that has it, however often it is handed o
   expect((await jobs.get(record.id))?.record.attempts).toBe(1);
   await vi.waitFor(async () => expect(await queue.has('image', record.id)).toBe(false));
   expect([begun, heldOrders.size]).toEqual([1, 0]);
+});
+
+describe('an order that fails without a known cause', () => {
+  const failing = (times: number, error: Error): JobHandler => {
+    finishing.resolve();
+    return (...given) => {
+      if (begun < times) {
+        begun++;
+        throw error;
+      }
+      return finishLater(...given);
+    };
+  };
+  const ended = async (handleJob: JobHandler) => {
+    const record = aRecord();
+    await jobs.create(record);
+    await queue.publish(anOrder({ jobId: record.id }));
+    start(new Map(), handleJob);
+    await vi.waitFor(async () => {
+      // A released order waits a while.
+      now += 1_000;
+      expect((await jobs.get(record.id))?.record.endedAt).toBeDefined();
+    }, 10_000);
+    await vi.waitFor(async () => expect(await queue.has('image', record.id)).toBe(false));
+    return (await jobs.get(record.id))?.record;
+  };
+
+  it('is tried again', async () => {
+    expect(await ended(failing(1, new TypeError('a mistake of ours')))).toMatchObject({ state: 'done', attempts: 2 });
+    expect(begun).toBe(2);
+  });
+
+  it('fails when it was tried as often as one that crashes workers', async () => {
+    const record = await ended(failing(10, conversionFailed('internal')));
+    expect(record).toMatchObject({ state: 'error', failure: { reason: 'internal' }, attempts: MAX_CLAIMS });
+    expect(begun).toBe(MAX_CLAIMS);
+  });
+
+  it('is not tried again where the cause is known', async () => {
+    const record = await ended(failing(10, conversionFailed('corrupt_input')));
+    expect(record).toMatchObject({ state: 'error', failure: { reason: 'corrupt_input' }, attempts: 1 });
+    expect(begun).toBe(1);
+  });
 });

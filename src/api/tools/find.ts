@@ -1,0 +1,18 @@
+/** Finds a tool by its slug, for REST, MCP and ConversionJobs alike. */
+import type { Tool } from '../../catalog/tool.ts';
+import { Failure } from '../../errors.ts';
+import { startingOr } from '../admission/starting.ts';
+import type { ApiDeps } from '../deps.ts';
+
+/** @throws Failure `NOT_FOUND`, `NOT_IMPLEMENTED`, `OVERLOADED` */
+export function findTool(deps: Pick<ApiDeps, 'catalog' | 'expected'>, slug: string): Tool {
+  const { tools, absent } = deps.catalog;
+  const tool = tools.get(slug);
+  if (tool !== undefined) return tool;
+  const reason = absent.get(slug)?.reason;
+  if (reason === undefined) throw unknownTool();
+  const says = `The tool ${slug} is not available here: ${reason}.`;
+  throw startingOr(deps, (expected) => expected.tools.has(slug), new Failure('NOT_IMPLEMENTED', { says, details: { slug, reason } }));
+}
+
+export const unknownTool = (): Failure => new Failure('NOT_FOUND', { says: 'There is no such tool; GET /api/v1/tools lists them.' });
