@@ -202,7 +202,7 @@ describe('its services as processes', () => {
   async function done(asked: () => Promise<Answer>): Promise<Buffer> {
     let answer = await asked();
     // A way there is when the replica has heard of a pool's worker; they say so when they start.
-    for (let tries = 0; tries < 100 && answer.error !== undefined && [400, 501].includes(answer.status); tries++) {
+    for (let tries = 0; tries < 100 && answer.error !== undefined && [400, 501, 503].includes(answer.status); tries++) {
       await pause(100);
       answer = await asked();
     }
