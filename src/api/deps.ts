@@ -27,7 +27,7 @@ export interface ApiDeps {
   readonly settings: ApiSettings;
   /** Replaced when the workers' abilities change: read it for each request. */
   readonly catalog: Catalog;
-  /** With what pools that have yet to report may have; undefined where nothing is awaited. */
+  /** The catalog as it would be if all who have yet to report had all engines of their toolchains; undefined if nobody is awaited. */
   readonly expected?: Catalog | undefined;
   readonly jobs: JobStore;
   readonly batches: BatchStore;

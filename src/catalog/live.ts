@@ -24,42 +24,47 @@ export function liveCatalog(pools: () => Iterable<PoolEngines>): () => Catalog {
   };
 }
 
-interface ReportingPool extends PoolEngines {
+interface DeclaredPool extends PoolEngines {
+  readonly paused: boolean;
   /** Workers that it may scale up to. */
   readonly capacity: number;
   /** Time of its workers' last heartbeat; 0 if there was none. */
   readonly seenAt: number;
+  readonly degraded: boolean;
 }
 
 /**
- * What can be converted as soon as every pool has reported, supposing that each will have all engines of its toolchain; undefined where
- * nothing is awaited. A cluster that has just started, or whose store was lost, knows no engines yet, and no pools at first.
+ * The catalog as it would be if those who have yet to report their engines had all engines of their toolchains: pools for which a controller
+ * starts workers, and every toolchain where no pool is declared or the cluster is new. Undefined where nobody is awaited.
  * @param pools as they are now
+ * @param isNew whether pools may not be declared yet
  */
-export function expectedCatalog(pools: () => Iterable<ReportingPool>): () => Catalog | undefined {
+export function expectedCatalog(pools: () => Iterable<DeclaredPool>, isNew: () => boolean): () => Catalog | undefined {
   let expected: readonly PoolEngines[] = [];
   const catalog = liveCatalog(() => expected);
-  const isAwaited = ({ capacity, seenAt, engines: able }: ReportingPool) => capacity > 0 && seenAt === 0 && able.size === 0;
+  const hasReported = ({ seenAt, engines: able }: DeclaredPool) => seenAt > 0 || able.size > 0;
+  const isAwaited = (pool: DeclaredPool) => pool.capacity > 0 && !pool.paused && !pool.degraded && !hasReported(pool);
   return () => {
     const now = [...pools()];
-    if (now.length > 0 && !now.some(isAwaited)) return undefined;
-    expected =
-      now.length === 0
-        ? toolchains.map((toolchain) => ({ toolchain, engines: supposed(toolchain) }))
-        : now.map((pool) => (isAwaited(pool) ? { toolchain: pool.toolchain, engines: supposed(pool.toolchain) } : pool));
+    const awaited =
+      now.length === 0 || isNew()
+        ? toolchains.filter((name) => !now.some((pool) => pool.toolchain === name && hasReported(pool)))
+        : now.filter(isAwaited).map(({ toolchain }) => toolchain);
+    if (awaited.length === 0) return undefined;
+    expected = [...now, ...awaited.map((toolchain) => ({ toolchain, engines: allEngines(toolchain) }))];
     return catalog();
   };
 }
 
-const supposedOf = new Map<string, ReadonlyMap<string, string>>();
+const known = new Map<string, ReadonlyMap<string, string>>();
 
-/** All engines of a toolchain, in versions that nobody knows yet. */
-function supposed(toolchain: string): ReadonlyMap<string, string> {
-  const before = supposedOf.get(toolchain);
+/** All engines of a toolchain, with unknown versions. The same object each time. */
+function allEngines(toolchain: string): ReadonlyMap<string, string> {
+  const before = known.get(toolchain);
   if (before !== undefined) return before;
-  const all = engines.filter((engine) => engine.toolchains.some((its) => its === toolchain));
-  const now = new Map(all.map(({ id }) => [id, '']));
-  supposedOf.set(toolchain, now);
+  const ofToolchain = engines.filter((engine) => engine.toolchains.some((its) => its === toolchain));
+  const now = new Map(ofToolchain.map(({ id }) => [id, '']));
+  known.set(toolchain, now);
   return now;
 }
 

@@ -26,19 +26,23 @@ import { privateMetrics } from './process/probe.ts';
 import type { Running } from './process/running.ts';
 import { unreadableTo } from './process/unreadable.ts';
 
+/** How long after its store was created a cluster's pools may be declared one after the other, ms. */
+const NEW_MS = 2 * 60_000;
+
 export async function api(config: Config, _checkout: string, version: string): Promise<Running> {
   const log = createLog(config.log.level);
   const metrics = createMetrics();
   const unreadable = unreadableTo(log, metrics);
   const nats = await joinCluster(config, 'api');
   await ensureCluster(nats, config);
-  const { emptied } = await watchStore(nats, JOBS_STREAM);
+  const { emptied, createdAt } = await watchStore(nats, JOBS_STREAM);
   const time = await openClock(nats, JOBS_STREAM);
   const clock = time.now;
   const store = await openCluster(nats, config, log, unreadable, clock);
   const { objects, registry } = store;
   const catalog = liveCatalog(() => registry.pools().values());
-  const expected = expectedCatalog(() => registry.pools().values());
+  const isNew = () => clock() - createdAt < NEW_MS;
+  const expected = expectedCatalog(() => registry.pools().values(), isNew);
   const stopping = new AbortController();
 
   const deps: ApiDeps = {

@@ -28,7 +28,7 @@ const UNHEALTHY_CHECK_MS = 2_000;
 const HEALTHY_CHECK_MS = 5_000;
 /** How long a measurement of free disk space stays valid, ms: every slot asks before each order. */
 const ROOM_VALID_MS = 250;
-/** Pause between two checks because of failed conversions, ms: damaged files often come many at a time, and share one. */
+/** Pause between two checks because of failed conversions, ms: those that fail meanwhile share the next one, and keep their slots so long. */
 const AGAIN_MS = 250;
 /** Failures that a broken disk or a half-removed program may have caused. */
 const SUSPICIOUS: ReadonlySet<unknown> = new Set([
@@ -90,12 +90,12 @@ export function watchHealth(checks: Checks, { others }: { readonly others: boole
   const checkAgain = (): Promise<Fault | undefined> => {
     again ??= (async () => {
       for (;;) {
-        await checking;
+        await checking?.catch(() => undefined);
         const pauseMs = checkedAt + AGAIN_MS - performance.now();
         if (pauseMs > 0) await new Promise((resolve) => setTimeout(resolve, pauseMs));
         else if (checking === undefined) break;
       }
-      // Whoever asks from here on asks too late for this one.
+      // Later callers need a newer check.
       again = undefined;
       return await check();
     })();

@@ -286,28 +286,28 @@ function watchClaim(deps: WorkerDeps, message: Held, attempt: string, dropped: A
 
 const isHeldBy = (record: JobRecord, attempt: string): boolean => record.state === 'running' && record.attempt === attempt;
 
-/** Whether the file is at fault: then the job has failed. Else its order is released. */
+/** If the file is at fault, the job has failed; otherwise its order is released. */
 async function outcomeOfError({ health, log, pool }: WorkerDeps, jobId: string, error: unknown, signal: AbortSignal): Promise<Outcome> {
   const fault = signal.aborted ? undefined : await health?.classifyError(error);
   // Aborted although the record turns out to be ours: the order was lost, as in an outage, and nobody has taken it yet.
   const isReleased = signal.aborted || fault !== undefined || isTransient(error);
-  log.warn({ job_id: jobId, pool, err: error }, isReleased ? 'the order is released' : 'the conversion failed');
-  if (!isReleased) {
-    const failure = storedFailure(error);
-    // Our mistake or the machine's, by what is known: another try may show that it was neither the file's.
-    if (failure.reason === 'internal')
-      return {
-        next: (record, now) => (record.attempts < MAX_CLAIMS ? requeueCounted(record, now) : fail(record, now, failure)),
-        releaseMs: RELEASE_MS,
-      };
-    return { next: (record, now) => fail(record, now, failure) };
+  if (isReleased) {
+    log.warn({ job_id: jobId, pool, err: error }, 'the order is released');
+    return {
+      next: fault === 'doubtful' ? requeueCounted : requeue,
+      // This worker takes nothing before it is well: others may have the order at once.
+      releaseMs: fault === 'own' && health?.fault !== undefined ? 0 : RELEASE_MS,
+      // The replica that refused the grant may have read a newer record.
+      isStale: error instanceof GrantRefused,
+    };
   }
+  const failure = storedFailure(error);
+  // A mistake of ours, this machine or the file: it is tried again, as often as one that crashes workers.
+  const isUnknown = failure.reason === 'internal';
+  log.warn({ job_id: jobId, pool, err: error }, isUnknown ? 'the conversion failed for an unknown reason' : 'the conversion failed');
   return {
-    next: fault === 'doubtful' ? requeueCounted : requeue,
-    // This worker takes nothing before it is well: others may have the order at once.
-    releaseMs: fault === 'own' && health?.fault !== undefined ? 0 : RELEASE_MS,
-    // The replica that refused the grant may have read a newer record.
-    isStale: error instanceof GrantRefused,
+    next: (record, now) => (isUnknown && record.attempts < MAX_CLAIMS ? requeueCounted(record, now) : fail(record, now, failure)),
+    ...(isUnknown && { releaseMs: RELEASE_MS }),
   };
 }
 

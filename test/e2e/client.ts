@@ -85,13 +85,6 @@ export async function submit(base: string, path: string, parts: readonly Part[],
 export const convert = (base: string, [content, name]: readonly [content: Blob, name: string], to: string) =>
   submit(base, '/api/v1/convert', [['file', content, name]], { to_format: to });
 
-/** How many formats there are to convert it to. */
-export async function targetsOf(base: string, source: string): Promise<number> {
-  const answer = await ask(`${base}/api/v1/formats?from=${source}`);
-  const { data } = (await answer.json()) as { data: { sources: readonly { targets: readonly unknown[] }[] } };
-  return data.sources[0]?.targets.length ?? 0;
-}
-
 /** Two clients that convert one after the other. @returns ends them, and says how their jobs did */
 export function load(base: string, photo: Buffer): () => Promise<{ readonly done: number; readonly failed: readonly string[] }> {
   let stopped = false;

@@ -1,6 +1,6 @@
 /** One client at several replicas at once, and one job as several replicas tell of it. */
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Nats } from '../../src/nats/connection.ts';
 import { natsSignals } from '../../src/signals/nats.ts';
 import { natsPresence } from '../../src/worker/nats.ts';
@@ -34,12 +34,18 @@ afterAll(() => cluster?.stop());
 
 const urlOf = (index: number): string => replicas[index % replicas.length]?.url ?? '';
 
-it('a request that no worker could do has its share back', async () => {
-  const form = new FormData();
-  form.set('img_resize_w', '20');
-  form.set('file', new Blob([DOT.bytes]), DOT.name);
-  const answer = await fetch(`${urlOf(0)}/api/v1/tools/resize-image`, { method: 'POST', body: form });
-  expect([answer.status, answer.headers.get('x-ratelimit-remaining')]).toEqual([501, '150']);
+describe('a request has its share back', () => {
+  const cases: readonly (readonly [why: string, tool: string, status: number])[] = [
+    ['that no worker can do yet', 'resize-image', 503],
+    ['that none will ever do', 'upscale-image', 501],
+  ];
+  it.each(cases)('%s', async (_why, tool, status) => {
+    const form = new FormData();
+    form.set('img_resize_w', '20');
+    form.set('file', new Blob([DOT.bytes]), DOT.name);
+    const answer = await fetch(`${urlOf(0)}/api/v1/tools/${tool}`, { method: 'POST', body: form });
+    expect([answer.status, answer.headers.get('x-ratelimit-remaining')]).toEqual([status, '150']);
+  });
 });
 
 it('ninety connections of one client pass one request in each cooldown', { timeout: 90_000 }, async () => {

@@ -96,6 +96,8 @@ export async function openStores({ nats: servers, bucket }: Pick<Cluster, 'nats'
     },
 
     async expectNothingLeft() {
+      // The first removes what has expired: an orphan behind more than a stretch of those is found by the second.
+      await stores.sweep(5 * HOUR);
       await stores.sweep(5 * HOUR);
       expect(await keys()).toEqual([]);
       await stores.sweep(27 * HOUR);

@@ -1,50 +1,82 @@
 /** What the API supposes of pools that have not reported their engines yet. */
 import { describe, expect, it } from 'vitest';
 import { expectedCatalog } from '../../src/catalog/live.ts';
+import { toolchains } from '../../src/contracts/toolchains.ts';
 
 type Pool = ReturnType<Parameters<typeof expectedCatalog>[0]> extends Iterable<infer P> ? P : never;
 
-const pool = (toolchain: string, reported: Partial<Pool> = {}): Pool => ({
+const pool = (toolchain: string, given: Partial<Pool> = {}): Pool => ({
   toolchain,
+  paused: false,
   capacity: 2,
   seenAt: 0,
+  degraded: false,
   engines: new Map(),
-  ...reported,
+  ...given,
 });
-const has = (pools: readonly Pool[], source: string, target: string): boolean | undefined => {
-  const catalog = expectedCatalog(() => pools)();
+const reported = { seenAt: 1 };
+const has = (pools: readonly Pool[], source: string, target: string, isNew = false): boolean | undefined => {
+  const catalog = expectedCatalog(
+    () => pools,
+    () => isNew,
+  )();
   return catalog && catalog.route(source, target) !== undefined;
 };
 
 describe('where no pool is declared', () => {
-  it('supposes all that this release has', () => {
+  it('expects all that this release has', () => {
     expect([has([], 'png', 'jpg'), has([], 'docx', 'pdf'), has([], 'mp4', 'webm')]).toEqual([true, true, true]);
-    expect(expectedCatalog(() => [])()?.tools.has('merge-pdf')).toBe(true);
+    const catalog = expectedCatalog(
+      () => [],
+      () => false,
+    )();
+    expect(catalog?.tools.has('merge-pdf')).toBe(true);
   });
 });
 
 describe('where a pool has yet to report', () => {
-  it('supposes all that its toolchain has, and no more', () => {
+  it('expects all that its toolchain has, and no more', () => {
     expect([has([pool('image')], 'png', 'jpg'), has([pool('image')], 'mp4', 'webm')]).toEqual([true, false]);
   });
 
   it('takes what the others have reported as it is', () => {
-    const image = pool('image', { seenAt: 1, engines: new Map() });
-    expect([has([image, pool('media')], 'mp4', 'webm'), has([image, pool('media')], 'png', 'jpg')]).toEqual([true, false]);
+    const pools = [pool('image', reported), pool('media')];
+    expect([has(pools, 'mp4', 'webm'), has(pools, 'png', 'jpg')]).toEqual([true, false]);
   });
 
   it('follows the pools', () => {
     let pools = [pool('image')];
-    const catalog = expectedCatalog(() => pools);
+    const catalog = expectedCatalog(
+      () => pools,
+      () => false,
+    );
     expect(catalog()?.route('mp4', 'webm')).toBeUndefined();
     pools = [pool('image'), pool('media')];
     expect(catalog()?.route('mp4', 'webm')).toBeDefined();
-    pools = [pool('image', { seenAt: 1 }), pool('media', { seenAt: 1 })];
+    pools = [pool('image', reported), pool('media', reported)];
     expect(catalog()).toBeUndefined();
   });
 });
 
-describe('nothing is awaited', () => {
-  it('of pools that have reported, now or before', () => expect(has([pool('image', { seenAt: 1 })], 'png', 'jpg')).toBeUndefined());
-  it('of pools that nobody starts workers for', () => expect(has([pool('image', { capacity: 0 })], 'png', 'jpg')).toBeUndefined());
+describe('in a new cluster', () => {
+  it('expects pools that are not declared yet, or that nobody scales', () => {
+    expect(has([pool('image', reported)], 'mp4', 'webm', true)).toBe(true);
+    expect(has([pool('image', reported), pool('media', { capacity: 0 })], 'mp4', 'webm', true)).toBe(true);
+  });
+  it('expects nobody once every toolchain has reported', () => {
+    const pools = toolchains.map((name) => pool(name, reported));
+    expect(has(pools, 'png', 'jpg', true)).toBeUndefined();
+    expect(has(pools.slice(1), 'png', 'jpg', true)).toBeDefined();
+  });
+});
+
+describe('nobody is awaited', () => {
+  const cases: Readonly<Record<string, Partial<Pool>>> = {
+    'of pools that have reported, now or before': reported,
+    'of pools that nobody starts workers for': { capacity: 0 },
+    'of paused pools': { paused: true },
+    'of pools whose workers do not start': { degraded: true },
+  };
+  for (const [sentence, given] of Object.entries(cases))
+    it(sentence, () => expect(has([pool('image', given)], 'png', 'jpg')).toBeUndefined());
 });

@@ -55,34 +55,50 @@ describe('an order', () => {
 });
 
 describe('a file that fails', () => {
-  it('is judged by a check that begins after it, which those share that fail meanwhile', async () => {
-    let isBroken = false;
-    const begun: PromiseWithResolvers<void>[] = [];
+  const broken = faultOf('disk_broken', 'it cannot be read');
+  /** A worker whose checks last until they are ended; each finds what was so when it began. */
+  function scene() {
+    const state = { isBroken: false, begun: [] as PromiseWithResolvers<void>[] };
     const everything = async () => {
-      const found = isBroken ? faultOf('disk_broken', 'it cannot be read') : undefined;
+      const found = state.isBroken ? broken : undefined;
       const end = Promise.withResolvers<void>();
-      begun.push(end);
+      state.begun.push(end);
       await end.promise;
       return found;
     };
     const checks: Checks = { room: async () => undefined, everything, isFilledByJobs: async () => false };
     const health = watchHealth(checks, { others: true }, createLog('silent'));
-    try {
-      const blame = () => health.classifyError(conversionFailed('corrupt_input'));
-      const first = blame();
-      await vi.waitFor(() => expect(begun.length).toBe(1));
-      // It breaks while the first check is under way, which has seen that all was well.
-      isBroken = true;
-      const others = [blame(), blame(), blame()];
-      begun[0]?.resolve();
-      expect(await first).toBeUndefined();
-      await vi.waitFor(() => expect(begun.length).toBe(2));
-      begun[1]?.resolve();
-      expect(await Promise.all(others)).toEqual(['own', 'own', 'own']);
-      expect(begun.length).toBe(2);
-    } finally {
-      health.close();
-    }
+    const blame = () => health.classifyError(conversionFailed('corrupt_input'));
+    const endCheck = async (number: number) => {
+      await vi.waitFor(() => expect(state.begun.length).toBe(number));
+      state.begun.at(-1)?.resolve();
+    };
+    return { state, blame, endCheck, [Symbol.dispose]: () => health.close() };
+  }
+
+  it('is judged by a check that begins after it, however lately another succeeded', async () => {
+    using worker = scene();
+    const first = worker.blame();
+    await worker.endCheck(1);
+    expect(await first).toBeUndefined();
+    worker.state.isBroken = true;
+    const second = worker.blame();
+    await worker.endCheck(2);
+    expect(await second).toBe('own');
+  });
+
+  it('shares that check with those that fail before it begins', async () => {
+    using worker = scene();
+    const first = worker.blame();
+    await vi.waitFor(() => expect(worker.state.begun.length).toBe(1));
+    // It breaks while the first check is under way, which has seen that all was well.
+    worker.state.isBroken = true;
+    const others = [worker.blame(), worker.blame(), worker.blame()];
+    await worker.endCheck(1);
+    expect(await first).toBeUndefined();
+    await worker.endCheck(2);
+    expect(await Promise.all(others)).toEqual(['own', 'own', 'own']);
+    expect(worker.state.begun.length).toBe(2);
   });
 });
 

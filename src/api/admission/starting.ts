@@ -1,13 +1,15 @@
-/** Where the workers for something have yet to report, the answer is to try again, and not that there is no such thing here. */
+/** Answers 503 instead of a final refusal while workers that could do what was asked have yet to report. */
 import type { Catalog } from '../../catalog/catalog.ts';
 import { Failure } from '../../errors.ts';
 import type { ApiDeps } from '../deps.ts';
 
 /**
  * @param has whether a catalog has what was asked for
- * @param otherwise the answer where nobody who has it is awaited
+ * @param refusal the answer if nobody who has it is awaited
  */
-export function startingOr({ expected }: Pick<ApiDeps, 'expected'>, has: (catalog: Catalog) => boolean, otherwise: Failure): Failure {
-  if (expected === undefined || !has(expected)) return otherwise;
-  return new Failure('OVERLOADED', { says: 'The workers that this needs are about to start: try again in a moment.', cause: otherwise });
+export function startingOr(deps: Pick<ApiDeps, 'catalog' | 'expected'>, has: (catalog: Catalog) => boolean, refusal: Failure): Failure {
+  // They may have reported since the catalog was read.
+  const isComing = (deps.expected !== undefined && has(deps.expected)) || has(deps.catalog);
+  if (!isComing) return refusal;
+  return new Failure('OVERLOADED', { says: 'No worker that can do this has reported yet: try again in a moment.', cause: refusal });
 }

@@ -53,14 +53,15 @@ export async function validateConversion(
   { part, filename, sizeBytes, sample, declaredType }: ReceivedFile,
   { extension, from, options, lane, warnings }: RequestOptions,
 ): Promise<JobRecord> {
-  const { catalog, pools, encryption, judge, clock } = deps;
+  const { encryption, judge, clock } = deps;
   const source = await judge.sourceOf(sample, filename, from);
+  const { catalog, pools } = deps;
   const target = formatByExtension(extension);
   const given = optionNames.filter((name) => options[name] !== undefined);
   const route = target === undefined ? undefined : catalog.route(source, target.id, given);
   if (target === undefined || route === undefined) {
-    const isRoute = (expected: Catalog) => target !== undefined && expected.route(source, target.id, given) !== undefined;
-    throw startingOr(deps, isRoute, noRoute(catalog.targets(source), source, extension));
+    const hasRoute = (other: Catalog) => target !== undefined && other.route(source, target.id, given) !== undefined;
+    throw startingOr(deps, hasRoute, noRoute(catalog.targets(source), source, extension));
   }
   for (const hop of route.hops) hop.engine.refuse?.(hop.source, hop.target, options);
   return {

@@ -12,7 +12,7 @@ export function findTool(deps: Pick<ApiDeps, 'catalog' | 'expected'>, slug: stri
   const reason = absent.get(slug)?.reason;
   if (reason === undefined) throw unknownTool();
   const says = `The tool ${slug} is not available here: ${reason}.`;
-  throw startingOr(deps, (expected) => expected.tools.has(slug), new Failure('NOT_IMPLEMENTED', { says, details: { slug, reason } }));
+  throw startingOr(deps, (other) => other.tools.has(slug), new Failure('NOT_IMPLEMENTED', { says, details: { slug, reason } }));
 }
 
 export const unknownTool = (): Failure => new Failure('NOT_FOUND', { says: 'There is no such tool; GET /api/v1/tools lists them.' });

@@ -103,7 +103,7 @@ function routeOf(deps: Pick<ApiDeps, 'catalog' | 'expected' | 'pools'>, tool: To
   if (!honours(route)) {
     const says = `The engine that the tool ${tool.slug} needs for a ${source} file is not installed.`;
     const missing = new Failure('NOT_IMPLEMENTED', { says, details: { slug: tool.slug, reason: 'engine_missing' } });
-    throw startingOr(deps, (expected) => honours(expected.route(source, target, given)), missing);
+    throw startingOr(deps, (other) => honours(other.route(source, target, given)), missing);
   }
   return {
     pool: choosePool(pools, [route.toolchain], enginesOf(route)),

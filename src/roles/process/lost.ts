@@ -34,14 +34,14 @@ const YOUNGER_MS = 1_000;
  * Streams that roles create when they start are gone where a server comes back with an empty disk. Creating them again would not be enough:
  * what this process has in memory belongs to the old ones. Looks after each reconnect, and every minute until the connection is closed.
  * @param stream any that this role creates
- * @returns rejects with CannotGoOn, or not at all @throws Unavailable
+ * @returns `emptied` rejects with CannotGoOn, or not at all; `createdAt` is when the stream was created, ms since the epoch by NATS's clock @throws Unavailable
  */
 export async function watchStore(
   { core, manager, withRetry, onReconnect }: Nats,
   stream: string,
-): Promise<{ readonly emptied: Promise<never> }> {
+): Promise<{ readonly emptied: Promise<never>; readonly createdAt: number }> {
   /** Ms since the epoch, by NATS's clock; undefined where there is none. */
-  const createdAt = async (): Promise<number | undefined> => {
+  const readCreated = async (): Promise<number | undefined> => {
     try {
       return await withRetry(`to read stream ${stream}`, async () => Date.parse((await manager.streams.info(stream)).created));
     } catch (error) {
@@ -49,8 +49,8 @@ export async function watchStore(
       throw error;
     }
   };
-  const first = await createdAt();
-  const isThere = async () => ((await createdAt()) ?? Number.POSITIVE_INFINITY) < (first ?? 0) + YOUNGER_MS;
+  const first = await readCreated();
+  const isThere = async () => ((await readCreated()) ?? Number.POSITIVE_INFINITY) < (first ?? 0) + YOUNGER_MS;
   const { promise: emptied, reject } = Promise.withResolvers<never>();
   let isLooking = false;
   const look = async (): Promise<void> => {
@@ -74,5 +74,5 @@ export async function watchStore(
     unsubscribe();
   });
   emptied.catch(() => {});
-  return { emptied };
+  return { emptied, createdAt: first ?? 0 };
 }
