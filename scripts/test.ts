@@ -29,7 +29,7 @@ const MOST_FILES_AGAIN = 6;
 const DEADLINE_MS = 75 * 60_000;
 const SLOWEST = 12;
 /** Files that mostly wait for servers (leases, clocks, restarts) and take a third of a core: they run beside those that convert. */
-const WAITING = ['test/cluster', 'test/conformance', 'test/integration/cluster'];
+const WAITING = ['test/cluster', 'test/conformance', 'test/integration/cluster', 'test/integration/hang-ups', 'test/integration/start'];
 
 const startedAt = Date.now();
 const args = process.argv.slice(2);

@@ -58,9 +58,9 @@ beforeAll(async () => {
     api: { maxFileBytes: 4_000 },
   };
   [first, second] = await Promise.all([cluster.start('api', {}, settings), cluster.start('api', {}, settings)]);
-  await cluster.start('worker', { POOL: 'image' });
+  await Promise.all(['image', 'pdf'].map((POOL) => cluster.start('worker', { POOL })));
   bucket = await openS3(cluster.bucket);
-  for (const replica of [first, second]) await eventually(() => knowsPictures(replica), 'a replica knows of the worker', 30_000);
+  for (const replica of [first, second]) await eventually(() => knowsWorkers(replica), 'a replica knows of the workers', 30_000);
 });
 afterAll(async () => {
   await cluster?.stop();
@@ -68,9 +68,9 @@ afterAll(async () => {
   origin?.close();
 });
 
-async function knowsPictures({ url }: Role): Promise<boolean> {
+async function knowsWorkers({ url }: Role): Promise<boolean> {
   const { data } = (await (await fetch(`${url}/api/v1/formats`)).json()) as { data: { sources: { format: string }[] } };
-  return data.sources.some(({ format }) => format === 'png');
+  return ['png', 'pdf'].every((known) => data.sources.some(({ format }) => format === known));
 }
 
 let uids = 0;
@@ -189,7 +189,7 @@ describe('a refusal', () => {
     ['an option out of bounds', { options: { img_quality: '101' } }, 'INVALID_OPTION', { option: 'img_quality' }],
     ['a tool that there is not', { toFormat: undefined, tool: 'fold-paper' }, 'NOT_FOUND', {}],
     ['a tool that is not installed', { toFormat: undefined, tool: 'upscale-image' }, 'NOT_IMPLEMENTED', { slug: 'upscale-image' }],
-    ['a tool that takes several files', { toFormat: undefined, tool: 'merge-pdf' }, 'NOT_IMPLEMENTED', {}],
+    ['a tool that takes several files', { toFormat: undefined, tool: 'merge-pdf' }, 'BAD_REQUEST', { min_files: 2, received_files: 1 }],
     ['an object that is not there', { namespace: 'mine', source: { key: 'none.png' } }, 'NOT_FOUND', { field: 'source.key' }],
     ['format and tool together', { tool: 'blur-image' }, 'BAD_REQUEST', {}],
   ] as const)('of %s has the code of REST, and is the same when it is asked for again', async (_, change, code, details) => {
