@@ -25,33 +25,49 @@ export function liveCatalog(pools: () => Iterable<PoolEngines>): () => Catalog {
 }
 
 interface DeclaredPool extends PoolEngines {
+  readonly name: string;
   readonly paused: boolean;
   /** Workers that it may scale up to. */
   readonly capacity: number;
   /** Time of its workers' last heartbeat; 0 if there was none. */
   readonly seenAt: number;
-  readonly degraded: boolean;
 }
 
+/** Stands for the pools of a cluster that has none. */
+const NONE = '';
+/** How long workers that have yet to report are awaited, from the first question on, ms: a node and its images may have to come first. */
+const AWAITED_MS = 15 * 60_000;
+/** How long after a cluster's store was created its pools may be declared one after the other, ms. */
+const NEW_MS = 2 * 60_000;
+
 /**
- * The catalog as it would be if those who have yet to report their engines had all engines of their toolchains: pools for which a controller
- * starts workers, and every toolchain where no pool is declared or the cluster is new. Undefined where nobody is awaited.
+ * The catalog as it would be if those who have yet to report their engines had all engines of their toolchains: pools that a controller scales,
+ * and every toolchain where no pool is declared or the cluster is new. Undefined where nobody is awaited.
  * @param pools as they are now
- * @param isNew whether pools may not be declared yet
+ * @param createdAt of the cluster's store, ms since the epoch
  */
-export function expectedCatalog(pools: () => Iterable<DeclaredPool>, isNew: () => boolean): () => Catalog | undefined {
+export function expectedCatalog(
+  pools: () => Iterable<DeclaredPool>,
+  { clock, createdAt }: { readonly clock: () => number; readonly createdAt: number },
+): () => Catalog | undefined {
   let expected: readonly PoolEngines[] = [];
   const catalog = liveCatalog(() => expected);
+  /** By name of a pool, or `NONE`: when it was first found missing. */
+  let missing = new Map<string, number>();
   const hasReported = ({ seenAt, engines: able }: DeclaredPool) => seenAt > 0 || able.size > 0;
-  const isAwaited = (pool: DeclaredPool) => pool.capacity > 0 && !pool.paused && !pool.degraded && !hasReported(pool);
   return () => {
-    const now = [...pools()];
-    const awaited =
-      now.length === 0 || isNew()
-        ? toolchains.filter((name) => !now.some((pool) => pool.toolchain === name && hasReported(pool)))
-        : now.filter(isAwaited).map(({ toolchain }) => toolchain);
-    if (awaited.length === 0) return undefined;
-    expected = [...now, ...awaited.map((toolchain) => ({ toolchain, engines: allEngines(toolchain) }))];
+    const [now, declared] = [clock(), [...pools()]];
+    const silent = declared.filter((pool) => pool.capacity > 0 && !pool.paused && !hasReported(pool));
+    const names = declared.length === 0 ? [NONE] : silent.map(({ name }) => name);
+    missing = new Map(names.map((name) => [name, missing.get(name) ?? now]));
+    const isAwaited = (name: string) => now - (missing.get(name) ?? 0) < AWAITED_MS;
+
+    const isOpen = now - createdAt < NEW_MS || isAwaited(NONE);
+    const unreported = toolchains.filter((name) => !declared.some((pool) => pool.toolchain === name && hasReported(pool)));
+    const ofPools = silent.filter(({ name }) => isAwaited(name)).map(({ toolchain }) => toolchain);
+    const awaited = new Set([...ofPools, ...(isOpen ? unreported : [])]);
+    if (awaited.size === 0) return undefined;
+    expected = [...declared, ...[...awaited].map((toolchain) => ({ toolchain, engines: allEngines(toolchain) }))];
     return catalog();
   };
 }

@@ -26,9 +26,6 @@ import { privateMetrics } from './process/probe.ts';
 import type { Running } from './process/running.ts';
 import { unreadableTo } from './process/unreadable.ts';
 
-/** How long after its store was created a cluster's pools may be declared one after the other, ms. */
-const NEW_MS = 2 * 60_000;
-
 export async function api(config: Config, _checkout: string, version: string): Promise<Running> {
   const log = createLog(config.log.level);
   const metrics = createMetrics();
@@ -41,8 +38,7 @@ export async function api(config: Config, _checkout: string, version: string): P
   const store = await openCluster(nats, config, log, unreadable, clock);
   const { objects, registry } = store;
   const catalog = liveCatalog(() => registry.pools().values());
-  const isNew = () => clock() - createdAt < NEW_MS;
-  const expected = expectedCatalog(() => registry.pools().values(), isNew);
+  const expected = expectedCatalog(() => registry.pools().values(), { clock, createdAt });
   const stopping = new AbortController();
 
   const deps: ApiDeps = {

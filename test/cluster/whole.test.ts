@@ -1,6 +1,4 @@
 /** The whole of it: a file sent to an API replica brings a worker into being on a cluster that had none, and comes back converted. */
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openQueue } from '../../src/queue/nats/queue.ts';
@@ -13,14 +11,10 @@ import { expectRed, redPicture } from '../kit/reds.ts';
 import { convert, untilEnded } from '../kit/service.ts';
 import { eventually } from '../kit/wire.ts';
 
-/** Of the picture that is fetched by its URL. */
-const RED = 77;
-
 let kubernetes: Kubernetes;
 let service: Service;
 let controller: Controller;
 let pods: PodProcesses;
-let web: Server;
 let url: string;
 
 beforeAll(async () => {
@@ -29,16 +23,10 @@ beforeAll(async () => {
   pods = await startPodProcesses(kubernetes.kube, 'default');
   const natsUrl = service.nats.addresses.join(',');
   controller = await startController({ kubeconfig: await controllerAccount(kubernetes), natsUrl });
-  const red = await redPicture(RED);
-  web = createServer((_, response) => response.end(red));
-  await new Promise<void>((done) => web.listen(0, '127.0.0.1', done));
-  const { port } = web.address() as AddressInfo;
-  const fetching = { http: true, ports: [port], allow: ['127.0.0.1/32'] };
-  const api = await service.start('api', {}, { pools: { source: 'controller' }, fetch: fetching });
+  const api = await service.start('api', {}, { pools: { source: 'controller' } });
   url = api.url ?? '';
 }, 120_000);
 afterAll(async () => {
-  web?.close();
   await pods?.close();
   await controller?.stop();
   await Promise.all([kubernetes?.stop(), service?.stop()]);
@@ -52,7 +40,6 @@ const routes = async () => {
 };
 
 describe('a cluster without workers', () => {
-  let early: string;
   it('has no route before there is a pool, and asks to try again', async () => {
     expect(await routes()).toEqual([]);
     const picture = { name: 'a.png', bytes: await redPicture(10) };
@@ -61,20 +48,12 @@ describe('a cluster without workers', () => {
     const never = await convert(url, picture, 'mp3');
     expect([never.status, never.error?.code]).toEqual([400, 'INVALID_FORMAT']);
     const tool = async (slug: string) => (await fetch(`${url}/api/v1/tools/${slug}`, { method: 'POST', body: new FormData() })).status;
-    // A job that is accepted before its file is there waits for workers a while.
-    const body = new FormData();
-    body.set('url', `http://127.0.0.1:${(web.address() as AddressInfo).port}/red.png`);
-    body.set('to_format', 'jpg');
-    const sent = await fetch(`${url}/api/v1/convert`, { method: 'POST', body, headers: { prefer: 'respond-async' } });
-    expect(sent.status).toBe(200);
-    early = ((await sent.json()) as { data: { job_id: string } }).data.job_id;
     expect([await tool('merge-pdf'), await tool('upscale-image'), await tool('no-such-tool')]).toEqual([503, 501, 404]);
   });
 
   it('learns what a new pool can do, and is at rest again', async () => {
     await applyPool(kubernetes.kube, aPool('pictures', { capacity: 3, idleSeconds: 1, conversionsPerWorker: 4 }));
     await eventually(async () => (await routes()).includes('jpg'), 'a route', 60_000);
-    await expectRed(url, await untilEnded(url, early), RED);
     await eventually(async () => (await poolNamed(kubernetes.kube, 'pictures')).status?.workers === 0, 'no worker', 60_000);
     expect(await routes()).toContain('jpg');
   }, 130_000);

@@ -6,31 +6,26 @@ import { toolchains } from '../../src/contracts/toolchains.ts';
 type Pool = ReturnType<Parameters<typeof expectedCatalog>[0]> extends Iterable<infer P> ? P : never;
 
 const pool = (toolchain: string, given: Partial<Pool> = {}): Pool => ({
+  name: toolchain,
   toolchain,
   paused: false,
   capacity: 2,
   seenAt: 0,
-  degraded: false,
   engines: new Map(),
   ...given,
 });
 const reported = { seenAt: 1 };
+const MINUTE = 60_000;
+const old = { clock: () => 1_000 * MINUTE, createdAt: 0 };
 const has = (pools: readonly Pool[], source: string, target: string, isNew = false): boolean | undefined => {
-  const catalog = expectedCatalog(
-    () => pools,
-    () => isNew,
-  )();
+  const catalog = expectedCatalog(() => pools, isNew ? { ...old, createdAt: 999 * MINUTE } : old)();
   return catalog && catalog.route(source, target) !== undefined;
 };
 
 describe('where no pool is declared', () => {
   it('expects all that this release has', () => {
     expect([has([], 'png', 'jpg'), has([], 'docx', 'pdf'), has([], 'mp4', 'webm')]).toEqual([true, true, true]);
-    const catalog = expectedCatalog(
-      () => [],
-      () => false,
-    )();
-    expect(catalog?.tools.has('merge-pdf')).toBe(true);
+    expect(expectedCatalog(() => [], old)()?.tools.has('merge-pdf')).toBe(true);
   });
 });
 
@@ -46,10 +41,7 @@ describe('where a pool has yet to report', () => {
 
   it('follows the pools', () => {
     let pools = [pool('image')];
-    const catalog = expectedCatalog(
-      () => pools,
-      () => false,
-    );
+    const catalog = expectedCatalog(() => pools, old);
     expect(catalog()?.route('mp4', 'webm')).toBeUndefined();
     pools = [pool('image'), pool('media')];
     expect(catalog()?.route('mp4', 'webm')).toBeDefined();
@@ -59,6 +51,11 @@ describe('where a pool has yet to report', () => {
 });
 
 describe('in a new cluster', () => {
+  it('expects what another pool of a toolchain may have', () => {
+    const other = pool('image', { name: 'image-large' });
+    expect(has([pool('image', reported), other], 'png', 'jpg', true)).toBe(true);
+    expect(has([pool('image', reported), other], 'png', 'jpg')).toBe(true);
+  });
   it('expects pools that are not declared yet, or that nobody scales', () => {
     expect(has([pool('image', reported)], 'mp4', 'webm', true)).toBe(true);
     expect(has([pool('image', reported), pool('media', { capacity: 0 })], 'mp4', 'webm', true)).toBe(true);
@@ -71,11 +68,29 @@ describe('in a new cluster', () => {
 });
 
 describe('nobody is awaited', () => {
+  it('for longer than a node takes to come, from the first question on', () => {
+    let now = 1_000 * MINUTE;
+    let pools: readonly Pool[] = [pool('image')];
+    const catalog = expectedCatalog(() => pools, { clock: () => now, createdAt: 0 });
+    const awaits = (source: string, target: string) => catalog()?.route(source, target) !== undefined;
+    expect(awaits('png', 'jpg')).toBe(true);
+    now += 14 * MINUTE;
+    expect(awaits('png', 'jpg')).toBe(true);
+    pools = [pool('image'), pool('media')];
+    expect(awaits('mp4', 'webm')).toBe(true);
+    now += 2 * MINUTE;
+    expect(awaits('mp4', 'webm')).toBe(true);
+    now += 14 * MINUTE;
+    expect(catalog()).toBeUndefined();
+    pools = [];
+    expect(awaits('png', 'jpg')).toBe(true);
+    now += 15 * MINUTE;
+    expect(catalog()).toBeUndefined();
+  });
   const cases: Readonly<Record<string, Partial<Pool>>> = {
     'of pools that have reported, now or before': reported,
     'of pools that nobody starts workers for': { capacity: 0 },
     'of paused pools': { paused: true },
-    'of pools whose workers do not start': { degraded: true },
   };
   for (const [sentence, given] of Object.entries(cases))
     it(sentence, () => expect(has([pool('image', given)], 'png', 'jpg')).toBeUndefined());

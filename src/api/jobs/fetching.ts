@@ -1,5 +1,4 @@
 /** Jobs whose files are fetched by URL: the record comes first, then the files, and a fetch that fails fails its job (docs/decisions/0031). */
-import { setTimeout as pause } from 'node:timers/promises';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { cleanName } from '../../catalog/names.ts';
 import { Failure, RevisionConflict } from '../../errors.ts';
@@ -27,9 +26,6 @@ const PLACES = 100;
 const NO_PLACE_SECONDS = 2;
 /** For all files of a job, ms; each download has its own limits. Upkeep takes a fetch for lost after longer. */
 const MOST_MS = 15 * 60_000;
-/** How long fetched files wait for workers that have yet to report, and between two looks, ms. */
-const STARTING_MS = 60_000;
-const LOOK_MS = 1_000;
 /** Of a URL that a job is named after until its file is there, characters. */
 const MOST_URL = 8_192;
 
@@ -105,12 +101,11 @@ export async function fetchJob(deps: ApiDeps, { job, named, keyOf, client, valid
   const { jobs, clock, metrics } = deps;
   const late = () =>
     new Failure('URL_REFUSED', { says: 'The files were not fetched in time.', details: { reason: 'unreachable' }, retryable: true });
-  const received = await untilAborted(deps, job.stored.record.id, MOST_MS, late, async (cancelled) => {
-    const signal = gone === undefined ? cancelled : AbortSignal.any([cancelled, gone]);
-    const files = await fetchAll(deps, named, keyOf, signal);
-    metrics.uploaded(files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0));
-    return await untilStarted(() => validate(files), signal);
-  });
+  const files = await untilAborted(deps, job.stored.record.id, MOST_MS, late, (signal) =>
+    fetchAll(deps, named, keyOf, gone === undefined ? signal : AbortSignal.any([signal, gone])),
+  );
+  metrics.uploaded(files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0));
+  const received = await validate(files);
   try {
     job.stored = await jobs.update(fetched(job.stored.record, received, clock()), job.stored.revision);
     job.stored = await jobs.move(job.stored.record, job.stored.revision);
@@ -118,20 +113,6 @@ export async function fetchJob(deps: ApiDeps, { job, named, keyOf, client, valid
     throw cause instanceof RevisionConflict ? new Failure('JOB_EXPIRED', { cause }) : cause;
   }
   return enqueue(deps, job, client);
-}
-
-/** The client may have its answer already: workers that have yet to report are waited for. @throws as `validate` does · the reason of `signal` */
-async function untilStarted(validate: () => Promise<JobRecord>, signal: AbortSignal): Promise<JobRecord> {
-  const end = performance.now() + STARTING_MS;
-  for (;;) {
-    try {
-      return await validate();
-    } catch (error) {
-      const isEarly = error instanceof Failure && error.code === 'OVERLOADED' && performance.now() < end;
-      if (!isEarly) throw error;
-    }
-    await pause(LOOK_MS, undefined, { signal }).catch(() => signal.throwIfAborted());
-  }
 }
 
 /** The client has its answer: the failure is the job's. Where it cannot be written, upkeep does it later. */
