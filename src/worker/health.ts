@@ -28,8 +28,6 @@ const UNHEALTHY_CHECK_MS = 2_000;
 const HEALTHY_CHECK_MS = 5_000;
 /** How long a measurement of free disk space stays valid, ms: every slot asks before each order. */
 const ROOM_VALID_MS = 250;
-/** Pause between two checks because of failed conversions, ms: those that fail meanwhile share the next one, and keep their slots so long. */
-const AGAIN_MS = 250;
 /** Failures that a broken disk or a half-removed program may have caused. */
 const SUSPICIOUS: ReadonlySet<unknown> = new Set([
   'corrupt_input',
@@ -67,13 +65,11 @@ export function watchHealth(checks: Checks, { others }: { readonly others: boole
     clearTimeout(timer);
     if (!closed) timer = setTimeout(() => void check(), fault === undefined ? HEALTHY_CHECK_MS : UNHEALTHY_CHECK_MS);
   };
-  let checkedAt = Number.NEGATIVE_INFINITY;
   let checking: Promise<Fault | undefined> | undefined;
   /** One check at a time: slots that fail together share it. */
   const check = (): Promise<Fault | undefined> => {
     checking ??= checkEverything().finally(() => {
       checking = undefined;
-      checkedAt = performance.now();
     });
     return checking;
   };
@@ -86,15 +82,11 @@ export function watchHealth(checks: Checks, { others }: { readonly others: boole
     return found;
   };
   let again: Promise<Fault | undefined> | undefined;
-  /** A check that begins after the call: one that is under way may have missed what is broken now. */
+  /** A check that begins after the call, as one under way may have missed what is broken now. Those that fail until it begins share it. */
   const checkAgain = (): Promise<Fault | undefined> => {
     again ??= (async () => {
-      for (;;) {
-        await checking?.catch(() => undefined);
-        const pauseMs = checkedAt + AGAIN_MS - performance.now();
-        if (pauseMs > 0) await new Promise((resolve) => setTimeout(resolve, pauseMs));
-        else if (checking === undefined) break;
-      }
+      do await checking?.catch(() => undefined);
+      while (checking !== undefined);
       // Later callers need a newer check.
       again = undefined;
       return await check();
