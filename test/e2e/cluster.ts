@@ -30,6 +30,31 @@ export const program = async (file: string, args: readonly string[], timeout = 3
 export const cluster = (...args: readonly string[]) => program('scripts/cluster', args);
 export const kubectl = (...args: readonly string[]) => program('.cache/bin/kubectl', args, 120_000);
 export const inNamespace = (...args: readonly string[]) => kubectl('--namespace', NAMESPACE, ...args);
+/** What of the namespace's pods tells whether one will stay. */
+interface PodState {
+  readonly metadata: { readonly name: string; readonly deletionTimestamp?: string };
+  readonly status: { readonly containerStatuses?: readonly { readonly ready: boolean }[] };
+}
+/** Pods with these labels that are ready, but for those that were told to go. */
+export async function stayingPods(selector: string): Promise<readonly string[]> {
+  const { items } = JSON.parse(await inNamespace('get', 'pods', '-l', selector, '-o', 'json')) as { items: PodState[] };
+  return items
+    .filter(({ metadata, status }) => metadata.deletionTimestamp === undefined && status.containerStatuses?.every(({ ready }) => ready))
+    .map(({ metadata }) => metadata.name);
+}
+const EXEC_TRIES = 3;
+/** Runs a program in one of these pods; in another one if that ends meanwhile, as a worker does that is no longer needed. */
+export async function execIn(selector: string, ...command: readonly string[]): Promise<string> {
+  for (let tries = 1; ; tries++) {
+    const [pod] = await stayingPods(selector);
+    if (pod === undefined) throw new Error(`no pod is ready of ${selector}`);
+    try {
+      return await inNamespace('exec', pod, '--', ...command);
+    } catch (error) {
+      if (tries === EXEC_TRIES || (await stayingPods(selector)).includes(pod)) throw error;
+    }
+  }
+}
 export const helm = (...args: readonly string[]) => program('.cache/bin/helm', [...args, '--namespace', NAMESPACE], 300_000);
 export const VALUES = [
   '--values',

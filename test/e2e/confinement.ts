@@ -30,7 +30,7 @@ const REACHES: Readonly<Record<string, readonly string[]>> = {
 };
 
 interface Pod {
-  readonly metadata: { readonly name: string; readonly labels: Readonly<Record<string, string>> };
+  readonly metadata: { readonly name: string; readonly labels: Readonly<Record<string, string>>; readonly deletionTimestamp?: string };
   readonly spec: {
     readonly hostNetwork?: boolean;
     readonly hostPID?: boolean;
@@ -107,7 +107,10 @@ const launcherArgs = [
 ].join(' ');
 
 export async function confine(): Promise<void> {
-  const podsNow = async () => (JSON.parse(await inNamespace('get', 'pods', '-o', 'json')) as { items: Pod[] }).items;
+  const podsNow = async () =>
+    (JSON.parse(await inNamespace('get', 'pods', '-o', 'json')) as { items: Pod[] }).items.filter(
+      ({ metadata }) => metadata.deletionTimestamp === undefined,
+    );
   const componentOf = ({ metadata }: Pod): string => metadata.labels['app.kubernetes.io/component'] ?? '';
   const pods = await eventually('all pods', podsNow, (found) =>
     Object.keys(MAY).every((component) => found.some((pod) => componentOf(pod) === component && pod.status.phase === 'Running')),

@@ -1,6 +1,6 @@
 /** What breaks, and that each accepted file comes back nevertheless. */
 import { convert, load } from './client.ts';
-import { base, crash, inNamespace, kubectl } from './cluster.ts';
+import { base, crash, inNamespace, kubectl, stayingPods } from './cluster.ts';
 import { blobOf, type E2eFiles } from './files.ts';
 import { eventually, must, step } from './steps.ts';
 
@@ -46,11 +46,16 @@ export async function breakThings(files: E2eFiles): Promise<void> {
   });
   await step('the leading controller is deleted', async () => {
     const holder = () => inNamespace('get', 'lease', 'filemill-controller', '-o', 'jsonpath={.spec.holderIdentity}');
-    const before = await holder();
-    const pods = (
-      await inNamespace('get', 'pods', '-l', 'app.kubernetes.io/component=controller', '-o', 'jsonpath={.items[*].metadata.name}')
-    ).split(' ');
-    const leader = pods.find((name) => before.startsWith(name)) ?? '';
+    // After the step before, one that is on its way out may hold the lease still.
+    const { before, leader } = await eventually(
+      'a leader that stays',
+      async () => {
+        const held = await holder();
+        const controllers = await stayingPods('app.kubernetes.io/component=controller');
+        return { before: held, leader: controllers.find((name) => held.startsWith(name)) ?? '' };
+      },
+      (found) => found.leader !== '',
+    );
     const start = performance.now();
     await inNamespace('delete', 'pod', leader, '--wait=false');
     await eventually('another leader', holder, (now) => now !== '' && now !== before, 60_000);

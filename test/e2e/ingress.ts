@@ -230,7 +230,9 @@ async function limitByAddress(files: E2eFiles, ca: string): Promise<void> {
     const send = (from: string, headers: Readonly<Record<string, string>> = {}) =>
       asClient(from, ca, async () => {
         const body = formOf({ to_format: 'webp' }, ['file', new Blob([files.photo]), 'photo.jpg']);
-        return (await ask(`${FILES}/api/v1/convert`, { method: 'POST', body, headers })).status;
+        const { status } = await ask(`${FILES}/api/v1/convert`, { method: 'POST', body, headers });
+        // A busy machine takes longer than the answer waits.
+        return status === 202 ? 200 : status;
       });
     const first: number[] = [];
     for (let n = 0; n < 4; n++) first.push(await send(LIMITED));

@@ -35,7 +35,8 @@ export async function lose(files: E2eFiles): Promise<void> {
     );
     await busy('media');
     const start = performance.now();
-    await inNamespace('exec', pod, '--', 'dd', 'if=/dev/zero', 'of=/work/left-over', 'bs=1M', 'count=300', 'status=none');
+    // Its eviction may end it while it writes.
+    await inNamespace('exec', pod, '--', 'dd', 'if=/dev/zero', 'of=/work/left-over', 'bs=1M', 'count=300', 'status=none').catch(() => '');
     await eventually(
       'its eviction',
       () => inNamespace('get', 'events', '--field-selector', `involvedObject.name=${pod},reason=Evicted`, '-o', 'name'),

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import sharp from 'sharp';
 import { convert } from './client.ts';
-import { base, checkout, environment, inNamespace, NAMESPACE } from './cluster.ts';
+import { base, checkout, environment, execIn, inNamespace, NAMESPACE, stayingPods } from './cluster.ts';
 import { blobOf, type E2eFiles } from './files.ts';
 import { eventually, must, step } from './steps.ts';
 
@@ -83,7 +83,8 @@ async function coldStart(file: readonly [content: Blob, name: string]): Promise<
     const sent = Date.now();
     must((await convert(base, file, 'txt')).bytes.length > 0, 'no text');
     note('output downloaded', Date.now());
-    const { process, asked } = await beginOf((await inNamespace('get', 'pods', '-l', 'filemill.io/pool=pdf', '-o', 'name')).trim());
+    const [pod = ''] = await stayingPods('filemill.io/pool=pdf');
+    const { process, asked } = await beginOf(pod);
     note("the worker's process began", Math.round(process));
     note('first request for an order', asked);
     return Object.fromEntries(STAGES.map((stage) => [stage, (at.get(stage) ?? Number.NaN) - sent])) as Record<Stage, number>;
@@ -108,8 +109,7 @@ export async function measure(files: E2eFiles): Promise<void> {
     ].join('; ');
   });
   await step("a worker's start, from its process to its first request for an order, in a pod that does nothing else", async () => {
-    const [pod = ''] = (await inNamespace('get', 'pods', '-l', 'filemill.io/pool=image', '-o', 'name')).split('\n');
-    const taken = (await inNamespace('exec', pod, '--', 'node', '-e', STARTS)).trim().split('\n').map(Number);
+    const taken = (await execIn('filemill.io/pool=image', 'node', '-e', STARTS)).trim().split('\n').map(Number);
     must(taken.length === COLD_STARTS && taken.every((ms) => ms > 0), `it said ${taken}`);
     return middle(taken);
   });
@@ -129,8 +129,7 @@ export async function measure(files: E2eFiles): Promise<void> {
   await step('memory of each role', async () => {
     const held: string[] = [];
     for (const component of ['api', 'controller', 'egress', 'worker']) {
-      const pods = (await inNamespace('get', 'pods', '-l', `app.kubernetes.io/component=${component}`, '-o', 'name')).trim().split('\n');
-      const status = await inNamespace('exec', pods[0] ?? '', '--', 'cat', '/proc/1/status');
+      const status = await execIn(`app.kubernetes.io/component=${component}`, 'cat', '/proc/1/status');
       held.push(`${component} ${Math.round(Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024)} MiB`);
     }
     return held.join(', ');

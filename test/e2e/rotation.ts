@@ -3,11 +3,11 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { authorityIn } from '../kit/certificates.ts';
 import { load } from './client.ts';
-import { base, cluster, clusterDir, crash, inNamespace, program } from './cluster.ts';
+import { base, cluster, clusterDir, crash, execIn, inNamespace, program } from './cluster.ts';
 import type { E2eFiles } from './files.ts';
 import { eventually, must, step } from './steps.ts';
 
-const POOLS = ['image', 'media', 'pdf', 'office'];
+const POOLS = ['image', 'media', 'pdf', 'office', 'web'];
 const USERS = ['api', 'controller', ...POOLS.map((pool) => `worker-${pool}`)];
 
 async function secretOf(name: string): Promise<Readonly<Record<string, string>>> {
@@ -121,14 +121,11 @@ export async function rotate(files: E2eFiles): Promise<void> {
         await arrived(`filemill-${name}-0`, 'tls', name === 'nats' ? 'tls.crt' : 'public.crt', crt);
       }
       await inNamespace('exec', 'filemill-nats-0', '--', 'nats-server', '--signal', 'reload=1');
-      const [api] = (
-        await inNamespace('get', 'pods', '-l', 'app.kubernetes.io/component=api', '-o', 'jsonpath={.items[*].metadata.name}')
-      ).split(' ');
       const served = `require('node:tls').connect({ host: 'filemill-minio', port: 9000, servername: 'filemill-minio' }, function () { console.log(this.getPeerCertificate().issuer.CN); this.end(); })`;
       // It looks once a minute.
       await eventually(
         "MinIO's new certificate",
-        () => inNamespace('exec', api ?? '', '--', 'node', '-e', served),
+        () => execIn('app.kubernetes.io/component=api', 'node', '-e', served),
         (issuer) => issuer.trim() === 'new',
         120_000,
       );

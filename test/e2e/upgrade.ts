@@ -89,7 +89,11 @@ export async function upgrade(files: E2eFiles): Promise<void> {
         "the upgrade replaced the trial's NATS or MinIO, and with it all data: leave their pods as they were",
       );
       const note = failedNone(await stop());
-      must(!(await imagesOf('image')).includes(`:${BEFORE}`), `workers run ${await imagesOf('image')}`);
+      await eventually(
+        'the last worker as it was to be gone',
+        () => imagesOf('image'),
+        (images) => !images.includes(`:${BEFORE}`),
+      );
       const capacity = await inNamespace('get', 'tp', 'image', '-o', 'jsonpath={.spec.capacity}');
       must(capacity === '3', `the upgrade changed what kubectl scale wrote to ${capacity}`);
       must((await woken()).status === 'done', 'an order that waited since before the upgrade failed');
