@@ -83,7 +83,11 @@ async function coldStart(file: readonly [content: Blob, name: string]): Promise<
     const sent = Date.now();
     must((await convert(base, file, 'txt')).bytes.length > 0, 'no text');
     note('output downloaded', Date.now());
-    const [pod = ''] = await stayingPods('filemill.io/pool=pdf');
+    const [pod = ''] = await eventually(
+      'its worker to be told of',
+      () => stayingPods('filemill.io/pool=pdf'),
+      (pods) => pods.length > 0,
+    );
     const { process, asked } = await beginOf(pod);
     note("the worker's process began", Math.round(process));
     note('first request for an order', asked);

@@ -78,6 +78,13 @@ it('tells whether there are others than those that were refused', async () => {
   expect([await from.replace(refused), looked]).toEqual([true, 2]);
 });
 
+it('looks again for what was refused though the timer of its pause fires before the clock has come so far', async () => {
+  const from = source();
+  const refused = await from.get();
+  now += 999;
+  expect(await from.replace(refused)).toBe(true);
+});
+
 it('leaves keys that are set as they are', async () => {
   const from = credentialsOf({ ...settings, accessKeyId: 'a', secretAccessKey: 'b' }, lookUp);
   const found = await from.get();

@@ -74,9 +74,9 @@ export function credentialsOf(settings: S3Access, lookUp = fromChain(settings.re
     }
   }
 
-  /** One look-up at a time, whoever asks. */
-  async function look(): Promise<void> {
-    if (pending === undefined && clock() >= notBefore) pending = renew();
+  /** One look-up at a time, whoever asks. @param paused whether the caller waited for `notBefore`: a timer may fire a millisecond before the clock is there */
+  async function look(paused = false): Promise<void> {
+    if (pending === undefined && (paused || clock() >= notBefore)) pending = renew();
     await pending;
   }
 
@@ -92,7 +92,7 @@ export function credentialsOf(settings: S3Access, lookUp = fromChain(settings.re
     },
     async replace(refused) {
       if (held === refused && pending === undefined) await pause(Math.max(0, notBefore - clock()));
-      if (held === refused) await look();
+      if (held === refused) await look(true);
       return held?.accessKeyId !== refused.accessKeyId || held.sessionToken !== refused.sessionToken;
     },
   };
