@@ -135,9 +135,9 @@ describe('two controllers under load', () => {
     await kubernetes.startApi();
     await works();
 
-    kubernetes.signalEtcd('SIGSTOP');
+    await kubernetes.freezeEtcd();
     await pause(20_000);
-    kubernetes.signalEtcd('SIGCONT');
+    kubernetes.thawEtcd();
     await replicas.leader();
     await works();
 

@@ -178,12 +178,12 @@ describe('a call', () => {
   });
 
   it('ends at its limit while the store is frozen, and is carried out when it is back', async () => {
-    cluster.signalEtcd('SIGSTOP');
     try {
+      await cluster.freezeEtcd();
       const error = await kube.create(MAPS, map('frozen'), { limitMs: 500 }).catch((caught: unknown) => caught);
       expect(error).toMatchObject({ reason: 'TimedOut' });
     } finally {
-      cluster.signalEtcd('SIGCONT');
+      cluster.thawEtcd();
     }
     await until('the store', () => kube.apply(MAPS, map('thawed'), { manager: 'test' }).then(Boolean, () => false));
   });

@@ -101,9 +101,9 @@ describe('workers under load', () => {
     await kubernetes.startApi();
     await works();
 
-    kubernetes.signalEtcd('SIGSTOP');
+    await kubernetes.freezeEtcd();
     await pause(20_000);
-    kubernetes.signalEtcd('SIGCONT');
+    kubernetes.thawEtcd();
     passage.cut();
     await works();
 

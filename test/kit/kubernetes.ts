@@ -51,8 +51,10 @@ export interface Cluster {
   killApi(): Promise<void>;
   startApi(): Promise<void>;
   restartApi(): Promise<void>;
-  /** SIGSTOP: the API server answers nothing that it must read; SIGCONT. */
-  signalEtcd(signal: 'SIGSTOP' | 'SIGCONT'): void;
+  /** SIGSTOP: the API server answers nothing that it must read. */
+  freezeEtcd(): Promise<void>;
+  /** SIGCONT */
+  thawEtcd(): void;
   /** Forgets all versions but the present one. */
   compactEtcd(): Promise<void>;
   auditLog(): Promise<AuditEvent[]>;
@@ -118,7 +120,8 @@ export async function startKubernetes({ nodes = {}, without = [] }: KubernetesOp
       await plane.killApi();
       await plane.startApi();
     },
-    signalEtcd: plane.signalEtcd,
+    freezeEtcd: plane.freezeEtcd,
+    thawEtcd: plane.thawEtcd,
     compactEtcd: () => compact(plane.etcdUrl),
     async auditLog() {
       const lines = (await readFile(plane.audit, 'utf8')).split('\n');

@@ -7,7 +7,7 @@ import { connectKube, type Kube } from '../../../src/kube/connection/connect.ts'
 import { freePorts } from '../ports.ts';
 import { makeCredentials, writeKubeconfig } from './credentials.ts';
 import { FAKE } from './nodes.ts';
-import { isRunning, kill, startProgram } from './processes.ts';
+import { freeze, isRunning, kill, startProgram } from './processes.ts';
 import { until } from './until.ts';
 
 /** What a test may need no part of: it starts in less time. Without controllers no Job gets a pod, and no namespace a service account. */
@@ -25,7 +25,8 @@ export interface ControlPlane {
   readonly kube: Kube;
   startApi(): Promise<void>;
   killApi(): Promise<void>;
-  signalEtcd(signal: NodeJS.Signals): void;
+  freezeEtcd(): Promise<void>;
+  thawEtcd(): void;
   stop(): Promise<void>;
 }
 
@@ -131,7 +132,8 @@ export async function startControlPlane(folder: string, without: readonly Watche
         await startApi();
       },
       killApi: () => kill(children.get('kube-apiserver')),
-      signalEtcd: (signal) => void etcd.kill(signal),
+      freezeEtcd: () => freeze(etcd),
+      thawEtcd: () => void etcd.kill('SIGCONT'),
     };
   } catch (error) {
     await stop();

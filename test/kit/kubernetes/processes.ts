@@ -2,7 +2,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, openSync } from 'node:fs';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { until } from './until.ts';
 
 const BIN = join(import.meta.dirname, '../../../.cache/bin');
 
@@ -34,6 +36,16 @@ export async function startProgram(
 }
 
 export const isRunning = (child: ChildProcess | undefined): child is ChildProcess => child?.exitCode === null && child.signalCode === null;
+
+/** SIGSTOP, and waits until none of its threads goes on (proc_pid_stat(5)): on a busy machine one may answer a call before it stops. */
+export async function freeze(child: ChildProcess): Promise<void> {
+  child.kill('SIGSTOP');
+  const threads = `/proc/${child.pid}/task`;
+  await until('a program to stop', async () => {
+    const stats = await Promise.all((await readdir(threads)).map((thread) => readFile(join(threads, thread, 'stat'), 'utf8')));
+    return stats.every((stat) => stat.slice(stat.lastIndexOf(')')).startsWith(') T'));
+  });
+}
 
 export async function kill(child: ChildProcess | undefined): Promise<void> {
   if (!isRunning(child)) return;
