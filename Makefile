@@ -5,13 +5,14 @@ ZIG ?= zig
 LISTS := $(wildcard images/*/packages.txt)
 
 .DEFAULT_GOAL := help
-.PHONY: help start setup serving node launcher launcher-cross converters test-tools servers run generate verify unit integration test proved bench clean images cluster cluster-packages e2e
+.PHONY: help start setup serving node launcher launcher-cross converters test-tools servers run generate verify unit integration test test-all proved bench clean images cluster cluster-packages bare e2e
 
 help: ## Says what each target does
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22
 
 run: start ## Serves on http://localhost:8080 (PORT and DATA_DIR change it); Ctrl-C drains and stops
-	@exec scripts/filemill local
+	@# Beside the service, which need not wait for it.
+	@(nice -n 19 scripts/security-updates $(LISTS) &) ; exec scripts/filemill local
 
 start: converters serving launcher ## Installs what is missing to serve, and does not serve
 
@@ -25,6 +26,7 @@ node:
 
 launcher:
 	@scripts/build-launcher
+	@scripts/build-native
 
 launcher-cross: ## Compiles the launcher with clang for x86_64 and aarch64, into .cache/cross; needs zig
 	@set -e; for cpu in x86_64 aarch64; do CC="$(ZIG) cc -target $$cpu-linux-musl" scripts/build-launcher .cache/cross/launcher-$$cpu; done
@@ -41,22 +43,28 @@ test-tools:
 servers:
 	@scripts/build-servers
 
-images: setup cluster-packages ## Builds the container images with buildah or docker, and converts a file in each; APT_SNAPSHOT pins Debian's packages by date
+images: setup cluster-packages ## Builds the container images with buildah or docker, fails for pending updates, and converts a file in each; APT_SNAPSHOT pins Debian's packages by date
 	@scripts/images
+	@scripts/images --check
 	@scripts/images --smoke
 
 cluster: setup cluster-packages ## Builds what scripts/cluster needs: a real Kubernetes cluster on this machine, to play with
 	@scripts/build-servers cluster
+	@echo "cluster: no image comes from docker.io; scripts/cluster servers makes images of NATS and MinIO from .cache/bin, scripts/cluster up starts it"
 
 cluster-packages:
 	@command -v docker >/dev/null && command -v runc >/dev/null || scripts/install-packages --for 'a cluster and images without Docker' test/e2e/packages.txt
 
-e2e: ## Installs the chart on a real cluster made here, and uses, upgrades and removes it; needs root
+bare: setup
+	@scripts/install-packages --for 'a bare Debian 12' test/e2e/bare/packages.txt
+	@node test/e2e/run.ts bare
+
+e2e: ## Runs `make run` on a bare Debian 12, installs the chart on a real cluster made here, and uses, upgrades and removes it; PARTS="--keep install" runs some of it; needs root
 	@[ "$$(id -u)" = 0 ] || { echo 'e2e: it needs root, for containers on this machine' >&2; exit 1; }
 	@$(MAKE) --no-print-directory setup cluster-packages
-	@# Beside each other: one mostly compiles, the other mostly unpacks.
-	@$(MAKE) --no-print-directory -j2 cluster images
-	@node test/e2e/run.ts
+	@# Beside each other: one mostly compiles, the others mostly download and unpack.
+	@$(MAKE) --no-print-directory -j3 cluster images $(if $(PARTS),,bare)
+	@scripts/e2e $(PARTS)
 
 generate: node ## Writes every file that is derived from others
 	@node scripts/generate.ts
@@ -68,8 +76,11 @@ verify: node ## Checks format, lint, types, generated files, regular expressions
 	@echo "verify: regular expressions" && node scripts/regular-expressions.ts
 	@echo "verify: architecture, and that what is offered was proved" && vitest run --reporter=dot test/architecture.test.ts test/unit/proved.test.ts
 
-test: setup test-tools servers verify ## verify, then everything that must hold: real servers, real converters, real files
+test: setup test-tools servers verify ## verify, then each feature on real servers, real converters and real files; of long tables a draw by commit
 	@node scripts/test.ts
+
+test-all: setup test-tools servers verify ## The same with every test: all hostile files, faults and kills
+	@node scripts/test.ts --all
 
 unit: node launcher ## Tests that start no server: a minute
 	@vitest run test/unit test/architecture.test.ts

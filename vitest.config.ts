@@ -38,6 +38,7 @@ export default defineConfig({
     maxWorkers: 2,
     maxConcurrency: 3,
     pool: 'forks',
+    runner: './test/drawing-runner.ts',
     sequence: { sequencer: SlowestFirst },
   },
 });

@@ -19,7 +19,7 @@ async function pictures(picture: string): Promise<void> {
     const { url = '' } = await machines.start('api', { LOG_LEVEL: 'warn' });
     await machines.start('worker', { POOL: 'image' });
     await eventually(async () => (await poolOf(url, 'image')).workers > 0, 'the replica knows of the worker', 30_000);
-    const alone = quantile((await rawSharp(picture, 'png', 'jpg', {}, 1, 200)).took, 0.5);
+    const alone = quantile((await rawSharp({ input: picture, source: 'png', target: 'jpg', options: {} }, 1, 200)).took, 0.5);
     const whole = quantile((await through(url, picture, 'jpg', {}, 1, 200)).took, 0.5);
     goalRow(
       'small PNG → JPG over HTTP, NATS and MinIO, p50 above the engine',

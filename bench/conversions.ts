@@ -6,11 +6,13 @@ import { promisify } from 'node:util';
 import { longDocx } from '../test/kit/fixtures/document-cases.ts';
 import { endProcess, startProcess } from '../test/kit/service.ts';
 import { peakOf } from './memory.ts';
-import { rawOffice, rawSharp } from './raw.ts';
+import { rawForks, rawOffice, rawSharp } from './raw.ts';
 import { through, WORK_HEAD, workRow } from './rows.ts';
 
 const run = promisify(execFile);
 const CONVERT = '/usr/bin/convert-im6.q16';
+
+const mebibytes = ({ bytes }: { readonly bytes: number }): string => (bytes / 1024 ** 2).toFixed(0);
 
 export async function smallPicture(folder: string): Promise<string> {
   const path = join(folder, 'small.png');
@@ -34,12 +36,18 @@ type Part = (folder: string, url: string) => Promise<void>;
 export const conversionParts = {
   async small(folder, url) {
     const picture = await smallPicture(folder);
-    workRow('small PNG → JPG, sharp alone, warm', await rawSharp(picture, 'png', 'jpg', {}, 1, 200));
+    const order = { input: picture, source: 'png', target: 'jpg', options: {} } as const;
+    const [warm, forked] = [await rawSharp(order, 1, 200), await rawForks(order, 1, 200)];
+    workRow('small PNG → JPG, sharp alone, warm', warm);
+    workRow('small PNG → JPG, libvips alone, a process each', forked);
     workRow('small PNG → JPG over HTTP, 1 client', await through(url, picture, 'jpg', {}, 1, 200));
+    console.log(`\nMemory of one program: sharp ${mebibytes(warm)} MiB, libvips with a process each ${mebibytes(forked)} MiB.\n`);
   },
   async photo(folder, url) {
     const photo = await photograph(folder);
-    workRow('36 MP JPEG → 500 px WebP, sharp alone, 2 processes', await rawSharp(photo, 'jpg', 'webp', { img_resize_w: 500 }, 2, 100));
+    const order = { input: photo, source: 'jpg', target: 'webp', options: { img_resize_w: 500 } } as const;
+    workRow('36 MP JPEG → 500 px WebP, sharp alone, 2 processes', await rawSharp(order, 2, 100));
+    workRow('36 MP JPEG → 500 px WebP, libvips alone, a process each, 2 at a time', await rawForks(order, 2, 100));
     for (const clients of [1, 2, 4])
       workRow(
         `36 MP JPEG → 500 px WebP over HTTP, ${countOf(clients)}`,

@@ -61,8 +61,14 @@ async function measure(servers: 1 | 3, picture: Buffer): Promise<void> {
   try {
     const { url = '' } = await cluster.start('api', { LOG_LEVEL: 'warn' });
     // It is there, and takes nothing.
-    const worker = { pool: 'image', toolchain: 'image', worker: 'idle', slots: 1, engines: { sharp: '1' } };
-    const presence = startPresence(natsPresence(await cluster.nats.connect()), worker, { conversionsPerWorker: 0, idleSeconds: 0 });
+    const worker = { pool: 'image', toolchain: 'image', worker: 'idle', slots: 1 };
+    const abilities = () => ({ engines: { sharp: '1' }, broken: new Map(), fault: undefined });
+    const presence = startPresence(
+      natsPresence(await cluster.nats.connect()),
+      worker,
+      { conversionsPerWorker: 0, idleSeconds: 0 },
+      abilities,
+    );
     await eventually(async () => (await poolOf(url, 'image')).workers > 0, 'the replica knows of the worker', 30_000);
     const ids = await submit(url, agent, formOf(picture), jobs);
 

@@ -42,8 +42,9 @@ const handleJob: JobHandler = async ({ id }) => {
 };
 const presence = startPresence(
   natsPresence(nats),
-  { pool, toolchain: 'image', worker: `bench-${process.pid}`, slots, engines },
+  { pool, toolchain: 'image', worker: `bench-${process.pid}`, slots },
   { conversionsPerWorker: 0, idleSeconds: 0 },
+  () => ({ engines, broken: new Map(), fault: undefined }),
 );
 const shared = { jobs: openJobs(nats), queue: openQueue(nats), signals: natsSignals(nats), log: createLog('silent') };
 for (let slot = 0; slot < slots; slot++)

@@ -7,7 +7,7 @@ import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } fr
 import { builtinModules } from 'node:module';
 import { dirname, join, relative, resolve } from 'node:path';
 import { build, type Plugin } from 'esbuild';
-import { compile } from '../src/exec/confine/stage.ts';
+import { compile, LIBVIPS } from '../src/exec/confine/stage.ts';
 
 const [into] = process.argv.slice(2);
 if (into === undefined) throw new Error('it is called as: node images/bundle.ts FOLDER');
@@ -15,8 +15,8 @@ const app = resolve(into);
 const source = resolve('src');
 /** Threads have a file of their own, which the process names by URL. */
 const THREADS = ['nats/keep-alive/thread', 'judge/thread'];
-/** What programs that run confined import, each by itself: these are not bundled. */
-const LIBRARIES = ['node_modules/sharp', 'node_modules/@img', 'node_modules/detect-libc', 'node_modules/semver'];
+/** What programs that run confined load: these are not bundled. */
+const LIBRARIES = [dirname(LIBVIPS)];
 const EXPLORER = 'node_modules/openapi-explorer';
 
 /** A bundled module has the URL of the bundle: a file beside the module is named from the root of the sources instead. */
@@ -62,7 +62,7 @@ const { metafile } = await build({
   target: 'node26',
   minifySyntax: true,
   minifyWhitespace: true,
-  external: ['sharp', 'openapi-explorer'],
+  external: ['openapi-explorer'],
   // Libraries in CommonJS ask for Node's modules by `require`.
   banner: { js: "import { createRequire as requireOf } from 'node:module'; const require = requireOf(import.meta.url);" },
   metafile: true,
@@ -78,7 +78,7 @@ const { name, version, license } = JSON.parse(readFileSync('package.json', 'utf8
 writeFileSync(join(app, 'package.json'), `${JSON.stringify({ name, version, license, type: 'module' })}\n`);
 
 // What the images say they contain: each package whose code is in the bundle, or copied.
-const inputs = [...Object.keys(metafile.inputs), ...LIBRARIES, EXPLORER, ...imgPackages()];
+const inputs = [...Object.keys(metafile.inputs), ...LIBRARIES, EXPLORER];
 const packages = new Map<string, string>();
 for (const input of inputs) {
   const found = /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)/.exec(input)?.[1];
@@ -89,9 +89,3 @@ for (const input of inputs) {
 const lines = [...packages].sort(([a], [b]) => (a < b ? -1 : 1)).map(([id, terms]) => `${id}\t${terms}\n`);
 writeFileSync(join(app, 'npm-packages.tsv'), lines.join(''));
 console.log(`  bundled ${Object.keys(metafile.outputs).length} files, ${lines.length} npm packages, into ${into}`);
-
-/** sharp's own programs, one package for each platform. */
-function imgPackages(): string[] {
-  const lock = JSON.parse(readFileSync('package-lock.json', 'utf8')) as { packages: Record<string, unknown> };
-  return Object.keys(lock.packages).filter((path) => path.startsWith('node_modules/@img/') && existsSync(path));
-}

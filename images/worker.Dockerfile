@@ -3,9 +3,10 @@ ARG BASE=localhost/filemill/base
 FROM ${BASE}
 ARG TOOLCHAIN
 ARG APT_SNAPSHOT=
+ARG SOURCE_DATE_EPOCH=
 USER 0
-COPY packages/${TOOLCHAIN}.txt /usr/local/share/filemill/packages.txt
-RUN /usr/local/sbin/image-install < /usr/local/share/filemill/packages.txt
+COPY versions/${TOOLCHAIN}.txt /usr/local/share/filemill/versions.txt
+RUN /usr/local/sbin/image-install < /usr/local/share/filemill/versions.txt
 # After the packages: a change of filemill's own code builds nothing else again.
 COPY app /app
 COPY toolchains/${TOOLCHAIN}/ /app/
@@ -25,7 +26,9 @@ CMD ["worker"]
 # Last: they are others with each commit, and every step after them would be done again.
 ARG VERSION=0.0.0
 ARG REVISION=unknown
+ARG CREATED=unknown
 LABEL org.opencontainers.image.title="filemill ${TOOLCHAIN}" \
       org.opencontainers.image.description="The filemill worker of the toolchain ${TOOLCHAIN}" \
       org.opencontainers.image.version="${VERSION}" \
-      org.opencontainers.image.revision="${REVISION}"
+      org.opencontainers.image.revision="${REVISION}" \
+      org.opencontainers.image.created="${CREATED}"

@@ -155,8 +155,17 @@ static const struct rule rules[] = {
 	/* Landlock does not govern access(2). LibreOffice takes /tmp for its sockets if it can. */
 	RULE(WITH_UNIX, faccessat, IF, 2, W_OK, W_OK, ASK),
 	X86_ONLY(RULE(WITH_UNIX, access, IF, 1, W_OK, W_OK, ASK),)
-	/* Pipes of a megabyte; leases stop others who open; notices of folders. */
+	/* Pipes of a megabyte. */
 	VALUE(fcntl, 1, 1031 /* F_SETPIPE_SZ */, DENY(EPERM)),
+	/*
+	 * Locks of parts of a file have no limit in number, and are in no count, not even a cgroup's.
+	 * A converter has its folder to itself. flock(2) remains: one for each open file.
+	 */
+	VALUE(fcntl, 1, F_SETLK, PRETEND_DONE),
+	VALUE(fcntl, 1, F_SETLKW, PRETEND_DONE),
+	VALUE(fcntl, 1, F_OFD_SETLK, PRETEND_DONE),
+	VALUE(fcntl, 1, F_OFD_SETLKW, PRETEND_DONE),
+	/* They stop others who open; notices of folders. */
 	VALUE(fcntl, 1, F_SETLEASE, DENY(EPERM)),
 	VALUE(fcntl, 1, F_NOTIFY, DENY(EPERM)),
 	/* Signals that the kernel sends because of a descriptor. */

@@ -15,7 +15,9 @@
  *   syscalls.c   seccomp: which system calls, with which arguments (syscalls.txt)
  *   notify.c     seccomp user notification: the calls that the supervisor decides
  *   limits.c     privileges and rlimits
+ *   cgroup.c     what the kernel counts and limits itself, where it was given a cgroup
  *   usage.c      what the tree uses: memory, files without a name, processor time
+ *   folders.c    what lies in the places that it may write
  *   supervise.c  watching, and ending
  *
  * This file holds the command line and the order of the steps.
@@ -83,6 +85,7 @@ static const struct {
 	{ "ro", .list = &opt.readable },     /* a place to read and execute */
 	{ "env", .list = &opt.environment }, /* NAME=VALUE */
 	{ "cwd", .list = &opt.cwd },         /* where it starts */
+	{ "cgroup", .list = &opt.cgroups },  /* made for it alone, with its limits */
 	{ "calls", .list = &opt.toolchains }, /* whose images/<toolchain>/syscalls.txt it needs */
 	/* unix stream sockets within the places to write */
 	{ "unix", .is_set = &opt.unix_sockets },
@@ -92,7 +95,7 @@ static const struct {
 	{ "uid", .number = &opt.uid, .least = 1, .most = UINT32_MAX - 1 },
 	{ "data", .number = &opt.data, .most = LARGEST },   /* bytes: data segment of each process */
 	{ "memory", .number = &opt.memory, .most = LARGEST }, /* bytes of the tree */
-	{ "disk", .number = &opt.disk, .most = LARGEST },   /* bytes of the tree's nameless files */
+	{ "disk", .number = &opt.disk, .most = LARGEST }, /* bytes that it may leave and hold */
 	{ "cpu", .number = &opt.cpu_s, .most = INT_MAX },   /* seconds of the tree */
 	{ "fsize", .number = &opt.file_size, .most = LARGEST }, /* bytes of each file */
 	{ "nproc", .number = &opt.tasks, .most = INT_MAX }, /* processes and threads of the tree */
@@ -103,6 +106,8 @@ static const struct {
 	{ "parent", .number = &opt.parent, .most = INT_MAX },
 	{ "landlock-abi", .number = &opt.landlock_abi, .most = INT_MAX }, /* use no newer Landlock */
 	{ "without-landlock", .is_set = &opt.without_landlock }, /* start even without it */
+	/* its first process outlives what it starts: a limit ends that first */
+	{ "fork-server", .is_set = &opt.fork_server },
 	{ "record", .is_set = &opt.record },  /* let calls outside the lists pass, and report them */
 	{ "check", .is_set = &opt.check },    /* say what the kernel supports, and exit */
 };
@@ -156,6 +161,18 @@ static int landlock_abi(void)
 	return (int)MIN((uint64_t)abi, opt.landlock_abi);
 }
 
+/* Whether a process can be put where --cgroup says; fails with a sentence otherwise. */
+static void try_cgroups(void)
+{
+	int status;
+	if (!opt.cgroups.count) return;
+	open_cgroups();
+	pid_t child = fork_into_cgroups();
+	if (!child) _exit(0);
+	if (child < 0) fail(errno, "cannot start a process in its cgroup");
+	if (waitpid(child, &status, 0) < 0 || status) exit(EXIT_NOT_CONFINED);
+}
+
 static int print_support(int abi)
 {
 	uint32_t action = SECCOMP_RET_USER_NOTIF;
@@ -171,6 +188,7 @@ static _Noreturn void exec_confined(char **program, pid_t supervisor, int abi, i
 	sigset_t none;
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
+	drop_privileges();
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != supervisor) _exit(EXIT_NOT_CONFINED);
 	umask(077);
 	if (setsid() < 0 || (opt.cwd.count && chdir(opt.cwd.at[opt.cwd.count - 1])))
@@ -201,7 +219,10 @@ int main(int count, char **words)
 {
 	char **program = parse_options(words + (count > 0));
 	int abi = landlock_abi();
-	if (opt.check) return print_support(abi);
+	if (opt.check) {
+		try_cgroups();
+		return print_support(abi);
+	}
 
 	for (int fd = 0; fd < 3; fd++)
 		if (fcntl(fd, F_GETFD) < 0) fail(0, "descriptors 0, 1 and 2 must be open");
@@ -214,20 +235,25 @@ int main(int count, char **words)
 	int listener_pipe[2]; /* By this the child tells which descriptor is the seccomp listener. */
 	if (shared == MAP_FAILED || pipe2(listener_pipe, O_CLOEXEC)) fail(errno, "cannot prepare");
 	failed = shared;
+	check_user();
 	prepare_usage();
 	prepare_landlock(abi);
-	drop_privileges();
-	/* After the change of user, which clears the latter. */
-	if (prctl(PR_SET_CHILD_SUBREAPER, 1) || prctl(PR_SET_PDEATHSIG, SIGTERM))
-		fail(errno, "cannot supervise");
-	if (opt.parent && getppid() != (pid_t)opt.parent) return EXIT_NOT_CONFINED;
+	open_cgroups();
+	if (prctl(PR_SET_CHILD_SUBREAPER, 1)) fail(errno, "cannot supervise");
 
 	uint64_t start = now_ms();
 	pid_t supervisor = getpid();
-	/* Descriptors are shared until the child executes, so that we have its listener. */
-	pid_t leader = (pid_t)syscall(__NR_clone, CLONE_FILES | SIGCHLD, 0, 0, 0, 0);
+	/*
+	 * Still with our privileges, without which there is no entering a cgroup; both give them up
+	 * next. Descriptors are shared until the child executes, so that we have its listener.
+	 */
+	pid_t leader = fork_into_cgroups();
 	if (leader < 0) fail(errno, "cannot fork");
 	if (!leader) exec_confined(program, supervisor, abi, listener_pipe[1]);
+	drop_privileges();
+	/* After the change of user, which clears it. The child dies with us, or sees that we did. */
+	if (prctl(PR_SET_PDEATHSIG, SIGTERM)) fail(errno, "cannot supervise");
+	if (opt.parent && getppid() != (pid_t)opt.parent) return EXIT_NOT_CONFINED;
 	if (opt.report_fd != NONE) dprintf((int)opt.report_fd, "{\"pid\":%d}\n", leader);
 
 	const char *why = supervise(leader, listener_pipe[0], &while_waiting);
@@ -235,6 +261,7 @@ int main(int count, char **words)
 	int signal_number = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 	int exit_code = signal_number ? 128 + signal_number : WEXITSTATUS(status);
 	usage.cpu_ms = reaped_cpu_ms();
+	if (is_disk_exceeded_at_end()) why = "output";
 	/* The hard limit of RLIMIT_CPU kills; the soft one may be ignored. */
 	if (signal_number == SIGKILL && !strcmp(why, "signal") && usage.cpu_ms / 1000 >= opt.cpu_s)
 		why = "time";

@@ -33,8 +33,8 @@ struct values {
 
 /* See `option_table` in launcher.c. Bytes, seconds where _s, milliseconds where _ms. */
 struct options {
-	struct values writable, readable, environment, cwd, toolchains;
-	int unix_sockets, without_landlock, check, record;
+	struct values writable, readable, environment, cwd, toolchains, cgroups;
+	int unix_sockets, without_landlock, check, record, fork_server;
 	uint64_t uid, data, memory, disk, cpu_s, file_size, tasks, open_files, wall_ms;
 	uint64_t report_fd, landlock_abi, parent, tcp_port;
 };
@@ -129,6 +129,7 @@ ssize_t read_caller(const struct seccomp_notif *call, uint64_t from, void *to, s
 
 /* ---- limits.c: privileges and rlimits ---- */
 
+void check_user(void);
 void drop_privileges(void);
 void set_rlimits(void); /* In the child. */
 
@@ -138,6 +139,7 @@ struct usage {
 	uint64_t tasks;    /* Processes and threads. */
 	uint64_t memory;   /* Bytes; of sockets and pipes what they may hold. */
 	uint64_t unlinked; /* Bytes of files that have no name any more. */
+	int too_many;      /* Of what has no size: mappings, watches. */
 	uint64_t peak;     /* Of memory. */
 	uint64_t cpu_ms;
 	uint64_t sampled_at; /* now_ms() */
@@ -145,8 +147,31 @@ struct usage {
 extern struct usage usage;
 void prepare_usage(void);
 void sample_usage(pid_t group);
+int is_zombie(pid_t pid);
 /* Processor time of all that was reaped. */
 uint64_t reaped_cpu_ms(void);
+void for_each_thread(pid_t group, void (*visit)(pid_t process, pid_t thread));
+/* /proc/`path`, valid until the next; NULL where it has ended. */
+const char *read_status(const char *path);
+
+/* ---- folders.c: what lies in the places that may be written ---- */
+
+/* Looks when it is time to; counts `usage.unlinked` too. */
+int is_disk_exceeded(pid_t group);
+/* Once nothing of the tree is left. */
+int is_disk_exceeded_at_end(void);
+
+/* ---- cgroup.c: what the kernel counts ---- */
+
+void open_cgroups(void);
+/* A child that shares our descriptors, within the cgroups; -1 and an errno. */
+pid_t fork_into_cgroups(void);
+/* Bytes in use, NONE without a cgroup. */
+uint64_t cgroup_memory(void);
+int cgroup_ran_out_of_memory(void);
+/* What it ran out of so far is paid for: those who took it were killed. */
+void cgroup_forgive(void);
+int cgroup_refused_a_process(void);
 
 /* ---- supervise.c ---- */
 

@@ -2,9 +2,9 @@
  * Limits: privileges, and rlimits of the kernel's own.
  *
  * Stops: acting as root or with capabilities, gaining either by a set-user-ID program; core dumps,
- * to a file or to a handler (systemd-coredump, apport); locked memory; message queues; endless data
- * segments, files, descriptors and processor time of one process; and, for a user that nobody else
- * has, a fork bomb. What a tree uses in all is watched by usage.c.
+ * to a file or to a handler (systemd-coredump, apport); locked memory; message queues; endless
+ * timers, data segments, files, descriptors and processor time of one process; and, for a user that
+ * nobody else has, a fork bomb. What a tree uses in all is watched by usage.c.
  *
  * Needs: Linux 4.3 (PR_CAP_AMBIENT), 3.5 (PR_SET_NO_NEW_PRIVS); refuses to start without them.
  */
@@ -19,12 +19,16 @@
 
 /* ---- privileges ---- */
 
-void drop_privileges(void)
+void check_user(void)
 {
 	int root = !geteuid() || !getuid();
 	if (root != (opt.uid != NONE))
-		fail(0, "--uid names an unused user to become, which root must give and nobody else may");
-	if (root) {
+		fail(0, "--uid names an unused user to become, which root must give and no other user may");
+}
+
+void drop_privileges(void)
+{
+	if (opt.uid != NONE) {
 		uid_t uid = (uid_t)opt.uid;
 		for (unsigned long c = 0; c < 64; c++) prctl(PR_CAPBSET_DROP, c, 0, 0, 0);
 		if (syscall(__NR_setgroups, 0, NULL) || setresgid(uid, uid, uid) ||
@@ -58,12 +62,18 @@ void set_rlimits(void)
 	set_rlimit(RLIMIT_CORE, 1, 1);
 	set_rlimit(RLIMIT_MEMLOCK, 65536, 65536);
 	set_rlimit(RLIMIT_MSGQUEUE, 0, 0);
+	/* Timers, and signals that wait to be received. */
+	set_rlimit(RLIMIT_SIGPENDING, 4096, 4096);
 	set_rlimit(RLIMIT_DATA, opt.data, opt.data);
 	set_rlimit(RLIMIT_FSIZE, opt.file_size, opt.file_size);
 	set_rlimit(RLIMIT_NOFILE, opt.open_files, opt.open_files);
 	set_rlimit(RLIMIT_CPU, opt.cpu_s, opt.cpu_s == NONE ? NONE : opt.cpu_s + 1);
-	/* It counts a whole user's: the supervisor too, and is useless for the server's own user. */
-	uint64_t tasks = opt.uid == NONE || opt.tasks == NONE ? NONE : opt.tasks + 1;
+	/*
+	 * It counts a whole user's: the supervisor too, and is useless for the server's own user. A
+	 * cgroup counts the program's alone, and tells when it refused one.
+	 */
+	int by_user = opt.uid != NONE && opt.tasks != NONE && !opt.cgroups.count;
+	uint64_t tasks = by_user ? opt.tasks + 1 : NONE;
 	set_rlimit(RLIMIT_NPROC, tasks, tasks);
 	/* Rather the converter than the server when the machine's memory ends. */
 	int score = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);

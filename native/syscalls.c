@@ -326,7 +326,7 @@ static void emit_filter(void)
 
 int install_seccomp_filter(int landlock_abi)
 {
-	int counts_forks = opt.uid == NONE && opt.tasks != NONE;
+	int counts_forks = opt.uid == NONE && opt.tasks != NONE && !opt.cgroups.count;
 	int asks = counts_forks || opt.unix_sockets || opt.tcp_port != NONE || opt.record;
 	set_conditions(landlock_abi, counts_forks);
 	choose_actions();

@@ -1,17 +1,20 @@
 /*
- * Usage: what the process tree uses, sampled from /proc.
+ * Usage: what the process tree uses, sampled from /proc, and what the kernel counts of it.
  *
  * Stops, together with the refusals in the filter: a tree that takes more memory than its share, as
  * many processes or as one, also where no resident set shows it (page tables, swap, sockets, pipes,
- * a process whose first thread has ended); files without a name, which no measurement of the folder
- * finds, held by a descriptor or by a mapping only; and processor time spread over processes.
+ * mappings, watches, a process whose first thread has ended); files without a name, which no
+ * measurement of the folder finds, held by a descriptor or by a mapping only; and processor time
+ * spread over processes.
+ *
+ * In a cgroup (cgroup.c) the kernel counts all memory, its own objects too, and only the rest is
+ * sampled. Elsewhere a sample adds up what can be seen, and what has no size is limited by number.
  *
  * Needs: /proc; any kernel. Without /proc the launcher refuses to start.
  *
  * What it cannot see: descriptors on their way between two processes, which the kernel bounds by
- * RLIMIT_NOFILE; small objects of the kernel's own (locks); processor time of short-lived children
- * whose parent ignores SIGCHLD, which the kernel forgets: the wall clock ends those. A pod's cgroup
- * counts all three.
+ * RLIMIT_NOFILE; processor time of short-lived children whose parent ignores SIGCHLD, which the
+ * kernel forgets: the wall clock ends those.
  */
 #include "launcher.h"
 
@@ -29,10 +32,19 @@ enum {
 	PIPE_PAGES = 16,             /* Of a pipe; larger ones are refused. */
 	USUAL_SOCKET = 212992,       /* net.core.wmem_default where it cannot be read. */
 	BACKLOG = 8,                 /* A listener's unaccepted connections, and itself. */
-	DESCRIPTORS_MS = 200,        /* Between two samples, and at most a sixteenth of the time. */
-	MAPPINGS_MS = 2000,
-	SHARE = 16,
+	/* Between two samples of what costs more; longer where it would take a larger share. */
+	SHORTEST_MS = 200,
+	SHARE = 32,
+	LONGEST_MS = 1000,
 	INODES = 1 << 16,            /* Twice the descriptors of most trees. */
+	/* Of the whole tree. Browsers have some 10,000 mappings and 100 watches. */
+	MOST_MAPPINGS = 1 << 16,
+	MOST_WATCHES = 1 << 16,
+	/* What the kernel keeps for each, at most. */
+	TASK_BYTES = 32 * 1024,
+	DESCRIPTOR_BYTES = 1024,
+	MAPPING_BYTES = 512,
+	WATCH_BYTES = 256,
 	STATUS_BYTES = 64 * 1024,    /* /proc/[pid]/status of a user of some 5,000 groups. */
 };
 
@@ -43,9 +55,11 @@ static uint64_t socket_bytes = USUAL_SOCKET, pipe_bytes = PIPE_PAGES * 4096;
 /* As last sampled; the two cost more than the others, and are sampled less often. */
 static struct {
 	uint64_t next, memory, unlinked;
+	int watches;
 } descriptors;
 static struct {
 	uint64_t next, unlinked;
+	int count;
 } mappings;
 
 /* ---- reading /proc ---- */
@@ -68,6 +82,13 @@ static uint64_t status_bytes(const char *status, const char *name)
 {
 	const char *line = strstr(status, name);
 	return line ? strtoull(line + strlen(name), NULL, 10) * 1024 : 0;
+}
+
+static char status[STATUS_BYTES]; /* Of the process or thread that is sampled. */
+
+const char *read_status(const char *path)
+{
+	return read_file(dirfd(processes), path, status, sizeof status) > 0 ? status : NULL;
 }
 
 static DIR *open_folder(const char *path)
@@ -107,8 +128,22 @@ static int was_counted(enum kind kind, uint64_t inode, int count_it)
 
 /* ---- descriptors ---- */
 
+/* Files that an epoll descriptor watches: a line each in /proc/[pid]/fdinfo/[fd]. */
+static void count_watches(const char *process, const char *fd)
+{
+	char path[96], line[256];
+	snprintf(path, sizeof path, "%s/fdinfo/%.16s", process, fd);
+	int info = openat(dirfd(processes), path, O_RDONLY | O_CLOEXEC);
+	FILE *file = info < 0 ? NULL : fdopen(info, "r");
+	if (!file) return;
+	while (descriptors.watches <= MOST_WATCHES && fgets(line, sizeof line, file))
+		descriptors.watches += !strncmp(line, "tfd:", 4);
+	fclose(file);
+}
+
 static void count_descriptor(const struct stat *is)
 {
+	descriptors.memory += DESCRIPTOR_BYTES;
 	if (S_ISSOCK(is->st_mode) && !was_counted(SOCKET, is->st_ino, 1))
 		descriptors.memory += socket_bytes;
 	else if (S_ISFIFO(is->st_mode) && !was_counted(PIPE, is->st_ino, 1))
@@ -120,14 +155,20 @@ static void count_descriptor(const struct stat *is)
 /* `process` is [pid] or [pid]/task/[tid]. */
 static void sample_descriptors(const char *process)
 {
-	char path[64];
+	static const char epoll[] = "anon_inode:[eventpoll]";
+	char path[64], kind[sizeof epoll];
 	struct stat is;
 	snprintf(path, sizeof path, "%s/fd", process);
 	DIR *folder = open_folder(path);
 	if (!folder) return;
-	for (struct dirent *entry; (entry = readdir(folder));)
-		if (entry->d_name[0] != '.' && !fstatat(dirfd(folder), entry->d_name, &is, 0))
-			count_descriptor(&is);
+	for (struct dirent *entry; (entry = readdir(folder));) {
+		if (entry->d_name[0] == '.' || fstatat(dirfd(folder), entry->d_name, &is, 0)) continue;
+		count_descriptor(&is);
+		if (is.st_mode & S_IFMT) continue;
+		ssize_t length = readlinkat(dirfd(folder), entry->d_name, kind, sizeof kind);
+		if (length == sizeof epoll - 1 && !memcmp(kind, epoll, sizeof epoll - 1))
+			count_watches(process, entry->d_name);
+	}
 	closedir(folder);
 }
 
@@ -174,7 +215,8 @@ static int sample_mappings(const char *process)
 	int fd = openat(dirfd(processes), path, O_RDONLY | O_CLOEXEC);
 	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
 	if (!file) return 0;
-	for (ssize_t length; (length = getline(&line, &room, file)) > 0; lines++) {
+	for (ssize_t length; mappings.count <= MOST_MAPPINGS; lines++, mappings.count++) {
+		if ((length = getline(&line, &room, file)) <= 0) break;
 		if (line[length - 1] == '\n') line[length - 1] = 0;
 		count_mapping(line);
 	}
@@ -183,8 +225,6 @@ static int sample_mappings(const char *process)
 }
 
 /* ---- a process, and all of them ---- */
-
-static char status[STATUS_BYTES]; /* Of the process or thread that is sampled. */
 
 /* Where the first thread has ended its /proc/[pid] is empty, and a living one's is not. */
 static int find_living_thread(pid_t pid, char *process, size_t size)
@@ -230,6 +270,19 @@ static uint64_t sample_process(pid_t pid, char *process, size_t size)
 	return user + system + childrens_user + childrens_system;
 }
 
+/* Whether all of its threads have ended, and it waits for its parent to take note. */
+int is_zombie(pid_t pid)
+{
+	char path[64], line[1024], state;
+	unsigned long threads;
+	snprintf(path, sizeof path, "%d/stat", pid);
+	char *after = read_file(dirfd(processes), path, line, sizeof line) > 0 ? strrchr(line, ')') : 0;
+	/* proc(5): ppid to nice are between. */
+	const char *fields = " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %lu";
+	if (!after || sscanf(after + 1, fields, &state, &threads) != 2) return 1;
+	return (state == 'Z' || state == 'X') && threads <= 1;
+}
+
 uint64_t reaped_cpu_ms(void)
 {
 	struct rusage all;
@@ -254,16 +307,22 @@ static void sample_all_mappings(pid_t group)
 	}
 }
 
+static uint64_t pause_after(uint64_t took_ms)
+{
+	return MIN(LONGEST_MS, MAX(SHORTEST_MS, SHARE * took_ms));
+}
+
 /* setsid and setpgid are refused, so the tree is one process group. */
 void sample_usage(pid_t group)
 {
-	uint64_t ticks = 0, started = now_ms();
+	uint64_t ticks = 0, started = now_ms(), by_kernel = cgroup_memory();
 	int at_mappings = started >= mappings.next;
+	/* Before mappings, so that what descriptors hold is not counted again. */
 	int at_descriptors = at_mappings || started >= descriptors.next;
 	usage.tasks = usage.memory = 0;
 	this_sample++;
-	if (at_descriptors) descriptors.memory = descriptors.unlinked = 0;
-	if (at_mappings) mappings.unlinked = 0;
+	if (at_descriptors) descriptors.memory = descriptors.unlinked = 0, descriptors.watches = 0;
+	if (at_mappings) mappings.unlinked = 0, mappings.count = 0;
 	rewinddir(processes);
 	for (struct dirent *entry; (entry = readdir(processes));) {
 		char process[48] = "";
@@ -273,16 +332,36 @@ void sample_usage(pid_t group)
 		if (at_descriptors && *process) sample_descriptors(process);
 	}
 	uint64_t now = now_ms();
-	if (at_descriptors) descriptors.next = now + MAX(DESCRIPTORS_MS, SHARE * (now - started));
+	if (at_descriptors) descriptors.next = now + pause_after(now - started);
 	if (at_mappings) {
 		sample_all_mappings(group);
-		mappings.next = now_ms() + MAX(MAPPINGS_MS, SHARE * (now_ms() - now));
+		mappings.next = now_ms() + pause_after(now_ms() - now);
 	}
 	usage.cpu_ms = reaped_cpu_ms() + ticks * 1000 / (uint64_t)sysconf(_SC_CLK_TCK);
-	usage.memory += descriptors.memory;
+	usage.memory += descriptors.memory + usage.tasks * TASK_BYTES +
+	                (uint64_t)mappings.count * MAPPING_BYTES +
+	                (uint64_t)descriptors.watches * WATCH_BYTES;
+	usage.too_many = mappings.count > MOST_MAPPINGS || descriptors.watches > MOST_WATCHES;
 	usage.unlinked = descriptors.unlinked + mappings.unlinked;
 	usage.sampled_at = now_ms();
+	if (by_kernel != NONE) usage.memory = by_kernel;
 	usage.peak = MAX(usage.peak, usage.memory);
+}
+
+void for_each_thread(pid_t group, void (*visit)(pid_t process, pid_t thread))
+{
+	char path[64];
+	rewinddir(processes);
+	for (struct dirent *entry; (entry = readdir(processes));) {
+		pid_t pid = atoi(entry->d_name);
+		if (pid <= 0 || getpgid(pid) != group) continue;
+		snprintf(path, sizeof path, "%d/task", pid);
+		DIR *threads = open_folder(path);
+		if (!threads) continue;
+		for (struct dirent *thread; (thread = readdir(threads));)
+			if (atoi(thread->d_name) > 0) visit(pid, atoi(thread->d_name));
+		closedir(threads);
+	}
 }
 
 /* Before the change of user and the confinement. */

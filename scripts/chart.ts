@@ -2,6 +2,8 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { isMap, isScalar, type Pair, parse, parseAllDocuments, parseDocument, stringify, type YAMLMap } from 'yaml';
+import { z } from 'zod';
+import { configSchema } from '../src/config.ts';
 import { ToolchainPool } from '../src/contracts/kubernetes/toolchain-pool.ts';
 import { toolchains } from '../src/contracts/toolchains.ts';
 import { apiPermissions, controllerPermissions, workerPermissions } from '../src/nats/permissions.ts';
@@ -35,7 +37,7 @@ export function chartFiles(): Record<string, string> {
     [`${CHART}/files/nats-permissions.json`]: `${JSON.stringify({ api: apiPermissions, controller: controllerPermissions, worker: workerPermissions(POOL) })}\n`,
     [`${CHART}/files/dashboard.json`]: `${JSON.stringify(dashboard())}\n`,
     [`${CHART}/templates/admission.yaml`]: `{{- if .Values.controller.admission }}\n# From manifests/admission. ${NOTE}\n${admission()}{{- end }}\n`,
-    [`${CHART}/templates/people.yaml`]: `{{- if .Values.controller.peopleRoles }}\n# From manifests/rbac/people.yaml. ${NOTE}\n${read('manifests/rbac/people.yaml')}{{- end }}\n`,
+    [`${CHART}/templates/people.yaml`]: `{{- if .Values.controller.peopleRoles }}\n# From manifests/rbac/people.yaml. ${NOTE}\n${released(read('manifests/rbac/people.yaml'))}{{- end }}\n`,
   };
 }
 
@@ -68,19 +70,51 @@ function rulesOfController(): unknown[] {
   return (role?.rules ?? []).filter(({ apiGroups }) => !apiGroups.includes('coordination.k8s.io'));
 }
 
+/** Before names of objects that no namespace holds. */
+const PREFIX = '{{ .Release.Namespace }}-{{ include "filemill.fullname" . }}';
+
+/** With the metadata of the release in the place of the examples'. */
+const released = (text: string): string =>
+  text
+    .replaceAll(/^metadata:\n {2}name: filemill-(\S+)\n(?! {2}labels:)/gm, (_, name: string) => metadataOf(name, 'dict "cluster" true'))
+    .replaceAll(/^metadata:\n {2}name: filemill-(\S+)\n {2}labels:\n((?: {4}\S+: "true"\n)+)/gm, (_, name: string, labels: string) => {
+      const pairs = [...labels.matchAll(/(\S+): ("true")/g)].map(([, key, value]) => `"${key}" ${value}`);
+      return metadataOf(name, `dict "cluster" true "labels" (dict ${pairs.join(' ')})`);
+    });
+const metadataOf = (name: string, more: string): string =>
+  `metadata: {{- include "filemill.metadata" (list . (printf "%s-%s-${name}" .Release.Namespace (include "filemill.fullname" .)) (${more})) | nindent 2 }}\n`;
+
 /** With the names of the release in the place of the examples'. */
 function admission(): string {
-  const prefix = '{{ .Release.Namespace }}-{{ include "filemill.fullname" . }}';
-  const [controller, pools] = ['controller', 'pools'].map((name) =>
+  const account = '{{ .Release.Namespace }}:{{ include "filemill.account" (list . "controller") }}';
+  const values: Readonly<Record<string, string>> = {
+    homes: '{{ dig "controller" "poolNamespaces" (list .Release.Namespace) .Values.config | toJson | squote }}',
+    nats: '{{ include "filemill.workerNats" . | squote }}',
+  };
+  const [controller = '', workers = '', pools = ''] = ['controller', 'workers', 'pools'].map((name) =>
     read(`manifests/admission/${name}.yaml`)
-      .replaceAll(
-        'system:serviceaccount:filemill:filemill-controller',
-        'system:serviceaccount:{{ .Release.Namespace }}:{{ include "filemill.fullname" . }}-controller',
-      )
-      .replaceAll(/(name|policyName): filemill-/g, (_, key: string) => `${key}: ${prefix}-`)
-      .replace(`'["filemill"]'`, `{{ dig "controller" "poolNamespaces" (list .Release.Namespace) .Values.config | toJson | squote }}`),
+      .replaceAll('system:serviceaccount:filemill:filemill-controller', `system:serviceaccount:${account}`)
+      .replaceAll(/policyName: filemill-/g, `policyName: ${PREFIX}-`)
+      .replaceAll(/(- name: (\w+)\n +expression: )'\[".*"\]'/g, (all, start: string, name: string) =>
+        values[name] === undefined ? all : `${start}${values[name]}`,
+      ),
   );
-  return `${controller}---\n${pools}`;
+  const [policy = '', binding = '', ...all] = released(workers).split('---\n');
+  const others = all
+    .slice(-2)
+    .join('---\n')
+    .replace(/values: \[.*\]/, 'values: {{ include "filemill.poolNames" . | replace "[]" "[\\"\\"]" }}');
+  return `${released(controller)}---\n${policy}${eachPool(binding)}---\n${others}---\n${released(pools)}`;
+}
+
+/** One binding for each pool, from that of the example's first. */
+function eachPool(binding: string): string {
+  const one = binding
+    .replaceAll(/\bworkers-image" (.*?)\(include/g, 'workers-%s" $1(include')
+    .replace('"filemill.fullname" .))', '"filemill.fullname" .) $pool)')
+    .replace('name: image,', 'name: {{ $pool | quote }},')
+    .replace('filemill.io/pool: image', 'filemill.io/pool: {{ $pool | quote }}');
+  return `{{- range $pool := include "filemill.poolNames" . | fromJsonArray }}\n{{- with $ }}\n---\n${one}{{- end }}\n{{- end }}\n`;
 }
 
 function readValues(): { schema: Schema; values: Value[] } {
@@ -100,11 +134,14 @@ function ofMap(map: YAMLMap, above: readonly string[], values: Value[]): Schema 
     const more = comment.find((line) => line.startsWith('@schema'));
     // A blank line ends what is said of the file.
     const says = comment.filter((line) => line !== '' && !line.startsWith('@schema') && !line.startsWith('Every value')).join(' ');
-    const extra = (more === undefined ? {} : JSON.parse(more.slice('@schema'.length))) as Schema & { pools?: true };
+    const extra = (more === undefined ? {} : JSON.parse(more.slice('@schema'.length))) as Schema & { pools?: true; config?: true };
     const preset: unknown = isScalar(value) ? value.value : parse(stringify(value));
     if (extra.pools === true) {
       values.push({ path: path.join('.'), preset, says });
       properties[key.value] = poolsSchema(says);
+    } else if (extra.config === true) {
+      values.push({ path: path.join('.'), preset, says });
+      properties[key.value] = configurationSchema(says);
     } else if (isMap(value) && value.flow !== true) properties[key.value] = ofMap(value, path, values);
     else {
       if (says === '') throw new Error(`${CHART}/values.yaml: ${path.join('.')} has no comment`);
@@ -120,6 +157,40 @@ function typeOf(preset: unknown): Schema {
   if (Array.isArray(preset)) return { type: 'array' };
   if (typeof preset === 'number') return { type: 'integer' };
   return { type: typeof preset };
+}
+
+/** What the chart says itself: the ports and addresses that containers, Services and NetworkPolicies share. */
+const OF_CHART: Readonly<Record<string, readonly string[]>> = {
+  api: ['port', 'host', 'metricsPort', 'metricsHost'],
+  controller: ['probesPort'],
+  egress: ['port', 'host', 'metricsPort'],
+  worker: ['metricsPort'],
+};
+
+/** As the program has it, without its presets: some are those of the machine. */
+function configurationSchema(description: string): Schema {
+  const written = z.toJSONSchema(configSchema, { io: 'input', target: 'draft-7', unrepresentable: 'any' });
+  const schema = without(written, ['default', '$schema', 'format', 'pattern']) as { properties: Record<string, { properties: Schema }> };
+  for (const [part, names] of Object.entries(OF_CHART)) {
+    const rest = Object.entries(schema.properties[part]?.properties ?? {}).filter(([name]) => !names.includes(name));
+    schema.properties[part] = { ...schema.properties[part], properties: Object.fromEntries(rest) };
+  }
+  return { ...schema, description };
+}
+
+/** @param names of keywords, but not of properties that are called so */
+function without(schema: unknown, names: readonly string[]): unknown {
+  if (Array.isArray(schema)) return schema.map((one) => without(one, names));
+  if (typeof schema !== 'object' || schema === null) return schema;
+  const entries = Object.entries(schema).filter(([name]) => !names.includes(name));
+  return Object.fromEntries(
+    entries.map(([name, value]) => [
+      name,
+      name === 'properties'
+        ? Object.fromEntries(Object.entries(value as object).map(([property, below]) => [property, without(below, names)]))
+        : without(value, names),
+    ]),
+  );
 }
 
 /** As the CustomResourceDefinition has it, but that nothing is required: the chart adds it. */

@@ -71,7 +71,7 @@ Every error answer is \`{ "error": { "code", "message", "details" } }\`. \`detai
 |---|---|---|---|
 ${rows.join('\n')}
 
-A job that failed answers 500 \`CONVERSION_FAILED\`, to the request that waits for it and to every later one; where an option asks for what the file does not have, such as page 6 of 5, they are answered with 400 \`INVALID_OPTION\`. \`details.reason\` says why:
+A job that failed answers 500 \`CONVERSION_FAILED\`, to the request that waits for it and to every later one; where an option does not fit the file, such as page 6 of 5, they are answered with 400 \`INVALID_OPTION\`. \`details.reason\` says why:
 
 | reason | meaning |
 |---|---|
@@ -97,7 +97,7 @@ worker:
   slots: { office: 4 }
 \`\`\`
 
-Links in answers begin with \`PUBLIC_URL\`. Without it, they name the scheme and the host that the request was sent to, where nobody else can have chosen that host: an IP address, localhost, a name of this machine (\`mill\`, \`mill.local\`), or one of \`ALLOWED_HOSTS\`; otherwise they name \`http://localhost\`. Behind a proxy, name the proxy in \`TRUST_PROXY\`: its \`X-Forwarded-Proto\`, \`X-Forwarded-Host\` and \`X-Forwarded-Prefix\` are then believed. A path in front of all addresses, from \`PUBLIC_URL\` or \`X-Forwarded-Prefix\`, may be stripped by the proxy or left.
+Links in answers begin with \`PUBLIC_URL\`. Without it, they name the scheme and the host that the request was sent to, where no other client can have chosen that host: an IP address, localhost, a name of this machine (\`mill\`, \`mill.local\`), or one of \`ALLOWED_HOSTS\`; otherwise they name \`http://localhost\`. Behind a proxy, name the proxy in \`TRUST_PROXY\`: its \`X-Forwarded-Proto\`, \`X-Forwarded-Host\` and \`X-Forwarded-Prefix\` are then believed. A path in front of all addresses, from \`PUBLIC_URL\` or \`X-Forwarded-Prefix\`, may be stripped by the proxy or left.
 
 | setting | variable | default | meaning |
 |---|---|---|---|

@@ -8,13 +8,13 @@ export function resourcePage(): string {
 # Custom resources
 
 \`kubectl apply --server-side -f manifests/crds\` makes them known; \`kubectl explain tp.spec\` says what follows here, and \`kubectl get filemill\` lists both kinds. What the API server refuses it refuses when it is applied, with a sentence that names the field
-([examples](../manifests/examples), and [what is wrong with others](../manifests/examples/invalid)). Fields that nobody has heard of are refused as well: \`kubectl\` asks for that, other clients by \`fieldValidation=Strict\`.
+([examples](../manifests/examples), and [what is wrong with others](../manifests/examples/invalid)). Unknown fields are refused as well: \`kubectl\` asks for that, other clients by \`fieldValidation=Strict\`.
 
-[\`manifests/rbac\`](../manifests/rbac) has what the controller needs, in one namespace or in all, and who else may do what: \`view\` sees pools, \`edit\` and \`admin\` also make ConversionJobs, and those whom \`filemill-pool-admin\` is bound to make and scale pools. [\`manifests/admission\`](../manifests/admission) has the rules that no definition can say.
+[\`manifests/rbac\`](../manifests/rbac) has what the controller needs, in one namespace or in all, and what others may do: \`view\` sees pools, \`edit\` and \`admin\` also make ConversionJobs, and users with the role \`filemill-pool-admin\` create and scale pools. [\`manifests/admission\`](../manifests/admission) has the rules that no definition can say: among them, that the controller creates Jobs only as their pools say, for pools that are [named there](operating.md#what-a-stolen-token-of-the-controller-can-do).
 
 ## ToolchainPool
 
-Short name \`tp\`. Workers of one toolchain, each in a Kubernetes Job of its own. Its name is part of subjects and of the names of Jobs: ${poolNames(pool)}.
+Short name \`tp\`. Workers of one toolchain, each in a separate Kubernetes Job. Its name is part of subjects and of the names of Jobs: ${poolNames(pool)}.
 
 ${fieldTable(pool, 'spec')}
 
@@ -44,7 +44,7 @@ What holds between fields:
 
 ${rules(job)}
 
-A \`key\` names an object below \`imports/<namespace>/\` of the bucket: whoever may make a ConversionJob in a namespace may have its imports converted, and no other's. Passwords do not belong into \`options\`, where whoever may read the resource reads them, but into a Secret: see [Secrets](conversion-jobs.md#secrets).
+A \`key\` names an object below \`imports/<namespace>/\` of the bucket: everyone who may create a ConversionJob in a namespace may have its imports converted, and no other's. Passwords do not belong into \`options\`, where everyone who may read the resource reads them, but into a Secret: see [Secrets](conversion-jobs.md#secrets).
 
 ### Status of a job
 
@@ -58,13 +58,13 @@ const CAPACITY = `### Who writes \`capacity\`
 
 | who decides | \`capacity\` in what you apply | what an upgrade does |
 |---|---|---|
-| the file | there | sets it. Where somebody has scaled since, server-side apply (Helm 4, \`kubectl apply --server-side\`) answers with a conflict that names \`.spec.capacity\`, and \`--force-conflicts\` overrules it; Helm 3 writes it where the chart's value changed, client-side \`kubectl apply\` always |
-| \`kubectl scale\`, HPA, KEDA | left out | leaves it alone. In a new pool it is 10 until it is scaled; that default belongs to nobody |
+| the file | there | sets it. If the pool was scaled since, server-side apply (Helm 4, \`kubectl apply --server-side\`) answers with a conflict that names \`.spec.capacity\`, and \`--force-conflicts\` overrules it; Helm 3 writes it where the chart's value changed, client-side \`kubectl apply\` always |
+| \`kubectl scale\`, HPA, KEDA | left out | leaves it alone. In a new pool it is 10 until it is scaled; that default has no owner |
 
 - To hand a pool over to an autoscaler, scale it to another figure first: only a change takes the field over. Then apply it without the field. Left out earlier, it falls back to the default.
 - \`kubectl scale --replicas=0\` drains the pool: busy workers finish, conversions wait. But a Scale of 0 has no owner (the API server takes it for one that says nothing), so the next apply of a file that has \`capacity\` brings the workers back without a conflict. A drain that must outlast it belongs into the file.
-- An HPA leaves a pool of 0 alone until somebody scales it up again.
-- Scaling goes below \`standby\`: there are never more workers than \`capacity\`, idle or not. Only who writes \`standby\` is told that it exceeds \`capacity\`.
+- An HPA leaves a pool of 0 alone until it is scaled up again.
+- Scaling goes below \`standby\`: there are never more workers than \`capacity\`, idle or not. Only the writer of \`standby\` is told that it exceeds \`capacity\`.
 - The pool itself makes and removes workers between 0 and \`capacity\` as work comes and goes. An HPA on top of it moves the bound, so it needs a metric of demand, \`filemill_pool_queued_orders\` + \`filemill_pool_running_orders\`, as type \`External\` with an \`AverageValue\` ([example](../manifests/examples/autoscaling/web.yaml), [rule for prometheus-adapter](../manifests/examples/autoscaling/prometheus-adapter.yaml)). CPU or memory of the workers would have it raise the bound because workers work.
 `;
 

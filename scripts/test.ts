@@ -1,8 +1,15 @@
-/** Runs every test and ends with what failed, what took longest, and one line that sums all: N passed, N failed. */
-import { spawn } from 'node:child_process';
+/**
+ * Runs the tests and ends with what failed, what took longest, and one line that sums all: N passed, N failed.
+ *
+ *   test.ts            what test/plan.ts gives to a run with a seed: the commit, or TEST_SEED
+ *   test.ts --all      every test
+ *   test.ts FILE …     these files, whole
+ */
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { relative } from 'node:path';
+import { plan } from '../test/plan.ts';
 
 /** What is read of Vitest's JSON report (https://vitest.dev/guide/reporters#json-reporter). */
 interface Report {
@@ -32,14 +39,28 @@ const SLOWEST = 12;
 const WAITING = ['test/cluster', 'test/conformance', 'test/integration/cluster', 'test/integration/hang-ups', 'test/integration/start'];
 
 const startedAt = Date.now();
-const args = process.argv.slice(2);
+const options = process.argv.slice(2);
+const args = options.filter((option) => option !== '--all');
+const seed = options.length > 0 ? '' : process.env['TEST_SEED'] || commit();
+const leftOut = seed === '' ? [] : Object.keys(plan).filter((path) => plan[path] === 'all');
+if (seed !== '') console.log(`tests: a draw by TEST_SEED=${seed}; make test-all runs every test`);
 mkdirSync('.cache', { recursive: true });
+
+/** Outside of a checkout every run draws the same. */
+function commit(): string {
+  try {
+    return execFileSync('git', ['rev-parse', '--short=12', 'HEAD'], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
+  } catch {
+    return 'none';
+  }
+}
 
 /** @param lane which of the runs beside each other it is: their servers take other ports. @returns undefined where Vitest wrote no report: it could not start, or ran out of time */
 async function runTests(report: string, more: readonly string[], timeoutMs = DEADLINE_MS, lane = 0): Promise<Report | undefined> {
   rmSync(report, { force: true });
-  const command = ['run', '--reporter=default', '--reporter=json', `--outputFile.json=${report}`, ...more];
-  const env = { ...process.env, TEST_LANE: String(lane) };
+  const without = leftOut.map((path) => `--exclude=${path}`);
+  const command = ['run', '--reporter=default', '--reporter=json', `--outputFile.json=${report}`, ...without, ...more];
+  const env = { ...process.env, TEST_LANE: String(lane), TEST_SEED: seed };
   const child = spawn('node_modules/.bin/vitest', command, { stdio: 'inherit', timeout: timeoutMs, env });
   const [status] = await once(child, 'close').catch(() => [1]);
   try {

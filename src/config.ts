@@ -108,7 +108,7 @@ function readFile(path: string | undefined, mistakes: string[]): Tree {
   try {
     const content: unknown = parse(readFileSync(path, 'utf8')) ?? {};
     if (typeof content === 'object' && !Array.isArray(content)) return content as Tree;
-    mistakes.push(`CONFIG_FILE: ${path} holds no settings but ${JSON.stringify(content).slice(0, 50)}`);
+    mistakes.push(`CONFIG_FILE: ${path} has no settings but ${JSON.stringify(content).slice(0, 50)}`);
   } catch (error) {
     mistakes.push(`CONFIG_FILE: ${path} cannot be read: ${(error as Error).message.split('\n')[0]}`);
   }
@@ -124,7 +124,7 @@ function readInline(text: string | undefined, mistakes: string[]): Tree {
   } catch {
     // Told below: what it holds is not to be repeated.
   }
-  mistakes.push('SETTINGS: it holds no settings in YAML or JSON');
+  mistakes.push('SETTINGS: it is not a group of settings in YAML or JSON');
   return {};
 }
 
@@ -157,11 +157,11 @@ function describe(issue: z.core.$ZodIssue, settings: Tree): string[] {
   const rule = ruleAt(issue.path.map(String));
   if (issue.code === 'unrecognized_keys') {
     const has = Object.keys(rule.properties ?? {}).join(', ');
-    return issue.keys.map((key) => `${named([...path, key])}: there is no such setting; ${path.join('.') || 'the file'} takes ${has}`);
+    return issue.keys.map((key) => `${named([...path, key])}: there is no such setting; ${path.join('.') || 'the file'} accepts ${has}`);
   }
   const found = valueAt(path, settings);
   const shown = path.some((part) => SECRET.has(part)) ? '(hidden)' : JSON.stringify(found);
-  return [`${named(path)}: found ${shown}; allowed is ${issue.code === 'custom' ? issue.message : (allowed(rule) ?? issue.message)}`];
+  return [`${named(path)}: received ${shown}; expected ${issue.code === 'custom' ? issue.message : (allowed(rule) ?? issue.message)}`];
 }
 
 /** Of a list of one, such as a key, its only entry is the setting. */

@@ -1,11 +1,11 @@
-/** `filemill <role>`: reads the configuration, starts the role, and ends it in good order. Beside roles there are two commands. */
+/** `filemill <role>`: reads the configuration, starts the role, and ends it in good order. `filemill <command>`: see cli/. */
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { HELP, helpOf, overview } from './cli/usage.ts';
 import { ConfigError, loadConfig, VARIABLES } from './config.ts';
 import { CannotStart } from './roles/process/cannot-start.ts';
 import type { Running } from './roles/process/running.ts';
-import { COMMANDS, type CommandName, helpOf, overview } from './roles/usage.ts';
 import { createLog } from './telemetry/log.ts';
 
 /** Loaded one by one: a worker need not wait for what only the controller imports. */
@@ -16,11 +16,13 @@ const ROLES = {
   egress: async () => (await import('./roles/egress.ts')).egress,
   controller: async () => (await import('./roles/controller.ts')).controller,
 };
-/** A command that ends by itself: it writes files, and serves nobody. */
-const NATS_USERS = 'nats-users';
-/** Serves one assistant over standard input and output. */
-const MCP_BRIDGE = 'mcp';
-const LIMITS = 'limits';
+type Command = (args: readonly string[], checkout: string) => Promise<string | undefined>;
+/** What ends by itself. A result is printed. */
+const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
+  'nats-users': async () => (await import('./cli/nats-users.ts')).natsUsers,
+  limits: async () => (await import('./cli/limits.ts')).limits,
+  mcp: async () => (await import('./cli/mcp.ts')).mcp,
+};
 /** What follows the last conversion must end in this time whatever hangs, ms. */
 const LAST_RESORT_MS = 1_800;
 
@@ -34,19 +36,10 @@ async function main(): Promise<void> {
     console.log(told);
     return;
   }
-  if (first === NATS_USERS) {
-    const { writeNatsUsers } = await import('./roles/nats-users.ts');
-    console.log(await writeNatsUsers(usersAsked(rest)));
+  if (first !== undefined && Object.hasOwn(COMMANDS, first)) {
+    const printed = await (await COMMANDS[first]?.())?.(rest, checkout);
+    if (printed !== undefined) console.log(printed);
     return;
-  }
-  if (first === LIMITS) {
-    const { clients } = await import('./roles/clients.ts');
-    console.log(await clients(rest, loadConfig(process.env)));
-    return;
-  }
-  if (first === MCP_BRIDGE) {
-    const { bridge } = await import('./roles/mcp.ts');
-    return bridge(rest, checkout);
   }
   const { name, pool } = asked(process.argv.slice(2));
   const config = loadConfig(pool === undefined ? process.env : { ...process.env, POOL: pool });
@@ -56,21 +49,26 @@ async function main(): Promise<void> {
   let uncaught = false;
   const stop = () => {
     // A role may wait at its start, and as the first process of a container nobody else ends it.
-    if (running === undefined) return end(143, 'filemill was told to stop before it had started');
+    if (running === undefined) return end(143, 'filemill was stopped before it had started');
     // A second Ctrl-C means now.
     if (stopping) process.exit(130);
     stopping = true;
-    console.error('filemill finishes what it can in a few seconds and gives the rest back; once more to end at once');
-    setTimeout(() => end(1, 'filemill was cut short: what still ran will run again'), config.worker.drainMs + LAST_RESORT_MS).unref();
+    console.error(
+      'filemill is stopping: it finishes the conversions that it can and requeues the others; press Ctrl-C again to stop at once',
+    );
+    setTimeout(
+      () => end(1, 'filemill was stopped early: conversions that were still running will run again'),
+      config.worker.drainMs + LAST_RESORT_MS,
+    ).unref();
     running.stop().then(
-      () => (uncaught ? end(1, 'filemill has stopped after an error that nobody caught') : end(0, 'filemill has stopped')),
+      () => (uncaught ? end(1, 'filemill has stopped after an uncaught error') : end(0, 'filemill has stopped')),
       (error: unknown) => end(1, error),
     );
   };
   // Rejections too. What state the process is in nobody knows: it begins nothing any more, and what is under way has as long as at any other stop.
   process.on('uncaughtException', (error, origin) => {
     const kind = origin === 'unhandledRejection' ? 'rejection' : 'exception';
-    log.fatal({ err: error, kind }, 'uncaught error: the role stops and has to be restarted');
+    log.fatal({ err: error, kind }, 'an uncaught error stops the role: it must be restarted');
     running?.countUncaught(kind);
     if (uncaught || running === undefined) end(1, error);
     uncaught = true;
@@ -99,13 +97,12 @@ function helpAsked(first: string | undefined, rest: readonly string[]): string |
   const isHelp = (word: string | undefined) => word === '--help' || word === '-h';
   if (first !== 'help' && !isHelp(first) && !rest.some(isHelp)) return undefined;
   const name = first === 'help' ? rest[0] : first;
-  const isCommand = (found: string | undefined): found is CommandName => found !== undefined && Object.hasOwn(COMMANDS, found);
-  return isCommand(name) ? helpOf(name, VARIABLES) : overview(version);
+  return name !== undefined && Object.hasOwn(HELP, name) ? helpOf(name, VARIABLES) : overview(version);
 }
 
 /** @throws ConfigError */
 function asked(args: string[]): { readonly name: keyof typeof ROLES; readonly pool: string | undefined } {
-  const usage = `it is called as "filemill <role>", with a role of ${Object.keys(ROLES).join(', ')}; "filemill worker --pool <pool>" sets POOL; "filemill ${NATS_USERS} <folder>" writes users for NATS servers; "filemill ${MCP_BRIDGE} --server <url>" serves an assistant over standard input and output; "filemill help" says more`;
+  const usage = `usage: "filemill <role>", where <role> is one of ${Object.keys(ROLES).join(', ')}; "filemill worker --pool <pool>" sets POOL; "filemill nats-users <folder>" writes users for NATS servers; "filemill mcp --server <url>" serves an assistant over standard input and output; "filemill help" shows more`;
   try {
     const { positionals, values } = parseArgs({ args, allowPositionals: true, options: { pool: { type: 'string' } } });
     const [name = 'local', ...more] = positionals;
@@ -114,23 +111,7 @@ function asked(args: string[]): { readonly name: keyof typeof ROLES; readonly po
   } catch {
     // Told below, as whatever else is said wrongly.
   }
-  throw new ConfigError([`found "${args.join(' ')}"; ${usage}`]);
-}
-
-/** @throws ConfigError */
-function usersAsked(args: string[]) {
-  const usage = `it is called as "filemill ${NATS_USERS} <folder>", with a --pool <name> for each pool; without one, for a pool of each toolchain; --replace adds a new user beside each, --retire removes the replaced ones`;
-  const options = { pool: { type: 'string', multiple: true }, replace: { type: 'boolean' }, retire: { type: 'boolean' } } as const;
-  try {
-    const { positionals, values } = parseArgs({ args, allowPositionals: true, options });
-    const [folder, ...more] = positionals;
-    const { pool: pools = [], replace = false, retire = false } = values;
-    const rotation = replace ? ('replace' as const) : retire ? ('retire' as const) : undefined;
-    if (folder !== undefined && more.length === 0 && !(replace && retire)) return { folder, pools, rotation };
-  } catch {
-    // Told below, as whatever else is said wrongly.
-  }
-  throw new ConfigError([`found "${args.join(' ')}"; ${usage}`]);
+  throw new ConfigError([`invalid arguments "${args.join(' ')}"; ${usage}`]);
 }
 
 function end(code: number, words: unknown): never {

@@ -9,6 +9,7 @@ import { toolchains } from '../src/contracts/toolchains.ts';
 /** From the top: a folder may import from ranks below its own. */
 const RANKS: readonly (readonly string[])[] = [
   ['main'],
+  ['cli'],
   ['roles'],
   ['config'],
   ['api', 'controller', 'worker', 'upkeep', 'bridge'],

@@ -56,8 +56,10 @@ export interface ApiDeps {
   /** 128 random bits in hex. */
   readonly newId: () => string;
   readonly version: string;
-  /** Engines that this installation lacks. */
-  readonly missing: readonly { readonly engine: Engine; readonly binaries: readonly string[] }[];
+  /** Engines that this installation lacks, or that do not work at present, and why: the end of a sentence. Read it for each request. */
+  readonly missing: readonly { readonly engine: Engine; readonly reason: string }[];
+  /** How converters are confined; undefined where workers are other processes. */
+  readonly confinement?: { readonly landlockAbi: number; readonly counts: 'cgroup' | 'launcher' } | undefined;
   /** Replaced when pools change: read it for each request. */
   readonly pools: ReadonlyMap<string, Pool>;
   /** Removed pools, in which orders may still wait; none where this process runs all pools. */

@@ -15,7 +15,7 @@ export const apiSettings = z.strictObject({
     .max(65_535)
     .default(0)
     .describe(
-      'TCP port of its own for /metrics, which the port of the API then does not answer: for where strangers reach that one; 0: the same port',
+      'Separate TCP port for /metrics, which the port of the API then does not serve: for APIs that strangers can reach; 0: the same port',
     ),
   metricsHost: z.string().default('127.0.0.1').describe('Address that `metricsPort` listens on'),
   publicUrl: z
@@ -24,7 +24,7 @@ export const apiSettings = z.strictObject({
     .refine((url) => !/[?#@]/.test(url), 'it takes neither a user, nor a query, nor a fragment')
     .optional()
     .describe(
-      'What clients reach the service by; a path is allowed, whether the proxy strips it or not. Unset: links name the scheme and host of the request, where that is an IP address, localhost, a name of this machine or one of `allowedHosts`',
+      'URL at which clients reach the service; a path is allowed, whether the proxy strips it or not. Unset: links name the scheme and host of the request, where that is an IP address, localhost, a name of this machine or one of `allowedHosts`',
     ),
   allowedHosts: z
     .array(z.string())
@@ -34,7 +34,7 @@ export const apiSettings = z.strictObject({
     .array(network)
     .default([])
     .describe(
-      'Addresses and CIDRs of proxies whose X-Forwarded-For is believed, and X-Forwarded-Proto, -Host and -Prefix for links; those of anybody else are ignored',
+      'Addresses and CIDRs of proxies whose X-Forwarded-For is believed, and X-Forwarded-Proto, -Host and -Prefix for links; those of other senders are ignored',
     ),
   maxFileBytes: z.number().int().min(1).default(209_715_200).describe('Largest file that is accepted, bytes'),
   maxBatchFiles: z.number().int().min(1).max(100).default(20).describe('Files in one batch'),
@@ -97,6 +97,6 @@ export const secretSettings = z.strictObject({
   salt: secretText
     .optional()
     .describe(
-      'What clients and Idempotency-Keys are hashed with, at least 32 characters: a new secret resets all limits. Unset: the last of `secret.key`',
+      'Secret with which clients and Idempotency-Keys are hashed, at least 32 characters: a new secret resets all limits. Unset: the last of `secret.key`',
     ),
 });

@@ -94,7 +94,7 @@ export function bridgeTo(server: string, folders: Folders, send: (message: unkno
     async take(line) {
       const message = read(line);
       if (message === undefined)
-        return send({ jsonrpc: '2.0', id: null, error: { code: -32_700, message: 'The line is no JSON-RPC message.' } });
+        return send({ jsonrpc: '2.0', id: null, error: { code: -32_700, message: 'The line is not a JSON-RPC message.' } });
       const { id, method, params } = message;
       // Its connection is closed: that stops the work in every version.
       if (method === 'notifications/cancelled') return under.get(isRecord(params) ? params['requestId'] : undefined)?.abort();

@@ -87,7 +87,7 @@ export async function openFolders(allowed: readonly string[]): Promise<Folders> 
         const [opened, there] = [await handle.stat(), await lstat(await inside(path))];
         // A folder on the way was replaced in between.
         if (opened.ino !== there.ino || opened.dev !== there.dev) throw outside(path);
-        if (!opened.isFile()) throw new Refused(`The path ${quoted(path)} is no regular file.`);
+        if (!opened.isFile()) throw new Refused(`The path ${quoted(path)} is not a regular file.`);
         return { handle, path: real, sizeBytes: opened.size };
       } catch (error) {
         await handle.close();
@@ -137,7 +137,7 @@ function pathIn(text: string): string | undefined {
     try {
       return fileURLToPath(text);
     } catch {
-      throw new Refused(`The URL ${quoted(text)} names no local file.`);
+      throw new Refused(`The URL ${quoted(text)} does not name a local file.`);
     }
   return /^[a-z][a-z0-9+.-]+:/i.test(text) ? undefined : fromHome(text);
 }

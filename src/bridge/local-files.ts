@@ -83,7 +83,7 @@ export async function saveResult(folders: Folders, args: Fields, result: Result,
     ...more,
   });
   if (typeof link?.['uri'] !== 'string')
-    return say('Nothing was saved yet: there is no file. Where the job is still processing, call get_job_status with save_to.');
+    return say('Nothing was saved: there is no file yet. If the job is still processing, call get_job_status with save_to.');
   try {
     const path = await download(folders, link['uri'], wish.trim(), String(link['name'] ?? 'file'), signal);
     return say(`Saved to ${path}`, { structuredContent: { ...result.structuredContent, saved_to: path } });

@@ -19,7 +19,7 @@ export async function upload(server: string, folders: Folders, path: string, sig
   try {
     const text = await post(`${server}/api/v1/uploads`, file, AbortSignal.any([signal, AbortSignal.timeout(TRANSFER_MS)]));
     const { data, error } = JSON.parse(text) as { data?: { upload_id?: string }; error?: { message?: string } };
-    if (data?.upload_id === undefined) throw new Refused(`The server did not take the file: ${error?.message ?? 'no reason given'}`);
+    if (data?.upload_id === undefined) throw new Refused(`The server did not accept the file: ${error?.message ?? 'no reason given'}`);
     return data.upload_id;
   } catch (error) {
     throw error instanceof Refused ? error : new Refused(`The file could not be uploaded to ${server}.`);

@@ -2,7 +2,7 @@
 import type { Toolchain } from '../contracts/toolchains.ts';
 import type { Engine } from './engine.ts';
 import type { OptionName } from './options/options.ts';
-import { findRoute, type Hop, type Route, reachable, sources } from './route.ts';
+import { type Hop, type Route, routesOf } from './route.ts';
 import type { Absent, Tool } from './tool.ts';
 import { absentTools, tools } from './tools.ts';
 
@@ -11,6 +11,8 @@ export interface Installed {
   readonly engine: Engine;
   /** Upstream's version; empty if unknown. */
   readonly version: string;
+  /** It reads each file in a process that is forked for it (`Binary.forkServer`). */
+  readonly forks?: boolean;
 }
 
 export interface Catalog {
@@ -21,7 +23,11 @@ export interface Catalog {
   targets(source: string): readonly string[];
   /** @param given names of the options sent: a route that honours them is preferred */
   route(source: string, target: string, given?: readonly OptionName[]): Route | undefined;
+  /** Options that some route between the formats honours; `route` prefers that one if they are sent. */
+  honoured(source: string, target: string): ReadonlySet<OptionName>;
   version(engineId: string): string;
+  /** Whether it reads each file in a process that is forked for it. Undefined: it is no engine that forks anywhere. */
+  forks(engineId: string): boolean | undefined;
   /** Every tool that can be called here. */
   readonly tools: ReadonlyMap<string, Tool>;
   /** Tools that are listed but cannot be called, and why. */
@@ -32,44 +38,29 @@ export interface Catalog {
 export function createCatalog(installed: readonly Installed[], why: ReadonlyMap<string, string> = new Map()): Catalog {
   const engines = installed.map(({ engine }) => engine);
   const versions = new Map(installed.map(({ engine, version }) => [engine.id, version]));
-  const targetsOf = memoise((source: string) => reachable(engines, source));
-  const routeOf = memoise((question: string) => {
-    const [source = '', target = '', given = ''] = question.split(' ');
-    return findRoute(engines, source, target, given === '' ? [] : (given.split(',') as OptionName[]));
-  });
-  const route: Catalog['route'] = (source, target, given = []) => routeOf(`${source} ${target} ${[...given].sort().join(',')}`);
+  const routes = routesOf(engines);
+  const forking = new Map(installed.filter(({ engine }) => isForkServer(engine)).map(({ engine, forks }) => [engine.id, forks === true]));
   const lacks = ({ work }: Tool): string | undefined => {
     if ('convert' in work) return undefined;
     return versions.has(work.engine.id) ? undefined : (why.get(work.engine.id) ?? `${work.engine.name} is not installed`);
   };
   return {
     engines,
-    sources: sources(engines),
-    targets: targetsOf,
-    route,
+    sources: routes.sources,
+    targets: routes.targets,
+    route: routes.find,
+    honoured: routes.honoured,
     version: (engineId) => versions.get(engineId) ?? '',
+    forks: (engineId) => forking.get(engineId),
     tools: new Map(tools.filter((tool) => lacks(tool) === undefined).map((tool) => [tool.slug, tool])),
     absent: new Map([...absentTools, ...tools.flatMap((tool) => absentFor(tool, lacks(tool)))].map((absent) => [absent.slug, absent])),
   };
 }
 
+const isForkServer = ({ binaries }: Engine): boolean => Object.values(binaries).some(({ forkServer }) => forkServer === true);
+
 function absentFor({ slug, summary, family }: Tool, reason: string | undefined): Absent[] {
   return reason === undefined ? [] : [{ slug, summary, family, reason }];
-}
-
-/** Clients choose the questions, so the cache is bounded. */
-const MAX_CACHED = 5_000;
-
-function memoise<T>(answer: (question: string) => T): (question: string) => T {
-  const known = new Map<string, T>();
-  return (question) => {
-    const before = known.get(question);
-    if (before !== undefined || known.has(question)) return before as T;
-    if (known.size >= MAX_CACHED) known.clear();
-    const now = answer(question);
-    known.set(question, now);
-    return now;
-  };
 }
 
 export type { Hop, Route, Toolchain };

@@ -1,6 +1,7 @@
 /** What an engine is: data about a converter, and pure functions from an order to the commands that carry it out. */
 import type { EngineRole, Toolchain } from '../contracts/toolchains.ts';
-import type { Reason } from '../errors.ts';
+import type { OptionMisfit, Reason } from '../errors.ts';
+import type { KnownGood } from './known-good.ts';
 import type { OptionName, Options } from './options/options.ts';
 
 export interface Engine {
@@ -14,6 +15,8 @@ export interface Engine {
   /** The first is the one whose version is the engine's. All must be there, or the engine is missing. */
   readonly binaries: Readonly<Record<string, Binary>>;
   readonly conversions: readonly Conversion[];
+  /** What shows whether it works here. Together they start every program that its plan starts. */
+  readonly trials: readonly [Trial, ...Trial[]];
   /** Options that change this engine's result, by target where they differ. */
   readonly options: (source: string, target: string) => readonly OptionName[];
   /** Inspects the input before planning, and checks bounds. */
@@ -30,14 +33,21 @@ export interface Engine {
 }
 
 export interface Binary {
-  /** Absolute paths in order of preference; our own programs are `program:<file in exec/programs>`. */
+  /**
+   * Absolute paths in order of preference; our own programs are `program:<file in exec/programs>`,
+   * and `native:<program that scripts/build-native builds>`.
+   */
   readonly at: readonly string[];
-  /** How its version is read. Only the first binary of an engine needs it. */
-  readonly version?: { readonly args: readonly string[]; readonly pattern: RegExp };
+  /** How its version is read, and whether it can be forked here. Only the first binary of an engine needs it. */
+  readonly version?: { readonly args: readonly string[]; readonly pattern: RegExp; readonly forks?: RegExp };
   /** It uses Unix sockets inside its own folder (LibreOffice). */
   readonly unixSockets?: boolean;
+  /** It serves each request by a process that it forks: a limit that is exceeded ends that one first. */
+  readonly forkServer?: boolean;
   /** It connects to the Internet, only through the egress proxy, whose port is passed as `--proxy=PORT` before the step's arguments. */
   readonly egress?: boolean;
+  /** Another of the engine's binaries, listed before it, that it starts itself: passed as `--NAME=PATH` before the step's arguments. */
+  readonly starts?: string;
   /** Further paths that it may read, besides the system's. */
   readonly reads?: readonly string[];
 }
@@ -51,11 +61,23 @@ export interface Conversion {
   readonly loses?: readonly string[];
 }
 
+/** A conversion of a known good file, which fails only where the engine does not work. */
+export interface Trial {
+  readonly file: KnownGood;
+  readonly target: string;
+  /** A second or more: tried after all others. */
+  readonly slow?: true;
+}
+
 export interface Inspection {
+  /** The formats that are inspected; unset: all. */
+  readonly sources?: ReadonlySet<string>;
   readonly step: (input: string, task: Pick<Task, 'source' | 'options' | 'passwordFile'>) => ProcessStep;
   /** @throws Failure `CONVERSION_FAILED` if the input exceeds a bound or is damaged */
   readonly read: (stdout: string, task: Pick<Task, 'source' | 'target' | 'options'>) => Facts;
 }
+
+export const isInspected = ({ sources }: Inspection, source: string): boolean => sources?.has(source) ?? true;
 
 /** The results of an inspection; each engine reads only what it wrote. */
 export type Facts = Readonly<Record<string, unknown>>;
@@ -86,7 +108,7 @@ export interface Warning {
   readonly message: string;
 }
 
-export type Step = ProcessStep | ResidentStep;
+export type Step = ProcessStep | ResidentStep | ConversationStep;
 
 export interface ProcessStep {
   /** A key of the engine's `binaries`. */
@@ -110,6 +132,38 @@ export interface ResidentStep {
   readonly input?: string;
   /** The same conversion without a resident. */
   readonly otherwise: ProcessStep;
+}
+
+/**
+ * A conversation with a resident program that serves each one in a process of its own, which it has forked before: what a picture does to that
+ * process ends with it. The decisions between two operations are ours, and pure.
+ */
+export interface ConversationStep {
+  /** A key of the engine's `binaries`. */
+  readonly talk: string;
+  /** @param at tells where the program finds the input, or a path in the output folder */
+  readonly conversation: (at: (path: string) => string) => Conversation;
+  /** The file that it reads, where an earlier step wrote it; unset: the task's. */
+  readonly input?: string;
+  /** The folder for what it writes, where a later step reads it; unset: the task's. */
+  readonly output?: string;
+}
+
+/** Yields lines for the program, is given its reply to each, and returns what came of it. */
+export type Conversation = Generator<string, Answer, string>;
+
+/** What came of one request. `words` is the program's own message, for logs; clients may see `says`, `details`, `misfit` and `warnings`. */
+export interface Answer {
+  readonly ok: boolean;
+  readonly reason?: Reason;
+  readonly words?: string;
+  /** Of `input_limit`. */
+  readonly details?: { readonly limit: string; readonly received: number; readonly max?: number; readonly min?: number };
+  /** Replaces the sentence of `input_limit`. */
+  readonly says?: string;
+  /** Of `invalid_option`. */
+  readonly misfit?: OptionMisfit;
+  readonly warnings?: readonly Warning[];
 }
 
 /** Bounds of one command. Bytes, seconds of CPU, ms of wall clock. */

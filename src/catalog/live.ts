@@ -1,8 +1,40 @@
-/** A catalog that follows the pools: which engines they have is known from their workers, which come and go. */
+/** Catalogs that follow what works: engines of this machine that fail and recover, and those of pools, whose workers come and go. */
 
+import { defectSentence } from '../contracts/messages/fault.ts';
+import { forkingOf } from '../contracts/messages/presence.ts';
 import { toolchains } from '../contracts/toolchains.ts';
-import { type Catalog, createCatalog } from './catalog.ts';
+import { type Catalog, createCatalog, type Installed } from './catalog.ts';
 import { engines } from './engines.gen.ts';
+
+/**
+ * The catalog of one machine without the engines that do not work at present: another object only when these change.
+ * @param why by engine id: why an engine is missing from the start @param withdrawn by engine id, the defect: another object after each change
+ */
+export function workingCatalog(
+  installed: readonly Installed[],
+  why: ReadonlyMap<string, string>,
+  withdrawn: () => ReadonlyMap<string, string>,
+): () => Catalog {
+  let known: ReadonlyMap<string, string> | undefined;
+  let catalog = createCatalog(installed, why);
+  return () => {
+    const now = withdrawn();
+    if (known !== now) {
+      known = now;
+      if (now.size > 0 || catalog.engines.length < installed.length)
+        catalog = createCatalog(
+          installed.filter(({ engine }) => !now.has(engine.id)),
+          new Map([
+            ...why,
+            ...installed.flatMap(({ engine: { id, name } }) => (now.has(id) ? [[id, doesNotWork(name, now.get(id))] as const] : [])),
+          ]),
+        );
+    }
+    return catalog;
+  };
+}
+
+const doesNotWork = (name: string, defect = ''): string => `${name} does not work at present: ${defectSentence(defect)}`;
 
 interface PoolEngines {
   readonly toolchain: string;
@@ -92,7 +124,8 @@ function catalogOf(pools: readonly PoolEngines[]): Catalog {
       const toolchains = engine.toolchains.filter((toolchain) => able.some((pool) => pool.toolchain === toolchain));
       const [first] = toolchains;
       const version = able.find(({ toolchain }) => toolchain === first)?.engines.get(engine.id) ?? '';
-      return first === undefined ? [] : [{ engine: { ...engine, toolchains }, version }];
+      const forks = able.every((pool) => pool.engines.has(forkingOf(engine.id)));
+      return first === undefined ? [] : [{ engine: { ...engine, toolchains }, version, forks }];
     }),
   );
 }

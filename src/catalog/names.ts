@@ -44,6 +44,32 @@ export const baseName = (name: string): string => name.replace(/(?<=.)\.[A-Za-z0
 export const resultName = (sourceName: string, extension: string): string =>
   `${truncate(baseName(sourceName), MAX_BASE_BYTES)}${SUFFIX}.${extension}`;
 
+/**
+ * Keeps the names in one archive apart, also on file systems that ignore case or normalise Unicode: there `STRASSE`, `strasse` and `straße`
+ * are one name (full case folding: Unicode 16, 5.18.4, here by way of upper case).
+ * @param reserved names that are taken already @returns takes the first candidate that is free; the candidates must not end before
+ */
+export function distinctNames(reserved: readonly string[] = []): (candidates: Iterable<string>) => string {
+  const taken = new Set(reserved.map(fold));
+  return (candidates) => {
+    for (const name of candidates) {
+      const folded = fold(name);
+      if (taken.has(folded)) continue;
+      taken.add(folded);
+      return name;
+    }
+    throw new Error('no name is free');
+  };
+}
+
+// Lower case first: the capital sharp s has no other upper case.
+const fold = (name: string): string => name.normalize('NFKC').toLowerCase().toUpperCase().normalize('NFKC');
+
+/** `-2`, `-3` and so on. */
+export function* numberedNames(base: string, end: string): Generator<string> {
+  for (let number = 2; ; number++) yield `${base}-${number}${end}`;
+}
+
 /** Cuts to at most `bytes` of UTF-8, never inside a character. */
 function truncate(text: string, bytes: number): string {
   let kept = '';

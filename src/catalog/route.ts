@@ -1,9 +1,8 @@
 /** From one format to another: which engines, in which order, inside one toolchain; the cheapest and least lossy way first. */
 import { type Toolchain, toolchains } from '../contracts/toolchains.ts';
 import type { Conversion, Engine } from './engine.ts';
-import { formatOf, formats } from './formats.ts';
-import type { OptionName, Options } from './options/options.ts';
-import { optionApplies } from './options/options.ts';
+import { type Format, formats } from './formats.ts';
+import { type OptionName, type Options, optionApplies } from './options/options.ts';
 
 export interface Hop {
   readonly engine: Engine;
@@ -30,49 +29,198 @@ const MAX_HOPS = 3;
 const HOP_COST = 25;
 const IGNORED_COST = 200;
 
+/** What a set of engines can do together. */
+export interface Routes {
+  /** Every format that some engine reads, in the order of the table. */
+  readonly sources: readonly string[];
+  /** Every format that some route from `source` reaches, in the order of the table. */
+  targets(source: string): readonly string[];
+  /** @param given names of the options that the client sent: a route that honours them is preferred */
+  find(source: string, target: string, given?: readonly OptionName[]): Route | undefined;
+  /** Options that some route from one format to the other honours; `find` prefers that route if they are sent. */
+  honoured(source: string, target: string): ReadonlySet<OptionName>;
+}
+
+/** One conversion of one engine. */
+interface Edge {
+  readonly engine: Engine;
+  readonly conversion: Conversion;
+}
+
+/** All engines that make one format of another, in their order, and the best of them. */
+interface Pair {
+  readonly edges: Edge[];
+  best: Edge;
+}
+
+/** A toolchain's pairs by source, then by target. */
+type Pairs = ReadonlyMap<string, ReadonlyMap<string, Pair>>;
+
+/** The cheapest way to a target, where no options are given. */
+interface Way {
+  readonly cost: number;
+  readonly hops: readonly Edge[];
+}
+
+/**
+ * Indexes the conversions, so that a question costs as many steps as there are ways between its two formats, whatever else there is.
+ * @param engines the installed ones; the first of equals wins
+ */
+export function routesOf(engines: readonly Engine[], table: ReadonlyMap<string, Format> = formats): Routes {
+  const graph = [...indexOf(engines)].map(([toolchain, pairs]) => ({
+    toolchain,
+    pairs,
+    tails: new Map<string, ReadonlyMap<string, Way>>(),
+  }));
+  const carriersOf = (source: string): readonly string[] => {
+    const family = table.get(source)?.family;
+    return family === 'image' || family === 'vector' ? PICTURE_CARRIERS : CARRIERS;
+  };
+  /** No text can be read from the smallest pictures. */
+  const isTooSmall = (source: string, target: string) => table.get(source)?.tiny === true && !SHOWING.has(table.get(target)?.family ?? '');
+
+  /** From a carrier onwards, in at most two hops that may be part of a chain, past `source`. */
+  const tailOf = ({ pairs, tails }: (typeof graph)[number], carrier: string, source: string): ReadonlyMap<string, Way> => {
+    // That the chain began elsewhere matters only where it began at a carrier.
+    const isShared = !CARRIERS.some((one) => one === source);
+    const before = isShared ? tails.get(carrier) : undefined;
+    if (before !== undefined) return before;
+    const onward = pairs.get(carrier);
+    const ways = new Map<string, Way>();
+    for (const [target, { best }] of onward ?? []) if (target !== carrier && mayChain(best)) offer(ways, target, [best]);
+    for (const second of carriersOf(carrier)) {
+      const first = onward?.get(second)?.best;
+      if (second === carrier || second === source || first === undefined || !mayChain(first)) continue;
+      for (const [target, { best }] of pairs.get(second) ?? [])
+        if (target !== second && target !== carrier && mayChain(best)) offer(ways, target, [first, best]);
+    }
+    if (isShared) tails.set(carrier, ways);
+    return ways;
+  };
+
+  /** All that can be reached from a format, and in which toolchain. */
+  const explore = (source: string): ReadonlyMap<string, Way & { readonly toolchain: Toolchain }> => {
+    const reached = new Map<string, Way & { readonly toolchain: Toolchain }>();
+    for (const part of graph) {
+      const onward = part.pairs.get(source);
+      if (onward === undefined) continue;
+      const ways = new Map<string, Way>();
+      for (const [target, { best }] of onward) offer(ways, target, [best]);
+      for (const carrier of carriersOf(source)) {
+        const first = onward.get(carrier)?.best;
+        if (carrier === source || first === undefined || !mayChain(first)) continue;
+        for (const [target, { hops, cost }] of tailOf(part, carrier, source))
+          if (target !== source) offer(ways, target, hops, { first, cost: cost + HOP_COST + costOf([first]) });
+      }
+      for (const [target, way] of ways) {
+        const before = reached.get(target);
+        if (!isTooSmall(source, target) && (before === undefined || way.cost < before.cost))
+          reached.set(target, { ...way, toolchain: part.toolchain });
+      }
+    }
+    return reached;
+  };
+  const known = new Map<string, ReturnType<typeof explore>>();
+  const reachedFrom = (source: string) => {
+    const before = known.get(source) ?? explore(source);
+    known.set(source, before);
+    return before;
+  };
+
+  /** Every way, by all engines and with re-encodings: only where options are to be honoured. */
+  const everyWay = function* (source: string, target: string): Generator<{ toolchain: Toolchain; hops: readonly Edge[] }> {
+    for (const { toolchain, pairs } of graph)
+      for (const hops of ways({ pairs, carriersOf }, source, target, MAX_HOPS)) yield { toolchain, hops };
+  };
+  const place = new Map([...table.keys()].map((id, index) => [id, index]));
+  const inOrder = (ids: Iterable<string>) => [...ids].toSorted((a, b) => (place.get(a) ?? 0) - (place.get(b) ?? 0));
+  return {
+    sources: inOrder(new Set(graph.flatMap(({ pairs }) => [...pairs.keys()]))),
+    targets: (source) => inOrder(reachedFrom(source).keys()),
+    find(source, target, given = []) {
+      const reached = reachedFrom(source).get(target);
+      if (reached === undefined || ignoredBy(reached.hops, given) === 0) return reached && toRoute(reached);
+      let best = { ...reached, cost: Number.POSITIVE_INFINITY };
+      for (const { toolchain, hops } of everyWay(source, target)) {
+        const cost = costOf(hops) + IGNORED_COST * ignoredBy(hops, given);
+        if (cost < best.cost) best = { toolchain, hops, cost };
+      }
+      return toRoute(best);
+    },
+    honoured: (source, target) => new Set([...everyWay(source, target)].flatMap(({ hops }) => hops.flatMap(optionsOf))),
+  };
+}
+
+function indexOf(engines: readonly Engine[]): ReadonlyMap<Toolchain, Pairs> {
+  const graph = new Map(toolchains.map((toolchain) => [toolchain, new Map<string, Map<string, Pair>>()]));
+  for (const engine of engines)
+    for (const conversion of engine.conversions) {
+      const edge = { engine, conversion };
+      for (const toolchain of engine.toolchains) {
+        const ofSource = graph.get(toolchain)?.getOrInsertComputed(conversion.source, () => new Map<string, Pair>());
+        const pair = ofSource?.getOrInsertComputed(conversion.target, () => ({ edges: [], best: edge }));
+        pair?.edges.push(edge);
+        if (pair !== undefined && conversion.rank > pair.best.conversion.rank) pair.best = edge;
+      }
+    }
+  return graph;
+}
+
+/** @param before a hop that comes first, and the cost of all */
+function offer(
+  ways: Map<string, Way>,
+  target: string,
+  hops: readonly Edge[],
+  before?: { readonly first: Edge; readonly cost: number },
+): void {
+  const cost = before?.cost ?? costOf(hops);
+  const known = ways.get(target);
+  if (known === undefined || cost < known.cost) ways.set(target, { cost, hops: before === undefined ? hops : [before.first, ...hops] });
+}
+
+interface Graph {
+  readonly pairs: Pairs;
+  readonly carriersOf: (source: string) => readonly string[];
+}
+
+/** All acyclic paths of at most `left` hops, also with a final re-encoding of the target, which can apply options that the path cannot. */
+function* ways(graph: Graph, source: string, target: string, left: number, passed: readonly string[] = []): Generator<readonly Edge[]> {
+  const edges = (from: string, to: string) => graph.pairs.get(from)?.get(to)?.edges ?? [];
+  for (const edge of edges(source, target)) {
+    yield [edge];
+    if (source !== target && left > 1) for (const again of edges(target, target)) yield [edge, again];
+  }
+  if (left < 2 || source === target) return;
+  for (const carrier of graph.carriersOf(source)) {
+    if (carrier === source || carrier === target || passed.includes(carrier)) continue;
+    for (const edge of edges(source, carrier).filter(mayChain))
+      for (const rest of ways(graph, carrier, target, left - 1, [...passed, source])) if (rest.every(mayChain)) yield [edge, ...rest];
+  }
+}
+
+const mayChain = ({ conversion }: Edge): boolean => conversion.rank >= CHAIN_RANK;
+
+const costOf = (hops: readonly Edge[]): number =>
+  hops.reduce((sum, { conversion }) => sum + 100 - conversion.rank, HOP_COST * (hops.length - 1));
+
+const optionsOf = ({ engine, conversion }: Edge): readonly OptionName[] => engine.options(conversion.source, conversion.target);
+
+/** How many of the options no hop honours. */
+const ignoredBy = (hops: readonly Edge[], given: readonly OptionName[]): number =>
+  given.filter((name) => !hops.some((hop) => optionsOf(hop).includes(name))).length;
+
+const toRoute = ({ toolchain, hops }: { readonly toolchain: Toolchain; readonly hops: readonly Edge[] }): Route => ({
+  toolchain,
+  hops: hops.map(({ engine, conversion }) => ({
+    engine,
+    source: conversion.source,
+    target: conversion.target,
+    loses: conversion.loses ?? [],
+  })),
+});
+
 /** Ids of the engines that a pool needs for this route. */
 export const enginesOf = ({ hops }: Route): readonly string[] => hops.map(({ engine }) => engine.id);
-
-/** @param engines the installed ones @param given names of the options that the client sent */
-export function findRoute(
-  engines: readonly Engine[],
-  source: string,
-  target: string,
-  given: readonly OptionName[] = [],
-): Route | undefined {
-  if (formatOf(source).tiny && !SHOWING.has(formatOf(target).family)) return undefined;
-  let best: { route: Route; cost: number } | undefined;
-  for (const toolchain of toolchains) {
-    const inside = engines.filter((engine) => engine.toolchains.includes(toolchain));
-    for (const hops of ways(inside, source, target, MAX_HOPS)) {
-      const cost = costOf(hops, given);
-      if (best === undefined || cost < best.cost) best = { route: { toolchain, hops: hops.map(toHop) }, cost };
-    }
-  }
-  return best?.route;
-}
-
-/** Options that some route from one format to the other honours; `findRoute` prefers that route if they are sent. */
-export function honouredOptions(engines: readonly Engine[], source: string, target: string): ReadonlySet<OptionName> {
-  const hops = toolchains.flatMap((toolchain) => [
-    ...ways(
-      engines.filter((engine) => engine.toolchains.includes(toolchain)),
-      source,
-      target,
-      MAX_HOPS,
-    ),
-  ]);
-  return new Set(hops.flat().flatMap(({ engine, conversion }) => engine.options(conversion.source, conversion.target)));
-}
-
-/** Every format that some route reaches, in the order of the table. */
-export function reachable(engines: readonly Engine[], source: string): string[] {
-  return [...formats.keys()].filter((target) => findRoute(engines, source, target) !== undefined);
-}
-
-/** Every format that some engine reads. */
-export const sources = (engines: readonly Engine[]): string[] =>
-  [...formats.keys()].filter((id) => engines.some(({ conversions }) => conversions.some(({ source }) => source === id)));
 
 /** Sent options that no hop honours; the client gets a warning. */
 export function ignoredOptions(route: Route, given: readonly OptionName[]): OptionName[] {
@@ -91,54 +239,3 @@ export function optionsForHop(route: Route, index: number, options: Options): Op
   });
   return Object.fromEntries(mine.map((name) => [name, options[name]])) as Options;
 }
-
-type Edge = { readonly engine: Engine; readonly conversion: Conversion };
-
-/** All acyclic paths of at most `left` hops, also with a final re-encoding of the target, which can apply options that the path cannot. */
-function* ways(
-  engines: readonly Engine[],
-  source: string,
-  target: string,
-  left: number,
-  passed: readonly string[] = [],
-): Generator<readonly Edge[]> {
-  for (const edge of edges(engines, source, target)) {
-    yield [edge];
-    if (source !== target && left > 1) for (const again of edges(engines, target, target)) yield [edge, again];
-  }
-  if (left < 2 || source === target) return;
-  for (const carrier of carriersOf(source)) {
-    if (carrier === source || carrier === target || passed.includes(carrier)) continue;
-    for (const edge of edges(engines, source, carrier)) {
-      if (edge.conversion.rank < CHAIN_RANK) continue;
-      for (const rest of ways(engines, carrier, target, left - 1, [...passed, source]))
-        if (rest.every(({ conversion }) => conversion.rank >= CHAIN_RANK)) yield [edge, ...rest];
-    }
-  }
-}
-
-const carriersOf = (source: string): readonly string[] =>
-  ['image', 'vector'].includes(formatOf(source).family) ? PICTURE_CARRIERS : CARRIERS;
-
-function edges(engines: readonly Engine[], source: string, target: string): Edge[] {
-  return engines.flatMap((engine) =>
-    engine.conversions
-      .filter((conversion) => conversion.source === source && conversion.target === target)
-      .map((conversion) => ({ engine, conversion })),
-  );
-}
-
-function costOf(hops: readonly Edge[], given: readonly OptionName[]): number {
-  const quality = hops.reduce((sum, { conversion }) => sum + 100 - conversion.rank, 0);
-  const ignored = given.filter(
-    (name) => !hops.some(({ engine, conversion }) => engine.options(conversion.source, conversion.target).includes(name)),
-  );
-  return quality + HOP_COST * (hops.length - 1) + IGNORED_COST * ignored.length;
-}
-
-const toHop = ({ engine, conversion }: Edge): Hop => ({
-  engine,
-  source: conversion.source,
-  target: conversion.target,
-  loses: conversion.loses ?? [],
-});

@@ -114,7 +114,7 @@ export function readInput(
   for (const [alias, name] of Object.entries(aliases)) {
     const [other, own] = [fields.get(alias)?.trim(), fields.get(name)?.trim()];
     if (!other) continue;
-    if (own && own !== other) throw refuseField(alias, other, `no other value than ${name}, which it stands for: send one of them`);
+    if (own && own !== other) throw refuseField(alias, other, `the value of ${name}, which means the same: send only one of them`);
     fields.set(name, other);
   }
   const given = Object.keys(input.shape).flatMap((name) => {
@@ -144,6 +144,6 @@ export function wordsOf(schema: z.ZodType | undefined): string {
 export function refuseField(option: string, received: string | undefined, allowed: string): Failure {
   const shown = received === undefined ? null : option === 'password' ? '(hidden)' : received.slice(0, 100);
   const says =
-    shown === null ? `The field ${option} is needed; it takes ${allowed}.` : `The field ${option} is "${shown}"; it takes ${allowed}.`;
+    shown === null ? `The field ${option} is missing; expected ${allowed}.` : `The field ${option} is "${shown}"; expected ${allowed}.`;
   return new Failure('INVALID_OPTION', { says, details: { option, received: shown, allowed } });
 }

@@ -19,7 +19,7 @@ export function mirror<T extends KubeObject>(
   what: Pick<ReflectorOptions<T>, 'resource' | 'trim' | 'labelSelector'>,
 ): Reflector<T> {
   const { plural } = what.resource;
-  const onTrouble = (err: unknown) => log.warn({ resource: plural, err }, 'a watch was interrupted and is being resumed');
+  const onTrouble = (err: unknown) => log.warn({ resource: plural, err }, 'a watch was interrupted and is resumed');
   const reflector = startReflector<T>({ kube, namespace, onTrouble, ...what });
   metrics.watching(plural, reflector.stats);
   return reflector;

@@ -4,9 +4,8 @@ import { access, constants, readFile, rename, stat, writeFile } from 'node:fs/pr
 import { basename } from 'node:path';
 import type { Installed } from '../catalog/catalog.ts';
 import type { Binary, Engine, ProcessStep, StepLimits } from '../catalog/engine.ts';
-import type { Toolchain } from '../contracts/toolchains.ts';
 import type { Launcher } from './confine/confine.ts';
-import { type Outcome, SpawnFailed } from './confine/policy.ts';
+import { type CallList, NATIVE_PROGRAMS, type Outcome, SpawnFailed } from './confine/policy.ts';
 import type { Runtime } from './confine/stage.ts';
 import type { Slot } from './files/workspace.ts';
 
@@ -16,9 +15,10 @@ export interface Resolved {
   /** Arguments before the step's own: the script, for our own programs. */
   readonly args: readonly string[];
   readonly reads: readonly string[];
-  /** The toolchain whose system calls it needs. */
-  readonly calls?: Toolchain | undefined;
+  /** Whose system calls it needs. */
+  readonly calls?: CallList | undefined;
   readonly unixSockets: boolean;
+  readonly forkServer?: boolean;
   /** It connects to the Internet: starting it needs the port of the egress proxy. */
   readonly egress: boolean;
   readonly tcpPort?: number | undefined;
@@ -32,6 +32,8 @@ export interface Toolbox {
   resolve(engine: Engine, binary: string, proxyPort?: number): Resolved;
   /** @throws SpawnFailed */
   run(engine: Engine, step: ProcessStep, where: RunIn): Promise<Outcome>;
+  /** Changes when a program of the engine is replaced or removed; what it loads is not looked at. */
+  stampOf(engine: Engine): Promise<string>;
   /** Programs of these engines that were installed at the start and are not any more. */
   uninstalled(engines: readonly Engine[]): Promise<readonly string[]>;
 }
@@ -80,8 +82,9 @@ export async function openToolbox({ engines, launcher, runtime, slot, ...files }
     const lacking: string[] = [];
     for (const [name, binary] of Object.entries(engine.binaries)) {
       const resolved = await resolveBinary(binary, runtime);
+      const started = found.get(`${engine.id} ${binary.starts}`)?.program;
       if (resolved === undefined) lacking.push(name);
-      else found.set(`${engine.id} ${name}`, { ...resolved, calls: engine.toolchains[0] });
+      else found.set(`${engine.id} ${name}`, { calls: engine.toolchains[0], ...starting(resolved, binary.starts, started) });
     }
     if (lacking.length === 0) installed.push(engine);
     else missing.push({ engine, binaries: lacking });
@@ -113,39 +116,72 @@ export async function openToolbox({ engines, launcher, runtime, slot, ...files }
     return outcome;
   };
 
+  const programsOf = (engine: Engine): readonly string[] =>
+    Object.keys(engine.binaries).flatMap((name) => found.get(`${engine.id} ${name}`)?.program ?? []);
+
+  const stampOf: Toolbox['stampOf'] = async (engine) => {
+    const stamps = programsOf(engine).map(async (program) => {
+      const { dev, ino, size, mtimeMs } = await stat(program);
+      return `${dev} ${ino} ${size} ${mtimeMs}`;
+    });
+    return (await Promise.all(stamps.map((stamp) => stamp.catch(() => 'gone')))).join();
+  };
+
   const uninstalled: Toolbox['uninstalled'] = async (those) => {
-    const programs = new Set(
-      those.flatMap((engine) => Object.keys(engine.binaries).flatMap((name) => found.get(`${engine.id} ${name}`)?.program ?? [])),
-    );
+    const programs = new Set(those.flatMap(programsOf));
     const lacking: string[] = [];
     for (const program of programs) await access(program, constants.X_OK).catch(() => lacking.push(basename(program)));
     return lacking;
   };
 
   const versions = await readVersions(installed, resolve, run, { slot, ...files });
-  return { installed: installed.map((engine) => ({ engine, version: versions.get(engine.id) ?? '' })), missing, resolve, run, uninstalled };
+  return {
+    installed: installed.map((engine) => ({ engine, version: '', ...versions.get(engine.id) })),
+    missing,
+    resolve,
+    run,
+    stampOf,
+    uninstalled,
+  };
 }
+
+/** It is told the path of a program that it starts itself, and may read that. */
+const starting = (resolved: Resolved, name: string | undefined, path: string | undefined): Resolved =>
+  path === undefined ? resolved : { ...resolved, args: [...resolved.args, `--${name}=${path}`], reads: [...resolved.reads, path] };
+
+const isExecutable = (path: string): Promise<boolean> =>
+  access(path, constants.X_OK).then(
+    () => true,
+    () => false,
+  );
 
 async function resolveBinary(binary: Binary, runtime: Runtime): Promise<Resolved | undefined> {
   for (const candidate of binary.at) {
+    const native = NATIVE_PROGRAMS.find((name) => candidate === `native:${name}`);
+    if (native !== undefined) {
+      const { program, library } = runtime.native(native);
+      if (await isExecutable(program))
+        return { program, args: [library], reads: [program, library], calls: native, unixSockets: false, egress: false };
+      continue;
+    }
     const script = /^program:(.+)$/.exec(candidate)?.[1];
     const program = script === undefined ? candidate : script.endsWith('.py') ? PYTHON : runtime.node;
-    const exists = await access(program, constants.X_OK).then(
-      () => true,
-      () => false,
-    );
-    if (!exists) continue;
+    if (!(await isExecutable(program))) continue;
     const ours = script === undefined ? [] : runtime.reads;
     return {
       program,
       args: script === undefined ? [] : [runtime.pathOf(script)],
       reads: [...ours, ...(binary.reads ?? [])],
       unixSockets: binary.unixSockets ?? false,
+      forkServer: binary.forkServer ?? false,
       egress: binary.egress ?? false,
     };
   }
   return undefined;
 }
+
+/** What a program says of itself. */
+type Read = Omit<Installed, 'engine'>;
 
 /** @returns versions by engine id; empty if the binary does not print one */
 async function readVersions(
@@ -153,12 +189,12 @@ async function readVersions(
   resolve: Toolbox['resolve'],
   run: Toolbox['run'],
   { cacheFile, knownFile, slot }: Pick<ToolboxOptions, 'cacheFile' | 'knownFile' | 'slot'>,
-): Promise<ReadonlyMap<string, string>> {
-  const cache: Record<string, string> = {};
+): Promise<ReadonlyMap<string, Read>> {
+  const cache: Record<string, Read> = {};
   for (const file of [knownFile, cacheFile])
     if (file !== undefined) Object.assign(cache, await readFile(file, 'utf8').then(JSON.parse, () => ({})));
-  const fresh: Record<string, string> = {};
-  const versions = new Map<string, string>();
+  const fresh: Record<string, Read> = {};
+  const versions = new Map<string, Read>();
   const folder = await slot.makeFolder('versions');
   for (const engine of engines) {
     const [name, binary] = Object.entries(engine.binaries)[0] ?? [];
@@ -166,14 +202,15 @@ async function readVersions(
     const { program, args } = resolve(engine, name);
     const { mtimeMs, size } = await stat(program);
     const key = `${engine.id} ${[program, ...args].join(' ')} ${mtimeMs} ${size}`;
-    let version = cache[key];
-    if (version === undefined) {
+    let read = cache[key];
+    if (read?.version === undefined) {
       const step: ProcessStep = { run: name, args: binary.version.args };
       const outcome = await run(engine, step, { slot, folder, limits: VERSION_LIMITS, signal: AbortSignal.timeout(VERSION_LIMITS.wallMs) });
-      version = binary.version.pattern.exec(`${outcome.stdout.toString()}\n${outcome.stderr}`)?.[1] ?? '';
+      const text = `${outcome.stdout.toString()}\n${outcome.stderr}`;
+      read = { version: binary.version.pattern.exec(text)?.[1] ?? '', ...(binary.version.forks?.test(text) && { forks: true }) };
     }
-    versions.set(engine.id, version);
-    if (version !== '') fresh[key] = version;
+    versions.set(engine.id, read);
+    if (read.version !== '') fresh[key] = read;
   }
   await slot.removeFolder(folder);
   await writeFile(`${cacheFile}.new`, JSON.stringify(fresh));

@@ -67,7 +67,7 @@ function parse(text: string): Address | undefined {
 }
 
 function parseRange(text: string): Range {
-  if (!isRange(text)) throw new RangeError(`${text} is no address range`);
+  if (!isRange(text)) throw new RangeError(`${text} is not an address range`);
   return ipaddr.parseCIDR(text);
 }
 

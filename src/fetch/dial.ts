@@ -22,7 +22,7 @@ export async function dial(target: Target, addresses: readonly string[], signal:
     autoSelectFamily: true,
     autoSelectFamilyAttemptTimeout: NEXT_ADDRESS_MS,
   });
-  await ready(socket, 'connect', signal, 'The server in the URL accepts no connection.');
+  await ready(socket, 'connect', signal, 'The server in the URL refuses connections.');
 
   // Check the actual peer: the system takes 0.0.0.0 for this machine, and a packet filter may redirect the connection.
   const reached = canonical(socket.remoteAddress ?? '');

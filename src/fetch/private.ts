@@ -60,7 +60,7 @@ export function privateConnect(settings: FetchSettings, connector: Connector): P
     const target = judge(origin, settings);
     const plain = await connector.connect(target, signal);
     if (!target.secure) return plain;
-    const late = () => refused('unreachable', { says: 'The server did not set up a safe connection in time.' });
+    const late = () => refused('unreachable', { says: 'The server did not set up a secure connection in time.' });
     try {
       return await within(settings.connectMs, signal, late, (limited) => secured(plain, target, undefined, limited));
     } catch (error) {

@@ -3,14 +3,14 @@ import { z } from 'zod';
 import { Failure } from '../errors.ts';
 
 /** The same sentence for both reasons: clients must not learn which names exist in our network. */
-const NOT_PUBLIC = 'The URL leads to no public address: its name cannot be resolved, or stands for one that is not public.';
+const NOT_PUBLIC = 'The host name in the URL cannot be resolved, or its address is not public.';
 
 const SAYS = {
   scheme: 'The URL must begin with "https://".',
   address: NOT_PUBLIC,
-  port: 'The URL names a port that files are not fetched from.',
-  credentials: 'The URL must not hold a user name or a password.',
-  redirects: 'The URL redirects more often than is followed.',
+  port: 'The service does not fetch files from the port in the URL.',
+  credentials: 'The URL must not contain a user name or a password.',
+  redirects: 'The URL redirects too many times.',
   dns: NOT_PUBLIC,
   unreachable: 'The file could not be fetched from this URL.',
 } as const;

@@ -16,14 +16,14 @@ export const fetchSettings = z.strictObject({
   deny: z
     .array(range)
     .default([])
-    .describe('Address ranges (CIDR) that are never reached, allow notwithstanding: add the public addresses of your own machines'),
+    .describe('Address ranges (CIDR) that are never reached, even if allowed: add the public addresses of your own machines'),
   privateOrigins: z
     .array(
       z.string().refine(isOrigin, 'an http or https URL of a host and perhaps a port, such as http://minio.storage.svc.cluster.local:9000'),
     )
     .default([])
     .describe(
-      'Origins that sources and outputs of ConversionJobs may be in, although their address is private, their port another or their scheme http; for nobody else',
+      'Origins that sources and outputs of ConversionJobs may be in, although their address is private, their port another or their scheme http; for ConversionJobs only',
     ),
   maxRedirects: z.number().int().min(0).max(20).default(3).describe('Redirects that are followed, each judged like the first URL'),
   maxHeaderBytes: z.number().int().min(1024).max(262_144).default(16_384).describe('Largest status line and headers of an answer, bytes'),
@@ -54,9 +54,16 @@ export const egressSettings = z.strictObject({
     .string()
     .min(32)
     .optional()
-    .describe('Secret that the role `egress` shares with its clients, at least 32 characters: it serves nobody else'),
+    .describe('Secret that the role `egress` shares with its clients, at least 32 characters: it serves no other client'),
   port: z.coerce.number().int().min(0).max(65_535).default(8081).describe('TCP port that the role `egress` listens on; 0: any free port'),
   host: z.string().default('0.0.0.0').describe('Address that the role `egress` listens on: it must not be reachable from the Internet'),
+  metricsPort: z
+    .number()
+    .int()
+    .min(0)
+    .max(65_535)
+    .default(0)
+    .describe('Separate TCP port for /metrics, which the port for clients then does not serve; 0: the same port'),
   maxTunnels: z.number().int().min(1).default(2_000).describe('Connections through the role `egress` at a time'),
   maxTunnelBytes: z
     .number()

@@ -92,6 +92,12 @@ export function requeueCounted(record: JobRecord, now: number): JobRecord {
   return hasEnded(next) ? next : { ...next, attempts: record.attempts };
 }
 
+/** The same for a job that ran long while others waited. */
+export function giveWay(record: JobRecord, now: number): JobRecord {
+  const next = requeue(record, now);
+  return hasEnded(next) ? next : { ...next, gaveWay: (record.gaveWay ?? 0) + 1 };
+}
+
 /** Fails a job that no worker finished in the time that it may wait. */
 export function failWaiting(record: JobRecord, now: number): JobRecord {
   const details = { waited_seconds: Math.round((now - waitingSince(record)) / 1_000) };

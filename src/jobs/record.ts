@@ -49,6 +49,8 @@ export const JobRecord = z.strictObject({
   attempts: z.number().int(),
   /** How the last attempt to upload the output to the client's own bucket ended. */
   upload: UploadEnd.optional(),
+  /** How often it gave way to jobs of other clients: each time it may run twice as long as before. */
+  gaveWay: z.number().int().optional(),
   /** The holder's fencing token while running; the winner's at the end. */
   attempt: z.string().optional(),
   /** Tokens of earlier holders whose claims count because they fell silent: one that was only late withdraws its own. */
@@ -61,3 +63,6 @@ export const JobRecord = z.strictObject({
 export type JobRecord = z.infer<typeof JobRecord>;
 export type StoredOutput = z.infer<typeof Output>;
 export type StoredFailure = z.infer<typeof Failed>;
+
+/** Of all its files together. */
+export const sourceBytes = ({ sources }: Pick<JobRecord, 'sources'>): number => sources.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);

@@ -10,7 +10,8 @@ export function toText(record: JobRecord): string {
   if (record.version !== RECORD_VERSION) throw new RangeError(`job ${record.id}: cannot write a record of version ${record.version}`);
   const text = JSON.stringify(record);
   const bytes = Buffer.byteLength(text);
-  if (bytes > MAX_RECORD_BYTES) throw new RangeError(`job ${record.id}: its record has ${bytes} bytes, allowed are ${MAX_RECORD_BYTES}`);
+  if (bytes > MAX_RECORD_BYTES)
+    throw new RangeError(`job ${record.id}: its record has ${bytes} bytes, and at most ${MAX_RECORD_BYTES} are allowed`);
   return text;
 }
 
@@ -28,7 +29,7 @@ export function fromText(id: string, text: string): JobRecord {
   if (version !== undefined && version > RECORD_VERSION) {
     throw new Unreadable(id, `it has version ${version}, this filemill reads ${RECORD_VERSION}: upgrade`, { cause: read.error });
   }
-  throw new Unreadable(id, 'it has not the shape of a record', { cause: read.error });
+  throw new Unreadable(id, 'it does not have the shape of a record', { cause: read.error });
 }
 
 /** A stored record that this process cannot read: written by a newer filemill, or damaged. */

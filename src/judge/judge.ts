@@ -12,6 +12,8 @@ export interface Judge {
   matches(sample: Sample, format: string): Promise<boolean>;
   /** File names in natural order: `2` before `10`. @throws Failure `CONVERSION_FAILED`, `OVERLOADED` */
   inOrder(names: readonly string[]): Promise<readonly string[]>;
+  /** Refuses a file with more frames or pages than the catalog allows. @param path of a file of ours @throws Failure `CONVERSION_FAILED`, `OVERLOADED` */
+  boundFrames(format: string, path: string): Promise<void>;
   /** Parses the output of an inspection command. @throws Failure `CONVERSION_FAILED`, `OVERLOADED` */
   factsOf(reader: Reader, stdout: Uint8Array, task: Inspected): Promise<Facts>;
   /** As the engine's `explain`; undefined where it takes too long. @throws Failure `OVERLOADED` */
@@ -73,6 +75,13 @@ export function openJudge({ engines, entry = new URL('./thread.ts', import.meta.
         throw conversionFailed('output_invalid', { cause });
       };
       return (await ask({ ask: 'order', names }, [], tooMuch)) as readonly string[];
+    },
+
+    async boundFrames(format, path) {
+      const tooMuch = (cause: Exhausted) => {
+        throw conversionFailed('timeout', { cause });
+      };
+      await ask({ ask: 'frames', format, path }, [], tooMuch);
     },
 
     async factsOf(reader, stdout, { source, target, options }) {

@@ -1,9 +1,12 @@
 /** A judging thread. A hostile file may stall anything here; `threads.ts` then terminates the thread. */
+import { closeSync, openSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Engine, Facts, Inspection } from '../catalog/engine.ts';
+import { boundFrames } from '../catalog/planning/frames.ts';
 import { matches, resolveSource } from '../catalog/sniff/sniff.ts';
 import type { Tool } from '../catalog/tool.ts';
 import { Failure } from '../errors.ts';
+import { piecesOf } from './pieces.ts';
 import { type Answer, type Question, READY, type Reader, type ThreadData } from './question.ts';
 
 interface Loaded {
@@ -29,10 +32,21 @@ function answer(loaded: Loaded, question: Question): unknown {
       return matches(question.sample, question.format);
     case 'order':
       return question.names.toSorted(new Intl.Collator('en', { numeric: true }).compare);
+    case 'frames':
+      return countFrames(question);
     case 'facts':
       return readFacts(loaded, question);
     case 'reason':
       return loaded.engines.get(question.engine)?.explain?.(question.output, question.code);
+  }
+}
+
+function countFrames({ format, path }: Question & { ask: 'frames' }): void {
+  const fd = openSync(path, 'r');
+  try {
+    boundFrames(format, piecesOf(fd));
+  } finally {
+    closeSync(fd);
   }
 }
 

@@ -212,6 +212,6 @@ export function startLeaderElection(options: ElectionOptions): LeaderElector {
 
 class LeaseTaken extends Error {
   constructor(by: string | undefined) {
-    super(`${by || 'nobody'} holds the lease now`);
+    super(`${by || 'no candidate'} holds the lease now`);
   }
 }

@@ -26,7 +26,7 @@ export function refusal(verdict: Limited<Limit> | Banned, usage: Usage, now: num
     return {
       granted: false,
       code: 'BANNED',
-      says: `Too many requests were refused within one hour: this address may make no new work until ${until}.`,
+      says: `Too many requests were refused within one hour: this client is banned until ${until}.`,
       details: { ban_expires_at: until },
       retryAfterSeconds: seconds(verdict.until - now),
       usage,
@@ -47,9 +47,9 @@ export function refusal(verdict: Limited<Limit> | Banned, usage: Usage, now: num
 const SAYS = {
   daily: (limit) => `This request would exceed the ${limit} files allowed in 24 hours.`,
   hourly: (limit) => `The ${limit} requests allowed in an hour are used up.`,
-  cooldown: () => 'Requests come too fast one after another.',
+  cooldown: () => 'Requests arrive too quickly one after another.',
   ai: (limit) => `The ${limit} requests to this tool allowed in 24 hours are used up.`,
   mcp: (limit) => `The ${limit} tool calls allowed in 24 hours are used up.`,
-  flood: (limit) => `At most ${limit} requests are answered in a minute.`,
+  flood: (limit) => `At most ${limit} requests are answered per minute.`,
   concurrent: (limit) => `At most ${limit} jobs may be unfinished at once: wait for some to end.`,
 } as const satisfies Record<Limit, (limit: number) => string>;

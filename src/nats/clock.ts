@@ -38,7 +38,7 @@ export async function openClock({ manager, withRetry, onReconnect }: Nats, strea
       if (!isNotFound(error) || tries === TRIES) throw error;
     });
     if (ahead !== undefined) break;
-    if (tries === TRIES) throw new Error(`the time of NATS could not be learnt in ${TRIES} tries`);
+    if (tries === TRIES) throw new Error(`the time of NATS could not be read in ${TRIES} tries`);
     await pause(PAUSE_MS);
   }
   const known = () => ahead ?? Number.NaN;

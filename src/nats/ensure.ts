@@ -51,15 +51,15 @@ async function ensure(what: string, wanted: object, { read, create, update }: St
     if (refused === undefined) return;
     // Another process was faster, perhaps with other settings: these are compared as usual.
     found = await readIfPresent(read);
-    if (found === undefined) throw new Mismatch(`${what} cannot be made: ${refused.message}`, { cause: refused });
+    if (found === undefined) throw new Mismatch(`${what} cannot be created: ${refused.message}`, { cause: refused });
   }
   const layout = Number(layoutOf(found));
-  if (layout > LAYOUT) throw new Mismatch(`${what} was made by a newer filemill (layout ${layout}, this one knows ${LAYOUT}): upgrade`);
+  if (layout > LAYOUT) throw new Mismatch(`${what} was created by a newer filemill (layout ${layout}, this one knows ${LAYOUT}): upgrade`);
   const differences = differing(found, wanted);
   if (differences.length === 0) return;
   const refused = await refusal(update);
   if (refused === undefined) return;
-  throw new Mismatch(`${what} is there with ${differences.join(', ')}, and cannot be changed: ${refused.message}`, { cause: refused });
+  throw new Mismatch(`${what} exists with ${differences.join(', ')}, and cannot be changed: ${refused.message}`, { cause: refused });
 }
 
 async function readIfPresent(read: () => Promise<object>): Promise<object | undefined> {

@@ -10,7 +10,7 @@ export interface Permissions {
 export const inboxOf = (role: 'api' | 'worker' | 'controller', pool?: string): string =>
   `_INBOX.${role}${pool === undefined ? '' : `.${tokenOf(pool)}`}`;
 
-/** A worker may pull and ack orders of its own pool, and write their records. NATS cannot restrict which records it reads. */
+/** A worker may pull and ack orders of its own pool, put one that gives way behind the others, and write their records. NATS cannot restrict which records it reads. */
 export function workerPermissions(pool: string): Permissions {
   const orders = `convert-${tokenOf(pool)}`;
   return {
@@ -24,6 +24,9 @@ export function workerPermissions(pool: string): Permissions {
       // For the servers' time.
       `$JS.API.STREAM.INFO.${orders}`,
       `$JS.API.CONSUMER.MSG.NEXT.${orders}.*`,
+      // Whether others wait, and where an order waits that gave way to them.
+      `$JS.API.CONSUMER.INFO.${orders}.*`,
+      `convert.${tokenOf(pool)}.bulk-2.*`,
       // With the domain and the account before the stream, from version 2.15 on.
       `$JS.ACK.${orders}.>`,
       `$JS.ACK.*.*.${orders}.>`,

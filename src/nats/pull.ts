@@ -81,7 +81,7 @@ export function ask(
       if (error !== null) reject(error);
       else if (code === 0) resolve(handedOf(message));
       else if (NONE.has(code)) resolve(undefined);
-      else if (code === 503) reject(new NoAnswerer(`nobody answers for consumer ${consumer} of stream ${stream}`));
+      else if (code === 503) reject(new NoAnswerer(`no server answers for consumer ${consumer} of stream ${stream}`));
       // 409: too many pulls wait, or the leader has changed. Not treated as empty: the caller would pull again immediately.
       else reject(new RequestError(`consumer ${consumer} of stream ${stream} answers ${code} ${message.headers?.description ?? ''}`));
     },

@@ -7,7 +7,7 @@ import { Failure } from '../errors.ts';
 export class Unavailable extends Failure {
   /** @param what was tried, for the log */
   constructor(what: string, cause: unknown) {
-    super('OVERLOADED', { says: 'The service cannot reach its store: try again in a moment.', cause: new Error(what, { cause }) });
+    super('OVERLOADED', { says: 'The service cannot reach its storage: try again in a moment.', cause: new Error(what, { cause }) });
   }
 }
 

@@ -81,9 +81,9 @@ async function expectOk(response: Response): Promise<void> {
   const text = response.status === 400 ? await opening(response) : '';
   const expired = EXPIRED.test(text);
   await response.body?.cancel();
-  if (response.status === 404) throw new Missing('the granted object is not there');
+  if (response.status === 404) throw new Missing('the granted object does not exist');
   // RFC 4918, 11.5; MinIO's XMinioStorageFull.
-  if (response.status === 507) throw new StoreFull('no room is left where the objects are kept');
+  if (response.status === 507) throw new StoreFull('no space is left for objects');
   const says = `the object store answered ${response.status}`;
   // What S3 says of a signature that has lapsed, that is not valid yet, or whose key is no longer known.
   if (expired || response.status === 401 || response.status === 403) throw new AccessDenied(says);

@@ -40,7 +40,9 @@ const settings = z.strictObject({
   bucket: z
     .string()
     .refine((name) => /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(name), 'a bucket name: 3 to 63 of a-z, 0-9, dots and hyphens')
-    .describe('The bucket, of this service alone: what it does not know there it deletes in time. Made at the start if it is missing'),
+    .describe(
+      'The bucket, for this service alone: it deletes objects that it does not know after some time. Created at the start if it is missing',
+    ),
   accessKeyId: z
     .string()
     .min(1)

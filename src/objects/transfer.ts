@@ -39,7 +39,7 @@ const isFile = (url: string): boolean => new URL(url).protocol === 'file:';
 
 async function downloadFile(from: string, to: string, maxBytes: number, signal: AbortSignal): Promise<void> {
   const stats = await stat(from).catch((cause: unknown) => {
-    throw codeOf(cause) === 'ENOENT' ? new Missing('the granted object is not there', { cause }) : cause;
+    throw codeOf(cause) === 'ENOENT' ? new Missing('the granted object does not exist', { cause }) : cause;
   });
   if (stats.size > maxBytes) throw new TooLarge(stats.size);
   // File systems with reflinks (Btrfs, XFS) share the blocks until one side is written; elsewhere the kernel copies.

@@ -80,7 +80,7 @@ async function create(path: string): Promise<FileHandle> {
 
 function translate(error: unknown): unknown {
   const code = codeOf(error);
-  return code === 'ENOSPC' || code === 'EDQUOT' ? new StoreFull('no room is left where the objects are kept', { cause: error }) : error;
+  return code === 'ENOSPC' || code === 'EDQUOT' ? new StoreFull('no space is left for objects', { cause: error }) : error;
 }
 
 export const codeOf = (error: unknown): unknown => (error instanceof Error && 'code' in error ? error.code : undefined);

@@ -15,6 +15,8 @@ export interface Pool {
   readonly busy: number;
   /** Versions by engine id, as last reported: those of a pool without workers stay. The same object as long as they do not change. */
   readonly engines: ReadonlyMap<string, string>;
+  /** By id, the kind of defect: engines that each of its workers lacks, or has and cannot use at present. Absent while there is none. */
+  readonly broken?: ReadonlyMap<string, string>;
   /** Time of the last heartbeat, ms since the epoch; 0 if there was none. */
   readonly seenAt: number;
   /** Whether its controller reports that its workers do not start. */

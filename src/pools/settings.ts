@@ -6,8 +6,8 @@ import { toolchains } from '../contracts/toolchains.ts';
 
 const listed = z.strictObject({
   name: poolName,
-  toolchain: z.enum(toolchains).describe('What its workers have'),
-  preference: z.number().int().default(0).describe('Of pools of one toolchain, those with the lowest get orders first'),
+  toolchain: z.enum(toolchains).describe('Toolchain of its workers'),
+  preference: z.number().int().default(0).describe('Among pools of one toolchain, those with the lowest value get orders first'),
 });
 
 export const poolSettings = z.strictObject({

@@ -5,17 +5,19 @@ import type { Lane, Order } from '../contracts/messages/order.ts';
 export const ACK_WAIT_MS = 30_000;
 
 export interface Queue {
-  /**
-   * Idempotent per job: while an order of this job waits or is held, a second is `duplicate`. `full`: nothing was stored.
-   * @param client whose share of the pool it counts towards, as identified for limits; orders without one count as one client's
-   */
-  publish(order: Order, client?: string): Promise<'accepted' | 'duplicate' | 'full'>;
+  /** Idempotent per job: while an order of this job waits or is held, a second is `duplicate`. `full`: nothing was stored. */
+  publish(order: Order, about?: OrderFacts): Promise<'accepted' | 'duplicate' | 'full'>;
   /**
    * The next order of the first lane that has one, waiting up to `waitMs` for it. Within a lane clients take turns: a client with few
    * orders in the pool does not wait for those with many, and none waits for ever.
    * @returns undefined if none came in time or `signal` was aborted
    */
   pull(pool: string, lanes: readonly Lane[], waitMs: number, signal?: AbortSignal): Promise<Delivery | undefined>;
+  /**
+   * The next order that may start beside full slots, of either lane: small, never delivered before, and of a client that holds none. Waits
+   * as `pull` does.
+   */
+  pullExpress(pool: string, waitMs: number, signal?: AbortSignal): Promise<Delivery | undefined>;
   /** Removes an order, waiting or held: its holder's next `extend` returns `gone`. Not an error if there is none. */
   remove(pool: string, jobId: string): Promise<void>;
   /** Whether an order of this job waits or is held. */
@@ -24,6 +26,14 @@ export interface Queue {
   jobs(pool: string): Promise<ReadonlySet<string>>;
   depth(pool: string): Promise<Depth>;
   close(): Promise<void>;
+}
+
+/** What decides when an order is taken. */
+export interface OrderFacts {
+  /** Whose share of the pool it counts towards, as identified for limits; orders without one count as one client's. */
+  readonly client?: string;
+  /** Whether an express slot may take it; unset: no. */
+  readonly isSmall?: boolean;
 }
 
 export interface Delivery {
@@ -36,6 +46,13 @@ export interface Delivery {
   extend(): Promise<'held' | 'gone'>;
   /** Releases it, to be redelivered after `delayMs`. */
   release(delayMs: number): Promise<void>;
+  /**
+   * Whether a client that holds no order waits for a slot such as this order's: for an order that was never delivered, and is small if this
+   * one came from `pullExpress`.
+   */
+  isWaitedFor(): Promise<boolean>;
+  /** Releases it behind what waits: in the lane `bulk`, and no longer for an express slot. */
+  giveWay(): Promise<void>;
   /** The job has ended: removes the order. */
   done(): Promise<void>;
 }

@@ -6,6 +6,7 @@ import { createServer } from '../api/server.ts';
 import { engines } from '../catalog/engines.gen.ts';
 import { expectedCatalog, liveCatalog } from '../catalog/live.ts';
 import type { Config } from '../config.ts';
+import { defectSentence } from '../contracts/messages/fault.ts';
 import { JOBS_STREAM } from '../jobs/nats/jobs.ts';
 import { openClock } from '../nats/clock.ts';
 import { createLog } from '../telemetry/log.ts';
@@ -25,6 +26,9 @@ import { untilLost, watchStore } from './process/lost.ts';
 import { privateMetrics } from './process/probe.ts';
 import type { Running } from './process/running.ts';
 import { unreadableTo } from './process/unreadable.ts';
+
+const reasonFor = (defect: string | undefined): string =>
+  defect === undefined ? 'no worker that has it has reported' : defectSentence(defect);
 
 export async function api(config: Config, _checkout: string, version: string): Promise<Running> {
   const log = createLog(config.log.level);
@@ -54,7 +58,9 @@ export async function api(config: Config, _checkout: string, version: string): P
     },
     get missing() {
       const there = new Set(catalog().engines.map(({ id }) => id));
-      return engines.filter(({ id }) => !there.has(id)).map((engine) => ({ engine, binaries: [] }));
+      const pools = [...registry.pools().values()];
+      const defectOf = (id: string) => pools.map(({ broken }) => broken?.get(id)).find((defect) => defect !== undefined);
+      return engines.filter(({ id }) => !there.has(id)).map((engine) => ({ engine, reason: reasonFor(defectOf(engine.id)) }));
     },
     get pools() {
       return registry.pools();

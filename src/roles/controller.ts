@@ -57,7 +57,7 @@ export async function controller(config: Config): Promise<Running> {
     encryption: secret.key === undefined ? undefined : encryptionWith(secret.key, saltOf(secret.key, secret.salt)),
   });
   const lost = election.lost.then((why) => {
-    throw new CannotGoOn(`another controller may lead now (${why}): this one ends, to be started anew`);
+    throw new CannotGoOn(`another controller may lead now (${why}): this one exits and must be restarted`);
   });
   const leading = election.won.then(async () => {
     log.info('this controller became the leader');

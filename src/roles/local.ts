@@ -4,6 +4,7 @@ import { grants } from '../api/jobs/grants.ts';
 import { createServer } from '../api/server.ts';
 import type { Config } from '../config.ts';
 import { faultOf } from '../contracts/messages/fault.ts';
+import { toolchains } from '../contracts/toolchains.ts';
 import { memorySignals } from '../signals/memory.ts';
 import { createLog } from '../telemetry/log.ts';
 import { watchLoop } from '../telemetry/loop.ts';
@@ -14,8 +15,9 @@ import { startWorkers } from '../worker/workers.ts';
 import { fetchingFor } from './fetch.ts';
 import { openConverters } from './machine/converters.ts';
 import { openEmbedded } from './machine/embedded.ts';
-import { poolsHere } from './machine/here.ts';
+import { missingHere, poolsHere } from './machine/here.ts';
 import { judgeOfApi } from './machine/judge.ts';
+import { sayWhatIsMissing } from './machine/missing.ts';
 import { asCannotStart, CannotStart } from './process/cannot-start.ts';
 import { healthOf } from './process/health.ts';
 import { listen } from './process/listen.ts';
@@ -26,7 +28,7 @@ import { unreadableTo } from './process/unreadable.ts';
 /** @param checkout absolute path of the project @param clock ms since the epoch */
 export async function local(config: Config, checkout: string, version: string, clock: () => number = Date.now): Promise<Running> {
   if (config.nats !== undefined || config.s3 !== undefined)
-    throw new CannotStart('the role local keeps everything itself: unset NATS_URL and S3_ENDPOINT, or run the roles api and worker');
+    throw new CannotStart('the role local stores everything itself: unset NATS_URL and S3_ENDPOINT, or run the roles api and worker');
   const log = createLog(config.log.level);
   const metrics = createMetrics();
   const unreadable = unreadableTo(log, metrics);
@@ -34,15 +36,18 @@ export async function local(config: Config, checkout: string, version: string, c
   const newId = () => randomBytes(16).toString('hex');
   const fetching = fetchingFor(config);
   const store = await openEmbedded(config, unreadable, clock);
-  const converters = await openConverters(config, checkout, metrics);
+  const converters = await openConverters(config, checkout, log, metrics);
   const stopping = new AbortController();
 
   const health = healthOf(converters, config, { slots: config.worker.slots, others: false }, log);
+  const pools = poolsHere(converters.catalog, config.worker.slots, clock());
   const server = createServer({
     ...store,
     ...fetching,
     settings: config.api,
-    catalog: converters.catalog,
+    get catalog() {
+      return converters.catalog();
+    },
     signals,
     judge: judgeOfApi(log),
     log,
@@ -51,8 +56,13 @@ export async function local(config: Config, checkout: string, version: string, c
     clock,
     newId,
     version,
-    missing: converters.toolbox.missing,
-    pools: poolsHere(converters.catalog, config.worker.slots, clock()),
+    confinement: converters.confinement,
+    get missing() {
+      return missingHere(converters, toolchains);
+    },
+    get pools() {
+      return pools();
+    },
     stopping: stopping.signal,
     fault: () => health.fault ?? (store.storage.use.full === undefined ? undefined : faultOf('disk_full', store.storage.use.full)),
   });
@@ -72,6 +82,9 @@ export async function local(config: Config, checkout: string, version: string, c
     clock,
     newAttempt: newId,
   }).catch(asCannotStart(TooLittleMemory));
+  void workers.tried.then(
+    () => stopping.signal.aborted || sayWhatIsMissing(log, missingHere(converters, toolchains), config.worker.trials),
+  );
   const upkeep = startUpkeep({ ...store, ...config.upkeep, unreadable: unreadable('job'), clock, log });
   const address = server.server.address();
   return {

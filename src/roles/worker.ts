@@ -1,7 +1,7 @@
 /** A worker of one pool: it takes orders over NATS, and transfers files by the URLs that an API replica grants for each claim. */
 import { randomBytes } from 'node:crypto';
 import type { Config } from '../config.ts';
-import { BANDS } from '../contracts/messages/presence.ts';
+import { queueAbilities } from '../contracts/messages/presence.ts';
 import { openJobs } from '../jobs/nats/jobs.ts';
 import { openClock } from '../nats/clock.ts';
 import { streamOf } from '../queue/nats/pool.ts';
@@ -20,7 +20,8 @@ import { joinCluster } from './cluster/join.ts';
 import { retirement } from './cluster/retirement.ts';
 import { fetchingFor } from './fetch.ts';
 import { openConverters } from './machine/converters.ts';
-import { enginesHere } from './machine/here.ts';
+import { enginesHere, missingHere } from './machine/here.ts';
+import { sayWhatIsMissing } from './machine/missing.ts';
 import { asCannotStart, CannotStart } from './process/cannot-start.ts';
 import { healthOf } from './process/health.ts';
 import { untilLost } from './process/lost.ts';
@@ -36,7 +37,7 @@ export async function worker(config: Config, checkout: string): Promise<Running>
   const toolchain = await awaitPool(nats, pool, { toolchain: config.worker.toolchain, patienceMs: poolWaitMs, log });
   const time = await openClock(nats, streamOf(pool));
   const metrics = createMetrics();
-  const converters = await openConverters(config, checkout, metrics);
+  const converters = await openConverters(config, checkout, log, metrics);
   // A worker limited to one conversion has one slot.
   const slots = Math.min(config.worker.slots[toolchain], config.worker.conversionsPerWorker || Number.POSITIVE_INFINITY);
   const me = { pool, worker: workerName(config.worker.name) };
@@ -45,9 +46,16 @@ export async function worker(config: Config, checkout: string): Promise<Running>
   const stopping = new AbortController();
   watchLoop({ log, metrics, otherwise: 'worker', signal: stopping.signal });
   const health = healthOf(converters, config, { slots: { [toolchain]: slots }, others: true }, log);
-  const engines = { ...Object.fromEntries(enginesHere(converters.catalog, toolchain)), [BANDS]: '1' };
-  const presence = startPresence(natsPresence(nats), { ...me, toolchain, slots, engines }, config.worker, () => health.fault);
+  const { engineStates, catalog } = converters;
+  const ofQueue = Object.fromEntries([...queueAbilities].map((ability) => [ability, '1']));
+  const abilities = () => ({
+    engines: { ...Object.fromEntries(enginesHere(catalog(), toolchain)), ...ofQueue },
+    broken: engineStates.withdrawn,
+    fault: health.fault,
+  });
+  const presence = startPresence(natsPresence(nats), { ...me, toolchain, slots }, config.worker, abilities);
   health.onChange(presence.changed);
+  engineStates.onChange(() => presence.changed());
   const workers = await startWorkers({
     ...converters,
     ...fetchingFor(config),
@@ -64,6 +72,7 @@ export async function worker(config: Config, checkout: string): Promise<Running>
     clock: time.now,
     newAttempt: () => randomBytes(16).toString('hex'),
   }).catch(asCannotStart(TooLittleMemory));
+  void workers.tried.then(() => sayWhatIsMissing(log, missingHere(converters, [toolchain]), config.worker.trials));
   const probes = await probe(config, metrics, nats, presence, health);
   return {
     port: undefined,

@@ -11,8 +11,6 @@ export interface PoolGauges {
   readonly queued: number | undefined;
   readonly running: number | undefined;
   readonly oldestSeconds: number | undefined;
-  /** 1: something prevents workers from starting. */
-  readonly degraded: number;
 }
 
 export interface WatchState {
@@ -33,9 +31,13 @@ export interface ControllerMetrics {
   };
   reconciled(controller: string, result: 'success' | 'error', seconds: number): void;
   pool(pool: string, gauges: PoolGauges): void;
+  /** @param namespace of the ToolchainPool: two of the same name may exist, of which one is refused */
+  degraded(pool: string, namespace: string, is: boolean): void;
   /** @param waitedSeconds how long orders had waited for it, where any had */
   workersCreated(pool: string, jobs: number, waitedSeconds: number | undefined): void;
   forget(pool: string): void;
+  /** The ToolchainPool was deleted, whether or not another one owns its name. */
+  forgetDegraded(pool: string, namespace: string): void;
   /** Read at each scrape. */
   watching(resource: string, read: () => WatchState): void;
   /** ConversionJobs by phase: read at each scrape. */
@@ -58,32 +60,37 @@ export function createControllerMetrics(): ControllerMetrics {
     new Histogram({ name, help, labelNames, buckets: SECONDS, registers });
 
   const leader = gauge('leader_election_master_status', '1 while this replica leads', 'name');
-  const depth = gauge('workqueue_depth', 'Keys that wait', 'name');
+  const depth = gauge('workqueue_depth', 'Keys that wait in the queue', 'name');
   const adds = counter('workqueue_adds_total', 'Keys that were added', 'name');
-  const retries = counter('workqueue_retries_total', 'Keys that came back after a failure', 'name');
+  const retries = counter('workqueue_retries_total', 'Keys that were retried after a failure', 'name');
   const waited = histogram('workqueue_queue_duration_seconds', 'How long keys waited', 'name');
-  const worked = histogram('workqueue_work_duration_seconds', 'How long keys were worked on', 'name');
-  const results = counter('controller_runtime_reconcile_total', 'Looks at one resource', 'controller', 'result');
-  const durations = histogram('controller_runtime_reconcile_time_seconds', 'How long one look took', 'controller');
+  const worked = histogram('workqueue_work_duration_seconds', 'How long keys were processed', 'name');
+  const results = counter('controller_runtime_reconcile_total', 'Reconciliations of one resource', 'controller', 'result');
+  const durations = histogram('controller_runtime_reconcile_time_seconds', 'How long one reconciliation took', 'controller');
   const pools: Readonly<Record<keyof PoolGauges, Gauge>> = {
-    desired: gauge('filemill_pool_desired_workers', 'Workers that there should be', 'pool'),
+    desired: gauge('filemill_pool_desired_workers', 'Workers that the pool should have', 'pool'),
     workers: gauge('filemill_pool_live_workers', 'Workers whose pods are neither finished nor lost', 'pool'),
     idle: gauge('filemill_pool_idle_workers', 'Workers without an order', 'pool'),
     busy: gauge('filemill_pool_busy_workers', 'Workers with at least one order', 'pool'),
-    queued: gauge('filemill_pool_queued_orders', 'Orders that nobody holds: what autoscalers scale on', 'pool'),
+    queued: gauge('filemill_pool_queued_orders', 'Orders that wait for a worker; autoscalers scale on this', 'pool'),
     running: gauge('filemill_pool_running_orders', 'Orders that workers hold', 'pool'),
-    oldestSeconds: gauge('filemill_pool_oldest_queued_seconds', 'Age of the order that waits longest', 'pool'),
-    degraded: gauge('filemill_pool_degraded', '1 while something keeps workers from coming up', 'pool'),
+    oldestSeconds: gauge('filemill_pool_oldest_queued_seconds', 'Age of the oldest waiting order', 'pool'),
   };
+  const degraded = gauge(
+    'filemill_pool_degraded',
+    '1 while the condition Degraded of the ToolchainPool is True: workers do not start, or do not take orders',
+    'pool',
+    'pool_namespace',
+  );
   const created = counter('filemill_pool_workers_created_total', 'Jobs created for workers', 'pool');
-  const dispatch = histogram('filemill_pool_dispatch_seconds', 'From the first order that waited to the Jobs made for it', 'pool');
+  const dispatch = histogram('filemill_pool_dispatch_seconds', 'Time from the first waiting order to the Jobs created for it', 'pool');
   const uncaught = uncaughtCounter(registry);
-  const conversions = gauge('filemill_conversion_jobs', 'ConversionJobs that there are', 'phase');
+  const conversions = gauge('filemill_conversion_jobs', 'ConversionJobs that exist', 'phase');
   let countConversions: () => Readonly<Record<string, number>> = () => ({});
   const watches = new Map<string, () => WatchState>();
   const objects = gauge('filemill_watch_objects', 'Objects in the cache', 'resource');
-  const age = gauge('filemill_watch_silence_seconds', 'Since the API server last said anything', 'resource');
-  const restarts = gauge('filemill_watch_restarts', 'Times that the watch was opened again', 'resource');
+  const age = gauge('filemill_watch_silence_seconds', 'Time since the API server last sent anything', 'resource');
+  const restarts = gauge('filemill_watch_restarts', 'Times that the watch was reopened', 'resource');
   const relists = gauge('filemill_watch_lists', 'Times that all objects were listed', 'resource');
 
   return {
@@ -111,6 +118,8 @@ export function createControllerMetrics(): ControllerMetrics {
         else series.set({ pool }, value);
       }
     },
+    degraded: (pool, namespace, is) => degraded.set({ pool, pool_namespace: namespace }, is ? 1 : 0),
+    forgetDegraded: (pool, namespace) => degraded.remove({ pool, pool_namespace: namespace }),
     workersCreated(pool, jobs, waitedSeconds) {
       created.inc({ pool }, jobs);
       if (waitedSeconds !== undefined) dispatch.observe({ pool }, waitedSeconds);

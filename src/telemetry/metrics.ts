@@ -20,6 +20,10 @@ export interface Metrics {
   jobEnded(pool: string, status: string, reason: string): void;
   conversionEnded(engine: string, seconds: number): void;
   residentReplaced(program: string, why: string): void;
+  /** All engines of this process that do not work, with the kind of their defect by id: the series of others are removed. */
+  enginesWithdrawn(defects: ReadonlyMap<string, string>): void;
+  /** @param fresh what makes the process of a file a new one */
+  residentStarted(program: string, fresh: 'fork' | 'process' | 'no'): void;
   /** @param code the system's, such as EMFILE */
   spawnFailed(code: string): void;
   /** An uncaught error: the role is about to end. */
@@ -36,6 +40,7 @@ export interface Metrics {
   poolsSeen(pools: readonly PoolSeen[]): void;
   /** The state of this process, if it is a worker. */
   workerSeen(worker: { readonly slots: number; readonly busy: number }): void;
+  /** As of the last second: to collect them costs more than to ask for them. */
   text(): Promise<string>;
   readonly contentType: string;
 }
@@ -45,6 +50,8 @@ export type Uncaught = 'exception' | 'rejection';
 
 /** Any other code is counted as `other`. */
 const SPAWN_CODES = new Set(['EMFILE', 'ENFILE', 'EAGAIN', 'ENOMEM', 'ENOENT', 'EACCES']);
+/** Whoever scrapes within this time of another gets the same, ms. */
+const SCRAPE_MS = 1_000;
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PATCH', 'DELETE', 'OPTIONS']);
 
 export function createMetrics(): Metrics {
@@ -53,14 +60,14 @@ export function createMetrics(): Metrics {
   collectDefaultMetrics({ register: registry });
   const requests = new Histogram({
     name: 'filemill_http_request_seconds',
-    help: 'From the first byte of a request to the end of its answer',
+    help: 'Time from the first byte of a request to the end of its response',
     labelNames: ['method', 'route', 'status'],
     buckets: [0.005, 0.02, 0.1, 0.5, 2, 10, 30],
     registers,
   });
   const holds = new Histogram({
     name: 'filemill_event_loop_blocked_seconds',
-    help: 'How long the event loop was blocked, by the latest route in flight; less than 50 ms is left out',
+    help: 'How long the event loop was blocked, by the latest route in flight; blocks of less than 50 ms are not counted',
     labelNames: ['route'],
     buckets: [0.1, 0.2, 0.5, 1, 2, 5, 10, 30],
     registers,
@@ -74,47 +81,59 @@ export function createMetrics(): Metrics {
   });
   const conversions = new Histogram({
     name: 'filemill_conversion_seconds',
-    help: 'Time an engine took for one job',
+    help: 'Time that an engine took for one job',
     labelNames: ['engine'],
     buckets: [0.02, 0.1, 0.5, 2, 10, 60, 600],
     registers,
   });
   const residents = new Counter({
     name: 'filemill_residents_replaced_total',
-    help: 'Warm processes that were replaced',
+    help: 'Resident programs that were replaced',
     labelNames: ['program', 'why'],
+    registers,
+  });
+  const withdrawn = new Gauge({
+    name: 'filemill_engine_withdrawn',
+    help: 'Always 1: engines of this process that failed their trial with a known good file, and why',
+    labelNames: ['engine', 'reason'],
+    registers,
+  });
+  const starts = new Counter({
+    name: 'filemill_residents_started_total',
+    help: 'Resident programs that were started, by how they separate files: `fork`, a forked process for each file; `process`, a new program for each file; `no`, many files in one process',
+    labelNames: ['program', 'fresh'],
     registers,
   });
   const spawns = new Counter({
     name: 'filemill_spawn_failures_total',
-    help: 'Processes that could not be started; the orders they were for were given back',
+    help: 'Processes that could not be started; their orders were requeued',
     labelNames: ['code'],
     registers,
   });
   const uncaught = uncaughtCounter(registry);
   const egress = new Counter({
     name: 'filemill_egress_requests_total',
-    help: 'What was asked of egress, by outcome',
+    help: 'Requests to the role egress, by outcome',
     labelNames: ['what'],
     registers,
   });
   const unreadable = new Counter({
     name: 'filemill_unreadable_records_total',
-    help: 'Stored records that were passed over because they cannot be read, by kind: the same one counts each time',
+    help: 'Stored records that were skipped because they cannot be read, by kind; each attempt to read one counts',
     labelNames: ['kind'],
     registers,
   });
   const ofPools = (name: string, help: string) => new Gauge({ name: `filemill_pool_${name}`, help, labelNames: ['pool'], registers });
   const pools = {
     workers: ofPools('workers', 'Processes that take orders'),
-    busy: ofPools('busy', 'Orders that workers say they hold'),
-    waiting: ofPools('waiting', 'Orders that nobody holds yet'),
-    running: ofPools('running', 'Orders that are handed out'),
-    oldest: ofPools('oldest_seconds', 'Age of the order that waits longest; 0 where none waits'),
+    busy: ofPools('busy', 'Orders that workers report to hold'),
+    waiting: ofPools('waiting', 'Orders that wait for a worker'),
+    running: ofPools('running', 'Orders that are delivered to workers'),
+    oldest: ofPools('oldest_seconds', 'Age of the oldest waiting order; 0 if none waits'),
   };
   const engines = new Gauge({
     name: 'filemill_pool_engine_info',
-    help: 'Always 1: the engines of a pool, with their versions as last heard',
+    help: 'Always 1: the engines of a pool, with their versions as last reported',
     labelNames: ['pool', 'engine', 'version'],
     registers,
   });
@@ -123,11 +142,20 @@ export function createMetrics(): Metrics {
     busy: new Gauge({ name: 'filemill_worker_busy', help: 'Orders that this worker holds', registers }),
   };
   const storage = {
-    used: new Gauge({ name: 'filemill_storage_used_bytes', help: 'Files in the data folder, where storage.maxBytes is set', registers }),
-    free: new Gauge({ name: 'filemill_storage_free_bytes', help: 'Free bytes where the data folder is', registers }),
-    full: new Gauge({ name: 'filemill_storage_full', help: '1 while new work is refused for want of room', registers }),
+    used: new Gauge({
+      name: 'filemill_storage_used_bytes',
+      help: 'Size of the files in the data folder, if storage.maxBytes is set',
+      registers,
+    }),
+    free: new Gauge({ name: 'filemill_storage_free_bytes', help: 'Free bytes in the file system of the data folder', registers }),
+    full: new Gauge({ name: 'filemill_storage_full', help: '1 while new work is refused for lack of space', registers }),
   };
   let scrape = async () => {};
+  let latest: { readonly since: number; readonly text: Promise<string> } | undefined;
+  const readAll = async () => {
+    await scrape();
+    return registry.metrics();
+  };
   return {
     requestEnded: (method, route, status, seconds) =>
       requests.observe({ method: METHODS.has(method) ? method : 'other', route, status }, seconds),
@@ -136,6 +164,11 @@ export function createMetrics(): Metrics {
     jobEnded: (pool, status, reason) => jobs.inc({ pool, status, reason }),
     conversionEnded: (engine, seconds) => conversions.observe({ engine }, seconds),
     residentReplaced: (program, why) => residents.inc({ program, why }),
+    enginesWithdrawn(defects) {
+      withdrawn.reset();
+      for (const [engine, reason] of defects) withdrawn.set({ engine, reason }, 1);
+    },
+    residentStarted: (program, fresh) => starts.inc({ program, fresh }),
     spawnFailed: (code) => spawns.inc({ code: SPAWN_CODES.has(code) ? code : 'other' }),
     storageSeen({ usedBytes, freeBytes, full }) {
       storage.used.set(usedBytes ?? 0);
@@ -164,9 +197,10 @@ export function createMetrics(): Metrics {
       worker.slots.set(slots);
       worker.busy.set(busy);
     },
-    async text() {
-      await scrape();
-      return registry.metrics();
+    text() {
+      const now = performance.now();
+      if (latest === undefined || now - latest.since >= SCRAPE_MS) latest = { since: now, text: readAll() };
+      return latest.text;
     },
     contentType: registry.contentType,
   };
@@ -176,7 +210,7 @@ export function createMetrics(): Metrics {
 export const uncaughtCounter = (registry: Registry): Counter<'kind'> =>
   new Counter({
     name: 'filemill_uncaught_errors_total',
-    help: 'Errors that nobody caught: after the first the role finishes what it can, and ends',
+    help: 'Uncaught errors; after the first one the role finishes what it can and exits',
     labelNames: ['kind'],
     registers: [registry],
   });

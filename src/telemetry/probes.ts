@@ -28,7 +28,7 @@ const ANSWER_MS = 5_000;
 export async function serveProbes({ port, host, ready, live, metrics }: Probed): Promise<Probes> {
   const whether = (ask: () => Verdict | Promise<Verdict>) => async (answer: ServerResponse) => {
     const verdict = await within(ask);
-    const text = typeof verdict === 'string' ? `not now: ${verdict}\n` : 'not now\n';
+    const text = typeof verdict === 'string' ? `not ready: ${verdict}\n` : 'not now\n';
     answer.writeHead(verdict === true ? 200 : 503, { 'content-type': 'text/plain' }).end(verdict === true ? 'ok\n' : text);
   };
   const paths: Readonly<Record<string, (answer: ServerResponse) => Promise<void>>> = {

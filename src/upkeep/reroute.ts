@@ -100,7 +100,7 @@ async function leadOne(deps: RerouteDeps, way: Reroute, id: string): Promise<'mo
     return left && moveOn(deps, await jobs.update(left, waits.revision));
   }
   if (!way.ends) return undefined;
-  const message = 'What does this conversion was taken out of service while the job waited for it.';
+  const message = 'The engine of this conversion was taken out of service while the job waited.';
   await jobs.update(fail(waits.record, clock(), { reason: 'engine_missing', message, details: {} }), waits.revision);
   await queue.remove(way.from, id);
   return 'ended';

@@ -125,7 +125,7 @@ async function despite({ upkept, tally }: Run, jobId: string, work: () => Promis
     // Another process changed it: the next run sees the result.
     if (error instanceof RevisionConflict) return;
     tally.troubles++;
-    upkept.log.warn({ jobId, err: error }, 'upkeep of this job failed; the next run tries again');
+    upkept.log.warn({ job_id: jobId, err: error }, 'upkeep of this job failed; the next run tries again');
   }
 }
 
@@ -213,7 +213,7 @@ async function apply(
     case 'publish': {
       const answer = await queue.publish(action.order);
       if (answer === 'full')
-        log.warn({ jobId: record.id, pool: record.pool }, 'the queue is full: a lost order could not be published again yet');
+        log.warn({ job_id: record.id, pool: record.pool }, 'the queue is full: a lost order could not be published again yet');
       return answer === 'accepted';
     }
     case 'move':

@@ -80,7 +80,7 @@ export function openUploads(nats: Nats, onUnreadable: (why: Error) => void = (wh
 
   return {
     async create(record, bounds) {
-      if ((await records.get(record.id)) !== undefined) throw new RevisionConflict('an upload of this id is there already');
+      if ((await records.get(record.id)) !== undefined) throw new RevisionConflict('an upload with this id exists already');
       if (bounds !== undefined) await change(record.client, (begun) => allowed(begun, record, bounds));
       return { record, revision: await records.put(record.id, JSON.stringify(record), 0) };
     },

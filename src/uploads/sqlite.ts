@@ -73,7 +73,7 @@ export function openUploads(path: string, onUnreadable: (why: Error) => void = (
         $now: now,
       });
       if (row !== undefined) return { record, revision: Number(row['revision']) };
-      if (sql.get.get(id) !== undefined) throw new RevisionConflict('an upload of this id is there already');
+      if (sql.get.get(id) !== undefined) throw new RevisionConflict('an upload with this id exists already');
       const held = sql.held.get(client, now);
       const freeAt = (held?.['first'] as number | null | undefined) ?? undefined;
       throw Number(held?.['count']) >= uploads ? new Exceeded('uploads', uploads, freeAt) : new Exceeded('bytes', bytes, freeAt);

@@ -229,12 +229,12 @@ const unknown = (id: string): Failure => new Failure('UPLOAD_NOT_FOUND', { detai
 
 const conflict = (record: UploadRecord): Failure =>
   new Failure('UPLOAD_CONFLICT', {
-    says: `Of this upload ${receivedBytes(record)} of ${record.sizeBytes} bytes are there.`,
+    says: `This upload has ${receivedBytes(record)} of ${record.sizeBytes} bytes: continue at that offset.`,
     details: { upload_id: record.id, received_bytes: receivedBytes(record), size_bytes: record.sizeBytes },
   });
 
 const tooManyParts = (): Failure =>
   new Failure('BAD_REQUEST', {
-    says: `The upload came in ${MAX_PARTS} pieces, the most that one may have: begin anew, and send larger ones.`,
+    says: `The upload has ${MAX_PARTS} pieces, the maximum: start again with larger pieces.`,
     details: { limit: 'parts', max: MAX_PARTS },
   });

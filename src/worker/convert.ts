@@ -1,22 +1,17 @@
 /** Runs the hops of one job's route in turn. Every program is confined, and every result is checked before it is used. */
-import { stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import type { Catalog, Hop, Route } from '../catalog/catalog.ts';
-import type { Engine, Facts, Plan, StepLimits, Task, Warning } from '../catalog/engine.ts';
+import type { Catalog, Route } from '../catalog/catalog.ts';
+import type { Warning } from '../catalog/engine.ts';
 import { baseName } from '../catalog/names.ts';
 import { type Options, optionNames } from '../catalog/options/options.ts';
-import { largestFrame } from '../catalog/planning/bounds.ts';
 import { pagesOfResults } from '../catalog/planning/pages.ts';
-import { runTimeMs } from '../catalog/planning/run-time.ts';
 import { ignoredOptions, optionsForHop } from '../catalog/route.ts';
-import { conversionFailed, inputLimit } from '../errors.ts';
-import type { Slot } from '../exec/files/workspace.ts';
-import type { Judge } from '../judge/judge.ts';
+import { conversionFailed, type Failure } from '../errors.ts';
 import { EngineAbsent, namingEngine } from './failure.ts';
-import { refuseManyFrames } from './frames.ts';
-import { judgeAll } from './judge.ts';
 import { writePasswordFile } from './password.ts';
-import type { Stepper } from './run-step.ts';
+import { type HopDeps, runHop } from './run-hop.ts';
+import type { EngineStates } from './trials/engine-states.ts';
+import type { Proof } from './trials/proof.ts';
 
 /** A source file that a converter may read. */
 export interface Source {
@@ -55,29 +50,29 @@ export interface ResultFile {
   readonly page?: number | undefined;
 }
 
-export interface ConvertDeps {
+export interface ConvertDeps extends HopDeps {
+  /** Replaced when an engine stops working, or works again: read it for each job. */
   readonly catalog: Catalog;
-  readonly slot: Slot;
-  readonly stepper: Stepper;
-  readonly judge: Judge;
-  readonly limits: StepLimits;
+  readonly proof: Proof;
+  readonly states: Pick<EngineStates, 'withdrawn'>;
 }
 
 /** A job's record has room for this many. */
 const MOST_WARNINGS = 16;
 
 /** @throws Failure `CONVERSION_FAILED` */
-export async function convert({ catalog, slot, stepper, judge, limits }: ConvertDeps, work: Work): Promise<Conversion> {
+export async function convert(deps: ConvertDeps, work: Work): Promise<Conversion> {
+  const { catalog, slot, judge, proof } = deps;
   const { base } = work;
   const setOptions = optionNames.filter((name) => work.options[name] !== undefined);
   const options: Options = work.password === undefined ? work.options : { ...work.options, password: work.password };
   const wanted = work.password === undefined ? setOptions : [...setOptions, 'password' as const];
   const route = catalog.route(work.source.format, work.target, wanted);
   const first = route?.hops[0]?.engine;
-  if (route === undefined || first === undefined) throw conversionFailed('engine_missing', { cause: new EngineAbsent() });
+  if (route === undefined || first === undefined) throw engineMissing(deps);
 
   const warnings: Warning[] = routeWarnings(route, wanted, work.source.format);
-  await namingEngine(first, () => refuseManyFrames(work.source.format, work.source.path));
+  await namingEngine(first, () => judge.boundFrames(work.source.format, work.source.path));
   const passwordFile = await writePasswordFile(slot, base, work.password);
 
   let inputs: ResultFile[] = [{ folder: base, name: basename(work.source.path), label: '' }];
@@ -87,35 +82,26 @@ export async function convert({ catalog, slot, stepper, judge, limits }: Convert
     const results: ResultFile[] = [];
     for (const [part, input] of inputs.entries()) {
       const folder = join(hopFolder, String(part).padStart(4, '0'));
-      for (const path of [folder, join(folder, 'out'), join(folder, 'scratch')]) slot.makeOwned(path);
-      const task: Omit<Task, 'facts'> = {
-        source: hop.source,
-        target: hop.target,
-        options: optionsForHop(route, index, options),
-        input: join(input.folder, input.name),
-        output: join(folder, 'out'),
-        scratch: join(folder, 'scratch'),
-        passwordFile: index === 0 ? passwordFile : undefined,
-      };
-      const onHopProgress = (fraction: number) =>
-        work.onProgress((index + (part + Math.min(1, fraction)) / inputs.length) / route.hops.length);
-      warnings.push(
-        ...(await namingEngine(hop.engine, async () =>
-          runHop({
-            hop,
-            task,
-            maxPixels: work.maxPixels,
-            stepper,
-            judge,
+      const { engine, source, target } = hop;
+      const done = await namingEngine(engine, () =>
+        proof.check(engine, hop, work.signal, () =>
+          runHop(deps, {
+            engine,
+            source,
+            target,
+            options: optionsForHop(route, index, options),
+            input: join(input.folder, input.name),
+            passwordFile: index === 0 ? passwordFile : undefined,
             base,
-            limits: await limitsFor(hop.engine, limits, [task.input]),
+            folder,
+            maxPixels: work.maxPixels,
             signal: work.signal,
-            onProgress: onHopProgress,
+            onProgress: (fraction) => work.onProgress((index + (part + Math.min(1, fraction)) / inputs.length) / route.hops.length),
           }),
-        )),
+        ),
       );
-      const names = await namingEngine(hop.engine, () => judgeAll(judge, base, task.output, hop.target));
-      results.push(...names.map((name) => ({ folder: task.output, name, label: labelOf(input.label, name, names.length) })));
+      warnings.push(...done.warnings);
+      results.push(...done.names.map((name) => ({ folder: done.output, name, label: labelOf(input.label, name, done.names.length) })));
     }
     inputs = results;
   }
@@ -124,56 +110,12 @@ export async function convert({ catalog, slot, stepper, judge, limits }: Convert
   return { base, files, warnings: unique(warnings), engine: { name: first.name, version: catalog.version(first.id) } };
 }
 
-/** The limits of one step: the tightest of what the operator allows, what the engine asks for, and the time that files of this size need. */
-export async function limitsFor(engine: Engine, allowed: StepLimits, paths: readonly string[]): Promise<StepLimits> {
-  const sizes = await Promise.all(paths.map(async (path) => (await stat(path)).size));
-  const wallMs = runTimeMs(
-    engine.role,
-    sizes.reduce((sum, size) => sum + size, 0),
-  );
-  return tighter(tighter(allowed, engine.limits), { wallMs });
-}
-
-function tighter(allowed: StepLimits, asked: Partial<StepLimits> = {}): StepLimits {
-  const names = Object.keys(allowed) as (keyof StepLimits)[];
-  return Object.fromEntries(names.map((name) => [name, Math.min(allowed[name], asked[name] ?? allowed[name])])) as unknown as StepLimits;
-}
-
-interface HopRun {
-  readonly hop: Hop;
-  readonly task: Omit<Task, 'facts'>;
-  readonly maxPixels: number | undefined;
-  readonly stepper: Stepper;
-  readonly judge: Judge;
-  readonly base: string;
-  readonly limits: StepLimits;
-  readonly signal: AbortSignal;
-  readonly onProgress: (fraction: number) => void;
-}
-
-async function runHop({
-  hop: { engine },
-  task,
-  maxPixels,
-  stepper,
-  judge,
-  base,
-  limits,
-  signal,
-  onProgress,
-}: HopRun): Promise<readonly Warning[]> {
-  const where = { engine, folder: base, limits, signal, onProgress };
-  let facts: Facts = {};
-  if (engine.inspect !== undefined) {
-    const { stdout } = await stepper.run(engine.inspect.step(task.input, task), where);
-    facts = await judge.factsOf({ engine: engine.id }, stdout, task);
-    const pixels = largestFrame(facts);
-    if (maxPixels !== undefined && pixels !== undefined && pixels > maxPixels) throw inputLimit('pixels', maxPixels, pixels);
-  }
-  const plan: Plan = engine.plan({ ...task, facts });
-  const warnings: Warning[] = [...(plan.warnings ?? [])];
-  for (const step of plan.steps) warnings.push(...(await stepper.runStep(step, { ...where, task })));
-  return warnings;
+/** No engine of this worker can do it now. */
+export function engineMissing({ states }: Pick<ConvertDeps, 'states'>): Failure {
+  const cause = new EngineAbsent();
+  if (states.withdrawn.size === 0) return conversionFailed('engine_missing', { cause });
+  const says = 'A program that this conversion needs does not work at present: try again later.';
+  return conversionFailed('engine_missing', { says, details: { retryable: true }, cause });
 }
 
 function routeWarnings(route: Route, wanted: readonly (typeof optionNames)[number][], source: string): Warning[] {

@@ -24,6 +24,17 @@ export class EngineAbsent extends Error {
   override readonly name = 'EngineAbsent';
 }
 
+/** An engine failed on a file, and then on a known good one: nothing is known of the file. */
+export class EngineBroken extends Error {
+  override readonly name = 'EngineBroken';
+}
+
+/** @returns whether an engine is to blame that does not work, judged by the error and its chain of causes */
+export function isEngineBroken(error: unknown): boolean {
+  for (let at = error; at instanceof Error; at = at.cause) if (at instanceof EngineBroken) return true;
+  return false;
+}
+
 const FAULTS: Readonly<Record<string, FaultReason>> = {
   ENOSPC: 'disk_full',
   EDQUOT: 'disk_full',

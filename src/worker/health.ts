@@ -4,7 +4,7 @@ import { Failure } from '../errors.ts';
 import { onAbort } from '../streams/abort.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Checks } from './checks.ts';
-import { classifyError } from './failure.ts';
+import { classifyError, isEngineBroken } from './failure.ts';
 
 export interface Health {
   /** Undefined while the worker is healthy. */
@@ -13,10 +13,12 @@ export interface Health {
   ready(signal: AbortSignal): Promise<void>;
   /**
    * Finds out whether the worker caused a conversion's error.
-   * @returns `own`: the worker is unhealthy. `doubtful`: it was unhealthy a moment ago, or the file is too large for it. Undefined: the
-   * worker did not cause the error.
+   * @returns `own`: the worker is unhealthy. `doubtful`: it was unhealthy a moment ago, one of its engines does not work, or the file is too
+   * large for it. Undefined: the worker did not cause the error.
    */
   classifyError(error: unknown): Promise<'own' | 'doubtful' | undefined>;
+  /** Checks everything that an order needs, from now on. @returns what is wrong */
+  check(): Promise<Fault | undefined>;
   /** Calls back when the worker becomes unhealthy, and when it has recovered. */
   onChange(callback: (fault: Fault | undefined) => void): void;
   close(): void;
@@ -117,7 +119,11 @@ export function watchHealth(checks: Checks, { others }: { readonly others: boole
       }
     },
 
+    check: checkAgain,
+
     async classifyError(error) {
+      // Found out by a trial, and with the worker in good health.
+      if (isEngineBroken(error)) return 'doubtful';
       const reason = classifyError(error);
       const suspect = reason === 'engine_missing' && !others ? undefined : reason;
       const isSuspicious = error instanceof Failure && error.code === 'CONVERSION_FAILED' && SUSPICIOUS.has(error.details['reason']);

@@ -12,8 +12,7 @@ import type { JobRecord } from '../jobs/record.ts';
 import { outputKey } from '../objects/keys.ts';
 import { AccessDenied } from '../objects/store.ts';
 import { download, upload } from '../objects/transfer.ts';
-import { type Conversion, type ConvertDeps, convert, type Source } from './convert.ts';
-import { EngineAbsent } from './failure.ts';
+import { type Conversion, type ConvertDeps, convert, engineMissing, type Source } from './convert.ts';
 import { MAX_OUTPUT_BYTES } from './judge.ts';
 import type { JobHandler } from './loop.ts';
 import { packOutput } from './output.ts';
@@ -78,7 +77,7 @@ async function run(
   const [source] = sources;
   if (source === undefined) throw new Error('the record names no source');
   const tool = toolOf(deps, record);
-  if (record.tool !== undefined && tool === undefined) throw conversionFailed('engine_missing', { cause: new EngineAbsent() });
+  if (record.tool !== undefined && tool === undefined) throw engineMissing(deps);
   const work = { ...context, input: record.tool?.input ?? {} };
   const target = record.target.format;
   const running =
@@ -126,7 +125,7 @@ async function smaller(conversion: Conversion, { path, format }: Source, target:
   const { handle, sizeBytes } = await openFile(base, only.folder, only.name);
   await handle.close();
   if (sizeBytes < (await stat(path)).size) return conversion;
-  const warning = { code: 'not_smaller', message: 'The file could not be made smaller: it comes back as it was.' };
+  const warning = { code: 'not_smaller', message: 'The file could not be made smaller: it is returned unchanged.' };
   // What the conversion would have lost is all there.
   const kept = warnings.filter(({ code }) => code !== 'lossy');
   return { ...conversion, files: [{ folder: base, name: basename(path), label: '' }], warnings: [...kept, warning] };

@@ -3,7 +3,7 @@ import { type Grant, GrantRefused } from '../contracts/messages/grant.ts';
 import type { Lane } from '../contracts/messages/order.ts';
 import { conversionFailed, Failure } from '../errors.ts';
 import { SpawnFailed } from '../exec/confine/policy.ts';
-import { claim, fail, hasEnded, MAX_CLAIMS, requeue, requeueCounted, withdraw } from '../jobs/lifecycle.ts';
+import { claim, fail, giveWay, hasEnded, MAX_CLAIMS, requeue, requeueCounted, withdraw } from '../jobs/lifecycle.ts';
 import type { JobRecord, StoredFailure } from '../jobs/record.ts';
 import type { JobStore, Stored } from '../jobs/store.ts';
 import { Unreadable } from '../jobs/text.ts';
@@ -14,7 +14,10 @@ import type { Signals } from '../signals/signals.ts';
 import { onAbort } from '../streams/abort.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
+import { GaveWay, ownTimeMs, watchWaiters } from './give-way.ts';
 import type { Health } from './health.ts';
+import type { PoolSlots } from './pool-slots.ts';
+import type { WorkerSettings } from './settings.ts';
 
 /** Runs a claimed job and uploads its output. @returns what its record then becomes */
 export type JobHandler = (record: JobRecord, grant: Grant, context: JobContext) => Promise<(record: JobRecord, now: number) => JobRecord>;
@@ -42,6 +45,12 @@ export interface WorkerDeps {
   readonly heldOrders?: HeldOrders;
   /** Called before an order is pulled. Where it returns undefined, this worker stops pulling for good. */
   readonly reserve?: () => Reservation | undefined;
+  /** Shared by all workers of the pool in this process; unset: there is no express slot. */
+  readonly slots?: PoolSlots;
+  /** Whether this worker is the express slot: it takes orders while the other slots are all busy. */
+  readonly express?: boolean;
+  /** Unset: no job gives way. */
+  readonly sharing?: WorkerSettings['sharing'];
   readonly health?: Pick<Health, 'ready' | 'fault' | 'classifyError' | 'close'>;
   readonly log: Log;
   readonly metrics: Metrics;
@@ -80,20 +89,26 @@ const KEY_PATIENCE_MS = 10 * 60_000;
 const RELEASE_MS = 5_000;
 
 export function startWorker(deps: WorkerDeps): Worker {
-  const { heldOrders = new Map() } = deps;
+  const { heldOrders = new Map(), express = false } = deps;
   const stopping = new AbortController();
   const dropping = new AbortController();
   const ended = (async () => {
     for (let turn = 1; !stopping.signal.aborted; turn++) {
       await deps.health?.ready(stopping.signal);
+      if (express) await deps.slots?.untilFull(stopping.signal);
       if (stopping.signal.aborted) break;
-      const reservation = deps.reserve?.();
+      // An express slot reserves what it has: one that waits for all others to be busy must not keep an order from them.
+      const reservation = express ? undefined : deps.reserve?.();
       // The workers that hold the last reservations use them up.
-      if (deps.reserve !== undefined && reservation === undefined) break;
+      if (!express && deps.reserve !== undefined && reservation === undefined) break;
       let forget: (() => void) | undefined;
+      let free: (() => void) | undefined;
       try {
+        const waitMs = PULL_MS * (1 + Math.random());
         const lanes: Lane[] = turn % BULK_FIRST_EVERY === 0 ? ['bulk', 'interactive'] : ['interactive', 'bulk'];
-        const delivery = await deps.queue.pull(deps.pool, lanes, PULL_MS * (1 + Math.random()), stopping.signal);
+        const delivery = express
+          ? await deps.queue.pullExpress(deps.pool, waitMs, stopping.signal)
+          : await deps.queue.pull(deps.pool, lanes, waitMs, stopping.signal);
         if (delivery === undefined) continue;
         const holder = heldOrders.get(delivery.order.jobId);
         if (holder !== undefined) {
@@ -105,13 +120,20 @@ export function startWorker(deps: WorkerDeps): Worker {
           await delivery.release(0);
           continue;
         }
-        forget = reservation?.take();
+        const reserved = express ? deps.reserve?.() : reservation;
+        if (deps.reserve !== undefined && reserved === undefined) {
+          await delivery.release(0);
+          break;
+        }
+        forget = reserved?.take();
+        if (!express) free = deps.slots?.occupy();
         const held = hold(heldOrders, delivery);
         await processOrder(deps, held, dropping.signal).finally(held.forget);
       } catch (error) {
         deps.log.error({ pool: deps.pool, err: error }, 'the worker could not pull or finish an order');
         await new Promise((resolve) => setTimeout(resolve, 200));
       } finally {
+        free?.();
         if (forget === undefined) reservation?.cancel();
         else forget();
       }
@@ -127,7 +149,7 @@ export function startWorker(deps: WorkerDeps): Worker {
   };
 }
 
-interface Held extends Pick<Delivery, 'extend' | 'release' | 'done'> {
+interface Held extends Pick<Delivery, 'extend' | 'release' | 'isWaitedFor' | 'giveWay' | 'done'> {
   readonly jobId: string;
   /** Another worker may have been given the order since. */
   readonly late: boolean;
@@ -150,6 +172,11 @@ function hold(heldOrders: HeldOrders, delivery: Delivery): Held {
     late: delivery.late === true,
     forget,
     extend: () => last.extend(),
+    isWaitedFor: () => last.isWaitedFor(),
+    giveWay() {
+      forget();
+      return last.giveWay();
+    },
     release(delayMs) {
       forget();
       return last.release(delayMs);
@@ -174,6 +201,7 @@ async function processOrder(deps: WorkerDeps, message: Held, dropped: AbortSigna
   const outcome = await runClaimed(deps, message, { record: claimed.record, attempt, dropped, cleanups });
   try {
     const { stored, isMine } = await finishJob(deps, outcome, { claimed, attempt, dropped });
+    if (outcome.givesWay && isMine && stored !== undefined && !hasEnded(stored.record)) return await message.giveWay();
     if (outcome.releaseMs !== undefined && (stored === undefined || !hasEnded(stored.record)))
       return await message.release(dropped.aborted ? 0 : outcome.releaseMs);
     if (isMine && stored !== undefined) recordEnd(deps, stored.record, (performance.now() - started) / 1000);
@@ -209,7 +237,7 @@ async function claimJob(
     return stored === undefined || stored.record.attempt !== attempt || hasEnded(stored.record) ? 'not ours' : stored;
   } catch (error) {
     if (!(error instanceof Unreadable)) throw error;
-    log.warn({ job_id: jobId, err: error }, 'this worker cannot read the job record: the order is released for another');
+    log.warn({ job_id: jobId, err: error }, 'this worker cannot read the job record: the order was requeued for another worker');
     return 'unreadable';
   }
 }
@@ -230,6 +258,8 @@ interface Outcome {
   readonly next: (record: JobRecord, now: number) => JobRecord;
   /** The order goes back to the queue and waits so long there, ms; undefined: the job has ended. */
   readonly releaseMs?: number;
+  /** The order goes behind those that wait. */
+  readonly givesWay?: boolean;
   /** The record may have changed since it was claimed. */
   readonly isStale?: boolean;
 }
@@ -242,13 +272,19 @@ async function runClaimed(deps: WorkerDeps, message: Held, { record, attempt, dr
   onPhase('claimed');
   using watch = watchClaim(deps, message, attempt, dropped);
   const { signal } = watch;
+  using waiters = waitersOf(deps, message, record, watch.giveWay);
   try {
     const renewGrant = () => requestGrant(deps, record, attempt);
     const grant = await renewGrant();
     // Progress that came after the job's end would be kept for ever.
     const onProgress = (fraction: number) => void (signal.aborted || signals.progress(jobId, fraction * 100));
     const defer = (cleanup: Cleanup) => void cleanups.push(cleanup);
-    const next = await deps.handleJob(record, grant, { signal, onProgress, renewGrant, onPhase, defer });
+    const enter = (phase: 'converting' | 'uploading') => {
+      // What is converted is not done again.
+      if (phase === 'uploading') waiters?.[Symbol.dispose]();
+      onPhase(phase);
+    };
+    const next = await deps.handleJob(record, grant, { signal, onProgress, renewGrant, onPhase: enter, defer });
     onPhase('finishing');
     return { next };
   } catch (error) {
@@ -257,8 +293,21 @@ async function runClaimed(deps: WorkerDeps, message: Held, { record, attempt, dr
   }
 }
 
-/** Extends the order, and aborts `signal` when the job is cancelled, dropped, or claimed by another worker. */
-function watchClaim(deps: WorkerDeps, message: Held, attempt: string, dropped: AbortSignal): Disposable & { readonly signal: AbortSignal } {
+/** Where jobs give way, calls back when this one has to. */
+function waitersOf({ sharing, express = false, log, pool }: WorkerDeps, message: Held, record: JobRecord, giveWay: () => void) {
+  if (sharing === undefined) return undefined;
+  const unknown = (err: unknown) => log.warn({ pool, err }, 'the worker cannot see whether other clients wait: none of its jobs gives way');
+  return watchWaiters(message, { ownTimeMs: ownTimeMs(record, express, sharing), express, giveWay, unknown });
+}
+
+interface WatchedClaim extends Disposable {
+  /** Aborted when the job is cancelled, dropped, or claimed by another worker, and with `GaveWay` when it gives way. */
+  readonly signal: AbortSignal;
+  readonly giveWay: () => void;
+}
+
+/** Extends the order, and checks that the job is still this worker's. */
+function watchClaim(deps: WorkerDeps, message: Held, attempt: string, dropped: AbortSignal): WatchedClaim {
   const { jobs, signals, log } = deps;
   const { jobId } = message;
   const stop = new AbortController();
@@ -277,6 +326,7 @@ function watchClaim(deps: WorkerDeps, message: Held, attempt: string, dropped: A
   const subscriptions = [signals.onCancel(jobId, lose), onAbort(dropped, lose)];
   return {
     signal: stop.signal,
+    giveWay: () => stop.abort(new GaveWay()),
     [Symbol.dispose]() {
       clearInterval(timer);
       for (const unsubscribe of subscriptions) unsubscribe();
@@ -286,13 +336,25 @@ function watchClaim(deps: WorkerDeps, message: Held, attempt: string, dropped: A
 
 const isHeldBy = (record: JobRecord, attempt: string): boolean => record.state === 'running' && record.attempt === attempt;
 
+/** What an express slot has less of than the others. */
+const SCARCE: ReadonlySet<unknown> = new Set(['memory', 'output_limit']);
+
 /** If the file is at fault, the job has failed; otherwise its order is released. */
-async function outcomeOfError({ health, log, pool }: WorkerDeps, jobId: string, error: unknown, signal: AbortSignal): Promise<Outcome> {
+async function outcomeOfError(deps: WorkerDeps, jobId: string, error: unknown, signal: AbortSignal): Promise<Outcome> {
+  const { health, log, pool, express } = deps;
+  const tooLarge = express && !signal.aborted && error instanceof Failure && SCARCE.has(error.details['reason']);
+  if (tooLarge || signal.reason instanceof GaveWay) {
+    log.info(
+      { job_id: jobId, pool, express, err: tooLarge ? error : undefined },
+      'the job gave way and was requeued: its conversion starts again',
+    );
+    return { next: giveWay, givesWay: true, releaseMs: 0 };
+  }
   const fault = signal.aborted ? undefined : await health?.classifyError(error);
   // Aborted although the record turns out to be ours: the order was lost, as in an outage, and nobody has taken it yet.
   const isReleased = signal.aborted || fault !== undefined || isTransient(error);
   if (isReleased) {
-    log.warn({ job_id: jobId, pool, err: error }, 'the order is released');
+    log.warn({ job_id: jobId, pool, err: error }, 'the conversion was interrupted; the order was requeued');
     return {
       next: fault === 'doubtful' ? requeueCounted : requeue,
       // This worker takes nothing before it is well: others may have the order at once.

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { Warning } from '../catalog/engine.ts';
 import { formatOf } from '../catalog/formats.ts';
-import { baseName, cleanName, resultName, SUFFIX } from '../catalog/names.ts';
+import { baseName, cleanName, distinctNames, numberedNames, resultName, SUFFIX } from '../catalog/names.ts';
 import { openFile } from '../exec/files/collect.ts';
 import { zipStream } from '../objects/zip.ts';
 import type { Conversion, ResultFile } from './convert.ts';
@@ -60,7 +60,12 @@ export async function packOutput(
     files: copies.length,
     warnings: alwaysZip
       ? []
-      : [{ code: 'zip_of_pages', message: `One ${target.extension} file holds one page: the ${copies.length} parts come in a ZIP.` }],
+      : [
+          {
+            code: 'zip_of_pages',
+            message: `One ${target.extension} file can contain only one page: the ${copies.length} parts are in a ZIP.`,
+          },
+        ],
   };
 }
 
@@ -71,19 +76,19 @@ export async function packOutput(
 export function partNames(base: string, parts: readonly Pick<ResultFile, 'label' | 'page'>[], extension: string): string[] {
   const numbers = parts.map(({ page }, index) => page ?? index + 1);
   const width = Math.max(3, ...numbers.map((number) => String(number).length));
-  const taken = new Set<string>();
+  const take = distinctNames();
   return parts.map(({ label }, index) => {
     const own = label.replace(/^((page|out)-?)?\d+[ -]?/, '');
     const number = String(numbers[index]).padStart(width, '0');
-    let part = own === '' ? `${base}-${number}.${extension}` : `${cleanName(own)}.${extension}`;
-    // File systems that ignore case or normalise Unicode would drop one of two names that fold to the same.
-    if (taken.has(fold(part))) part = `${baseName(part)}-${number}.${extension}`;
-    taken.add(fold(part));
-    return part;
+    return take(candidates(own === '' ? `${base}-${number}` : cleanName(own), number, `.${extension}`));
   });
 }
 
-const fold = (name: string): string => name.normalize('NFKC').toLowerCase();
+function* candidates(base: string, number: string, end: string): Generator<string> {
+  yield `${base}${end}`;
+  yield `${base}-${number}${end}`;
+  yield* numberedNames(`${base}-${number}`, end);
+}
 
 interface ZipEntry {
   readonly name: string;

@@ -33,6 +33,14 @@ export interface PresenceReporter {
   finishDraining(): Promise<void>;
 }
 
+/** What a worker can do at a moment. */
+export interface Abilities extends Pick<Presence, 'engines'> {
+  /** By engine id, the kind of defect. */
+  readonly broken: ReadonlyMap<string, string>;
+  /** Why it takes no orders. */
+  readonly fault: Fault | undefined;
+}
+
 interface PresenceLimits {
   /** Orders that the worker may take; 0: any number. */
   readonly conversionsPerWorker: number;
@@ -49,9 +57,9 @@ export const workerName = (configured: string | undefined): string =>
 
 export function startPresence(
   channel: PresenceChannel,
-  about: Pick<Presence, 'pool' | 'toolchain' | 'worker' | 'slots' | 'engines'>,
+  about: Pick<Presence, 'pool' | 'toolchain' | 'worker' | 'slots'>,
   { conversionsPerWorker, idleSeconds }: PresenceLimits,
-  faultNow: () => Fault | undefined = () => undefined,
+  abilitiesNow: () => Abilities,
 ): PresenceReporter {
   const enough = Promise.withResolvers<string>();
   let leaving: 'draining' | 'drained' | undefined;
@@ -62,9 +70,13 @@ export function startPresence(
   const now = () => ({ state: leaving ?? (busy > 0 ? ('busy' as const) : ('idle' as const)), slots: about.slots, busy, taken, ended });
   const publish = () => {
     const busySeconds = busy > 0 ? Math.floor((performance.now() - busySince) / 1000) : 0;
-    const unwell = faultNow();
-    const heartbeat = { version: PRESENCE_VERSION, ...about, ...now(), busyMs: Math.round(busyMs), busySeconds };
-    channel.publish({ ...heartbeat, ...(unwell !== undefined && { unwell }) });
+    const { engines, broken, fault } = abilitiesNow();
+    const heartbeat = { version: PRESENCE_VERSION, ...about, ...now(), busyMs: Math.round(busyMs), busySeconds, engines };
+    channel.publish({
+      ...heartbeat,
+      ...(broken.size > 0 && { broken: Object.fromEntries(broken) }),
+      ...(fault !== undefined && { unwell: fault }),
+    });
   };
   const publishSoon = () => {
     soon ??= setTimeout(() => {

@@ -1,10 +1,10 @@
 /** Runs one step of a plan, in a resident process where the engine has one, else in a new one, and maps failures to reasons of the API. */
-import type { Engine, ProcessStep, ResidentStep, Step, StepLimits, Task, Warning } from '../catalog/engine.ts';
+import type { ConversationStep, Engine, ProcessStep, ResidentStep, Step, StepLimits, Task, Warning } from '../catalog/engine.ts';
 import { conversionFailed, type Failure, inputLimit, misfit, type Reason } from '../errors.ts';
 import type { Outcome } from '../exec/confine/policy.ts';
 import type { Slot } from '../exec/files/workspace.ts';
 import { type Answer, LONGEST_LINE, lastAnswer } from '../exec/residents/messages.ts';
-import { ResidentBroken } from '../exec/residents/process.ts';
+import { type BreakReason, ResidentBroken } from '../exec/residents/process.ts';
 import type { Residents } from '../exec/residents/residents.ts';
 import type { Toolbox } from '../exec/toolbox.ts';
 import type { EgressProxy } from '../fetch/pages/proxy.ts';
@@ -62,23 +62,37 @@ export function createStepper({ toolbox, slot, residents, judge, egressProxy }: 
     return answer;
   };
 
+  /** By program, not by engine: two engines that use the same program share its resident. */
+  const keyOf = ({ binaries }: Engine, binary: string): string => binaries[binary]?.at[0] ?? binary;
+
   const ask = async (step: ResidentStep, where: StepRun & { readonly task: TaskFiles }): Promise<Answer> => {
     const { engine, limits, signal, onProgress } = where;
     const { output, passwordFile } = where.task;
     const input = step.input ?? where.task.input;
     const files = { input, output, ...(passwordFile === undefined ? {} : { passwordFile }) };
     const program = toolbox.resolve(engine, step.ask, egressProxy?.port);
-    // By program, not by engine: two engines that use the same program share its resident.
-    const key = `${engine.binaries[step.ask]?.at[0] ?? step.ask}${program.egress ? ' online' : ''}`;
+    const key = `${keyOf(engine, step.ask)}${program.egress ? ' online' : ''}`;
     try {
       return await residents.ask(key, program, step.request, files, { limits, signal, onProgress });
     } catch (error) {
       if (!(error instanceof ResidentBroken)) throw error;
       if (error.why === 'timeout') throw conversionFailed('timeout', { cause: error });
       if (signal.aborted) throw conversionFailed('cancelled', { cause: error });
+      // It was this file that took too much of a process of its own.
+      if (error.wasFresh && error.why === 'memory') throw conversionFailed('memory', { cause: error });
+      if (error.wasFresh && error.why === 'output') throw conversionFailed('output_limit', { cause: error });
       // The resident's age may have broken it, and not this file: try again in a new process.
       return runOnce(step.otherwise, where);
     }
+  };
+
+  /** Each conversation has a new process; what has broken is the program that forks it, and another takes its place. */
+  const talk = async (step: ConversationStep, where: StepRun & { readonly task: TaskFiles }): Promise<Answer> => {
+    const { engine, task, limits, signal } = where;
+    const files = { input: step.input ?? task.input, output: step.output ?? task.output };
+    const once = () =>
+      residents.ask(keyOf(engine, step.talk), toolbox.resolve(engine, step.talk), step.conversation, files, { limits, signal });
+    return once().catch(orFail(signal, once)).catch(orFail(signal));
   };
 
   return {
@@ -87,6 +101,11 @@ export function createStepper({ toolbox, slot, residents, judge, egressProxy }: 
       if ('run' in step) {
         await run(step, where);
         return [];
+      }
+      if ('talk' in step) {
+        const answer = await talk(step, where);
+        if (answer.ok) return answer.warnings ?? [];
+        throw refusalOf(answer, []);
       }
       const tunnel = toolbox.resolve(where.engine, step.ask).egress ? egressProxy?.open() : undefined;
       try {
@@ -101,6 +120,21 @@ export function createStepper({ toolbox, slot, residents, judge, egressProxy }: 
     },
   };
 }
+
+/** Why no answer came; `again` where another try is worthwhile. @throws Failure */
+const orFail =
+  (signal: AbortSignal, again?: () => Promise<Answer>) =>
+  (error: unknown): Promise<Answer> => {
+    if (!(error instanceof ResidentBroken)) throw error;
+    if (error.why === 'timeout') throw conversionFailed('timeout', { cause: error });
+    if (signal.aborted) throw conversionFailed('cancelled', { cause: error });
+    if (again !== undefined) return again();
+    // A program that does not start has read no file.
+    if (error.why === 'start') throw conversionFailed('internal', { cause: new LauncherFailed(error.message, { cause: error }) });
+    throw conversionFailed(BROKEN[error.why] ?? 'engine_crashed', { cause: error });
+  };
+
+const BROKEN: Partial<Readonly<Record<BreakReason, Reason>>> = { memory: 'memory', output: 'output_limit' };
 
 const hasSucceeded = ({ succeeds = [0] }: ProcessStep, { ended, code }: Outcome): boolean =>
   ended === 'exit' && succeeds.includes(code ?? -1);

@@ -1,12 +1,12 @@
 /** Runs a tool that has its own plan: inspects every source, makes one plan for all, and checks every result. */
 import { join } from 'node:path';
-import type { Facts, Warning } from '../catalog/engine.ts';
+import { type Facts, isInspected, type Warning } from '../catalog/engine.ts';
 import type { ByPlan, Input, ToolSource } from '../catalog/tool.ts';
-import { type Conversion, type ConvertDeps, limitsFor, type Source, unique } from './convert.ts';
+import { type Conversion, type ConvertDeps, type Source, unique } from './convert.ts';
 import { namingEngine } from './failure.ts';
-import { refuseManyFrames } from './frames.ts';
 import { judgeAll } from './judge.ts';
 import { writePasswordFile } from './password.ts';
+import { limitsFor } from './run-hop.ts';
 
 export interface ToolWork {
   readonly slug: string;
@@ -24,7 +24,9 @@ export interface ToolWork {
 
 /** @throws Failure `CONVERSION_FAILED` */
 export const runTool = (deps: ConvertDeps, work: ToolWork): Promise<Conversion> =>
-  namingEngine(work.tool.engine, () => runPlan(deps, work));
+  namingEngine(work.tool.engine, () => deps.proof.check(work.tool.engine, wayOf(work), work.signal, () => runPlan(deps, work)));
+
+const wayOf = ({ sources: [first], target }: ToolWork) => ({ source: first?.format ?? '', target });
 
 async function runPlan({ catalog, slot, stepper, judge, limits }: ConvertDeps, work: ToolWork): Promise<Conversion> {
   const { base, target, input, signal, onProgress } = work;
@@ -38,9 +40,10 @@ async function runPlan({ catalog, slot, stepper, judge, limits }: ConvertDeps, w
 
   const sources: ToolSource[] = [];
   for (const { format, path } of work.sources) {
-    await refuseManyFrames(format, path);
+    await judge.boundFrames(format, path);
     const task = { source: format, target, options: {}, passwordFile };
-    const stdout = inspect === undefined ? undefined : (await stepper.run(inspect.step(path, task), where)).stdout;
+    const stdout =
+      inspect === undefined || !isInspected(inspect, format) ? undefined : (await stepper.run(inspect.step(path, task), where)).stdout;
     const facts: Facts = stdout === undefined ? {} : await judge.factsOf({ tool: work.slug }, stdout, task);
     sources.push({ path, format, facts });
   }

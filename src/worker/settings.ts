@@ -13,7 +13,9 @@ const residentSettings = z.strictObject({
     .int()
     .min(1)
     .default(200)
-    .describe('Conversions after which a resident program (LibreOffice, libvips, Chromium) is replaced; 1: none is used twice'),
+    .describe(
+      'Conversions after which a resident program (libvips, Chromium) is replaced; 1: none is used twice. LibreOffice always reads each file in a separate process',
+    ),
   leakBytes: z
     .number()
     .int()
@@ -21,6 +23,29 @@ const residentSettings = z.strictObject({
     .optional()
     .describe(
       "Memory of a resident program, with all its processes, above which it is replaced after its conversion, bytes. Unset: 1 GiB, or with `worker.limitBytes` a quarter of its slot's share",
+    ),
+});
+
+const sharingSettings = z.strictObject({
+  express: z
+    .boolean()
+    .default(true)
+    .describe(
+      'Whether each pool of a process has one more slot than `worker.slots` says, for a small file (1 MiB at most) of a client that holds no other slot while all slots are busy',
+    ),
+  expressSeconds: z
+    .number()
+    .min(0.1)
+    .max(DAY)
+    .default(3)
+    .describe('How long a job may run in the express slot before it gives way to another one that waits for that slot, s'),
+  giveWaySeconds: z
+    .number()
+    .min(0.1)
+    .max(DAY)
+    .default(10)
+    .describe(
+      'How long a job may run in any other slot before it gives way if a client waits that holds none, s; a second longer for each MiB of its files. It is stopped, waits behind the others, starts again, and may run twice as long each time',
     ),
 });
 
@@ -127,7 +152,14 @@ export const workerSettings = (cores: number) =>
       .describe(
         'Whether a worker that lacks programs of its toolchain takes orders anyway; its pool then offers only what all of its workers can do',
       ),
+    trials: z
+      .boolean()
+      .default(true)
+      .describe(
+        'Whether a worker tries every engine with a tiny file soon after its start, in idle slots, and offers only those that work. An engine that seems to fail on a file is tried in any case',
+      ),
     residents: residentSettings.prefault({}),
+    sharing: sharingSettings.prefault({}),
     drainMs: z
       .number()
       .int()

@@ -1,21 +1,28 @@
-/** Starts all workers of one process: one per slot, each with its own slot folder and resident programs. */
+/** Starts all workers of one process: one per slot, and per express slot, each with its own slot folder and resident programs. */
 
 import type { Catalog } from '../catalog/catalog.ts';
 import type { StepLimits } from '../catalog/engine.ts';
 import { type Bounds, type Toolchain, toolchainRow, toolchains } from '../contracts/toolchains.ts';
 import type { Launcher } from '../exec/confine/confine.ts';
 import { openSlot } from '../exec/files/workspace.ts';
-import { openResidents, type ResidentOptions } from '../exec/residents/residents.ts';
+import { openResidents, type ResidentOptions, type Residents } from '../exec/residents/residents.ts';
 import type { Toolbox } from '../exec/toolbox.ts';
 import type { EgressProxy } from '../fetch/pages/proxy.ts';
 import { openJudge } from '../judge/judge.ts';
+import type { Health } from './health.ts';
 import { jobHandler } from './job-handler.ts';
-import { type HeldOrders, startWorker, type Worker, type WorkerDeps } from './loop.ts';
-import { memoryOf } from './memory.ts';
+import { type HeldOrders, type JobHandler, startWorker, type Worker, type WorkerDeps } from './loop.ts';
+import { EXPRESS, memoryOf } from './memory.ts';
+import { type PoolSlots, poolSlots } from './pool-slots.ts';
 import { createStepper } from './run-step.ts';
 import type { WorkerSettings } from './settings.ts';
+import type { EngineStates } from './trials/engine-states.ts';
+import { proofIn } from './trials/proof.ts';
+import { runTrial } from './trials/run.ts';
+import { type Seat, startTrials } from './trials/schedule.ts';
+import { slotTime } from './trials/slot-time.ts';
 
-export interface WorkersDeps extends Omit<WorkerDeps, 'pool' | 'handleJob'> {
+export interface WorkersDeps extends Omit<WorkerDeps, 'pool' | 'handleJob' | 'slots' | 'express' | 'sharing' | 'health'> {
   readonly settings: Omit<WorkerSettings, 'slots'> & { readonly slots: Partial<Readonly<Record<Toolchain, number>>> };
   /** The pool whose orders a toolchain's slots take; unset: the pool of the same name. */
   readonly pools?: Partial<Readonly<Record<Toolchain, string>>>;
@@ -23,57 +30,125 @@ export interface WorkersDeps extends Omit<WorkerDeps, 'pool' | 'handleJob'> {
   readonly workDir: string;
   readonly launcher: Launcher;
   readonly toolbox: Toolbox;
-  readonly catalog: Catalog;
+  /** As it is now: it changes with `engineStates`. */
+  readonly catalog: () => Catalog;
+  readonly engineStates: EngineStates;
+  readonly health?: WorkerDeps['health'] & Pick<Health, 'check'>;
   /** Opens one slot's proxy to the Internet; undefined where there is no Internet access. */
   readonly openEgressProxy: (() => Promise<EgressProxy>) | undefined;
 }
 
+export interface Workers extends Worker {
+  /** Resolves when every engine has been tried. */
+  readonly tried: Promise<void>;
+}
+
 /** @throws TooLittleMemory */
-export async function startWorkers(deps: WorkersDeps): Promise<Worker> {
-  const { settings, workDir, launcher, toolbox, catalog, metrics, log } = deps;
+export async function startWorkers(deps: WorkersDeps): Promise<Workers> {
+  const { settings, workDir, launcher, toolbox, catalog, engineStates: states, metrics, log } = deps;
+  const installed = toolbox.installed.map(({ engine }) => engine);
+  const enginesOf = (toolchain: Toolchain) => installed.filter((engine) => engine.toolchains.includes(toolchain));
+  const inUse = toolchains.filter((toolchain) => (settings.slots[toolchain] ?? 0) > 0 && enginesOf(toolchain).length > 0);
   const allSlots = Object.values(settings.slots).reduce((sum, slots) => sum + slots, 0);
-  const { conversionBytes, warmBytes } = memoryOf(settings, allSlots);
+  const { express: expressMemory, ...slotMemory } = memoryOf(settings, allSlots, settings.sharing.express ? inUse.length : 0);
+  const disk = diskShareOf(settings.dirBytes, allSlots + (expressMemory === undefined ? 0 : inUse.length * EXPRESS));
   const onReplaced: ResidentOptions['onReplaced'] = (program, why) => {
     log.info({ program, why }, 'a resident program is replaced');
     metrics.residentReplaced(program, why);
+  };
+  const onStarted: ResidentOptions['onStarted'] = (program, { by, reason }) => {
+    if (by === 'process')
+      log.warn(
+        { program, reason },
+        'a program cannot be forked on this machine: it is started for each file, which takes a second of CPU time',
+      );
+    metrics.residentStarted(program, by ?? 'no');
   };
   const judge = openJudge({ engines: true, onReplaced: (err) => log.warn({ err }, 'a thread that judges files was replaced') });
   const heldOrders: HeldOrders = new Map();
   const workers: Worker[] = [];
   const closing: (() => Promise<void>)[] = [];
+  const seats: Seat[] = [];
   // Slot 0 reads the programs' versions at the start; workers count from 1, so that no two share a user.
   let index = 1;
-  for (const toolchain of toolchains) {
+  const { sharing } = settings;
+  const start = async (toolchain: Toolchain, slots: PoolSlots, express: boolean) => {
     const { bounds, reaches } = toolchainRow(toolchain);
-    const engines = catalog.engines.filter((engine) => engine.toolchains.includes(toolchain));
-    for (let count = 0; count < (settings.slots[toolchain] ?? 0) && engines.length > 0; count++) {
-      const slot = await openSlot(workDir, index++);
-      const residents = openResidents({ launcher, slot, perLife: settings.residents.perLife, leakBytes: warmBytes, onReplaced });
-      const egressProxy = reaches === 'internet' ? await deps.openEgressProxy?.() : undefined;
-      const stepper = createStepper({ toolbox, slot, residents, judge, egressProxy });
-      const handleJob = jobHandler({
-        catalog,
-        slot,
-        stepper,
-        judge,
-        limits: limitsFor(bounds, settings, conversionBytes, diskShareOf(settings.dirBytes, allSlots)),
-      });
-      workers.push(startWorker({ ...deps, heldOrders, pool: deps.pools?.[toolchain] ?? toolchain, handleJob }));
-      closing.push(async () => {
-        await residents.close();
-        await egressProxy?.close();
-      });
-    }
+    const slot = await openSlot(workDir, index++);
+    const { conversionBytes, warmBytes } = (express ? expressMemory : undefined) ?? slotMemory;
+    const residents = renewableResidents(() =>
+      openResidents({ launcher, slot, perLife: settings.residents.perLife, leakBytes: warmBytes, onStarted, onReplaced }),
+    );
+    const egressProxy = reaches === 'internet' ? await deps.openEgressProxy?.() : undefined;
+    const stepper = createStepper({ toolbox, slot, residents, judge, egressProxy });
+    const limits = limitsFor(bounds, settings, conversionBytes, settings.dirBytes !== undefined && express ? disk * EXPRESS : disk);
+    const fullLimits = limitsFor(bounds, settings, slotMemory.conversionBytes, disk);
+    const hopDeps = { slot, stepper, judge, limits };
+    const proof = proofIn({
+      // With a full share also in the express slot: what it is short of is not the engine's fault.
+      runTrial: (engine, trial, signal) => runTrial({ ...hopDeps, limits: fullLimits }, engine, trial, signal),
+      states,
+      toolbox,
+      renewResidents: residents.renew,
+      machineFault: async () => deps.health?.check(),
+    });
+    const time = slotTime();
+    const convertJob = jobHandler({
+      ...hopDeps,
+      proof,
+      states,
+      get catalog() {
+        return catalog();
+      },
+    });
+    const handleJob: JobHandler = (...job) => time.forOrder(() => convertJob(...job));
+    // Not the express slot: it has less memory than an engine may need, and nothing of its own to show.
+    if (!express) seats.push({ toolchain, time, proof, cool: residents.renew });
+    workers.push(startWorker({ ...deps, heldOrders, pool: deps.pools?.[toolchain] ?? toolchain, handleJob, slots, express, sharing }));
+    closing.push(async () => {
+      await time.close();
+      await residents.close();
+      await egressProxy?.close();
+    });
+  };
+  for (const toolchain of inUse) {
+    const count = settings.slots[toolchain] ?? 0;
+    const slots = poolSlots(count);
+    for (let n = 0; n < count; n++) await start(toolchain, slots, false);
+    if (expressMemory !== undefined) await start(toolchain, slots, true);
   }
+  const trials = startTrials({ engines: installed, seats, states, atStart: settings.trials });
   let closed: Promise<unknown> | undefined;
   return {
+    tried: trials.tried,
     async drain(graceMs) {
+      trials.close();
       await Promise.all(workers.map((worker) => worker.drain(graceMs)));
       deps.health?.close();
       // Only once, however often `drain` is called.
       closed ??= Promise.all([judge.close(), ...closing.map((close) => close())]);
       await closed;
     },
+  };
+}
+
+interface RenewableResidents extends Residents {
+  /** Ends all processes: the next requests get new ones. Not while a request is served. */
+  renew(): Promise<void>;
+}
+
+function renewableResidents(open: () => Residents): RenewableResidents {
+  let current = open();
+  return {
+    ask: (...request) => current.ask(...request),
+    pid: (key) => current.pid(key),
+    async renew() {
+      const old = current;
+      // Their folders have the same names.
+      await old.close();
+      current = open();
+    },
+    close: () => current.close(),
   };
 }
 

@@ -1,69 +1,30 @@
 /** The chart: what it renders to, what it refuses, and that a real API server takes all of it in a namespace that enforces `restricted`. */
-import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { parseAllDocuments } from 'yaml';
 import { loadConfig } from '../../src/config.ts';
+import { ToolchainPool } from '../../src/contracts/kubernetes/toolchain-pool.ts';
 import { toolchains } from '../../src/contracts/toolchains.ts';
+import { templateOf } from '../../src/controller/pools/apply/template.ts';
 import { controllerPermissions, workerPermissions } from '../../src/nats/permissions.ts';
-import { program } from '../kit/kubernetes/processes.ts';
+import { CHART, type Manifest, openHelm, PRODUCTION, TRIAL } from '../kit/chart.ts';
 import { type Cluster, startKubernetes } from '../kit/kubernetes.ts';
 
-const CHART = 'charts/filemill';
-const TRIAL = ['--values', `${CHART}/values-trial.yaml`];
-const PRODUCTION = ['--values', 'manifests/install-values.yaml'];
 /** Everything that a cluster of its own knows, without the kinds of Prometheus and the Gateway API. */
 const ALL = [
   ...['ingress.enabled', 'api.autoscaling.enabled', 'priorityClasses.create', 'controller.allNamespaces', 'metrics.dashboard.enabled'],
   ...['namespace.create'],
 ].flatMap((value) => ['--set', `${value}=true`]);
 
-interface Manifest {
-  readonly kind: string;
-  readonly metadata: { readonly name: string; readonly namespace?: string };
-  // biome-ignore lint/suspicious/noExplicitAny: of any kind
-  readonly [field: string]: any;
+const { folder, run: helm, rendered, objects, values: valuesIn, remove } = openHelm();
+afterAll(remove);
+
+function writeIn(name: string, text: string): string {
+  const path = join(folder, name);
+  writeFileSync(path, text);
+  return path;
 }
-
-let folder: string;
-
-function helm(args: readonly string[]): Promise<{ code: number; stdout: string; stderr: string }> {
-  const environment = { HOME: folder, PATH: '/usr/bin' };
-  return new Promise((resolve) => {
-    execFile(program('helm'), args, { env: environment, maxBuffer: 64 << 20, timeout: 60_000 }, (error, stdout, stderr) =>
-      resolve({ code: error === null ? 0 : Number(error.code ?? 1), stdout, stderr }),
-    );
-  });
-}
-
-async function rendered(...args: readonly string[]): Promise<string> {
-  const { code, stdout, stderr } = await helm(['template', 'filemill', CHART, '--namespace', 'filemill', ...args]);
-  if (code !== 0) throw new Error(stderr);
-  return stdout;
-}
-
-const manifestsOf = (text: string): Manifest[] =>
-  parseAllDocuments(text)
-    .map((document) => document.toJS() as Manifest | null)
-    .filter((manifest) => manifest !== null);
-
-const objects = async (...args: readonly string[]): Promise<(kind: string, name: string) => Manifest> => {
-  const all = manifestsOf(await rendered(...args));
-  return (kind, name) => {
-    const found = all.find((manifest) => manifest.kind === kind && manifest.metadata.name === name);
-    if (found === undefined)
-      throw new Error(`no ${kind} ${name} among ${all.map((manifest) => `${manifest.kind} ${manifest.metadata.name}`)}`);
-    return found;
-  };
-};
-
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'filemill-chart-'));
-});
-afterAll(() => rm(folder, { recursive: true, force: true }));
 
 describe('the chart', () => {
   it.each([
@@ -80,6 +41,13 @@ describe('the chart', () => {
     ['image.pullPolicy=Sometimes', "'/image/pullPolicy': value must be one of"],
     ['pools.image.spec.slots=none', "'/pools/image/spec/slots': got string, want integer"],
     ['pools.image.spec.size=3', "'/pools/image/spec': additional properties 'size' not allowed"],
+    ['config.api.maxFileByte=3', "'/config/api': additional properties 'maxFileByte' not allowed"],
+    ['config.limits.hourly=many', "'/config/limits/hourly': got string, want integer"],
+    // What containers, Services and NetworkPolicies share is the chart's.
+    ['config.api.metricsPort=1', "'/config/api': additional properties 'metricsPort' not allowed"],
+    ['config.controller.probesPort=1', "'/config/controller': additional properties 'probesPort' not allowed"],
+    ['image.digests.app=sha256:0', "'/image/digests/app': 'sha256:0' does not match pattern"],
+    ['service.ipFamilies={IPv5}', "'/service/ipFamilies/0': value must be one of 'IPv4', 'IPv6'"],
     ['api.publicUrl=files.example.org', "'/api/publicUrl': 'files.example.org' does not match pattern"],
   ])('refuses %s by its name', async (value, message) => {
     const { code, stderr } = await helm(['template', CHART, ...PRODUCTION, '--set', value]);
@@ -92,6 +60,8 @@ describe('the chart', () => {
     ['api.publicUrl', ['--set', 'api.publicUrl=']],
     ['nats.servers', ['--set', 'nats.servers=null']],
     ['s3.endpoint', ['--set', 's3.endpoint=']],
+    // Rather than opening port 443 of the Internet to workers.
+    ['s3.cidrs or networkPolicy.s3To', ['--set', 's3.cidrs=null']],
   ])('asks for %s where it is missing', async (name, args) => {
     const { code, stderr } = await helm(['template', CHART, ...PRODUCTION, ...args]);
     expect(code).not.toBe(0);
@@ -122,8 +92,7 @@ describe('the chart', () => {
   it('writes settings that the roles take', async () => {
     const find = await objects(...TRIAL);
     for (const name of ['filemill', 'filemill-worker']) {
-      const path = join(folder, `${name}.yaml`);
-      await writeFile(path, find('ConfigMap', name)['data']['filemill.yaml']);
+      const path = writeIn(`${name}.yaml`, find('ConfigMap', name)['data']['filemill.yaml']);
       expect(() => loadConfig({ CONFIG_FILE: path })).not.toThrow();
     }
   });
@@ -151,10 +120,9 @@ describe('the chart', () => {
   });
 
   it('adds certificates and egress to what a pool says of its pods itself', async () => {
-    const path = join(folder, 'pool.yaml');
     const template = { spec: { containers: [{ name: 'worker', env: [{ name: 'LOG_LEVEL', value: 'debug' }] }] } };
-    await writeFile(path, JSON.stringify({ pools: { pages: { enabled: true, spec: { toolchain: 'web', template } } } }));
-    const pool = (await objects(...TRIAL, '--values', path))('ToolchainPool', 'pages');
+    const values = valuesIn({ pools: { pages: { enabled: true, spec: { toolchain: 'web', template } } } });
+    const pool = (await objects(...TRIAL, ...values))('ToolchainPool', 'pages');
     expect(pool['spec'].image).toBe('localhost/filemill/web:0.1.0');
     expect(pool['spec'].template.spec.containers[0].env.map(({ name }: { name: string }) => name)).toEqual(
       expect.arrayContaining(['NATS_CA', 'NODE_EXTRA_CA_CERTS', 'EGRESS_URL', 'EGRESS_TOKEN', 'LOG_LEVEL']),
@@ -187,16 +155,76 @@ describe('the chart', () => {
     });
   });
 
+  it.each([
+    ['its addresses', ['--set', 's3.cidrs={198.51.100.0/24}'], [{ ipBlock: { cidr: '198.51.100.0/24' } }]],
+    [
+      'its endpoint, where that is an address',
+      ['--set', 's3.cidrs=null,s3.endpoint=https://192.0.2.7:9000'],
+      [{ ipBlock: { cidr: '192.0.2.7/32' } }],
+    ],
+    ['the same with IPv6', ['--set', 's3.cidrs=null,s3.endpoint=https://[2001:db8::7]:9000'], [{ ipBlock: { cidr: '2001:db8::7/128' } }]],
+    [
+      'its pods',
+      ['--set', 's3.cidrs=null,networkPolicy.s3To[0].namespaceSelector.matchLabels.name=storage'],
+      [{ namespaceSelector: { matchLabels: { name: 'storage' } } }],
+    ],
+  ])('lets workers reach the object store by %s, and nothing more on its port', async (_, args, peers) => {
+    const { spec } = (await objects(...PRODUCTION, ...args))('NetworkPolicy', 'filemill-worker');
+    const rules = spec.egress.filter(({ ports }: { ports: { port: number }[] }) => ports.some(({ port }) => port === 443));
+    expect(rules).toEqual([{ ports: [{ protocol: 'TCP', port: 443 }], to: peers }]);
+  });
+
+  it('has the metrics of each role on a port that neither Ingress nor HTTPRoute reaches', async () => {
+    const monitoring = [{ namespaceSelector: { matchLabels: { name: 'monitoring' } } }];
+    const enabled = ['ingress.enabled', 'httpRoute.enabled', 'metrics.serviceMonitor.enabled', 'metrics.podMonitor.enabled'];
+    const find = await objects(
+      ...PRODUCTION,
+      ...enabled.flatMap((value) => ['--set', `${value}=true`]),
+      ...valuesIn({
+        httpRoute: { parentRefs: [{ name: 'files' }] },
+        networkPolicy: { metricsFrom: monitoring, apiFrom: [{ podSelector: {} }] },
+      }),
+    );
+    const portOf = (role: string) =>
+      find('Deployment', `filemill-${role}`)['spec'].template.spec.containers[0].ports.find(
+        ({ name }: { name: string }) => name === 'metrics',
+      ).containerPort;
+    expect(['api', 'controller', 'egress'].map(portOf)).toEqual([9_090, 9_090, 9_090]);
+    const template = templateOf(ToolchainPool.parse(find('ToolchainPool', 'image')), []).pod as {
+      spec: { containers: { ports: object[] }[] };
+    };
+    expect(template.spec.containers[0]?.ports).toEqual([{ name: 'metrics', containerPort: 9_090 }]);
+    // What strangers reach: the Service of the Ingress, the HTTPRoute and a balancer.
+    expect(find('Service', 'filemill')['spec'].ports.map(({ targetPort }: { targetPort: string }) => targetPort)).toEqual(['http']);
+    expect(find('Ingress', 'filemill')['spec'].rules[0].http.paths.map(({ backend }: { backend: object }) => backend)).toEqual([
+      { service: { name: 'filemill', port: { name: 'http' } } },
+    ]);
+    expect(find('HTTPRoute', 'filemill')['spec'].rules[0].backendRefs).toEqual([{ name: 'filemill', port: 80 }]);
+    // What Prometheus reaches.
+    expect(find('ServiceMonitor', 'filemill')['spec'].endpoints).toEqual([{ port: 'metrics', path: '/metrics', interval: '30s' }]);
+    expect(find('PodMonitor', 'filemill')['spec'].podMetricsEndpoints).toEqual([{ port: 'metrics', path: '/metrics', interval: '30s' }]);
+    for (const name of ['filemill-metrics', 'filemill-egress'])
+      expect(find('Service', name)['spec'].ports).toContainEqual({ name: 'metrics', port: 9_090, targetPort: 'metrics' });
+    for (const role of ['api', 'controller', 'egress', 'worker'])
+      expect(
+        find('NetworkPolicy', `filemill-${role}`)['spec'].ingress.filter(({ from }: { from: object }) =>
+          isDeepStrictEqual(from, monitoring),
+        ),
+      ).toEqual([{ ports: [{ protocol: 'TCP', port: 9_090 }], from: monitoring }]);
+    const settings = loadConfig({ CONFIG_FILE: writeIn('metrics.yaml', find('ConfigMap', 'filemill')['data']['filemill.yaml']) });
+    expect([settings.api.metricsPort, settings.api.metricsHost, settings.controller.probesPort]).toEqual([9_090, '0.0.0.0', 9_090]);
+    const { env } = find('Deployment', 'filemill-egress')['spec'].template.spec.containers[0];
+    expect(loadConfig({ SETTINGS: env.find(({ name }: { name: string }) => name === 'SETTINGS').value }).egress.metricsPort).toBe(9_090);
+  });
+
   it('has the version of the project', async () => {
     const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
     expect(readFileSync(`${CHART}/Chart.yaml`, 'utf8')).toContain(`\nappVersion: ${version}\n`);
   });
 
   it('renders extraObjects with the values of the release', async () => {
-    const path = join(folder, 'extra.yaml');
     const extra = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: '{{ .Release.Name }}-more' } };
-    await writeFile(path, JSON.stringify({ extraObjects: [extra] }));
-    expect((await objects(...PRODUCTION, '--values', path))('ConfigMap', 'filemill-more')).toBeDefined();
+    expect((await objects(...PRODUCTION, ...valuesIn({ extraObjects: [extra] })))('ConfigMap', 'filemill-more')).toBeDefined();
   });
 });
 
@@ -217,8 +245,7 @@ describe('a real API server', () => {
     ['with NATS and a bucket that exist', PRODUCTION],
     ['with all that can be enabled', [...TRIAL, ...ALL]],
   ])('takes every object %s, and none is more than `restricted` allows', async (_, values) => {
-    const path = join(folder, 'objects.yaml');
-    await writeFile(path, await rendered(...values, '--no-hooks'));
+    const path = writeIn('objects.yaml', await rendered(...values, '--no-hooks'));
     const { code, stdout, stderr } = await cluster.kubectl([
       'apply',
       '--server-side',

@@ -69,7 +69,7 @@ describe('a controller', () => {
     );
     expect(busy.get('filemill_pool_live_workers{pool="one"}')).toBe(1);
     expect(busy.get('filemill_pool_oldest_queued_seconds{pool="one"}')).toBeGreaterThan(0);
-    expect(busy.get('filemill_pool_degraded{pool="one"}')).toBe(0);
+    expect(busy.get('filemill_pool_degraded{pool="one",pool_namespace="default"}')).toBe(0);
     expect(busy.get('filemill_pool_workers_created_total{pool="one"}')).toBeGreaterThanOrEqual(1);
     expect(busy.get('leader_election_master_status{name="filemill-controller"}')).toBe(1);
     expect(busy.get('workqueue_depth{name="toolchainpools"}')).toBeLessThanOrEqual(1);

@@ -4,7 +4,6 @@ import sharp from 'sharp';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { ConversionJobStatus } from '../../src/contracts/kubernetes/conversion-job.ts';
 import { type ConversionJobs, startConversionJobs } from '../../src/controller/conversion-jobs/controller.ts';
-import { CANCEL_WITHIN_MS } from '../../src/controller/conversion-jobs/decide.ts';
 import { askOver } from '../../src/controller/conversion-jobs/nats.ts';
 import { reconcile } from '../../src/controller/conversion-jobs/reconcile.ts';
 import { CONVERSION_JOBS, type ConversionJobObject, FINALIZER } from '../../src/controller/conversion-jobs/resource.ts';
@@ -70,18 +69,22 @@ afterAll(async () => {
 });
 
 async function lead(): Promise<ConversionJobs> {
-  const started = startConversionJobs({
+  const started = await start(() => true);
+  await started.lead();
+  return started;
+}
+
+async function start(mayAct: () => boolean): Promise<ConversionJobs> {
+  return startConversionJobs({
     kube: own,
     namespace: undefined,
     ask: askOver(await cluster.nats.connect()),
     recorder,
-    mayAct: () => true,
+    mayAct,
     metrics: createControllerMetrics(),
     log: createLog(process.env['TEST_LOG'] ?? 'silent'),
     clock: () => Date.now() + ahead,
   });
-  await started.lead();
-  return started;
 }
 
 async function knowsPictures(): Promise<boolean> {
@@ -187,7 +190,7 @@ describe('a ConversionJob', () => {
     expect(await restStatus(jobId)).toBe(200);
     await kubectl('delete', `--namespace=${namespace}`, '--timeout=20s', 'conversionjob/done');
     expect(await read(namespace, 'done')).toBeUndefined();
-    expect(await restStatus(jobId)).toBe(410);
+    await eventually(async () => (await restStatus(jobId)) === 410, 'its output to be gone');
   });
 
   describe('that waits for a worker', () => {
@@ -205,9 +208,36 @@ describe('a ConversionJob', () => {
 
     it('is cancelled when it is deleted', async () => {
       const { namespace, jobId } = await waiting();
-      expect((await read(namespace, 'waiting'))?.metadata.finalizers).toEqual([FINALIZER]);
+      // Nothing that could keep it, or its namespace, without a controller.
+      expect((await read(namespace, 'waiting'))?.metadata.finalizers).toBeUndefined();
       await kubectl('delete', `--namespace=${namespace}`, '--timeout=20s', 'conversionjob/waiting');
-      expect(await restStatus(jobId)).toBe(410);
+      await eventually(async () => (await restStatus(jobId)) === 410, 'its job to be cancelled');
+    });
+
+    it('is cancelled by the replica that leads next, where it is deleted while none leads', async () => {
+      const { namespace, jobId } = await waiting();
+      await controller?.close();
+      let leads = false;
+      const next = await start(() => leads);
+      await eventually(() => next.synced(), 'it knows of the resource');
+      await kubectl('delete', `--namespace=${namespace}`, '--timeout=20s', 'conversionjob/waiting');
+      await apply(namespace, 'seen');
+      expect(await restStatus(jobId)).toBe(200);
+      leads = true;
+      await next.lead();
+      controller = next;
+      await eventually(async () => (await restStatus(jobId)) === 410, 'its job to be cancelled');
+    });
+
+    it('loses the finalizer that an earlier version gave it', async () => {
+      const { namespace } = await waiting();
+      const metadata = { namespace, name: 'waiting' };
+      await kubernetes.kube.patch(CONVERSION_JOBS, metadata, { metadata: { finalizers: [FINALIZER, 'example.com/other'] } });
+      await eventually(
+        async () => (await read(namespace, 'waiting'))?.metadata.finalizers?.join() === 'example.com/other',
+        'the finalizer to be gone, and that of others to stay',
+      );
+      await kubernetes.kube.patch(CONVERSION_JOBS, metadata, { metadata: { finalizers: null } });
     });
 
     it('says so when whoever has its id ends it', async () => {
@@ -292,8 +322,7 @@ describe('a ConversionJob', () => {
     turns.hold(namespace, 60_000, { code: 'RATE_LIMITED', message: 'Too many.' });
     const ask = askOver(await cluster.nats.connect());
     const parts = { kube: own, recorder, ask, secrets: secretsBy(own, undefined), turns, clock: Date.now, unfinished: () => 1 };
-    const held = { ...before, metadata: { ...before?.metadata, finalizers: [FINALIZER] } } as ConversionJobObject;
-    await expect(reconcile(parts, held, new AbortController().signal)).rejects.toSatisfy(isConflict);
+    await expect(reconcile(parts, before as ConversionJobObject, new AbortController().signal)).rejects.toSatisfy(isConflict);
     expect((await statusOf(namespace, 'seen')).phase).toBe('Complete');
   });
 
@@ -312,12 +341,13 @@ describe('a ConversionJob', () => {
     expect((await statusOf(namespace, 'patient')).jobId).toBe(jobId);
   });
 
-  it('that is deleted while no API answers goes all the same, after its time', async () => {
+  it('that is deleted while no API answers goes at once, and its output when an API is back', async () => {
     const namespace = await newNamespace();
     await apply(namespace, 'left');
     await waitFor(namespace, 'left', 'Complete');
+    const { jobId } = await statusOf(namespace, 'left');
     await endProcess({ ...api, url: api.url ?? '' });
-    await kubectl('delete', `--namespace=${namespace}`, '--wait=false', 'conversionjob/left');
+    await kubectl('delete', `--namespace=${namespace}`, '--timeout=5s', 'conversionjob/left');
     await apply(namespace, 'later');
     const told = await eventually(async () => {
       const status = await statusOf(namespace, 'later');
@@ -325,17 +355,14 @@ describe('a ConversionJob', () => {
     }, 'the next one to be told');
     const said = told.conditions?.filter(({ type }) => type === 'Complete').map(({ status, reason }) => [status, reason]);
     expect(said).toEqual([['False', 'OVERLOADED']]);
-    expect((await read(namespace, 'left'))?.metadata.finalizers).toEqual([FINALIZER]);
-    ahead = CANCEL_WITHIN_MS;
-    await eventually(async () => (await read(namespace, 'left')) === undefined, 'the resource to go');
-    ahead = 0;
     api = await cluster.start('api', {}, SETTINGS);
     await waitFor(namespace, 'later', 'Complete');
+    await eventually(async () => (await restStatus(jobId)) === 410, 'the output to be gone');
   });
 });
 
 /** Has it looked at, as its timer would. */
 async function wake(namespace: string, name: string): Promise<void> {
-  await kubernetes.kube.patch(CONVERSION_JOBS, { namespace, name }, { metadata: { finalizers: [FINALIZER, 'example.com/other'] } });
-  await kubernetes.kube.patch(CONVERSION_JOBS, { namespace, name }, { metadata: { finalizers: [FINALIZER] } });
+  await kubernetes.kube.patch(CONVERSION_JOBS, { namespace, name }, { metadata: { finalizers: ['example.com/other'] } });
+  await kubernetes.kube.patch(CONVERSION_JOBS, { namespace, name }, { metadata: { finalizers: null } });
 }

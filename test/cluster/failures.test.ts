@@ -70,7 +70,7 @@ const waits = (reason: string, message: string) => ({
 const CAUSES: Readonly<Record<string, Cause>> = {
   'no-node': {
     reason: 'Unschedulable',
-    says: /No node takes its workers: .*node affinity\/selector/,
+    says: /No node accepts its workers: .*node affinity\/selector/,
     spec: { nodeSelector: { 'filemill.io/pool': 'media' } },
     cure: () => operator.kubernetes.addNodes('media', 1),
   },
@@ -149,8 +149,15 @@ const held = (name: string) => {
 };
 const uids = async (name: string) => (await jobsOf(operator.kubernetes.kube, name, name)).map(({ metadata }) => metadata.uid).toSorted();
 
+/** Of every ToolchainPool, by name: here each has a namespace with its own name. */
+async function degraded(): Promise<ReadonlyMap<string, number>> {
+  const text = await (await fetch(`${operator.controller.url}/metrics`)).text();
+  const lines = text.matchAll(/^filemill_pool_degraded\{pool="(.+)",pool_namespace="\1"\} (\d)$/gm);
+  return new Map([...lines].map(([, pool = '', value]) => [pool, Number(value)]));
+}
+
 beforeAll(async () => {
-  operator = await startOperator({ nodes: { image: 1, office: 1 } });
+  operator = await startOperator({ pools: [...NAMES, 'beside'], nodes: { image: 1, office: 1 } });
   const { kube } = operator.kubernetes;
   await kube.patch(NODES, { name: 'office-0' }, { metadata: { labels: { ...BY_HAND, 'filemill.io/fake': null } } });
   await Promise.all(
@@ -172,6 +179,7 @@ describe('a pool is held by', () => {
     expect(condition(pool, 'Ready')).toMatchObject({ status: 'False', reason, message: expect.stringMatching(says) });
     expect(condition(pool, 'CredentialsMissing')?.status).toBe(reason === 'CredentialsMissing' ? 'True' : 'False');
     expect(condition(pool, 'Progressing')).toMatchObject({ status: 'True', message: expect.stringMatching(/^0 of 4 workers serve; /) });
+    expect((await degraded()).get(name)).toBe(1);
     expect(pool.status?.queued).toBe(ORDERS);
     // A node may still come; all else waits for somebody.
     expect(await kstatus(pool)).toBe(reason === 'Unschedulable' ? 'InProgress' : 'Failed');
@@ -199,6 +207,14 @@ describe('while pools are held', () => {
       const reasons = await operator.events(name, name);
       expect(reasons.filter((reason) => reason === 'Recovered')).toEqual([]);
       expect(reasons.filter((reason) => reason === CAUSES[name]?.reason).length).toBe(1);
+    }
+  });
+
+  it('the metric stays 1 for each of them, whatever is tried meanwhile', async () => {
+    const end = performance.now() + 8_000;
+    for (; performance.now() < end; await pause(200)) {
+      const now = await degraded();
+      expect(NAMES.map((name) => [name, now.get(name)])).toEqual(NAMES.map((name) => [name, 1]));
     }
   });
 
@@ -234,6 +250,7 @@ describe('a pool goes on by itself when there is', () => {
       100_000,
     );
     expect(await kstatus(pool)).toBe('Current');
+    expect((await degraded()).get(name)).toBe(0);
     await operator.kubectl('wait', `tp/${name}`, '--namespace', name, '--for=condition=Ready', '--timeout=10s');
     await eventually(async () => (await operator.events(name, name)).includes('Recovered'), 'an Event');
   });

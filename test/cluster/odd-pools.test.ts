@@ -139,11 +139,17 @@ it('a namesake that goes takes no figures of the owner along', async () => {
   await new Promise((resolve) => setTimeout(resolve, 1_100));
   await applyPool(kubernetes.kube, aPool('twice', {}, { namespace: 'other' }));
   await eventually(async () => condition(await read('other', 'twice'), 'Degraded')?.reason === 'NameTaken', 'the name is taken', 30_000);
+  const degraded = async (namespace: string) => {
+    const text = await (await fetch(`${controller.url}/metrics`)).text();
+    return new RegExp(`^filemill_pool_degraded\\{pool="twice",pool_namespace="${namespace}"\\} (\\d)$`, 'm').exec(text)?.[1];
+  };
+  expect([await degraded(HOME), await degraded('other')]).toEqual(['0', '1']);
   const made = (await series('twice')).get('filemill_pool_workers_created_total');
   await kubernetes.kube.remove(TOOLCHAIN_POOLS, { name: 'twice', namespace: 'other' });
   // The next one of its kind is looked at after it.
   await applyPool(kubernetes.kube, aPool('after', { capacity: 0 }, { namespace: 'other' }));
   await eventually(async () => (await series('after')).has('filemill_pool_live_workers'), 'the next is seen', 30_000);
+  expect([await degraded(HOME), await degraded('other')]).toEqual(['0', undefined]);
   const now = await series('twice');
   expect([now.get('filemill_pool_idle_workers'), now.get('filemill_pool_workers_created_total')]).toEqual([1, made]);
 }, 120_000);

@@ -1,7 +1,7 @@
 /** The rights of the controller's account against what it does: the API server's own log of a tour through all that it can do. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { submissionSubjects } from '../../src/contracts/messages/submission.ts';
-import { CONVERSION_JOBS } from '../../src/controller/conversion-jobs/resource.ts';
+import { CONVERSION_JOBS, FINALIZER } from '../../src/controller/conversion-jobs/resource.ts';
 import { JOBS, type KubeObject } from '../../src/kube/resource.ts';
 import type { Nats } from '../../src/nats/connection.ts';
 import { answer } from '../../src/nats/requests.ts';
@@ -121,10 +121,10 @@ describe("the controller's account", () => {
     await kubernetes.kubectl(['create', 'quota', 'none', '--hard=pods=0']);
     await applyPool(kubernetes.kube, aPool('refused', { capacity: 1 }));
     await eventually(async () => (await reasonOf('refused')) === 'PodRefused', 'the refusal is known', 40_000);
-    // A ConversionJob: held, told of its end, and removed when its time is over.
+    // A ConversionJob of an earlier version: loses its finalizer, is told of its end, and removed when its time is over.
     const unsubscribe = answer(nats, submissionSubjects.convert, async () => JSON.stringify(REFUSED));
     await kubernetes.kube.create(CONVERSION_JOBS, {
-      metadata: { name: 'short', namespace: 'default' },
+      metadata: { name: 'short', namespace: 'default', finalizers: [FINALIZER] },
       spec: { source: { key: 'a.png' }, toFormat: 'webp', ttlSecondsAfterFinished: 1 },
     } as KubeObject);
     await eventually(

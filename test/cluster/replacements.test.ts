@@ -26,6 +26,7 @@ let crew: Crew;
 
 beforeAll(async () => {
   operator = await startOperator({
+    pools: ['broken', 'crashes', 'evicted', 'foreground', 'lost', 'names', 'same', 'short-lived'],
     nodes: { image: 2, office: 2 },
     comesUp: (pool) => !failing.has(pool),
     livesOn: (pool) => !dying.has(pool),

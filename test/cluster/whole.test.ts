@@ -2,6 +2,7 @@
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openQueue } from '../../src/queue/nats/queue.ts';
+import { policiesFor } from '../kit/admission.ts';
 import { type Cluster as Service, startCluster } from '../kit/cluster.ts';
 import { aPool, applyPool, type Controller, installResources, isFinished, jobsOf, poolNamed, startController } from '../kit/controller.ts';
 import { controllerAccount } from '../kit/controller-account.ts';
@@ -22,7 +23,11 @@ beforeAll(async () => {
   await installResources(kubernetes);
   pods = await startPodProcesses(kubernetes.kube, 'default');
   const natsUrl = service.nats.addresses.join(',');
-  controller = await startController({ kubeconfig: await controllerAccount(kubernetes), natsUrl });
+  const kubeconfig = await controllerAccount(kubernetes);
+  const nats = [JSON.stringify(service.nats.addresses)];
+  const policies = await policiesFor({ homes: ['default'], pools: ['pictures'], nats, namespace: 'default' });
+  expect(await kubernetes.kubectl(['apply', '--server-side', '--filename=-'], policies)).toMatchObject({ code: 0 });
+  controller = await startController({ kubeconfig, natsUrl });
   const api = await service.start('api', {}, { pools: { source: 'controller' } });
   url = api.url ?? '';
 }, 120_000);

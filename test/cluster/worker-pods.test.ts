@@ -20,7 +20,11 @@ const LONG_MS = 14_000;
 let operator: Operator;
 
 beforeAll(async () => {
-  operator = await startOperator({ nodes: { image: 2, gpu: 1 }, serviceMs: (pool) => (pool === 'long' ? LONG_MS : 50) });
+  operator = await startOperator({
+    pools: ['plain', 'gpu', 'added', 'long'],
+    nodes: { image: 2, gpu: 1 },
+    serviceMs: (pool) => (pool === 'long' ? LONG_MS : 50),
+  });
   await operator.team(namespace, { 'pod-security.kubernetes.io/enforce': 'restricted' });
   await operator.create(
     { apiVersion: 'node.k8s.io/v1', kind: 'RuntimeClass', metadata: { name: 'gvisor' }, handler: 'runsc' },

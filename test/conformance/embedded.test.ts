@@ -204,7 +204,7 @@ describe('one SQLite file', () => {
     });
     afterEach(() => queue.close());
     const publish = async (client: string, count: number) => {
-      for (let n = 0; n < count; n++) await queue.publish(anOrder({ jobId: someId() }), client);
+      for (let n = 0; n < count; n++) await queue.publish(anOrder({ jobId: someId() }), { client });
     };
     /** Whose the next order is. */
     const taken = async () => {
@@ -293,8 +293,8 @@ describe('one SQLite file', () => {
     publishAsBefore(1);
     publishAsBefore(2);
     const [queue, again] = [openQueue(path, Date.now, { capacity: 10 }), openQueue(path, Date.now, { capacity: 10 })];
-    await queue.publish(anOrder({ jobId: jobId(4) }), 'client');
-    await queue.publish(anOrder({ jobId: jobId(5) }), 'client');
+    await queue.publish(anOrder({ jobId: jobId(4) }), { client: 'client' });
+    await queue.publish(anOrder({ jobId: jobId(5) }), { client: 'client' });
     // The older one, still running, publishes as it always did.
     publishAsBefore(3);
     database.close();

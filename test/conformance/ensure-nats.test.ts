@@ -11,7 +11,7 @@ import type { Nats } from '../../src/nats/connection.ts';
 import { ensureStream, Mismatch } from '../../src/nats/ensure.ts';
 import { allBands } from '../../src/queue/nats/bands.ts';
 import { ensurePool } from '../../src/queue/nats/pool.ts';
-import { openQueue } from '../../src/queue/nats/queue.ts';
+import { type Known, openQueue } from '../../src/queue/nats/queue.ts';
 import type { Delivery } from '../../src/queue/queue.ts';
 import { emptyNats, type Servers, startNats } from '../kit/nats.ts';
 import { anOrder, aRecord, collect, HOUR, jobId, START } from './samples.ts';
@@ -62,7 +62,7 @@ describe('what is ensured', () => {
 
   it('is refused when its subjects belong to another stream', async () => {
     await ensureStream(nats, { name: 'squatter', subjects: ['convert.taken.>'] });
-    await expect(ensurePool(nats, 'taken', aPool)).rejects.toThrow(/stream convert-taken cannot be made: subjects overlap/);
+    await expect(ensurePool(nats, 'taken', aPool)).rejects.toThrow(/stream convert-taken cannot be created: subjects overlap/);
   });
 
   it('is not changed back where a newer filemill made it', async () => {
@@ -223,7 +223,7 @@ describe('the queue in JetStream', () => {
     const queue = openQueue(nats, { random: () => 0.999 });
     expect(await queue.publish(older[0] as Order)).toBe('duplicate');
     const orders = Array.from({ length: 10 }, () => anOrder());
-    for (const order of orders) expect(await queue.publish(order, 'client')).toBe('accepted');
+    for (const order of orders) expect(await queue.publish(order, { client: 'client' })).toBe('accepted');
     // All that older workers and replicas ask by.
     const { state } = await nats.manager.streams.info('convert-image', { subjects_filter: 'convert.image.*.*' });
     expect(Object.keys(state.subjects ?? {})).toHaveLength(12);
@@ -235,16 +235,16 @@ describe('the queue in JetStream', () => {
   });
 
   it('publishes as an older filemill does while some workers of the pool know no bands', async () => {
-    let known = false;
-    const queue = openQueue(nats, { knowsBands: () => known });
+    let known: Known = 'lanes';
+    const queue = openQueue(nats, { knows: () => known });
     const pending = async () =>
       Promise.all(
         ['interactive', 'interactive-1'].map(async (band) => (await nats.manager.consumers.info('convert-image', band)).num_pending),
       );
-    for (let n = 0; n < 3; n++) await queue.publish(anOrder(), 'client');
+    for (let n = 0; n < 3; n++) await queue.publish(anOrder(), { client: 'client' });
     expect(await pending()).toEqual([3, 0]);
-    known = true;
-    await queue.publish(anOrder(), 'client');
+    known = 'sizes';
+    await queue.publish(anOrder(), { client: 'client' });
     expect(await pending()).toEqual([3, 1]);
   });
 
@@ -261,7 +261,7 @@ describe('the queue in JetStream', () => {
     expect(await queue.depth('image')).toMatchObject({ waiting: 0, held: 2 });
     // Brought to its present shape, with what has come meanwhile.
     const [waiting, later] = [anOrder(), anOrder()];
-    for (const order of [waiting, later]) await queue.publish(order, 'client');
+    for (const order of [waiting, later]) await queue.publish(order, { client: 'client' });
     await ensurePool(nats, 'image', { capacity: 500, replicas: 1 });
     expect((await queue.pull('image', lanes, 600_000))?.order).toEqual(waiting);
     expect((await queue.pull('image', lanes, 600_000))?.order).toEqual(later);
@@ -270,10 +270,10 @@ describe('the queue in JetStream', () => {
   it('serves whoever has a backlog too, while others come with one order after the other', async () => {
     const queue = openQueue(nats, { random: () => 0 });
     const many = Array.from({ length: 10 }, () => anOrder());
-    for (const order of many) await queue.publish(order, 'many');
+    for (const order of many) await queue.publish(order, { client: 'many' });
     const left = new Set(many.map((order) => order.jobId));
     for (let n = 0; left.size > 0 && n < 5_000; n++) {
-      await queue.publish(anOrder(), `single ${n}`);
+      await queue.publish(anOrder(), { client: `single ${n}` });
       const delivery = await queue.pull('image', lanes, 600_000);
       left.delete(delivery?.order.jobId ?? '');
       await delivery?.done();

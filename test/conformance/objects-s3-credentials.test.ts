@@ -228,7 +228,7 @@ describe('where no credentials are to be had', () => {
     it(`${why}, the bucket cannot be used, and nothing secret is said`, { timeout: 30_000 }, async () => {
       await arrange();
       const error = await openS3(settings(), { callMs: 12_000, stallMs: 60_000 }).catch((thrown: unknown) => thrown);
-      expect(String(error)).toMatch(/The S3 bucket "[^"]+" cannot be used: (no credentials could be had|.* within 12 s)/);
+      expect(String(error)).toMatch(/The S3 bucket "[^"]+" cannot be used: (no credentials were found|.* within 12 s)/);
       expect(inspect(error)).not.toMatch(/canary|127\.0\.0\.1|123456789012/);
     });
   }

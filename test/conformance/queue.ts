@@ -18,6 +18,8 @@ export interface QueueHarness {
 
 export const CAPACITY = 120;
 
+const ids = (orders: readonly Order[]) => orders.map(({ jobId }) => jobId);
+
 /** Longer than any test may last: a pull that returns did not run into it. */
 const LONG = 600_000;
 
@@ -187,11 +189,10 @@ export function queueSuite(name: string, open: () => Promise<QueueHarness>): voi
     describe('clients', () => {
       const publish = async (client: string, count: number, change: Partial<Order> = {}): Promise<Order[]> => {
         const orders = Array.from({ length: count }, () => anOrder(change));
-        for (const order of orders) expect(await queue.publish(order, client)).toBe('accepted');
+        for (const order of orders) expect(await queue.publish(order, { client })).toBe('accepted');
         return orders;
       };
       const published = async () => harness.settled?.();
-      const ids = (orders: readonly Order[]) => orders.map(({ jobId }) => jobId);
 
       it("get each its own orders in the order of their publication, whoever else's come between", async () => {
         const mine: Order[] = [];
@@ -281,14 +282,124 @@ export function queueSuite(name: string, open: () => Promise<QueueHarness>): voi
         const [last] = (await publish('many', 1)) as [Order];
         for (const order of [first as Order, last]) {
           expect(await queue.publish(order)).toBe('duplicate');
-          expect(await queue.publish(order, 'many')).toBe('duplicate');
-          expect(await queue.publish(order, 'other')).toBe('duplicate');
+          expect(await queue.publish(order, { client: 'many' })).toBe('duplicate');
+          expect(await queue.publish(order, { client: 'other' })).toBe('duplicate');
         }
         expect(await queue.depth('image')).toMatchObject({ waiting: 21, held: 0 });
         expect(await queue.has('image', last.jobId)).toBe(true);
         await queue.remove('image', last.jobId);
         expect(await queue.has('image', last.jobId)).toBe(false);
         expect((await queue.jobs('image')).size).toBe(20);
+      });
+    });
+
+    describe('an express slot', () => {
+      const express = (from: Queue = queue) => from.pullExpress('image', 0);
+      const publish = async (client: string, isSmall = true, change: Partial<Order> = {}): Promise<Order> => {
+        const order = anOrder(change);
+        expect(await queue.publish(order, { client, isSmall })).toBe('accepted');
+        await harness.settled?.();
+        return order;
+      };
+
+      it('gets the small order of a client that holds none, from either lane', async () => {
+        const orders = [await publish('a'), await publish('b', true, { lane: 'bulk' })];
+        const pulled = [await express(), await express()].map((delivery) => delivery?.order.jobId);
+        expect(pulled.toSorted()).toEqual(ids(orders).toSorted());
+        expect(await express()).toBeUndefined();
+      });
+
+      it('gets no large order, and none of a client that holds one', async () => {
+        await publish('large', false);
+        await publish('busy');
+        await (await express())?.extend();
+        await publish('busy');
+        expect(await express()).toBeUndefined();
+        expect(await queue.depth('image')).toMatchObject({ waiting: 2, held: 1 });
+      });
+
+      it('gets none that was delivered before and gave way', async () => {
+        await publish('a');
+        await (await take()).giveWay();
+        expect(await express()).toBeUndefined();
+        expect(await take()).toBeDefined();
+      });
+
+      it('waits for an order', async () => {
+        const pulled = queue.pullExpress('image', LONG);
+        const order = await publish('a');
+        expect((await pulled)?.order).toEqual(order);
+      });
+
+      it('ends when aborted, and takes nothing with it', async () => {
+        const stop = new AbortController();
+        const pulled = queue.pullExpress('image', LONG, stop.signal);
+        stop.abort();
+        expect(await pulled).toBeUndefined();
+        const order = await publish('a');
+        expect((await take()).order).toEqual(order);
+      });
+    });
+
+    describe('a job that runs long', () => {
+      const publish = async (client: string, isSmall: boolean): Promise<Order> => {
+        const order = anOrder();
+        expect(await queue.publish(order, { client, isSmall })).toBe('accepted');
+        await harness.settled?.();
+        return order;
+      };
+
+      it('is waited for by a client that holds none, and not by its own', async () => {
+        await publish('mine', false);
+        const held = await take();
+        expect(await held.isWaitedFor()).toBe(false);
+        await publish('mine', false);
+        expect(await held.isWaitedFor()).toBe(false);
+        await publish('other', false);
+        expect(await held.isWaitedFor()).toBe(true);
+      });
+
+      it('in an express slot is waited for by small orders alone', async () => {
+        await publish('mine', true);
+        const held = await queue.pullExpress('image', LONG);
+        await publish('large', false);
+        expect(await held?.isWaitedFor()).toBe(false);
+        await publish('small', true);
+        expect(await held?.isWaitedFor()).toBe(true);
+      });
+
+      it('is not waited for by what gave way itself', async () => {
+        await publish('a', true);
+        await publish('b', true);
+        const [first, second] = [await take(), await take()];
+        await first.giveWay();
+        expect(await second.isWaitedFor()).toBe(false);
+      });
+
+      it('gives way to all that waits, and comes then', async () => {
+        const long = await publish('mine', true);
+        const held = await take();
+        const others = [await publish('a', true), await publish('b', false), await publish('mine', true)];
+        await held.giveWay();
+        await harness.settled?.();
+        const pulled: Delivery[] = [];
+        for (let n = 0; n < 4; n++) pulled.push(await take());
+        expect(ids(pulled.slice(0, 3).map(({ order }) => order)).toSorted()).toEqual(ids(others).toSorted());
+        expect(pulled[3]?.order).toEqual({ ...long, lane: 'bulk' });
+        // It is one order as before.
+        expect(await queue.depth('image')).toMatchObject({ waiting: 0, held: 4 });
+        await pulled[3]?.done();
+        expect(await queue.has('image', long.jobId)).toBe(false);
+      });
+
+      it('gives way no more when it has lost its order', async () => {
+        await publish('mine', true);
+        const held = await take();
+        await harness.elapse(ACK_WAIT_MS + 1);
+        const heir = await take();
+        await held.giveWay();
+        expect(await heir.extend()).toBe('held');
+        expect(await nothing()).toBeUndefined();
       });
     });
 

@@ -7,9 +7,9 @@ import { eventually, must, step } from './steps.ts';
 
 /** By component. A row that changes is a change of what a pod may do: it is written here after somebody has thought about it. */
 const MAY: Readonly<Record<string, string>> = {
-  api: 'user 10001, root read-only, capabilities none, seccomp RuntimeDefault, token none, config:configMap data:emptyDir nats-ca:secret s3-ca:secret tmp:emptyDir',
+  api: 'user 10001, root read-only, capabilities none, seccomp RuntimeDefault, token none, config:configMap data:emptyDir nats-ca:secret nats:secret s3-ca:secret tmp:emptyDir',
   controller:
-    'user 10001, root read-only, capabilities none, seccomp RuntimeDefault, token mounted, config:configMap data:emptyDir nats-ca:secret s3-ca:secret',
+    'user 10001, root read-only, capabilities none, seccomp RuntimeDefault, token mounted, config:configMap data:emptyDir nats-ca:secret nats:secret s3-ca:secret',
   egress: 'user 10001, root read-only, capabilities none, seccomp RuntimeDefault, token none, data:emptyDir',
   minio: 'user 10001, root read-only, capabilities none, seccomp RuntimeDefault, token none, data:emptyDir tls:secret',
   nats: 'user 10001, root read-only, capabilities none, seccomp RuntimeDefault, token none, config:secret data:emptyDir tls:secret',
@@ -162,7 +162,8 @@ export async function confine(): Promise<void> {
       minio: [one('minio').status.podIP, 9_000],
       egress: [one('egress').status.podIP, 8_081],
       api: [one('api').status.podIP, 8_080],
-      worker: [other?.status.podIP ?? '', 8_081],
+      'metrics of API': [one('api').status.podIP, 9_090],
+      worker: [other?.status.podIP ?? '', 9_090],
       kubernetes: [kubernetes, 443],
       kubelet: [node, 10_250],
       metadata: [METADATA, 80],

@@ -271,6 +271,13 @@ export async function throughIngress(files: E2eFiles): Promise<void> {
     await useThrough(files);
     await convertUrls(files);
     await limitByAddress(files, ca);
+    await step('no metrics by either way', async () => {
+      for (const way of [FILES, ROUTES]) {
+        const { status } = await fetch(`${way}/metrics`, { signal: AbortSignal.timeout(REQUEST_MS) });
+        must(status === 404, `${way}/metrics answers ${status}`);
+      }
+      return undefined;
+    });
     await step('a photo by the HTTPRoute', async () => {
       const { bytes } = await convert(ROUTES, [new Blob([files.photo]), 'photo.jpg'], 'webp');
       must(head(bytes, 4) === 'RIFF', 'the photo became no WebP');

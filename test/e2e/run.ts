@@ -2,12 +2,14 @@
  * `make e2e`: a real cluster on this machine, the chart installed on it with its values for a trial, and the service used, scaled, upgraded
  * under load, rolled back and removed. Says what it does and how long each step took; removes all it made, also when it is interrupted.
  *
- *   node test/e2e/run.ts [--keep] [PART…]    --keep leaves the cluster, and uses one that is there; PART is a part of `ALL`; those of `PARTS` unless given
+ *   scripts/e2e [--keep] [PART…]    --keep leaves the cluster, and uses one that is there; PART is a part of `ALL`, or one of `APART`;
+ *                                   those of `PARTS` unless given
  */
 import { spawnSync } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { bare } from './bare.ts';
 import { checkout, clusterDir, environment, inNamespace, node } from './cluster.ts';
 import { confine } from './confinement.ts';
 import { breakThings } from './faults.ts';
@@ -17,7 +19,9 @@ import { throughIngress } from './ingress.ts';
 import { install } from './install.ts';
 import { lose } from './losses.ts';
 import { measure } from './measure.ts';
+import { addPool } from './more-pools.ts';
 import { rotate } from './rotation.ts';
+import { scrape } from './scraping.ts';
 import { passedSteps } from './steps.ts';
 import { throughput } from './throughput.ts';
 import { uninstall } from './uninstall.ts';
@@ -30,6 +34,8 @@ const keep = args.includes('--keep');
 const PARTS: Readonly<Record<string, (files: E2eFiles) => Promise<void>>> = {
   install: () => install(keep),
   use,
+  pools: addPool,
+  scraping: scrape,
   confinement: confine,
   measure,
   ingress: throughIngress,
@@ -43,25 +49,31 @@ const PARTS: Readonly<Record<string, (files: E2eFiles) => Promise<void>>> = {
 /** Only where they are asked for. */
 const MORE: typeof PARTS = { throughput };
 const ALL = { ...PARTS, ...MORE };
+/** These need no cluster: `make e2e` runs them while it builds what the others need. */
+const APART: Readonly<Record<string, (folder: string) => Promise<void>>> = { bare };
 
 if (process.getuid?.() !== 0) {
   console.error('e2e: it needs root, for containers on this machine');
   process.exit(1);
 }
 const asked = args.filter((name) => name !== '--keep');
-const unknown = asked.filter((name) => ALL[name] === undefined);
+const known = Object.keys({ ...ALL, ...APART });
+const unknown = asked.filter((name) => !known.includes(name));
 if (unknown.length > 0) {
-  console.error(`e2e: there is no part ${unknown.join(', ')}; there are: ${Object.keys(ALL).join(' ')}`);
+  console.error(`e2e: there is no part ${unknown.join(', ')}; there are: ${known.join(' ')}`);
   process.exit(2);
 }
+const onCluster = asked.length === 0 || asked.some((name) => ALL[name] !== undefined);
 
 async function runParts(folder: string): Promise<void> {
+  for (const [name, part] of Object.entries(APART)) if (asked.includes(name)) await part(folder);
+  if (!onCluster) return;
   const files = await makeFiles(folder);
   for (const [name, part] of Object.entries(asked.length === 0 ? PARTS : ALL))
     if (asked.length === 0 || asked.includes(name)) await part(files);
 }
 
-console.log(`e2e: a cluster in ${clusterDir}, reached at ${node}${keep ? '' : '; it is removed at the end'}`);
+if (onCluster) console.log(`e2e: a cluster in ${clusterDir}, reached at ${node}${keep ? '' : '; it is removed at the end'}`);
 const folder = await mkdtemp(join(tmpdir(), 'filemill-e2e-'));
 let failed: unknown;
 const interrupted = Promise.withResolvers<never>();
@@ -74,7 +86,7 @@ try {
 } catch (error) {
   failed = error;
   console.log(`\nFAILED: ${(error as Error).message}`);
-  for (const what of ['pods,toolchainpools', 'events'])
+  for (const what of onCluster ? ['pods,toolchainpools', 'events'] : [])
     console.log(
       await inNamespace('get', what, ...(what === 'events' ? ['--sort-by=.lastTimestamp'] : ['-o', 'wide'])).then(
         (text) => text.split('\n').slice(-25).join('\n'),
@@ -85,7 +97,7 @@ try {
 await rm(folder, { recursive: true, force: true });
 // Not by `cluster`: its own commands may hang with what failed.
 // Removing the nodes' images takes a minute on a busy machine.
-if (!keep) {
+if (onCluster && !keep) {
   const { status } = spawnSync('scripts/cluster', ['down'], { cwd: checkout, env: environment, stdio: 'inherit', timeout: 300_000 });
   if (status !== 0) failed ??= new Error('the cluster could not be removed: scripts/cluster down');
 }

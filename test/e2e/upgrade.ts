@@ -6,6 +6,7 @@ import { checkOut, commitBefore } from '../kit/version-before.ts';
 import { type Job, load, outputOf, send } from './client.ts';
 import { base, checkout, cluster, helm, IMAGES, imageOf, inNamespace, kubectl, program, VALUES } from './cluster.ts';
 import { blobOf, type E2eFiles } from './files.ts';
+import { dataServers } from './more-pools.ts';
 import { eventually, must, step } from './steps.ts';
 
 const BEFORE = 'before';
@@ -18,7 +19,7 @@ const OLD_NAMES = OLD.map(nameOf);
 async function imagesBefore(folder: string): Promise<void> {
   const app = join(folder, 'bundle');
   execFileSync(process.execPath, ['images/bundle.ts', app], { cwd: folder, stdio: 'pipe' });
-  await cp(join(folder, '.cache/bin/launcher'), join(app, '.cache/bin/launcher'));
+  await cp(join(folder, '.cache/bin'), join(app, '.cache/bin'), { recursive: true });
   for (const name of OLD_NAMES) {
     const container = (await program('buildah', ['from', '--pull-never', imageOf(name)])).trim();
     try {
@@ -81,11 +82,10 @@ export async function upgrade(files: E2eFiles): Promise<void> {
     await step('helm upgrade to this commit under load', async () => {
       const woken = await waitingOrder(files);
       const stop = load(base, files.photo);
-      const servers = () => inNamespace('get', 'pods', 'filemill-nats-0', 'filemill-minio-0', '-o', 'jsonpath={.items[*].metadata.uid}');
-      const there = await servers();
+      const there = await dataServers();
       await helm('upgrade', 'filemill', join(checkout, 'charts/filemill'), ...VALUES, '--wait', '--timeout', '4m');
       must(
-        there === (await servers()),
+        there === (await dataServers()),
         "the upgrade replaced the trial's NATS or MinIO, and with it all data: leave their pods as they were",
       );
       const note = failedNone(await stop());

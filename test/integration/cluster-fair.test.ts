@@ -70,8 +70,9 @@ it('ninety connections of one client pass one request in each cooldown', { timeo
 });
 
 it('a job’s progress is the same at every replica, and falls neither with its worker nor with a replica', { timeout: 90_000 }, async () => {
-  const workerAt = { pool: 'image', toolchain: 'image', worker: 'stub-1', slots: 1, engines: { sharp: '1' } } as const;
-  const presence = startPresence(natsPresence(nats), workerAt, { conversionsPerWorker: 0, idleSeconds: 0 });
+  const workerAt = { pool: 'image', toolchain: 'image', worker: 'stub-1', slots: 1 } as const;
+  const abilities = () => ({ engines: { sharp: '1' }, broken: new Map(), fault: undefined });
+  const presence = startPresence(natsPresence(nats), workerAt, { conversionsPerWorker: 0, idleSeconds: 0 }, abilities);
   presence.reserve();
   for (const { url } of replicas) await eventually(async () => (await poolOf(url, 'image')).workers > 0, 'a worker is known', 30_000);
   const stub = startStub(nats, { behaviour: 'hang', ackWaitMs: 30_000 });

@@ -94,7 +94,7 @@ it('a store that comes back empty: replicas end, started again they make it anew
   for (const [index, { child, ended, lines }] of before.entries()) {
     await ended;
     expect(child.exitCode, lines.join('\n')).toBe(1);
-    expect(lines.at(-1)).toBe('NATS has lost what filemill had stored (stream KV_jobs is gone): this role ends, to be started anew');
+    expect(lines.at(-1)).toBe('NATS has lost what filemill had stored (stream KV_jobs is gone): this role exits and must be restarted');
     await crew.replaceReplica(index);
   }
 

@@ -138,7 +138,8 @@ describe('beside a good worker, one with', () => {
       const saysSo = (line: string) => line.includes('the worker is unhealthy') && line.includes(`"${reason}"`);
       await eventually(() => broken.lines.slice(said).some(saysSo), 'it says so', 20_000);
       // Without descriptors it takes no connection.
-      if (reason !== 'descriptors') await eventually(async () => (await readiness()) === `not now: ${reason}\n`, 'it is not ready', 20_000);
+      if (reason !== 'descriptors')
+        await eventually(async () => (await readiness()) === `not ready: ${reason}\n`, 'it is not ready', 20_000);
       await workersAre(1);
       await mend();
       await eventually(async () => (await readiness()) === 'ok\n', 'it is well again', 20_000);

@@ -63,7 +63,7 @@ describe('a text that is named as a picture', () => {
     async (name) => {
       const job = await convertAs({ content: 'kestrel marble meadow\n', name, type: 'image/png' }, 'pdf');
       expect(told(job)).toHaveLength(1);
-      expect(told(job)[0]).toMatch(/^The file was read as txt, by its content; its name says \w+ and its content type says png\.$/);
+      expect(told(job)[0]).toMatch(/^The file was read as txt, based on its content; its name says \w+ and its content type says png\.$/);
       const pdf = join(folder, 'text.pdf');
       await writeFile(pdf, await outputOf(job));
       expect(execFileSync('pdftotext', [pdf, '-']).toString().trim()).toBe('kestrel marble meadow');
@@ -74,7 +74,7 @@ describe('a text that is named as a picture', () => {
 describe('a web page that is sent as a picture', () => {
   it('is read as the page that it is', async () => {
     const job = await convertAs({ content: PAGE, name: 'a.png', type: 'image/png' }, 'md');
-    expect(told(job)).toEqual(['The file was read as html, by its content; its name says png and its content type says png.']);
+    expect(told(job)).toEqual(['The file was read as html, based on its content; its name says png and its content type says png.']);
     expect(String(await outputOf(job)).trim()).toBe('kestrel marble meadow');
   });
 
@@ -87,7 +87,7 @@ describe('a web page that is sent as a picture', () => {
 });
 
 describe('a PNG that is named as a JPEG', () => {
-  const MESSAGE = 'The file was read as png, by its content; its name says jpg.';
+  const MESSAGE = 'The file was read as png, based on its content; its name says jpg.';
 
   it('is told of in a conversion, and not where nothing differs', async () => {
     const content = await png();

@@ -140,7 +140,7 @@ it('while egress is away, URLs are answered with 503, and again with files when 
 
 it.each([
   ['egress', {}, 'set EGRESS_TOKEN'],
-  ['egress', { EGRESS_TOKEN: 'short' }, 'EGRESS_TOKEN, egress.token: found (hidden); allowed is text of at least 32 characters'],
+  ['egress', { EGRESS_TOKEN: 'short' }, 'EGRESS_TOKEN, egress.token: received (hidden); expected text of at least 32 characters'],
   ['egress', { EGRESS_TOKEN: TOKEN, EGRESS_PORT: 'PORT' }, 'set EGRESS_PORT'],
   ['local', { EGRESS_URL: 'http://127.0.0.1:9' }, 'set EGRESS_TOKEN'],
   ['local', { EGRESS_URL: 'http://me@127.0.0.1:9/path', EGRESS_TOKEN: TOKEN }, 'EGRESS_URL, egress.url'],

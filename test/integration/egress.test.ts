@@ -1,7 +1,10 @@
 /** The proxy of the role `egress`: downloads through it end as they would without it, and nobody gets more from it than that. */
 import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { request } from 'node:http';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { buffer, text } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -13,8 +16,11 @@ import { findPage } from '../../src/fetch/pages/page.ts';
 import { privateConnector } from '../../src/fetch/private.ts';
 import { egressSettings, type FetchSettings, fetchSettings } from '../../src/fetch/settings.ts';
 import { downloadSuite } from '../conformance/downloads.ts';
+import { freePort } from '../kit/ports.ts';
+import { checkout, endProcess, startProcess } from '../kit/service.ts';
 
 const TOKEN = 'a-token-that-egress-and-its-clients-share';
+const FILEMILL = join(checkout, 'scripts/filemill');
 const PUBLIC = '127.0.0.1';
 const PRIVATE = '127.0.0.2';
 
@@ -132,13 +138,27 @@ describe('egress', () => {
     expect(sockets.size).toBe(0);
   });
 
+  it('has its metrics on a port of their own alone, where one is set', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'filemill-egress-'));
+    const port = await freePort();
+    const settings = { egress: { metricsPort: port, host: PUBLIC } };
+    const service = await startProcess(folder, settings, { EGRESS_TOKEN: TOKEN, EGRESS_PORT: '0' }, [FILEMILL, 'egress']);
+    ends.push(async () => {
+      await endProcess(service);
+      await rm(folder, { recursive: true, force: true });
+    });
+    expect((await fetch(`${service.url}/metrics`)).status).toBe(404);
+    expect((await fetch(`${service.url}/readyz`)).status).toBe(200);
+    expect(await (await fetch(`http://${PUBLIC}:${port}/metrics`)).text()).toMatch(/^# HELP filemill_egress_requests_total /m);
+  });
+
   it('judges a page without connecting', async () => {
     const { port, settings, way: connector, sockets, said } = await scene((socket) => socket.end('x'));
     const find = findPage(settings, connector);
     expect((await find(`http://files.example:${port}/a?b`, signal)).url.href).toBe(`http://files.example:${port}/a?b`);
     await expect(find(`http://inside.example:${port}/`, signal)).rejects.toMatchObject({
       code: 'URL_REFUSED',
-      message: 'The URL leads to no public address: its name cannot be resolved, or stands for one that is not public.',
+      message: 'The host name in the URL cannot be resolved, or its address is not public.',
       details: { reason: 'address' },
     });
     expect(sockets.size).toBe(0);

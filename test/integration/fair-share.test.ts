@@ -129,13 +129,13 @@ describe('over NATS', () => {
     const url = api.url ?? '';
     const bands = [];
     for (let n = 0; n < 9; n++) bands.push(await bandOf(await send(url, '203.0.113.7')));
-    expect(bands).toEqual(['interactive', ...Array.from({ length: 7 }, () => 'interactive-1'), 'interactive-2']);
-    expect(await bandOf(await send(url, '203.0.113.8'))).toBe('interactive');
+    expect(bands).toEqual(['interactive-small', ...Array.from({ length: 7 }, () => 'interactive-1'), 'interactive-2']);
+    expect(await bandOf(await send(url, '203.0.113.8'))).toBe('interactive-small');
   });
 
   it('ConversionJobs of one namespace are one client', async () => {
-    expect(await bandOf(await submit('0c6f4e5a-1', 'team-a'))).toBe('interactive');
+    expect(await bandOf(await submit('0c6f4e5a-1', 'team-a'))).toBe('interactive-small');
     expect(await bandOf(await submit('0c6f4e5a-2', 'team-a'))).toBe('interactive-1');
-    expect(await bandOf(await submit('0c6f4e5a-3', 'team-b'))).toBe('interactive');
+    expect(await bandOf(await submit('0c6f4e5a-3', 'team-b'))).toBe('interactive-small');
   });
 });

@@ -63,6 +63,8 @@ async function fault({ child, lines }: ServiceProcess): Promise<void> {
 const logged = ({ lines }: Pick<ServiceProcess, 'lines'>, words: string): Record<string, unknown>[] =>
   lines.filter((line) => line.startsWith('{') && line.includes(words)).map((line) => JSON.parse(line) as Record<string, unknown>);
 
+/** Metrics are of the last second. */
+const SCRAPED = { timeout: 3_000 };
 const metric = async (url: string, name: string): Promise<string | undefined> =>
   (await (await fetch(`${url}/metrics`)).text()).split('\n').find((line) => line.startsWith(name));
 
@@ -77,9 +79,13 @@ describe('a process that cannot be started', () => {
     for (const [index, [code, file, target]] of cases.entries()) {
       await fault(service);
       const { data } = await convert(service.url, file, target, {}, { prefer: 'respond-async' });
-      await expect.poll(() => logged(service, 'the order is released').length, { timeout: 15_000 }).toBeGreaterThan(index);
-      expect(logged(service, 'the order is released').at(-1)).toMatchObject({ err: { message: expect.stringContaining(code) } });
-      expect(await metric(service.url, `filemill_spawn_failures_total{code="${code}"}`)).toMatch(/ [1-9]\d*$/);
+      await expect
+        .poll(() => logged(service, 'the conversion was interrupted; the order was requeued').length, { timeout: 15_000 })
+        .toBeGreaterThan(index);
+      expect(logged(service, 'the conversion was interrupted; the order was requeued').at(-1)).toMatchObject({
+        err: { message: expect.stringContaining(code) },
+      });
+      await expect.poll(() => metric(service.url, `filemill_spawn_failures_total{code="${code}"}`), SCRAPED).toMatch(/ [1-9]\d*$/);
       await fault(service);
       expect(await untilEnded(service.url, data?.job_id ?? '')).toMatchObject({ data: { status: 'done' } });
       expect(logged(service, 'the job ended').at(-1)).toMatchObject({ state: 'done', attempts: 1 });
@@ -115,7 +121,7 @@ describe('what nobody catches', () => {
         err: expect.objectContaining({ message: `an injected ${kind}`, stack: expect.stringContaining('faults.ts') }),
       }),
     ]);
-    expect(service.lines.at(-1)).toBe('filemill has stopped after an error that nobody caught');
+    expect(service.lines.at(-1)).toBe('filemill has stopped after an uncaught error');
     // Whoever supervises it starts it anew, and nothing is lost.
     const again = await begin([], dataDir);
     expect(await untilEnded(again.url, data?.job_id ?? '')).toMatchObject({ data: { status: 'done' } });
@@ -129,11 +135,11 @@ describe('what nobody catches', () => {
     const progress = async () => (await readAnswer(await fetch(`${service.url}/api/v1/jobs/${data?.job_id}`))).data?.progress;
     await expect.poll(progress, { timeout: 30_000, interval: 100 }).toBeDefined();
     await fault(service);
-    expect(await metric(service.url, 'filemill_uncaught_errors_total{kind="rejection"}')).toMatch(/ 1$/);
+    await expect.poll(() => metric(service.url, 'filemill_uncaught_errors_total{kind="rejection"}'), SCRAPED).toMatch(/ 1$/);
     await fault(service);
     await ended;
     expect(service.child.exitCode).toBe(1);
-    expect(service.lines).not.toContain('filemill has stopped after an error that nobody caught');
+    expect(service.lines).not.toContain('filemill has stopped after an uncaught error');
     // The kernel ends them as their parent's death reaches them.
     await expect.poll(() => processesOf(service.dataDir), { timeout: 10_000 }).toEqual([]);
     expect(logged(service, 'uncaught error').map(({ kind }) => kind)).toEqual(['rejection', 'exception']);

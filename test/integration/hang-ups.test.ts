@@ -13,13 +13,14 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { grants } from '../../src/api/jobs/grants.ts';
 import { createServer } from '../../src/api/server.ts';
 import { loadConfig } from '../../src/config.ts';
+import { toolchains } from '../../src/contracts/toolchains.ts';
 import type { JobRecord } from '../../src/jobs/record.ts';
 import { openS3 } from '../../src/objects/s3/store.ts';
 import type { S3Settings } from '../../src/objects/settings.ts';
 import { fetchingFor } from '../../src/roles/fetch.ts';
 import { openConverters } from '../../src/roles/machine/converters.ts';
 import { openEmbedded } from '../../src/roles/machine/embedded.ts';
-import { poolsHere } from '../../src/roles/machine/here.ts';
+import { missingHere, poolsHere } from '../../src/roles/machine/here.ts';
 import { judgeOfApi } from '../../src/roles/machine/judge.ts';
 import { listen } from '../../src/roles/process/listen.ts';
 import { unreadableTo } from '../../src/roles/process/unreadable.ts';
@@ -75,7 +76,7 @@ async function serve(web: Web, s3: S3Settings | undefined) {
   const embedded = await openEmbedded(config, unreadableTo(log, metrics), clock);
   const objects = s3 === undefined ? embedded.objects : await openS3(s3);
   const store = { ...embedded, objects, uploads: uploadsOver(embedded.uploadRecords, objects, config.uploads, clock) };
-  const converters = await openConverters(config, checkout, metrics);
+  const converters = await openConverters(config, checkout, log, metrics);
   await copyFile(join(dataDir, 'versions.json'), versions);
   const stopping = new AbortController();
   const shared = { ...store, ...converters, ...fetchingFor(config), signals, log, metrics, clock };
@@ -86,8 +87,9 @@ async function serve(web: Web, s3: S3Settings | undefined) {
     settings: config.api,
     newId: someId,
     version: '0.0.0',
-    missing: converters.toolbox.missing,
-    pools: poolsHere(converters.catalog, config.worker.slots, clock()),
+    catalog: converters.catalog(),
+    missing: missingHere(converters, toolchains),
+    pools: poolsHere(converters.catalog, config.worker.slots, clock())(),
     stopping: stopping.signal,
   });
   const port = await listen(server, config.api);

@@ -779,20 +779,20 @@ const CROWDED: readonly Case[] = Object.entries({
 /** The lengths in `iloc` are those of the file's items (ISO 14496-12, 8.11.3). */
 const MISPLACED: readonly Case[] = (
   [
-    ['is endless', 24, [0x7f, 0xff, 0xff, 0xff]],
-    ['lies beyond the end', 20, [0x7f, 0xff, 0xff, 0xff]],
-    ['is nobody’s', 12, [0, 9]],
-    ['is measured otherwise', 8, [0xff, 0xff]],
-    ['has no box', 0, [0x78]],
+    ['is endless', changed(24, [0x7f, 0xff, 0xff, 0xff])],
+    ['lies beyond the end', changed(20, [0x7f, 0xff, 0xff, 0xff])],
+    ['is nobody’s', changed(12, [0, 9])],
+    ['is measured otherwise', changed(8, [0xff, 0xff])],
+    ['has no box', changed(0, [0x78])],
+    ['is stored in a way that nobody knows', storedOddly],
   ] as const
-).map(([what, at, bytes]) => ({
+).map(([what, change]) => ({
   name: `a HEIC whose picture ${what}`,
   file: async () => {
     const folder = await mkdtemp('/tmp/filemill-heic-');
     const heic = await readFile((await fixtures['heic']?.('misplaced', folder)) ?? '');
     await rm(folder, { recursive: true });
-    heic.set(bytes, heic.indexOf('iloc') + at);
-    return heic;
+    return change(heic);
   },
   as: 'a.heic',
   to: 'png',
@@ -825,3 +825,21 @@ proveMutationsHarmless(
   ],
   16,
 );
+
+/** @param at in `iloc`, from its name on */
+function changed(at: number, bytes: readonly number[]) {
+  return (heic: Buffer): Buffer => {
+    heic.set(bytes, heic.indexOf('iloc') + at);
+    return heic;
+  };
+}
+
+/** From version 1 on, `iloc` says of each item how it is stored (ISO 14496-12, 8.11.3.3): there are three ways, and this is none of them. */
+function storedOddly(heic: Buffer): Buffer {
+  const iloc = heic.indexOf('iloc');
+  const meta = heic.indexOf('meta');
+  expect([heic[iloc + 4], heic.readUInt16BE(iloc + 10)]).toEqual([0, 1]);
+  heic[iloc + 4] = 1;
+  for (const box of [iloc, meta]) heic.writeUInt32BE(heic.readUInt32BE(box - 4) + 2, box - 4);
+  return Buffer.concat([heic.subarray(0, iloc + 14), Buffer.from([0, 0x0f]), heic.subarray(iloc + 14)]);
+}

@@ -1261,7 +1261,7 @@ const INFO = (() => {
   const array = 'table:number-matrix-rows-spanned="1" table:number-matrix-columns-spanned=';
   return flat(
     'spreadsheet',
-    `<table:table table:name="One"><table:table-row>${asked}${told('IF(1;info( "os"&"version");2)')}${told('named')}${told('CELL("filename")')}</table:table-row><table:table-row table:visibility="filter">${asked}</table:table-row><table:table-row table:visibility="collapse">${asked}</table:table-row><table:table-row>${told('INFO({"osversion"|"release"})', `${array}"2"`)}<table:table-cell/>${told('INFO("osversion")', `${array}"1"`)}</table:table-row></table:table><table:named-expressions><table:named-expression table:name="named" table:base-cell-address="$One.$A$1" table:expression="of:INFO(&quot;osversion&quot;)"/></table:named-expressions>`,
+    `<table:table table:name="One"><table:table-row>${asked}${told('IF(1;info( "os"&"version");2)')}${told('named')}${told('local')}${told('CELL("filename")')}</table:table-row><table:table-row table:visibility="filter">${asked}</table:table-row><table:table-row table:visibility="collapse">${asked}</table:table-row><table:table-row>${told('INFO({"osversion"|"release"})', `${array}"2"`)}<table:table-cell/>${told('INFO("osversion")', `${array}"1"`)}</table:table-row><table:named-expressions><table:named-expression table:name="local" table:base-cell-address="$One.$A$1" table:expression="of:INFO(&quot;release&quot;)"/></table:named-expressions></table:table><table:named-expressions><table:named-expression table:name="named" table:base-cell-address="$One.$A$1" table:expression="of:INFO(&quot;osversion&quot;)"/></table:named-expressions>`,
   );
 })();
 

@@ -33,6 +33,16 @@ const page = (type: string, body: Attack['body']): Attack => ({
   headers: { 'content-type': type },
   body,
 });
+/** Forms that are nothing but beginnings of parts. */
+const beginnings = (path: string, repeated: string, type = 'multipart/form-data; boundary=B'): Attack => ({
+  path,
+  headers: { 'content-type': type },
+  body: [
+    ['--B\r\n', 1],
+    [repeated, Math.ceil(1_000_000 / repeated.length)],
+    ['\r\n--B--\r\n', 1],
+  ],
+});
 const form = (path: string, chunks: number): Attack => ({
   path,
   headers: { 'content-type': FORM },
@@ -112,11 +122,17 @@ const CASES: readonly (readonly [name: string, sent: Attack, answer: RegExp])[] 
   ['a file of percent signs', inFile('data:,', '%', 11_000_000), /^200 .*FILE_TOO_LARGE/],
   ['a file of percent signs in base64', inFile('data:;base64,', '%', 11_000_000), /^200 .*BAD_REQUEST/],
   ['ten MB of base64', inFile('', 'AAAAAAAA', 1_700_000), /^200 .*UNSUPPORTED_MIME/],
-  ['base64 with a blank after each character', inFile('', 'A A A A ', 1_800_000), /^200 .*(UNSUPPORTED_MIME|is a text)/],
+  ['base64 with a blank after each character', inFile('', 'A A A A ', 1_800_000), /^200 .*(UNSUPPORTED_MIME|is text)/],
   ['a file that is an address of 15 MB', inFile('https://', 'a', 15_000_000), /^200 .*URL_REFUSED/],
-  ['chunks of one byte to convert', form('/api/v1/convert', 1), /^400 .*tiny chunks/],
-  ['chunks of two bytes to uploads', form('/api/v1/uploads', 2), /^400 .*tiny chunks/],
-  ['chunks of one byte to mcp', { ...message('tools/list', '{"_meta":{"a":"', 'a', 300_000, '"}}'), chunks: 1 }, /^400 .*tiny chunks/],
+  ['chunks of one byte to convert', form('/api/v1/convert', 1), /^400 .*small chunks/],
+  ['chunks of two bytes to uploads', form('/api/v1/uploads', 2), /^400 .*small chunks/],
+  ['chunks of one byte to mcp', { ...message('tools/list', '{"_meta":{"a":"', 'a', 300_000, '"}}'), chunks: 1 }, /^400 .*small chunks/],
+  ['delimiters of parts that never begin', beginnings('/api/v1/convert', '\r\n--B\r'), /^400 /],
+  ['delimiters of parts without a header', beginnings('/api/v1/uploads', '\r\n--B\r\n'), /^400 /],
+  ['parts that are empty', beginnings('/api/v1/convert', '\r\n--B\r\n\r\n'), /^400 /],
+  ['parts of one byte', beginnings('/api/v1/batch', '\r\n--B\r\nA:b\r\n\r\n1'), /^400 /],
+  ['delimiters of another boundary', beginnings('/api/v1/convert', '\r\n--C\r\n'), /^400 /],
+  ['a boundary of an escape', beginnings('/api/v1/convert', '\r\n--B\r', 'multipart/form-data; boundary="\\B"'), /^400 /],
   ['chunks of 20 bytes to uploads', form('/api/v1/uploads', 20), /^201 /],
   [
     'a page named by 20,000 keys',

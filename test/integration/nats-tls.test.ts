@@ -120,7 +120,7 @@ describe('servers that ask for a certificate', () => {
   it('are spoken to with ours, and S3 by TLS beside them', () => converts({ api: environment(), worker: environment() }));
 
   it('take nobody without', async () => {
-    expect(await refusal(environment({ NATS_CERT: '', NATS_KEY: '' }))).toMatch(/cannot start: no NATS server takes the connection/);
+    expect(await refusal(environment({ NATS_CERT: '', NATS_KEY: '' }))).toMatch(/cannot start: no NATS server accepts the connection/);
   });
 
   it('are not believed where another authority vouches for them', async () => {

@@ -56,8 +56,8 @@ describe('filemill nats-users', () => {
   });
 
   it.each([
-    [['--pool', 'Not a pool'], 1, '"Not a pool" is no name of a pool'],
-    [['more'], 2, 'it is called as "filemill nats-users <folder>"'],
+    [['--pool', 'Not a pool'], 1, '"Not a pool" is not a pool name'],
+    [['more'], 2, 'usage: "filemill nats-users <folder>"'],
   ])('refuses %j', async (args, code, why) => {
     await expect(command(folder, ...args)).rejects.toMatchObject({ code, stderr: expect.stringContaining(why) });
   });

@@ -124,7 +124,7 @@ describe('img_resize_w and img_resize_h', () => {
     expect(await refusal(tall, target, { img_resize_w: '7680' })).toMatchObject({ reason: 'input_limit', max: 16_383, received: 38_400 });
     const { error } = await convert(service.url, wide, target, { img_resize_w: '16' });
     expect(error?.details).toMatchObject({ reason: 'input_limit', min: 1, received: 0 });
-    expect(error?.message).toMatch(/^The picture has 1000 [x×] 10 pixels; .* 0 pixels( high)?, and the least is 1\.$/);
+    expect(error?.message).toMatch(/^The picture has 1000 [x×] 10 pixels; .* 0 pixels( high)?, and the minimum is 1\.$/);
     expect(sizeOf(await pixelsOf((await to(wide, target, { img_resize_w: '50' })).path, target))[0]).toBe(50);
   });
 
@@ -234,9 +234,9 @@ describe('img_crop', () => {
     for (const [fields, option, received, says] of [
       [{ img_crop_x: '1', img_crop_w: '96' }, 'img_crop_w', '96', 'The picture has 96 columns; the crop ends at column 97.'],
       [{ img_crop_h: '65' }, 'img_crop_h', '65', 'The picture has 64 rows; the crop ends at row 65.'],
-      [{ img_crop_x: '96' }, 'img_crop_x', '96', 'The picture has 96 columns; the crop begins after column 96.'],
-      [{ img_crop_y: '64', img_crop_h: '1' }, 'img_crop_y', '64', 'The picture has 64 rows; the crop begins after row 64.'],
-      [{ img_crop_x: '1000000' }, 'img_crop_x', '1000000', 'The picture has 96 columns; the crop begins after column 1000000.'],
+      [{ img_crop_x: '96' }, 'img_crop_x', '96', 'The picture has 96 columns; the crop starts after column 96.'],
+      [{ img_crop_y: '64', img_crop_h: '1' }, 'img_crop_y', '64', 'The picture has 64 rows; the crop starts after row 64.'],
+      [{ img_crop_x: '1000000' }, 'img_crop_x', '1000000', 'The picture has 96 columns; the crop starts after column 1000000.'],
     ] as const) {
       const { status, error } = await convert(service.url, file, target, fields as Fields);
       expect([status, error?.code, error?.message], JSON.stringify(fields)).toEqual([400, 'INVALID_OPTION', says]);
@@ -395,7 +395,7 @@ describe('pages of a TIFF', () => {
     const { status, error } = await convert(service.url, file, target, { pages: '4' });
     expect([status, error?.code]).toEqual([400, 'INVALID_OPTION']);
     expect(error?.details).toMatchObject({ option: 'pages', received: '4', allowed: 'pages from 1 to 3' });
-    expect(error?.message).toBe('The file has 3 pages; the first page asked for is 4.');
+    expect(error?.message).toBe('The file has 3 pages; the first requested page is 4.');
     expect(codes((await to(file, target, { pages: 'all' })).job)).toEqual(target === 'pdf' ? [] : ['zip_of_pages']);
   });
 

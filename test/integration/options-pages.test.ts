@@ -126,7 +126,7 @@ describe('pages', () => {
     const { status, error } = await convert(service.url, five, target, { pages: '6-7' });
     expect([status, error?.code]).toEqual([400, 'INVALID_OPTION']);
     expect(error?.details).toMatchObject({ option: 'pages', received: '6-7', allowed: 'pages from 1 to 5' });
-    expect(error?.message).toBe('The file has 5 pages; the first page asked for is 6.');
+    expect(error?.message).toBe('The file has 5 pages; the first requested page is 6.');
   });
 
   it('have no effect on what has none', async () => {

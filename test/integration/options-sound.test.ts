@@ -382,7 +382,7 @@ describe('start_time and end_time', () => {
         'start_time',
         '4.5',
       ]);
-      expect(error?.message).toMatch(/^The recording is 4(\.\d+)? seconds long; the start lies after that, at 4\.5 seconds\.$/);
+      expect(error?.message).toMatch(/^The recording is 4(\.\d+)? seconds long; start_time is 4\.5 seconds\.$/);
     }
   });
 });

@@ -94,8 +94,9 @@ describe('on several machines, a full queue', () => {
     url = (await cluster.start('api', {}, settings)).url ?? '';
     nats = await cluster.nats.connect();
     // It says that it is there, and takes nothing.
-    const workerAt = { pool: 'image', toolchain: 'image', worker: 'idler', slots: 1, engines: { sharp: '1' } } as const;
-    startPresence(natsPresence(nats), workerAt, { conversionsPerWorker: 0, idleSeconds: 0 }).changed();
+    const workerAt = { pool: 'image', toolchain: 'image', worker: 'idler', slots: 1 } as const;
+    const abilities = () => ({ engines: { sharp: '1' }, broken: new Map(), fault: undefined });
+    startPresence(natsPresence(nats), workerAt, { conversionsPerWorker: 0, idleSeconds: 0 }, abilities).changed();
     await eventually(async () => (await poolOf(url, 'image')).workers > 0, 'a worker is known', 30_000);
     expect((await convert(url, DOT, 'png', {}, { prefer: 'respond-async' })).status).toBe(200);
     // That there was room is remembered for a moment.

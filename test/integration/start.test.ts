@@ -241,19 +241,19 @@ describe('a start', () => {
     expect(code).toBe(2);
     expect(said).toEqual([
       'The configuration has 3 mistakes:',
-      '  PORT, api.port: found "abc"; allowed is a whole number from 0 to 65535',
-      '  worker.drainMs: found "long"; allowed is a whole number from 0 on',
-      '  LOG_LEVEL, log.level: found "loud"; allowed is one of trace, debug, info, warn, error, silent',
+      '  PORT, api.port: received "abc"; expected a whole number from 0 to 65535',
+      '  worker.drainMs: received "long"; expected a whole number from 0 on',
+      '  LOG_LEVEL, log.level: received "loud"; expected one of trace, debug, info, warn, error, silent',
     ]);
   });
 
   it.each<[string[], number, string]>([
     [['worker', '--pool', 'image'], 1, 'filemill cannot start: the role worker needs NATS: set NATS_URL'],
     [['worker'], 1, 'filemill cannot start: the role worker needs a pool: set POOL'],
-    [['api', '--pool', 'image'], 2, 'found "api --pool image"; it is called as "filemill <role>"'],
-    [['worker', 'image'], 2, 'found "worker image"; it is called as "filemill <role>"'],
-    [['local', '--port=80'], 2, 'found "local --port=80"; it is called as "filemill <role>"'],
-    [['miller'], 2, 'with a role of local, api, worker, egress, controller'],
+    [['api', '--pool', 'image'], 2, 'invalid arguments "api --pool image"; usage: "filemill <role>"'],
+    [['worker', 'image'], 2, 'invalid arguments "worker image"; usage: "filemill <role>"'],
+    [['local', '--port=80'], 2, 'invalid arguments "local --port=80"; usage: "filemill <role>"'],
+    [['miller'], 2, 'where <role> is one of local, api, worker, egress, controller'],
   ])('as %j ends with %i, and says why', async (args, status, why) => {
     const { code, said } = await refused(await dataFolder(), {}, {}, [join(checkout, 'scripts/filemill'), ...args]);
     expect([code, said.join('\n')]).toEqual([status, expect.stringContaining(why)]);
@@ -261,7 +261,7 @@ describe('a start', () => {
 });
 
 it.each<[string[], string]>([
-  [['--help'], 'filemill help <role>     says what a role is set by'],
+  [['--help'], 'filemill help <role>     lists the settings of a role'],
   [['help', 'worker'], '  MEMORY_LIMIT    worker.limitBytes'],
   [['nats-users', '--help'], 'filemill nats-users <folder> [--pool <pool>]'],
   [['--version'], '0.1.0'],
@@ -269,6 +269,9 @@ it.each<[string[], string]>([
   const { stdout } = await run(join(checkout, 'scripts/filemill'), args);
   expect(stdout).toContain(words);
 });
+
+/** Of a start: which converters are missing. */
+const LAST_WORDS = /^\d\d:\d\d:\d\d (?:info {2}every converter has been tried and works|warn {2}.* is missing: .*)\r?$/m;
 
 it('says what happens as plain text at a terminal, and as lines of JSON elsewhere', async () => {
   const env = { PATH: process.env['PATH'], PORT: '0', DATA_DIR: await dataFolder() };
@@ -279,9 +282,10 @@ it('says what happens as plain text at a terminal, and as lines of JSON elsewher
   let said = '';
   for await (const text of child.stdout) {
     said += text;
-    if (said.includes('serves on')) break;
+    if (LAST_WORDS.test(said)) break;
   }
   expect(said).toMatch(/^\d\d:\d\d:\d\d info {2}listening at http/m);
+  expect(said.search(/serves on/)).toBeLessThan(said.search(LAST_WORDS));
   const { lines } = await begin(await dataFolder());
   expect(lines.filter((line) => line.startsWith('{"level":"info"')).length).toBeGreaterThan(0);
 });

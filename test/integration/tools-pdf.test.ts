@@ -165,7 +165,13 @@ describe('merge-pdf', () => {
     const sample = { head: pdf([['a']]), tail: pdf([['a']]), size: 1 };
     const catalog = createCatalog(engines.map((engine) => ({ engine, version: '1' })));
     const judge = openJudge({ engines: false });
-    const parts = { catalog, pools: poolsHere(catalog, { pdf: 1 }, 0), encryption: encryptionWith(['key'], 'salt'), judge, clock: () => 0 };
+    const parts = {
+      catalog,
+      pools: poolsHere(() => catalog, { pdf: 1 }, 0)(),
+      encryption: encryptionWith(['key'], 'salt'),
+      judge,
+      clock: () => 0,
+    };
     const ofSizes = (...sizes: number[]) =>
       validateTool(parts, 'id', mergePdf, {
         fields: new Map(),
@@ -257,8 +263,8 @@ describe('pdf-page-remover', () => {
 
   it('refuses pages that the file lacks, and to leave none', async () => {
     for (const [pages, allowed, says] of [
-      ['9-10', 'pages from 1 to 9', 'The file has 9 pages; page 10 is to be removed.'],
-      ['1-9', 'at most 8 of 9 pages', 'The file has 9 pages, and all are to be removed; at least one has to stay.'],
+      ['9-10', 'pages from 1 to 9', 'The file has 9 pages; pages names page 10.'],
+      ['1-9', 'at most 8 of 9 pages', 'The file has 9 pages; pages names all of them, and at least one must remain.'],
     ] as const) {
       const { status, error } = await call('pdf-page-remover', named('nine.pdf', nine), { pages });
       expect([status, error?.code, error?.message]).toEqual([400, 'INVALID_OPTION', says]);
@@ -614,10 +620,12 @@ describe.each([
     expect([status, error?.code, error?.details['reason']]).toEqual([500, 'CONVERSION_FAILED', 'corrupt_input']);
   });
 
-  it('refuses a request without a file, with an empty one, and with two where one is taken', async () => {
+  it('refuses a request without a file, and with an empty one', async () => {
     expect((await call(slug, [], fields)).error?.code).toBe('NO_FILE');
     expect((await send(Buffer.alloc(0))).error?.code).toBe('NO_FILE');
-    if (several) return;
+  });
+
+  it.skipIf(several)('refuses two files', async () => {
     const form = new FormData();
     for (const [name, value] of Object.entries(fields)) form.set(name, value);
     for (const name of ['a.pdf', 'b.pdf']) form.append('file', new Blob([new Uint8Array(pdf([['a']]))]), name);

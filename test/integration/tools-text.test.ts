@@ -4,13 +4,16 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
+import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { longTextOf } from '../../src/api/jobs/long-text.ts';
 import { MAX_TEXT_BYTES, readText } from '../../src/api/outputs/text.ts';
 import { engines } from '../../src/catalog/engines.gen.ts';
-import { findRoute } from '../../src/catalog/route.ts';
+import { routesOf } from '../../src/catalog/route.ts';
 import { tool } from '../../src/catalog/tools/image-to-text.ts';
-import type { StoredOutput } from '../../src/jobs/record.ts';
+import type { JobRecord, StoredOutput } from '../../src/jobs/record.ts';
+import { aRecord } from '../conformance/samples.ts';
 import { contentOf, pagesOf } from '../kit/content.ts';
 import { scannedPdf } from '../kit/fixtures/documents.ts';
 import { denseText } from '../kit/fixtures/outlined.ts';
@@ -160,7 +163,8 @@ describe('image-to-text', () => {
   });
 
   it('has a way for every format that it takes', () => {
-    const without = tool.accepts.filter((format) => findRoute(engines, format, 'txt', ['ocr_lang']) === undefined);
+    const routes = routesOf(engines);
+    const without = tool.accepts.filter((format) => routes.find(format, 'txt', ['ocr_lang']) === undefined);
     expect([without, tool.accepts.length]).toEqual([[], expect.any(Number)]);
   });
 });
@@ -182,5 +186,26 @@ describe('a stored text', () => {
     expect(await stored(Buffer.alloc(MAX_TEXT_BYTES, 'a'))).toMatchObject({ text: 'a'.repeat(MAX_TEXT_BYTES), cut: false });
     const odd = await stored(Buffer.from('a'), Buffer.from('é'.repeat(MAX_TEXT_BYTES / 2)), Buffer.from('\f'));
     expect([odd.cut, odd.pages, odd.text]).toEqual([true, 1, `a${'é'.repeat(MAX_TEXT_BYTES / 2 - 1)}`]);
+  });
+
+  it('is read from the store as far as its client reads it, and is whole in the end', async () => {
+    const chunks = Array.from({ length: 16 }, (_, at) => Buffer.from(`"${at}" é\n`.padEnd(65_534, String(at % 10))));
+    let given = 0;
+    const get = async () => Readable.from(chunks.values().map((chunk) => ++given && chunk));
+    const sizeBytes = Buffer.concat(chunks).length;
+    const output = { key: 'k', sizeBytes, filename: 'a.txt', contentType: 'text/plain', files: 1, sha256: '' };
+    const record = { ...aRecord(), state: 'done', tool: { slug: tool.slug, input: { ocr_lang: 'eng' } }, output } as JobRecord;
+    const deps = { catalog: { tools: new Map([[tool.slug, tool]]) }, objects: { get } } as unknown as Parameters<typeof longTextOf>[0];
+    const stream = await longTextOf(deps, 'http://localhost', record);
+    given = 0;
+    const pieces = stream?.iterator() as AsyncIterableIterator<string>;
+    let body = (await pieces.next()).value as string;
+    body += (await pieces.next()).value as string;
+    await pause(20);
+    expect(given).toBeLessThan(5);
+    for await (const piece of pieces) body += piece;
+    const { data } = JSON.parse(body) as { data: TextJob };
+    expect(data.text).toBe(Buffer.concat(chunks).toString());
+    expect(data).toMatchObject({ job_id: record.id, status: 'done', language: 'eng', pages: 1 });
   });
 });

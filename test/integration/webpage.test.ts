@@ -73,6 +73,10 @@ const site = (port: number): Site => ({
     response.on('drain', more).on('error', () => {});
     more();
   },
+  '/posting': script(
+    'const body = new Uint8Array(1 << 20); (async () => { for (let i = 0; i < 100; i++) await fetch("/taken", { method: "POST", body }) })()',
+  ),
+  '/taken': (request, response) => void request.on('data', (piece: Buffer) => (taken += piece.length)).on('end', () => response.end()),
   '/frames':
     Array.from({ length: 30 }, (_, site) => `<iframe width=200 height=50 src="http://site-${site}.test:${port}/soon"></iframe>`).join('') +
     HERE,
@@ -105,6 +109,8 @@ let hostile = '';
 let cut = false;
 /** Bytes that a page was sent. */
 let sent = 0;
+/** Bytes that a page posted. */
+let taken = 0;
 const judge = openJudge({ engines: true });
 /** The resident's key. */
 const ONLINE = 'program:page.ts online';
@@ -194,8 +200,8 @@ async function take(
 }
 
 /** Asks the proxy for the first page. @returns the status */
-async function through({ port }: EgressProxy, agent?: Agent): Promise<number> {
-  const headers = { host: `page.test:${web.port}` };
+async function through({ port }: EgressProxy, agent?: Agent, more: Readonly<Record<string, string>> = {}): Promise<number> {
+  const headers = { host: `page.test:${web.port}`, ...more };
   const asked = request({ host: '127.0.0.1', port, path: `${web.base}/`, headers, ...(agent && { agent }) }).end();
   const [answer] = (await once(asked, 'response')) as [IncomingMessage];
   answer.resume();
@@ -321,10 +327,26 @@ describe('a page on the web', { timeout: 60_000 }, () => {
   });
 
   it('gets no more bytes than its share', async () => {
-    await render('/large', { wait_ms: '4000' });
+    await render('/large', { wait_ms: '10000' });
     // What is on its way fills some buffers more.
     expect(sent / 2 ** 20).toBeGreaterThan(200);
     expect(sent / 2 ** 20).toBeLessThan(240);
+    expect((await render('/')).text).toContain('Kestrel');
+  });
+
+  it('sends no more bytes than its share, in bodies and in headers', async () => {
+    await render('/posting', { wait_ms: '4000' });
+    expect(taken / 2 ** 20).toBeGreaterThan(8);
+    expect(taken / 2 ** 20).toBeLessThanOrEqual(16);
+    using stack = new DisposableStack();
+    stack.adopt(egressProxy.open(), (opened) => opened.close());
+    const agent = new Agent({ keepAlive: true, maxSockets: 16 });
+    const headers = { 'x-padding': 'a'.repeat(12 * 1024) };
+    const statuses = await Promise.all(Array.from({ length: 1_500 }, () => through(egressProxy, agent, headers).catch(() => 'cut')));
+    agent.destroy();
+    const answered = statuses.filter((status) => status === 200).length;
+    expect(answered * 12 * 1024).toBeGreaterThan(8 * 2 ** 20);
+    expect(answered * 12 * 1024).toBeLessThan(16 * 2 ** 20);
     expect((await render('/')).text).toContain('Kestrel');
   });
 

@@ -8,6 +8,7 @@ import { promisify } from 'node:util';
 import sharp from 'sharp';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { checkout, convertTo, endProcess, readAnswer, type ServiceProcess, startProcess } from '../kit/service.ts';
+import { eventually } from '../kit/wire.ts';
 
 const run = promisify(execFile);
 const LIMIT_MS = 60_000;
@@ -97,7 +98,10 @@ it('the backend passes the suite of its family', async () => {
 it('the engine converts a font, and the tool a picture', async () => {
   const dataDir = join(root, 'data');
   await mkdir(dataDir);
-  service = await startProcess(dataDir, {}, {}, [join(root, 'scripts/filemill'), 'local']);
+  const slots = { image: 1, media: 0, pdf: 0, office: 0, web: 0, assets: 1 };
+  service = await startProcess(dataDir, { worker: { trials: true, slots } }, {}, [join(root, 'scripts/filemill'), 'local']);
+  const { lines } = service;
+  await eventually(() => lines.some((line) => line.includes('every converter has been tried and works')), 'its trial passes', LIMIT_MS);
   const { path, job } = await convertTo(service.url, dataDir, FONT, 'woff2');
   expect(job.engine?.name).toBe('woff2');
   expect((await readFile(path)).subarray(0, 4).toString()).toBe('wOF2');

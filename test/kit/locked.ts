@@ -25,20 +25,23 @@ export async function lockedDocuments(): Promise<ReadonlyMap<string, Buffer>> {
 const SCRIPT = `
 import sys
 from pathlib import Path
-sys.path.insert(0, sys.argv[1])
+sys.path.insert(0, sys.argv[1] + "/office")
 sys.dont_write_bytecode = True
-import office, uno
+import uno
+from formats import READS
+from over_pipe import OfficeOverPipe
+from reading import as_properties
 from com.sun.star.beans import NamedValue
 folder, password, words = Path(sys.argv[2]), sys.argv[3], sys.argv[4]
-libre = office.Office(folder)
+libre = OfficeOverPipe(folder)
 data = uno.Any("[]com.sun.star.beans.NamedValue", (NamedValue("OOXPassword", password), NamedValue("CryptoType", "Standard")))
 for kind, formats in (("swriter", ("docx", "odt")), ("scalc", ("xlsx",))):
     for format in formats:
-        made = libre.desktop.loadComponentFromURL("private:factory/" + kind, "_blank", 0, office.as_properties({"Hidden": True}))
+        made = libre.desktop.loadComponentFromURL("private:factory/" + kind, "_blank", 0, as_properties({"Hidden": True}))
         if kind == "swriter": made.Text.String = words
         else: made.Sheets.getByIndex(0).getCellByPosition(0, 0).String = words
         lock = {"Password": password} if format == "odt" else {"EncryptionData": data}
-        made.storeToURL((folder / f"locked.{format}").as_uri(), office.as_properties({"FilterName": office.READS[format], **lock}))
+        made.storeToURL((folder / f"locked.{format}").as_uri(), as_properties({"FilterName": READS[format], **lock}))
         made.close(True)
 libre.stop()
 `;

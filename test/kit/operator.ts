@@ -1,12 +1,12 @@
 /** A cluster with the operator in it, under its own account: NATS, one controller for all namespaces, and stand-ins for its workers. */
 import { spawn } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import { TOOLCHAIN_POOLS } from '../../src/controller/pools/observe/objects.ts';
 import type { KubeObject } from '../../src/kube/resource.ts';
 import type { Nats } from '../../src/nats/connection.ts';
 import { readPools } from '../../src/pools/nats/declarations.ts';
 import { openQueue } from '../../src/queue/nats/queue.ts';
+import { policiesFor } from './admission.ts';
 import { type Controller, installResources, isFinished, type Job, jobsOf, type Pool, startController } from './controller.ts';
 import { program } from './kubernetes/processes.ts';
 import { type Cluster, type KubernetesOptions, startKubernetes } from './kubernetes.ts';
@@ -48,14 +48,15 @@ export interface Operator {
   stop(): Promise<void>;
 }
 
-type Wanted = KubernetesOptions & Pick<CrewOptions, 'comesUp' | 'livesOn'> & Partial<Pick<CrewOptions, 'serviceMs'>>;
+type Wanted = KubernetesOptions & Partial<Pick<CrewOptions, 'comesUp' | 'livesOn' | 'serviceMs'>> & { readonly pools: readonly string[] };
 
 export async function startOperator({
   serviceMs = () => 50,
   comesUp = () => true,
   livesOn = () => true,
+  pools,
   ...wanted
-}: Wanted = {}): Promise<Operator> {
+}: Wanted): Promise<Operator> {
   const [kubernetes, servers]: [Cluster, Servers] = await Promise.all([startKubernetes(wanted), startNats()]);
   const { kube } = kubernetes;
   const nats = await servers.connect();
@@ -69,9 +70,9 @@ export async function startOperator({
   await installResources(kubernetes);
   await kubectl('create', 'namespace', ACCOUNT.namespace);
   await kubectl('apply', '--server-side', '--filename', `${checkout}/manifests/rbac/all-namespaces.yaml`);
-  // What all these tests do the policy lets through: homes are whatever namespaces a test makes.
-  const policy = await readFile(`${checkout}/manifests/admission/controller.yaml`, 'utf8');
-  const applied = await kubernetes.kubectl(['apply', '--server-side', '--filename=-'], policy.replace(`'["filemill"]'`, `'["*"]'`));
+  // What all these tests do the policies let through: homes are whatever namespaces a test makes.
+  const policies = await policiesFor({ homes: ['*'], pools });
+  const applied = await kubernetes.kubectl(['apply', '--server-side', '--filename=-'], policies);
   if (applied.code !== 0) throw new Error(applied.stderr);
   const controller = await startController({
     kubeconfig: await kubernetes.kubeconfigFor(ACCOUNT),

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Engine, Plan, ProcessStep, Task } from '../../src/catalog/engine.ts';
+import { type Engine, isInspected, type Plan, type ProcessStep, type Task } from '../../src/catalog/engine.ts';
 
 export interface Ran {
   /** Absolute paths of the results, in the order of their names. */
@@ -22,9 +22,14 @@ export async function runPlan(
   for (const path of [output, scratch]) await mkdir(path);
   const asked = { options: {}, passwordFile: undefined, ...order };
   const facts =
-    engine.inspect === undefined ? {} : engine.inspect.read(await runStep(engine, engine.inspect.step(order.input, asked)), asked);
+    engine.inspect === undefined || !isInspected(engine.inspect, order.source)
+      ? {}
+      : engine.inspect.read(await runStep(engine, engine.inspect.step(order.input, asked)), asked);
   const plan = engine.plan({ ...asked, output, scratch, passwordFile: undefined, facts });
-  for (const step of plan.steps) await runStep(engine, 'otherwise' in step ? step.otherwise : step);
+  for (const step of plan.steps) {
+    if ('talk' in step) throw new Error(`${engine.id} talks to a program, which runs confined only`);
+    await runStep(engine, 'otherwise' in step ? step.otherwise : step);
+  }
   const names = (await readdir(output)).sort((a, b) => a.localeCompare(b, 'en', { numeric: true }));
   if (names.length === 0) throw new Error('the plan left nothing');
   return { files: names.map((name) => join(output, name)), plan };

@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/inotify.h>
 #include <sys/ioctl.h>
 #include <sys/ipc.h>
@@ -36,6 +37,7 @@
 #include <sys/uio.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -186,6 +188,140 @@ static int filling_unlinked(long files, long bytes, int mapped)
 	}
 	for (;;) pause();
 }
+
+/* ---- data renamed behind a count ---- */
+
+enum { ROOMS = 10, DECOYS = 100 };
+
+/* Rooms in the order in which whoever lists the folder reads them. */
+static void make_rooms(char rooms[ROOMS][8])
+{
+	char path[64];
+	int n = 0;
+	for (int room = 0; room < ROOMS; room++) {
+		snprintf(path, sizeof path, "room-%d", room);
+		if (mkdir(path, 0700)) exit(verdict(-1));
+		for (int decoy = 0; decoy < DECOYS; decoy++) {
+			snprintf(path, sizeof path, "room-%d/decoy-%d", room, decoy);
+			close(open(path, O_WRONLY | O_CREAT, 0600));
+		}
+	}
+	DIR *here = opendir(".");
+	for (struct dirent *entry; (entry = readdir(here)) && n < ROOMS;)
+		if (!strncmp(entry->d_name, "room-", 5)) strcpy(rooms[n++], entry->d_name);
+	closedir(here);
+}
+
+static struct timespec read_at(const char *folder)
+{
+	struct stat is;
+	return stat(folder, &is) ? (struct timespec){ 0, 0 } : is.st_atim;
+}
+
+static int is_later(struct timespec a, struct timespec b)
+{
+	return a.tv_sec > b.tv_sec || (a.tv_sec == b.tv_sec && a.tv_nsec > b.tv_nsec);
+}
+
+/* A child fills a folder, by its descriptor, wherever it is moved. */
+static void keep_filling(const char *folder, long files, long bytes)
+{
+	static char block[65536];
+	char name[32];
+	int at = open(folder, O_RDONLY | O_DIRECTORY);
+	if (at < 0) exit(verdict(-1));
+	if (fork()) return;
+	for (long i = 0; i < files; i++) {
+		snprintf(name, sizeof name, "data-%ld", i);
+		int fd = openat(at, name, O_WRONLY | O_CREAT, 0600);
+		for (long done = 0; done < bytes; done += sizeof block)
+			if (write(fd, block, sizeof block) < 0) _exit(1);
+		close(fd);
+	}
+	for (;;) pause();
+}
+
+/* The kernel continues us, whoever stops us. */
+static void continue_for_ever(void)
+{
+	timer_t timer;
+	struct sigevent event = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGCONT };
+	const struct itimerspec often = { { 0, 1000000 }, { 0, 1000000 } };
+	if (timer_create(CLOCK_MONOTONIC, &event, &timer) || timer_settime(timer, 0, &often, NULL)) exit(verdict(-1));
+}
+
+/*
+ * The data waits in the last room. As soon as the first was read it goes there, and back once the last was read too: whoever adds up room by
+ * room never meets it. "blindly" watches nothing and renames without pause.
+ */
+static int renaming_behind(long files, long bytes, const char *how)
+{
+	char rooms[ROOMS][8], last[32], first[32];
+	make_rooms(rooms);
+	snprintf(first, sizeof first, "%s/data", rooms[0]);
+	snprintf(last, sizeof last, "%s/data", rooms[ROOMS - 1]);
+	if (mkdir(last, 0700)) return verdict(-1);
+	keep_filling(last, files, bytes);
+	if (!strcmp(how, "continued")) continue_for_ever();
+	int blindly = !strcmp(how, "blindly");
+	for (struct timespec seen = read_at(rooms[0]);;) {
+		while (!blindly && !is_later(read_at(rooms[0]), seen)) ;
+		struct timespec met = read_at(rooms[ROOMS - 1]);
+		/* Where it may not, all stays where it is. */
+		if (rename(last, first)) for (;;) pause();
+		while (!blindly && !is_later(read_at(rooms[ROOMS - 1]), met)) ;
+		seen = read_at(rooms[0]);
+		if (rename(first, last)) return verdict(-1);
+	}
+}
+
+/* ---- objects of the kernel's ---- */
+
+/* Each second page has other rights, so that none merge. */
+static int mapping(long each)
+{
+	char *place = mmap(NULL, each * 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (place == MAP_FAILED) return -1;
+	for (long page = 0; page < each; page += 2) if (mprotect(place + page * 4096, 4096, PROT_READ)) return -1;
+	return 0;
+}
+
+/* Of each of so many pipes, by each epoll descriptor. */
+static int watching(long epolls, long pipes)
+{
+	int watched[1024], pair[2];
+	for (long i = 0; i < pipes; i++) {
+		if (pipe(pair)) return -1;
+		watched[i] = pair[0];
+	}
+	for (long i = 0; i < epolls; i++) {
+		int epoll = epoll_create1(0);
+		struct epoll_event event = { .events = EPOLLIN };
+		for (long j = 0; j < pipes; j++) if (epoll < 0 || epoll_ctl(epoll, EPOLL_CTL_ADD, watched[j], &event)) return -1;
+	}
+	return 0;
+}
+
+/* Of each second byte, so that none merge. */
+static int locking(long each)
+{
+	int fd = open("locked", O_RDWR | O_CREAT, 0600);
+	for (long i = 0; i < each; i++) {
+		struct flock byte = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = (long)getpid() * 2 * each + 2 * i, .l_len = 1 };
+		if (fd < 0 || fcntl(fd, F_SETLK, &byte)) return -1;
+	}
+	return 0;
+}
+
+static int in_many(long processes, int (*make)(long, long), long a, long b)
+{
+	while (--processes > 0 && fork()) ;
+	if (make(a, b)) return verdict(-1);
+	for (;;) pause();
+}
+
+static int make_mappings(long each, long none) { return none + mapping(each); }
+static int make_locks(long each, long none) { return none + locking(each); }
 
 static void *hog(void *bytes) { touch((size_t)bytes, MAP_PRIVATE); for (;;) pause(); return NULL; }
 
@@ -348,6 +484,11 @@ int main(int argc, char **argv)
 	IF("page-tables") return filling_page_tables(number(0));
 	IF("unlinked-files") return filling_unlinked(number(0), number(1), 0);
 	IF("mapped-files") return filling_unlinked(number(0), number(1), 1);
+	IF("mapped-files-among-many") { if (mapping(number(2))) return verdict(-1); return filling_unlinked(number(0), number(1), 1); }
+	IF("rename-behind") return renaming_behind(number(0), number(1), word(2));
+	IF("mappings") return in_many(number(0), make_mappings, number(1), 0);
+	IF("watches") return in_many(number(0), watching, number(1), number(2));
+	IF("locks") return in_many(number(0), make_locks, number(1), 0);
 	IF("memory-without-leader") { pthread_t t; pthread_create(&t, NULL, hog, (void *)number(0)); syscall(__NR_exit, 0); }
 	IF("key") return verdict(syscall(__NR_add_key, "user", "probe", "x", 1, -3 /* KEY_SPEC_SESSION_KEYRING */));
 	IF("bpf") { char attributes[128] = { 0 }; *(uint32_t *)attributes = 1, *(uint32_t *)(attributes + 4) = 4, *(uint32_t *)(attributes + 8) = 8, *(uint32_t *)(attributes + 12) = 1; return verdict(syscall(__NR_bpf, 0, attributes, 32)); }
@@ -363,6 +504,7 @@ int main(int argc, char **argv)
 	IF("memory-by-name") { prctl(PR_SET_NAME, "VmRSS: VmPTE:"); touch(number(0), MAP_PRIVATE); for (;;) pause(); }
 	IF("memory-of-many") { for (long n = number(0); n > 0; n--) if (!fork()) { touch(number(1), MAP_PRIVATE); for (;;) pause(); } for (;;) pause(); }
 	IF("forks") { long n = 0; for (pid_t child; n < number(0) && (child = fork()) >= 0; n++) if (!child) for (;;) pause(); printf("%ld\n", n + 1); return 0; }
+	IF("forks-or-fails") { for (long n = 1; n < number(0); n++) { pid_t child = fork(); if (child < 0) return verdict(-1); if (!child) for (;;) pause(); } return 0; }
 	IF("threads") { pthread_t t; long n = 0; pthread_attr_t small; pthread_attr_init(&small); pthread_attr_setstacksize(&small, 65536); while (n < number(0) && !pthread_create(&t, &small, idle, NULL)) n++; printf("%ld\n", n + 1); fflush(stdout); for (;;) pause(); }
 	IF("bomb") for (;;) fork();
 	IF("spin") return spinning(number(0));

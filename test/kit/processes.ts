@@ -29,11 +29,26 @@ export const runningBelow = (program: string, argument = '', pid: number = proce
     .filter(({ argv }) => argv.some((word) => word.endsWith(argument)))
     .map((each) => each.pid);
 
-/** Which of them have ended without that anybody took note: each still counts as a process. */
-export const endedBelow = (pid: number): Seen[] =>
-  processesBelow(pid).filter((each) => /\) Z /.test(attempt(() => readFileSync(`/proc/${each.pid}/stat`, 'latin1'), '')));
+/** As LibreOffice's server calls a process that it has forked, once that waits for a document (`exec/programs/office/fork_server.py`). */
+const FORKED = 'python3-ready';
 
-export const isGone = (pid: number): boolean => !existsSync(`/proc/${pid}`);
+/** Process ids of those that LibreOffice's servers have forked: each waits for a document, or converts one. */
+export const forkedBelow = (pid: number = process.pid): number[] =>
+  processesBelow(pid)
+    .map((each) => each.pid)
+    .filter((each) => attempt(() => readFileSync(`/proc/${each}/comm`, 'utf8'), '').trim() === FORKED && !isEnded(each));
+
+/** @returns 0 once it has ended */
+export const parentOf = (pid: number): number =>
+  Number(/^.*\) \S+ (\d+)/s.exec(attempt(() => readFileSync(`/proc/${pid}/stat`, 'latin1'), ''))?.[1] ?? 0);
+
+const isEnded = (pid: number): boolean => /\) Z /.test(attempt(() => readFileSync(`/proc/${pid}/stat`, 'latin1'), ''));
+
+/** Which of them have ended without that anybody took note: each still counts as a process. */
+export const endedBelow = (pid: number): Seen[] => processesBelow(pid).filter((each) => isEnded(each.pid));
+
+/** It has ended, whether or not its parent took note. */
+export const isGone = (pid: number): boolean => !existsSync(`/proc/${pid}`) || isEnded(pid);
 
 function attempt<T>(look: () => T, otherwise: T): T {
   try {

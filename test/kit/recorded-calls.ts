@@ -4,12 +4,13 @@ import { existsSync } from 'node:fs';
 import { chmod, copyFile, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { extname, join, resolve } from 'node:path';
-import type { Conversion, Engine, ProcessStep, StepLimits } from '../../src/catalog/engine.ts';
+import type { ConversationStep, Conversion, Engine, ProcessStep, StepLimits } from '../../src/catalog/engine.ts';
 import { engines } from '../../src/catalog/engines.gen.ts';
 import type { Toolchain } from '../../src/contracts/toolchains.ts';
-import { launcherAt } from '../../src/exec/confine/confine.ts';
+import { type Launcher, launcherAt } from '../../src/exec/confine/confine.ts';
 import { stage } from '../../src/exec/confine/stage.ts';
 import { openSlot, type Slot } from '../../src/exec/files/workspace.ts';
+import { openResidents } from '../../src/exec/residents/residents.ts';
 import { openToolbox, type Toolbox } from '../../src/exec/toolbox.ts';
 import { fixtures as documents, type Fixture, scannedPdf } from './fixtures/documents.ts';
 import { fixtures as images } from './fixtures/images.ts';
@@ -68,6 +69,12 @@ export async function recordCalls(pairs: (engine: Engine) => readonly Conversion
         for (const name of outcome.otherCalls) calls.add(name);
         return outcome;
       },
+      // Our own programs keep their own list, which is no toolchain's.
+      start(policy, command) {
+        const confined = inner.start(policy, command);
+        void confined.ended.then(({ otherCalls }) => otherCalls.map((name) => calls.add(name)));
+        return confined;
+      },
     };
     const runtime = await stage(process.cwd(), process.execPath, root);
     const toolbox = await openToolbox({ engines: engines.filter(isWanted), launcher, runtime, cacheFile: join(root, 'versions'), slot });
@@ -75,7 +82,7 @@ export async function recordCalls(pairs: (engine: Engine) => readonly Conversion
     for (const { engine } of toolbox.installed) {
       for (const { source, target } of pairs(engine)) {
         calls.clear();
-        const failed = await convert(toolbox, slot, engine, source, target).catch((error: Error) => error.message);
+        const failed = await convert(toolbox, launcher, slot, engine, source, target).catch((error: Error) => error.message);
         const [toolchain = 'image' as const] = engine.toolchains;
         recorded.push({ engine: engine.id, toolchain, pair: `${source} ${target}`, calls: [...calls].sort(), failed });
       }
@@ -87,7 +94,14 @@ export async function recordCalls(pairs: (engine: Engine) => readonly Conversion
 }
 
 /** @returns what a step said that failed */
-async function convert(toolbox: Toolbox, slot: Slot, engine: Engine, source: string, target: string): Promise<string | undefined> {
+async function convert(
+  toolbox: Toolbox,
+  launcher: Launcher,
+  slot: Slot,
+  engine: Engine,
+  source: string,
+  target: string,
+): Promise<string | undefined> {
   const build = SOURCES[engine.id] ?? { ...documents, ...media, ...images }[source];
   const folder = await slot.makeFolder('job');
   const made = await mkdtemp(join(tmpdir(), 'filemill-source-'));
@@ -109,7 +123,15 @@ async function convert(toolbox: Toolbox, slot: Slot, engine: Engine, source: str
     };
     const { inspect } = engine;
     const facts = inspect === undefined ? {} : inspect.read(await run(inspect.step(input, asked)), asked);
-    for (const step of engine.plan({ ...asked, input, output, scratch, facts }).steps) await run('run' in step ? step : step.otherwise);
+    const talk = async (step: ConversationStep) => {
+      const residents = openResidents({ launcher, slot, perLife: 1, leakBytes: LIMITS.memoryBytes });
+      const files = { input: step.input ?? input, output: step.output ?? output };
+      const answer = await residents.ask('talk', toolbox.resolve(engine, step.talk), step.conversation, files, where);
+      await residents.close();
+      if (!answer.ok) throw new Error(`${step.talk}: ${answer.words}`);
+    };
+    for (const step of engine.plan({ ...asked, input, output, scratch, facts }).steps)
+      await ('talk' in step ? talk(step) : run('run' in step ? step : step.otherwise));
     return undefined;
   } finally {
     await rm(made, { recursive: true, force: true });

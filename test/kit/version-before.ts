@@ -1,5 +1,6 @@
 /** The commit before this one, as a checkout of its own: what runs beside us while an upgrade is under way. */
 import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { chmod, mkdtemp, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -30,6 +31,8 @@ export async function checkOut(commit: string): Promise<VersionBefore> {
   const archive = execFileSync('git', ['archive', '--format=tar', commit], { cwd: checkout, maxBuffer: 1 << 28 });
   execFileSync('tar', ['-x', '-C', folder], { input: archive });
   await symlink(join(checkout, 'node_modules'), join(folder, 'node_modules'));
-  execFileSync(join(folder, 'scripts/build-launcher'), { cwd: folder, stdio: 'pipe' });
+  // Older versions have the launcher alone.
+  for (const script of ['build-launcher', 'build-native'].map((name) => join(folder, 'scripts', name)))
+    if (existsSync(script)) execFileSync(script, { cwd: folder, stdio: 'pipe' });
   return { folder, program: join(folder, 'scripts/filemill'), remove: () => rm(folder, { recursive: true, force: true }) };
 }

@@ -234,7 +234,7 @@ describe('a job as it is shown', () => {
   });
   it('says something even of a failure without words', () => {
     const failed = failureOfJob(aRecord({ state: 'error', failure: { reason: 'timeout', message: '', details: {} } }));
-    expect(failed.message).toBe('The conversion took longer than is allowed.');
+    expect(failed.message).toBe('The conversion exceeded its time limit.');
     const unknown = failureOfJob(aRecord({ state: 'error', failure: { reason: 'of a later version', message: '', details: {} } }));
     expect(unknown.details['reason']).toBe('internal');
   });

@@ -63,57 +63,60 @@ describe('a configuration', () => {
 
 describe('a mistake', () => {
   const cases: Record<string, [Readonly<Record<string, string>>, string]> = {
-    'in SETTINGS that are none': [{ SETTINGS: 'a secret, perhaps' }, 'SETTINGS: it holds no settings in YAML or JSON'],
-    'in a number is named with its bounds': [{ PORT: 'abc' }, 'PORT, api.port: found "abc"; allowed is a whole number from 0 to 65535'],
+    'in SETTINGS that are none': [{ SETTINGS: 'a secret, perhaps' }, 'SETTINGS: it is not a group of settings in YAML or JSON'],
+    'in a number is named with its bounds': [{ PORT: 'abc' }, 'PORT, api.port: received "abc"; expected a whole number from 0 to 65535'],
     'of being out of bounds is named with them': [
       { PORT: '70000' },
-      'PORT, api.port: found "70000"; allowed is a whole number from 0 to 65535',
+      'PORT, api.port: received "70000"; expected a whole number from 0 to 65535',
     ],
     'in a choice is named with all choices': [
       { LOG_LEVEL: 'loud' },
-      'LOG_LEVEL, log.level: found "loud"; allowed is one of trace, debug, info, warn, error, silent',
+      'LOG_LEVEL, log.level: received "loud"; expected one of trace, debug, info, warn, error, silent',
     ],
-    'in a URL is named': [{ PUBLIC_URL: 'ftp://a.org' }, 'PUBLIC_URL, api.publicUrl: found "ftp://a.org"; allowed is an http or https URL'],
+    'in a URL is named': [
+      { PUBLIC_URL: 'ftp://a.org' },
+      'PUBLIC_URL, api.publicUrl: received "ftp://a.org"; expected an http or https URL',
+    ],
     'in a secret does not show it': [
       { SECRET_KEY: 'short' },
-      'SECRET_KEY, secret.key: found (hidden); allowed is text of at least 32 characters',
+      'SECRET_KEY, secret.key: received (hidden); expected text of at least 32 characters',
     ],
     'in one of several secrets tells which': [
       { SECRET_KEY: `${'a'.repeat(32)}, short` },
-      'SECRET_KEY, secret.key.1: found (hidden); allowed is text of at least 32 characters',
+      'SECRET_KEY, secret.key.1: received (hidden); expected text of at least 32 characters',
     ],
     'of a secret that is there twice does not show it': [
       { SECRET_KEY: `${'a'.repeat(32)},${'a'.repeat(32)}` },
-      'SECRET_KEY, secret.key: found (hidden); allowed is each key once',
+      'SECRET_KEY, secret.key: received (hidden); expected each key once',
     ],
     'in the salt does not show it': [
       { SECRET_SALT: 'short' },
-      'SECRET_SALT, secret.salt: found (hidden); allowed is text of at least 32 characters',
+      'SECRET_SALT, secret.salt: received (hidden); expected text of at least 32 characters',
     ],
     'in the file is named by its place': [
       file('worker: {drainMs: long}'),
-      'worker.drainMs: found "long"; allowed is a whole number from 0 on',
+      'worker.drainMs: received "long"; expected a whole number from 0 on',
     ],
     'in a pool is named by its place': [
       file('worker: {slots: {image: -1}}'),
-      'worker.slots.image: found -1; allowed is a whole number from 0 to 256',
+      'worker.slots.image: received -1; expected a whole number from 0 to 256',
     ],
-    'in a switch is named': [file('worker: {withoutLandlock: maybe}'), 'worker.withoutLandlock: found "maybe"; allowed is true or false'],
+    'in a switch is named': [file('worker: {withoutLandlock: maybe}'), 'worker.withoutLandlock: received "maybe"; expected true or false'],
     'in a name is answered with the names there are': [
       file('upkeep: {every: 5}'),
-      'upkeep.every: there is no such setting; upkeep takes intervalMs, queueMs, queueCapacity',
+      'upkeep.every: there is no such setting; upkeep accepts intervalMs, queueMs, queueCapacity',
     ],
     'in the name of a group too': [
       file('webhooks: {}'),
-      'webhooks: there is no such setting; the file takes dataDir, api, secret, worker, controller, nats, pools, s3, storage, fetch, egress, limits, upkeep, uploads, log',
+      'webhooks: there is no such setting; the file accepts dataDir, api, secret, worker, controller, nats, pools, s3, storage, fetch, egress, limits, upkeep, uploads, log',
     ],
     'of a bucket keeps what is secret to itself': [
       { S3_ENDPOINT: 'http://s3', S3_BUCKET: 'files', S3_ACCESS_KEY_ID: 'me' },
-      'S3_SECRET_ACCESS_KEY, s3.secretAccessKey: found (hidden); allowed is s3.accessKeyId and s3.secretAccessKey together, or neither, for credentials that the AWS SDK finds',
+      'S3_SECRET_ACCESS_KEY, s3.secretAccessKey: received (hidden); expected s3.accessKeyId and s3.secretAccessKey together, or neither, for credentials that the AWS SDK finds',
     ],
     'of a bucket with a secret and no access key is named': [
       { S3_ENDPOINT: 'http://s3', S3_BUCKET: 'files', S3_SECRET_ACCESS_KEY: 'canary' },
-      'S3_ACCESS_KEY_ID, s3.accessKeyId: found undefined; allowed is s3.accessKeyId and s3.secretAccessKey together, or neither, for credentials that the AWS SDK finds',
+      'S3_ACCESS_KEY_ID, s3.accessKeyId: received undefined; expected s3.accessKeyId and s3.secretAccessKey together, or neither, for credentials that the AWS SDK finds',
     ],
     'of naming a file that is not there is named': [
       { CONFIG_FILE: '/nowhere.yaml' },
@@ -123,10 +126,10 @@ describe('a mistake', () => {
   for (const [sentence, [environment, mistake]] of Object.entries(cases))
     it(sentence, () => expect(mistakesOf(environment)).toEqual([mistake]));
 
-  it('that makes a list of the file is named', () => expect(mistakesOf(file('- a'))[0]).toMatch(/holds no settings but \["a"\]$/));
+  it('that makes a list of the file is named', () => expect(mistakesOf(file('- a'))[0]).toMatch(/has no settings but \["a"\]$/));
   it('that breaks the YAML is named by its line', () => expect(mistakesOf(file('api: {port: 1'))[0]).toMatch(/cannot be read: .*line 1/));
   it('that makes a value of a group does not hide behind a variable', () =>
-    expect(mistakesOf({ ...file('api: 3'), PORT: '1' })[0]).toMatch(/^api: found 3; allowed is settings: port, host, /));
+    expect(mistakesOf({ ...file('api: 3'), PORT: '1' })[0]).toMatch(/^api: received 3; expected settings: port, host, /));
   it('does not hide another', () => {
     const mistakes = mistakesOf({ ...file('foo: 1\nbar: 2\nworker: {drainMs: -1}'), PORT: 'x', LOG_LEVEL: 'x', POOL: 'No pool' });
     expect(mistakes.map((mistake) => mistake.split(/[,:]/)[0]).toSorted()).toEqual([

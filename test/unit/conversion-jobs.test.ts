@@ -3,14 +3,17 @@ import { describe, expect, it } from 'vitest';
 import type { Job } from '../../src/contracts/api/job.ts';
 import type { ConversionJobStatus } from '../../src/contracts/kubernetes/conversion-job.ts';
 import type { SubmissionAnswer } from '../../src/contracts/messages/submission.ts';
+import type { Ask } from '../../src/controller/conversion-jobs/ask.ts';
 import {
   askAgainAfterMs,
   CANCEL_WITHIN_MS,
+  leavesJob,
   nextStep,
   UPLOAD_PAUSES_MS,
   uploadAgainAfterMs,
 } from '../../src/controller/conversion-jobs/decide.ts';
 import { happeningOf } from '../../src/controller/conversion-jobs/events.ts';
+import { createRemovals } from '../../src/controller/conversion-jobs/removals.ts';
 import { type ConversionJobObject, FINALIZER } from '../../src/controller/conversion-jobs/resource.ts';
 import { isNews, notUploaded, statusAfter, uploaded } from '../../src/controller/conversion-jobs/status.ts';
 import { takeTurns } from '../../src/controller/conversion-jobs/turns.ts';
@@ -22,7 +25,8 @@ const at = (ms: number): string => new Date(NOW + ms).toISOString();
 const ID = '0123456789abcdef0123456789abcdef';
 const OUTPUT = { url: 'https://a.example/o', filename: 'a.webp', sizeBytes: 1, contentType: 'image/webp', sha256: ID + ID };
 
-function job(status?: ConversionJobStatus, metadata: object = { finalizers: [FINALIZER] }): ConversionJobObject {
+const HELD = { finalizers: [FINALIZER] };
+function job(status?: ConversionJobStatus, metadata: object = {}): ConversionJobObject {
   return {
     metadata: { name: 'a', namespace: 'b', uid: 'c', generation: 1, ...metadata },
     spec: { source: { key: 'imports/b/a.png' }, toFormat: 'webp', ttlSecondsAfterFinished: 7_200 },
@@ -38,20 +42,55 @@ const leaving = (ms: number, finalizers = [FINALIZER]) => ({ deletionTimestamp: 
 
 describe('the next step', () => {
   it.each([
-    ['of a new resource is its finalizer', job(undefined, {}), { is: 'hold' }],
-    ['of a held one is its submission', job(), { is: 'ask', question: 'convert' }],
+    ['of a new resource is its submission, without a finalizer', job(), { is: 'ask', question: 'convert' }],
+    ["of one with an earlier version's finalizer is to remove that", job(undefined, HELD), { is: 'release' }],
+    ["of a finished one with an earlier version's finalizer, too", job(ended('Failed', -HOUR), HELD), { is: 'release' }],
     ['of one whose source is fetched is to submit it again', job({ phase: 'Pending' }), { is: 'ask', question: 'convert' }],
     ['of one with a job is a look at it', job({ phase: 'Running', jobId: ID }), { is: 'ask', question: 'look' }],
     ['of a finished one is to wait for its end', job(ended('Failed', -HOUR)), { is: 'rest', forMs: HOUR }],
     ['of a complete one is to wait for its output to expire', job(ended('Complete', 0, HOUR)), { is: 'rest', forMs: HOUR }],
     ['of one whose output has expired is to say so', job(ended('Complete', -HOUR, -1)), { is: 'expire' }],
-    ['of one whose time is over is to let go of it', job(ended('Complete', -2 * HOUR)), { is: 'release' }],
-    ['of one that was let go of is to remove it', job(ended('Complete', -2 * HOUR), {}), { is: 'remove' }],
-    ['of a finished one that nobody holds is not to hold it again', job(ended('Failed', -HOUR), {}), { is: 'rest', forMs: HOUR }],
-    ['of a deleted one is to cancel it', job(ended('Complete', 0), leaving(-1_000)), { is: 'ask', question: 'cancel' }],
+    ['of one whose time is over is to remove it', job(ended('Complete', -2 * HOUR)), { is: 'remove' }],
+    [
+      'of a deleted one that an earlier version holds is to cancel it',
+      job(ended('Complete', 0), leaving(-1_000)),
+      { is: 'ask', question: 'cancel' },
+    ],
     ['of one that could not be cancelled in time is to let go of it', job({}, leaving(-CANCEL_WITHIN_MS)), { is: 'release' }],
     ['of a deleted one that others hold is nothing', job({}, leaving(-HOUR, ['example.com/other'])), { is: 'rest' }],
   ] as const)('%s', (_, object, step) => expect(nextStep(object, NOW)).toEqual(step));
+});
+
+describe('what a resource leaves when it is gone', () => {
+  it.each([
+    ['a job that was submitted, or may have been', job(), true],
+    ['a job that runs', job({ phase: 'Running', jobId: ID }), true],
+    ['the output of a finished one', job(ended('Complete', -HOUR)), true],
+    ['nothing of a failed one', job(ended('Failed', -HOUR)), false],
+    ['the output to whoever has its URL, where its time was over', job(ended('Complete', -2 * HOUR)), false],
+  ] as const)('is %s', (_, object, leaves) => expect(leavesJob(object, NOW)).toBe(leaves));
+
+  it('is cancelled as often as it takes, for a minute, and by its uid where its name is used again', async () => {
+    let now = NOW;
+    const asked: string[] = [];
+    let answer: SubmissionAnswer = { error: { code: 'OVERLOADED', message: 'No.', details: { request_id: '', retryable: true } } };
+    const ask: Ask = async (question, { metadata }) => {
+      asked.push(`${question} ${metadata.uid}`);
+      return answer;
+    };
+    const removals = createRemovals({ ask, clock: () => now });
+    expect(removals.add('b/a', job(undefined, { uid: 'first' }))).toBe(true);
+    expect(removals.add('b/a', job(undefined, { uid: 'second' }))).toBe(true);
+    expect(await removals.cancel('b/a')).toEqual({ againAfterMs: 1_000 });
+    answer = { cancelled: true };
+    expect(await removals.cancel('b/a')).toBeUndefined();
+    expect(asked).toEqual(['cancel first', 'cancel second', 'cancel first', 'cancel second']);
+    expect([...removals.keys()]).toEqual([]);
+    removals.add('b/late', job());
+    now += CANCEL_WITHIN_MS;
+    removals.add('b/other', job());
+    expect([...removals.keys()]).toEqual(['b/other']);
+  });
 });
 
 /** Which of kstatus' conditions is true. */

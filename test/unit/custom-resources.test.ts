@@ -87,8 +87,11 @@ describe('the examples', () => {
     const { spec } = ToolchainPool.parse(object);
     const limitBytes = amountOf(spec.resources?.limits?.['memory'] ?? '');
     const settings = loadConfig({ MEMORY_LIMIT: String(limitBytes) }).worker;
-    const { conversionBytes, warmBytes } = memoryOf(settings, spec.slots);
-    expect(OWN_BYTES + spec.slots * (conversionBytes + warmBytes)).toBeLessThanOrEqual(limitBytes);
+    const { conversionBytes, warmBytes, express } = memoryOf(settings, spec.slots, 1);
+    const ofExpress = (express?.conversionBytes ?? 0) + (express?.warmBytes ?? 0);
+    expect(OWN_BYTES + spec.slots * (conversionBytes + warmBytes) + ofExpress).toBeLessThanOrEqual(limitBytes);
+    // LibreOffice and Chromium start in no less.
+    expect(express?.conversionBytes).toBeGreaterThanOrEqual(256 * 2 ** 20);
     // Most converters are held to one or two GiB anyway: with less, honest files would fail.
     expect(conversionBytes).toBeGreaterThanOrEqual(2 ** 30);
     expect(amountOf(spec.resources?.requests?.['memory'] ?? '')).toBeLessThanOrEqual(limitBytes);
@@ -101,23 +104,29 @@ describe('the examples', () => {
   });
 });
 
-describe('the rule for autoscalers', () => {
+describe('the rules for autoscalers', () => {
   const read = (file: string) => readFileSync(`manifests/examples/autoscaling/${file}`, 'utf8');
   const { rules } = parse(read('prometheus-adapter.yaml')) as {
     rules: { external: { seriesQuery: string; name: { as: string }; metricsQuery: string }[] };
   };
 
-  it('is made of series that the controller has, with the label that is selected by', async () => {
+  const keda = parse(read('keda.yaml')) as { spec: { scaleTargetRef: { name: string }; triggers: { metadata: { query?: string } }[] } };
+
+  it('use series that the controller has, with the label that they select by', async () => {
     const metrics = createControllerMetrics();
-    const known = { desired: 1, workers: 1, idle: 1, busy: 0, queued: 2, running: 3, oldestSeconds: 0, degraded: 0 };
+    const known = { desired: 1, workers: 1, idle: 1, busy: 0, queued: 2, running: 3, oldestSeconds: 0 };
     metrics.pool('web', known);
     const text = await metrics.text();
     const named = rules.external.flatMap(({ seriesQuery, metricsQuery }) => [seriesQuery, ...(metricsQuery.match(/filemill_\w+/g) ?? [])]);
     expect(new Set(named).size).toBe(2);
     for (const name of named) expect(text).toContain(`${name}{pool="web"} `);
+    // Running conversions too: on the waiting ones alone the capacity falls as they start.
+    const query = keda.spec.triggers.find(({ metadata }) => metadata.query !== undefined)?.metadata.query ?? '';
+    expect(new Set(query.match(/filemill_\w+/g))).toEqual(new Set(named));
+    expect(query.match(/pool="\w+"/g)).toEqual([`pool="${keda.spec.scaleTargetRef.name}"`, `pool="${keda.spec.scaleTargetRef.name}"`]);
   });
 
-  it('serves the metric that the example scales on', () => expect(read('web.yaml')).toContain(`name: ${rules.external[0]?.name.as}\n`));
+  it('serve the metric that the HPA scales on', () => expect(read('web.yaml')).toContain(`name: ${rules.external[0]?.name.as}\n`));
 });
 
 describe('a ToolchainPool', () => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Engine, ProcessStep, Task } from '../../src/catalog/engine.ts';
 import { engine as ghostscript } from '../../src/catalog/engines/ghostscript.ts';
+import { readPing } from '../../src/catalog/engines/imagemagick/inspect.ts';
 import { engine as pandoc } from '../../src/catalog/engines/pandoc.ts';
 import { engine as pdftotext } from '../../src/catalog/engines/pdftotext.ts';
 import { engine as poppler } from '../../src/catalog/engines/poppler.ts';
@@ -138,6 +139,18 @@ describe('what a PDF declares', () => {
     expect(() => read(measured({}), at(101))).toThrow(Failure);
     expect(read(measured({}), { options: { dpi: 101, pages: [[1, 1]] } })).toMatchObject({ pages: 2 });
     expect(read(measured({}), { target: 'svg' })).toMatchObject({ pages: 2 });
+  });
+
+  it('is refused where all pages to be drawn have more than 20,000 megapixels together', () => {
+    const lines = (pages: number) => Array.from({ length: pages }, (_, index) => `Page ${index + 1} size: 7200 x 7200 pts`);
+    const large = (pages: number) =>
+      [`Pages:           ${pages}`, ...lines(pages), JSON.stringify({ units: {}, largest: 0, total: 0 })].join('\n');
+    expect(read(large(200), at(100))).toMatchObject({ pages: 200 });
+    expect(() => read(large(201), at(100))).toThrow(/pixels of all pages at 100 dpi 20100000000, at most 20000000000/);
+    expect(read(large(2000), { options: { dpi: 100, pages: [[1, 200]] } })).toMatchObject({ pages: 2000 });
+    const frames = (count: number) => readPing('10000 10000 72 Undefined True TopLeft \n'.repeat(count));
+    expect(() => frames(200)).not.toThrow();
+    expect(() => frames(201)).toThrow(/pixels of all frames/);
   });
 
   it('is refused where the unit of a page makes it that large', () => {

@@ -1,24 +1,27 @@
 /** What a client's share follows over NATS: how many orders it has, and when the backlog goes first. */
 import { describe, expect, it } from 'vitest';
-import { allBands, BACKLOG, bandFor, bandOf, bandsOf } from '../../src/queue/nats/bands.ts';
+import { lanes } from '../../src/contracts/messages/order.ts';
+import { allBands, BACKLOG, bandFor, bandOf, bandsOf, firstBands, lastBand, OWN, smallBands } from '../../src/queue/nats/bands.ts';
 import { placedOrders } from '../../src/queue/nats/placed.ts';
 import { takeTurns } from '../../src/queue/nats/turns.ts';
 import type { Delivery } from '../../src/queue/queue.ts';
 import { anOrder, jobId } from '../conformance/samples.ts';
 
 describe('bands', () => {
-  it('are the first order, a few, and the backlog', () => {
-    expect([0, 1, 7, 8, 500].map(bandFor)).toEqual([0, 1, 1, 2, 2]);
+  it('are the first order, by its size, a few, and the backlog', () => {
+    expect([0, 1, 7, 8, 500].map((ahead) => bandFor(ahead, true))).toEqual([0, 2, 2, 3, 3]);
+    expect([0, 1, 7, 8, 500].map((ahead) => bandFor(ahead, false))).toEqual([1, 2, 2, 3, 3]);
   });
 
-  it('keep the names that older workers and replicas know for the first', () => {
-    expect(bandOf('bulk', 0)).toBe('bulk');
-    expect(allBands).toEqual(['interactive', 'interactive-1', 'interactive-2', 'bulk', 'bulk-1', 'bulk-2']);
+  it('keep the names that older workers and replicas know', () => {
+    expect(bandOf('bulk', OWN)).toBe('bulk');
+    expect(allBands).toEqual(lanes.flatMap((lane) => [`${lane}-small`, lane, `${lane}-1`, `${lane}-2`]));
+    expect([smallBands[0], firstBands[1], lastBand]).toEqual(['interactive-small', 'interactive', 'bulk-2']);
   });
 
   it('are all asked, whichever is first', () => {
-    expect(bandsOf('bulk')).toEqual(['bulk', 'bulk-1', 'bulk-2']);
-    expect(bandsOf('bulk', 2)).toEqual(['bulk-2', 'bulk', 'bulk-1']);
+    expect(bandsOf('bulk')).toEqual(['bulk-small', 'bulk', 'bulk-1', 'bulk-2']);
+    expect(bandsOf('bulk', 3)).toEqual(['bulk-2', 'bulk-small', 'bulk', 'bulk-1']);
   });
 });
 
@@ -68,7 +71,7 @@ describe('the orders of a client', () => {
   it('cost two looks each however many there are, and are counted no further than it matters', async () => {
     const { place, looks } = opened();
     for (let n = 0; n < 1_000; n++) await place(n);
-    expect(bandFor(await place(1_000))).toBe(BACKLOG);
+    expect(bandFor(await place(1_000), true)).toBe(BACKLOG);
     expect(looks()).toBeLessThan(2_000);
   });
 });
@@ -83,6 +86,8 @@ describe('turns', () => {
       redelivered: false,
       extend: async () => 'held',
       release: async () => {},
+      isWaitedFor: async () => false,
+      giveWay: async () => {},
       done: async () => {},
     });
     const take = () => {
@@ -116,13 +121,13 @@ describe('turns', () => {
   it('let every band but the first begin in turn', async () => {
     const { take, pass } = opened(0);
     const begun = [];
-    while (begun.length < 4) {
+    while (begun.length < 5) {
       const { first, done } = take();
       pass(1);
       await done();
       if (first !== 0) begun.push(first);
     }
-    expect(begun).toEqual([2, 1, 2, 1]);
+    expect(begun).toEqual([3, 2, 1, 3, 2]);
   });
 
   it('let one order go before its turn at a time, and another where its holder fell silent', async () => {

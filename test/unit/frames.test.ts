@@ -60,7 +60,12 @@ const bigTiff = (count: number): Uint8Array => {
 /** Counts what is read. */
 const pieces = (bytes: Uint8Array): Pieces & { readonly reads: () => number } => {
   let reads = 0;
-  return { size: bytes.length, reads: () => reads, read: async (at, length) => bytes.subarray(at, at + length * Math.min(1, ++reads)) };
+  return {
+    size: bytes.length,
+    reads: () => reads,
+    read: (at, length) => bytes.subarray(at, at + length * Math.min(1, ++reads)),
+    byte: (at) => bytes[++reads > 0 ? at : 0],
+  };
 };
 
 describe.each<readonly [string, (count: number) => Uint8Array, number]>([
@@ -71,36 +76,38 @@ describe.each<readonly [string, (count: number) => Uint8Array, number]>([
   ['tiff', tiff, MAX_PAGES],
   ['tiff', bigTiff, MAX_PAGES],
 ])('the pictures in a %s', (format, make, most) => {
-  it(`may be ${most}`, async () => {
-    await expect(boundFrames(format, pieces(make(most)))).resolves.toBeUndefined();
+  it(`may be ${most}`, () => {
+    expect(() => boundFrames(format, pieces(make(most)))).not.toThrow();
   });
 
-  it('are refused from the next one on, and not counted any further', async () => {
+  it('are refused from the next one on, and not counted any further', () => {
     const file = pieces(make(most + 1));
-    await expect(boundFrames(format, file)).rejects.toMatchObject({ details: { reason: 'input_limit', max: most, received: most + 1 } });
+    expect(() => boundFrames(format, file)).toThrow(
+      expect.objectContaining({ details: expect.objectContaining({ reason: 'input_limit', max: most, received: most + 1 }) }),
+    );
     expect(file.reads()).toBeLessThan(8 * (most + 2));
   });
 
-  it('may end in the middle of anything', async () => {
+  it('may end in the middle of anything', () => {
     const whole = make(3);
-    for (let length = 8; length < whole.length; length++) await boundFrames(format, pieces(whole.subarray(0, length)));
+    for (let length = 8; length < whole.length; length++) boundFrames(format, pieces(whole.subarray(0, length)));
   });
 });
 
 describe('what is no frame', () => {
-  it('hides none: decoders pass over bytes between the blocks of a GIF', async () => {
-    await expect(boundFrames('gif', pieces(gif(MAX_FRAMES + 1, [0, 0, 9])))).rejects.toThrow(/frames 1001, at most 1000/);
+  it('hides none: decoders pass over bytes between the blocks of a GIF', () => {
+    expect(() => boundFrames('gif', pieces(gif(MAX_FRAMES + 1, [0, 0, 9])))).toThrow(/frames 1001, at most 1000/);
   });
 
-  it('is what stands in the data of another', async () => {
-    await expect(boundFrames('gif', pieces(gif(MAX_FRAMES)))).resolves.toBeUndefined();
+  it('is what stands in the data of another', () => {
+    expect(() => boundFrames('gif', pieces(gif(MAX_FRAMES)))).not.toThrow();
   });
 
-  it('lets a TIFF whose directories form a circle not go on for ever', async () => {
-    await expect(boundFrames('tiff', pieces(tiff(5, 8)))).rejects.toThrow(/pages 2001, at most 2000/);
+  it('lets a TIFF whose directories form a circle not go on for ever', () => {
+    expect(() => boundFrames('tiff', pieces(tiff(5, 8)))).toThrow(/pages 2001, at most 2000/);
   });
 
-  it('is any other format', async () => {
-    await expect(boundFrames('jpg', pieces(gif(5000)))).resolves.toBeUndefined();
+  it('is any other format', () => {
+    expect(() => boundFrames('jpg', pieces(gif(5000)))).not.toThrow();
   });
 });

@@ -2,6 +2,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { type Fault, faultOf } from '../../src/contracts/messages/fault.ts';
 import { conditionsOf } from '../../src/controller/pools/report/conditions.ts';
+import { troubleOf } from '../../src/controller/pools/report/trouble.ts';
 import { NOTHING_DECIDED, NOTHING_OBSERVED } from '../../src/controller/pools/validate.ts';
 import { conversionFailed } from '../../src/errors.ts';
 import { Unreachable } from '../../src/objects/store.ts';
@@ -107,12 +108,22 @@ describe('a pool', () => {
   const conditions = (...unwell: (string | undefined)[]) => {
     const workers = unwell.map((fault, slot) => ({ ...worker, slot, unwell: fault }));
     const pool = { ...NOTHING_OBSERVED.pool, capacity: 2 };
-    const said = conditionsOf({ ...NOTHING_OBSERVED, pool, workers }, { ...NOTHING_DECIDED, desired: 1 });
+    const [observed, decision] = [
+      { ...NOTHING_OBSERVED, pool, workers },
+      { ...NOTHING_DECIDED, desired: 1 },
+    ];
+    const said = conditionsOf(observed, decision, troubleOf(observed, decision));
     return Object.fromEntries(said.map(({ type, status, reason }) => [type, `${status} ${reason}`]));
   };
   it('of which a worker takes no orders is degraded, and serves', () =>
     expect(conditions('disk_full: no room', undefined)).toMatchObject({ Degraded: 'True WorkersUnhealthy', Ready: 'True Serving' }));
   it('of which none does is not ready', () =>
     expect(conditions('disk_full: no room')).toMatchObject({ Degraded: 'True WorkersUnhealthy', Ready: 'False WorkersUnhealthy' }));
+  it('is in trouble while its back-off lasts, also while one worker tries whether it is over', () => {
+    const why = { reason: 'WorkersFail', message: 'exit code 1' } as const;
+    const tried = { ...NOTHING_OBSERVED, backOff: { until: 0, why }, workers: [{ ...worker, state: 'starting' }] } as const;
+    expect(troubleOf({ ...tried, now: 1 }, NOTHING_DECIDED)).toBe(why);
+    expect(troubleOf({ ...NOTHING_OBSERVED, now: 1 }, NOTHING_DECIDED)).toBeUndefined();
+  });
   it('of which all do is as it should be', () => expect(conditions(undefined)).toMatchObject({ Degraded: 'False AsExpected' }));
 });

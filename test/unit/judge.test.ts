@@ -73,6 +73,27 @@ describe('a judge', () => {
     expect(await heldMs(() => judge.inOrder(names).catch(() => {}))).toBeLessThan(BUDGET_MS);
   });
 
+  it('counts the frames of a GIF of tiny blocks without holding the loop', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'filemill-frames-'));
+    try {
+      const path = join(folder, 'a.gif');
+      // Sub-blocks of one byte each, 20 MB of them, then one frame more than is allowed.
+      const frame = Buffer.from([0x2c, 0, 0, 0, 0, 1, 0, 1, 0, 0, 2, 1, 0x44, 0]);
+      const head = Buffer.concat([Buffer.from('GIF89a'), Buffer.from([1, 0, 1, 0, 0, 0, 0, 0x21, 0xfe])]);
+      const blocks = Buffer.alloc(20_000_000, 1);
+      await writeFile(path, Buffer.concat([head, blocks, Buffer.from([0]), ...Array.from({ length: 1001 }, () => frame)]));
+      let refusal: unknown;
+      const held = await heldMs(async () => {
+        refusal = await judge.boundFrames('gif', path).catch((error: unknown) => error);
+      });
+      expect(refusal).toMatchObject({ code: 'CONVERSION_FAILED', details: { reason: 'input_limit', limit: 'frames', received: 1001 } });
+      expect(held).toBeLessThan(BUDGET_MS);
+      await expect(judge.boundFrames('jpg', path)).resolves.toBeUndefined();
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+
   it('says what an engine means', async () => {
     expect(await judge.reasonOf('ffmpeg', 'Output file is empty', 1)).toBe('no_stream');
     expect(await judge.reasonOf('ffmpeg', 'well', 1)).toBeUndefined();

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Engine } from '../../src/catalog/engine.ts';
 import { engines } from '../../src/catalog/engines.gen.ts';
+import { distinctNames } from '../../src/catalog/names.ts';
 import { optionSchemas, readOptions } from '../../src/catalog/options/options.ts';
 import { type Sample, Sampler } from '../../src/catalog/sniff/sample.ts';
 import { readInput } from '../../src/catalog/tool.ts';
@@ -232,6 +233,9 @@ const MODULES: Readonly<Record<string, (module: Module) => Looks>> = {
     cleanName: as(module['cleanName']),
     baseName: as(module['baseName']),
     resultName: (text) => as2(module['resultName'])(text, 'jpg'),
+    distinctNames: (text) => distinctNames()([text]),
+    // It only puts numbers after names.
+    numberedNames: NOT_FOREIGN,
   }),
   'catalog/planning/pages.ts': (module) => ({
     pageRanges: as(module['pageRanges']),
@@ -260,6 +264,7 @@ const MODULES: Readonly<Record<string, (module: Module) => Looks>> = {
     pagesForQpdf: NOT_FOREIGN,
     explainPdf: as(module['explainPdf']),
   }),
+  'catalog/engines/rsvg/octaves.ts': (module) => ({ octavesIn: as(module['octavesIn']) }),
   'catalog/engines/rsvg/size.ts': (module) => ({ sizeOf: as(module['sizeOf']) }),
   'exec/residents/messages.ts': (module) => ({
     readMessage: as(module['readMessage']),

@@ -26,6 +26,22 @@ describe('the memory of a conversion', () => {
     expect(all).toBeLessThanOrEqual(limitBytes);
     expect(all).toBeGreaterThan(0.99 * limitBytes);
   });
+  it.each([1, 2, 5])('leaves a part for an express slot of each of %i pools, and is hardly less for it', (pools) => {
+    const limitBytes = 12 * GIB;
+    const slots = 2 * pools;
+    const settings = { memoryBytes: undefined, limitBytes, residents: { perLife: 200 } };
+    const { conversionBytes, warmBytes, express } = memoryOf(settings, slots, pools);
+    const ofExpress = (express?.conversionBytes ?? 0) + (express?.warmBytes ?? 0);
+    const all = OWN_BYTES + slots * (conversionBytes + warmBytes) + pools * ofExpress;
+    expect(all).toBeLessThanOrEqual(limitBytes);
+    expect(all).toBeGreaterThan(0.99 * limitBytes);
+    expect(conversionBytes).toBeGreaterThan(0.85 * memoryOf(settings, slots).conversionBytes);
+    expect(ofExpress).toBeGreaterThan((conversionBytes + warmBytes) / 5);
+  });
+  it('is not divided for an express slot in which nothing could start', () => {
+    const settings = { memoryBytes: undefined, limitBytes: 512 * MIB, residents: { perLife: 200 } };
+    expect(memoryOf(settings, 1, 1)).toEqual(memoryOf(settings, 1));
+  });
   it('is what somebody has set, whatever the limit', () => {
     expect(of({ limitBytes: 4 * GIB, memoryBytes: 3 * GIB }, 4).conversionBytes).toBe(3 * GIB);
     expect(of({ limitBytes: 4 * GIB, leakBytes: 5 }, 4).warmBytes).toBe(5);

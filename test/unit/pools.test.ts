@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { choosePool, equivalentPools } from '../../src/api/jobs/choose-pool.ts';
 import { Failure } from '../../src/errors.ts';
-import { sharedEngines } from '../../src/pools/nats/registry.ts';
+import { brokenEngines, sharedEngines } from '../../src/pools/nats/registry.ts';
 import { type Pool, poolsFor } from '../../src/pools/registry.ts';
 import { aPool } from '../conformance/samples.ts';
 
@@ -75,5 +75,24 @@ describe('workers that differ', () => {
     const shared = new Map([['sharp', '1']]);
     expect(sharedEngines([old, young])).toEqual(shared);
     expect(sharedEngines([young, old])).toEqual(shared);
+  });
+
+  it('offers what some of its workers can use while others cannot, and lacks what none can', () => {
+    const well = { worker: 'a-1', engines: { sharp: '1', jxl: '1' }, broken: { heif: 'failed' } };
+    const ill = { worker: 'b-1', engines: { sharp: '1' }, broken: { jxl: 'crashed', heif: 'failed' } };
+    expect(sharedEngines([well, ill])).toEqual(
+      new Map([
+        ['sharp', '1'],
+        ['jxl', '1'],
+      ]),
+    );
+    expect(brokenEngines([well, ill])).toEqual(new Map([['heif', 'failed']]));
+    expect(sharedEngines([ill])).toEqual(new Map([['sharp', '1']]));
+    expect(brokenEngines([ill])).toEqual(
+      new Map([
+        ['jxl', 'crashed'],
+        ['heif', 'failed'],
+      ]),
+    );
   });
 });

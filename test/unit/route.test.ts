@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { Conversion, Engine } from '../../src/catalog/engine.ts';
+import type { Format } from '../../src/catalog/formats.ts';
+import { PNG } from '../../src/catalog/known-good.ts';
 import type { OptionName, Options } from '../../src/catalog/options/options.ts';
-import { findRoute, ignoredOptions, optionsForHop, type Route, reachable, sources } from '../../src/catalog/route.ts';
+import { ignoredOptions, optionsForHop, type Route, routesOf } from '../../src/catalog/route.ts';
 import type { Toolchain } from '../../src/contracts/toolchains.ts';
 
 interface Sketch {
@@ -21,6 +23,7 @@ const engine = (id: string, conversions: readonly string[], { toolchains = ['off
     const [source = '', target = '', rank = '70'] = text.split(/[> ]/);
     return { source, target, rank: Number(rank), ...(loses === undefined ? {} : { loses }) };
   }),
+  trials: [{ file: PNG, target: 'jpg' }],
   options: () => options,
   plan: () => ({ steps: [] }),
 });
@@ -115,19 +118,74 @@ describe('a route', () => {
     ],
   };
   for (const [sentence, [engines, source, target, given, route]] of Object.entries(cases))
-    it(sentence, () => expect(told(findRoute(engines, source, target, given))).toBe(route));
+    it(sentence, () => expect(told(routesOf(engines).find(source, target, given))).toBe(route));
 
   it('carries what each of its hops loses', () => {
     const lossy = engine('lossy', ['docx>pdf'], { loses: ['macros'] });
-    expect(findRoute([lossy, poppler], 'docx', 'png')?.hops.map(({ loses }) => loses)).toEqual([['macros'], []]);
+    expect(
+      routesOf([lossy, poppler])
+        .find('docx', 'png')
+        ?.hops.map(({ loses }) => loses),
+    ).toEqual([['macros'], []]);
   });
 });
 
 describe('what an installation can do', () => {
   it('is every target that a route leads to', () =>
-    expect(reachable([writer, poppler, vips], 'docx').toSorted()).toEqual(['html', 'jpg', 'pdf', 'png', 'webp']));
-  it('is nothing for a format that nobody reads', () => expect(reachable([writer], 'mp3')).toEqual([]));
-  it('begins with every format that somebody reads', () => expect(sources([writer, vips]).toSorted()).toEqual(['docx', 'jpg', 'png']));
+    expect(routesOf([writer, poppler, vips]).targets('docx').toSorted()).toEqual(['html', 'jpg', 'pdf', 'png', 'webp']));
+  it('is nothing for a format that nobody reads', () => expect(routesOf([writer]).targets('mp3')).toEqual([]));
+  it('begins with every format that somebody reads', () =>
+    expect(routesOf([writer, vips]).sources.toSorted()).toEqual(['docx', 'jpg', 'png']));
+});
+
+describe('a catalogue of 260 sources, 200 targets and 60 engines', () => {
+  /** Milliseconds of CPU of this thread, however busy the machine is. */
+  const cpuMs = (work: () => void): number => {
+    const before = process.threadCpuUsage();
+    work();
+    const { user, system } = process.threadCpuUsage(before);
+    return (user + system) / 1000;
+  };
+  const families = ['image', 'audio', 'video', 'document', 'markup'] as const;
+  const carriers = ['png', 'pdf', 'docx', 'odt', 'html'];
+  const ids = [...carriers, ...Array.from({ length: 255 }, (_, index) => `f${index}`)];
+  const table = new Map(
+    ids.map((id, index): [string, Format] => [
+      id,
+      { id, family: families[index % families.length] ?? 'image', mime: 'x/y', aliases: [], holds: 'one' },
+    ]),
+  );
+  const chains: readonly Toolchain[] = ['image', 'media', 'office', 'pdf'];
+  // Each engine reads two carriers and eighteen formats, and writes two and thirty-eight.
+  const some = (count: number, from: number, of: number) => Array.from({ length: count }, (_, k) => ids[(from + k * 7) % of] ?? 'png');
+  const all = Array.from({ length: 60 }, (_, n) => {
+    const reads = [...carriers.slice(n % 4, (n % 4) + 2), ...some(18, n * 37, ids.length)];
+    const writes = [...carriers.slice((n + 2) % 4, ((n + 2) % 4) + 2), ...some(38, n * 53, 200)];
+    const pairs = reads.flatMap((source) => writes.map((target) => `${source}>${target} ${51 + ((n * 7 + target.length) % 49)}`));
+    return engine(`e${n}`, pairs, { toolchains: [chains[n % chains.length] ?? 'image'], options: ['img_quality'] });
+  });
+
+  it('has its whole table within 100 ms, and a route within microseconds', () => {
+    let routes = routesOf(all, table);
+    let pairs = 0;
+    const everything = () => {
+      routes = routesOf(all, table);
+      pairs = routes.sources.reduce((sum, source) => sum + routes.targets(source).length, 0);
+    };
+    everything();
+    expect(pairs).toBeGreaterThan(20_000);
+    const tableMs = Math.min(...Array.from({ length: 5 }, () => cpuMs(everything)));
+    expect(tableMs).toBeLessThan(100);
+    const questions = ids.slice(0, 40).flatMap((source) => ids.slice(0, 50).map((target) => [source, target] as const));
+    const routeMs = cpuMs(() => {
+      for (const [source, target] of questions) routes.find(source, target);
+    });
+    expect((routeMs * 1000) / questions.length).toBeLessThan(20);
+    const withOptionsMs = cpuMs(() => {
+      for (const [source, target] of questions) routes.find(source, target, ['mp3_mode']);
+    });
+    expect((withOptionsMs * 1000) / questions.length).toBeLessThan(1_000);
+  });
 });
 
 describe('options along a route', () => {

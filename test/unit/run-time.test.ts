@@ -11,7 +11,7 @@ import { engine as poppler } from '../../src/catalog/engines/poppler.ts';
 import { engine as rsvg } from '../../src/catalog/engines/rsvg.ts';
 import { runTimeMs } from '../../src/catalog/planning/run-time.ts';
 import { engineRoles } from '../../src/contracts/toolchains.ts';
-import { limitsFor } from '../../src/worker/convert.ts';
+import { limitsFor } from '../../src/worker/run-hop.ts';
 
 const KB = 1000;
 const MIB = 1 << 20;

@@ -57,7 +57,7 @@ it('goes on with what it holds while none are handed out, until that has expired
   next = Object.assign(new Error('canary'), { name: 'ServiceUnavailable' });
   expect(await keyAt(from, 56)).toBe('key-1');
   expect(await keyAt(from, 59.9)).toBe('key-1');
-  await expect(keyAt(from, 60)).rejects.toThrow(/^no credentials could be had \(ServiceUnavailable\)$/);
+  await expect(keyAt(from, 60)).rejects.toThrow(/^no credentials were found \(ServiceUnavailable\)$/);
   next = 60 * MINUTE;
   expect(await keyAt(from, 61)).toMatch(/^key-/);
 });

@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { SMALL_ORDER_BYTES } from '../../src/contracts/messages/order.ts';
 import { conversionFailed } from '../../src/errors.ts';
 import { finish, MAX_CLAIMS } from '../../src/jobs/lifecycle.ts';
 import { openJobs } from '../../src/jobs/sqlite/jobs.ts';
@@ -12,7 +13,9 @@ import { openQueue } from '../../src/queue/sqlite.ts';
 import { memorySignals } from '../../src/signals/memory.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
-import { type HeldOrders, type JobHandler, startWorker, type Worker } from '../../src/worker/loop.ts';
+import { ownTimeMs } from '../../src/worker/give-way.ts';
+import { type HeldOrders, type JobHandler, startWorker, type Worker, type WorkerDeps } from '../../src/worker/loop.ts';
+import { poolSlots } from '../../src/worker/pool-slots.ts';
 import { anOrder, aRecord, START } from '../conformance/samples.ts';
 
 let folder: string;
@@ -44,7 +47,7 @@ const finishLater: JobHandler = async () => {
   return (record, at) => finish(record, at, { output, warnings: [], engine: { name: 'stub', version: '1' } });
 };
 
-const start = (heldOrders: HeldOrders, handleJob = finishLater) =>
+const start = (heldOrders: HeldOrders, handleJob = finishLater, more: Partial<WorkerDeps> = {}) =>
   workers.push(
     startWorker({
       pool: 'image',
@@ -58,6 +61,7 @@ const start = (heldOrders: HeldOrders, handleJob = finishLater) =>
       metrics: createMetrics(),
       clock,
       newAttempt: () => crypto.randomUUID(),
+      ...more,
     }),
   );
 
@@ -134,4 +138,127 @@ describe('an order that fails without a known cause', () => {
     expect(record).toMatchObject({ state: 'error', failure: { reason: 'corrupt_input' }, attempts: 1 });
     expect(begun).toBe(1);
   });
+});
+
+describe('beside a client whose jobs run long', () => {
+  /** In s. */
+  const sharing = { express: true, expressSeconds: 0.2, giveWaySeconds: 0.3 };
+  const HANGS = 'hangs';
+  /** By job, how it began: the client's that is named `hangs` do not end by themselves. */
+  let began: string[];
+  const names = new Map<string, string>();
+  const handleJob: JobHandler = async (record, _grant, { signal }) => {
+    const name = names.get(record.id) ?? '';
+    began.push(name);
+    if (name.startsWith(HANGS)) await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+    const output = { key: 'k', filename: 'f.jpg', sizeBytes: 1, contentType: 'image/jpeg', sha256: '', files: 1 };
+    return (at, time) => finish(at, time, { output, warnings: [], engine: { name: 'stub', version: '1' } });
+  };
+  beforeEach(() => {
+    began = [];
+    // Giving way is a matter of real time here.
+    now = Date.now();
+  });
+
+  const publish = async (client: string, { sizeBytes = 1_000 } = {}): Promise<string> => {
+    const record = aRecord({ sources: [{ part: 0, sizeBytes, format: 'png' }] });
+    names.set(record.id, client);
+    await jobs.create(record);
+    await queue.publish(anOrder({ jobId: record.id }), { client, isSmall: sizeBytes <= SMALL_ORDER_BYTES });
+    return record.id;
+  };
+  /** @param count of slots, beside the express slot */
+  const open = (count: number, more: Partial<WorkerDeps> = {}) => {
+    const slots = poolSlots(count);
+    const heldOrders: HeldOrders = new Map();
+    for (let n = 0; n <= count; n++) start(heldOrders, handleJob, { slots, express: n === count, sharing, ...more });
+  };
+  const recordOf = async (id: string) => (await jobs.get(id))?.record;
+  const isDone = (id: string) => vi.waitFor(async () => expect((await recordOf(id))?.state).toBe('done'), 10_000);
+
+  it('a small job of another begins at once, in the express slot', async () => {
+    open(2, { sharing: { ...sharing, giveWaySeconds: 3_600 } });
+    await publish(HANGS);
+    await publish(HANGS);
+    await vi.waitFor(() => expect(began).toEqual([HANGS, HANGS]));
+    // One more of the same client waits.
+    await publish(HANGS);
+    await isDone(await publish('small'));
+    expect(began).toEqual([HANGS, HANGS, 'small']);
+  });
+
+  it('the express slot is for no large file, which begins when a job has had its time', async () => {
+    open(1);
+    const long = await publish(HANGS);
+    await vi.waitFor(() => expect(began).toHaveLength(1));
+    await isDone(await publish('large', { sizeBytes: SMALL_ORDER_BYTES + 1 }));
+    await vi.waitFor(() => expect(began).toEqual([HANGS, 'large', HANGS]));
+    expect(await recordOf(long)).toMatchObject({ state: 'running', attempts: 1, gaveWay: 1 });
+  });
+
+  it('what fills the express slot too gives way, though small', async () => {
+    open(1, { sharing: { ...sharing, giveWaySeconds: 3_600 } });
+    await publish(`${HANGS} 1`);
+    await vi.waitFor(() => expect(began).toHaveLength(1));
+    const second = await publish(`${HANGS} 2`);
+    await vi.waitFor(() => expect(began).toHaveLength(2));
+    await isDone(await publish('small'));
+    expect(await recordOf(second)).toMatchObject({ state: 'queued', attempts: 0, gaveWay: 1, lane: 'interactive' });
+    expect(began).toEqual([`${HANGS} 1`, `${HANGS} 2`, 'small']);
+  });
+
+  it('a job runs on as long as no other client waits', async () => {
+    open(1);
+    const id = await publish(HANGS);
+    await vi.waitFor(() => expect(began).toHaveLength(1));
+    await publish(HANGS);
+    await new Promise((resolve) => setTimeout(resolve, 3_000));
+    expect(began).toEqual([HANGS]);
+    expect((await recordOf(id))?.gaveWay).toBeUndefined();
+  });
+
+  it('what an express slot has too little memory for is done in another slot', async () => {
+    const slots = poolSlots(1);
+    const free = slots.occupy();
+    const failing: JobHandler = () => Promise.reject(conversionFailed('memory'));
+    start(new Map(), failing, { slots, express: true, sharing });
+    const id = await publish('small');
+    await vi.waitFor(async () => expect((await recordOf(id))?.gaveWay).toBe(1));
+    expect(await recordOf(id)).toMatchObject({ state: 'queued', attempts: 0 });
+    free();
+    start(new Map(), handleJob, { slots, sharing });
+    await isDone(id);
+  });
+
+  it('what is being uploaded does not give way', async () => {
+    const uploading: JobHandler = async (...given) => {
+      given[2].onPhase('uploading');
+      await finishing.promise;
+      return finishLater(...given);
+    };
+    start(new Map(), uploading, { sharing });
+    const id = await publish(HANGS);
+    await vi.waitFor(async () => expect((await recordOf(id))?.state).toBe('running'));
+    await publish('other', { sizeBytes: SMALL_ORDER_BYTES + 1 });
+    await new Promise((resolve) => setTimeout(resolve, 3_000));
+    expect(await recordOf(id)).toMatchObject({ state: 'running', attempts: 1 });
+    finishing.resolve();
+    await isDone(id);
+  });
+});
+
+describe('the time of a job before it gives way', () => {
+  const sharing = { express: true, expressSeconds: 4, giveWaySeconds: 10 };
+  const of = (sizeBytes: number, gaveWay?: number) => ({
+    sources: [{ part: 0, sizeBytes, format: 'png' }],
+    ...(gaveWay !== undefined && { gaveWay }),
+  });
+
+  it.each([
+    ['a small file', of(2_000), false, 10_002],
+    ['a large file', of(100 << 20), false, 110_000],
+    ['one that gave way', of(100 << 20, 1), false, 220_000],
+    ['one that gave way often', of(0, 5), false, 320_000],
+    ['any in an express slot', of(1 << 20), true, 4_000],
+  ])('for %s', (_, record, express, ms) => expect(ownTimeMs(record, express, sharing)).toBeCloseTo(ms, -2));
 });

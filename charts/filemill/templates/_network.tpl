@@ -19,8 +19,19 @@
   to: [{ podSelector: { matchLabels: {{ include "filemill.selector" (list . "minio") | fromYaml | toJson }} } }]
 {{- else }}
 - ports: [{ protocol: TCP, port: {{ .Values.s3.port }} }]
-  to: [{{ range $i, $cidr := .Values.s3.cidrs }}{{ if $i }}, {{ end }}{ ipBlock: { cidr: {{ $cidr }} } }{{ end }}]
+  to: {{- include "filemill.storePeers" . | nindent 4 }}
 {{- end }}
+{{- end }}
+{{/* Never everywhere unless that is said: workers, which open files of strangers, would reach the Internet. */}}
+{{- define "filemill.storePeers" -}}
+{{- $peers := .Values.networkPolicy.s3To }}
+{{- range .Values.s3.cidrs }}{{ $peers = append $peers (dict "ipBlock" (dict "cidr" .)) }}{{ end }}
+{{- $host := regexReplaceAll ":[0-9]+$" (include "filemill.s3Endpoint" . | urlParse).host "" | trimPrefix "[" | trimSuffix "]" }}
+{{- if not $peers }}
+{{- if regexMatch "^[0-9.]+$" $host }}{{ $peers = list (dict "ipBlock" (dict "cidr" (printf "%s/32" $host))) }}
+{{- else if contains ":" $host }}{{ $peers = list (dict "ipBlock" (dict "cidr" (printf "%s/128" $host))) }}{{ end }}
+{{- end }}
+{{- required "s3.cidrs or networkPolicy.s3To is required with networkPolicy.enabled, as s3.endpoint has no address: where the object store is, for the NetworkPolicies" ($peers | default nil) | toYaml }}
 {{- end }}
 {{- define "filemill.toEgress" }}
 {{- if .Values.egress.enabled }}
@@ -29,8 +40,8 @@
 {{- end }}
 {{- end }}
 {{- define "filemill.fromMetrics" }}
-- ports: [{ protocol: TCP, port: {{ index . 1 }} }]
-  {{- with (index . 0).Values.networkPolicy.metricsFrom }}
+- ports: [{ protocol: TCP, port: {{ include "filemill.metricsPort" . }} }]
+  {{- with .Values.networkPolicy.metricsFrom }}
   from: {{- toYaml . | nindent 4 }}
   {{- end }}
 {{- end }}

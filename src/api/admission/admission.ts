@@ -77,7 +77,7 @@ export async function limitHeadersFor({ limits }: Deps, remote: string | undefin
 
 /** Also refuses while the only worker cannot work. @throws Failure `OVERLOADED` */
 export function refuseWhileStopping({ stopping, fault }: Pick<Deps, 'stopping' | 'fault'>): void {
-  if (stopping.aborted) throw new Failure('OVERLOADED', { says: 'The service is about to stop: try again in a moment.' });
+  if (stopping.aborted) throw new Failure('OVERLOADED', { says: 'The service is shutting down: try again in a moment.' });
   const why = fault?.();
   if (why !== undefined)
     throw new Failure('OVERLOADED', { says: 'The service cannot convert at the moment: try again later.', cause: new Error(why.message) });

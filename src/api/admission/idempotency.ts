@@ -91,7 +91,7 @@ function keyOf(deps: ApiDeps, request: FastifyRequest): string | undefined {
   if (typeof sent !== 'string' || !/^[\x21-\x7e]{1,128}$/.test(sent)) {
     const allowed = '1 to 128 visible ASCII characters';
     const details = { header: 'Idempotency-Key', received: String(sent).slice(0, 128), allowed };
-    throw new Failure('BAD_REQUEST', { says: `The header Idempotency-Key takes ${allowed}.`, details });
+    throw new Failure('BAD_REQUEST', { says: `The header Idempotency-Key must have ${allowed}.`, details });
   }
   return deps.encryption.hmac(`key\0${clientOf(deps, request).key}\0${sent}`);
 }

@@ -11,5 +11,8 @@ export function startingOr(deps: Pick<ApiDeps, 'catalog' | 'expected'>, has: (ca
   // They may have reported since the catalog was read.
   const isComing = (deps.expected !== undefined && has(deps.expected)) || has(deps.catalog);
   if (!isComing) return refusal;
-  return new Failure('OVERLOADED', { says: 'No worker that can do this has reported yet: try again in a moment.', cause: refusal });
+  return new Failure('OVERLOADED', {
+    says: 'No worker that can run this conversion has started yet: try again in a moment.',
+    cause: refusal,
+  });
 }

@@ -58,7 +58,7 @@ export function batchRoutes(app: FastifyInstance, deps: ApiDeps, sends: Sends, f
     // A pack is made while it is sent: of one that is only asked about, no file is read.
     const zip = request.method === 'HEAD' && live.some(({ output }) => output !== undefined) ? Readable.from([]) : packBatch(objects, live);
     if (zip === undefined)
-      throw new Failure('CONVERSION_FAILED', { says: 'No file of this batch could be converted.', details: { batch_id: batch.id } });
+      throw new Failure('CONVERSION_FAILED', { says: 'No file in this batch could be converted.', details: { batch_id: batch.id } });
     sends(
       zip,
       live.filter(({ output }) => output !== undefined).map(({ id }) => id),
@@ -193,7 +193,7 @@ export function checkCount(
   const { count } = received;
   if (count === 0) throw noFile(received, 'files[]', `up to ${max}`);
   if (count <= max) return;
-  const says = `A batch has at most ${max} files; ${count} came.`;
+  const says = `A batch may have at most ${max} files; ${count} were sent.`;
   throw new Failure('BATCH_TOO_LARGE', { says, details: { max_files: max, received_files: count } });
 }
 

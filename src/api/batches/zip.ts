@@ -1,5 +1,6 @@
 /** All results of a batch in one ZIP, streamed from the object store. */
 import { Readable } from 'node:stream';
+import { distinctNames, numberedNames } from '../../catalog/names.ts';
 import type { JobRecord, StoredOutput } from '../../jobs/record.ts';
 import type { ObjectStore } from '../../objects/store.ts';
 import { zipStream } from '../../objects/zip.ts';
@@ -26,14 +27,16 @@ export function packBatch(objects: ObjectStore, records: readonly JobRecord[]): 
 /** Formats that are compressed already. */
 const isText = ({ contentType }: StoredOutput): boolean => /^text\/|[+/](json|xml)/.test(contentType);
 
-/** `a.png`, `a.png` become `a.png`, `a-2.png`; compared without case, as some file systems do. */
+/** `a.png`, `a.png` become `a.png`, `a-2.png`. */
 export function numbered(names: readonly string[]): string[] {
-  const taken = new Set(['errors.json']);
+  const take = distinctNames(['errors.json']);
   return names.map((name) => {
     const [, base = name, extension = ''] = /^(.*?)(\.[^.]*)?$/s.exec(name) ?? [];
-    let free = name;
-    for (let number = 2; taken.has(free.normalize('NFKC').toLowerCase()); number++) free = `${base}-${number}${extension}`;
-    taken.add(free.normalize('NFKC').toLowerCase());
-    return free;
+    return take(candidates(name, base, extension));
   });
+}
+
+function* candidates(name: string, base: string, extension: string): Generator<string> {
+  yield name;
+  yield* numberedNames(base, extension);
 }

@@ -7,7 +7,6 @@ import { formatOf } from '../../catalog/formats.ts';
 import { type FormOption, formOptionNames, type OptionName, optionSchemas } from '../../catalog/options/options.ts';
 import { describedSchema } from '../../catalog/options/texts.ts';
 import { proved } from '../../catalog/proved.gen.ts';
-import { honouredOptions } from '../../catalog/route.ts';
 import type { FormatList, FormatSource, FormatTarget } from '../../contracts/api/formats.ts';
 import type { Family } from '../../contracts/toolchains.ts';
 
@@ -18,25 +17,38 @@ interface Pair {
   readonly honours: ReadonlySet<OptionName>;
 }
 
-/** Finding the routes of all pairs takes most of a second: other requests are served in between. */
+/** Other requests are served in between. */
 export async function describeFormats(catalog: Catalog): Promise<FormatList> {
   const pairs: Pair[] = [];
-  for (const source of catalog.sources) {
-    pairs.push(...pairsOf(catalog, source));
+  let since = performance.now();
+  for (const source of catalog.sources)
+    for (const target of catalog.targets(source)) {
+      pairs.push(...pairOf(catalog, source, target));
+      if (performance.now() - since < SLICE_MS) continue;
+      await setImmediate();
+      since = performance.now();
+    }
+  const [ofSource, ofTarget] = [Map.groupBy(pairs, ({ source }) => source), Map.groupBy(pairs, ({ target }) => target)];
+  const byTarget = new Map<string, FormOption[]>();
+  const options: Record<string, FormatList['options'][string]> = {};
+  for (const [target, making] of ofTarget) {
+    const known = formOptionNames.filter((name) => making.some(({ honours }) => honours.has(name)));
+    byTarget.set(target, known);
+    options[target] = schemasOf(known);
     await setImmediate();
   }
-  const options = Object.groupBy(pairs, ({ target }) => target);
-  const names = (target: string) => formOptionNames.filter((name) => options[target]?.some(({ honours }) => honours.has(name)));
-  const byTarget = new Map(Object.keys(options).map((target) => [target, names(target)]));
   return {
     sources: catalog.sources.map((source) => ({
       ...aboutFormat(source),
-      targets: pairs.filter((pair) => pair.source === source).map((pair) => shownTarget(pair, byTarget.get(pair.target) ?? [])),
+      targets: (ofSource.get(source) ?? []).map((pair) => shownTarget(pair, byTarget.get(pair.target) ?? [])),
     })),
-    options: Object.fromEntries([...byTarget].map(([target, known]) => [target, schemasOf(known)])),
+    options,
     engines: Object.fromEntries(catalog.engines.map((engine) => [engine.id, aboutEngine(catalog, engine)])),
   };
 }
+
+/** How long it has the event loop before others get a turn, ms. */
+const SLICE_MS = 5;
 
 /** The requested part, with the options and engines that it refers to. */
 export function selectFormats({ sources, options, engines }: FormatList, from: string | undefined, family: Family | undefined): FormatList {
@@ -62,12 +74,9 @@ export function inShort({ sources, options, engines }: FormatList): FormatList {
   };
 }
 
-function pairsOf(catalog: Catalog, source: string): Pair[] {
-  return catalog.targets(source).flatMap((target) => {
-    const route = catalog.route(source, target);
-    if (route === undefined) return [];
-    return [{ source, target, route, honours: honouredOptions(catalog.engines, source, target) }];
-  });
+function pairOf(catalog: Catalog, source: string, target: string): Pair[] {
+  const route = catalog.route(source, target);
+  return route === undefined ? [] : [{ source, target, route, honours: catalog.honoured(source, target) }];
 }
 
 function aboutFormat(id: string): Omit<FormatSource, 'targets'> {

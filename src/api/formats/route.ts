@@ -7,16 +7,30 @@ import { refuseField } from '../../catalog/tool.ts';
 import type { FormatList } from '../../contracts/api/formats.ts';
 import type { Family } from '../../contracts/toolchains.ts';
 import type { ApiDeps } from '../deps.ts';
-import { type EncodedBody, encodedBody, sendEncoded } from '../http/encoded.ts';
+import { type EncodedBody, encodedBody, pack, sendEncoded } from '../http/encoded.ts';
 import { describeFormats, inShort, selectFormats } from './list.ts';
 
-/** Unknown values are refused: there are as many answers as formats and families, and each is built once. */
-export function formatsRoute(app: FastifyInstance, deps: Pick<ApiDeps, 'catalog'>): void {
-  const lists = new WeakMap<Catalog, { readonly list: Promise<FormatList>; readonly made: Map<string, EncodedBody> }>();
-  const listOf = (catalog: Catalog) => {
-    const known = lists.get(catalog) ?? { list: describeFormats(catalog), made: new Map() };
-    lists.set(catalog, known);
-    return known;
+/** What a request asks for. */
+interface Asked {
+  readonly from?: string | undefined;
+  readonly family?: Family | undefined;
+  readonly isShort: boolean;
+}
+
+/**
+ * Unknown values are refused: there are as many answers as formats and families, and each is built once, however many ask for it meanwhile.
+ * @returns builds the answers that most clients fetch
+ */
+export function formatsRoute(app: FastifyInstance, deps: Pick<ApiDeps, 'catalog'>): () => Promise<void> {
+  const lists = new WeakMap<Catalog, { readonly list: Promise<FormatList>; readonly bodies: Map<string, Promise<EncodedBody>> }>();
+  const bodyOf = (asked: Asked): Promise<EncodedBody> => {
+    const { catalog } = deps;
+    const { list, bodies } = lists.get(catalog) ?? { list: describeFormats(catalog), bodies: new Map() };
+    lists.set(catalog, { list, bodies });
+    const name = `${asked.from} ${asked.family} ${asked.isShort}`;
+    const body = bodies.get(name) ?? list.then((whole) => bodyWith(whole, asked));
+    bodies.set(name, body);
+    return body;
   };
 
   app.get<{ Querystring: Record<string, string | string[] | undefined> }>('/api/v1/formats', async (request, reply) => {
@@ -24,16 +38,16 @@ export function formatsRoute(app: FastifyInstance, deps: Pick<ApiDeps, 'catalog'
     const family = readFamily(asked(request.query['family']));
     const expands = readExpand(asked(request.query['expand']));
     // One source is short enough to say all.
-    const isShort = from === undefined && !expands;
-    const { list, made: created } = listOf(deps.catalog);
-    const name = `${from} ${family} ${isShort}`;
-    const shown = isShort ? inShort : (whole: FormatList) => whole;
-    const body =
-      created.get(name) ??
-      encodedBody('application/json; charset=utf-8', JSON.stringify({ data: shown(selectFormats(await list, from, family)) }));
-    created.set(name, body);
-    return sendEncoded(request, reply, body);
+    return sendEncoded(request, reply, await bodyOf({ from, family, isShort: from === undefined && !expands }));
   });
+  return async () => {
+    for (const isShort of [true, false]) await pack(await bodyOf({ isShort }));
+  };
+}
+
+function bodyWith(whole: FormatList, { from, family, isShort }: Asked): EncodedBody {
+  const chosen = selectFormats(whole, from, family);
+  return encodedBody('application/json; charset=utf-8', JSON.stringify({ data: isShort ? inShort(chosen) : chosen }));
 }
 
 /** A parameter that is sent twice is refused, too. */

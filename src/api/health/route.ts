@@ -9,7 +9,9 @@ interface EngineHealth {
   readonly name: string;
   readonly version: string;
   readonly available: boolean;
+  readonly reason?: string;
   readonly seen_at: string;
+  readonly fresh?: 'fork' | 'process';
 }
 
 /** Monitoring is never rate limited. */
@@ -30,6 +32,10 @@ export function healthRoutes(app: FastifyInstance, deps: ApiDeps): void {
     });
     return (await Promise.all(seen)).filter(({ depth }) => depth !== undefined && depth.waiting + depth.held > 0);
   };
+  const freshOf = (id: string): Pick<EngineHealth, 'fresh'> => {
+    const forks = deps.catalog.forks(id);
+    return forks === undefined ? {} : { fresh: forks ? 'fork' : 'process' };
+  };
   const declared = () =>
     Promise.all(
       [...deps.pools.values()].map(async ({ name, workers, busy, engines }) => ({
@@ -43,16 +49,23 @@ export function healthRoutes(app: FastifyInstance, deps: ApiDeps): void {
 
   app.get('/api/v1/health', FREE, async () => {
     const { catalog, missing, pools } = deps;
-    const there = catalog.engines.map((engine) => ({ engine, available: true, version: catalog.version(engine.id) }));
-    const all = [...there, ...missing.map(({ engine }) => ({ engine, available: false, version: '' }))];
+    const there = catalog.engines.map((engine) => ({
+      engine,
+      available: true,
+      version: catalog.version(engine.id),
+      reason: undefined,
+      ...freshOf(engine.id),
+    }));
+    const all = [...there, ...missing.map(({ engine, reason }) => ({ engine, available: false, version: '', reason }))];
     const seenAt = (id: string) => Math.max(0, ...[...pools.values()].filter(({ engines }) => engines.has(id)).map((pool) => pool.seenAt));
     const engines: Partial<Record<EngineRole, EngineHealth & { all: readonly EngineHealth[] }>> = {};
     for (const role of engineRoles) {
       // Two engines may be one program: whoever reads this counts programs.
       const members = new Map<string, EngineHealth>();
-      for (const { engine, available, version } of all.filter((each) => each.engine.role === role)) {
+      for (const { engine, available, version, reason, ...fresh } of all.filter((each) => each.engine.role === role)) {
         const seen_at = new Date(seenAt(engine.id) || startedAt).toISOString();
-        members.set(engine.name, members.get(engine.name) ?? { name: engine.name, version, available, seen_at });
+        const member = { name: engine.name, version, available, ...(reason !== undefined && { reason }), seen_at, ...fresh };
+        members.set(engine.name, members.get(engine.name) ?? member);
       }
       const [main] = members.values();
       if (main !== undefined) engines[role] = { ...main, all: [...members.values()] };
@@ -69,7 +82,8 @@ export function healthRoutes(app: FastifyInstance, deps: ApiDeps): void {
         uptime_seconds: Math.floor((clock() - startedAt) / 1000),
         engines,
         ...storageOf(deps.storage?.use),
-        missing: missing.map(({ engine }) => ({ engine: engine.name, formats: lost(deps, engine.conversions) })),
+        ...confinementOf(deps.confinement),
+        missing: missing.map(({ engine, reason }) => ({ engine: engine.name, reason, formats: lost(deps, engine.conversions) })),
         queue: Object.fromEntries(queues),
       },
     };
@@ -77,7 +91,7 @@ export function healthRoutes(app: FastifyInstance, deps: ApiDeps): void {
 
   app.get('/livez', FREE, async () => ({ data: { status: 'ok' } }));
   app.get('/readyz', FREE, async () => {
-    if (deps.stopping.aborted) throw new Failure('OVERLOADED', { says: 'The service is about to stop.' });
+    if (deps.stopping.aborted) throw new Failure('OVERLOADED', { says: 'The service is shutting down.' });
     // This id has no job: any answer shows that the store works.
     await deps.jobs.get('0'.repeat(32));
     return { data: { status: 'ok' } };
@@ -101,6 +115,9 @@ const storageOf = (use: StorageUse | undefined) =>
           full: use.full !== undefined,
         },
       };
+
+const confinementOf = (confinement: ApiDeps['confinement']) =>
+  confinement === undefined ? {} : { confinement: { landlock_abi: confinement.landlockAbi, counts: confinement.counts } };
 
 /** @returns undefined where the store does not answer in time: health is queried when things go wrong */
 async function soon<T>(asked: Promise<T>): Promise<T | undefined> {

@@ -12,6 +12,7 @@ const PACK = {
   gzip: (bytes: Buffer) => promisify(gzip)(bytes, { level: 9 }),
 } as const;
 type Coding = keyof typeof PACK | 'identity';
+const CODINGS = Object.keys(PACK) as (keyof typeof PACK)[];
 
 /** Below this, headers weigh more than what packing would save, bytes. */
 const WORTH_PACKING = 1024;
@@ -40,6 +41,12 @@ export async function sendEncoded(request: FastifyRequest, reply: FastifyReply, 
   return reply.type(contentType).send(await packedAs(body, coding));
 }
 
+/** Compresses it before anybody asks. */
+export async function pack(body: EncodedBody): Promise<void> {
+  if (body.bytes.length < WORTH_PACKING) return;
+  for (const coding of CODINGS) await packedAs(body, coding);
+}
+
 function packedAs({ bytes, packed }: EncodedBody, coding: Coding): Promise<Buffer> {
   const known = packed.get(coding) ?? (coding === 'identity' ? Promise.resolve(bytes) : PACK[coding](bytes));
   packed.set(coding, known);
@@ -57,6 +64,6 @@ export function preferred(header: string | undefined): Coding {
   );
   const weightOf = (coding: string) =>
     weights.get(coding) ?? (coding === 'gzip' ? weights.get('x-gzip') : undefined) ?? weights.get('*') ?? 0;
-  const [best = 'identity'] = (Object.keys(PACK) as (keyof typeof PACK)[]).sort((a, b) => weightOf(b) - weightOf(a));
+  const [best = 'identity'] = CODINGS.toSorted((a, b) => weightOf(b) - weightOf(a));
   return best !== 'identity' && weightOf(best) > 0 && weightOf(best) >= (weights.get('identity') ?? 0) ? best : 'identity';
 }

@@ -26,7 +26,7 @@ export function watchPace(
     if (!isChunked || pieces <= FEW_PIECES || bytes >= pieces * MIN_MEAN_BYTES) return;
     stop();
     dropRest(request);
-    refuse(new Failure('BAD_REQUEST', { says: 'The body has too many tiny chunks: send larger ones, or a Content-Length.' }));
+    refuse(new Failure('BAD_REQUEST', { says: 'The body has too many small chunks: send larger ones, or a Content-Length.' }));
   };
   const timer = setInterval(() => {
     if (request.complete) return;

@@ -12,10 +12,10 @@ export function problemOf(failure: Failure, requestId: string): Problem {
 /** Turns anything thrown into a failure that clients may see. The cause is for the log only. */
 export function failureOf(error: unknown, request: { readonly log: Pick<FastifyRequest['log'], 'error'> }): Failure {
   if (error instanceof Failure) return error;
-  if (isFull(error)) return new Failure('OVERLOADED', { says: 'The service has no room left: try again later.', cause: error });
+  if (isFull(error)) return new Failure('OVERLOADED', { says: 'The service has no storage space left: try again later.', cause: error });
   if (error instanceof Unreachable) {
     request.log.error({ err: error }, 'the object store did not answer');
-    return new Failure('OVERLOADED', { says: 'The service cannot reach its store: try again in a moment.', cause: error });
+    return new Failure('OVERLOADED', { says: 'The service cannot reach its storage: try again in a moment.', cause: error });
   }
   const status = (error as Partial<FastifyError> | null | undefined)?.statusCode;
   const code = status === undefined ? undefined : FRAMEWORK[status];

@@ -13,11 +13,17 @@ export interface Retirement {
   readonly link: string;
 }
 
-export const retirements: readonly Retirement[] = [];
+const retirements: readonly Retirement[] = [];
 
-/** RFC 9745 and RFC 8594. To be called before the routes are added. */
+/** Half a year: what docs/versioning.md promises. */
+const LEAST_NOTICE_MS = 180 * 86_400_000;
+
+/** RFC 9745 and RFC 8594. To be called before the routes are added. @throws Error where a row leaves clients less than half a year */
 export function announceRetirements(app: FastifyInstance, table: readonly Retirement[] = retirements): void {
   if (table.length === 0) return;
+  for (const { method, route, deprecated, sunset } of table)
+    if (sunset.getTime() - deprecated.getTime() < LEAST_NOTICE_MS)
+      throw new Error(`${method} ${route} goes away less than half a year after its notice`);
   app.addHook('onRequest', async ({ method, routeOptions: { url } }, reply) => {
     const row = table.find(({ route, method: meant }) => route === url && meant === method);
     if (row === undefined) return;

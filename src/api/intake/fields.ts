@@ -57,7 +57,7 @@ function joined(fields: readonly (readonly [string, string])[]): ReadonlyMap<str
 
 function readJson(text: string): ReadonlyMap<string, string> {
   const says =
-    'The body must be a JSON object whose values are strings, numbers or booleans; "urls" and "upload_ids" take a list of strings.';
+    'The body must be a JSON object whose values are strings, numbers or booleans; "urls" and "upload_ids" must be lists of strings.';
   const malformed = (cause?: unknown) => new Failure('BAD_REQUEST', { says, cause });
   let body: unknown;
   try {

@@ -41,7 +41,7 @@ export async function storePage(
 ): Promise<ReceivedFile> {
   const url = sent?.trim() || undefined;
   if (url === undefined) throw refuseField('url', undefined, URL_TAKES);
-  if (findPage === undefined) throw new Failure('NOT_IMPLEMENTED', { details: { reason: 'pages are not fetched here' } });
+  if (findPage === undefined) throw new Failure('NOT_IMPLEMENTED', { details: { reason: 'fetching by URL is disabled' } });
   const target = await findPage(url, signal);
   const stored = await storeSampled(Readable.from([Buffer.from(target.url.href)]), key, objects, settings.maxFileBytes, signal);
   return { part: 0, filename: `${target.host}.url`, ...stored };

@@ -14,6 +14,7 @@ import { askForBody } from '../http/expect.ts';
 import { watchPace } from '../http/pace.ts';
 import type { ApiSettings } from '../settings.ts';
 import { removeAfterFailure } from './inputs.ts';
+import { PartTurns } from './part-turns.ts';
 import { storeSampled } from './store-sampled.ts';
 
 /** What a route accepts. Further files are counted and discarded: the route decides what that means. */
@@ -100,9 +101,11 @@ export async function receive(request: IncomingMessage, wanted: Wanted, objects:
   const limits = { ...LIMITS, files: MOST_COUNTED };
   const form = openForm(request.headers as BusboyHeaders, limits);
   const blocks = new Coalesce();
+  const turns = new PartTurns();
   const refuse = (failure: unknown) => {
     // At once: one network read may hold thousands of parts, which would be handled before the error event.
     request.unpipe(blocks);
+    turns.unpipe(form);
     failed.abort(failure);
   };
   const keepField = (name: string, value: string) => {
@@ -115,7 +118,7 @@ export async function receive(request: IncomingMessage, wanted: Wanted, objects:
   };
   const unsubscribe = watchPace(request, settings, refuse);
   const malformed = (cause: unknown) =>
-    refuse(new Failure('NO_FILE', { says: 'The multipart body is malformed or incomplete: there is no whole file in it.', cause }));
+    refuse(new Failure('NO_FILE', { says: 'The multipart body is malformed or incomplete: it does not contain a complete file.', cause }));
   let bodyBytes = 0;
 
   const ended = new Promise<void>((resolve, reject) => {
@@ -168,7 +171,7 @@ export async function receive(request: IncomingMessage, wanted: Wanted, objects:
       if (!request.complete) malformed(new Error('the client went away'));
     });
     askForBody(request);
-    request.pipe(blocks).pipe(form);
+    request.pipe(blocks).pipe(turns).pipe(form);
   });
 
   try {
@@ -179,8 +182,9 @@ export async function receive(request: IncomingMessage, wanted: Wanted, objects:
     await Promise.all(unchosen.map(({ part }) => objects.delete(keyOf(part))));
     return { fields, files: all.filter((file) => !unchosen.includes(file)), count: count - unchosen.length, strays };
   } catch (error) {
-    blocks.unpipe(form);
+    turns.unpipe(form);
     blocks.destroy();
+    turns.destroy();
     await Promise.allSettled(files);
     await removeAfterFailure(
       objects,
@@ -221,12 +225,12 @@ export function noFile(
   const names = [...new Set(strays)].map(shownName);
   const hint =
     names.length > 0
-      ? ` A file came in the field ${names
+      ? ` The request has a file in the field ${names
           .slice(0, 3)
           .map((name) => `"${name}"`)
-          .join(', ')}, which is not read.`
+          .join(', ')}, which this endpoint does not read.`
       : fields.has(field)
-        ? ` The field "${field}" came with text and no file; curl sends a file with -F ${field}=@NAME.`
+        ? ` The field "${field}" has text instead of a file; curl sends a file with -F ${field}=@NAME.`
         : '';
   const details = { field, received_files: 0, ...(names.length === 0 ? {} : { file_fields: names.slice(0, 10) }) };
   return new Failure('NO_FILE', { says: `The request has no file: send ${amount} in the field "${field}".${hint}`, details });

@@ -122,7 +122,7 @@ function namedIn({ fetch }: ApiDeps, { fields, count }: Received, wanted: Refere
   });
   const ways = [...(count > 0 ? ['a file'] : []), ...given.map(({ field }) => `the field "${field}"`)];
   if (given.length > 0 && ways.length > 1) {
-    const says = `The form has ${ways.join(' and ')}: send one of them.`;
+    const says = `The form has ${ways.join(' and ')}: send only one of them.`;
     throw new Failure('BAD_REQUEST', { says, details: { fields: given.map(({ field }) => field) } });
   }
   return given[0];

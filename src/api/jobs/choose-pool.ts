@@ -1,5 +1,5 @@
 /** Chooses the pool that a job waits in: the best that can run it, or an equivalent one where that is full. */
-import { BANDS } from '../../contracts/messages/presence.ts';
+import { isEngineId } from '../../contracts/messages/presence.ts';
 import { Failure } from '../../errors.ts';
 import { type Pool, poolsFor } from '../../pools/registry.ts';
 
@@ -21,13 +21,6 @@ export function choosePool(pools: Pools, toolchains: readonly string[], needs: r
 /** The pool itself, then the pools that have all its engines. */
 export function equivalentPools(pools: Pools, name: string): readonly string[] {
   const pool = pools.get(name);
-  const alike =
-    pool === undefined
-      ? []
-      : poolsFor(
-          pools,
-          pool.toolchain,
-          [...pool.engines.keys()].filter((id) => id !== BANDS),
-        );
+  const alike = pool === undefined ? [] : poolsFor(pools, pool.toolchain, [...pool.engines.keys()].filter(isEngineId));
   return [name, ...alike.map((other) => other.name).filter((other) => other !== name)];
 }

@@ -80,7 +80,7 @@ export async function validateConversion(
 function readTarget(sent: string | undefined): string {
   const refuse = (says: string) => new Failure('INVALID_FORMAT', { says, details: { to_format: (sent ?? '').slice(0, 100), targets: [] } });
   if (sent === undefined || sent === '') throw refuse('The field "to_format" is missing: send the target extension, as in "png".');
-  if (!/^[A-Za-z0-9]{2,5}$/.test(sent)) throw refuse('The field "to_format" takes 2 to 5 ASCII letters and digits.');
+  if (!/^[A-Za-z0-9]{2,5}$/.test(sent)) throw refuse('The field "to_format" must have 2 to 5 ASCII letters and digits.');
   return sent.toLowerCase();
 }
 

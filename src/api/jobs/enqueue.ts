@@ -1,9 +1,9 @@
 /** Creates a job's record, then publishes its order. Until the request keeps the job, the end of its scope takes both back. */
-import { ORDER_VERSION } from '../../contracts/messages/order.ts';
+import { ORDER_VERSION, SMALL_ORDER_BYTES } from '../../contracts/messages/order.ts';
 import { Failure } from '../../errors.ts';
 import type { BatchRecord } from '../../jobs/batch.ts';
 import { isFetching } from '../../jobs/lifecycle.ts';
-import type { JobRecord } from '../../jobs/record.ts';
+import { type JobRecord, sourceBytes } from '../../jobs/record.ts';
 import type { Stored } from '../../jobs/store.ts';
 import { refuseFull } from '../admission/capacity.ts';
 import type { ApiDeps } from '../deps.ts';
@@ -107,8 +107,10 @@ async function moveTo({ jobs }: Pick<Deps, 'jobs'>, { record, revision }: Stored
 }
 
 /** @returns whether there was room */
-async function publish({ queue }: Pick<Deps, 'queue'>, { id, pool, lane }: JobRecord, client: string): Promise<boolean> {
-  const published = await queue.publish({ version: ORDER_VERSION, jobId: id, pool, lane }, client).catch((error: unknown) => {
+async function publish({ queue }: Pick<Deps, 'queue'>, record: JobRecord, client: string): Promise<boolean> {
+  const { id, pool, lane } = record;
+  const isSmall = sourceBytes(record) <= SMALL_ORDER_BYTES;
+  const published = await queue.publish({ version: ORDER_VERSION, jobId: id, pool, lane }, { client, isSmall }).catch((error: unknown) => {
     // Whether the order is there is unknown. The job stands: upkeep publishes the order again where it is missing.
     if (error instanceof Failure && error.code === 'OVERLOADED') return 'unknown' as const;
     throw error;

@@ -50,7 +50,7 @@ export function eventsRoute(app: FastifyInstance, deps: ApiDeps): void {
     if (request.method === 'HEAD') return reply.headers(EVENT_STREAM).send(Readable.from([]));
     const { key, multiple } = clientOf(deps, request);
     const { perClient, total } = deps.settings.events;
-    if (streams.size >= total) throw new Failure('OVERLOADED', { says: 'Too many streams of events are open: poll the job instead.' });
+    if (streams.size >= total) throw new Failure('OVERLOADED', { says: 'Too many event streams are open: poll the job instead.' });
     // Where limits are switched off, clients have none of these either.
     if (deps.limits.flood !== undefined && (ofClients.get(key) ?? 0) >= perClient * multiple) throw await tooManyStreams(deps, request);
     const followed = follow(deps, id, baseOf(request, deps), request.id);
@@ -73,7 +73,7 @@ export async function tooManyStreams(deps: ApiDeps, request: FastifyRequest): Pr
   const limit = deps.settings.events.perClient * client.multiple;
   const { rejectionsLastHour } = await deps.limits.limiter.usage(client);
   return new Failure('RATE_LIMITED', {
-    says: `At most ${limit} streams of events may be open at once: close one, or poll the job instead.`,
+    says: `At most ${limit} event streams may be open at once: close one, or poll the job instead.`,
     details: { tier: 'events', limit, reset_seconds: RETRY_SECONDS, rejections_last_hour: rejectionsLastHour },
     retryAfter: RETRY_SECONDS,
   });

@@ -54,7 +54,7 @@ export function fetchesOf(app: FastifyInstance): Fetches {
       const free = shares.take(client);
       if (free !== undefined) return track(work().finally(free));
       throw new Failure('OVERLOADED', {
-        says: 'All places for fetching files are taken: try again in a moment.',
+        says: 'The service is fetching as many files as it can: try again in a moment.',
         retryAfter: NO_PLACE_SECONDS,
       });
     },

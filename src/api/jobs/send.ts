@@ -6,6 +6,7 @@ import type { ApiDeps } from '../deps.ts';
 import { baseUrl } from '../http/base-url.ts';
 import { problemOf } from '../http/problem.ts';
 import { answersText, readText } from '../outputs/text.ts';
+import { longTextOf } from './long-text.ts';
 import { failureOfJob, linksOf, shown, textViewOf, viewOf } from './view.ts';
 
 /** When to poll again, seconds. */
@@ -23,6 +24,8 @@ export async function sendJob(
 ): Promise<FastifyReply> {
   const record = shown(found, deps.clock());
   const base = baseOf(request, deps);
+  const text = record.state === 'done' ? await longTextOf(deps, base, record) : undefined;
+  if (text !== undefined) return reply.type('application/json; charset=utf-8').send(text);
   // Before any header is set: a refusal must not carry the job's headers.
   const body = await bodyOf(deps, base, request.id, record);
   if (!hasEnded(record)) reply.header('location', linksOf(base, record.id).self).header('retry-after', RETRY_AFTER);

@@ -50,7 +50,7 @@ export function textViewOf(record: JobRecord, base: string, progress?: number, a
   const { output: _, ...job } = viewOf(record, base, progress);
   if (answer === undefined) return job;
   const { text, pages, cut } = answer;
-  const warning = { code: 'text_cut', message: `The text is longer than ${MAX_TEXT_BYTES} bytes: only its beginning is here.` };
+  const warning = { code: 'text_cut', message: `The text is longer than ${MAX_TEXT_BYTES} bytes: only its beginning is included.` };
   return { ...job, text, language: record.tool?.input['ocr_lang'], pages, warnings: [...job.warnings, ...(cut ? [warning] : [])] };
 }
 

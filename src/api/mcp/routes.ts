@@ -77,11 +77,11 @@ async function answerBatch(
   { gone }: Arrived,
 ): Promise<FastifyReply> {
   const version = request.headers['mcp-protocol-version'] ?? VERSION_WITH_BATCHES;
-  if (version !== VERSION_WITH_BATCHES) throw new Malformed(INVALID_REQUEST, 'This version of the protocol has no batches.');
+  if (version !== VERSION_WITH_BATCHES) throw new Malformed(INVALID_REQUEST, 'This protocol version does not support batches.');
   if (messages.length === 0 || messages.length > MOST_IN_BATCH)
-    throw new Malformed(INVALID_REQUEST, `A batch has 1 to ${MOST_IN_BATCH} messages.`);
+    throw new Malformed(INVALID_REQUEST, `A batch must have 1 to ${MOST_IN_BATCH} messages.`);
   if (messages.some((message) => Array.isArray(message) || (isRecord(message) && message['method'] === 'initialize')))
-    throw new Malformed(INVALID_REQUEST, 'A batch holds neither batches nor initialize.');
+    throw new Malformed(INVALID_REQUEST, 'A batch must not contain a batch or initialize.');
   const answers = await Promise.all(
     messages.map(async (message) => {
       try {

@@ -7,7 +7,7 @@ export const mcpSettings = z.strictObject({
   origins: z
     .array(z.string().min(1))
     .default(['*'])
-    .describe('Host names of web pages that may call /mcp from a browser; * takes any. Callers that are no browser name no page'),
+    .describe('Host names of web pages that may call /mcp from a browser; * takes any. Callers that are not browsers send no origin'),
   maxRequestBytes: z
     .number()
     .int()

@@ -7,13 +7,13 @@ const text = { type: 'string' } as const;
 
 export const headers: Readonly<Record<string, Header>> = {
   'X-Request-Id': {
-    description: 'Names this request in our logs. A caller’s own is kept where it matches `[A-Za-z0-9._-]{1,64}`.',
+    description: 'Names this request in our logs. The caller’s value is kept if it matches `[A-Za-z0-9._-]{1,64}`.',
     required: true,
     schema: { type: 'string', pattern: '^[A-Za-z0-9._-]{1,64}$' },
   },
   'Access-Control-Allow-Origin': { description: 'Any page may use the service.', required: true, schema: { const: '*' } },
-  'X-RateLimit-Limit': { description: 'Of the limit with the smallest share left. Absent where limits are switched off.', schema: count },
-  'X-RateLimit-Remaining': { description: 'What is left of it.', schema: count },
+  'X-RateLimit-Limit': { description: 'The limit with the smallest share left. Absent if limits are disabled.', schema: count },
+  'X-RateLimit-Remaining': { description: 'What remains of that limit.', schema: count },
   'X-RateLimit-Reset': { description: 'When its window ends, seconds from now.', schema: count },
   RateLimit: { description: 'The same, as `"hourly";r=149;t=3600` (draft-ietf-httpapi-ratelimit-headers-10).', schema: text },
   'RateLimit-Policy': { description: 'All limits of this client, as `"daily";q=1000;w=86400, "hourly";q=150;w=3600`.', schema: text },
@@ -22,7 +22,7 @@ export const headers: Readonly<Record<string, Header>> = {
   'Location-While-Processing': { description: 'While `processing`: the job’s own address.', schema: { type: 'string', format: 'uri' } },
   Location: { description: 'The address of the result.', required: true, schema: { type: 'string', format: 'uri' } },
   'Preference-Applied': { description: '`respond-async`, where the request asked for it and it was applied.', schema: text },
-  ETag: { description: 'Names this very content.', required: true, schema: text },
+  ETag: { description: 'Identifies this content.', required: true, schema: text },
   Vary: { description: 'Which request header the answer depends on.', schema: text },
   'Content-Disposition': { description: '`attachment` with the name of the file (RFC 6266).', required: true, schema: text },
   'Content-Range': { description: 'Which part of the file this is, and of how many bytes.', required: true, schema: text },
@@ -60,7 +60,7 @@ export const parameters: Readonly<Record<string, Parameter>> = {
   RequestId: {
     name: 'X-Request-Id',
     in: 'header',
-    description: 'Kept where it matches `[A-Za-z0-9._-]{1,64}`, else replaced by ours.',
+    description: 'Kept if it matches `[A-Za-z0-9._-]{1,64}`, otherwise replaced.',
     schema: { type: 'string', examples: ['order-4711'] },
   },
   IdempotencyKey: {
@@ -84,7 +84,7 @@ export const parameters: Readonly<Record<string, Parameter>> = {
   JobId: {
     name: 'job_id',
     in: 'path',
-    description: '32 hex characters. A malformed id is one that does not exist.',
+    description: '32 hex characters. A malformed id is treated as an unknown one.',
     required: true,
     schema: { type: 'string', pattern: '^[0-9a-f]{32}$' },
     example: '0123456789abcdef0123456789abcdef',

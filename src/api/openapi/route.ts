@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import type { FastifyInstance } from 'fastify';
 import type { ApiDeps } from '../deps.ts';
 import { prefixOf, withoutSlashes } from '../http/base-url.ts';
-import { type EncodedBody, encodedBody, sendEncoded } from '../http/encoded.ts';
+import { type EncodedBody, encodedBody, pack, sendEncoded } from '../http/encoded.ts';
 import { describeApi, EXAMPLE_BASE } from './document.ts';
 
 const SCRIPT = 'openapi-explorer/dist/browser/openapi-explorer.min.js';
@@ -21,7 +21,8 @@ const POLICY = [
 ].join('; ');
 const PAGE_HEADERS = { 'content-security-policy': POLICY, 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer' } as const;
 
-export function docsRoutes(app: FastifyInstance, { settings, version }: Pick<ApiDeps, 'settings' | 'version'>): void {
+/** @returns builds the answers that most clients fetch */
+export function docsRoutes(app: FastifyInstance, { settings, version }: Pick<ApiDeps, 'settings' | 'version'>): () => Promise<void> {
   const base = withoutSlashes(settings.publicUrl ?? '');
   // Without a public address paths are appended to wherever the document came from (OpenAPI 3.1.1, "Server Object").
   const document = latestOf((prefix) => {
@@ -39,6 +40,10 @@ export function docsRoutes(app: FastifyInstance, { settings, version }: Pick<Api
     script ??= readFile(fileURLToPath(import.meta.resolve(SCRIPT))).then((bytes) => encodedBody('text/javascript; charset=utf-8', bytes));
     return sendEncoded(request, reply.headers(PAGE_HEADERS), await script);
   });
+  const usual = prefixOf(settings, { headers: {}, socket: { remoteAddress: undefined } });
+  return async () => {
+    for (const body of [document(usual), page(usual), PAGE_SCRIPT]) await pack(body);
+  };
 }
 
 /** A proxy serves us below one prefix, as a rule: what was built for the last one is kept. */

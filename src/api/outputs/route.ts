@@ -25,8 +25,7 @@ export function outputRoute(app: FastifyInstance, deps: ApiDeps, sends: Sends): 
   app.get<{ Params: { id: string } }>('/api/v1/jobs/:id/output', { exposeHeadRoute: true }, async (request, reply) => {
     const record = shown(await findJob(deps, request.params.id), deps.clock());
     if (record.state === 'error') return sendJob(deps, request, reply, record);
-    if (answersText(deps.catalog, record))
-      throw new Failure('NOT_FOUND', { says: 'This tool has no output to fetch: its text stands in the job itself.' });
+    if (answersText(deps.catalog, record)) throw new Failure('NOT_FOUND', { says: 'This job has no output file: its text is in the job.' });
     if (record.output === undefined) {
       reply.header('retry-after', RETRY_AFTER);
       throw new Failure('JOB_NOT_READY', { details: { job_id: record.id } });

@@ -21,14 +21,38 @@ export interface TextAnswer {
 export const answersText = ({ tools }: Pick<Catalog, 'tools'>, { tool }: Pick<JobRecord, 'tool'>): boolean =>
   tool !== undefined && tools.get(tool.slug)?.answersText === true;
 
+/** What is known of a text when it has been read once, and none of it kept. */
+export interface TextMeasure {
+  readonly pages: number;
+  readonly cut: boolean;
+  /** Of the stored text, from its beginning, what an answer shows, bytes; the last character may be cut in two. */
+  readonly shownBytes: number;
+}
+
 /** @throws Failure `JOB_EXPIRED` when the text was deleted after the record was read */
-export async function readText(objects: Pick<ObjectStore, 'get'>, { key, sizeBytes }: StoredOutput): Promise<TextAnswer> {
-  const range = sizeBytes > MAX_COUNTED_BYTES ? { start: 0, end: MAX_COUNTED_BYTES - 1 } : undefined;
+export async function readText(objects: Pick<ObjectStore, 'get'>, output: StoredOutput): Promise<TextAnswer> {
   const kept: Buffer[] = [];
+  let size = 0;
+  const { pages, cut, shownBytes } = await measureText(objects, output, (chunk) => {
+    if (size < MAX_TEXT_BYTES) kept.push(chunk.subarray(0, MAX_TEXT_BYTES - size));
+    size += chunk.length;
+  });
+  // A character that was cut in two is dropped.
+  const text = new TextDecoder().decode(Buffer.concat(kept).subarray(0, shownBytes), { stream: true });
+  return { text, pages, cut };
+}
+
+/** @param take is given the text as it is read @throws Failure `JOB_EXPIRED` when the text was deleted after the record was read */
+export async function measureText(
+  objects: Pick<ObjectStore, 'get'>,
+  { key, sizeBytes }: StoredOutput,
+  take: (chunk: Buffer) => void = () => {},
+): Promise<TextMeasure> {
+  const range = sizeBytes > MAX_COUNTED_BYTES ? { start: 0, end: MAX_COUNTED_BYTES - 1 } : undefined;
   let [size, ended, last] = [0, 0, FORM_FEED];
   try {
     for await (const chunk of (await objects.get(key, range)) as AsyncIterable<Buffer>) {
-      if (size < MAX_TEXT_BYTES) kept.push(chunk.subarray(0, MAX_TEXT_BYTES - size));
+      take(chunk);
       size += chunk.length;
       for (let at = chunk.indexOf(FORM_FEED); at >= 0; at = chunk.indexOf(FORM_FEED, at + 1)) ended++;
       last = chunk.at(-1) ?? last;
@@ -36,9 +60,20 @@ export async function readText(objects: Pick<ObjectStore, 'get'>, { key, sizeByt
   } catch (error) {
     throw error instanceof Missing ? new Failure('JOB_EXPIRED', { cause: error }) : error;
   }
-  // Every page ends with a form feed, the last one too. A character that was cut in two is dropped.
-  const bytes = Buffer.concat(kept);
-  const whole = bytes.at(-1) === FORM_FEED && size <= MAX_TEXT_BYTES ? bytes.subarray(0, -1) : bytes;
-  const text = new TextDecoder().decode(whole, { stream: true });
-  return { text, pages: Math.max(1, ended + (last === FORM_FEED ? 0 : 1)), cut: size > MAX_TEXT_BYTES };
+  const cut = size > MAX_TEXT_BYTES;
+  // Every page ends with a form feed, the last one too.
+  const whole = last === FORM_FEED ? Math.max(0, size - 1) : size;
+  return { pages: Math.max(1, ended + (last === FORM_FEED ? 0 : 1)), cut, shownBytes: cut ? MAX_TEXT_BYTES : whole };
+}
+
+/** The shown text in pieces, each no longer than one read of the store: whoever reads slowly holds no more of it. */
+export async function* textInPieces(
+  objects: Pick<ObjectStore, 'get'>,
+  { key }: StoredOutput,
+  { shownBytes }: TextMeasure,
+): AsyncGenerator<string> {
+  if (shownBytes === 0) return;
+  const decoder = new TextDecoder();
+  for await (const chunk of (await objects.get(key, { start: 0, end: shownBytes - 1 })) as AsyncIterable<Buffer>)
+    yield decoder.decode(chunk, { stream: true });
 }

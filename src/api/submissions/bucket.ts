@@ -66,7 +66,7 @@ export async function writeToBucket(
     await put(key, content, maxBytes, signal);
   } catch (error) {
     if (error instanceof S3Failure) throw new Error(words(error), { cause: error });
-    if (error instanceof StoreFull) throw new Error('no room is left there', { cause: error });
+    if (error instanceof StoreFull) throw new Error('no space is left there', { cause: error });
     throw error;
   } finally {
     content.destroy();
@@ -83,20 +83,20 @@ function callsTo(deps: Pick<ApiDeps, 'privately'>, bucket: S3Bucket, credentials
 /** @throws Failure `URL_REFUSED` */
 export function reachable({ privately }: Pick<ApiDeps, 'privately'>): PrivateFetch {
   if (privately !== undefined) return privately;
-  throw new Failure('URL_REFUSED', { says: 'This service reaches no other: it fetches no files by URL.', details: { reason: 'scheme' } });
+  throw new Failure('URL_REFUSED', { says: 'Fetching by URL is disabled on this service.', details: { reason: 'scheme' } });
 }
 
 /** By S3's code (API reference, "Error responses"), what its owner can do about it. */
 const ADVICE: Readonly<Record<string, string>> = {
   AccessDenied: 'its keys do not permit it (AccessDenied)',
-  InvalidAccessKeyId: 'the access key is not known there (InvalidAccessKeyId)',
+  InvalidAccessKeyId: 'the access key does not exist (InvalidAccessKeyId)',
   SignatureDoesNotMatch: 'the secret access key is wrong (SignatureDoesNotMatch)',
   NoSuchBucket: 'there is no such bucket (NoSuchBucket)',
   InvalidToken: 'the session token is not valid (InvalidToken)',
   ExpiredToken: 'the session token has expired (ExpiredToken)',
-  PermanentRedirect: 'the bucket lies in another region (PermanentRedirect)',
-  AuthorizationHeaderMalformed: 'the bucket lies in another region (AuthorizationHeaderMalformed)',
-  URL_REFUSED: 'its address is not public and not listed in fetch.privateOrigins, or it accepts no connection',
+  PermanentRedirect: 'the bucket is in another region (PermanentRedirect)',
+  AuthorizationHeaderMalformed: 'the bucket is in another region (AuthorizationHeaderMalformed)',
+  URL_REFUSED: 'its address is not public and not listed in fetch.privateOrigins, or it refuses connections',
 };
 
 const words = (error: Error): string => (error instanceof S3Failure ? ADVICE[error.code] : undefined) ?? error.message;

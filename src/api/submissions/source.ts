@@ -33,7 +33,7 @@ export async function receiveSource(
 const byUrl: ReadReference = async (parts, ...place) => {
   if (parts.fetch !== undefined) return fromUrl(parts, ...place);
   throw new Failure('URL_REFUSED', {
-    says: 'This service fetches no files: import the source, and name its key.',
+    says: 'Fetching by URL is disabled on this service: import the source, and set its key.',
     details: { reason: 'scheme' },
   });
 };
@@ -69,7 +69,7 @@ function ownImport(key: string, namespace: string): string {
   try {
     return validKey(prefix + key);
   } catch (cause) {
-    const says = `The source's key, below "${prefix}", takes names of A-Z a-z 0-9 . _ - between single slashes.`;
+    const says = `The source's key, below "${prefix}", must consist of A-Z a-z 0-9 . _ - between single slashes.`;
     throw new Failure('BAD_REQUEST', { says, details: { field: 'source.key', prefix }, cause });
   }
 }

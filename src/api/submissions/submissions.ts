@@ -75,7 +75,7 @@ export function submissionsTo(deps: ApiDeps, base: () => string): Submissions {
     const free = shares[kind].take(namespace);
     if (free === undefined)
       throw new Failure('OVERLOADED', {
-        says: 'All places for fetching sources are taken: try again in a moment.',
+        says: 'The service is fetching as many sources as it can: try again in a moment.',
         retryAfter: NO_PLACE_SECONDS,
       });
     const work = does().finally(() => {

@@ -19,7 +19,7 @@ export async function untilAborted<T>(
   const unsubscribeCancel = signals.onCancel(id, () => over.abort(new Failure('JOB_EXPIRED')));
   const timer = setTimeout(() => over.abort(late()), ms);
   const unsubscribeStopping = onAbort(stopping, () =>
-    over.abort(new Failure('OVERLOADED', { says: 'The service is about to stop: try again in a moment.' })),
+    over.abort(new Failure('OVERLOADED', { says: 'The service is shutting down: try again in a moment.' })),
   );
   try {
     return await work(over.signal);

@@ -26,7 +26,7 @@ export function endOf({ upload }: JobRecord, attempt: number): SubmissionAnswer 
 export async function uploadOutput(deps: ApiDeps, record: JobRecord, question: UploadQuestion): Promise<SubmissionAnswer> {
   const { output } = record;
   if (record.state !== 'done' || output === undefined)
-    throw new Failure('BAD_REQUEST', { says: 'The job has no file to upload: a tool that answers with a text takes no output.' });
+    throw new Failure('BAD_REQUEST', { says: 'The job has no file to upload: a tool that returns text does not support an output.' });
   const { key, prefix, ...bucket } = question.to;
   const to: S3Object = { ...bucket, key: key ?? `${prefix ?? ''}${keyFrom(output.filename)}` };
   let end: UploadEnd = { attempt: question.attempt, key: to.key };

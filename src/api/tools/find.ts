@@ -11,7 +11,7 @@ export function findTool(deps: Pick<ApiDeps, 'catalog' | 'expected'>, slug: stri
   if (tool !== undefined) return tool;
   const reason = absent.get(slug)?.reason;
   if (reason === undefined) throw unknownTool();
-  const says = `The tool ${slug} is not available here: ${reason}.`;
+  const says = `The tool ${slug} is not available on this server: ${reason}.`;
   throw startingOr(deps, (other) => other.tools.has(slug), new Failure('NOT_IMPLEMENTED', { says, details: { slug, reason } }));
 }
 

@@ -56,14 +56,14 @@ function checkFiles({ files: { min, max, fields, totalBytes }, bounds, slug }: T
   const field = fields[0] ?? 'file';
   if (count > max && max === 1) throw severalFiles(count, field);
   if (count > max) {
-    const says = `The tool ${slug} takes at most ${max} files at once; ${count} came.`;
+    const says = `The tool ${slug} accepts at most ${max} files; ${count} were sent.`;
     throw new Failure('BATCH_TOO_LARGE', { says, details: { max_files: max, received_files: count } });
   }
   if (count === 0) throw noFile(received, field, min === max ? 'one' : `${min} to ${max}`);
   if (files.some(({ sizeBytes }) => sizeBytes === 0)) throw new Failure('NO_FILE', { says: 'A file is empty.' });
   if (count < min)
     throw new Failure('BAD_REQUEST', {
-      says: `The tool ${slug} takes ${min} to ${max} files in the field "${field}"; ${count} came.`,
+      says: `The tool ${slug} needs ${min} to ${max} files in the field "${field}"; ${count} were sent.`,
       details: { min_files: min, max_files: max, received_files: count },
     });
   const most = bounds?.maxBytes ?? Number.POSITIVE_INFINITY;
@@ -71,14 +71,14 @@ function checkFiles({ files: { min, max, fields, totalBytes }, bounds, slug }: T
   if (large !== undefined) throw fileTooLarge(most, large.sizeBytes, max > 1 ? cleanName(large.filename) : undefined);
   const bytes = files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
   if (totalBytes !== undefined && bytes > totalBytes) {
-    const says = `The files are larger than ${totalBytes} bytes together, the most that this tool accepts.`;
+    const says = `The files are larger than ${totalBytes} bytes in total, the maximum that this tool accepts.`;
     throw new Failure('FILE_TOO_LARGE', { says, details: { max_bytes: totalBytes, received_bytes: bytes } });
   }
 }
 
 function accepted({ accepts, slug }: Tool, format: string): string {
   if (accepts.includes(format)) return format;
-  const says = `The tool ${slug} does not take a ${format} file; it takes: ${accepts.join(', ')}.`;
+  const says = `The tool ${slug} does not accept a ${format} file; it accepts: ${accepts.join(', ')}.`;
   throw new Failure('UNSUPPORTED_MIME', { says, details: { detected: formatOf(format).mime, accepted: accepts } });
 }
 

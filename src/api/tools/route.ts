@@ -1,11 +1,13 @@
 /** `POST /api/v1/tools/{slug}`: one tool on one file or several; `GET /api/v1/tools`: the list of tools. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Catalog } from '../../catalog/catalog.ts';
 import { readInput, type Tool } from '../../catalog/tool.ts';
 import { inputKey } from '../../objects/keys.ts';
 import { clientOf, noteTool } from '../admission/admission.ts';
 import { poolsOfTool } from '../admission/capacity.ts';
 import { admitRequest, findCreated } from '../admission/idempotency.ts';
 import type { ApiDeps } from '../deps.ts';
+import { type EncodedBody, encodedBody, pack, sendEncoded } from '../http/encoded.ts';
 import { ownedInputs } from '../intake/inputs.ts';
 import { keepAll } from '../intake/owned.ts';
 import { receivePage } from '../intake/page.ts';
@@ -16,12 +18,30 @@ import { draftOf, type Fetches, type Submitted, submitFetched } from '../jobs/fe
 import { respond, wait } from '../jobs/settle.ts';
 import { findTool, unknownTool } from './find.ts';
 import { validateTool } from './job.ts';
-import { describeTools } from './list.ts';
+import { describeTools, type ToolLimits } from './list.ts';
 
-export function toolRoutes(app: FastifyInstance, deps: ApiDeps, fetches: Fetches): void {
-  app.get('/api/v1/tools', async (request) => {
+/** @returns builds the answers that most clients fetch */
+export function toolRoutes(app: FastifyInstance, deps: ApiDeps, fetches: Fetches): () => Promise<void> {
+  /** By what a client may send to each tool: that differs for addresses that many share. */
+  const lists = new WeakMap<Catalog, Map<string, EncodedBody>>();
+  const listFor = (ai: ToolLimits['ai']): EncodedBody => {
+    const { catalog, settings } = deps;
+    const bodies = lists.get(catalog) ?? new Map<string, EncodedBody>();
+    lists.set(catalog, bodies);
+    const name = Object.values(ai)
+      .map(({ limit }) => limit)
+      .join();
+    const known = bodies.get(name);
+    if (known !== undefined) return known;
+    const tools = describeTools(catalog, { maxFileBytes: settings.maxFileBytes, ai });
+    const body = encodedBody('application/json; charset=utf-8', JSON.stringify({ data: { tools } }));
+    bodies.set(name, body);
+    return body;
+  };
+
+  app.get('/api/v1/tools', async (request, reply) => {
     const { ai } = await deps.limits.limiter.usage(clientOf(deps, request));
-    return { data: { tools: describeTools(deps.catalog, { maxFileBytes: deps.settings.maxFileBytes, ai }) } };
+    return sendEncoded(request, reply, listFor(ai));
   });
 
   app.get<{ Params: { slug: string } }>('/api/v1/tools/:slug', async (request) => {
@@ -43,6 +63,10 @@ export function toolRoutes(app: FastifyInstance, deps: ApiDeps, fetches: Fetches
     const latest = await wait(deps, request, reply, record, mayReturn, waitedMs);
     return respond(deps, request, reply, latest);
   });
+  return async () => {
+    const { ai } = await deps.limits.limiter.usage(deps.limits.identify(undefined, undefined));
+    await pack(listFor(ai));
+  };
 }
 
 /** @returns the queued job, or the one that an earlier request under the same key created; where it throws, nothing is left */

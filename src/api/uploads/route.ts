@@ -71,7 +71,7 @@ async function speakTus(deps: ApiDeps, tus: Tus, request: UploadRequest, reply: 
   reply.header('tus-resumable', TUS_VERSION).header('tus-version', TUS_VERSION);
   if (headers['tus-resumable'] !== TUS_VERSION) {
     const details = { header: 'Tus-Resumable', allowed: TUS_VERSION };
-    throw new Failure('PRECONDITION_FAILED', { says: `The header Tus-Resumable takes ${TUS_VERSION}.`, details });
+    throw new Failure('PRECONDITION_FAILED', { says: `The header Tus-Resumable must be ${TUS_VERSION}.`, details });
   }
   const method = id === undefined ? 'POST' : methodOf(request);
   if (id !== undefined && !uploadIdPattern.test(id)) await uploads.find(id);
@@ -128,7 +128,7 @@ function checkType(sent: string | undefined): void {
   const accepted = 'application/offset+octet-stream';
   if (sent === accepted) return;
   const details = { detected: (sent ?? '').slice(0, 100), accepted: [accepted] };
-  throw new Failure('UNSUPPORTED_MIME', { says: `The body of a PATCH has the Content-Type ${accepted}.`, details });
+  throw new Failure('UNSUPPORTED_MIME', { says: `A PATCH request must have the Content-Type ${accepted}.`, details });
 }
 
 /** A refusal by the library itself. */
@@ -149,7 +149,7 @@ async function detailsOf(deps: ApiDeps, request: UploadRequest, { status }: TusA
 /** The client has as many uploads as it may have at a time: refused like every other limit. */
 const TIERS = {
   uploads: { tier: 'uploads', says: (limit: number) => `At most ${limit} uploads may be kept at once` },
-  bytes: { tier: 'upload_bytes', says: (limit: number) => `Uploads may have at most ${limit} bytes together` },
+  bytes: { tier: 'upload_bytes', says: (limit: number) => `Uploads may have at most ${limit} bytes in total` },
 } as const;
 
 /** @param error anything thrown @returns it, or a failure that names the limit and when there is room again */
@@ -186,7 +186,7 @@ function failureOfTus({ status, says, thrown }: TusAnswer, details: Readonly<Rec
   // Ours, or a defect: for a wrong request the library throws a plain object with a status.
   if (thrown instanceof Failure || (thrown !== undefined && !hasStatus(thrown))) return thrown;
   const code = CODES[status] ?? 'INTERNAL_ERROR';
-  if (code === 'BAD_REQUEST') return new Failure(code, { says: `The tus request cannot be understood: ${shown(says)}.` });
+  if (code === 'BAD_REQUEST') return new Failure(code, { says: `The tus request is invalid: ${shown(says)}.` });
   if (code === 'NOT_IMPLEMENTED') return new Failure(code, { says: shown(says), details: { reason: shown(says) } });
   if (code === 'INTERNAL_ERROR') return new Failure(code, { cause: thrown ?? says });
   return new Failure(code, { details, cause: thrown });

@@ -1,5 +1,6 @@
 /** FFmpeg: audio and video, copied into another container where that is possible, else encoded. */
 import { type Conversion, type Engine, everyPair, type Plan, type Task } from '../engine.ts';
+import { GIF, WAV } from '../known-good.ts';
 import { AUDIO, DEMUXERS, VIDEO } from './ffmpeg/containers.ts';
 import { explain } from './ffmpeg/explain.ts';
 import { pictureOptions, planGif, planStill, STILLS } from './ffmpeg/pictures.ts';
@@ -26,6 +27,10 @@ export const engine: Engine = {
     ...everyPair(VIDEOS, ['gif'], { rank: 60, loses: ['colours beyond 256'] }),
     ...everyPair(VIDEOS, STILLS, { rank: 70 }),
     ...everyPair(['gif'], VIDEOS, { rank: 70 }),
+  ],
+  trials: [
+    { file: WAV, target: 'mp3' },
+    { file: GIF, target: 'mp4' },
   ],
   options: (source, target) => {
     if (target in AUDIO) return [...soundOptions(target), 'track', 'start_time', 'end_time', 'strip_metadata'];

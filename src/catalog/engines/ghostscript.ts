@@ -1,5 +1,6 @@
 /** Ghostscript: compresses a PDF by downsampling its pictures, and draws a PDF as a multi-page TIFF. */
 import type { Engine, ProcessStep } from '../engine.ts';
+import { PDF } from '../known-good.ts';
 import { DEFAULT_DPI, explainPdf, MEASURE, measurePdf, openPdf, PDFINFO, QPDF } from '../planning/pdf.ts';
 
 const DEFAULT_QUALITY = 50;
@@ -35,6 +36,7 @@ export const engine: Engine = {
     { source: 'pdf', target: 'pdf', rank: 60, loses: ['resolution of pictures', 'forms and scripts'] },
     { source: 'pdf', target: 'tiff', rank: 70, loses: ['text', 'links'] },
   ],
+  trials: [{ file: PDF, target: 'pdf' }],
   options: (_, target) => (target === 'pdf' ? ['img_quality', 'password', 'pages'] : ['dpi', 'password', 'pages']),
   inspect: measurePdf(({ target, options }) => (target === 'tiff' ? (options.dpi ?? DEFAULT_DPI) : undefined)),
 

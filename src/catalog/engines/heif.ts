@@ -2,13 +2,23 @@
  * libheif's programs, for HEIC with transparency, which ImageMagick 6 neither reads nor writes. Not for JPEG as target: they would rotate twice a
  * picture that has an EXIF orientation too.
  */
-import { conversionFailed, inputLimit } from '../../errors.ts';
+import { conversionFailed, inputLimit, type Reason } from '../../errors.ts';
 import { type Engine, everyPair, type Facts, type Plan, type ProcessStep, type Task } from '../engine.ts';
+import { HEIC, PNG } from '../known-good.ts';
 import { PICTURE_EDITS } from '../options/options.ts';
+import { type Meanings, meaningOf } from '../planning/phrases.ts';
 import { READERS } from './imagemagick/coders.ts';
 import { pick, readAndEdit, STRIP } from './imagemagick/command.ts';
 import { explain } from './imagemagick/explain.ts';
 import { CONVERT, type Frame, LIMITS, pingStep, readPing } from './imagemagick/inspect.ts';
+
+/** libheif's messages for a codec that is not there. */
+const LACKS: Meanings<Reason> = [
+  [
+    ['unsupported codec', 'no encoder', 'no decoder', 'plugin file cannot be loaded', 'error while loading plugin', 'cannot open plugin'],
+    'engine_missing',
+  ],
+];
 
 const MAX_PIXELS = 100_000_000;
 
@@ -32,6 +42,10 @@ export const engine: Engine = {
     // Formats with a single picture only; others go through the PNG that their own engines write.
     ...Object.entries(READERS).flatMap(([source, { takes }]) => (takes === 'pages' ? [] : [{ source, target: 'heic', rank: 70 }])),
   ],
+  trials: [
+    { file: HEIC, target: 'png' },
+    { file: PNG, target: 'heic' },
+  ],
   options: (_, target) => (target === 'heic' ? [...PICTURE_EDITS, 'img_quality', 'strip_metadata'] : []),
   inspect: {
     step: (input, task) => (decodes(task) ? { run: 'info', args: [input] } : { ...pingStep(input, task), run: 'picture' }),
@@ -41,7 +55,8 @@ export const engine: Engine = {
   explain: (output) => {
     // libheif's messages for absurd lengths in `iloc`, and for a picture that its decoder rejects.
     if (/security limit exceeded|decoder plugin generated an error/i.test(output)) return 'corrupt_input';
-    return explain(output) ?? (/unsupported|no (en|de)coder|plugin/i.test(output) ? 'engine_missing' : undefined);
+    // Whatever else it calls unsupported (a way to store an item, a version of a box, a depth) is what the file says.
+    return explain(output) ?? meaningOf(output, LACKS);
   },
   limits: { memoryBytes: 2 * 1024 ** 3 },
 };

@@ -1,5 +1,6 @@
 /** Edits pictures in formats that libvips cannot write: the format's own program decodes, libvips edits, and the program encodes again. */
-import type { Engine, Inspection, Plan, ProcessStep, Task } from '../engine.ts';
+import type { ConversationStep, Engine, Inspection, Plan, ProcessStep, Task } from '../engine.ts';
+import { PPM } from '../known-good.ts';
 import type { Options } from '../options/options.ts';
 import { engine as heif } from './heif.ts';
 import { READERS, WRITERS } from './imagemagick/coders.ts';
@@ -8,12 +9,12 @@ import { edits } from './imagemagick/edits.ts';
 import { type Frame, framesOf, LIMITS, pingStep, readPing } from './imagemagick/inspect.ts';
 import { engine as imagemagick } from './imagemagick.ts';
 import { engine as jxl } from './jxl.ts';
-import { EDITS, requestOf, engine as sharp } from './sharp.ts';
+import { EDITS, engine as sharp, talk } from './sharp.ts';
 
 /** The engine that reads and writes a format; ImageMagick for all others. */
 const OWN: Readonly<Record<string, Engine>> = { heic: heif, jxl };
-const libvips = sharp.conversions.flatMap(({ source, target }) => (source === target ? [source] : []));
-const FORMATS = [...Object.keys(READERS).filter((id) => WRITERS[id] !== undefined && !libvips.includes(id)), ...Object.keys(OWN)];
+const editable = sharp.conversions.flatMap(({ source, target }) => (source === target ? [source] : []));
+const FORMATS = [...Object.keys(READERS).filter((id) => WRITERS[id] !== undefined && !editable.includes(id)), ...Object.keys(OWN)];
 
 /** A unique name, since two engines may use one name for different programs. */
 const named = (by: Engine, binary: string): string => `${by.id}-${binary}`;
@@ -28,6 +29,7 @@ export const engine: Engine = {
   ),
   // Ranked below every engine that needs no edits: used for edits, and where no other engine writes the same format.
   conversions: [...new Set(FORMATS)].map((format) => ({ source: format, target: format, rank: 50 })),
+  trials: [{ file: PPM, target: 'ppm' }],
   options: (_, target) => [
     ...EDITS,
     'strip_metadata',
@@ -64,11 +66,12 @@ function plan(task: Task): Plan {
   const frame: Frame = { ...(frames[index] ?? UNKNOWN), upright: true, onItsSide: false, profile: false };
   const size = frames.length === 0 ? frame : edits({ ...frame, ...sides(frames[index] ?? frame) }, options);
   const decoded = decode(task);
-  const edited = `${scratch}/edited.png`;
-  const request = requestOf({ source: decoded.format, target: 'png', options, input: decoded.path, output: edited });
-  const change: ProcessStep = { run: named(sharp, 'image'), args: ['--once'], stdin: `${JSON.stringify(request)}\n` };
+  const folder = `${scratch}/edited`;
+  const edited = `${folder}/edited.png`;
+  const libvips = talk({ source: decoded.format, target: 'png', options, input: decoded.path, output: edited });
+  const change: ConversationStep = { ...libvips, talk: named(sharp, libvips.talk), input: decoded.path, output: folder };
   if (pages > 1) {
-    const inputs = Array.from({ length: pages }, (_, page) => `png:${scratch}/page-${String(page + 1).padStart(4, '0')}.png`);
+    const inputs = Array.from({ length: pages }, (_, page) => `png:${folder}/page-${String(page + 1).padStart(4, '0')}.png`);
     const args = [...LIMITS, ...inputs, ...(WRITERS[target]?.encode ?? []), `${WRITERS[target]?.coder}:${output}/out.${target}`];
     return { steps: [...decoded.steps, change, { run: named(imagemagick, 'convert'), args }] };
   }

@@ -1,5 +1,6 @@
 /** ImageMagick: image formats that libvips does not support, and icons. Works with versions 6 and 7. */
 import type { Conversion, Engine, Plan, Task } from '../engine.ts';
+import { PNG } from '../known-good.ts';
 import { type OptionName, PICTURE_EDITS } from '../options/options.ts';
 import { READERS, WRITERS } from './imagemagick/coders.ts';
 import { flatten, pick, readAndEdit, STRIP } from './imagemagick/command.ts';
@@ -16,6 +17,7 @@ export const engine: Engine = {
   toolchains: ['image', 'pdf'],
   binaries: { convert: CONVERT },
   conversions: conversions(),
+  trials: [{ file: PNG, target: 'bmp' }],
   options: (source, target) => [
     ...PICTURE_EDITS,
     'strip_metadata',

@@ -2,6 +2,7 @@
 import { conversionFailed, inputLimit } from '../../errors.ts';
 import type { Engine, Facts, Plan, Task } from '../engine.ts';
 import { everyPair } from '../engine.ts';
+import { JXL, PNG } from '../known-good.ts';
 import { PICTURE_EDITS } from '../options/options.ts';
 import { flatten, readAndEdit, STRIP } from './imagemagick/command.ts';
 import { explain } from './imagemagick/explain.ts';
@@ -26,6 +27,10 @@ export const engine: Engine = {
     convert: CONVERT,
   },
   conversions: [...everyPair(ENCODES, ['jxl'], { rank: 85 }), ...everyPair(['jxl'], DECODES, { rank: 85 })],
+  trials: [
+    { file: JXL, target: 'png' },
+    { file: PNG, target: 'jxl' },
+  ],
   options: (_source, target) => {
     if (target === 'jxl') return [...PICTURE_EDITS, 'strip_metadata', 'img_quality'];
     return target === 'jpg' ? ['img_quality', 'background'] : [];

@@ -1,5 +1,6 @@
 /** LibreOffice's PDF import, in the word processor. It would report a single page for any PDF, so the pages are counted first. */
 import { type Engine, everyPair } from '../engine.ts';
+import { PDF } from '../known-good.ts';
 import { explainPdf, MEASURE, measurePdf, openPdf, PDFINFO, QPDF } from '../planning/pdf.ts';
 import { askOffice, explainOffice, LIMITS, OFFICE } from './libreoffice/ask.ts';
 
@@ -13,6 +14,7 @@ export const engine: Engine = {
     rank: 40,
     loses: ['the flow of the text (it stays in frames where the page had it)', 'tables and lists as such'],
   }),
+  trials: [{ file: PDF, target: 'odt', slow: true }],
   options: () => ['password'],
   inspect: measurePdf(),
   plan: (task) => {

@@ -1,5 +1,6 @@
 /** LibreOffice: text documents, sheets and slides to other formats of the same kind and to PDF. */
 import { type Conversion, type Engine, everyPair } from '../engine.ts';
+import { FODT } from '../known-good.ts';
 import { askOffice, explainOffice, type Family, LIMITS, OFFICE } from './libreoffice/ask.ts';
 
 /** The kind of document that LibreOffice loads each source as. */
@@ -42,6 +43,7 @@ export const engine: Engine = {
   toolchains: ['office'],
   binaries: OFFICE,
   conversions: CONVERSIONS,
+  trials: [{ file: FODT, target: 'pdf', slow: true }],
 
   options: (source, target) => [
     ...(ENCRYPTABLE.has(source) ? (['password'] as const) : []),

@@ -1,5 +1,6 @@
 /** Pandoc for printing: converts Markdown to a styled page, which Chromium then prints. */
 import { type Engine, everyPair } from '../engine.ts';
+import { MD } from '../known-good.ts';
 import { HEAP } from './pandoc.ts';
 
 /** Variables of Pandoc's HTML template (pandoc manual, "Variables for HTML"). */
@@ -24,6 +25,7 @@ export const engine: Engine = {
   toolchains: ['web'],
   binaries: { pandoc: { at: ['/usr/bin/pandoc'], version: { args: ['--version'], pattern: /^pandoc (\d+\.\d+)/m } } },
   conversions: everyPair(['md'], ['html'], { rank: 75, loses: ['pictures'] }),
+  trials: [{ file: MD, target: 'html' }],
   options: () => [],
   plan: ({ input, output }) => {
     const style = Object.entries(STYLE).map(([name, value]) => `--variable=${name}:${value}`);

@@ -1,5 +1,7 @@
 /** Pandoc: markup to markup, word-processor and e-book formats. */
 import { type Conversion, type Engine, everyPair, type ProcessStep, type Task } from '../engine.ts';
+import { MD } from '../known-good.ts';
+import { COUNT, countDocument } from '../planning/document.ts';
 
 /** Pandoc's names for our format ids (pandoc --list-input-formats, 2.17). */
 const READS: Readonly<Record<string, string>> = {
@@ -65,6 +67,7 @@ export const engine: Engine = {
   binaries: {
     pandoc: { at: ['/usr/bin/pandoc'], version: { args: ['--version'], pattern: /^pandoc (\d+\.\d+)/m } },
     clean: { at: ['program:pandoc-tree.ts'] },
+    count: COUNT,
   },
   conversions: [
     ...everyPair(markup, targets, { rank: 75 }),
@@ -76,7 +79,9 @@ export const engine: Engine = {
     ),
     ...everyPair(['docx', 'odt'], OFFICE, { rank: 45 }),
   ].map((pair) => ({ ...pair, rank: pair.target === 'opml' ? OUTLINE_RANK : pair.rank, loses: losesOf(pair) })),
+  trials: [{ file: MD, target: 'docx' }],
   options: () => [],
+  inspect: { ...countDocument({ depth: 50 }), sources: new Set(['docx', 'odt', 'html']) },
   plan: (task) => ({
     steps: [...(LOCKABLE.includes(task.source) ? [{ run: 'clean', args: ['--open', task.input] }] : []), ...planOf(task)],
   }),

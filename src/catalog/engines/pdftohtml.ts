@@ -1,5 +1,6 @@
 /** Poppler's pdftohtml: the text of a PDF as one HTML page, with each line at its position. */
 import type { Engine } from '../engine.ts';
+import { PDF } from '../known-good.ts';
 import { countPages, explainPdf, openPdf, PDFINFO, QPDF } from '../planning/pdf.ts';
 
 export const engine: Engine = {
@@ -14,6 +15,7 @@ export const engine: Engine = {
   },
   // Too low for chains: lines are positioned by coordinates, which no other format supports.
   conversions: [{ source: 'pdf', target: 'html', rank: 45, loses: ['pictures', 'paragraphs and tables as such'] }],
+  trials: [{ file: PDF, target: 'html' }],
   options: () => ['pages', 'password'],
   inspect: countPages,
   plan: (task) => {

@@ -1,5 +1,6 @@
 /** Poppler's pdftotext: the text layer of a PDF. */
 import type { Engine } from '../engine.ts';
+import { PDF } from '../known-good.ts';
 import { countPages, explainPdf, openPdf, PDFINFO, QPDF } from '../planning/pdf.ts';
 
 export const engine: Engine = {
@@ -14,6 +15,7 @@ export const engine: Engine = {
     qpdf: QPDF,
   },
   conversions: [{ source: 'pdf', target: 'txt', rank: 60, loses: ['layout', 'pictures', 'text that is only a picture'] }],
+  trials: [{ file: PDF, target: 'txt' }],
   options: () => ['pages', 'password'],
   inspect: countPages,
   plan: (task) => {

@@ -1,5 +1,6 @@
 /** Poppler: PDF pages as pictures and SVG. */
 import type { Engine, ProcessStep, Task } from '../engine.ts';
+import { PDF } from '../known-good.ts';
 import { DEFAULT_DPI, explainPdf, MEASURE, measurePdf, type Opened, openPdf, PDFINFO, QPDF } from '../planning/pdf.ts';
 
 const DEFAULT_QUALITY = 85;
@@ -21,6 +22,10 @@ export const engine: Engine = {
     { source: 'pdf', target: 'png', rank: 90, loses: LOST_IN_PICTURES },
     { source: 'pdf', target: 'jpg', rank: 90, loses: LOST_IN_PICTURES },
     { source: 'pdf', target: 'svg', rank: 70, loses: ['links'] },
+  ],
+  trials: [
+    { file: PDF, target: 'png' },
+    { file: PDF, target: 'svg' },
   ],
   options: (_, target) => {
     if (target === 'png') return ['dpi', 'pages', 'password'];

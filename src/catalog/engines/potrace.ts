@@ -1,5 +1,6 @@
 /** Potrace: traces a black-and-white picture as SVG. */
 import { type Engine, everyPair } from '../engine.ts';
+import { PBM } from '../known-good.ts';
 import { explain } from './imagemagick/explain.ts';
 import { CONVERT, pingStep, readPing } from './imagemagick/inspect.ts';
 
@@ -13,6 +14,7 @@ export const engine: Engine = {
     convert: CONVERT,
   },
   conversions: everyPair(['pbm', 'pgm', 'ppm', 'bmp'], ['svg'], { rank: 40, loses: ['colour', 'shades of grey'] }),
+  trials: [{ file: PBM, target: 'svg' }],
   options: () => [],
   inspect: { step: pingStep, read: readPing },
   plan: ({ input, output }) => ({ steps: [{ run: 'potrace', args: ['--svg', '--output', `${output}/out.svg`, input] }] }),

@@ -1,5 +1,6 @@
 /** qpdf: rewrites a PDF without re-rendering it: decrypts, repairs, and selects pages. */
 import type { Engine } from '../engine.ts';
+import { PDF } from '../known-good.ts';
 import { countPages, explainPdf, openPdf, PDFINFO, QPDF } from '../planning/pdf.ts';
 
 export const engine: Engine = {
@@ -16,6 +17,7 @@ export const engine: Engine = {
     copy: { at: ['/usr/bin/cp', '/bin/cp'] },
   },
   conversions: [{ source: 'pdf', target: 'pdf', rank: 95 }],
+  trials: [{ file: PDF, target: 'pdf' }],
   options: () => ['password', 'pages'],
   inspect: countPages,
   // Scripts and attachments in the PDF are kept: nothing here runs them, and they belong to the client's file.

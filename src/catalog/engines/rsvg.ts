@@ -1,6 +1,8 @@
 /** librsvg: SVG to PNG and PDF. It loads nothing from the network, and files only from the drawing's own folder. */
 import { belowLimit, inputLimit } from '../../errors.ts';
 import type { Engine, Plan, Task } from '../engine.ts';
+import { SVG } from '../known-good.ts';
+import { octavesIn } from './rsvg/octaves.ts';
 import { type Size, sizeOf } from './rsvg/size.ts';
 
 /** CSS pixels per inch (CSS Values 3, 5.2). */
@@ -9,8 +11,10 @@ const DEFAULT_DPI = 150;
 const MAX_PIXELS = 100_000_000;
 /** The longest derived side, px. */
 const MAX_SIDE = 16_383;
-/** The root tag must lie within so many bytes. */
-const HEAD_BYTES = 65_536;
+/** Each octave of noise has half the size of the one before: that of the twentieth is a millionth. */
+const MAX_OCTAVES = 32;
+/** The root tag must lie in the first of these, and noise is looked for in both: a larger drawing is no small one. */
+const [HEAD_CHARACTERS, LOOKED_AT_BYTES] = [65_536, 1_000_000];
 
 export const engine: Engine = {
   id: 'rsvg',
@@ -26,10 +30,15 @@ export const engine: Engine = {
     { source: 'svg', target: 'png', rank: 90 },
     { source: 'svg', target: 'pdf', rank: 90 },
   ],
+  trials: [{ file: SVG, target: 'png' }],
   options: (_source, target) => (target === 'png' ? ['dpi', 'img_resize_w', 'img_resize_h'] : []),
   inspect: {
-    step: (input) => ({ run: 'head', args: ['-c', `${HEAD_BYTES}`, input] }),
-    read: (stdout) => ({ size: sizeOf(stdout) }),
+    step: (input) => ({ run: 'head', args: ['-c', `${LOOKED_AT_BYTES}`, input] }),
+    read: (stdout) => {
+      const octaves = octavesIn(stdout);
+      if (octaves > MAX_OCTAVES) throw inputLimit('octaves of noise', MAX_OCTAVES, octaves);
+      return { size: sizeOf(stdout.slice(0, HEAD_CHARACTERS)) };
+    },
   },
   plan,
   explain: (output) => {
@@ -57,8 +66,8 @@ function canvas(
     const derived = size && (width === undefined ? ((height ?? 0) * size.width) / size.height : (width * size.height) / size.width);
     const pixels = Math.round(derived ?? 1);
     const says = `The drawing has ${size?.width} × ${size?.height} pixels; in this size its other side would be ${pixels} pixels`;
-    if (pixels < 1) throw belowLimit('side in pixels', 1, pixels, `${says}, and the least is 1.`);
-    if (pixels > MAX_SIDE) throw inputLimit('side in pixels', MAX_SIDE, pixels, `${says}, and the most is ${MAX_SIDE}.`);
+    if (pixels < 1) throw belowLimit('side in pixels', 1, pixels, `${says}, and the minimum is 1.`);
+    if (pixels > MAX_SIDE) throw inputLimit('side in pixels', MAX_SIDE, pixels, `${says}, and the maximum is ${MAX_SIDE}.`);
     return [...(width === undefined ? ['--height', `${height}`] : ['--width', `${width}`]), '--keep-aspect-ratio'];
   }
   const zoom = dpi / CSS_DPI;

@@ -1,5 +1,6 @@
 /** Tesseract on PDF: runs OCR on pages without text, to text or to a searchable PDF; pages with text are left as they are. */
 import type { Engine } from '../engine.ts';
+import { SCAN } from '../known-good.ts';
 import { explainOcr, TESSERACT } from '../planning/ocr.ts';
 import { explainPdf, MEASURE, measurePdf, openPdf, PDFINFO, QPDF } from '../planning/pdf.ts';
 
@@ -26,6 +27,7 @@ export const engine: Engine = {
     { source: 'pdf', target: 'pdf', rank: 30 },
   ],
   // `dpi` alone does not request OCR for a PDF.
+  trials: [{ file: SCAN, target: 'txt' }],
   options: (_, target) => (target === 'pdf' ? ['ocr_lang', 'pages', 'password'] : ['ocr_lang', 'dpi', 'pages', 'password']),
   inspect: measurePdf(),
   plan: (task) => {

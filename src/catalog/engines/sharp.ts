@@ -1,8 +1,10 @@
 /** libvips, through sharp: converts between the common picture formats, with edits; keeps colours and animations. */
-import { isReason, type Reason } from '../../errors.ts';
-import { type Conversion, type Engine, everyPair } from '../engine.ts';
+import { type ConversationStep, type Conversion, type Engine, everyPair } from '../engine.ts';
+import { PNG } from '../known-good.ts';
 import { SHOWN } from '../options/edits.ts';
 import { type Options, PICTURE_EDITS } from '../options/options.ts';
+import { conversationAbout } from './libvips/convert.ts';
+import type { ImageRequest } from './libvips/request.ts';
 
 /** Not HEIC, for which sharp's libvips has no decoder, and not SVG, which could read files here. */
 const FORMATS = ['png', 'jpg', 'webp', 'gif', 'tiff', 'avif'];
@@ -21,7 +23,7 @@ export const engine: Engine = {
   role: 'image',
   toolchains: ['image', 'office'],
   binaries: {
-    image: { at: ['program:image.ts'], version: { args: ['--version'], pattern: /libvips (\d+\.\d+\.\d+)/ } },
+    vips: { at: ['native:vips-server'], version: { args: ['--version'], pattern: /libvips (\d+\.\d+\.\d+)/ } },
   },
   conversions: [
     ...everyPair(
@@ -32,6 +34,7 @@ export const engine: Engine = {
     ...everyPair(FORMATS, ['gif'], { rank: 80, loses: ['colours beyond 256 a frame'] }),
     ...again,
   ],
+  trials: [{ file: PNG, target: 'jpg' }],
 
   options: (source, target) => [
     ...EDITS,
@@ -42,12 +45,9 @@ export const engine: Engine = {
     ...(source === 'tiff' ? (['pages'] as const) : []),
   ],
 
-  plan: ({ source, target, options, input, output }) => {
-    const request = requestOf({ source, target, options, input, output: `${output}/result.${target}` });
-    return { steps: [{ ask: 'image', request, otherwise: { run: 'image', args: ['--once'], stdin: `${JSON.stringify(request)}\n` } }] };
-  },
-
-  explain: (output) => reasonIn(output),
+  plan: ({ source, target, options, input, output }) => ({
+    steps: [talk({ source, target, options, input, output: `${output}/result.${target}` })],
+  }),
 };
 
 interface EditRequest {
@@ -59,11 +59,14 @@ interface EditRequest {
   readonly output: string;
 }
 
-/** The request for `image.ts`. */
-export const requestOf = ({ source, target, options, input, output }: EditRequest) => ({
-  input,
+/** What libvips does to one picture, by what it finds in it. */
+export const talk = (order: EditRequest): ConversationStep => ({
+  talk: 'vips',
+  conversation: (at) => conversationAbout({ ...requestOf(order), input: at(order.input), output: at(order.output) }),
+});
+
+const requestOf = ({ source, target, options }: EditRequest): Omit<ImageRequest, 'input' | 'output'> => ({
   source,
-  output,
   target,
   rotate: options.img_rotate,
   crop: cropOf(options),
@@ -79,16 +82,10 @@ export const requestOf = ({ source, target, options, input, output }: EditReques
   pages: options.pages,
 });
 
-function cropOf({ img_crop_x: x, img_crop_y: y, img_crop_w: w, img_crop_h: h }: Options): object | undefined {
+function cropOf({ img_crop_x: x, img_crop_y: y, img_crop_w: w, img_crop_h: h }: Options): ImageRequest['crop'] {
   return x === undefined && y === undefined && w === undefined && h === undefined ? undefined : { x: x ?? 0, y: y ?? 0, w, h };
 }
 
-function resizeOf({ img_resize_w: w, img_resize_h: h }: Options): object | undefined {
+function resizeOf({ img_resize_w: w, img_resize_h: h }: Options): ImageRequest['resize'] {
   return w === undefined && h === undefined ? undefined : { w, h };
-}
-
-/** The program answers in JSON also with `--once`. */
-export function reasonIn(output: string): Reason | undefined {
-  const reason = /"reason":"(\w+)"/.exec(output)?.[1];
-  return isReason(reason) ? reason : undefined;
 }

@@ -1,5 +1,6 @@
 /** Tesseract: OCR of a picture, to text or to a searchable PDF. */
 import { type Engine, everyPair, type Plan, type Task } from '../engine.ts';
+import { PNG } from '../known-good.ts';
 import { explainOcr, TESSERACT } from '../planning/ocr.ts';
 import { flatten, pick, readAndEdit } from './imagemagick/command.ts';
 import { explain } from './imagemagick/explain.ts';
@@ -19,6 +20,7 @@ export const engine: Engine = {
     // A last resort unless `ocr_lang` is sent: other engines make a PDF without OCR.
     ...everyPair(PICTURES, ['pdf'], { rank: 30 }),
   ],
+  trials: [{ file: PNG, target: 'txt' }],
   options: (source) => (source === 'tiff' ? ['ocr_lang', 'pages'] : ['ocr_lang']),
   inspect: { step: pingStep, read: readPing },
   plan,

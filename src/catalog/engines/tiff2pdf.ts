@@ -1,6 +1,7 @@
 /** Pictures to PDF, one per page: ImageMagick writes the pages to a TIFF, and libtiff's tiff2pdf converts that to a PDF. */
 import type { Engine, Plan, Task } from '../engine.ts';
 import { everyPair } from '../engine.ts';
+import { PNG } from '../known-good.ts';
 import { PICTURE_EDITS } from '../options/options.ts';
 import { READERS } from './imagemagick/coders.ts';
 import { flatten, pick, readAndEdit, STRIP } from './imagemagick/command.ts';
@@ -23,6 +24,7 @@ export const engine: Engine = {
     convert: CONVERT,
   },
   conversions: everyPair(Object.keys(READERS), ['pdf'], { rank: 70 }),
+  trials: [{ file: PNG, target: 'pdf' }],
   options: (source) => [
     ...PICTURE_EDITS,
     'strip_metadata',

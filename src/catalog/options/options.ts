@@ -115,7 +115,7 @@ export function readOptions(fields: ReadonlyMap<string, string>): Options {
 export function invalid(option: FormOption, received: string, allows: string = allowed(option)): Failure {
   const shown = option === 'password' ? '(hidden)' : received.slice(0, 100);
   return new Failure('INVALID_OPTION', {
-    says: `The option ${option} is "${shown}"; it takes ${allows}.`,
+    says: `The option ${option} is "${shown}"; expected ${allows}.`,
     details: { option, received: shown, allowed: allows },
   });
 }

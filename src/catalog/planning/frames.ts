@@ -6,16 +6,18 @@ import { MAX_PAGES } from './pages.ts';
 /** Most frames of an animation, or pictures of an icon. */
 export const MAX_FRAMES = 1000;
 
-/** A file that is read piece by piece. */
+/** A file that is read piece by piece. Synchronous: a file of one-byte blocks has as many pieces as bytes. */
 export interface Pieces {
   /** Bytes. */
   readonly size: number;
   /** @returns fewer bytes than requested at the end of the file */
-  read(at: number, length: number): Promise<Uint8Array>;
+  read(at: number, length: number): Uint8Array;
+  /** @returns undefined at the end of the file */
+  byte(at: number): number | undefined;
 }
 
 /** Yields once for each picture, in linear time; ends at the end of the file, or at damage. */
-type Walk = (file: Pieces) => AsyncGenerator<undefined>;
+type Walk = (file: Pieces) => Generator<undefined>;
 
 const WALKS: Readonly<Record<string, { readonly walk: Walk; readonly limit: 'frames' | 'pages'; readonly max: number }>> = {
   gif: { walk: gif, limit: 'frames', max: MAX_FRAMES },
@@ -27,30 +29,30 @@ const WALKS: Readonly<Record<string, { readonly walk: Walk; readonly limit: 'fra
 };
 
 /** Stops counting one beyond the bound. @throws Failure `input_limit` */
-export async function boundFrames(format: string, file: Pieces): Promise<void> {
+export function boundFrames(format: string, file: Pieces): void {
   const known = WALKS[format];
   if (known === undefined) return;
   let count = 0;
-  for await (const _ of known.walk(file)) if (++count > known.max) throw inputLimit(known.limit, known.max, count);
+  for (const _ of known.walk(file)) if (++count > known.max) throw inputLimit(known.limit, known.max, count);
 }
 
 /** GIF89a, appendix A: blocks begin with a type byte; data is in sub-blocks of at most 255 bytes. */
-async function* gif(file: Pieces): AsyncGenerator<undefined> {
+function* gif(file: Pieces): Generator<undefined> {
   const table = (flags: number) => (flags & 0x80 ? 3 * 2 ** ((flags & 7) + 1) : 0);
-  let at = 13 + table((await file.read(10, 1))[0] ?? 0);
+  let at = 13 + table(file.byte(10) ?? 0);
   for (;;) {
-    const block = await file.read(at, 10);
+    const block = file.read(at, 10);
     if (block[0] === 0x2c) {
       yield;
       at += 11 + table(block[9] ?? 0);
     } else if (block[0] === 0x21) at += 2;
     else if (block[0] === 0x3b || block.length === 0) return;
     else {
-      at = await nextBlock(file, at);
+      at = nextBlock(file, at);
       continue;
     }
     for (let length = 1; length > 0; at += 1 + length) {
-      const [next] = await file.read(at, 1);
+      const next = file.byte(at);
       if (next === undefined) return;
       length = next;
     }
@@ -58,9 +60,9 @@ async function* gif(file: Pieces): AsyncGenerator<undefined> {
 }
 
 /** Skips bytes that are no block, as some decoders do. */
-async function nextBlock(file: Pieces, from: number): Promise<number> {
+function nextBlock(file: Pieces, from: number): number {
   for (let at = from; at < file.size; ) {
-    const bytes = await file.read(at, 1024);
+    const bytes = file.read(at, 1024);
     const found = bytes.findIndex((byte) => byte === 0x2c || byte === 0x21 || byte === 0x3b);
     if (found >= 0) return at + found;
     at += Math.max(1, bytes.length);
@@ -69,18 +71,18 @@ async function nextBlock(file: Pieces, from: number): Promise<number> {
 }
 
 /** PNG, 5.3 and 11.2.6: a chunk is a length, a name, data and a checksum; `fcTL` begins a frame. */
-async function* png(file: Pieces): AsyncGenerator<undefined> {
+function* png(file: Pieces): Generator<undefined> {
   for (let at = 8; at + 12 <= file.size; ) {
-    const head = await file.read(at, 8);
+    const head = file.read(at, 8);
     if (isNamed(head, 'fcTL', 4)) yield;
     at += 12 + u32be(head, 0);
   }
 }
 
 /** WebP container specification: RIFF chunks with even lengths; `ANMF` holds a frame. */
-async function* webp(file: Pieces): AsyncGenerator<undefined> {
+function* webp(file: Pieces): Generator<undefined> {
   for (let at = 12; at + 8 <= file.size; ) {
-    const head = await file.read(at, 8);
+    const head = file.read(at, 8);
     if (isNamed(head, 'ANMF', 0)) yield;
     const length = u32le(head, 4);
     at += 8 + length + (length % 2);
@@ -88,14 +90,14 @@ async function* webp(file: Pieces): AsyncGenerator<undefined> {
 }
 
 /** The directory of an icon or cursor has the number of pictures. */
-async function* icon(file: Pieces): AsyncGenerator<undefined> {
-  const count = u16le(await file.read(4, 2), 0);
+function* icon(file: Pieces): Generator<undefined> {
+  const count = u16le(file.read(4, 2), 0);
   for (let index = 0; index < count; index++) yield;
 }
 
 /** TIFF 6.0, section 2, and BigTIFF: each directory has the offset of the next. A cycle would never end by itself. */
-async function* tiff(file: Pieces): AsyncGenerator<undefined> {
-  const head = await file.read(0, 16);
+function* tiff(file: Pieces): Generator<undefined> {
+  const head = file.read(0, 16);
   const little = head[0] === 0x49;
   const short = (bytes: Uint8Array, at = 0) => (little ? u16le(bytes, at) : u16be(bytes, at));
   const long = (bytes: Uint8Array, at = 0) => (little ? u32le(bytes, at) : u32be(bytes, at));
@@ -106,9 +108,9 @@ async function* tiff(file: Pieces): AsyncGenerator<undefined> {
   let at = big ? longer(head, 8) : long(head, 4);
   while (at > 0 && at < file.size) {
     yield;
-    const entries = big ? longer(await file.read(at, 8)) : short(await file.read(at, 2));
+    const entries = big ? longer(file.read(at, 8)) : short(file.read(at, 2));
     const next = big ? at + 8 + 20 * entries : at + 2 + 12 * entries;
-    at = big ? longer(await file.read(next, 8)) : long(await file.read(next, 4));
+    at = big ? longer(file.read(next, 8)) : long(file.read(next, 4));
   }
 }
 

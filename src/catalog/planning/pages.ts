@@ -7,6 +7,8 @@ export type PageRange = [first: number, last: number];
 
 /** No document with more pages is converted, so no selection reaches further. */
 export const MAX_PAGES = 2000;
+/** Most px of all pages or frames of a file together: 2,000 sheets of A4 at 300 dpi have 17,400 million. */
+export const MAX_PIXELS_TOGETHER = 20_000_000_000;
 
 /** @returns the ranges in the order given, or an empty list where the text is no selection */
 export function pageRanges(selection: string): PageRange[] {
@@ -41,9 +43,9 @@ export function choosePages(ranges: readonly PageRange[] | undefined, count: num
       option: 'pages',
       received: pagesAsText(ranges ?? []),
       allowed: pagesFrom1To(count),
-      says: `The file has ${pagesOf(count)}; the first page asked for is ${Math.min(...(ranges ?? []).map(([first]) => first))}.`,
+      says: `The file has ${pagesOf(count)}; the first requested page is ${Math.min(...(ranges ?? []).map(([first]) => first))}.`,
     });
-  const message = `The document has ${count} pages; pages after the last were left out.`;
+  const message = `The document has ${count} pages; requested pages after the last one were ignored.`;
   return { pages, warnings: reachesBeyond(ranges, count) ? [{ code: 'pages_beyond_end', message }] : [] };
 }
 

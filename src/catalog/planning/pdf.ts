@@ -1,7 +1,7 @@
 /** The first steps of every engine that reads PDF: count and measure the pages, decrypt, and select the requested pages. */
 import { conversionFailed, inputLimit, type Reason } from '../../errors.ts';
 import type { Binary, Facts, Inspection, ProcessStep, Task, Warning } from '../engine.ts';
-import { choosePages, MAX_PAGES, type PageRange, selectPages } from './pages.ts';
+import { choosePages, MAX_PAGES, MAX_PIXELS_TOGETHER, type PageRange, selectPages } from './pages.ts';
 
 /** Most px of the picture of one page. */
 export const MAX_PIXELS = 100_000_000;
@@ -9,8 +9,12 @@ export const DEFAULT_DPI = 150;
 /** PDF measures in points (ISO 32000-1, 8.3.2.3). */
 const POINTS_PER_INCH = 72;
 
+/** Forms drawn on all pages together, one within the other, and bytes of content that are carried out for them. */
+const MAX_FORMS = 1_000_000;
+const MAX_CONTENT = 1_000_000_000;
+
 /** Base of the bound on declared px of all pictures in a file; each page adds `MAX_PIXELS`. */
-const MAX_PIXELS_TOGETHER = 1_000_000_000;
+const MAX_DECLARED_TOGETHER = 1_000_000_000;
 
 export const QPDF: Binary = { at: ['/usr/bin/qpdf'], version: { args: ['--version'], pattern: /qpdf version (\d+\.\d+)/ } };
 export const PDFINFO: Binary = { at: ['/usr/bin/pdfinfo'], version: { args: ['-v'], pattern: /version (\d+\.\d+)/ } };
@@ -37,9 +41,11 @@ export const measurePdf = (resolution?: (task: Pick<Task, 'target' | 'options'>)
   step: (input, { passwordFile }): ProcessStep => ({ run: 'measure', args: passwordFile === undefined ? [input] : [input, passwordFile] }),
   read: (stdout, task): Facts => {
     const pages = pageCount(stdout);
-    const { units, largest, total } = readMeasures(stdout);
+    const { units, largest, total, forms, bytes } = readMeasures(stdout);
+    if (forms > MAX_FORMS) throw inputLimit('forms drawn', MAX_FORMS, forms);
+    if (bytes > MAX_CONTENT) throw inputLimit('bytes of content of drawn forms', MAX_CONTENT, bytes);
     if (largest > MAX_PIXELS) throw inputLimit('pixels of a picture', MAX_PIXELS, largest);
-    const together = MAX_PIXELS_TOGETHER + pages * MAX_PIXELS;
+    const together = MAX_DECLARED_TOGETHER + pages * MAX_PIXELS;
     if (total > together) throw inputLimit('pixels of all pictures', together, total);
     const dpi = resolution?.(task);
     if (dpi !== undefined) refuseGiants(stdout, units, new Set(selectPages(task.options.pages, pages)), dpi);
@@ -66,25 +72,29 @@ interface Measures {
   /** Px. */
   readonly largest: number;
   readonly total: number;
+  readonly forms: number;
+  readonly bytes: number;
 }
 
 /** Our own program prints the last line. */
 function readMeasures(stdout: string): Measures {
-  const { units, largest, total } = JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? '') as {
-    units: Record<string, number>;
-    largest: number;
-    total: number;
+  const { units, ...measures } = JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? '') as Omit<Measures, 'units'> & {
+    readonly units: Record<string, number>;
   };
-  return { units: new Map(Object.entries(units).map(([page, unit]) => [Number(page), unit])), largest, total };
+  return { units: new Map(Object.entries(units).map(([page, unit]) => [Number(page), unit])), ...measures };
 }
 
 /** A page's `UserUnit` counts, whether or not this version of the engine applies it. */
 function refuseGiants(stdout: string, units: Measures['units'], chosen: ReadonlySet<number>, dpi: number): void {
+  let together = 0;
   for (const [, page, width, height] of stdout.matchAll(/^Page\s+(\d+) size:\s+([\d.e+]+) x ([\d.e+]+) pts/gm)) {
     const scale = (dpi / POINTS_PER_INCH) * (units.get(Number(page)) ?? 1);
     const pixels = Math.ceil(Number(width) * Number(height) * scale ** 2);
-    if (chosen.has(Number(page)) && pixels > MAX_PIXELS) throw inputLimit(`pixels of page ${page} at ${dpi} dpi`, MAX_PIXELS, pixels);
+    if (!chosen.has(Number(page))) continue;
+    if (pixels > MAX_PIXELS) throw inputLimit(`pixels of page ${page} at ${dpi} dpi`, MAX_PIXELS, pixels);
+    together += pixels;
   }
+  if (together > MAX_PIXELS_TOGETHER) throw inputLimit(`pixels of all pages at ${dpi} dpi`, MAX_PIXELS_TOGETHER, together);
 }
 
 export interface Opened {

@@ -31,7 +31,7 @@ export function differing(format: string, filename: string, declared?: string): 
   ];
   return told.length === 0
     ? []
-    : [{ code: 'content_differs', message: `The file was read as ${format}, by its content; ${told.join(' and ')}.` }];
+    : [{ code: 'content_differs', message: `The file was read as ${format}, based on its content; ${told.join(' and ')}.` }];
 }
 
 function agrees(format: string, { id, tie }: Format): boolean {

@@ -37,8 +37,8 @@ export function detect(sample: Sample): Detected {
 export function resolveSource(sample: Sample, filename: string, fromFormat?: string): { readonly format: string } {
   if (sample.size === 0) throw new Failure('NO_FILE', { says: 'The file is empty: send one with content in the field "file".' });
   const detected = detect(sample);
-  if (detected.kind === 'unknown') throw unsupported('unknown', 'The content of this file is of no kind that can be converted.');
-  if (detected.kind === 'refused') throw unsupported(detected.what, `The file is of a kind that is never opened: ${detected.what}.`);
+  if (detected.kind === 'unknown') throw unsupported('unknown', 'The service does not support this file type.');
+  if (detected.kind === 'refused') throw unsupported(detected.what, `The service does not open files of this type: ${detected.what}.`);
   const allowed = detected.kind === 'tie' ? detected.among : [detected.format];
   if (fromFormat !== undefined) return { format: asTold(fromFormat, allowed) };
   if (detected.kind === 'format') return { format: detected.format };
@@ -65,7 +65,7 @@ export function matches(sample: Sample, format: string): boolean {
 function asTold(fromFormat: string, allowed: readonly string[]): string {
   const told = formatByExtension(fromFormat)?.id;
   if (told !== undefined && allowed.includes(told)) return told;
-  const says = `The option "from_format" contradicts the file's content: it can be ${allowed.join(', ')}.`;
+  const says = `The option "from_format" is "${fromFormat}", which contradicts the file's content; expected ${allowed.join(' or ')}.`;
   throw new Failure('INVALID_OPTION', { says, details: { option: 'from_format', received: fromFormat, allowed } });
 }
 

@@ -8,7 +8,7 @@ import { CUT, checkCut, cutOf, SOUNDS, soundTarget, taskOf } from '../tool-famil
 
 export const tool: Tool = {
   slug: 'audio-cutter',
-  summary: 'Cuts a stretch out of a recording: exact to the moment, or fast without encoding anew.',
+  summary: 'Cuts a recording to a time range: exactly, or fast without re-encoding.',
   family: 'audio_video',
   accepts: SOUNDS,
   files: ONE_FILE,

@@ -15,7 +15,7 @@ export const tool: Tool = {
   input: z.object({ preset: oneOf(presets).optional(), bitrate: integer(100, 50_000, ' kbit/s of picture and sound together').optional() }),
   check: ({ preset, bitrate }) => {
     if (preset !== undefined && bitrate !== undefined)
-      throw refuseField('bitrate', `${bitrate}`, 'no value beside a preset: send one of them');
+      throw refuseField('bitrate', `${bitrate}`, 'no value together with preset: send only one of them');
   },
   neverLarger: true,
   work: {

@@ -6,7 +6,7 @@ import { VIDEOS } from '../tool-families/media.ts';
 
 export const tool: Tool = {
   slug: 'extract-audio-from-video',
-  summary: 'Takes one sound track of a video as MP3.',
+  summary: 'Extracts one audio track of a video as MP3.',
   family: 'audio_video',
   accepts: VIDEOS,
   files: ONE_FILE,

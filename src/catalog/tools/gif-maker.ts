@@ -15,7 +15,7 @@ const MOST_PICTURES = 100;
 
 export const tool: Tool = {
   slug: 'gif-maker',
-  summary: 'Makes an animated GIF of a video of up to a minute, or of 2 to 100 pictures.',
+  summary: 'Makes an animated GIF from a video of up to a minute, or from 2 to 100 pictures.',
   family: 'audio_video',
   accepts: [...VIDEOS, ...PICTURES],
   files: { fields: ['file', 'files[]', 'files'], min: 1, max: MOST_PICTURES },
@@ -50,9 +50,9 @@ function refuseMixture(sources: readonly string[]): void {
     sources.length === 1
       ? moves(sources[0] ?? '')
         ? undefined
-        : `One picture does not move: send 2 to ${MOST_PICTURES} in the field "files[]", or a video in the field "file".`
+        : `An animation needs 2 or more pictures: send 2 to ${MOST_PICTURES} in the field "files[]", or a video in the field "file".`
       : sources.some((source) => VIDEOS.includes(source))
-        ? 'A video comes alone, in the field "file"; several files are pictures.'
+        ? 'Send one video alone, in the field "file"; several files must be pictures.'
         : undefined;
   if (says !== undefined) throw new Failure('BAD_REQUEST', { says });
 }

@@ -9,7 +9,7 @@ const read = (given: Input) => given as z.output<typeof input>;
 
 export const tool: Tool = {
   slug: 'og-image-resizer',
-  summary: 'Brings a picture to 1200 x 630 px for link previews: cut to fill it, or whole with bars.',
+  summary: 'Resizes a picture to 1200 x 630 px for link previews: cut to fill it, or whole with bars.',
   family: 'image',
   accepts: PICTURES,
   files: ONE_FILE,

@@ -33,11 +33,11 @@ function plan(task: ToolTask) {
 function keptPages(ranges: readonly PageRange[], count: number): number[] {
   const asked = Math.max(...ranges.map(([, last]) => last));
   const refuse = (says: string, allowed: string) => misfit({ option: 'pages', received: pagesAsText(ranges), allowed, says });
-  if (asked > count) throw refuse(`The file has ${pagesOf(count)}; page ${asked} is to be removed.`, pagesFrom1To(count));
+  if (asked > count) throw refuse(`The file has ${pagesOf(count)}; pages names page ${asked}.`, pagesFrom1To(count));
   const removed = new Set(selectPages(ranges, count));
   if (removed.size === count)
     throw refuse(
-      `The file has ${pagesOf(count)}, and all are to be removed; at least one has to stay.`,
+      `The file has ${pagesOf(count)}; pages names all of them, and at least one must remain.`,
       `at most ${count - 1} of ${pagesOf(count)}`,
     );
   return Array.from({ length: count }, (_, index) => index + 1).filter((page) => !removed.has(page));

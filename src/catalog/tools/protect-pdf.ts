@@ -7,7 +7,7 @@ import { inspectOpen, onlySource, PDF_TO_PDF, password, qpdf } from '../tool-fam
 export const tool: Tool = {
   ...PDF_TO_PDF,
   slug: 'protect-pdf',
-  summary: 'Locks a PDF with a password (AES-256). One that has a password already is unlocked first, with unlock-pdf.',
+  summary: 'Adds a password to a PDF (AES-256). Remove an existing password first, with unlock-pdf.',
   input: z.object({ password }),
   work: {
     engine,

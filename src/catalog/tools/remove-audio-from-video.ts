@@ -7,7 +7,7 @@ import { taskOf, VIDEOS, videoTarget } from '../tool-families/media.ts';
 
 export const tool: Tool = {
   slug: 'remove-audio-from-video',
-  summary: 'Takes the sound out of a video and leaves the rest as it is.',
+  summary: 'Removes the audio from a video and leaves the rest unchanged.',
   family: 'audio_video',
   accepts: VIDEOS,
   files: ONE_FILE,

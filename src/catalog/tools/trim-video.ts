@@ -8,7 +8,7 @@ import { CUT, checkCut, cutOf, taskOf, VIDEOS, videoTarget } from '../tool-famil
 
 export const tool: Tool = {
   slug: 'trim-video',
-  summary: 'Cuts a stretch out of a video: exact to the frame, or fast from a key frame on, without encoding anew.',
+  summary: 'Cuts a video to a time range: exactly to the frame, or fast from a key frame on, without re-encoding.',
   family: 'audio_video',
   accepts: VIDEOS,
   files: ONE_FILE,

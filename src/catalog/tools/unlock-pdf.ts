@@ -28,7 +28,7 @@ export const tool: Tool = {
       if (facts['locked'] === true) return { steps: [qpdf(`--password-file=${task.passwordFile}`, '--decrypt', path, result)] };
       return {
         steps: [{ run: 'copy', args: [path, result] }],
-        warnings: [{ code: 'not_locked', message: 'The PDF has no password: it comes back as it was.' }],
+        warnings: [{ code: 'not_locked', message: 'The PDF has no password: it is returned unchanged.' }],
       };
     },
   },

@@ -15,7 +15,7 @@ export const BatchEntry = z.object({
   error: z
     .object({ code: z.string(), message: z.string(), details: z.looseObject({}) })
     .optional()
-    .describe('Why this file failed, as alone it would have been told'),
+    .describe('Why this file failed: the error that a request for it alone would get'),
 });
 
 export const Batch = z.object({

@@ -2,8 +2,8 @@
 import { z } from 'zod';
 
 export const FormatTarget = z.object({
-  format: z.string().describe('Canonical extension of what is made: what `to_format` takes'),
-  engines: z.array(z.string()).min(1).describe('Who makes it, one after the other: keys of `engines`'),
+  format: z.string().describe('Canonical extension of the target: a value for `to_format`'),
+  engines: z.array(z.string()).min(1).describe('Engines that convert it, in order: keys of `engines`'),
   ignores: z
     .array(z.string())
     .optional()
@@ -21,11 +21,11 @@ export const FormatSource = z.object({
 
 export const FormatEngine = z.object({
   name: z.string(),
-  version: z.string().describe('Of this installation; empty where it could not be read'),
+  version: z.string().describe('Version in this installation; empty if it could not be read'),
   proved_with: z
     .string()
     .optional()
-    .describe('The version with which the test suite proved its conversions, where that is another than this one (major.minor)'),
+    .describe('The version with which the test suite proved its conversions, if it differs from this one (major.minor)'),
 });
 
 export const FormatList = z.object({

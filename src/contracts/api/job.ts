@@ -21,22 +21,22 @@ export const Warning = z.object({
 });
 
 export const Job = z.object({
-  job_id: z.string().regex(jobIdPattern).describe('A bearer secret: whoever holds it may read and delete the job'),
+  job_id: z.string().regex(jobIdPattern).describe('A bearer secret: every client that has it may read and delete the job'),
   status: z.enum(['processing', 'done', 'error']),
   progress: z.number().int().min(0).max(99).optional().describe('Per cent, while processing; absent where the engine reports none'),
   output: JobOutput.optional().describe('Once done; a tool that answers with text has none'),
   links: JobLinks,
   created_at: z.iso.datetime(),
   expires_at: z.iso.datetime().describe('When job and output are removed; moved once, at the end of the job, and never earlier'),
-  warnings: z.array(Warning).describe('What was done otherwise than asked for'),
-  engine: z.object({ name: z.string(), version: z.string() }).optional().describe('What carried it out, once known'),
+  warnings: z.array(Warning).describe('Differences between the request and the result'),
+  engine: z.object({ name: z.string(), version: z.string() }).optional().describe('The engine that converts the file, once known'),
 });
 export type Job = z.infer<typeof Job>;
 
 /** A job whose result is a text, which stands in the job itself. */
 export const TextJob = Job.omit({ output: true }).extend({
-  text: z.string().optional().describe('At most 1 MiB of UTF-8, pages parted by form feeds'),
-  language: z.string().optional().describe('What it was read as'),
+  text: z.string().optional().describe('At most 1 MiB of UTF-8, pages separated by form feeds'),
+  language: z.string().optional().describe('Format that it was read as'),
   pages: z.number().int().min(1).optional().describe('How many pages were read'),
 });
 export type TextJob = z.infer<typeof TextJob>;

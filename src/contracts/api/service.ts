@@ -7,7 +7,17 @@ const engineHealth = z.object({
   name: z.string(),
   version: z.string().describe('Empty where it is not installed'),
   available: z.boolean(),
+  reason: z
+    .string()
+    .optional()
+    .describe('Why it is not available: it is not installed, or does not convert a file that is known to be good'),
   seen_at: z.iso.datetime(),
+  fresh: z
+    .enum(['fork', 'process'])
+    .optional()
+    .describe(
+      'How an engine that reads each file in a separate process starts that process: forked from a loaded one (`fork`), or, if this build cannot be forked, newly started (`process`), which takes a second of CPU time',
+    ),
 });
 
 export const Health = z.object({
@@ -16,12 +26,21 @@ export const Health = z.object({
   uptime_seconds: count,
   engines: z
     .record(z.string(), engineHealth.extend({ all: z.array(engineHealth) }))
-    .describe('By what they are for: `image`, `audio_video`, `pdf`, `office`, `ocr`, `markup`'),
+    .describe('By purpose: `image`, `audio_video`, `pdf`, `office`, `ocr`, `markup`'),
   storage: z
     .object({ used_bytes: count.optional(), free_bytes: count, full: z.boolean() })
     .optional()
-    .describe('Where files are on the disk of one machine; `used_bytes` where `storage.maxBytes` is set'),
-  missing: z.array(z.object({ engine: z.string(), formats: z.array(z.string()) })),
+    .describe('Present if files are on the disk of one machine; `used_bytes` if `storage.maxBytes` is set'),
+  confinement: z
+    .object({
+      landlock_abi: count.describe('Version of the Landlock of the kernel; 0: files are not confined'),
+      counts: z
+        .enum(['cgroup', 'launcher'])
+        .describe('What limits memory and processes: the kernel by a cgroup, or samples of the launcher'),
+    })
+    .optional()
+    .describe('How converters are confined; only where one process is API and worker'),
+  missing: z.array(z.object({ engine: z.string(), reason: z.string(), formats: z.array(z.string()) })),
   queue: z.record(z.string(), z.object({ waiting: count, running: count, workers: count })).describe('By pool'),
 });
 

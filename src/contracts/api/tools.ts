@@ -4,7 +4,7 @@ import { z } from 'zod';
 export const ToolOption = z.object({
   name: z.string(),
   required: z.boolean(),
-  allowed: z.string().describe('What it takes, in words'),
+  allowed: z.string().describe('Allowed values, in words'),
   schema: z.looseObject({}).describe('The same as JSON Schema, with its default'),
 });
 
@@ -14,25 +14,28 @@ export const ToolEntry = z.object({
   family: z.string(),
   available: z.boolean(),
   reason: z.string().optional().describe('Why it is not available'),
-  engine: z.string().optional().describe('The program that does it, or the names of all that may, parted by " or "'),
-  engines: z.array(z.string()).optional().describe('Every program that may do it, depending on the format: those for most formats first'),
-  accepts: z.array(z.string()).optional().describe('Formats, told by content'),
+  engine: z.string().optional().describe('The program that runs the tool, or the names of all that may, separated by " or "'),
+  engines: z
+    .array(z.string())
+    .optional()
+    .describe('Every program that may run the tool, depending on the format: those for most formats first'),
+  accepts: z.array(z.string()).optional().describe('Formats, detected by content'),
   files: z
     .object({
       field: z.string(),
       min: z.number().int(),
       max: z.number().int(),
-      total_bytes: z.number().int().optional().describe('Of all together'),
+      total_bytes: z.number().int().optional().describe('Maximum size of all files together'),
     })
     .optional(),
   options: z.array(ToolOption).optional(),
   limits: z
     .object({
-      max_bytes: z.number().int().describe('Of one file'),
-      max_total_bytes: z.number().int().optional().describe('Of all files together'),
-      max_pixels: z.number().int().optional().describe('Of a picture, or of one frame'),
-      max_pages: z.number().int().optional().describe('Of a PDF or a TIFF'),
-      max_seconds: z.number().int().optional().describe('Of a recording'),
+      max_bytes: z.number().int().describe('Maximum size of one file'),
+      max_total_bytes: z.number().int().optional().describe('Maximum size of all files together'),
+      max_pixels: z.number().int().optional().describe('Maximum pixels of a picture, or of one frame'),
+      max_pages: z.number().int().optional().describe('Maximum pages of a PDF or a TIFF'),
+      max_seconds: z.number().int().optional().describe('Maximum length of a recording'),
       daily: z.number().int().optional().describe('Requests of one client in 24 hours'),
     })
     .optional(),

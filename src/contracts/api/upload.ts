@@ -4,12 +4,12 @@ import { z } from 'zod';
 export const uploadIdPattern = /^upl_[0-9a-f]{32}$/;
 
 export const Upload = z.object({
-  upload_id: z.string().regex(uploadIdPattern).describe('What `upload_id` and `upload_ids[]` take; a bearer secret'),
+  upload_id: z.string().regex(uploadIdPattern).describe('The value for `upload_id` and `upload_ids[]`; a bearer secret'),
   status: z.enum(['uploading', 'finished']),
   filename: z.string(),
   size_bytes: z.number().int().min(0),
   received_bytes: z.number().int().min(0),
   created_at: z.iso.datetime(),
   expires_at: z.iso.datetime().describe('1 h after the last byte came, and 2 h after it was finished'),
-  links: z.object({ self: z.url().describe('Where tus goes on') }),
+  links: z.object({ self: z.url().describe('URL at which tus continues') }),
 });

@@ -48,7 +48,7 @@ const VolumeMount = z.object({
         },
       ],
     })
-    .describe('Where it is to be found: below /mnt, /etc/ssl, /usr/share/fonts or /usr/local/share'),
+    .describe('Path in the container: below /mnt, /etc/ssl, /usr/share/fonts or /usr/local/share'),
   subPath: z.string().max(253).optional().describe('Path inside the volume'),
   readOnly: z.boolean().optional().describe('Whether it cannot be written to'),
 });
@@ -61,6 +61,21 @@ const Volume = z.object({
   emptyDir: passedThrough.optional().describe('An empty folder, as in a PodSpec'),
   persistentVolumeClaim: passedThrough.optional().describe('A claim, as in a PodSpec'),
   csi: passedThrough.optional().describe('A volume of a CSI driver, as in a PodSpec'),
+});
+
+/** What pods run as: where a cluster assigns users, none is named. */
+const SecurityContext = z.object({
+  runAsUser: z.number().int().min(1).optional().describe('User of the processes, by number'),
+  runAsGroup: z.number().int().min(1).optional().describe('Group of the processes, by number'),
+  fsGroup: z.number().int().min(1).optional().describe('Group that may read the volumes, by number'),
+  fsGroupChangePolicy: z.enum(['Always', 'OnRootMismatch']).optional().describe('When the group of files in volumes is changed'),
+  supplementalGroups: z
+    .array(z.number().int().min(1))
+    .max(16)
+    .meta({ 'x-kubernetes-list-type': 'atomic' })
+    .optional()
+    .describe('More groups of the processes'),
+  seLinuxOptions: passedThrough.optional().describe('SELinux context, as in a PodSpec'),
 });
 
 const annotations = (description: string) =>
@@ -97,7 +112,7 @@ const Container = z.object({
       ],
     })
     .optional()
-    .describe('Where the volumes are to be found'),
+    .describe('Where the volumes are mounted'),
 });
 
 export const PodTemplate = z.object({
@@ -119,10 +134,30 @@ export const PodTemplate = z.object({
       annotations: annotations('Annotations, in addition to those that tell node autoscalers which pods may be evicted'),
     })
     .optional()
-    .describe('Of each pod'),
+    .describe('Metadata of each pod'),
   spec: z
     .object({
       serviceAccountName: name.optional().describe('ServiceAccount that workers run as; none of its tokens is mounted'),
+      securityContext: SecurityContext.optional().describe(
+        'User and groups, instead of 10001; an empty object sets none, for clusters that assign them. Never root, and always with the default seccomp profile',
+      ),
+      schedulerName: name.optional().describe('Scheduler, as in a PodSpec'),
+      dnsPolicy: z
+        .enum(['ClusterFirst', 'ClusterFirstWithHostNet', 'Default', 'None'])
+        .optional()
+        .describe('How names are resolved, as in a PodSpec'),
+      dnsConfig: passedThrough.optional().describe('More of how names are resolved, as in a PodSpec'),
+      hostAliases: z
+        .array(
+          z.object({
+            ip: z.string().max(45).describe('Address'),
+            hostnames: z.array(z.string().max(253)).max(32).meta({ 'x-kubernetes-list-type': 'atomic' }).describe('Its names'),
+          }),
+        )
+        .max(32)
+        .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['ip'] })
+        .optional()
+        .describe('Names and their addresses, as in a PodSpec'),
       volumes: z
         .array(Volume)
         .max(16)
@@ -143,9 +178,9 @@ export const PodTemplate = z.object({
         .max(1)
         .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['name'] })
         .optional()
-        .describe('What is added to the container `worker`'),
+        .describe('Additions to the container `worker`'),
     })
     .optional()
-    .describe('Of each pod'),
+    .describe('Spec of each pod'),
 });
 export type PodTemplate = z.infer<typeof PodTemplate>;

@@ -36,7 +36,7 @@ const Metadata = z.looseObject({
 
 export const Condition = z.object({
   type: z.string().min(1).max(316).describe('Type of the condition, in CamelCase'),
-  status: z.enum(['True', 'False', 'Unknown']).describe('Whether that is so'),
+  status: z.enum(['True', 'False', 'Unknown']).describe('Whether the condition holds'),
   observedGeneration: z.number().int().min(0).optional().describe('Generation of the resource that was judged'),
   lastTransitionTime: time.describe('When `status` last changed'),
   reason: z
@@ -57,7 +57,7 @@ export const Conditions = z
 
 /** What the API server gives a resource that no controller has seen: tools that follow kstatus then wait, and do not take it for finished. */
 export const UNSEEN = { observedGeneration: -1 } as const;
-export const observedGeneration = z.number().int().min(-1).describe('Generation of the spec that this status answers; -1: of none yet');
+export const observedGeneration = z.number().int().min(-1).describe('Generation of the spec that this status describes; -1: none yet');
 
 /**
  * A whole object as the API server gives it; one just created has no status.
@@ -73,6 +73,6 @@ export const resource = <Kind extends string, Spec extends z.ZodType, Status ext
     apiVersion: z.literal(API_VERSION),
     kind: z.literal(kind),
     metadata: Metadata.extend({ name }),
-    spec: spec.describe('What is asked for'),
-    status: status.optional().meta({ default: UNSEEN }).describe('What is so, as the controller saw it last'),
+    spec: spec.describe('The desired state'),
+    status: status.optional().meta({ default: UNSEEN }).describe('The state that the controller saw last'),
   });

@@ -67,7 +67,7 @@ export const workerPod = {
     .max(16)
     .optional()
     .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['name'] })
-    .describe('Secrets that open the registry of the image'),
+    .describe('Secrets with credentials for the registry of the image'),
   resources: z
     .object({
       requests: quantities.optional().describe('What a node must have free for a worker, by resource'),
@@ -76,7 +76,7 @@ export const workerPod = {
         .describe('What a worker may use at most, by resource; its slots share out the memory; nvidia.com/gpu asks for a GPU'),
     })
     .optional()
-    .describe('What a worker asks of its node'),
+    .describe('Resources that a worker requests of its node'),
   nodeSelector: z
     .record(z.string(), z.string().max(63))
     .meta({ maxProperties: 32 })
@@ -96,5 +96,5 @@ export const workerPod = {
     .optional()
     .describe('How workers spread over zones or nodes, as in a PodSpec'),
   runtimeClassName: name.optional().describe('RuntimeClass of workers, such as gVisor'),
-  priorityClassName: name.optional().describe('PriorityClass of workers: who goes first where nodes are full'),
+  priorityClassName: name.optional().describe('PriorityClass of workers: which pods go first if nodes are full'),
 };

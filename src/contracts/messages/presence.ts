@@ -11,6 +11,18 @@ const count = z.number().int().min(0);
  * with any engine; older readers know no engine of this name and ignore it.
  */
 export const BANDS = 'queue-bands';
+/** The same for the bands of small orders. */
+export const SMALL_BANDS = 'queue-small-bands';
+/** What is said as an engine and is none. */
+export const queueAbilities: ReadonlySet<string> = new Set([BANDS, SMALL_BANDS]);
+
+/**
+ * Among the engines of a worker: it forks a process for each file of this engine. As with `BANDS`, of a pool it is known while all its workers do.
+ */
+export const forkingOf = (engineId: string): string => `${engineId}:forks`;
+
+/** Not what says how engines and queues are used. */
+export const isEngineId = (key: string): boolean => !queueAbilities.has(key) && !key.endsWith(forkingOf(''));
 
 export const Presence = z.strictObject({
   version: z.number().int().min(1),
@@ -31,8 +43,10 @@ export const Presence = z.strictObject({
   busyMs: count,
   /** For how long it has held at least one order, s; 0 while it holds none. */
   busySeconds: count,
-  /** Versions by engine id; empty where one could not be read. */
+  /** Of those that work: versions by engine id; empty where one could not be read. */
   engines: z.record(z.string().max(63), z.string().max(100)),
+  /** By id, the kind of defect: engines that are installed and fail their trials; absent while there is none. An older reader rejects the whole message. */
+  broken: z.record(z.string().max(63), z.string().max(63)).optional(),
   /** Why it takes no orders although it is idle or busy; absent while it is healthy. An older reader rejects the whole message. */
   unwell: Fault.optional(),
 });

@@ -10,6 +10,7 @@ import type { Log } from '../../telemetry/log.ts';
 import { mirror, timed } from '../watched.ts';
 import type { Ask } from './ask.ts';
 import { reconcile } from './reconcile.ts';
+import { createRemovals } from './removals.ts';
 import { CONVERSION_JOBS, type ConversionJobObject, hasEnded } from './resource.ts';
 import { secretsBy } from './secrets.ts';
 import { takeTurns } from './turns.ts';
@@ -46,6 +47,7 @@ export function startConversionJobs(given: ConversionJobsDeps): ConversionJobs {
   metrics.conversions(() => countByPhase(jobs.objects().values()));
   /** Keys of unfinished resources: the API is asked about these only. */
   const unfinished = new Set<string>();
+  const removals = createRemovals({ ask, clock });
   const deps = {
     kube,
     ask,
@@ -61,8 +63,11 @@ export function startConversionJobs(given: ConversionJobsDeps): ConversionJobs {
     concurrency: AT_ONCE,
     hooks: metrics.workQueue(CONVERSION_JOBS.plural),
     async work(key, signal) {
+      if (!mayAct()) return undefined;
+      const cancelAgain = await removals.cancel(key);
       const job = jobs.objects().get(key);
-      if (job === undefined || !mayAct()) return undefined;
+      if (job === undefined) return cancelAgain;
+      if (cancelAgain !== undefined) work.addAfter(key, cancelAgain.againAfterMs);
       try {
         return await timed(metrics, 'conversionjob', () =>
           // The watch reports its removal.
@@ -79,14 +84,16 @@ export function startConversionJobs(given: ConversionJobsDeps): ConversionJobs {
     if (now === undefined || hasEnded(now)) unfinished.delete(key);
     else unfinished.add(key);
     if (now === undefined) work.forget(key);
-    else if (before === undefined || isNews(now, before)) work.add(key);
+    const isGone = before !== undefined && now?.metadata.uid !== before.metadata.uid;
+    if (isGone && removals.add(key, before)) work.add(key);
+    if (now !== undefined && (before === undefined || isNews(now, before))) work.add(key);
   });
 
   return {
     synced: () => jobs.synced,
     async lead() {
       await jobs.whenSynced();
-      for (const key of jobs.objects().keys()) work.add(key);
+      for (const key of [...removals.keys(), ...jobs.objects().keys()]) work.add(key);
     },
     async close() {
       unsubscribe();

@@ -2,14 +2,14 @@
 import type { SubmissionQuestion } from '../../contracts/messages/submission.ts';
 import { type ConversionJobObject, isHeld } from './resource.ts';
 
-/** A deletion does not wait for longer than this for the API to cancel the job, ms. */
+/** How long the API is asked to cancel the job of a deleted resource, ms; after that the job runs to its end. */
 export const CANCEL_WITHIN_MS = 60_000;
 
 export type Step =
   /** Nothing, for that long or until the resource changes. */
   | { readonly is: 'rest'; readonly forMs?: number }
-  /** Set or remove the finalizer. */
-  | { readonly is: 'hold' | 'release' }
+  /** Remove the finalizer that an earlier version set. */
+  | { readonly is: 'release' }
   | { readonly is: 'ask'; readonly question: Exclude<SubmissionQuestion, 'upload'> }
   /** Its output is no longer there. */
   | { readonly is: 'expire' }
@@ -23,20 +23,28 @@ export function nextStep(job: ConversionJobObject, now: number): Step {
     if (!held) return { is: 'rest' };
     return now >= Date.parse(metadata.deletionTimestamp) + CANCEL_WITHIN_MS ? { is: 'release' } : { is: 'ask', question: 'cancel' };
   }
+  if (held) return { is: 'release' };
   if (status.completionTime !== undefined) return afterItsEnd(job, Date.parse(status.completionTime), now);
-  // Before the job exists: a resource deleted in between would leave it running.
-  if (!held) return { is: 'hold' };
   return { is: 'ask', question: status.jobId === undefined ? 'convert' : 'look' };
 }
 
 /** An expired resource is removed without its job: the output's URL stays valid for the promised two hours. */
-function afterItsEnd({ metadata, spec, status }: ConversionJobObject, endedAt: number, now: number): Step {
-  const removedAt = endedAt + spec.ttlSecondsAfterFinished * 1_000;
-  if (now >= removedAt) return isHeld(metadata) ? { is: 'release' } : { is: 'remove' };
+function afterItsEnd(job: ConversionJobObject, endedAt: number, now: number): Step {
+  const { status } = job;
+  const removedAt = removalTime(job, endedAt);
+  if (now >= removedAt) return { is: 'remove' };
   // An output in a user's own bucket does not expire here.
   const expiresAt = status?.phase === 'Complete' ? Date.parse(status.output?.expiresAt ?? '') || Infinity : Infinity;
   if (now >= expiresAt) return { is: 'expire' };
   return { is: 'rest', forMs: Math.min(removedAt, expiresAt) - now };
+}
+
+const removalTime = ({ spec }: ConversionJobObject, endedAt: number): number => endedAt + spec.ttlSecondsAfterFinished * 1_000;
+
+/** Whether a resource that is gone leaves a job to cancel, or an output to delete. One whose time was over leaves its output to whoever has the URL. */
+export function leavesJob(job: ConversionJobObject, now: number): boolean {
+  const { completionTime, phase } = job.status ?? {};
+  return completionTime === undefined || (phase === 'Complete' && now < removalTime(job, Date.parse(completionTime)));
 }
 
 const SOONEST_MS = 250;

@@ -23,7 +23,7 @@ export const askOver =
     } catch (error) {
       if (!(error instanceof Failure)) throw error;
       const { code, retryable, retryAfter } = error;
-      const message = 'The API cannot be reached: it is asked again.';
+      const message = 'The API cannot be reached: the controller tries again.';
       return {
         error: { code, message, details: { request_id: '', retryable } },
         ...(retryAfter === undefined ? {} : { retry_after: retryAfter }),

@@ -29,7 +29,7 @@ export interface ReconcileDeps {
 
 type Again = { readonly againAfterMs: number } | undefined;
 
-/** Steps in a row: finalizer, request, end and removal are fewer. */
+/** Steps in a row: an earlier version's finalizer, request, end and removal are fewer. */
 const MOST_STEPS = 6;
 /** A user waits for a deletion, ms. */
 const CANCEL_AGAIN_MS = 1_000;
@@ -44,9 +44,6 @@ export async function reconcile(deps: ReconcileDeps, seen: ConversionJobObject, 
     switch (step.is) {
       case 'rest':
         return step.forMs === undefined ? undefined : { againAfterMs: step.forMs };
-      case 'hold':
-        job = await setFinalizers(deps, job, [...(job.metadata.finalizers ?? []), FINALIZER], signal);
-        break;
       case 'release':
         job = await release(deps, job, signal);
         break;
@@ -137,7 +134,7 @@ const ageOf = ({ clock }: ReconcileDeps, { metadata: { creationTimestamp = '' } 
   clock() - (Date.parse(creationTimestamp) || clock());
 
 async function writeWait(deps: ReconcileDeps, job: ConversionJobObject, { refusal }: Wait, signal: AbortSignal): Promise<void> {
-  const { code, message } = refusal ?? { code: 'Waiting', message: 'Others of this namespace go first.' };
+  const { code, message } = refusal ?? { code: 'Waiting', message: 'Other ConversionJobs of this namespace go first.' };
   const status = pending(job, new Date(deps.clock()), code, message);
   // Turns change too often to write each one.
   if (job.status?.phase === undefined || (refusal !== undefined && isNews(job.status, status))) await write(deps, job, status, signal);
@@ -149,19 +146,11 @@ async function cancel(deps: ReconcileDeps, job: ConversionJobObject, signal: Abo
   return isOver ? { job: await release(deps, job, signal) } : { againAfterMs: CANCEL_AGAIN_MS };
 }
 
-const release = (deps: ReconcileDeps, job: ConversionJobObject, signal: AbortSignal): Promise<ConversionJobObject> =>
-  setFinalizers(
-    deps,
-    job,
-    (job.metadata.finalizers ?? []).filter((name) => name !== FINALIZER),
-    signal,
-  );
-
 /** Others may have finalizers there too, and their later writes must not be overwritten. @throws KubeError `Conflict` */
-async function setFinalizers({ kube }: ReconcileDeps, job: ConversionJobObject, finalizers: readonly string[], signal: AbortSignal) {
-  const { uid, resourceVersion } = job.metadata;
-  const patch = { metadata: { uid, resourceVersion, finalizers } };
-  return kube.patch<ConversionJobObject>(CONVERSION_JOBS, job.metadata, patch, {}, { signal });
+async function release({ kube }: ReconcileDeps, job: ConversionJobObject, signal: AbortSignal): Promise<ConversionJobObject> {
+  const { uid, resourceVersion, finalizers = [] } = job.metadata;
+  const patch = { metadata: { uid, resourceVersion, finalizers: finalizers.filter((name) => name !== FINALIZER) } };
+  return await kube.patch<ConversionJobObject>(CONVERSION_JOBS, job.metadata, patch, {}, { signal });
 }
 
 /** @throws KubeError `Conflict` when our copy is old: our own last write may not have reached the mirror yet */

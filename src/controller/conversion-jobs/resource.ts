@@ -11,7 +11,7 @@ export const CONVERSION_JOBS: Resource = {
   namespaced: true,
 };
 
-/** Keeps a deleted resource until its job has been cancelled. */
+/** What earlier versions kept a deleted resource with until its job had been cancelled: it is removed wherever it is found. */
 export const FINALIZER = 'filemill.io/cancel';
 /** Owns the whole status, and nothing else. */
 export const MANAGER = 'filemill-conversionjobs';

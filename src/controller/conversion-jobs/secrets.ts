@@ -68,7 +68,7 @@ export function secretsBy(kube: Pick<Kube, 'get'>, encryption: Pick<Encryption, 
     if (encryption === undefined)
       return {
         reason: 'EncryptionKeyMissing',
-        message: 'The controller has no key that it could encrypt Secrets with: give it the same secret.key (SECRET_KEY) as the API.',
+        message: 'The controller has no key to encrypt Secrets with: give it the same secret.key (SECRET_KEY) as the API.',
       };
     const read = new Map<string, SecretObject | Problem>();
     const draft: Draft = { headers: {}, s3: {} };
@@ -85,7 +85,7 @@ export function secretsBy(kube: Pick<Kube, 'get'>, encryption: Pick<Encryption, 
       if (!isPlain(value, want.use))
         return {
           reason: 'SecretInvalid',
-          message: `${want.field}: the key "${key}" of the Secret "${name}" is no single line of text, or too long.`,
+          message: `${want.field}: the key "${key}" of the Secret "${name}" is not a single line of text, or is too long.`,
         };
       want.give(value, draft);
     }
@@ -185,7 +185,7 @@ async function find(
     if (error.reason === 'Forbidden')
       return {
         reason: 'SecretForbidden',
-        message: `${field}: the controller may not read the Secret "${name}": bind it a Role for that, as in manifests/rbac/secrets.yaml.`,
+        message: `${field}: the controller may not read the Secret "${name}": bind a Role to it, as in manifests/rbac/secrets.yaml.`,
       };
     throw error;
   }

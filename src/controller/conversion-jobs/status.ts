@@ -83,7 +83,7 @@ export function notUploaded(job: ConversionJobObject, result: Job, now: Date, wh
   const reason = 'UploadFailed';
   const message = `The result could not be uploaded: ${why.replace(/\.$/, '')}.`;
   if (again === undefined) {
-    const given = `${message} It is given up after ${failures} attempts.`;
+    const given = `${message} The controller gave up after ${failures} attempts.`;
     const status = failed(job, { code: reason, message: given, details: { request_id: '', retryable: false } }, now);
     const { conditions } = withConditions({ ...job, status }, now, { Uploaded: { status: 'False', reason, message: given } });
     return { ...status, conditions: [...conditions], upload: { failures } };
@@ -110,7 +110,7 @@ function complete(
   // Without its URL: anyone who has that may download the file, and more people may read conditions and Events.
   const isUploaded = job.spec.output !== undefined;
   const fetched = isUploaded ? 'Done: the output was uploaded.' : 'Done: the output can be fetched.';
-  const where = output === undefined ? 'Done: the text stands in the job itself.' : fetched;
+  const where = output === undefined ? 'Done: the text is in the job.' : fetched;
   const message = [where, ...warnings.map((warning) => warning.message)].join(' ');
   const status: ConversionJobStatus = {
     ...withConditions(job, now, { Complete: { status: 'True', reason: 'Done', message }, ...over({ reason: 'Done', message }, true) }),

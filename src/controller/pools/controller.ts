@@ -120,7 +120,8 @@ export function startPools(deps: PoolsDeps): Pools {
       if (pool === undefined) {
         memories.delete(key);
         // Not in the watch callback: a reconciliation running at that moment would set the series again. If another pool owns the name, they are its series.
-        const { name } = refOf(key);
+        const { name, namespace = '' } = refOf(key);
+        metrics.forgetDegraded(name, namespace);
         if (ownerOf(name) === undefined) metrics.forget(name);
         return undefined;
       }

@@ -2,7 +2,7 @@
 import { MAX_CLAIMS } from '../../jobs/lifecycle.ts';
 import { backOff, LONGEST_MS } from './decide/back-off.ts';
 import { type Recommendation, stabilisationWindow } from './decide/stabilisation.ts';
-import type { Trouble } from './observe/observation.ts';
+import { isComing, isLive, type Trouble, type Worker } from './observe/observation.ts';
 import { serviceTime } from './observe/service-time.ts';
 
 /** A worker that fails within this time failed at its start, even if its heartbeats were missed; one that lives longer works, ms. */
@@ -60,12 +60,12 @@ interface Reconciled {
   readonly refused: string | undefined;
   /** Slots whose Job names are taken by something outside the cache. */
   readonly blocked: readonly number[];
-  /** Workers wanted, and workers there; `undefined`: nothing was decided. */
+  /** `undefined`: nothing was decided. */
   readonly desired: number | undefined;
-  readonly live: number;
+  readonly workers: readonly Worker[];
   readonly idleMs: number;
-  /** Nothing is being created or started. */
-  readonly isAtRest: boolean;
+  /** Whether more workers were decided on. */
+  readonly creates: boolean;
   readonly template: string;
 }
 
@@ -98,6 +98,8 @@ export function newMemory() {
 
   /** Of this template, the back-off that lasts longest. */
   const longest = (template: string) => backOffs.flatMap((each) => each.active(template) ?? []).toSorted((a, b) => b.until - a.until)[0];
+  /** It has neither lived long enough nor converted anything: whether its template works is open. */
+  const isOnTrial = (worker: Worker): boolean => isComing(worker) || (isLive(worker) && workers.get(worker.uid)?.proved !== true);
   const change = (uid: string, to: Partial<RememberedWorker & { readonly counted: boolean }>) => {
     const known = workers.get(uid);
     if (known !== undefined) workers.set(uid, { ...known, ...to });
@@ -200,16 +202,18 @@ export function newMemory() {
     },
 
     /** @param now ms since the epoch */
-    reconciled({ created, refused, blocked: taken, desired, live, idleMs, isAtRest, template }: Reconciled, now: number): void {
+    reconciled({ created, refused, blocked: taken, desired, workers: observed, idleMs, creates, template }: Reconciled, now: number): void {
       const over = longest(template);
+      const live = observed.filter(isLive).length;
       // A new leader has no history: it takes the workers it finds as the recent demand.
       if (desired !== undefined) peaks.note(now, Math.max(desired, peaks.all().length === 0 ? live : 0), idleMs);
       for (const slot of taken) blocked.set(slot, now + BLOCKED_MS);
       if (refused !== undefined)
         jobRefusals.failed(template, now, { reason: 'JobRefused', message: `Kubernetes refuses its Jobs: ${refused}` });
       else if (created > 0) jobRefusals.succeeded(template);
-      // The back-off has run out and nothing is being created: clear it, or its condition would stay for ever.
-      else if (isAtRest && over !== undefined && now >= over.until) for (const each of backOffs) each.succeeded(template);
+      // The back-off has run out and no worker tries whether it is over: clear it, or its condition would stay for ever.
+      else if (!creates && !observed.some(isOnTrial) && over !== undefined && now >= over.until)
+        for (const each of backOffs) each.succeeded(template);
     },
   };
 }

@@ -12,11 +12,12 @@ import { decide } from './decide/decide.ts';
 import { again, QUIET_MS } from './decide/pace.ts';
 import type { Memory } from './memory.ts';
 import type { PoolObject } from './observe/objects.ts';
-import { type Demand, isComing, isLive } from './observe/observation.ts';
+import type { Demand } from './observe/observation.ts';
 import { observe } from './observe/observe.ts';
 import { readRefusal } from './observe/refusals.ts';
 import { report } from './report/report.ts';
 import { statusOf, writeStatus } from './report/status.ts';
+import { troubleOf } from './report/trouble.ts';
 import { NOTHING_DECIDED, NOTHING_OBSERVED, type PoolContext, validatePool } from './validate.ts';
 
 export interface ReconcileDeps extends ApplyDeps {
@@ -41,9 +42,12 @@ export interface ReconcileDeps extends ApplyDeps {
 /** @returns the longest time until the next reconciliation, ms; an event may trigger one sooner */
 export async function reconcile(deps: ReconcileDeps, resource: PoolObject, memory: Memory, context: PoolContext): Promise<number> {
   const now = deps.clock();
-  const { pool, trouble } = validatePool(resource, context);
-  if (trouble !== undefined) await writeStatus(deps, pool, memory, statusOf(pool, NOTHING_OBSERVED, NOTHING_DECIDED, now, trouble));
-  if (trouble !== undefined || pool.metadata.deletionTimestamp !== undefined) return QUIET_MS;
+  const { pool, trouble: invalid } = validatePool(resource, context);
+  if (invalid !== undefined) {
+    deps.metrics.degraded(pool.metadata.name, pool.metadata.namespace ?? '', true);
+    await writeStatus(deps, pool, memory, statusOf(pool, NOTHING_OBSERVED, NOTHING_DECIDED, now, invalid));
+  }
+  if (invalid !== undefined || pool.metadata.deletionTimestamp !== undefined) return QUIET_MS;
   const { name, namespace } = pool.metadata;
   const undeclared = await declarePool(deps.declare, pool, memory);
 
@@ -71,23 +75,24 @@ export async function reconcile(deps: ReconcileDeps, resource: PoolObject, memor
     memory,
   );
   const decision = decide(observed);
+  const trouble = troubleOf(observed, decision, undeclared);
   const outcome = await apply(deps, pool, observed, undeclared === undefined ? decision.actions : [], template);
   memory.reconciled(
     {
       ...outcome,
       desired: decision.desired,
-      live: observed.workers.filter(isLive).length,
+      workers: observed.workers,
       idleMs: observed.pool.idleMs,
-      isAtRest: !decision.actions.some((action) => action.do === 'create') && !observed.workers.some(isComing),
+      creates: decision.actions.some((action) => action.do === 'create'),
       template: template.hash,
     },
     now,
   );
   // Before the status: metrics must stay current even if the API server refuses that write.
-  report(deps, name, observed, decision, outcome, memory, now);
-  const status = statusOf(pool, observed, decision, now, undeclared);
+  report(deps, pool.metadata, { observed, decision, trouble, outcome, now }, memory);
+  const status = statusOf(pool, observed, decision, now, trouble);
   await writeStatus(deps, pool, memory, status);
   // The state of a name is published only by its owner.
-  if (undeclared === undefined) await publishTrouble(deps, name, { status, observed, template: template.hash, now }, memory);
+  if (undeclared === undefined) await publishTrouble(deps, name, { trouble, observed, template: template.hash, now }, memory);
   return again(observed, decision, outcome);
 }

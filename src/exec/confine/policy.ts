@@ -4,19 +4,28 @@ import type { Readable, Writable } from 'node:stream';
 import type { StepLimits } from '../../catalog/engine.ts';
 import type { Toolchain } from '../../contracts/toolchains.ts';
 
+/** A toolchain, whose list is `images/<toolchain>/syscalls.txt`, or one of our own programs, whose list is `native/<program>/syscalls.txt`. */
+export type CallList = Toolchain | NativeProgram;
+
+/** What `scripts/build-native` builds. */
+export const NATIVE_PROGRAMS = ['vips-server', 'chromium-child'] as const;
+export type NativeProgram = (typeof NATIVE_PROGRAMS)[number];
+
 export interface Policy {
   /** The only folder that may be written: an absolute path without links, owned by `uid` if that is set. */
   readonly folder: string;
   /** Readable besides `SYSTEM_READS`: absolute paths of files and folders; missing ones are skipped. */
   readonly reads: readonly string[];
-  /** The toolchain whose `images/<toolchain>/syscalls.txt` it needs; undefined: only the calls in `native/syscalls.txt`. */
-  readonly calls?: Toolchain | undefined;
+  /** Which calls it needs beyond `native/syscalls.txt`. */
+  readonly calls?: CallList | undefined;
   /** The unused user to run as: required when we are root, impossible when not. */
   readonly uid?: number | undefined;
   /** Whether it may use stream sockets of AF_UNIX, under `folder` only. */
   readonly unixSockets: boolean;
   /** Port of 127.0.0.1 that it may connect to, for programs that do not block on it; not together with `unixSockets`. */
   readonly tcpPort?: number | undefined;
+  /** It serves each request by a process of its own: a limit that is exceeded ends these first. See `Confined.clear`. */
+  readonly forkServer?: boolean;
   /** Limits of the program with all its descendants. Zero for `wallMs` means no limit (a resident process). */
   readonly limits: StepLimits;
 }
@@ -31,6 +40,8 @@ export interface Command {
   readonly signal?: AbortSignal | undefined;
   /** Called with each line, cut at 8 KiB; a carriage return ends a line too. For a long-lived program with lines of stderr only. */
   readonly onLine?: ((line: string, stream: 'stdout' | 'stderr') => void) | undefined;
+  /** Of a fork server: what it had started was killed since a limit was exceeded, which `why` names as `Outcome.ended` does. */
+  readonly onSpared?: ((why: string) => void) | undefined;
   /** Bytes of stdout to keep, 1 MiB by default. More ends the program with `output`, or is dropped if `onLine` is set. */
   readonly keepBytes?: number | undefined;
 }
@@ -73,4 +84,6 @@ export interface Confined {
   /** Never rejects. */
   readonly ended: Promise<Outcome>;
   kill(): void;
+  /** Kills everything that the program has started, and not the program itself. Resolves when nothing of it lives, or the program ends as well. */
+  clear(): Promise<void>;
 }

@@ -3,7 +3,6 @@ import { ChildProcess, spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import { PassThrough, type Readable, type Writable } from 'node:stream';
 import { onAbort } from '../../streams/abort.ts';
-import { isFuller } from '../files/folder.ts';
 import { Head, lines, Tail } from './kept.ts';
 import type { Command, Confined, Outcome, Policy } from './policy.ts';
 
@@ -12,8 +11,11 @@ const KEPT_STDERR = 16 * 1024;
 /** The launcher gives processes 5 s to end; after this time the launcher itself hangs. */
 const LAUNCHER_GRACE_MS = 8_000;
 
+/** What the launcher says of a `clear`. */
+const ASKED = 'asked';
+
 /** A line of the launcher's. `pid`: of the program, and of its process group. */
-type Said = { readonly pid: number } | { readonly unlinked: number } | { readonly call: string } | Report;
+type Said = { readonly pid: number } | { readonly call: string } | { readonly cleared: string } | Report;
 
 /** Its last line. */
 interface Report {
@@ -38,8 +40,8 @@ export class Run implements Confined {
   private group: number | undefined;
   private report: Report | undefined;
   private readonly calls = new Set<string>();
-  /** Of files without a name, which lie in no folder but fill the disk. */
-  private unlinkedBytes = 0;
+  private readonly onSpared: ((why: string) => void) | undefined;
+  private onCleared: (() => void) | undefined;
   private tooMuch = false;
   private stopped = false;
   private over = false;
@@ -70,6 +72,7 @@ export class Run implements Confined {
       tail.add(chunk);
       if (tail.seen > policy.limits.fileBytes) this.stopForOutput();
     });
+    this.onSpared = command.onSpared;
     const { onLine, signal } = command;
     if (onLine && keepsStdout)
       stdout.on(
@@ -84,8 +87,7 @@ export class Run implements Confined {
 
     const unsubscribe = onAbort(signal, () => this.kill());
     if (policy.limits.wallMs > 0) this.later(policy.limits.wallMs + LAUNCHER_GRACE_MS, () => this.killLauncher());
-    this.watch(policy);
-    this.ended = this.end(policy, () => ({ stdout: head.bytes(), stderr: tail.text() })).finally(unsubscribe);
+    this.ended = this.end(() => ({ stdout: head.bytes(), stderr: tail.text() })).finally(unsubscribe);
   }
 
   kill(): void {
@@ -95,6 +97,16 @@ export class Run implements Confined {
     this.later(LAUNCHER_GRACE_MS, () => this.killLauncher());
   }
 
+  async clear(): Promise<void> {
+    if (this.over) return;
+    const cleared = new Promise<void>((settle) => {
+      this.onCleared = settle;
+    });
+    this.launcher.kill('SIGUSR1');
+    // The launcher ends everything where something does not die.
+    await Promise.race([cleared, this.ended]);
+  }
+
   private stopForOutput(): void {
     this.tooMuch = true;
     this.kill();
@@ -102,9 +114,14 @@ export class Run implements Confined {
 
   private hear(said: Said): void {
     if ('pid' in said) this.group = said.pid;
-    else if ('unlinked' in said) this.unlinkedBytes = said.unlinked;
     else if ('call' in said) this.calls.add(said.call);
+    else if ('cleared' in said) this.hearCleared(said.cleared);
     else this.report = said;
+  }
+
+  private hearCleared(why: string): void {
+    if (why === ASKED) this.onCleared?.();
+    else this.onSpared?.(why);
   }
 
   private later(ms: number, act: () => void): void {
@@ -113,15 +130,6 @@ export class Run implements Confined {
       act();
     }, ms).unref();
     this.timers.add(timer);
-  }
-
-  private watch(policy: Policy): void {
-    this.later(1_000, () => {
-      if (this.over) return;
-      void isFuller(policy.folder, policy.limits.folderBytes - this.unlinkedBytes).then((fuller) =>
-        fuller ? this.stopForOutput() : this.watch(policy),
-      );
-    });
   }
 
   /** Kills the launcher and the process group: SIGKILL is the only end in which the launcher cannot kill its descendants itself. */
@@ -135,7 +143,7 @@ export class Run implements Confined {
     }
   }
 
-  private async end(policy: Policy, kept: () => Pick<Outcome, 'stdout' | 'stderr'>): Promise<Outcome> {
+  private async end(kept: () => Pick<Outcome, 'stdout' | 'stderr'>): Promise<Outcome> {
     const failure = await new Promise<NodeJS.ErrnoException | undefined>((settle) => {
       this.launcher.once('error', settle);
       // Killed, it could not take its tree along. Otherwise nothing is left of that, and its number may be another's by now.
@@ -158,9 +166,8 @@ export class Run implements Confined {
       return { ...none, ended, stderr: stderr || 'launcher: ended without a report' };
     }
     const { why, code, signal, cpuMs, peakBytes, wallMs } = this.report;
-    const tooMuch = this.tooMuch || (await isFuller(policy.folder, policy.limits.folderBytes));
     return {
-      ended: tooMuch ? 'output' : why,
+      ended: this.tooMuch ? 'output' : why,
       code: code < 0 ? null : code,
       signal: nameOf(signal),
       ...kept(),

@@ -1,18 +1,24 @@
 /** Makes our own programs ready to be started by the slots' users: as JavaScript, where these users can read it. */
 import { createHash } from 'node:crypto';
+import { existsSync, readdirSync } from 'node:fs';
 import { chmod, cp, mkdir, mkdtemp, readdir, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { stripTypeScriptTypes } from 'node:module';
 import { basename, dirname, join, relative, sep } from 'node:path';
+import { NATIVE_PROGRAMS, type NativeProgram } from './policy.ts';
 
 const PROGRAMS = 'src/exec/programs';
-/** What the programs import: sharp with its dependencies. */
-const LIBRARIES = ['node_modules/sharp', 'node_modules/@img', 'node_modules/detect-libc', 'node_modules/semver'] as const;
+/** libvips as sharp's packages bring it, with all that it needs: sharp itself is not used here. */
+export const LIBVIPS = `node_modules/@img/sharp-libvips-linux-${process.arch}/lib`;
+/** Where `scripts/build-native` puts what it builds. */
+const NATIVE = '.cache/bin';
 
 export interface Runtime {
   /** The Node that runs our programs. */
   readonly node: string;
   /** Path of a program by its name among the sources. */
   pathOf(program: string): string;
+  /** A program of `native/`, and the library that it loads. */
+  native(program: NativeProgram): { readonly program: string; readonly library: string };
   /** Paths that they need to read. */
   readonly reads: readonly string[];
 }
@@ -37,10 +43,14 @@ export async function stage(checkout: string, node: string, into: string): Promi
     ).catch(unlessUnwritable);
     if (shared !== undefined) return runtimeAt(shared, checkout, program);
   }
-  const copied = await stampOf(checkout, [program, join(checkout, 'package-lock.json'), ...compiled]);
+  const natives = await Promise.all(
+    NATIVE_PROGRAMS.map((name) => join(checkout, NATIVE, name)).map(async (path) => ((await isThere(path)) ? [path] : [])),
+  );
+  const copied = await stampOf(checkout, [program, join(checkout, 'package-lock.json'), ...natives.flat(), ...compiled]);
   const copy = await publish(join(into, 'runtime'), copied, async (fresh) => {
     await compile(checkout, fresh);
-    for (const library of LIBRARIES) await cp(join(checkout, library), join(fresh, library), { recursive: true, dereference: false });
+    for (const part of [LIBVIPS, ...NATIVE_PROGRAMS.map((name) => join(NATIVE, name))])
+      await cp(join(checkout, part), join(fresh, part), { recursive: true }).catch(unlessAbsent);
     if (!isOpen) await cp(program, join(fresh, 'node'));
   });
   return runtimeAt(copy, copy, isOpen ? program : join(copy, 'node'));
@@ -97,15 +107,27 @@ function unlessUnwritable(error: unknown): undefined {
   if (!/^(EACCES|EPERM|EROFS|ENOENT|ENOSPC|EDQUOT)$/.test(String((error as NodeJS.ErrnoException).code))) throw error;
 }
 
+/** A program that was not built is missed by the engines that need it, and by nothing else. */
+function unlessAbsent(error: unknown): undefined {
+  if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+}
+
 const isTypeScript = (path: string): boolean => path.endsWith('.ts');
 const asJavaScript = (path: string): string => path.replace(/\.ts$/, '.js');
 
-/** @param root of the programs @param home of the libraries */
+/** @param root of the programs @param home of what is native */
 const runtimeAt = (root: string, home: string, node: string): Runtime => ({
   node,
   pathOf: (program) => join(root, PROGRAMS, asJavaScript(program)),
-  reads: [node, ...[PROGRAMS, 'package.json'].map((part) => join(root, part)), ...LIBRARIES.map((part) => join(home, part))],
+  native: (program) => ({ program: join(home, NATIVE, program), library: libvipsIn(join(home, LIBVIPS)) }),
+  reads: [node, ...[PROGRAMS, 'package.json'].map((part) => join(root, part))],
 });
+
+/** Its name ends with its version. */
+function libvipsIn(folder: string): string {
+  const name = existsSync(folder) ? readdirSync(folder).find((each) => each.startsWith('libvips-cpp.so')) : undefined;
+  return join(folder, name ?? 'libvips-cpp.so');
+}
 
 /** Whether other users can enter every folder on the path, and read what it names. */
 export async function everyoneReaches(path: string): Promise<boolean> {

@@ -1,21 +1,9 @@
 /** Parses the JSON lines of our own programs, and validates them: a hostile document may have taken the program over. */
-import type { Warning } from '../../catalog/engine.ts';
+import type { Answer, Warning } from '../../catalog/engine.ts';
 import { isOption } from '../../catalog/options/options.ts';
-import { isReason, type OptionMisfit, type Reason } from '../../errors.ts';
+import { isReason, type OptionMisfit } from '../../errors.ts';
 
-/** The answer to one request. `words` is the program's own message, for logs; clients may see `says`, `details`, `misfit` and `warnings`. */
-export interface Answer {
-  readonly ok: boolean;
-  readonly reason?: Reason;
-  readonly words?: string;
-  /** Of `input_limit`. */
-  readonly details?: { readonly limit: string; readonly received: number; readonly max?: number; readonly min?: number };
-  /** Replaces the sentence of `input_limit`. */
-  readonly says?: string;
-  /** Of `invalid_option`. */
-  readonly misfit?: OptionMisfit;
-  readonly warnings?: readonly Warning[];
-}
+export type { Answer };
 
 /** Our programs send no longer lines, characters. */
 export const LONGEST_LINE = 64 * 1024;

@@ -1,23 +1,28 @@
-/** One resident process: serves job after job in its own folder until it is replaced or something goes wrong. */
+/** One resident process: serves job after job in its own folder, by itself or by a process that it forks for each, until it is replaced or fails. */
 
 import { readdirSync, readFileSync } from 'node:fs';
-import type { StepLimits } from '../../catalog/engine.ts';
-import type { Toolchain } from '../../contracts/toolchains.ts';
+import { join } from 'node:path';
+import type { Conversation, StepLimits } from '../../catalog/engine.ts';
 import { onAbort } from '../../streams/abort.ts';
 import type { Launcher } from '../confine/confine.ts';
-import type { Confined, Outcome } from '../confine/policy.ts';
+import type { CallList, Confined, Outcome } from '../confine/policy.ts';
 import { removeTree } from '../files/remove.ts';
 import type { Slot } from '../files/workspace.ts';
+import { converse } from './converse.ts';
 import { type Files, handIn, type ResidentFolders, renamed, takeOut } from './handover.ts';
 import { type Answer, LONGEST_LINE, readAnswer, readMessage } from './messages.ts';
 
-/** How the program is started, as `Toolbox.resolve` returns. It prints {"ready":true} when it can serve its first request. */
+/**
+ * How the program is started, as `Toolbox.resolve` returns. It prints {"ready":true} when it can serve its first request, with what makes each
+ * request's process a fresh one, if anything does: see `Freshness`.
+ */
 export interface Program {
   readonly program: string;
   readonly args: readonly string[];
   readonly reads: readonly string[];
-  readonly calls?: Toolchain | undefined;
+  readonly calls?: CallList | undefined;
   readonly unixSockets: boolean;
+  readonly forkServer?: boolean;
   /** The only port of 127.0.0.1 that it may connect to. */
   readonly tcpPort?: number | undefined;
 }
@@ -30,15 +35,27 @@ export interface RequestOptions {
   readonly onProgress?: (fraction: number) => void;
 }
 
+/**
+ * What reads a client's file has read no other, since the program forks a process for each request (`fork`), or since it is to serve one only
+ * (`process`); with the reason, where a program that usually forks cannot do so here. Undefined: one process reads many clients' files.
+ */
+export interface Freshness {
+  readonly by: 'fork' | 'process' | undefined;
+  readonly reason?: string;
+}
+
 export type BreakReason = 'start' | 'crash' | 'timeout' | 'memory' | 'output' | 'cancelled' | 'protocol';
 
-/** The process was killed and will not be used again. Except for timeouts and cancelled requests, one try in a new process is worthwhile. */
+/** What served the request was killed and will not be used again. Except for timeouts and cancelled requests, one try in a new process is worthwhile. */
 export class ResidentBroken extends Error {
   override readonly name = 'ResidentBroken';
   readonly why: BreakReason;
-  constructor(why: BreakReason, message: string, cause?: unknown) {
+  /** It had read no other file: whatever broke it is in this one. */
+  readonly wasFresh: boolean;
+  constructor(why: BreakReason, message: string, cause?: unknown, wasFresh = false) {
     super(message, { cause });
     this.why = why;
+    this.wasFresh = wasFresh;
   }
 }
 
@@ -53,6 +70,9 @@ export interface ResidentProcessOptions {
 type Message = Readonly<Record<string, unknown>>;
 
 const START_MS = 60_000;
+/** A process that was forked ahead is ready after some 10 ms, or it hangs, or the machine is busy: each further one has three times as long. */
+const FORK_MS = 1_000;
+const FORK_TRIES = 3;
 /** RLIMIT_CPU counts a process's whole lifetime, which the number of its conversions and their wall-clock limits bound anyway. */
 const LIFETIME_CPU_SECONDS = 7 * 24 * 3600;
 /** Our programs send fewer lines for one request. */
@@ -62,8 +82,16 @@ export class ResidentProcess {
   /** It must get no more requests. */
   over = false;
   served = 0;
+  freshness: Freshness = { by: undefined };
+  /** Settles when a fork server has a process for the next request, or has ended. Never rejects. */
+  renewed: Promise<void> = Promise.resolve();
+  /** Why the launcher killed the process of the current request. */
+  private sparedFor: string | undefined;
+  /** Processes that a fork server was asked for. */
+  private forked = 0;
   private readonly folders: ResidentFolders;
   private readonly process: Confined;
+  private readonly clearable: boolean;
   /** Settles when its processes and folders are gone. Never rejects. */
   private readonly reaped: Promise<void>;
   private listener: { onMessage(message: Message): void; onBroken(error: ResidentBroken): void } | undefined;
@@ -73,21 +101,29 @@ export class ResidentProcess {
   static async start({ launcher, slot, name }: ResidentProcessOptions, program: Program, limits: StepLimits): Promise<ResidentProcess> {
     const folders = { slot, folder: await slot.makeFolder(name), staging: await slot.makePrivateFolder(`${name}-staging`) };
     const resident = new ResidentProcess(launcher, folders, program, limits);
-    const answer = await resident.receive({ wallMs: START_MS, signal: undefined }, (message) => message['ready'] === true);
-    if (answer instanceof ResidentBroken) throw new ResidentBroken('start', `the resident did not start: ${answer.message}`, answer);
+    const ready = await resident.receive({ wallMs: START_MS, signal: undefined }, isReady);
+    if (ready instanceof ResidentBroken) {
+      await resident.end();
+      throw new ResidentBroken('start', `the resident did not start: ${ready.message}`, ready);
+    }
+    resident.freshness = freshnessIn(ready);
     return resident;
   }
 
   private constructor(
     launcher: Launcher,
     folders: ResidentFolders,
-    { program, args, reads, calls, unixSockets, tcpPort }: Program,
+    { program, args, reads, calls, unixSockets, forkServer = false, tcpPort }: Program,
     limits: StepLimits,
   ) {
     this.folders = folders;
+    this.clearable = forkServer;
     const { folder, slot } = folders;
     const lifetimeLimits = { ...limits, wallMs: 0, cpuSeconds: LIFETIME_CPU_SECONDS };
-    this.process = launcher.start({ folder, reads, calls, unixSockets, tcpPort, limits: lifetimeLimits, uid: slot.uid }, { program, args });
+    this.process = launcher.start(
+      { folder, reads, calls, unixSockets, forkServer, tcpPort, limits: lifetimeLimits, uid: slot.uid },
+      { program, args, onSpared: (why) => this.onSpared(why) },
+    );
     this.process.stdout.setEncoding('utf8').on('data', (text: string) => this.onStdout(text));
     this.reaped = this.process.ended.then((outcome) => this.reap(outcome));
   }
@@ -111,16 +147,92 @@ export class ResidentProcess {
       const last = await this.receive({ wallMs: limits.wallMs, signal }, (message) => {
         const { progress } = message;
         if (typeof progress === 'number' && progress >= 0 && progress <= 1) onProgress?.(progress);
+        return readAnswer(message) !== undefined || (this.isForkServer && hasCrashed(message));
+      });
+      // Nothing of what read the file can change what it wrote from here on.
+      if (this.isForkServer) await this.process.clear();
+      if (last instanceof ResidentBroken) throw this.over ? last : this.asFresh(last);
+      const answer = readAnswer(last);
+      if (answer === undefined) throw this.asFresh(new ResidentBroken('crash', String(last['crashed'])));
+      await takeOut(this.folders, answer.ok ? files.output : undefined).catch((cause: unknown) => this.distrust(cause));
+      if (this.isForkServer) this.renewed = this.renew();
+      return answer;
+    } catch (error) {
+      if (error instanceof ResidentBroken && error.wasFresh && (await this.isEmptied())) this.renewed = this.renew();
+      else await this.end();
+      throw error;
+    }
+  }
+
+  /**
+   * Leads a conversation with a process that the program has forked for it, and that is gone at the end: what becomes of that process is an
+   * answer. Otherwise as `serve`. @throws ResidentBroken
+   */
+  async talk(
+    conversation: (at: (path: string) => string) => Conversation,
+    files: Files,
+    { limits, signal }: RequestOptions,
+  ): Promise<Answer> {
+    this.served++;
+    try {
+      const names = await handIn(this.folders, files).catch((cause: unknown) => this.distrust(cause));
+      const started = converse(
+        conversation((path) => String(renamed(path, names))),
+        join(this.folders.folder, 'job'),
+        limits.wallMs,
+      );
+      this.process.stdin.write(started.opening);
+      const last = await this.receive({ wallMs: limits.wallMs, signal }, (message) => {
+        const { said } = message;
+        if (typeof said === 'string') this.process.stdin.write(started.reply(said));
         return readAnswer(message) !== undefined;
       });
       if (last instanceof ResidentBroken) throw last;
-      const answer = readAnswer(last) ?? { ok: false };
+      const answer = started.answer(readAnswer(last) ?? { ok: false });
       await takeOut(this.folders, answer.ok ? files.output : undefined).catch((cause: unknown) => this.distrust(cause));
       return answer;
     } catch (error) {
       await this.end();
       throw error;
     }
+  }
+
+  /** The launcher kills what reads a file when it has been read, and the program is asked for the next process. */
+  get isForkServer(): boolean {
+    return this.clearable && this.freshness.by === 'fork';
+  }
+
+  /** The process of this request is gone, and the server is not. */
+  private asFresh({ why, message }: ResidentBroken): ResidentBroken {
+    const spared = this.sparedFor === 'memory' || this.sparedFor === 'output' ? this.sparedFor : why;
+    return new ResidentBroken(spared, message, undefined, true);
+  }
+
+  private isEmptied(): Promise<boolean> {
+    return takeOut(this.folders, undefined).then(
+      () => true,
+      () => false,
+    );
+  }
+
+  /** Has a fork server make a process for the next request. One that is not ready in time is killed and another made. */
+  private async renew(): Promise<void> {
+    this.sparedFor = undefined;
+    for (let tries = 0; tries < FORK_TRIES && !this.over; tries++) {
+      // What it may still say of the last request is read meanwhile, and ignored.
+      const number = ++this.forked;
+      const told = this.receive({ wallMs: FORK_MS * 3 ** tries, signal: undefined }, (message) => message['next'] === number);
+      await this.process.clear();
+      this.process.stdin.write(`${JSON.stringify({ next: number })}\n`);
+      const message = await told;
+      if (!(message instanceof ResidentBroken) && isReady(message)) return;
+    }
+    this.breakOff('start', 'no forked process became ready');
+  }
+
+  private onSpared(why: string): void {
+    this.sparedFor = why;
+    this.giveUp('crash', `the process of the request was killed: ${why}`);
   }
 
   /** Kills the process. Resolves when its processes and folders are gone. */
@@ -135,7 +247,7 @@ export class ResidentProcess {
     { wallMs, signal }: { wallMs: number; signal: AbortSignal | undefined },
     isLast: (message: Message) => boolean,
   ): Promise<Message | ResidentBroken> {
-    const timer = setTimeout(() => this.breakOff('timeout', `no answer within ${wallMs} ms`), wallMs);
+    const timer = setTimeout(() => this.giveUp('timeout', `no answer within ${wallMs} ms`), wallMs);
     let lines = 0;
     let unsubscribe = () => {};
     const received = await new Promise<Message | ResidentBroken>((settle) => {
@@ -152,13 +264,21 @@ export class ResidentProcess {
         },
       };
       if (this.over) end(new ResidentBroken('crash', 'the resident had ended'));
-      unsubscribe = onAbort(signal, () => this.breakOff('cancelled', 'cancelled while the resident worked'));
+      unsubscribe = onAbort(signal, () => this.giveUp('cancelled', 'cancelled while the resident worked'));
     });
     clearTimeout(timer);
     unsubscribe();
     // Wait until its processes are gone, before the request is tried again.
-    if (received instanceof ResidentBroken) await this.reaped;
+    if (received instanceof ResidentBroken && this.over) await this.reaped;
     return received;
+  }
+
+  /** Of a fork server only the process of this request is to blame: who waits for it has it killed. */
+  private giveUp(why: BreakReason, message: string): void {
+    if (this.isForkServer) {
+      this.listener?.onBroken(new ResidentBroken(why, message));
+      this.listener = IGNORED;
+    } else this.breakOff(why, message);
   }
 
   private onStdout(text: string): void {
@@ -193,6 +313,16 @@ export class ResidentProcess {
     // Folders that cannot be removed now are removed at the next start; no later process has the same name.
     for (const folder of [this.folders.folder, this.folders.staging]) await removeTree(folder).catch(() => {});
   }
+}
+
+const IGNORED = { onMessage: () => {}, onBroken: () => {} };
+
+const hasCrashed = (message: Message): boolean => typeof message['crashed'] === 'string';
+const isReady = (message: Message): boolean => message['ready'] === true;
+
+function freshnessIn({ fresh, reason }: Message): Freshness {
+  const by = fresh === 'fork' || fresh === 'process' ? fresh : undefined;
+  return typeof reason === 'string' && /^[\x20-\x7e]{1,200}$/.test(reason) ? { by, reason } : { by };
 }
 
 /**

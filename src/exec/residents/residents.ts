@@ -1,20 +1,23 @@
-/** The resident programs of one slot: kept running between conversions, replaced as they age, and never reused after a failure. */
-import type { StepLimits } from '../../catalog/engine.ts';
+/** The resident programs of one slot: kept running between conversions, replaced as they age unless they fork, and never reused after a failure. */
+import type { ConversationStep, StepLimits } from '../../catalog/engine.ts';
 import { unlessAborted } from '../../streams/abort.ts';
 import type { Launcher } from '../confine/confine.ts';
 import type { Slot } from '../files/workspace.ts';
 import type { Files } from './handover.ts';
 import type { Answer } from './messages.ts';
-import { type BreakReason, type Program, type RequestOptions, ResidentBroken, ResidentProcess } from './process.ts';
+import { type BreakReason, type Freshness, type Program, type RequestOptions, ResidentBroken, ResidentProcess } from './process.ts';
 
 export interface Residents {
   /** One request at a time for each key. @throws ResidentBroken */
-  ask(key: string, program: Program, request: Readonly<Record<string, unknown>>, files: Files, options: RequestOptions): Promise<Answer>;
+  ask(key: string, program: Program, request: Request, files: Files, options: RequestOptions): Promise<Answer>;
   /** Process id of the current process's supervisor. */
   pid(key: string): number | undefined;
   /** Resolves when all processes and folders are gone. */
   close(): Promise<void>;
 }
+
+/** A line of JSON, or a conversation with a process of its own. */
+export type Request = Readonly<Record<string, unknown>> | ConversationStep['conversation'];
 
 export interface ResidentOptions {
   readonly launcher: Launcher;
@@ -23,6 +26,7 @@ export interface ResidentOptions {
   readonly perLife: number;
   /** Resident bytes of a process and its children, between requests, above which it is replaced. */
   readonly leakBytes: number;
+  readonly onStarted?: (key: string, freshness: Freshness) => void;
   /** `used` and `leak` are the regular reasons. */
   readonly onReplaced?: (key: string, why: BreakReason | 'used' | 'leak') => void;
 }
@@ -37,7 +41,14 @@ interface Resident {
   whenIdle: (() => void) | undefined;
 }
 
-export function openResidents({ launcher, slot, perLife, leakBytes, onReplaced = () => {} }: ResidentOptions): Residents {
+export function openResidents({
+  launcher,
+  slot,
+  perLife,
+  leakBytes,
+  onStarted = () => {},
+  onReplaced = () => {},
+}: ResidentOptions): Residents {
   const residents = new Map<string, Resident>();
   const reaping = new Set<Promise<void>>();
   let started = 0;
@@ -50,14 +61,17 @@ export function openResidents({ launcher, slot, perLife, leakBytes, onReplaced =
   };
 
   /** Spawns the next process, unless that is under way. A failed start leaves nothing behind. */
-  const spawn = (resident: Resident, program: Program, limits: StepLimits): Promise<ResidentProcess> => {
+  const spawn = (key: string, resident: Resident, program: Program, limits: StepLimits): Promise<ResidentProcess> => {
     if (closed) return Promise.reject(new ResidentBroken('cancelled', 'the residents are closed'));
     if (resident.next !== undefined) return resident.next;
     const next = ResidentProcess.start({ launcher, slot, name: `r${++started}` }, program, limits);
     resident.next = next;
-    next.catch(() => {
-      if (resident.next === next) resident.next = undefined;
-    });
+    next.then(
+      ({ freshness }) => onStarted(key, freshness),
+      () => {
+        if (resident.next === next) resident.next = undefined;
+      },
+    );
     return next;
   };
 
@@ -69,10 +83,15 @@ export function openResidents({ launcher, slot, perLife, leakBytes, onReplaced =
     resident.next = undefined;
   };
 
-  const currentOf = async (resident: Resident, program: Program, limits: StepLimits): Promise<ResidentProcess> => {
+  /** Conversions of one process. A fork server reads no file, and does not age. */
+  const lifeOf = ({ isForkServer, freshness }: ResidentProcess): number =>
+    isForkServer ? Number.POSITIVE_INFINITY : freshness.by === 'process' ? 1 : perLife;
+
+  const currentOf = async (key: string, resident: Resident, program: Program, limits: StepLimits): Promise<ResidentProcess> => {
     const { current } = resident;
-    if (current !== undefined && !current.over && (perLife > 1 || current.served === 0)) return current;
-    swap(resident, await spawn(resident, program, limits));
+    await current?.renewed;
+    if (current !== undefined && !current.over && (lifeOf(current) > 1 || current.served === 0)) return current;
+    swap(resident, await spawn(key, resident, program, limits));
     if (closed || resident.current === undefined) throw new ResidentBroken('cancelled', 'the residents are closed');
     return resident.current;
   };
@@ -85,10 +104,11 @@ export function openResidents({ launcher, slot, perLife, leakBytes, onReplaced =
     program: Program,
     limits: StepLimits,
   ): Promise<void> => {
-    const why = used.served >= perLife ? 'used' : used.residentBytes() > leakBytes ? 'leak' : undefined;
+    if (used.isForkServer) return;
+    const why = used.served >= lifeOf(used) ? 'used' : used.residentBytes() > leakBytes ? 'leak' : undefined;
     if (why === undefined || resident.next !== undefined || resident.current !== used || used.over || closed) return;
     onReplaced(key, why);
-    const replacement = await spawn(resident, program, limits);
+    const replacement = await spawn(key, resident, program, limits);
     if (!resident.busy) swap(resident, replacement);
     else resident.whenIdle = () => swap(resident, replacement);
   };
@@ -102,13 +122,15 @@ export function openResidents({ launcher, slot, perLife, leakBytes, onReplaced =
       let process: ResidentProcess | undefined;
       try {
         // An aborted request does not stop the start: the next request needs the process.
-        const start = currentOf(resident, program, options.limits);
+        const start = currentOf(key, resident, program, options.limits);
         process = await unlessAborted(
           start,
           options.signal,
           () => new ResidentBroken('cancelled', 'cancelled before the request was sent'),
         );
-        const answer = await process.serve(request, files, options);
+        const answer = await (typeof request === 'function'
+          ? process.talk(request, files, options)
+          : process.serve(request, files, options));
         // If the replacement does not start, the next request tries again.
         void replaceIfDue(key, resident, process, program, options.limits).catch(() => {});
         return answer;

@@ -63,7 +63,7 @@ export function guardedFetch(settings: FetchSettings, connector: Connector, ca?:
     const plain = await connector.connect(target, signal);
     try {
       const safe = (limited: AbortSignal) => secured(plain, target, ca, limited);
-      const socket = target.secure ? await within(connectMs, signal, tooSlow('set up a safe connection'), safe) : plain;
+      const socket = target.secure ? await within(connectMs, signal, tooSlow('set up a secure connection'), safe) : plain;
       return await within(headersMs, signal, tooSlow('answer'), (limited) =>
         exchange(target, socket, credentials, maxHeaderBytes, limited),
       );
@@ -84,7 +84,7 @@ export function guardedFetch(settings: FetchSettings, connector: Connector, ca?:
     // We asked for no content coding. Decoding would need its own bounds, and would change files that are stored compressed.
     if (isEncoded(headers))
       throw refused('unreachable', {
-        says: 'The server in the URL sends the file in a content coding that was not asked for.',
+        says: 'The server in the URL sends the file with a content coding that the service did not request.',
         retryable: false,
       });
     const declared = headers['content-length'];

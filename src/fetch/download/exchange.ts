@@ -51,12 +51,12 @@ export function exchange(
       })
       .on('upgrade', (_response, taken: Socket) => {
         taken.destroy();
-        reject(refused('unreachable', { says: 'The server in the URL does not answer with a file.', retryable: false }));
+        reject(refused('unreachable', { says: 'The server in the URL does not respond with a file.', retryable: false }));
       })
       .on('error', (cause: NodeJS.ErrnoException) => {
         // Node takes a broken connection for the end of a body without a length. Parse errors it reports to the body itself.
         if (cause.syscall !== undefined) answered?.destroy(cause);
-        reject(refused('unreachable', { says: 'The server in the URL gives no valid answer.', cause }));
+        reject(refused('unreachable', { says: 'The server in the URL did not send a valid HTTP response.', cause }));
       })
       .end();
   });

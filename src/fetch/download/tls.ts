@@ -24,7 +24,7 @@ export async function secured(socket: Socket, target: Target, ca: readonly strin
     tls,
     'secureConnect',
     signal,
-    'No safe connection to the server in the URL: its certificate is not valid for this name, or it speaks no TLS.',
+    'The service could not connect securely to the server in the URL: its certificate is not valid for this name, or it does not support TLS.',
   );
   return tls;
 }

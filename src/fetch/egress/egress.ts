@@ -29,8 +29,8 @@ export interface EgressDeps {
   readonly token: string;
   readonly settings: EgressSettings & Pick<FetchSettings, 'ports' | 'totalMs' | 'privateOrigins'>;
   readonly onRequest: (outcome: EgressOutcome) => void;
-  /** In the Prometheus text format. */
-  readonly metrics: () => Promise<{ readonly type: string; readonly text: string }>;
+  /** In the Prometheus text format; undefined where another port has them. */
+  readonly metrics?: (() => Promise<{ readonly type: string; readonly text: string }>) | undefined;
 }
 
 /** Requests have no body, and their headers arrive at once, ms. */
@@ -101,7 +101,7 @@ export async function openEgress({ connector, privateConnector, token, settings,
 
   async function serveHealth(url: string, response: ServerResponse): Promise<void> {
     if (url === '/livez' || url === '/readyz') return void response.end('ok\n');
-    if (url !== '/metrics') return void response.writeHead(404).end();
+    if (url !== '/metrics' || metrics === undefined) return void response.writeHead(404).end();
     const { type, text } = await metrics();
     response.setHeader('content-type', type).end(text);
   }

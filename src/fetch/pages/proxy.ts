@@ -16,8 +16,8 @@ export interface EgressProxy {
   close(): Promise<void>;
 }
 
-/** A page with a hundred pictures has about a hundred megabytes; a film has more. */
-const MOST: PageTunnelLimits = { bytes: 200 * 2 ** 20, exchanges: 3_000 };
+/** A page with a hundred pictures receives about a hundred megabytes, a film more; what a page sends to be shown are small requests. */
+const MOST: PageTunnelLimits = { receivedBytes: 200 * 2 ** 20, sentBytes: 16 * 2 ** 20, exchanges: 3_000 };
 /** Chromium opens 32 connections to one proxy. */
 const MOST_CONNECTIONS = 128;
 /** Hop-by-hop headers (RFC 9110, 7.6.1; old browsers sent `Proxy-Connection`). */
@@ -42,7 +42,10 @@ export async function openEgressProxy(connector: Connector, settings: FetchSetti
     client.on('error', () => client.destroy()).once('close', () => clients.delete(client));
   });
   server.on('request', (request, response) => {
-    forward(tunnel, request, response).catch(() => (response.headersSent ? response.destroy() : response.writeHead(502).end()));
+    // A browser that still sends a body reads no answer.
+    const { socket } = request;
+    const refuse = () => (response.headersSent || !request.complete ? socket.destroy() : response.writeHead(502).end());
+    forward(tunnel, request, response).catch(refuse);
   });
   server.on('connect', (request: IncomingMessage, client: Socket, head: Buffer) => {
     connectTunnel(tunnel, request, client, head).catch(() => client.end('HTTP/1.1 502 Bad Gateway\r\n\r\n'));
@@ -79,8 +82,9 @@ async function connectTunnel(tunnel: PageTunnel | undefined, { url = '' }: Incom
   if (tunnel === undefined) throw new Error('no page is being rendered');
   const upstream = await tunnel.connect(`https://${url}`);
   client.write('HTTP/1.1 200 Connection Established\r\n\r\n');
+  tunnel.countSent(head.length);
   upstream.write(head);
-  await Promise.all([pipeline(client, upstream), pipeline(upstream, tunnel.meter(), client)]).catch(() => {
+  await Promise.all([pipeline(client, tunnel.meterSent(), upstream), pipeline(upstream, tunnel.meterReceived(), client)]).catch(() => {
     for (const socket of [client, upstream]) socket.destroy();
   });
 }
@@ -89,6 +93,7 @@ async function forward(tunnel: PageTunnel | undefined, request: IncomingMessage,
   const url = URL.parse(request.url ?? '');
   if (tunnel === undefined || url?.protocol !== 'http:') throw new Error('no page is being rendered, or the request is not for http');
   const upstream = await tunnel.connect(url.href);
+  tunnel.countSent(url.href.length + request.rawHeaders.reduce((sum, text) => sum + text.length, 0));
   const sent = ask({
     createConnection: () => upstream,
     method: request.method,
@@ -99,9 +104,9 @@ async function forward(tunnel: PageTunnel | undefined, request: IncomingMessage,
   // `once` and `pipeline` report errors. A later one without a listener would end the process.
   sent.on('error', () => {});
   const answered = once(sent, 'response') as Promise<[IncomingMessage]>;
-  const [[answer]] = await Promise.all([answered, pipeline(request, sent)]);
+  const [[answer]] = await Promise.all([answered, pipeline(request, tunnel.meterSent(), sent)]);
   response.writeHead(answer.statusCode ?? 502, endToEnd(answer.headers));
-  await pipeline(answer, joined, tunnel.meter(), response);
+  await pipeline(answer, joined, tunnel.meterReceived(), response);
 }
 
 /** Lets chunks accumulate while the reader is busy, so that a server of single bytes does not cost us a write for each. */

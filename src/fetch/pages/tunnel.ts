@@ -5,8 +5,10 @@ import { Failure } from '../../errors.ts';
 import { type Refusal, refused } from '../refusal.ts';
 
 export interface PageTunnelLimits {
-  /** Received by one page in total. */
-  readonly bytes: number;
+  /** Received by one page in total, bytes. */
+  readonly receivedBytes: number;
+  /** Sent by one page in total, request headers included, bytes. */
+  readonly sentBytes: number;
   /** Requests and CONNECT tunnels of one page. */
   readonly exchanges: number;
 }
@@ -23,7 +25,8 @@ export class PageTunnel {
   private readonly sockets = new Set<Socket>();
   private readonly open: Connect;
   private readonly limits: PageTunnelLimits;
-  private bytes = 0;
+  private received = 0;
+  private sent = 0;
   private exchanges = 0;
 
   constructor(open: Connect, limits: PageTunnelLimits) {
@@ -37,7 +40,8 @@ export class PageTunnel {
    */
   async connect(url: string): Promise<Socket> {
     try {
-      if (++this.exchanges > this.limits.exchanges) throw refused('unreachable', { says: 'The page asks for too much.' });
+      if (++this.exchanges > this.limits.exchanges)
+        throw refused('unreachable', { says: `The page makes more than ${this.limits.exchanges} requests.` });
       return this.keep(await this.open(url, this.over.signal));
     } catch (error) {
       if (error instanceof Failure && error.code === 'URL_REFUSED') this.refused.add(error.details['reason'] as Refusal);
@@ -46,15 +50,23 @@ export class PageTunnel {
     }
   }
 
-  /** Counts received bytes, and closes the tunnel beyond the limit. */
-  meter(): Transform {
-    return new Transform({
-      transform: (chunk: Buffer, _encoding, done) => {
-        this.bytes += chunk.length;
-        if (this.bytes > this.limits.bytes) this.close();
-        done(null, chunk);
-      },
+  /** Counts bytes for the page, and closes the tunnel beyond the limit. */
+  meterReceived(): Transform {
+    return meter((bytes) => {
+      this.received += bytes;
+      if (this.received > this.limits.receivedBytes) this.close();
     });
+  }
+
+  /** Counts bytes from the page, and closes the tunnel beyond the limit. */
+  meterSent(): Transform {
+    return meter((bytes) => this.countSent(bytes));
+  }
+
+  /** @param bytes that the page sends by another way than `meterSent` */
+  countSent(bytes: number): void {
+    this.sent += bytes;
+    if (this.sent > this.limits.sentBytes) this.close();
   }
 
   close(): void {
@@ -68,4 +80,13 @@ export class PageTunnel {
     if (this.over.signal.aborted) socket.destroy();
     return socket;
   }
+}
+
+function meter(count: (bytes: number) => void): Transform {
+  return new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      count(chunk.length);
+      done(null, chunk);
+    },
+  });
 }

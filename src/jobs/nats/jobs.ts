@@ -56,7 +56,7 @@ export function openJobs(nats: Nats, deps: JobsDeps = {}): JobStore {
     async create(record) {
       // The put below would not conflict with a record of another pool.
       const [found] = await Promise.all([bucket.getByEnding(record.id), agenda.add(openEntry(record))]);
-      if (found !== undefined) throw new RevisionConflict(`job ${record.id} is there already`);
+      if (found !== undefined) throw new RevisionConflict(`job ${record.id} exists already`);
       return { record, revision: await bucket.put(keyOf(record), toText(record), 0) };
     },
 

@@ -39,7 +39,7 @@ export function openBatches(path: string, unreadable: (found: Error) => void = (
   return {
     async create(batch) {
       const { changes } = sql.create.run(batch.id, JSON.stringify(BatchRecord.parse(batch)));
-      if (Number(changes) === 0) throw new RevisionConflict(`a batch ${batch.id} is there`);
+      if (Number(changes) === 0) throw new RevisionConflict(`a batch ${batch.id} exists already`);
     },
     async get(id) {
       const row = sql.get.get(id);

@@ -70,7 +70,7 @@ export function openJobs(
   return {
     async create(record) {
       const row = sql.create.get(record.id, toText(record));
-      if (row === undefined) throw new RevisionConflict(`job ${record.id} is there already`);
+      if (row === undefined) throw new RevisionConflict(`job ${record.id} exists already`);
       changed(record.id);
       return { record, revision: Number(row['revision']) };
     },

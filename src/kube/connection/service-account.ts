@@ -11,7 +11,7 @@ const FOLDER = '/var/run/secrets/kubernetes.io/serviceaccount';
 export function asPod(folder: string = FOLDER): Caller {
   const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = process.env;
   if (host === undefined || port === undefined)
-    throw new Error('this process runs in no pod of a cluster (KUBERNETES_SERVICE_HOST is not set): name a kubeconfig file');
+    throw new Error('this process does not run in a pod of a cluster (KUBERNETES_SERVICE_HOST is not set): name a kubeconfig file');
   return {
     server: new URL(`https://${host.includes(':') ? `[${host}]` : host}:${port}`),
     namespace: readFileSync(join(folder, 'namespace'), 'utf8').trim(),

@@ -46,7 +46,7 @@ export function openKeepAlive(connection: object, stallMs = STALL_MS): KeepAlive
     worker.unref();
     worker.once('message', () => ready.resolve());
     worker.once('error', (error) => {
-      process.emitWarning(`the thread that keeps orders alive broke, and is started anew: ${(error as Error).stack}`);
+      process.emitWarning(`the thread that keeps orders alive failed and is restarted: ${(error as Error).stack}`);
       worker = undefined;
       setTimeout(start, AGAIN_MS).unref();
     });

@@ -55,7 +55,7 @@ setInterval(() => {
   blockedMs = now === lastPulse ? blockedMs + TICK_MS : 0;
   lastPulse = now;
   if (blockedMs >= stallMs) {
-    writeSync(2, `filemill has done nothing for ${stallMs / 1000} s and ends: its orders are for others\n`);
+    writeSync(2, `filemill has done nothing for ${stallMs / 1000} s and exits: other workers take its orders\n`);
     process.kill(process.pid, 'SIGKILL');
   }
   if (nats !== undefined) sendDue(nats);

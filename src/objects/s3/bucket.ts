@@ -8,8 +8,8 @@ const OTHER_REGION = 'it is in another region than the configured one';
 const ADVICE: Readonly<Record<string, string>> = {
   AccessDenied: 'these keys do not permit it; they need s3:ListBucket on it, and to read, write and delete its objects',
   NoCredentials:
-    'no credentials could be had; set S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY, or see that the AWS default chain finds some (docs/cluster.md)',
-  InvalidAccessKeyId: 'the access key is not known there',
+    'no credentials were found; set S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY, or see that the AWS default chain finds some (docs/cluster.md)',
+  InvalidAccessKeyId: 'the access key does not exist',
   SignatureDoesNotMatch: 'the secret access key is wrong',
   PermanentRedirect: OTHER_REGION,
   AuthorizationHeaderMalformed: OTHER_REGION,

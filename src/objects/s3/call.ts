@@ -173,8 +173,8 @@ const isTransient = (error: unknown, { status = 0 }: Seen): boolean =>
 function told(what: string, error: unknown, { status }: Seen): Error {
   if (error instanceof NoCredentials) return new S3Failure(`the object store could not be asked to ${what}: ${error.message}`, error.name);
   const code = codeOf(error) || (error instanceof Error ? error.name : '');
-  if (code === 'NoSuchKey' || code === 'NotFound') return new Missing('the object is not there');
-  if (FULL_CODES.has(code) || status === 507) return new StoreFull('no room is left where the objects are kept');
+  if (code === 'NoSuchKey' || code === 'NotFound') return new Missing('the object does not exist');
+  if (FULL_CODES.has(code) || status === 507) return new StoreFull('no space is left for objects');
   if (status === undefined) return new S3Failure(`the object store could not be reached to ${what}: ${code}`, code);
   return new S3Failure(`the object store did not ${what}: ${code} (HTTP ${status})`, code);
 }

@@ -27,7 +27,7 @@ export interface CredentialsSource {
 export class NoCredentials extends Error {
   override readonly name = 'NoCredentials';
   constructor(reason: string) {
-    super(`no credentials could be had (${reason})`);
+    super(`no credentials were found (${reason})`);
   }
 }
 

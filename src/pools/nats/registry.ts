@@ -28,6 +28,8 @@ interface RegistryDeps {
 interface Able {
   readonly toolchain: string;
   readonly engines: ReadonlyMap<string, string>;
+  /** As a pool's `broken`. */
+  readonly broken: ReadonlyMap<string, string>;
   readonly seenAt: number;
 }
 
@@ -38,7 +40,7 @@ export async function openRegistry(nats: Nats, { workers, own, clock, waiting = 
   const ours = new Map(own.map((declaration) => [declaration.name, declaration]));
   const able = new Map<string, Able>();
   /** The engines that this replica has stored, or found stored. */
-  const kept = new Map<string, ReadonlyMap<string, string>>();
+  const stored = new Map<string, ReadonlyMap<string, string>>();
 
   const declared = () => new Map([...watched.now().declarations, ...ours]);
   /** From the last heartbeats; otherwise from the bucket, if the toolchain is the same. */
@@ -52,18 +54,18 @@ export async function openRegistry(nats: Nats, { workers, own, clock, waiting = 
     const there = workers
       .workers(name)
       .filter(({ toolchain: of, state, unwell }) => of === toolchain && unwell === undefined && ['idle', 'busy'].includes(state));
-    let now = remembered(pool);
-    if (there.length > 0) {
-      const engines = sharedEngines(there);
-      const seenAt = there.reduce((latest, { receivedAt }) => Math.max(latest, receivedAt), 0);
-      now = { toolchain, engines: now !== undefined && same(now.engines, engines) ? now.engines : engines, seenAt };
-      able.set(name, now);
-    }
+    const last = remembered(pool);
+    const now: Able = {
+      toolchain,
+      engines: sameOr(last?.engines, there.length > 0 ? sharedEngines(there) : withBroken(last)),
+      broken: sameOr(last?.broken, brokenEngines(there)),
+      seenAt: there.length > 0 ? Math.max(...there.map(({ receivedAt }) => receivedAt)) : (last?.seenAt ?? 0),
+    };
+    if (there.length > 0 || last !== undefined) able.set(name, now);
     const busy = there.reduce((sum, worker) => sum + worker.busy, 0);
-    const { engines = NONE, seenAt = 0 } = now ?? {};
     const degraded = watched.now().states.get(name)?.degraded !== undefined;
     const waitMs = expectedWaitMs(waiting(name), there);
-    return { name, toolchain, paused, preference, capacity, workers: there.length, busy, engines, seenAt, degraded, waitMs };
+    return { ...now, name, paused, preference, capacity, workers: there.length, busy, degraded, waitMs };
   };
   const removed = (): ReadonlyMap<string, RemovedPool> => {
     const [there, { known, retracted }] = [declared(), watched.now()];
@@ -87,13 +89,15 @@ export async function openRegistry(nats: Nats, { workers, own, clock, waiting = 
   };
 
   /** All replicas get the same heartbeats: the first one stores it, and none again until it changes. */
-  const keep = (name: string, { toolchain, engines, seenAt }: Able) => {
+  const keep = (name: string, known: Able) => {
+    const { toolchain, seenAt } = known;
+    const engines = withBroken(known);
     const before = watched.now().known.get(name);
     const isOld = seenAt - (before?.seenAt ?? 0) > BEHIND_MS;
-    if (kept.get(name) === engines && !isOld) return;
+    if (stored.get(name) === known.engines && !isOld) return;
     const isThere = before?.toolchain === toolchain && same(new Map(Object.entries(before.engines)), engines) && !isOld;
     const record: KnownEngines = { version: POOL_VERSION, toolchain, engines: Object.fromEntries(engines), seenAt };
-    (isThere ? Promise.resolve() : keepEngines(bucket, name, record)).then(() => void kept.set(name, engines), report);
+    (isThere ? Promise.resolve() : keepEngines(bucket, name, record)).then(() => void stored.set(name, known.engines), report);
   };
   const keeping = setInterval(() => {
     const there = pools();
@@ -133,13 +137,36 @@ function expectedWaitMs(waiting: number, there: readonly Pick<WorkerPresence, 'b
 const NONE: ReadonlyMap<string, string> = new Map();
 
 const ableIn = (known: KnownEngines | undefined): Able | undefined =>
-  known && { toolchain: known.toolchain, engines: new Map(Object.entries(known.engines)), seenAt: known.seenAt };
+  known && { toolchain: known.toolchain, engines: new Map(Object.entries(known.engines)), broken: NONE, seenAt: known.seenAt };
 
 const same = (a: ReadonlyMap<string, string>, b: ReadonlyMap<string, string>): boolean =>
   a.size === b.size && [...b].every(([id, version]) => a.get(id) === version);
 
-/** Engines that all of them have; of several versions, that of the first worker by name, so that it does not depend on who reports last. */
-export function sharedEngines(workers: readonly Pick<WorkerPresence, 'worker' | 'engines'>[]): ReadonlyMap<string, string> {
-  const [first, ...rest] = [...workers].sort((a, b) => (a.worker < b.worker ? -1 : 1));
-  return new Map(Object.entries(first?.engines ?? {}).filter(([id]) => rest.every(({ engines }) => Object.hasOwn(engines, id))));
+type Reported = Pick<WorkerPresence, 'worker' | 'engines' | 'broken'>;
+
+/**
+ * Engines that all of them have, though some may not be able to use them at present: these release orders for the others. Of several versions,
+ * that of the first worker by name, so that it does not depend on who reports last.
+ */
+export function sharedEngines(workers: readonly Reported[]): ReadonlyMap<string, string> {
+  const sorted = [...workers].sort((a, b) => (a.worker < b.worker ? -1 : 1));
+  const versions = new Map(sorted.toReversed().flatMap(({ engines }) => Object.entries(engines)));
+  const hasOrCalls = (id: string) => sorted.every(({ engines, broken = {} }) => Object.hasOwn(engines, id) || Object.hasOwn(broken, id));
+  return new Map([...versions].filter(([id]) => hasOrCalls(id)));
 }
+
+/** Engines that some of them call broken and none can use. */
+export function brokenEngines(workers: readonly Reported[]): ReadonlyMap<string, string> {
+  const all = workers.flatMap(({ broken = {} }) => Object.entries(broken));
+  return new Map(all.filter(([id]) => workers.every(({ engines }) => !Object.hasOwn(engines, id))));
+}
+
+/** What a pool without workers offers: the next worker may be able to use what the last one could not, and tries it. */
+function withBroken(known: Pick<Able, 'engines' | 'broken'> | undefined): ReadonlyMap<string, string> {
+  if (known === undefined || known.broken.size === 0) return known?.engines ?? NONE;
+  return new Map([...[...known.broken.keys()].map((id): [string, string] => [id, '']), ...known.engines]);
+}
+
+/** The object that was there before, unless it has changed. */
+const sameOr = (before: ReadonlyMap<string, string> | undefined, now: ReadonlyMap<string, string>): ReadonlyMap<string, string> =>
+  before !== undefined && same(before, now) ? before : now;

@@ -5,6 +5,8 @@ import type { Nats } from '../../nats/connection.ts';
 import type { KeptMessage } from '../../nats/keep-alive/keep-alive.ts';
 import { type Handed, nakFor } from '../../nats/pull.ts';
 import type { Delivery } from '../queue.ts';
+import { lastBand } from './bands.ts';
+import { subjectOf } from './pool.ts';
 
 /** How often to check that an acked order is removed: it takes milliseconds, and if it takes longer, nobody need wait for it. */
 const REMOVAL_CHECKS = 100;
@@ -13,6 +15,8 @@ const CHECK_MS = 2;
 interface Held {
   readonly stream: string;
   readonly order: Order;
+  /** The bands in which orders wait for a slot such as this order's. */
+  readonly waiters: readonly string[];
   /** For how long each word of its holder holds it. */
   readonly ackWaitMs: number;
   /** How long it waits for the first word. */
@@ -22,9 +26,9 @@ interface Held {
 }
 
 export function deliveryOf(
-  { manager, withRetry, keepAlive }: Nats,
+  { client, manager, withRetry, keepAlive }: Nats,
   handed: Handed,
-  { stream, order, ackWaitMs, unheardMs, replicated }: Held,
+  { stream, order, waiters, ackWaitMs, unheardMs, replicated }: Held,
 ): Delivery {
   /** What is left of the time that it is held for, ms. The server counts it from when it hears us, so later than our request. */
   const leftSince = (asked: number) => asked + ackWaitMs - performance.now();
@@ -51,6 +55,14 @@ export function deliveryOf(
     for (let checks = 0; checks < REMOVAL_CHECKS && (await isThere()); checks++) await pause(CHECK_MS);
   };
 
+  const end = async () => {
+    isOver = true;
+    if (!isHeld()) return;
+    letGo();
+    await withRetry('to end an order', () => handed.say('+ACK'));
+    await removed();
+  };
+
   return {
     order,
     redelivered: handed.deliveries > 1,
@@ -68,16 +80,26 @@ export function deliveryOf(
       isOver = true;
       if (!isHeld()) return;
       letGo();
-      await withRetry('to give an order back', () => handed.say(nakFor(delayMs)), 0);
+      await withRetry('to requeue an order', () => handed.say(nakFor(delayMs)), 0);
     },
 
-    async done() {
-      isOver = true;
-      if (!isHeld()) return;
-      letGo();
-      await withRetry('to end an order', () => handed.say('+ACK'));
-      await removed();
+    /** An order that was delivered before counts as held by somebody, also where it waits: the counts are of those that never were. */
+    async isWaitedFor() {
+      const look = (band: string) => withRetry('to see who waits', () => manager.consumers.info(stream, band), 0);
+      const consumers = await Promise.all(waiters.map(look));
+      return consumers.some(({ num_pending }) => num_pending > 0);
     },
+
+    /** Published anew, as an order cannot change its band. If this worker dies in between, upkeep publishes the order that is missing. */
+    async giveWay() {
+      if (!isHeld()) return;
+      await end();
+      const { pool, jobId } = order;
+      const expect = { lastSubjectSequence: 0, lastSubjectSequenceSubject: subjectOf(pool, '*', jobId) };
+      await client.publish(subjectOf(pool, lastBand, jobId), JSON.stringify({ ...order, lane: 'bulk' }), { expect });
+    },
+
+    done: end,
   };
 }
 

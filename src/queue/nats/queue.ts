@@ -6,7 +6,7 @@ import { nakFor } from '../../nats/pull.ts';
 import { tokenOf } from '../../nats/token.ts';
 import { isFull, isRevisionConflict, isSubjectTaken } from '../../nats/unavailable.ts';
 import { ACK_WAIT_MS, type Delivery, type Queue } from '../queue.ts';
-import { bandFor, bandOf, bandsOf } from './bands.ts';
+import { bandFor, bandOf, bandsOf, firstBands, OWN, smallBands } from './bands.ts';
 import { deliveryOf } from './delivery.ts';
 import { depthOf } from './depth.ts';
 import { placedOrders } from './placed.ts';
@@ -19,13 +19,17 @@ import { type Turns, takeTurns } from './turns.ts';
 const HAND_BACK_MS = 10_000;
 /** Longest pull, ms; the shortest is half of it, so that many workers do not pull at the same time. */
 const EXPIRY_MS = 2_000;
+const someExpiryMs = () => EXPIRY_MS * (0.5 + Math.random() / 2);
 
 const MESSAGE_ID = 'Nats-Msg-Id';
+
+/** What all workers of a pool pull from: the bands that have the lanes' own names, those of an order's number, or those of its size too. */
+export type Known = 'lanes' | 'numbers' | 'sizes';
 
 interface Settings {
   readonly ackWaitMs?: number;
   readonly unheardMs?: number;
-  readonly knowsBands?: (pool: string) => boolean;
+  readonly knows?: (pool: string) => Known;
   readonly random?: () => number;
 }
 
@@ -34,13 +38,13 @@ interface Settings {
  * @param nats stays open when the queue is closed
  * @param ackWaitMs for how long each word of its holder holds an order
  * @param unheardMs as set on the pools' consumers
- * @param knowsBands whether all workers of a pool pull from all bands: otherwise all orders go to the first
+ * @param knows from which bands all workers of a pool pull: orders go to no others
  * @param random from 0 to 1, below 1
  * @throws Unavailable from every method, if NATS does not respond in time
  */
 export function openQueue(
   nats: Nats,
-  { ackWaitMs = ACK_WAIT_MS, unheardMs = UNHEARD_MS, knowsBands = () => true, random = Math.random }: Settings = {},
+  { ackWaitMs = ACK_WAIT_MS, unheardMs = UNHEARD_MS, knows = () => 'sizes', random = Math.random }: Settings = {},
 ): Queue {
   const { client: jetstream, manager, withRetry } = nats;
   const taker = takerOver(nats);
@@ -54,6 +58,9 @@ export function openQueue(
     return turns;
   };
 
+  const untilClosed = (signal: AbortSignal | undefined) =>
+    signal === undefined ? closing.signal : AbortSignal.any([closing.signal, signal]);
+
   const lookUp = (pool: string, jobId: string) =>
     manager.streams.getMessage(streamOf(pool), { last_by_subj: subjectOf(pool, '*', tokenOf(jobId)) });
   // Not retried: publishing must not wait for it.
@@ -63,23 +70,33 @@ export function openQueue(
     return (await withRetry('to look for an order', () => lookUp(pool, jobId))) !== null;
   };
 
-  /** An order from the first of these bands that delivers one. Orders that only a newer worker can read are skipped. */
-  async function takeFrom(pool: string, bands: readonly string[], waitMs: number, signal: AbortSignal): Promise<Delivery | undefined> {
+  /**
+   * An order from the first of these bands that delivers one. Orders that only a newer worker can read are skipped.
+   * @param waiters where orders wait for a slot such as this one's
+   */
+  async function takeFrom(
+    pool: string,
+    { bands, waiters = firstBands }: { readonly bands: readonly string[]; readonly waiters?: readonly string[] },
+    waitMs: number,
+    signal: AbortSignal,
+  ): Promise<Delivery | undefined> {
     for (let wait = waitMs; !signal.aborted; wait = 0) {
       const handed = await withRetry('to pull an order', () => taker.take(pool, bands, wait, signal));
       if (handed === undefined) return undefined;
       const order = orderIn(handed.text);
-      if (order !== undefined) return deliveryOf(nats, handed, { stream: streamOf(pool), order, ackWaitMs, unheardMs, replicated });
-      await withRetry('to hand an order back', () => handed.say(nakFor(HAND_BACK_MS)), 0);
+      if (order !== undefined)
+        return deliveryOf(nats, handed, { stream: streamOf(pool), order, waiters, ackWaitMs, unheardMs, replicated });
+      await withRetry('to requeue an order', () => handed.say(nakFor(HAND_BACK_MS)), 0);
     }
     return undefined;
   }
 
   return {
-    async publish(order, client) {
+    async publish(order, { client, isSmall = false } = {}) {
       const { pool, lane, jobId } = order;
       const place = client === undefined ? undefined : await placed.place(pool, client, jobId);
-      const band = place !== undefined && knowsBands(pool) ? bandFor(place.ahead) : 0;
+      const known = knows(pool);
+      const band = place !== undefined && known !== 'lanes' ? bandFor(place.ahead, isSmall && known === 'sizes') : OWN;
       const subject = subjectOf(pool, bandOf(lane, band), tokenOf(jobId));
       // In no band may there be one.
       const expect = { lastSubjectSequence: 0, lastSubjectSequenceSubject: subjectOf(pool, '*', jobId) };
@@ -109,7 +126,7 @@ export function openQueue(
     },
 
     async pull(pool, lanes, waitMs, signal) {
-      const stop = signal === undefined ? closing.signal : AbortSignal.any([closing.signal, signal]);
+      const stop = untilClosed(signal);
       const until = performance.now() + waitMs;
       const turns = turnsOf(pool);
       const all = lanes.flatMap((lane) => bandsOf(lane));
@@ -117,13 +134,28 @@ export function openQueue(
         const first = turns.first();
         // First one by one, in order: of pulls that wait, any may be answered first.
         for (const band of lanes.flatMap((lane) => bandsOf(lane, first))) {
-          const delivery = await takeFrom(pool, [band], 0, stop);
+          const delivery = await takeFrom(pool, { bands: [band] }, 0, stop);
           if (delivery !== undefined) return turns.timed(delivery, first);
         }
         const left = until - performance.now();
         if (left <= 0 || stop.aborted) return undefined;
-        const delivery = await takeFrom(pool, all, Math.min(left, EXPIRY_MS * (0.5 + Math.random() / 2)), stop);
+        const delivery = await takeFrom(pool, { bands: all }, Math.min(left, someExpiryMs()), stop);
         if (delivery !== undefined) return turns.timed(delivery, 0);
+      }
+    },
+
+    async pullExpress(pool, waitMs, signal) {
+      const stop = untilClosed(signal);
+      const until = performance.now() + waitMs;
+      for (;;) {
+        for (const band of smallBands) {
+          const delivery = await takeFrom(pool, { bands: [band], waiters: smallBands }, 0, stop);
+          if (delivery !== undefined) return delivery;
+        }
+        const left = until - performance.now();
+        if (left <= 0 || stop.aborted) return undefined;
+        const delivery = await takeFrom(pool, { bands: smallBands, waiters: smallBands }, Math.min(left, someExpiryMs()), stop);
+        if (delivery !== undefined) return delivery;
       }
     },
 

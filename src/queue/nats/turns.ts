@@ -68,6 +68,10 @@ export function takeTurns({
           end();
           return delivery.release(delayMs);
         },
+        giveWay() {
+          end();
+          return delivery.giveWay();
+        },
         done() {
           end();
           return delivery.done();

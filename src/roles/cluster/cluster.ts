@@ -1,6 +1,6 @@
 /** What several machines share: NATS JetStream for jobs, orders and messages, and an S3 bucket for files. */
 import type { Config } from '../../config.ts';
-import { BANDS } from '../../contracts/messages/presence.ts';
+import { BANDS, SMALL_BANDS } from '../../contracts/messages/presence.ts';
 import { encryptionWith, saltOf } from '../../jobs/encryption.ts';
 import { openBatches } from '../../jobs/nats/batches.ts';
 import { openIdempotency } from '../../jobs/nats/idempotency.ts';
@@ -8,7 +8,7 @@ import { openJobs } from '../../jobs/nats/jobs.ts';
 import { openLimits } from '../../limits/nats.ts';
 import type { Nats } from '../../nats/connection.ts';
 import { openS3 } from '../../objects/s3/store.ts';
-import { openQueue } from '../../queue/nats/queue.ts';
+import { type Known, openQueue } from '../../queue/nats/queue.ts';
 import { openRoom } from '../../queue/nats/room.ts';
 import { natsSignals } from '../../signals/nats.ts';
 import type { Log } from '../../telemetry/log.ts';
@@ -32,7 +32,12 @@ export async function openCluster(nats: Nats, config: Config, log: Log, unreadab
   const uploadRecords = openUploads(nats, unreadable('upload'));
   const uploads = uploadsOver(uploadRecords, objects, config.uploads, clock, config.limits.enabled);
   const registry = await openPools(nats, config.pools, log, clock);
-  const queue = openQueue(nats, { knowsBands: (pool) => registry.pools().get(pool)?.engines.has(BANDS) === true });
+  const knows = (pool: string): Known => {
+    const said = registry.pools().get(pool)?.engines;
+    if (said?.has(BANDS) !== true) return 'lanes';
+    return said.has(SMALL_BANDS) ? 'sizes' : 'numbers';
+  };
+  const queue = openQueue(nats, { knows });
   const room = openRoom(nats);
   const signals = natsSignals(nats);
   await signals.join();

@@ -20,7 +20,7 @@ export async function joinCluster({ nats }: Config, role: 'api' | 'worker' | 'co
     ...(await natsFiles(nats)),
   }).catch((cause: unknown) => {
     throw new CannotStart(
-      `no NATS server takes the connection (${firstCause(cause)}): look at NATS_URL, at the certificates and at the credentials`,
+      `no NATS server accepts the connection (${firstCause(cause)}): check NATS_URL, the certificates and the credentials`,
       {
         cause,
       },

@@ -1,14 +1,18 @@
 /** The converters of this machine: found, versioned, and behind the launcher. */
 import { join } from 'node:path';
-import { type Catalog, createCatalog } from '../../catalog/catalog.ts';
+import type { Catalog } from '../../catalog/catalog.ts';
 import { engines } from '../../catalog/engines.gen.ts';
+import { workingCatalog } from '../../catalog/live.ts';
 import type { Config } from '../../config.ts';
+import { openCgroups } from '../../exec/confine/cgroups.ts';
 import { type Launcher, launcherAt } from '../../exec/confine/confine.ts';
 import { SpawnFailed } from '../../exec/confine/policy.ts';
 import { everyoneReaches, stage } from '../../exec/confine/stage.ts';
 import { openSlot, type Slot } from '../../exec/files/workspace.ts';
 import { openToolbox, type Toolbox } from '../../exec/toolbox.ts';
+import type { Log } from '../../telemetry/log.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
+import { type EngineStates, engineStates } from '../../worker/trials/engine-states.ts';
 import { CannotStart } from '../process/cannot-start.ts';
 import { openFolder } from './data-dir.ts';
 
@@ -16,30 +20,52 @@ export interface Converters {
   readonly workDir: string;
   readonly launcher: Launcher;
   readonly toolbox: Toolbox;
-  readonly catalog: Catalog;
+  readonly engineStates: EngineStates;
+  /** As it is now: without the engines that do not work. */
+  readonly catalog: () => Catalog;
   /** A slot that no conversion uses. */
   readonly spareSlot: Slot;
+  readonly confinement: Confinement;
+}
+
+export interface Confinement {
+  readonly landlockAbi: number;
+  /** Who counts what a conversion uses. */
+  readonly counts: 'cgroup' | 'launcher';
 }
 
 /** @param checkout absolute path of the project @throws CannotStart when converters cannot be confined here */
 export async function openConverters(
   { dataDir, worker, fetch }: Config,
   checkout: string,
-  { spawnFailed }: Pick<Metrics, 'spawnFailed'>,
+  log: Log,
+  metrics: Pick<Metrics, 'spawnFailed' | 'enginesWithdrawn'>,
 ): Promise<Converters> {
   await openFolder(dataDir);
   const workDir = worker.dir ?? (await reachableFolder(dataDir));
   await openFolder(workDir, 'work folder', 'WORK_DIR');
-  const launcher = launcherAt(join(checkout, '.cache/bin/launcher'), {
+  const program = join(checkout, '.cache/bin/launcher');
+  const cgroups = await openCgroups(program, (why) =>
+    log.warn({ why }, 'no cgroup could be created for a program: the launcher measures the program'),
+  );
+  const launcher = launcherAt(program, {
+    cgroups: typeof cgroups === 'string' ? undefined : cgroups,
     withoutLandlock: worker.withoutLandlock,
-    onSpawnFailed: spawnFailed,
+    onSpawnFailed: metrics.spawnFailed,
   });
   const support = await launcher.check();
   if (support.landlockAbi === 0 && !worker.withoutLandlock) {
     throw new CannotStart(
-      'this kernel has no Landlock: converters could read every file; set worker.withoutLandlock: true to run them all the same',
+      'this kernel has no Landlock: converters could read every file; set worker.withoutLandlock: true to run them anyway',
     );
   }
+  const confinement = { landlockAbi: support.landlockAbi, counts: typeof cgroups === 'string' ? 'launcher' : 'cgroup' } as const;
+  log.info(
+    { ...confinement, lacks: support.lacks, ...(typeof cgroups === 'string' && { noCgroups: cgroups }) },
+    confinement.counts === 'cgroup'
+      ? 'converters are confined; the kernel limits what each uses by a cgroup'
+      : 'converters are confined; the launcher measures what each uses, because no cgroup can be created',
+  );
   const runtime = await stage(checkout, process.execPath, workDir);
   // With Internet access switched off, its engines are neither present nor missing.
   const offline = fetch.rest ? [] : engines.filter(({ binaries }) => Object.values(binaries).some(({ egress }) => egress));
@@ -54,8 +80,10 @@ export async function openConverters(
   }).catch((cause: unknown) => {
     throw cause instanceof SpawnFailed ? new CannotStart(`${cause.message}: the versions of converters cannot be read`, { cause }) : cause;
   });
-  const why = new Map(offline.map(({ id }) => [id, 'fetching by URL is switched off (fetch.rest)']));
-  return { workDir, launcher, toolbox, catalog: createCatalog(toolbox.installed, why), spareSlot };
+  const why = new Map(offline.map(({ id }) => [id, 'fetching by URL is disabled (fetch.rest)']));
+  const states = engineStates(log, metrics);
+  const catalog = workingCatalog(toolbox.installed, why, () => states.withdrawn);
+  return { workDir, launcher, toolbox, engineStates: states, catalog, spareSlot, confinement };
 }
 
 /** As root, converters run as users without access to a private home folder. */

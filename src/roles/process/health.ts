@@ -13,13 +13,13 @@ import type { Converters } from '../machine/converters.ts';
  * @param others whether other workers may have an engine that is missing here; if not, only the conversions of that engine fail
  */
 export function healthOf(
-  { workDir, launcher, toolbox, catalog, spareSlot }: Converters,
+  { workDir, launcher, toolbox, spareSlot }: Converters,
   { worker: { minFreeBytes, minFreeInodes, partial } }: Config,
   { slots, others }: { readonly slots: Partial<Readonly<Record<Toolchain, number>>>; readonly others: boolean },
   log: Log,
 ): Health {
   const isNeeded = ({ toolchains }: Engine) => others && toolchains.some((toolchain) => (slots[toolchain] ?? 0) > 0);
-  const engines = catalog.engines.filter(isNeeded);
+  const engines = toolbox.installed.map(({ engine }) => engine).filter(isNeeded);
   const lacking = partial ? [] : toolbox.missing.flatMap(({ engine, binaries }) => (isNeeded(engine) ? binaries : []));
   const count = Object.values(slots).reduce((sum, each) => sum + each, 0);
   const checks = checksOf({ workDir, slot: spareSlot, slots: count, launcher, toolbox, engines, lacking, minFreeBytes, minFreeInodes });

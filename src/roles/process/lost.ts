@@ -60,7 +60,7 @@ export async function watchStore(
       if (await isThere()) return;
       await pause(SURE_MS);
       if (await isThere()) return;
-      reject(new CannotGoOn(`NATS has lost what filemill had stored (stream ${stream} is gone): this role ends, to be started anew`));
+      reject(new CannotGoOn(`NATS has lost what filemill had stored (stream ${stream} is gone): this role exits and must be restarted`));
     } catch {
       // Not reachable: it is looked for again after the reconnect, and in a minute.
     } finally {

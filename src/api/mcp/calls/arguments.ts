@@ -35,7 +35,7 @@ export const INCLUDE = INCLUDE_IMAGE;
 export function readArguments(tool: McpTool, args: Readonly<Record<string, unknown>>): Arguments {
   const { files, params } = tool;
   const given = Object.entries(args);
-  if (given.length > MOST_ARGUMENTS) throw new Failure('BAD_REQUEST', { says: `A call takes at most ${MOST_ARGUMENTS} arguments.` });
+  if (given.length > MOST_ARGUMENTS) throw new Failure('BAD_REQUEST', { says: `A call may have at most ${MOST_ARGUMENTS} arguments.` });
   const fields = new Map<string, string>();
   const warnings: JobRecord['warnings'][number][] = [];
   for (const [name, value] of given) {
@@ -50,7 +50,7 @@ export function readArguments(tool: McpTool, args: Readonly<Record<string, unkno
     fields.set(Object.hasOwn(params, param) ? (params[param]?.field ?? param) : param, textOf(name, value));
   }
   const { filename } = args;
-  if (filename !== undefined && filename !== null && typeof filename !== 'string') throw refusedArgument('filename', 'a text');
+  if (filename !== undefined && filename !== null && typeof filename !== 'string') throw refusedArgument('filename', 'a string');
   return {
     files: files === 'one' ? oneFile(args) : severalFiles(args),
     filename: (filename ?? '').trim().slice(0, 1_000),
@@ -70,7 +70,7 @@ function textOf(name: string, value: unknown): string {
     : Array.isArray(value) && value.length <= MOST_ITEMS && value.every(isPlain)
       ? value.join(',')
       : undefined;
-  if (text === undefined || text.length > MOST_CHARACTERS) throw refusedArgument(name.slice(0, 100), 'one text, number or boolean');
+  if (text === undefined || text.length > MOST_CHARACTERS) throw refusedArgument(name.slice(0, 100), 'a string, a number or a boolean');
   return text;
 }
 
@@ -86,8 +86,8 @@ export function readFlag(args: Readonly<Record<string, unknown>>, name: string):
 
 function oneFile({ file }: Readonly<Record<string, unknown>>): readonly string[] {
   if (file === undefined || file === null || file === '')
-    throw new Failure('NO_FILE', { says: 'The call has no file: give it in the argument "file".' });
-  if (typeof file !== 'string') throw refusedArgument('file', 'one text: a URL, base64 or an upload id');
+    throw new Failure('NO_FILE', { says: 'The call has no file: pass one in the argument "file".' });
+  if (typeof file !== 'string') throw refusedArgument('file', 'a string: a URL, base64 or an upload id');
   return [file];
 }
 
@@ -96,7 +96,7 @@ function severalFiles(args: Readonly<Record<string, unknown>>): readonly string[
   // Some clients send strings only.
   const files = typeof sent === 'string' ? listIn(sent) : sent;
   if (!Array.isArray(files) || !files.every((file) => typeof file === 'string'))
-    throw refusedArgument('files', 'a list of texts: URLs, base64 or upload ids');
+    throw refusedArgument('files', 'a list of strings: URLs, base64 or upload ids');
   return files;
 }
 
@@ -134,7 +134,10 @@ function jsonIn(text: string, most: number): unknown {
 }
 
 export function refusedArgument(option: string, allowed: string): Failure {
-  return new Failure('INVALID_OPTION', { says: `The argument ${option} takes ${allowed}.`, details: { option, received: null, allowed } });
+  return new Failure('INVALID_OPTION', {
+    says: `The argument ${option} is invalid; expected ${allowed}.`,
+    details: { option, received: null, allowed },
+  });
 }
 
 /** Replaces the names of form fields in a refusal by the names of the call's arguments. */

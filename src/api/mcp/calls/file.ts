@@ -61,7 +61,7 @@ function ownOutput(text: string, base: string): FileArgument | undefined {
   const under = withoutSlashes(own.pathname);
   const job = /^\/api\/v1\/jobs\/([^/]+)\/output\/?$/.exec(url.pathname.slice(under.length))?.[1];
   if (url.pathname.startsWith(`${under}/`) && job !== undefined && jobIdPattern.test(job)) return { is: 'output', job };
-  const says = 'The URL points to this service, but not to the output of a job: give the output URL of an earlier result.';
+  const says = 'The URL points to this service, but not to the output of a job: pass the output URL of an earlier result.';
   throw new Failure('URL_REFUSED', { says, details: { reason: 'address' } });
 }
 
@@ -169,17 +169,17 @@ function unescapeIn(bytes: Buffer): Buffer {
 
 const notRead = (base: string): Failure =>
   new Failure('BAD_REQUEST', {
-    says: `The file is neither an https URL, nor an upload id, nor whole base64 (RFC 4648). A path cannot be read from here: ${uploadAdvice(base)}`,
+    says: `The file is neither an https URL, nor an upload id, nor complete base64 (RFC 4648). This server cannot read a local path: ${uploadAdvice(base)}`,
   });
 
 const unknownText = (): Failure =>
   new Failure('BAD_REQUEST', {
-    says: 'The file is a text, and it is not plain of which kind. Give "filename" with its extension, such as notes.md, or "from_format"; or send it as a data: URI, such as data:text/csv,name%2Csize.',
+    says: 'The file is text, and its format cannot be detected. Pass "filename" with its extension, such as notes.md, or "from_format"; or send it as a data: URI, such as data:text/csv,name%2Csize.',
   });
 
 function tooLarge(most: number, received: number, base: string): Failure {
   const { code, details } = fileTooLarge(most, received);
-  return new Failure(code, { says: `Files inside a call may have ${most} bytes together: ${uploadAdvice(base)}`, details });
+  return new Failure(code, { says: `The files in one call may have at most ${most} bytes in total: ${uploadAdvice(base)}`, details });
 }
 
 /** A model gave what its user gave it. */

@@ -66,7 +66,7 @@ async function checkAll(deps: ApiDeps, sent: readonly FileArgument[], signal: Ab
       case 'url':
         if (deps.fetch === undefined)
           throw new Failure('URL_REFUSED', {
-            says: 'This service fetches no files: send it, or upload it.',
+            says: 'Fetching by URL is disabled on this service: send the file, or upload it.',
             details: { reason: 'scheme' },
           });
         if (sent.length > 1) await deps.findPage?.(file.url, signal);
@@ -137,7 +137,7 @@ const fromOutput: ReadReference = async (parts, job, part, key, signal) => {
 async function outputOf({ jobs, catalog, clock }: ApiDeps, job: string): Promise<StoredOutput> {
   const record = shown((await jobs.get(job))?.record, clock());
   if (record.state === 'error') throw failureOfJob(record);
-  if (answersText(catalog, record)) throw new Failure('NOT_FOUND', { says: 'This job has no output: its text is in the job itself.' });
+  if (answersText(catalog, record)) throw new Failure('NOT_FOUND', { says: 'This job has no output file: its text is in the job.' });
   if (record.output === undefined) throw new Failure('JOB_NOT_READY', { details: { job_id: job } });
   return record.output;
 }

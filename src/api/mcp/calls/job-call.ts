@@ -150,7 +150,7 @@ async function asPage(
   const record = await validateTool(deps, first.id, tool, { fields: new Map(), files: [page], count: 1 });
   const ignored = Object.keys(first.options).map((name) => ({
     code: 'option_ignored',
-    message: `The option ${name} has no effect for a web page.`,
+    message: `The option ${name} has no effect on a web page.`,
   }));
   return { ...record, warnings: [...first.warnings.filter(({ code }) => code === 'option_unknown'), ...ignored, ...record.warnings] };
 }
@@ -177,7 +177,7 @@ export async function receiveFiles(
 /** A text that came as it is has no name to show its kind. */
 export const assumedOf = (file: FileArgument): JobRecord['warnings'] =>
   file.is === 'content' && file.assumed !== undefined
-    ? [{ code: 'format_assumed', message: `The text was read as ${file.assumed}; "from_format" or a filename says otherwise.` }]
+    ? [{ code: 'format_assumed', message: `The text was read as ${file.assumed}; to change that, pass "from_format" or "filename".` }]
     : [];
 
 function conversion(deps: ApiDeps, id: string, { fields }: Arguments): Validate {

@@ -5,7 +5,7 @@ import { Missing, type ObjectStore } from '../../../objects/store.ts';
 import type { ApiDeps } from '../../deps.ts';
 import { problemOf } from '../../http/problem.ts';
 import { failureOfJob, shown, textViewOf, viewOf } from '../../jobs/view.ts';
-import { answersText, readText } from '../../outputs/text.ts';
+import { answersText, measureText } from '../../outputs/text.ts';
 import type { CallToolResult } from '../protocol/protocol.ts';
 import { JOB_STATUS } from '../tools/list.ts';
 import { named, quoted, readPart, type TextPart, visible } from './quote.ts';
@@ -75,8 +75,7 @@ async function textDone({ objects }: ApiDeps, record: JobRecord, base: string, w
   const part = await partOf(objects, record.output, wishes).catch((error: unknown) => {
     throw error instanceof Missing ? new Failure('JOB_EXPIRED', { cause: error }) : error;
   });
-  // Counts the pages; what it kept of the text is not used.
-  const { pages } = await readText(objects, record.output);
+  const { pages } = await measureText(objects, record.output);
   const job = textViewOf(record, base, undefined, { text: part.text, pages, cut: false });
   const says = `Done: the text of ${named(record.filename)}; job_id ${record.id}.${warned(record.warnings)}${goesOn(record, part)}`;
   return {
@@ -93,7 +92,7 @@ async function partOf(objects: ObjectStore, output: StoredOutput, { textFrom }: 
   if (textFrom === undefined) return readPart(objects, output, 0, FIRST_BYTES);
   if (textFrom <= output.sizeBytes) return readPart(objects, output, textFrom, MORE_BYTES);
   const allowed = `integer, 0 to ${output.sizeBytes}, the size of the text in bytes`;
-  const says = `The argument text_offset takes ${allowed}.`;
+  const says = `The argument text_offset is "${textFrom}"; expected ${allowed}.`;
   throw new Failure('INVALID_OPTION', { says, details: { option: 'text_offset', received: String(textFrom), allowed } });
 }
 

@@ -18,7 +18,7 @@ export function runTool(deps: ApiDeps, call: ToolCall, context: CallContext): Pr
   for (const name of Object.keys(call.args)) delete call.args[name];
   const several = tool.files.max > 1;
   if (!several && files.length > 1)
-    throw new Failure('BAD_REQUEST', { says: `The tool ${slug} takes one file; ${files.length} came. Call it once for each.` });
+    throw new Failure('BAD_REQUEST', { says: `The tool ${slug} accepts one file; ${files.length} were sent. Call it once for each file.` });
   const given = several ? { files } : { file: files[0] };
   const adHoc: McpTool = { name: 'run_tool', title: '', description: '', slug, files: several ? 'several' : 'one', params: {} };
   // An option beside `options` is meant as one.

@@ -56,5 +56,8 @@ function readInteger(args: ToolCall['args'], option: string, most: number, allow
   const read = typeof sent === 'string' && /^\d{1,10}$/.test(sent.trim()) ? Number(sent) : sent;
   if (typeof read === 'number' && Number.isInteger(read) && read >= 0 && read <= most) return read;
   const received = String(sent).slice(0, 100);
-  throw new Failure('INVALID_OPTION', { says: `The argument ${option} takes ${allowed}.`, details: { option, received, allowed } });
+  throw new Failure('INVALID_OPTION', {
+    says: `The argument ${option} is "${received}"; expected ${allowed}.`,
+    details: { option, received, allowed },
+  });
 }

@@ -59,7 +59,7 @@ export async function readBody(request: IncomingMessage, { client, mayWork }: Re
   const checkSize = (received: number) => {
     if (received > most) throw tooLarge(most, received);
     if (received <= SMALL_BYTES) return;
-    if (!mayWork) throw new NotAdmitted('this client may make no work');
+    if (!mayWork) throw new NotAdmitted('this client may not create jobs');
     if (held.bytes > settings.mcp.heldBytes || (held.of.get(key) ?? 0) > share) throw new Failure('OVERLOADED');
   };
   checkSize(Number(request.headers['content-length'] ?? 0));
@@ -94,7 +94,7 @@ function checkType({ headers }: IncomingMessage): void {
   const type = headers['content-type']?.slice(0, 200).split(';')[0]?.trim().toLowerCase();
   if (type === 'application/json') return;
   const details = { detected: type ?? null, accepted: ['application/json'] };
-  throw new Failure('UNSUPPORTED_MIME', { says: 'The request must be of type application/json.', details });
+  throw new Failure('UNSUPPORTED_MIME', { says: 'The request must have the Content-Type application/json.', details });
 }
 
 /** Decodes as bytes arrive: decoding 16 MiB at once would block all other requests. */
@@ -105,7 +105,7 @@ function textOf(): { readonly take: (block: Buffer) => number; readonly parse: (
     try {
       return block === undefined ? decoder.decode() : decoder.decode(block, { stream: true });
     } catch {
-      throw new Malformed(PARSE_ERROR, 'The request is no JSON.');
+      throw new Malformed(PARSE_ERROR, 'The request is not valid JSON.');
     }
   };
   return {
@@ -125,7 +125,7 @@ function textOf(): { readonly take: (block: Buffer) => number; readonly parse: (
       try {
         return JSON.parse(text);
       } catch {
-        throw new Malformed(PARSE_ERROR, 'The request is no JSON.');
+        throw new Malformed(PARSE_ERROR, 'The request is not valid JSON.');
       } finally {
         if (isLarge) await setImmediate();
       }
@@ -137,7 +137,7 @@ function tooLarge(most: number, received: number): Failure {
   const { code, details } = fileTooLarge(most, received);
   const says =
     most === SMALL_BYTES
-      ? `A message has at most ${most} bytes; only a file inside an argument of tools/call may have more.`
-      : `The request is larger than ${most} bytes: POST the file to /api/v1/uploads, and give its upload id instead of the file.`;
+      ? `A message may have at most ${most} bytes; only a file inside an argument of tools/call may have more.`
+      : `The request is larger than ${most} bytes: POST the file to /api/v1/uploads, and pass its upload id instead of the file.`;
   return new Failure(code, { says, details });
 }

@@ -13,6 +13,7 @@ export function checkHosts({ headers }: FastifyRequest, { publicUrl, allowedHost
   if ((headers.host?.length ?? 0) > MAX_HOST || (headers.origin?.length ?? 0) > MAX_ORIGIN) throw new Failure('FORBIDDEN');
   const own = [...allowedHosts, ...(publicUrl === undefined ? [] : [new URL(publicUrl).hostname])];
   if (!isOwnHost(headers.host, own))
-    throw new Failure('FORBIDDEN', { says: 'This service is not known by the host name that was asked: see ALLOWED_HOSTS.' });
-  if (!isAllowedOrigin(headers.origin, mcp.origins)) throw new Failure('FORBIDDEN', { says: 'Pages of this origin may not call here.' });
+    throw new Failure('FORBIDDEN', { says: 'The service does not answer to the host name of this request: see ALLOWED_HOSTS.' });
+  if (!isAllowedOrigin(headers.origin, mcp.origins))
+    throw new Failure('FORBIDDEN', { says: 'The service does not answer web pages of this origin.' });
 }

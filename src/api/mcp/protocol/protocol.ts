@@ -50,7 +50,7 @@ export type Factory = (listens: boolean) => Server;
 
 /** We send clients no requests, so their answers need no validation; creating the library's validator costs a millisecond. */
 const noJudge: jsonSchemaValidator = {
-  getValidator: () => () => ({ valid: false, data: undefined, errorMessage: 'not judged here' }),
+  getValidator: () => () => ({ valid: false, data: undefined, errorMessage: 'not validated' }),
 };
 
 export function serverFor({ name, title, version, instructions, tools, call }: Surface, listens: boolean): Server {
@@ -73,7 +73,7 @@ export function serverFor({ name, title, version, instructions, tools, call }: S
   });
   server.setRequestHandler('tools/call', async ({ params }, { mcpReq }) => {
     if (!known.has(params.name))
-      throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'There is no tool of this name; tools/list names all.');
+      throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'There is no tool with this name; tools/list lists all tools.');
     const token = mcpReq._meta?.progressToken;
     const tell = (progress: number, message: string) =>
       void mcpReq

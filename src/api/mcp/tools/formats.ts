@@ -3,7 +3,6 @@ import { setImmediate } from 'node:timers/promises';
 import type { Catalog } from '../../../catalog/catalog.ts';
 import { formatByExtension, formatOf, formats } from '../../../catalog/formats.ts';
 import { formOptionNames } from '../../../catalog/options/options.ts';
-import { honouredOptions } from '../../../catalog/route.ts';
 import { refuseField } from '../../../catalog/tool.ts';
 import type { CallToolResult, ToolCall } from '../protocol/protocol.ts';
 import { whyAbsent } from './list.ts';
@@ -25,7 +24,7 @@ export async function listFormats(catalog: Catalog, { args }: Pick<ToolCall, 'ar
   return { content: [{ type: 'text', text: JSON.stringify(answer) }], structuredContent: answer };
 }
 
-/** Routes of all pairs take most of a second to find the first time: others are served in between. */
+/** Other requests are served between two sources. */
 async function byFamily(catalog: Catalog, wanted: string | undefined): Promise<NonNullable<Formats['families']>> {
   const found = new Map<string, { sources: string[]; targets: Set<string> }>();
   for (const source of catalog.sources) {
@@ -42,7 +41,7 @@ async function byFamily(catalog: Catalog, wanted: string | undefined): Promise<N
 
 function targetsOf(catalog: Catalog, source: string): NonNullable<Formats['targets']> {
   return catalog.targets(source).map((target) => {
-    const honours = honouredOptions(catalog.engines, source, target);
+    const honours = catalog.honoured(source, target);
     const loses = catalog.route(source, target)?.hops.flatMap((hop) => hop.loses) ?? [];
     return { format: target, options: formOptionNames.filter((name) => honours.has(name)), loses: [...new Set(loses)] };
   });

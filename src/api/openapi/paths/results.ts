@@ -8,7 +8,7 @@ import { jobAnswer } from './work.ts';
 const JOB_ID = parameterRef('JobId');
 const BATCH_ID = parameterRef('BatchId');
 const REQUEST_ID = parameterRef('RequestId');
-const DELETED: Response = { description: 'Cancelled where it was not done; its files are gone.', headers: answerHeaders() };
+const DELETED: Response = { description: 'The job is cancelled if it was not done; its files are deleted.', headers: answerHeaders() };
 const FILE_HEADERS = ['Content-Disposition', 'ETag', 'Accept-Ranges'];
 /** The first is what generated clients take: bytes. An output has its own media type. */
 const BYTES = { schema: { type: 'string', format: 'binary', contentMediaType: 'application/octet-stream' } } as const;
@@ -40,7 +40,7 @@ const output = (operationId: string, summary: string): Operation => ({
     ...(operationId === 'getJobOutput'
       ? { 206: { description: 'The requested part.', headers: answerHeaders(...FILE_HEADERS, 'Content-Range'), content: anyFile } }
       : {}),
-    304: { description: 'The client has it already.', headers: answerHeaders('ETag') },
+    304: { description: 'The client already has it.', headers: answerHeaders('ETag') },
     ...refusals('Output'),
   },
 });
@@ -72,8 +72,8 @@ export const resultPaths: Paths = {
     },
   },
   '/api/v1/jobs/{job_id}/output': {
-    get: output('getJobOutput', 'Download what a job made'),
-    head: output('headJobOutput', 'About what a job made'),
+    get: output('getJobOutput', 'Download the output of a job'),
+    head: output('headJobOutput', 'Get the headers of the output of a job'),
   },
   '/api/v1/jobs/{job_id}/events': {
     get: {
@@ -132,7 +132,7 @@ export const resultPaths: Paths = {
     },
     head: {
       operationId: 'headBatchOutput',
-      summary: 'Ask about the results of a batch',
+      summary: 'Get the headers of the results of a batch',
       tags: ['Jobs'],
       parameters: [BATCH_ID, REQUEST_ID],
       responses: { 200: ZIP, ...refusals('Output') },

@@ -31,7 +31,7 @@ const lasting = (operation: Operation, kind: 'Choice' | 'Read'): Operation => {
     parameters: [...(operation.parameters ?? []), parameterRef('IfNoneMatch')],
     responses: {
       ...(answer === undefined ? {} : { 200: { ...answer, headers: answerHeaders('ETag', 'Vary') } }),
-      304: { description: 'The client has it already.', headers: answerHeaders('ETag', 'Vary') },
+      304: { description: 'The client already has it.', headers: answerHeaders('ETag', 'Vary') },
       ...rest,
       ...refusals(kind),
     },
@@ -51,33 +51,36 @@ const ENTRY = read(
   'Start here',
   'application/json',
   envelope('Entry'),
-  'Links to everything; to a browser, a redirect to the reference.',
+  'Links to all parts of the API; a browser is redirected to the reference.',
 );
 
-const listFormats = read('listFormats', 'What can be made from what', 'application/json', envelope('FormatList'));
+const listFormats = read('listFormats', 'List the formats and their targets', 'application/json', envelope('FormatList'));
 
 export const servicePaths: Paths = {
   '/api/v1/formats': {
     get: {
       ...lasting(listFormats, 'Choice'),
       description:
-        'Each source with its targets, as this installation can do them; each pair is proved by a real conversion in the test suite. Options stand by name, and the schema of each once; with `expand=options`, or of one source by `from`, they stand with their schemas by target, and each pair says which it ignores and what it loses.',
+        'Each source with the targets that this installation supports; the test suite proves each pair by a real conversion. Options are listed by name, with each schema once; with `expand=options` or `from`, they are listed with their schemas by target, and each pair names the options that it ignores and what it loses.',
       parameters: [
         query('from', 'This source only, by any of its extensions', { type: 'string', examples: ['png'] }),
         query('family', 'Sources of this family only', { type: 'string', enum: FAMILIES }),
-        query('expand', 'Say everything of each pair', { type: 'string', enum: ['options'] }),
+        query('expand', 'Include all details of each pair', { type: 'string', enum: ['options'] }),
         REQUEST_ID,
         parameterRef('IfNoneMatch'),
       ],
     },
   },
   '/api/v1/tools': {
-    get: read(
-      'listTools',
-      'Every tool, and what it takes',
-      'application/json',
-      envelope('ToolList'),
-      'Those that are not available say why.',
+    get: lasting(
+      read(
+        'listTools',
+        'List the tools and their inputs',
+        'application/json',
+        envelope('ToolList'),
+        'A tool that is not available states the reason.',
+      ),
+      'Read',
     ),
   },
   '/api/v1/tools/{slug}': {
@@ -95,15 +98,21 @@ export const servicePaths: Paths = {
       ...ENTRY,
       responses: {
         ...ENTRY.responses,
-        302: { description: 'A browser is sent to the reference.', headers: answerHeaders('Location') },
+        302: { description: 'A browser is redirected to the reference.', headers: answerHeaders('Location') },
       },
     },
   },
   '/api/v1/limits': {
-    get: read('getLimits', 'What you have used, and what is left', 'application/json', envelope('Limits'), 'Counts for nothing.'),
+    get: read('getLimits', 'Get your usage and what remains', 'application/json', envelope('Limits'), 'Does not count against limits.'),
   },
   '/api/v1/health': {
-    get: read('getHealth', 'How the service is', 'application/json', envelope('Health'), 'Always 200. Counts for nothing.'),
+    get: read(
+      'getHealth',
+      'Get the health of the service',
+      'application/json',
+      envelope('Health'),
+      'Always answers 200. Does not count against limits.',
+    ),
   },
   '/openapi.json': {
     get: lasting(read('getOpenApi', 'This document', 'application/json', { type: 'object' }), 'Read'),

@@ -14,9 +14,9 @@ export const uploadPaths = (figures: Figures): Paths => ({
   '/api/v1/uploads': {
     post: {
       operationId: 'upload',
-      summary: 'Upload a file, or begin a resumable upload',
+      summary: 'Upload a file, or start a resumable upload',
       description:
-        'As a form: the whole file in one request. With `Tus-Resumable: 1.0.0`: begins a resumable upload of `Upload-Length` bytes, of which the first may come along and the rest by PATCH. What is finished lives 2 hours and may be used more than once.',
+        'A form has the whole file in one request. With `Tus-Resumable: 1.0.0` the request starts a resumable upload of `Upload-Length` bytes: it may contain the first bytes, and PATCH requests send the rest. A finished upload is kept for 2 hours and may be used more than once.',
       tags: ['Uploads'],
       parameters: [...['TusResumable', 'UploadLength', 'UploadMetadata'].map(parameterRef), REQUEST_ID],
       requestBody: { required: false, content: { ...uploadForm(figures).content, ...BYTES } },

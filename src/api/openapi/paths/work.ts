@@ -58,7 +58,7 @@ export const workPaths = (figures: Figures): Paths => ({
       operationId: 'convert',
       summary: 'Convert a file',
       description:
-        'Send one of `file`, `url` and `upload_id`. The file’s kind is told by its content. Small files are done when the answer comes; others are `processing`: ask `links.self`, or listen to its `/events`. Options without effect are warnings, those out of bounds are refused.',
+        'Send one of `file`, `url` and `upload_id`. The service detects the file type by its content. Small files are `done` in the first response; others are `processing`: poll `links.self`, or listen to its `/events`. Options without effect cause warnings; options out of bounds are refused.',
       tags: ['Convert'],
       parameters: JOB_PARAMETERS,
       requestBody: convertForm(figures),
@@ -69,7 +69,7 @@ export const workPaths = (figures: Figures): Paths => ({
     post: {
       operationId: 'convertBatch',
       summary: 'Convert several files to one format',
-      description: `Up to ${figures.maxBatchFiles} files, each a job of its own. A file that cannot be converted is an error of its own entry; the others go on.`,
+      description: `Up to ${figures.maxBatchFiles} files, one job for each. A file that cannot be converted is an error in its entry; the others continue.`,
       tags: ['Convert'],
       parameters: WORK_PARAMETERS,
       requestBody: batchForm(figures),
@@ -135,7 +135,7 @@ function toolOperation(tool: Tool, figures: Figures): Operation {
   return {
     operationId: tool.slug.replace(/-([a-z0-9])/g, (_, letter: string) => letter.toUpperCase()),
     summary: titleOf(tool.slug),
-    description: [tool.summary, ...(tool.accepts.length === 0 ? [] : [`Takes ${tool.accepts.join(', ')}.`])].join(' '),
+    description: [tool.summary, ...(tool.accepts.length === 0 ? [] : [`Accepts ${tool.accepts.join(', ')}.`])].join(' '),
     tags: ['Tools'],
     parameters: JOB_PARAMETERS,
     requestBody: toolForm(tool, figures),

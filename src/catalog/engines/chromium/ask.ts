@@ -8,6 +8,9 @@ export const SHELL: Binary = {
   version: { args: ['--version'], pattern: /(\d{1,5}\.\d{1,5}\.\d{1,5})\.\d/ },
 };
 
+/** By which Chromium starts its processes, each confined further than itself. */
+export const CHILD: Binary = { at: ['native:chromium-child'] };
+
 /** How long a page may load, ms; what has not loaded by then is missing. */
 const LOAD_MS = 15_000;
 /** For loading, the requested wait, and printing. */

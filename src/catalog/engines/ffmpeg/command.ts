@@ -46,5 +46,7 @@ export const tags = (strip: boolean | undefined): readonly string[] =>
 
 export function dropped(streams: number): readonly Warning[] {
   if (streams < 1) return [];
-  return [{ code: 'streams_dropped', message: `The target does not hold ${streams} of the streams of the source: they are left out.` }];
+  return [
+    { code: 'streams_dropped', message: `The target format cannot contain ${streams} of the streams of the source: they were left out.` },
+  ];
 }

@@ -14,7 +14,7 @@ const NEAR_CRF = 18;
 
 const encodedAnew = (what: string): Warning => ({
   code: 'encoded_anew',
-  message: `The target does not take the ${what} as it is: it was encoded anew.`,
+  message: `The target format cannot contain the ${what} unchanged: it was re-encoded.`,
 });
 
 /** Cuts audio between packets, to some hundredths of a second. @throws Failure `no_stream` */
@@ -59,7 +59,7 @@ export function planVideoCopied(task: Task): Plan {
 export function planSilent(task: Task): Plan {
   const media = mediaOf(task.facts);
   const container = containerOf(task);
-  if (media.audio.length === 0) throw conversionFailed('no_stream', { says: 'The video has no sound that could be removed.' });
+  if (media.audio.length === 0) throw conversionFailed('no_stream', { says: 'The video has no audio track to remove.' });
   if (copies(task, container, media.video, container.video)) return copied(task, media.video, timeline(task));
   const silent = { ...task, facts: { media: { ...media, audio: [] } }, options: { ...task.options, video_crf: NEAR_CRF } };
   const plan = planVideo(silent, { container: videoAsItIs(task) });

@@ -37,7 +37,7 @@ interface Order {
 export function planMerged({ sources, output, scratch }: Order): Plan {
   const all = sources.map(({ facts }) => mediaOf(facts));
   for (const [place, { video }] of all.entries())
-    if (video.length === 0) throw conversionFailed('no_stream', { says: `File ${place + 1} has no picture.` });
+    if (video.length === 0) throw conversionFailed('no_stream', { says: `File ${place + 1} has no video stream.` });
   const seconds = all.reduce((sum, { duration = 0 }) => sum + duration, 0);
   if (seconds > MAX_SECONDS) throw inputLimit('seconds together', MAX_SECONDS, Math.ceil(seconds));
   const shape = shapeOf(all);

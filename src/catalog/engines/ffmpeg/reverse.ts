@@ -142,7 +142,7 @@ const unmeasured = (length: number | undefined): readonly Warning[] =>
     : [
         {
           code: 'length_unknown',
-          message: `The file does not tell its length: no more than its first ${MAX_REVERSED_SECONDS} seconds are taken.`,
+          message: `The length of the file is unknown: at most its first ${MAX_REVERSED_SECONDS} seconds are used.`,
         },
       ];
 

@@ -27,7 +27,7 @@ export function timeline({ source, options, facts }: Pick<Task, 'source' | 'opti
       option: 'start_time',
       received: `${start}`,
       allowed: `less than ${duration} seconds for this recording`,
-      says: `The recording is ${duration} seconds long; the start lies after that, at ${start} seconds.`,
+      says: `The recording is ${duration} seconds long; start_time is ${start} seconds.`,
     });
   const past = end !== undefined && duration !== undefined && end > duration;
   const last = end === undefined || past ? duration : end;
@@ -37,7 +37,7 @@ export function timeline({ source, options, facts }: Pick<Task, 'source' | 'opti
     late: MISSES.has(source),
     cut: start > 0 || (end !== undefined && !past),
     seconds,
-    warnings: past ? [{ code: 'end_past_end', message: `The recording ends after ${duration} seconds: end_time lies past that.` }] : [],
+    warnings: past ? [{ code: 'end_past_end', message: `The recording ends after ${duration} seconds: end_time is after its end.` }] : [],
     progress: progressOf(seconds),
   };
 }

@@ -160,7 +160,7 @@ function refuseSides(codec: VideoEncoderId, sides: readonly number[]): void {
       `least side of ${codec} in pixels`,
       least,
       side,
-      `The picture would be ${sides.join(' × ')} pixels; ${codec} takes ${least} and more.`,
+      `The video would have ${sides.join(' × ')} pixels; each side needs at least ${least} with ${codec}.`,
     );
   for (const long of sides) if (long > MAX_SIDE) throw inputLimit('side in pixels', MAX_SIDE, long);
 }

@@ -32,7 +32,10 @@ export function pick({ source, options, facts }: Task, many: 'pages' | 'frames' 
       return {
         indices: [0],
         warnings: [
-          { code: 'animation_first_frame', message: `The source is an animation of ${frames.length} frames: the result is its first.` },
+          {
+            code: 'animation_first_frame',
+            message: `The source is an animation of ${frames.length} frames: the result is its first frame.`,
+          },
         ],
       };
     default:

@@ -63,7 +63,7 @@ function refuseOutside(axis: 'x' | 'y', has: number, from: number, length: numbe
       option: `img_crop_${axis}`,
       received: `${from}`,
       allowed: `0 to ${has - 1} px for this picture`,
-      says: `The picture has ${has} ${lines}; the crop begins after ${line} ${from}.`,
+      says: `The picture has ${has} ${lines}; the crop starts after ${line} ${from}.`,
     });
   if (length !== undefined && from + length > has)
     throw misfit({
@@ -85,7 +85,7 @@ function resize(size: Edited, { img_resize_w: w, img_resize_h: h }: Options): Ed
 function derived(direction: 'wide' | 'high', side: number, { width, height }: Pick<Edited, 'width' | 'height'>): number {
   const pixels = Math.round(side);
   const says = `The picture has ${width} × ${height} pixels; in this size it would be ${pixels} pixels ${direction}`;
-  if (pixels < 1) throw belowLimit('side in pixels', 1, pixels, `${says}, and the least is 1.`);
-  if (pixels > MAX_SIDE) throw inputLimit('side in pixels', MAX_SIDE, pixels, `${says}, and the most is ${MAX_SIDE}.`);
+  if (pixels < 1) throw belowLimit('side in pixels', 1, pixels, `${says}, and the minimum is 1.`);
+  if (pixels > MAX_SIDE) throw inputLimit('side in pixels', MAX_SIDE, pixels, `${says}, and the maximum is ${MAX_SIDE}.`);
   return pixels;
 }

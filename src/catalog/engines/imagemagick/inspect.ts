@@ -2,6 +2,7 @@
 import { conversionFailed, inputLimit } from '../../../errors.ts';
 import type { Binary, Facts, ProcessStep } from '../../engine.ts';
 import { MAX_FRAMES } from '../../planning/frames.ts';
+import { MAX_PIXELS_TOGETHER } from '../../planning/pages.ts';
 import { READERS } from './coders.ts';
 
 /** Of one frame. */
@@ -78,8 +79,11 @@ export function readPing(stdout: string): Facts {
   });
   if (frames.length === 0) throw conversionFailed('corrupt_input');
   if (frames.length > MAX_FRAMES) throw inputLimit('frames', MAX_FRAMES, frames.length);
-  const largest = Math.max(...frames.map(({ width, height }) => width * height));
+  const areas = frames.map(({ width, height }) => width * height);
+  const largest = Math.max(...areas);
   if (largest > MAX_PIXELS) throw inputLimit('pixels', MAX_PIXELS, largest);
+  const together = areas.reduce((sum, area) => sum + area, 0);
+  if (together > MAX_PIXELS_TOGETHER) throw inputLimit('pixels of all frames', MAX_PIXELS_TOGETHER, together);
   if (largest < 1) throw conversionFailed('corrupt_input');
   return { frames };
 }

@@ -8,8 +8,10 @@ export type Family = 'text' | 'sheet' | 'slides';
 export const OFFICE: Readonly<Record<'office' | 'soffice', Binary>> = {
   office: {
     at: ['program:office.py'],
-    version: { args: ['--version'], pattern: /LibreOffice (\d+\.\d+)/ },
+    version: { args: ['--version'], pattern: /LibreOffice (\d+\.\d+)/, forks: /^it forks$/m },
+    // Where LibreOffice cannot be loaded into our own process.
     unixSockets: true,
+    forkServer: true,
   },
   // Started by the program above, not by us; listed so that its absence is detected.
   soffice: { at: ['/usr/lib/libreoffice/program/soffice.bin'] },

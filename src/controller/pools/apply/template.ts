@@ -11,12 +11,13 @@ const LOST_NODE_S = 30;
 const LAST_WORDS_S = 5;
 /** Kubernetes deletes a Job that no controller removed after this long, s. */
 const LEFT_OVER_S = 86_400;
-/** Unprivileged; the images know it. */
-const USER = 10_001;
+/** Unprivileged; the images know it. Any other does as well. */
+const USER = { runAsUser: 10_001, runAsGroup: 10_001, fsGroup: 10_001 };
 const WORK = '/work';
 const SECRET = '/etc/filemill/nats';
 const CONFIG = '/etc/filemill/config';
-const PROBES_PORT = 8_081;
+/** Of /metrics, and of the kubelet's probes. */
+const METRICS_PORT = 9_090;
 
 /** The work folder holds only copies: without this a cluster autoscaler keeps every node that has such a volume. */
 const EVICTABLE = { 'cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes': 'work' } as const;
@@ -46,10 +47,10 @@ export function templateOf(pool: ToolchainPool, natsServers: readonly string[]):
   const podSpec = {
     restartPolicy: 'Never',
     automountServiceAccountToken: false,
-    ...pick(more ?? {}, ['serviceAccountName']),
+    ...pick(more ?? {}, ['serviceAccountName', 'schedulerName', 'dnsPolicy', 'dnsConfig', 'hostAliases']),
     enableServiceLinks: false,
     terminationGracePeriodSeconds: spec.terminationGraceSeconds,
-    securityContext: { runAsNonRoot: true, runAsUser: USER, runAsGroup: USER, fsGroup: USER, seccompProfile: { type: 'RuntimeDefault' } },
+    securityContext: { runAsNonRoot: true, ...(more?.securityContext ?? USER), seccompProfile: { type: 'RuntimeDefault' } },
     containers: [container(pool, natsServers)],
     volumes: [
       { name: 'work', emptyDir: { sizeLimit: spec.workDirSize } },
@@ -95,7 +96,7 @@ function container({ metadata, spec }: ToolchainPool, natsServers: readonly stri
       conversionsPerWorker: spec.conversionsPerWorker,
       slots: { [toolchain]: spec.slots },
       drainMs: Math.max(1, spec.terminationGraceSeconds - LAST_WORDS_S) * 1000,
-      metricsPort: PROBES_PORT,
+      metricsPort: METRICS_PORT,
       ...(spec.maxSeconds !== undefined && { maxSeconds: spec.maxSeconds, mediaMaxSeconds: spec.maxSeconds }),
     },
   };
@@ -122,11 +123,11 @@ function container({ metadata, spec }: ToolchainPool, natsServers: readonly stri
     ],
     // NATS_USER and NATS_PASSWORD, or NATS_CREDS with the path of a file that the same Secret holds.
     envFrom: [{ secretRef: { name: spec.natsSecretRef.name } }],
-    ports: [{ name: 'probes', containerPort: PROBES_PORT }],
+    ports: [{ name: 'metrics', containerPort: METRICS_PORT }],
     // A worker that cannot start says why in its last line.
     terminationMessagePolicy: 'FallbackToLogsOnError',
     livenessProbe: {
-      httpGet: { path: '/livez', port: 'probes' },
+      httpGet: { path: '/livez', port: 'metrics' },
       initialDelaySeconds: 30,
       periodSeconds: 10,
       timeoutSeconds: 5,

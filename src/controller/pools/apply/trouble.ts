@@ -1,7 +1,6 @@
 /** Publishes to API replicas that a pool's workers do not come up, so that they send orders to other pools. */
-import type { ToolchainPoolStatus } from '../../../contracts/kubernetes/toolchain-pool.ts';
 import type { Memory } from '../memory.ts';
-import { isComing, isServing, type Observation } from '../observe/observation.ts';
+import { isComing, isServing, type Observation, type Trouble } from '../observe/observation.ts';
 
 /** @param degraded a reason of the condition `Degraded` @throws Unavailable */
 export type PublishState = (pool: string, degraded: string | undefined) => Promise<void>;
@@ -10,7 +9,7 @@ export type PublishState = (pool: string, degraded: string | undefined) => Promi
 const RETRY_MS = 300_000;
 
 interface Reconciled {
-  readonly status: ToolchainPoolStatus;
+  readonly trouble: Trouble | undefined;
   readonly observed: Observation;
   readonly template: string;
   /** Ms since the epoch. */
@@ -24,11 +23,10 @@ export async function publishTrouble(
   reconciled: Reconciled,
   memory: Memory,
 ): Promise<void> {
-  const { status, observed, template, now } = reconciled;
-  const degraded = status.conditions?.find(({ type, status: is }) => type === 'Degraded' && is === 'True');
+  const { trouble, observed, template, now } = reconciled;
   const isServed = observed.workers.some((worker) => isServing(worker) && !isComing(worker) && worker.unwell === undefined);
   const known = memory.trouble();
-  if (degraded !== undefined && !isServed) memory.sawTrouble({ reason: degraded.reason, template, until: now + RETRY_MS });
+  if (trouble !== undefined && !isServed) memory.sawTrouble({ reason: trouble.reason, template, until: now + RETRY_MS });
   else if (isServed || known?.template !== template || now >= known.until) memory.sawTrouble(undefined);
   const reason = memory.trouble()?.reason;
   if (reason === memory.publishedTrouble()) return;

@@ -83,14 +83,13 @@ function troubleOf({ status }: Pod): Trouble | undefined {
   const unscheduled = status?.conditions?.find(
     ({ type, status: is, reason }) => type === 'PodScheduled' && is === 'False' && reason === 'Unschedulable',
   );
-  if (unscheduled !== undefined) return { reason: 'Unschedulable', message: `No node takes its workers: ${unscheduled.message ?? ''}` };
+  if (unscheduled !== undefined) return { reason: 'Unschedulable', message: `No node accepts its workers: ${unscheduled.message ?? ''}` };
   const waiting = status?.containerStatuses?.find(({ state }) => state?.waiting !== undefined)?.state?.waiting;
   const { reason = '', message = reason } = waiting ?? {};
   if (IMAGE_TROUBLE.has(reason)) return { reason: 'ImagePullFailed', message: `The image cannot be pulled: ${message}` };
   if (!CONTAINER_TROUBLE.has(reason)) return undefined;
-  if (/secret/i.test(message))
-    return { reason: 'CredentialsMissing', message: `The Secret with the credentials is not as it should be: ${message}` };
-  return { reason: 'ContainerFailed', message: `The container cannot be made: ${message}` };
+  if (/secret/i.test(message)) return { reason: 'CredentialsMissing', message: `The Secret with the credentials is invalid: ${message}` };
+  return { reason: 'ContainerFailed', message: `The container cannot be created: ${message}` };
 }
 
 const refused = (refusal: string | undefined): Trouble | undefined =>

@@ -7,22 +7,17 @@ type NextCondition = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
 /** Troubles that may end without an operator: a node is added, NATS comes back, a worker's self-check passes. */
 const TRANSIENT: ReadonlySet<TroubleReason> = new Set(['Unschedulable', 'NotDeclared', 'WorkersUnhealthy', 'WorkersSilent']);
 
-/** @param invalid why the pool cannot be reconciled at all */
-export function conditionsOf(observed: Observation, decision: Decision, invalid?: Trouble): readonly NextCondition[] {
-  const { hold } = decision;
-  // Between two attempts of a back-off the trouble still holds.
-  const trouble = invalid ?? (typeof hold === 'object' ? hold : (observed.backOff?.why ?? unhealthy(observed) ?? silent(observed)));
+/** @param trouble as `troubleOf` judges */
+export function conditionsOf(observed: Observation, decision: Decision, trouble: Trouble | undefined): readonly NextCondition[] {
   const serving = observed.workers.filter((worker) => isServing(worker) && !isComing(worker) && worker.unwell === undefined).length;
   const stalled = trouble !== undefined && !TRANSIENT.has(trouble.reason);
   return [
     { type: 'Ready', ...ready(observed, serving, decision, trouble) },
     {
       type: 'Reconciling',
-      ...(stalled
-        ? no(trouble.reason, 'The pool needs an operator: see the condition Stalled.')
-        : reconciling(observed, serving, decision)),
+      ...(stalled ? no(trouble.reason, 'The pool needs attention: see the condition Stalled.') : reconciling(observed, serving, decision)),
     },
-    { type: 'Stalled', ...(stalled ? yes(trouble.reason, trouble.message) : no('AsExpected', 'The pool needs no operator.')) },
+    { type: 'Stalled', ...(stalled ? yes(trouble.reason, trouble.message) : no('AsExpected', 'The pool needs no attention.')) },
     { type: 'Progressing', ...progressing(observed, serving, decision) },
     {
       type: 'Degraded',
@@ -44,19 +39,6 @@ function contested({ contender }: Observation, trouble: Trouble | undefined): Om
   if (contender === undefined) return no('AsExpected', 'No other resource is known to declare a pool of this name.');
   return yes('NameWanted', `Another resource declares a pool of this name and was refused: ${contender}.`);
 }
-
-/** Workers that run and take no orders, as their heartbeats say. */
-function unhealthy({ workers }: Observation): Trouble | undefined {
-  const those = workers.filter((worker) => isServing(worker) && worker.unwell !== undefined);
-  const [first] = those;
-  if (first === undefined) return undefined;
-  const message = `${those.length} of ${workers.filter(isServing).length} workers take no orders; ${first.pod ?? first.name} reports ${first.unwell}`;
-  return { reason: 'WorkersUnhealthy', message };
-}
-
-/** Workers whose pods run and that send no heartbeat. */
-const silent = ({ workers }: Observation): Trouble | undefined =>
-  workers.find(({ trouble }) => trouble?.reason === 'WorkersSilent')?.trouble;
 
 /** Ready means that an order sent here will be taken, by a running worker or by one that can be created. */
 function ready(

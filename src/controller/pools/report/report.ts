@@ -3,7 +3,8 @@ import type { ControllerMetrics } from '../../../telemetry/controller.ts';
 import type { Log } from '../../../telemetry/log.ts';
 import type { Outcome } from '../apply/apply.ts';
 import type { Memory } from '../memory.ts';
-import type { Decision, Observation } from '../observe/observation.ts';
+import type { PoolObject } from '../observe/objects.ts';
+import type { Decision, Observation, Trouble } from '../observe/observation.ts';
 import { countsOf } from './status.ts';
 
 interface ReportDeps {
@@ -11,15 +12,20 @@ interface ReportDeps {
   readonly log: Log;
 }
 
-/** @param now ms since the epoch */
+interface Reconciled {
+  readonly observed: Observation;
+  readonly decision: Decision;
+  readonly trouble: Trouble | undefined;
+  readonly outcome: Outcome;
+  /** Ms since the epoch. */
+  readonly now: number;
+}
+
 export function report(
   { metrics, log }: ReportDeps,
-  pool: string,
-  observed: Observation,
-  { desired, hold }: Decision,
-  { created }: Outcome,
+  { name: pool, namespace = '' }: Pick<PoolObject['metadata'], 'name' | 'namespace'>,
+  { observed, decision: { desired }, trouble, outcome: { created }, now }: Reconciled,
   memory: Memory,
-  now: number,
 ): void {
   const { demand, workers } = observed;
   const waits = (demand?.pending ?? 0) > 0;
@@ -35,6 +41,6 @@ export function report(
     queued: demand?.pending,
     running: demand?.inFlight,
     oldestSeconds: demand === undefined ? undefined : (demand.oldestMs ?? 0) / 1000,
-    degraded: typeof hold === 'object' ? 1 : 0,
   });
+  metrics.degraded(pool, namespace, trouble !== undefined);
 }

@@ -19,11 +19,11 @@ export function statusOf(
   observed: Observation,
   decision: Decision,
   now: number,
-  invalid?: Trouble,
+  trouble: Trouble | undefined,
 ): ToolchainPoolStatus {
   const { workers, demand } = observed;
   const observedGeneration = metadata.generation ?? 0;
-  const said = conditionsOf(observed, decision, invalid);
+  const said = conditionsOf(observed, decision, trouble);
   let conditions: readonly Condition[] = ((status?.conditions ?? []) as readonly Condition[]).filter(({ type }) =>
     said.some((one) => one.type === type),
   );

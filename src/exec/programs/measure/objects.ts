@@ -20,10 +20,23 @@ export interface Stream {
   readonly height: number;
 }
 
+/** What a page or a form draws. */
+export interface Content {
+  readonly object: number;
+  /** As stored. */
+  readonly bytes: number;
+  /** Names of objects by names of its resources: those that are no forms have no content. */
+  readonly forms: ReadonlyMap<string, string>;
+}
+
 export interface Listed {
   /** By page number from 1 on; those of 1 are left out. */
   readonly units: Readonly<Record<number, number>>;
   readonly streams: readonly Stream[];
+  /** By name, forms first: empty in a file without forms. */
+  readonly contents: ReadonlyMap<string, Content>;
+  /** Names of the contents of all pages. */
+  readonly pageContents: readonly string[];
 }
 
 /** Longer objects are skipped, characters of JSON. Nothing that draws has a longer dictionary. */
@@ -39,10 +52,14 @@ export async function listObjects(pdf: Pdf): Promise<Listed> {
   const pages: string[] = [];
   const units = new Map<string, Value>();
   const dictionaries = new Map<string, Dictionary>();
+  const holders = new Map<string, Dictionary>();
   for await (const [name, text] of objectsIn(answer, (page) => pages.push(page))) {
     const { value, stream } = JSON.parse(text) as { readonly value?: Value; readonly stream?: { readonly dict: Dictionary } };
     if (stream !== undefined) dictionaries.set(name, stream.dict);
-    else if (isDictionary(value) && value['/UserUnit'] !== undefined) units.set(name, value['/UserUnit']);
+    else if (isDictionary(value)) {
+      if (value['/UserUnit'] !== undefined) units.set(name, value['/UserUnit']);
+      if (value['/Contents'] !== undefined || value['/Resources'] !== undefined) holders.set(name, value);
+    }
     if (dictionaries.size > MOST_STREAMS) throw new Error('more streams than any document has');
   }
   const known = await resolve(answer, [...units.values(), ...[...dictionaries.values()].flatMap(worthKnowing)]);
@@ -50,14 +67,76 @@ export async function listObjects(pdf: Pdf): Promise<Listed> {
   return {
     units: Object.fromEntries(pages.flatMap((page, index) => (unitOf(page) === 1 ? [] : [[index + 1, unitOf(page)]]))),
     streams: [...dictionaries].map(([name, dictionary]) => streamOf(Number.parseInt(name, 10), dictionary, known)),
+    ...(await contentsOf(answer, { pages, holders, dictionaries })),
   };
 }
 
-/** Yields the reference (`12 0 R`) and the JSON of each stream, and of each other object with a `UserUnit`. */
+/** Levels of the page tree from which a page inherits its resources (ISO 32000-1, 7.7.3.4). */
+const MOST_LEVELS = 50;
+
+interface Found {
+  readonly pages: readonly string[];
+  /** Pages and nodes of their tree. */
+  readonly holders: ReadonlyMap<string, Dictionary>;
+  readonly dictionaries: ReadonlyMap<string, Dictionary>;
+}
+
+/** What pages and forms draw, and by which names they know the forms. */
+async function contentsOf(answer: string, { pages, holders, dictionaries }: Found): Promise<Pick<Listed, 'contents' | 'pageContents'>> {
+  const forms = [...dictionaries].filter(([, dictionary]) => dictionary['/Subtype'] === '/Form');
+  if (forms.length === 0) return { contents: new Map(), pageContents: [] };
+  const resourcesOf = (page: string): Value | undefined => {
+    let holder = holders.get(page);
+    for (let level = 0; level < MOST_LEVELS && holder !== undefined; level++) {
+      if (holder['/Resources'] !== undefined) return holder['/Resources'];
+      const parent: Value | undefined = holder['/Parent'];
+      holder = isReference(parent) ? holders.get(parent) : undefined;
+    }
+    return undefined;
+  };
+  const resources = [...forms.map(([, dictionary]) => dictionary['/Resources']), ...pages.map(resourcesOf)];
+  const contentValues = pages.map((page) => holders.get(page)?.['/Contents']);
+  const lengths = [...dictionaries.values()].map((dictionary) => dictionary['/Length']);
+  const known = await resolve(answer, [...resources.flatMap(withXObjects), ...contentValues, ...lengths], withXObjects);
+  const formsIn = (value: Value | undefined): ReadonlyMap<string, string> => {
+    const dictionary = known(value);
+    const named = known(isDictionary(dictionary) ? dictionary['/XObject'] : undefined);
+    const rows = isDictionary(named) ? Object.entries(named) : [];
+    return new Map(rows.flatMap(([name, object]) => (isReference(object) ? [[name.slice(1), object] as const] : [])));
+  };
+  const contents = new Map<string, Content>();
+  const add = (name: string, forms: ReadonlyMap<string, string>) => {
+    const dictionary = dictionaries.get(name);
+    if (dictionary === undefined || contents.has(name)) return;
+    contents.set(name, { object: Number.parseInt(name, 10), bytes: numberOf(known(dictionary['/Length']), 0), forms });
+  };
+  for (const [name, dictionary] of forms) add(name, formsIn(dictionary['/Resources']));
+  const pageContents: string[] = [];
+  for (const [index, page] of pages.entries()) {
+    const value = contentValues[index];
+    // One stream, a list of them, or an object that is such a list.
+    const names = (isReference(value) && dictionaries.has(value) ? [value] : listOf(known(value))).filter(isReference);
+    const forms = formsIn(resourcesOf(page));
+    for (const name of names) add(name, forms);
+    pageContents.push(...names);
+  }
+  return { contents, pageContents };
+}
+
+/** Resources, and the objects in them that may be forms. */
+const withXObjects = (value: Value | undefined): Value[] => {
+  if (isReference(value)) return [value];
+  const named = isDictionary(value) ? value['/XObject'] : undefined;
+  return isReference(named) ? [named] : [];
+};
+
+const WANTED = /"stream": \{|"\/UserUnit"|"\/Contents"|"\/Resources"/;
+
+/** Yields the reference (`12 0 R`) and the JSON of each stream, and of each other object that may be a page or above one. */
 async function* objectsIn(
   answer: string,
   onPage: (name: string) => void,
-  wanted: (name: string, text: string) => boolean = (_, text) => text.includes('"stream": {') || text.includes('"/UserUnit"'),
+  wanted: (name: string, text: string) => boolean = (_, text) => WANTED.test(text),
 ): AsyncGenerator<readonly [name: string, text: string]> {
   let section = '';
   let name = '';
@@ -85,7 +164,11 @@ async function* objectsIn(
 type Resolver = (value: Value | undefined) => Value | undefined;
 
 /** Resolves references, with one pass over qpdf's answer for each level of nesting. */
-async function resolve(answer: string, values: readonly (Value | undefined)[]): Promise<Resolver> {
+async function resolve(
+  answer: string,
+  values: readonly (Value | undefined)[],
+  nextIn: (value: Value | undefined) => readonly Value[] = () => [],
+): Promise<Resolver> {
   const found = new Map<string, Value>();
   let missing = new Set(values.flatMap(referencesIn));
   for (let pass = 0; pass < MOST_PASSES && missing.size > 0; pass++) {
@@ -98,7 +181,7 @@ async function resolve(answer: string, values: readonly (Value | undefined)[]): 
     )) {
       const { value = null } = JSON.parse(text) as { readonly value?: Value };
       found.set(name, value);
-      for (const next of referencesIn(value)) if (!found.has(next)) missing.add(next);
+      for (const next of [...referencesIn(value), ...nextIn(value).flatMap(referencesIn)]) if (!found.has(next)) missing.add(next);
     }
   }
   return (value) => (isReference(value) ? found.get(value) : value);

@@ -38,14 +38,14 @@ export function decrypt(input: string, passwordFile: string, folder: string): st
   return output;
 }
 
-/** Writes the streams as they are stored. @returns the path of each */
-export function dumpStreams(pdf: Pdf, objects: readonly number[]): (object: number) => string {
-  const prefix = `${pdf.folder}/stream`;
+/** Writes the streams as they are stored, or decoded but for pictures. @returns the path of each */
+export function dumpStreams(pdf: Pdf, objects: readonly number[], decode: 'none' | 'generalized' = 'none'): (object: number) => string {
+  const prefix = `${pdf.folder}/stream-${decode}`;
   if (objects.length > 0) {
-    const list = `${pdf.folder}/wanted.txt`;
+    const list = `${prefix}.wanted.txt`;
     writeFileSync(list, objects.map((object) => `--json-object=${object}\n`).join(''));
-    const raw = ['--json-key=qpdf', '--json-stream-data=file', `--json-stream-prefix=${prefix}`, '--decode-level=none', `@${list}`];
-    askQpdf(pdf, raw, `${pdf.folder}/streams.json`);
+    const raw = ['--json-key=qpdf', '--json-stream-data=file', `--json-stream-prefix=${prefix}`, `--decode-level=${decode}`, `@${list}`];
+    askQpdf(pdf, raw, `${prefix}.json`);
   }
   return (object) => `${prefix}-${object}`;
 }

@@ -3,8 +3,14 @@ import { type FileHandle, open, writeFile } from 'node:fs/promises';
 import type { Chromium } from './chromium.ts';
 import type { Payload } from './devtools.ts';
 import { load } from './load.ts';
+import { type Renderers, rendererStarted } from './renderers.ts';
 import { bound, type PageRequest, type Warning } from './request.ts';
 import { openTab, type Tab, VIEW } from './tab.ts';
+
+interface Rendered {
+  readonly ok: true;
+  readonly warnings: readonly Warning[];
+}
 
 /** The bound on pages of any other document. */
 const MAX_SHEETS = 2000;
@@ -13,10 +19,11 @@ const PX = 96;
 /** Px; Chromium draws no larger picture. */
 const MOST = { width: 4096, height: 16_384 };
 
-/** @throws Refusal */
-export async function render({ devtools }: Chromium, request: PageRequest): Promise<{ ok: true; warnings: Warning[] }> {
+/** @param earlier renderers of earlier pages, none of which may be this one's @throws Refusal */
+export async function render({ devtools, home }: Chromium, request: PageRequest, earlier: Renderers): Promise<Rendered> {
   const tab = await openTab(devtools);
   try {
+    await rendererStarted(home, earlier);
     const warnings = await load(tab, request);
     const { cssContentSize } = await tab.alive(tab.send('Page.getLayoutMetrics'));
     const size = cssContentSize as { readonly width: number; readonly height: number };
@@ -56,6 +63,6 @@ async function picture(tab: Tab, { output }: PageRequest, size: { width: number;
   const clip = { x: 0, y: 0, width, height, scale: 1 };
   const { data } = await tab.send('Page.captureScreenshot', { format: 'png', captureBeyondViewport: true, clip });
   await writeFile(output, Buffer.from(String(data), 'base64'), { flag: 'wx' });
-  const message = `The page is larger than ${MOST.width} x ${MOST.height} pixels: the picture shows its beginning.`;
+  const message = `The page is larger than ${MOST.width} x ${MOST.height} pixels: the picture shows only its beginning.`;
   return size.height > height || size.width > width ? [{ code: 'page_cut', message }] : [];
 }

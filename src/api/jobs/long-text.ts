@@ -1,0 +1,28 @@
+/** A job whose text is long, as a stream: of an answer that nobody reads, no more than a piece is in memory. */
+import { Readable } from 'node:stream';
+import type { JobRecord, StoredOutput } from '../../jobs/record.ts';
+import type { ApiDeps } from '../deps.ts';
+import { answersText, measureText, type TextMeasure, textInPieces } from '../outputs/text.ts';
+import { textViewOf } from './view.ts';
+
+/** Shorter ones are answered whole, bytes. */
+const LONG_BYTES = 64 * 1024;
+
+/** @returns undefined where the job has no text, or a short one @throws Failure `JOB_EXPIRED` when the text was deleted after the record was read */
+export async function longTextOf(
+  { catalog, objects }: Pick<ApiDeps, 'catalog' | 'objects'>,
+  base: string,
+  record: JobRecord,
+): Promise<Readable | undefined> {
+  const { output } = record;
+  if (output === undefined || output.sizeBytes <= LONG_BYTES || !answersText(catalog, record)) return undefined;
+  const measured = await measureText(objects, output);
+  return Readable.from(envelope(objects, output, measured, textViewOf(record, base, undefined, { ...measured, text: '' })));
+}
+
+/** The JSON of the job, the text at its end. */
+async function* envelope(objects: ApiDeps['objects'], output: StoredOutput, measured: TextMeasure, view: object): AsyncGenerator<string> {
+  yield `${JSON.stringify({ data: { ...view, text: undefined } }).slice(0, -'}}'.length)},"text":"`;
+  for await (const piece of textInPieces(objects, output, measured)) yield JSON.stringify(piece).slice(1, -1);
+  yield '"}}';
+}

@@ -1,0 +1,131 @@
+/** What a request asks of a picture whose size is known: colours, then rotate, crop, resize, blur and watermark. Pure. */
+import type { Pipeline } from './pipeline.ts';
+import { bound, type ImageRequest, outside, Refusal, type Size } from './request.ts';
+import type { Header } from './session.ts';
+import type { Target } from './targets.ts';
+
+/** The longest derived side, px: the limit of WebP, and enough for the others. */
+const LONGEST_DERIVED = 16_383;
+
+const isGrey = (colour: string): boolean => colour.slice(1, 3) === colour.slice(3, 5) && colour.slice(3, 5) === colour.slice(5, 7);
+
+/** @returns red, green and blue, 0 to 255 */
+export const rgbOf = (colour: string): [number, number, number] =>
+  [1, 3, 5].map((at) => Number.parseInt(colour.slice(at, at + 2), 16)) as [number, number, number];
+
+/** Converts to sRGB (a grey picture stays grey), and keeps or strips metadata. */
+export function colours(
+  found: Header,
+  request: ImageRequest,
+  target: Target,
+): Pick<Pipeline, 'work' | 'space' | 'grayscale' | 'flatten' | 'profile'> & {
+  readonly keep: string;
+  readonly deep: boolean;
+} {
+  // Compositing works in 8 bits, and palettes have no more.
+  const shallow = request.watermark !== undefined || (request.compress === true && request.quality < 100);
+  const deep = target.sixteenBit && found.format === 'ushort' && !shallow;
+  const flattens = !target.alpha && found.alpha;
+  const { background, watermark, grayscale = false, strip } = request;
+  const tinted = (flattens && !isGrey(background)) || (watermark !== undefined && !isGrey(watermark.color));
+  const grey = grayscale || (!tinted && (found.space === 'b-w' || found.space === 'grey16'));
+  // Without an output profile, 16-bit pictures would stay in Display P3.
+  const profile = found.stated.profile && !grey;
+  return {
+    // A grey picture would make its background grey too.
+    work: tinted && !grayscale ? 'srgb' : undefined,
+    space: grey ? (deep ? 'grey16' : 'b-w') : deep ? 'rgb16' : 'srgb',
+    grayscale,
+    flatten: flattens ? rgbOf(background) : undefined,
+    profile,
+    deep,
+    keep: strip ? 'none' : profile ? 'exif:xmp:icc' : 'exif:xmp',
+  };
+}
+
+interface From extends Size {
+  readonly alpha: boolean;
+}
+
+type Edits = Pick<Pipeline, 'turnFirst' | 'turn' | 'flip' | 'flop' | 'crop' | 'resize' | 'blur' | 'dropAlpha'> & {
+  /** As the picture comes out. */
+  readonly size: Size;
+};
+
+/** Rotate, crop, resize, blur; room for the watermark. @param from px, upright @throws Refusal */
+export function edit(from: From, request: ImageRequest, target: Target): Edits {
+  const { rotate } = request;
+  const turns = rotate === '90' || rotate === '270';
+  const turned = turns ? { width: from.height, height: from.width } : from;
+  const cropped = cropOf(turned, request.crop);
+  const size = sizeOf(cropped, request.resize);
+  bound(`side of ${request.target}`, target.longest, Math.max(size.width, size.height));
+  // Resized before it is turned, a picture need not be decoded at full size.
+  const last = turns && request.crop === undefined;
+  const flip = rotate === '180' || rotate === 'flip-v';
+  const flop = rotate === '180' || rotate === 'flip-h';
+  const transparent = from.alpha && target.alpha;
+  return {
+    turn: turns ? (rotate === '90' ? 90 : 270) : 0,
+    turnFirst: turns && !last,
+    flip,
+    flop,
+    // Mirrored after it was cropped.
+    crop: request.crop && {
+      ...cropped,
+      left: flop ? turned.width - cropped.left - cropped.width : cropped.left,
+      top: flip ? turned.height - cropped.top - cropped.height : cropped.top,
+    },
+    resize: request.resize && {
+      ...(last ? { width: size.height, height: size.width } : size),
+      fit: request.fit ?? 'fill',
+      bars: transparent ? [0, 0, 0, 0] : [...rgbOf(request.background), 255],
+    },
+    blur: request.blur,
+    // Compositing adds an alpha channel.
+    dropAlpha: request.watermark !== undefined && !transparent,
+    size,
+  };
+}
+function cropOf(from: Size, crop: ImageRequest['crop']): Size & { left: number; top: number } {
+  const { x: left = 0, y: top = 0, w: width = from.width - left, h: height = from.height - top } = crop ?? {};
+  refuseOutside('x', from.width, left, crop?.w);
+  refuseOutside('y', from.height, top, crop?.h);
+  return { left, top, width, height };
+}
+
+/** As `edits.ts` of ImageMagick: the same mistake gets the same answer. @param length undefined: to the picture's end */
+function refuseOutside(axis: 'x' | 'y', has: number, from: number, length: number | undefined): void {
+  const lines = axis === 'x' ? 'columns' : 'rows';
+  const line = lines.slice(0, -1);
+  if (from >= has)
+    throw outside({
+      option: `img_crop_${axis}`,
+      received: `${from}`,
+      allowed: `0 to ${has - 1} px for this picture`,
+      says: `The picture has ${has} ${lines}; the crop starts after ${line} ${from}.`,
+    });
+  if (length !== undefined && from + length > has)
+    throw outside({
+      option: axis === 'x' ? 'img_crop_w' : 'img_crop_h',
+      received: `${length}`,
+      allowed: `1 to ${has - from} px from there on in this picture`,
+      says: `The picture has ${has} ${lines}; the crop ends at ${line} ${from + length}.`,
+    });
+}
+
+/** One side keeps the ratio, both are exact. */
+function sizeOf(from: Size, resize: ImageRequest['resize']): Size {
+  const width = resize?.w ?? (resize?.h === undefined ? from.width : Math.round((from.width * resize.h) / from.height));
+  const height = resize?.h ?? (resize?.w === undefined ? from.height : Math.round((from.height * resize.w) / from.width));
+  for (const side of resize === undefined ? [] : [width, height]) {
+    const says = `The picture has ${from.width} x ${from.height} pixels; in this size its other side would be ${side} pixels`;
+    if (side < 1)
+      throw new Refusal('input_limit', 'the derived side is below 1 px', {
+        details: { limit: 'derived side', min: 1, received: side },
+        says: `${says}, and the minimum is 1.`,
+      });
+    bound('derived side', LONGEST_DERIVED, side, `${says}, and the maximum is ${LONGEST_DERIVED}.`);
+  }
+  return { width, height };
+}

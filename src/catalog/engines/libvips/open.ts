@@ -1,0 +1,52 @@
+/** Reads a picture's header with the one decoder that its format allows, and enforces the bounds before anything is decoded. */
+import type { Opened } from './pipeline.ts';
+import { bound, type ImageRequest, Refusal } from './request.ts';
+import type { Header, Properties, Session, Talk } from './session.ts';
+
+const MOST_PIXELS = 100_000_000;
+const MOST_FRAMES = 1000;
+export const MOST_PAGES = 2000;
+/** CMYK with alpha. More would be worked on band by band, and mean nothing to a target. */
+const MOST_BANDS = 5;
+
+/** The decoder of each source, by libvips' names; which can decode smaller, and which has pages or frames. */
+const LOADERS: Readonly<Record<string, { readonly loader: string; readonly smaller?: 'shrink' | 'scale'; readonly paged?: true }>> = {
+  png: { loader: 'pngload' },
+  jpg: { loader: 'jpegload', smaller: 'shrink' },
+  webp: { loader: 'webpload', smaller: 'scale', paged: true },
+  gif: { loader: 'gifload', paged: true },
+  tiff: { loader: 'tiffload', paged: true },
+  avif: { loader: 'heifload', paged: true },
+};
+
+export type Found = Omit<Opened, 'frames'>;
+
+/** @throws Refusal */
+export function* look(session: Session, request: ImageRequest): Talk<Found> {
+  const found = yield* openAgain(session, request, {});
+  const { header } = found;
+  if (request.source === 'avif' && header.stated.compression !== 'av1')
+    throw new Refusal('corrupt_input', `named ${request.source}, found ${header.stated.compression}`);
+  boundPixels(header);
+  if (request.source === 'tiff') bound('pages', MOST_PAGES, header.stated.pages ?? 1);
+  else bound('frames', MOST_FRAMES, header.stated.pages ?? 1);
+  const { primary = 0, pages = 1 } = header.stated;
+  // Several items: not the first, but the one that is meant to be shown.
+  return request.source === 'avif' && pages > 1 && primary > 0 ? yield* openAgain(session, request, { page: primary }) : found;
+}
+
+/** @param which page or frames; the first without it @throws Refusal */
+export function* openAgain(session: Session, { source, input }: ImageRequest, which: { page?: number; n?: number }): Talk<Found> {
+  const known = LOADERS[source];
+  if (known === undefined) throw new Refusal('internal', `no decoder for ${source}`);
+  const { loader, smaller, paged } = known;
+  const open = (properties: Properties) =>
+    session.run(loader, { filename: input, access: 'sequential', 'fail-on': 'error', ...(paged && which), ...properties });
+  const image = open({});
+  const header = yield* session.look(image);
+  if (header.bands > MOST_BANDS) throw new Refusal('corrupt_input', `${header.bands} bands, at most ${MOST_BANDS}`);
+  return { image, header, ...(smaller && { reload: { by: smaller, open } }) };
+}
+
+/** @throws Refusal for a frame or page beyond the bound */
+export const boundPixels = ({ width, height, stated }: Header): void => bound('pixels', MOST_PIXELS, width * (stated.pageHeight ?? height));

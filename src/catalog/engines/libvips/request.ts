@@ -1,0 +1,76 @@
+/** What is asked of libvips for one picture, why that is refused, and the bounds. */
+import type { OptionMisfit } from '../../../errors.ts';
+import type { Answer } from '../../engine.ts';
+
+/** Paths are absolute. Sides and offsets in px, after orientation by EXIF and rotation. */
+export interface ImageRequest {
+  readonly input: string;
+  /** Format of the input, detected by our own sniffing: no other decoder is tried. */
+  readonly source: string;
+  /** Path of the result. A source of several pages gives `page-0001`, `page-0002` … beside it instead. */
+  readonly output: string;
+  readonly target: string;
+  readonly rotate?: '90' | '180' | '270' | 'flip-h' | 'flip-v' | undefined;
+  readonly crop?: { readonly x: number; readonly y: number; readonly w?: number | undefined; readonly h?: number | undefined } | undefined;
+  readonly resize?: { readonly w?: number | undefined; readonly h?: number | undefined } | undefined;
+  /** How to fit the picture into both sides of `resize`; unset: stretched. */
+  readonly fit?: 'cover' | 'contain' | undefined;
+  readonly grayscale?: boolean | undefined;
+  /** Standard deviation, px. */
+  readonly blur?: number | undefined;
+  readonly watermark?: TextMark | undefined;
+  /** 1 to 100. */
+  readonly quality: number;
+  /** As few bytes as the quality needs: fewer colours in a PNG or GIF, slower encoders in others. */
+  readonly compress?: boolean | undefined;
+  /** `#rrggbb`, under flattened alpha. */
+  readonly background: string;
+  readonly strip: boolean;
+  /** Pages of a TIFF, from 1; unset: all. */
+  readonly pages?: readonly (readonly [number, number])[] | undefined;
+}
+
+export interface TextMark {
+  /** Literal, no markup. */
+  readonly text: string;
+  /** Of nine: `top-left`, `top` … `center` … `bottom-right`. */
+  readonly position: string;
+  /** 0 to 100. */
+  readonly opacity: number;
+  /** % of the shorter side. */
+  readonly size: number;
+  /** `#rrggbb` */
+  readonly color: string;
+}
+
+export interface Size {
+  readonly width: number;
+  readonly height: number;
+}
+
+/** Ends the conversation. */
+export class Refusal extends Error {
+  readonly answer: Answer;
+  constructor(reason: NonNullable<Answer['reason']>, words: string, more: Pick<Answer, 'details' | 'says' | 'misfit'> = {}) {
+    super(words);
+    this.answer = { ok: false, reason, words, ...more };
+  }
+}
+
+/** @throws Refusal `input_limit` */
+export const bound = (limit: string, max: number, received: number, says?: string): void => {
+  if (received <= max) return;
+  throw new Refusal('input_limit', `${limit} ${received}, at most ${max}`, {
+    details: { limit, max, received },
+    ...(says === undefined ? {} : { says }),
+  });
+};
+
+export const outside = (misfit: OptionMisfit): Refusal => new Refusal('invalid_option', misfit.says, { misfit });
+
+/** Recognises libvips' errors about exhausted resources; any other error is about the picture. */
+export function refusalFor(words: string): Refusal {
+  if (/out of memory|unable to allocate|bad_alloc|allocation failed/i.test(words)) return new Refusal('memory', words);
+  if (/no space left|file too large|disk quota/i.test(words)) return new Refusal('output_limit', words);
+  return new Refusal('corrupt_input', words);
+}

@@ -1,0 +1,81 @@
+/** What `filemill help` says: the roles and commands, and what each is set by. */
+
+interface Command {
+  readonly summary: string;
+  readonly usage: string;
+  /** First parts of the settings that it reads (docs/configuration.md). */
+  readonly reads: readonly string[];
+}
+
+export const HELP: Readonly<Record<string, Command>> = {
+  local: {
+    summary: 'serves on one machine: API, converters and upkeep in one process, files and jobs in a folder (the default)',
+    usage: 'filemill local',
+    reads: ['dataDir', 'api', 'secret', 'worker', 'fetch', 'egress', 'limits', 'log'],
+  },
+  api: {
+    summary: 'runs a replica of the API, over NATS and S3',
+    usage: 'filemill api',
+    reads: ['api', 'secret', 'nats', 's3', 'pools', 'fetch', 'egress', 'limits', 'log'],
+  },
+  worker: {
+    summary: 'converts the files of one pool, over NATS',
+    usage: 'filemill worker [--pool <pool>]',
+    reads: ['worker', 'nats', 'egress', 'log'],
+  },
+  egress: {
+    summary: 'connects API replicas and web workers to the Internet',
+    usage: 'filemill egress',
+    reads: ['egress', 'fetch', 'log'],
+  },
+  controller: {
+    summary: 'runs the Kubernetes operator for ToolchainPools and ConversionJobs',
+    usage: 'filemill controller',
+    reads: ['controller', 'nats', 'log'],
+  },
+  mcp: {
+    summary: 'serves one assistant over standard input and output, with local files',
+    usage: 'filemill mcp [--server <url>] [--allow <folder>]…',
+    reads: [],
+  },
+  limits: {
+    summary: 'shows banned clients and waiting orders, or one client; lifts a ban; and exits',
+    usage: 'filemill limits [<address> [--unban]]',
+    reads: ['dataDir', 'secret', 'nats', 'limits'],
+  },
+  'nats-users': {
+    summary: 'writes a NATS user for each role and each pool, and exits',
+    usage: 'filemill nats-users <folder> [--pool <pool>]… [--replace | --retire]',
+    reads: [],
+  },
+};
+
+const WIDTH = Math.max(...Object.keys(HELP).map((name) => name.length)) + 2;
+
+export function overview(version: string): string {
+  const rows = Object.entries(HELP).map(([name, { summary }]) => `  ${name.padEnd(WIDTH)}${summary}`);
+  return [
+    `filemill ${version}: converts files for anyone who sends them`,
+    '',
+    'filemill [role]          starts a role',
+    'filemill help <role>     lists the settings of a role',
+    'filemill --version',
+    '',
+    ...rows,
+    '',
+    'Settings: environment variables, and a YAML file that CONFIG_FILE names; docs/configuration.md lists all of them.',
+  ].join('\n');
+}
+
+/** @param name a key of HELP @param variables the settings that environment variables stand for, as paths */
+export function helpOf(name: string, variables: Readonly<Record<string, readonly string[]>>): string {
+  const { summary = '', usage = name, reads = [] }: Partial<Command> = HELP[name] ?? {};
+  const read = Object.entries(variables).filter(([, [slice = '']]) => reads.includes(slice));
+  const width = Math.max(0, ...read.map(([variable]) => variable.length)) + 2;
+  return [
+    `${usage}\n  ${summary}`,
+    ...(read.length === 0 ? [] : ['', 'Environment variables, with the settings that they stand for in the file that CONFIG_FILE names:']),
+    ...read.map(([variable, path]) => `  ${variable.padEnd(width)}${path.join('.')}`),
+    ...(read.length === 0 ? [] : ['', `More settings begin with ${reads.join(', ')}: docs/configuration.md`]),
+  ].join('\n');
+}

@@ -1,0 +1,57 @@
+/**
+ * How much the pages of a PDF draw by forms (form XObjects): each may draw others, many times each, so that ten forms are drawn 10⁹ times.
+ * Nothing is drawn to count that: a form's sum is that of its content, once for all its uses.
+ */
+import { readFileSync } from 'node:fs';
+import type { Content } from './objects.ts';
+
+export interface Drawn {
+  /** How often forms are drawn, on all pages together. */
+  readonly forms: number;
+  /** Bytes of content that are carried out for that. */
+  readonly bytes: number;
+}
+
+/** Deeper ones count no further: Poppler and Ghostscript stop far above. */
+const MOST_DEPTH = 100;
+/** Sums go no further. */
+const MOST = 1e15;
+/** Of one content, bytes; the rest is not looked at. */
+const MOST_CONTENT = 64 << 20;
+/** ISO 32000-1, 8.8: the operator that draws an external object. */
+const DRAW = /\/([^\s/<>()[\]{}%]{1,127})\s{1,16}Do\b/g;
+
+/** @param contents of pages and forms by name, `12 0 R` @param pages the names of the contents of all pages @param pathOf decoded content */
+export function drawnBy(contents: ReadonlyMap<string, Content>, pages: readonly string[], pathOf: (object: number) => string): Drawn {
+  const known = new Map<string, Drawn>();
+  const drawn = (name: string, depth: number): Drawn => {
+    const content = contents.get(name);
+    const found = known.get(name);
+    if (found !== undefined || content === undefined || depth > MOST_DEPTH) return found ?? { forms: 0, bytes: 0 };
+    // A form that draws itself is not drawn.
+    known.set(name, { forms: 0, bytes: 0 });
+    const bytes = readFileSync(pathOf(content.object)).subarray(0, MOST_CONTENT);
+    const sum = { forms: 0, bytes: bytes.length };
+    for (const [resource, times] of usesIn(bytes.toString('latin1'))) {
+      const form = content.forms.get(resource);
+      if (form === undefined || !contents.has(form)) continue;
+      const once = drawn(form, depth + 1);
+      sum.forms = Math.min(sum.forms + times * (once.forms + 1), MOST);
+      sum.bytes = Math.min(sum.bytes + times * once.bytes, MOST);
+    }
+    known.set(name, sum);
+    return sum;
+  };
+  const all = pages.map((name) => drawn(name, 0));
+  return {
+    forms: all.reduce((sum, { forms }) => sum + forms, 0),
+    bytes: all.reduce((sum, { bytes }) => sum + bytes, 0),
+  };
+}
+
+/** How often each resource is drawn. Text that looks like it counts as well. */
+function usesIn(content: string): ReadonlyMap<string, number> {
+  const uses = new Map<string, number>();
+  for (const [, name = ''] of content.matchAll(DRAW)) uses.set(name, (uses.get(name) ?? 0) + 1);
+  return uses;
+}

@@ -1,0 +1,105 @@
+"""Stores a loaded document in the format asked for, within bounds."""
+
+from pathlib import Path
+
+from formats import READS, WRITES
+from reading import as_properties
+from refusal import Refusal, bound
+from wire import say
+
+MOST_PAGES = 2000
+MOST_SHEETS = 500
+# Cells of one sheet from A1 to the last one in use: each of them is written, empty or not.
+MOST_CELLS = 100_000_000
+
+
+def save(document, request):
+    target, family, folder = request["target"], request["family"], Path(request["output"])
+    filter_name, options = WRITES[family][target], {}
+    if family == "sheet" and target in ("csv", "html", "pdf"):
+        bound_cells(document)
+    if target == "pdf":
+        options = {"FilterData": pdf_options(document, request)}
+    elif target == "txt":
+        options = {"FilterOptions": "UTF8,LF,,,"}
+    elif target == "html" and family == "text":
+        options = {"FilterOptions": "EmbedImages"}
+    if target == "csv":
+        save_sheets(document, folder)
+    else:
+        store(document, folder / f"result.{target}", {"FilterName": filter_name, **options})
+
+
+def bound_cells(document):
+    """Bounds the cells to write: a single cell in the last corner makes 17 billion of them."""
+    for sheet in document.Sheets:
+        cursor = sheet.createCursor()
+        cursor.gotoEndOfUsedArea(False)
+        last = cursor.RangeAddress
+        bound("cells", MOST_CELLS, (last.EndRow + 1) * (last.EndColumn + 1))
+
+
+def save_sheets(document, folder):
+    """Writes one file per sheet, named after the sheet if there are several."""
+    names = document.Sheets.ElementNames
+    bound("sheets", MOST_SHEETS, len(names))
+    for number, name in enumerate(names, 1):
+        part = folder / "part"
+        part.mkdir()
+        # Separator, quote, UTF-8, first line, columns, language, quote all text, as shown, not formulas, ..., sheet by number.
+        options = f"44,34,76,1,,0,false,true,false,false,false,{number if len(names) > 1 else 0}"
+        store(document, part / "sheet.csv", {"FilterName": WRITES["sheet"]["csv"], "FilterOptions": options})
+        written = list(part.iterdir())
+        if len(written) != 1:
+            raise Refusal("output_invalid", f"{len(written)} files for one sheet")
+        written[0].rename(folder / ("result.csv" if len(names) == 1 else f"{number:03} {clean(name)}.csv"))
+        part.rmdir()
+        if len(names) > 1:
+            say({"progress": number / len(names)})
+
+
+def clean(name):
+    """Returns a sheet's name as part of a file name."""
+    kept = "".join(letter for letter in name if letter.isprintable() and letter not in '/\\:*?"<>|').strip(". ")
+    return kept.encode()[:100].decode(errors="ignore") or "sheet"
+
+
+def pdf_options(document, request):
+    count = page_count(document)
+    bound("pages", MOST_PAGES, count)
+    options = {}
+    if request.get("pages"):
+        ranges = [(first, min(last, count)) for first, last in request["pages"] if first <= count]
+        if not ranges:
+            raise no_such_pages(request["pages"], count)
+        options["PageRange"] = ",".join(f"{first}-{last}" for first, last in ranges)
+    if request.get("quality"):
+        options |= {"UseLosslessCompression": False, "Quality": request["quality"]}
+    return options
+
+
+def no_such_pages(asked, count):
+    """The refusal of a selection with none of the document's pages: the client's mistake, not the document's."""
+    says = f"The file has {'one page' if count == 1 else f'{count} pages'}; the first requested page is {min(first for first, _ in asked)}."
+    received = ",".join(str(first) if first == last else f"{first}-{last}" for first, last in asked)[:100]
+    return Refusal("invalid_option", says, misfit={"option": "pages", "received": received, "allowed": f"pages from 1 to {count}", "says": says})
+
+
+def page_count(document):
+    if document.supportsService("com.sun.star.text.TextDocument"):
+        return document.CurrentController.PageCount
+    if document.supportsService("com.sun.star.sheet.SpreadsheetDocument"):
+        return document.getRendererCount(document, as_properties({"IsOnlySelectedContent": False}))
+    return document.DrawPages.Count
+
+
+def store(document, path, properties):
+    import uno
+    from com.sun.star.io import IOException
+
+    if "FilterData" in properties:
+        properties["FilterData"] = uno.Any("[]com.sun.star.beans.PropertyValue", as_properties(properties["FilterData"]))
+    try:
+        document.storeToURL(path.as_uri(), as_properties(properties))
+    except IOException as error:
+        raise Refusal("output_invalid", f"LibreOffice does not save it: {error}") from error

@@ -1,0 +1,73 @@
+/** Runs one engine on one file: inspects it, plans, carries the steps out, and checks the results. Trials take the same way as conversions. */
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Hop } from '../catalog/catalog.ts';
+import { type Engine, type Facts, isInspected, type Plan, type StepLimits, type Task, type Warning } from '../catalog/engine.ts';
+import { largestFrame } from '../catalog/planning/bounds.ts';
+import { runTimeMs } from '../catalog/planning/run-time.ts';
+import { inputLimit } from '../errors.ts';
+import type { Slot } from '../exec/files/workspace.ts';
+import type { Judge } from '../judge/judge.ts';
+import { judgeAll } from './judge.ts';
+import type { Stepper } from './run-step.ts';
+
+export interface HopDeps {
+  readonly slot: Slot;
+  readonly stepper: Stepper;
+  readonly judge: Judge;
+  readonly limits: StepLimits;
+}
+
+export interface HopRun extends Pick<Hop, 'engine' | 'source' | 'target'>, Pick<Task, 'options' | 'input' | 'passwordFile'> {
+  /** Absolute path of the folder that the programs may write to. */
+  readonly base: string;
+  /** Absolute path of a folder below `base`: it is created, and the results lie in it. */
+  readonly folder: string;
+  /** Of a picture, where the job's tool takes less than its engines. */
+  readonly maxPixels?: number | undefined;
+  readonly signal: AbortSignal;
+  readonly onProgress: (fraction: number) => void;
+}
+
+export interface HopResult {
+  /** Absolute path of the folder with the results. */
+  readonly output: string;
+  /** In natural order; at least one. */
+  readonly names: readonly string[];
+  readonly warnings: readonly Warning[];
+}
+
+/** @throws Failure `CONVERSION_FAILED` */
+export async function runHop({ slot, stepper, judge, limits }: HopDeps, run: HopRun): Promise<HopResult> {
+  const { engine, source, target, options, input, passwordFile, base, folder, maxPixels, signal, onProgress } = run;
+  const [output, scratch] = [join(folder, 'out'), join(folder, 'scratch')];
+  for (const path of [folder, output, scratch]) slot.makeOwned(path);
+  const task: Omit<Task, 'facts'> = { source, target, options, input, output, scratch, passwordFile };
+  const where = { engine, folder: base, limits: await limitsFor(engine, limits, [input]), signal, onProgress };
+  let facts: Facts = {};
+  if (engine.inspect !== undefined && isInspected(engine.inspect, source)) {
+    const { stdout } = await stepper.run(engine.inspect.step(input, task), where);
+    facts = await judge.factsOf({ engine: engine.id }, stdout, task);
+    const pixels = largestFrame(facts);
+    if (maxPixels !== undefined && pixels !== undefined && pixels > maxPixels) throw inputLimit('pixels', maxPixels, pixels);
+  }
+  const plan: Plan = engine.plan({ ...task, facts });
+  const warnings: Warning[] = [...(plan.warnings ?? [])];
+  for (const step of plan.steps) warnings.push(...(await stepper.runStep(step, { ...where, task })));
+  return { output, names: await judgeAll(judge, base, output, target), warnings };
+}
+
+/** The limits of one step: the tightest of what the operator allows, what the engine asks for, and the time that files of this size need. */
+export async function limitsFor(engine: Engine, allowed: StepLimits, paths: readonly string[]): Promise<StepLimits> {
+  const sizes = await Promise.all(paths.map(async (path) => (await stat(path)).size));
+  const wallMs = runTimeMs(
+    engine.role,
+    sizes.reduce((sum, size) => sum + size, 0),
+  );
+  return tighter(tighter(allowed, engine.limits), { wallMs });
+}
+
+function tighter(allowed: StepLimits, asked: Partial<StepLimits> = {}): StepLimits {
+  const names = Object.keys(allowed) as (keyof StepLimits)[];
+  return Object.fromEntries(names.map((name) => [name, Math.min(allowed[name], asked[name] ?? allowed[name])])) as unknown as StepLimits;
+}

@@ -1,0 +1,285 @@
+/** What clusters differ in, as values of the chart: what each renders to, and that a real API server takes it. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ToolchainPool } from '../../src/contracts/kubernetes/toolchain-pool.ts';
+import { jobOf, templateOf } from '../../src/controller/pools/apply/template.ts';
+import { CHART, type Manifest, manifestsOf, openHelm, PRODUCTION, TRIAL } from '../kit/chart.ts';
+import { type Cluster, startKubernetes } from '../kit/kubernetes.ts';
+
+const ROLES = ['api', 'controller', 'egress'] as const;
+const DIGEST = `sha256:${'0123456789abcdef'.repeat(4)}`;
+const { run, rendered, values: valuesIn, remove } = openHelm();
+
+/** The pods of the roles, and of a worker as the controller creates it. */
+function podsOf(all: readonly Manifest[]): Readonly<Record<string, Manifest>> {
+  const template = (role: string) => find(all, 'Deployment', `filemill-${role}`)['spec'].template;
+  const worker = templateOf(ToolchainPool.parse(find(all, 'ToolchainPool', 'image')), []).pod as Manifest;
+  return { ...Object.fromEntries(ROLES.map((role) => [role, template(role)])), worker };
+}
+function find(all: readonly Manifest[], kind: string, name: string): Manifest {
+  const found = all.find((one) => one.kind === kind && one.metadata.name === name);
+  if (found === undefined) throw new Error(`no ${kind} ${name}`);
+  return found;
+}
+const each = (roles: readonly string[], value: unknown) => Object.fromEntries(roles.map((role) => [role, value]));
+const ALL = [...ROLES, 'worker'];
+const ofPods = (all: readonly Manifest[], what: (pod: Manifest) => unknown) =>
+  Object.fromEntries(Object.entries(podsOf(all)).map(([role, pod]) => [role, what(pod)]));
+const containerOf = (pod: Manifest) => pod['spec'].containers[0];
+const names = (things: readonly { readonly name: string }[] = []) => things.map(({ name }) => name);
+const named = (things: readonly { readonly name: string }[], name: string) => things.find((one) => one.name === name);
+
+interface Row {
+  readonly says: string;
+  readonly values: object;
+  readonly base?: readonly string[];
+  readonly args?: readonly string[];
+  readonly finds: (all: readonly Manifest[]) => unknown;
+  readonly expected: unknown;
+}
+
+const ROWS: readonly Row[] = [
+  {
+    says: 'another user',
+    values: { pods: { runAsUser: 1_000_640_000 } },
+    finds: (all) => ofPods(all, ({ spec }) => [spec.securityContext.runAsUser, spec.securityContext.fsGroup]),
+    expected: each(ALL, [1_000_640_000, 1_000_640_000]),
+  },
+  {
+    says: 'no user, for a cluster that assigns one',
+    values: { pods: { runAsUser: 0 } },
+    finds: (all) => ofPods(all, ({ spec }) => spec.securityContext),
+    expected: each(ALL, { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } }),
+  },
+  {
+    says: 'no user on OpenShift, without being told',
+    values: {},
+    args: ['--api-versions', 'security.openshift.io/v1'],
+    finds: (all) => ofPods(all, ({ spec }) => spec.securityContext),
+    expected: each(ALL, { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } }),
+  },
+  {
+    says: 'more of the security contexts',
+    values: { pods: { securityContext: { fsGroupChangePolicy: 'OnRootMismatch' }, containerSecurityContext: { runAsNonRoot: true } } },
+    finds: (all) => [
+      ofPods(all, ({ spec }) => [spec.securityContext.runAsUser, spec.securityContext.fsGroupChangePolicy]),
+      ROLES.map((role) => containerOf(podsOf(all)[role] as Manifest).securityContext.runAsNonRoot),
+    ],
+    expected: [each(ALL, [10_001, 'OnRootMismatch']), [true, true, true]],
+  },
+  {
+    says: 'certificates for NATS',
+    values: { nats: { certificateSecret: 'cert-%s', caConfigMap: 'authorities', caSecret: '' } },
+    finds: (all) => {
+      const { egress: _, ...asked } = ofPods(all, (pod) => [
+        names(containerOf(pod).env).filter((name) => name.startsWith('NATS_')),
+        (named(pod['spec'].volumes, 'nats-certificate') as { secret?: { secretName: string } } | undefined)?.secret?.secretName,
+        (named(pod['spec'].volumes, 'nats-ca') as { configMap?: { name: string } } | undefined)?.configMap?.name,
+      ]);
+      return asked;
+    },
+    expected: Object.fromEntries(
+      ['api', 'controller', 'worker'].map((role) => [
+        role,
+        [['NATS_CA', 'NATS_CERT', 'NATS_KEY'], `cert-${role === 'worker' ? 'worker-image' : role}`, 'authorities'],
+      ]),
+    ),
+  },
+  {
+    says: "the object store's authority in a ConfigMap",
+    values: { s3: { caConfigMap: 'store' } },
+    finds: (all) => {
+      const { api, worker } = podsOf(all);
+      return [api, worker].map((pod) => [
+        named(pod?.['spec'].volumes, 's3-ca'),
+        names(containerOf(pod as Manifest).env).includes('NODE_EXTRA_CA_CERTS'),
+      ]);
+    },
+    expected: Array(2).fill([{ name: 's3-ca', configMap: { name: 'store', items: [{ key: 'ca.crt', path: 'ca.crt' }] } }, true]),
+  },
+  {
+    says: 'a credentials file for NATS, where its Secret has one',
+    values: {},
+    finds: (all) => {
+      const { egress: _, ...asked } = ofPods(
+        all,
+        (pod) => containerOf(pod).volumeMounts.find(({ name }: { name: string }) => name === 'nats')?.mountPath,
+      );
+      return asked;
+    },
+    expected: each(['api', 'controller', 'worker'], '/etc/filemill/nats'),
+  },
+  {
+    says: 'variables, volumes, labels and annotations of all pods',
+    values: {
+      pods: {
+        env: [{ name: 'TZ', value: 'Europe/Vienna' }],
+        volumes: [{ name: 'more', configMap: { name: 'more', optional: true } }],
+        volumeMounts: [{ name: 'more', mountPath: '/mnt/more', readOnly: true }],
+        labels: { team: 'files' },
+        annotations: { 'example.org/owner': 'files' },
+      },
+    },
+    finds: (all) =>
+      ofPods(all, (pod) => [
+        names(containerOf(pod).env).includes('TZ'),
+        names(pod['spec'].volumes).includes('more'),
+        containerOf(pod).volumeMounts.some(({ mountPath }: { mountPath: string }) => mountPath === '/mnt/more'),
+        pod.metadata.labels?.['team'],
+        pod.metadata.annotations?.['example.org/owner'],
+      ]),
+    expected: each(ALL, [true, true, true, 'files', 'files']),
+  },
+  {
+    says: 'variables, volumes, labels, annotations, placement and accounts of each role',
+    values: each(ROLES, {
+      env: [{ name: 'TZ', value: 'Europe/Vienna' }],
+      volumes: [{ name: 'more', emptyDir: {} }],
+      volumeMounts: [{ name: 'more', mountPath: '/mnt/more' }],
+      podLabels: { team: 'files' },
+      podAnnotations: { 'example.org/owner': 'files' },
+      affinity: { nodeAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [] } },
+      nodeSelector: { disk: 'fast' },
+      priorityClassName: 'important',
+      serviceAccount: { create: false, name: 'ours' },
+    }),
+    finds: (all) => {
+      const { worker: _, ...asked } = ofPods(all, (pod) => [
+        names(containerOf(pod).env).includes('TZ'),
+        names(containerOf(pod).volumeMounts).includes('more'),
+        pod.metadata.labels?.['team'],
+        pod.metadata.annotations?.['example.org/owner'],
+        pod['spec'].affinity !== undefined,
+        pod['spec'].nodeSelector,
+        pod['spec'].priorityClassName,
+        pod['spec'].serviceAccountName,
+      ]);
+      const accounts = all.filter(({ kind }) => kind === 'ServiceAccount').length;
+      const subject = find(all, 'RoleBinding', 'filemill-controller')['subjects'][0].name;
+      const policy = find(all, 'ValidatingAdmissionPolicy', 'filemill-filemill-controller')['spec'].matchConditions[0].expression;
+      return [asked, accounts, subject, policy.endsWith(':ours"')];
+    },
+    expected: [each(ROLES, [true, true, 'files', 'files', true, { disk: 'fast' }, 'important', 'ours']), 0, 'ours', true],
+  },
+  {
+    says: 'how names are resolved, host aliases, and a scheduler',
+    values: {
+      pods: {
+        dnsPolicy: 'None',
+        dnsConfig: { nameservers: ['192.0.2.53'], options: [{ name: 'ndots', value: '2' }] },
+        hostAliases: [{ ip: '192.0.2.9', hostnames: ['s3.example.org'] }],
+        schedulerName: 'packing',
+      },
+    },
+    finds: (all) =>
+      ofPods(all, ({ spec }) => [spec.dnsPolicy, spec.dnsConfig.nameservers, spec.hostAliases[0].hostnames, spec.schedulerName]),
+    expected: each(ALL, ['None', ['192.0.2.53'], ['s3.example.org'], 'packing']),
+  },
+  {
+    says: 'digests of images',
+    values: { image: { digests: { app: DIGEST, image: DIGEST } } },
+    finds: (all) => [...ofPodsImages(all), ToolchainPool.parse(find(all, 'ToolchainPool', 'pdf')).spec.image],
+    expected: [
+      ...ROLES.map(() => `registry.example.org/filemill/app@${DIGEST}`),
+      `registry.example.org/filemill/image@${DIGEST}`,
+      'registry.example.org/filemill/pdf:0.1.0',
+    ],
+  },
+  {
+    // The test's own cluster has but one family.
+    says: 'both families of addresses',
+    values: { service: { ipFamilyPolicy: 'PreferDualStack', ipFamilies: ['IPv4'] } },
+    finds: (all) => {
+      const services = all.filter(({ kind }) => kind === 'Service');
+      const settings: string = find(all, 'ConfigMap', 'filemill')['data']['filemill.yaml'];
+      const workers: string = find(all, 'ConfigMap', 'filemill-worker')['data']['filemill.yaml'];
+      const families = services.map(({ spec }) => `${spec.ipFamilyPolicy} ${spec.ipFamilies}`);
+      return [new Set(families), services.length, [settings, workers].every((text) => /^ {2}host: '?::'?$/m.test(text))];
+    },
+    expected: [new Set(['PreferDualStack IPv4']), 3, true],
+  },
+  {
+    says: 'a PodDisruptionBudget of each role',
+    values: {},
+    finds: (all) => all.filter(({ kind }) => kind === 'PodDisruptionBudget').map(({ metadata }) => metadata.name),
+    expected: ROLES.map((role) => `filemill-${role}`),
+  },
+  {
+    says: 'how many old revisions are kept',
+    values: { revisionHistoryLimit: 2 },
+    finds: (all) => all.filter(({ kind }) => kind === 'Deployment').map(({ spec }) => spec.revisionHistoryLimit),
+    expected: [2, 2, 2],
+  },
+  {
+    says: 'labels and annotations of everything, where the chart has the same keys',
+    base: TRIAL,
+    values: {
+      commonLabels: { team: 'files', 'app.kubernetes.io/part-of': 'platform', 'app.kubernetes.io/name': 'other' },
+      commonAnnotations: { 'example.org/cost': '7', 'nginx.ingress.kubernetes.io/proxy-body-size': '1g' },
+      ingress: { enabled: true, annotations: { 'nginx.ingress.kubernetes.io/proxy-body-size': '4g' } },
+      pods: { labels: { 'app.kubernetes.io/component': 'other' }, annotations: { 'checksum/config': 'mine' } },
+      pools: Object.fromEntries(['image', 'media', 'pdf', 'office', 'web'].map((name) => [name, { enabled: false }])),
+    },
+    finds: (all) => [
+      all.filter(({ metadata: { labels = {} } }) => labels['team'] !== 'files' || labels['app.kubernetes.io/name'] !== 'filemill'),
+      all.filter(({ metadata: { annotations = {} } }) => annotations['example.org/cost'] !== '7'),
+      find(all, 'Ingress', 'filemill').metadata.annotations?.['nginx.ingress.kubernetes.io/proxy-body-size'],
+      find(all, 'Deployment', 'filemill-api')['spec'].template.metadata.labels['app.kubernetes.io/component'],
+    ],
+    expected: [[], [], '4g', 'api'],
+  },
+  {
+    says: 'that pods of the roles may be evicted for fewer nodes, in spite of their volumes',
+    values: {},
+    finds: (all) =>
+      ofPods(all, ({ metadata, spec }) => {
+        const volumes: string = metadata.annotations?.['cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes'] ?? '';
+        const local = spec.volumes.filter(({ emptyDir }: { emptyDir?: object }) => emptyDir !== undefined);
+        return names(local).every((name) => volumes.split(',').includes(name)) && volumes !== '';
+      }),
+    expected: each(ALL, true),
+  },
+];
+const ofPodsImages = (all: readonly Manifest[]) => Object.values(podsOf(all)).map((pod) => containerOf(pod).image);
+
+describe('a value of the chart', () => {
+  let cluster: Cluster;
+  beforeAll(async () => {
+    cluster = await startKubernetes({ without: ['controllers', 'scheduler', 'kwok'] });
+    await cluster.kubectl(['apply', '--server-side', `--filename=${CHART}/crds`]);
+    await cluster.kubectl(['create', 'namespace', 'filemill']);
+    await cluster.kubectl(['label', 'namespace', 'filemill', 'pod-security.kubernetes.io/warn=restricted']);
+  }, 120_000);
+  afterAll(async () => {
+    remove();
+    await cluster?.stop();
+  });
+
+  it.each(ROWS)('says $says', async ({ values, base = PRODUCTION, args = [], finds, expected }) => {
+    const text = await rendered(...base, ...valuesIn(values), ...args, '--no-hooks');
+    expect(finds(manifestsOf(text))).toEqual(expected);
+    const dryRun = ['apply', '--server-side', '--dry-run=server', '--force-conflicts', '--filename=-'];
+    expect(await cluster.kubectl(dryRun, text)).toMatchObject({ code: 0, stderr: '' });
+    // And the Job that the controller makes of it.
+    const pool = manifestsOf(text).find(({ kind, metadata }) => kind === 'ToolchainPool' && metadata.name === 'image');
+    if (pool === undefined) return;
+    const parsed = ToolchainPool.parse({ ...pool, metadata: { ...pool.metadata, uid: 'as-it-would-be' } });
+    const job = { apiVersion: 'batch/v1', kind: 'Job', ...jobOf(parsed, 0, templateOf(parsed, [])) };
+    expect(await cluster.kubectl(['create', '--dry-run=server', '--filename=-'], JSON.stringify(job))).toMatchObject({
+      code: 0,
+      stderr: '',
+    });
+  });
+
+  it('that two releases share has no name of the cluster in both', async () => {
+    const namesOf = async (namespace: string, ...args: readonly string[]) => {
+      const { stdout } = await run(['template', 'filemill', CHART, ...TRIAL, ...args, '--namespace', namespace]);
+      return new Set(manifestsOf(stdout).map(({ kind, metadata }) => `${kind} ${metadata.namespace ?? ''} ${metadata.name}`));
+    };
+    const classes = ['--set', 'priorityClasses.create=true', '--set', 'controller.allNamespaces=true'];
+    const first = await namesOf('one', ...classes);
+    const others = ['--set', 'priorityClasses.servingName=two-serving,priorityClasses.batchName=two-batch'];
+    const second = await namesOf('two', ...classes, ...others);
+    expect(first.intersection(second)).toEqual(new Set());
+    expect(first.size).toBeGreaterThan(60);
+  });
+});

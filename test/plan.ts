@@ -1,0 +1,79 @@
+/** What `make test` runs of each test file, and what is left to `make test-all`, which runs everything. */
+import { createHash } from 'node:crypto';
+
+/** `whole`: all of its tests. A number n: one test in n of each of its groups, at least one, drawn by a seed. `all`: only in `make test-all`. */
+export type Share = 'whole' | 'all' | number;
+
+/** By path from the top of the checkout, a folder or a file; the longest path that fits counts. `test/unit/plan.test.ts` compares it with the files. */
+export const plan: Readonly<Record<string, Share>> = {
+  'test/architecture.test.ts': 'whole',
+  'test/unit': 'whole',
+  'test/conformance': 'whole',
+  'test/cluster': 'whole',
+  'test/formats': 3,
+  'test/integration': 'whole',
+
+  // Files made to do harm: each is a row of a table, and what must hold after each is the same.
+  'test/integration/hostile-images.test.ts': 12,
+  'test/integration/hostile-media.test.ts': 10,
+  'test/integration/hostile-names.test.ts': 8,
+  'test/integration/hostile-office.test.ts': 15,
+  'test/integration/hostile-pdf.test.ts': 12,
+  'test/integration/confine.test.ts': 6,
+
+  // Each option with each format that it concerns; each real file.
+  'test/integration/options-images.test.ts': 3,
+  'test/integration/options-pages.test.ts': 3,
+  'test/integration/options-sound.test.ts': 4,
+  'test/integration/real-files.test.ts': 4,
+  'test/integration/real-recordings.test.ts': 3,
+  'test/integration/tools-images.test.ts': 3,
+  'test/integration/tools-media.test.ts': 4,
+  'test/integration/tools-pdf.test.ts': 3,
+  'test/integration/webpage.test.ts': 3,
+
+  // The same promises on stores of three servers as of one, and the same refusals by each field.
+  'test/conformance/stores-nats.test.ts': 3,
+  'test/conformance/objects-s3.test.ts': 3,
+  'test/cluster/crds.test.ts': 4,
+  'test/cluster/rbac.test.ts': 4,
+
+  // Deaths, outages and clocks under load, of which each takes minutes.
+  'test/cluster/controller-clock.test.ts': 'all',
+  'test/cluster/controller-survival.test.ts': 'all',
+  'test/cluster/rbac-audit.test.ts': 'all',
+  'test/cluster/two-leaders.test.ts': 'all',
+  'test/integration/cluster-broken-engine.test.ts': 'all',
+  'test/integration/cluster-clocks.test.ts': 'all',
+  'test/integration/cluster-frozen-server.test.ts': 'all',
+  'test/integration/cluster-restored.test.ts': 'all',
+  'test/integration/cluster-survival.test.ts': 'all',
+  'test/integration/cluster-unwell.test.ts': 4,
+  'test/integration/cluster-versions.test.ts': 'all',
+  'test/integration/floods.test.ts': 'all',
+  'test/integration/hang-ups.test.ts': 'all',
+  'test/integration/residents-http.test.ts': 3,
+};
+
+const fits = (path: string, row: string): boolean => path === row || path.startsWith(`${row}/`);
+
+/** The row that counts for a file, or undefined where the table has none. */
+export const rowOf = (path: string): string | undefined =>
+  Object.keys(plan)
+    .filter((row) => fits(path, row))
+    .toSorted((a, b) => b.length - a.length)[0];
+
+export const shareOf = (path: string): Share => plan[rowOf(path) ?? ''] ?? 'whole';
+
+/**
+ * The names that a run takes of a group, the same for the same seed.
+ * @param names of all tests in the group; equal ones are told apart by their place
+ */
+export function draw(names: readonly string[], share: Share, seed: string): ReadonlySet<number> {
+  const places = names.map((_, place) => place);
+  if (share === 'whole') return new Set(places);
+  if (share === 'all') return new Set();
+  const rankOf = (place: number) => createHash('sha256').update(`${seed} ${place} ${names[place]}`).digest('hex');
+  const ranked = places.map((place) => ({ place, rank: rankOf(place) })).toSorted((a, b) => (a.rank < b.rank ? -1 : 1));
+  return new Set(ranked.slice(0, Math.ceil(names.length / share)).map(({ place }) => place));
+}

@@ -1,0 +1,114 @@
+/** How images are made: where their packages come from, which updates they may lack, and how they say what is in them. */
+import { execFileSync } from 'node:child_process';
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+
+const run = (file: string, args: readonly string[], input = '', env: Readonly<Record<string, string>> = {}): string =>
+  execFileSync(file, args, { input, encoding: 'utf8', stdio: 'pipe', env: { PATH: process.env['PATH'] ?? '', ...env } });
+
+describe('the archives of the packages', () => {
+  const archives = (env: Readonly<Record<string, string>>) =>
+    run('images/sources', [], '', env)
+      .trim()
+      .split('\n')
+      .map((line) => /^deb \[(?<options>[^\]]*)\] (?<archive>.*)$/.exec(line)?.groups);
+
+  it('are those of the release, its updates and its security updates', () => {
+    expect(archives({}).map((found) => found?.['archive'])).toEqual([
+      'http://deb.debian.org/debian trixie main',
+      'http://deb.debian.org/debian trixie-updates main',
+      'http://deb.debian.org/debian-security trixie-security main',
+    ]);
+  });
+  it('are all those of one day, whose signatures have expired', () => {
+    const found = archives({ APT_SNAPSHOT: '20261101T000000Z' });
+    expect(found.map((line) => line?.['archive'])).toEqual([
+      'http://snapshot.debian.org/archive/debian/20261101T000000Z trixie main',
+      'http://snapshot.debian.org/archive/debian/20261101T000000Z trixie-updates main',
+      'http://snapshot.debian.org/archive/debian-security/20261101T000000Z trixie-security main',
+    ]);
+    for (const line of found) expect(line?.['options']).toContain('check-valid-until=no');
+  });
+});
+
+describe('updates that an image lacks', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'filemill-images-'));
+  afterAll(() => rmSync(folder, { recursive: true }));
+  cpSync('images/refused-updates', join(folder, 'refused-updates'));
+  writeFileSync(join(folder, 'accepted-updates.txt'), '# why\nlibexample1 2026-12-31 its new version breaks fonts\n');
+  const LISTED = `Listing...
+libexample1/stable-security 2.0-1+deb13u2 amd64 [upgradable from: 2.0-1]
+libreoffice-core/stable-security,stable-updates 4:25.2.3-2+deb13u12 amd64 [upgradable from: 4:25.2.3-2+deb13u9]
+`;
+  const refused = (day: string) => run(join(folder, 'refused-updates'), [day], LISTED);
+  const office = 'libreoffice-core 4:25.2.3-2+deb13u9 -> 4:25.2.3-2+deb13u12 (stable-security,stable-updates)\n';
+
+  it('are refused unless they are accepted', () => expect(refused('2026-12-31')).toBe(office));
+  it('are refused after the last day', () =>
+    expect(refused('2027-01-01')).toBe(`libexample1 2.0-1 -> 2.0-1+deb13u2 (stable-security)\n${office}`));
+  it('are none where none is listed', () => expect(run(join(folder, 'refused-updates'), ['2026-12-31'], 'Listing...\n')).toBe(''));
+});
+
+describe('what an image contains', () => {
+  const LIST = [
+    'deb\tlibstdc++6\t14.2.0-19\tgcc-14\tamd64',
+    'deb\tbash\t5.2.37-2+b3\tbash\tamd64',
+    'npm\t@img/sharp-linux-x64@0.35.5\tApache-2.0',
+    'npm\tjust@1.0.0\tSEE LICENSE IN LICENSE',
+    '',
+  ].join('\n');
+  const sbom = (list = LIST) =>
+    run(
+      process.execPath,
+      ['--disable-warning=ExperimentalWarning', 'images/sbom.ts', 'image', 'abc', '0123', '2026-11-24T14:25:48Z'],
+      list,
+    );
+  interface Package {
+    readonly SPDXID: string;
+    readonly versionInfo: string;
+    readonly licenseDeclared: string;
+    readonly externalRefs?: readonly { readonly referenceLocator: string }[];
+  }
+  const parsed = JSON.parse(sbom()) as Record<string, unknown> & {
+    readonly packages: readonly Package[];
+    readonly relationships: readonly { readonly relatedSpdxElement: string }[];
+  };
+  /** Of the JSON schema of SPDX 2.3: what a document, a package and a relationship must have. */
+  const REQUIRED = {
+    document: ['SPDXID', 'creationInfo', 'dataLicense', 'documentNamespace', 'name', 'spdxVersion'],
+    package: ['SPDXID', 'downloadLocation', 'name'],
+    relationship: ['spdxElementId', 'relatedSpdxElement', 'relationshipType'],
+  };
+
+  it('is a document of SPDX 2.3', () => {
+    expect(Object.keys(parsed)).toEqual(expect.arrayContaining(REQUIRED.document));
+    expect(parsed).toMatchObject({
+      spdxVersion: 'SPDX-2.3',
+      dataLicense: 'CC0-1.0',
+      SPDXID: 'SPDXRef-DOCUMENT',
+      creationInfo: { created: '2026-11-24T14:25:48Z', creators: [expect.stringMatching(/^Tool: /)] },
+    });
+    for (const found of parsed.packages) {
+      expect(Object.keys(found)).toEqual(expect.arrayContaining(REQUIRED.package));
+      expect(found.SPDXID).toMatch(/^SPDXRef-[A-Za-z0-9.-]+$/);
+    }
+    for (const found of parsed.relationships) expect(Object.keys(found)).toEqual(expect.arrayContaining(REQUIRED.relationship));
+    expect(parsed.relationships.map(({ relatedSpdxElement }) => relatedSpdxElement)).toEqual(parsed.packages.map(({ SPDXID }) => SPDXID));
+  });
+  it('names packages as scanners look them up', () => {
+    const urls = parsed.packages.flatMap(({ externalRefs = [] }) => externalRefs.map(({ referenceLocator }) => referenceLocator));
+    expect(urls).toEqual([
+      'pkg:deb/debian/libstdc%2B%2B6@14.2.0-19?arch=amd64&distro=trixie&upstream=gcc-14',
+      'pkg:deb/debian/bash@5.2.37-2%2Bb3?arch=amd64&distro=trixie',
+      'pkg:npm/%40img/sharp-linux-x64@0.35.5',
+      'pkg:npm/just@1.0.0',
+    ]);
+    expect(parsed.packages.slice(3).map(({ licenseDeclared }) => licenseDeclared)).toEqual(['Apache-2.0', 'NOASSERTION']);
+  });
+  it('is the same each time, and fails for a line that it cannot read', () => {
+    expect(sbom()).toBe(sbom());
+    expect(() => sbom('deb\tbash\n')).toThrow();
+  });
+});
