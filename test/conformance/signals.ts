@@ -27,7 +27,7 @@ export function signalsSuite(name: string, open: () => Promise<SignalsHarness>):
       await harness.settled();
     });
     afterEach(() => harness.close());
-    const untilHere = (percent: number | undefined) => vi.waitFor(() => expect(here.lastProgress(job)).toBe(percent));
+    const untilHere = (percent: number | undefined) => vi.waitFor(() => expect(here.lastProgress(job)).toBe(percent), 20_000);
 
     it('tell how far a job is, as a whole number from 0 to 99 that never falls', async () => {
       const said: Record<number, number> = { [-3]: 0, 12.9: 12, 40: 40, 39: 40, 250: 99 };

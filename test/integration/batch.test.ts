@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Service, startService } from '../kit/service.ts';
-import { eventually, objectsIn } from '../kit/wire.ts';
+import { eventually, newObjectsIn, objectsIn } from '../kit/wire.ts';
 
 let service: Service;
 let home: string;
@@ -229,9 +229,9 @@ describe('a batch is refused as a whole', () => {
       { filename: 'large.csv', max_bytes: 100_000 },
     ],
   ])('%s', async (_, status, code, send, details) => {
-    const before = objectsIn(service.dataDir).length;
+    const before = objectsIn(service.dataDir);
     expect(await send()).toMatchObject({ status, error: { code, details } });
-    expect(objectsIn(service.dataDir)).toHaveLength(before);
+    expect(newObjectsIn(service.dataDir, before)).toEqual([]);
   });
 });
 
@@ -248,7 +248,7 @@ describe('a batch that waits', () => {
   });
 
   it('is gone when it is deleted, and so are its files', async () => {
-    const before = objectsIn(service.dataDir).length;
+    const before = objectsIn(service.dataDir);
     const { data } = await post(
       [
         ['a.wav', sound],
@@ -259,7 +259,7 @@ describe('a batch that waits', () => {
     for (let n = 0; n < 2; n++) expect((await fetch(data?.links.self ?? '', { method: 'DELETE' })).status).toBe(204);
     for (const path of [data?.links.self, data?.links.output, `${service.url}/api/v1/jobs/${data?.jobs[0]?.job_id}`])
       expect((await fetch(path ?? '')).status).toBe(410);
-    expect(objectsIn(service.dataDir)).toHaveLength(before);
+    expect(newObjectsIn(service.dataDir, before)).toEqual([]);
   });
 });
 

@@ -11,7 +11,7 @@ import { openSlot, type Slot } from '../../src/exec/files/workspace.ts';
 import type { Answer } from '../../src/exec/residents/messages.ts';
 import type { Freshness, Program } from '../../src/exec/residents/process.ts';
 import { openResidents, type Residents } from '../../src/exec/residents/residents.ts';
-import { forkedBelow, isGone, parentOf } from '../kit/processes.ts';
+import { isGone, parentOf, waitingBelow } from '../kit/processes.ts';
 
 const LIMITS: StepLimits = {
   memoryBytes: 2 ** 31,
@@ -108,7 +108,7 @@ async function send(residents: Residents, kind: Kind, text: string, as = kind.as
 /** The process that waits for the next file: its id with the time of its start, which together are no other's. */
 async function waiting(residents: Residents, kind: Kind): Promise<{ pid: number; identity: string }> {
   for (;;) {
-    const [pid] = forkedBelow(residents.pid(kind.name) ?? 0);
+    const [pid] = waitingBelow(residents.pid(kind.name) ?? 0);
     // Field 22 of proc(5)'s stat, counted from the state.
     if (pid !== undefined) return { pid, identity: `${pid} ${readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ')[1]?.split(' ')[19]}` };
     await new Promise((done) => setTimeout(done, 5));

@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { asVersion, call, post, recording, refusalIn, send, type ToolResult, upload } from '../kit/assistant.ts';
 import { filesBelow, processesOf } from '../kit/remains.ts';
 import { convert, type Service, startService, untilEnded } from '../kit/service.ts';
-import { eventually, objectsIn, storedIn } from '../kit/wire.ts';
+import { eventually, newObjectsIn, objectsIn, storedIn } from '../kit/wire.ts';
 
 const TABLE = 'name,size\nkestrel,7\n';
 const base64 = (content: string | Buffer): string => Buffer.from(content).toString('base64');
@@ -102,9 +102,9 @@ describe('a file', () => {
     ['an upload that is not there', `upl_${UNKNOWN}`, 'UPLOAD_NOT_FOUND', { upload_id: `upl_${UNKNOWN}` }],
     ['what is no file of any kind', base64(Buffer.from([0, 1, 2, 250, 3, 9])), 'UNSUPPORTED_MIME', {}],
   ])('cannot be %s: the model is told', async (_, file, code, details) => {
-    const before = objectsIn(service.dataDir).length;
+    const before = objectsIn(service.dataDir);
     expect(refusalIn(await toHtml(file))).toMatchObject({ code, details: { ...details, retryable: false } });
-    expect(objectsIn(service.dataDir)).toHaveLength(before);
+    expect(newObjectsIn(service.dataDir, before)).toEqual([]);
   });
 
   it.each<[string, string, string]>([
@@ -505,9 +505,9 @@ describe('the other tools', () => {
     ['21 files', { files: Array.from({ length: 21 }, () => 'YWJj'), to_format: 'html' }, 'BATCH_TOO_LARGE'],
     ['a private URL', { files: ['YWJj', 'http://10.0.0.1/a.csv'], to_format: 'html' }, 'URL_REFUSED'],
   ])('convert no files of a call with %s', async (_, args, code) => {
-    const before = objectsIn(service.dataDir).length;
+    const before = objectsIn(service.dataDir);
     expect(refusalIn(await call(service.url, 'convert_files', args)).code).toBe(code);
-    expect(objectsIn(service.dataDir)).toHaveLength(before);
+    expect(newObjectsIn(service.dataDir, before)).toEqual([]);
   });
 
   it('cancel a job, and know only real ones', async () => {

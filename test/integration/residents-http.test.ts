@@ -9,7 +9,7 @@ import { buffer } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { ZipFile } from 'yazl';
 import { LOCKED_WORDS, lockedDocuments, PASSWORD } from '../kit/locked.ts';
-import { forkedBelow, isGone, parentOf, processesBelow, runningBelow } from '../kit/processes.ts';
+import { forkedBelow, isGone, parentOf, processesBelow, runningBelow, waitingBelow } from '../kit/processes.ts';
 import { type Answer, convert, type Service, type Settings, startService, untilEnded } from '../kit/service.ts';
 import { eventually } from '../kit/wire.ts';
 
@@ -195,7 +195,7 @@ describe('LibreOffice', () => {
     for (let job = 0; job < 6; job++) {
       const answer = await send(service, table(job === 0 ? 10 : 12_000));
       expect(answer.data?.status, JSON.stringify(answer.error)).toBe('done');
-      const next = await until(() => forkedBelow()[0]);
+      const next = await until(() => waitingBelow()[0]);
       forked.push(next);
       sizes.push(ownBytesOf(parentOf(next)));
     }

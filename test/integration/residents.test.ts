@@ -19,7 +19,7 @@ import type { Answer } from '../../src/exec/residents/messages.ts';
 import type { Program } from '../../src/exec/residents/process.ts';
 import { openResidents, type ResidentOptions, type Residents } from '../../src/exec/residents/residents.ts';
 import { LOCKED_WORDS, lockedDocuments, PASSWORD } from '../kit/locked.ts';
-import { forkedBelow, isGone, processesBelow, runningBelow } from '../kit/processes.ts';
+import { isGone, processesBelow, runningBelow, waitingBelow } from '../kit/processes.ts';
 
 const run = promisify(execFile);
 const MAGICK = '/usr/bin/convert-im6.q16';
@@ -146,7 +146,7 @@ const pidOf = (by: Residents, engine: Engine): number => {
 /** The process that the next job will be done in. */
 const workerIn = async (by: Residents, engine: Engine): Promise<number> => {
   const pid = pidOf(by, engine);
-  const look = () => (engine === sharp ? runningBelow('vips-server', '', pid) : forkedBelow(pid));
+  const look = () => (engine === sharp ? runningBelow('vips-server', '', pid) : waitingBelow(pid));
   await until(() => look().length > 0);
   return look()[0] ?? 0;
 };

@@ -4,7 +4,7 @@ import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Answer, readAnswer, type Service, startService } from '../kit/service.ts';
-import { eventually, objectsIn } from '../kit/wire.ts';
+import { eventually, newObjectsIn, objectsIn } from '../kit/wire.ts';
 
 const TABLE = 'name,size\nkestrel,7\n';
 let origin: Server;
@@ -151,8 +151,7 @@ it('a job whose file is being fetched is cancelled like any other', async () => 
   expect((await jobOf(answer.data?.job_id)).status).toBe(410);
 });
 
-/** Those of earlier jobs may still go. */
-const newObjects = (before: readonly string[]): readonly string[] => objectsIn(service.dataDir).filter((path) => !before.includes(path));
+const newObjects = (before: readonly string[]): readonly string[] => newObjectsIn(service.dataDir, before);
 const endedBatch = (id: string): Promise<object> =>
   eventually(async () => {
     const answer = await (await fetch(`${service.url}/api/v1/batches/${id}`)).json();

@@ -8,7 +8,7 @@ import { createCatalog } from '../../src/catalog/catalog.ts';
 import { engines } from '../../src/catalog/engines.gen.ts';
 import { type Answer, convert, endProcess, readAnswer, type Service, startProcess, startService } from '../kit/service.ts';
 import { openWeb, type Web } from '../kit/web.ts';
-import { objectsIn } from '../kit/wire.ts';
+import { newObjectsIn, objectsIn } from '../kit/wire.ts';
 
 const TOOL = '/api/v1/tools/webpage-to-pdf';
 const SECRET = 'token-88f1c7';
@@ -71,10 +71,10 @@ describe('a page by its URL', { timeout: 60_000 }, () => {
     ['credentials', 'http://me:secret@127.0.0.2:PORT/'],
     ['dns', 'http://nobody.invalid:PORT/'],
   ])('is refused at the door for its %s: %s', async (reason, url) => {
-    const before = objectsIn(service.dataDir).length;
+    const before = objectsIn(service.dataDir);
     const answer = await ask(json({ url: url.replace('PORT', String(web.port)) }));
     expect(answer).toMatchObject({ status: 400, error: { code: 'URL_REFUSED', details: { reason } } });
-    expect(objectsIn(service.dataDir)).toHaveLength(before);
+    expect(newObjectsIn(service.dataDir, before)).toEqual([]);
     expect(web.heard).toEqual([]);
   });
 
@@ -88,10 +88,10 @@ describe('a page by its URL', { timeout: 60_000 }, () => {
     ['a body of no such kind', { headers: { 'content-type': 'text/plain' }, body: 'url=x' }, 'NO_FILE', {}],
     ['more than a body holds', urlencoded({ url: 'x'.repeat(70_000) }), 'BAD_REQUEST', {}],
   ])('%s is refused, and nothing is left', async (_, request, code, details) => {
-    const before = objectsIn(service.dataDir).length;
+    const before = objectsIn(service.dataDir);
     if (request.body instanceof URLSearchParams && request.body.get('url') === 'BASE') request.body.set('url', base);
     expect(await ask(request as RequestInit)).toMatchObject({ status: 400, error: { code, details } });
-    expect(objectsIn(service.dataDir)).toHaveLength(before);
+    expect(newObjectsIn(service.dataDir, before)).toEqual([]);
   });
 
   it('answers with an error as its server did', async () => {

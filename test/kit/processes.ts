@@ -38,11 +38,20 @@ export const forkedBelow = (pid: number = process.pid): number[] =>
     .map((each) => each.pid)
     .filter((each) => attempt(() => readFileSync(`/proc/${each}/comm`, 'utf8'), '').trim() === FORKED && !isEnded(each));
 
+/** Of those, the ones that wait for a document: who has begun to convert one has gone into the folder of its job. */
+export const waitingBelow = (pid: number = process.pid): number[] =>
+  forkedBelow(pid).filter((each) => stateOf(each) === 'S' && folderOf(each) === folderOf(parentOf(each)));
+
+const folderOf = (pid: number): string => attempt(() => readlinkSync(`/proc/${pid}/cwd`), `gone: ${pid}`);
+
+/** As proc_pid_stat(5) has it, such as `S` for one that sleeps; empty once it has gone. */
+const stateOf = (pid: number): string => /^.*\) (\S)/s.exec(attempt(() => readFileSync(`/proc/${pid}/stat`, 'latin1'), ''))?.[1] ?? '';
+
 /** @returns 0 once it has ended */
 export const parentOf = (pid: number): number =>
   Number(/^.*\) \S+ (\d+)/s.exec(attempt(() => readFileSync(`/proc/${pid}/stat`, 'latin1'), ''))?.[1] ?? 0);
 
-const isEnded = (pid: number): boolean => /\) Z /.test(attempt(() => readFileSync(`/proc/${pid}/stat`, 'latin1'), ''));
+const isEnded = (pid: number): boolean => stateOf(pid) === 'Z';
 
 /** Which of them have ended without that anybody took note: each still counts as a process. */
 export const endedBelow = (pid: number): Seen[] => processesBelow(pid).filter((each) => isEnded(each.pid));

@@ -82,6 +82,10 @@ function answerIn(text: string): RawAnswer {
 /** Every file below `objects`, half-written ones too. */
 export const objectsIn = (dataDir: string): string[] => filesBelow(join(dataDir, 'objects'));
 
+/** What has come since `before`: files of earlier jobs may still go meanwhile. */
+export const newObjectsIn = (dataDir: string, before: readonly string[]): string[] =>
+  objectsIn(dataDir).filter((path) => !before.includes(path));
+
 function filesBelow(folder: string): string[] {
   try {
     const entries = readdirSync(folder, { withFileTypes: true });
