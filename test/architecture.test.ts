@@ -177,8 +177,8 @@ describe('the architecture', () => {
     expect(wrong).toEqual([]);
   });
 
-  it('speaks to NATS where a member of a family does, and in roles, which choose it', () => {
-    const members = /(^|\/)nats(\.ts$|\/)|^roles\//;
+  it('speaks to NATS where a member of a family does, in roles, which choose it, and in commands about it', () => {
+    const members = /(^|\/)nats(\.ts$|\/)|^(roles|cli)\//;
     const wrong = own.filter(({ from, to }) => noun(to) === 'nats' && to !== 'nats/settings.ts' && !members.test(from));
     expect(wrong).toEqual([]);
   });
