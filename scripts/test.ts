@@ -31,14 +31,16 @@ interface TestFile {
 }
 
 /** More than so many failing files are no accident: nothing is run again. */
-const MOST_FILES_AGAIN = 6;
-/** When a second run has to have ended, ms after the start: CI allows 90 minutes for everything. */
-const DEADLINE_MS = 75 * 60_000;
+const MOST_FILES_AGAIN = 12;
+/** When a second run has to have ended, ms after the start, unless TEST_UNTIL says it (.ci/run): seconds since 1970. */
+const LONGEST_MS = 75 * 60_000;
 const SLOWEST = 12;
 /** Files that mostly wait for servers (leases, clocks, restarts) and take a third of a core: they run beside those that convert. */
 const WAITING = ['test/cluster', 'test/conformance', 'test/integration/cluster', 'test/integration/hang-ups', 'test/integration/start'];
 
 const startedAt = Date.now();
+const deadline = Number(process.env['TEST_UNTIL'] || 'NaN') * 1_000 || startedAt + LONGEST_MS;
+const remainingMs = (): number => Math.max(0, deadline - Date.now());
 const options = process.argv.slice(2);
 const args = options.filter((option) => option !== '--all');
 const seed = options.length > 0 ? '' : process.env['TEST_SEED'] || commit();
@@ -56,12 +58,12 @@ function commit(): string {
 }
 
 /** @param lane which of the runs beside each other it is: their servers take other ports. @returns undefined where Vitest wrote no report: it could not start, or ran out of time */
-async function runTests(report: string, more: readonly string[], timeoutMs = DEADLINE_MS, lane = 0): Promise<Report | undefined> {
+async function runTests(report: string, more: readonly string[], lane = 0): Promise<Report | undefined> {
   rmSync(report, { force: true });
   const without = leftOut.map((path) => `--exclude=${path}`);
   const command = ['run', '--reporter=default', '--reporter=json', `--outputFile.json=${report}`, ...without, ...more];
   const env = { ...process.env, TEST_LANE: String(lane), TEST_SEED: seed };
-  const child = spawn('node_modules/.bin/vitest', command, { stdio: 'inherit', timeout: timeoutMs, env });
+  const child = spawn('node_modules/.bin/vitest', command, { stdio: 'inherit', timeout: remainingMs(), env });
   const [status] = await once(child, 'close').catch(() => [1]);
   try {
     return { ...(JSON.parse(readFileSync(report, 'utf8')) as Omit<Report, 'exitCode'>), exitCode: Number(status ?? 1) };
@@ -89,7 +91,7 @@ const lanes =
           '.cache/test-report.json',
           WAITING.flatMap((path) => [`--exclude=${path}*.test.ts`, `--exclude=${path}/**`]),
         ),
-        runTests('.cache/test-report-waiting.json', ['--maxWorkers=2', ...WAITING], DEADLINE_MS, 1),
+        runTests('.cache/test-report-waiting.json', ['--maxWorkers=2', ...WAITING], 1),
       ];
 const reports = await Promise.all(lanes);
 const runs = reports.filter((report) => report !== undefined);
@@ -100,11 +102,10 @@ if (runs.length < lanes.length) {
 const files = runs.flatMap(({ testResults }) => testResults);
 
 const suspects = files.filter(({ status }) => status === 'failed');
-const remainingMs = DEADLINE_MS - (Date.now() - startedAt);
-const isWorthRepeating = suspects.length > 0 && suspects.length <= MOST_FILES_AGAIN && remainingMs > 0;
+const isWorthRepeating = suspects.length > 0 && suspects.length <= MOST_FILES_AGAIN && remainingMs() > 0;
 if (isWorthRepeating) console.log(`\n${suspects.length} of the files failed beside others: once more, one at a time`);
 const second = isWorthRepeating
-  ? await runTests('.cache/test-report-again.json', ['--maxWorkers=1', ...suspects.map(pathOf)], remainingMs)
+  ? await runTests('.cache/test-report-again.json', ['--maxWorkers=1', ...suspects.map(pathOf)])
   : undefined;
 
 // A file counts as what it was when it ran by itself.
