@@ -104,9 +104,7 @@ const files = runs.flatMap(({ testResults }) => testResults);
 const suspects = files.filter(({ status }) => status === 'failed');
 const isWorthRepeating = suspects.length > 0 && suspects.length <= MOST_FILES_AGAIN && remainingMs() > 0;
 if (isWorthRepeating) console.log(`\n${suspects.length} of the files failed beside others: once more, one at a time`);
-const second = isWorthRepeating
-  ? await runTests('.cache/test-report-again.json', ['--maxWorkers=1', ...suspects.map(pathOf)])
-  : undefined;
+const second = isWorthRepeating ? await runTests('.cache/test-report-again.json', ['--maxWorkers=1', ...suspects.map(pathOf)]) : undefined;
 
 // A file counts as what it was when it ran by itself.
 const last = new Map([...files, ...(second?.testResults ?? [])].map((file) => [file.name, file]));
