@@ -24,7 +24,11 @@ const TABLE = {
   },
   BODY_TIMEOUT: { status: 408, retryable: true, says: 'The request body arrived too slowly.' },
   JOB_NOT_READY: { status: 409, retryable: true, says: 'The job is not done yet: try again later.' },
-  UPLOAD_CONFLICT: { status: 409, retryable: true, says: '`Upload-Offset` does not match the offset of the upload: read it with HEAD.' },
+  UPLOAD_CONFLICT: {
+    status: 409,
+    retryable: true,
+    says: 'The header `Upload-Offset` does not match the offset of the upload: read it with HEAD.',
+  },
   JOB_EXPIRED: { status: 410, retryable: false, says: 'The job has expired and its files were deleted.' },
   PRECONDITION_FAILED: { status: 412, retryable: false, says: 'The service does not support the protocol version of this request.' },
   FILE_TOO_LARGE: { status: 413, retryable: false, says: 'The file is larger than this service accepts.' },

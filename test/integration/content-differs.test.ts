@@ -40,13 +40,15 @@ async function post(
   const form = new FormData();
   for (const [key, value] of Object.entries(fields)) form.set(key, value);
   form.append(field, new Blob([typeof content === 'string' ? content : new Uint8Array(content)], { type }), name);
-  return ((await (await fetch(`${service.url}/api/v1/${path}`, { method: 'POST', body: form })).json()) as { data?: unknown }).data;
+  const answer = (await (await fetch(`${service.url}/api/v1/${path}`, { method: 'POST', body: form })).json()) as { data?: unknown };
+  if (answer.data === undefined) throw new Error(`${path} of ${name}: ${JSON.stringify(answer)}`);
+  return answer.data;
 }
 
 async function convertAs(sent: Sent, target: string): Promise<JobBody> {
   const { job_id: id } = (await post('convert', sent, { to_format: target })) as JobBody;
-  const { data } = await untilEnded(service.url, id);
-  if (data === undefined) throw new Error(`${sent.name} failed`);
+  const { data, error } = await untilEnded(service.url, id);
+  if (data === undefined) throw new Error(`${sent.name} failed: ${JSON.stringify(error)}`);
   return data;
 }
 
