@@ -139,6 +139,8 @@ function assigned(value: Value): string {
 
 /** Above what libvips takes for a side. */
 const MOST = 2 ** 31;
+/** More than any picture that we convert has on its way. Lists of colours are as long as this says. */
+const MOST_BANDS = 16;
 
 /** @throws Refusal if the reply is none: a hostile picture may have taken its process over */
 function headerIn(reply: string): Header {
@@ -154,11 +156,12 @@ function headerIn(reply: string): Header {
     if (value === undefined || value < 1) throw new Refusal('corrupt_input', `no ${name} in ${reply.slice(0, 200)}`);
     return value;
   };
-  const [width, height] = [count('width'), count('height')];
+  const [width, height, bands] = [count('width'), count('height'), count('bands')];
+  if (bands > MOST_BANDS) throw new Refusal('corrupt_input', `${bands} bands, at most ${MOST_BANDS}`);
   return {
     width,
     height,
-    bands: count('bands'),
+    bands,
     format: words.get('format') ?? '',
     space: words.get('space') ?? '',
     alpha: number('alpha') === 1,
