@@ -186,6 +186,18 @@ static int end_child(struct rusage *used)
 	return status;
 }
 
+/*
+ * One that was ended while it waited, as the kernel does when memory runs out, has read no picture:
+ * none is to blame.
+ */
+static void replace_ended(void)
+{
+	if (waitpid(child.pid, NULL, WNOHANG) != child.pid) return;
+	close(child.to);
+	close(child.from.fd);
+	fork_ahead();
+}
+
 /* ---- one picture ---- */
 
 static void say(const char *json)
@@ -208,6 +220,7 @@ static void serve(struct reader *requests, char *begin)
 	int64_t deadline = now_ms() + strtoll(begin + strlen("begin "), &folder, 10);
 	const char *reason = NULL;
 	if (*folder != ' ') fail(0, "expected: begin MS FOLDER");
+	replace_ended();
 	size_t length = strlen(folder);
 	folder[length] = '\n';
 	int is_alive = !write_all(child.to, folder + 1, length);

@@ -161,4 +161,14 @@ describe('every picture', () => {
     }
     for (const part of [0, 1]) expect(new Set(seen.map((each) => each.split(' ')[part])).size, seen.join()).toBe(4);
   });
+
+  it('is not blamed for a process that was killed before the picture came', async () => {
+    await convert('');
+    await expect.poll(() => processes().length).toBe(2);
+    const [server, waiting = 0] = processes();
+    process.kill(waiting, 'SIGKILL');
+    const { answer } = await convert('LOOK');
+    expect(answer).toMatchObject({ ok: true });
+    expect(processes()[0]).toBe(server);
+  });
 });
