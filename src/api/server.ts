@@ -82,12 +82,17 @@ export function createServer(deps: ApiDeps): FastifyInstance {
 
   const ended = (request: FastifyRequest, reply: FastifyReply) => {
     const route = request.routeOptions.url ?? 'none';
-    deps.loop.end(route);
     deps.metrics.requestEnded(request.method, route, reply.statusCode, reply.elapsedTime / 1000);
     request.log.info({ method: request.method, route, status: reply.statusCode, ms: Math.round(reply.elapsedTime) }, 'request');
   };
   app.addHook('onRequest', async (request, reply) => {
-    deps.loop.begin(request.routeOptions.url ?? 'none');
+    const route = request.routeOptions.url ?? 'none';
+    deps.loop.begin(route);
+    reply.raw.once('close', () => {
+      deps.loop.end(route);
+      // The framework has no hook for a client that leaves before the end of its answer.
+      if (!reply.raw.writableFinished) ended(request, reply);
+    });
     reply.headers(CORS_HEADERS).header('x-request-id', request.id);
     checkHost(request.raw);
   });

@@ -18,6 +18,8 @@ export interface Metrics {
   loopHeld(route: string, seconds: number): void;
   uploaded(bytes: number): void;
   jobEnded(pool: string, status: string, reason: string): void;
+  /** A conversion was stopped because another client waited; its order was requeued. */
+  jobGaveWay(pool: string): void;
   conversionEnded(engine: string, seconds: number): void;
   residentReplaced(program: string, why: string): void;
   /** All engines of this process that do not work, with the kind of their defect by id: the series of others are removed. */
@@ -77,6 +79,12 @@ export function createMetrics(): Metrics {
     name: 'filemill_jobs_ended_total',
     help: 'Jobs that ended',
     labelNames: ['pool', 'status', 'reason'],
+    registers,
+  });
+  const gaveWay = new Counter({
+    name: 'filemill_jobs_gave_way_total',
+    help: 'Conversions that were stopped because other clients waited; their orders were requeued',
+    labelNames: ['pool'],
     registers,
   });
   const conversions = new Histogram({
@@ -169,6 +177,7 @@ export function createMetrics(): Metrics {
       for (const [engine, reason] of defects) withdrawn.set({ engine, reason }, 1);
     },
     residentStarted: (program, fresh) => starts.inc({ program, fresh }),
+    jobGaveWay: (pool) => gaveWay.inc({ pool }),
     spawnFailed: (code) => spawns.inc({ code: SPAWN_CODES.has(code) ? code : 'other' }),
     storageSeen({ usedBytes, freeBytes, full }) {
       storage.used.set(usedBytes ?? 0);

@@ -201,7 +201,15 @@ async function processOrder(deps: WorkerDeps, message: Held, dropped: AbortSigna
   const outcome = await runClaimed(deps, message, { record: claimed.record, attempt, dropped, cleanups });
   try {
     const { stored, isMine } = await finishJob(deps, outcome, { claimed, attempt, dropped });
-    if (outcome.givesWay && isMine && stored !== undefined && !hasEnded(stored.record)) return await message.giveWay();
+    if (outcome.givesWay && isMine && stored !== undefined && !hasEnded(stored.record)) {
+      const ms = Math.round(performance.now() - started);
+      deps.log.info(
+        { job_id: jobId, pool: deps.pool, ms },
+        'the conversion was stopped because another client waits; the order was requeued',
+      );
+      deps.metrics.jobGaveWay(deps.pool);
+      return await message.giveWay();
+    }
     if (outcome.releaseMs !== undefined && (stored === undefined || !hasEnded(stored.record)))
       return await message.release(dropped.aborted ? 0 : outcome.releaseMs);
     if (isMine && stored !== undefined) recordEnd(deps, stored.record, (performance.now() - started) / 1000);

@@ -79,11 +79,22 @@ async function serve(web: Web, s3: S3Settings | undefined) {
   const converters = await openConverters(config, checkout, log, metrics);
   await copyFile(join(dataDir, 'versions.json'), versions);
   const stopping = new AbortController();
+  const loop = watchLoop({ log, metrics, otherwise: 'worker', signal: stopping.signal });
+  let inFlight = 0;
   const shared = { ...store, ...converters, ...fetchingFor(config), signals, log, metrics, clock };
   const server = createServer({
     ...shared,
     judge: judgeOfApi(log),
-    loop: watchLoop({ log, metrics, otherwise: 'worker', signal: stopping.signal }),
+    loop: {
+      begin(route) {
+        inFlight++;
+        loop.begin(route);
+      },
+      end(route) {
+        inFlight--;
+        loop.end(route);
+      },
+    },
     settings: config.api,
     newId: someId,
     version: '0.0.0',
@@ -99,6 +110,7 @@ async function serve(web: Web, s3: S3Settings | undefined) {
     ...store,
     url: `http://127.0.0.1:${port}`,
     stopping: stopping.signal,
+    inFlight: () => inFlight,
     async stop() {
       stopping.abort();
       await workers.drain(500);
@@ -239,11 +251,12 @@ async function repeatedly(times: number, work: (index: number) => Promise<void>)
   );
 }
 
-async function heldBy({ stopping }: Pick<Served, 'stopping'>) {
+async function heldBy({ stopping, inFlight }: Pick<Served, 'stopping' | 'inFlight'>) {
   collectGarbage();
   return {
     ...(await descriptorsOf()),
     timers: timers(),
+    requests: inFlight(),
     listeners: getEventListeners(stopping, 'abort').length,
     processes: await childrenOf(process.pid),
     heap: Math.max(0, process.memoryUsage().heapUsed),
