@@ -12,8 +12,8 @@ COPY app /app
 COPY toolchains/${TOOLCHAIN}/ /app/
 # V8's code of the role, and the versions of the converters: a worker that starts need not find out again. The whole service runs first, as its
 # user, for it runs more of the code; then the role, as far as it comes without NATS. Where a build may not run the converters confined, each
-# worker reads the versions itself.
-RUN mkdir -m 777 /work /app/compiled; \
+# worker reads the versions itself. Predictable: as in app/Dockerfile.
+RUN export BUILD_FLAGS=--predictable; mkdir -m 777 /work /app/compiled; \
     (DATA_DIR=/work PORT=0 timeout 60 setpriv --reuid 10001 --regid 10001 --clear-groups filemill local >/tmp/local.log 2>&1 & \
     for try in $(seq 240); do [ ! -s /work/versions.json ] || break; sleep 0.25; done; sleep 0.5; kill $! 2>/dev/null; wait); \
     cp /work/versions.json /app/versions.json || cat /tmp/local.log; \

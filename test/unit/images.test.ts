@@ -1,6 +1,6 @@
 /** How images are made: where their packages come from, which updates they may lack, and how they say what is in them. */
-import { execFileSync } from 'node:child_process';
-import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -49,6 +49,38 @@ libreoffice-core/stable-security,stable-updates 4:25.2.3-2+deb13u12 amd64 [upgra
   it('are refused after the last day', () =>
     expect(refused('2027-01-01')).toBe(`libexample1 2.0-1 -> 2.0-1+deb13u2 (stable-security)\n${office}`));
   it('are none where none is listed', () => expect(run(join(folder, 'refused-updates'), ['2026-12-31'], 'Listing...\n')).toBe(''));
+});
+
+describe("V8's compiled code in an image", () => {
+  const folder = mkdtempSync(join(tmpdir(), 'filemill-images-'));
+  afterAll(() => rmSync(folder, { recursive: true }));
+  const FLAGS = /BUILD_FLAGS=(\S+) timeout 10 filemill/.exec(readFileSync('images/app/Dockerfile', 'utf8'))?.[1] ?? '';
+  /** As a build starts a role without its servers. @returns what V8 wrote, by file */
+  const compiled = (name: string): Readonly<Record<string, string>> => {
+    const cache = join(folder, name);
+    const env = { HOME: folder, DATA_DIR: folder, NODE_COMPILE_CACHE: cache, NODE_COMPILE_CACHE_PORTABLE: '1' };
+    const start = [FLAGS, '--disable-warning=ExperimentalWarning', join(folder, 'app/src/main.js'), 'api'];
+    spawnSync(process.execPath, start, { env, stdio: 'ignore', timeout: 30_000 });
+    const files = readdirSync(cache, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+    return Object.fromEntries(files.map((file) => [file.name, readFileSync(join(file.parentPath, file.name), 'base64')]));
+  };
+
+  it('is the same each time it is built, and roles take it without the flag of the build', () => {
+    run(process.execPath, ['--disable-warning=ExperimentalWarning', 'images/bundle.ts', join(folder, 'app')]);
+    const first = compiled('first');
+    expect(Object.keys(first).length).toBeGreaterThan(20);
+    expect(compiled('second')).toEqual(first);
+    const env = { HOME: folder, DATA_DIR: folder, NODE_COMPILE_CACHE: join(folder, 'first'), NODE_COMPILE_CACHE_PORTABLE: '1' };
+    const start = spawnSync(process.execPath, [join(folder, 'app/src/main.js'), 'api'], {
+      env: { ...env, NODE_DEBUG_NATIVE: 'COMPILE_CACHE' },
+      encoding: 'utf8',
+      timeout: 30_000,
+    });
+    const said = `${start.stdout}${start.stderr}`;
+    // Not one for each file: lines are lost where two threads write at once.
+    expect(said.match(/was accepted/g)?.length).toBeGreaterThan(20);
+    expect(said).not.toContain('was rejected');
+  }, 120_000);
 });
 
 describe('what an image contains', () => {
