@@ -198,6 +198,13 @@ const ROWS: readonly Row[] = [
     expected: [new Set(['PreferDualStack IPv4']), 3, true],
   },
   {
+    says: 'where the servers of a trial listen, for both families of addresses',
+    base: TRIAL,
+    values: { service: { ipFamilyPolicy: 'PreferDualStack' } },
+    finds: (all) => find(all, 'Secret', 'filemill-nats-config')['stringData']['nats.conf'].match(/(?<=^(listen|http): ).*$/gm),
+    expected: ['"[::]:4222"', '"[::]:8222"'],
+  },
+  {
     says: 'a PodDisruptionBudget of each role',
     values: {},
     finds: (all) => all.filter(({ kind }) => kind === 'PodDisruptionBudget').map(({ metadata }) => metadata.name),
@@ -268,6 +275,16 @@ describe('a value of the chart', () => {
       code: 0,
       stderr: '',
     });
+  });
+
+  it.each(['crds', 'test'])('says annotations of all pods, that of the hook %s too', async (hook) => {
+    const sidecar = 'sidecar.istio.io/inject';
+    const own = valuesIn({ pods: { annotations: { [sidecar]: 'false' } } });
+    const all = manifestsOf(await rendered(...TRIAL, ...own, '--show-only', `templates/${hook}.yaml`));
+    const pods = all.flatMap(({ kind, metadata, ...rest }) =>
+      kind === 'Job' ? [rest['spec'].template.metadata] : kind === 'Pod' ? [metadata] : [],
+    );
+    expect(pods.map(({ annotations }) => annotations[sidecar])).toEqual(['false']);
   });
 
   it('that two releases share has no name of the cluster in both', async () => {

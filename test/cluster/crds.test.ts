@@ -168,10 +168,13 @@ describe('a ToolchainPool', () => {
     await complaint(...merge('tp/web', { spec: { resources: { requests: { cpu }, limits: { cpu: '8' } } } }, '--dry-run=server'));
   });
 
-  it('whose workers may be cut short is taken with a warning', async () => {
+  it('whose workers may be cut short, or go before their node comes, is taken with a warning', async () => {
     const short = await cluster.kubectl(['create', '--dry-run=server', '--filename=-'], SHORT_GRACE);
     expect(short.code).toBe(0);
     expect(short.stderr).toContain('spec.terminationGraceSeconds: 60 s are less than spec.maxSeconds (3600 s)');
+    const hasty = await cluster.kubectl(merge('tp/web', { spec: { idleSeconds: 60 } }, '--dry-run=server'));
+    expect(hasty.code).toBe(0);
+    expect(hasty.stderr).toContain('spec.idleSeconds: 60 s may be less than a node autoscaler needs for a node');
     for (const example of readdirSync(`${EXAMPLES}/pools`)) {
       const { code, stderr } = await cluster.kubectl([
         'create',

@@ -320,6 +320,11 @@ ipFamilies: {{- toYaml . | nindent 2 }}
 {{- if or (has "IPv6" .Values.service.ipFamilies) (hasSuffix "DualStack" .Values.service.ipFamilyPolicy) }}::{{ else }}0.0.0.0{{ end }}
 {{- end }}
 
+{{/* (list . port): the same with a port, quoted. */}}
+{{- define "filemill.listen" -}}
+{{- $any := include "filemill.anyAddress" (index . 0) }}{{ printf (ternary "[%s]:%v" "%s:%v" (contains ":" $any)) $any (index . 1) | quote }}
+{{- end }}
+
 {{/* (list . component tolerations): replicas are spread, each revision by itself, or a rollout could end with all of them on one node; and a replica of a lost node is replaced after 30 s instead of 300. */}}
 {{- define "filemill.placement" -}}
 topologySpreadConstraints:
