@@ -47,8 +47,9 @@ export interface Metrics {
   readonly contentType: string;
 }
 
+const UNCAUGHT = ['exception', 'rejection'] as const;
 /** An uncaught exception, or an unhandled rejection. */
-export type Uncaught = 'exception' | 'rejection';
+export type Uncaught = (typeof UNCAUGHT)[number];
 
 /** Any other code is counted as `other`. */
 const SPAWN_CODES = new Set(['EMFILE', 'ENFILE', 'EAGAIN', 'ENOMEM', 'ENOENT', 'EACCES']);
@@ -215,11 +216,14 @@ export function createMetrics(): Metrics {
   };
 }
 
-/** The same counter for every role. */
-export const uncaughtCounter = (registry: Registry): Counter<'kind'> =>
-  new Counter({
+/** The same counter for every role. It has both series from the start: an increase from nothing is none to Prometheus. */
+export function uncaughtCounter(registry: Registry): Counter<'kind'> {
+  const counter = new Counter({
     name: 'filemill_uncaught_errors_total',
     help: 'Uncaught errors; after the first one the role finishes what it can and exits',
     labelNames: ['kind'],
     registers: [registry],
   });
+  for (const kind of UNCAUGHT) counter.inc({ kind }, 0);
+  return counter;
+}
