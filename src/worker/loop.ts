@@ -92,10 +92,12 @@ export function startWorker(deps: WorkerDeps): Worker {
   const { heldOrders = new Map(), express = false } = deps;
   const stopping = new AbortController();
   const dropping = new AbortController();
+  const slot = express ? undefined : deps.slots?.enter();
   const ended = (async () => {
     for (let turn = 1; !stopping.signal.aborted; turn++) {
       await deps.health?.ready(stopping.signal);
       if (express) await deps.slots?.untilFull(stopping.signal);
+      const myTurn = await slot?.next(stopping.signal);
       if (stopping.signal.aborted) break;
       // An express slot reserves what it has: one that waits for all others to be busy must not keep an order from them.
       const reservation = express ? undefined : deps.reserve?.();
@@ -108,7 +110,7 @@ export function startWorker(deps: WorkerDeps): Worker {
         const lanes: Lane[] = turn % BULK_FIRST_EVERY === 0 ? ['bulk', 'interactive'] : ['interactive', 'bulk'];
         const delivery = express
           ? await deps.queue.pullExpress(deps.pool, waitMs, stopping.signal)
-          : await deps.queue.pull(deps.pool, lanes, waitMs, stopping.signal);
+          : await deps.queue.pull(deps.pool, lanes, waitMs, myTurn ?? stopping.signal);
         if (delivery === undefined) continue;
         const holder = heldOrders.get(delivery.order.jobId);
         if (holder !== undefined) {
@@ -126,10 +128,11 @@ export function startWorker(deps: WorkerDeps): Worker {
           break;
         }
         forget = reserved?.take();
-        if (!express) free = deps.slots?.occupy();
+        free = slot?.occupy();
         const held = hold(heldOrders, delivery);
         await processOrder(deps, held, dropping.signal).finally(held.forget);
       } catch (error) {
+        slot?.leave();
         deps.log.error({ pool: deps.pool, err: error }, 'the worker could not pull or finish an order');
         await new Promise((resolve) => setTimeout(resolve, 200));
       } finally {
@@ -138,6 +141,7 @@ export function startWorker(deps: WorkerDeps): Worker {
         else forget();
       }
     }
+    slot?.leave();
   })();
   return {
     async drain(graceMs) {

@@ -219,7 +219,7 @@ describe('beside a client whose jobs run long', () => {
 
   it('what an express slot has too little memory for is done in another slot', async () => {
     const slots = poolSlots(1);
-    const free = slots.occupy();
+    const free = slots.enter().occupy();
     const failing: JobHandler = () => Promise.reject(conversionFailed('memory'));
     start(new Map(), failing, { slots, express: true, sharing });
     const id = await publish('small');
@@ -261,4 +261,45 @@ describe('the time of a job before it gives way', () => {
     ['one that gave way often', of(0, 5), false, 320_000],
     ['any in an express slot', of(1 << 20), true, 4_000],
   ])('for %s', (_, record, express, ms) => expect(ownTimeMs(record, express, sharing)).toBeCloseTo(ms, -2));
+});
+
+describe('several slots of a pool', () => {
+  /** Which slot each job was done in. @param ms how long each takes */
+  const openThree = (ms: number) => {
+    const [slots, heldOrders, by] = [poolSlots(3), new Map() as HeldOrders, [] as number[]];
+    for (let place = 0; place < 3; place++)
+      start(
+        heldOrders,
+        async () => {
+          by.push(place);
+          await new Promise((resolve) => setTimeout(resolve, ms));
+          const output = { key: 'k', filename: 'f.jpg', sizeBytes: 1, contentType: 'image/jpeg', sha256: '', files: 1 };
+          return (record, at) => finish(record, at, { output, warnings: [], engine: { name: 'stub', version: '1' } });
+        },
+        { slots },
+      );
+    return by;
+  };
+  const send = async () => {
+    const record = aRecord();
+    await jobs.create(record);
+    await queue.publish(anOrder({ jobId: record.id }));
+    return async () => (await jobs.get(record.id))?.record.state === 'done';
+  };
+
+  it('leave what comes one at a time to the first, whose programs are warm', async () => {
+    const by = openThree(5);
+    for (let n = 0; n < 8; n++) {
+      const isDone = await send();
+      await vi.waitFor(async () => expect(await isDone()).toBe(true), { timeout: 10_000, interval: 5 });
+    }
+    expect(by).toEqual(Array(8).fill(0));
+  });
+
+  it('work beside each other on what comes at once', async () => {
+    const by = openThree(100);
+    const ends = await Promise.all([send(), send(), send()]);
+    await vi.waitFor(async () => expect(await Promise.all(ends.map((isDone) => isDone()))).toEqual([true, true, true]), 10_000);
+    expect(by.toSorted()).toEqual([0, 1, 2]);
+  });
 });
