@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { enqueue } from '../src/api/jobs/enqueue.ts';
+import { enqueue } from '../src/api/submit/enqueue.ts';
 import { finish, newRecord } from '../src/jobs/lifecycle.ts';
 import { ensureJobs, openJobs as openNatsJobs } from '../src/jobs/nats/jobs.ts';
 import type { JobRecord } from '../src/jobs/record.ts';

@@ -18,6 +18,22 @@ const RANKS: readonly (readonly string[])[] = [
   ['catalog'],
   ['contracts', 'errors', 'streams'],
 ];
+/** The same within a noun, for its folders and its own files; folders of one rank do not know each other. */
+const INNER: Readonly<Record<string, readonly (readonly string[])[]>> = {
+  api: [
+    ['server'],
+    ['mcp', 'submissions'],
+    ['batches', 'convert', 'tools', 'uploads', 'formats', 'health', 'openapi'],
+    ['submit', 'outputs'],
+    ['jobs'],
+    ['admission', 'intake'],
+    ['http'],
+    ['deps'],
+    ['settings'],
+  ],
+};
+/** Settings are declared beside their reader, and composed in one file. */
+const COMPOSED = /^\w+\/(\w+\/)?settings\.ts$/;
 /** Within a rank: these nouns may be imported by their neighbours. */
 const NEIGHBOURLY = new Set(['* telemetry', 'uploads objects', 'contracts errors']);
 /** Forbidden whatever the ranks say. */
@@ -68,6 +84,18 @@ function verdict(from: string, to: string): string | undefined {
   if (rank(from) === rank(to) && !NEIGHBOURLY.has(`${from} ${to}`) && !NEIGHBOURLY.has(`* ${to}`))
     return `${from} and ${to} are of one rank`;
   return undefined;
+}
+
+/** The folder, or the file, of a noun that a path lies in. */
+const inner = (path: string): string => path.split('/')[1]?.replace(/\.ts$/, '') ?? '';
+
+/** Why an import within a noun is wrong; undefined where it is right. */
+function innerVerdict(ranks: readonly (readonly string[])[], from: string, to: string): string | undefined {
+  const [above, below] = [from, to].map((path) => ranks.findIndex((folders) => folders.includes(inner(path)))) as [number, number];
+  if (inner(from) === inner(to) || COMPOSED.test(to)) return undefined;
+  if (above < 0 || below < 0) return `${inner(above < 0 ? from : to)} has no rank`;
+  if (above > below) return `${inner(from)} lies below ${inner(to)}`;
+  return above === below ? `${inner(from)} and ${inner(to)} are of one rank` : undefined;
 }
 
 /** Whether a module listens for an abort by itself: names the event, or the method that subscribes to any, or the property that does. */
@@ -127,6 +155,22 @@ describe('the architecture', () => {
     ['worker', 'api'],
     ['unheard', 'jobs'],
   ])('would refuse that %s imports %s', (from, to) => expect(verdict(from, to)).toBeDefined());
+
+  it.each(Object.keys(INNER))('lets imports within %s go downward only', (name) => {
+    const within = own.filter(({ from, to }) => noun(from) === name && noun(to) === name);
+    const wrong = within.flatMap(({ from, to }) => {
+      const why = innerVerdict(INNER[name] ?? [], from, to);
+      return why === undefined ? [] : [`${from} imports ${to}: ${why}`];
+    });
+    expect(within.length).toBeGreaterThan(10);
+    expect(wrong).toEqual([]);
+  });
+
+  it.each([
+    ['api/jobs/view.ts', 'api/outputs/route.ts'],
+    ['api/admission/admission.ts', 'api/intake/receive.ts'],
+    ['api/unheard/a.ts', 'api/jobs/view.ts'],
+  ])('would refuse that %s imports %s', (from, to) => expect(innerVerdict(INNER['api'] ?? [], from, to)).toBeDefined());
 
   it('names files by what exists', () => {
     const missing = own.filter(({ to }) => !files.includes(to));

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { validateTool } from '../../src/api/tools/job.ts';
+import { validateTool } from '../../src/api/submit/tool.ts';
 import { createCatalog } from '../../src/catalog/catalog.ts';
 import { engines } from '../../src/catalog/engines.gen.ts';
 import { tool as mergePdf } from '../../src/catalog/tools/merge-pdf.ts';

@@ -8,7 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { longTextOf } from '../../src/api/jobs/long-text.ts';
-import { MAX_TEXT_BYTES, readText } from '../../src/api/outputs/text.ts';
+import { MAX_TEXT_BYTES, readText } from '../../src/api/jobs/text.ts';
 import { engines } from '../../src/catalog/engines.gen.ts';
 import { routesOf } from '../../src/catalog/route.ts';
 import { tool } from '../../src/catalog/tools/image-to-text.ts';

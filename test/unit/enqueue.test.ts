@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ownedInputs } from '../../src/api/intake/inputs.ts';
-import { createBatch, createJob, enqueue, enqueueAll } from '../../src/api/jobs/enqueue.ts';
+import { createBatch, createJob, enqueue, enqueueAll } from '../../src/api/submit/enqueue.ts';
 import { Failure } from '../../src/errors.ts';
 import { BATCH_VERSION, type BatchStore } from '../../src/jobs/batch.ts';
 import type { JobRecord } from '../../src/jobs/record.ts';

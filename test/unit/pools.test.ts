@@ -1,6 +1,6 @@
 /** Which pool an order goes to, and what a pool can do while its workers differ. */
 import { describe, expect, it } from 'vitest';
-import { choosePool, equivalentPools } from '../../src/api/jobs/choose-pool.ts';
+import { choosePool, equivalentPools } from '../../src/api/submit/choose-pool.ts';
 import { Failure } from '../../src/errors.ts';
 import { brokenEngines, sharedEngines } from '../../src/pools/nats/registry.ts';
 import { type Pool, poolsFor } from '../../src/pools/registry.ts';

@@ -1,22 +1,11 @@
 /** A batch as clients see it: its jobs in the order sent, and how many are in each state. */
-import { type Code, Failure } from '../../errors.ts';
+import { Failure } from '../../errors.ts';
 import type { BatchRecord } from '../../jobs/batch.ts';
-import { reasonOf, visibility } from '../../jobs/lifecycle.ts';
+import { visibility } from '../../jobs/lifecycle.ts';
 import type { JobRecord } from '../../jobs/record.ts';
 import { problemOf } from '../http/problem.ts';
-import { failureOfJob, mayPass, viewOf } from '../jobs/view.ts';
-
-/** The reason for a file that could not be tried, from the code that it would have got alone. */
-const REFUSED: Readonly<Record<string, Code>> = {
-  unsupported_mime: 'UNSUPPORTED_MIME',
-  no_file: 'NO_FILE',
-  invalid_format: 'INVALID_FORMAT',
-  invalid_option: 'INVALID_OPTION',
-  url_refused: 'URL_REFUSED',
-  file_too_large: 'FILE_TOO_LARGE',
-};
-
-export const reasonFor = (code: Code): string | undefined => Object.keys(REFUSED).find((reason) => REFUSED[reason] === code);
+import { errorOf } from '../jobs/refused.ts';
+import { viewOf } from '../jobs/view.ts';
 
 /** @param records of the batch's jobs, in its order @throws Failure `JOB_EXPIRED` once the last of them has expired */
 export function batchViewOf(
@@ -64,13 +53,4 @@ function entryOf(record: JobRecord, base: string, now: number, progress: number 
     warnings: job.warnings,
     ...(error === undefined ? {} : problemOf(error, requestId)),
   };
-}
-
-/** Why a job failed, as its own answer would say it. */
-export function errorOf(record: JobRecord): Failure | undefined {
-  if (record.state !== 'error' || record.failure === undefined) return undefined;
-  const code = REFUSED[reasonOf(record.failure)];
-  const { message, details } = record.failure;
-  if (code === undefined) return failureOfJob(record);
-  return new Failure(code, { says: message, details: { ...details, job_id: record.id }, retryable: mayPass(record) });
 }

@@ -4,7 +4,7 @@ import { distinctNames, numberedNames } from '../../catalog/names.ts';
 import type { JobRecord, StoredOutput } from '../../jobs/record.ts';
 import type { ObjectStore } from '../../objects/store.ts';
 import { zipStream } from '../../objects/zip.ts';
-import { errorOf } from './view.ts';
+import { errorOf } from '../jobs/refused.ts';
 
 /** @param records that may be shown @returns undefined where no job has an output */
 export function packBatch(objects: ObjectStore, records: readonly JobRecord[]): Readable | undefined {

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip, zstdCompress } from 'node:zlib';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { matchesAny } from '../outputs/route.ts';
+import { matchesAny } from './etag.ts';
 
 /** In the order of preference where a client likes them alike: the smallest first. */
 const PACK = {

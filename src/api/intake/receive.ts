@@ -9,13 +9,21 @@ import { Failure, fileTooLarge } from '../../errors.ts';
 import { type ObjectStore, TooLarge } from '../../objects/store.ts';
 import { onAbort } from '../../streams/abort.ts';
 import { Coalesce } from '../../streams/coalesce.ts';
-import type { Seen } from '../admission/capacity.ts';
 import { askForBody } from '../http/expect.ts';
 import { watchPace } from '../http/pace.ts';
 import type { ApiSettings } from '../settings.ts';
 import { removeAfterFailure } from './inputs.ts';
 import { PartTurns } from './part-turns.ts';
 import { storeSampled } from './store-sampled.ts';
+
+/** What is known so far of a file that is being received. */
+export interface Seen {
+  readonly fields: ReadonlyMap<string, string>;
+  readonly filename: string;
+  readonly sample: Sample;
+  /** The whole file and all fields have been read. */
+  readonly isWhole: boolean;
+}
 
 /** What a route accepts. Further files are counted and discarded: the route decides what that means. */
 export interface Wanted {

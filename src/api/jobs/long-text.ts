@@ -2,7 +2,7 @@
 import { Readable } from 'node:stream';
 import type { JobRecord, StoredOutput } from '../../jobs/record.ts';
 import type { ApiDeps } from '../deps.ts';
-import { answersText, measureText, type TextMeasure, textInPieces } from '../outputs/text.ts';
+import { answersText, measureText, type TextMeasure, textInPieces } from './text.ts';
 import { textViewOf } from './view.ts';
 
 /** Shorter ones are answered whole, bytes. */

@@ -5,8 +5,8 @@ import type { JobRecord } from '../../jobs/record.ts';
 import type { ApiDeps } from '../deps.ts';
 import { baseUrl } from '../http/base-url.ts';
 import { problemOf } from '../http/problem.ts';
-import { answersText, readText } from '../outputs/text.ts';
 import { longTextOf } from './long-text.ts';
+import { answersText, readText } from './text.ts';
 import { failureOfJob, linksOf, shown, textViewOf, viewOf } from './view.ts';
 
 /** When to poll again, seconds. */

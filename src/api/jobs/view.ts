@@ -3,7 +3,7 @@ import type { Job } from '../../contracts/api/job.ts';
 import { conversionFailed, Failure } from '../../errors.ts';
 import { reasonOf, visibility } from '../../jobs/lifecycle.ts';
 import type { JobRecord } from '../../jobs/record.ts';
-import { MAX_TEXT_BYTES, type TextAnswer } from '../outputs/text.ts';
+import { MAX_TEXT_BYTES, type TextAnswer } from './text.ts';
 
 export interface Links {
   readonly self: string;

@@ -5,11 +5,12 @@ import { Failure } from '../../errors.ts';
 import type { StoredOutput } from '../../jobs/record.ts';
 import { Missing, type ObjectStore } from '../../objects/store.ts';
 import type { ApiDeps } from '../deps.ts';
+import { matchesAny } from '../http/etag.ts';
 import { findJob } from '../jobs/route.ts';
 import { RETRY_AFTER, sendJob } from '../jobs/send.ts';
+import { answersText } from '../jobs/text.ts';
 import { shown } from '../jobs/view.ts';
 import type { Sends } from './deleted.ts';
-import { answersText } from './text.ts';
 
 /** The file is untrusted and may be HTML or SVG: browsers must not sniff, run, cache or index it. */
 export const HARMLESS = {
@@ -63,10 +64,6 @@ async function sendOutput(
   if (range !== undefined) reply.header('content-range', `bytes ${range.start}-${range.end}/${sizeBytes}`);
   return reply.send(stream);
 }
-
-/** Weak comparison (RFC 9110 §13.1.2). */
-export const matchesAny = (header: string | undefined, etag: string): boolean =>
-  header?.split(',').some((tag) => tag.trim() === '*' || tag.trim().replace(/^W\//, '') === etag) ?? false;
 
 /** `Range` applies to GET alone (RFC 9110 §14.2), and only while `If-Range` names this very content (§13.1.5). */
 function askedRange({ method, headers }: FastifyRequest, etag: string, sizeBytes: number): ReturnType<typeof byteRange> {

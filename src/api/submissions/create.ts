@@ -13,14 +13,14 @@ import { ownedInputs } from '../intake/inputs.ts';
 import { keepAll } from '../intake/owned.ts';
 import { storePage } from '../intake/page.ts';
 import { onlyFile, type ReceivedFile } from '../intake/receive.ts';
-import { readRequestOptions, validateConversion } from '../jobs/conversion.ts';
-import { createJob, enqueue } from '../jobs/enqueue.ts';
+import { readRequestOptions, validateConversion } from '../submit/conversion.ts';
+import { createJob, enqueue } from '../submit/enqueue.ts';
+import { validateTool } from '../submit/tool.ts';
+import { untilAborted } from '../submit/until-aborted.ts';
 import { findTool } from '../tools/find.ts';
-import { validateTool } from '../tools/job.ts';
 import { refusedRecord } from './refused.ts';
 import { secretsOf } from './secrets.ts';
 import { receiveSource } from './source.ts';
-import { untilAborted } from './until-aborted.ts';
 
 /** Most time for bringing a source, ms. A download has its own limit; this one ends a store that hangs. */
 const MOST_MS = 15 * 60_000;

@@ -5,7 +5,7 @@ import type { Submission } from '../../contracts/messages/submission.ts';
 import { type Code, errorTable, Failure } from '../../errors.ts';
 import { fail, newRecord } from '../../jobs/lifecycle.ts';
 import type { JobRecord } from '../../jobs/record.ts';
-import { reasonFor } from '../batches/view.ts';
+import { reasonFor } from '../jobs/refused.ts';
 import { failureOfJob } from '../jobs/view.ts';
 
 export function refusedRecord(

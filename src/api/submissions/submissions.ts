@@ -16,11 +16,11 @@ import { refuseWhileStopping } from '../admission/admission.ts';
 import type { ApiDeps } from '../deps.ts';
 import { failureOf, problemOf } from '../http/problem.ts';
 import { cancelJob } from '../jobs/cancel.ts';
+import { answersText } from '../jobs/text.ts';
 import { shown, textViewOf, viewOf } from '../jobs/view.ts';
-import { answersText } from '../outputs/text.ts';
+import { sourceShares } from '../submit/fetch-shares.ts';
 import { createSubmitted } from './create.ts';
 import { failureOfSubmitted } from './refused.ts';
-import { sourceShares } from './source-shares.ts';
 import { endOf, uploadOutput } from './upload.ts';
 
 /** The controller waits 5 s for an answer: it gets one before that, ms. */

@@ -4,9 +4,9 @@ import { Failure } from '../../errors.ts';
 import type { JobRecord } from '../../jobs/record.ts';
 import { updateRecord } from '../../jobs/update.ts';
 import type { ApiDeps } from '../deps.ts';
+import { untilAborted } from '../submit/until-aborted.ts';
 import { writeToBucket } from './bucket.ts';
 import { secretsOf } from './secrets.ts';
-import { untilAborted } from './until-aborted.ts';
 
 /** One that takes longer has failed, ms. */
 const MOST_MS = 30 * 60_000;

@@ -4,8 +4,6 @@ import type { Catalog } from '../../catalog/catalog.ts';
 import { readInput, type Tool } from '../../catalog/tool.ts';
 import { inputKey } from '../../objects/keys.ts';
 import { clientOf, noteTool } from '../admission/admission.ts';
-import { poolsOfTool } from '../admission/capacity.ts';
-import { admitRequest, findCreated } from '../admission/idempotency.ts';
 import type { ApiDeps } from '../deps.ts';
 import { type EncodedBody, encodedBody, pack, sendEncoded } from '../http/encoded.ts';
 import { ownedInputs } from '../intake/inputs.ts';
@@ -13,11 +11,13 @@ import { keepAll } from '../intake/owned.ts';
 import { receivePage } from '../intake/page.ts';
 import { keysOf, type ReceivedFile, type Wanted } from '../intake/receive.ts';
 import { receiveOrNamed, urlsIn, withoutField, withUploads } from '../intake/references.ts';
-import { createJob, enqueue } from '../jobs/enqueue.ts';
-import { draftOf, type Fetches, type Submitted, submitFetched } from '../jobs/fetching.ts';
-import { respond, wait } from '../jobs/settle.ts';
+import { poolsOfTool } from '../submit/capacity.ts';
+import { createJob, enqueue } from '../submit/enqueue.ts';
+import { draftOf, type Fetches, type Submitted, submitFetched } from '../submit/fetching.ts';
+import { admitRequest, findCreated } from '../submit/idempotency.ts';
+import { respond, wait } from '../submit/settle.ts';
+import { validateTool } from '../submit/tool.ts';
 import { findTool, unknownTool } from './find.ts';
-import { validateTool } from './job.ts';
 import { describeTools, type ToolLimits } from './list.ts';
 
 /** @returns builds the answers that most clients fetch */

@@ -11,8 +11,8 @@ import { storePage } from '../../intake/page.ts';
 import type { ReceivedFile } from '../../intake/receive.ts';
 import { FILES_AT_ONCE, fromUpload, fromUrl, type ReadReference } from '../../intake/references.ts';
 import { storeSampled } from '../../intake/store-sampled.ts';
+import { answersText } from '../../jobs/text.ts';
 import { failureOfJob, shown } from '../../jobs/view.ts';
-import { answersText } from '../../outputs/text.ts';
 import type { FileArgument } from './file.ts';
 
 interface Wanted {

@@ -6,8 +6,8 @@ import { fail, newRecord } from '../../jobs/lifecycle.ts';
 import type { JobRecord } from '../../jobs/record.ts';
 import type { ApiDeps } from '../deps.ts';
 import type { ReceivedFile } from '../intake/receive.ts';
-import { type RequestOptions, validateConversion } from '../jobs/conversion.ts';
-import { reasonFor } from './view.ts';
+import { reasonFor } from '../jobs/refused.ts';
+import { type RequestOptions, validateConversion } from './conversion.ts';
 
 /** @returns the records, in the order of the files, none of them stored yet @throws Failure `OVERLOADED`, `INVALID_OPTION` */
 export async function validateBatch(

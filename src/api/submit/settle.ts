@@ -5,11 +5,11 @@ import { hasEnded, isFetching } from '../../jobs/lifecycle.ts';
 import type { JobRecord } from '../../jobs/record.ts';
 import type { ApiDeps } from '../deps.ts';
 import { deleteInputs } from '../intake/inputs.ts';
-import { answersText } from '../outputs/text.ts';
-import { cancelJob } from './cancel.ts';
-import { baseOf, sendJob } from './send.ts';
-import { linksOf } from './view.ts';
-import { waitForEnd } from './wait.ts';
+import { cancelJob } from '../jobs/cancel.ts';
+import { baseOf, sendJob } from '../jobs/send.ts';
+import { answersText } from '../jobs/text.ts';
+import { linksOf } from '../jobs/view.ts';
+import { waitForEnd } from '../jobs/wait.ts';
 
 /**
  * The job as it is when the client is to be answered: at once, or after the wait that it may expect.

@@ -7,18 +7,18 @@ import { FETCHING, fail, fetched, hasEnded, isFetching, newRecord } from '../../
 import type { JobRecord } from '../../jobs/record.ts';
 import { updateRecord } from '../../jobs/update.ts';
 import { clientOf } from '../admission/admission.ts';
-import { findCreated, type Idempotency } from '../admission/idempotency.ts';
-import { reasonFor } from '../batches/view.ts';
 import type { ApiDeps } from '../deps.ts';
 import { failureOf } from '../http/problem.ts';
 import { removeAfterFailure } from '../intake/inputs.ts';
 import { keepAll, type Owned } from '../intake/owned.ts';
 import type { Received, ReceivedFile } from '../intake/receive.ts';
 import { fetchAll, type Named } from '../intake/references.ts';
-import { sourceShares } from '../submissions/source-shares.ts';
-import { untilAborted } from '../submissions/until-aborted.ts';
+import { reasonFor } from '../jobs/refused.ts';
 import { type CreatedJob, enqueue, storeJob } from './enqueue.ts';
+import { sourceShares } from './fetch-shares.ts';
+import { findCreated, type Idempotency } from './idempotency.ts';
 import { prefersAsync } from './settle.ts';
+import { untilAborted } from './until-aborted.ts';
 
 /** Requests that one replica fetches for at a time; clients share them. */
 const PLACES = 100;

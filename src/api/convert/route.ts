@@ -2,17 +2,17 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { inputKey } from '../../objects/keys.ts';
 import { clientOf } from '../admission/admission.ts';
-import { checkCapacity, poolsOfAll } from '../admission/capacity.ts';
-import { admitRequest, findCreated } from '../admission/idempotency.ts';
 import type { ApiDeps } from '../deps.ts';
 import { ownedInputs } from '../intake/inputs.ts';
 import { keepAll } from '../intake/owned.ts';
 import { keysOf, ONE_FILE, onlyFile, type ReceivedFile, type Wanted } from '../intake/receive.ts';
 import { receiveOrNamed, urlsIn, withUploads } from '../intake/references.ts';
-import { readRequestOptions, targetOf, validateConversion } from './conversion.ts';
-import { createJob, enqueue } from './enqueue.ts';
-import { draftOf, type Fetches, type Submitted, submitFetched } from './fetching.ts';
-import { respond, wait } from './settle.ts';
+import { checkCapacity, poolsOfAll } from '../submit/capacity.ts';
+import { readRequestOptions, targetOf, validateConversion } from '../submit/conversion.ts';
+import { createJob, enqueue } from '../submit/enqueue.ts';
+import { draftOf, type Fetches, type Submitted, submitFetched } from '../submit/fetching.ts';
+import { admitRequest, findCreated } from '../submit/idempotency.ts';
+import { respond, wait } from '../submit/settle.ts';
 
 export function convertRoute(app: FastifyInstance, deps: ApiDeps, fetches: Fetches): void {
   app.post('/api/v1/convert', { config: { costs: 'work' } }, async (request, reply) => {

@@ -3,11 +3,11 @@ import type { FastifyRequest } from 'fastify';
 import { Failure } from '../../errors.ts';
 import { IDEMPOTENCY_VERSION, type IdempotencyRecord } from '../../jobs/idempotency.ts';
 import type { JobRecord } from '../../jobs/record.ts';
+import { admit, clientOf, countRead, refund } from '../admission/admission.ts';
 import type { ApiDeps } from '../deps.ts';
 import { type Owned, owned } from '../intake/owned.ts';
 import type { Received } from '../intake/receive.ts';
 import { shown } from '../jobs/view.ts';
-import { admit, clientOf, countRead, refund } from './admission.ts';
 import { refuseFull } from './capacity.ts';
 
 /** How a request stands to its `Idempotency-Key`. At the end of the scope its claim on the key is removed, unless it is kept. */

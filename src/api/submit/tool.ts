@@ -11,8 +11,8 @@ import type { JobRecord } from '../../jobs/record.ts';
 import { startingOr } from '../admission/starting.ts';
 import type { ApiDeps } from '../deps.ts';
 import { noFile, type Received, severalFiles } from '../intake/receive.ts';
-import { choosePool } from '../jobs/choose-pool.ts';
-import { unknownFields } from '../jobs/conversion.ts';
+import { choosePool } from './choose-pool.ts';
+import { unknownFields } from './conversion.ts';
 
 /** @returns the record of the job, not stored yet @throws Failure `NO_FILE`, `BATCH_TOO_LARGE`, `BAD_REQUEST`, `FILE_TOO_LARGE`, `UNSUPPORTED_MIME`, `INVALID_OPTION`, `NOT_IMPLEMENTED`, `OVERLOADED` */
 export async function validateTool(

@@ -3,11 +3,11 @@ import type { Catalog } from '../../catalog/catalog.ts';
 import { formatByExtension } from '../../catalog/formats.ts';
 import { optionNames } from '../../catalog/options/options.ts';
 import { enginesOf } from '../../catalog/route.ts';
-import type { Sample } from '../../catalog/sniff/sample.ts';
 import type { Tool } from '../../catalog/tool.ts';
 import { Failure } from '../../errors.ts';
 import { poolsFor } from '../../pools/registry.ts';
 import type { ApiDeps } from '../deps.ts';
+import type { Seen } from '../intake/receive.ts';
 
 type Deps = Pick<ApiDeps, 'pools' | 'room'>;
 
@@ -25,15 +25,6 @@ export const poolsOfAll = ({ pools }: Deps): readonly string[] =>
 /** By headers alone: all pools that can run the tool. */
 export const poolsOfTool = ({ pools, catalog }: Deps & Pick<ApiDeps, 'catalog'>, tool: Tool): readonly string[] =>
   unique(toolchainsOf(catalog, tool).flatMap((toolchain) => poolsFor(pools, toolchain, [])));
-
-/** What is known so far of a file that is being received. */
-export interface Seen {
-  readonly fields: ReadonlyMap<string, string>;
-  readonly filename: string;
-  readonly sample: Sample;
-  /** The whole file and all fields have been read. */
-  readonly isWhole: boolean;
-}
 
 /** @returns a check of one file before it is stored; it throws Failure `OVERLOADED` */
 export function checkCapacity(deps: Deps & Pick<ApiDeps, 'catalog' | 'judge'>): (seen: Seen) => Promise<void> {
