@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
 import { Failure } from '../errors.ts';
-import { countRefused, limitHeadersFor, refundAfter, registerAdmission } from './admission/admission.ts';
+import { countRefused, limitHeadersFor, registerAdmission } from './admission/admission.ts';
 import { limitsRoute } from './admission/limits-route.ts';
 import { batchRoutes } from './batches/route.ts';
 import { convertRoute } from './convert/route.ts';
@@ -30,7 +30,7 @@ import { entryRoutes } from './openapi/entry.ts';
 import { docsRoutes } from './openapi/route.ts';
 import { endDeleted } from './outputs/deleted.ts';
 import { outputRoute } from './outputs/route.ts';
-import { fetchesOf } from './submit/fetching.ts';
+import { fetchesOf } from './submit/fetches.ts';
 import { toolRoutes } from './tools/route.ts';
 import { tusAbilities, UPLOADS_PATH, uploadRoutes } from './uploads/route.ts';
 
@@ -115,9 +115,6 @@ export function createServer(deps: ApiDeps): FastifyInstance {
     if (request.is404 && !(error instanceof Failure)) return refuseUnknown(request, reply);
     const failure = failureOf(error, request);
     countRefused(deps, request, failure.status);
-    await refundAfter(deps, request, failure.status).catch((err: unknown) =>
-      request.log.warn({ err }, 'a reserved share could not be refunded'),
-    );
     return sendFailure(request, reply, failure);
   });
   app.setNotFoundHandler(refuseUnknown);

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ownedInputs } from '../../src/api/intake/inputs.ts';
-import { createBatch, createJob, enqueue, enqueueAll } from '../../src/api/submit/enqueue.ts';
+import { createJobs, enqueueAll } from '../../src/api/submit/enqueue.ts';
 import { Failure } from '../../src/errors.ts';
-import { BATCH_VERSION, type BatchStore } from '../../src/jobs/batch.ts';
+import { BATCH_VERSION, type BatchRecord, type BatchStore } from '../../src/jobs/batch.ts';
 import type { JobRecord } from '../../src/jobs/record.ts';
 import { openBatches } from '../../src/jobs/sqlite/batches.ts';
 import { openJobs } from '../../src/jobs/sqlite/jobs.ts';
@@ -58,11 +58,11 @@ const broken = async () => {
 
 /** As routes do it. @param claim the step between the record and its order */
 async function submit(deps: ReturnType<typeof stores>, record: JobRecord, claim = async () => {}): Promise<JobRecord> {
-  await using created = await createJob(deps, record);
+  await using created = await createJobs(deps, [record]);
   await claim();
-  const queued = await enqueue(deps, created, 'c');
+  const [queued] = await enqueueAll(deps, created, 'c');
   created.keep();
-  return queued;
+  return queued ?? record;
 }
 
 describe('a job', () => {
@@ -127,8 +127,8 @@ describe('a job', () => {
   it('is cancelled where its request fails after it was queued: a worker may have claimed it', async () => {
     const record = aRecord({ pool: 'a' });
     const failing = async () => {
-      await using created = await createJob(stores(), record);
-      await enqueue(stores(), created, 'c');
+      await using created = await createJobs(stores(), [record]);
+      await enqueueAll(stores(), created, 'c');
       throw new Error('no');
     };
     await expect(failing()).rejects.toThrow('no');
@@ -142,8 +142,8 @@ describe('the jobs of a batch', () => {
   const two = () => [aRecord({ pool: 'a' }), aRecord({ pool: 'b' })];
 
   async function submitBatch(deps: ReturnType<typeof stores>, all: readonly JobRecord[], claim = async () => {}) {
-    const batch = { version: BATCH_VERSION, id, createdAt: START, jobs: all.map((record) => record.id) } as const;
-    await using created = await createBatch(deps, batch, all);
+    const batch = { version: BATCH_VERSION, id, createdAt: START, jobs: all.map((record) => record.id) } satisfies BatchRecord;
+    await using created = await createJobs(deps, all, batch);
     await claim();
     const queued = await enqueueAll(deps, created, 'c');
     created.keep();

@@ -30,7 +30,7 @@ const encryption = encryptionWith(['k'.repeat(32)], 'salt');
 const sent: Received = { fields: new Map([['to_format', 'jpg']]), files: [], count: 0 };
 const other: Received = { ...sent, fields: new Map([['to_format', 'png']]) };
 
-const admitWith = (idempotency: IdempotencyStore = store) => {
+const admitWith = async (idempotency: IdempotencyStore = store) => {
   const limiter = {
     reserve: async () => {
       shares++;
@@ -50,7 +50,7 @@ const admitWith = (idempotency: IdempotencyStore = store) => {
     routeOptions: { config: {} },
     log: { warn: () => {} },
   } as unknown as FastifyRequest;
-  return admitRequest(deps, request, [someId()], ['image']);
+  return (await admitRequest(deps, request, [someId()], ['image'])).idempotency;
 };
 
 /** A request up to its claim, which is kept where it succeeds. @returns the id that it is answered with */

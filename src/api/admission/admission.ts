@@ -4,11 +4,11 @@ import { Failure } from '../../errors.ts';
 import type { Limited } from '../../limits/account.ts';
 import type { Client } from '../../limits/client.ts';
 import { headersOf } from '../../limits/headers.ts';
-import type { Reservation } from '../../limits/limiter.ts';
-import { type Refused, refusal } from '../../limits/refusal.ts';
+import { refusal } from '../../limits/refusal.ts';
 import type { Usage } from '../../limits/usage.ts';
 import { within } from '../../streams/deadline.ts';
 import type { ApiDeps } from '../deps.ts';
+import { failureOf, reserve, type Share } from './share.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -17,32 +17,29 @@ declare module 'fastify' {
     /** The protocol, unless it is REST: the headers of the answer report that protocol's limits. */
     readonly via?: 'mcp';
   }
+  interface FastifyRequest {
+    /** Who asks, and what the headers of the answer report; undefined until either is asked for. */
+    admission?: Admission;
+  }
 }
 
 interface Admission {
   readonly client: Client;
   tool?: string | undefined;
-  reservation?: Reservation;
   usage?: Usage;
 }
-
-/** Statuses after which the client's share is refunded: no work was done for it. */
-export const REFUNDED_STATUSES: ReadonlySet<number> = new Set([400, 413, 415, 501, 503]);
-const admissions = new WeakMap<FastifyRequest, Admission>();
 
 type Deps = Pick<ApiDeps, 'limits' | 'clock' | 'stopping' | 'fault'>;
 
 function admissionOf({ limits }: Deps, request: FastifyRequest): Admission {
-  const known = admissions.get(request);
-  if (known !== undefined) return known;
-  const visit = { client: limits.identify(request.raw.socket.remoteAddress, request.headers['x-forwarded-for']) };
-  admissions.set(request, visit);
-  return visit;
+  request.admission ??= { client: limits.identify(request.raw.socket.remoteAddress, request.headers['x-forwarded-for']) };
+  return request.admission;
 }
 
 /** Refuses new work once the service is stopping, counts reads, and adds the limit headers to every answer. */
 export function registerAdmission(app: FastifyInstance, deps: Deps): void {
   const { limiter, flood } = deps.limits;
+  app.decorateRequest('admission');
   app.addHook('onRequest', async (request) => {
     if (request.routeOptions.config.costs === 'work') refuseWhileStopping(deps);
   });
@@ -124,38 +121,14 @@ export function noteTool(deps: Deps, request: FastifyRequest, tool: string): voi
   admissionOf(deps, request).tool = tool;
 }
 
-/** Reserves a share of the limits for these jobs, before the body is read. @throws Failure `RATE_LIMITED`, `BANNED` */
-export async function admit(deps: Deps, request: FastifyRequest, jobs: readonly string[], tool?: string): Promise<void> {
+/** Reserves a share of the limits for these jobs, before the body is read; the answer reports what is left. @throws Failure `RATE_LIMITED`, `BANNED` */
+export function admit(deps: Deps, request: FastifyRequest, jobs: readonly string[], tool?: string): Promise<Share> {
   const visit = admissionOf(deps, request);
   visit.tool = tool;
-  const decided = await deps.limits.limiter.reserve(visit.client, { via: 'rest', jobs, ...(tool === undefined ? {} : { tool }) });
-  visit.usage = decided.usage;
-  if (!decided.granted) throw failureOf(decided);
-  visit.reservation = decided.reservation;
-}
-
-/** Reserves for these jobs too. @throws Failure `RATE_LIMITED`; then nothing stays reserved */
-export async function admitMore(deps: Deps, request: FastifyRequest, jobs: readonly string[]): Promise<void> {
-  const visit = admissionOf(deps, request);
-  if (visit.reservation === undefined || jobs.length === 0) return;
-  const decided = await deps.limits.limiter.enlarge(visit.reservation, jobs);
-  visit.usage = decided.usage;
-  if (!decided.granted) throw failureOf(decided);
-  visit.reservation = decided.reservation;
-}
-
-/** Refunds what was reserved: the work was not begun. */
-export async function refund(deps: Deps, request: FastifyRequest): Promise<void> {
-  const visit = admissions.get(request);
-  if (visit?.reservation !== undefined) visit.usage = await deps.limits.limiter.refund(visit.reservation);
-}
-
-/** @param status of a refusal */
-export async function refundAfter(deps: Deps, request: FastifyRequest, status: number): Promise<void> {
-  if (REFUNDED_STATUSES.has(status)) await refund(deps, request);
+  const note = (usage: Usage) => {
+    visit.usage = usage;
+  };
+  return reserve(deps.limits.limiter, visit.client, { via: 'rest', jobs, ...(tool === undefined ? {} : { tool }) }, note);
 }
 
 export const clientOf = (deps: Deps, request: FastifyRequest): Client => admissionOf(deps, request).client;
-
-export const failureOf = ({ code, says, details, retryAfterSeconds }: Refused): Failure =>
-  new Failure(code, { says, details, retryAfter: retryAfterSeconds });

@@ -11,17 +11,24 @@ export function problemOf(failure: Failure, requestId: string): Problem {
 
 /** Turns anything thrown into a failure that clients may see. The cause is for the log only. */
 export function failureOf(error: unknown, request: { readonly log: Pick<FastifyRequest['log'], 'error'> }): Failure {
+  const failure = shownAs(error);
+  if (error instanceof Unreachable) request.log.error({ err: error }, 'the object store did not answer');
+  if (failure.code === 'INTERNAL_ERROR' && failure !== error) request.log.error({ err: error }, 'a request failed with an internal error');
+  return failure;
+}
+
+/** The status of the answer that a client gets to anything thrown. */
+export const statusOf = (error: unknown): number => shownAs(error).status;
+
+/** The same, without a line in the log. */
+export function shownAs(error: unknown): Failure {
   if (error instanceof Failure) return error;
   if (isFull(error)) return new Failure('OVERLOADED', { says: 'The service has no storage space left: try again later.', cause: error });
-  if (error instanceof Unreachable) {
-    request.log.error({ err: error }, 'the object store did not answer');
+  if (error instanceof Unreachable)
     return new Failure('OVERLOADED', { says: 'The service cannot reach its storage: try again in a moment.', cause: error });
-  }
   const status = (error as Partial<FastifyError> | null | undefined)?.statusCode;
   const code = status === undefined ? undefined : FRAMEWORK[status];
-  if (code !== undefined) return new Failure(code, { cause: error });
-  request.log.error({ err: error }, 'a request failed with an internal error');
-  return new Failure('INTERNAL_ERROR', { cause: error });
+  return new Failure(code ?? 'INTERNAL_ERROR', { cause: error });
 }
 
 /** SQLITE_FULL (https://sqlite.org/rescode.html#full). */

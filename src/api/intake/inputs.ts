@@ -13,5 +13,17 @@ export async function removeAfterFailure(objects: ObjectStore, keys: readonly st
   await Promise.allSettled(keys.map((key) => objects.delete(key)));
 }
 
-/** Files that a request has stored: removed at the end of the scope, unless their job keeps them. @param keys of all that may be stored */
-export const ownedInputs = (objects: ObjectStore, keys: readonly string[]): Owned => owned(() => removeAfterFailure(objects, keys));
+export interface OwnedInputs extends Owned {
+  readonly add: (keys: readonly string[]) => void;
+}
+
+/** Files that a request has stored: removed at the end of the scope, unless their job keeps them. */
+export function ownedInputs(objects: ObjectStore, stored: readonly string[]): OwnedInputs {
+  const keys = new Set(stored);
+  return {
+    add(more) {
+      for (const key of more) keys.add(key);
+    },
+    ...owned(() => removeAfterFailure(objects, [...keys])),
+  };
+}

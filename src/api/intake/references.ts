@@ -21,8 +21,6 @@ export const REFERENCE_FIELDS: readonly string[] = [ONE, SEVERAL].flatMap(Object
 /** Files of one request that are fetched or copied at a time. */
 export const FILES_AT_ONCE = 3;
 
-type ReferenceLimits = Pick<Wanted, 'fields' | 'maxFiles' | 'keyOf'>;
-
 /** A form, or fields alone, which may name files. @throws Failure as `receive` and `readFields` do; then nothing is stored */
 export async function receiveOrNamed({ objects, settings }: ApiDeps, { raw }: FastifyRequest, wanted: Wanted): Promise<Received> {
   const fields = await readFields(raw, settings);
@@ -38,26 +36,16 @@ export interface Named {
   readonly values: readonly string[];
 }
 
-/** @returns what is to be fetched, no more than the route takes @throws Failure `BAD_REQUEST` where the form has a file and names one, too */
-export function urlsIn(deps: ApiDeps, sent: Received, wanted: ReferenceLimits): Named | undefined {
-  const named = namedIn(deps, sent, wanted);
-  return named?.kind === 'url' && named.values.length <= wanted.maxFiles ? named : undefined;
-}
-
 /**
  * The uploads that a request names become its files: all of them or none.
- * @param wanted as the form was received by: a route that takes `file` takes `upload_id`, one that takes `files[]` takes `upload_ids[]`
- * @returns what was received, with the files that it names where none was sent; where they are too many, only their count
- * @throws Failure `BAD_REQUEST` where the form has a file and names one, too, `UPLOAD_NOT_FOUND`, `UPLOAD_CONFLICT`, `FILE_TOO_LARGE`;
- *   then nothing new is stored
+ * @throws Failure `UPLOAD_NOT_FOUND`, `UPLOAD_CONFLICT`, `FILE_TOO_LARGE`; then nothing new is stored
  */
-export async function withUploads(deps: ApiDeps, request: FastifyRequest, sent: Received, wanted: ReferenceLimits): Promise<Received> {
-  const named = namedIn(deps, sent, wanted);
-  if (named === undefined) return sent;
-  const { field, values } = named;
-  const fields = withoutField(sent.fields, field);
-  if (values.length > wanted.maxFiles) return { fields, files: [], count: values.length };
-
+export async function bringUploads(
+  deps: ApiDeps,
+  request: FastifyRequest,
+  ids: readonly string[],
+  keyOf: (part: number) => string,
+): Promise<readonly ReceivedFile[]> {
   const { socket } = request.raw;
   const over = new AbortController();
   const leave = () => over.abort(new Error('the client went away'));
@@ -65,15 +53,14 @@ export async function withUploads(deps: ApiDeps, request: FastifyRequest, sent: 
   socket.once('close', leave);
   try {
     // Before the first byte is copied.
-    for (const id of values) await deps.uploads.find(id);
-    const files = await mapConcurrently(values, { limit: FILES_AT_ONCE, abort: over }, (value, part) =>
-      fromUpload(deps, value, part, wanted.keyOf(part), over.signal),
+    for (const id of ids) await deps.uploads.find(id);
+    return await mapConcurrently(ids, { limit: FILES_AT_ONCE, abort: over }, (id, part) =>
+      fromUpload(deps, id, part, keyOf(part), over.signal),
     );
-    return { fields, files, count: files.length };
   } catch (error) {
     await removeAfterFailure(
       deps.objects,
-      values.map((_, part) => wanted.keyOf(part)),
+      ids.map((_, part) => keyOf(part)),
     );
     throw error;
   } finally {
@@ -111,8 +98,12 @@ export async function fetchAll(
 export const withoutField = (fields: ReadonlyMap<string, string>, field: string): ReadonlyMap<string, string> =>
   new Map([...fields].filter(([name]) => name !== field));
 
-/** @throws Failure `BAD_REQUEST` */
-function namedIn({ fetch }: ApiDeps, { fields, count }: Received, wanted: ReferenceLimits): Named | undefined {
+/**
+ * What a request names instead of sending it; undefined where it names nothing.
+ * @param wanted as the form was received by: a route that takes `file` takes `upload_id`, one that takes `files[]` takes `upload_ids[]`
+ * @throws Failure `BAD_REQUEST` where it names files in two ways, or sends a file and names one
+ */
+export function namedIn({ fetch }: ApiDeps, { fields, count }: Received, wanted: Pick<Wanted, 'fields'>): Named | undefined {
   const known = { ...(wanted.fields.includes('file') ? ONE : {}), ...(wanted.fields.includes('files[]') ? SEVERAL : {}) };
   const given = Object.entries(known).flatMap(([field, kind]) => {
     const text = fields.get(field)?.trim() ?? '';

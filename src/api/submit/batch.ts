@@ -4,21 +4,68 @@ import { cleanName } from '../../catalog/names.ts';
 import { Failure } from '../../errors.ts';
 import { fail, newRecord } from '../../jobs/lifecycle.ts';
 import type { JobRecord } from '../../jobs/record.ts';
+import { inputKey } from '../../objects/keys.ts';
 import type { ApiDeps } from '../deps.ts';
-import type { ReceivedFile } from '../intake/receive.ts';
+import { noFile, onlyFile, type Received, type ReceivedFile } from '../intake/receive.ts';
 import { reasonFor } from '../jobs/refused.ts';
-import { type RequestOptions, validateConversion } from './conversion.ts';
+import { type RequestOptions, readRequestOptions, targetOf, validateConversion } from './conversion.ts';
+import { draftOf } from './fetching.ts';
+import type { Ids, Work } from './stages.ts';
 
-/** @returns the records, in the order of the files, none of them stored yet @throws Failure `OVERLOADED`, `INVALID_OPTION` */
-export async function validateBatch(
-  deps: ApiDeps,
-  ids: readonly string[],
-  files: readonly ReceivedFile[],
-  requestOptions: RequestOptions,
-): Promise<readonly JobRecord[]> {
-  const records: JobRecord[] = [];
-  for (const [index, file] of files.entries()) records.push(await recordOf(deps, ids[index] ?? '', file, requestOptions));
-  return records;
+/** Several files to one format, each a job of its own. */
+export function batchWork(deps: ApiDeps, { jobOf }: Ids, maxFiles: number): Work {
+  const checkCount = (received: Counted) => refuseCount(received, maxFiles);
+  return {
+    check(fields, count) {
+      readBatchOptions({ fields });
+      if (count !== undefined) checkCount({ count, fields: new Map() });
+    },
+    jobsOf(brought) {
+      checkCount(brought);
+      return 'urls' in brought ? brought.urls.map((_, part) => jobOf(part)) : brought.files.map(({ part }) => jobOf(part));
+    },
+    async validate({ fields, files }) {
+      const requestOptions = readBatchOptions({ fields });
+      const records: JobRecord[] = [];
+      // One after the other: the same order as the files.
+      for (const file of files) records.push(await recordOf(deps, jobOf(file.part), file, requestOptions));
+      return records;
+    },
+    draft({ fields, urls }) {
+      const requestOptions = readBatchOptions({ fields });
+      const known = { lane: requestOptions.lane, target: targetOf(requestOptions) };
+      return urls.map((url, part) => {
+        const id = jobOf(part);
+        return {
+          record: draftOf(id, deps.clock(), [url], known),
+          field: 'url',
+          urls: [url],
+          // The file of the batch's nth job is stored as its only one.
+          keyOf: () => inputKey(id),
+          validate: (files) => validateConversion(deps, id, onlyFile({ fields: new Map(), files, count: files.length }), requestOptions),
+        };
+      });
+    },
+  };
+}
+
+/** @throws Failure `INVALID_FORMAT`, `INVALID_OPTION` */
+function readBatchOptions({ fields }: Pick<Received, 'fields'>): RequestOptions {
+  const requestOptions = readRequestOptions(fields, 'bulk');
+  const { extension } = requestOptions;
+  if (formatByExtension(extension) !== undefined) return requestOptions;
+  throw new Failure('INVALID_FORMAT', { details: { to_format: extension, targets: [] } });
+}
+
+type Counted = Pick<Received, 'count' | 'fields'> & Partial<Pick<Received, 'strays' | 'contentType'>>;
+
+/** @throws Failure `NO_FILE`, `BATCH_TOO_LARGE` */
+function refuseCount(received: Counted, max: number): void {
+  const { count } = received;
+  if (count === 0) throw noFile(received, 'files[]', `up to ${max}`);
+  if (count <= max) return;
+  const says = `A batch may have at most ${max} files; ${count} were sent.`;
+  throw new Failure('BATCH_TOO_LARGE', { says, details: { max_files: max, received_files: count } });
 }
 
 async function recordOf(deps: ApiDeps, id: string, file: ReceivedFile, requestOptions: RequestOptions): Promise<JobRecord> {

@@ -12,9 +12,11 @@ import { newRecord } from '../../jobs/lifecycle.ts';
 import type { JobRecord } from '../../jobs/record.ts';
 import { startingOr } from '../admission/starting.ts';
 import type { ApiDeps } from '../deps.ts';
-import type { ReceivedFile } from '../intake/receive.ts';
+import { onlyFile, type ReceivedFile } from '../intake/receive.ts';
 import { REFERENCE_FIELDS } from '../intake/references.ts';
 import { choosePool } from './choose-pool.ts';
+import { draftOf } from './fetching.ts';
+import type { Ids, Work } from './stages.ts';
 
 /** Fields of a form that are not options. */
 const OWN_FIELDS = new Set(['file', ...REFERENCE_FIELDS, 'to_format', 'from_format']);
@@ -40,11 +42,33 @@ export function readRequestOptions(fields: ReadonlyMap<string, string>, lane: La
   };
 }
 
-/** Of an extension that nobody knows, itself. */
+/** Of an unknown extension, itself. */
 export const targetOf = ({ extension }: Pick<RequestOptions, 'extension'>): JobRecord['target'] => ({
   format: formatByExtension(extension)?.id ?? extension,
   extension,
 });
+
+/** One file to one format. */
+export function conversionWork(deps: ApiDeps, { id, keyOf }: Ids): Work {
+  return {
+    check(fields, count = 1) {
+      readRequestOptions(fields, 'interactive');
+      if (count !== 1) onlyFile({ fields, files: [], count });
+    },
+    jobsOf: () => [id],
+    async validate(received) {
+      const file = onlyFile(received);
+      return [await validateConversion(deps, id, file, readRequestOptions(received.fields, 'interactive'))];
+    },
+    draft({ fields, field, urls }) {
+      const requestOptions = readRequestOptions(fields, 'interactive');
+      const known = { lane: requestOptions.lane, target: targetOf(requestOptions) };
+      const fetched = (files: readonly ReceivedFile[]) =>
+        validateConversion(deps, id, onlyFile({ fields, files, count: files.length }), requestOptions);
+      return [{ record: draftOf(id, deps.clock(), urls, known), field, urls, keyOf, validate: fetched }];
+    },
+  };
+}
 
 /** @returns the record of the job, not stored yet @throws Failure `INVALID_FORMAT`, `INVALID_OPTION`, `UNSUPPORTED_MIME`, `OVERLOADED` */
 export async function validateConversion(

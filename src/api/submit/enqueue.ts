@@ -22,43 +22,38 @@ interface Job {
 
 export type CreatedJob = Job & Owned;
 
-export interface CreatedBatch extends Owned {
-  readonly batch: BatchRecord;
+/** All jobs of a request. */
+export interface CreatedJobs extends Owned {
   /** In the order sent. */
   readonly jobs: readonly CreatedJob[];
 }
 
-/** @throws Failure `OVERLOADED` where every queue is known to be full; then nothing is stored */
-export async function createJob(deps: Deps, record: JobRecord): Promise<CreatedJob> {
-  await refuseFull(deps, equivalentPools(deps.pools, record.pool));
-  return storeJob(deps, record);
-}
-
 /**
- * The jobs of a batch and the batch itself: all of them or none.
- * @param records one that has ended already needs no room in a queue
- * @throws Failure `OVERLOADED`; then nothing is stored
+ * The jobs of a request, and their batch where they are one: all of them or none.
+ * @param records one that has ended, or whose files are yet to be fetched, needs no room in a queue
+ * @throws Failure `OVERLOADED` where every queue is known to be full; then nothing is stored
  */
-export async function createBatch(
+export async function createJobs(
   deps: Deps & Pick<ApiDeps, 'batches'>,
-  batch: BatchRecord,
   records: readonly JobRecord[],
-): Promise<CreatedBatch> {
+  batch?: BatchRecord,
+): Promise<CreatedJobs> {
   const { batches, pools } = deps;
   const waiting = records.filter((record) => record.state === 'queued' && !isFetching(record));
   for (const pool of new Set(waiting.map((record) => record.pool))) await refuseFull(deps, equivalentPools(pools, pool));
   await using undo = new AsyncDisposableStack();
   const jobs: CreatedJob[] = [];
   for (const record of records) jobs.push(undo.use(await storeJob(deps, record)));
-  // Registered first: a store whose answer is lost may have written it. Nobody can find a batch that stays, and upkeep removes it.
-  undo.defer(() => batches.remove(batch.id).catch(() => undefined));
-  await batches.create(batch);
+  if (batch !== undefined) {
+    // Registered first: a store whose answer is lost may have written it. No client can find a batch that stays, and upkeep removes it.
+    undo.defer(() => batches.remove(batch.id).catch(() => undefined));
+    await batches.create(batch);
+  }
   const all = undo.move();
-  return { batch, jobs, ...owned(() => all.disposeAsync()) };
+  return { jobs, ...owned(() => all.disposeAsync()) };
 }
 
-/** Without asking whether a queue has room. */
-export async function storeJob(deps: Deps, record: JobRecord): Promise<CreatedJob> {
+async function storeJob(deps: Deps, record: JobRecord): Promise<CreatedJob> {
   const job: Job = { stored: await deps.jobs.create(record), isQueued: false };
   // A full disk may refuse this too: upkeep then ends the job.
   return Object.assign(
@@ -89,10 +84,10 @@ export async function enqueue(deps: Pick<Deps, 'jobs' | 'queue' | 'pools'>, job:
   throw new Failure('OVERLOADED', { details: { pool: own } });
 }
 
-/** The same for a batch. A job that has ended already gets no order. */
+/** The same for all jobs of a request. One that has ended already gets no order. */
 export async function enqueueAll(
   deps: Pick<Deps, 'jobs' | 'queue' | 'pools'>,
-  { jobs }: CreatedBatch,
+  { jobs }: CreatedJobs,
   client: string,
 ): Promise<readonly JobRecord[]> {
   const records: JobRecord[] = [];

@@ -1,76 +1,90 @@
 /** Jobs whose files are fetched by URL: the record comes first, then the files, and a fetch that fails fails its job (docs/decisions/0031). */
-import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { cleanName } from '../../catalog/names.ts';
 import { Failure, RevisionConflict } from '../../errors.ts';
 import { sentName } from '../../fetch/download/name.ts';
 import { FETCHING, fail, fetched, hasEnded, isFetching, newRecord } from '../../jobs/lifecycle.ts';
 import type { JobRecord } from '../../jobs/record.ts';
 import { updateRecord } from '../../jobs/update.ts';
-import { clientOf } from '../admission/admission.ts';
+import { mapConcurrently } from '../../streams/concurrency.ts';
 import type { ApiDeps } from '../deps.ts';
 import { failureOf } from '../http/problem.ts';
 import { removeAfterFailure } from '../intake/inputs.ts';
-import { keepAll, type Owned } from '../intake/owned.ts';
-import type { Received, ReceivedFile } from '../intake/receive.ts';
-import { fetchAll, type Named } from '../intake/references.ts';
+import { FILES_AT_ONCE, fetchAll } from '../intake/references.ts';
+import { cancelJob } from '../jobs/cancel.ts';
 import { reasonFor } from '../jobs/refused.ts';
-import { type CreatedJob, enqueue, storeJob } from './enqueue.ts';
-import { sourceShares } from './fetch-shares.ts';
-import { findCreated, type Idempotency } from './idempotency.ts';
-import { prefersAsync } from './settle.ts';
+import { type CreatedJob, enqueue } from './enqueue.ts';
+import type { Draft, Found, ToFetch } from './stages.ts';
 import { untilAborted } from './until-aborted.ts';
 
-/** Requests that one replica fetches for at a time; clients share them. */
-const PLACES = 100;
-/** After how long whoever found no place asks again, seconds. */
-const NO_PLACE_SECONDS = 2;
 /** For all files of a job, ms; each download has its own limits. Upkeep takes a fetch for lost after longer. */
 const MOST_MS = 15 * 60_000;
 /** Of a URL that a job is named after until its file is there, characters. */
 const MOST_URL = 8_192;
 
-/** The fetches of this process. */
-export interface Fetches {
-  /** @throws Failure `OVERLOADED` where the client has its share of the places, or none is free · what the work throws */
-  begin<T>(client: string, work: () => Promise<T>): Promise<T>;
-  /** Work that must end before the stores are closed. */
-  track<T>(work: Promise<T>): Promise<T>;
-}
-
-export function fetchesOf(app: FastifyInstance): Fetches {
-  const shares = sourceShares(PLACES);
-  const running = new Set<Promise<unknown>>();
-  app.addHook('onClose', async () => {
-    while (running.size > 0) await Promise.allSettled(running);
-  });
-  const track = <T>(work: Promise<T>): Promise<T> => {
-    const tracked = work.finally(() => running.delete(tracked));
-    running.add(tracked);
-    return tracked;
-  };
-  return {
-    track,
-    begin(client, work) {
-      const free = shares.take(client);
-      if (free !== undefined) return track(work().finally(free));
-      throw new Failure('OVERLOADED', {
-        says: 'The service is fetching as many files as it can: try again in a moment.',
-        retryAfter: NO_PLACE_SECONDS,
-      });
-    },
-  };
-}
-
 /** One job's fetch. */
-export interface Fetching {
-  /** Created from a draft. */
+interface Fetching {
+  /** Created from the draft. */
   readonly job: CreatedJob;
-  readonly named: Pick<Named, 'field' | 'values'>;
-  readonly keyOf: (part: number) => string;
+  readonly draft: Draft;
   /** The client's key, whose share of the pool the job counts towards. */
   readonly client: string;
-  /** The record that these files result in. */
-  readonly validate: (files: readonly ReceivedFile[]) => Promise<JobRecord>;
+}
+
+/** What a request for jobs with files to fetch has created. */
+export interface Drafted extends Pick<Found, 'batch'> {
+  readonly jobs: readonly CreatedJob[];
+  readonly drafts: readonly Draft[];
+  readonly toFetch: ToFetch;
+  readonly client: string;
+  /** The client has a key by which it finds the job again. */
+  readonly mayReturn: boolean;
+  /** From here on the jobs stay, whatever becomes of the request. */
+  readonly keep: () => void;
+}
+
+/**
+ * Fetches and enqueues one job.
+ * @returns the queued job, or one that is still fetched when the client is to be answered
+ * @throws Failure where the fetch fails before: it is the answer, and nothing is left
+ */
+export async function fetchOne(deps: ApiDeps, { jobs: [job], drafts: [draft], toFetch, client, mayReturn, keep }: Drafted): Promise<Found> {
+  if (job === undefined || draft === undefined) throw new Error('a request for one job has no draft');
+  const fetching = { job, draft, client };
+  const gone = new AbortController();
+  const work = toFetch.fetches.begin(client, () => fetchJob(deps, fetching, gone.signal));
+  const queued = await toFetch.beforeAnswer(work, () => {
+    if (!mayReturn) gone.abort(new Error('the client went away'));
+  });
+  keep();
+  if (queued === undefined) void toFetch.fetches.track(work.catch((error: unknown) => failFetch(deps, fetching, error)));
+  return { records: [queued ?? job.stored.record] };
+}
+
+/**
+ * Fetches and enqueues the jobs of a batch, each alone: a file that cannot be fetched fails its job.
+ * @param find reads the batch again
+ * @throws Failure `OVERLOADED`; then no fetch has begun
+ */
+export async function fetchEach(deps: ApiDeps, drafted: Drafted, find: () => Promise<Found>): Promise<Found> {
+  const { jobs, drafts, batch, toFetch, client, mayReturn, keep } = drafted;
+  const fetchNext = async (job: CreatedJob, at: number): Promise<void> => {
+    const draft = drafts[at];
+    // It may have been cancelled while it waited for its turn.
+    const latest = await deps.jobs.get(job.stored.record.id).catch(() => job.stored);
+    if (draft === undefined || latest === undefined || hasEnded(latest.record)) return;
+    const fetching = { job, draft, client };
+    await fetchJob(deps, fetching).catch((error: unknown) => failFetch(deps, fetching, error));
+  };
+  const work = toFetch.fetches.begin(client, () => mapConcurrently(jobs, { limit: FILES_AT_ONCE }, fetchNext));
+  keep();
+  let hasLeft = false;
+  await toFetch.beforeAnswer(work, () => {
+    hasLeft = true;
+    // The client alone knows the batch's id.
+    const cancelAll = () => Promise.all(jobs.map((job) => cancelJob(deps, job.stored.record.id).catch(() => undefined)));
+    if (!mayReturn) void toFetch.fetches.track(cancelAll());
+  });
+  return hasLeft ? { records: drafts.map(({ record }) => record), ...(batch === undefined ? {} : { batch }) } : find();
 }
 
 /** The record of a job whose files are not there yet. */
@@ -97,12 +111,13 @@ export function draftOf(
  * @param gone ends the fetch
  * @returns the queued job @throws Failure as for a file that was sent, `URL_REFUSED`; `JOB_EXPIRED` where it was cancelled · the reason of `gone`
  */
-export async function fetchJob(deps: ApiDeps, { job, named, keyOf, client, validate }: Fetching, gone?: AbortSignal): Promise<JobRecord> {
+async function fetchJob(deps: ApiDeps, { job, draft, client }: Fetching, gone?: AbortSignal): Promise<JobRecord> {
   const { jobs, clock, metrics } = deps;
+  const { field, urls, keyOf, validate } = draft;
   const late = () =>
     new Failure('URL_REFUSED', { says: 'The files were not fetched in time.', details: { reason: 'unreachable' }, retryable: true });
   const files = await untilAborted(deps, job.stored.record.id, MOST_MS, late, (signal) =>
-    fetchAll(deps, named, keyOf, gone === undefined ? signal : AbortSignal.any([signal, gone])),
+    fetchAll(deps, { field, values: urls }, keyOf, gone === undefined ? signal : AbortSignal.any([signal, gone])),
   );
   metrics.uploaded(files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0));
   const received = await validate(files);
@@ -116,7 +131,7 @@ export async function fetchJob(deps: ApiDeps, { job, named, keyOf, client, valid
 }
 
 /** The client has its answer: the failure is the job's. Where it cannot be written, upkeep does it later. */
-export async function failFetch(deps: ApiDeps, { job, named, keyOf }: Fetching, error: unknown): Promise<void> {
+async function failFetch(deps: ApiDeps, { job, draft: { urls, keyOf } }: Fetching, error: unknown): Promise<void> {
   const { jobs, objects, clock, log } = deps;
   const { id } = job.stored.record;
   try {
@@ -127,73 +142,9 @@ export async function failFetch(deps: ApiDeps, { job, named, keyOf }: Fetching, 
     if (left !== undefined && !hasEnded(left.record)) return;
     await removeAfterFailure(
       objects,
-      named.values.map((_, part) => keyOf(part)),
+      urls.map((_, part) => keyOf(part)),
     );
   } catch (err) {
     log.warn({ job_id: id, err }, 'the failure of a fetch could not be stored: upkeep ends the job');
-  }
-}
-
-export interface Submitted {
-  readonly record: JobRecord;
-  /** The client has a key by which it finds the job again. */
-  readonly mayReturn: boolean;
-  /** How much of its wait is over, ms. */
-  readonly waitedMs?: number;
-}
-
-/**
- * Creates the job, then fetches its files.
- * @param given what the request has stored until now, which its end of scope takes back unless this keeps it
- * @returns the queued job, or one that is still fetched when the client is to be answered
- * @throws Failure where the fetch fails before: it is the answer, and nothing is left
- */
-export async function submitFetched(
-  deps: ApiDeps,
-  fetches: Fetches,
-  request: FastifyRequest,
-  given: { readonly idempotency: Idempotency; readonly inputs: Owned; readonly sent: Received; readonly draft: JobRecord } & Omit<
-    Fetching,
-    'job' | 'client'
-  >,
-): Promise<Submitted> {
-  const { idempotency, inputs, sent, draft, ...rest } = given;
-  const mayReturn = idempotency.hasKey;
-  const startedAt = performance.now();
-  await using job = await storeJob(deps, draft);
-  const winner = await idempotency.claim(draft.id, sent);
-  if (winner !== undefined) return { record: await findCreated(deps, winner), mayReturn };
-
-  const fetching = { ...rest, job, client: clientOf(deps, request).key };
-  const gone = new AbortController();
-  const work = fetches.begin(fetching.client, () => fetchJob(deps, fetching, gone.signal));
-  const queued = await beforeAnswer(deps, request, work, () => {
-    if (!mayReturn) gone.abort(new Error('the client went away'));
-  });
-  keepAll(idempotency, inputs, job);
-  if (queued === undefined) void fetches.track(work.catch((error: unknown) => failFetch(deps, fetching, error)));
-  return { record: queued ?? job.stored.record, mayReturn, waitedMs: performance.now() - startedAt };
-}
-
-/** @param left called when the client hangs up @returns what the work returns; undefined where the client is to be answered before */
-export async function beforeAnswer<T>(
-  { settings }: Pick<ApiDeps, 'settings'>,
-  request: FastifyRequest,
-  work: Promise<T>,
-  left: () => void,
-): Promise<T | undefined> {
-  // Handled by whoever goes on with it.
-  work.catch(() => undefined);
-  if (prefersAsync(request)) return undefined;
-  const { socket } = request.raw;
-  const over = Promise.withResolvers<undefined>();
-  const timer = setTimeout(over.resolve, settings.syncWaitMs, undefined);
-  if (socket.destroyed) left();
-  socket.once('close', left);
-  try {
-    return await Promise.race([work, over.promise]);
-  } finally {
-    clearTimeout(timer);
-    socket.off('close', left);
   }
 }

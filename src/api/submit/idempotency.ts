@@ -2,29 +2,14 @@
 import type { FastifyRequest } from 'fastify';
 import { Failure } from '../../errors.ts';
 import { IDEMPOTENCY_VERSION, type IdempotencyRecord } from '../../jobs/idempotency.ts';
-import type { JobRecord } from '../../jobs/record.ts';
-import { admit, clientOf, countRead, refund } from '../admission/admission.ts';
+import { admit, clientOf, countRead } from '../admission/admission.ts';
+import { NO_SHARE, REFUNDED_STATUSES, type Share } from '../admission/share.ts';
 import type { ApiDeps } from '../deps.ts';
-import { type Owned, owned } from '../intake/owned.ts';
+import { statusOf } from '../http/problem.ts';
+import { owned } from '../intake/owned.ts';
 import type { Received } from '../intake/receive.ts';
-import { shown } from '../jobs/view.ts';
 import { refuseFull } from './capacity.ts';
-
-/** How a request stands to its `Idempotency-Key`. At the end of the scope its claim on the key is removed, unless it is kept. */
-export interface Idempotency extends Owned {
-  readonly hasKey: boolean;
-  /** An earlier request had this key: admitted before, this one passed the limits. */
-  readonly isRepeated: boolean;
-  /** @returns the id of what the earlier request created @throws Failure `IDEMPOTENCY_MISMATCH` where it was another request */
-  resolve(sent: Received): Promise<string | undefined>;
-  /**
-   * Claims the key for what this request has created, as late as that can still be taken back.
-   * @param id of the job or the batch
-   * @returns the id of what another request created, where that one claimed the key first
-   * @throws Failure `IDEMPOTENCY_MISMATCH` where it was another request
-   */
-  claim(id: string, sent: Received): Promise<string | undefined>;
-}
+import type { Admitted, Idempotency } from './stages.ts';
 
 /**
  * Admits a request that will create these jobs, before its body is read.
@@ -37,15 +22,23 @@ export async function admitRequest(
   jobs: readonly string[],
   pools: readonly string[],
   tool?: string,
-): Promise<Idempotency> {
+): Promise<Admitted> {
   const key = keyOf(deps, request);
   const earlier = key === undefined ? undefined : await deps.idempotency.get(key, deps.clock());
   if (earlier === undefined) await refuseFull(deps, pools);
-  await (earlier === undefined ? admit(deps, request, jobs, tool) : countRead(deps, request));
-  return key === undefined ? WITHOUT_KEY : withKey(deps, request, key, earlier);
+  const share = earlier === undefined ? await admit(deps, request, jobs, tool) : NO_SHARE;
+  if (earlier !== undefined) await countRead(deps, request);
+  return {
+    client: clientOf(deps, request).key,
+    share,
+    isRefunded: (error) => REFUNDED_STATUSES.has(statusOf(error)),
+    idempotency: key === undefined ? WITHOUT_KEY : withKey(deps, request, share, key, earlier),
+    log: request.log,
+  };
 }
 
-const WITHOUT_KEY: Idempotency = {
+/** Of a request without a key, and of protocols that have none. */
+export const WITHOUT_KEY: Idempotency = {
   hasKey: false,
   isRepeated: false,
   resolve: async () => undefined,
@@ -53,12 +46,12 @@ const WITHOUT_KEY: Idempotency = {
   ...owned(async () => {}),
 };
 
-function withKey(deps: ApiDeps, request: FastifyRequest, key: string, earlier: IdempotencyRecord | undefined): Idempotency {
+function withKey(deps: ApiDeps, request: FastifyRequest, share: Share, key: string, earlier: IdempotencyRecord | undefined): Idempotency {
   const { idempotency, clock } = deps;
   let claimed: IdempotencyRecord | undefined;
   /** The client has its share back: its work was done for the earlier request. */
   const createdBy = async ({ fingerprint, resourceId }: IdempotencyRecord, sent: Received): Promise<string> => {
-    await refund(deps, request);
+    await share.refund();
     if (fingerprint !== fingerprintOf(deps, request, sent)) throw new Failure('IDEMPOTENCY_MISMATCH');
     return resourceId;
   };
@@ -102,11 +95,4 @@ function fingerprintOf({ encryption }: ApiDeps, request: FastifyRequest, { field
   const given = [...fields].sort(([a], [b]) => (a < b ? -1 : 1));
   const contents = files.map(({ filename, sha256 }) => [filename, sha256]);
   return encryption.hmac(`request\0${JSON.stringify([path, given, contents])}`);
-}
-
-/** The job of an earlier request. @throws Failure `JOB_EXPIRED`; `OVERLOADED` where that request has just taken it back */
-export async function findCreated({ jobs, clock }: Pick<ApiDeps, 'jobs' | 'clock'>, id: string): Promise<JobRecord> {
-  const stored = await jobs.get(id);
-  if (stored === undefined) throw new Failure('OVERLOADED');
-  return shown(stored.record, clock());
 }

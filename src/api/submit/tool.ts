@@ -10,9 +10,30 @@ import { newRecord } from '../../jobs/lifecycle.ts';
 import type { JobRecord } from '../../jobs/record.ts';
 import { startingOr } from '../admission/starting.ts';
 import type { ApiDeps } from '../deps.ts';
-import { noFile, type Received, severalFiles } from '../intake/receive.ts';
+import { noFile, type Received, type ReceivedFile, severalFiles } from '../intake/receive.ts';
 import { choosePool } from './choose-pool.ts';
 import { unknownFields } from './conversion.ts';
+import { draftOf } from './fetching.ts';
+import type { Ids, Work } from './stages.ts';
+
+/** One tool on one file or several. */
+export function toolWork(deps: ApiDeps, { id, keyOf }: Ids, tool: Tool): Work {
+  const { slug, files } = tool;
+  return {
+    check(fields, count = files.min) {
+      readInput(tool, fields);
+      if (count < files.min || count > files.max) checkFiles(tool, { fields, files: [], count });
+    },
+    jobsOf: () => [id],
+    validate: async (received) => [await validateTool(deps, id, tool, received)],
+    draft({ fields, field, urls }) {
+      const known = { lane: 'interactive', target: { format: 'unknown', extension: '' }, tool: { slug, input: {} } } as const;
+      const fetched = (received: readonly ReceivedFile[]) =>
+        validateTool(deps, id, tool, { fields, files: received, count: received.length });
+      return [{ record: draftOf(id, deps.clock(), urls, known), field, urls, keyOf, validate: fetched }];
+    },
+  };
+}
 
 /** @returns the record of the job, not stored yet @throws Failure `NO_FILE`, `BATCH_TOO_LARGE`, `BAD_REQUEST`, `FILE_TOO_LARGE`, `UNSUPPORTED_MIME`, `INVALID_OPTION`, `NOT_IMPLEMENTED`, `OVERLOADED` */
 export async function validateTool(

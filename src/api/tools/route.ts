@@ -1,22 +1,19 @@
 /** `POST /api/v1/tools/{slug}`: one tool on one file or several; `GET /api/v1/tools`: the list of tools. */
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import type { Catalog } from '../../catalog/catalog.ts';
-import { readInput, type Tool } from '../../catalog/tool.ts';
-import { inputKey } from '../../objects/keys.ts';
+import type { Tool } from '../../catalog/tool.ts';
+import { sourceBytes } from '../../jobs/record.ts';
 import { clientOf, noteTool } from '../admission/admission.ts';
 import type { ApiDeps } from '../deps.ts';
 import { type EncodedBody, encodedBody, pack, sendEncoded } from '../http/encoded.ts';
-import { ownedInputs } from '../intake/inputs.ts';
-import { keepAll } from '../intake/owned.ts';
-import { receivePage } from '../intake/page.ts';
-import { keysOf, type ReceivedFile, type Wanted } from '../intake/receive.ts';
-import { receiveOrNamed, urlsIn, withoutField, withUploads } from '../intake/references.ts';
+import { jobAnswer } from '../submit/answer.ts';
 import { poolsOfTool } from '../submit/capacity.ts';
-import { createJob, enqueue } from '../submit/enqueue.ts';
-import { draftOf, type Fetches, type Submitted, submitFetched } from '../submit/fetching.ts';
-import { admitRequest, findCreated } from '../submit/idempotency.ts';
-import { respond, wait } from '../submit/settle.ts';
-import { validateTool } from '../submit/tool.ts';
+import type { Fetches } from '../submit/fetches.ts';
+import { formSource } from '../submit/form.ts';
+import { admitRequest } from '../submit/idempotency.ts';
+import { type Ids, oneJob } from '../submit/stages.ts';
+import { submit } from '../submit/submit.ts';
+import { toolWork } from '../submit/tool.ts';
 import { findTool, unknownTool } from './find.ts';
 import { describeTools, type ToolLimits } from './list.ts';
 
@@ -56,12 +53,15 @@ export function toolRoutes(app: FastifyInstance, deps: ApiDeps, fetches: Fetches
     const { slug } = request.params;
     if (deps.catalog.absent.has(slug)) noteTool(deps, request, slug);
     const tool = findTool(deps, slug);
-    const { record, mayReturn, waitedMs } = await submit(deps, fetches, request, tool);
-    const bytes = record.sources.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
-    deps.metrics.uploaded(bytes);
-    request.log.info({ job_id: record.id, tool: tool.slug, bytes }, 'files were received');
-    const latest = await wait(deps, request, reply, record, mayReturn, waitedMs);
-    return respond(deps, request, reply, latest);
+    const ids = oneJob(deps.newId());
+    return submit(deps, {
+      ids,
+      admit: () => admitRequest(deps, request, [ids.id], poolsOfTool(deps, tool), tool.slug),
+      open: () => ({ source: formSource(deps, request, fetches, formOf(deps, tool, ids)), work: toolWork(deps, ids, tool) }),
+      answer: jobAnswer(deps, request, reply, (record) =>
+        request.log.info({ job_id: record.id, tool: tool.slug, bytes: sourceBytes(record) }, 'files were received'),
+      ),
+    });
   });
   return async () => {
     const { ai } = await deps.limits.limiter.usage(deps.limits.identify(undefined, undefined));
@@ -69,49 +69,9 @@ export function toolRoutes(app: FastifyInstance, deps: ApiDeps, fetches: Fetches
   };
 }
 
-/** @returns the queued job, or the one that an earlier request under the same key created; where it throws, nothing is left */
-async function submit(deps: ApiDeps, fetches: Fetches, request: FastifyRequest, tool: Tool): Promise<Submitted> {
-  const { objects, settings } = deps;
-  const id = deps.newId();
-  await using idempotency = await admitRequest(deps, request, [id], poolsOfTool(deps, tool), tool.slug);
-  const mayReturn = idempotency.hasKey;
-
-  const { fields, max: maxFiles } = tool.files;
-  const maxBytes = Math.min(settings.maxFileBytes, tool.bounds?.maxBytes ?? settings.maxFileBytes);
-  const wanted: Wanted = {
-    fields,
-    maxFiles,
-    maxBytes,
-    keyOf: (part) => inputKey(id, part),
-    isText: (name) => Object.hasOwn(tool.input.shape, name),
-  };
-  const sent = tool.takesPage ? await receivePage(deps, request, wanted) : await receiveOrNamed(deps, request, wanted);
-  await using inputs = ownedInputs(objects, keysOf(wanted));
-
-  const earlier = await idempotency.resolve(sent);
-  if (earlier !== undefined) return { record: await findCreated(deps, earlier), mayReturn };
-
-  const named = tool.takesPage ? undefined : urlsIn(deps, sent, wanted);
-  if (named !== undefined) {
-    // What needs no file is validated before any is fetched.
-    readInput(tool, sent.fields);
-    const fields = withoutField(sent.fields, named.field);
-    const count = named.values.length;
-    if (count < tool.files.min) await validateTool(deps, id, tool, { fields, files: [], count });
-    const target = { format: 'unknown', extension: '' };
-    const draft = draftOf(id, deps.clock(), named.values, { lane: 'interactive', target, tool: { slug: tool.slug, input: {} } });
-    const validate = (files: readonly ReceivedFile[]) => validateTool(deps, id, tool, { fields, files, count: files.length });
-    // Awaited here: what the request has stored goes at the end of this scope.
-    return await submitFetched(deps, fetches, request, { idempotency, inputs, sent, draft, named, keyOf: wanted.keyOf, validate });
-  }
-
-  const valid = await validateTool(deps, id, tool, await withUploads(deps, request, sent, wanted));
-
-  await using created = await createJob(deps, valid);
-  const winner = await idempotency.claim(id, sent);
-  if (winner !== undefined) return { record: await findCreated(deps, winner), mayReturn };
-
-  const record = await enqueue(deps, created, clientOf(deps, request).key);
-  keepAll(idempotency, inputs, created);
-  return { record, mayReturn };
+/** What a tool takes of a form. */
+function formOf({ settings }: ApiDeps, { files, bounds, input, takesPage }: Tool, { keyOf }: Ids) {
+  const maxBytes = Math.min(settings.maxFileBytes, bounds?.maxBytes ?? settings.maxFileBytes);
+  const isText = (name: string) => Object.hasOwn(input.shape, name);
+  return { fields: files.fields, maxFiles: files.max, maxBytes, keyOf, isText, takesPage };
 }

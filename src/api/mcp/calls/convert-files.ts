@@ -1,69 +1,77 @@
 /** `convert_files`: a batch as in REST, and its answer: what became of each file, and one ZIP of all results. */
-import { BATCH_VERSION } from '../../../jobs/batch.ts';
 import { hasEnded } from '../../../jobs/lifecycle.ts';
 import type { JobRecord } from '../../../jobs/record.ts';
-import { inputKey } from '../../../objects/keys.ts';
-import { checkCount, type Found, findBatch, readBatchOptions } from '../../batches/route.ts';
+import { type Found, findBatch, newBatch, whole } from '../../batches/route.ts';
 import { batchViewOf } from '../../batches/view.ts';
 import type { ApiDeps } from '../../deps.ts';
-import { deleteInputs, ownedInputs } from '../../intake/inputs.ts';
-import { keepAll } from '../../intake/owned.ts';
 import { errorOf } from '../../jobs/refused.ts';
 import { waitForEnd } from '../../jobs/wait.ts';
-import { validateBatch } from '../../submit/batch.ts';
-import { createBatch, enqueueAll } from '../../submit/enqueue.ts';
-import { waitForJob } from '../../submit/settle.ts';
+import { waitForJob } from '../../submit/answer.ts';
+import { batchWork } from '../../submit/batch.ts';
+import type { Ids, Source, Work } from '../../submit/stages.ts';
+import { submit } from '../../submit/submit.ts';
 import type { CallToolResult, ToolCall } from '../protocol/protocol.ts';
 import { JOB_STATUS } from '../tools/list.ts';
 import { mcpTools } from '../tools/tools.ts';
 import { filesIn, readArguments, readOptionsObject } from './arguments.ts';
-import { advised, assumedOf, type CallContext, MARGIN_MS, readFiles, receiveFiles } from './job-call.ts';
+import { admittedBefore, advised, assumedOf, type CallContext, callSource, MARGIN_MS, notRepeated } from './job-call.ts';
 import { named, visible } from './quote.ts';
 
 /** @throws Failure as `POST /api/v1/batch` answers */
 export async function convertFiles(deps: ApiDeps, call: ToolCall, context: CallContext): Promise<CallToolResult> {
   const { base, dueAt, requestId } = context;
+  const ids = newBatch(deps, context.id);
   try {
     call.progress?.(0, 'Reading the call.');
-    const { batch, records } = await submit(deps, call, context);
-    context.log({ batch_id: batch.id, files: records.length });
-    const latest: JobRecord[] = [];
-    for (const [index, record] of records.entries()) {
-      const waitMs = Math.max(0, dueAt - MARGIN_MS - performance.now());
-      latest.push(hasEnded(record) ? record : await waitForJob(deps, record, waitMs, call.signal));
-      call.progress?.(Math.floor((100 * (index + 1)) / (records.length + 1)), `${index + 1} of ${records.length} files.`);
-    }
-    return batchResult(deps, { batch, records: latest }, base, requestId);
+    return await submit(deps, {
+      ids,
+      admit: () => admittedBefore(deps, context),
+      open: () => openBatch(deps, ids, call, context),
+      answer: {
+        find: notRepeated,
+        log: ({ batch, records }) => context.log({ batch_id: batch?.id, files: records.length }),
+        async wait(submitted) {
+          const { records } = submitted;
+          const latest: JobRecord[] = [];
+          for (const [index, record] of records.entries()) {
+            const waitMs = Math.max(0, dueAt - MARGIN_MS - performance.now());
+            latest.push(hasEnded(record) ? record : await waitForJob(deps, record, waitMs, call.signal));
+            call.progress?.(Math.floor((100 * (index + 1)) / (records.length + 1)), `${index + 1} of ${records.length} files.`);
+          }
+          return { ...submitted, records: latest };
+        },
+        respond: (submitted) => batchResult(deps, whole(submitted), base, requestId),
+      },
+    });
   } catch (error) {
     throw advised(error, base);
   }
 }
 
-/** @returns the queued batch; where it throws, nothing is left */
-async function submit(deps: ApiDeps, call: ToolCall, context: CallContext): Promise<Found> {
-  const { objects, settings } = deps;
+/** @throws Failure `INVALID_OPTION`, `BAD_REQUEST` */
+function openBatch(deps: ApiDeps, ids: Ids, call: ToolCall, context: CallContext): { source: Source; work: Work } {
   const args = readBatchArguments(call);
-  const options = readBatchOptions(args);
-  checkCount({ count: args.files.length, fields: new Map() }, settings.maxBatchFiles);
-  const ids = args.files.map((_, index) => (index === 0 ? context.id : deps.newId()));
-  const keyOf = (part: number) => inputKey(ids[part] ?? '', part);
-  const read = await readFiles(deps, args, context.base);
-  const files = await receiveFiles(deps, read, '', call, context, keyOf);
-  await using inputs = ownedInputs(
-    objects,
-    files.map(({ part }) => keyOf(part)),
-  );
-  await context.admitMore(ids.slice(1));
-  const valid = (await validateBatch(deps, ids, files, options)).map((record, index) => ({
-    ...record,
-    warnings: [...args.warnings, ...read.slice(index, index + 1).flatMap(assumedOf), ...record.warnings],
-  }));
-  const id = `bat_${deps.newId().slice(0, 16)}`;
-  await using created = await createBatch(deps, { version: BATCH_VERSION, id, createdAt: deps.clock(), jobs: ids }, valid);
-  const records = await enqueueAll(deps, created, context.client);
-  keepAll(inputs, created);
-  for (const record of records) if (hasEnded(record)) await deleteInputs(objects, record).catch(() => undefined);
-  return { batch: created.batch, records };
+  const work = batchWork(deps, ids, deps.settings.maxBatchFiles);
+  // Each file has the name that it has at its source.
+  const source = callSource(deps, args, '', call, context, ids);
+  return {
+    source,
+    work: {
+      ...work,
+      validate: async (received) =>
+        (await work.validate(received)).map((record, index) => ({
+          ...record,
+          warnings: [
+            ...args.warnings,
+            ...source
+              .named()
+              .slice(index, index + 1)
+              .flatMap(assumedOf),
+            ...record.warnings,
+          ],
+        })),
+    },
+  };
 }
 
 /** The options of a conversion, beside the files or in `options`. */

@@ -1,17 +1,17 @@
 /** A call that creates a job: the same steps as a REST request, with the files that its arguments hold or name. */
-import { readInput } from '../../../catalog/tool.ts';
 import { Failure } from '../../../errors.ts';
-import type { JobRecord } from '../../../jobs/record.ts';
+import { type JobRecord, sourceBytes } from '../../../jobs/record.ts';
 import { inputKey } from '../../../objects/keys.ts';
+import type { Share } from '../../admission/share.ts';
 import type { ApiDeps } from '../../deps.ts';
-import { ownedInputs } from '../../intake/inputs.ts';
-import { keepAll } from '../../intake/owned.ts';
 import { storePage } from '../../intake/page.ts';
-import { onlyFile, type ReceivedFile } from '../../intake/receive.ts';
-import { readRequestOptions, validateConversion } from '../../submit/conversion.ts';
-import { createJob, enqueue } from '../../submit/enqueue.ts';
-import { waitForJob } from '../../submit/settle.ts';
-import { validateTool } from '../../submit/tool.ts';
+import type { ReceivedFile } from '../../intake/receive.ts';
+import { waitForJob } from '../../submit/answer.ts';
+import { conversionWork } from '../../submit/conversion.ts';
+import { WITHOUT_KEY } from '../../submit/idempotency.ts';
+import { type Admitted, type Ids, oneJob, onlyRecord, type Source, type Work } from '../../submit/stages.ts';
+import { submit } from '../../submit/submit.ts';
+import { toolWork, validateTool } from '../../submit/tool.ts';
 import { findTool } from '../../tools/find.ts';
 import type { CallToolResult, ToolCall } from '../protocol/protocol.ts';
 import type { McpTool } from '../tools/tool.ts';
@@ -32,8 +32,8 @@ export interface CallContext {
   readonly streams: boolean;
   /** Of the request, for what support looks up. */
   readonly requestId: string;
-  /** Reserves for these jobs too, in a call that creates several. @throws Failure `RATE_LIMITED` */
-  readonly admitMore: (jobs: readonly string[]) => Promise<void>;
+  /** Reserved when the call was admitted. */
+  readonly share: Share;
   /** When the answer is due, by `performance.now()`. */
   readonly dueAt: number;
   /** To be called when no file of the request is in memory any more. */
@@ -44,28 +44,48 @@ export interface CallContext {
 /** Time kept for creating the job and for answering, ms. */
 export const MARGIN_MS = 500;
 
-/** Turns received files into the record of their job. @throws Failure */
-type Validate = (files: readonly ReceivedFile[], count: number) => Promise<JobRecord>;
-
 /** @throws Failure that names arguments instead of form fields */
 export async function callForJob(deps: ApiDeps, tool: McpTool, call: ToolCall, context: CallContext): Promise<CallToolResult> {
-  const { id, base, dueAt } = context;
+  const { base, dueAt } = context;
+  const ids = oneJob(context.id);
   try {
     call.progress?.(0, 'Reading the call.');
     const image = readFlag(call.args, INCLUDE);
-    const record = await submit(deps, tool, call, context);
-    context.log({ job_id: id, tool: tool.name, bytes: record.sources.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0) });
-    const unsubscribe = publishProgress(deps, id, call.progress);
-    try {
-      const waitMs = Math.max(0, dueAt - MARGIN_MS - performance.now());
-      return await resultOf(deps, await waitForJob(deps, record, waitMs, call.signal), base, { image });
-    } finally {
-      unsubscribe();
-    }
+    return await submit(deps, {
+      ids,
+      admit: () => admittedBefore(deps, context),
+      open: () => openCall(deps, tool, ids, call, context),
+      answer: {
+        find: notRepeated,
+        log: (submitted) => context.log({ job_id: ids.id, tool: tool.name, bytes: sourceBytes(onlyRecord(submitted)) }),
+        async wait(submitted) {
+          const unsubscribe = publishProgress(deps, ids.id, call.progress);
+          try {
+            const waitMs = Math.max(0, dueAt - MARGIN_MS - performance.now());
+            return { ...submitted, records: [await waitForJob(deps, onlyRecord(submitted), waitMs, call.signal)] };
+          } finally {
+            unsubscribe();
+          }
+        },
+        respond: (submitted) => resultOf(deps, onlyRecord(submitted), base, { image }),
+      },
+    });
   } catch (error) {
     throw namingArguments(advised(error, base), tool);
   }
 }
+
+/** A call is admitted with its message, whose exchange refunds it: the library may refuse it before a tool is called. */
+export const admittedBefore = async ({ log }: ApiDeps, { client, share }: CallContext): Promise<Admitted> => ({
+  client,
+  share,
+  isRefunded: () => false,
+  idempotency: WITHOUT_KEY,
+  log,
+});
+
+/** Calls have no key under which they could be repeated. */
+export const notRepeated = (): Promise<never> => Promise.reject(new Error('a call has no earlier one'));
 
 /** What a server cannot fetch, its client may have. */
 const UPLOADED_INSTEAD: readonly unknown[] = ['scheme', 'dns', 'unreachable'];
@@ -79,38 +99,58 @@ export function advised(error: unknown, base: string): unknown {
   return new Failure(code, { says, details, cause, ...(retryAfter === undefined ? {} : { retryAfter }) });
 }
 
-/** The call was admitted with its request. @returns the queued job; where it throws, nothing is left */
-async function submit(deps: ApiDeps, tool: McpTool, call: ToolCall, context: CallContext): Promise<JobRecord> {
-  const { id, client } = context;
+/** @throws Failure `INVALID_OPTION`, `NOT_FOUND`, `NOT_IMPLEMENTED`, `OVERLOADED` */
+function openCall(deps: ApiDeps, tool: McpTool, ids: Ids, call: ToolCall, context: CallContext): { source: Source; work: Work } {
   const args = readArguments(tool, call.args);
-  // What needs no file is validated before any file is fetched.
-  const validate = tool.slug === undefined ? conversion(deps, id, args) : toolJob(deps, id, tool.slug, args);
-  const { min, max } = filesOf(deps, tool);
-  const count = args.files.length;
-  // A wrong number of files is refused by the validation, and nothing is fetched.
-  if (count < min || count > max) return validate([], count);
+  const work = tool.slug === undefined ? conversionWork(deps, ids) : toolWork(deps, ids, findTool(deps, tool.slug));
+  const source = callSource(deps, args, args.filename, call, context, ids, isPageTool(deps, tool));
+  return {
+    source,
+    work: {
+      ...work,
+      async validate(received) {
+        const [first] = await work.validate(received);
+        if (first === undefined) throw new Error('a call for one job has no record');
+        const valid = (await asPage(deps, tool, source.named(), first, call.signal)) ?? first;
+        return [{ ...valid, warnings: [...args.warnings, ...source.named().flatMap(assumedOf), ...valid.warnings] }];
+      },
+    },
+  };
+}
 
-  const named = await readFiles(deps, args, context.base, isPageTool(deps, tool));
-  const files = await receiveFiles(deps, named, args.filename, call, context, (part) => inputKey(id, part));
-  await using inputs = ownedInputs(
-    deps.objects,
-    files.map(({ part }) => inputKey(id, part)),
-  );
+/** What a call's arguments hold and name. */
+export interface CallSource extends Source {
+  /** The files, once they are brought. */
+  readonly named: () => readonly FileArgument[];
+}
 
-  const first = await validate(files, count);
-  const valid = (await asPage(deps, tool, named, first, call.signal)) ?? first;
-  const warnings = [...args.warnings, ...named.flatMap(assumedOf), ...valid.warnings];
-
-  await using created = await createJob(deps, { ...valid, warnings });
-  const record = await enqueue(deps, created, client);
-  keepAll(inputs, created);
-  return record;
+/** @param filename of the first file @param pages each file is the URL of a web page */
+export function callSource(
+  deps: ApiDeps,
+  args: Arguments,
+  filename: string,
+  call: ToolCall,
+  context: CallContext,
+  { keyOf }: Ids,
+  pages = false,
+): CallSource {
+  let named: readonly FileArgument[] = [];
+  return {
+    named: () => named,
+    receive: async () => ({ fields: args.fields, files: [], count: args.files.length }),
+    async bring({ fields, count }, check) {
+      // A wrong number of files is refused here, too.
+      check(fields, count);
+      named = await readFiles(deps, args, context.base, pages);
+      return { fields, files: await receiveFiles(deps, named, filename, call, context, keyOf), count };
+    },
+  };
 }
 
 const isPageTool = ({ catalog }: ApiDeps, { slug }: McpTool): boolean => slug !== undefined && catalog.tools.get(slug)?.takesPage === true;
 
 /** Decodes what stands in the call itself, and tells apart the rest. @param pages each file is the URL of a web page @throws Failure */
-export async function readFiles(
+async function readFiles(
   { settings }: ApiDeps,
   { files, filename, fields }: Pick<Arguments, 'files' | 'filename' | 'fields'>,
   base: string,
@@ -156,7 +196,7 @@ async function asPage(
 }
 
 /** @throws Failure; then nothing is stored */
-export async function receiveFiles(
+async function receiveFiles(
   deps: ApiDeps,
   named: readonly FileArgument[],
   filename: string,
@@ -169,7 +209,6 @@ export async function receiveFiles(
   // The memory that the call's text takes is free from here on.
   for (const name of FILES) delete call.args[name];
   release();
-  deps.metrics.uploaded(files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0));
   call.progress?.(1, 'The file was received.');
   return files;
 }
@@ -179,20 +218,6 @@ export const assumedOf = (file: FileArgument): JobRecord['warnings'] =>
   file.is === 'content' && file.assumed !== undefined
     ? [{ code: 'format_assumed', message: `The text was read as ${file.assumed}; to change that, pass "from_format" or "filename".` }]
     : [];
-
-function conversion(deps: ApiDeps, id: string, { fields }: Arguments): Validate {
-  const requestOptions = readRequestOptions(fields, 'interactive');
-  return (files, count) => validateConversion(deps, id, onlyFile({ fields, files, count }), requestOptions);
-}
-
-function toolJob(deps: ApiDeps, id: string, slug: string, { fields }: Arguments): Validate {
-  const tool = findTool(deps, slug);
-  readInput(tool, fields);
-  return (files, count) => validateTool(deps, id, tool, { fields, files, count });
-}
-
-const filesOf = ({ catalog }: ApiDeps, { slug, files }: McpTool): { readonly min: number; readonly max: number } =>
-  (slug === undefined ? undefined : catalog.tools.get(slug)?.files) ?? (files === 'one' ? { min: 1, max: 1 } : { min: 2, max: 20 });
 
 function publishProgress({ signals }: ApiDeps, id: string, send: ToolCall['progress']): () => void {
   if (send === undefined) return () => {};

@@ -2,7 +2,8 @@
 import type { FastifyRequest } from 'fastify';
 import type { Client } from '../../../limits/client.ts';
 import { onAbort } from '../../../streams/abort.ts';
-import { clientOf, failureOf, REFUNDED_STATUSES, refuseWhileStopping } from '../../admission/admission.ts';
+import { clientOf, refuseWhileStopping } from '../../admission/admission.ts';
+import { NO_SHARE, REFUNDED_STATUSES, reserve, type Share } from '../../admission/share.ts';
 import type { ApiDeps } from '../../deps.ts';
 import { tooManyStreams } from '../../jobs/events-route.ts';
 import type { Served } from '../tools/surface.ts';
@@ -17,17 +18,6 @@ export interface Arrived {
   /** Called when the files in it are stored. */
   readonly release: () => void;
 }
-
-/** What a call that creates jobs has reserved. */
-interface Admitted {
-  /** Refunds it; may be called twice. */
-  readonly giveBack: () => Promise<void>;
-  /** @throws Failure `RATE_LIMITED`; then nothing stays reserved */
-  readonly admitMore: (jobs: readonly string[]) => Promise<void>;
-}
-
-/** A call that creates none. */
-const FREE: Admitted = { giveBack: async () => {}, admitMore: async () => {} };
 
 /** How often it is seen whether other tools are available, ms. */
 const CHANGE_CHECK_MS = 2_000;
@@ -48,23 +38,9 @@ export function exchanges(deps: ApiDeps, served: Served): Exchanges {
   watch.unref();
 
   /** Reserves a share for a job. */
-  async function admit(request: FastifyRequest, job: string, tool: string): Promise<Admitted> {
+  async function admit(request: FastifyRequest, job: string, tool: string): Promise<Share> {
     refuseWhileStopping(deps);
-    const decided = await limits.limiter.reserve(clientOf(deps, request), { via: 'mcp', jobs: [job], tool });
-    if (!decided.granted) throw failureOf(decided);
-    let { reservation } = decided;
-    return {
-      giveBack: async () => void (await limits.limiter.refund(reservation)),
-      async admitMore(jobs) {
-        if (jobs.length === 0) return;
-        const enlarged = await limits.limiter.enlarge(reservation, jobs);
-        if (!enlarged.granted) {
-          await limits.limiter.refund(reservation);
-          throw failureOf(enlarged);
-        }
-        reservation = enlarged.reservation;
-      },
-    };
+    return reserve(limits.limiter, clientOf(deps, request), { via: 'mcp', jobs: [job], tool });
   }
 
   /** @throws Failure `RATE_LIMITED` */
@@ -87,7 +63,7 @@ export function exchanges(deps: ApiDeps, served: Served): Exchanges {
       const call = isToolCall(message) ? message : undefined;
       const id = deps.newId();
       const works = call !== undefined && served.works(call.params.name);
-      const { giveBack, admitMore } = works ? await admit(request, id, call.params.name) : FREE;
+      const share = works ? await admit(request, id, call.params.name) : NO_SHARE;
       const cancelled = new AbortController();
       const caller = call === undefined ? undefined : callerFor(request, idOf(message));
       const forgetCall =
@@ -106,7 +82,7 @@ export function exchanges(deps: ApiDeps, served: Served): Exchanges {
           },
           streams,
           requestId: request.id,
-          admitMore,
+          share,
           dueAt: performance.now() + settings.mcp.answerMs,
           release,
           log: (about) => request.log.info(about, 'files were received'),
@@ -116,13 +92,13 @@ export function exchanges(deps: ApiDeps, served: Served): Exchanges {
             began = true;
           },
           // A tool's own answer, or failure, is what the client is to read.
-          ended: async (status) => (REFUNDED_STATUSES.has(status) ? giveBack().catch(refundFailed) : undefined),
+          ended: async (status) => (REFUNDED_STATUSES.has(status) ? share.refund().catch(refundFailed) : undefined),
         },
       );
       const over = async () => {
         forgetCall();
         // The library refused it before a tool was called.
-        if (!began) await giveBack();
+        if (!began) await share.refund();
       };
       try {
         const response = await endpoint.answer(message, headersFor(request), streams, AbortSignal.any([gone, cancelled.signal]), make);

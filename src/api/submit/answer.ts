@@ -2,34 +2,52 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Failure } from '../../errors.ts';
 import { hasEnded, isFetching } from '../../jobs/lifecycle.ts';
-import type { JobRecord } from '../../jobs/record.ts';
+import { type JobRecord, sourceBytes } from '../../jobs/record.ts';
 import type { ApiDeps } from '../deps.ts';
 import { deleteInputs } from '../intake/inputs.ts';
 import { cancelJob } from '../jobs/cancel.ts';
 import { baseOf, sendJob } from '../jobs/send.ts';
 import { answersText } from '../jobs/text.ts';
-import { linksOf } from '../jobs/view.ts';
+import { linksOf, shown } from '../jobs/view.ts';
 import { waitForEnd } from '../jobs/wait.ts';
+import { type Answer, onlyRecord, type Submitted } from './stages.ts';
 
-/**
- * The job as it is when the client is to be answered: at once, or after the wait that it may expect.
- * @param mayReturn the client has a key by which it finds the job again: the job goes on when the client hangs up
- * @param waitedMs how much of the wait is over
- */
-export async function wait(
+/** How REST answers a request for one job. */
+export function jobAnswer(
   deps: ApiDeps,
   request: FastifyRequest,
   reply: FastifyReply,
-  record: JobRecord,
-  mayReturn: boolean,
-  waitedMs = 0,
+  log: (record: JobRecord) => void,
+): Answer<FastifyReply> {
+  return {
+    find: async (id) => ({ records: [await findCreated(deps, id)] }),
+    log: (submitted) => log(onlyRecord(submitted)),
+    wait: async (submitted) => ({ ...submitted, records: [await wait(deps, { request, reply }, submitted)] }),
+    respond: (submitted) => respond(deps, request, reply, onlyRecord(submitted)),
+  };
+}
+
+/** The job of an earlier request. @throws Failure `JOB_EXPIRED`; `OVERLOADED` where that request has just taken it back */
+async function findCreated({ jobs, clock }: Pick<ApiDeps, 'jobs' | 'clock'>, id: string): Promise<JobRecord> {
+  const stored = await jobs.get(id);
+  if (stored === undefined) throw new Failure('OVERLOADED');
+  return shown(stored.record, clock());
+}
+
+/** The job as it is when the client is to be answered: at once, or after the wait that it may expect. */
+async function wait(
+  deps: ApiDeps,
+  { request, reply }: { readonly request: FastifyRequest; readonly reply: FastifyReply },
+  submitted: Submitted,
 ): Promise<JobRecord> {
   const { settings } = deps;
+  const record = onlyRecord(submitted);
+  const { mayReturn, waitedMs } = submitted;
   if (prefersAsync(request)) {
     reply.header('preference-applied', 'respond-async');
     return record;
   }
-  if (record.sources.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0) > settings.syncMaxBytes) return record;
+  if (sourceBytes(record) > settings.syncMaxBytes) return record;
   const { socket } = request.raw;
   const gone = new AbortController();
   const leave = () => gone.abort();
@@ -70,7 +88,7 @@ export async function waitForJob(
 }
 
 /** Answers the request that created the job: with the job, or with a redirect to its output where `?download=1`, or another yes, asks for that. */
-export async function respond(deps: ApiDeps, request: FastifyRequest, reply: FastifyReply, record: JobRecord): Promise<FastifyReply> {
+async function respond(deps: ApiDeps, request: FastifyRequest, reply: FastifyReply, record: JobRecord): Promise<FastifyReply> {
   const { download } = request.query as { readonly download?: unknown };
   if (record.state === 'done' && isYes(download) && !answersText(deps.catalog, record))
     return reply.redirect(linksOf(baseOf(request, deps), record.id).output, 303);

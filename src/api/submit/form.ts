@@ -1,0 +1,64 @@
+/** A REST request as a source: a form, or fields alone that name files by URL or upload id; or the URL of a web page. */
+import type { FastifyRequest } from 'fastify';
+import type { ApiDeps } from '../deps.ts';
+import { receivePage } from '../intake/page.ts';
+import type { Wanted } from '../intake/receive.ts';
+import { bringUploads, namedIn, receiveOrNamed, withoutField } from '../intake/references.ts';
+import { prefersAsync } from './answer.ts';
+import { checkCapacity } from './capacity.ts';
+import type { Fetches } from './fetches.ts';
+import type { Source, ToFetch } from './stages.ts';
+
+interface Form extends Omit<Wanted, 'check'> {
+  /** Of a conversion the form shows, before the file is stored, which queues could take it. */
+  readonly checksCapacity?: boolean;
+  /** The options are the same for all files: they are validated before any file is brought. */
+  readonly checksFirst?: boolean;
+  /** The request names a web page, whose URL is its file. */
+  readonly takesPage?: boolean | undefined;
+}
+
+export function formSource(deps: ApiDeps, request: FastifyRequest, fetches: Fetches, form: Form): Source {
+  const { checksCapacity = false, checksFirst = false, takesPage = false, ...wanted } = form;
+  const beforeAnswer: ToFetch['beforeAnswer'] = (work, left) => beforeAnswerTo(deps, request, work, left);
+  return {
+    receive: (isRepeated) =>
+      takesPage
+        ? receivePage(deps, request, wanted)
+        : receiveOrNamed(deps, request, { ...wanted, check: checksCapacity && !isRepeated ? checkCapacity(deps) : undefined }),
+    async bring(sent, check) {
+      if (checksFirst) check(sent.fields);
+      const named = takesPage ? undefined : namedIn(deps, sent, wanted);
+      if (named === undefined) return sent;
+      const fields = withoutField(sent.fields, named.field);
+      const count = named.values.length;
+      if (count > wanted.maxFiles) return { fields, files: [], count };
+      if (named.kind === 'upload') return { fields, files: await bringUploads(deps, request, named.values, wanted.keyOf), count };
+      if (!checksFirst) check(fields, count);
+      return { fields, count, field: named.field, urls: named.values, fetches, beforeAnswer };
+    },
+  };
+}
+
+/** @returns what the work returns; undefined where the client is to be answered before */
+async function beforeAnswerTo<T>(
+  { settings }: Pick<ApiDeps, 'settings'>,
+  request: FastifyRequest,
+  work: Promise<T>,
+  left: () => void,
+): Promise<T | undefined> {
+  // What goes on with it handles its failure.
+  work.catch(() => undefined);
+  if (prefersAsync(request)) return undefined;
+  const { socket } = request.raw;
+  const over = Promise.withResolvers<undefined>();
+  const timer = setTimeout(over.resolve, settings.syncWaitMs, undefined);
+  if (socket.destroyed) left();
+  socket.once('close', left);
+  try {
+    return await Promise.race([work, over.promise]);
+  } finally {
+    clearTimeout(timer);
+    socket.off('close', left);
+  }
+}

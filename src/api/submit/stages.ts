@@ -1,0 +1,137 @@
+/** What differs between the callers of `submit`: how they admit, where the files come from, what is made of them, and how they answer. */
+import type { BatchRecord } from '../../jobs/batch.ts';
+import type { JobRecord } from '../../jobs/record.ts';
+import { inputKey } from '../../objects/keys.ts';
+import type { Share } from '../admission/share.ts';
+import type { Owned } from '../intake/owned.ts';
+import type { Received, ReceivedFile } from '../intake/receive.ts';
+import type { Fetches } from './fetches.ts';
+
+export interface Submission<T> {
+  readonly ids: Ids;
+  /** Before anything is read. @throws Failure `BAD_REQUEST`, `OVERLOADED`, `RATE_LIMITED`, `BANNED` */
+  readonly admit: () => Promise<Admitted>;
+  /** Called for a client that was admitted: a wrong name of a tool counts, too. */
+  readonly open: () => { readonly source: Source; readonly work: Work };
+  readonly answer: Answer<T>;
+}
+
+/** The ids of what the request may create, chosen before it is read. */
+export interface Ids {
+  /** Of the job or the batch: what an `Idempotency-Key` leads to. */
+  readonly id: string;
+  /** Undefined where there is no batch: all files belong to one job. */
+  readonly batch?: string;
+  readonly jobOf: (part: number) => string;
+  /** Where the file with this number is stored. */
+  readonly keyOf: (part: number) => string;
+}
+
+export const oneJob = (id: string): Ids => ({ id, jobOf: () => id, keyOf: (part) => inputKey(id, part) });
+
+/** @param jobs an id for each file that may come */
+export const oneBatch = (batch: string, jobs: readonly string[]): Ids => ({
+  id: batch,
+  batch,
+  jobOf: (part) => jobs[part] ?? '',
+  keyOf: (part) => inputKey(jobs[part] ?? '', part),
+});
+
+export interface Admitted {
+  /** The client's key, whose share of a pool its jobs count towards. */
+  readonly client: string;
+  /** Reserved for the first job. */
+  readonly share: Share;
+  /** Whether the share is refunded after this error. */
+  readonly isRefunded: (error: unknown) => boolean;
+  readonly idempotency: Idempotency;
+  readonly log: { readonly warn: (about: object, message: string) => void };
+}
+
+/** How a request stands to its `Idempotency-Key`. At the end of the scope its claim on the key is removed, unless it is kept. */
+export interface Idempotency extends Owned {
+  readonly hasKey: boolean;
+  /** An earlier request had this key: admitted before, this one passed the limits. */
+  readonly isRepeated: boolean;
+  /** @returns the id of what the earlier request created @throws Failure `IDEMPOTENCY_MISMATCH` where it was another request */
+  resolve(sent: Received): Promise<string | undefined>;
+  /**
+   * Claims the key for what this request has created, as late as that can still be taken back.
+   * @param id of the job or the batch
+   * @returns the id of what another request created, where that one claimed the key first
+   * @throws Failure `IDEMPOTENCY_MISMATCH` where it was another request
+   */
+  claim(id: string, sent: Received): Promise<string | undefined>;
+}
+
+/** Where the files come from. */
+export interface Source {
+  /** Reads the request. Files in it are stored, and files that it names are not brought yet. @param isRepeated by its key */
+  readonly receive: (isRepeated: boolean) => Promise<Received>;
+  /**
+   * Brings the files that the request names, all of them or none.
+   * @param check to be called before any file is fetched
+   * @returns what was received with the files, or what the job is to fetch; of a wrong number of files only their count
+   */
+  readonly bring: (sent: Received, check: Work['check']) => Promise<Received | ToFetch>;
+}
+
+/** Files that a job fetches: its client may have its answer before they are there. */
+export interface ToFetch extends Pick<Received, 'fields' | 'count'> {
+  /** The field that named them. */
+  readonly field: string;
+  readonly urls: readonly string[];
+  readonly fetches: Fetches;
+  /** @param left called when the client hangs up @returns what the work returns; undefined where the client is to be answered before */
+  readonly beforeAnswer: <T>(work: Promise<T>, left: () => void) => Promise<T | undefined>;
+}
+
+/** What is made of the files. */
+export interface Work {
+  /** Validates what needs no file. @param count of the files, where it is known @throws Failure */
+  readonly check: (fields: Received['fields'], count?: number) => void;
+  /** @returns the ids of the jobs that the files become @throws Failure where a batch has a wrong number of files */
+  readonly jobsOf: (brought: Received | ToFetch) => readonly string[];
+  /** @returns the records of the jobs, not stored yet @throws Failure */
+  readonly validate: (received: Received) => Promise<readonly JobRecord[]>;
+  /** The jobs whose files are to be fetched. */
+  readonly draft: (toFetch: ToFetch) => readonly Draft[];
+}
+
+export interface Draft {
+  /** The record of a job whose files are not there yet. */
+  readonly record: JobRecord;
+  readonly field: string;
+  readonly urls: readonly string[];
+  readonly keyOf: (part: number) => string;
+  /** The record that these files result in. */
+  readonly validate: (files: readonly ReceivedFile[]) => Promise<JobRecord>;
+}
+
+/** What there is: of one job its record, of a batch those of all its jobs. */
+export interface Found {
+  readonly records: readonly JobRecord[];
+  readonly batch?: BatchRecord;
+}
+
+export interface Submitted extends Found {
+  /** The client has a key by which it finds the job again. */
+  readonly mayReturn: boolean;
+  /** How much of its wait is over, ms. */
+  readonly waitedMs: number;
+}
+
+export interface Answer<T> {
+  /** What an earlier request under the same key created. @throws Failure `JOB_EXPIRED`; `OVERLOADED` where that request has just taken it back */
+  readonly find: (id: string) => Promise<Found>;
+  readonly log: (submitted: Submitted) => void;
+  /** @returns the jobs as they are when the client is to be answered */
+  readonly wait: (submitted: Submitted) => Promise<Submitted>;
+  readonly respond: (submitted: Submitted) => T | Promise<T>;
+}
+
+/** The only record of a request that creates one job. */
+export function onlyRecord({ records: [record] }: Found): JobRecord {
+  if (record === undefined) throw new Error('a request for one job has no record');
+  return record;
+}
