@@ -1,5 +1,6 @@
 /** What an operator may set of the API. */
 import { z } from 'zod';
+import { MAX_FILES } from '../catalog/bounds.ts';
 import { network } from '../limits/settings.ts';
 import { mcpSettings } from './mcp/settings.ts';
 
@@ -37,7 +38,7 @@ export const apiSettings = z.strictObject({
       'Addresses and CIDRs of proxies whose X-Forwarded-For is believed, and X-Forwarded-Proto, -Host and -Prefix for links; those of other senders are ignored',
     ),
   maxFileBytes: z.number().int().min(1).default(209_715_200).describe('Largest file that is accepted, bytes'),
-  maxBatchFiles: z.number().int().min(1).max(100).default(20).describe('Files in one batch'),
+  maxBatchFiles: z.number().int().min(1).max(100).default(MAX_FILES).describe('Files in one batch'),
   syncMaxBytes: z
     .number()
     .int()

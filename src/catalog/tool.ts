@@ -1,6 +1,7 @@
 /** The type of tools: data about one operation on files, and pure functions that plan it from the fields that were sent. */
 import type { z } from 'zod';
 import { Failure } from '../errors.ts';
+import { MAX_FILES } from './bounds.ts';
 import type { Engine, Facts, Inspection, Plan, Task } from './engine.ts';
 import { LONGEST_VALUE } from './options/fields.ts';
 import type { Options } from './options/options.ts';
@@ -54,7 +55,7 @@ export interface Files {
 export const ONE_FILE: Files = { fields: ['file'], min: 1, max: 1 };
 /** The URL counts as a file. */
 export const ONE_PAGE: Files = { fields: ['url'], min: 1, max: 1 };
-export const SEVERAL_FILES: Files = { fields: ['files[]', 'files'], min: 2, max: 20 };
+export const SEVERAL_FILES: Files = { fields: ['files[]', 'files'], min: 2, max: MAX_FILES };
 
 /** What one file may have at most. */
 export interface Bounds {

@@ -1,7 +1,7 @@
 /** How many pictures a file holds is known before anything decodes it. */
 import { describe, expect, it } from 'vitest';
-import { boundFrames, MAX_FRAMES, type Pieces } from '../../src/catalog/planning/frames.ts';
-import { MAX_PAGES } from '../../src/catalog/planning/pages.ts';
+import { MAX_FRAMES, MAX_PAGES } from '../../src/catalog/bounds.ts';
+import { boundFrames, type Pieces } from '../../src/catalog/planning/frames.ts';
 
 const le = (value: number, bytes: number): number[] => Array.from({ length: bytes }, (_, index) => (value >>> (8 * index)) & 255);
 const be = (value: number, bytes: number): number[] => le(value, bytes).reverse();

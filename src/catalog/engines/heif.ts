@@ -3,6 +3,7 @@
  * picture that has an EXIF orientation too.
  */
 import { conversionFailed, inputLimit, type Reason } from '../../errors.ts';
+import { MAX_PIXELS } from '../bounds.ts';
 import { type Engine, everyPair, type Facts, type Plan, type ProcessStep, type Task } from '../engine.ts';
 import { HEIC, PNG } from '../known-good.ts';
 import { PICTURE_EDITS } from '../options/options.ts';
@@ -19,8 +20,6 @@ const LACKS: Meanings<Reason> = [
     'engine_missing',
   ],
 ];
-
-const MAX_PIXELS = 100_000_000;
 
 export const engine: Engine = {
   id: 'heif',

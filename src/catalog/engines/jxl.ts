@@ -1,5 +1,6 @@
 /** libjxl's programs: JPEG XL from and to the formats that they support, JPEG losslessly. Edits and flattening go through ImageMagick. */
 import { conversionFailed, inputLimit } from '../../errors.ts';
+import { MAX_PIXELS } from '../bounds.ts';
 import type { Engine, Facts, Plan, Task } from '../engine.ts';
 import { everyPair } from '../engine.ts';
 import { JXL, PNG } from '../known-good.ts';
@@ -8,7 +9,6 @@ import { flatten, readAndEdit, STRIP } from './imagemagick/command.ts';
 import { explain } from './imagemagick/explain.ts';
 import { CONVERT, LIMITS, pingStep, readPing } from './imagemagick/inspect.ts';
 
-const MAX_PIXELS = 100_000_000;
 const ENCODES = ['png', 'jpg', 'ppm', 'pgm'];
 const DECODES = ['png', 'jpg', 'ppm'];
 const DEFAULT_QUALITY = 80;

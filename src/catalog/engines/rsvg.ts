@@ -1,5 +1,6 @@
 /** librsvg: SVG to PNG and PDF. It loads nothing from the network, and files only from the drawing's own folder. */
 import { belowLimit, inputLimit } from '../../errors.ts';
+import { MAX_PIXELS, MAX_SIDE } from '../bounds.ts';
 import type { Engine, Plan, Task } from '../engine.ts';
 import { SVG } from '../known-good.ts';
 import { octavesIn } from './rsvg/octaves.ts';
@@ -8,9 +9,6 @@ import { type Size, sizeOf } from './rsvg/size.ts';
 /** CSS pixels per inch (CSS Values 3, 5.2). */
 const CSS_DPI = 96;
 const DEFAULT_DPI = 150;
-const MAX_PIXELS = 100_000_000;
-/** The longest derived side, px. */
-const MAX_SIDE = 16_383;
 /** Each octave of noise has half the size of the one before: that of the twentieth is a millionth. */
 const MAX_OCTAVES = 32;
 /** The root tag must lie in the first of these, and noise is looked for in both: a larger drawing is no small one. */

@@ -1,11 +1,7 @@
 /** What one file of a tool may have: published with the tool, and checked before it is decoded. */
+import { MAX_PAGES, MAX_PIXELS, MAX_SECONDS } from '../bounds.ts';
 import type { Facts } from '../engine.ts';
 import type { Bounds, Tool, ToolFamily } from '../tool.ts';
-import { MAX_PAGES } from './pages.ts';
-import { MAX_PIXELS } from './pdf.ts';
-
-/** Of recordings, s. */
-export const MAX_SECONDS = 6 * 3600;
 
 const OF_FAMILY: Readonly<Record<ToolFamily, Bounds>> = {
   image: { maxPixels: MAX_PIXELS },

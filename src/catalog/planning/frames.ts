@@ -1,10 +1,7 @@
 /** Counts the pictures in a file before anything decodes it: a megabyte can hold 100,000 frames, and every decoder would produce them all. */
 import { inputLimit } from '../../errors.ts';
+import { MAX_FRAMES, MAX_PAGES } from '../bounds.ts';
 import { u16be, u16le, u32be, u32le } from '../sniff/bytes.ts';
-import { MAX_PAGES } from './pages.ts';
-
-/** Most frames of an animation, or pictures of an icon. */
-export const MAX_FRAMES = 1000;
 
 /** A file that is read piece by piece. Synchronous: a file of one-byte blocks has as many pieces as bytes. */
 export interface Pieces {

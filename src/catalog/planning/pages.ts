@@ -1,14 +1,10 @@
 /** Page selections: `1`, `2-5,8`, `all`, as ranges of page numbers that count from 1. */
 
 import { misfit } from '../../errors.ts';
+import { MAX_PAGES } from '../bounds.ts';
 
 /** First and last page, both included; `Infinity` is never used: `all` is one range up to the bound. */
 export type PageRange = [first: number, last: number];
-
-/** No document with more pages is converted, so no selection reaches further. */
-export const MAX_PAGES = 2000;
-/** Most px of all pages or frames of a file together: 2,000 sheets of A4 at 300 dpi have 17,400 million. */
-export const MAX_PIXELS_TOGETHER = 20_000_000_000;
 
 /** @returns the ranges in the order given, or an empty list where the text is no selection */
 export function pageRanges(selection: string): PageRange[] {

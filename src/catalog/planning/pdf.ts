@@ -1,10 +1,9 @@
 /** The first steps of every engine that reads PDF: count and measure the pages, decrypt, and select the requested pages. */
 import { conversionFailed, inputLimit, type Reason } from '../../errors.ts';
+import { MAX_PAGES, MAX_PIXELS, MAX_PIXELS_TOGETHER } from '../bounds.ts';
 import type { Binary, Facts, Inspection, ProcessStep, Task, Warning } from '../engine.ts';
-import { choosePages, MAX_PAGES, MAX_PIXELS_TOGETHER, type PageRange, selectPages } from './pages.ts';
+import { choosePages, type PageRange, selectPages } from './pages.ts';
 
-/** Most px of the picture of one page. */
-export const MAX_PIXELS = 100_000_000;
 export const DEFAULT_DPI = 150;
 /** PDF measures in points (ISO 32000-1, 8.3.2.3). */
 const POINTS_PER_INCH = 72;

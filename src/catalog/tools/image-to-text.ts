@@ -1,8 +1,8 @@
 /** OCR of a picture or a PDF, with the text in the response itself. */
 import { z } from 'zod';
+import { MAX_PAGES } from '../bounds.ts';
 import { formatOf } from '../formats.ts';
 import { optionSchemas } from '../options/options.ts';
-import { MAX_PAGES } from '../planning/pages.ts';
 import { ONE_FILE, type Tool } from '../tool.ts';
 import { password } from '../tool-families/pdf.ts';
 import { PICTURES } from '../tool-families/picture.ts';

@@ -17,7 +17,7 @@ import { decrypt, dumpStreams, type Pdf, run } from './measure/qpdf.ts';
 /** Content that is looked through for forms, as stored: a file that has more has earned more time by its size. */
 const MOST_CONTENT_BYTES = 4 << 20;
 /** The catalog refuses more. */
-const MOST_PAGES = 2000;
+const MAX_PAGES = 2000;
 
 async function main([input = '', passwordFile]: readonly string[]): Promise<void> {
   const folder = mkdtempSync(`${process.cwd()}/measure-`);
@@ -25,7 +25,7 @@ async function main([input = '', passwordFile]: readonly string[]): Promise<void
   const pdf: Pdf = { input: passwordFile === undefined ? input : decrypt(input, passwordFile, folder), folder };
   // Before qpdf, which reports a missing password as a wrong one.
   const info = `${folder}/pdfinfo.txt`;
-  run('pdfinfo', ['-f', '1', '-l', String(MOST_PAGES), pdf.input], { stdoutTo: info });
+  run('pdfinfo', ['-f', '1', '-l', String(MAX_PAGES), pdf.input], { stdoutTo: info });
   const { units, streams, ...drawing } = await listObjects(pdf);
   const pixels = await measure(pdf, streams);
   const drawn = count(pdf, drawing);

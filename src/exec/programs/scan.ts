@@ -12,7 +12,9 @@ import { spawnSync } from 'node:child_process';
 import { closeSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 
 /** Px of one page's picture. A poster is read at a lower resolution than requested, rather than not at all. */
-const MOST_PIXELS = 100_000_000;
+const MAX_PIXELS = 100_000_000;
+/** The catalog refuses more. */
+const MAX_PAGES = 2000;
 const POINTS_PER_INCH = 72;
 
 const [input = '', output = '', scratch = '', language = '', dpi = '', unit = '1'] = process.argv.slice(2);
@@ -54,7 +56,7 @@ function textLayer(): string[] {
 /** @returns points² of each page by its number */
 function pageSizes(): Map<number, number> {
   const file = `${scratch}/pages.txt`;
-  run('pdfinfo', ['-f', '1', '-l', '2000', input], { stdoutTo: file });
+  run('pdfinfo', ['-f', '1', '-l', String(MAX_PAGES), input], { stdoutTo: file });
   const found = readFileSync(file, 'utf8').matchAll(/^Page\s+(\d+) size:\s+([\d.e+]+) x ([\d.e+]+) pts/gm);
   return new Map([...found].map(([, page, width, height]) => [Number(page), Number(width) * Number(height)]));
 }
@@ -62,7 +64,7 @@ function pageSizes(): Map<number, number> {
 /** @returns path of the page's text, or of a PDF with its picture over its text */
 function recognise(page: number, picture: 'png' | 'jpg', kind: 'txt' | 'pdf'): string {
   const base = `${scratch}/scan-${page}`;
-  const most = (POINTS_PER_INCH * Math.sqrt(MOST_PIXELS / (sizes.get(page) ?? 1))) / Number(unit);
+  const most = (POINTS_PER_INCH * Math.sqrt(MAX_PIXELS / (sizes.get(page) ?? 1))) / Number(unit);
   const resolution = String(Math.min(Number(dpi), Math.floor(most)));
   const format = picture === 'png' ? ['-png', '-gray'] : ['-jpeg', '-jpegopt', 'quality=85'];
   const only = String(page);

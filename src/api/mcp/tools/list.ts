@@ -1,6 +1,7 @@
 /** The tools as `tools/list` describes them: flat schemas with bounds, which strict clients take too, and each text once, because models read the list with every request. */
 
 import type { z } from 'zod';
+import { MAX_FILES } from '../../../catalog/bounds.ts';
 import type { Catalog } from '../../../catalog/catalog.ts';
 import { fieldSchema, type Schema } from '../../../catalog/options/field-schema.ts';
 import { optionSchemas } from '../../../catalog/options/options.ts';
@@ -110,7 +111,9 @@ const SHOWS: Readonly<Record<string, Schema>> = { [INCLUDE_IMAGE]: { type: 'bool
 function fileSchemas(files: McpTool['files'], { maxRequestBytes }: McpSettings): Readonly<Record<string, Schema>> {
   const text: Schema = { type: 'string', maxLength: maxRequestBytes };
   if (files === 'one') return { file: { ...text, description: AS_IN_CONVERT_FILE } };
-  return { files: { type: 'array', minItems: 2, maxItems: 20, items: text, description: 'In order; each as "file" in convert_file.' } };
+  return {
+    files: { type: 'array', minItems: 2, maxItems: MAX_FILES, items: text, description: 'In order; each as "file" in convert_file.' },
+  };
 }
 
 function withWays(tool: Tool, { maxInlineBytes, maxRequestBytes }: McpSettings, base: string): Tool {
@@ -139,14 +142,14 @@ const options = (means: string): Schema => ({
 const convertFiles = ({ maxRequestBytes }: McpSettings): Tool => ({
   name: CONVERT_FILES,
   title: 'Convert files',
-  description: 'Converts 1 to 20 files to one format, and returns a ZIP of all results.',
+  description: `Converts 1 to ${MAX_FILES} files to one format, and returns a ZIP of all results.`,
   inputSchema: {
     type: 'object',
     properties: {
       files: {
         type: 'array',
         minItems: 1,
-        maxItems: 20,
+        maxItems: MAX_FILES,
         items: { type: 'string', maxLength: maxRequestBytes },
         description: 'Each as "file" in convert_file.',
       },
@@ -186,7 +189,7 @@ const OWN: readonly Tool[] = [
         files: {
           type: 'array',
           minItems: 1,
-          maxItems: 20,
+          maxItems: MAX_FILES,
           items: { type: 'string', maxLength: 1 << 24 },
           description: 'Each as "file" in convert_file; one, unless the tool takes several. For webpage-to-pdf the URL of the page.',
         },

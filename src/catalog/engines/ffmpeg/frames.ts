@@ -1,13 +1,11 @@
 /** Makes an animation from pictures: each becomes a frame of the first one's size, and all share one palette. */
 import { conversionFailed, inputLimit } from '../../../errors.ts';
+import { MAX_SIDE } from '../../bounds.ts';
 import type { Plan, ProcessStep } from '../../engine.ts';
 import type { ToolSource } from '../../tool.ts';
 import { command } from './command.ts';
 import { mediaOf, type VideoStream } from './streams.ts';
 import { progressOf } from './timeline.ts';
-
-/** The longest derived side, px. */
-const MAX_SIDE = 16_383;
 
 interface Order {
   readonly sources: readonly ToolSource[];

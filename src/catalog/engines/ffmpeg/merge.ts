@@ -1,8 +1,8 @@
 /** Joins videos at the first one's size and frame rate: each is converted to the same parameters, and the parts are copied one after the other. */
 
 import { conversionFailed, inputLimit } from '../../../errors.ts';
+import { MAX_SECONDS } from '../../bounds.ts';
 import type { Plan, ProcessStep } from '../../engine.ts';
-import { MAX_SECONDS } from '../../planning/bounds.ts';
 import type { ToolSource } from '../../tool.ts';
 import { command, dropped, THREADS } from './command.ts';
 import { LIST_INPUT, listOf } from './concat.ts';
@@ -11,7 +11,7 @@ import { type MediaFacts, mediaOf, shownSize } from './streams.ts';
 import { progressOf } from './timeline.ts';
 
 /** The longest side that H.264 players support, px. */
-const MAX_SIDE = 8192;
+const H264_MAX_SIDE = 8192;
 const MAX_FPS = 120;
 /** Assumed if the first file does not state its rate. */
 const LIKELY_FPS = 25;
@@ -56,7 +56,7 @@ function shapeOf(all: readonly MediaFacts[]): Shape {
   const first = all[0]?.video[0];
   if (first === undefined) throw conversionFailed('no_stream');
   const { width, height } = shownSize(first);
-  for (const side of [width, height]) if (side > MAX_SIDE) throw inputLimit('side in pixels', MAX_SIDE, side);
+  for (const side of [width, height]) if (side > H264_MAX_SIDE) throw inputLimit('side in pixels', H264_MAX_SIDE, side);
   return {
     width: even(width),
     height: even(height),

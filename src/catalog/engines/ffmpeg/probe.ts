@@ -2,12 +2,11 @@
 
 import { z } from 'zod';
 import { conversionFailed, inputLimit } from '../../../errors.ts';
+import { MAX_PIXELS, MAX_SECONDS } from '../../bounds.ts';
 import type { Facts, ProcessStep } from '../../engine.ts';
-import { MAX_SECONDS } from '../../planning/bounds.ts';
 import { DEMUXERS, PICTURE_DEMUXERS } from './containers.ts';
 import type { AudioStream, Common, MediaFacts, VideoStream } from './streams.ts';
 
-const MAX_PIXELS = 100_000_000;
 const MAX_STREAMS = 64;
 const MAX_CHANNELS = 64;
 

@@ -1,5 +1,6 @@
 /** Converts video: copies each stream that the target can contain and no option changes, and encodes the others. */
 import { belowLimit, conversionFailed, inputLimit } from '../../../errors.ts';
+import { MAX_SIDE } from '../../bounds.ts';
 import type { Plan, Task } from '../../engine.ts';
 import { invalid, type OptionName, type Options } from '../../options/options.ts';
 import { command, dropped, tags } from './command.ts';
@@ -20,8 +21,6 @@ import { timeline } from './timeline.ts';
 const DEFAULT_CRF = 23;
 /** Highest frame rate of a recording; a time base of microseconds would otherwise become a million frames per second. */
 const MAX_FPS = 120;
-/** The longest derived side, px. */
-const MAX_SIDE = 16_383;
 
 export const VIDEO_OPTIONS = [
   'video_codec',

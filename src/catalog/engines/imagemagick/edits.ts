@@ -1,10 +1,8 @@
 /** Image edits in their fixed order (orient, rotate, crop, resize), as ImageMagick arguments, with the resulting size. */
 import { belowLimit, inputLimit, misfit } from '../../../errors.ts';
+import { MAX_SIDE } from '../../bounds.ts';
 import type { Options } from '../../options/options.ts';
 import type { Frame } from './inspect.ts';
-
-/** The longest derived side, px: the limit of WebP and most decoders. */
-const MAX_SIDE = 16_383;
 
 interface Edited {
   readonly args: readonly string[];

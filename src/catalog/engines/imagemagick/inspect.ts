@@ -1,12 +1,10 @@
 /** Inspects a picture with ImageMagick before anything is decoded, and enforces bounds. */
 import { conversionFailed, inputLimit } from '../../../errors.ts';
+import { MAX_FRAMES, MAX_PIXELS, MAX_PIXELS_TOGETHER } from '../../bounds.ts';
 import type { Binary, Facts, ProcessStep } from '../../engine.ts';
-import { MAX_FRAMES } from '../../planning/frames.ts';
-import { MAX_PIXELS_TOGETHER } from '../../planning/pages.ts';
 import { READERS } from './coders.ts';
 
 /** Of one frame. */
-const MAX_PIXELS = 100_000_000;
 
 /**
  * ImageMagick uses the smaller of these and of the limits in policy.xml. Width and height in pixels; beyond `memory` it uses a file, up to `disk`.

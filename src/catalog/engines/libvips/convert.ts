@@ -1,7 +1,8 @@
 /** Converts a still, the pages of a TIFF, or all frames of an animation: what libvips is told, by what it finds. */
+import { MAX_PAGES } from '../../bounds.ts';
 import type { Answer, Conversation, Warning } from '../../engine.ts';
 import { colours, edit } from './edit.ts';
-import { boundPixels, type Found, look, MOST_PAGES, openAgain } from './open.ts';
+import { boundPixels, type Found, look, openAgain } from './open.ts';
 import { cut, runPipeline, UNCHANGED } from './pipeline.ts';
 import { bound, type ImageRequest, outside, Refusal } from './request.ts';
 import { type Image, Session, type Talk } from './session.ts';
@@ -72,7 +73,7 @@ function* eachPage(session: Session, request: ImageRequest, target: Target, firs
   }
   const message = `The document has ${count} pages; requested pages after the last one were ignored.`;
   // `all` arrives as one range up to the bound.
-  const beyond = ranges.some(([from, to]) => to > count && !(from === 1 && to === MOST_PAGES));
+  const beyond = ranges.some(([from, to]) => to > count && !(from === 1 && to === MAX_PAGES));
   return beyond ? [{ code: 'pages_beyond_end', message }] : [];
 }
 

@@ -1,11 +1,9 @@
 /** What a request asks of a picture whose size is known: colours, then rotate, crop, resize, blur and watermark. Pure. */
+import { MAX_SIDE } from '../../bounds.ts';
 import type { Pipeline } from './pipeline.ts';
 import { bound, type ImageRequest, outside, Refusal, type Size } from './request.ts';
 import type { Header } from './session.ts';
 import type { Target } from './targets.ts';
-
-/** The longest derived side, px: the limit of WebP, and enough for the others. */
-const LONGEST_DERIVED = 16_383;
 
 const isGrey = (colour: string): boolean => colour.slice(1, 3) === colour.slice(3, 5) && colour.slice(3, 5) === colour.slice(5, 7);
 
@@ -125,7 +123,7 @@ function sizeOf(from: Size, resize: ImageRequest['resize']): Size {
         details: { limit: 'derived side', min: 1, received: side },
         says: `${says}, and the minimum is 1.`,
       });
-    bound('derived side', LONGEST_DERIVED, side, `${says}, and the maximum is ${LONGEST_DERIVED}.`);
+    bound('derived side', MAX_SIDE, side, `${says}, and the maximum is ${MAX_SIDE}.`);
   }
   return { width, height };
 }

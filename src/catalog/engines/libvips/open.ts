@@ -1,11 +1,9 @@
 /** Reads a picture's header with the one decoder that its format allows, and enforces the bounds before anything is decoded. */
+import { MAX_FRAMES, MAX_PAGES, MAX_PIXELS } from '../../bounds.ts';
 import type { Opened } from './pipeline.ts';
 import { bound, type ImageRequest, Refusal } from './request.ts';
 import type { Header, Properties, Session, Talk } from './session.ts';
 
-const MOST_PIXELS = 100_000_000;
-const MOST_FRAMES = 1000;
-export const MOST_PAGES = 2000;
 /** CMYK with alpha. More would be worked on band by band, and mean nothing to a target. */
 const MOST_BANDS = 5;
 
@@ -28,8 +26,8 @@ export function* look(session: Session, request: ImageRequest): Talk<Found> {
   if (request.source === 'avif' && header.stated.compression !== 'av1')
     throw new Refusal('corrupt_input', `named ${request.source}, found ${header.stated.compression}`);
   boundPixels(header);
-  if (request.source === 'tiff') bound('pages', MOST_PAGES, header.stated.pages ?? 1);
-  else bound('frames', MOST_FRAMES, header.stated.pages ?? 1);
+  if (request.source === 'tiff') bound('pages', MAX_PAGES, header.stated.pages ?? 1);
+  else bound('frames', MAX_FRAMES, header.stated.pages ?? 1);
   const { primary = 0, pages = 1 } = header.stated;
   // Several items: not the first, but the one that is meant to be shown.
   return request.source === 'avif' && pages > 1 && primary > 0 ? yield* openAgain(session, request, { page: primary }) : found;
@@ -49,4 +47,4 @@ export function* openAgain(session: Session, { source, input }: ImageRequest, wh
 }
 
 /** @throws Refusal for a frame or page beyond the bound */
-export const boundPixels = ({ width, height, stated }: Header): void => bound('pixels', MOST_PIXELS, width * (stated.pageHeight ?? height));
+export const boundPixels = ({ width, height, stated }: Header): void => bound('pixels', MAX_PIXELS, width * (stated.pageHeight ?? height));

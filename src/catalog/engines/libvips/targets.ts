@@ -1,4 +1,5 @@
 /** How each format is encoded, and what it supports. */
+import { WEBP_MAX_SIDE } from '../../bounds.ts';
 import type { ImageRequest } from './request.ts';
 import type { Properties } from './session.ts';
 
@@ -28,7 +29,7 @@ export const TARGETS: Readonly<Record<string, Target>> = {
   },
   webp: {
     encode: ({ quality, compress }) => ({ saver: 'webpsave', properties: { Q: quality, effort: compress ? 5 : 3 } }),
-    longest: 16_383,
+    longest: WEBP_MAX_SIDE,
     alpha: true,
     sixteenBit: false,
     animated: true,

@@ -7,7 +7,7 @@ from reading import as_properties
 from refusal import Refusal, bound
 from wire import say
 
-MOST_PAGES = 2000
+MAX_PAGES = 2000
 MOST_SHEETS = 500
 # Cells of one sheet from A1 to the last one in use: each of them is written, empty or not.
 MOST_CELLS = 100_000_000
@@ -66,7 +66,7 @@ def clean(name):
 
 def pdf_options(document, request):
     count = page_count(document)
-    bound("pages", MOST_PAGES, count)
+    bound("pages", MAX_PAGES, count)
     options = {}
     if request.get("pages"):
         ranges = [(first, min(last, count)) for first, last in request["pages"] if first <= count]

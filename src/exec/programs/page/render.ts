@@ -13,7 +13,7 @@ interface Rendered {
 }
 
 /** The bound on pages of any other document. */
-const MAX_SHEETS = 2000;
+const MAX_PAGES = 2000;
 /** CSS px per inch (CSS Values and Units 3, 5.2). */
 const PX = 96;
 /** Px; Chromium draws no larger picture. */
@@ -35,7 +35,7 @@ export async function render({ devtools, home }: Chromium, request: PageRequest,
 }
 
 async function print(tab: Tab, { output, sheet, ownSize, landscape, background }: PageRequest, height: number): Promise<Warning[]> {
-  bound('pages', MAX_SHEETS, Math.ceil(height / (Math.max(sheet.width, sheet.height) * PX)));
+  bound('pages', MAX_PAGES, Math.ceil(height / (Math.max(sheet.width, sheet.height) * PX)));
   const { stream } = await tab.send('Page.printToPDF', {
     paperWidth: sheet.width,
     paperHeight: sheet.height,

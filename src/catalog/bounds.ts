@@ -1,0 +1,18 @@
+/** The most that one file may have, whatever reads it. Programs of `exec/programs`, which run apart, repeat some: `test/unit/bounds.test.ts` compares them. */
+
+/** Pixels of one picture, page or frame. */
+export const MAX_PIXELS = 100_000_000;
+/** Pixels of all pages or frames of a file together: 2,000 sheets of A4 at 300 dpi have 17,400 million. */
+export const MAX_PIXELS_TOGETHER = 20_000_000_000;
+/** Of a WebP, px (RFC 9649, 2.7: 14 bits). */
+export const WEBP_MAX_SIDE = 16_383;
+/** The longest side that is derived from another, px: every target can have it. */
+export const MAX_SIDE = WEBP_MAX_SIDE;
+/** Pages of a document. No selection of pages reaches further. */
+export const MAX_PAGES = 2000;
+/** Frames of an animation, or pictures of an icon. */
+export const MAX_FRAMES = 1000;
+/** Length of a recording, s. */
+export const MAX_SECONDS = 6 * 3600;
+/** Files in one request, unless a tool says otherwise or an operator sets `api.maxBatchFiles`. */
+export const MAX_FILES = 20;

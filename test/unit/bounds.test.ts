@@ -1,0 +1,39 @@
+/** Each bound on a file stands once, in `catalog/bounds.ts`; programs that run apart repeat it, and are compared. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import * as bounds from '../../src/catalog/bounds.ts';
+
+const known = new Map<string, number>(Object.entries(bounds));
+/** A number with a name of its own, in TypeScript or Python. */
+const CONSTANT = /^(?:export )?(?:const )?([A-Z][A-Z_\d]+) = ([\d_]+);?$/gm;
+
+const constants = readdirSync('src', { recursive: true, encoding: 'utf8' })
+  .filter((file) => /\.(ts|py)$/.test(file) && file !== 'catalog/bounds.ts')
+  .flatMap((file) =>
+    [...readFileSync(join('src', file), 'utf8').matchAll(CONSTANT)].map(([, name = '', text = '']) => ({
+      file,
+      name,
+      value: Number(text.replaceAll('_', '')),
+    })),
+  );
+const isProgram = (file: string): boolean => file.startsWith('exec/programs/');
+
+it('programs that run apart have the same bounds', () => {
+  const repeated = constants.filter(({ file, name }) => isProgram(file) && known.has(name));
+  expect([...new Set(repeated.map(({ file }) => file))].sort()).toEqual([
+    'exec/programs/measure.ts',
+    'exec/programs/office/saving.py',
+    'exec/programs/page/render.ts',
+    'exec/programs/scan.ts',
+  ]);
+  for (const { file, name, value } of repeated) expect(value, `${name} of ${file}`).toBe(known.get(name));
+});
+
+it('nothing else in the catalogue has a bound of that name or that size', () => {
+  const values = new Set([bounds.MAX_PIXELS, bounds.MAX_PIXELS_TOGETHER, bounds.MAX_SIDE]);
+  const again = constants.filter(
+    ({ file, name, value }) => !isProgram(file) && file.startsWith('catalog/') && (known.has(name) || values.has(value)),
+  );
+  expect(again).toEqual([]);
+});
