@@ -14,7 +14,7 @@ import { resourcePage } from './resource-page.ts';
 
 const files: Readonly<Record<string, string>> = {
   'src/catalog/engines.gen.ts': indexOf('engine', 'Every engine, one a file.', 'Engine'),
-  'src/catalog/tools.gen.ts': indexOf('tool', 'Every tool, one a file.', 'Tool'),
+  'src/catalog/tools.gen.ts': indexOf('tool', 'Every tool, one a file.', 'AnyTool'),
   'docs/errors.md': errorPage(),
   'docs/configuration.md': configurationPage(),
   'docs/openapi.json': apiDocument(),

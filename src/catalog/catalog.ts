@@ -3,7 +3,7 @@ import type { Toolchain } from '../contracts/toolchains.ts';
 import type { Engine } from './engine.ts';
 import type { OptionName } from './options/options.ts';
 import { type Hop, type Route, routesOf } from './route.ts';
-import type { Absent, Tool } from './tool.ts';
+import type { Absent, ByPlan, Method, Tool } from './tool.ts';
 import { absentTools, tools } from './tools.ts';
 
 /** An engine whose binaries were found. */
@@ -28,6 +28,8 @@ export interface Catalog {
   version(engineId: string): string;
   /** Whether it reads each file in a process that is forked for it. Undefined: it is no engine that forks anywhere. */
   forks(engineId: string): boolean | undefined;
+  /** How a tool with its own plan works here: the first of its methods whose engine is there. */
+  method(work: ByPlan): Method | undefined;
   /** Every tool that can be called here. */
   readonly tools: ReadonlyMap<string, Tool>;
   /** Tools that are listed but cannot be called, and why. */
@@ -40,9 +42,11 @@ export function createCatalog(installed: readonly Installed[], why: ReadonlyMap<
   const versions = new Map(installed.map(({ engine, version }) => [engine.id, version]));
   const routes = routesOf(engines);
   const forking = new Map(installed.filter(({ engine }) => isForkServer(engine)).map(({ engine, forks }) => [engine.id, forks === true]));
+  const methodOf = ({ methods }: ByPlan) => methods.find(({ engine }) => versions.has(engine.id));
   const lacks = ({ work }: Tool): string | undefined => {
-    if ('convert' in work) return undefined;
-    return versions.has(work.engine.id) ? undefined : (why.get(work.engine.id) ?? `${work.engine.name} is not installed`);
+    if ('convert' in work || methodOf(work) !== undefined) return undefined;
+    const [{ engine }] = work.methods;
+    return why.get(engine.id) ?? `${engine.name} is not installed`;
   };
   return {
     engines,
@@ -51,6 +55,7 @@ export function createCatalog(installed: readonly Installed[], why: ReadonlyMap<
     route: routes.find,
     honoured: routes.honoured,
     version: (engineId) => versions.get(engineId) ?? '',
+    method: methodOf,
     forks: (engineId) => forking.get(engineId),
     tools: new Map(tools.filter((tool) => lacks(tool) === undefined).map((tool) => [tool.slug, tool])),
     absent: new Map([...absentTools, ...tools.flatMap((tool) => absentFor(tool, lacks(tool)))].map((absent) => [absent.slug, absent])),

@@ -3,26 +3,16 @@ import type { z } from 'zod';
 import { Failure } from '../errors.ts';
 import { MAX_FILES } from './bounds.ts';
 import type { Engine, Facts, Inspection, Plan, Task } from './engine.ts';
+import type { AbsentTool, Files, ListedTool } from './listed-tool.ts';
 import { LONGEST_VALUE } from './options/fields.ts';
 import type { Options } from './options/options.ts';
 
-export type ToolFamily = 'image' | 'audio_video' | 'pdf' | 'ai';
-
-export interface Tool {
-  /** As in `/api/v1/tools/{slug}`. */
-  readonly slug: string;
-  /** One sentence: what it does, for people and assistants. */
-  readonly summary: string;
-  readonly family: ToolFamily;
+export interface Tool extends ListedTool {
   /** Canonical ids of the accepted formats; the content of a file decides. */
   readonly accepts: readonly string[];
   readonly files: Files;
   /** Its only source is the URL of a web page, in the field `url`, not a file. */
   readonly takesPage?: boolean;
-  /**
-   * Fields besides the files, flat. Forms send text, so every schema starts from a string. A refused client reads its description as `allowed`.
-   */
-  readonly input: z.ZodObject<Readonly<Record<string, z.ZodType>>>;
   /** Other names of fields, as tools beside this one call them, and the field that each stands for. */
   readonly aliases?: Readonly<Record<string, string>>;
   /**
@@ -41,15 +31,6 @@ export interface Tool {
   readonly alwaysZip?: boolean;
   /** The result is text in the response itself; there is no output to download. */
   readonly answersText?: boolean;
-}
-
-/** The form fields for files, and the number of files. */
-export interface Files {
-  readonly fields: readonly string[];
-  readonly min: number;
-  readonly max: number;
-  /** Limit on all files together; the limit of one file applies as well. */
-  readonly totalBytes?: number;
 }
 
 export const ONE_FILE: Files = { fields: ['file'], min: 1, max: 1 };
@@ -75,16 +56,24 @@ export interface ByConversion {
   readonly convert: (source: string, input: Input) => { readonly target: string; readonly options: Options };
 }
 
-/** A plan with commands of one engine. */
+/** A plan with commands of one engine, the first that is there. */
 export interface ByPlan {
+  /** In order of preference, such as a model before a classical method. */
+  readonly methods: readonly [Method, ...Method[]];
+  /** Canonical id of the result's format. */
+  readonly target: (sources: readonly string[], input: Input) => string;
+}
+
+export interface Method {
   /** The engine whose binaries, limits and `explain` apply. */
   readonly engine: Engine;
   /** Replaces the engine's inspection. */
   readonly inspect?: Inspection;
-  /** Canonical id of the result's format. */
-  readonly target: (sources: readonly string[], input: Input) => string;
   readonly plan: (task: ToolTask) => Plan;
 }
+
+/** What inspects its sources; undefined where nothing does. */
+export const inspectionOf = ({ inspect, engine }: Method): Inspection | undefined => inspect ?? engine.inspect;
 
 export interface ToolTask extends Omit<Task, 'input' | 'facts' | 'options' | 'source'> {
   readonly sources: readonly ToolSource[];
@@ -98,13 +87,11 @@ export interface ToolSource {
   readonly facts: Facts;
 }
 
-/** A tool that is listed but unavailable, and the reason. */
-export interface Absent {
-  readonly slug: string;
-  readonly summary: string;
-  readonly family: ToolFamily;
-  readonly reason: string;
-}
+/** What a tool's file exports. */
+export type AnyTool = Tool | AbsentTool;
+
+/** A tool that cannot be called here, and the reason. */
+export type Absent = Pick<AbsentTool, 'slug' | 'summary' | 'family' | 'reason'>;
 
 /** @throws Failure `INVALID_OPTION` with `option`, `received` (never a password) and `allowed` */
 export function readInput(

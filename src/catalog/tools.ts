@@ -1,26 +1,10 @@
-/** All tools, and those that are listed but unavailable. */
-import type { Absent } from './tool.ts';
+/** All tools: those that something here can run, and those that are listed only. */
+import type { AbsentTool, ListedTool } from './listed-tool.ts';
+import type { AnyTool, Tool } from './tool.ts';
+import { tools as all } from './tools.gen.ts';
 
-export { tools } from './tools.gen.ts';
+const isAbsent = (tool: AnyTool): tool is AbsentTool => 'reason' in tool;
 
-const ai = (slug: string, summary: string, reason = 'its model is not installed'): Absent => ({ slug, summary, family: 'ai', reason });
-
-export const absentTools: readonly Absent[] = [
-  {
-    slug: 'flip-image',
-    summary: 'Mirrors a picture.',
-    family: 'image',
-    reason: 'use rotate-image with flip-h or flip-v',
-  },
-  ai('upscale-image', 'Enlarges a picture two to four times.'),
-  ai('enhance-photo', 'Sharpens and balances a photo.'),
-  ai('vocal-remover', 'Separates a song into vocals and instruments.'),
-  ai('speech-to-text', 'Transcribes the speech of a recording.'),
-  ai('remove-background', 'Removes the background of a picture.'),
-  ai('colorize-photo', 'Colours a black-and-white photo.'),
-  ai('restore-old-photo', 'Restores and colours an old photo.'),
-  ai('noise-reduction', 'Removes noise from a recording.'),
-  ai('change-background', 'Replaces the background of a picture.'),
-  ai('remove-object', 'Removes something from a picture.'),
-  ai('passport-photo', 'Makes a passport photo.'),
-];
+export const tools: readonly Tool[] = all.filter((tool): tool is Tool => !isAbsent(tool));
+export const absentTools: readonly AbsentTool[] = all.filter(isAbsent);
+export const listedTools: readonly ListedTool[] = all;

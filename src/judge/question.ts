@@ -11,8 +11,8 @@ export type Question =
   | { readonly ask: 'facts'; readonly reader: Reader; readonly stdout: Uint8Array; readonly task: Inspected }
   | { readonly ask: 'reason'; readonly engine: string; readonly output: string; readonly code: number | null };
 
-/** Whose inspection parses the output: an engine's, by id, or that of a tool with its own plan, by slug. */
-export type Reader = { readonly engine: string } | { readonly tool: string };
+/** Whose inspection parses the output: an engine's, by id, or that of a tool with its own plan, by slug and the engine of its method. */
+export type Reader = { readonly engine: string } | { readonly tool: string; readonly engine: string };
 
 export type Inspected = Pick<Task, 'source' | 'target' | 'options'>;
 

@@ -4,7 +4,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import type { Engine, Facts, Inspection } from '../catalog/engine.ts';
 import { boundFrames } from '../catalog/planning/frames.ts';
 import { matches, resolveSource } from '../catalog/sniff/sniff.ts';
-import type { Tool } from '../catalog/tool.ts';
+import { inspectionOf, type Tool } from '../catalog/tool.ts';
 import { Failure } from '../errors.ts';
 import { piecesOf } from './pieces.ts';
 import { type Answer, type Question, READY, type Reader, type ThreadData } from './question.ts';
@@ -51,15 +51,16 @@ function countFrames({ format, path }: Question & { ask: 'frames' }): void {
 }
 
 function readFacts(loaded: Loaded, { reader, stdout, task }: Question & { ask: 'facts' }): Facts {
-  const inspection = inspectionOf(loaded, reader);
+  const inspection = inspectionBy(loaded, reader);
   if (inspection === undefined) throw new Error(`${JSON.stringify(reader)} has no inspection`);
   return inspection.read(Buffer.from(stdout.buffer, stdout.byteOffset, stdout.byteLength).toString(), task);
 }
 
-function inspectionOf({ engines, tools }: Loaded, reader: Reader): Inspection | undefined {
-  if ('engine' in reader) return engines.get(reader.engine)?.inspect;
+function inspectionBy({ engines, tools }: Loaded, reader: Reader): Inspection | undefined {
+  if (!('tool' in reader)) return engines.get(reader.engine)?.inspect;
   const work = tools.get(reader.tool)?.work;
-  return work !== undefined && 'plan' in work ? (work.inspect ?? work.engine.inspect) : undefined;
+  const method = work !== undefined && 'methods' in work ? work.methods.find(({ engine }) => engine.id === reader.engine) : undefined;
+  return method === undefined ? undefined : inspectionOf(method);
 }
 
 function answerOf(loaded: Loaded, question: Question): Answer {

@@ -4,22 +4,6 @@ import { isNetwork } from './network.ts';
 
 const HOUR_MS = 3_600_000;
 
-/** Requests a client may send to each AI tool in 24 hours. */
-const AI_DAILY = {
-  'upscale-image': 50,
-  'enhance-photo': 50,
-  'vocal-remover': 50,
-  'speech-to-text': 100,
-  'remove-background': 100,
-  'colorize-photo': 50,
-  'restore-old-photo': 50,
-  'noise-reduction': 50,
-  'change-background': 100,
-  'remove-object': 50,
-  'passport-photo': 100,
-  'image-to-text': 100,
-};
-
 /** An address or a CIDR such as `10.0.0.0/8`, `2001:db8::/32` or `192.0.2.7`: of a trusted proxy, or of an address that many clients share. */
 export const network = z.string().refine(isNetwork, 'an IP address or a CIDR such as 10.0.0.0/8');
 
@@ -47,7 +31,6 @@ export const limitSettings = z.strictObject({
   ai: z
     .record(z.string(), z.number().int().min(1))
     .default({})
-    .transform((changed) => ({ ...AI_DAILY, ...changed }))
     .describe('REST requests to each AI tool, per client and 24 h, by slug; tools that are not listed keep their default'),
   concurrent: count(40).describe('Unfinished jobs a client may have'),
   readsPerMinute: count(600).describe('Requests that create no jobs or are refused, per client, minute and replica'),

@@ -1,4 +1,5 @@
 /** The limits of one client in each of the five tiers, and what a request costs in each. */
+import { listedTools } from '../catalog/tools.ts';
 import type { Client } from './client.ts';
 import type { LimitSettings } from './settings.ts';
 
@@ -39,6 +40,10 @@ export interface Want {
 }
 
 export const HOUR_MS = 3_600_000;
+/** By slug: what the tools say, which settings may change. */
+const DAILY: Readonly<Record<string, number>> = Object.fromEntries(
+  listedTools.flatMap(({ slug, daily }) => (daily === undefined ? [] : [[slug, daily]])),
+);
 const DAY_MS = 24 * HOUR_MS;
 
 export function rulesFor(settings: LimitSettings, { multiple, bannable }: Pick<Client, 'multiple' | 'bannable'>): Rules {
@@ -52,7 +57,9 @@ export function rulesFor(settings: LimitSettings, { multiple, bannable }: Pick<C
     daily: quota('daily', settings.daily, DAY_MS),
     hourly: quota('hourly', settings.hourly, HOUR_MS),
     mcp: quota('mcp', settings.mcp, DAY_MS),
-    ai: Object.fromEntries(Object.entries(settings.ai).map(([slug, limit]) => [slug, quota('ai', limit, DAY_MS, `ai:${slug}`)])),
+    ai: Object.fromEntries(
+      Object.entries({ ...DAILY, ...settings.ai }).map(([slug, limit]) => [slug, quota('ai', limit, DAY_MS, `ai:${slug}`)]),
+    ),
     // Several people share the address: each may send one request a second.
     cooldownMs: settings.cooldownMs / multiple,
     concurrent: settings.concurrent * multiple,

@@ -2,7 +2,7 @@
 import { stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { Options } from '../catalog/options/options.ts';
-import type { Tool } from '../catalog/tool.ts';
+import type { ByPlan, Method, Tool } from '../catalog/tool.ts';
 import type { Grant } from '../contracts/messages/grant.ts';
 import { conversionFailed, Failure } from '../errors.ts';
 import { openFile } from '../exec/files/collect.ts';
@@ -67,6 +67,13 @@ function transfers(first: Grant, renewGrant: () => Promise<Grant>): <T>(work: (g
 const toolOf = ({ catalog }: ConvertDeps, { tool }: JobRecord): Tool | undefined =>
   tool === undefined ? undefined : catalog.tools.get(tool.slug);
 
+/** The same that the API has chosen the pool by: an engine that is preferred and is not there runs in another pool. */
+function methodFor(deps: ConvertDeps, work: ByPlan): Method {
+  const method = deps.catalog.method(work);
+  if (method === undefined) throw engineMissing(deps);
+  return method;
+}
+
 /** A tool's own plan, or a conversion. @throws Failure `CONVERSION_FAILED` */
 async function run(
   deps: ConvertDeps,
@@ -81,8 +88,8 @@ async function run(
   const work = { ...context, input: record.tool?.input ?? {} };
   const target = record.target.format;
   const running =
-    tool !== undefined && 'plan' in tool.work
-      ? runTool(deps, { ...work, slug: tool.slug, tool: tool.work, sources, target })
+    tool !== undefined && 'methods' in tool.work
+      ? runTool(deps, { ...work, slug: tool.slug, method: methodFor(deps, tool.work), sources, target })
       : // `readOptions` of the same catalog version wrote the options, and they are read back from JSON.
         convert(deps, { ...work, source, target, options: record.options as Options, maxPixels: tool?.bounds?.maxPixels });
   const conversion = await (tool === undefined || tool.opensEncrypted ? running : running.catch(adviseUnlock));

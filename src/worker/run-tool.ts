@@ -1,7 +1,7 @@
 /** Runs a tool that has its own plan: inspects every source, makes one plan for all, and checks every result. */
 import { join } from 'node:path';
 import { type Facts, isInspected, type Warning } from '../catalog/engine.ts';
-import type { ByPlan, Input, ToolSource } from '../catalog/tool.ts';
+import { type Input, inspectionOf, type Method, type ToolSource } from '../catalog/tool.ts';
 import { type Conversion, type ConvertDeps, type Source, unique } from './convert.ts';
 import { namingEngine } from './failure.ts';
 import { judgeAll } from './judge.ts';
@@ -10,7 +10,7 @@ import { limitsFor } from './run-hop.ts';
 
 export interface ToolWork {
   readonly slug: string;
-  readonly tool: ByPlan;
+  readonly method: Method;
   /** Absolute path of the job's folder, which belongs to the slot's user; the sources lie in it. */
   readonly base: string;
   readonly sources: readonly Source[];
@@ -24,13 +24,14 @@ export interface ToolWork {
 
 /** @throws Failure `CONVERSION_FAILED` */
 export const runTool = (deps: ConvertDeps, work: ToolWork): Promise<Conversion> =>
-  namingEngine(work.tool.engine, () => deps.proof.check(work.tool.engine, wayOf(work), work.signal, () => runPlan(deps, work)));
+  namingEngine(work.method.engine, () => deps.proof.check(work.method.engine, wayOf(work), work.signal, () => runPlan(deps, work)));
 
 const wayOf = ({ sources: [first], target }: ToolWork) => ({ source: first?.format ?? '', target });
 
 async function runPlan({ catalog, slot, stepper, judge, limits }: ConvertDeps, work: ToolWork): Promise<Conversion> {
   const { base, target, input, signal, onProgress } = work;
-  const { engine, plan, inspect = engine.inspect } = work.tool;
+  const { engine, plan } = work.method;
+  const inspect = inspectionOf(work.method);
   const output = join(base, 'out');
   const scratch = join(base, 'scratch');
   for (const path of [output, scratch]) slot.makeOwned(path);
@@ -44,7 +45,7 @@ async function runPlan({ catalog, slot, stepper, judge, limits }: ConvertDeps, w
     const task = { source: format, target, options: {}, passwordFile };
     const stdout =
       inspect === undefined || !isInspected(inspect, format) ? undefined : (await stepper.run(inspect.step(path, task), where)).stdout;
-    const facts: Facts = stdout === undefined ? {} : await judge.factsOf({ tool: work.slug }, stdout, task);
+    const facts: Facts = stdout === undefined ? {} : await judge.factsOf({ tool: work.slug, engine: engine.id }, stdout, task);
     sources.push({ path, format, facts });
   }
   const { steps, warnings = [] } = plan({ sources, target, input, output, scratch, passwordFile });

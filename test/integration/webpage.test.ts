@@ -170,10 +170,17 @@ async function folders(content: string | Buffer, extension: string) {
 /** A page of the web, by the tool. @throws Failure */
 async function render(url: string, fields: Readonly<Record<string, string>> = {}, limits: Partial<StepLimits> = {}): Promise<Rendered> {
   const { folder, input, output } = await folders(url.startsWith('/') ? web.base + url : url, 'url');
-  if (!('plan' in tool.work)) throw new Error('the tool has no plan');
+  if (!('methods' in tool.work)) throw new Error('the tool has no plan');
   const source = { path: input, format: 'url', facts: {} };
   const given = tool.input.parse(fields);
-  const plan = tool.work.plan({ sources: [source], target: 'pdf', input: given, output, scratch: folder, passwordFile: undefined });
+  const plan = tool.work.methods[0].plan({
+    sources: [source],
+    target: 'pdf',
+    input: given,
+    output,
+    scratch: folder,
+    passwordFile: undefined,
+  });
   return take(online, plan, { folder, input, output }, limits);
 }
 

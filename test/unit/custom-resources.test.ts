@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { definitions } from '../../scripts/crds.ts';
 import { rootSchema, type Schema } from '../../scripts/structural-schema.ts';
-import { tools } from '../../src/catalog/tools.gen.ts';
+import { tools } from '../../src/catalog/tools.ts';
 import { loadConfig } from '../../src/config.ts';
 import { ConversionJob } from '../../src/contracts/kubernetes/conversion-job.ts';
 import { Toolchain } from '../../src/contracts/kubernetes/toolchain.ts';

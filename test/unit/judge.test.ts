@@ -61,7 +61,9 @@ describe('a judge', () => {
       code: 'CONVERSION_FAILED',
       details: { reason: 'input_limit', limit: 'pixels' },
     });
-    expect(await judge.factsOf({ tool: 'merge-pdf' }, Buffer.from('Pages:          3\n'), { ...task, source: 'pdf' })).toMatchObject({
+    expect(
+      await judge.factsOf({ tool: 'merge-pdf', engine: 'qpdf' }, Buffer.from('Pages:          3\n'), { ...task, source: 'pdf' }),
+    ).toMatchObject({
       pages: 3,
     });
     await expect(judge.factsOf({ engine: 'none' }, ping, task)).rejects.toThrow('has no inspection');

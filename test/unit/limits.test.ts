@@ -740,7 +740,8 @@ describe('the settings', () => {
   });
 
   it('keep the AI tools that are not named', () => {
-    expect(settings({ ai: { 'upscale-image': 5 } }).ai).toMatchObject({ 'upscale-image': 5, 'speech-to-text': 100 });
+    const { ai } = rulesFor(settings({ ai: { 'upscale-image': 5 } }), stranger);
+    expect(ai).toMatchObject({ 'upscale-image': { limit: 5 }, 'speech-to-text': { limit: 100 }, 'image-to-text': { limit: 100 } });
   });
 
   it('refuse what would limit nobody, or everybody, and networks that are none', () => {

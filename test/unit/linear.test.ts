@@ -8,7 +8,7 @@ import { distinctNames } from '../../src/catalog/names.ts';
 import { optionSchemas, readOptions } from '../../src/catalog/options/options.ts';
 import { type Sample, Sampler } from '../../src/catalog/sniff/sample.ts';
 import { readInput } from '../../src/catalog/tool.ts';
-import { tools } from '../../src/catalog/tools.gen.ts';
+import { tools } from '../../src/catalog/tools.ts';
 import { Head, lines, Tail } from '../../src/exec/confine/kept.ts';
 import { sentName } from '../../src/fetch/download/name.ts';
 import { judgeUrl } from '../../src/fetch/url.ts';

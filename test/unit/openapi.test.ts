@@ -1,8 +1,8 @@
 /** The published document: what it promises stays promised, and a comparison that would notice if it did not. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { textOf, toolTexts } from '../../src/catalog/options/texts.ts';
-import { tools } from '../../src/catalog/tools.ts';
+import { textOf } from '../../src/catalog/options/texts.ts';
+import { listedTools, tools } from '../../src/catalog/tools.ts';
 import { errorTable } from '../../src/errors.ts';
 import { breakingChanges } from '../kit/breaking.ts';
 
@@ -40,13 +40,13 @@ describe('the document', () => {
     expect(lacking).toEqual([]);
   });
   it('says of each field of each tool what it does', () => {
-    const silent = tools.flatMap(({ slug, input }) =>
-      Object.keys(input.shape).flatMap((name) => (textOf(name, slug) === undefined ? [`${slug} ${name}`] : [])),
+    const silent = listedTools.flatMap(({ slug, input, texts }) =>
+      Object.keys(input.shape).flatMap((name) => (textOf(name, texts) === undefined ? [`${slug} ${name}`] : [])),
     );
     expect(silent).toEqual([]);
     // A field that a tool has no more keeps no text.
-    const stray = Object.entries(toolTexts).flatMap(([slug, texts]) =>
-      Object.keys(texts).filter((name) => !Object.hasOwn(tools.find((tool) => tool.slug === slug)?.input.shape ?? {}, name)),
+    const stray = listedTools.flatMap(({ slug, input, texts = {} }) =>
+      Object.keys(texts).flatMap((name) => (Object.hasOwn(input.shape, name) ? [] : [`${slug} ${name}`])),
     );
     expect(stray).toEqual([]);
   });

@@ -67,9 +67,14 @@ export function batchForm({ maxBatchFiles }: Figures): Body {
   return form({ ...severalFiles(1, maxBatchFiles), ...fields }, required, true);
 }
 
-export function toolForm({ slug, files: { fields, min, max }, input, takesPage }: Tool, figures: Figures): Body {
+export function toolForm(tool: Tool, figures: Figures): Body {
+  const {
+    files: { fields, min, max },
+    input,
+    takesPage,
+  } = tool;
   const required = Object.keys(input.shape).filter((name) => isRequired(input.shape[name] as z.ZodType));
-  const options = fieldsOf(input.shape, slug);
+  const options = fieldsOf(input.shape, tool);
   if (takesPage === true) return pageForm(options, required);
   const sent = { ...(fields.includes('file') ? oneFile(figures) : {}), ...(fields.includes('files[]') ? severalFiles(min, max) : {}) };
   return form({ ...sent, ...options }, required, true);
@@ -78,8 +83,8 @@ export function toolForm({ slug, files: { fields, min, max }, input, takesPage }
 export const uploadForm = ({ maxFileBytes }: Figures): Body =>
   form({ file: { ...FILE, description: `The file, up to ${maxFileBytes} bytes` } }, ['file']);
 
-const fieldsOf = (shape: Readonly<Record<string, z.ZodType>>, slug?: string): Fields =>
-  Object.fromEntries(Object.entries(shape).map(([name, field]) => [name, describedSchema(name, field, slug)]));
+const fieldsOf = (shape: Readonly<Record<string, z.ZodType>>, tool?: Tool): Fields =>
+  Object.fromEntries(Object.entries(shape).map(([name, field]) => [name, describedSchema(name, field, tool)]));
 
 /** A page's URL and the tool's options, in each of the three media types. */
 const pageForm = (fields: Fields, required: readonly string[]): Body =>

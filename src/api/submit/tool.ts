@@ -108,10 +108,11 @@ function routeOf(deps: Pick<ApiDeps, 'catalog' | 'expected' | 'pools'>, tool: To
   const { catalog, pools } = deps;
   const { work } = tool;
   const [source = ''] = formats;
-  if ('plan' in work) {
+  if ('methods' in work) {
     const target = work.target(formats, input);
+    const { engine } = catalog.method(work) ?? work.methods[0];
     return {
-      pool: choosePool(pools, work.engine.toolchains, [work.engine.id]),
+      pool: choosePool(pools, engine.toolchains, [engine.id]),
       target: { format: target, extension: target },
       options: {},
     };

@@ -13,7 +13,7 @@ export interface ToolLimits {
   readonly ai: Readonly<Record<string, { readonly limit: number }>>;
 }
 
-type Known = Pick<Catalog, 'tools' | 'absent' | 'route'>;
+type Known = Pick<Catalog, 'tools' | 'absent' | 'route' | 'method'>;
 
 /** Built once for each catalog. */
 const described = new WeakMap<Known, readonly ToolEntry[]>();
@@ -62,14 +62,17 @@ function describe(catalog: Known, tool: Tool): ToolEntry {
       name,
       required: isRequired(schema),
       allowed: wordsOf(schema),
-      schema: describedSchema(name, schema, slug) as Record<string, unknown>,
+      schema: describedSchema(name, schema, tool) as Record<string, unknown>,
     })),
   };
 }
 
 /** Several engines may serve one tool, depending on the format, and one after the other: those that serve most formats first. */
-function enginesFor({ route }: Known, { work, accepts }: Tool): string[] {
-  if ('plan' in work) return [work.engine.name];
+function enginesFor({ route, method }: Known, { work, accepts }: Tool): string[] {
+  if ('methods' in work) {
+    const found = method(work);
+    return found === undefined ? [] : [found.engine.name];
+  }
   const counts = new Map<string, number>();
   for (const source of accepts)
     for (const { engine } of route(source, work.convert(source, {}).target)?.hops ?? [])

@@ -30,6 +30,16 @@ export const flag = text
   .pipe(z.boolean())
   .describe('one of true, false, 1, 0, on, off, yes, no');
 
+/** What a field does, for people and assistants. */
+export interface OptionText {
+  /** What it does, in a sentence or two. */
+  readonly means: string;
+  /** What holds where it is not sent, if that is one value. */
+  readonly preset?: string | number | boolean;
+  /** Where it has an effect: of several targets or sources. */
+  readonly where?: string;
+}
+
 export const pixels = integer(16, 7680, ' px');
 export const offset = integer(0, 1_000_000, ' px');
 export const extent = integer(1, 1_000_000, ' px');

@@ -1,17 +1,10 @@
-/** What each option does, for people and assistants: one text for the API's document, the lists of formats and tools, and MCP. Bounds are in `options.ts`. */
+/** What each option of a conversion does: one text for the API's document, the lists of formats and tools, and MCP. Bounds are in `options.ts`; a tool's own fields have their texts in its file. */
 import type { z } from 'zod';
+import type { ListedTool } from '../listed-tool.ts';
 import { wordsOf } from '../tool.ts';
 import { fieldSchema, isRequired, type Schema } from './field-schema.ts';
+import type { OptionText } from './fields.ts';
 import type { FormOption } from './options.ts';
-
-export interface OptionText {
-  /** What it does, in a sentence or two. */
-  readonly means: string;
-  /** What holds where it is not sent, if that is one value. */
-  readonly preset?: string | number | boolean;
-  /** Where it has an effect: of several targets or sources. */
-  readonly where?: string;
-}
 
 const MP3 = 'MP3';
 const WAV = 'WAV';
@@ -67,58 +60,25 @@ export const optionTexts: Readonly<Record<FormOption, OptionText>> = {
   },
 };
 
-/** Of the fields that a tool alone has, or that mean something else there; defaults are in the tool's schema. */
-export const toolTexts: Readonly<Record<string, Readonly<Record<string, OptionText>>>> = {
-  'audio-cutter': { mode: { means: 'exact re-encodes and cuts to the sample; fast copies, and cuts at the nearest packet.' } },
-  'trim-video': { mode: { means: 'exact re-encodes and cuts to the frame; fast copies, and begins at a key frame.' } },
-  'blur-image': { radius: { means: 'Standard deviation of the Gaussian blur.' } },
-  'compress-pdf': { quality: { means: 'Preset of images in the PDF: lower is smaller.' } },
-  'compress-video': {
-    preset: { means: 'How small: small is smallest, high looks best. Default: medium, where no bitrate is sent.' },
-    bitrate: { means: 'Target bit rate, instead of a preset.' },
-  },
-  'gif-maker': {
-    fps: { means: 'Frame rate of the animation.' },
-    width: { means: 'Width of the animation; its height keeps the aspect ratio.' },
-  },
-  'og-image-resizer': { fit: { means: 'cover fills 1200 × 630 and cuts off the rest; contain keeps all and adds bars.' } },
-  'pdf-page-remover': { pages: { means: 'Which pages to remove.' } },
-  'protect-pdf': { password: { means: 'Password that the PDF will need to be opened.' } },
-  'unlock-pdf': { password: { means: 'Password that the PDF has.' } },
-  'watermark-image': {
-    text: { means: 'What is written, literally.' },
-    position: { means: 'Where it is written.' },
-    opacity: { means: 'How opaque it is: 0 is invisible.' },
-    size: { means: 'Height of the letters.' },
-    color: { means: 'Colour of the letters.' },
-  },
-  'webpage-to-pdf': {
-    page_size: { means: 'Paper size.' },
-    landscape: { means: 'Turns the paper.' },
-    wait_ms: { means: 'How long to wait after the page has loaded, before it is printed.' },
-    print_background: { means: 'Prints background colours and images.' },
-  },
-};
-
-export const textOf = (name: string, slug?: string): OptionText | undefined =>
-  (slug === undefined ? undefined : toolTexts[slug]?.[name]) ??
-  (Object.hasOwn(optionTexts, name) ? optionTexts[name as FormOption] : undefined);
+/** @param own of the tool that has the field; of a conversion none */
+export const textOf = (name: string, own?: ListedTool['texts']): OptionText | undefined =>
+  own?.[name] ?? (Object.hasOwn(optionTexts, name) ? optionTexts[name as FormOption] : undefined);
 
 /**
  * A field's JSON Schema whose description says all: what it does, what it takes with its unit, its default, and where it has an effect.
- * @param slug of the tool that has the field; of a conversion none
+ * @param tool that has the field; of a conversion none
  */
-export function describedSchema(name: string, field: z.ZodType, slug?: string): Schema {
+export function describedSchema(name: string, field: z.ZodType, tool?: Pick<ListedTool, 'texts'>): Schema {
   const { description: _, ...rules } = fieldSchema(field);
-  const { means, preset, where } = textOf(name, slug) ?? {};
+  const { means, preset, where } = textOf(name, tool?.texts) ?? {};
   // A tool's own default is in its schema, and a tool takes nothing on which its fields have no effect.
-  const value = rules.default ?? (slug === undefined ? preset : undefined);
+  const value = rules.default ?? (tool === undefined ? preset : undefined);
   const said = [
     means ?? '',
     `Takes ${wordsOf(field)}.`,
     value === undefined ? '' : `Default: ${value}.`,
-    slug !== undefined || where === undefined ? '' : `Has an effect on ${where}.`,
-    slug !== undefined && isRequired(field) ? 'Required.' : '',
+    tool !== undefined || where === undefined ? '' : `Has an effect on ${where}.`,
+    tool !== undefined && isRequired(field) ? 'Required.' : '',
   ];
   return { ...rules, ...(value === undefined ? {} : { default: value }), description: said.filter(Boolean).join(' ') };
 }

@@ -1,7 +1,8 @@
 /** What one file of a tool may have: published with the tool, and checked before it is decoded. */
 import { MAX_PAGES, MAX_PIXELS, MAX_SECONDS } from '../bounds.ts';
 import type { Facts } from '../engine.ts';
-import type { Bounds, Tool, ToolFamily } from '../tool.ts';
+import type { ToolFamily } from '../listed-tool.ts';
+import type { Bounds, Tool } from '../tool.ts';
 
 const OF_FAMILY: Readonly<Record<ToolFamily, Bounds>> = {
   image: { maxPixels: MAX_PIXELS },

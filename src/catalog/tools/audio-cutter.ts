@@ -14,12 +14,19 @@ export const tool: Tool = {
   files: ONE_FILE,
   input: CUT,
   check: checkCut,
+  texts: {
+    mode: { means: 'exact re-encodes and cuts to the sample; fast copies, and cuts at the nearest packet.' },
+  },
   work: {
-    engine,
     target: ([source = '']) => soundTarget(source),
-    plan: (order) => {
-      const task = taskOf(order, cutOf(order.input));
-      return order.input['mode'] === 'fast' ? planSoundCopied(task) : planSound(task, soundAsItIs(task));
-    },
+    methods: [
+      {
+        engine,
+        plan: (order) => {
+          const task = taskOf(order, cutOf(order.input));
+          return order.input['mode'] === 'fast' ? planSoundCopied(task) : planSound(task, soundAsItIs(task));
+        },
+      },
+    ],
   },
 };

@@ -21,5 +21,8 @@ export const tool: Tool = {
   accepts: PICTURES,
   files: ONE_FILE,
   input,
+  texts: {
+    radius: { means: 'Standard deviation of the Gaussian blur.' },
+  },
   work: { convert: (source, given) => ({ target: inShades(source), options: { blur: read(given).radius } }) },
 };

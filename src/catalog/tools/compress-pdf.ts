@@ -15,5 +15,13 @@ export const tool: Tool = {
   aliases: { img_quality: 'quality' },
   opensEncrypted: true,
   neverLarger: true,
+  texts: {
+    quality: { means: 'Preset of images in the PDF: lower is smaller.' },
+  },
+  mcp: {
+    title: 'Compress PDF',
+    description: 'Makes a PDF smaller by downsampling its images. Never makes it larger.',
+    params: { quality: { means: 'Lower is smaller.' }, password: { means: 'To open an encrypted PDF.' } },
+  },
   work: { convert: (_, { quality }) => ({ target: 'pdf', options: { img_quality: quality as number } }) },
 };

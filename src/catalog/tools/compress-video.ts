@@ -18,13 +18,21 @@ export const tool: Tool = {
       throw refuseField('bitrate', `${bitrate}`, 'no value together with preset: send only one of them');
   },
   neverLarger: true,
+  texts: {
+    preset: { means: 'How small: small is smallest, high looks best. Default: medium, where no bitrate is sent.' },
+    bitrate: { means: 'Target bit rate, instead of a preset.' },
+  },
   work: {
-    engine,
     target: ([source = '']) => videoTarget(source),
-    plan: (order) => {
-      const { preset = 'medium', bitrate } = order.input;
-      const task = taskOf(order);
-      return typeof bitrate === 'number' ? planAtRate(task, bitrate) : planCompressed(task, preset as Preset);
-    },
+    methods: [
+      {
+        engine,
+        plan: (order) => {
+          const { preset = 'medium', bitrate } = order.input;
+          const task = taskOf(order);
+          return typeof bitrate === 'number' ? planAtRate(task, bitrate) : planCompressed(task, preset as Preset);
+        },
+      },
+    ],
   },
 };

@@ -24,21 +24,31 @@ export const tool: Tool = {
     fps: integer(1, 30, ' frames a second').prefault('10'),
     width: integer(16, 1920, ' px').prefault('480'),
   }),
+  texts: {
+    fps: { means: 'Frame rate of the animation.' },
+    width: { means: 'Width of the animation; its height keeps the aspect ratio.' },
+  },
   work: {
-    engine,
-    inspect: {
-      step: (input, task) => (moves(task.source) ? probeStep(input, task) : probePicture(input, task)),
-      read: readProbe,
-    },
     target: (sources) => {
       refuseMixture(sources);
       return 'gif';
     },
-    plan: (order) => {
-      const { sources, input } = order;
-      const [fps, width] = [Number(input['fps']), Number(input['width'])];
-      return sources.length === 1 ? planGif(taskOf(order, { video_fps: fps, video_width: width })) : planFrames({ ...order, fps, width });
-    },
+    methods: [
+      {
+        engine,
+        inspect: {
+          step: (input, task) => (moves(task.source) ? probeStep(input, task) : probePicture(input, task)),
+          read: readProbe,
+        },
+        plan: (order) => {
+          const { sources, input } = order;
+          const [fps, width] = [Number(input['fps']), Number(input['width'])];
+          return sources.length === 1
+            ? planGif(taskOf(order, { video_fps: fps, video_width: width }))
+            : planFrames({ ...order, fps, width });
+        },
+      },
+    ],
   },
 };
 

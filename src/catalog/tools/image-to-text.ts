@@ -21,5 +21,6 @@ export const tool: Tool = {
   input: z.object({ ocr_lang: optionSchemas.ocr_lang.default('eng'), password: password.optional() }),
   opensEncrypted: true,
   answersText: true,
+  daily: 100,
   work: { convert: (_, { ocr_lang }) => ({ target: 'txt', options: { ocr_lang: ocr_lang as string } }) },
 };

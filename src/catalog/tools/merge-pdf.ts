@@ -13,7 +13,12 @@ export const tool: Tool = {
   accepts: ['pdf'],
   files: { ...SEVERAL_FILES, totalBytes: MAX_TOTAL_BYTES },
   input: z.object({}),
-  work: { engine, target: () => 'pdf', plan },
+  mcp: {
+    name: 'merge_pdfs',
+    title: 'Merge PDFs',
+    description: 'Merges 2 to 20 PDFs into one, in the order given, at most 400 MB together. Keeps their outlines.',
+  },
+  work: { target: () => 'pdf', methods: [{ engine, plan }] },
 };
 
 /** Adds the pages of the others to the first file, whose document-level data is kept. */

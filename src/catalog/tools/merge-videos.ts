@@ -12,5 +12,5 @@ export const tool: Tool = {
   accepts: [...VIDEOS, 'gif'],
   files: SEVERAL_FILES,
   input: z.object({}),
-  work: { engine, target: () => 'mp4', plan: planMerged },
+  work: { target: () => 'mp4', methods: [{ engine, plan: planMerged }] },
 };

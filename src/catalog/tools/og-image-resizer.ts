@@ -14,6 +14,9 @@ export const tool: Tool = {
   accepts: PICTURES,
   files: ONE_FILE,
   input,
+  texts: {
+    fit: { means: 'cover fills 1200 × 630 and cuts off the rest; contain keeps all and adds bars.' },
+  },
   work: {
     convert: (source, given) => ({
       target: inShades(atAnySize(source)),

@@ -20,7 +20,10 @@ export const tool: Tool = {
   summary: 'Removes pages from a PDF.',
   input: z.object({ pages, password: password.optional() }),
   opensEncrypted: true,
-  work: { engine, target: () => 'pdf', plan },
+  texts: {
+    pages: { means: 'Which pages to remove.' },
+  },
+  work: { target: () => 'pdf', methods: [{ engine, plan }] },
 };
 
 function plan(task: ToolTask) {

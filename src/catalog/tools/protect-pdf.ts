@@ -9,19 +9,26 @@ export const tool: Tool = {
   slug: 'protect-pdf',
   summary: 'Adds a password to a PDF (AES-256). Remove an existing password first, with unlock-pdf.',
   input: z.object({ password }),
+  texts: {
+    password: { means: 'Password that the PDF will need to be opened.' },
+  },
   work: {
-    engine,
-    inspect: inspectOpen,
     target: () => 'pdf',
-    plan: (task) => {
-      const { path } = onlySource(task);
-      const order = `${task.scratch}/order.json`;
-      return {
-        steps: [
-          { run: 'lock', args: [task.passwordFile ?? '', path, `${task.output}/document.pdf`, order] },
-          qpdf(`--job-json-file=${order}`),
-        ],
-      };
-    },
+    methods: [
+      {
+        engine,
+        inspect: inspectOpen,
+        plan: (task) => {
+          const { path } = onlySource(task);
+          const order = `${task.scratch}/order.json`;
+          return {
+            steps: [
+              { run: 'lock', args: [task.passwordFile ?? '', path, `${task.output}/document.pdf`, order] },
+              qpdf(`--job-json-file=${order}`),
+            ],
+          };
+        },
+      },
+    ],
   },
 };

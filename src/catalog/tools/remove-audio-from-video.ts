@@ -12,5 +12,5 @@ export const tool: Tool = {
   accepts: VIDEOS,
   files: ONE_FILE,
   input: z.object({}),
-  work: { engine, target: ([source = '']) => videoTarget(source), plan: (order) => planSilent(taskOf(order)) },
+  work: { target: ([source = '']) => videoTarget(source), methods: [{ engine, plan: (order) => planSilent(taskOf(order)) }] },
 };

@@ -15,5 +15,11 @@ export const tool: Tool = {
     if (width === undefined && height === undefined)
       throw refuseField('img_resize_w', undefined, `${allowed('img_resize_w')}, or img_resize_h, or both`);
   },
+  mcp: {
+    title: 'Resize image',
+    description: 'Resizes an image and keeps its format. One side alone keeps the aspect ratio.',
+    params: { width: { field: 'img_resize_w', means: 'New width.' }, height: { field: 'img_resize_h', means: 'New height.' } },
+    shows: true,
+  },
   work: { convert: (source, input) => ({ target: atAnySize(source), options: input }) },
 };

@@ -13,5 +13,5 @@ export const tool: Tool = {
   files: ONE_FILE,
   bounds: { maxSeconds: MAX_REVERSED_SECONDS },
   input: z.object({}),
-  work: { engine, target: ([source = '']) => videoTarget(source), plan: (order) => planReversed(taskOf(order)) },
+  work: { target: ([source = '']) => videoTarget(source), methods: [{ engine, plan: (order) => planReversed(taskOf(order)) }] },
 };

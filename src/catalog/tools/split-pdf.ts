@@ -12,8 +12,9 @@ export const tool: Tool = {
   opensEncrypted: true,
   alwaysZip: true,
   work: {
-    engine,
     target: () => 'pdf',
-    plan: (task) => ({ steps: [qpdfDecrypting(task, onlySource(task).path, '--split-pages', `${task.output}/page-%d.pdf`)] }),
+    methods: [
+      { engine, plan: (task) => ({ steps: [qpdfDecrypting(task, onlySource(task).path, '--split-pages', `${task.output}/page-%d.pdf`)] }) },
+    ],
   },
 };

@@ -14,12 +14,19 @@ export const tool: Tool = {
   files: ONE_FILE,
   input: CUT,
   check: checkCut,
+  texts: {
+    mode: { means: 'exact re-encodes and cuts to the frame; fast copies, and begins at a key frame.' },
+  },
   work: {
-    engine,
     target: ([source = '']) => videoTarget(source),
-    plan: (order) => {
-      const task = taskOf(order, cutOf(order.input));
-      return order.input['mode'] === 'fast' ? planVideoCopied(task) : planVideo(task, { container: videoAsItIs(task) });
-    },
+    methods: [
+      {
+        engine,
+        plan: (order) => {
+          const task = taskOf(order, cutOf(order.input));
+          return order.input['mode'] === 'fast' ? planVideoCopied(task) : planVideo(task, { container: videoAsItIs(task) });
+        },
+      },
+    ],
   },
 };

@@ -18,18 +18,25 @@ export const tool: Tool = {
   summary: 'Removes the password from a PDF, given that password.',
   input: z.object({ password }),
   opensEncrypted: true,
+  texts: {
+    password: { means: 'Password that the PDF has.' },
+  },
   work: {
-    engine,
-    inspect,
     target: () => 'pdf',
-    plan: (task) => {
-      const { path, facts } = onlySource(task);
-      const result = `${task.output}/document.pdf`;
-      if (facts['locked'] === true) return { steps: [qpdf(`--password-file=${task.passwordFile}`, '--decrypt', path, result)] };
-      return {
-        steps: [{ run: 'copy', args: [path, result] }],
-        warnings: [{ code: 'not_locked', message: 'The PDF has no password: it is returned unchanged.' }],
-      };
-    },
+    methods: [
+      {
+        engine,
+        inspect,
+        plan: (task) => {
+          const { path, facts } = onlySource(task);
+          const result = `${task.output}/document.pdf`;
+          if (facts['locked'] === true) return { steps: [qpdf(`--password-file=${task.passwordFile}`, '--decrypt', path, result)] };
+          return {
+            steps: [{ run: 'copy', args: [path, result] }],
+            warnings: [{ code: 'not_locked', message: 'The PDF has no password: it is returned unchanged.' }],
+          };
+        },
+      },
+    ],
   },
 };

@@ -32,5 +32,12 @@ export const tool: Tool = {
   accepts: PICTURES,
   files: ONE_FILE,
   input,
+  texts: {
+    text: { means: 'What is written, literally.' },
+    position: { means: 'Where it is written.' },
+    opacity: { means: 'How opaque it is: 0 is invisible.' },
+    size: { means: 'Height of the letters.' },
+    color: { means: 'Colour of the letters.' },
+  },
   work: { convert: (source, given: Input) => ({ target: inShades(source), options: { watermark: given as z.output<typeof input> } }) },
 };

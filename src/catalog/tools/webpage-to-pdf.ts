@@ -27,14 +27,24 @@ export const tool: Tool = {
   files: ONE_PAGE,
   takesPage: true,
   input,
+  texts: {
+    page_size: { means: 'Paper size.' },
+    landscape: { means: 'Turns the paper.' },
+    wait_ms: { means: 'How long to wait after the page has loaded, before it is printed.' },
+    print_background: { means: 'Prints background colours and images.' },
+  },
   work: {
-    engine,
     target: () => 'pdf',
-    plan: ({ sources: [source], input: given, output }) => {
-      const { page_size, landscape, wait_ms, print_background } = given as z.output<typeof input>;
-      if (source === undefined) throw new Error('no page is named');
-      const paper = { sheet: page_size, ownSize: false, landscape, background: print_background };
-      return askPage({ source: 'url', input: source.path, output, target: 'pdf', waitMs: wait_ms, ...paper });
-    },
+    methods: [
+      {
+        engine,
+        plan: ({ sources: [source], input: given, output }) => {
+          const { page_size, landscape, wait_ms, print_background } = given as z.output<typeof input>;
+          if (source === undefined) throw new Error('no page is named');
+          const paper = { sheet: page_size, ownSize: false, landscape, background: print_background };
+          return askPage({ source: 'url', input: source.path, output, target: 'pdf', waitMs: wait_ms, ...paper });
+        },
+      },
+    ],
   },
 };

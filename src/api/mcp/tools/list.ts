@@ -44,9 +44,9 @@ const CREATES = { readOnlyHint: false, destructiveHint: false, openWorldHint: tr
 const READS = { readOnlyHint: true, openWorldHint: false };
 
 function describe(catalog: Known, tool: McpTool, settings: McpSettings): Tool {
-  const { name, title, description, slug, params, files, shows } = tool;
-  const shape: Readonly<Record<string, z.ZodType>> = slug === undefined ? optionSchemas : (catalog.tools.get(slug)?.input.shape ?? {});
-  const entries = Object.entries(params).map(([param, says]) => [param, paramSchema(says, shape[says.field])]);
+  const { name, title, description, slug, shape = optionSchemas, params, files, shows } = tool;
+  const fields: Readonly<Record<string, z.ZodType>> = shape;
+  const entries = Object.entries(params).map(([param, says]) => [param, paramSchema(says, fields[says.field])]);
   const known: Properties = Object.fromEntries(entries);
   const required = [
     files === 'one' ? 'file' : 'files',

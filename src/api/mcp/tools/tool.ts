@@ -1,4 +1,5 @@
-/** An MCP tool: its own names for a tool of the catalog and its fields. */
+/** An MCP tool: its own names for a tool of the catalogue and its fields. */
+import type { z } from 'zod';
 import type { Schema } from '../../../catalog/options/field-schema.ts';
 
 export interface Param {
@@ -8,7 +9,7 @@ export interface Param {
   readonly means: string;
   readonly preset?: string | number | boolean;
   readonly required?: boolean;
-  /** Where the catalog lacks the tool, or accepts more than this description says. */
+  /** Where it is no field of a form. */
   readonly schema?: Schema;
 }
 
@@ -18,6 +19,8 @@ export interface McpTool {
   readonly description: string;
   /** The tool of REST that does it; a conversion has none. */
   readonly slug?: string;
+  /** The fields of that tool. */
+  readonly shape?: Readonly<Record<string, z.ZodType>>;
   readonly files: 'one' | 'several';
   /** The result is usually a picture, which the answer can show. */
   readonly shows?: true;
