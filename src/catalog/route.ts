@@ -16,10 +16,6 @@ export interface Route {
   readonly hops: readonly Hop[];
 }
 
-/** Formats that chains may pass through: they hold nearly everything that their neighbours hold. */
-const CARRIERS = ['png', 'pdf', 'docx', 'odt', 'html'] as const;
-/** For pictures: wrapping one in a document gives neither text nor shapes. */
-const PICTURE_CARRIERS = ['png'] as const;
 /** Families that can contain a picture without text. */
 const SHOWING: ReadonlySet<string> = new Set(['image', 'vector', 'video', 'pdf']);
 /** Engines below this rank are not used in chains, since two such losses in a row leave nothing useful. */
@@ -72,9 +68,12 @@ export function routesOf(engines: readonly Engine[], table: ReadonlyMap<string, 
     pairs,
     tails: new Map<string, ReadonlyMap<string, Way>>(),
   }));
+  const carriers = [...table.values()].flatMap(({ id, carries }) => (carries === undefined ? [] : [id]));
+  /** For pictures: wrapping one in a document gives neither text nor shapes. */
+  const pictureCarriers = carriers.filter((id) => table.get(id)?.carries === 'everything');
   const carriersOf = (source: string): readonly string[] => {
     const family = table.get(source)?.family;
-    return family === 'image' || family === 'vector' ? PICTURE_CARRIERS : CARRIERS;
+    return family === 'image' || family === 'vector' ? pictureCarriers : carriers;
   };
   /** No text can be read from the smallest pictures. */
   const isTooSmall = (source: string, target: string) => table.get(source)?.tiny === true && !SHOWING.has(table.get(target)?.family ?? '');
@@ -82,7 +81,7 @@ export function routesOf(engines: readonly Engine[], table: ReadonlyMap<string, 
   /** From a carrier onwards, in at most two hops that may be part of a chain, past `source`. */
   const tailOf = ({ pairs, tails }: (typeof graph)[number], carrier: string, source: string): ReadonlyMap<string, Way> => {
     // That the chain began elsewhere matters only where it began at a carrier.
-    const isShared = !CARRIERS.some((one) => one === source);
+    const isShared = !carriers.includes(source);
     const before = isShared ? tails.get(carrier) : undefined;
     if (before !== undefined) return before;
     const onward = pairs.get(carrier);

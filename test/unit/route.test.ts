@@ -152,7 +152,14 @@ describe('a catalogue of 260 sources, 200 targets and 60 engines', () => {
   const table = new Map(
     ids.map((id, index): [string, Format] => [
       id,
-      { id, family: families[index % families.length] ?? 'image', mime: 'x/y', aliases: [], holds: 'one' },
+      {
+        id,
+        family: families[index % families.length] ?? 'image',
+        mime: 'x/y',
+        aliases: [],
+        holds: 'one',
+        ...(index < carriers.length && { carries: id === 'png' ? 'everything' : 'documents' }),
+      },
     ]),
   );
   const chains: readonly Toolchain[] = ['image', 'media', 'office', 'pdf'];

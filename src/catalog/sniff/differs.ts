@@ -2,20 +2,6 @@
 import type { Warning } from '../engine.ts';
 import { type Format, formatByName, formatOf, formats } from '../formats.ts';
 
-/** Groups of related formats that are often named for each other, which needs no warning. */
-const KINS: readonly (readonly string[])[] = [
-  ['mp4', 'm4v', 'mov', '3gp', 'm4a', 'm4b'],
-  ['ogg', 'opus', 'spx', 'ogv'],
-  ['mkv', 'webm', 'mka'],
-  ['mpg', 'ts'],
-  ['mp2', 'mp3'],
-  ['wma', 'wmv'],
-  ['ac3', 'eac3'],
-  ['ppm', 'pgm', 'pbm', 'pam'],
-  ['heic', 'avif'],
-  ['ico', 'cur'],
-];
-
 /**
  * @param format canonical id, by content
  * @param filename as the client sent it; ignored if its extension means no format
@@ -34,8 +20,8 @@ export function differing(format: string, filename: string, declared?: string): 
     : [{ code: 'content_differs', message: `The file was read as ${format}, based on its content; ${told.join(' and ')}.` }];
 }
 
-function agrees(format: string, { id, tie }: Format): boolean {
-  return (
-    id === format || (tie !== undefined && tie === formatOf(format).tie) || KINS.some((kin) => kin.includes(id) && kin.includes(format))
-  );
+/** They are tied, or often named for each other. */
+function agrees(format: string, { id, tie, kin }: Format): boolean {
+  const found = formatOf(format);
+  return id === format || (tie !== undefined && tie === found.tie) || (kin !== undefined && kin === found.kin);
 }

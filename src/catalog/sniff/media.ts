@@ -8,8 +8,8 @@ import { ogg } from './ogg.ts';
 import type { Detected, Sample, Sniffer } from './sample.ts';
 import { format, UNKNOWN } from './verdict.ts';
 
-/** Long signatures first; streams of frames, which have the shortest, last. */
-const SNIFFERS: readonly Sniffer[] = [riff, signed, isobmff, matroska, ogg, asf, mpegProgram, mpegTransport, frames];
+/** Containers; streams of frames, which have the shortest signatures, last. */
+const SNIFFERS: readonly Sniffer[] = [riff, isobmff, matroska, ogg, asf, mpegProgram, mpegTransport, frames];
 
 export function media(sample: Sample): Detected | undefined {
   for (const sniffer of SNIFFERS) {
@@ -19,31 +19,9 @@ export function media(sample: Sample): Detected | undefined {
   return undefined;
 }
 
-/** RIFF with its variants for other byte orders and sizes (EBU 3306). */
+/** WebP, WAV and AVI have rows with their signatures; any other RIFF is unknown. */
 function riff({ head }: Sample): Detected | undefined {
-  if (!['RIFF', 'RIFX', 'RF64', 'BW64'].some((signature) => has(head, 0, signature))) return undefined;
-  if (has(head, 8, 'WAVE')) return format('wav');
-  if (has(head, 8, 'AVI ')) return format('avi');
-  // WebP was recognised before; any other RIFF is unknown.
-  return UNKNOWN;
-}
-
-const SIGNATURES: readonly (readonly [string, string])[] = [
-  ['fLaC', 'flac'],
-  ['riff\x2e\x91\xcf\x11\xa5\xd6\x28\xdb\x04\xc1\0\0', 'w64'],
-  ['#!AMR\n', 'amr'],
-  ['#!AMR-WB\n', 'amr'],
-  ['wvpk', 'wv'],
-  ['TTA1', 'tta'],
-  ['caff\0\x01', 'caf'],
-  ['.snd\0\0', 'au'],
-  ['FLV\x01', 'flv'],
-];
-
-function signed({ head }: Sample): Detected | undefined {
-  if (has(head, 0, 'FORM') && (has(head, 8, 'AIFF') || has(head, 8, 'AIFC'))) return format('aiff');
-  const found = SIGNATURES.find(([signature]) => has(head, 0, signature));
-  return found === undefined ? undefined : format(found[1]);
+  return ['RIFF', 'RIFX', 'RF64', 'BW64'].some((signature) => has(head, 0, signature)) ? UNKNOWN : undefined;
 }
 
 /** GUIDs as they lie in the file (ASF specification 1.20, 10.1 and 10.4). */

@@ -2,12 +2,12 @@
 import { Failure } from '../../errors.ts';
 import { formatByExtension, formatByName, formats } from '../formats.ts';
 import { isText } from './charset.ts';
-import { image } from './image.ts';
 import { media } from './media.ts';
 import { ole } from './ole.ts';
 import { pdf } from './pdf.ts';
 import { refused } from './refused.ts';
 import type { Detected, Sample, Sniffer } from './sample.ts';
+import { byHeader, bySignature } from './table.ts';
 import { TEXT_KINDS, text } from './text.ts';
 import { tga } from './tga.ts';
 import { UNKNOWN } from './verdict.ts';
@@ -15,10 +15,10 @@ import { zip } from './zip.ts';
 
 /**
  * In order: the first that recognises the file decides, also for a file that is valid as two formats. First the files that are never opened;
- * then signatures, which are all in the first bytes and exclude each other (a GIF with an appended page is a GIF); then text, which has none;
+ * then signatures and headers, which the rows of the formats have, and containers, whose content decides; then text, which has none of these;
  * last TGA, which is only a guess.
  */
-const SNIFFERS: readonly Sniffer[] = [refused, image, media, zip, ole, pdf, text, tga];
+const SNIFFERS: readonly Sniffer[] = [refused, bySignature, byHeader, media, zip, ole, pdf, text, tga];
 
 export function detect(sample: Sample): Detected {
   for (const sniffer of SNIFFERS) {
@@ -46,18 +46,10 @@ export function resolveSource(sample: Sample, filename: string, fromFormat?: str
   return { format: named !== undefined && allowed.includes(named) ? named : detected.otherwise };
 }
 
-/** Detected formats that are also valid as another requested format. */
-const ALSO: Readonly<Record<string, readonly string[]>> = {
-  // An Ogg file may contain any of Xiph's audio codecs; `.m4v` is MP4 with another extension.
-  opus: ['ogg'],
-  spx: ['ogg'],
-  mp4: ['m4v'],
-};
-
 /** Whether a converter's output has the requested format. Any text matches the text kinds, even an empty one, since prose has no signs. */
 export function matches(sample: Sample, format: string): boolean {
   const detected = detect(sample);
-  if (detected.kind === 'format' && (detected.format === format || ALSO[detected.format]?.includes(format))) return true;
+  if (detected.kind === 'format' && (detected.format === format || formats.get(detected.format)?.also?.includes(format))) return true;
   if (detected.kind === 'tie' && detected.among.includes(format)) return true;
   return format !== 'html' && TEXT_KINDS.includes(format) && isText(sample);
 }

@@ -7,11 +7,8 @@ import type { Detected, Sample } from './sample.ts';
 import { format, tieAmong, UNKNOWN } from './verdict.ts';
 import { attribute, type Root, rootOf } from './xml.ts';
 
-/** Kinds with a structure that plain text cannot have by chance: they are not part of the tie. */
-const STRUCTURED = ['ipynb', 'opml', 'dbk'];
-
 /** The text kinds of the tie. */
-export const TEXT_KINDS: readonly string[] = tieGroup('text').flatMap(({ id }) => (STRUCTURED.includes(id) ? [] : [id]));
+export const TEXT_KINDS: readonly string[] = tieGroup('text').flatMap(({ id, structured }) => (structured ? [] : [id]));
 
 export function text(sample: Sample): Detected | undefined {
   if (!isText(sample)) return undefined;

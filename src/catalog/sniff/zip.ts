@@ -1,4 +1,5 @@
 /** Office documents and books that are ZIP archives, by their part names; any other archive is unknown. */
+import { formats } from '../formats.ts';
 import { asBuffer, find, has, latin1, u16le, u32le } from './bytes.ts';
 import type { Detected, Sample } from './sample.ts';
 import { format, UNKNOWN } from './verdict.ts';
@@ -6,19 +7,7 @@ import { format, UNKNOWN } from './verdict.ts';
 /** Further parts are not read: they add nothing, and forged headers must not cost time. */
 const MOST_PARTS = 4096;
 
-const MIMETYPES: readonly (readonly [RegExp, string])[] = [
-  [/^application\/epub\+zip/, 'epub'],
-  [/^application\/vnd\.oasis\.opendocument\.text/, 'odt'],
-  [/^application\/vnd\.oasis\.opendocument\.spreadsheet/, 'ods'],
-  [/^application\/vnd\.oasis\.opendocument\.presentation/, 'odp'],
-];
-
-/** The main part of each kind, possibly numbered (`word/document2.xml`). A binary workbook (`.bin`, xlsb) is another format. */
-const MAIN_PARTS: readonly (readonly [RegExp, string])[] = [
-  [/^\/?word[/\\]document\d{0,4}\.xml$/i, 'docx'],
-  [/^\/?xl[/\\]workbook\d{0,4}\.xml$/i, 'xlsx'],
-  [/^\/?ppt[/\\]presentation\d{0,4}\.xml$/i, 'pptx'],
-];
+const zipped = [...formats.values()].filter((row) => row.zip !== undefined);
 
 export function zip(sample: Sample): Detected | undefined {
   const { head } = sample;
@@ -32,14 +21,15 @@ export function zip(sample: Sample): Detected | undefined {
 }
 
 function byMimetype(mimetype: string): Detected {
-  const found = MIMETYPES.find(([pattern]) => pattern.test(mimetype));
-  return found === undefined ? UNKNOWN : format(found[1]);
+  // Templates and parts of a book have longer types.
+  const found = zipped.find((row) => row.zip === 'mimetype' && mimetype.startsWith(row.mime));
+  return found === undefined ? UNKNOWN : format(found.id);
 }
 
 function byParts(names: readonly string[]): Detected {
   if (names.some((name) => /^\[Content_Types\]\.xml$/i.test(name))) {
-    const main = names.flatMap((name) => MAIN_PARTS.filter(([pattern]) => pattern.test(name)))[0];
-    if (main !== undefined) return format(main[1]);
+    const main = names.flatMap((name) => zipped.filter((row) => row.zip instanceof RegExp && row.zip.test(name)))[0];
+    if (main !== undefined) return format(main.id);
   }
   // EPUBs whose writer compressed the mimetype entry, or put it elsewhere.
   const isBook = names.includes('META-INF/container.xml') && names.some((name) => name.toLowerCase().endsWith('.opf'));

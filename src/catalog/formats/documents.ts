@@ -1,0 +1,42 @@
+/** Documents, sheets and slides. Main parts may be numbered (`word/document2.xml`); a binary workbook (`.bin`, xlsb) is another format. */
+import { type Format, format, type Traits } from './format.ts';
+
+const OOXML = 'application/vnd.openxmlformats-officedocument';
+const OASIS = 'application/vnd.oasis.opendocument';
+
+/** Prose in a file with pages or chapters. */
+const prose = (id: string, mime: string, traits?: Traits) => format('document', id, mime, { holds: 'many', ...traits });
+
+export const documents: readonly Format[] = [
+  format('pdf', 'pdf', 'application/pdf', { holds: 'many', carries: 'documents' }),
+  prose('docx', `${OOXML}.wordprocessingml.document`, {
+    aliases: ['docm', 'dotx', 'dotm'],
+    zip: /^\/?word[/\\]document\d{0,4}\.xml$/i,
+    carries: 'documents',
+  }),
+  prose('doc', 'application/msword', { aliases: ['dot'], tie: 'ole' }),
+  prose('odt', `${OASIS}.text`, { aliases: ['ott'], zip: 'mimetype', carries: 'documents' }),
+  prose('fodt', `${OASIS}.text-flat-xml`),
+  prose('rtf', 'application/rtf'),
+  prose('epub', 'application/epub+zip', { zip: 'mimetype' }),
+  prose('fb2', 'application/x-fictionbook+xml'),
+  prose('html', 'text/html', { aliases: ['htm', 'xhtml'], tie: 'text', carries: 'documents' }),
+  format('sheet', 'xlsx', `${OOXML}.spreadsheetml.sheet`, {
+    aliases: ['xlsm', 'xltx'],
+    holds: 'many',
+    zip: /^\/?xl[/\\]workbook\d{0,4}\.xml$/i,
+  }),
+  format('sheet', 'xls', 'application/vnd.ms-excel', { aliases: ['xlt'], holds: 'many', tie: 'ole' }),
+  format('sheet', 'ods', `${OASIS}.spreadsheet`, { aliases: ['ots'], holds: 'many', zip: 'mimetype' }),
+  format('sheet', 'fods', `${OASIS}.spreadsheet-flat-xml`, { holds: 'many' }),
+  format('sheet', 'csv', 'text/csv', { tie: 'text' }),
+  format('sheet', 'tsv', 'text/tab-separated-values', { aliases: ['tab'], tie: 'text' }),
+  format('slides', 'pptx', `${OOXML}.presentationml.presentation`, {
+    aliases: ['pptm', 'ppsx', 'potx'],
+    holds: 'many',
+    zip: /^\/?ppt[/\\]presentation\d{0,4}\.xml$/i,
+  }),
+  format('slides', 'ppt', 'application/vnd.ms-powerpoint', { aliases: ['pps', 'pot'], holds: 'many', tie: 'ole' }),
+  format('slides', 'odp', `${OASIS}.presentation`, { aliases: ['otp'], holds: 'many', zip: 'mimetype' }),
+  format('slides', 'fodp', `${OASIS}.presentation-flat-xml`, { holds: 'many' }),
+];

@@ -1,0 +1,47 @@
+/** What is known of a file format, and the rows of the tables. */
+import type { Family } from '../../contracts/toolchains.ts';
+import type { Sample } from '../sniff/sample.ts';
+
+export interface Format {
+  /** Canonical extension, which is also the format's id everywhere in the code. */
+  readonly id: string;
+  readonly family: Family;
+  /** IANA media type, or the usual one. */
+  readonly mime: string;
+  /** Other extensions of the same format. */
+  readonly aliases: readonly string[];
+  /** Whether a file contains one picture or page, or many. */
+  readonly holds: 'one' | 'many';
+  /** No side is longer than 256 px: too small for OCR. */
+  readonly tiny?: boolean;
+  /** How its files begin, one way of several. Unset: `looks`, `zip` or a sniffer of its container recognises them. */
+  readonly signatures?: readonly Signature[];
+  /** Whether a file has a plausible header, where bytes at its beginning are too short to be sure. Tried after all signatures, in the order of the tables. */
+  readonly looks?: (sample: Sample) => boolean;
+  /** How a ZIP shows that it is one: `mimetype` is a first part with its media type, and a pattern the name of its main part beside `[Content_Types].xml`. */
+  readonly zip?: 'mimetype' | RegExp;
+  /** Group of formats whose content cannot be distinguished: within it, the file's name or `from_format` decides. */
+  readonly tie?: string;
+  /** Text with a structure that plain text cannot have by chance: a name alone does not make a text one. */
+  readonly structured?: true;
+  /** Group of related formats that are often named for each other, which needs no warning. */
+  readonly kin?: string;
+  /** Formats that each of its files is valid as, too. */
+  readonly also?: readonly string[];
+  /** Chains of conversions may pass through it, since it holds nearly everything that its neighbours hold: from every format, or from pictures too. */
+  readonly carries?: 'documents' | 'everything';
+}
+
+/** Bytes as Latin-1 characters, at the beginning or each at its offset. */
+export type Signature = string | readonly (readonly [at: number, bytes: string])[];
+
+export type Traits = Omit<Partial<Format>, 'id' | 'family' | 'mime'>;
+
+export const format = (family: Family, id: string, mime: string, traits: Traits = {}): Format => ({
+  id,
+  family,
+  mime,
+  aliases: [],
+  holds: 'one',
+  ...traits,
+});

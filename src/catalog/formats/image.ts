@@ -1,0 +1,56 @@
+/** Pictures and drawings. */
+import {
+  isArbitraryMap,
+  isBitmap,
+  isBmp,
+  isCursor,
+  isFits,
+  isGraymap,
+  isIcon,
+  isJpeg2000,
+  isJxlStream,
+  isPcx,
+  isPict,
+  isPixmap,
+  isSgi,
+  isXcf,
+  isXpm,
+} from '../sniff/image.ts';
+import { type Format, format, type Traits } from './format.ts';
+import { riff } from './riff.ts';
+
+const image = (id: string, mime: string, traits?: Traits) => format('image', id, mime, traits);
+
+export const pictures: readonly Format[] = [
+  image('png', 'image/png', { signatures: ['\x89PNG\r\n\x1a\n'], carries: 'everything' }),
+  image('jpg', 'image/jpeg', { aliases: ['jpeg', 'jpe', 'jfif'], signatures: ['\xff\xd8\xff'] }),
+  image('webp', 'image/webp', { holds: 'many', signatures: [riff('RIFF', 'WEBP')] }),
+  image('gif', 'image/gif', { holds: 'many', signatures: ['GIF87a', 'GIF89a'] }),
+  image('tiff', 'image/tiff', { aliases: ['tif'], holds: 'many', signatures: ['II*\0', 'MM\0*', 'II+\0\x08\0', 'MM\0+\0\x08'] }),
+  image('bmp', 'image/bmp', { aliases: ['dib'], looks: isBmp }),
+  image('avif', 'image/avif', { kin: 'heif' }),
+  image('heic', 'image/heic', { aliases: ['heif'], kin: 'heif' }),
+  image('jp2', 'image/jp2', { aliases: ['jpf'], signatures: ['\xff\x4f\xff\x51'], looks: isJpeg2000 }),
+  image('jxl', 'image/jxl', { signatures: ['\0\0\0\x0cJXL \r\n\x87\n'], looks: isJxlStream }),
+  image('ico', 'image/vnd.microsoft.icon', { tiny: true, kin: 'icon', looks: isIcon }),
+  image('cur', 'image/x-win-bitmap', { tiny: true, kin: 'icon', looks: isCursor }),
+  image('tga', 'image/x-tga', { tie: 'tga' }),
+  image('ppm', 'image/x-portable-pixmap', { aliases: ['pnm'], kin: 'netpbm', looks: isPixmap }),
+  image('pgm', 'image/x-portable-graymap', { kin: 'netpbm', looks: isGraymap }),
+  image('pbm', 'image/x-portable-bitmap', { kin: 'netpbm', looks: isBitmap }),
+  image('pam', 'image/x-portable-arbitrarymap', { kin: 'netpbm', looks: isArbitraryMap }),
+  image('pcx', 'image/x-pcx', { looks: isPcx }),
+  image('psd', 'image/vnd.adobe.photoshop', { signatures: ['8BPS\0\x01', '8BPS\0\x02'] }),
+  image('xbm', 'image/x-xbitmap'),
+  image('xpm', 'image/x-xpixmap', { looks: isXpm }),
+  image('dds', 'image/vnd-ms.dds', { signatures: ['DDS \x7c\0\0\0'] }),
+  image('exr', 'image/x-exr', { signatures: ['\x76\x2f\x31\x01'] }),
+  image('hdr', 'image/vnd.radiance', { signatures: ['#?RADIANCE', '#?RGBE'] }),
+  image('sgi', 'image/x-sgi', { aliases: ['rgb'], looks: isSgi }),
+  image('ras', 'image/x-sun-raster', { aliases: ['sun'], signatures: ['\x59\xa6\x6a\x95'] }),
+  image('dpx', 'image/x-dpx', { signatures: ['SDPX', 'XPDS'] }),
+  image('fits', 'image/fits', { aliases: ['fit', 'fts'], looks: isFits }),
+  image('xcf', 'image/x-xcf', { looks: isXcf }),
+  image('pict', 'image/x-pict', { aliases: ['pct'], looks: isPict }),
+  format('vector', 'svg', 'image/svg+xml'),
+];
