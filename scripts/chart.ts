@@ -134,7 +134,11 @@ function ofMap(map: YAMLMap, above: readonly string[], values: Value[]): Schema 
     const more = comment.find((line) => line.startsWith('@schema'));
     // A blank line ends what is said of the file.
     const says = comment.filter((line) => line !== '' && !line.startsWith('@schema') && !line.startsWith('Every value')).join(' ');
-    const extra = (more === undefined ? {} : JSON.parse(more.slice('@schema'.length))) as Schema & { pools?: true; config?: true };
+    const extra = (more === undefined ? {} : JSON.parse(more.slice('@schema'.length))) as Schema & {
+      pools?: true;
+      config?: true;
+      images?: true;
+    };
     const preset: unknown = isScalar(value) ? value.value : parse(stringify(value));
     if (extra.pools === true) {
       values.push({ path: path.join('.'), preset, says });
@@ -146,7 +150,9 @@ function ofMap(map: YAMLMap, above: readonly string[], values: Value[]): Schema 
     else {
       if (says === '') throw new Error(`${CHART}/values.yaml: ${path.join('.')} has no comment`);
       values.push({ path: path.join('.'), preset, says });
-      properties[key.value] = { ...typeOf(preset), description: says, ...extra };
+      const { images, ...rules } = extra;
+      const names = images === true ? { propertyNames: { enum: ['app', ...toolchains] } } : {};
+      properties[key.value] = { ...typeOf(preset), description: says, ...rules, ...names };
     }
   });
   // Helm hands `global` to every chart.

@@ -7,8 +7,9 @@ import { describeApi } from '../src/api/openapi/document.ts';
 import { apiSettings } from '../src/api/settings.ts';
 import { configSchema, VARIABLES } from '../src/config.ts';
 import { errorTable, reasonTable } from '../src/errors.ts';
+import { admissionFile } from './admission.ts';
 import { chartFiles, installFile } from './chart.ts';
-import { composeFile } from './compose-users.ts';
+import { composeFile } from './compose.ts';
 import { crdFiles } from './crds.ts';
 import { resourcePage } from './resource-page.ts';
 
@@ -20,6 +21,7 @@ const files: Readonly<Record<string, string>> = {
   'docs/openapi.json': apiDocument(),
   'docs/resources.md': resourcePage(),
   'compose.yaml': composeFile(),
+  ...admissionFile(),
   ...crdFiles(),
   ...chartFiles(),
 };

@@ -95,6 +95,15 @@ it('the backend passes the suite of its family', async () => {
   expect(stdout).toMatch(/Tests .*\b[1-9]\d* passed/);
 });
 
+it('the toolchain has all that is compared with its row', async () => {
+  const { stdout } = await run('vitest', ['run', 'test/unit/toolchains.test.ts'], {
+    cwd: root,
+    timeout: LIMIT_MS,
+    env: { ...process.env, NO_COLOR: '1' },
+  });
+  expect(stdout).toMatch(/Tests .*\b[1-9]\d* passed/);
+});
+
 it('the engine converts a font, and the tool a picture', async () => {
   const dataDir = join(root, 'data');
   await mkdir(dataDir);
