@@ -29,7 +29,15 @@ const RICH = {
   workDirSize: '8192Mi',
   maxSeconds: 600,
   terminationGraceSeconds: 3,
-  resources: { requests: { cpu: 0.5, memory: '1024Mi' }, limits: { cpu: 2, memory: '4096Mi', 'nvidia.com/gpu': 1 } },
+  resources: {
+    requests: { cpu: 0.5, memory: '1024Mi' },
+    limits: { cpu: 2, memory: '4096Mi', 'nvidia.com/gpu': 1 },
+    claims: [{ name: 'card', request: 'one' }, { name: 'shared' }],
+  },
+  resourceClaims: [
+    { name: 'card', resourceClaimTemplateName: 'card' },
+    { name: 'shared', resourceClaimName: 'shared' },
+  ],
   nodeSelector: {},
   tolerations: [{ key: 'filemill.io/pool', operator: 'Equal', value: 'media', effect: 'NoSchedule' }],
   affinity: {
@@ -294,6 +302,9 @@ const FORGED_RICH: typeof FORGED = [
   ['in no queue of Kueue', { 'metadata.labels.kueue|x-k8s|io/queue-name': 'default' }, 'metadata.labels'],
   ["without the pool's annotation", { 'spec.template.metadata.annotations.note': undefined }, 'spec.template.metadata.annotations'],
   ['with another label', { 'spec.template.metadata.labels.team': 'print' }, 'spec.template.metadata.labels'],
+  ['with more GPUs', { [`${WORKER}.resources.limits.nvidia|com/gpu`]: 2 }, 'containers[0].resources'],
+  ['with the claim of another', { [`${POD}.resourceClaims.1.resourceClaimName`]: 'theirs' }, 'resourceClaims'],
+  ['with a whole claim', { [`${WORKER}.resources.claims.0.request`]: undefined }, 'containers[0].resources'],
   ['on nodes without affinity', { [`${POD}.affinity`]: undefined }, 'affinity'],
   ['of the account by default', { [`${POD}.serviceAccountName`]: undefined }, 'serviceAccountName'],
   ['with root', { [`${POD}.securityContext.runAsUser`]: 0, [`${POD}.securityContext.runAsNonRoot`]: false }, 'securityContext'],

@@ -51,6 +51,27 @@ const Toleration = z.object({
   tolerationSeconds: z.number().int().optional().describe('How long a NoExecute taint is tolerated, s; for ever if unset'),
 });
 
+/** A DNS label, as names of claims are. */
+const label = z
+  .string()
+  .max(63)
+  .regex(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/);
+
+const ResourceClaim = z
+  .object({
+    name: label.describe('What `resources.claims` calls it'),
+    resourceClaimTemplateName: name.optional().describe('ResourceClaimTemplate from which each worker gets a separate claim'),
+    resourceClaimName: name.optional().describe('ResourceClaim that all workers share'),
+  })
+  .meta({
+    'x-kubernetes-validations': [
+      {
+        rule: 'has(self.resourceClaimTemplateName) != has(self.resourceClaimName)',
+        message: 'name either a resourceClaimTemplateName or a resourceClaimName',
+      },
+    ],
+  });
+
 const TopologySpreadConstraint = z.looseObject({
   maxSkew: z.number().int().min(1).max(5000).describe('By how many workers two domains may differ'),
   topologyKey: name.describe('Label of nodes whose values are the domains'),
@@ -73,10 +94,29 @@ export const workerPod = {
       requests: quantities.optional().describe('What a node must have free for a worker, by resource'),
       limits: quantities
         .optional()
-        .describe('What a worker may use at most, by resource; its slots share out the memory; nvidia.com/gpu asks for a GPU'),
+        .describe(
+          'What a worker may use at most, by resource; its slots share out the memory; nvidia.com/gpu, or what else a device plugin offers, asks for a device',
+        ),
+      claims: z
+        .array(
+          z.object({
+            name: label.describe('One of `resourceClaims`'),
+            request: label.optional().describe('One request of the claim; all of them if unset'),
+          }),
+        )
+        .max(8)
+        .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['name'] })
+        .optional()
+        .describe('Claims of `resourceClaims` that the worker uses'),
     })
     .optional()
     .describe('Resources that a worker requests of its node'),
+  resourceClaims: z
+    .array(ResourceClaim)
+    .max(8)
+    .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['name'] })
+    .optional()
+    .describe('Claims on devices by dynamic resource allocation (DRA), as in a PodSpec'),
   nodeSelector: z
     .record(z.string(), z.string().max(63))
     .meta({ maxProperties: 32 })
@@ -95,6 +135,6 @@ export const workerPod = {
     .meta({ 'x-kubernetes-list-type': 'atomic' })
     .optional()
     .describe('How workers spread over zones or nodes, as in a PodSpec'),
-  runtimeClassName: name.optional().describe('RuntimeClass of workers, such as gVisor'),
+  runtimeClassName: name.optional().describe('RuntimeClass of workers, such as gVisor, or one that brings the driver of a device'),
   priorityClassName: name.optional().describe('PriorityClass of workers: which pods go first if nodes are full'),
 };

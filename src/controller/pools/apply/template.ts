@@ -69,7 +69,8 @@ export function templateOf(pool: ToolchainPool, natsServers: readonly string[]):
         tolerationSeconds: LOST_NODE_S,
       })),
     ],
-    ...pick(spec, ['imagePullSecrets', 'nodeSelector', 'affinity', 'topologySpreadConstraints', 'runtimeClassName', 'priorityClassName']),
+    ...pick(spec, ['imagePullSecrets', 'nodeSelector', 'affinity', 'topologySpreadConstraints']),
+    ...pick(spec, ['runtimeClassName', 'priorityClassName', 'resourceClaims']),
   };
   const hash = createHash('sha256').update(JSON.stringify({ podSpec, added })).digest('hex').slice(0, 10);
   return {
@@ -151,9 +152,9 @@ const DISK = 'ephemeral-storage';
 
 /** Requests ephemeral storage for the work folder, so that pods go to nodes that have room; the pool may set its own request. */
 function resourcesOf({ resources, workDirSize }: ToolchainPool['spec']): object {
-  const { requests, limits } = resources ?? {};
+  const { requests, limits, claims } = resources ?? {};
   const isSaid = requests?.[DISK] !== undefined || limits?.[DISK] !== undefined;
-  return { ...(limits !== undefined && { limits }), requests: { ...requests, ...(!isSaid && { [DISK]: workDirSize }) } };
+  return { ...(limits && { limits }), ...(claims && { claims }), requests: { ...requests, ...(!isSaid && { [DISK]: workDirSize }) } };
 }
 
 /** Name of the Job in a slot: there can be one at a time. */
