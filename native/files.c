@@ -1,11 +1,11 @@
 /*
  * Files: Landlock, and the file calls that Landlock leaves open.
  *
- * Stops: reading or writing anything outside the places given by --rw and --ro, also through links,
- * /proc/self/root, and descriptors of folders; executing what was written; links, FIFOs and devices
- * that whoever collects the output could follow or hang on; files that no measurement of the folder
- * finds. Landlock's ruleset also refuses TCP a second time, and signals and abstract sockets to
- * programs outside.
+ * Stops: reading or writing anything outside the places given by --rw and --ro, but for the devices
+ * given by --device, also through links, /proc/self/root, and descriptors of folders; executing
+ * what was written; links, FIFOs and devices that whoever collects the output could follow or hang
+ * on; files that no measurement of the folder finds. Landlock's ruleset also refuses TCP a second
+ * time, and signals and abstract sockets to programs outside.
  *
  * Needs: Linux 5.13 (ABI 1); each right names its ABI. Without Landlock the launcher refuses to
  * start unless told --without-landlock, and files are then not confined. ABI 2 (5.19) renames
@@ -47,6 +47,7 @@ enum {
 	/* No symlinks, FIFOs or devices, and nothing written can be executed. */
 	READ_WRITE = WRITE_FILE | READ_FILE | READ_DIR | REMOVE_DIR | REMOVE_FILE | MAKE_DIR |
 	             MAKE_REG | REFER | TRUNCATE,
+	DEVICE = READ_FILE | WRITE_FILE | IOCTL_DEV,
 };
 
 enum { BIND_AND_CONNECT_TCP = 3 /* ABI 4 */, ABSTRACT_SOCKETS_AND_SIGNALS = 3 /* ABI 6 */ };
@@ -71,6 +72,16 @@ static int add_rule(const char *path, uint64_t rights)
 	if (ruleset >= 0 && syscall(__NR_landlock_add_rule, ruleset, 1 /* PATH_BENEATH */, &rule, 0))
 		fail(errno, "cannot allow %s", path);
 	return fd;
+}
+
+/* A mistaken name must not open an ordinary file for writing, or a disk. */
+static void add_device(const char *path)
+{
+	struct stat is;
+	int fd = add_rule(path, DEVICE);
+	if (fd < 0) fail(errno, "cannot open %s", path);
+	if (fstat(fd, &is) || !S_ISCHR(is.st_mode)) fail(0, "%s is no character device", path);
+	close(fd);
 }
 
 /* These name the program itself only once it is there. */
@@ -109,6 +120,7 @@ void prepare_landlock(int abi)
 	}
 	for (int i = 0; i < opt.readable.count; i++)
 		if (!is_of_self(opt.readable.at[i])) close(add_rule(opt.readable.at[i], READ_ONLY));
+	for (int i = 0; i < opt.devices.count; i++) add_device(opt.devices.at[i]);
 }
 
 /*

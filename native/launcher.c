@@ -11,6 +11,7 @@
  * The sections, each a file that can be reviewed by itself:
  *
  *   files.c      Landlock: which files; and the file calls that Landlock leaves open
+ *   devices.c    which commands reach the devices that it was given
  *   network.c    sockets: which may be made, and to what they may connect
  *   syscalls.c   seccomp: which system calls, with which arguments (syscalls.txt)
  *   notify.c     seccomp user notification: the calls that the supervisor decides
@@ -83,6 +84,7 @@ static const struct {
 } option_table[] = {
 	{ "rw", .list = &opt.writable },     /* a place to read and write */
 	{ "ro", .list = &opt.readable },     /* a place to read and execute */
+	{ "device", .list = &opt.devices },  /* a device to read, write, map and control */
 	{ "env", .list = &opt.environment }, /* NAME=VALUE */
 	{ "cwd", .list = &opt.cwd },         /* where it starts */
 	{ "cgroup", .list = &opt.cgroups },  /* made for it alone, with its limits */

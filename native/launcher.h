@@ -33,7 +33,7 @@ struct values {
 
 /* See `option_table` in launcher.c. Bytes, seconds where _s, milliseconds where _ms. */
 struct options {
-	struct values writable, readable, environment, cwd, toolchains, cgroups;
+	struct values writable, readable, devices, environment, cwd, toolchains, cgroups;
 	int unix_sockets, without_landlock, check, record, fork_server;
 	uint64_t uid, data, memory, disk, cpu_s, file_size, tasks, open_files, wall_ms;
 	uint64_t report_fd, landlock_abi, parent, tcp_port;
@@ -57,6 +57,7 @@ enum condition {
 	WITH_UNIX,
 	WITH_TCP,
 	WITH_UNIX_OR_TCP,
+	WITH_DEVICES,
 	COUNT_FORKS, /* The supervisor counts processes, since RLIMIT_NPROC cannot. */
 	CONDITIONS,
 };
@@ -115,6 +116,10 @@ void restrict_with_landlock(void); /* In the child. */
 int find_writable_place(const char *path);
 int open_place_fd(int place);
 int check_access(const struct seccomp_notif *call); /* Returns an errno. */
+
+/* ---- devices.c: commands of the devices given by --device ---- */
+
+extern const struct rules device_rules;
 
 /* ---- network.c ---- */
 

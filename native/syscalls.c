@@ -4,7 +4,8 @@
  * Stops: everything that Landlock does not govern, and whatever the kernel learns tomorrow. What is
  * allowed is listed, in syscalls.txt and in images/<toolchain>/syscalls.txt; what is not is ENOSYS.
  * A call that has a harmless and a harmful use is judged by its arguments: by the rules of files.c,
- * of network.c, and of this file. Calls of another architecture, or of x32, end the program.
+ * devices.c, network.c, and of this file. Calls of another architecture, or of x32, end the
+ * program.
  *
  * Needs: Linux 4.14 (SECCOMP_RET_KILL_PROCESS); 5.5 where the supervisor decides a call
  * (SECCOMP_USER_NOTIF_FLAG_CONTINUE). Without seccomp the launcher refuses to start.
@@ -201,7 +202,8 @@ static int in_force[CONDITIONS];
 static const struct rules *rules_of_section(size_t section)
 {
 	static const struct rules own = { own_rules, COUNT(own_rules) };
-	const struct rules *const sections[] = { &file_rules, &network_rules, &own };
+	/* Commands of devices come before the files' own, which end with a refusal. */
+	const struct rules *const sections[] = { &device_rules, &file_rules, &network_rules, &own };
 	return section < COUNT(sections) ? sections[section] : NULL;
 }
 
@@ -216,6 +218,7 @@ static void set_conditions(int abi, int counts_forks)
 	in_force[WITH_UNIX] = with_unix;
 	in_force[WITH_TCP] = with_tcp;
 	in_force[WITH_UNIX_OR_TCP] = with_unix || with_tcp;
+	in_force[WITH_DEVICES] = opt.devices.count > 0;
 	in_force[COUNT_FORKS] = counts_forks;
 }
 

@@ -16,6 +16,16 @@ export interface Allowance {
   readonly perMiB: number;
 }
 
+/** Kinds of devices that programs can use beside the processors; `exec/confine/devices.ts` knows their files. */
+export const deviceKinds = ['nvidia', 'render'] as const;
+export type DeviceKind = (typeof deviceKinds)[number];
+
+export interface DeviceUse {
+  readonly kinds: readonly DeviceKind[];
+  /** Conversions at a time on each device: they share its memory. */
+  readonly slotsEach: number;
+}
+
 interface ToolchainRow {
   readonly name: string;
   /** What its engines are, as health shows their versions, and how long each may take. An engine may also be in the image of another toolchain. */
@@ -25,6 +35,8 @@ interface ToolchainRow {
   readonly bounds: Bounds;
   /** `internet`: by the egress proxy, and no other way. */
   readonly reaches: 'nothing' | 'internet';
+  /** What its programs use where a worker finds it; a worker that finds none converts on its processors. Unset: nothing. */
+  readonly devices?: DeviceUse;
   /** Families of the formats that it is there for; where other toolchains read them too, they are listed here all the same, and only here. */
   readonly families: readonly string[];
 }

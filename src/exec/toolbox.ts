@@ -101,7 +101,7 @@ export async function openToolbox({ engines, launcher, runtime, slot, ...files }
     const { slot, folder, limits, signal, onLine, proxyPort } = where;
     const { program, args, reads, calls, unixSockets, tcpPort } = resolve(engine, step.run, proxyPort);
     const outcome = await launcher.run(
-      { folder, reads, calls, unixSockets, tcpPort, limits, uid: slot.uid },
+      { folder, reads, calls, unixSockets, tcpPort, limits, uid: slot.uid, devices: slot.devices },
       {
         program,
         args: [...args, ...step.args],

@@ -17,6 +17,8 @@ export interface Pool {
   readonly engines: ReadonlyMap<string, string>;
   /** By id, the kind of defect: engines that each of its workers lacks, or has and cannot use at present. Absent while there is none. */
   readonly broken?: ReadonlyMap<string, string>;
+  /** By kind, the devices that each of its workers has found, at least. Absent where they use none, or while there are no workers. */
+  readonly devices?: Readonly<Record<string, number>>;
   /** Time of the last heartbeat, ms since the epoch; 0 if there was none. */
   readonly seenAt: number;
   /** Whether its controller reports that its workers do not start. */

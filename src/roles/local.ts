@@ -4,7 +4,7 @@ import { grants } from '../api/jobs/grants.ts';
 import { createServer } from '../api/server.ts';
 import type { Config } from '../config.ts';
 import { faultOf } from '../contracts/messages/fault.ts';
-import { toolchains } from '../contracts/toolchains.ts';
+import { type Toolchain, toolchainRow, toolchains } from '../contracts/toolchains.ts';
 import { memorySignals } from '../signals/memory.ts';
 import { createLog } from '../telemetry/log.ts';
 import { watchLoop } from '../telemetry/loop.ts';
@@ -14,6 +14,7 @@ import { TooLittleMemory } from '../worker/memory.ts';
 import { startWorkers } from '../worker/workers.ts';
 import { fetchingFor } from './fetch.ts';
 import { openConverters } from './machine/converters.ts';
+import { devicesHere, slotsWith } from './machine/devices.ts';
 import { openEmbedded } from './machine/embedded.ts';
 import { missingHere, poolsHere } from './machine/here.ts';
 import { judgeOfApi } from './machine/judge.ts';
@@ -39,8 +40,11 @@ export async function local(config: Config, checkout: string, version: string, c
   const converters = await openConverters(config, checkout, log, metrics);
   const stopping = new AbortController();
 
-  const health = healthOf(converters, config, { slots: config.worker.slots, others: false }, log);
-  const pools = poolsHere(converters.catalog, config.worker.slots, clock());
+  const devices = await devicesHere(toolchains, log, metrics);
+  const slotsOf = (name: Toolchain) => slotsWith(config.worker.slots[name], toolchainRow(name).devices, devices.get(name));
+  const slots = Object.fromEntries(toolchains.map((name) => [name, slotsOf(name)]));
+  const health = healthOf(converters, config, { slots, others: false }, log);
+  const pools = poolsHere(converters.catalog, slots, clock(), devices);
   const server = createServer({
     ...store,
     ...fetching,
@@ -73,7 +77,8 @@ export async function local(config: Config, checkout: string, version: string, c
     ...converters,
     ...store,
     ...fetching,
-    settings: config.worker,
+    devices,
+    settings: { ...config.worker, slots },
     signals,
     health,
     grant: grants(store.jobs, store.objects, store.encryption),

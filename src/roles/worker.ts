@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Config } from '../config.ts';
 import { queueAbilities } from '../contracts/messages/presence.ts';
+import { toolchainRow } from '../contracts/toolchains.ts';
 import { openJobs } from '../jobs/nats/jobs.ts';
 import { openClock } from '../nats/clock.ts';
 import { streamOf } from '../queue/nats/pool.ts';
@@ -20,6 +21,7 @@ import { joinCluster } from './cluster/join.ts';
 import { retirement } from './cluster/retirement.ts';
 import { fetchingFor } from './fetch.ts';
 import { openConverters } from './machine/converters.ts';
+import { devicesHere, slotsWith } from './machine/devices.ts';
 import { enginesHere, missingHere } from './machine/here.ts';
 import { sayWhatIsMissing } from './machine/missing.ts';
 import { asCannotStart, CannotStart } from './process/cannot-start.ts';
@@ -38,8 +40,11 @@ export async function worker(config: Config, checkout: string): Promise<Running>
   const time = await openClock(nats, streamOf(pool));
   const metrics = createMetrics();
   const converters = await openConverters(config, checkout, log, metrics);
+  const devices = await devicesHere([toolchain], log, metrics);
+  const found = devices.get(toolchain);
+  const onDevices = slotsWith(config.worker.slots[toolchain], toolchainRow(toolchain).devices, found);
   // A worker limited to one conversion has one slot.
-  const slots = Math.min(config.worker.slots[toolchain], config.worker.conversionsPerWorker || Number.POSITIVE_INFINITY);
+  const slots = Math.min(onDevices, config.worker.conversionsPerWorker || Number.POSITIVE_INFINITY);
   const me = { pool, worker: workerName(config.worker.name) };
   const jobs = await openJobs(nats, { report: (err) => log.error({ err }, 'a stored record cannot be read') });
   const queue = openQueue(nats);
@@ -53,12 +58,18 @@ export async function worker(config: Config, checkout: string): Promise<Running>
     broken: engineStates.withdrawn,
     fault: health.fault,
   });
-  const presence = startPresence(natsPresence(nats), { ...me, toolchain, slots }, config.worker, abilities);
+  const presence = startPresence(
+    natsPresence(nats),
+    { ...me, toolchain, slots, ...(found && { devices: found.counts }) },
+    config.worker,
+    abilities,
+  );
   health.onChange(presence.changed);
   engineStates.onChange(() => presence.changed());
   const workers = await startWorkers({
     ...converters,
     ...fetchingFor(config),
+    devices,
     settings: { ...config.worker, slots: { [toolchain]: slots } },
     pools: { [toolchain]: pool },
     jobs,

@@ -40,6 +40,8 @@ export interface Metrics {
   /** Just before a scrape. */
   storageSeen(use: { readonly usedBytes: number | undefined; readonly freeBytes: number; readonly full: string | undefined }): void;
   poolsSeen(pools: readonly PoolSeen[]): void;
+  /** @param counts of the devices that a toolchain can use here, by kind */
+  devicesFound(toolchain: string, counts: Readonly<Record<string, number>>): void;
   /** The state of this process, if it is a worker. */
   workerSeen(worker: { readonly slots: number; readonly busy: number }): void;
   /** As of the last second: to collect them costs more than to ask for them. */
@@ -150,6 +152,12 @@ export function createMetrics(): Metrics {
     slots: new Gauge({ name: 'filemill_worker_slots', help: 'Orders that this worker can hold', registers }),
     busy: new Gauge({ name: 'filemill_worker_busy', help: 'Orders that this worker holds', registers }),
   };
+  const devices = new Gauge({
+    name: 'filemill_worker_devices',
+    help: 'Devices that this process found for a toolchain that can use them; 0: the toolchain uses the processors',
+    labelNames: ['toolchain', 'kind'],
+    registers,
+  });
   const storage = {
     used: new Gauge({
       name: 'filemill_storage_used_bytes',
@@ -202,6 +210,9 @@ export function createMetrics(): Metrics {
         pools.running.set({ pool }, depth.held);
         pools.oldest.set({ pool }, (depth.oldestMs ?? 0) / 1000);
       }
+    },
+    devicesFound(toolchain, counts) {
+      for (const [kind, count] of Object.entries(counts)) devices.set({ toolchain, kind }, count);
     },
     workerSeen({ slots, busy }) {
       worker.slots.set(slots);

@@ -57,7 +57,7 @@ export const workerName = (configured: string | undefined): string =>
 
 export function startPresence(
   channel: PresenceChannel,
-  about: Pick<Presence, 'pool' | 'toolchain' | 'worker' | 'slots'>,
+  about: Pick<Presence, 'pool' | 'toolchain' | 'worker' | 'slots' | 'devices'>,
   { conversionsPerWorker, idleSeconds }: PresenceLimits,
   abilitiesNow: () => Abilities,
 ): PresenceReporter {

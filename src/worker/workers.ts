@@ -4,6 +4,7 @@ import type { Catalog } from '../catalog/catalog.ts';
 import type { StepLimits } from '../catalog/engine.ts';
 import { type Bounds, type Toolchain, toolchainRow, toolchains } from '../contracts/toolchains.ts';
 import type { Launcher } from '../exec/confine/confine.ts';
+import type { DeviceAccess } from '../exec/confine/policy.ts';
 import { openSlot } from '../exec/files/workspace.ts';
 import { openResidents, type ResidentOptions, type Residents } from '../exec/residents/residents.ts';
 import type { Toolbox } from '../exec/toolbox.ts';
@@ -34,6 +35,8 @@ export interface WorkersDeps extends Omit<WorkerDeps, 'pool' | 'handleJob' | 'sl
   readonly catalog: () => Catalog;
   readonly engineStates: EngineStates;
   readonly health?: WorkerDeps['health'] & Pick<Health, 'check'>;
+  /** What a toolchain's programs may use besides the processors; unset: nothing. */
+  readonly devices?: ReadonlyMap<Toolchain, DeviceAccess>;
   /** Opens one slot's proxy to the Internet; undefined where there is no Internet access. */
   readonly openEgressProxy: (() => Promise<EgressProxy>) | undefined;
 }
@@ -49,9 +52,12 @@ export async function startWorkers(deps: WorkersDeps): Promise<Workers> {
   const installed = toolbox.installed.map(({ engine }) => engine);
   const enginesOf = (toolchain: Toolchain) => installed.filter((engine) => engine.toolchains.includes(toolchain));
   const inUse = toolchains.filter((toolchain) => (settings.slots[toolchain] ?? 0) > 0 && enginesOf(toolchain).length > 0);
+  // A device has no room for more than its slots.
+  const hasExpress = (toolchain: Toolchain) => settings.sharing.express && (deps.devices?.get(toolchain)?.files.length ?? 0) === 0;
+  const expressSlots = inUse.filter(hasExpress).length;
   const allSlots = Object.values(settings.slots).reduce((sum, slots) => sum + slots, 0);
-  const { express: expressMemory, ...slotMemory } = memoryOf(settings, allSlots, settings.sharing.express ? inUse.length : 0);
-  const disk = diskShareOf(settings.dirBytes, allSlots + (expressMemory === undefined ? 0 : inUse.length * EXPRESS));
+  const { express: expressMemory, ...slotMemory } = memoryOf(settings, allSlots, expressSlots);
+  const disk = diskShareOf(settings.dirBytes, allSlots + (expressMemory === undefined ? 0 : expressSlots * EXPRESS));
   const onReplaced: ResidentOptions['onReplaced'] = (program, why) => {
     log.info({ program, why }, 'a resident program is replaced');
     metrics.residentReplaced(program, why);
@@ -74,7 +80,7 @@ export async function startWorkers(deps: WorkersDeps): Promise<Workers> {
   const { sharing } = settings;
   const start = async (toolchain: Toolchain, slots: PoolSlots, express: boolean) => {
     const { bounds, reaches } = toolchainRow(toolchain);
-    const slot = await openSlot(workDir, index++);
+    const slot = await openSlot(workDir, index++, deps.devices?.get(toolchain));
     const { conversionBytes, warmBytes } = (express ? expressMemory : undefined) ?? slotMemory;
     const residents = renewableResidents(() =>
       openResidents({ launcher, slot, perLife: settings.residents.perLife, leakBytes: warmBytes, onStarted, onReplaced }),
@@ -115,7 +121,7 @@ export async function startWorkers(deps: WorkersDeps): Promise<Workers> {
     const count = settings.slots[toolchain] ?? 0;
     const slots = poolSlots(count);
     for (let n = 0; n < count; n++) await start(toolchain, slots, false);
-    if (expressMemory !== undefined) await start(toolchain, slots, true);
+    if (expressMemory !== undefined && hasExpress(toolchain)) await start(toolchain, slots, true);
   }
   const trials = startTrials({ engines: installed, seats, states, atStart: settings.trials });
   let closed: Promise<unknown> | undefined;

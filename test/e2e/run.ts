@@ -13,6 +13,7 @@ import { bare } from './bare.ts';
 import { checkout, clusterDir, environment, inNamespace, node } from './cluster.ts';
 import { confine } from './confinement.ts';
 import { crowd } from './crowd.ts';
+import { useDevice } from './device.ts';
 import { breakThings } from './faults.ts';
 import { type E2eFiles, makeFiles } from './files.ts';
 import { helm3Release } from './helm3.ts';
@@ -48,7 +49,7 @@ const PARTS: Readonly<Record<string, (files: E2eFiles) => Promise<void>>> = {
   helm3: helm3Release,
 };
 /** Only where they are asked for: docs/operating.md has them among what runs at night. */
-const MORE: typeof PARTS = { throughput, crowd };
+const MORE: typeof PARTS = { throughput, crowd, device: useDevice };
 const ALL = { ...PARTS, ...MORE };
 /** These need no cluster: `make e2e` runs them while it builds what the others need. */
 const APART: Readonly<Record<string, (folder: string) => Promise<void>>> = { bare };

@@ -8,7 +8,7 @@ import type { Nats } from '../../src/nats/connection.ts';
 import { openS3 } from '../../src/objects/s3/store.ts';
 import { declarePool } from '../../src/pools/nats/declarations.ts';
 import { publishRetire } from '../../src/pools/nats/retire.ts';
-import { subscribeWorkers } from '../../src/pools/nats/workers.ts';
+import { publishPresence, subscribeWorkers } from '../../src/pools/nats/workers.ts';
 import type { Workers } from '../../src/pools/registry.ts';
 import { ensurePool } from '../../src/queue/nats/pool.ts';
 import { type Cluster, type Role, startCluster } from '../kit/cluster.ts';
@@ -50,6 +50,7 @@ afterAll(async () => {
 });
 
 interface Health {
+  readonly devices?: Readonly<Record<string, Readonly<Record<string, number>>>>;
   readonly queue: Readonly<Record<string, { readonly waiting: number; readonly running: number; readonly workers: number }>>;
   readonly engines: Readonly<Record<string, { readonly version: string; readonly seen_at: string }>>;
 }
@@ -193,6 +194,19 @@ describe('a worker', () => {
 });
 
 describe('an API replica', () => {
+  it('tells which devices the workers of a pool have found, and nothing of pools that use none', async () => {
+    expect(await health()).not.toHaveProperty('devices');
+    const [image] = workers.workers('image');
+    if (image === undefined) throw new Error('the pool has no worker');
+    const { receivedAt: _, ...heartbeat } = image;
+    const standIn = { ...heartbeat, worker: 'with-a-device', devices: { nvidia: 1, render: 0 } };
+    publishPresence(nats, standIn);
+    await eventually(async () => (await health()).devices !== undefined, 'the stand-in is known');
+    expect((await health()).devices).toEqual({ image: { nvidia: 1, render: 0 } });
+    publishPresence(nats, { ...standIn, state: 'drained' });
+    await eventually(async () => (await health()).devices === undefined, 'it has left');
+  });
+
   it('tells how it stands while NATS is out of reach', async () => {
     cluster.nats.signal('SIGSTOP');
     const answer = await fetch(`${api}/api/v1/health`);

@@ -474,6 +474,7 @@ int main(int argc, char **argv)
 	IF("filter") { struct { unsigned short length; void *code; } none = { 1, room }; memcpy(room, "\x06\0\0\0\0\0\xff\x7f", 8); prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); return verdict(syscall(__NR_seccomp, 1, 0, &none)); }
 	IF("prctl") return verdict(prctl(number(0), number(1), 0, 0, 0));
 	IF("ioctl") { int pair[2]; if (pipe(pair)) return 2; return verdict(ioctl(pair[0], number(0), room)); }
+	IF("control") { int fd = open(word(0), O_RDWR); return verdict(fd < 0 ? fd : ioctl(fd, number(1), room)); }
 	IF("fcntl") { int pair[2]; if (pipe(pair)) return 2; return verdict(fcntl(pair[0], number(0), number(1))); }
 	IF("mmap") return verdict(mmap(NULL, 1 << 21, PROT_READ, number(0), -1, 0) == MAP_FAILED ? -1 : 0);
 	IF("undumpable") { prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); if (prctl(PR_GET_DUMPABLE)) errno = EPERM; return verdict(prctl(PR_GET_DUMPABLE) ? -1 : 0); }

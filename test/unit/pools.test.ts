@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { choosePool, equivalentPools } from '../../src/api/submit/choose-pool.ts';
 import { Failure } from '../../src/errors.ts';
-import { brokenEngines, sharedEngines } from '../../src/pools/nats/registry.ts';
+import { brokenEngines, sharedDevices, sharedEngines } from '../../src/pools/nats/registry.ts';
 import { type Pool, poolsFor } from '../../src/pools/registry.ts';
 import { aPool } from '../conformance/samples.ts';
 
@@ -94,5 +94,13 @@ describe('workers that differ', () => {
         ['heif', 'failed'],
       ]),
     );
+  });
+
+  it('have the devices that each of them has found, at least', () => {
+    expect(sharedDevices([{ devices: { nvidia: 2, render: 1 } }, { devices: { nvidia: 1, render: 0 } }])).toEqual({ nvidia: 1, render: 0 });
+    // Found none is another answer than uses none.
+    expect(sharedDevices([{ devices: { nvidia: 0 } }])).toEqual({ nvidia: 0 });
+    expect(sharedDevices([{}])).toBeUndefined();
+    expect(sharedDevices([])).toBeUndefined();
   });
 });

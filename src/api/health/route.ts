@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { type EngineRole, engineRoles } from '../../contracts/toolchains.ts';
 import { Failure } from '../../errors.ts';
 import type { StorageUse } from '../../objects/watch.ts';
+import type { Pool } from '../../pools/registry.ts';
 import type { ApiDeps } from '../deps.ts';
 
 interface EngineHealth {
@@ -83,6 +84,7 @@ export function healthRoutes(app: FastifyInstance, deps: ApiDeps): void {
         engines,
         ...storageOf(deps.storage?.use),
         ...confinementOf(deps.confinement),
+        ...devicesOf([...pools.values()]),
         missing: missing.map(({ engine, reason }) => ({ engine: engine.name, reason, formats: lost(deps, engine.conversions) })),
         queue: Object.fromEntries(queues),
       },
@@ -118,6 +120,11 @@ const storageOf = (use: StorageUse | undefined) =>
 
 const confinementOf = (confinement: ApiDeps['confinement']) =>
   confinement === undefined ? {} : { confinement: { landlock_abi: confinement.landlockAbi, counts: confinement.counts } };
+
+const devicesOf = (pools: readonly Pool[]) => {
+  const found = pools.flatMap(({ name, devices }) => (devices === undefined ? [] : [[name, devices] as const]));
+  return found.length === 0 ? {} : { devices: Object.fromEntries(found) };
+};
 
 /** @returns undefined where the store does not answer in time: health is queried when things go wrong */
 async function soon<T>(asked: Promise<T>): Promise<T | undefined> {

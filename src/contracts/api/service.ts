@@ -40,6 +40,12 @@ export const Health = z.object({
     })
     .optional()
     .describe('How converters are confined; only where one process is API and worker'),
+  devices: z
+    .record(z.string(), z.record(z.string(), count))
+    .optional()
+    .describe(
+      'By pool, if its engines can use devices: the kinds, such as `nvidia`, and how many each of its workers has found; 0: conversions run on processors',
+    ),
   missing: z.array(z.object({ engine: z.string(), reason: z.string(), formats: z.array(z.string()) })),
   queue: z.record(z.string(), z.object({ waiting: count, running: count, workers: count })).describe('By pool'),
 });

@@ -70,11 +70,11 @@ export function launcherAt(path: string, options: LauncherOptions = {}): Launche
 const LEAST_DATA: Partial<Readonly<Record<CallList, number>>> = { web: 4 * 1024 ** 3 };
 
 function argsFor(
-  { folder, reads, calls, uid, unixSockets, tcpPort, forkServer, limits }: Policy,
+  { folder, reads, devices, calls, uid, unixSockets, tcpPort, forkServer, limits }: Policy,
   { program, args, env }: Command,
   cgroup: Cgroup | undefined,
 ): string[] {
-  const environment = { PATH: '/usr/bin:/bin', LANG: 'C.UTF-8', HOME: folder, TMPDIR: folder, ...env };
+  const environment = { PATH: '/usr/bin:/bin', LANG: 'C.UTF-8', HOME: folder, TMPDIR: folder, ...devices?.env, ...env };
   const options: Record<string, string | number> = {
     cwd: folder,
     data: Math.max(2 * limits.memoryBytes, (calls && LEAST_DATA[calls]) ?? 512 * 1024 * 1024),
@@ -94,7 +94,8 @@ function argsFor(
     ...Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)]),
     ...(cgroup?.paths ?? []).flatMap((path) => ['--cgroup', path]),
     ...[folder, '/dev/null'].flatMap((place) => ['--rw', place]),
-    ...[...SYSTEM_READS, ...reads].flatMap((place) => ['--ro', place]),
+    ...[...SYSTEM_READS, ...reads, ...(devices?.reads ?? [])].flatMap((place) => ['--ro', place]),
+    ...(devices?.files ?? []).flatMap((file) => ['--device', file]),
     ...Object.entries(environment).flatMap(([name, value]) => ['--env', `${name}=${value}`]),
     ...(unixSockets ? ['--unix'] : []),
     ...(forkServer ? ['--fork-server'] : []),

@@ -11,11 +11,23 @@ export type CallList = Toolchain | NativeProgram;
 export const NATIVE_PROGRAMS = ['vips-server', 'chromium-child'] as const;
 export type NativeProgram = (typeof NATIVE_PROGRAMS)[number];
 
+/** Devices that a program may use, and what it needs for that. */
+export interface DeviceAccess {
+  /** Absolute paths of character devices, which it may read, write, map and control. */
+  readonly files: readonly string[];
+  /** Paths that it may read besides: what drivers tell of themselves. */
+  readonly reads: readonly string[];
+  /** Where its libraries are, if the linker does not know. */
+  readonly env: Readonly<Record<string, string>>;
+}
+
 export interface Policy {
   /** The only folder that may be written: an absolute path without links, owned by `uid` if that is set. */
   readonly folder: string;
   /** Readable besides `SYSTEM_READS`: absolute paths of files and folders; missing ones are skipped. */
   readonly reads: readonly string[];
+  /** Unset: none. */
+  readonly devices?: DeviceAccess | undefined;
   /** Which calls it needs beyond `native/syscalls.txt`. */
   readonly calls?: CallList | undefined;
   /** The unused user to run as: required when we are root, impossible when not. */

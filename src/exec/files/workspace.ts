@@ -3,6 +3,7 @@ import { randomInt } from 'node:crypto';
 import { chownSync, mkdirSync } from 'node:fs';
 import { chmod, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { DeviceAccess } from '../confine/policy.ts';
 import { removeTree } from './remove.ts';
 
 /** Above the ids that distributions and container runtimes assign, and below those that some programs take for negative. */
@@ -19,6 +20,8 @@ export interface Slot {
   readonly index: number;
   /** The user that confined programs of this slot run as; undefined if we are not root and cannot change it. */
   readonly uid: number | undefined;
+  /** Those that its programs may use; undefined: none. */
+  readonly devices: DeviceAccess | undefined;
   /** Creates an empty folder that only this slot's user may enter. A folder left there by a crash is replaced. */
   makeFolder(name: string): Promise<string>;
   /** The same for our own user: confined programs can neither read nor change its contents. */
@@ -31,7 +34,7 @@ export interface Slot {
 }
 
 /** @param root absolute path of a folder that every user can enter (see `stage.ts`) */
-export async function openSlot(root: string, index: number): Promise<Slot> {
+export async function openSlot(root: string, index: number, devices?: DeviceAccess): Promise<Slot> {
   const home = join(root, `slot-${index}`);
   const uid = process.getuid?.() === 0 ? FIRST_UID + index : undefined;
   await rm(home, { recursive: true, force: true });
@@ -55,6 +58,7 @@ export async function openSlot(root: string, index: number): Promise<Slot> {
   return {
     index,
     uid,
+    devices,
     own,
     makePrivateFolder: make,
     makeOwned(path) {

@@ -65,7 +65,8 @@ export async function openRegistry(nats: Nats, { workers, own, clock, waiting = 
     const busy = there.reduce((sum, worker) => sum + worker.busy, 0);
     const degraded = watched.now().states.get(name)?.degraded !== undefined;
     const waitMs = expectedWaitMs(waiting(name), there);
-    return { ...now, name, paused, preference, capacity, workers: there.length, busy, degraded, waitMs };
+    const devices = sharedDevices(there);
+    return { ...now, name, paused, preference, capacity, workers: there.length, busy, degraded, waitMs, ...(devices && { devices }) };
   };
   const removed = (): ReadonlyMap<string, RemovedPool> => {
     const [there, { known, retracted }] = [declared(), watched.now()];
@@ -159,6 +160,14 @@ export function sharedEngines(workers: readonly Reported[]): ReadonlyMap<string,
 export function brokenEngines(workers: readonly Reported[]): ReadonlyMap<string, string> {
   const all = workers.flatMap(({ broken = {} }) => Object.entries(broken));
   return new Map(all.filter(([id]) => workers.every(({ engines }) => !Object.hasOwn(engines, id))));
+}
+
+/** Of each kind, as many as the worker with the fewest has found. */
+export function sharedDevices(workers: readonly Pick<WorkerPresence, 'devices'>[]): Readonly<Record<string, number>> | undefined {
+  const found = workers.flatMap(({ devices }) => (devices === undefined ? [] : [devices]));
+  if (found.length === 0) return undefined;
+  const kinds = [...new Set(found.flatMap(Object.keys))].sort();
+  return Object.fromEntries(kinds.map((kind) => [kind, Math.min(...found.map((devices) => devices[kind] ?? 0))]));
 }
 
 /** What a pool without workers offers: the next worker may be able to use what the last one could not, and tries it. */

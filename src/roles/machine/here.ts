@@ -5,8 +5,10 @@ import type { Engine } from '../../catalog/engine.ts';
 import { defectSentence } from '../../contracts/messages/fault.ts';
 import { forkingOf } from '../../contracts/messages/presence.ts';
 import { type Toolchain, toolchains } from '../../contracts/toolchains.ts';
+import type { Devices } from '../../exec/confine/devices.ts';
 import type { Pool } from '../../pools/registry.ts';
 import type { Converters } from './converters.ts';
+import type { DevicesHere } from './devices.ts';
 
 /** Versions by engine id, and which of them fork. */
 export function enginesHere(catalog: Catalog, toolchain: Toolchain): ReadonlyMap<string, string> {
@@ -42,17 +44,19 @@ export function poolsHere(
   catalog: () => Catalog,
   slots: Readonly<Record<string, number>>,
   seenAt: number,
+  devices: DevicesHere = new Map(),
 ): () => ReadonlyMap<string, Pool> {
   const byCatalog = new WeakMap<Catalog, ReadonlyMap<string, Pool>>();
   return () => {
     const now = catalog();
-    const pools = byCatalog.get(now) ?? new Map(toolchains.map((name) => [name, poolHere(now, name, slots[name] ?? 0, seenAt)]));
+    const pools =
+      byCatalog.get(now) ?? new Map(toolchains.map((name) => [name, poolHere(now, name, slots[name] ?? 0, devices.get(name), seenAt)]));
     byCatalog.set(now, pools);
     return pools;
   };
 }
 
-function poolHere(catalog: Catalog, name: Toolchain, slots: number, seenAt: number): Pool {
+function poolHere(catalog: Catalog, name: Toolchain, slots: number, devices: Devices | undefined, seenAt: number): Pool {
   const about = { paused: false, preference: 0, capacity: 0, workers: slots > 0 ? 1 : 0, busy: 0, degraded: false, waitMs: 0 };
-  return { name, toolchain: name, ...about, engines: enginesHere(catalog, name), seenAt };
+  return { name, toolchain: name, ...about, engines: enginesHere(catalog, name), seenAt, ...(devices && { devices: devices.counts }) };
 }
