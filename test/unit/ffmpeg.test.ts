@@ -55,6 +55,22 @@ describe('FFmpeg', () => {
     ],
     'does not copy reordered frames out of an AVI': [argsOf('avi', 'mp4', [{ ...H264, has_b_frames: 2 }]), 'libx264'],
     'gives MPEG-2 the nearest frame rate that it has': [argsOf('mp4', 'mpg', [{ ...H264, avg_frame_rate: '15/1' }]), '-r 23.97602'],
+    'keeps the shape of the pixels of a DVD': [
+      argsOf('mpg', 'mp4', [{ ...H264, codec_name: 'mpeg2video', width: 720, height: 576, sample_aspect_ratio: '64:45' }]),
+      `setsar=${64 / 45}:max=255`,
+    ],
+    'turns the shape of the pixels with the picture': [
+      argsOf('mov', 'mkv', [{ ...H264, sample_aspect_ratio: '4:3', side_data_list: [{ rotation: -90 }] }]),
+      'setsar=0.75:max=255',
+    ],
+    'gives MPEG-2 square pixels where it cannot state their shape': [
+      argsOf('mp4', 'mpg', [{ ...H264, width: 720, height: 480, sample_aspect_ratio: '3:2' }]),
+      'scale=trunc(iw*1.5/2)*2:trunc(ih/2)*2,setsar=1',
+    ],
+    'counts a width that is asked for in square pixels': [
+      argsOf('mpg', 'mp4', [{ ...H264, width: 720, height: 576, sample_aspect_ratio: '64:45' }], { video_width: 640 }),
+      `scale=round(iw*${64 / 45}):ih,scale=640:-2,setsar=1`,
+    ],
     'names H.265 as players of MP4 want it': [argsOf('mkv', 'mp4', [{ ...H264, codec_name: 'hevc' }]), '-c:v copy -tag:v hvc1'],
     'turns text subtitles into those of MP4': [
       argsOf('mkv', 'mp4', [H264, { index: 2, codec_name: 'subrip', codec_type: 'subtitle' }]),

@@ -3,7 +3,7 @@ import { conversionFailed, inputLimit } from '../../../errors.ts';
 import type { Plan, Task } from '../../engine.ts';
 import type { OptionName, Options } from '../../options/options.ts';
 import { command, tags } from './command.ts';
-import { mediaOf } from './streams.ts';
+import { mediaOf, uprightAspect } from './streams.ts';
 import { timeline } from './timeline.ts';
 
 /** Longest animation, seconds. */
@@ -34,13 +34,19 @@ const TAIL_SECONDS = 2;
 /** The frame at `start_time`. @throws Failure `no_stream` without video */
 export function planStill(task: Task): Plan {
   const { target, options, output } = task;
-  const { index, fps } = firstVideo(task);
+  const picture = firstVideo(task);
+  const { index, fps } = picture;
   const time = timeline({ ...task, options: { ...options, end_time: undefined } });
   const { start_time: start = 0 } = options;
   const inTail = fps > 0 && start > 0 && time.seconds !== undefined && time.seconds < TAIL_SECONDS;
   const from = inTail ? Math.max(0, start - TAIL_SECONDS) : start;
+  const aspect = uprightAspect(picture);
+  const filters = [
+    ...(inTail ? [`tpad=stop_mode=clone:stop_duration=${TAIL_SECONDS},trim=start=${(start - from).toFixed(3)}`] : []),
+    ...(aspect === 1 ? [] : [`scale=round(iw*${aspect}):ih,setsar=1`]),
+  ];
   const encode = [
-    ...(inTail ? ['-vf', `tpad=stop_mode=clone:stop_duration=${TAIL_SECONDS},trim=start=${(start - from).toFixed(3)}`] : []),
+    ...(filters.length === 0 ? [] : ['-vf', filters.join(',')]),
     ...['-map', `0:${index}`, '-frames:v', '1', '-f', 'image2', '-update', '1'],
     ...tags(options.strip_metadata),
     ...(STILL_ENCODERS[target]?.(options.img_quality ?? 80) ?? []),
@@ -64,11 +70,12 @@ export function planStill(task: Task): Plan {
  */
 export function planGif(task: Task): Plan {
   const { options, scratch, output } = task;
-  const { index } = firstVideo(task);
+  const picture = firstVideo(task);
+  const { index } = picture;
   const time = timeline(task);
   if ((time.seconds ?? 0) > MAX_GIF_SECONDS) throw inputLimit('seconds of animation', MAX_GIF_SECONDS, Math.ceil(time.seconds ?? 0));
   const palette = `${scratch}/palette.png`;
-  const frames = `fps=${Math.min(50, options.video_fps ?? GIF_FPS)},${size(options)}`;
+  const frames = `fps=${Math.min(50, options.video_fps ?? GIF_FPS)},${size(options, uprightAspect(picture))}`;
   const silent = mediaOf(task.facts).audio.length === 0;
   const sound = { code: 'lossy', message: `This conversion from ${task.source} does not keep: sound.` };
   return {
@@ -106,7 +113,9 @@ function firstVideo({ facts }: Task) {
   return stream;
 }
 
-function size({ video_width: width, video_height: height }: Options): string {
-  if (width === undefined && height === undefined) return `scale=min(${GIF_WIDTH}\\,iw):-1:flags=lanczos`;
-  return `scale=${width ?? -1}:${height ?? -1}:flags=lanczos`;
+/** In square pixels, since browsers ignore any other shape that a GIF states. @param aspect width of a source's pixel over its height */
+function size({ video_width: width, video_height: height }: Options, aspect: number): string {
+  const square = aspect === 1 ? '' : `scale=round(iw*${aspect}):ih:flags=lanczos,setsar=1,`;
+  if (width === undefined && height === undefined) return `${square}scale=min(${GIF_WIDTH}\\,iw):-1:flags=lanczos`;
+  return `${square}scale=${width ?? -1}:${height ?? -1}:flags=lanczos`;
 }

@@ -56,3 +56,6 @@ export function shownSize({ width, height, aspect, upended }: VideoStream): { re
   const wide = Math.max(1, Math.round(width * aspect));
   return upended ? { width: height, height: wide } : { width: wide, height };
 }
+
+/** Width of a pixel over its height once the picture is upright, as FFmpeg's filters receive it. */
+export const uprightAspect = ({ aspect, upended }: VideoStream): number => (upended ? 1 / aspect : aspect);

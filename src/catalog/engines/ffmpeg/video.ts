@@ -15,7 +15,7 @@ import {
   VIDEO_ENCODERS,
   type VideoEncoderId,
 } from './encoders.ts';
-import { type AudioStream, type MediaFacts, mediaOf, type VideoStream } from './streams.ts';
+import { type AudioStream, type MediaFacts, mediaOf, shownSize, uprightAspect, type VideoStream } from './streams.ts';
 import { timeline } from './timeline.ts';
 
 const DEFAULT_CRF = 23;
@@ -129,7 +129,7 @@ export function encodePicture(
   // A filter, because `-r` would show the last frame too long, by seconds at low rates. MPEG has no low rates, and needs `-r`.
   const resampled = given === undefined || container.rates !== undefined ? '' : `fps=${given},`;
   return [
-    ...['-vf', `${resampled}${scale(options)},setsar=1`],
+    ...['-vf', `${resampled}${shape(id, stream, options)}`],
     ...(given === undefined || resampled !== '' ? [] : ['-r', `${given}`]),
     ...encoder(id),
     ...['-pix_fmt', 'yuv420p'],
@@ -145,10 +145,11 @@ const marks = (target: string, codec: string): readonly string[] =>
 const even = (side: number): number => side - (side % 2);
 
 /** px. For a rotated video with one given side, the derived side is not known here. */
-function sidesOf({ width, height, rotated }: VideoStream, { video_width: wide, video_height: high }: Options): readonly number[] {
+function sidesOf(stream: VideoStream, { video_width: wide, video_height: high }: Options): readonly number[] {
   if (wide !== undefined && high !== undefined) return [even(wide), even(high)];
-  if (wide === undefined && high === undefined) return [even(width), even(height)];
-  if (rotated) return [];
+  if (wide === undefined && high === undefined) return [even(stream.width), even(stream.height)];
+  if (stream.rotated) return [];
+  const { width, height } = shownSize(stream);
   return [even(wide ?? Math.round(((high ?? 0) * width) / height)), even(high ?? Math.round(((wide ?? 0) * height) / width))];
 }
 
@@ -164,10 +165,24 @@ function refuseSides(codec: VideoEncoderId, sides: readonly number[]): void {
   for (const long of sides) if (long > MAX_SIDE) throw inputLimit('side in pixels', MAX_SIDE, long);
 }
 
-/** Sides are even, since 4:2:0 halves them; with one given side the ratio is kept. */
-export function scale({ video_width: width, video_height: height }: Pick<Options, 'video_width' | 'video_height'>): string {
-  if (width === undefined && height === undefined) return 'scale=trunc(iw/2)*2:trunc(ih/2)*2';
-  return `scale=${width === undefined ? -2 : even(width)}:${height === undefined ? -2 : even(height)}`;
+/** Display aspect ratios that MPEG-2 can state, besides square pixels (ISO 13818-2, table 6-3). */
+const MPEG_RATIOS = [4 / 3, 16 / 9, 2.21] as const;
+
+/**
+ * The filters that give the frames their size. DVD, DV and other pixels that are not square stay as they are, and the file states their ratio;
+ * a size that is asked for is in square pixels. Sides are even, since 4:2:0 halves them; with one given side the ratio is kept.
+ */
+function shape(id: VideoEncoderId, stream: VideoStream, { video_width: width, video_height: height }: Options): string {
+  const aspect = uprightAspect(stream);
+  if (width !== undefined && height !== undefined) return `scale=${even(width)}:${even(height)},setsar=1`;
+  const shown = shownSize(stream);
+  const stated = id !== 'mpeg2' || MPEG_RATIOS.some((ratio) => Math.abs(shown.width / shown.height - ratio) < 0.01);
+  if (width === undefined && height === undefined) {
+    const wide = aspect === 1 || stated ? 'iw' : `iw*${aspect}`;
+    return `scale=trunc(${wide}/2)*2:trunc(ih/2)*2,setsar=${stated ? `${aspect}${aspect === 1 ? '' : ':max=255'}` : 1}`;
+  }
+  const square = aspect === 1 ? '' : `scale=round(iw*${aspect}):ih,`;
+  return `${square}scale=${width === undefined ? -2 : even(width)}:${height === undefined ? -2 : even(height)},setsar=1`;
 }
 
 export function encodeSound(container: VideoContainer, stream: AudioStream, options: Options, place: number): readonly string[] {
