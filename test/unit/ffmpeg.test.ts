@@ -71,6 +71,7 @@ describe('FFmpeg', () => {
       argsOf('mpg', 'mp4', [{ ...H264, width: 720, height: 576, sample_aspect_ratio: '64:45' }], { video_width: 640 }),
       `scale=round(iw*${64 / 45}):ih,scale=640:-2,setsar=1`,
     ],
+    'reads a program stream, or a video stream without a container': [argsOf('mpg', 'mp4', [H264]), '-format_whitelist mpeg,mpegvideo -i'],
     'names H.265 as players of MP4 want it': [argsOf('mkv', 'mp4', [{ ...H264, codec_name: 'hevc' }]), '-c:v copy -tag:v hvc1'],
     'turns text subtitles into those of MP4': [
       argsOf('mkv', 'mp4', [H264, { index: 2, codec_name: 'subrip', codec_type: 'subtitle' }]),

@@ -2,11 +2,14 @@
 import type { AudioEncoderId, VideoEncoderId } from './encoders.ts';
 
 // biome-ignore format: a table
-/** The demuxer of each source. Always set: FFmpeg's own detection also accepts playlists, which open other files. */
+/**
+ * The demuxer of each source. Always set: FFmpeg's own detection also accepts playlists, which open other files.
+ * `.mpg` is a program stream, or a video stream without any container.
+ */
 export const DEMUXERS: Readonly<Record<string, string>> = {
   mp3: 'mp3', wav: 'wav', flac: 'flac', ogg: 'ogg', opus: 'ogg', m4a: 'mov', m4b: 'mov', aac: 'aac', ac3: 'ac3', eac3: 'eac3',
   aiff: 'aiff', wma: 'asf', mka: 'matroska', au: 'au', caf: 'caf', amr: 'amr', wv: 'wv', tta: 'tta', mp2: 'mp3', w64: 'w64', spx: 'ogg',
-  mp4: 'mov', m4v: 'mov', mov: 'mov', mkv: 'matroska', webm: 'matroska', avi: 'avi', flv: 'flv', wmv: 'asf', mpg: 'mpeg', ts: 'mpegts',
+  mp4: 'mov', m4v: 'mov', mov: 'mov', mkv: 'matroska', webm: 'matroska', avi: 'avi', flv: 'flv', wmv: 'asf', mpg: 'mpeg,mpegvideo', ts: 'mpegts',
   '3gp': 'mov', ogv: 'ogg', gif: 'gif',
 };
 

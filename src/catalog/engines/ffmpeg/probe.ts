@@ -13,7 +13,9 @@ const MAX_CHANNELS = 64;
 /** Restricts reading to this demuxer, even where it would open another for nested streams. */
 export function readArguments(source: string): readonly string[] {
   const demuxer = DEMUXERS[source] ?? PICTURE_DEMUXERS[source] ?? source;
-  return ['-protocol_whitelist', 'file,pipe', '-format_whitelist', demuxer, '-f', demuxer];
+  const among = ['-protocol_whitelist', 'file,pipe', '-format_whitelist', demuxer];
+  // Of several, FFmpeg's detection chooses one, and refuses the file if it finds anything else.
+  return demuxer.includes(',') ? among : [...among, '-f', demuxer];
 }
 
 const ENTRIES = [
