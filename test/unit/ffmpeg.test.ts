@@ -72,6 +72,8 @@ describe('FFmpeg', () => {
       `scale=round(iw*${64 / 45}):ih,scale=640:-2,setsar=1`,
     ],
     'reads a program stream, or a video stream without a container': [argsOf('mpg', 'mp4', [H264]), '-format_whitelist mpeg,mpegvideo -i'],
+    'takes the title of an Ogg from its stream': [argsOf('ogg', 'mp3', [sound('vorbis')]), '-map_metadata 0 -map_metadata 0:s:0'],
+    'fails where a song has a cover and no sound': [argsOf('m4a', 'mp3', [AAC]), '-abort_on empty_output+empty_output_stream'],
     'names H.265 as players of MP4 want it': [argsOf('mkv', 'mp4', [{ ...H264, codec_name: 'hevc' }]), '-c:v copy -tag:v hvc1'],
     'turns text subtitles into those of MP4': [
       argsOf('mkv', 'mp4', [H264, { index: 2, codec_name: 'subrip', codec_type: 'subtitle' }]),

@@ -1,5 +1,6 @@
 /** Builds every FFmpeg command: input, mapping, tags and progress. */
 import type { ProcessStep, Task, Warning } from '../../engine.ts';
+import { DEMUXERS } from './containers.ts';
 import { readArguments } from './probe.ts';
 import type { Timeline } from './timeline.ts';
 
@@ -12,19 +13,23 @@ interface CommandOptions {
   /** Further inputs, each already with its options. */
   readonly inputs?: readonly string[];
   readonly encode: readonly string[];
+  /** No stream of the result may be empty. */
+  readonly full?: true;
   /** Absolute path, or a name in the output folder. */
   readonly to: string;
 }
 
-export function command({ task, timeline, inputs = [], encode, to }: CommandOptions): ProcessStep {
+export function command({ task, timeline, inputs = [], encode, full, to }: CommandOptions): ProcessStep {
   return {
     run: 'ffmpeg',
     args: [
       ...['-nostdin', '-hide_banner', '-y', '-v', 'error', '-progress', 'pipe:1', '-nostats'],
       // Without it, FFmpeg would succeed with an empty file if there is no packet at all.
-      ...['-abort_on', 'empty_output'],
+      ...['-abort_on', full ? 'empty_output+empty_output_stream' : 'empty_output'],
       // Program and transport streams and AVI have gaps in their timestamps, which a copy would keep.
       ...(GAPPY.has(task.source) ? ['-fflags', '+genpts'] : []),
+      // The half packet at which a file was cut is no sound.
+      ...(full && DEMUXERS[task.source] === 'mov' ? ['-fflags', '+discardcorrupt'] : []),
       ...readArguments(task.source),
       ...(timeline.late ? [] : timeline.args),
       ...['-i', task.input],
@@ -40,9 +45,14 @@ export function command({ task, timeline, inputs = [], encode, to }: CommandOpti
 
 const GAPPY = new Set(['avi', 'mpg', 'ts']);
 
-/** `strip_metadata` removes titles, dates, places and chapters. */
-export const tags = (strip: boolean | undefined): readonly string[] =>
-  strip ? ['-map_metadata', '-1', '-map_chapters', '-1'] : ['-map_metadata', '0'];
+/** Ogg keeps titles in each stream, and other formats for the whole file. */
+const TAGGED_STREAMS = new Set(['ogg', 'opus', 'spx', 'ogv']);
+
+/** `strip_metadata` removes titles, dates, places and chapters. @param stream index of the one that the result is mainly made of */
+export const tags = (source: string, stream: number, strip: boolean | undefined): readonly string[] =>
+  strip
+    ? ['-map_metadata', '-1', '-map_chapters', '-1']
+    : ['-map_metadata', '0', ...(TAGGED_STREAMS.has(source) ? ['-map_metadata', `0:s:${stream}`] : [])];
 
 export function dropped(streams: number): readonly Warning[] {
   if (streams < 1) return [];

@@ -37,7 +37,13 @@ export function planSoundCopied(task: Task): Plan {
         task,
         timeline: time,
         // FFmpeg seeks Ogg by pages of a second: drop what comes before the start.
-        encode: [...[stream, ...cover].flatMap(map), '-c', 'copy', '-copypriorss:a', '0', ...tags(false), ...container.muxer],
+        full: true,
+        encode: [
+          ...[stream, ...cover].flatMap(map),
+          ...['-c', 'copy', '-copypriorss:a', '0'],
+          ...tags(source, stream.index, false),
+          ...container.muxer,
+        ],
         to: `${output}/out.${target}`,
       }),
     ],
@@ -90,7 +96,13 @@ function copied(task: Task, streams: readonly Common[], time: ReturnType<typeof 
         task,
         // A copy begins at a key frame, and seeking finds one.
         timeline: { ...time, late: false },
-        encode: [...[...streams, ...beside].flatMap(map), '-c', 'copy', ...tags(false), ...container.muxer],
+        encode: [
+          ...[...streams, ...beside].flatMap(map),
+          '-c',
+          'copy',
+          ...tags(task.source, streams[0]?.index ?? 0, false),
+          ...container.muxer,
+        ],
         to: `${output}/out.${target}`,
       }),
     ],

@@ -48,7 +48,7 @@ export function planStill(task: Task): Plan {
   const encode = [
     ...(filters.length === 0 ? [] : ['-vf', filters.join(',')]),
     ...['-map', `0:${index}`, '-frames:v', '1', '-f', 'image2', '-update', '1'],
-    ...tags(options.strip_metadata),
+    ...tags(task.source, index, options.strip_metadata),
     ...(STILL_ENCODERS[target]?.(options.img_quality ?? 80) ?? []),
   ];
   return {

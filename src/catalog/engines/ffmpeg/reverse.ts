@@ -123,7 +123,7 @@ function result(task: Task, container: VideoContainer): readonly string[] {
       return [...rest, name, `aresample=async=1:first_pts=0,${fitted}areverse${after}`];
     }),
     ...['-sn', '-dn'],
-    ...tags(false),
+    ...tags(task.source, video[0]?.index ?? 0, false),
     ...['-map_chapters', '-1'],
     ...container.muxer,
   ];

@@ -41,11 +41,13 @@ export function planSound(task: Task, container: AudioContainer | undefined = AU
       command({
         task,
         timeline: time,
+        // A cover alone would otherwise be a result, where the file was cut before its sound.
+        full: true,
         encode: [
           ...['-map', `0:${stream.index}`],
           ...(cover === undefined ? ['-vn'] : ['-map', `0:${cover.index}`, '-c:v', 'copy', '-disposition:v:0', 'attached_pic']),
           ...['-sn', '-dn'],
-          ...tags(options.strip_metadata),
+          ...tags(task.source, stream.index, options.strip_metadata),
           ...(change || !container.holds.includes(stream.codec) ? encoded(target, container, stream, settings, options) : ['-c:a', 'copy']),
           ...container.muxer,
         ],

@@ -74,7 +74,7 @@ export function planVideo(task: Task, { container = VIDEO[task.target], encoder 
           ...[picture, ...others].flatMap(({ index }) => ['-map', `0:${index}`]),
           ...sounds.flatMap(({ index }) => ['-map', `0:${index}`]),
           ...subtitles.args,
-          ...tags(options.strip_metadata),
+          ...tags(task.source, picture.index, options.strip_metadata),
           ...(copies ? ['-c:v', 'copy', ...marks(target, picture.codec)] : encodePicture(target, container, picture, options, encoder)),
           ...sounds.flatMap((stream, place) =>
             !time.cut && keepsSound(container, stream, options)
