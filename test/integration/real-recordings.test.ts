@@ -5,7 +5,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { clip, fourChannels, sampled, turnedClip, unevenClip, withCover, withoutFrames } from '../kit/fixtures/recordings.ts';
+import {
+  bareVideo,
+  clip,
+  cutBeforeSound,
+  fourChannels,
+  sampled,
+  titledOgg,
+  turnedClip,
+  unevenClip,
+  wideAvi,
+  withCover,
+  withoutFrames,
+} from '../kit/fixtures/recordings.ts';
 import { expectQuarters } from '../kit/judges/quarters.ts';
 import { convert, convertTo, type Service, startService, untilEnded } from '../kit/service.ts';
 
@@ -100,6 +112,17 @@ describe('sound', () => {
     expect(format.tags?.['title'] ?? format.tags?.['TITLE']).toBe('A song');
   });
 
+  it.each(['mp3', 'm4a', 'flac', 'opus'])('of an Ogg keeps its title in %s', async (target) => {
+    const { streams, format } = await probe((await to(await titledOgg(await aFolder()), target)).path);
+    const tags = { ...(streams[0]?.['tags'] as object | undefined), ...format.tags } as Record<string, string>;
+    expect(tags['title'] ?? tags['TITLE']).toBe('A song');
+  });
+
+  it.each(['m4a', 'mp3'])('that was cut off behind its cover is no result in %s', async (target) => {
+    const { error } = await convert(service.url, await cutBeforeSound(await aFolder()), target);
+    expect(error?.details['reason']).toBe('corrupt_input');
+  });
+
   it('alone in an MP4 is sound', async () => {
     const folder = await aFolder();
     const file = join(folder, 'voice.mp4');
@@ -121,6 +144,28 @@ describe('a video', () => {
     const frame = join(home, 'lying.png');
     await run('ffmpeg', ['-v', 'error', '-y', '-noautorotate', '-i', file, '-frames:v', '1', frame]);
     await expect(expectQuarters(frame, 'png', 45)).rejects.toThrow('not upright');
+  });
+
+  it.each([
+    ['mp4', {}],
+    ['webm', {}],
+    ['mkv', { video_codec: 'h264' }],
+    ['mpg', {}],
+    ['wmv', {}],
+    ['mov', { video_width: '96' }],
+    ['gif', {}],
+    ['png', {}],
+    ['jpg', {}],
+  ])('of pixels that are not square is shown as wide in %s', async (target, fields) => {
+    const { streams } = await probe((await to(await wideAvi(await aFolder()), target, fields)).path);
+    const { width, height, sample_aspect_ratio: pixel = '1:1' } = streams[0] as Record<string, string>;
+    const [over = 1, under = 1] = pixel.split(':').map(Number);
+    expect((Number(width) * over) / under / Number(height)).toBeCloseTo((2 * 96) / 64, 1);
+    if (['gif', 'png', 'jpg', 'mov'].includes(target)) expect(over).toBe(under);
+  });
+
+  it.each(['mp4', 'mkv', 'png', 'gif'])('without a container is read as %s needs it', async (target) => {
+    await expectQuarters(await frameOf((await to(await bareVideo(await aFolder()), target)).path), 'png', 45);
   });
 
   it('of uneven frames keeps their times', async () => {
