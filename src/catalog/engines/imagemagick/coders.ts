@@ -40,8 +40,8 @@ export const READERS: Readonly<Record<string, Reader>> = {
   jp2: first('jp2'),
   ico: { coder: 'ico', takes: 'largest' },
   cur: { coder: 'cur', takes: 'largest' },
-  // The decoder puts the rows upright, but still reports another orientation.
-  tga: { ...first('tga'), means: ['-orient', 'TopLeft'] },
+  // Most are stored from the bottom row up. Version 6 reports that as an orientation, version 7 puts the rows upright itself.
+  tga: first('tga'),
   ppm: first('ppm'),
   pgm: first('pgm'),
   pbm: first('pbm'),
