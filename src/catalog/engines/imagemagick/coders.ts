@@ -12,6 +12,8 @@ interface Reader {
   readonly takes: 'first' | 'largest' | 'pages' | 'frames' | 'layers';
   /** Arguments that correct how the decoder interprets the pixels. */
   readonly means?: readonly string[];
+  /** The inspection does not see its colour profile, only decoding does. */
+  readonly hidesProfile?: true;
 }
 
 interface Writer {
@@ -48,7 +50,7 @@ export const READERS: Readonly<Record<string, Reader>> = {
   pam: first('pam'),
   pcx: first('pcx'),
   // The first picture of a PSD is the flattened image, the others are its layers.
-  psd: first('psd'),
+  psd: { ...first('psd'), hidesProfile: true },
   xbm: first('xbm'),
   xpm: first('xpm'),
   dds: first('dds'),

@@ -72,7 +72,7 @@ export function readAndEdit({ source, input, options, facts }: Task, indices: re
       // Drops a cursor's hot spot and a scanner's offset.
       ...(reader?.takes === 'frames' ? [] : ['+repage']),
       ...edited.args,
-      ...(frame.profile ? TO_SRGB : []),
+      ...(frame.profile || reader?.hidesProfile ? TO_SRGB : []),
       // Converts CMYK, Lab, YCbCr and linear sources: every target means sRGB by RGB.
       ...['-colorspace', 'sRGB'],
     ],
