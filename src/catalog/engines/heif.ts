@@ -21,19 +21,24 @@ const LACKS: Meanings<Reason> = [
   ],
 ];
 
+/** libheif's decoder, and what it finds in a file. */
+export const DECODER = {
+  // Later versions call it heif-dec.
+  convert: {
+    at: ['/usr/bin/heif-convert', '/usr/bin/heif-dec'],
+    version: { args: ['--help'], pattern: /libheif version: (\d+\.\d+\.\d+)/ },
+  },
+  info: { at: ['/usr/bin/heif-info'] },
+} as const satisfies Engine['binaries'];
+
 export const engine: Engine = {
   id: 'heif',
   name: 'libheif',
   role: 'image',
   toolchains: ['image', 'pdf'],
   binaries: {
-    // Later versions call it heif-dec.
-    convert: {
-      at: ['/usr/bin/heif-convert', '/usr/bin/heif-dec'],
-      version: { args: ['--help'], pattern: /libheif version: (\d+\.\d+\.\d+)/ },
-    },
+    ...DECODER,
     encode: { at: ['/usr/bin/heif-enc'] },
-    info: { at: ['/usr/bin/heif-info'] },
     picture: CONVERT,
   },
   conversions: [
@@ -60,10 +65,10 @@ export const engine: Engine = {
   limits: { memoryBytes: 2 * 1024 ** 3 },
 };
 
-const decodes = ({ source }: Pick<Task, 'source'>): boolean => source === 'heic' || source === 'avif';
+export const decodes = ({ source }: Pick<Task, 'source'>): boolean => source === 'heic' || source === 'avif';
 
-/** @throws Failure `input_limit`, or `corrupt_input` if the output has no size */
-function bounded(stdout: string): Facts {
+/** Reads what heif-info prints. @throws Failure `input_limit`, or `corrupt_input` if the output has no size */
+export function bounded(stdout: string): Facts {
   const sizes = [...stdout.matchAll(/^image: (\d+)x(\d+)/gm)].map(([, width, height]) => ({
     width: Number(width),
     height: Number(height),

@@ -1,11 +1,12 @@
 /** ImageMagick: image formats that libvips does not support, and icons. Works with versions 6 and 7. */
 import type { Conversion, Engine, Plan, Task } from '../engine.ts';
-import { PNG } from '../known-good.ts';
+import { PNG, TRANSPARENT_HEIC } from '../known-good.ts';
 import { type OptionName, PICTURE_EDITS } from '../options/options.ts';
+import { bounded, DECODER, decodes } from './heif.ts';
 import { READERS, WRITERS } from './imagemagick/coders.ts';
 import { flatten, pick, readAndEdit, STRIP } from './imagemagick/command.ts';
 import { explain } from './imagemagick/explain.ts';
-import { CONVERT, pingStep, readPing } from './imagemagick/inspect.ts';
+import { CONVERT, framesOf, LIMITS, pingStep, readPing } from './imagemagick/inspect.ts';
 
 /** Sides of the pictures in an icon, px; Windows uses the nearest. */
 const ICON_SIDES = [16, 32, 48, 64, 128, 256] as const;
@@ -15,9 +16,13 @@ export const engine: Engine = {
   name: 'ImageMagick',
   role: 'image',
   toolchains: ['image', 'pdf'],
-  binaries: { convert: CONVERT },
+  // Version 6 does not read the transparency of HEIC: libheif decodes such a picture first.
+  binaries: { convert: CONVERT, heif: { at: DECODER.convert.at }, info: DECODER.info },
   conversions: conversions(),
-  trials: [{ file: PNG, target: 'bmp' }],
+  trials: [
+    { file: PNG, target: 'bmp' },
+    { file: TRANSPARENT_HEIC, target: 'bmp' },
+  ],
   options: (source, target) => [
     ...PICTURE_EDITS,
     'strip_metadata',
@@ -25,7 +30,10 @@ export const engine: Engine = {
     ...(WRITERS[target]?.alpha ? [] : (['background'] as const)),
     ...(READERS[source]?.takes === 'pages' ? (['pages'] as const satisfies OptionName[]) : []),
   ],
-  inspect: { step: pingStep, read: readPing },
+  inspect: {
+    step: (input, task) => (decodes(task) ? { run: 'info', args: [input] } : pingStep(input, task)),
+    read: (stdout, task) => (decodes(task) ? bounded(stdout) : readPing(stdout)),
+  },
   plan,
   explain,
   limits: { memoryBytes: 2 * 1024 ** 3 },
@@ -38,6 +46,18 @@ function conversions(): Conversion[] {
 }
 
 function plan(task: Task): Plan {
+  if (!decodes(task) || !framesOf(task.facts).some(({ alpha }) => alpha)) return converted(task);
+  const [turned, decoded] = [`${task.scratch}/turned.png`, `${task.scratch}/decoded.png`];
+  const { steps, warnings = [] } = converted({ ...task, source: 'png', input: decoded });
+  const decode = [
+    { run: 'heif', args: [task.input, turned] },
+    // libheif applies the file's rotation, and leaves an EXIF orientation that would apply it again.
+    { run: 'convert', args: [...LIMITS, `png:${turned}`, '-orient', 'TopLeft', `png:${decoded}`] },
+  ];
+  return { steps: [...decode, ...steps], warnings };
+}
+
+function converted(task: Task): Plan {
   const { target, options, output } = task;
   const writer = WRITERS[target];
   const { indices, warnings } = pick(task, writer?.many);
