@@ -23,8 +23,6 @@ export type Found = Omit<Opened, 'frames'>;
 export function* look(session: Session, request: ImageRequest): Talk<Found> {
   const found = yield* openAgain(session, request, {});
   const { header } = found;
-  if (request.source === 'avif' && header.stated.compression !== 'av1')
-    throw new Refusal('corrupt_input', `named ${request.source}, found ${header.stated.compression}`);
   boundPixels(header);
   if (request.source === 'tiff') bound('pages', MAX_PAGES, header.stated.pages ?? 1);
   else bound('frames', MAX_FRAMES, header.stated.pages ?? 1);

@@ -31,7 +31,6 @@ export interface Header {
     readonly pages: number | undefined;
     /** EXIF: 1 to 8. */
     readonly orientation: number | undefined;
-    readonly compression: string | undefined;
     /** Of an AVIF: the item that is meant to be shown. */
     readonly primary: number | undefined;
     readonly profile: boolean;
@@ -171,7 +170,6 @@ function headerIn(reply: string): Header {
       pageHeight: number('page-height'),
       pages: number('n-pages'),
       orientation: number('orientation'),
-      compression: words.get('heif-compression'),
       primary: number('heif-primary'),
       profile: words.has('icc-profile-data'),
       timing: words.has('delay') || words.has('loop'),
