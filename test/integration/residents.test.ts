@@ -459,10 +459,17 @@ describe('a picture', () => {
   });
 
   it('that ends too early is damaged', async () => {
-    const whole = made('-size', '300x300', 'plasma:', 'jpg:-');
-    const { answer, files } = await picture('jpg', 'png', whole.subarray(0, whole.length / 2));
+    const whole = made('-size', '300x300', 'plasma:', 'png:-');
+    const { answer, files } = await picture('png', 'webp', whole.subarray(0, whole.length / 2));
     expect(answer).toMatchObject({ ok: false, reason: 'corrupt_input' });
     expect(files).toEqual([]);
+  });
+
+  it('that is a JPEG and ends too early is shown as far as it goes, with a warning', async () => {
+    const whole = made('-size', '300x300', 'plasma:', 'jpg:-');
+    const { answer, files } = await picture('jpg', 'png', whole.subarray(0, whole.length / 2));
+    expect(answer).toMatchObject({ ok: true, warnings: [{ code: 'file_cut_off' }] });
+    expect(files).toEqual(['result.png']);
   });
 
   it('that is another kind than its name is refused', async () => {

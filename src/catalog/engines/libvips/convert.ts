@@ -15,12 +15,22 @@ const MOST_PIXELS_APART = 200_000_000;
 /** @param request paths are those that the program is told */
 export function* conversationAbout(request: ImageRequest): Conversation {
   try {
-    return { ok: true, warnings: yield* convert(new Session(), request) } satisfies Answer;
+    try {
+      return { ok: true, warnings: yield* convert(new Session(), request) } satisfies Answer;
+    } catch (error) {
+      if (!(error instanceof Refusal && /premature end of JPEG/i.test(error.message))) throw error;
+      return { ok: true, warnings: [CUT, ...(yield* convert(new Session(), { ...request, cut: true }))] } satisfies Answer;
+    }
   } catch (error) {
     if (error instanceof Refusal) return error.answer;
     throw error;
   }
 }
+
+const CUT: Warning = {
+  code: 'file_cut_off',
+  message: 'The end of the JPEG is missing: what the file lacks of the picture is grey or coarse.',
+};
 
 function* convert(session: Session, request: ImageRequest): Talk<Warning[]> {
   const found = yield* look(session, request);

@@ -32,12 +32,16 @@ export function* look(session: Session, request: ImageRequest): Talk<Found> {
 }
 
 /** @param which page or frames; the first without it @throws Refusal */
-export function* openAgain(session: Session, { source, input }: ImageRequest, which: { page?: number; n?: number }): Talk<Found> {
+export function* openAgain(
+  session: Session,
+  { source, input, cut = false }: ImageRequest,
+  which: { page?: number; n?: number },
+): Talk<Found> {
   const known = LOADERS[source];
   if (known === undefined) throw new Refusal('internal', `no decoder for ${source}`);
   const { loader, smaller, paged } = known;
   const open = (properties: Properties) =>
-    session.run(loader, { filename: input, access: 'sequential', 'fail-on': 'error', ...(paged && which), ...properties });
+    session.run(loader, { filename: input, access: 'sequential', 'fail-on': cut ? 'none' : 'error', ...(paged && which), ...properties });
   const image = open({});
   const header = yield* session.look(image);
   if (header.bands > MOST_BANDS) throw new Refusal('corrupt_input', `${header.bands} bands, at most ${MOST_BANDS}`);

@@ -26,6 +26,8 @@ export interface ImageRequest {
   /** `#rrggbb`, under flattened alpha. */
   readonly background: string;
   readonly strip: boolean;
+  /** The file may end before the picture does. */
+  readonly cut?: boolean | undefined;
   /** Pages of a TIFF, from 1; unset: all. */
   readonly pages?: readonly (readonly [number, number])[] | undefined;
 }
