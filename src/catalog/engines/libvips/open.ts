@@ -17,6 +17,13 @@ const LOADERS: Readonly<Record<string, { readonly loader: string; readonly small
   avif: { loader: 'heifload', paged: true },
 };
 
+/** Samples of a TIFF that libvips would cut to their range: signed ones have their middle at 0 (TIFF 6.0, section 19), and 32 bits become 16. */
+const SAMPLES: Readonly<Record<string, { a: number; b: number; format: string; colour: string; grey: string }>> = {
+  char: { a: 1, b: 128, format: 'uchar', colour: 'srgb', grey: 'b-w' },
+  short: { a: 1, b: 32_768, format: 'ushort', colour: 'rgb16', grey: 'grey16' },
+  uint: { a: 1 / 65_537, b: 0, format: 'ushort', colour: 'rgb16', grey: 'grey16' },
+};
+
 export type Found = Omit<Opened, 'frames'>;
 
 /** @throws Refusal */
@@ -42,8 +49,17 @@ export function* openAgain(
   const { loader, smaller, paged } = known;
   const open = (properties: Properties) =>
     session.run(loader, { filename: input, access: 'sequential', 'fail-on': cut ? 'none' : 'error', ...(paged && which), ...properties });
-  const image = open({});
-  const header = yield* session.look(image);
+  let image = open({});
+  let header = yield* session.look(image);
+  // Lab has signed samples by its nature.
+  const samples = source === 'tiff' && !header.space.startsWith('lab') ? SAMPLES[header.format] : undefined;
+  if (samples !== undefined) {
+    const { a, b, format } = samples;
+    const space = header.bands > 2 ? samples.colour : samples.grey;
+    const plain = session.run('cast', { in: session.run('linear', { in: image, a: [a], b: [b] }), format });
+    image = session.run('copy', { in: plain, interpretation: space });
+    header = yield* session.look(image);
+  }
   if (header.bands > MOST_BANDS) throw new Refusal('corrupt_input', `${header.bands} bands, at most ${MOST_BANDS}`);
   return { image, header, ...(smaller && { reload: { by: smaller, open } }) };
 }

@@ -70,9 +70,15 @@ export const bound = (limit: string, max: number, received: number, says?: strin
 
 export const outside = (misfit: OptionMisfit): Refusal => new Refusal('invalid_option', misfit.says, { misfit });
 
+/** What libvips says of good TIFFs that it does not read: 10 to 14 bits, doubles, tiles in planes, Lab of 8 bits. */
+const RARE_TIFF = /samples_per_pixel not a whole number|samples out of range|tiled separate planes not supported|bad labq format/i;
+const RARE_TIFF_SAYS =
+  'This kind of TIFF (its number of bits, its colours, or planes in tiles) is not supported: save it as RGB or grey of 8 or 16 bits.';
+
 /** Recognises libvips' errors about exhausted resources; any other error is about the picture. */
 export function refusalFor(words: string): Refusal {
   if (/out of memory|unable to allocate|bad_alloc|allocation failed/i.test(words)) return new Refusal('memory', words);
   if (/no space left|file too large|disk quota/i.test(words)) return new Refusal('output_limit', words);
+  if (RARE_TIFF.test(words)) return new Refusal('corrupt_input', words, { says: RARE_TIFF_SAYS });
   return new Refusal('corrupt_input', words);
 }
