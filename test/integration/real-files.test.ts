@@ -8,7 +8,19 @@ import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createCatalog } from '../../src/catalog/catalog.ts';
 import { engines } from '../../src/catalog/engines.gen.ts';
-import { giantPng, inCmyk, inWideGamut, phoneHeic, photo, picture, pixmap } from '../kit/fixtures/photos.ts';
+import {
+  cmykPsd,
+  giantPng,
+  greyTiff,
+  inCmyk,
+  inWideGamut,
+  phoneHeic,
+  photo,
+  picture,
+  pixmap,
+  QUARTERS,
+  targa,
+} from '../kit/fixtures/photos.ts';
 import { decode } from '../kit/judges/pixels.ts';
 import { coloursOf, distance, expectQuarters, shownBy } from '../kit/judges/quarters.ts';
 import { unzip } from '../kit/judges/text.ts';
@@ -73,6 +85,10 @@ describe('colours', () => {
     for (const target of ['png', 'jpg', 'bmp', 'pdf', 'webp']) await expectQuarters((await to(file, target)).path, target, 48);
   });
 
+  it.each(['png', 'jpg', 'bmp', 'webp'])('of a CMYK PSD with a profile are right in %s', async (target) => {
+    await expectQuarters((await to(await cmykPsd(await aFolder()), target)).path, target, 30);
+  });
+
   it('of a 16-bit PNG keep their depth where the target has it', async () => {
     const file = await picture(await aFolder(), 'deep.png', ['-depth', '16', '-define', 'png:bit-depth=16'], 'png48');
     for (const target of ['tiff', 'jpg', 'webp', 'bmp', 'jp2', 'avif', 'heic', 'jxl'])
@@ -107,6 +123,19 @@ describe('transparency', () => {
     }
   });
 
+  it.each(['jpg', 'bmp', 'ppm', 'webp', 'tiff'])('of a HEIC is kept in %s, or laid on white', async (target) => {
+    const folder = await aFolder();
+    const file = join(folder, 'half.heic');
+    const clear = ['-alpha', 'set', '-region', '48x64+0+0', '-alpha', 'transparent', '+region', '-depth', '8'];
+    await run('/usr/bin/heif-enc', ['-q', '95', '-o', file, await picture(folder, 'half.png', clear, 'png32')]);
+    const found = await shownBy((await to(file, target)).path, target);
+    const [hidden = [0, 0, 0], seen = [0, 0, 0]] = coloursOf(found);
+    const opacity = found.pixels[(16 * found.width + 24) * 4 + 3];
+    if (target === 'webp' || target === 'tiff') expect(opacity).toBe(0);
+    else expect(distance(hidden, [255, 255, 255])).toBeLessThan(20);
+    expect(distance(seen, QUARTERS[1] ?? [0, 0, 0])).toBeLessThan(20);
+  });
+
   it.each(['jpg', 'bmp', 'ppm', 'pdf'])('is laid on the background in %s', async (target) => {
     const file = await half(await aFolder(), 'colour');
     for (const [background, wanted] of [
@@ -117,6 +146,62 @@ describe('transparency', () => {
       const [first = [0, 0, 0]] = found === undefined ? [] : coloursOf(found);
       expect(distance(first, wanted), `${first}`).toBeLessThan(20);
     }
+  });
+});
+
+describe('a picture as other programs write it', () => {
+  it.each([
+    { fromTop: false, fromRight: false },
+    { fromTop: true, fromRight: false },
+    { fromTop: false, fromRight: true },
+    { fromTop: true, fromRight: true },
+  ])('is upright from a TGA stored $fromTop, $fromRight, and keeps its transparency', async (order) => {
+    const file = await targa(await aFolder(), order);
+    const middle = ({ width, height, pixels }: { width: number; height: number; pixels: Buffer }) =>
+      [...pixels.subarray(((height / 2) * width + width / 2) * 4)].slice(0, 4);
+    expect(middle(await expectQuarters((await to(file, 'png')).path, 'png'))[3]).toBe(0);
+    const [red = 0, green = 0, blue = 0] = middle(await expectQuarters((await to(file, 'jpg')).path, 'jpg', 30));
+    expect(distance([red, green, blue], [255, 255, 255])).toBeLessThan(30);
+  });
+
+  it.each(['png', 'jpg', 'bmp'])('is read from an AVIF of the general brand `mif1` to %s', async (target) => {
+    const folder = await aFolder();
+    const file = join(folder, 'general.avif');
+    await run('/usr/bin/heif-enc', ['-A', '-q', '95', '-o', file, await picture(folder, 'whole.png', ['-depth', '8'], 'png24')]);
+    const bytes = await readFile(file);
+    bytes.write('mif1', 8, 'latin1');
+    await writeFile(file, bytes);
+    await expectQuarters((await to(file, target)).path, target, 30);
+  });
+
+  it.each([
+    ['png', []],
+    ['webp', ['-interlace', 'Plane']],
+  ] as const)('is converted to %s from a JPEG without its end, with a warning', async (target, interlace) => {
+    const folder = await aFolder();
+    const file = await picture(folder, 'cut.jpg', ['-resize', '960x640!', '-quality', '90', ...interlace]);
+    const whole = await readFile(file);
+    await writeFile(file, whole.subarray(0, Math.floor(whole.length * 0.6)));
+    const { path, job } = await to(file, target);
+    expect(codes(job)).toEqual(['file_cut_off']);
+    for (const [place, colour] of coloursOf(await shownBy(path, target))
+      .slice(0, 2)
+      .entries())
+      expect(distance(colour, QUARTERS[place] ?? [0, 0, 0])).toBeLessThan(30);
+    await writeFile(file, whole);
+    expect(codes((await to(file, target)).job)).toEqual([]);
+  });
+
+  it.each([
+    [8, 1],
+    [8, 2],
+    [16, 2],
+    [32, 1],
+  ] as const)('keeps its greys from a TIFF of %i bits, kind %i', async (bits, kind) => {
+    const file = await greyTiff(await aFolder(), bits, kind);
+    for (const target of ['png', 'jpg'])
+      for (const [place, [grey]] of coloursOf(await shownBy((await to(file, target)).path, target)).entries())
+        expect(Math.abs(grey - (QUARTERS[place]?.[1] ?? 0)), `${target}, quarter ${place}`).toBeLessThan(5);
   });
 });
 
