@@ -1,6 +1,7 @@
 /** Warm programs and what they convert, confined as in service: what breaks one, what replaces it, and that nothing crosses from job to job. */
-import { execFile, execFileSync } from 'node:child_process';
-import { existsSync, readdirSync } from 'node:fs';
+import { execFile, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -173,6 +174,21 @@ const KINDS: readonly [string, Engine, boolean, () => Omit<Job, 'by'>][] = [
   ['the picture program', sharp, false, () => ({ engine: sharp, source: 'png', target: 'jpg', input: SMALL })],
   ['LibreOffice', libreoffice, true, () => ({ engine: libreoffice, source: 'fodt', target: 'pdf', input: letter('after') })],
 ];
+
+it('LibreOffice is forked while none of its threads writes the configuration, whose lock a child would wait for', async () => {
+  const folder = await mkdtemp(join(root, 'office-'));
+  const server = spawn('/usr/bin/python3', [runtime.pathOf('office.py')], { cwd: folder, stdio: ['pipe', 'pipe', 'ignore'] });
+  try {
+    expect(String(await once(server.stdout, 'data'))).toContain('"fresh": "fork"');
+    const threads = readdirSync(`/proc/${server.pid}/task`).map((task) =>
+      readFileSync(`/proc/${server.pid}/task/${task}/comm`, 'utf8').trim(),
+    );
+    expect(threads.toSorted()).toEqual(['lo_startmain', 'python3']);
+  } finally {
+    server.kill('SIGKILL');
+    await once(server, 'close');
+  }
+});
 
 for (const [name, engine, forks, job] of KINDS) {
   describe(`${name}, kept warm`, () => {

@@ -75,6 +75,7 @@ def main(mode):
             return 0 if told["ok"] else 1
         if reason is None:
             warm_up(office, folder)
+            office.write_configuration()
             serve(office, answer)
             return 0
         say({"ready": True, "fresh": "process", "reason": reason[:200]})

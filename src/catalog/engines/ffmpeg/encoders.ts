@@ -131,7 +131,8 @@ const to63 = (crf: number): string => `${Math.round((crf * 63) / 51)}`;
 export const VIDEO_ENCODERS: Readonly<Record<VideoEncoderId, (crf: number) => readonly string[]>> = {
   h264: (crf) => ['-c:v', 'libx264', '-preset', 'veryfast', '-crf', `${crf}`],
   h265: (crf) => ['-c:v', 'libx265', '-preset', 'superfast', '-crf', `${crf}`, '-x265-params', 'log-level=error'],
-  vp8: (crf) => ['-c:v', 'libvpx', '-deadline', 'realtime', '-cpu-used', '8', '-crf', `${Math.max(4, Number(to63(crf)))}`, '-b:v', '20M'],
+  // A negative speed is fixed; a positive one follows the load of the machine, and with it the picture's quality.
+  vp8: (crf) => ['-c:v', 'libvpx', '-deadline', 'realtime', '-cpu-used', '-8', '-crf', `${Math.max(4, Number(to63(crf)))}`, '-b:v', '20M'],
   vp9: (crf) => ['-c:v', 'libvpx-vp9', '-deadline', 'realtime', '-cpu-used', '6', '-row-mt', '1', '-crf', to63(crf), '-b:v', '0'],
   // SVT-AV1 takes 0 as "not set".
   av1: (crf) => ['-c:v', 'libsvtav1', '-preset', '10', '-crf', `${Math.max(1, Number(to63(crf)))}`],

@@ -92,6 +92,11 @@ class OfficeInProcess:
         access.ooSetupSystemLocale = ""
         access.commitChanges()
 
+    def write_configuration(self):
+        """Writes what has changed of the configuration, now. LibreOffice would do so a second later, in a thread (configmgrWriter) that locks
+        the configuration meanwhile: a child that is forked in that moment would wait for the lock for ever."""
+        self.context.getValueByName("/singletons/com.sun.star.configuration.theDefaultProvider").flush()
+
     def become_main_thread(self):
         getattr(self.library, UPDATE_MAIN_THREAD)()
 
