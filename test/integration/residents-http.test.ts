@@ -84,8 +84,12 @@ const noise = (side: number): Buffer =>
 interface Kind {
   readonly name: string;
   readonly running: () => number[];
+  /** Of those, the ones that will do the next job. */
+  readonly waiting: () => number[];
   /** Those that do a job for the second time. */
   readonly again: () => number[];
+  /** Whether that one has got the job. */
+  readonly hasJob: (service: Service) => boolean;
   readonly long: (word: string) => Sent;
   readonly short: (word: string) => Sent;
 }
@@ -101,14 +105,19 @@ const KINDS: readonly Kind[] = [
   {
     name: 'LibreOffice',
     running: () => forkedBelow(),
+    waiting: () => waitingBelow(),
     again: () => processesBelow().flatMap(({ pid, argv }) => (argv[0]?.endsWith('python3') && argv.includes('--once') ? [pid] : [])),
+    // It is started for the job.
+    hasJob: () => true,
     long: (word) => ({ name: 'long.txt', bytes: lines(6_000, word), to: 'pdf' }),
     short: (word) => ({ name: 'short.txt', bytes: lines(1, word), to: 'pdf' }),
   },
   {
     name: 'the picture program',
     running: pictureServers,
+    waiting: pictureServers,
     again: pictureServers,
+    hasJob: (service) => jobFolders(service).length > 0,
     long: () => ({ name: 'long.png', bytes: noise(3_000), to: 'avif' }),
     short: () => ({ name: 'short.png', bytes: noise(32), to: 'jpg' }),
   },
@@ -117,12 +126,11 @@ const KINDS: readonly Kind[] = [
 /** Begins a long job behind a first one. @returns the process that is in the midst of it */
 async function midway(service: Service, kind: Kind): Promise<{ worker: number; ended: () => Promise<Answer> }> {
   expect((await send(service, kind.short('firstword'))).data?.status).toBe('done');
-  const worker = await until(() => kind.running()[0]);
-  const ended = await begin(service, kind.long('secondword'));
-  const job = await until(() => jobFolders(service)[0]);
+  const worker = await until(() => kind.waiting()[0]);
+  // Stopped before it gets the job: what follows happens while it holds the job and has not answered, however busy the machine is.
   process.kill(worker, 'SIGSTOP');
-  // It holds the job and has not answered: what follows happens in the midst of it.
-  expect(existsSync(job)).toBe(true);
+  const ended = await begin(service, kind.long('secondword'));
+  await until(() => jobFolders(service)[0]);
   return { worker, ended };
 }
 
@@ -172,6 +180,7 @@ for (const kind of KINDS) {
       process.kill(worker, 'SIGSEGV');
       process.kill(worker, 'SIGCONT');
       const second = await until(() => kind.again().find((pid) => pid !== worker));
+      await until(() => kind.hasJob(service) || undefined);
       process.kill(second, 'SIGSEGV');
       expect((await ended()).error).toMatchObject({ code: 'CONVERSION_FAILED', details: { reason: 'engine_crashed' } });
       await nextIsUntouched(service, kind, worker);

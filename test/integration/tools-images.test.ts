@@ -553,7 +553,9 @@ describe('files', () => {
       const whole = await plasma(`whole.${format}`);
       expect((await call(slug, [whole, whole], fields)).status).toBe(400);
       const bytes = await readFile(whole);
-      const damaged = { name: `cut.${format}`, bytes: bytes.subarray(0, Math.floor(bytes.length / 3)) };
+      // A JPEG shows what came of it, unless not even its header is whole.
+      const length = format === 'jpg' ? 30 : Math.floor(bytes.length / 3);
+      const damaged = { name: `cut.${format}`, bytes: bytes.subarray(0, length) };
       const { status, error } = await call(slug, damaged, fields);
       expect([status, error?.code, error?.details['reason']]).toEqual([500, 'CONVERSION_FAILED', 'corrupt_input']);
     },
