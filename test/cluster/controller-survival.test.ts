@@ -162,14 +162,8 @@ describe('two controllers under load', () => {
     await servers.restart();
     await works();
     await crew.die(await someone('slow'));
-    const onLostNode = await kubernetes.kubectl([
-      'get',
-      'pods',
-      '--field-selector=spec.nodeName=image-0,status.phase=Running',
-      '-o',
-      'name',
-    ]);
-    expect(onLostNode.stdout).toBe('');
+    const onLostNode = ['get', 'pods', '--field-selector=spec.nodeName=image-0,status.phase=Running', '-o', 'name'];
+    await eventually(async () => (await kubernetes.kubectl(onLostNode)).stdout === '', 'the pods of the lost node are given up', 60_000);
     await kubernetes.setNodeReady('image-0', 'True');
 
     await load.stop();

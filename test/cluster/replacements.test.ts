@@ -163,9 +163,10 @@ describe('a pool whose workers fail', () => {
       (now) => condition(now, 'Degraded')?.status === 'True',
       60_000,
     );
+    // A worker's end may be heard of before its only heartbeat, where the machine is busy.
     expect(condition(pool, 'Degraded')).toMatchObject({
       reason: 'WorkersFail',
-      message: expect.stringMatching(/soon after its first heartbeat/),
+      message: expect.stringMatching(/(soon after its|before the) first heartbeat/),
     });
     const failed = begun();
     // Some more may have been on their way.

@@ -154,7 +154,7 @@ describe('large files', () => {
 describe('a client that asks before it sends', () => {
   let service: Service;
   beforeAll(async () => {
-    service = await startService();
+    service = await startService({ api: { syncWaitMs: 90_000 } });
   });
   afterAll(() => service.stop());
   const ask = (path: string, type: string, body: string) =>
@@ -169,7 +169,7 @@ describe('a client that asks before it sends', () => {
       text += chunk.toString();
     });
     socket.write(ask('/api/v1/convert', FORM, body));
-    await eventually(() => text.includes('"status":"done"'), 'the job');
+    await eventually(() => text.includes('"status":"done"'), 'the job', 90_000);
     expect(text).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 OK\r\n/);
     socket.destroy();
   });
