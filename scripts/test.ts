@@ -2,7 +2,7 @@
  * Runs the tests and ends with what failed, what took longest, and one line that sums all: N passed, N failed.
  *
  *   test.ts            what test/plan.ts gives to a run with a seed: the commit, or TEST_SEED
- *   test.ts --all      every test
+ *   test.ts --all      every test; with DRAW=n, of the long tables one row in n
  *   test.ts FILE …     these files, whole
  */
 import { execFileSync, spawn } from 'node:child_process';
@@ -43,9 +43,14 @@ const deadline = Number(process.env['TEST_UNTIL'] || 'NaN') * 1_000 || startedAt
 const remainingMs = (): number => Math.max(0, deadline - Date.now());
 const options = process.argv.slice(2);
 const args = options.filter((option) => option !== '--all');
-const seed = options.length > 0 ? '' : process.env['TEST_SEED'] || commit();
-const leftOut = seed === '' ? [] : Object.keys(plan).filter((path) => plan[path] === 'all');
-if (seed !== '') console.log(`tests: a draw by TEST_SEED=${seed}; make test-all runs every test`);
+/** Of the long tables, in a run of all files: one row in so many. */
+const tableShare = options.includes('--all') ? Number(process.env['DRAW'] || 1) : 0;
+const seed = args.length > 0 || tableShare === 1 ? '' : process.env['TEST_SEED'] || commit();
+const leftOut = seed === '' || tableShare > 0 ? [] : Object.keys(plan).filter((path) => plan[path] === 'all');
+if (seed !== '') {
+  const drawn = tableShare > 0 ? `all files, and of long tables one row in ${tableShare}` : 'a draw';
+  console.log(`tests: ${drawn}, by TEST_SEED=${seed}; make test-all runs every test`);
+}
 mkdirSync('.cache', { recursive: true });
 
 /** Outside of a checkout every run draws the same. */
@@ -62,7 +67,7 @@ async function runTests(report: string, more: readonly string[], lane = 0): Prom
   rmSync(report, { force: true });
   const without = leftOut.map((path) => `--exclude=${path}`);
   const command = ['run', '--reporter=default', '--reporter=json', `--outputFile.json=${report}`, ...without, ...more];
-  const env = { ...process.env, TEST_LANE: String(lane), TEST_SEED: seed };
+  const env = { ...process.env, TEST_LANE: String(lane), TEST_SEED: seed, TEST_TABLES: String(tableShare) };
   const child = spawn('node_modules/.bin/vitest', command, { stdio: 'inherit', timeout: remainingMs(), env });
   const [status] = await once(child, 'close').catch(() => [1]);
   try {

@@ -65,6 +65,12 @@ export const rowOf = (path: string): string | undefined =>
 
 export const shareOf = (path: string): Share => plan[rowOf(path) ?? ''] ?? 'whole';
 
+/** The share in a run of all files that takes one row in `tableShare` of each table: at least what `make test` takes. */
+export function shareInAll(path: string, tableShare: number): Share {
+  const share = shareOf(path);
+  return typeof share === 'number' ? Math.min(share, tableShare) : 'whole';
+}
+
 /**
  * The names that a run takes of a group, the same for the same seed.
  * @param names of all tests in the group; equal ones are told apart by their place

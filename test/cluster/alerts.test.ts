@@ -93,8 +93,7 @@ const fires = (alert: string, ms = FIRES_MS) =>
     `${alert} fires`,
     ms,
   );
-const ends = (alert: string, ms = FIRES_MS) =>
-  eventually(async () => (await prometheus.firing(alert)).length === 0, `${alert} ends`, ms);
+const ends = (alert: string, ms = FIRES_MS) => eventually(async () => (await prometheus.firing(alert)).length === 0, `${alert} ends`, ms);
 
 beforeAll(async () => {
   [kubernetes, servers] = await Promise.all([startKubernetes({ nodes: { image: 1 } }), startNats()]);

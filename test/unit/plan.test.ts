@@ -2,7 +2,7 @@
 import { globSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { checkout } from '../kit/service.ts';
-import { draw, plan, rowOf, shareOf } from '../plan.ts';
+import { draw, plan, rowOf, shareInAll, shareOf } from '../plan.ts';
 
 const files = ['test', 'src'].flatMap((folder) =>
   globSync(`${folder}/**/*.test.ts`, { cwd: checkout, exclude: ['test/mcp', 'test/typed-client'] }),
@@ -20,6 +20,17 @@ describe('the plan of the tests', () => {
       const share = shareOf(file);
       if (typeof share === 'number') expect(share, file).toBeGreaterThan(1);
     }
+  });
+});
+
+describe('a run of all files with a draw from tables', () => {
+  it('leaves out no file, and takes no less of a table than make test', () => {
+    for (const file of files) {
+      const [share, inAll] = [shareOf(file), shareInAll(file, 3)];
+      expect(inAll, file).toBe(typeof share === 'number' ? Math.min(share, 3) : 'whole');
+    }
+    expect(shareInAll('test/integration/hostile-office.test.ts', 3)).toBe(3);
+    expect(shareInAll('test/integration/hang-ups.test.ts', 3)).toBe('whole');
   });
 });
 
