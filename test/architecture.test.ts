@@ -47,6 +47,26 @@ const WIDE: Readonly<Record<string, RegExp>> = {
   'prom-client': /^telemetry\//,
 };
 
+/** Names that files of one family share on purpose, and where. Any other is exported by one file. */
+const FAMILIES: Readonly<Record<string, RegExp>> = {
+  // One file each, and the list that is generated from them.
+  engine: /^catalog\/engines\//,
+  tool: /^catalog\/tools\//,
+  tools: /^catalog\/tools(\.gen)?\.ts$/,
+  // What an engine's program says, by engine.
+  explain: /^catalog\/engines\/\w+\/explain\.ts$/,
+  // One store in each of its two kinds.
+  openBatches: /^jobs\/(nats|sqlite)\//,
+  openIdempotency: /^jobs\/(nats|sqlite)\//,
+  openJobs: /^jobs\/(nats|sqlite)\//,
+  openLimits: /^limits\/(nats|sqlite)\.ts$/,
+  openQueue: /^queue\/(nats\/queue|sqlite)\.ts$/,
+  openUploads: /^uploads\/(nats|sqlite)\.ts$/,
+  // One for each resource.
+  reconcile: /^controller\/[\w-]+\/reconcile\.ts$/,
+  ReconcileDeps: /^controller\/[\w-]+\/reconcile\.ts$/,
+};
+
 interface Import {
   readonly from: string;
   readonly to: string;
@@ -66,6 +86,14 @@ function importsOf(file: string): string[] {
     text.slice(moduleRequest.start, moduleRequest.end).replace(/^['"]|['"]$/g, ''),
   );
   return [...module.staticImports.map(({ moduleRequest }) => moduleRequest.value), ...exported, ...dynamic];
+}
+
+/** What a file declares and exports, types included; what it passes on from another file is that one's. */
+function exportedBy(file: string): string[] {
+  const { module } = parseSync(file, readFileSync(join('src', file), 'utf8'));
+  return module.staticExports.flatMap(({ entries }) =>
+    entries.flatMap(({ moduleRequest, exportName }) => (moduleRequest === null && exportName.name !== null ? [exportName.name] : [])),
+  );
 }
 
 const noun = (path: string): string => path.split('/')[0]?.replace(/\.ts$/, '') ?? '';
@@ -175,6 +203,20 @@ describe('the architecture', () => {
   it('names files by what exists', () => {
     const missing = own.filter(({ to }) => !files.includes(to));
     expect(missing).toEqual([]);
+  });
+
+  it('exports a name from one file, or from the files of one family', () => {
+    const exporters = Map.groupBy(
+      files.flatMap((file) => [...new Set(exportedBy(file))].map((name) => ({ name, file }))),
+      ({ name }) => name,
+    );
+    const wrong = [...exporters].flatMap(([name, places]) => {
+      const strangers = places.filter(({ file }) => !FAMILIES[name]?.test(file));
+      return places.length < 2 || strangers.length === 0 ? [] : [`${name} is exported by ${places.map(({ file }) => file).join(', ')}`];
+    });
+    expect(exporters.size).toBeGreaterThan(1_000);
+    expect(wrong).toEqual([]);
+    expect(Object.keys(FAMILIES).filter((name) => (exporters.get(name) ?? []).length < 2)).toEqual([]);
   });
 
   it('has no cycles between files', () => {

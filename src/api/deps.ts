@@ -10,7 +10,7 @@ import type { Encryption } from '../jobs/encryption.ts';
 import type { IdempotencyStore } from '../jobs/idempotency.ts';
 import type { JobStore } from '../jobs/store.ts';
 import type { Judge } from '../judge/judge.ts';
-import type { Limits } from '../limits/limits.ts';
+import type { ClientLimits } from '../limits/limits.ts';
 import type { ObjectStore } from '../objects/store.ts';
 import type { StorageWatch } from '../objects/watch.ts';
 import type { Pool, RemovedPool } from '../pools/registry.ts';
@@ -48,7 +48,7 @@ export interface ApiDeps {
   readonly privately?: PrivateFetch | undefined;
   /** Judges where a web page is; undefined where none is rendered. */
   readonly findPage: FindPage | undefined;
-  readonly limits: Limits;
+  readonly limits: ClientLimits;
   readonly log: Log;
   readonly metrics: Metrics;
   readonly loop: LoopWatch;

@@ -15,7 +15,7 @@ import { answerHalfClosed } from './http/connections/half-closed.ts';
 import { refuseMalformed, watchConnections } from './http/connections/malformed.ts';
 import { servePipelined } from './http/connections/pipelining.ts';
 import { closeStalled } from './http/connections/stalled.ts';
-import { takeTurns } from './http/connections/turns.ts';
+import { newConnectionTurns } from './http/connections/turns.ts';
 import { answerPreflights, CORS_HEADERS } from './http/cors.ts';
 import { holdBackBodies } from './http/expect.ts';
 import { type Methods, methodsOf } from './http/methods.ts';
@@ -135,7 +135,7 @@ export function createServer(deps: ApiDeps): FastifyInstance {
   entryRoutes(app, deps);
   mcpRoutes(app, deps);
   prepareAnswers(app, deps, [buildFormats, buildTools, buildDocs]);
-  servePipelined(app.server, takeTurns(), (remote) => deps.limits.identify(remote, undefined).key);
+  servePipelined(app.server, newConnectionTurns(), (remote) => deps.limits.identify(remote, undefined).key);
   holdBackBodies(app.server);
   watchConnections(app.server, limitsOf);
   answerHalfClosed(app.server);

@@ -1,7 +1,8 @@
 /** MCP over standard input and output for assistants on this machine: forwards each message to a server's `/mcp`, and files on the way. */
 
-import { type Folders, Refused } from './folders.ts';
-import { isRecord, saveResult, uploadLocal, withLocalFiles } from './local-files.ts';
+import { isRecord } from '../contracts/json.ts';
+import { type Folders, PathRefused } from './folders.ts';
+import { saveResult, uploadLocal, withLocalFiles } from './local-files.ts';
 import { forget } from './transfer.ts';
 
 type Message = Readonly<Record<string, unknown>>;
@@ -85,7 +86,7 @@ export function bridgeTo(server: string, folders: Folders, send: (message: unkno
   /** @returns undefined where the client wants no answer */
   function refusal({ id, method }: Message, error: unknown): Message | undefined {
     if (id === undefined) return undefined;
-    if (error instanceof Refused && method === 'tools/call')
+    if (error instanceof PathRefused && method === 'tools/call')
       return { jsonrpc: '2.0', id, result: { isError: true, content: [{ type: 'text', text: error.message }] } };
     return { jsonrpc: '2.0', id, error: { code: -32_603, message: `The filemill server at ${server} cannot be reached.` } };
   }
@@ -103,7 +104,7 @@ export function bridgeTo(server: string, folders: Folders, send: (message: unkno
       try {
         await answer(message, stop.signal);
       } catch (error) {
-        if (!stop.signal.aborted && !(error instanceof Refused)) failed(error);
+        if (!stop.signal.aborted && !(error instanceof PathRefused)) failed(error);
         const said = stop.signal.aborted ? undefined : refusal(message, error);
         if (said !== undefined) send(said);
       } finally {

@@ -6,18 +6,18 @@ import { basename, dirname, isAbsolute, join, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /** What the caller can correct; the message says how. */
-export class Refused extends Error {
+export class PathRefused extends Error {
   override readonly name = 'Refused';
 }
 
 export interface Folders {
   /** As the command line names them, absolute. */
   readonly names: readonly string[];
-  /** The path of a local file that the text names; undefined where it is something else, such as a URL or base64. @throws Refused */
+  /** The path of a local file that the text names; undefined where it is something else, such as a URL or base64. @throws PathRefused */
   find(text: string): Promise<string | undefined>;
-  /** Opens a regular file for reading. @param path absolute @throws Refused */
+  /** Opens a regular file for reading. @param path absolute @throws PathRefused */
   read(path: string): Promise<OpenFile>;
-  /** Creates a new file; an existing one is never changed. @param wish a path, or a folder, which gets a file of this name @throws Refused */
+  /** Creates a new file; an existing one is never changed. @param wish a path, or a folder, which gets a file of this name @throws PathRefused */
   create(wish: string, name: string): Promise<OpenFile>;
 }
 
@@ -33,7 +33,7 @@ const LONGEST_PATH = 4_096;
 /** Names that are tried where one is taken. */
 const MOST_NUMBERED = 100;
 
-/** @param allowed of the command line @throws Refused where one is no folder */
+/** @param allowed of the command line @throws PathRefused where one is no folder */
 export async function openFolders(allowed: readonly string[]): Promise<Folders> {
   const names = allowed.map((folder) => resolve(fromHome(folder)));
   const roots = await Promise.all(names.map(folderAt));
@@ -49,12 +49,12 @@ export async function openFolders(allowed: readonly string[]): Promise<Folders> 
           .some((name) => name.startsWith('.')),
       );
   const outside = (path: string) =>
-    new Refused(
+    new PathRefused(
       names.length === 0
         ? `The path ${quoted(path)} may not be used: this bridge was started without a folder. Start it with --allow FOLDER.`
         : `The path ${quoted(path)} is outside the folders that this bridge may use: ${names.join(', ')}. Start it with --allow FOLDER to add one.`,
     );
-  /** @throws Refused */
+  /** @throws PathRefused */
   const inside = async (path: string): Promise<string> => {
     const real = await realpath(path).catch(() => undefined);
     // What does not exist outside is not told apart from what does.
@@ -62,8 +62,8 @@ export async function openFolders(allowed: readonly string[]): Promise<Folders> 
     if (folder === undefined || !isInside(folder)) throw outside(path);
     // Keys and settings lie in these, and what a model asks for may be a text's idea.
     if (isHidden(real ?? join(folder, basename(path))))
-      throw new Refused(`The path ${quoted(path)} is hidden: names that begin with a dot may not be used.`);
-    if (real === undefined) throw new Refused(`There is no file ${quoted(path)}.`);
+      throw new PathRefused(`The path ${quoted(path)} is hidden: names that begin with a dot may not be used.`);
+    if (real === undefined) throw new PathRefused(`There is no file ${quoted(path)}.`);
     return real;
   };
 
@@ -81,13 +81,13 @@ export async function openFolders(allowed: readonly string[]): Promise<Folders> 
       const real = await inside(path);
       // Not blocking: a named pipe would wait for its writer.
       const handle = await open(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(() => {
-        throw new Refused(`The file ${quoted(path)} cannot be read.`);
+        throw new PathRefused(`The file ${quoted(path)} cannot be read.`);
       });
       try {
         const [opened, there] = [await handle.stat(), await lstat(await inside(path))];
         // A folder on the way was replaced in between.
         if (opened.ino !== there.ino || opened.dev !== there.dev) throw outside(path);
-        if (!opened.isFile()) throw new Refused(`The path ${quoted(path)} is not a regular file.`);
+        if (!opened.isFile()) throw new PathRefused(`The path ${quoted(path)} is not a regular file.`);
         return { handle, path: real, sizeBytes: opened.size };
       } catch (error) {
         await handle.close();
@@ -102,24 +102,24 @@ export async function openFolders(allowed: readonly string[]): Promise<Folders> 
       // A server's name must not hide the file.
       const file = isFolder ? basename(name).replace(/^\.+/, '') || 'file' : basename(absolute);
       if (isHidden(join(folder, file)))
-        throw new Refused(`The path ${quoted(absolute)} is hidden: names that begin with a dot may not be used.`);
+        throw new PathRefused(`The path ${quoted(absolute)} is hidden: names that begin with a dot may not be used.`);
       for (let number = 1; number <= (isFolder ? MOST_NUMBERED : 1); number++) {
         const target = join(folder, number === 1 ? file : numbered(file, number));
         // Exclusive: neither an existing file nor a link is followed.
         const handle = await open(target, 'wx').catch((error: NodeJS.ErrnoException) => {
           if (error.code === 'EEXIST') return undefined;
-          throw new Refused(`The file ${quoted(target)} cannot be written.`);
+          throw new PathRefused(`The file ${quoted(target)} cannot be written.`);
         });
         if (handle !== undefined) return { handle, path: target, sizeBytes: 0 };
       }
-      throw new Refused(`The file ${quoted(absolute)} exists already: choose another name.`);
+      throw new PathRefused(`The file ${quoted(absolute)} exists already: choose another name.`);
     },
   };
 }
 
 async function folderAt(path: string): Promise<string> {
   const found = await stat(path).catch(() => undefined);
-  if (found?.isDirectory() !== true) throw new Refused(`--allow ${path}: there is no such folder`);
+  if (found?.isDirectory() !== true) throw new PathRefused(`--allow ${path}: there is no such folder`);
   return realpath(path);
 }
 
@@ -137,7 +137,7 @@ function pathIn(text: string): string | undefined {
     try {
       return fileURLToPath(text);
     } catch {
-      throw new Refused(`The URL ${quoted(text)} does not name a local file.`);
+      throw new PathRefused(`The URL ${quoted(text)} does not name a local file.`);
     }
   return /^[a-z][a-z0-9+.-]+:/i.test(text) ? undefined : fromHome(text);
 }

@@ -1,7 +1,8 @@
 /** What the bridge adds to a server's tools: local files as arguments, and results that are saved. */
 
-import { type Folders, Refused } from './folders.ts';
-import { download, upload } from './transfer.ts';
+import { isRecord } from '../contracts/json.ts';
+import { type Folders, PathRefused } from './folders.ts';
+import { downloadTo, uploadPath } from './transfer.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -13,9 +14,6 @@ interface Result {
 
 /** The argument that the bridge itself reads. */
 const SAVE_TO = 'save_to';
-
-export const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** @param tools as the server lists them @returns the same with what the bridge adds */
 export function withLocalFiles(tools: unknown, { names }: Folders): unknown {
@@ -44,13 +42,13 @@ function withPath(file: unknown, names: readonly string[]): unknown {
 
 /**
  * @param uploads gets the ids of what was uploaded, also where this throws
- * @returns the arguments with an upload in place of each local file @throws Refused; then nothing is called
+ * @returns the arguments with an upload in place of each local file @throws PathRefused; then nothing is called
  */
 export async function uploadLocal(server: string, folders: Folders, args: Fields, signal: AbortSignal, uploads: string[]): Promise<Fields> {
   const uploaded = async (value: unknown): Promise<unknown> => {
     const path = typeof value === 'string' ? await folders.find(value.trim()) : undefined;
     if (path === undefined) return value;
-    const id = await upload(server, folders, path, signal);
+    const id = await uploadPath(server, folders, path, signal);
     uploads.push(id);
     return id;
   };
@@ -85,10 +83,10 @@ export async function saveResult(folders: Folders, args: Fields, result: Result,
   if (typeof link?.['uri'] !== 'string')
     return say('Nothing was saved: there is no file yet. If the job is still processing, call get_job_status with save_to.');
   try {
-    const path = await download(folders, link['uri'], wish.trim(), String(link['name'] ?? 'file'), signal);
+    const path = await downloadTo(folders, link['uri'], wish.trim(), String(link['name'] ?? 'file'), signal);
     return say(`Saved to ${path}`, { structuredContent: { ...result.structuredContent, saved_to: path } });
   } catch (error) {
-    if (!(error instanceof Refused)) throw error;
+    if (!(error instanceof PathRefused)) throw error;
     return say(`The result was not saved. ${error.message} It can still be downloaded, or saved with get_job_status.`, { isError: true });
   }
 }

@@ -6,23 +6,23 @@ import { request as overHttps } from 'node:https';
 import { basename } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { type Folders, type OpenFile, Refused } from './folders.ts';
+import { type Folders, type OpenFile, PathRefused } from './folders.ts';
 
 /** For one file, ms: a server ends a transfer that is slower sooner. */
 const TRANSFER_MS = 600_000;
 /** Of an answer that is no file, bytes. */
 const MOST_ANSWER = 64 * 1024;
 
-/** @returns the upload's id @throws Refused */
-export async function upload(server: string, folders: Folders, path: string, signal: AbortSignal): Promise<string> {
+/** @returns the upload's id @throws PathRefused */
+export async function uploadPath(server: string, folders: Folders, path: string, signal: AbortSignal): Promise<string> {
   const file = await folders.read(path);
   try {
     const text = await post(`${server}/api/v1/uploads`, file, AbortSignal.any([signal, AbortSignal.timeout(TRANSFER_MS)]));
     const { data, error } = JSON.parse(text) as { data?: { upload_id?: string }; error?: { message?: string } };
-    if (data?.upload_id === undefined) throw new Refused(`The server did not accept the file: ${error?.message ?? 'no reason given'}`);
+    if (data?.upload_id === undefined) throw new PathRefused(`The server did not accept the file: ${error?.message ?? 'no reason given'}`);
     return data.upload_id;
   } catch (error) {
-    throw error instanceof Refused ? error : new Refused(`The file could not be uploaded to ${server}.`);
+    throw error instanceof PathRefused ? error : new PathRefused(`The file could not be uploaded to ${server}.`);
   } finally {
     await file.handle.close();
   }
@@ -68,18 +68,18 @@ async function* joined(head: Buffer, content: Iterable<Buffer> | AsyncIterable<B
   yield tail;
 }
 
-/** @param wish as the caller names the place @returns where it is @throws Refused */
-export async function download(folders: Folders, url: string, wish: string, name: string, signal: AbortSignal): Promise<string> {
+/** @param wish as the caller names the place @returns where it is @throws PathRefused */
+export async function downloadTo(folders: Folders, url: string, wish: string, name: string, signal: AbortSignal): Promise<string> {
   const { handle, path } = await folders.create(wish, name);
   try {
     const response = await fetch(url, { signal: AbortSignal.any([signal, AbortSignal.timeout(TRANSFER_MS)]) });
-    if (!response.ok || response.body === null) throw new Refused(`The result could not be downloaded: HTTP ${response.status}.`);
+    if (!response.ok || response.body === null) throw new PathRefused(`The result could not be downloaded: HTTP ${response.status}.`);
     await pipeline(Readable.fromWeb(response.body), handle.createWriteStream());
     return path;
   } catch (error) {
     await handle.close().catch(() => undefined);
     // Half a file would look like a result.
     await unlink(path).catch(() => undefined);
-    throw error instanceof Refused ? error : new Refused('The result could not be downloaded.');
+    throw error instanceof PathRefused ? error : new PathRefused('The result could not be downloaded.');
   }
 }

@@ -100,10 +100,10 @@ export interface Task {
 
 export interface Plan {
   readonly steps: readonly Step[];
-  readonly warnings?: readonly Warning[];
+  readonly warnings?: readonly EngineWarning[];
 }
 
-export interface Warning {
+export interface EngineWarning {
   readonly code: string;
   readonly message: string;
 }
@@ -150,10 +150,10 @@ export interface ConversationStep {
 }
 
 /** Yields lines for the program, is given its reply to each, and returns what came of it. */
-export type Conversation = Generator<string, Answer, string>;
+export type Conversation = Generator<string, ProgramAnswer, string>;
 
 /** What came of one request. `words` is the program's own message, for logs; clients may see `says`, `details`, `misfit` and `warnings`. */
-export interface Answer {
+export interface ProgramAnswer {
   readonly ok: boolean;
   readonly reason?: Reason;
   readonly words?: string;
@@ -163,7 +163,7 @@ export interface Answer {
   readonly says?: string;
   /** Of `invalid_option`. */
   readonly misfit?: OptionMisfit;
-  readonly warnings?: readonly Warning[];
+  readonly warnings?: readonly EngineWarning[];
 }
 
 /** Bounds of one command. Bytes, seconds of CPU, ms of wall clock. */

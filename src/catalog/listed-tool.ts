@@ -18,13 +18,13 @@ export interface ListedTool {
   readonly texts?: Readonly<Record<string, OptionText>>;
   /** REST requests of one client in 24 hours, in the tier `ai`; unset: it counts in the general tiers only. An operator may change it. */
   readonly daily?: number;
-  readonly files?: Files;
+  readonly files?: ToolFiles;
   /** Where MCP has a tool of its own for it; the others are called by `run_tool`. */
   readonly mcp?: McpText;
 }
 
 /** The form fields for files, and the number of files. */
-export interface Files {
+export interface ToolFiles {
   readonly fields: readonly string[];
   readonly min: number;
   readonly max: number;

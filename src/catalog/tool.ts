@@ -3,14 +3,14 @@ import type { z } from 'zod';
 import { Failure } from '../errors.ts';
 import { MAX_FILES } from './bounds.ts';
 import type { Engine, Facts, Inspection, Plan, Task } from './engine.ts';
-import type { AbsentTool, Files, ListedTool } from './listed-tool.ts';
+import type { AbsentTool, ListedTool, ToolFiles } from './listed-tool.ts';
 import { LONGEST_VALUE } from './options/fields.ts';
 import type { Options } from './options/options.ts';
 
 export interface Tool extends ListedTool {
   /** Canonical ids of the accepted formats; the content of a file decides. */
   readonly accepts: readonly string[];
-  readonly files: Files;
+  readonly files: ToolFiles;
   /** Its only source is the URL of a web page, in the field `url`, not a file. */
   readonly takesPage?: boolean;
   /** Other names of fields, as tools beside this one call them, and the field that each stands for. */
@@ -24,7 +24,7 @@ export interface Tool extends ListedTool {
   readonly opensEncrypted?: boolean;
   readonly work: ByConversion | ByPlan;
   /** Tighter than those of its family. */
-  readonly bounds?: Bounds;
+  readonly bounds?: FileBounds;
   /** If the result has the source's format and is not smaller, the source is delivered instead. */
   readonly neverLarger?: boolean;
   /** The results are delivered as a ZIP, even a single one. */
@@ -33,13 +33,13 @@ export interface Tool extends ListedTool {
   readonly answersText?: boolean;
 }
 
-export const ONE_FILE: Files = { fields: ['file'], min: 1, max: 1 };
+export const ONE_FILE: ToolFiles = { fields: ['file'], min: 1, max: 1 };
 /** The URL counts as a file. */
-export const ONE_PAGE: Files = { fields: ['url'], min: 1, max: 1 };
-export const SEVERAL_FILES: Files = { fields: ['files[]', 'files'], min: 2, max: MAX_FILES };
+export const ONE_PAGE: ToolFiles = { fields: ['url'], min: 1, max: 1 };
+export const SEVERAL_FILES: ToolFiles = { fields: ['files[]', 'files'], min: 2, max: MAX_FILES };
 
 /** What one file may have at most. */
-export interface Bounds {
+export interface FileBounds {
   readonly maxBytes?: number;
   /** Of a picture, or of a frame. */
   readonly maxPixels?: number;

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
 import { bridgeTo } from '../bridge/bridge.ts';
-import { openFolders, Refused } from '../bridge/folders.ts';
+import { openFolders, PathRefused } from '../bridge/folders.ts';
 import { ConfigError } from '../config.ts';
 import { type OwnServer, startOwnServer } from '../exec/own-server.ts';
 import { asCannotStart } from '../roles/process/cannot-start.ts';
@@ -17,7 +17,7 @@ interface Wanted {
 /** @param args of the command line, after the command @returns when the input has ended @throws ConfigError, CannotStart */
 export async function mcp(args: readonly string[], checkout: string): Promise<undefined> {
   const { server, folders: allowed } = wanted(args);
-  const folders = await openFolders(allowed).catch(asCannotStart(Refused));
+  const folders = await openFolders(allowed).catch(asCannotStart(PathRefused));
   const own: OwnServer | undefined = server === undefined ? await startOwnServer(checkout).catch(asCannotStart(Error)) : undefined;
   const { stdin, stdout } = process;
   const to = bridgeTo(server ?? own?.url ?? '', folders, (message) => stdout.write(`${JSON.stringify(message)}\n`), console.error);

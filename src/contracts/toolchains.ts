@@ -1,6 +1,6 @@
 /** Every toolchain: what the image of a worker holds, fixed by the release, and what its conversions may use. Nothing else lists them. */
 
-export interface Bounds {
+export interface ToolchainBounds {
   /** The setting of a worker that bounds the run time of a step. */
   readonly time: 'maxSeconds' | 'mediaMaxSeconds';
   /** Of one slot's user at a time, threads included. */
@@ -32,7 +32,7 @@ interface ToolchainRow {
   readonly roles: Readonly<Record<string, Allowance>>;
   /** Repository of its container image; `images/<name>` lists what is installed there. */
   readonly image: string;
-  readonly bounds: Bounds;
+  readonly bounds: ToolchainBounds;
   /** `internet`: by the egress proxy, and no other way. */
   readonly reaches: 'nothing' | 'internet';
   /** What its programs use where a worker finds it; a worker that finds none converts on its processors. Unset: nothing. */

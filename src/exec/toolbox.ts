@@ -5,7 +5,7 @@ import { basename } from 'node:path';
 import type { Installed } from '../catalog/catalog.ts';
 import type { Binary, Engine, ProcessStep, StepLimits } from '../catalog/engine.ts';
 import type { Launcher } from './confine/confine.ts';
-import { type CallList, NATIVE_PROGRAMS, type Outcome, SpawnFailed } from './confine/policy.ts';
+import { type CallList, NATIVE_PROGRAMS, type ProcessOutcome, SpawnFailed } from './confine/policy.ts';
 import type { Runtime } from './confine/stage.ts';
 import type { Slot } from './files/workspace.ts';
 
@@ -31,7 +31,7 @@ export interface Toolbox {
   /** @param proxyPort of the proxy, for a program that goes to the Internet */
   resolve(engine: Engine, binary: string, proxyPort?: number): Resolved;
   /** @throws SpawnFailed */
-  run(engine: Engine, step: ProcessStep, where: RunIn): Promise<Outcome>;
+  run(engine: Engine, step: ProcessStep, where: RunIn): Promise<ProcessOutcome>;
   /** Changes when a program of the engine is replaced or removed; what it loads is not looked at. */
   stampOf(engine: Engine): Promise<string>;
   /** Programs of these engines that were installed at the start and are not any more. */
@@ -97,7 +97,7 @@ export async function openToolbox({ engines, launcher, runtime, slot, ...files }
     return { ...resolved, tcpPort: proxyPort, args: [...resolved.args, `--proxy=${proxyPort}`] };
   };
 
-  const run = async (engine: Engine, step: ProcessStep, where: RunIn): Promise<Outcome> => {
+  const run = async (engine: Engine, step: ProcessStep, where: RunIn): Promise<ProcessOutcome> => {
     const { slot, folder, limits, signal, onLine, proxyPort } = where;
     const { program, args, reads, calls, unixSockets, tcpPort } = resolve(engine, step.run, proxyPort);
     const outcome = await launcher.run(

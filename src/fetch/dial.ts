@@ -2,8 +2,8 @@
 import { once } from 'node:events';
 import { connect, isIP, type LookupFunction, type Socket } from 'node:net';
 import { canonical } from './address.ts';
-import { refused } from './refusal.ts';
-import type { Target } from './url.ts';
+import { urlRefused } from './refusal.ts';
+import type { ConnectTarget } from './url.ts';
 
 /** How long to wait for one of several addresses before trying the next in parallel (RFC 8305, 5, recommends less), ms. */
 const NEXT_ADDRESS_MS = 1_000;
@@ -13,7 +13,7 @@ const NEXT_ADDRESS_MS = 1_000;
  * @returns a connection on which no byte was sent yet; `signal` no longer affects it
  * @throws Failure `URL_REFUSED`: unreachable; address where the system connected elsewhere · the reason of `signal`
  */
-export async function dial(target: Target, addresses: readonly string[], signal: AbortSignal): Promise<Socket> {
+export async function dial(target: ConnectTarget, addresses: readonly string[], signal: AbortSignal): Promise<Socket> {
   const socket = connect({
     host: target.host,
     port: target.port,
@@ -28,7 +28,7 @@ export async function dial(target: Target, addresses: readonly string[], signal:
   const reached = canonical(socket.remoteAddress ?? '');
   if (reached === undefined || !addresses.includes(reached)) {
     socket.destroy();
-    throw refused('address', { cause: new Error(`connected to ${socket.remoteAddress} instead of ${addresses.join(', ')}`) });
+    throw urlRefused('address', { cause: new Error(`connected to ${socket.remoteAddress} instead of ${addresses.join(', ')}`) });
   }
   return socket;
 }
@@ -54,6 +54,6 @@ export async function ready(socket: Socket, event: 'connect' | 'secureConnect', 
     // A certificate that is not valid stays so; a reset may pass.
     const { code } = cause as { readonly code?: unknown };
     const retryable = event === 'connect' || ['ECONNRESET', 'EPIPE', 'ETIMEDOUT'].includes(String(code));
-    throw refused('unreachable', { says, retryable, cause });
+    throw urlRefused('unreachable', { says, retryable, cause });
   }
 }

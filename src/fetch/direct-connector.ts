@@ -4,10 +4,10 @@ import { within } from '../streams/deadline.ts';
 import type { AddressJudge } from './address.ts';
 import type { Connector } from './connector.ts';
 import { dial } from './dial.ts';
-import { refused } from './refusal.ts';
+import { urlRefused } from './refusal.ts';
 import { publicAddresses, type Resolve } from './resolve.ts';
 import type { FetchSettings } from './settings.ts';
-import type { Target } from './url.ts';
+import type { ConnectTarget } from './url.ts';
 
 export interface DirectConnectorDeps {
   readonly resolve: Resolve;
@@ -18,8 +18,8 @@ export function directConnector(
   { resolveMs, connectMs }: Pick<FetchSettings, 'resolveMs' | 'connectMs'>,
   deps: DirectConnectorDeps,
 ): Connector {
-  const find = (target: Target, signal: AbortSignal) => publicAddresses(target, deps.resolve, deps.judge, resolveMs, signal);
-  const late = () => refused('unreachable', { says: 'The server in the URL did not accept a connection in time.' });
+  const find = (target: ConnectTarget, signal: AbortSignal) => publicAddresses(target, deps.resolve, deps.judge, resolveMs, signal);
+  const late = () => urlRefused('unreachable', { says: 'The server in the URL did not accept a connection in time.' });
   return {
     async judge(target, signal) {
       await find(target, signal);

@@ -7,9 +7,9 @@ import type { Connector } from './connector.ts';
 import { type DirectConnectorDeps, directConnector } from './direct-connector.ts';
 import type { Fetch } from './download/download.ts';
 import { secured } from './download/tls.ts';
-import { refused } from './refusal.ts';
+import { urlRefused } from './refusal.ts';
 import type { FetchSettings } from './settings.ts';
-import { type JudgeUrl, judgeUrl, type Target } from './url.ts';
+import { type ConnectTarget, type JudgeUrl, judgeUrl } from './url.ts';
 
 /** How sources and outputs of ConversionJobs are reached. */
 export interface PrivateFetch {
@@ -47,7 +47,7 @@ export function privateConnector(settings: FetchSettings, { resolve, judge }: Di
   const listed = privateAuthorities(settings);
   const strict = directConnector(settings, { resolve, judge });
   const open = directConnector(settings, { resolve, judge: anyAddress });
-  const of = ({ url, port }: Target): Connector => (listed.has(`${url.hostname}:${port}`) ? open : strict);
+  const of = ({ url, port }: ConnectTarget): Connector => (listed.has(`${url.hostname}:${port}`) ? open : strict);
   return {
     judge: (target, signal) => of(target).judge(target, signal),
     connect: (target, signal) => of(target).connect(target, signal),
@@ -60,7 +60,7 @@ export function privateConnect(settings: FetchSettings, connector: Connector): P
     const target = judge(origin, settings);
     const plain = await connector.connect(target, signal);
     if (!target.secure) return plain;
-    const late = () => refused('unreachable', { says: 'The server did not set up a secure connection in time.' });
+    const late = () => urlRefused('unreachable', { says: 'The server did not set up a secure connection in time.' });
     try {
       return await within(settings.connectMs, signal, late, (limited) => secured(plain, target, undefined, limited));
     } catch (error) {

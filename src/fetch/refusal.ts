@@ -16,7 +16,7 @@ const SAYS = {
 } as const;
 
 /** `details.reason` of `URL_REFUSED`. */
-export type Refusal = keyof typeof SAYS;
+export type UrlRefusal = keyof typeof SAYS;
 
 interface Particulars {
   /** Replaces the reason's sentence. */
@@ -28,10 +28,10 @@ interface Particulars {
 }
 
 /** What may pass: a name that is not resolved at the moment, a server that does not answer. */
-const PASSES: ReadonlySet<Refusal> = new Set(['dns', 'unreachable']);
+const PASSES: ReadonlySet<UrlRefusal> = new Set(['dns', 'unreachable']);
 
-export function refused(
-  reason: Refusal,
+export function urlRefused(
+  reason: UrlRefusal,
   { says = SAYS[reason], details, retryable = PASSES.has(reason), cause }: Particulars = {},
 ): Failure {
   return new Failure('URL_REFUSED', { says, details: { ...details, reason }, retryable, cause });
@@ -40,7 +40,7 @@ export function refused(
 /** A refusal as sent between two of our processes: what the client reads, without the cause. */
 const RefusalMessage = z.object({
   says: z.string(),
-  details: z.looseObject({ reason: z.enum(Object.keys(SAYS) as [Refusal, ...Refusal[]]) }),
+  details: z.looseObject({ reason: z.enum(Object.keys(SAYS) as [UrlRefusal, ...UrlRefusal[]]) }),
   /** The version before sends none. */
   retryable: z.boolean().optional(),
 });
@@ -52,5 +52,5 @@ export const refusalHeader = ({ message, details, retryable }: Failure): string 
 /** Reads what `refusalHeader` wrote. @throws for any other text */
 export function refusalFrom(header: string): Failure {
   const { says, details, retryable } = RefusalMessage.parse(JSON.parse(decodeURIComponent(header)));
-  return refused(details.reason, { says, details, ...(retryable === undefined ? {} : { retryable }) });
+  return urlRefused(details.reason, { says, details, ...(retryable === undefined ? {} : { retryable }) });
 }

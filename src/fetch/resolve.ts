@@ -3,8 +3,8 @@ import { Resolver } from 'node:dns/promises';
 import { onAbort } from '../streams/abort.ts';
 import { within } from '../streams/deadline.ts';
 import { type AddressJudge, canonical } from './address.ts';
-import { refused } from './refusal.ts';
-import type { Target } from './url.ts';
+import { urlRefused } from './refusal.ts';
+import type { ConnectTarget } from './url.ts';
 
 /** @returns all addresses of a name, of both families @throws if there are none */
 export type Resolve = (name: string, signal: AbortSignal) => Promise<readonly string[]>;
@@ -42,7 +42,7 @@ export function nameServers(servers?: readonly string[]): Resolve {
  * @throws Failure `URL_REFUSED`: dns, address
  */
 export async function publicAddresses(
-  target: Target,
+  target: ConnectTarget,
   resolve: Resolve,
   judge: AddressJudge,
   limitMs: number,
@@ -50,17 +50,17 @@ export async function publicAddresses(
 ): Promise<readonly string[]> {
   const found = target.literal ? [target.host] : await resolveWithin(target.host, resolve, limitMs, signal);
   const addresses = found.map((address) => (judge(address) ? canonical(address) : undefined));
-  if (addresses.length === 0) throw refused('dns');
-  if (addresses.includes(undefined)) throw refused('address', { cause: new Error(`${target.host} is ${found.join(', ')}`) });
+  if (addresses.length === 0) throw urlRefused('dns');
+  if (addresses.includes(undefined)) throw urlRefused('address', { cause: new Error(`${target.host} is ${found.join(', ')}`) });
   return addresses.filter((address) => address !== undefined);
 }
 
 async function resolveWithin(name: string, resolve: Resolve, limitMs: number, signal: AbortSignal): Promise<readonly string[]> {
-  const late = () => refused('dns', { says: 'The name in the URL was not resolved in time.' });
+  const late = () => urlRefused('dns', { says: 'The name in the URL was not resolved in time.' });
   try {
     return await within(limitMs, signal, late, (limited) => resolve(name, limited));
   } catch (cause) {
     signal.throwIfAborted();
-    throw refused('dns', { cause });
+    throw urlRefused('dns', { cause });
   }
 }

@@ -1,6 +1,6 @@
 /** Decides which URLs may be fetched, on the result of the WHATWG parser. The connection uses the same parsed result. */
 import { canonical } from './address.ts';
-import { refused } from './refusal.ts';
+import { urlRefused } from './refusal.ts';
 
 export interface UrlRules {
   /** Whether unencrypted HTTP is allowed too. */
@@ -9,7 +9,7 @@ export interface UrlRules {
 }
 
 /** What to connect to. */
-export interface Target {
+export interface ConnectTarget {
   readonly url: URL;
   readonly secure: boolean;
   /** ASCII name without a last dot, or an address in canonical form, without brackets. */
@@ -19,7 +19,7 @@ export interface Target {
   readonly literal: boolean;
 }
 
-export type JudgeUrl = (text: string, rules: UrlRules, base?: URL) => Target;
+export type JudgeUrl = (text: string, rules: UrlRules, base?: URL) => ConnectTarget;
 
 /** Browsers and servers take about this much (RFC 9110, 4.1 asks for at least 8000). */
 const MAX_CHARACTERS = 8192;
@@ -29,26 +29,26 @@ const MAX_CHARACTERS = 8192;
  * @param base URL that a redirect's relative reference is resolved against
  * @throws Failure `URL_REFUSED`: scheme, credentials, port, or address for a host that can be none
  */
-export function judgeUrl(text: string, { http, ports }: UrlRules, base?: URL): Target {
+export function judgeUrl(text: string, { http, ports }: UrlRules, base?: URL): ConnectTarget {
   const allowedSchemes = http ? ['https:', 'http:'] : ['https:'];
   const badScheme = () =>
-    refused('scheme', { says: `The URL must begin with ${allowedSchemes.map((scheme) => `"${scheme}//"`).join(' or ')}.` });
-  if (text.length > MAX_CHARACTERS) throw refused('address', { says: `The URL is longer than ${MAX_CHARACTERS} characters.` });
+    urlRefused('scheme', { says: `The URL must begin with ${allowedSchemes.map((scheme) => `"${scheme}//"`).join(' or ')}.` });
+  if (text.length > MAX_CHARACTERS) throw urlRefused('address', { says: `The URL is longer than ${MAX_CHARACTERS} characters.` });
   const url = URL.parse(text, base);
   if (url === null)
-    throw /^\s*https?:/i.test(text) || base !== undefined ? refused('address', { says: 'The URL is malformed.' }) : badScheme();
+    throw /^\s*https?:/i.test(text) || base !== undefined ? urlRefused('address', { says: 'The URL is malformed.' }) : badScheme();
   if (!allowedSchemes.includes(url.protocol)) throw badScheme();
-  if (url.username !== '' || url.password !== '') throw refused('credentials');
+  if (url.username !== '' || url.password !== '') throw urlRefused('credentials');
 
   const secure = url.protocol === 'https:';
   const port = Number(url.port || (secure ? 443 : 80));
   if (!ports.includes(port))
-    throw refused('port', { says: `Files are fetched from port ${ports.join(' or ')} only.`, details: { port, ports } });
+    throw urlRefused('port', { says: `Files are fetched from port ${ports.join(' or ')} only.`, details: { port, ports } });
 
   // The trailing dot of the DNS root makes no difference to us, and certificates lack it.
   url.hostname = url.hostname.replace(/\.$/, '');
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
-  if (host.split('.').includes('')) throw refused('address', { says: 'The URL has a malformed host name.' });
+  if (host.split('.').includes('')) throw urlRefused('address', { says: 'The URL has a malformed host name.' });
   const address = canonical(host);
   return { url, secure, host: address ?? host, port, literal: address !== undefined };
 }

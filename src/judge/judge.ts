@@ -2,7 +2,7 @@
 import type { Facts } from '../catalog/engine.ts';
 import type { Sample } from '../catalog/sniff/sample.ts';
 import { conversionFailed, Failure, isReason, type Reason } from '../errors.ts';
-import { type Answer, type Inspected, type Question, READY, type Reader, type ThreadData } from './question.ts';
+import { type Inspected, type JudgeAnswer, type OutputReader, type Question, READY, type ThreadData } from './question.ts';
 import { Exhausted, openThreads } from './threads.ts';
 
 export interface Judge {
@@ -15,7 +15,7 @@ export interface Judge {
   /** Refuses a file with more frames or pages than the catalog allows. @param path of a file of ours @throws Failure `CONVERSION_FAILED`, `OVERLOADED` */
   boundFrames(format: string, path: string): Promise<void>;
   /** Parses the output of an inspection command. @throws Failure `CONVERSION_FAILED`, `OVERLOADED` */
-  factsOf(reader: Reader, stdout: Uint8Array, task: Inspected): Promise<Facts>;
+  factsOf(reader: OutputReader, stdout: Uint8Array, task: Inspected): Promise<Facts>;
   /** As the engine's `explain`; undefined where it takes too long. @throws Failure `OVERLOADED` */
   reasonOf(engine: string, output: string, code: number | null): Promise<Reason | undefined>;
   /** Callers that still wait get a Failure `OVERLOADED`. */
@@ -51,7 +51,7 @@ export function openJudge({ engines, entry = new URL('./thread.ts', import.meta.
         if (error instanceof Exhausted) return { is: 'value', value: onExhausted(error) };
         throw error;
       });
-    const reply = answer as Answer;
+    const reply = answer as JudgeAnswer;
     return reply.is === 'value' ? reply.value : raise(reply);
   }
 
@@ -104,7 +104,7 @@ export function openJudge({ engines, entry = new URL('./thread.ts', import.meta.
 /** A copy whose buffers are transferred to the thread; the caller keeps its own. */
 const copyOf = ({ head, tail, size }: Sample): Sample => ({ head: new Uint8Array(head), tail: new Uint8Array(tail), size });
 
-function raise(answer: Exclude<Answer, { is: 'value' }>): never {
+function raise(answer: Exclude<JudgeAnswer, { is: 'value' }>): never {
   if (answer.is === 'broken') throw new Error(`a judging thread failed: ${answer.stack}`);
   const { code, says, details } = answer;
   throw new Failure(code, { says, details });

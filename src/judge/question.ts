@@ -8,16 +8,16 @@ export type Question =
   | { readonly ask: 'matches'; readonly sample: Sample; readonly format: string }
   | { readonly ask: 'order'; readonly names: readonly string[] }
   | { readonly ask: 'frames'; readonly format: string; readonly path: string }
-  | { readonly ask: 'facts'; readonly reader: Reader; readonly stdout: Uint8Array; readonly task: Inspected }
+  | { readonly ask: 'facts'; readonly reader: OutputReader; readonly stdout: Uint8Array; readonly task: Inspected }
   | { readonly ask: 'reason'; readonly engine: string; readonly output: string; readonly code: number | null };
 
 /** Whose inspection parses the output: an engine's, by id, or that of a tool with its own plan, by slug and the engine of its method. */
-export type Reader = { readonly engine: string } | { readonly tool: string; readonly engine: string };
+export type OutputReader = { readonly engine: string } | { readonly tool: string; readonly engine: string };
 
 export type Inspected = Pick<Task, 'source' | 'target' | 'options'>;
 
 /** `refused`: the fields of a Failure. `broken`: any other error, which is a bug. */
-export type Answer =
+export type JudgeAnswer =
   | { readonly is: 'value'; readonly value: unknown }
   | { readonly is: 'refused'; readonly code: Code; readonly says: string; readonly details: Readonly<Record<string, unknown>> }
   | { readonly is: 'broken'; readonly stack: string };

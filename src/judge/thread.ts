@@ -7,7 +7,7 @@ import { matches, resolveSource } from '../catalog/sniff/sniff.ts';
 import { inspectionOf, type Tool } from '../catalog/tool.ts';
 import { Failure } from '../errors.ts';
 import { piecesOf } from './pieces.ts';
-import { type Answer, type Question, READY, type Reader, type ThreadData } from './question.ts';
+import { type JudgeAnswer, type OutputReader, type Question, READY, type ThreadData } from './question.ts';
 
 interface Loaded {
   readonly engines: ReadonlyMap<string, Engine>;
@@ -56,14 +56,14 @@ function readFacts(loaded: Loaded, { reader, stdout, task }: Question & { ask: '
   return inspection.read(Buffer.from(stdout.buffer, stdout.byteOffset, stdout.byteLength).toString(), task);
 }
 
-function inspectionBy({ engines, tools }: Loaded, reader: Reader): Inspection | undefined {
+function inspectionBy({ engines, tools }: Loaded, reader: OutputReader): Inspection | undefined {
   if (!('tool' in reader)) return engines.get(reader.engine)?.inspect;
   const work = tools.get(reader.tool)?.work;
   const method = work !== undefined && 'methods' in work ? work.methods.find(({ engine }) => engine.id === reader.engine) : undefined;
   return method === undefined ? undefined : inspectionOf(method);
 }
 
-function answerOf(loaded: Loaded, question: Question): Answer {
+function answerOf(loaded: Loaded, question: Question): JudgeAnswer {
   try {
     return { is: 'value', value: answer(loaded, question) };
   } catch (error) {

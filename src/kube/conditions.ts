@@ -1,7 +1,7 @@
 /** Conditions of a resource's status: `lastTransitionTime` changes only when the status does. Pure. */
 
 /** As `metav1.Condition`. */
-export interface Condition {
+export interface KubeCondition {
   readonly type: string;
   readonly status: 'True' | 'False' | 'Unknown';
   /** CamelCase. */
@@ -14,10 +14,10 @@ export interface Condition {
 
 /** @returns the same array if nothing changed, so that callers can tell whether there is anything to write */
 export function setCondition(
-  conditions: readonly Condition[],
-  next: Omit<Condition, 'lastTransitionTime'>,
+  conditions: readonly KubeCondition[],
+  next: Omit<KubeCondition, 'lastTransitionTime'>,
   now: Date,
-): readonly Condition[] {
+): readonly KubeCondition[] {
   const before = conditions.find(({ type }) => type === next.type);
   if (before === undefined) return [...conditions, { ...next, lastTransitionTime: seconds(now) }];
   if (isSame(before, next)) return conditions;
@@ -25,7 +25,7 @@ export function setCondition(
   return conditions.map((condition) => (condition === before ? { ...next, lastTransitionTime } : condition));
 }
 
-const isSame = (before: Condition, next: Omit<Condition, 'lastTransitionTime'>): boolean =>
+const isSame = (before: KubeCondition, next: Omit<KubeCondition, 'lastTransitionTime'>): boolean =>
   before.status === next.status &&
   before.reason === next.reason &&
   before.message === next.message &&

@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Kube } from './connection/connect.ts';
 import { isNotFound } from './connection/error.ts';
 import { quietly } from './quietly.ts';
-import { apiVersion, EVENTS, type KubeObject, microTime, type Ref, type Resource } from './resource.ts';
+import { apiVersion, EVENTS, type KubeObject, microTime, type ObjectRef, type Resource } from './resource.ts';
 
 export interface Happening {
   readonly regarding: {
@@ -25,7 +25,7 @@ export interface Happening {
 /** What an event is about. */
 export const regarding = (
   resource: Resource,
-  { name, namespace, uid = '' }: Ref & { readonly uid?: string | undefined },
+  { name, namespace, uid = '' }: ObjectRef & { readonly uid?: string | undefined },
 ): Happening['regarding'] => ({
   apiVersion: apiVersion(resource),
   kind: resource.kind,
@@ -65,7 +65,7 @@ const LIMIT_MS = 5_000;
 const NOTE_BYTES = 1_024;
 
 interface Recorded {
-  readonly ref: Ref;
+  readonly ref: ObjectRef;
   count: number;
   /** ms since the epoch. */
   writtenAt: number;

@@ -1,6 +1,6 @@
 /** Elects a leader among processes by a Lease, as client-go does (tools/leaderelection): the leader renews it, the others watch it. */
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Call, Kube } from './connection/connect.ts';
+import type { CallOptions, Kube } from './connection/connect.ts';
 import { isAlreadyExists, isConflict, isNotFound } from './connection/error.ts';
 import { quietly } from './quietly.ts';
 import { startReflector } from './reflector.ts';
@@ -68,7 +68,7 @@ export function startLeaderElection(options: ElectionOptions): LeaderElector {
     return lease;
   }
 
-  const read = (call: Call): Promise<Lease | undefined> =>
+  const read = (call: CallOptions): Promise<Lease | undefined> =>
     kube.get<Lease>(LEASES, { name, namespace }, call).then(observe, (error: unknown) => {
       if (!isNotFound(error)) throw error;
       seen = undefined;

@@ -4,7 +4,7 @@ import { unlessAborted } from '../streams/abort.ts';
 import type { Kube, Selection } from './connection/connect.ts';
 import { isExpired, KubeError } from './connection/error.ts';
 import { quietly } from './quietly.ts';
-import { type KubeObject, keyOf, type Resource } from './resource.ts';
+import { type KubeObject, objectKey, type Resource } from './resource.ts';
 
 export interface ReflectorOptions<T> extends Selection {
   readonly kube: Kube;
@@ -22,7 +22,7 @@ export interface ReflectorOptions<T> extends Selection {
   readonly maxBackoffMs?: number;
 }
 
-export type Listener<T> = (key: string, now: T | undefined, before: T | undefined) => void;
+export type ChangeListener<T> = (key: string, now: T | undefined, before: T | undefined) => void;
 
 export interface Reflector<T extends KubeObject> {
   /** Whether the first list is complete. */
@@ -32,7 +32,7 @@ export interface Reflector<T extends KubeObject> {
   /** A live view, by `keyOf`. */
   objects(): ReadonlyMap<string, T>;
   /** Calls back after each change of `objects()`. @returns unsubscribe */
-  onChange(listener: Listener<T>): () => void;
+  onChange(listener: ChangeListener<T>): () => void;
   stats(): {
     readonly objects: number;
     /** Since the last page, event or bookmark, ms. */
@@ -59,7 +59,7 @@ export function startReflector<T extends KubeObject>(options: ReflectorOptions<T
   const onTrouble = quietly(options.onTrouble);
   const selection = { namespace, labelSelector, fieldSelector };
   const objects = new Map<string, T>();
-  const listeners = new Set<Listener<T>>();
+  const listeners = new Set<ChangeListener<T>>();
   const closing = new AbortController();
   const { signal } = closing;
   const synced = Promise.withResolvers<void>();
@@ -96,7 +96,7 @@ export function startReflector<T extends KubeObject>(options: ReflectorOptions<T
       lastEvent = performance.now();
       from = resourceVersion;
       for (const item of items) {
-        const key = keyOf(item);
+        const key = objectKey(item);
         there.add(key);
         put(key, kept(item));
       }
@@ -119,8 +119,8 @@ export function startReflector<T extends KubeObject>(options: ReflectorOptions<T
       lastEvent = performance.now();
       events += 1;
       version = object.metadata.resourceVersion ?? version;
-      if (type === 'DELETED') put(keyOf(object), undefined);
-      else if (type !== 'BOOKMARK') put(keyOf(object), kept(object));
+      if (type === 'DELETED') put(objectKey(object), undefined);
+      else if (type !== 'BOOKMARK') put(objectKey(object), kept(object));
     }
   }
 
@@ -158,7 +158,7 @@ export function startReflector<T extends KubeObject>(options: ReflectorOptions<T
     whenSynced: (until) => unlessAborted(synced.promise, until),
     objects: () => objects,
     onChange(listener) {
-      const own: Listener<T> = (...change) => listener(...change);
+      const own: ChangeListener<T> = (...change) => listener(...change);
       listeners.add(own);
       return () => void listeners.delete(own);
     },

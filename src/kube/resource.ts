@@ -9,7 +9,7 @@ export interface Resource {
   readonly namespaced: boolean;
 }
 
-export interface Ref {
+export interface ObjectRef {
   readonly name: string;
   readonly namespace?: string | undefined;
 }
@@ -23,7 +23,7 @@ export interface OwnerReference {
   readonly blockOwnerDeletion?: boolean;
 }
 
-export interface ObjectMeta extends Ref {
+export interface ObjectMeta extends ObjectRef {
   readonly uid?: string;
   readonly resourceVersion?: string;
   readonly generation?: number;
@@ -51,16 +51,16 @@ export const EVENTS: Resource = { group: 'events.k8s.io', version: 'v1', plural:
 export const apiVersion = ({ group, version }: Resource): string => (group === '' ? version : `${group}/${version}`);
 
 /** `namespace/name`, or only the name if the object has no namespace. */
-export const keyOf = ({ metadata: { name, namespace } }: { readonly metadata: Ref }): string =>
+export const objectKey = ({ metadata: { name, namespace } }: { readonly metadata: ObjectRef }): string =>
   namespace === undefined ? name : `${namespace}/${name}`;
 
-export function refOf(key: string): Ref {
+export function refOf(key: string): ObjectRef {
   const [first = '', second] = key.split('/');
   return second === undefined ? { name: first } : { namespace: first, name: second };
 }
 
 /** The path of a kind's objects on the API server: of all, of a namespace's, or of one. */
-export function pathOf(resource: Resource, { namespace, name }: Partial<Ref>, subresource?: string): string {
+export function pathOf(resource: Resource, { namespace, name }: Partial<ObjectRef>, subresource?: string): string {
   const parts = resource.group === '' ? ['api'] : ['apis', resource.group];
   parts.push(resource.version);
   if (resource.namespaced && namespace !== undefined) parts.push('namespaces', namespace);

@@ -35,7 +35,7 @@ export interface Banned {
 
 export type Verdict = { readonly is: 'admitted'; readonly taken: Taken } | Limited | Banned;
 
-export interface Outcome {
+export interface AccountOutcome {
   readonly verdict: Verdict;
   /** The client as it is now. */
   readonly record: ClientRecord;
@@ -55,7 +55,13 @@ const NO_JOBS: ReadonlySet<string> = new Set();
  * Decides on a request that creates jobs, before its body is read.
  * @param pendingJobs jobs known to have no record yet: their requests may still be refunded
  */
-export function admit(found: ClientRecord, want: Want, rules: Rules, now: number, pendingJobs: ReadonlySet<string> = NO_JOBS): Outcome {
+export function admit(
+  found: ClientRecord,
+  want: Want,
+  rules: Rules,
+  now: number,
+  pendingJobs: ReadonlySet<string> = NO_JOBS,
+): AccountOutcome {
   const record = settle(found, rules, now);
   if (record.bannedUntil !== undefined && rules.bannable) return banned(record, record.bannedUntil, false);
   const rejections = judge(record.rejections, now);
@@ -91,7 +97,7 @@ export function enlarge(
   rules: Rules,
   now: number,
   pendingJobs: ReadonlySet<string> = NO_JOBS,
-): Outcome {
+): AccountOutcome {
   const record = settle(found, rules, now);
   // The tier that counts files is that of the protocol.
   const quota = taken.charges.some(({ window }) => window === rules.mcp.window) ? rules.mcp : rules.daily;
@@ -165,7 +171,7 @@ const chargedBy = (index: number, charges: readonly Charge[]): string[] =>
  * Names the limit that lasts longest: a client that waited for a shorter one would be refused again. Only the rejection is recorded, and not
  * even that where only requests under way are in the way, since they may still be refunded.
  */
-function rejected(record: ClientRecord, refusals: readonly Refusal[], rules: Rules, now: number): Outcome {
+function rejected(record: ClientRecord, refusals: readonly Refusal[], rules: Rules, now: number): AccountOutcome {
   const { isReserved = false, ...verdict } = refusals.reduce((longest, refusal) => (refusal.waitMs > longest.waitMs ? refusal : longest));
   if (isReserved) return { verdict, record, changed: true };
   const rejections = reject(record.rejections, verdict.tier, verdict.waitMs, now, rules.rejections + 1);
@@ -174,7 +180,7 @@ function rejected(record: ClientRecord, refusals: readonly Refusal[], rules: Rul
 
 const full = ({ concurrent }: Rules): Verdict => ({ is: 'limited', tier: 'concurrent', limit: concurrent, waitMs: JOB_RETRY_MS });
 
-const banned = (record: ClientRecord, until: number, changed: boolean): Outcome => ({
+const banned = (record: ClientRecord, until: number, changed: boolean): AccountOutcome => ({
   verdict: { is: 'banned', until },
   record: { ...record, bannedUntil: until },
   changed,

@@ -1,8 +1,8 @@
 /** The rate-limit headers of a response: `X-RateLimit-*`, and `RateLimit` with `RateLimit-Policy` of draft-ietf-httpapi-ratelimit-headers-10. */
-import type { Share, Usage } from './usage.ts';
+import type { LimitShare, Usage } from './usage.ts';
 
 /** Where the response comes from: the MCP endpoint, a REST tool, or anything else of REST. */
-export interface Surface {
+export interface LimitSurface {
   readonly mcp?: boolean;
   readonly tool?: string;
 }
@@ -11,7 +11,7 @@ export interface Surface {
 export const limitHeaders = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset', 'RateLimit', 'RateLimit-Policy'] as const;
 
 /** Reports the limit with the smallest share left; the policy lists all that apply. Times are in seconds from now. */
-export function headersOf(usage: Usage, surface: Surface = {}): Partial<Record<(typeof limitHeaders)[number], string>> {
+export function headersOf(usage: Usage, surface: LimitSurface = {}): Partial<Record<(typeof limitHeaders)[number], string>> {
   if (!usage.enforced) return {};
   const shares = sharesOf(usage, surface);
   const [name, { limit, remaining, resetSeconds }] = shares.reduce((scarcest, share) => (isScarcer(share, scarcest) ? share : scarcest));
@@ -24,9 +24,9 @@ export function headersOf(usage: Usage, surface: Surface = {}): Partial<Record<(
   };
 }
 
-type Named = readonly [string, Share];
+type Named = readonly [string, LimitShare];
 
-function sharesOf({ daily, hourly, mcp, ai }: Usage, surface: Surface): readonly [Named, ...Named[]] {
+function sharesOf({ daily, hourly, mcp, ai }: Usage, surface: LimitSurface): readonly [Named, ...Named[]] {
   if (surface.mcp === true) return [['mcp', mcp]];
   const tool = surface.tool !== undefined && Object.hasOwn(ai, surface.tool) ? ai[surface.tool] : undefined;
   return [['daily', daily], ['hourly', hourly], ...(tool === undefined ? [] : [['ai', tool] as const])];

@@ -1,10 +1,10 @@
 /** Admits, refuses and refunds requests, shared by all replicas: reads a client's record, lets `account.ts` decide, and writes it by compare-and-swap. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { Failure, RevisionConflict } from '../errors.ts';
-import { admit, enlarge, holds, type Outcome, refund, release, type Taken } from './account.ts';
+import { type AccountOutcome, admit, enlarge, holds, refund, release, type Taken } from './account.ts';
 import type { Client } from './client.ts';
 import { type ClientRecord, lapsesAt, NEW_CLIENT } from './record.ts';
-import { type Refused, refusal } from './refusal.ts';
+import { type LimitRefusal, limitRefusal } from './refusal.ts';
 import type { LimitSettings } from './settings.ts';
 import type { LimitStore } from './store.ts';
 import { HOUR_MS, type Rules, rulesFor, type Want } from './tiers.ts';
@@ -12,11 +12,11 @@ import { type Usage, usageOf } from './usage.ts';
 
 export interface Limiter {
   /** Called once for each request that creates jobs, before its body is read. */
-  reserve(client: Client, want: Want): Promise<Granted | Refused>;
+  reserve(client: Client, want: Want): Promise<Granted | LimitRefusal>;
   /** Adds jobs to an admitted request. A refusal has refunded the whole reservation. */
-  enlarge(reservation: Reservation, more: readonly string[]): Promise<Granted | Refused>;
+  enlarge(reservation: LimitReservation, more: readonly string[]): Promise<Granted | LimitRefusal>;
   /** For a request that ended 400, 413, 415, 501 or 503: refunds all but `cooldown`. Calling it twice is no error. */
-  refund(reservation: Reservation): Promise<Usage>;
+  refund(reservation: LimitReservation): Promise<Usage>;
   /** Frees the slots of jobs that have ended. Only a hint: unreported ends are discovered when room is needed. @param key of the client */
   release(key: string, jobs: readonly string[]): Promise<void>;
   usage(client: Client): Promise<Usage>;
@@ -24,11 +24,11 @@ export interface Limiter {
 
 export interface Granted {
   readonly granted: true;
-  readonly reservation: Reservation;
+  readonly reservation: LimitReservation;
   readonly usage: Usage;
 }
 
-export interface Reservation {
+export interface LimitReservation {
   readonly client: Client;
   readonly taken: Taken;
 }
@@ -61,7 +61,7 @@ const CREATION_MS = HOUR_MS;
 /** When a client's quota is used up, only its latest jobs are looked up to see whether they were created. */
 const YOUNGEST = 40;
 
-type Decision = (record: ClientRecord, rules: Rules, now: number, pendingJobs: ReadonlySet<string>) => Outcome;
+type Decision = (record: ClientRecord, rules: Rules, now: number, pendingJobs: ReadonlySet<string>) => AccountOutcome;
 const NO_JOBS: ReadonlySet<string> = new Set();
 
 export function limiterOver(store: LimitStore, settings: LimitSettings, deps: LimiterDeps): Limiter {
@@ -122,7 +122,7 @@ export function limiterOver(store: LimitStore, settings: LimitSettings, deps: Li
     };
   };
 
-  const refundReservation = async ({ client, taken }: Reservation): Promise<Usage> => {
+  const refundReservation = async ({ client, taken }: LimitReservation): Promise<Usage> => {
     const rules = rulesFor(settings, client);
     const { record, now } = await change(client.key, rules, (found, at) => ({
       record: refund(found, taken, rules, at),
@@ -158,16 +158,16 @@ export function limiterOver(store: LimitStore, settings: LimitSettings, deps: Li
   };
 }
 
-const isFull = ({ verdict }: Outcome): boolean => verdict.is === 'limited' && verdict.tier === 'concurrent';
+const isFull = ({ verdict }: AccountOutcome): boolean => verdict.is === 'limited' && verdict.tier === 'concurrent';
 
 /** Whether a quota refuses although requests under way may still be refunded. */
-const mayBeRefunded = ({ verdict, record }: Outcome): boolean =>
+const mayBeRefunded = ({ verdict, record }: AccountOutcome): boolean =>
   verdict.is === 'limited' && verdict.tier !== 'cooldown' && verdict.tier !== 'concurrent' && record.slots.length > 0;
 
-function answer(client: Client, rules: Rules, { verdict, record, now }: Outcome & { readonly now: number }): Granted | Refused {
+function answer(client: Client, rules: Rules, { verdict, record, now }: AccountOutcome & { readonly now: number }): Granted | LimitRefusal {
   const usage = usageOf(record, rules, now);
   if (verdict.is === 'admitted') return { granted: true, reservation: { client, taken: verdict.taken }, usage };
-  return refusal(verdict, usage, now);
+  return limitRefusal(verdict, usage, now);
 }
 
 /** Runs work for one key at a time: concurrent requests of one client would only make each other's compare-and-swap fail. */

@@ -3,7 +3,7 @@ import type { Identify } from './client.ts';
 import type { FloodGuard } from './flood.ts';
 import type { Limiter } from './limiter.ts';
 
-export interface Limits {
+export interface ClientLimits {
   readonly limiter: Limiter;
   readonly identify: Identify;
   /** For reads, uploads and refused requests. Undefined where limits are switched off. */

@@ -2,7 +2,7 @@
 import { type BucketSpec, ensureBucket, openBucket } from '../nats/bucket.ts';
 import type { Nats } from '../nats/connection.ts';
 import type { LimitStore } from './store.ts';
-import { fromText, toText } from './text.ts';
+import { clientFromText, clientToText } from './text.ts';
 
 /** Each record has its own expiry. Forty slots fill a few kilobytes; for an address that many clients share, a multiple of that. */
 const CLIENTS: BucketSpec = { name: 'clients', maxBytes: 512 * 1024 };
@@ -24,13 +24,13 @@ export function openLimits(
   return {
     async get(key) {
       const entry = await bucket.get(key);
-      return entry === undefined ? undefined : { record: fromText(key, entry.text, onUnreadable), revision: entry.revision };
+      return entry === undefined ? undefined : { record: clientFromText(key, entry.text, onUnreadable), revision: entry.revision };
     },
     async put(key, record, revision, lapsesAt) {
-      await bucket.put(key, toText(record), revision ?? 0, lapsesAt - clock());
+      await bucket.put(key, clientToText(record), revision ?? 0, lapsesAt - clock());
     },
     async *scan() {
-      for await (const { key, text } of bucket.entries()) yield { key, record: fromText(key, text, onUnreadable) };
+      for await (const { key, text } of bucket.entries()) yield { key, record: clientFromText(key, text, onUnreadable) };
     },
     async close() {},
   };

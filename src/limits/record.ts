@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { HOUR_MS, type Rules } from './tiers.ts';
 
-export const RECORD_VERSION = 1;
+export const CLIENT_RECORD_VERSION = 1;
 
 /** Ms since the epoch, by the clock of the replica that wrote it. */
 const time = z.number();
@@ -21,7 +21,7 @@ const Slot = z.object({
 });
 
 export const ClientRecord = z.object({
-  version: z.literal(RECORD_VERSION),
+  version: z.literal(CLIENT_RECORD_VERSION),
   /** By the window names of the tiers. */
   windows: z.record(z.string(), Window),
   /** Start of the last admitted REST request. */
@@ -36,7 +36,7 @@ export type ClientRecord = Readonly<z.infer<typeof ClientRecord>>;
 export type Rejection = Readonly<z.infer<typeof Rejection>>;
 export type Window = Readonly<z.infer<typeof Window>>;
 
-export const NEW_CLIENT: ClientRecord = { version: RECORD_VERSION, windows: {}, rejections: [], slots: [] };
+export const NEW_CLIENT: ClientRecord = { version: CLIENT_RECORD_VERSION, windows: {}, rejections: [], slots: [] };
 
 /**
  * A slot expires after this time even if nobody freed it, because its process died, ms. No job can be unfinished for as long (an upload of an

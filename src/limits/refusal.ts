@@ -1,10 +1,10 @@
 /** A refusal as clients see it: code, message and details as in the error table. */
 import type { Banned, Limited } from './account.ts';
-import { seconds } from './rejections.ts';
+import { wholeSeconds } from './rejections.ts';
 import type { Tier } from './tiers.ts';
 import type { Usage } from './usage.ts';
 
-export interface Refused {
+export interface LimitRefusal {
   readonly granted: false;
   /** HTTP status 429 and 403. */
   readonly code: 'RATE_LIMITED' | 'BANNED';
@@ -20,7 +20,7 @@ export interface Refused {
 type Limit = Tier | 'concurrent' | 'flood';
 
 /** @param now ms since the epoch */
-export function refusal(verdict: Limited<Limit> | Banned, usage: Usage, now: number): Refused {
+export function limitRefusal(verdict: Limited<Limit> | Banned, usage: Usage, now: number): LimitRefusal {
   if (verdict.is === 'banned') {
     const until = new Date(verdict.until).toISOString();
     return {
@@ -28,12 +28,12 @@ export function refusal(verdict: Limited<Limit> | Banned, usage: Usage, now: num
       code: 'BANNED',
       says: `Too many requests were refused within one hour: this client is banned until ${until}.`,
       details: { ban_expires_at: until },
-      retryAfterSeconds: seconds(verdict.until - now),
+      retryAfterSeconds: wholeSeconds(verdict.until - now),
       usage,
     };
   }
   const { tier, limit, waitMs } = verdict;
-  const reset = seconds(waitMs);
+  const reset = wholeSeconds(waitMs);
   return {
     granted: false,
     code: 'RATE_LIMITED',

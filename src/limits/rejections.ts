@@ -26,9 +26,9 @@ export const isPending = (rejections: readonly Rejection[]): boolean => rejectio
  * @param most rejections to keep: a network that is never banned would otherwise collect them without end
  */
 export function reject(rejections: readonly Rejection[], tier: Tier, waitMs: number, now: number, most: number): Rejection[] {
-  const rejection = { at: now, ...(tier === 'cooldown' && { retryAt: now + 1_000 * seconds(waitMs) }) };
+  const rejection = { at: now, ...(tier === 'cooldown' && { retryAt: now + 1_000 * wholeSeconds(waitMs) }) };
   return [...rejections, rejection].slice(-most);
 }
 
 /** Whole seconds for `Retry-After` and `reset_seconds`, rounded up so that a retry is not refused again. */
-export const seconds = (ms: number): number => Math.max(0, Math.ceil(ms / 1_000));
+export const wholeSeconds = (ms: number): number => Math.max(0, Math.ceil(ms / 1_000));

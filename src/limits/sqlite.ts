@@ -3,7 +3,7 @@
 import { RevisionConflict } from '../errors.ts';
 import { openDatabase } from '../sqlite/open.ts';
 import type { LimitStore } from './store.ts';
-import { fromText, toText } from './text.ts';
+import { clientFromText, clientToText } from './text.ts';
 
 /** AUTOINCREMENT never reuses a number, so a record that was deleted and created again cannot match an old revision. */
 const SCHEMA = `
@@ -46,11 +46,11 @@ export function openLimits(
     async get(key) {
       const row = sql.get.get(key);
       if (row === undefined) return undefined;
-      return { record: fromText(key, String(row['record']), onUnreadable), revision: Number(row['revision']) };
+      return { record: clientFromText(key, String(row['record']), onUnreadable), revision: Number(row['revision']) };
     },
 
     async put(key, record, revision, lapsesAt) {
-      const text = toText(record);
+      const text = clientToText(record);
       const until = Math.ceil(lapsesAt);
       const { changes } = revision === undefined ? sql.create.run(key, text, until) : sql.update.run(text, until, key, revision);
       if (Number(changes) === 0) throw new RevisionConflict(`client ${key} was changed since revision ${revision ?? 'none'}`);
@@ -62,7 +62,7 @@ export function openLimits(
         const rows = sql.page.all(after, PAGE);
         for (const row of rows) {
           const key = String(row['key']);
-          yield { key, record: fromText(key, String(row['record']), onUnreadable) };
+          yield { key, record: clientFromText(key, String(row['record']), onUnreadable) };
         }
         if (rows.length < PAGE) return;
         after = Number(rows.at(-1)?.['revision']);

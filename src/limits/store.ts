@@ -1,7 +1,7 @@
 /** The interface of stores of client records: one small record per client, changed by compare-and-swap; nothing spans two records. */
 import type { ClientRecord } from './record.ts';
 
-export interface Stored {
+export interface StoredClient {
   readonly record: ClientRecord;
   /** Of this version of the record; opaque. */
   readonly revision: number;
@@ -9,7 +9,7 @@ export interface Stored {
 
 export interface LimitStore {
   /** A stored version, usually the latest: with an older one the next `put` fails. */
-  get(key: string): Promise<Stored | undefined>;
+  get(key: string): Promise<StoredClient | undefined>;
   /**
    * @param revision that was read; undefined where there was none
    * @param lapsesAt when the record may be deleted, ms since the epoch

@@ -1,14 +1,14 @@
 /** Serialises a client's record for the backends. */
 import { ClientRecord, NEW_CLIENT } from './record.ts';
 
-export const toText = (record: ClientRecord): string => JSON.stringify(record);
+export const clientToText = (record: ClientRecord): string => JSON.stringify(record);
 
 /**
  * A record that cannot be read, because it is damaged or of another version, is reset: that admits a few requests too many, while a failure
  * would lock the client out.
  * @param onUnreadable called with the reason
  */
-export function fromText(key: string, text: string, onUnreadable: (why: Error) => void): ClientRecord {
+export function clientFromText(key: string, text: string, onUnreadable: (why: Error) => void): ClientRecord {
   try {
     return ClientRecord.parse(JSON.parse(text));
   } catch (cause) {

@@ -1,6 +1,6 @@
 /** A client's usage of its limits, as shown to it. */
 import { type ClientRecord, settle } from './record.ts';
-import { seconds } from './rejections.ts';
+import { wholeSeconds } from './rejections.ts';
 import type { Quota, Rules } from './tiers.ts';
 
 export interface Usage {
@@ -9,15 +9,15 @@ export interface Usage {
   /** Ms since the epoch; undefined for a client that is not banned. */
   readonly banExpiresAt: number | undefined;
   readonly rejectionsLastHour: number;
-  readonly daily: Share;
-  readonly hourly: Share;
-  readonly cooldown: Share;
-  readonly mcp: Share;
+  readonly daily: LimitShare;
+  readonly hourly: LimitShare;
+  readonly cooldown: LimitShare;
+  readonly mcp: LimitShare;
   /** By slug. */
-  readonly ai: Readonly<Record<string, Share>>;
+  readonly ai: Readonly<Record<string, LimitShare>>;
 }
 
-export interface Share {
+export interface LimitShare {
   readonly limit: number;
   readonly used: number;
   readonly remaining: number;
@@ -29,11 +29,17 @@ export interface Share {
 
 export function usageOf(found: ClientRecord, rules: Rules, now: number): Usage {
   const record = settle(found, rules, now);
-  const share = (quota: Quota): Share => {
+  const share = (quota: Quota): LimitShare => {
     const { since, used } = record.windows[quota.window] ?? { since: now, used: 0 };
     // More may be used than a limit that was lowered since.
     const remaining = Math.max(0, quota.limit - used);
-    return { limit: quota.limit, used, remaining, resetSeconds: seconds(since + quota.ms - now), windowSeconds: seconds(quota.ms) };
+    return {
+      limit: quota.limit,
+      used,
+      remaining,
+      resetSeconds: wholeSeconds(since + quota.ms - now),
+      windowSeconds: wholeSeconds(quota.ms),
+    };
   };
   const cooling = record.admittedAt === undefined ? 0 : 1;
   return {
@@ -48,8 +54,8 @@ export function usageOf(found: ClientRecord, rules: Rules, now: number): Usage {
       limit: 1,
       used: cooling,
       remaining: 1 - cooling,
-      resetSeconds: seconds((record.admittedAt ?? now - rules.cooldownMs) + rules.cooldownMs - now),
-      windowSeconds: seconds(rules.cooldownMs),
+      resetSeconds: wholeSeconds((record.admittedAt ?? now - rules.cooldownMs) + rules.cooldownMs - now),
+      windowSeconds: wholeSeconds(rules.cooldownMs),
     },
   };
 }

@@ -4,10 +4,10 @@ import { headers, nanos, nuid } from 'nats';
 import { RevisionConflict } from '../errors.ts';
 import type { Nats } from './connection.ts';
 import { ensureStream } from './ensure.ts';
-import { isKey, isToken, keyOf, tokenOf } from './token.ts';
+import { bucketKey, isKey, isToken, tokenOf } from './token.ts';
 import { isFull, isRevisionConflict, Unavailable } from './unavailable.ts';
 
-export interface Entry {
+export interface BucketEntry {
   readonly key: string;
   readonly text: string;
   /** Of this version; never reused in the bucket. */
@@ -16,9 +16,9 @@ export interface Entry {
 
 export interface Bucket {
   /** The latest, read from the leader of the replicas. */
-  get(key: string): Promise<Entry | undefined>;
+  get(key: string): Promise<BucketEntry | undefined>;
   /** The latest of the one key that ends in this token, whatever its prefix. */
-  getByEnding(ending: string): Promise<Entry | undefined>;
+  getByEnding(ending: string): Promise<BucketEntry | undefined>;
   /**
    * @param revision the one to replace; 0 to create
    * @param ttlMs after which this version is removed, unless it is replaced first
@@ -29,14 +29,14 @@ export interface Bucket {
   /** Removing a missing key is no error. @throws RevisionConflict if the key has another revision */
   remove(key: string, revision: number): Promise<void>;
   /** Each entry once, in no order. One written during the scan may be missed. */
-  entries(): AsyncIterable<Entry>;
+  entries(): AsyncIterable<BucketEntry>;
   /**
    * Entries in the order of their last write, so that the oldest are found without reading the rest.
    * @param from a revision, or a lower number: 0 starts with the oldest
    * @param count messages to read, including removals
    * @returns `next`: where the next page starts; undefined after the last page
    */
-  page(from: number, count: number): Promise<{ readonly entries: readonly Entry[]; readonly next: number | undefined }>;
+  page(from: number, count: number): Promise<{ readonly entries: readonly BucketEntry[]; readonly next: number | undefined }>;
   /** Calls back with the key of each stored change, and with undefined when changes may have been missed. @returns unsubscribe */
   onChange(changed: (key: string | undefined) => void): () => void;
   /** The server's time, ms since the epoch: the only clock that all processes share. */
@@ -93,7 +93,7 @@ export function openBucket(nats: Nats, name: string): Bucket {
   const last = (key: string) => readStrongly(`to read ${name}`, () => manager.streams.getMessage(stream, { last_by_subj: prefix + key }));
 
   /** Entries whose revision is at least `first` and below `end`. */
-  async function* between(first: number, end: number): AsyncGenerator<Entry> {
+  async function* between(first: number, end: number): AsyncGenerator<BucketEntry> {
     for (let seq = first; seq < end; ) {
       // By sequence number, from the leader: a consumer may run on a replica that is behind.
       const query = { seq, next_by_subj: `${prefix}>` };
@@ -130,7 +130,7 @@ export function openBucket(nats: Nats, name: string): Bucket {
     }
   }
 
-  const present = (message: StoredMsg | null): Entry | undefined =>
+  const present = (message: StoredMsg | null): BucketEntry | undefined =>
     message === null || isRemoval(message) ? undefined : entryIn(message, prefix);
 
   return {
@@ -150,7 +150,7 @@ export function openBucket(nats: Nats, name: string): Bucket {
     },
 
     async put(key, text, revision, ttlMs) {
-      keyOf(key);
+      bucketKey(key);
       try {
         return await write(key, text, revision, ttlMs, false);
       } catch (error) {
@@ -162,7 +162,7 @@ export function openBucket(nats: Nats, name: string): Bucket {
     },
 
     async remove(key, revision) {
-      keyOf(key);
+      bucketKey(key);
       try {
         await write(key, '', revision, REMOVED_TTL_MS, true);
       } catch (error) {
@@ -180,7 +180,7 @@ export function openBucket(nats: Nats, name: string): Bucket {
     },
 
     async page(from, count) {
-      const entries: Entry[] = [];
+      const entries: BucketEntry[] = [];
       let seq = Math.max(1, from);
       for (let read = 0; read < count; read++) {
         const query = { seq, next_by_subj: `${prefix}>` };
@@ -213,7 +213,7 @@ export function openBucket(nats: Nats, name: string): Bucket {
 
 const isRemoval = ({ header }: StoredMsg): boolean => ['DEL', 'PURGE'].includes(header.get(OPERATION));
 
-const entryIn = (message: StoredMsg, prefix: string): Entry => ({
+const entryIn = (message: StoredMsg, prefix: string): BucketEntry => ({
   key: message.subject.slice(prefix.length),
   text: message.string(),
   revision: message.seq,

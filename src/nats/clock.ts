@@ -1,9 +1,9 @@
 /** The NATS servers' time, for processes whose own clocks may be wrong: the one clock that all of them share. */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Nats } from './connection.ts';
-import { isNotFound } from './unavailable.ts';
+import { isNatsNotFound } from './unavailable.ts';
 
-export interface Clock {
+export interface NatsClock {
   /** Ms since the epoch. */
   readonly now: () => number;
   close(): void;
@@ -22,7 +22,7 @@ const PAUSE_MS = 1_000;
  * @param stream any whose info this user may request
  * @throws Unavailable · Error if the servers' time cannot be read
  */
-export async function openClock({ manager, withRetry, onReconnect }: Nats, stream: string): Promise<Clock> {
+export async function openClock({ manager, withRetry, onReconnect }: Nats, stream: string): Promise<NatsClock> {
   let ahead: number | undefined;
   const learn = async (): Promise<void> => {
     const asked = performance.now();
@@ -35,7 +35,7 @@ export async function openClock({ manager, withRetry, onReconnect }: Nats, strea
 
   for (let tries = 1; ahead === undefined; tries++) {
     await learn().catch((error: unknown) => {
-      if (!isNotFound(error) || tries === TRIES) throw error;
+      if (!isNatsNotFound(error) || tries === TRIES) throw error;
     });
     if (ahead !== undefined) break;
     if (tries === TRIES) throw new Error(`the time of NATS could not be read in ${TRIES} tries`);

@@ -4,7 +4,7 @@ import { type JetStreamClient, type JetStreamManager, jetstream, jetstreamManage
 import { ClosedConnectionError, ConnectionError, connect, createInbox, credsAuthenticator, type NatsConnection } from 'nats';
 import { type KeepAlive, openKeepAlive } from './keep-alive/keep-alive.ts';
 import { monotonicMs } from './keep-alive/messages.ts';
-import { isTransient, Unavailable } from './unavailable.ts';
+import { isNatsTransient, Unavailable } from './unavailable.ts';
 import { watchServer } from './watch.ts';
 
 export interface Nats {
@@ -34,7 +34,7 @@ export interface Nats {
   close(): Promise<void>;
 }
 
-export interface NatsSettings {
+export interface ConnectionSettings {
   /** `host:port` of one or more servers of one cluster. */
   readonly servers: readonly string[];
   /** Of the connection, as the servers show it. */
@@ -75,7 +75,7 @@ const DOUBT_MS = 2_000;
 const DOUBT_LOOK_MS = 100;
 
 /** @throws Unavailable if no server accepts the connection */
-export async function connectNats(settings: NatsSettings): Promise<Nats> {
+export async function connectNats(settings: ConnectionSettings): Promise<Nats> {
   const { servers, name, credentials, user, password, tls, inbox, keepsAlive = false, readsStrongly = false, pingMs = PING_MS } = settings;
   const core = await connect({
     servers: [...servers],
@@ -128,7 +128,7 @@ export async function connectNats(settings: NatsSettings): Promise<Nats> {
         if (!connected) throw new ConnectionError('no server is connected');
         return await call();
       } catch (error) {
-        if (!isTransient(error)) throw error;
+        if (!isNatsTransient(error)) throw error;
         if (core.isClosed() || performance.now() + wait >= until) throw new Unavailable(what, error);
       }
       await pause(wait * (0.5 + Math.random() / 2));

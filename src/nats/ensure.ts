@@ -1,7 +1,7 @@
 /** Streams and consumers as they should be: created if missing, updated if different, an error if they cannot be updated. */
 import { type ConsumerConfig, JetStreamApiError, type StreamConfig } from '@nats-io/jetstream';
 import type { Nats } from './connection.ts';
-import { isNotFound } from './unavailable.ts';
+import { isNatsNotFound } from './unavailable.ts';
 
 /** Increases when the shape of a stream or consumer changes: an older filemill beside a newer one must not change it back. */
 const LAYOUT = 1;
@@ -66,7 +66,7 @@ async function readIfPresent(read: () => Promise<object>): Promise<object | unde
   try {
     return await read();
   } catch (error) {
-    if (isNotFound(error)) return undefined;
+    if (isNatsNotFound(error)) return undefined;
     throw error;
   }
 }

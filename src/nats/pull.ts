@@ -28,7 +28,7 @@ export const nakFor = (delayMs: number): string => (delayMs > 0 ? `-NAK {"delay"
 const TURN_MS = 50;
 
 /** What a thread knows of its own delays while it waits for messages. */
-export interface Turns extends Disposable {
+export interface ThreadDelays extends Disposable {
   /** By `performance.now()`: what arrives now has arrived since then. */
   arrivedSince(): number;
 }
@@ -37,7 +37,7 @@ export interface Turns extends Disposable {
  * Between two ticks of a timer the event loop has looked for messages at least once, so what it finds now was not there before the last tick
  * but one. After a pause of the process or of its thread that tick lies far back.
  */
-export function countTurns(): Turns {
+export function countTurns(): ThreadDelays {
   let [before, last] = [Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY];
   const timer = setInterval(() => {
     [before, last] = [last, performance.now()];
@@ -67,7 +67,7 @@ export function ask(
   { core, newInbox }: Nats,
   { stream, consumer }: { readonly stream: string; readonly consumer: string },
   waitMs: number,
-  turns: Turns,
+  turns: ThreadDelays,
 ): Promise<Handed | undefined> {
   const { promise, resolve, reject } = Promise.withResolvers<Handed | undefined>();
   const inbox = newInbox();

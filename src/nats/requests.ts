@@ -2,7 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { headers, type Msg } from 'nats';
 import type { Nats } from './connection.ts';
-import { isTransient, Unavailable } from './unavailable.ts';
+import { isNatsTransient, Unavailable } from './unavailable.ts';
 
 const FAILED = 'Filemill-Failed';
 /** In a response: the code of a refusal, and whether another process may answer otherwise. */
@@ -14,7 +14,7 @@ const ASKS_ON = 'Filemill-Asks-On';
 const ANSWER_MS = 5_000;
 
 /** The process that was asked refused or failed. */
-export class Refused extends Error {
+export class RequestRefused extends Error {
   override readonly name = 'Refused';
   /** For programs; empty for an error that is not one of the known refusals. */
   readonly code: string;
@@ -85,9 +85,9 @@ export async function askAll({ core }: Nats, subject: string, read: (text: strin
 }
 
 function refuse(message: Msg, failure: unknown): void {
-  const { code, isTransient } = failure instanceof Refused ? failure : new Refused('');
+  const { code, isTransient } = failure instanceof RequestRefused ? failure : new RequestRefused('');
   // An older sender takes every refusal as final. Without a response it retries.
-  if (failure instanceof Refused && isTransient && !message.headers?.has(ASKS_ON)) return;
+  if (failure instanceof RequestRefused && isTransient && !message.headers?.has(ASKS_ON)) return;
   const marks = headers();
   marks.set(FAILED, 'yes');
   if (code !== '') marks.set(CODE, code);
@@ -95,14 +95,14 @@ function refuse(message: Msg, failure: unknown): void {
   message.respond((failure as Error).message, { headers: marks });
 }
 
-/** @throws Refused */
+/** @throws RequestRefused */
 function textOf(message: Msg): string {
   if (message.headers?.get(FAILED) !== 'yes') return message.string();
   // An older process does not send this header: treat all of its refusals as transient.
-  throw new Refused(message.string(), message.headers.get(CODE), message.headers.get(TRANSIENT) !== 'no');
+  throw new RequestRefused(message.string(), message.headers.get(CODE), message.headers.get(TRANSIENT) !== 'no');
 }
 
-/** @param patienceMs how long to retry while nobody answers; 0: ask once @throws Refused · Unavailable if nobody answered in time */
+/** @param patienceMs how long to retry while nobody answers; 0: ask once @throws RequestRefused · Unavailable if nobody answered in time */
 export async function question({ core, withRetry }: Nats, subject: string, text: string, patienceMs?: number): Promise<string> {
   return textOf(await withRetry(`to ask ${subject}`, () => core.request(subject, text, { timeout: ANSWER_MS }), patienceMs));
 }
@@ -136,7 +136,7 @@ const AGAIN_MS = 25;
 /**
  * Asks one process after another until one gives a readable answer: a frozen, stopping, older or newer process delays nobody.
  * The request must be safe to answer several times. `read` throws if it cannot read an answer: another process may send one that it can.
- * Throws Refused, or Unavailable if nobody answered in time.
+ * Throws RequestRefused, or Unavailable if nobody answered in time.
  */
 export type Asker = <T>(subject: string, text: string, read: (text: string) => T) => Promise<T>;
 
@@ -174,8 +174,8 @@ export function hedgedAsker(nats: Nats, hedging: Partial<Hedging> = {}): Asker {
         answered.resolve({ value: read(textOf(message)) });
       } catch (error) {
         last = error;
-        if (error instanceof Refused && !error.isTransient) answered.reject(error);
-        if (!isTransient(error)) refused++;
+        if (error instanceof RequestRefused && !error.isTransient) answered.reject(error);
+        if (!isNatsTransient(error)) refused++;
         askNext.resolve();
       }
     };
@@ -202,7 +202,7 @@ export function hedgedAsker(nats: Nats, hedging: Partial<Hedging> = {}): Asker {
       else await pause(AGAIN_MS * 2 ** Math.min(pauses++, 4) * (0.5 + Math.random() / 2));
     }
     if (over) return (await answered.promise).value;
-    if (last instanceof Refused) throw last;
+    if (last instanceof RequestRefused) throw last;
     throw new Unavailable(`to ask ${subject}`, last);
   };
 }

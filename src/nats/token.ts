@@ -13,4 +13,4 @@ export function tokenOf(name: string): string {
 export const isKey = (name: string): boolean => name.split('.').every(isToken);
 
 /** @throws RangeError */
-export const keyOf = (name: string): string => name.split('.').map(tokenOf).join('.');
+export const bucketKey = (name: string): string => name.split('.').map(tokenOf).join('.');

@@ -34,10 +34,10 @@ export const isFull = (error: unknown): boolean => error instanceof JetStreamApi
 export const isSubjectTaken = (error: unknown): boolean =>
   error instanceof JetStreamApiError && error.code === STORE_FAILED && /per subject/i.test(error.message);
 
-export const isNotFound = (error: unknown): boolean => error instanceof JetStreamApiError && error.status === 404;
+export const isNatsNotFound = (error: unknown): boolean => error instanceof JetStreamApiError && error.status === 404;
 
 /** Whether the same call may succeed soon: no connection, no leader, no response. */
-export function isTransient(error: unknown): boolean {
+export function isNatsTransient(error: unknown): boolean {
   if (error instanceof JetStreamApiError) return !FULL.has(error.code) && (error.status === 503 || error.code === DUPLICATE_IN_PROCESS);
   return (
     error instanceof TimeoutError ||

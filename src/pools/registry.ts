@@ -52,7 +52,7 @@ export interface WorkerPresence extends Presence {
   readonly receivedAt: number;
 }
 
-export interface Workers {
+export interface KnownWorkers {
   /** Workers with a heartbeat within the last 15 s, including draining and drained ones. */
   workers(pool: string): readonly WorkerPresence[];
   /** Calls back when a worker is new, its heartbeat differs from its last one, or it has fallen silent. @returns unsubscribe */

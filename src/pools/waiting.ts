@@ -4,7 +4,7 @@ import type { Pool } from './registry.ts';
 
 const COUNT_MS = 2_000;
 
-export interface Counts {
+export interface WaitingCounts {
   /** As last counted; 0 if there is no choice, or the count failed. */
   waiting(pool: string): number;
   close(): Promise<void>;
@@ -14,7 +14,7 @@ export interface Counts {
 export function countOrders(
   pools: () => Iterable<Pick<Pool, 'name' | 'toolchain' | 'paused'>>,
   count: (pool: string) => Promise<number>,
-): Counts {
+): WaitingCounts {
   const closing = new AbortController();
   let counted: ReadonlyMap<string, number> = new Map();
 

@@ -5,7 +5,7 @@ import type { JobStore } from '../jobs/store.ts';
 import { identifyWith } from '../limits/client.ts';
 import { floodGuard } from '../limits/flood.ts';
 import { limiterOver } from '../limits/limiter.ts';
-import type { Limits } from '../limits/limits.ts';
+import type { ClientLimits } from '../limits/limits.ts';
 import type { LimitStore } from '../limits/store.ts';
 import { exceptUnlimited, unlimited } from '../limits/unlimited.ts';
 
@@ -22,7 +22,7 @@ interface LimitsDeps {
   readonly atHome: boolean;
 }
 
-export function limitsOver({ limits, api }: Config, { store, jobs, salt, clock, atHome }: LimitsDeps): Limits {
+export function limitsOver({ limits, api }: Config, { store, jobs, salt, clock, atHome }: LimitsDeps): ClientLimits {
   const isHome = atHome && !limits.loopback && api.publicUrl === undefined && api.trustProxy.length === 0;
   const identify = identifyWith({
     trustProxy: api.trustProxy,

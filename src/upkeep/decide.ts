@@ -4,18 +4,18 @@ import { ORDER_VERSION } from '../contracts/messages/order.ts';
 import { fail, failWaiting, hasEnded, isFetching, isLeaving, visibility, waitingSince } from '../jobs/lifecycle.ts';
 import { outputKey } from '../objects/keys.ts';
 import { ACK_WAIT_MS } from '../queue/queue.ts';
-import type { Action, Seen } from './seen.ts';
+import type { Seen, SweepAction } from './seen.ts';
 
 /** In this order: the first that applies decides, and the next run sees what is then left to do. */
-export const decide = (seen: Seen): Action | undefined =>
+export const nextAction = (seen: Seen): SweepAction | undefined =>
   expiry(seen) ?? fetching(seen) ?? queueTimeout(seen) ?? cutOffMove(seen) ?? lostOrder(seen) ?? leftovers(seen);
 
 /** A job whose move to another pool was interrupted by a crash: no worker takes it in this state, so the move is finished. */
-const cutOffMove = ({ now, record }: Seen): Action | undefined =>
+const cutOffMove = ({ now, record }: Seen): SweepAction | undefined =>
   isLeaving(record) && now - (record.moved?.at ?? 0) > LOST_AFTER_MS ? { do: 'move' } : undefined;
 
 /** An expired job loses its files at once; its record stays for a while, so that clients get "expired" and not "unknown". */
-function expiry({ now, record, keys }: Seen): Action | undefined {
+function expiry({ now, record, keys }: Seen): SweepAction | undefined {
   const seenAs = visibility(record, now);
   // The record last: while it exists, files that could not be removed or listed this time still belong to a job.
   if (seenAs === 'live' || keys === undefined) return undefined;
@@ -29,14 +29,14 @@ export const FETCH_LOST_MS = 45 * 60_000;
 const FETCH_LOST = 'The service was restarted while it fetched the file: send the request again.';
 
 /** The URL is in no record: nobody else can go on. Its upkeep ends here, as it has no order. */
-function fetching({ now, record, aloneSince }: Seen): Action | undefined {
+function fetching({ now, record, aloneSince }: Seen): SweepAction | undefined {
   if (!isFetching(record)) return undefined;
   if (now - record.createdAt <= FETCH_LOST_MS && record.createdAt >= (aloneSince ?? 0)) return { do: 'wait' };
   return { do: 'fail', failed: fail(record, now, { reason: 'url_refused', message: FETCH_LOST, details: { retryable: true } }) };
 }
 
 /** Files of a job that will not be read again: the input once it has ended, and outputs of losing attempts. */
-function leftovers({ record, keys = [] }: Seen): Action | undefined {
+function leftovers({ record, keys = [] }: Seen): SweepAction | undefined {
   const unread = keys.filter(hasEnded(record) ? (key) => key !== record.output?.key : (key) => isLosing(key, record.id, record.attempt));
   return unread.length === 0 ? undefined : { do: 'delete', keys: unread };
 }
@@ -49,7 +49,7 @@ function isLosing(key: string, jobId: string, attempt: string | undefined): bool
 /** The API creates the record first and publishes then; a worker ends the record first and then the order. Neither takes this long, ms. */
 export const LOST_AFTER_MS = 2 * ACK_WAIT_MS;
 
-function lostOrder({ now, record, hasOrder, aloneSince }: Seen): Action | undefined {
+function lostOrder({ now, record, hasOrder, aloneSince }: Seen): SweepAction | undefined {
   if (hasOrder || isLeaving(record) || (record.state !== 'queued' && record.state !== 'running')) return undefined;
   const since = record.startedAt ?? waitingSince(record);
   // A process that was between the two steps before we had the stores to ourselves has died there.
@@ -60,7 +60,7 @@ function lostOrder({ now, record, hasOrder, aloneSince }: Seen): Action | undefi
 }
 
 /** A job that waited too long ends, rather than run when its client has long left. */
-function queueTimeout({ now, record, queueMs }: Seen): Action | undefined {
+function queueTimeout({ now, record, queueMs }: Seen): SweepAction | undefined {
   if (record.state !== 'queued' || now - waitingSince(record) <= queueMs) return undefined;
   return { do: 'fail', failed: failWaiting(record, now) };
 }

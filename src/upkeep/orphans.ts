@@ -15,7 +15,7 @@ export interface Ages {
   readonly aloneSince?: number | undefined;
 }
 
-export interface Listed extends Ages {
+export interface ListedObject extends Ages {
   /** Objects listed in all, whether or not their jobs are known. */
   readonly listed: number;
   /** By job: those without a record, which was read after the listing. */
@@ -40,7 +40,7 @@ export function areOld(objects: readonly ObjectInfo[], { now, longestJobMs, alon
 }
 
 /** The order of the listing is unrelated to the records, so a part of the objects has about the same share as all. */
-export function orphans({ listed, unclaimed, earlier = 0, maxShare, ...ages }: Listed): Orphans {
+export function orphans({ listed, unclaimed, earlier = 0, maxShare, ...ages }: ListedObject): Orphans {
   const old = [...unclaimed].filter(([, objects]) => areOld(objects, ages));
   const count = old.reduce((sum, [, objects]) => sum + objects.length, 0);
   const all = earlier + count;

@@ -16,7 +16,7 @@ export interface Seen {
   readonly aloneSince?: number | undefined;
 }
 
-export type Action =
+export type SweepAction =
   | { readonly do: 'delete'; readonly keys: readonly string[] }
   | { readonly do: 'publish'; readonly order: Order }
   /** Finish an interrupted move to another pool. */

@@ -10,13 +10,13 @@ import { JOBS_PREFIX, jobKeys, jobOfKey } from '../objects/keys.ts';
 import type { ObjectInfo, ObjectStore } from '../objects/store.ts';
 import type { Queue } from '../queue/queue.ts';
 import { forgetBatches } from './batches.ts';
-import { decide, LOST_AFTER_MS } from './decide.ts';
+import { LOST_AFTER_MS, nextAction } from './decide.ts';
 import { areOld, orphans } from './orphans.ts';
 import { moveOn } from './reroute.ts';
-import type { Action, Seen } from './seen.ts';
+import type { Seen, SweepAction } from './seen.ts';
 import { type Walk, walkThrough } from './walk.ts';
 
-export interface Log {
+export interface SweepLog {
   info(about: object, message: string): void;
   warn(about: object, message: string): void;
 }
@@ -29,7 +29,7 @@ export interface Upkept {
   readonly objects: ObjectStore;
   /** Ms since the epoch. */
   readonly clock: () => number;
-  readonly log: Log;
+  readonly log: SweepLog;
   /** Called for each record that had to be skipped. */
   readonly unreadable?: (found: Error) => void;
   /** How long a job may wait, ms. */
@@ -43,7 +43,7 @@ export interface Upkept {
 }
 
 /** What a run did. */
-export type Tally = Record<Exclude<Action['do'], 'wait'> | 'orphaned' | 'batches' | 'idempotency' | 'troubles', number>;
+export type Tally = Record<Exclude<SweepAction['do'], 'wait'> | 'orphaned' | 'batches' | 'idempotency' | 'troubles', number>;
 
 export interface Sweeper {
   /** Continues after a job, or a store, that fails. @param signal stops the run between two jobs */
@@ -142,7 +142,7 @@ async function tend(run: Run, due: Due): Promise<void> {
   const keys = ended ? await keysOf(run, stored.record.id) : undefined;
   const { record } = stored;
   const now = clock();
-  const action = decide({ now, record, hasOrder: ended || stored.hasOrder, keys, queueMs, aloneSince });
+  const action = nextAction({ now, record, hasOrder: ended || stored.hasOrder, keys, queueMs, aloneSince });
   if (action !== undefined && action.do !== 'wait' && (await apply(upkept, stored, action))) tally[action.do]++;
   if (action?.do === 'forget') return due.settle();
   const until = nextLookAt(record, now);
@@ -204,7 +204,7 @@ const filesOf = (objects: ObjectStore, jobId: string): Promise<ObjectInfo[]> => 
 async function apply(
   { jobs, queue, objects, log }: Upkept,
   { record, revision }: Stored,
-  action: Exclude<Action, { readonly do: 'wait' }>,
+  action: Exclude<SweepAction, { readonly do: 'wait' }>,
 ): Promise<boolean> {
   switch (action.do) {
     case 'delete':
@@ -278,7 +278,7 @@ async function recordOf({ jobs, unreadable }: Upkept, jobId: string): Promise<St
 
 async function removeUnread({ upkept, tally }: Run, stored: Stored, files: readonly ObjectInfo[]): Promise<void> {
   const { clock, queueMs } = upkept;
-  const action = decide({ now: clock(), record: stored.record, hasOrder: true, keys: files.map(({ key }) => key), queueMs });
+  const action = nextAction({ now: clock(), record: stored.record, hasOrder: true, keys: files.map(({ key }) => key), queueMs });
   // Everything else is handled when the job is due.
   if (action?.do === 'delete' && (await apply(upkept, stored, action))) tally.delete++;
 }

@@ -1,6 +1,6 @@
 /** Keeps jobs, orders and files in agreement: one process at a time sweeps all three repeatedly. */
 import type { UploadStore } from '../uploads/store.ts';
-import { type Log, sweeperOver, type Upkept } from './sweep.ts';
+import { type SweepLog, sweeperOver, type Upkept } from './sweep.ts';
 import { uploadSweeperOver } from './uploads.ts';
 
 /** Longer than any put lasts, ms. */
@@ -27,7 +27,7 @@ export interface Upkeep {
   stop(): Promise<void>;
 }
 
-export type { Log };
+export type { SweepLog };
 
 /** The first run begins at once, so that a restart repairs what a crash left. */
 export function startUpkeep(

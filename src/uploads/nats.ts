@@ -2,10 +2,10 @@
 
 import { z } from 'zod';
 import { RevisionConflict } from '../errors.ts';
-import { type BucketSpec, type Entry, ensureBucket, openBucket } from '../nats/bucket.ts';
+import { type BucketEntry, type BucketSpec, ensureBucket, openBucket } from '../nats/bucket.ts';
 import type { Nats } from '../nats/connection.ts';
 import { oldestIn } from '../nats/oldest.ts';
-import { type Bounds, Exceeded, type StoredUpload, UploadRecord, type UploadStore } from './store.ts';
+import { Exceeded, type StoredUpload, type UploadBounds, UploadRecord, type UploadStore } from './store.ts';
 
 const DAY_MS = 24 * 3600_000;
 /** Room for 500 parts and the client's metadata. */
@@ -61,7 +61,11 @@ export function openUploads(nats: Nats, onUnreadable: (why: Error) => void = (wh
     throw new Error(`a client's list of uploads could not be updated in ${CAS_TRIES} tries`);
   }
 
-  const allowed = async (begun: Begun, { id, sizeBytes, expiresAt }: UploadRecord, { uploads, bytes, now }: Bounds): Promise<Begun> => {
+  const allowed = async (
+    begun: Begun,
+    { id, sizeBytes, expiresAt }: UploadRecord,
+    { uploads, bytes, now }: UploadBounds,
+  ): Promise<Begun> => {
     const held = await counted(begun, now);
     const freeAt = held.length === 0 ? undefined : Math.min(...held.map((upload) => upload.expiresAt));
     if (held.length >= uploads) throw new Exceeded('uploads', uploads, freeAt);
@@ -69,7 +73,7 @@ export function openUploads(nats: Nats, onUnreadable: (why: Error) => void = (wh
     return [...held, { id, sizeBytes, at: now, expiresAt }];
   };
 
-  const readable = (entry: Entry): StoredUpload | undefined => {
+  const readable = (entry: BucketEntry): StoredUpload | undefined => {
     try {
       return read(entry);
     } catch (error) {
@@ -124,7 +128,7 @@ export function openUploads(nats: Nats, onUnreadable: (why: Error) => void = (wh
   };
 }
 
-function read({ text, revision }: Entry): StoredUpload {
+function read({ text, revision }: BucketEntry): StoredUpload {
   try {
     return { record: UploadRecord.parse(JSON.parse(text)), revision };
   } catch (cause) {

@@ -2,7 +2,7 @@
 
 import { RevisionConflict } from '../errors.ts';
 import { openDatabase } from '../sqlite/open.ts';
-import { type Bounds, Exceeded, type StoredUpload, UploadRecord, type UploadStore } from './store.ts';
+import { Exceeded, type StoredUpload, type UploadBounds, UploadRecord, type UploadStore } from './store.ts';
 
 /** AUTOINCREMENT never reuses a number, so a record that was removed and created again cannot match an old revision. */
 const SCHEMA = `
@@ -14,7 +14,7 @@ const SCHEMA = `
 `;
 /** Rows that a scan reads at once: no statement stays open between pages. */
 const PAGE = 64;
-const UNBOUNDED: Bounds = { uploads: Number.MAX_SAFE_INTEGER, bytes: Number.MAX_SAFE_INTEGER, now: 0 };
+const UNBOUNDED: UploadBounds = { uploads: Number.MAX_SAFE_INTEGER, bytes: Number.MAX_SAFE_INTEGER, now: 0 };
 
 /**
  * @param path of the database file, in an existing folder; other stores may keep their tables in the same one

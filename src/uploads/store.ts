@@ -40,7 +40,7 @@ export interface StoredUpload {
 }
 
 /** What a client may have at the same time. */
-export interface Bounds {
+export interface UploadBounds {
   readonly uploads: number;
   readonly bytes: number;
   /** Ms since the epoch: uploads that have expired by then do not count. */
@@ -52,7 +52,7 @@ export interface UploadStore {
    * Without bounds nothing is counted. Concurrent calls together create no more than the bounds allow; sizes count in full from the beginning.
    * @throws RevisionConflict when a record with that id exists · Exceeded
    */
-  create(record: UploadRecord, bounds: Bounds | undefined): Promise<StoredUpload>;
+  create(record: UploadRecord, bounds: UploadBounds | undefined): Promise<StoredUpload>;
   /** The latest stored version. */
   get(id: string): Promise<StoredUpload | undefined>;
   /** @throws RevisionConflict when `revision` is no longer the latest, or the record was removed */

@@ -1,7 +1,7 @@
 /** Runs the hops of one job's route in turn. Every program is confined, and every result is checked before it is used. */
 import { basename, join } from 'node:path';
 import type { Catalog, Route } from '../catalog/catalog.ts';
-import type { Warning } from '../catalog/engine.ts';
+import type { EngineWarning } from '../catalog/engine.ts';
 import { baseName } from '../catalog/names.ts';
 import { type Options, optionNames } from '../catalog/options/options.ts';
 import { pagesOfResults } from '../catalog/planning/pages.ts';
@@ -14,15 +14,15 @@ import type { EngineStates } from './trials/engine-states.ts';
 import type { Proof } from './trials/proof.ts';
 
 /** A source file that a converter may read. */
-export interface Source {
+export interface SourceFile {
   readonly format: string;
   readonly path: string;
 }
 
-export interface Work {
+export interface ConversionWork {
   /** Absolute path of the job's folder, which belongs to the slot's user; the source lies in it. */
   readonly base: string;
-  readonly source: Source;
+  readonly source: SourceFile;
   readonly target: string;
   readonly options: Options;
   readonly password: string | undefined;
@@ -32,12 +32,12 @@ export interface Work {
   readonly onProgress: (fraction: number) => void;
 }
 
-export interface Conversion {
+export interface ConversionResult {
   /** The job's folder, below which the results lie. */
   readonly base: string;
   /** In order. Open them with `exec/files/collect` only. */
   readonly files: readonly ResultFile[];
-  readonly warnings: readonly Warning[];
+  readonly warnings: readonly EngineWarning[];
   readonly engine: { readonly name: string; readonly version: string };
 }
 
@@ -61,7 +61,7 @@ export interface ConvertDeps extends HopDeps {
 const MOST_WARNINGS = 16;
 
 /** @throws Failure `CONVERSION_FAILED` */
-export async function convert(deps: ConvertDeps, work: Work): Promise<Conversion> {
+export async function convert(deps: ConvertDeps, work: ConversionWork): Promise<ConversionResult> {
   const { catalog, slot, judge, proof } = deps;
   const { base } = work;
   const setOptions = optionNames.filter((name) => work.options[name] !== undefined);
@@ -71,7 +71,7 @@ export async function convert(deps: ConvertDeps, work: Work): Promise<Conversion
   const first = route?.hops[0]?.engine;
   if (route === undefined || first === undefined) throw engineMissing(deps);
 
-  const warnings: Warning[] = routeWarnings(route, wanted, work.source.format);
+  const warnings: EngineWarning[] = routeWarnings(route, wanted, work.source.format);
   await namingEngine(first, () => judge.boundFrames(work.source.format, work.source.path));
   const passwordFile = await writePasswordFile(slot, base, work.password);
 
@@ -118,7 +118,7 @@ export function engineMissing({ states }: Pick<ConvertDeps, 'states'>): Failure 
   return conversionFailed('engine_missing', { says, details: { retryable: true }, cause });
 }
 
-function routeWarnings(route: Route, wanted: readonly (typeof optionNames)[number][], source: string): Warning[] {
+function routeWarnings(route: Route, wanted: readonly (typeof optionNames)[number][], source: string): EngineWarning[] {
   const ignored = ignoredOptions(route, wanted).map((name) => ({
     code: 'option_ignored',
     message: `The option ${name} has no effect on this conversion.`,
@@ -134,5 +134,5 @@ const labelOf = (label: string, name: string, count: number): string =>
   [label, count === 1 ? '' : baseName(name)].filter(Boolean).join(' ');
 
 /** Each warning once, and no more than a job's record has room for. */
-export const unique = (warnings: readonly Warning[]): Warning[] =>
+export const unique = (warnings: readonly EngineWarning[]): EngineWarning[] =>
   [...new Map(warnings.map((warning) => [`${warning.code} ${warning.message}`, warning])).values()].slice(0, MOST_WARNINGS);

@@ -6,7 +6,7 @@ import type { Log } from '../telemetry/log.ts';
 import type { Checks } from './checks.ts';
 import { classifyError, isEngineBroken } from './failure.ts';
 
-export interface Health {
+export interface EngineHealth {
   /** Undefined while the worker is healthy. */
   readonly fault: Fault | undefined;
   /** Resolves when the worker may take an order (usually at once), or when the signal is aborted. */
@@ -41,7 +41,7 @@ const SUSPICIOUS: ReadonlySet<unknown> = new Set([
 ]);
 
 /** @param others whether another worker may have the programs that are missing here */
-export function watchHealth(checks: Checks, { others }: { readonly others: boolean }, log: Log): Health {
+export function watchHealth(checks: Checks, { others }: { readonly others: boolean }, log: Log): EngineHealth {
   const callbacks: ((fault: Fault | undefined) => void)[] = [];
   let fault: Fault | undefined;
   let healthy = Promise.withResolvers<void>();

@@ -12,11 +12,11 @@ import type { JobRecord } from '../jobs/record.ts';
 import { outputKey } from '../objects/keys.ts';
 import { AccessDenied } from '../objects/store.ts';
 import { download, upload } from '../objects/transfer.ts';
-import { type Conversion, type ConvertDeps, convert, engineMissing, type Source } from './convert.ts';
+import { type ConversionResult, type ConvertDeps, convert, engineMissing, type SourceFile } from './convert.ts';
 import { MAX_OUTPUT_BYTES } from './judge.ts';
 import type { JobHandler } from './loop.ts';
 import { packOutput } from './output.ts';
-import { runTool } from './run-tool.ts';
+import { convertWithTool } from './run-tool.ts';
 
 /** Room for a ZIP's own bytes around parts that are each within their bound. */
 const MAX_DELIVERY_BYTES = MAX_OUTPUT_BYTES + (1 << 24);
@@ -78,9 +78,9 @@ function methodFor(deps: ConvertDeps, work: ByPlan): Method {
 async function run(
   deps: ConvertDeps,
   record: JobRecord,
-  sources: readonly Source[],
+  sources: readonly SourceFile[],
   context: Pick<Parameters<typeof convert>[1], 'base' | 'password' | 'signal' | 'onProgress'>,
-): Promise<Conversion> {
+): Promise<ConversionResult> {
   const [source] = sources;
   if (source === undefined) throw new Error('the record names no source');
   const tool = toolOf(deps, record);
@@ -89,7 +89,7 @@ async function run(
   const target = record.target.format;
   const running =
     tool !== undefined && 'methods' in tool.work
-      ? runTool(deps, { ...work, slug: tool.slug, method: methodFor(deps, tool.work), sources, target })
+      ? convertWithTool(deps, { ...work, slug: tool.slug, method: methodFor(deps, tool.work), sources, target })
       : // `readOptions` of the same catalog version wrote the options, and they are read back from JSON.
         convert(deps, { ...work, source, target, options: record.options as Options, maxPixels: tool?.bounds?.maxPixels });
   const conversion = await (tool === undefined || tool.opensEncrypted ? running : running.catch(adviseUnlock));
@@ -114,7 +114,7 @@ async function downloadSources(
   { sources }: JobRecord,
   downloadTo: (path: string, index: number, sizeBytes: number) => Promise<void>,
 ) {
-  const downloaded: Source[] = [];
+  const downloaded: SourceFile[] = [];
   for (const [index, { format, sizeBytes }] of sources.entries()) {
     const path = join(base, sources.length === 1 ? `input.${format}` : `input-${String(index).padStart(3, '0')}.${format}`);
     await downloadTo(path, index, sizeBytes);
@@ -125,7 +125,7 @@ async function downloadSources(
 }
 
 /** The source itself, where the result is of the same kind and no smaller. */
-async function smaller(conversion: Conversion, { path, format }: Source, target: string): Promise<Conversion> {
+async function smaller(conversion: ConversionResult, { path, format }: SourceFile, target: string): Promise<ConversionResult> {
   const { base, files, warnings } = conversion;
   const [only] = files;
   if (format !== target || only === undefined || files.length > 1) return conversion;

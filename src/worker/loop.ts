@@ -15,7 +15,7 @@ import { onAbort } from '../streams/abort.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { GaveWay, ownTimeMs, watchWaiters } from './give-way.ts';
-import type { Health } from './health.ts';
+import type { EngineHealth } from './health.ts';
 import type { PoolSlots } from './pool-slots.ts';
 import type { WorkerSettings } from './settings.ts';
 
@@ -44,14 +44,14 @@ export interface WorkerDeps {
   /** Shared by all workers of one process. */
   readonly heldOrders?: HeldOrders;
   /** Called before an order is pulled. Where it returns undefined, this worker stops pulling for good. */
-  readonly reserve?: () => Reservation | undefined;
+  readonly reserve?: () => OrderReservation | undefined;
   /** Shared by all workers of the pool in this process; unset: there is no express slot. */
   readonly slots?: PoolSlots;
   /** Whether this worker is the express slot: it takes orders while the other slots are all busy. */
   readonly express?: boolean;
   /** Unset: no job gives way. */
   readonly sharing?: WorkerSettings['sharing'];
-  readonly health?: Pick<Health, 'ready' | 'fault' | 'classifyError' | 'close'>;
+  readonly health?: Pick<EngineHealth, 'ready' | 'fault' | 'classifyError' | 'close'>;
   readonly log: Log;
   readonly metrics: Metrics;
   readonly clock: () => number;
@@ -63,14 +63,14 @@ export interface WorkerDeps {
 export type HeldOrders = Map<string, (again: Delivery) => void>;
 
 /** Of one order among those that a worker may take. */
-export interface Reservation {
+export interface OrderReservation {
   /** An order was pulled. @returns to be called when it has been dealt with */
   take(): () => void;
   /** No order was pulled. */
   cancel(): void;
 }
 
-export interface Worker {
+export interface WorkerLoop {
   /** Stops pulling, waits `graceMs` for the order in hand, then releases it. */
   drain(graceMs: number): Promise<void>;
 }
@@ -88,7 +88,7 @@ const KEY_PATIENCE_MS = 10 * 60_000;
 /** How long a released order waits when the fault is not the file's, ms. */
 const RELEASE_MS = 5_000;
 
-export function startWorker(deps: WorkerDeps): Worker {
+export function startWorker(deps: WorkerDeps): WorkerLoop {
   const { heldOrders = new Map(), express = false } = deps;
   const stopping = new AbortController();
   const dropping = new AbortController();

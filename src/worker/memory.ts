@@ -14,13 +14,13 @@ const MIN_CONVERSION_BYTES = 64 * MIB;
 /** The express slot's part of what another slot has: it takes small files alone, and what it has too little memory for goes to another slot. */
 export const EXPRESS = 1 / 4;
 
-export interface Memory {
+export interface MemoryBudget {
   /** Limit of one conversion, all its processes together, bytes. */
   readonly conversionBytes: number;
   /** What a warm program may keep between two conversions, bytes. */
   readonly warmBytes: number;
   /** The same for an express slot; undefined if too little is left for one. */
-  readonly express?: Pick<Memory, 'conversionBytes' | 'warmBytes'> | undefined;
+  readonly express?: Pick<MemoryBudget, 'conversionBytes' | 'warmBytes'> | undefined;
 }
 
 type MemorySettings = Pick<WorkerSettings, 'memoryBytes' | 'limitBytes' | 'residents'>;
@@ -35,7 +35,7 @@ export class TooLittleMemory extends Error {
  * @param expressSlots how many of these there are, if the memory allows
  * @throws TooLittleMemory
  */
-export function memoryOf(settings: MemorySettings, slots: number, expressSlots = 0): Memory {
+export function memoryOf(settings: MemorySettings, slots: number, expressSlots = 0): MemoryBudget {
   const { memoryBytes, limitBytes, residents } = settings;
   if (limitBytes === undefined) {
     const all = { conversionBytes: memoryBytes ?? DEFAULT_CONVERSION_BYTES, warmBytes: residents.leakBytes ?? DEFAULT_WARM_BYTES };

@@ -4,12 +4,12 @@ import { createReadStream, createWriteStream } from 'node:fs';
 import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import type { Warning } from '../catalog/engine.ts';
+import type { EngineWarning } from '../catalog/engine.ts';
 import { formatOf } from '../catalog/formats.ts';
 import { baseName, cleanName, distinctNames, numberedNames, resultName, SUFFIX } from '../catalog/names.ts';
 import { openFile } from '../exec/files/collect.ts';
 import { zipStream } from '../objects/zip.ts';
-import type { Conversion, ResultFile } from './convert.ts';
+import type { ConversionResult, ResultFile } from './convert.ts';
 
 export interface PackedOutput {
   /** Path of a file that no converter can change. */
@@ -17,7 +17,7 @@ export interface PackedOutput {
   readonly filename: string;
   readonly contentType: string;
   readonly files: number;
-  readonly warnings: readonly Warning[];
+  readonly warnings: readonly EngineWarning[];
 }
 
 /** The only families that a ZIP deflates: the formats of others are compressed already. */
@@ -26,7 +26,7 @@ const COMPRESSIBLE = new Set(['markup', 'sheet', 'vector']);
 /** @param destination absolute path of an empty folder that converters cannot access */
 export async function packOutput(
   destination: string,
-  { base, files }: Conversion,
+  { base, files }: ConversionResult,
   sourceName: string,
   target: { format: string; extension: string },
   alwaysZip = false,

@@ -2,7 +2,7 @@
 import { hostname } from 'node:os';
 import type { Fault } from '../contracts/messages/fault.ts';
 import { PRESENCE_VERSION, type Presence } from '../contracts/messages/presence.ts';
-import type { Reservation } from './loop.ts';
+import type { OrderReservation } from './loop.ts';
 
 /** Interval of the presence messages, ms. */
 const PRESENCE_MS = 5_000;
@@ -20,7 +20,7 @@ export interface PresenceChannel {
 
 export interface PresenceReporter {
   /** Reserves one of the orders that the worker may still take; undefined if all are reserved or taken. */
-  reserve(): Reservation | undefined;
+  reserve(): OrderReservation | undefined;
   now(): Pick<Presence, 'state' | 'slots' | 'busy' | 'taken' | 'ended'>;
   /** Publishes the current state soon. */
   changed(): void;

@@ -2,7 +2,7 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Hop } from '../catalog/catalog.ts';
-import { type Engine, type Facts, isInspected, type Plan, type StepLimits, type Task, type Warning } from '../catalog/engine.ts';
+import { type Engine, type EngineWarning, type Facts, isInspected, type Plan, type StepLimits, type Task } from '../catalog/engine.ts';
 import { largestFrame } from '../catalog/planning/bounds.ts';
 import { runTimeMs } from '../catalog/planning/run-time.ts';
 import { inputLimit } from '../errors.ts';
@@ -34,7 +34,7 @@ export interface HopResult {
   readonly output: string;
   /** In natural order; at least one. */
   readonly names: readonly string[];
-  readonly warnings: readonly Warning[];
+  readonly warnings: readonly EngineWarning[];
 }
 
 /** @throws Failure `CONVERSION_FAILED` */
@@ -52,7 +52,7 @@ export async function runHop({ slot, stepper, judge, limits }: HopDeps, run: Hop
     if (maxPixels !== undefined && pixels !== undefined && pixels > maxPixels) throw inputLimit('pixels', maxPixels, pixels);
   }
   const plan: Plan = engine.plan({ ...task, facts });
-  const warnings: Warning[] = [...(plan.warnings ?? [])];
+  const warnings: EngineWarning[] = [...(plan.warnings ?? [])];
   for (const step of plan.steps) warnings.push(...(await stepper.runStep(step, { ...where, task })));
   return { output, names: await judgeAll(judge, base, output, target), warnings };
 }

@@ -1,9 +1,9 @@
 /** Runs one step of a plan, in a resident process where the engine has one, else in a new one, and maps failures to reasons of the API. */
-import type { ConversationStep, Engine, ProcessStep, ResidentStep, Step, StepLimits, Task, Warning } from '../catalog/engine.ts';
+import type { ConversationStep, Engine, EngineWarning, ProcessStep, ResidentStep, Step, StepLimits, Task } from '../catalog/engine.ts';
 import { conversionFailed, type Failure, inputLimit, misfit, type Reason } from '../errors.ts';
-import type { Outcome } from '../exec/confine/policy.ts';
+import type { ProcessOutcome } from '../exec/confine/policy.ts';
 import type { Slot } from '../exec/files/workspace.ts';
-import { type Answer, LONGEST_LINE, lastAnswer } from '../exec/residents/messages.ts';
+import { LONGEST_LINE, lastAnswer, type ProgramAnswer } from '../exec/residents/messages.ts';
 import { type BreakReason, ResidentBroken } from '../exec/residents/process.ts';
 import type { Residents } from '../exec/residents/residents.ts';
 import type { Toolbox } from '../exec/toolbox.ts';
@@ -25,8 +25,8 @@ type TaskFiles = Pick<Task, 'input' | 'output' | 'passwordFile'>;
 
 export interface Stepper {
   /** @throws Failure `CONVERSION_FAILED` */
-  run(step: ProcessStep, where: StepRun): Promise<Outcome>;
-  runStep(step: Step, where: StepRun & { readonly task: TaskFiles }): Promise<readonly Warning[]>;
+  run(step: ProcessStep, where: StepRun): Promise<ProcessOutcome>;
+  runStep(step: Step, where: StepRun & { readonly task: TaskFiles }): Promise<readonly EngineWarning[]>;
 }
 
 export interface StepperDeps {
@@ -39,7 +39,7 @@ export interface StepperDeps {
 }
 
 export function createStepper({ toolbox, slot, residents, judge, egressProxy }: StepperDeps): Stepper {
-  const start = (step: ProcessStep, { engine, folder, limits, signal, onProgress }: StepRun): Promise<Outcome> => {
+  const start = (step: ProcessStep, { engine, folder, limits, signal, onProgress }: StepRun): Promise<ProcessOutcome> => {
     const onLine = (line: string) => {
       const fraction = step.progress?.(line);
       if (fraction !== undefined) onProgress(fraction);
@@ -55,7 +55,7 @@ export function createStepper({ toolbox, slot, residents, judge, egressProxy }: 
   };
 
   /** Runs a resident's request in a new process. */
-  const runOnce = async (step: ProcessStep, where: StepRun): Promise<Answer> => {
+  const runOnce = async (step: ProcessStep, where: StepRun): Promise<ProgramAnswer> => {
     const outcome = await start(step, where);
     const answer = outcome.ended === 'exit' ? lastAnswer(outcome.stdout.toString()) : undefined;
     if (answer === undefined || (answer.ok && !hasSucceeded(step, outcome))) throw await failureOf(judge, where.engine, outcome);
@@ -65,7 +65,7 @@ export function createStepper({ toolbox, slot, residents, judge, egressProxy }: 
   /** By program, not by engine: two engines that use the same program share its resident. */
   const keyOf = ({ binaries }: Engine, binary: string): string => binaries[binary]?.at[0] ?? binary;
 
-  const ask = async (step: ResidentStep, where: StepRun & { readonly task: TaskFiles }): Promise<Answer> => {
+  const ask = async (step: ResidentStep, where: StepRun & { readonly task: TaskFiles }): Promise<ProgramAnswer> => {
     const { engine, limits, signal, onProgress } = where;
     const { output, passwordFile } = where.task;
     const input = step.input ?? where.task.input;
@@ -87,7 +87,7 @@ export function createStepper({ toolbox, slot, residents, judge, egressProxy }: 
   };
 
   /** Each conversation has a new process; what has broken is the program that forks it, and another takes its place. */
-  const talk = async (step: ConversationStep, where: StepRun & { readonly task: TaskFiles }): Promise<Answer> => {
+  const talk = async (step: ConversationStep, where: StepRun & { readonly task: TaskFiles }): Promise<ProgramAnswer> => {
     const { engine, task, limits, signal } = where;
     const files = { input: step.input ?? task.input, output: step.output ?? task.output };
     const once = () =>
@@ -123,8 +123,8 @@ export function createStepper({ toolbox, slot, residents, judge, egressProxy }: 
 
 /** Why no answer came; `again` where another try is worthwhile. @throws Failure */
 const orFail =
-  (signal: AbortSignal, again?: () => Promise<Answer>) =>
-  (error: unknown): Promise<Answer> => {
+  (signal: AbortSignal, again?: () => Promise<ProgramAnswer>) =>
+  (error: unknown): Promise<ProgramAnswer> => {
     if (!(error instanceof ResidentBroken)) throw error;
     if (error.why === 'timeout') throw conversionFailed('timeout', { cause: error });
     if (signal.aborted) throw conversionFailed('cancelled', { cause: error });
@@ -136,18 +136,18 @@ const orFail =
 
 const BROKEN: Partial<Readonly<Record<BreakReason, Reason>>> = { memory: 'memory', output: 'output_limit' };
 
-const hasSucceeded = ({ succeeds = [0] }: ProcessStep, { ended, code }: Outcome): boolean =>
+const hasSucceeded = ({ succeeds = [0] }: ProcessStep, { ended, code }: ProcessOutcome): boolean =>
   ended === 'exit' && succeeds.includes(code ?? -1);
 
 /** @param refused why the proxy refused connections */
-function refusalOf({ reason = 'corrupt_input', words, says, details, misfit: asked }: Answer, refused: readonly string[]): Failure {
+function refusalOf({ reason = 'corrupt_input', words, says, details, misfit: asked }: ProgramAnswer, refused: readonly string[]): Failure {
   if (reason === 'page_unreachable') return conversionFailed(reason, { details: { refused }, cause: new Error(words) });
   if (reason === 'invalid_option') return asked === undefined ? conversionFailed('internal', { cause: new Error(words) }) : misfit(asked);
   if (reason === 'input_limit' && details?.max !== undefined) return inputLimit(details.limit, details.max, details.received, says);
   return conversionFailed(reason, { ...(says === undefined ? {} : { says }), details: details ?? {}, cause: new Error(words) });
 }
 
-async function failureOf(judge: StepperDeps['judge'], engine: Engine, outcome: Outcome): Promise<Failure> {
+async function failureOf(judge: StepperDeps['judge'], engine: Engine, outcome: ProcessOutcome): Promise<Failure> {
   const message = `${engine.id} ${outcome.ended} ${outcome.code ?? outcome.signal}: ${outcome.stderr.slice(-2000)}`;
   const cause = outcome.ended === 'launcher' ? new LauncherFailed(message) : new Error(message);
   const reason = await reasonFor(judge, engine, outcome);
@@ -156,9 +156,9 @@ async function failureOf(judge: StepperDeps['judge'], engine: Engine, outcome: O
   return answer?.reason === reason ? refusalOf(answer, []) : conversionFailed(reason, { cause });
 }
 
-const answerIn = ({ stdout }: Outcome): Answer | undefined => lastAnswer(stdout.subarray(-LONGEST_LINE).toString());
+const answerIn = ({ stdout }: ProcessOutcome): ProgramAnswer | undefined => lastAnswer(stdout.subarray(-LONGEST_LINE).toString());
 
-async function reasonFor(judge: StepperDeps['judge'], engine: Engine, outcome: Outcome): Promise<Reason> {
+async function reasonFor(judge: StepperDeps['judge'], engine: Engine, outcome: ProcessOutcome): Promise<Reason> {
   const { ended, code, signal, stderr, stdout } = outcome;
   switch (ended) {
     case 'time':

@@ -1,8 +1,8 @@
 /** Runs a tool that has its own plan: inspects every source, makes one plan for all, and checks every result. */
 import { join } from 'node:path';
-import { type Facts, isInspected, type Warning } from '../catalog/engine.ts';
+import { type EngineWarning, type Facts, isInspected } from '../catalog/engine.ts';
 import { type Input, inspectionOf, type Method, type ToolSource } from '../catalog/tool.ts';
-import { type Conversion, type ConvertDeps, type Source, unique } from './convert.ts';
+import { type ConversionResult, type ConvertDeps, type SourceFile, unique } from './convert.ts';
 import { namingEngine } from './failure.ts';
 import { judgeAll } from './judge.ts';
 import { writePasswordFile } from './password.ts';
@@ -13,7 +13,7 @@ export interface ToolWork {
   readonly method: Method;
   /** Absolute path of the job's folder, which belongs to the slot's user; the sources lie in it. */
   readonly base: string;
-  readonly sources: readonly Source[];
+  readonly sources: readonly SourceFile[];
   /** Canonical id. */
   readonly target: string;
   readonly input: Input;
@@ -23,12 +23,12 @@ export interface ToolWork {
 }
 
 /** @throws Failure `CONVERSION_FAILED` */
-export const runTool = (deps: ConvertDeps, work: ToolWork): Promise<Conversion> =>
+export const convertWithTool = (deps: ConvertDeps, work: ToolWork): Promise<ConversionResult> =>
   namingEngine(work.method.engine, () => deps.proof.check(work.method.engine, wayOf(work), work.signal, () => runPlan(deps, work)));
 
 const wayOf = ({ sources: [first], target }: ToolWork) => ({ source: first?.format ?? '', target });
 
-async function runPlan({ catalog, slot, stepper, judge, limits }: ConvertDeps, work: ToolWork): Promise<Conversion> {
+async function runPlan({ catalog, slot, stepper, judge, limits }: ConvertDeps, work: ToolWork): Promise<ConversionResult> {
   const { base, target, input, signal, onProgress } = work;
   const { engine, plan } = work.method;
   const inspect = inspectionOf(work.method);
@@ -49,7 +49,7 @@ async function runPlan({ catalog, slot, stepper, judge, limits }: ConvertDeps, w
     sources.push({ path, format, facts });
   }
   const { steps, warnings = [] } = plan({ sources, target, input, output, scratch, passwordFile });
-  const allWarnings: Warning[] = [...warnings];
+  const allWarnings: EngineWarning[] = [...warnings];
   const [first] = sources;
   if (first === undefined) throw new Error('a tool without a source');
   for (const [index, step] of steps.entries()) {

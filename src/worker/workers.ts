@@ -2,7 +2,7 @@
 
 import type { Catalog } from '../catalog/catalog.ts';
 import type { StepLimits } from '../catalog/engine.ts';
-import { type Bounds, type Toolchain, toolchainRow, toolchains } from '../contracts/toolchains.ts';
+import { type Toolchain, type ToolchainBounds, toolchainRow, toolchains } from '../contracts/toolchains.ts';
 import type { Launcher } from '../exec/confine/confine.ts';
 import type { DeviceAccess } from '../exec/confine/policy.ts';
 import { openSlot } from '../exec/files/workspace.ts';
@@ -10,9 +10,9 @@ import { openResidents, type ResidentOptions, type Residents } from '../exec/res
 import type { Toolbox } from '../exec/toolbox.ts';
 import type { EgressProxy } from '../fetch/pages/proxy.ts';
 import { openJudge } from '../judge/judge.ts';
-import type { Health } from './health.ts';
+import type { EngineHealth } from './health.ts';
 import { jobHandler } from './job-handler.ts';
-import { type HeldOrders, type JobHandler, startWorker, type Worker, type WorkerDeps } from './loop.ts';
+import { type HeldOrders, type JobHandler, startWorker, type WorkerDeps, type WorkerLoop } from './loop.ts';
 import { EXPRESS, memoryOf } from './memory.ts';
 import { type PoolSlots, poolSlots } from './pool-slots.ts';
 import { createStepper } from './run-step.ts';
@@ -34,20 +34,20 @@ export interface WorkersDeps extends Omit<WorkerDeps, 'pool' | 'handleJob' | 'sl
   /** As it is now: it changes with `engineStates`. */
   readonly catalog: () => Catalog;
   readonly engineStates: EngineStates;
-  readonly health?: WorkerDeps['health'] & Pick<Health, 'check'>;
+  readonly health?: WorkerDeps['health'] & Pick<EngineHealth, 'check'>;
   /** What a toolchain's programs may use besides the processors; unset: nothing. */
   readonly devices?: ReadonlyMap<Toolchain, DeviceAccess>;
   /** Opens one slot's proxy to the Internet; undefined where there is no Internet access. */
   readonly openEgressProxy: (() => Promise<EgressProxy>) | undefined;
 }
 
-export interface Workers extends Worker {
+export interface PoolWorkers extends WorkerLoop {
   /** Resolves when every engine has been tried. */
   readonly tried: Promise<void>;
 }
 
 /** @throws TooLittleMemory */
-export async function startWorkers(deps: WorkersDeps): Promise<Workers> {
+export async function startWorkers(deps: WorkersDeps): Promise<PoolWorkers> {
   const { settings, workDir, launcher, toolbox, catalog, engineStates: states, metrics, log } = deps;
   const installed = toolbox.installed.map(({ engine }) => engine);
   const enginesOf = (toolchain: Toolchain) => installed.filter((engine) => engine.toolchains.includes(toolchain));
@@ -72,7 +72,7 @@ export async function startWorkers(deps: WorkersDeps): Promise<Workers> {
   };
   const judge = openJudge({ engines: true, onReplaced: (err) => log.warn({ err }, 'a thread that judges files was replaced') });
   const heldOrders: HeldOrders = new Map();
-  const workers: Worker[] = [];
+  const workers: WorkerLoop[] = [];
   const closing: (() => Promise<void>)[] = [];
   const seats: Seat[] = [];
   // Slot 0 reads the programs' versions at the start; workers count from 1, so that no two share a user.
@@ -165,7 +165,12 @@ const KEPT = 1 / 8;
 export const diskShareOf = (dirBytes: number | undefined, slots: number): number =>
   dirBytes === undefined ? FOLDER_BYTES : Math.min(FOLDER_BYTES, Math.floor((dirBytes * (1 - KEPT)) / Math.max(1, slots)));
 
-function limitsFor({ time, processes }: Bounds, settings: WorkersDeps['settings'], memoryBytes: number, folderBytes: number): StepLimits {
+function limitsFor(
+  { time, processes }: ToolchainBounds,
+  settings: WorkersDeps['settings'],
+  memoryBytes: number,
+  folderBytes: number,
+): StepLimits {
   const seconds = settings[time];
   // Two cores' worth of work may be done in the time; a decoder that spins dies by the wall clock.
   // A little above the folder's, so that it is the folder that is found too full.

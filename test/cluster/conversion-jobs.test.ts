@@ -8,7 +8,7 @@ import { askOver } from '../../src/controller/conversion-jobs/nats.ts';
 import { reconcile } from '../../src/controller/conversion-jobs/reconcile.ts';
 import { CONVERSION_JOBS, type ConversionJobObject, FINALIZER } from '../../src/controller/conversion-jobs/resource.ts';
 import { secretsBy } from '../../src/controller/conversion-jobs/secrets.ts';
-import { takeTurns } from '../../src/controller/conversion-jobs/turns.ts';
+import { newJobTurns } from '../../src/controller/conversion-jobs/turns.ts';
 import { connectKube, type Kube } from '../../src/kube/connection/connect.ts';
 import { isConflict, unlessNotFound } from '../../src/kube/connection/error.ts';
 import { createRecorder, type Recorder } from '../../src/kube/events.ts';
@@ -318,7 +318,7 @@ describe('a ConversionJob', () => {
     const before = await read(namespace, 'seen');
     controller = await lead();
     await waitFor(namespace, 'seen', 'Complete');
-    const turns = takeTurns(Date.now);
+    const turns = newJobTurns(Date.now);
     turns.hold(namespace, 60_000, { code: 'RATE_LIMITED', message: 'Too many.' });
     const ask = askOver(await cluster.nats.connect());
     const parts = { kube: own, recorder, ask, secrets: secretsBy(own, undefined), turns, clock: Date.now, unfinished: () => 1 };

@@ -9,7 +9,7 @@ import type { JobStore } from '../../src/jobs/store.ts';
 import type { Nats } from '../../src/nats/connection.ts';
 import { openRegistry } from '../../src/pools/nats/registry.ts';
 import { subscribeWorkers } from '../../src/pools/nats/workers.ts';
-import { poolsFor, type Registry, type Workers } from '../../src/pools/registry.ts';
+import { type KnownWorkers, poolsFor, type Registry } from '../../src/pools/registry.ts';
 import { openQueue } from '../../src/queue/nats/queue.ts';
 import type { Queue } from '../../src/queue/queue.ts';
 import { type Cluster, type Role, startCluster } from '../kit/cluster.ts';
@@ -41,7 +41,7 @@ let crew: Crew;
 let nats: Nats;
 let jobs: JobStore;
 let queue: Queue;
-let workers: Workers;
+let workers: KnownWorkers;
 let registry: Registry;
 const failing = new Set<string>();
 

@@ -1,7 +1,7 @@
 /** The servers' time, as a process learns it whose own clock is wrong. */
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { ensureJobs, JOBS_STREAM } from '../../src/jobs/nats/jobs.ts';
-import { type Clock, openClock } from '../../src/nats/clock.ts';
+import { type NatsClock, openClock } from '../../src/nats/clock.ts';
 import type { Nats } from '../../src/nats/connection.ts';
 import { type Servers, startNats } from '../kit/nats.ts';
 
@@ -11,7 +11,7 @@ const NEAR_MS = 500;
 
 let servers: Servers;
 let nats: Nats;
-let clock: Clock | undefined;
+let clock: NatsClock | undefined;
 beforeEach(async () => {
   servers = await startNats();
   nats = await servers.connect();

@@ -6,7 +6,7 @@ import { RevisionConflict } from '../../src/errors.ts';
 import type { Client } from '../../src/limits/client.ts';
 import { type Fate, type Granted, type Limiter, limiterOver } from '../../src/limits/limiter.ts';
 import { type ClientRecord, NEW_CLIENT } from '../../src/limits/record.ts';
-import type { Refused } from '../../src/limits/refusal.ts';
+import type { LimitRefusal } from '../../src/limits/refusal.ts';
 import { limitSettings } from '../../src/limits/settings.ts';
 import type { LimitStore } from '../../src/limits/store.ts';
 import { HOUR, START, someId } from './samples.ts';
@@ -363,12 +363,12 @@ export function limitsSuite(name: string, open: () => Promise<LimitsHarness>): v
   });
 }
 
-function granted(answer: Granted | Refused): Granted {
+function granted(answer: Granted | LimitRefusal): Granted {
   if (!answer.granted) throw new Error(`expected to be granted, was refused: ${answer.says}`);
   return answer;
 }
 
-function refused(answer: Granted | Refused): Refused {
+function refused(answer: Granted | LimitRefusal): LimitRefusal {
   if (answer.granted) throw new Error('expected to be refused, was granted');
   return answer;
 }

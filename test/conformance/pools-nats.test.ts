@@ -8,7 +8,7 @@ import { keepDeclared } from '../../src/pools/nats/declaring.ts';
 import { openRegistry } from '../../src/pools/nats/registry.ts';
 import { publishRetire, subscribeRetire } from '../../src/pools/nats/retire.ts';
 import { publishPresence, subscribeWorkers } from '../../src/pools/nats/workers.ts';
-import type { Registry, Workers } from '../../src/pools/registry.ts';
+import type { KnownWorkers, Registry } from '../../src/pools/registry.ts';
 import { awaitPool } from '../../src/roles/cluster/declared.ts';
 import { CannotStart } from '../../src/roles/process/cannot-start.ts';
 import { createLog } from '../../src/telemetry/log.ts';
@@ -19,7 +19,7 @@ let nats: Nats;
 /** Of a worker, or another replica. */
 let other: Nats;
 let now: number;
-let workers: Workers;
+let workers: KnownWorkers;
 const opened: Registry[] = [];
 const faults: Error[] = [];
 

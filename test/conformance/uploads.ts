@@ -2,7 +2,7 @@
 
 import { expect, it } from 'vitest';
 import { RevisionConflict } from '../../src/errors.ts';
-import { type Bounds, Exceeded, type UploadRecord, type UploadStore } from '../../src/uploads/store.ts';
+import { Exceeded, type UploadBounds, type UploadRecord, type UploadStore } from '../../src/uploads/store.ts';
 import { collect, HOUR, jobId, START } from './samples.ts';
 import { withinEach } from './within.ts';
 
@@ -30,7 +30,7 @@ const anUpload = (number: number, change: Partial<UploadRecord> = {}): UploadRec
   expiresAt: START + HOUR,
   ...change,
 });
-const PLENTY: Bounds = { uploads: 1000, bytes: 1e12, now: START };
+const PLENTY: UploadBounds = { uploads: 1000, bytes: 1e12, now: START };
 
 export function uploadsSuite(open: () => Promise<UploadsHarness>): void {
   const within = withinEach(open);

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { StepLimits } from '../../src/catalog/engine.ts';
 import { type Cgroup, openCgroups } from '../../src/exec/confine/cgroups.ts';
 import { launcherAt } from '../../src/exec/confine/confine.ts';
-import type { Outcome, Policy } from '../../src/exec/confine/policy.ts';
+import type { Policy, ProcessOutcome } from '../../src/exec/confine/policy.ts';
 import { startService } from '../kit/service.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
@@ -52,7 +52,7 @@ const policy = (change: Partial<StepLimits> = {}): Policy => ({
   unixSockets: false,
   limits: { ...LIMITS, ...change },
 });
-const inCgroup = (args: readonly (string | number)[], change?: Partial<StepLimits>): Promise<Outcome> =>
+const inCgroup = (args: readonly (string | number)[], change?: Partial<StepLimits>): Promise<ProcessOutcome> =>
   launcherAt(LAUNCHER, { cgroups }).run(policy(change), { program: probe, args: args.map(String) });
 
 /** What a cgroup has used at most, bytes. */

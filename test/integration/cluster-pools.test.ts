@@ -9,7 +9,7 @@ import { openS3 } from '../../src/objects/s3/store.ts';
 import { declarePool } from '../../src/pools/nats/declarations.ts';
 import { publishRetire } from '../../src/pools/nats/retire.ts';
 import { publishPresence, subscribeWorkers } from '../../src/pools/nats/workers.ts';
-import type { Workers } from '../../src/pools/registry.ts';
+import type { KnownWorkers } from '../../src/pools/registry.ts';
 import { ensurePool } from '../../src/queue/nats/pool.ts';
 import { type Cluster, type Role, startCluster } from '../kit/cluster.ts';
 import { freePort } from '../kit/ports.ts';
@@ -25,7 +25,7 @@ const ONE_SLOT = { worker: { slots: { media: 1, image: 1 } } };
 
 let cluster: Cluster;
 let nats: Nats;
-let workers: Workers;
+let workers: KnownWorkers;
 let api: string;
 let a: Role;
 let b: Role;

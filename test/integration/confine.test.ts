@@ -22,7 +22,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { StepLimits } from '../../src/catalog/engine.ts';
 import { type Cgroups, openCgroups } from '../../src/exec/confine/cgroups.ts';
 import { type LauncherOptions, launcherAt } from '../../src/exec/confine/confine.ts';
-import type { Command, Outcome, Policy } from '../../src/exec/confine/policy.ts';
+import type { Command, Policy, ProcessOutcome } from '../../src/exec/confine/policy.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const LAUNCHER = join(ROOT, '.cache/bin/launcher');
@@ -43,7 +43,7 @@ const limits = (change: Partial<StepLimits> = {}): StepLimits => ({
   ...change,
 });
 
-type Run = (policy: Policy, command: Command, options?: LauncherOptions) => Promise<Outcome>;
+type Run = (policy: Policy, command: Command, options?: LauncherOptions) => Promise<ProcessOutcome>;
 interface Mode {
   /** The user that the confined program has. */
   readonly user: number;
@@ -76,7 +76,7 @@ function startServer(user: number | undefined) {
     env: { SECRET: CANARY },
     stdio: ['pipe', 'pipe', 'inherit'],
   });
-  const waiting = new Map<string, (outcome: Outcome) => void>();
+  const waiting = new Map<string, (outcome: ProcessOutcome) => void>();
   createInterface({ input: server.stdout }).on('line', (line) => {
     const { id, outcome } = JSON.parse(line);
     waiting.get(id)?.({ ...outcome, stdout: Buffer.from(outcome.stdout, 'latin1') });

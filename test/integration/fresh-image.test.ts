@@ -10,7 +10,7 @@ import type { Options } from '../../src/catalog/options/options.ts';
 import { launcherAt } from '../../src/exec/confine/confine.ts';
 import { stage } from '../../src/exec/confine/stage.ts';
 import { openSlot, type Slot } from '../../src/exec/files/workspace.ts';
-import type { Answer } from '../../src/exec/residents/messages.ts';
+import type { ProgramAnswer } from '../../src/exec/residents/messages.ts';
 import type { Program } from '../../src/exec/residents/process.ts';
 import { openResidents, type Residents } from '../../src/exec/residents/residents.ts';
 import { processesBelow } from '../kit/processes.ts';
@@ -53,7 +53,7 @@ afterAll(async () => {
 });
 
 interface Converted {
-  readonly answer: Answer;
+  readonly answer: ProgramAnswer;
   /** What the process could do, and how it was refused. */
   readonly log: ReadonlyMap<string, string>;
   readonly result: Buffer | undefined;

@@ -8,7 +8,7 @@ import type { StepLimits } from '../../src/catalog/engine.ts';
 import { launcherAt } from '../../src/exec/confine/confine.ts';
 import { type Runtime, stage } from '../../src/exec/confine/stage.ts';
 import { openSlot, type Slot } from '../../src/exec/files/workspace.ts';
-import type { Answer } from '../../src/exec/residents/messages.ts';
+import type { ProgramAnswer } from '../../src/exec/residents/messages.ts';
 import type { Freshness, Program } from '../../src/exec/residents/process.ts';
 import { openResidents, type Residents } from '../../src/exec/residents/residents.ts';
 import { isGone, parentOf, waitingBelow } from '../kit/processes.ts';
@@ -87,7 +87,7 @@ function open(landlockAbi?: number, onStarted: (key: string, freshness: Freshnes
 }
 
 interface Done {
-  readonly answer: Answer;
+  readonly answer: ProgramAnswer;
   readonly folder: string;
   readonly files: readonly string[];
 }

@@ -11,7 +11,7 @@ import { engine } from '../../src/catalog/engines/chromium.ts';
 import { launcherAt } from '../../src/exec/confine/confine.ts';
 import { stage } from '../../src/exec/confine/stage.ts';
 import { openSlot, type Slot } from '../../src/exec/files/workspace.ts';
-import type { Answer } from '../../src/exec/residents/messages.ts';
+import type { ProgramAnswer } from '../../src/exec/residents/messages.ts';
 import type { Program } from '../../src/exec/residents/process.ts';
 import { openResidents, type Residents } from '../../src/exec/residents/residents.ts';
 import { openToolbox, type Toolbox } from '../../src/exec/toolbox.ts';
@@ -101,7 +101,11 @@ function open(perLife = 200): Residents {
   return residents;
 }
 
-async function print(residents: Residents, waitMs = 0, program = chromium()): Promise<{ readonly answer: Answer; readonly text: string }> {
+async function print(
+  residents: Residents,
+  waitMs = 0,
+  program = chromium(),
+): Promise<{ readonly answer: ProgramAnswer; readonly text: string }> {
   const folder = await slot.makeFolder(`job-${++pages}`);
   const [input, output] = [join(folder, 'input.html'), join(folder, 'out')];
   await writeFile(input, `<h1>Kestrel ${pages}</h1>`);

@@ -16,7 +16,7 @@ import type { Options } from '../../src/catalog/options/options.ts';
 import { launcherAt } from '../../src/exec/confine/confine.ts';
 import { type Runtime, stage } from '../../src/exec/confine/stage.ts';
 import { openSlot, type Slot } from '../../src/exec/files/workspace.ts';
-import type { Answer } from '../../src/exec/residents/messages.ts';
+import type { ProgramAnswer } from '../../src/exec/residents/messages.ts';
 import type { Program } from '../../src/exec/residents/process.ts';
 import { openResidents, type ResidentOptions, type Residents } from '../../src/exec/residents/residents.ts';
 import { LOCKED_WORDS, lockedDocuments, PASSWORD } from '../kit/locked.ts';
@@ -94,7 +94,7 @@ interface Job {
 }
 
 interface Converted {
-  readonly answer: Answer;
+  readonly answer: ProgramAnswer;
   readonly folder: string;
   readonly files: readonly string[];
 }

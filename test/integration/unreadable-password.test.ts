@@ -11,7 +11,7 @@ import { openQueue } from '../../src/queue/sqlite.ts';
 import { memorySignals } from '../../src/signals/memory.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
-import { startWorker, type Worker } from '../../src/worker/loop.ts';
+import { startWorker, type WorkerLoop } from '../../src/worker/loop.ts';
 import { aRecord } from '../conformance/samples.ts';
 import { eventually } from '../kit/wire.ts';
 
@@ -20,7 +20,7 @@ const MINUTES = 60_000;
 let folder: string;
 let jobs: JobStore;
 let queue: Queue;
-let worker: Worker;
+let worker: WorkerLoop;
 let asked: number;
 let now: number;
 beforeEach(async () => {

@@ -8,7 +8,7 @@ import { openQueue } from '../../src/queue/nats/queue.ts';
 import { natsSignals } from '../../src/signals/nats.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
-import { type JobHandler, startWorker, type Worker } from '../../src/worker/loop.ts';
+import { type JobHandler, startWorker, type WorkerLoop } from '../../src/worker/loop.ts';
 
 interface Kind {
   /** What becomes of an order. */
@@ -18,7 +18,7 @@ interface Kind {
   readonly stallMs?: number;
 }
 
-export interface Stub extends Worker {
+export interface Stub extends WorkerLoop {
   /** An order is in hand. */
   readonly began: Promise<void>;
   /** One that hangs comes to its end. */

@@ -16,7 +16,7 @@ import { happeningOf } from '../../src/controller/conversion-jobs/events.ts';
 import { createRemovals } from '../../src/controller/conversion-jobs/removals.ts';
 import { type ConversionJobObject, FINALIZER } from '../../src/controller/conversion-jobs/resource.ts';
 import { isNews, notUploaded, statusAfter, uploaded } from '../../src/controller/conversion-jobs/status.ts';
-import { takeTurns } from '../../src/controller/conversion-jobs/turns.ts';
+import { newJobTurns } from '../../src/controller/conversion-jobs/turns.ts';
 import { errorTable } from '../../src/errors.ts';
 
 const NOW = Date.parse('2026-11-21T12:00:00Z');
@@ -158,7 +158,7 @@ describe('the status', () => {
 
 it('one resource of a namespace submits at a time, and none while a refusal holds', () => {
   let now = 0;
-  const turns = takeTurns(() => now);
+  const turns = newJobTurns(() => now);
   const leave = turns.take('a');
   expect([turns.wait('a')?.refusal, turns.wait('b')]).toEqual([undefined, undefined]);
   expect(turns.wait('a')).toBeDefined();

@@ -3,16 +3,16 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type Counts, markupCounter, NOTHING, rtfCounter, type TextCounter } from '../../src/exec/programs/count/counters.ts';
+import { markupCounter, NOTHING, rtfCounter, type TagCounts, type TextCounter } from '../../src/exec/programs/count/counters.ts';
 import { drawnBy } from '../../src/exec/programs/measure/forms.ts';
 
-const countsOf = (counter: TextCounter, text: string, piece = text.length): Counts => {
+const countsOf = (counter: TextCounter, text: string, piece = text.length): TagCounts => {
   for (let at = 0; at < text.length; at += piece) counter.add(text.slice(at, at + piece));
   return counter.counts();
 };
 
 describe('tags', () => {
-  const CASES: readonly (readonly [what: string, text: string, counts: Partial<Counts>])[] = [
+  const CASES: readonly (readonly [what: string, text: string, counts: Partial<TagCounts>])[] = [
     ['tables of Word', '<w:tbl><w:tr><w:tc><w:tbl><w:tr><w:tc/></w:tr></w:tbl></w:tc></w:tr></w:tbl>', { depth: 2, cells: 2 }],
     ['tables one after the other', '<table><tr><td></table><table><tr><td></table>', { depth: 1, cells: 2 }],
     ['HTML without closing tags, in capitals', '<TABLE><TR><TD>a<TH>b<TR><TD>c', { depth: 1, cells: 3 }],

@@ -8,7 +8,7 @@ import { rootSchema, type Schema } from '../../scripts/structural-schema.ts';
 import { tools } from '../../src/catalog/tools.ts';
 import { loadConfig } from '../../src/config.ts';
 import { ConversionJob } from '../../src/contracts/kubernetes/conversion-job.ts';
-import { Toolchain } from '../../src/contracts/kubernetes/toolchain.ts';
+import { PoolToolchain } from '../../src/contracts/kubernetes/toolchain.ts';
 import { ToolchainPool, ToolchainPoolSpec, toolchainOf } from '../../src/contracts/kubernetes/toolchain-pool.ts';
 import { amountOf } from '../../src/contracts/kubernetes/worker-pod.ts';
 import { toolchains } from '../../src/contracts/toolchains.ts';
@@ -128,7 +128,7 @@ describe('the rules for autoscalers', () => {
 
 describe('a ToolchainPool', () => {
   it('knows the toolchains of the table', () => {
-    expect(Toolchain.options).toEqual(toolchains);
+    expect(PoolToolchain.options).toEqual(toolchains);
   });
 
   it.each([

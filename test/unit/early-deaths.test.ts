@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { decide } from '../../src/controller/pools/decide/decide.ts';
 import { newMemory } from '../../src/controller/pools/memory.ts';
-import type { Observation, Worker } from '../../src/controller/pools/observe/observation.ts';
+import type { Observation, ObservedWorker } from '../../src/controller/pools/observe/observation.ts';
 import { troubleOf } from '../../src/controller/pools/report/trouble.ts';
 import { NOTHING_OBSERVED } from '../../src/controller/pools/validate.ts';
 
@@ -17,7 +17,7 @@ function simulate(lifeMs: (createdAt: number) => number, lengthMs: number) {
   const createdAt: number[] = [];
   const troubled: number[] = [];
   for (let now = 0; now < lengthMs; now += SECOND) {
-    const workers = createdAt.flatMap((at, slot): Worker[] => {
+    const workers = createdAt.flatMap((at, slot): ObservedWorker[] => {
       const uid = `uid-${slot}`;
       memory.sawWorker(uid, now, { listening: true, isSilent: false });
       const worker = { name: uid, uid, slot, pod: uid, current: true, busyMs: 0, guarded: false };

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { lanes } from '../../src/contracts/messages/order.ts';
 import { allBands, BACKLOG, bandFor, bandOf, bandsOf, firstBands, lastBand, OWN, smallBands } from '../../src/queue/nats/bands.ts';
 import { placedOrders } from '../../src/queue/nats/placed.ts';
-import { takeTurns } from '../../src/queue/nats/turns.ts';
+import { newPoolTurns } from '../../src/queue/nats/turns.ts';
 import type { Delivery } from '../../src/queue/queue.ts';
 import { anOrder, jobId } from '../conformance/samples.ts';
 
@@ -80,7 +80,7 @@ describe('turns', () => {
   const HOLD_MS = 30_000;
   function opened(random: number) {
     let now = 0;
-    const turns = takeTurns({ holdMs: HOLD_MS, now: () => now, random: () => random });
+    const turns = newPoolTurns({ holdMs: HOLD_MS, now: () => now, random: () => random });
     const delivery = (): Delivery => ({
       order: anOrder(),
       redelivered: false,

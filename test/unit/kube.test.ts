@@ -1,7 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { type Condition, setCondition } from '../../src/kube/conditions.ts';
-import { isAlreadyExists, isConflict, isExpired, isNotFound, isTransient, KubeError, refusal } from '../../src/kube/connection/error.ts';
-import { apiVersion, JOBS, keyOf, LEASES, microTime, NODES, PODS, pathOf, refOf } from '../../src/kube/resource.ts';
+import { type KubeCondition, setCondition } from '../../src/kube/conditions.ts';
+import {
+  isAlreadyExists,
+  isConflict,
+  isExpired,
+  isNotFound,
+  isTransient,
+  KubeError,
+  kubeErrorOf,
+} from '../../src/kube/connection/error.ts';
+import { apiVersion, JOBS, LEASES, microTime, NODES, objectKey, PODS, pathOf, refOf } from '../../src/kube/resource.ts';
 
 const EARLIER = new Date('2026-03-01T10:00:00.123Z');
 const LATER = new Date('2026-03-01T10:05:00Z');
@@ -14,7 +22,7 @@ describe('a condition', () => {
     expect(before).toEqual([{ ...READY, lastTransitionTime: '2026-03-01T10:00:00Z' }]);
   });
 
-  const cases: Readonly<Record<string, readonly [change: Partial<Condition>, time: string]>> = {
+  const cases: Readonly<Record<string, readonly [change: Partial<KubeCondition>, time: string]>> = {
     'of another status has a new time': [{ status: 'False' }, '2026-03-01T10:05:00Z'],
     'of another reason has its old time': [{ reason: 'Scaling' }, '2026-03-01T10:00:00Z'],
     'of another generation has its old time': [{ observedGeneration: 2 }, '2026-03-01T10:00:00Z'],
@@ -43,7 +51,7 @@ describe('a refusal of the API server', () => {
       code: 422,
       details: { causes: [{ field: 'spec.parallelism', reason: 'FieldValueInvalid', message: 'must be 0 or more' }] },
     };
-    expect(refusal(422, JSON.stringify(status))).toMatchObject({
+    expect(kubeErrorOf(422, JSON.stringify(status))).toMatchObject({
       status: 422,
       reason: 'Invalid',
       message: 'jobs "a" is invalid',
@@ -53,8 +61,8 @@ describe('a refusal of the API server', () => {
   });
 
   it('is read from the answer where a proxy gave it', () => {
-    expect(refusal(503, '<html>upstream</html>', '4')).toMatchObject({ status: 503, reason: 'Http503', retryAfterSeconds: 4 });
-    expect(refusal(404, '')).toMatchObject({ reason: 'NotFound', message: 'the API server answered 404' });
+    expect(kubeErrorOf(503, '<html>upstream</html>', '4')).toMatchObject({ status: 503, reason: 'Http503', retryAfterSeconds: 4 });
+    expect(kubeErrorOf(404, '')).toMatchObject({ reason: 'NotFound', message: 'the API server answered 404' });
   });
 
   const kinds = [
@@ -89,7 +97,7 @@ describe('an object', () => {
   it('with a namespace is not named without', () => expect(() => pathOf(JOBS, { name: 'a' })).toThrow(TypeError));
 
   it('has a key that leads back to it', () => {
-    for (const ref of [{ name: 'a' }, { namespace: 'b', name: 'a' }]) expect(refOf(keyOf({ metadata: ref }))).toEqual(ref);
+    for (const ref of [{ name: 'a' }, { namespace: 'b', name: 'a' }]) expect(refOf(objectKey({ metadata: ref }))).toEqual(ref);
     expect([apiVersion(JOBS), apiVersion(PODS)]).toEqual(['batch/v1', 'v1']);
   });
 

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { admit, enlarge, type Outcome, refund, release, type Taken } from '../../src/limits/account.ts';
+import { type AccountOutcome, admit, enlarge, refund, release, type Taken } from '../../src/limits/account.ts';
 import { identifyWith } from '../../src/limits/client.ts';
 import { floodGuard } from '../../src/limits/flood.ts';
-import { headersOf, type Surface } from '../../src/limits/headers.ts';
+import { headersOf, type LimitSurface } from '../../src/limits/headers.ts';
 import { ClientRecord, lapsesAt, NEW_CLIENT, SLOT_MS, settle } from '../../src/limits/record.ts';
-import { refusal } from '../../src/limits/refusal.ts';
+import { limitRefusal } from '../../src/limits/refusal.ts';
 import { limitSettings } from '../../src/limits/settings.ts';
 import { type Rules, rulesFor, type Want } from '../../src/limits/tiers.ts';
 import { unlimited } from '../../src/limits/unlimited.ts';
@@ -37,7 +37,7 @@ class Visitor {
   }
 
   /** Sends a working request whose jobs end at once, unless `stay`. */
-  sends(want: Partial<Want> & { readonly files?: number; readonly stay?: boolean } = {}): Outcome['verdict'] {
+  sends(want: Partial<Want> & { readonly files?: number; readonly stay?: boolean } = {}): AccountOutcome['verdict'] {
     const jobs = Array.from({ length: want.files ?? 1 }, () => `job${this.#made++}`);
     const { verdict, record } = admit(
       this.record,
@@ -535,7 +535,7 @@ describe('a refusal', () => {
     visitor.sends();
     const verdict = visitor.after(300).sends();
     if (verdict.is !== 'limited') throw new Error('it was admitted');
-    expect(refusal(verdict, visitor.usage, visitor.now)).toMatchObject({
+    expect(limitRefusal(verdict, visitor.usage, visitor.now)).toMatchObject({
       code: 'RATE_LIMITED',
       retryAfterSeconds: 1,
       details: { tier: 'cooldown', limit: 1, reset_seconds: 1, rejections_last_hour: 1 },
@@ -547,7 +547,7 @@ describe('a refusal', () => {
     visitor.isRefused(11);
     const verdict = visitor.sends();
     if (verdict.is !== 'banned') throw new Error('it was not banned');
-    expect(refusal(verdict, visitor.usage, visitor.now)).toMatchObject({
+    expect(limitRefusal(verdict, visitor.usage, visitor.now)).toMatchObject({
       code: 'BANNED',
       retryAfterSeconds: 86_400,
       details: { ban_expires_at: new Date(visitor.now + DAY).toISOString() },
@@ -556,7 +556,7 @@ describe('a refusal', () => {
 });
 
 describe('the headers', () => {
-  const of = (visitor: Visitor, surface: Surface = {}) => headersOf(visitor.usage, surface);
+  const of = (visitor: Visitor, surface: LimitSurface = {}) => headersOf(visitor.usage, surface);
 
   it('name the limit with the smallest share left', () => {
     const visitor = anHourOf({ daily: 100, hourly: 50 });

@@ -5,7 +5,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as pause, setImmediate } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { servePipelined } from '../../src/api/http/connections/pipelining.ts';
-import { takeTurns } from '../../src/api/http/connections/turns.ts';
+import { newConnectionTurns } from '../../src/api/http/connections/turns.ts';
 import { connectTo, eventually } from '../kit/wire.ts';
 
 let server: Server | undefined;
@@ -21,7 +21,7 @@ type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
 async function serve(handler: Handler): Promise<string> {
   server = createServer({ requireHostHeader: false }, handler);
-  servePipelined(server, takeTurns(), (remote) => String(remote));
+  servePipelined(server, newConnectionTurns(), (remote) => String(remote));
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -158,7 +158,7 @@ describe('pipelined requests', () => {
 describe('turns', () => {
   it('go round the clients, whichever has more connections', async () => {
     let now = 0;
-    const turns = takeTurns(() => now);
+    const turns = newConnectionTurns(() => now);
     const order: string[] = [];
     // Each uses up a slice.
     const asWork = (name: string) => () => {
@@ -173,7 +173,7 @@ describe('turns', () => {
 
   it('end with the slice, and begin again in the next turn of the event loop', async () => {
     let now = 0;
-    const turns = takeTurns(() => now);
+    const turns = newConnectionTurns(() => now);
     expect(turns.isFree()).toBe(true);
     now += 5;
     expect(turns.isFree()).toBe(true);

@@ -2,9 +2,9 @@
 import { describe, expect, it } from 'vitest';
 import { decide } from '../../src/controller/pools/decide/decide.ts';
 import { stabilisationWindow } from '../../src/controller/pools/decide/stabilisation.ts';
-import type { PoolSettings, Worker, WorkerState } from '../../src/controller/pools/observe/observation.ts';
+import type { ObservedWorker, PoolScale, WorkerState } from '../../src/controller/pools/observe/observation.ts';
 
-const settings: PoolSettings = {
+const settings: PoolScale = {
   capacity: 40,
   standby: 1,
   paused: false,
@@ -73,7 +73,7 @@ function simulate(rate: (at: number) => number, serviceMs: number, lengthMs: num
     crew = crew.filter((worker) => !over.includes(worker));
 
     const inFlight = crew.filter(({ busyUntil }) => busyUntil > now).length;
-    const workers: Worker[] = crew.map(({ slot, state }) => ({
+    const workers: ObservedWorker[] = crew.map(({ slot, state }) => ({
       name: String(slot),
       uid: '',
       slot,

@@ -2,9 +2,9 @@
 import { describe, expect, it } from 'vitest';
 import { decide, desired } from '../../src/controller/pools/decide/decide.ts';
 import { stabilisationWindow } from '../../src/controller/pools/decide/stabilisation.ts';
-import type { Action, Observation, PoolSettings, Worker, WorkerState } from '../../src/controller/pools/observe/observation.ts';
+import type { Observation, ObservedWorker, PoolAction, PoolScale, WorkerState } from '../../src/controller/pools/observe/observation.ts';
 
-const settings: PoolSettings = {
+const settings: PoolScale = {
   capacity: 10,
   standby: 2,
   paused: false,
@@ -14,7 +14,7 @@ const settings: PoolSettings = {
   slots: 1,
 };
 
-const worker = (slot: number, state: WorkerState = 'idle', change: Partial<Worker> = {}): Worker => ({
+const worker = (slot: number, state: WorkerState = 'idle', change: Partial<ObservedWorker> = {}): ObservedWorker => ({
   name: `filemill-image-${slot}`,
   uid: `uid-${slot}`,
   slot,
@@ -25,10 +25,10 @@ const worker = (slot: number, state: WorkerState = 'idle', change: Partial<Worke
   guarded: false,
   ...change,
 });
-const workers = (count: number, state: WorkerState = 'idle', change: Partial<Worker> = {}) =>
+const workers = (count: number, state: WorkerState = 'idle', change: Partial<ObservedWorker> = {}) =>
   Array.from({ length: count }, (_, slot) => worker(slot, state, change));
 
-const aPool = (change: Partial<Omit<Observation, 'pool'>> & { readonly pool?: Partial<PoolSettings> } = {}): Observation => ({
+const aPool = (change: Partial<Omit<Observation, 'pool'>> & { readonly pool?: Partial<PoolScale> } = {}): Observation => ({
   now: 1_000_000,
   demand: { pending: 0, inFlight: 0, oldestMs: undefined },
   serviceMs: 100,
@@ -44,7 +44,7 @@ const load = (pending: number, inFlight = 0, serviceMs = 100) => ({ demand: { pe
 const unschedulable = { reason: 'Unschedulable', message: 'no node' } as const;
 
 /** As one reads it: `create 2`, `retire 3`. */
-const said = (actions: readonly Action[]) =>
+const said = (actions: readonly PoolAction[]) =>
   actions.map((action) => {
     if (action.do === 'create') return `create ${action.count}`;
     return `${action.do} ${action.worker.slot}${action.do === 'guard' ? (action.on ? ' on' : ' off') : ''}`;

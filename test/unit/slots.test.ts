@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { freeSlots } from '../../src/controller/pools/apply/room.ts';
 import { jobName } from '../../src/controller/pools/apply/template.ts';
 import { KEPT_FAILURES } from '../../src/controller/pools/decide/decide.ts';
-import type { Job } from '../../src/controller/pools/observe/objects.ts';
+import type { KubeJob } from '../../src/controller/pools/observe/objects.ts';
 
 const POOL = 'image';
 const CAPACITY = 5;
@@ -19,7 +19,7 @@ function dice(seed: number) {
   };
 }
 
-const job = (slot: number, uid: string, verdict?: 'Complete' | 'Failed', at = 0): Job => ({
+const job = (slot: number, uid: string, verdict?: 'Complete' | 'Failed', at = 0): KubeJob => ({
   metadata: { name: jobName(POOL, slot), uid, labels: { 'filemill.io/pool': POOL, 'filemill.io/slot': String(slot) } },
   status:
     verdict === undefined
@@ -28,12 +28,12 @@ const job = (slot: number, uid: string, verdict?: 'Complete' | 'Failed', at = 0)
           conditions: [{ type: verdict, status: 'True', reason: 'r', message: 'm', lastTransitionTime: new Date(at * 1000).toISOString() }],
         },
 });
-const isOver = ({ status }: Job, ...types: readonly string[]) => status?.conditions?.some(({ type }) => types.includes(type)) ?? false;
+const isOver = ({ status }: KubeJob, ...types: readonly string[]) => status?.conditions?.some(({ type }) => types.includes(type)) ?? false;
 
 /** @returns the most that were live, and the highest slot that was used */
 function run(seed: number, steps: number) {
   const below = dice(seed);
-  const jobs = new Map<string, Job>();
+  const jobs = new Map<string, KubeJob>();
   const live = () => [...jobs.values()].filter((one) => !isOver(one, 'Complete', 'Failed'));
   const plans: number[][] = [[], []];
   let [serial, clock, most, highest] = [0, 0, 0, 0];
@@ -65,7 +65,7 @@ function run(seed: number, steps: number) {
       }
       default: {
         const failed = [...jobs.values()].filter((one) => isOver(one, 'Failed'));
-        const endOf = ({ status }: Job) => Date.parse(status?.conditions?.[0]?.lastTransitionTime ?? '');
+        const endOf = ({ status }: KubeJob) => Date.parse(status?.conditions?.[0]?.lastTransitionTime ?? '');
         const over = failed.toSorted((a, b) => endOf(b) - endOf(a)).slice(KEPT_FAILURES);
         for (const one of [...[...jobs.values()].filter((each) => isOver(each, 'Complete')), ...over]) jobs.delete(one.metadata.name);
       }

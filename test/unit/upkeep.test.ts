@@ -11,9 +11,9 @@ import { openJobs } from '../../src/jobs/sqlite/jobs.ts';
 import { openDirectory } from '../../src/objects/directory.ts';
 import { inputKey, jobOfKey, outputKey } from '../../src/objects/keys.ts';
 import { openQueue } from '../../src/queue/sqlite.ts';
-import { decide, FETCH_LOST_MS, LOST_AFTER_MS } from '../../src/upkeep/decide.ts';
+import { FETCH_LOST_MS, LOST_AFTER_MS, nextAction } from '../../src/upkeep/decide.ts';
 import { orphans } from '../../src/upkeep/orphans.ts';
-import type { Action, Seen } from '../../src/upkeep/seen.ts';
+import type { Seen, SweepAction } from '../../src/upkeep/seen.ts';
 import { sweep, type Upkept } from '../../src/upkeep/sweep.ts';
 import { startUpkeep } from '../../src/upkeep/upkeep.ts';
 import { walkThrough } from '../../src/upkeep/walk.ts';
@@ -41,7 +41,7 @@ const fetching: Partial<JobRecord> = { pool: FETCHING };
 const lost = { now: START + LOST_AFTER_MS + 1, hasOrder: false };
 
 describe('a job', () => {
-  const cases: Record<string, [Seen, Action | undefined]> = {
+  const cases: Record<string, [Seen, SweepAction | undefined]> = {
     'that waits with its order is left alone': [seen({}, { keys: [INPUT] }), undefined],
     'that waits without an order is ordered again': [seen({}, lost), { do: 'publish', order }],
     'that was created just now may have its order yet to come': [seen({}, { ...lost, now: START + LOST_AFTER_MS }), undefined],
@@ -83,11 +83,11 @@ describe('a job', () => {
     'is not forgotten while its files cannot be listed': [seen(done, { keys: undefined, now: START + 48 * HOUR }), undefined],
     'is ordered again though its files cannot be listed': [seen({}, { ...lost, keys: undefined }), { do: 'publish', order }],
   };
-  for (const [sentence, [facts, action]] of Object.entries(cases)) it(sentence, () => expect(decide(facts)).toEqual(action));
+  for (const [sentence, [facts, action]] of Object.entries(cases)) it(sentence, () => expect(nextAction(facts)).toEqual(action));
 
   it('that waits longer than allowed fails, keeps no secret, and is kept for its client to see', () => {
     const now = START + HOUR + 1;
-    const action = decide(seen({ sealed: 'secret' }, { now, hasOrder: false }));
+    const action = nextAction(seen({ sealed: 'secret' }, { now, hasOrder: false }));
     expect(action).toMatchObject({
       do: 'fail',
       failed: { state: 'error', endedAt: now, expiresAt: now + 2 * HOUR, failure: { reason: 'queue_timeout' } },

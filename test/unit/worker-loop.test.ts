@@ -14,14 +14,14 @@ import { memorySignals } from '../../src/signals/memory.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { ownTimeMs } from '../../src/worker/give-way.ts';
-import { type HeldOrders, type JobHandler, startWorker, type Worker, type WorkerDeps } from '../../src/worker/loop.ts';
+import { type HeldOrders, type JobHandler, startWorker, type WorkerDeps, type WorkerLoop } from '../../src/worker/loop.ts';
 import { poolSlots } from '../../src/worker/pool-slots.ts';
 import { anOrder, aRecord, START } from '../conformance/samples.ts';
 
 let folder: string;
 let jobs: JobStore;
 let queue: Queue;
-let workers: Worker[];
+let workers: WorkerLoop[];
 let now: number;
 let begun: number;
 let finishing: PromiseWithResolvers<void>;

@@ -4,11 +4,11 @@ import { Failure } from '../../errors.ts';
 import type { Limited } from '../../limits/account.ts';
 import type { Client } from '../../limits/client.ts';
 import { headersOf } from '../../limits/headers.ts';
-import { refusal } from '../../limits/refusal.ts';
+import { limitRefusal } from '../../limits/refusal.ts';
 import type { Usage } from '../../limits/usage.ts';
 import { within } from '../../streams/deadline.ts';
 import type { ApiDeps } from '../deps.ts';
-import { failureOf, reserve, type Share } from './share.ts';
+import { limitFailure, type ReservedShare, reserve } from './share.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -97,7 +97,7 @@ async function refuseFlood(deps: Deps, request: FastifyRequest, flooded: Limited
   if (flooded === undefined) return;
   const visit = admissionOf(deps, request);
   visit.usage = await deps.limits.limiter.usage(visit.client);
-  throw failureOf(refusal(flooded, visit.usage, deps.clock()));
+  throw limitFailure(limitRefusal(flooded, visit.usage, deps.clock()));
 }
 
 /** Whether a call of this client could be admitted, judged before its body is read. */
@@ -110,7 +110,7 @@ export async function mayCall(deps: Deps, request: FastifyRequest): Promise<bool
 export async function refuseCall(deps: Deps & Pick<ApiDeps, 'newId'>, request: FastifyRequest): Promise<Failure> {
   const { limiter } = deps.limits;
   const decided = await limiter.reserve(admissionOf(deps, request).client, { via: 'mcp', jobs: [deps.newId()] });
-  if (!decided.granted) return failureOf(decided);
+  if (!decided.granted) return limitFailure(decided);
   // Its window has ended since it was refused.
   await limiter.refund(decided.reservation);
   return new Failure('OVERLOADED');
@@ -122,7 +122,7 @@ export function noteTool(deps: Deps, request: FastifyRequest, tool: string): voi
 }
 
 /** Reserves a share of the limits for these jobs, before the body is read; the answer reports what is left. @throws Failure `RATE_LIMITED`, `BANNED` */
-export function admit(deps: Deps, request: FastifyRequest, jobs: readonly string[], tool?: string): Promise<Share> {
+export function reserveShare(deps: Deps, request: FastifyRequest, jobs: readonly string[], tool?: string): Promise<ReservedShare> {
   const visit = admissionOf(deps, request);
   visit.tool = tool;
   const note = (usage: Usage) => {

@@ -1,6 +1,6 @@
 /** `GET /api/v1/limits`: what the caller has used, and what is left. */
 import type { FastifyInstance } from 'fastify';
-import type { Share } from '../../limits/usage.ts';
+import type { LimitShare } from '../../limits/usage.ts';
 import type { ApiDeps } from '../deps.ts';
 import { clientOf } from './admission.ts';
 
@@ -25,4 +25,4 @@ export function limitsRoute(app: FastifyInstance, deps: ApiDeps): void {
   });
 }
 
-const shown = ({ limit, used, remaining, resetSeconds }: Share) => ({ limit, used, remaining, reset_seconds: resetSeconds });
+const shown = ({ limit, used, remaining, resetSeconds }: LimitShare) => ({ limit, used, remaining, reset_seconds: resetSeconds });

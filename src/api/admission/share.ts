@@ -2,11 +2,11 @@
 import { Failure } from '../../errors.ts';
 import type { Client } from '../../limits/client.ts';
 import type { Limiter } from '../../limits/limiter.ts';
-import type { Refused } from '../../limits/refusal.ts';
+import type { LimitRefusal } from '../../limits/refusal.ts';
 import type { Want } from '../../limits/tiers.ts';
 import type { Usage } from '../../limits/usage.ts';
 
-export interface Share {
+export interface ReservedShare {
   /** Reserves for these jobs too. @throws Failure `RATE_LIMITED`; then nothing stays reserved */
   readonly enlarge: (jobs: readonly string[]) => Promise<void>;
   /** Twice is no error. */
@@ -14,28 +14,33 @@ export interface Share {
 }
 
 /** Of a request that creates no job. */
-export const NO_SHARE: Share = { enlarge: async () => {}, refund: async () => {} };
+export const NO_SHARE: ReservedShare = { enlarge: async () => {}, refund: async () => {} };
 
 /** Statuses after which the client's share is refunded: no work was done for it. */
 export const REFUNDED_STATUSES: ReadonlySet<number> = new Set([400, 413, 415, 501, 503]);
 
 /** @param note gets what the client has used then, after each change @throws Failure `RATE_LIMITED`, `BANNED` */
-export async function reserve(limiter: Limiter, client: Client, want: Want, note: (usage: Usage) => void = () => {}): Promise<Share> {
+export async function reserve(
+  limiter: Limiter,
+  client: Client,
+  want: Want,
+  note: (usage: Usage) => void = () => {},
+): Promise<ReservedShare> {
   const decided = await limiter.reserve(client, want);
   note(decided.usage);
-  if (!decided.granted) throw failureOf(decided);
+  if (!decided.granted) throw limitFailure(decided);
   let { reservation } = decided;
   return {
     async enlarge(jobs) {
       if (jobs.length === 0) return;
       const enlarged = await limiter.enlarge(reservation, jobs);
       note(enlarged.usage);
-      if (!enlarged.granted) throw failureOf(enlarged);
+      if (!enlarged.granted) throw limitFailure(enlarged);
       reservation = enlarged.reservation;
     },
     refund: async () => note(await limiter.refund(reservation)),
   };
 }
 
-export const failureOf = ({ code, says, details, retryAfterSeconds }: Refused): Failure =>
+export const limitFailure = ({ code, says, details, retryAfterSeconds }: LimitRefusal): Failure =>
   new Failure(code, { says, details, retryAfter: retryAfterSeconds });

@@ -6,7 +6,7 @@ import { type BatchRecord, batchIdPattern } from '../../jobs/batch.ts';
 import { hasEnded } from '../../jobs/lifecycle.ts';
 import type { JobRecord } from '../../jobs/record.ts';
 import type { ApiDeps } from '../deps.ts';
-import { SEVERAL_FILES } from '../intake/receive.ts';
+import { FIELDS_OF_SEVERAL } from '../intake/receive.ts';
 import { cancelJob } from '../jobs/cancel.ts';
 import { baseOf, RETRY_AFTER } from '../jobs/send.ts';
 import type { Sends } from '../outputs/deleted.ts';
@@ -17,21 +17,21 @@ import { poolsOfAll } from '../submit/capacity.ts';
 import type { Fetches } from '../submit/fetches.ts';
 import { formSource } from '../submit/form.ts';
 import { admitRequest } from '../submit/idempotency.ts';
-import { type Ids, oneBatch, type Submitted } from '../submit/stages.ts';
+import { type Ids, oneBatch, type SubmittedJobs } from '../submit/stages.ts';
 import { submit } from '../submit/submit.ts';
 import { batchViewOf, liveOf } from './view.ts';
 import { packBatch } from './zip.ts';
 
 export function batchRoutes(app: FastifyInstance, deps: ApiDeps, sends: Sends, fetches: Fetches): void {
   const { objects, signals, clock } = deps;
-  const view = (request: FastifyRequest, { batch, records }: Found) => ({
+  const view = (request: FastifyRequest, { batch, records }: FoundBatch) => ({
     data: batchViewOf(batch, records, baseOf(request, deps), clock(), signals.lastProgress, request.id),
   });
 
   app.post('/api/v1/batch', { config: { costs: 'work' } }, async (request, reply) => {
     const { maxBatchFiles: maxFiles, maxFileBytes: maxBytes } = deps.settings;
     const ids = newBatch(deps);
-    const form = { fields: SEVERAL_FILES, maxFiles, maxBytes, keyOf: ids.keyOf, checksCapacity: true, checksFirst: true };
+    const form = { fields: FIELDS_OF_SEVERAL, maxFiles, maxBytes, keyOf: ids.keyOf, checksCapacity: true, checksFirst: true };
     return submit(deps, {
       ids,
       // Limits count the first job now, the others when the form is read.
@@ -82,7 +82,7 @@ export function batchRoutes(app: FastifyInstance, deps: ApiDeps, sends: Sends, f
   });
 }
 
-export interface Found {
+export interface FoundBatch {
   readonly batch: BatchRecord;
   readonly records: readonly JobRecord[];
 }
@@ -91,13 +91,13 @@ export interface Found {
 export const newBatch = ({ newId, settings }: ApiDeps, first = newId()): Ids =>
   oneBatch(`bat_${newId().slice(0, 16)}`, [first, ...Array.from({ length: settings.maxBatchFiles - 1 }, newId)]);
 
-export function whole({ batch, records }: Submitted): Found {
+export function whole({ batch, records }: SubmittedJobs): FoundBatch {
   if (batch === undefined) throw new Error('a request for a batch has none');
   return { batch, records };
 }
 
 /** @throws Failure `JOB_NOT_FOUND` */
-export async function findBatch({ batches, jobs }: ApiDeps, id: string): Promise<Found> {
+export async function findBatch({ batches, jobs }: ApiDeps, id: string): Promise<FoundBatch> {
   const batch = batchIdPattern.test(id) ? await batches.get(id) : undefined;
   if (batch === undefined) throw new Failure('JOB_NOT_FOUND', { says: 'There is no such batch.' });
   const stored = await Promise.all(batch.jobs.map((job) => jobs.get(job)));
@@ -105,7 +105,7 @@ export async function findBatch({ batches, jobs }: ApiDeps, id: string): Promise
 }
 
 /** The batch of an earlier request. @throws Failure `OVERLOADED` where that request has just taken it back */
-function findCreatedBatch(deps: ApiDeps, id: string): Promise<Found> {
+function findCreatedBatch(deps: ApiDeps, id: string): Promise<FoundBatch> {
   return findBatch(deps, id).catch((error: unknown) => {
     throw error instanceof Failure && error.code === 'JOB_NOT_FOUND' ? new Failure('OVERLOADED', { cause: error }) : error;
   });

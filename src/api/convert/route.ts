@@ -1,7 +1,7 @@
 /** `POST /api/v1/convert`: one file in, one job out; a small one is done when the answer comes. */
 import type { FastifyInstance } from 'fastify';
 import type { ApiDeps } from '../deps.ts';
-import { ONE_FILE } from '../intake/receive.ts';
+import { FIELD_OF_ONE } from '../intake/receive.ts';
 import { jobAnswer } from '../submit/answer.ts';
 import { poolsOfAll } from '../submit/capacity.ts';
 import { conversionWork } from '../submit/conversion.ts';
@@ -14,7 +14,7 @@ import { submit } from '../submit/submit.ts';
 export function convertRoute(app: FastifyInstance, deps: ApiDeps, fetches: Fetches): void {
   app.post('/api/v1/convert', { config: { costs: 'work' } }, (request, reply) => {
     const ids = oneJob(deps.newId());
-    const form = { fields: ONE_FILE, maxFiles: 1, maxBytes: deps.settings.maxFileBytes, keyOf: ids.keyOf, checksCapacity: true };
+    const form = { fields: FIELD_OF_ONE, maxFiles: 1, maxBytes: deps.settings.maxFileBytes, keyOf: ids.keyOf, checksCapacity: true };
     return submit(deps, {
       ids,
       admit: () => admitRequest(deps, request, [ids.id], poolsOfAll(deps)),

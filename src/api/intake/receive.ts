@@ -17,7 +17,7 @@ import { PartTurns } from './part-turns.ts';
 import { storeSampled } from './store-sampled.ts';
 
 /** What is known so far of a file that is being received. */
-export interface Seen {
+export interface SeenFile {
   readonly fields: ReadonlyMap<string, string>;
   readonly filename: string;
   readonly sample: Sample;
@@ -37,11 +37,11 @@ export interface Wanted {
   /** Where the file with this number, from 0 on, is stored. */
   readonly keyOf: (index: number) => string;
   /** Checks each file before it is stored; where it throws, the file is not stored. */
-  readonly check?: ((seen: Seen) => Promise<void>) | undefined;
+  readonly check?: ((seen: SeenFile) => Promise<void>) | undefined;
 }
 
-export const ONE_FILE: readonly string[] = ['file'];
-export const SEVERAL_FILES: readonly string[] = ['files[]', 'files'];
+export const FIELD_OF_ONE: readonly string[] = ['file'];
+export const FIELDS_OF_SEVERAL: readonly string[] = ['files[]', 'files'];
 /** Fields that may come several times: their values are kept in the order sent, a line each, as none of them may hold a line break. */
 export const LISTS: ReadonlySet<string> = new Set(['urls[]', 'urls', 'upload_ids[]', 'upload_ids']);
 

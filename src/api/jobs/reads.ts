@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { JobRecord } from '../../jobs/record.ts';
 import type { JobStore } from '../../jobs/store.ts';
 
-export interface Reader {
+export interface JobReader {
   /** @param record the latest, perhaps unchanged; undefined where it is gone */
   readonly read: (record: JobRecord | undefined) => void;
   readonly failed: (error: unknown) => void;
@@ -11,7 +11,7 @@ export interface Reader {
 
 export interface JobReads {
   /** The first read begins after this call. @returns unsubscribe; calling it twice is no error */
-  subscribe(id: string, reader: Reader): () => void;
+  subscribe(id: string, reader: JobReader): () => void;
   /** Reads soon, for all who wait for this job. */
   refresh(id: string): void;
 }
@@ -27,7 +27,7 @@ const TOLD_AT_ONCE = 50;
 interface Followed {
   readonly id: string;
   /** Each with the number of the first read that it may get. */
-  readonly readers: Map<Reader, number>;
+  readonly readers: Map<JobReader, number>;
   readonly unwatch: () => void;
   reads: number;
   isReading: boolean;
@@ -54,7 +54,7 @@ function createReads(jobs: JobStore): JobReads {
     job.lookAt = performance.now() + (PAUSES_MS[Math.min(job.looks, PAUSES_MS.length - 1)] ?? TICK_MS);
   };
 
-  const tell = async (job: Followed, number: number, say: (reader: Reader) => void): Promise<void> => {
+  const tell = async (job: Followed, number: number, say: (reader: JobReader) => void): Promise<void> => {
     let told = 0;
     for (const [reader, from] of [...job.readers]) {
       // A reader that subscribed during the read may know of a newer change: it gets the next one.
@@ -67,7 +67,7 @@ function createReads(jobs: JobStore): JobReads {
   const readOnce = async (job: Followed): Promise<void> => {
     const number = ++job.reads;
     lookLater(job);
-    let say: (reader: Reader) => void;
+    let say: (reader: JobReader) => void;
     try {
       const record = (await jobs.get(job.id))?.record;
       say = ({ read }) => read(record);

@@ -1,6 +1,7 @@
 /** `POST /mcp`: JSON-RPC 2.0 for AI assistants over Streamable HTTP, in four versions of the Model Context Protocol, without sessions. */
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { isRecord } from '../../contracts/json.ts';
 import { Failure } from '../../errors.ts';
 import { onAbort } from '../../streams/abort.ts';
 import { clientOf, mayCall, refuseCall } from '../admission/admission.ts';
@@ -10,7 +11,7 @@ import { NotAdmitted, nothingHeld, readBody, SMALL_BYTES } from './protocol/body
 import { serveCard } from './protocol/card.ts';
 import { type Arrived, type Exchanges, exchanges, isStream } from './protocol/exchange.ts';
 import { checkHosts } from './protocol/hosts.ts';
-import { INVALID_REQUEST, idOf, isRecord, Malformed, refusalOf, refuse, rememberId } from './protocol/refusal.ts';
+import { INVALID_REQUEST, idOf, Malformed, refusalOf, refuse, rememberId } from './protocol/refusal.ts';
 import { ownTools, type Served } from './tools/surface.ts';
 
 /** The one version with batches had no header to name it. */

@@ -10,7 +10,7 @@ import { allRefusals } from './refusals.ts';
 import { schemas } from './schemas.ts';
 import type { Paths } from './shape.ts';
 
-export interface Document {
+export interface ApiDocument {
   readonly openapi: '3.1.1';
   readonly info: object;
   readonly servers: readonly { readonly url: string }[];
@@ -23,7 +23,7 @@ export interface Document {
 export const EXAMPLE_BASE = 'http://localhost:8080';
 
 /** @param url what every path is appended to: absolute, or a path */
-export function describeApi(version: string, url: string, figures: Figures): Document {
+export function describeApi(version: string, url: string, figures: Figures): ApiDocument {
   const example = url.startsWith('/') ? EXAMPLE_BASE : url;
   return {
     openapi: '3.1.1',

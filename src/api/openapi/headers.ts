@@ -1,11 +1,11 @@
 /** Every header that an answer or a request may have. */
-import type { Header, Parameter, Ref } from './shape.ts';
+import type { HeaderSpec, Parameter, SchemaRef } from './shape.ts';
 import { headerRef } from './shape.ts';
 
 const count = { type: 'integer', minimum: 0 } as const;
 const text = { type: 'string' } as const;
 
-export const headers: Readonly<Record<string, Header>> = {
+export const headers: Readonly<Record<string, HeaderSpec>> = {
   'X-Request-Id': {
     description: 'Names this request in our logs. The caller’s value is kept if it matches `[A-Za-z0-9._-]{1,64}`.',
     required: true,
@@ -53,7 +53,7 @@ const ALWAYS = [
 ];
 
 /** @param more names of `headers`, beside those of every answer; what follows `-While-` or `-With-` is no part of the header's name */
-export const answerHeaders = (...more: readonly string[]): Readonly<Record<string, Ref>> =>
+export const answerHeaders = (...more: readonly string[]): Readonly<Record<string, SchemaRef>> =>
   Object.fromEntries([...ALWAYS, ...more].map((name) => [name.replace(/-(While|With)-.*/, ''), headerRef(name)]));
 
 export const parameters: Readonly<Record<string, Parameter>> = {

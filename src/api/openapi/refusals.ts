@@ -2,7 +2,7 @@
 import { type Code, errorTable } from '../../errors.ts';
 import { answerHeaders } from './headers.ts';
 import { errorName } from './schemas.ts';
-import type { Ref, Response } from './shape.ts';
+import type { Response, SchemaRef } from './shape.ts';
 import { schemaRef } from './shape.ts';
 
 const ANYWHERE: readonly Code[] = ['BAD_REQUEST', 'RATE_LIMITED', 'INTERNAL_ERROR', 'OVERLOADED'];
@@ -42,7 +42,7 @@ function byStatus(kind: Kind): [string, readonly Code[]][] {
 }
 
 /** As an operation's `responses` name them. */
-export const refusals = (kind: Kind): Readonly<Record<string, Ref>> =>
+export const refusals = (kind: Kind): Readonly<Record<string, SchemaRef>> =>
   Object.fromEntries(byStatus(kind).map(([status]) => [status, { $ref: `#/components/responses/${kind}${status}` }]));
 
 /** For `components.responses`. */

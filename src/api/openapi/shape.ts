@@ -3,17 +3,17 @@ import type { Schema } from '../../catalog/options/field-schema.ts';
 
 export type { Schema };
 
-export interface Ref {
+export interface SchemaRef {
   readonly $ref: string;
 }
 
-export interface Header {
+export interface HeaderSpec {
   readonly description: string;
   readonly required?: boolean;
   readonly schema: Schema;
 }
 
-export interface Parameter extends Header {
+export interface Parameter extends HeaderSpec {
   readonly name: string;
   readonly in: 'query' | 'header' | 'path';
   readonly example?: unknown;
@@ -28,7 +28,7 @@ export interface Media {
 
 export interface Response {
   readonly description: string;
-  readonly headers?: Readonly<Record<string, Ref>>;
+  readonly headers?: Readonly<Record<string, SchemaRef>>;
   readonly content?: Readonly<Record<string, Media>>;
   /** Operations that a client may call next. */
   readonly links?: Readonly<Record<string, Link>>;
@@ -44,17 +44,17 @@ export interface Operation {
   readonly summary: string;
   readonly description?: string;
   readonly tags: readonly string[];
-  readonly parameters?: readonly (Parameter | Ref)[];
+  readonly parameters?: readonly (Parameter | SchemaRef)[];
   readonly requestBody?: { readonly required: boolean; readonly content: Readonly<Record<string, Media>> };
-  readonly responses: Readonly<Record<string, Response | Ref>>;
+  readonly responses: Readonly<Record<string, Response | SchemaRef>>;
 }
 
-export type Method = 'get' | 'head' | 'post' | 'patch' | 'delete' | 'options';
-export type Paths = Readonly<Record<string, Readonly<Partial<Record<Method, Operation>>>>>;
+export type HttpMethod = 'get' | 'head' | 'post' | 'patch' | 'delete' | 'options';
+export type Paths = Readonly<Record<string, Readonly<Partial<Record<HttpMethod, Operation>>>>>;
 
 export const schemaRef = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` });
-export const headerRef = (name: string): Ref => ({ $ref: `#/components/headers/${name}` });
-export const parameterRef = (name: string): Ref => ({ $ref: `#/components/parameters/${name}` });
+export const headerRef = (name: string): SchemaRef => ({ $ref: `#/components/headers/${name}` });
+export const parameterRef = (name: string): SchemaRef => ({ $ref: `#/components/parameters/${name}` });
 
 /** The envelope of every success. */
 export const envelope = (name: string): Schema => ({ type: 'object', properties: { data: schemaRef(name) }, required: ['data'] });

@@ -5,8 +5,8 @@ import type { S3Bucket, S3Object, SubmissionSecrets } from '../../contracts/mess
 import { Failure, fileTooLarge } from '../../errors.ts';
 import { limitedBody } from '../../fetch/download/body.ts';
 import type { PrivateFetch } from '../../fetch/private.ts';
-import { refused } from '../../fetch/refusal.ts';
-import { type Call, S3Failure, s3Calls } from '../../objects/s3/call.ts';
+import { urlRefused } from '../../fetch/refusal.ts';
+import { type S3Call, S3Failure, s3Calls } from '../../objects/s3/call.ts';
 import { putTo } from '../../objects/s3/put.ts';
 import { Missing, StoreFull, Unreachable } from '../../objects/store.ts';
 import { startDeadline } from '../../streams/deadline.ts';
@@ -30,7 +30,7 @@ export async function readFromBucket(
 ): Promise<Readable> {
   const { settings } = reachable(deps);
   const call = callsTo(deps, bucket, credentials);
-  const deadline = startDeadline(settings.totalMs, signal, () => refused('unreachable', { says: 'The object was not read in time.' }));
+  const deadline = startDeadline(settings.totalMs, signal, () => urlRefused('unreachable', { says: 'The object was not read in time.' }));
   try {
     const response = (await call('read the source', (s3) => s3.getObject(bucket.bucket, key), deadline.signal)) as IncomingMessage;
     const bytes = Number(response.headers['content-length'] ?? 0);
@@ -47,7 +47,7 @@ export async function readFromBucket(
     if (error instanceof S3Failure && error.code === 'NoSuchBucket')
       throw new Failure('NOT_FOUND', { says: 'There is no such bucket.', details: { field: 'source.s3.bucket' }, cause: error });
     if (error instanceof Unreachable)
-      throw refused('unreachable', { says: `The source could not be read from the bucket: ${words(error)}.`, cause: error });
+      throw urlRefused('unreachable', { says: `The source could not be read from the bucket: ${words(error)}.`, cause: error });
     throw error;
   }
 }
@@ -73,7 +73,7 @@ export async function writeToBucket(
   }
 }
 
-function callsTo(deps: Pick<ApiDeps, 'privately'>, bucket: S3Bucket, credentials: Credentials): Call {
+function callsTo(deps: Pick<ApiDeps, 'privately'>, bucket: S3Bucket, credentials: Credentials): S3Call {
   const { connect } = reachable(deps);
   if (credentials === undefined) throw new Failure('BAD_REQUEST', { says: 'The submission has no credentials for its bucket.' });
   const { endpoint, region, bucket: name, forcePathStyle: pathStyle } = bucket;

@@ -10,7 +10,7 @@ import { storePage } from '../intake/page.ts';
 import type { ReceivedFile } from '../intake/receive.ts';
 import { conversionWork } from '../submit/conversion.ts';
 import { WITHOUT_KEY } from '../submit/idempotency.ts';
-import { type Admitted, type Ids, oneJob, onlyRecord, type Source, type Work } from '../submit/stages.ts';
+import { type Admitted, type Ids, oneJob, onlyRecord, type SubmitSource, type SubmitWork } from '../submit/stages.ts';
 import { submit } from '../submit/submit.ts';
 import { toolWork } from '../submit/tool.ts';
 import { untilAborted } from '../submit/until-aborted.ts';
@@ -77,7 +77,7 @@ const namespaceClient = (encryption: ApiDeps['encryption'], namespace: string): 
 });
 
 /** @throws Failure `INVALID_FORMAT`, `INVALID_OPTION`, `NOT_FOUND`, `NOT_IMPLEMENTED`, `OVERLOADED` */
-function openSubmission(deps: ApiDeps, ids: Ids, submission: Submission): { source: Source; work: Work } {
+function openSubmission(deps: ApiDeps, ids: Ids, submission: Submission): { source: SubmitSource; work: SubmitWork } {
   const secrets = secretsOf(deps, submission);
   const fields = new Map(Object.entries(submission.options));
   if (secrets.password !== undefined) fields.set('password', secrets.password);

@@ -10,7 +10,7 @@ import { baseOf, sendJob } from '../jobs/send.ts';
 import { answersText } from '../jobs/text.ts';
 import { linksOf, shown } from '../jobs/view.ts';
 import { waitForEnd } from '../jobs/wait.ts';
-import { type Answer, onlyRecord, type Submitted } from './stages.ts';
+import { onlyRecord, type SubmitAnswer, type SubmittedJobs } from './stages.ts';
 
 /** How REST answers a request for one job. */
 export function jobAnswer(
@@ -18,7 +18,7 @@ export function jobAnswer(
   request: FastifyRequest,
   reply: FastifyReply,
   log: (record: JobRecord) => void,
-): Answer<FastifyReply> {
+): SubmitAnswer<FastifyReply> {
   return {
     find: async (id) => ({ records: [await findCreated(deps, id)] }),
     log: (submitted) => log(onlyRecord(submitted)),
@@ -38,7 +38,7 @@ async function findCreated({ jobs, clock }: Pick<ApiDeps, 'jobs' | 'clock'>, id:
 async function wait(
   deps: ApiDeps,
   { request, reply }: { readonly request: FastifyRequest; readonly reply: FastifyReply },
-  submitted: Submitted,
+  submitted: SubmittedJobs,
 ): Promise<JobRecord> {
   const { settings } = deps;
   const record = onlyRecord(submitted);

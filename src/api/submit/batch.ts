@@ -8,12 +8,12 @@ import { inputKey } from '../../objects/keys.ts';
 import type { ApiDeps } from '../deps.ts';
 import { noFile, onlyFile, type Received, type ReceivedFile } from '../intake/receive.ts';
 import { reasonFor } from '../jobs/refused.ts';
-import { type RequestOptions, readRequestOptions, targetOf, validateConversion } from './conversion.ts';
+import { type ConversionRequest, readRequestOptions, targetOf, validateConversion } from './conversion.ts';
 import { draftOf } from './fetching.ts';
-import type { Ids, Work } from './stages.ts';
+import type { Ids, SubmitWork } from './stages.ts';
 
 /** Several files to one format, each a job of its own. */
-export function batchWork(deps: ApiDeps, { jobOf }: Ids, maxFiles: number): Work {
+export function batchWork(deps: ApiDeps, { jobOf }: Ids, maxFiles: number): SubmitWork {
   const checkCount = (received: Counted) => refuseCount(received, maxFiles);
   return {
     check(fields, count) {
@@ -50,7 +50,7 @@ export function batchWork(deps: ApiDeps, { jobOf }: Ids, maxFiles: number): Work
 }
 
 /** @throws Failure `INVALID_FORMAT`, `INVALID_OPTION` */
-function readBatchOptions({ fields }: Pick<Received, 'fields'>): RequestOptions {
+function readBatchOptions({ fields }: Pick<Received, 'fields'>): ConversionRequest {
   const requestOptions = readRequestOptions(fields, 'bulk');
   const { extension } = requestOptions;
   if (formatByExtension(extension) !== undefined) return requestOptions;
@@ -68,7 +68,7 @@ function refuseCount(received: Counted, max: number): void {
   throw new Failure('BATCH_TOO_LARGE', { says, details: { max_files: max, received_files: count } });
 }
 
-async function recordOf(deps: ApiDeps, id: string, file: ReceivedFile, requestOptions: RequestOptions): Promise<JobRecord> {
+async function recordOf(deps: ApiDeps, id: string, file: ReceivedFile, requestOptions: ConversionRequest): Promise<JobRecord> {
   try {
     if (file.sizeBytes === 0) throw new Failure('NO_FILE', { says: 'The file is empty.' });
     return await validateConversion(deps, id, file, requestOptions);
@@ -84,7 +84,7 @@ function failedRecord(
   id: string,
   now: number,
   { part, sizeBytes, filename }: ReceivedFile,
-  { extension, lane, warnings }: RequestOptions,
+  { extension, lane, warnings }: ConversionRequest,
   failure: NonNullable<JobRecord['failure']>,
 ): JobRecord {
   const record: JobRecord = {

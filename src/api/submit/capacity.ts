@@ -7,7 +7,7 @@ import type { Tool } from '../../catalog/tool.ts';
 import { Failure } from '../../errors.ts';
 import { poolsFor } from '../../pools/registry.ts';
 import type { ApiDeps } from '../deps.ts';
-import type { Seen } from '../intake/receive.ts';
+import type { SeenFile } from '../intake/receive.ts';
 
 type Deps = Pick<ApiDeps, 'pools' | 'room'>;
 
@@ -27,7 +27,7 @@ export const poolsOfTool = ({ pools, catalog }: Deps & Pick<ApiDeps, 'catalog'>,
   unique(toolchainsOf(catalog, tool).flatMap((toolchain) => poolsFor(pools, toolchain, [])));
 
 /** @returns a check of one file before it is stored; it throws Failure `OVERLOADED` */
-export function checkCapacity(deps: Deps & Pick<ApiDeps, 'catalog' | 'judge'>): (seen: Seen) => Promise<void> {
+export function checkCapacity(deps: Deps & Pick<ApiDeps, 'catalog' | 'judge'>): (seen: SeenFile) => Promise<void> {
   return async (seen) => {
     // Usually no pool is full: then the file need not be inspected.
     const full = await Promise.all(poolsOfAll(deps).map((pool) => deps.room.isFull(pool)));
@@ -38,7 +38,7 @@ export function checkCapacity(deps: Deps & Pick<ApiDeps, 'catalog' | 'judge'>): 
 /** The pools that could take it; none where that is not known yet, or where it will be refused for another reason. */
 async function poolsOfConversion(
   { pools, catalog, judge }: Deps & Pick<ApiDeps, 'catalog' | 'judge'>,
-  { fields, filename, sample, isWhole }: Seen,
+  { fields, filename, sample, isWhole }: SeenFile,
 ): Promise<readonly string[]> {
   // A ZIP lists its content at its end.
   if (!isWhole && ZIP.every((byte, at) => sample.head[at] === byte)) return [];

@@ -16,13 +16,13 @@ import { onlyFile, type ReceivedFile } from '../intake/receive.ts';
 import { REFERENCE_FIELDS } from '../intake/references.ts';
 import { choosePool } from './choose-pool.ts';
 import { draftOf } from './fetching.ts';
-import type { Ids, Work } from './stages.ts';
+import type { Ids, SubmitWork } from './stages.ts';
 
 /** Fields of a form that are not options. */
 const OWN_FIELDS = new Set(['file', ...REFERENCE_FIELDS, 'to_format', 'from_format']);
 
 /** What a request asks for; the same for all its files. */
-export interface RequestOptions {
+export interface ConversionRequest {
   /** As sent, in lower case: the result's name keeps an alias such as `jpeg`. */
   readonly extension: string;
   readonly from: string | undefined;
@@ -32,7 +32,7 @@ export interface RequestOptions {
 }
 
 /** @throws Failure `INVALID_FORMAT`, `INVALID_OPTION` */
-export function readRequestOptions(fields: ReadonlyMap<string, string>, lane: Lane): RequestOptions {
+export function readRequestOptions(fields: ReadonlyMap<string, string>, lane: Lane): ConversionRequest {
   return {
     extension: readTarget(fields.get('to_format')),
     from: fields.get('from_format')?.trim().slice(0, 100) || undefined,
@@ -43,13 +43,13 @@ export function readRequestOptions(fields: ReadonlyMap<string, string>, lane: La
 }
 
 /** Of an unknown extension, itself. */
-export const targetOf = ({ extension }: Pick<RequestOptions, 'extension'>): JobRecord['target'] => ({
+export const targetOf = ({ extension }: Pick<ConversionRequest, 'extension'>): JobRecord['target'] => ({
   format: formatByExtension(extension)?.id ?? extension,
   extension,
 });
 
 /** One file to one format. */
-export function conversionWork(deps: ApiDeps, { id, keyOf }: Ids): Work {
+export function conversionWork(deps: ApiDeps, { id, keyOf }: Ids): SubmitWork {
   return {
     check(fields, count = 1) {
       readRequestOptions(fields, 'interactive');
@@ -75,7 +75,7 @@ export async function validateConversion(
   deps: Pick<ApiDeps, 'catalog' | 'expected' | 'pools' | 'encryption' | 'judge' | 'clock'>,
   id: string,
   { part, filename, sizeBytes, sample, declaredType }: ReceivedFile,
-  { extension, from, options, lane, warnings }: RequestOptions,
+  { extension, from, options, lane, warnings }: ConversionRequest,
 ): Promise<JobRecord> {
   const { encryption, judge, clock } = deps;
   const source = await judge.sourceOf(sample, filename, from);

@@ -13,7 +13,7 @@ import { FILES_AT_ONCE, fetchAll } from '../intake/references.ts';
 import { cancelJob } from '../jobs/cancel.ts';
 import { reasonFor } from '../jobs/refused.ts';
 import { type CreatedJob, enqueue } from './enqueue.ts';
-import type { Draft, Found, ToFetch } from './stages.ts';
+import type { Draft, FoundJobs, ToFetch } from './stages.ts';
 import { untilAborted } from './until-aborted.ts';
 
 /** For all files of a job, ms; each download has its own limits. Upkeep takes a fetch for lost after longer. */
@@ -31,7 +31,7 @@ interface Fetching {
 }
 
 /** What a request for jobs with files to fetch has created. */
-export interface Drafted extends Pick<Found, 'batch'> {
+export interface Drafted extends Pick<FoundJobs, 'batch'> {
   readonly jobs: readonly CreatedJob[];
   readonly drafts: readonly Draft[];
   readonly toFetch: ToFetch;
@@ -47,7 +47,10 @@ export interface Drafted extends Pick<Found, 'batch'> {
  * @returns the queued job, or one that is still fetched when the client is to be answered
  * @throws Failure where the fetch fails before: it is the answer, and nothing is left
  */
-export async function fetchOne(deps: ApiDeps, { jobs: [job], drafts: [draft], toFetch, client, mayReturn, keep }: Drafted): Promise<Found> {
+export async function fetchOne(
+  deps: ApiDeps,
+  { jobs: [job], drafts: [draft], toFetch, client, mayReturn, keep }: Drafted,
+): Promise<FoundJobs> {
   if (job === undefined || draft === undefined) throw new Error('a request for one job has no draft');
   const fetching = { job, draft, client };
   const gone = new AbortController();
@@ -65,7 +68,7 @@ export async function fetchOne(deps: ApiDeps, { jobs: [job], drafts: [draft], to
  * @param find reads the batch again
  * @throws Failure `OVERLOADED`; then no fetch has begun
  */
-export async function fetchEach(deps: ApiDeps, drafted: Drafted, find: () => Promise<Found>): Promise<Found> {
+export async function fetchEach(deps: ApiDeps, drafted: Drafted, find: () => Promise<FoundJobs>): Promise<FoundJobs> {
   const { jobs, drafts, batch, toFetch, client, mayReturn, keep } = drafted;
   const fetchNext = async (job: CreatedJob, at: number): Promise<void> => {
     const draft = drafts[at];

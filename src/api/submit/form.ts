@@ -7,7 +7,7 @@ import { bringUploads, namedIn, receiveOrNamed, withoutField } from '../intake/r
 import { prefersAsync } from './answer.ts';
 import { checkCapacity } from './capacity.ts';
 import type { Fetches } from './fetches.ts';
-import type { Source, ToFetch } from './stages.ts';
+import type { SubmitSource, ToFetch } from './stages.ts';
 
 interface Form extends Omit<Wanted, 'check'> {
   /** Of a conversion the form shows, before the file is stored, which queues could take it. */
@@ -18,7 +18,7 @@ interface Form extends Omit<Wanted, 'check'> {
   readonly takesPage?: boolean | undefined;
 }
 
-export function formSource(deps: ApiDeps, request: FastifyRequest, fetches: Fetches, form: Form): Source {
+export function formSource(deps: ApiDeps, request: FastifyRequest, fetches: Fetches, form: Form): SubmitSource {
   const { checksCapacity = false, checksFirst = false, takesPage = false, ...wanted } = form;
   const beforeAnswer: ToFetch['beforeAnswer'] = (work, left) => beforeAnswerTo(deps, request, work, left);
   return {

@@ -2,8 +2,8 @@
 import type { FastifyRequest } from 'fastify';
 import { Failure } from '../../errors.ts';
 import { IDEMPOTENCY_VERSION, type IdempotencyRecord } from '../../jobs/idempotency.ts';
-import { admit, clientOf, countRead } from '../admission/admission.ts';
-import { NO_SHARE, REFUNDED_STATUSES, type Share } from '../admission/share.ts';
+import { clientOf, countRead, reserveShare } from '../admission/admission.ts';
+import { NO_SHARE, REFUNDED_STATUSES, type ReservedShare } from '../admission/share.ts';
 import type { ApiDeps } from '../deps.ts';
 import { statusOf } from '../http/problem.ts';
 import { owned } from '../intake/owned.ts';
@@ -26,7 +26,7 @@ export async function admitRequest(
   const key = keyOf(deps, request);
   const earlier = key === undefined ? undefined : await deps.idempotency.get(key, deps.clock());
   if (earlier === undefined) await refuseFull(deps, pools);
-  const share = earlier === undefined ? await admit(deps, request, jobs, tool) : NO_SHARE;
+  const share = earlier === undefined ? await reserveShare(deps, request, jobs, tool) : NO_SHARE;
   if (earlier !== undefined) await countRead(deps, request);
   return {
     client: clientOf(deps, request).key,
@@ -46,7 +46,13 @@ export const WITHOUT_KEY: Idempotency = {
   ...owned(async () => {}),
 };
 
-function withKey(deps: ApiDeps, request: FastifyRequest, share: Share, key: string, earlier: IdempotencyRecord | undefined): Idempotency {
+function withKey(
+  deps: ApiDeps,
+  request: FastifyRequest,
+  share: ReservedShare,
+  key: string,
+  earlier: IdempotencyRecord | undefined,
+): Idempotency {
   const { idempotency, clock } = deps;
   let claimed: IdempotencyRecord | undefined;
   /** The client has its share back: its work was done for the earlier request. */

@@ -2,18 +2,18 @@
 import type { BatchRecord } from '../../jobs/batch.ts';
 import type { JobRecord } from '../../jobs/record.ts';
 import { inputKey } from '../../objects/keys.ts';
-import type { Share } from '../admission/share.ts';
+import type { ReservedShare } from '../admission/share.ts';
 import type { Owned } from '../intake/owned.ts';
 import type { Received, ReceivedFile } from '../intake/receive.ts';
 import type { Fetches } from './fetches.ts';
 
-export interface Submission<T> {
+export interface SubmitRequest<T> {
   readonly ids: Ids;
   /** Before anything is read. @throws Failure `BAD_REQUEST`, `OVERLOADED`, `RATE_LIMITED`, `BANNED` */
   readonly admit: () => Promise<Admitted>;
   /** Called for a client that was admitted: a wrong name of a tool counts, too. */
-  readonly open: () => { readonly source: Source; readonly work: Work };
-  readonly answer: Answer<T>;
+  readonly open: () => { readonly source: SubmitSource; readonly work: SubmitWork };
+  readonly answer: SubmitAnswer<T>;
 }
 
 /** The ids of what the request may create, chosen before it is read. */
@@ -41,7 +41,7 @@ export interface Admitted {
   /** The client's key, whose share of a pool its jobs count towards. */
   readonly client: string;
   /** Reserved for the first job. */
-  readonly share: Share;
+  readonly share: ReservedShare;
   /** Whether the share is refunded after this error. */
   readonly isRefunded: (error: unknown) => boolean;
   readonly idempotency: Idempotency;
@@ -65,7 +65,7 @@ export interface Idempotency extends Owned {
 }
 
 /** Where the files come from. */
-export interface Source {
+export interface SubmitSource {
   /** Reads the request. Files in it are stored, and files that it names are not brought yet. @param isRepeated by its key */
   readonly receive: (isRepeated: boolean) => Promise<Received>;
   /**
@@ -73,7 +73,7 @@ export interface Source {
    * @param check to be called before any file is fetched
    * @returns what was received with the files, or what the job is to fetch; of a wrong number of files only their count
    */
-  readonly bring: (sent: Received, check: Work['check']) => Promise<Received | ToFetch>;
+  readonly bring: (sent: Received, check: SubmitWork['check']) => Promise<Received | ToFetch>;
 }
 
 /** Files that a job fetches: its client may have its answer before they are there. */
@@ -87,7 +87,7 @@ export interface ToFetch extends Pick<Received, 'fields' | 'count'> {
 }
 
 /** What is made of the files. */
-export interface Work {
+export interface SubmitWork {
   /** Validates what needs no file. @param count of the files, where it is known @throws Failure */
   readonly check: (fields: Received['fields'], count?: number) => void;
   /** @returns the ids of the jobs that the files become @throws Failure where a batch has a wrong number of files */
@@ -109,29 +109,29 @@ export interface Draft {
 }
 
 /** What there is: of one job its record, of a batch those of all its jobs. */
-export interface Found {
+export interface FoundJobs {
   readonly records: readonly JobRecord[];
   readonly batch?: BatchRecord;
 }
 
-export interface Submitted extends Found {
+export interface SubmittedJobs extends FoundJobs {
   /** The client has a key by which it finds the job again. */
   readonly mayReturn: boolean;
   /** How much of its wait is over, ms. */
   readonly waitedMs: number;
 }
 
-export interface Answer<T> {
+export interface SubmitAnswer<T> {
   /** What an earlier request under the same key created. @throws Failure `JOB_EXPIRED`; `OVERLOADED` where that request has just taken it back */
-  readonly find: (id: string) => Promise<Found>;
-  readonly log: (submitted: Submitted) => void;
+  readonly find: (id: string) => Promise<FoundJobs>;
+  readonly log: (submitted: SubmittedJobs) => void;
   /** @returns the jobs as they are when the client is to be answered */
-  readonly wait: (submitted: Submitted) => Promise<Submitted>;
-  readonly respond: (submitted: Submitted) => T | Promise<T>;
+  readonly wait: (submitted: SubmittedJobs) => Promise<SubmittedJobs>;
+  readonly respond: (submitted: SubmittedJobs) => T | Promise<T>;
 }
 
 /** The only record of a request that creates one job. */
-export function onlyRecord({ records: [record] }: Found): JobRecord {
+export function onlyRecord({ records: [record] }: FoundJobs): JobRecord {
   if (record === undefined) throw new Error('a request for one job has no record');
   return record;
 }

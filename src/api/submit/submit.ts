@@ -7,10 +7,10 @@ import { deleteInputs, ownedInputs } from '../intake/inputs.ts';
 import { keepAll } from '../intake/owned.ts';
 import { createJobs, enqueueAll } from './enqueue.ts';
 import { fetchEach, fetchOne } from './fetching.ts';
-import type { Admitted, Found, Submission, Submitted } from './stages.ts';
+import type { Admitted, FoundJobs, SubmitRequest, SubmittedJobs } from './stages.ts';
 
 /** @throws Failure: the refusal; then nothing is left, and the client's share is refunded where no work was done */
-export async function submit<T>(deps: ApiDeps, submission: Submission<T>): Promise<T> {
+export async function submit<T>(deps: ApiDeps, submission: SubmitRequest<T>): Promise<T> {
   const { admit, answer } = submission;
   const admitted = await admit();
   try {
@@ -26,7 +26,7 @@ export async function submit<T>(deps: ApiDeps, submission: Submission<T>): Promi
 }
 
 /** @returns the queued jobs, or what an earlier request under the same key created; where it throws, nothing is left */
-async function enter<T>(deps: ApiDeps, submission: Submission<T>, admitted: Admitted): Promise<Found & Partial<Submitted>> {
+async function enter<T>(deps: ApiDeps, submission: SubmitRequest<T>, admitted: Admitted): Promise<FoundJobs & Partial<SubmittedJobs>> {
   const { objects, metrics, clock } = deps;
   const { ids, open, answer } = submission;
   const { client, share } = admitted;

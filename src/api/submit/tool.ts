@@ -14,10 +14,10 @@ import { noFile, type Received, type ReceivedFile, severalFiles } from '../intak
 import { choosePool } from './choose-pool.ts';
 import { unknownFields } from './conversion.ts';
 import { draftOf } from './fetching.ts';
-import type { Ids, Work } from './stages.ts';
+import type { Ids, SubmitWork } from './stages.ts';
 
 /** One tool on one file or several. */
-export function toolWork(deps: ApiDeps, { id, keyOf }: Ids, tool: Tool): Work {
+export function toolWork(deps: ApiDeps, { id, keyOf }: Ids, tool: Tool): SubmitWork {
   const { slug, files } = tool;
   return {
     check(fields, count = files.min) {

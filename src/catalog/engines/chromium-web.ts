@@ -1,7 +1,7 @@
 /** Chromium for pages on the web, which it fetches through the egress proxy. It converts no files; only a tool uses it. */
 import type { Engine } from '../engine.ts';
 import { HTML } from '../known-good.ts';
-import { askPage, CHILD, explainPage, LIMITS, SHELL } from './chromium/ask.ts';
+import { askPage, CHILD, explainPage, PAGE_LIMITS, SHELL } from './chromium/ask.ts';
 
 export const engine: Engine = {
   id: 'chromium-web',
@@ -16,5 +16,5 @@ export const engine: Engine = {
   plan: ({ target, input, output }) =>
     askPage({ source: 'html', input, output, target, sheet: 'A4', ownSize: true, landscape: false, waitMs: 0, background: true }),
   explain: explainPage,
-  limits: LIMITS,
+  limits: PAGE_LIMITS,
 };

@@ -1,7 +1,7 @@
 /** Chromium: HTML to PDF and PNG, as a browser shows it. The page runs no scripts and loads nothing from outside. */
 import { type Engine, everyPair } from '../engine.ts';
 import { HTML } from '../known-good.ts';
-import { askPage, CHILD, explainPage, LIMITS, SHELL } from './chromium/ask.ts';
+import { askPage, CHILD, explainPage, PAGE_LIMITS, SHELL } from './chromium/ask.ts';
 
 export const engine: Engine = {
   id: 'chromium',
@@ -15,5 +15,5 @@ export const engine: Engine = {
   plan: ({ target, input, output }) =>
     askPage({ source: 'html', input, output, target, sheet: 'A4', ownSize: true, landscape: false, waitMs: 0, background: true }),
   explain: explainPage,
-  limits: LIMITS,
+  limits: PAGE_LIMITS,
 };

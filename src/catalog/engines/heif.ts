@@ -11,7 +11,7 @@ import { type Meanings, meaningOf } from '../planning/phrases.ts';
 import { READERS } from './imagemagick/coders.ts';
 import { pick, readAndEdit, STRIP } from './imagemagick/command.ts';
 import { explain } from './imagemagick/explain.ts';
-import { CONVERT, type Frame, LIMITS, pingStep, readPing } from './imagemagick/inspect.ts';
+import { CONVERT, type Frame, IMAGEMAGICK_LIMITS, pingStep, readPing } from './imagemagick/inspect.ts';
 
 /** libheif's messages for a codec that is not there. */
 const LACKS: Meanings<Reason> = [
@@ -102,7 +102,7 @@ function decode({ input, scratch }: Task, to: string): readonly ProcessStep[] {
   const turned = `${scratch}/turned.png`;
   return [
     { run: 'convert', args: [input, turned] },
-    { run: 'picture', args: [...LIMITS, `png:${turned}`, '-orient', 'TopLeft', `png:${to}`] },
+    { run: 'picture', args: [...IMAGEMAGICK_LIMITS, `png:${turned}`, '-orient', 'TopLeft', `png:${to}`] },
   ];
 }
 

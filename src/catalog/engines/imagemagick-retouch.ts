@@ -6,7 +6,7 @@ import { engine as heif } from './heif.ts';
 import { READERS, WRITERS } from './imagemagick/coders.ts';
 import { pick } from './imagemagick/command.ts';
 import { edits } from './imagemagick/edits.ts';
-import { type Frame, framesOf, LIMITS, pingStep, readPing } from './imagemagick/inspect.ts';
+import { type Frame, framesOf, IMAGEMAGICK_LIMITS, pingStep, readPing } from './imagemagick/inspect.ts';
 import { engine as imagemagick } from './imagemagick.ts';
 import { engine as jxl } from './jxl.ts';
 import { EDITS, engine as sharp, talk } from './sharp.ts';
@@ -72,7 +72,12 @@ function plan(task: Task): Plan {
   const change: ConversationStep = { ...libvips, talk: named(sharp, libvips.talk), input: decoded.path, output: folder };
   if (pages > 1) {
     const inputs = Array.from({ length: pages }, (_, page) => `png:${folder}/page-${String(page + 1).padStart(4, '0')}.png`);
-    const args = [...LIMITS, ...inputs, ...(WRITERS[target]?.encode ?? []), `${WRITERS[target]?.coder}:${output}/out.${target}`];
+    const args = [
+      ...IMAGEMAGICK_LIMITS,
+      ...inputs,
+      ...(WRITERS[target]?.encode ?? []),
+      `${WRITERS[target]?.coder}:${output}/out.${target}`,
+    ];
     return { steps: [...decoded.steps, change, { run: named(imagemagick, 'convert'), args }] };
   }
   const by = OWN[target] ?? imagemagick;

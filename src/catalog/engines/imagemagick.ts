@@ -6,7 +6,7 @@ import { bounded, DECODER, decodes } from './heif.ts';
 import { READERS, WRITERS } from './imagemagick/coders.ts';
 import { flatten, pick, readAndEdit, STRIP } from './imagemagick/command.ts';
 import { explain } from './imagemagick/explain.ts';
-import { CONVERT, framesOf, LIMITS, pingStep, readPing } from './imagemagick/inspect.ts';
+import { CONVERT, framesOf, IMAGEMAGICK_LIMITS, pingStep, readPing } from './imagemagick/inspect.ts';
 
 /** Sides of the pictures in an icon, px; Windows uses the nearest. */
 const ICON_SIDES = [16, 32, 48, 64, 128, 256] as const;
@@ -52,7 +52,7 @@ function plan(task: Task): Plan {
   const decode = [
     { run: 'heif', args: [task.input, turned] },
     // libheif applies the file's rotation, and leaves an EXIF orientation that would apply it again.
-    { run: 'convert', args: [...LIMITS, `png:${turned}`, '-orient', 'TopLeft', `png:${decoded}`] },
+    { run: 'convert', args: [...IMAGEMAGICK_LIMITS, `png:${turned}`, '-orient', 'TopLeft', `png:${decoded}`] },
   ];
   return { steps: [...decode, ...steps], warnings };
 }

@@ -7,7 +7,7 @@ import { JXL, PNG } from '../known-good.ts';
 import { PICTURE_EDITS } from '../options/options.ts';
 import { flatten, readAndEdit, STRIP } from './imagemagick/command.ts';
 import { explain } from './imagemagick/explain.ts';
-import { CONVERT, LIMITS, pingStep, readPing } from './imagemagick/inspect.ts';
+import { CONVERT, IMAGEMAGICK_LIMITS, pingStep, readPing } from './imagemagick/inspect.ts';
 
 const ENCODES = ['png', 'jpg', 'ppm', 'pgm'];
 const DECODES = ['png', 'jpg', 'ppm'];
@@ -69,7 +69,13 @@ function decode({ target, options, input, output, scratch, facts }: Task): Plan 
   const djxl = (to: string, ...more: readonly string[]) => ({ run: 'djxl', args: [input, to, '--num_threads=2', ...more] });
   if (target === 'jpg' && facts['transparent'] === true) {
     const decoded = `${scratch}/decoded.png`;
-    const laid = [...LIMITS, `png:${decoded}`, ...flatten(options.background ?? '#ffffff'), '-quality', `${quality ?? DEFAULT_QUALITY}`];
+    const laid = [
+      ...IMAGEMAGICK_LIMITS,
+      `png:${decoded}`,
+      ...flatten(options.background ?? '#ffffff'),
+      '-quality',
+      `${quality ?? DEFAULT_QUALITY}`,
+    ];
     return { steps: [djxl(decoded), { run: 'convert', args: [...laid, `jpeg:${output}/out.jpg`] }] };
   }
   // Without a quality, a JPEG that was stored losslessly is restored byte by byte.

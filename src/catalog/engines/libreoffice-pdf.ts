@@ -2,7 +2,7 @@
 import { type Engine, everyPair } from '../engine.ts';
 import { PDF } from '../known-good.ts';
 import { explainPdf, MEASURE, measurePdf, openPdf, PDFINFO, QPDF } from '../planning/pdf.ts';
-import { askOffice, explainOffice, LIMITS, OFFICE } from './libreoffice/ask.ts';
+import { askOffice, explainOffice, OFFICE, OFFICE_LIMITS } from './libreoffice/ask.ts';
 
 export const engine: Engine = {
   id: 'libreoffice-pdf',
@@ -24,5 +24,5 @@ export const engine: Engine = {
     return { steps: [...steps, ...asked], warnings };
   },
   explain: (output) => explainOffice(output) ?? explainPdf(output),
-  limits: LIMITS,
+  limits: OFFICE_LIMITS,
 };

@@ -1,10 +1,10 @@
 /** LibreOffice: text documents, sheets and slides to other formats of the same kind and to PDF. */
 import { type Conversion, type Engine, everyPair } from '../engine.ts';
 import { FODT } from '../known-good.ts';
-import { askOffice, explainOffice, type Family, LIMITS, OFFICE } from './libreoffice/ask.ts';
+import { askOffice, explainOffice, OFFICE, OFFICE_LIMITS, type OfficeModule } from './libreoffice/ask.ts';
 
 /** The kind of document that LibreOffice loads each source as. */
-const FAMILIES: Readonly<Record<string, Family>> = {
+const FAMILIES: Readonly<Record<string, OfficeModule>> = {
   ...all('text', ['docx', 'doc', 'odt', 'fodt', 'rtf', 'html', 'txt']),
   ...all('sheet', ['xlsx', 'xls', 'ods', 'fods', 'csv', 'tsv']),
   ...all('slides', ['pptx', 'ppt', 'odp', 'fodp']),
@@ -53,9 +53,9 @@ export const engine: Engine = {
 
   plan: (task) => askOffice(task, FAMILIES[task.source]),
   explain: explainOffice,
-  limits: LIMITS,
+  limits: OFFICE_LIMITS,
 };
 
-function all(family: Family, sources: readonly string[]): Record<string, Family> {
+function all(family: OfficeModule, sources: readonly string[]): Record<string, OfficeModule> {
   return Object.fromEntries(sources.map((source) => [source, family]));
 }

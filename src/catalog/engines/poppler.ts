@@ -1,7 +1,7 @@
 /** Poppler: PDF pages as pictures and SVG. */
 import type { Engine, ProcessStep, Task } from '../engine.ts';
 import { PDF } from '../known-good.ts';
-import { DEFAULT_DPI, explainPdf, MEASURE, measurePdf, type Opened, openPdf, PDFINFO, QPDF } from '../planning/pdf.ts';
+import { DEFAULT_DPI, explainPdf, MEASURE, measurePdf, type OpenedPdf, openPdf, PDFINFO, QPDF } from '../planning/pdf.ts';
 
 const DEFAULT_QUALITY = 85;
 const LOST_IN_PICTURES = ['text', 'links'];
@@ -39,7 +39,7 @@ export const engine: Engine = {
   explain: explainPdf,
 };
 
-function draw({ target, options, output }: Task, { path, pages }: Opened): readonly ProcessStep[] {
+function draw({ target, options, output }: Task, { path, pages }: OpenedPdf): readonly ProcessStep[] {
   switch (target) {
     case 'svg':
       return Array.from({ length: pages }, (_, index) => drawing(path, index + 1, `${output}/page-${numbered(index + 1)}.svg`));

@@ -4,7 +4,7 @@ import { MAX_PIXELS, MAX_SIDE } from '../bounds.ts';
 import type { Engine, Plan, Task } from '../engine.ts';
 import { SVG } from '../known-good.ts';
 import { octavesIn } from './rsvg/octaves.ts';
-import { type Size, sizeOf } from './rsvg/size.ts';
+import { type SvgSize, sizeOf } from './rsvg/size.ts';
 
 /** CSS pixels per inch (CSS Values 3, 5.2). */
 const CSS_DPI = 96;
@@ -47,7 +47,7 @@ export const engine: Engine = {
 };
 
 function plan({ target, options, input, output, facts }: Task): Plan {
-  const drawn = target === 'png' ? canvas(options, facts['size'] as Size | undefined) : [];
+  const drawn = target === 'png' ? canvas(options, facts['size'] as SvgSize | undefined) : [];
   return { steps: [{ run: 'rsvg', args: ['--format', target, '--output', `${output}/out.${target}`, ...drawn, input] }] };
 }
 
@@ -57,7 +57,7 @@ function plan({ target, options, input, output, facts }: Task): Plan {
  */
 function canvas(
   { dpi = DEFAULT_DPI, img_resize_w: width, img_resize_h: height }: Task['options'],
-  size: Size | undefined,
+  size: SvgSize | undefined,
 ): readonly string[] {
   if (width !== undefined && height !== undefined) return ['--width', `${width}`, '--height', `${height}`];
   if (width !== undefined || height !== undefined) {

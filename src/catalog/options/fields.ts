@@ -5,25 +5,25 @@ import { z } from 'zod';
 export const LONGEST_VALUE = 8192;
 
 /** RFC 7578 sends text only: every schema starts from a string. */
-export const text = z.string();
+export const textField = z.string();
 export const integer = (min: number, max: number, unit: string) =>
-  text
+  textField
     .regex(/^-?\d{1,9}$/)
     .transform(Number)
     .pipe(z.number().int().min(min).max(max))
     .describe(`integer, ${min} to ${max}${unit}`);
 export const oneOf = <const T extends readonly string[]>(values: T) =>
-  text
+  textField
     .toLowerCase()
     .pipe(z.enum(values))
     .describe(`one of ${values.join(', ')}`);
 export const numberOf = (values: readonly number[], unit: string) =>
-  text
+  textField
     .regex(/^\d{1,6}$/)
     .transform(Number)
     .pipe(z.literal(values))
     .describe(`one of ${values.join(', ')}${unit}`);
-export const flag = text
+export const flag = textField
   .toLowerCase()
   .pipe(z.enum(['true', 'false', '1', '0', 'on', 'off', 'yes', 'no']))
   .transform((value) => ['true', '1', 'on', 'yes'].includes(value))

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { Failure } from '../../errors.ts';
 import { pageRanges } from '../planning/pages.ts';
 import { type Edits, editNames } from './edits.ts';
-import { extent, flag, integer, LONGEST_VALUE, numberOf, offset, oneOf, pixels, text } from './fields.ts';
+import { extent, flag, integer, LONGEST_VALUE, numberOf, offset, oneOf, pixels, textField } from './fields.ts';
 import { seconds } from './time.ts';
 
 /** Tesseract's codes of the languages that every installation has. If one of several were missing, Tesseract would silently skip it. */
@@ -33,25 +33,25 @@ export const optionSchemas = {
   video_width: pixels,
   video_height: pixels,
   video_fps: integer(1, 120, ' frames a second'),
-  start_time: text.transform(seconds).pipe(z.number().min(0)).describe('seconds or HH:MM:SS(.mmm)'),
-  end_time: text.transform(seconds).pipe(z.number().min(0)).describe('seconds or HH:MM:SS(.mmm), after start_time'),
+  start_time: textField.transform(seconds).pipe(z.number().min(0)).describe('seconds or HH:MM:SS(.mmm)'),
+  end_time: textField.transform(seconds).pipe(z.number().min(0)).describe('seconds or HH:MM:SS(.mmm), after start_time'),
   track: integer(1, 99, ''),
   dpi: integer(36, 600, ''),
-  background: text
+  background: textField
     .regex(/^#[0-9a-fA-F]{6}$/)
     .toLowerCase()
     .describe('#rrggbb'),
   strip_metadata: flag,
-  password: text
+  password: textField
     .refine((value) => Buffer.byteLength(value) <= 127 && !/[\r\n\0]/.test(value))
     .describe('1 to 127 bytes of UTF-8 in one line'),
-  pages: text
+  pages: textField
     .max(500)
     .transform(pageRanges)
     .pipe(z.array(z.tuple([z.number().int(), z.number().int()])).min(1))
     .describe('pages from 1 on, as in 1 or 2-5,8 or all; at most 500 characters'),
   csv_types: oneOf(['as_written', 'auto']),
-  ocr_lang: text
+  ocr_lang: textField
     .toLowerCase()
     .refine((value) => value.split('+').length <= 3 && value.split('+').every((code) => OCR_LANGUAGES.includes(code)))
     .describe(`up to three joined by +, as in deu+fra, of ${OCR_LANGUAGES.join(', ')}`),

@@ -2,9 +2,9 @@
 import { MAX_PAGES, MAX_PIXELS, MAX_SECONDS } from '../bounds.ts';
 import type { Facts } from '../engine.ts';
 import type { ToolFamily } from '../listed-tool.ts';
-import type { Bounds, Tool } from '../tool.ts';
+import type { FileBounds, Tool } from '../tool.ts';
 
-const OF_FAMILY: Readonly<Record<ToolFamily, Bounds>> = {
+const OF_FAMILY: Readonly<Record<ToolFamily, FileBounds>> = {
   image: { maxPixels: MAX_PIXELS },
   audio_video: { maxSeconds: MAX_SECONDS },
   pdf: { maxPages: MAX_PAGES },
@@ -12,7 +12,7 @@ const OF_FAMILY: Readonly<Record<ToolFamily, Bounds>> = {
 };
 
 /** The tool's own bounds replace those of its family; a web page is no file. */
-export const boundsOf = ({ family, bounds, takesPage }: Pick<Tool, 'family' | 'bounds' | 'takesPage'>): Bounds =>
+export const boundsOf = ({ family, bounds, takesPage }: Pick<Tool, 'family' | 'bounds' | 'takesPage'>): FileBounds =>
   takesPage === true ? {} : { ...OF_FAMILY[family], ...bounds };
 
 /** Pixels of the largest frame, where the engine's inspection tells sizes. */

@@ -1,7 +1,7 @@
 /** The first steps of every engine that reads PDF: count and measure the pages, decrypt, and select the requested pages. */
 import { conversionFailed, inputLimit, type Reason } from '../../errors.ts';
 import { MAX_PAGES, MAX_PIXELS, MAX_PIXELS_TOGETHER } from '../bounds.ts';
-import type { Binary, Facts, Inspection, ProcessStep, Task, Warning } from '../engine.ts';
+import type { Binary, EngineWarning, Facts, Inspection, ProcessStep, Task } from '../engine.ts';
 import { choosePages, type PageRange, selectPages } from './pages.ts';
 
 export const DEFAULT_DPI = 150;
@@ -96,19 +96,19 @@ function refuseGiants(stdout: string, units: Measures['units'], chosen: Readonly
   if (together > MAX_PIXELS_TOGETHER) throw inputLimit(`pixels of all pages at ${dpi} dpi`, MAX_PIXELS_TOGETHER, together);
 }
 
-export interface Opened {
+export interface OpenedPdf {
   readonly steps: readonly ProcessStep[];
   /** A PDF without password that has exactly the requested pages, in that order. */
   readonly path: string;
   readonly pages: number;
-  readonly warnings: readonly Warning[];
+  readonly warnings: readonly EngineWarning[];
 }
 
 /**
  * Needs the binary `qpdf`. Also decrypts a file that opens without a password: not every engine reads every kind of encryption.
  * @param writeTo path to rewrite the file to, even if no option requires it
  */
-export function openPdf(task: Pick<Task, 'input' | 'scratch' | 'passwordFile' | 'options' | 'facts'>, writeTo?: string): Opened {
+export function openPdf(task: Pick<Task, 'input' | 'scratch' | 'passwordFile' | 'options' | 'facts'>, writeTo?: string): OpenedPdf {
   const count = Number(task.facts['pages']);
   const { pages: chosen, warnings } = choosePages(task.options.pages, count);
   const whole = chosen.length === count && chosen.every((page, index) => page === index + 1);

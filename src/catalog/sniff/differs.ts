@@ -1,5 +1,5 @@
 /** Warns if a file's name or declared type contradicts its content. The content decides. */
-import type { Warning } from '../engine.ts';
+import type { EngineWarning } from '../engine.ts';
 import { type Format, formatByName, formatOf, formats } from '../formats.ts';
 
 /**
@@ -7,7 +7,7 @@ import { type Format, formatByName, formatOf, formats } from '../formats.ts';
  * @param filename as the client sent it; ignored if its extension means no format
  * @param declared media type sent with the file; ignored if it means no format, and if it is `text/plain`, a common default
  */
-export function differing(format: string, filename: string, declared?: string): Warning[] {
+export function differing(format: string, filename: string, declared?: string): EngineWarning[] {
   const named = formatByName(filename);
   const type = declared?.split(';', 1)[0]?.trim().toLowerCase();
   const typed = type === 'text/plain' ? [] : [...formats.values()].filter(({ mime }) => mime === type);

@@ -1,7 +1,7 @@
 /** Recognises executables, so that the refusal names them and nothing opens them. */
 import { has, latin1, u8, u32le } from './bytes.ts';
 import type { Detected, Sample } from './sample.ts';
-import { refused } from './verdict.ts';
+import { asRefused } from './verdict.ts';
 
 const SIGNATURES: readonly (readonly [string, string])[] = [
   ['\x7fELF', 'ELF executable'],
@@ -19,8 +19,8 @@ const SIGNATURES: readonly (readonly [string, string])[] = [
 
 export function executable({ head }: Sample): Detected | undefined {
   const found = SIGNATURES.find(([signature]) => has(head, 0, signature));
-  if (found !== undefined) return refused(found[1]);
-  return isDos(head) ? refused('Windows executable') : undefined;
+  if (found !== undefined) return asRefused(found[1]);
+  return isDos(head) ? asRefused('Windows executable') : undefined;
 }
 
 /** Text may begin with "MZ" too: a program has a PE header at the offset in its DOS header, or bytes that text cannot have. */

@@ -1,7 +1,7 @@
 /** Raw streams of audio frames (MPEG layers II and III, ADTS, AC-3). A sync word is short, so several frames must follow each other. */
 import { has, u8, u16be } from './bytes.ts';
 import type { Detected, Sample } from './sample.ts';
-import { format } from './verdict.ts';
+import { asFormat } from './verdict.ts';
 
 /** The frame at an offset, with its length in bytes; undefined if there is none. */
 type Frame = { readonly format: string; readonly length: number } | undefined;
@@ -25,7 +25,7 @@ export function frames({ head, tail, size }: Sample): Detected | undefined {
   const start = pastTag(head);
   if (start >= head.length && start < size && has(head, 0, 'ID3')) return searched(tail);
   const audio = pastZeros(head, start);
-  if (has(head, audio, 'fLaC') && audio > 0) return format('flac');
+  if (has(head, audio, 'fLaC') && audio > 0) return asFormat('flac');
   const found = chain(head, audio, IN_PLACE, size <= head.length);
   // Some taggers add padding that the tag's size does not include.
   return found ?? (start > 0 ? searched(head.subarray(audio)) : undefined);
@@ -69,7 +69,7 @@ function chain(bytes: Uint8Array, from: number, wanted: number, ends: boolean): 
     if (next?.format !== first.format) return undefined;
     at += next.length;
   }
-  return format(first.format);
+  return asFormat(first.format);
 }
 
 const frameAt = (bytes: Uint8Array, at: number): Frame => {

@@ -1,7 +1,7 @@
 /** ISO base media files (MP4, QuickTime, HEIF, AVIF, 3GP), by brand and, for MP4, by the presence of a video track (ISO 14496-12). */
 import { find, has, latin1, u32be } from './bytes.ts';
 import type { Detected, Sample } from './sample.ts';
-import { format, tie, UNKNOWN } from './verdict.ts';
+import { asFormat, tie, UNKNOWN } from './verdict.ts';
 
 /** Boxes that begin a QuickTime file without a brand. */
 const BARE = ['moov', 'mdat', 'wide', 'free', 'skip', 'pnot'];
@@ -10,13 +10,13 @@ const BARE = ['moov', 'mdat', 'wide', 'free', 'skip', 'pnot'];
 const MOST_HANDLERS = 1000;
 
 const BRANDS: readonly (readonly [RegExp, Detected])[] = [
-  [/^avi[fs]$/, format('avif')],
-  [/^(?:hei[cxms]|hev[cxms])$/, format('heic')],
-  [/^qt {2}$/, format('mov')],
-  [/^M4V[ HP]?/, format('m4v')],
+  [/^avi[fs]$/, asFormat('avif')],
+  [/^(?:hei[cxms]|hev[cxms])$/, asFormat('heic')],
+  [/^qt {2}$/, asFormat('mov')],
+  [/^M4V[ HP]?/, asFormat('m4v')],
   [/^M4[AP] /, tie('m4a', 'm4a')],
   [/^M4B /, tie('m4a', 'm4b')],
-  [/^3g[prgse2][\d.a-z]?/, format('3gp')],
+  [/^3g[prgse2][\d.a-z]?/, asFormat('3gp')],
   // Camera raw and JPEG 2000 use the same boxes.
   [/^(?:crx |jp2 |jpm |jpx )$/, UNKNOWN],
 ];
@@ -26,7 +26,7 @@ export function isobmff(sample: Sample): Detected | undefined {
   if (has(head, 4, 'ftyp')) return byBrands(sample);
   const length = u32be(head, 0);
   const plausible = length === 0 || length === 1 || (length >= 8 && length <= size);
-  return plausible && BARE.some((box) => has(head, 4, box)) ? format('mov') : undefined;
+  return plausible && BARE.some((box) => has(head, 4, box)) ? asFormat('mov') : undefined;
 }
 
 function byBrands(sample: Sample): Detected {
@@ -38,8 +38,8 @@ function byBrands(sample: Sample): Detected {
   const length = Math.min(u32be(head, 0), 512);
   const compatible = latin1(head, 16, Math.max(0, length - 16)).match(/.{4}/gs) ?? [];
   // `mif1` and `msf1` only say "HEIF"; the codec is in the list that follows.
-  if (/^m[is]f1$/.test(major)) return compatible.some((brand) => /^avi[fs]$/.test(brand)) ? format('avif') : format('heic');
-  return isAudioOnly(sample) ? tie('m4a', 'm4a') : format('mp4');
+  if (/^m[is]f1$/.test(major)) return compatible.some((brand) => /^avi[fs]$/.test(brand)) ? asFormat('avif') : asFormat('heic');
+  return isAudioOnly(sample) ? tie('m4a', 'm4a') : asFormat('mp4');
 }
 
 /** Whether there is an audio track and no video track, if the sample contains `moov`; otherwise the file counts as video. */

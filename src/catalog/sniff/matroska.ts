@@ -1,7 +1,7 @@
 /** Matroska and WebM, by document type and by whether any track is video (RFC 8794, RFC 9559). */
 import { has, latin1, u8 } from './bytes.ts';
 import type { Detected, Sample } from './sample.ts';
-import { format, UNKNOWN } from './verdict.ts';
+import { asFormat, UNKNOWN } from './verdict.ts';
 
 const DOC_TYPE = 0x4282;
 const SEGMENT = 0x1853_8067;
@@ -21,8 +21,8 @@ export function matroska({ head }: Sample): Detected | undefined {
   const name = docType === undefined ? 'matroska' : textOf(head, docType);
   if (name !== 'webm' && name !== 'matroska') return UNKNOWN;
   const types = trackTypes(head, header.to);
-  if (types.includes(AUDIO) && !types.includes(VIDEO)) return format('mka');
-  return format(name === 'webm' ? 'webm' : 'mkv');
+  if (types.includes(AUDIO) && !types.includes(VIDEO)) return asFormat('mka');
+  return asFormat(name === 'webm' ? 'webm' : 'mkv');
 }
 
 /** A string ends with its element, or at a NUL (RFC 8794, 7.4); all document types are shorter than this. */

@@ -6,7 +6,7 @@ import { isobmff } from './isobmff.ts';
 import { matroska } from './matroska.ts';
 import { ogg } from './ogg.ts';
 import type { Detected, Sample, Sniffer } from './sample.ts';
-import { format, UNKNOWN } from './verdict.ts';
+import { asFormat, UNKNOWN } from './verdict.ts';
 
 /** Containers; streams of frames, which have the shortest signatures, last. */
 const SNIFFERS: readonly Sniffer[] = [riff, isobmff, matroska, ogg, asf, mpegProgram, mpegTransport, frames];
@@ -31,13 +31,13 @@ const ASF_AUDIO = '\x40\x9e\x69\xf8\x4d\x5b\xcf\x11\xa8\xfd\0\x80\x5f\x5c\x44\x2
 
 function asf({ head }: Sample): Detected | undefined {
   if (!has(head, 0, ASF_HEADER)) return undefined;
-  return format(find(head, ASF_AUDIO) >= 0 && find(head, ASF_VIDEO) < 0 ? 'wma' : 'wmv');
+  return asFormat(find(head, ASF_AUDIO) >= 0 && find(head, ASF_VIDEO) < 0 ? 'wma' : 'wmv');
 }
 
 /** A program stream's pack header, or a raw video sequence (ISO 13818-1, 13818-2). */
 function mpegProgram({ head }: Sample): Detected | undefined {
-  if (has(head, 0, '\0\0\x01\xba') && ((u8(head, 4) & 0xc4) === 0x44 || (u8(head, 4) & 0xf1) === 0x21)) return format('mpg');
-  return has(head, 0, '\0\0\x01\xb3') && u8(head, 7) >> 4 !== 0 ? format('mpg') : undefined;
+  if (has(head, 0, '\0\0\x01\xba') && ((u8(head, 4) & 0xc4) === 0x44 || (u8(head, 4) & 0xf1) === 0x21)) return asFormat('mpg');
+  return has(head, 0, '\0\0\x01\xb3') && u8(head, 7) >> 4 !== 0 ? asFormat('mpg') : undefined;
 }
 
 /** A sync byte every 188 bytes; Blu-ray puts four bytes before each packet. */
@@ -54,5 +54,5 @@ function mpegTransport(sample: Sample): Detected | undefined {
     const packets = Math.min(5, Math.floor(size / step));
     return packets >= 2 && Array.from({ length: packets }, (_, i) => u8(head, first + i * step)).every((byte) => byte === 0x47);
   });
-  return fits ? format('ts') : undefined;
+  return fits ? asFormat('ts') : undefined;
 }

@@ -1,7 +1,7 @@
 /** Ogg, by the codecs whose first packets open the file (RFC 3533). */
 import { has, u8 } from './bytes.ts';
 import type { Detected, Sample } from './sample.ts';
-import { format, UNKNOWN } from './verdict.ts';
+import { asFormat, UNKNOWN } from './verdict.ts';
 
 const BEGIN_OF_STREAM = 2;
 const MOST_STREAMS = 64;
@@ -23,7 +23,7 @@ export function ogg({ head }: Sample): Detected | undefined {
   if (!has(head, 0, 'OggS\0')) return undefined;
   const packets = firstPackets(head);
   const codec = CODECS.find(([signature]) => packets.some((at) => has(head, at, signature)));
-  return codec === undefined ? UNKNOWN : format(codec[1]);
+  return codec === undefined ? UNKNOWN : asFormat(codec[1]);
 }
 
 /** Offsets of each stream's first packet: all first packets precede all others. */

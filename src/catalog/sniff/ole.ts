@@ -1,13 +1,13 @@
 /** Word, Excel and PowerPoint before 2007: compound files, distinguished by the streams at their root ([MS-CFB]). */
 import { asBuffer, has, u8, u16le, u32le } from './bytes.ts';
 import type { Detected, Sample } from './sample.ts';
-import { format, tie, tieAmong, UNKNOWN } from './verdict.ts';
+import { asFormat, tie, tieAmong, UNKNOWN } from './verdict.ts';
 
 const STREAMS: Readonly<Record<string, Detected>> = {
-  WordDocument: format('doc'),
-  Workbook: format('xls'),
-  Book: format('xls'),
-  'PowerPoint Document': format('ppt'),
+  WordDocument: asFormat('doc'),
+  Workbook: asFormat('xls'),
+  Book: asFormat('xls'),
+  'PowerPoint Document': asFormat('ppt'),
   // A modern document with a password: its kind is encrypted too.
   EncryptedPackage: tieAmong(['docx', 'xlsx', 'pptx'], 'docx'),
 };

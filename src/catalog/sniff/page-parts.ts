@@ -1,5 +1,5 @@
 /** What a page loads from elsewhere, and whether it has scripts: converters of HTML files get the file alone. */
-import type { Warning } from '../engine.ts';
+import type { EngineWarning } from '../engine.ts';
 import { formatOf } from '../formats.ts';
 import { latin1 } from './bytes.ts';
 import type { Sample } from './sample.ts';
@@ -22,7 +22,7 @@ const LOADS: Readonly<Record<string, string>> = {
 const LOOKS: readonly string[] = ['pdf', 'png', 'docx', 'odt', 'epub', 'rtf', 'fb2'];
 
 /** @param source, target canonical ids */
-export function unloaded(sample: Pick<Sample, 'head'>, source: string, target: string): Warning[] {
+export function unloaded(sample: Pick<Sample, 'head'>, source: string, target: string): EngineWarning[] {
   if (source !== 'html' || !(LOOKS.includes(target) || formatOf(target).family === 'image')) return [];
   const { scripts, loads } = partsOf(latin1(sample.head, 0, Math.min(sample.head.length, LOOKED_AT)));
   if (!scripts && loads.length === 0) return [];

@@ -3,7 +3,7 @@
 import { decode } from './charset.ts';
 import { executable } from './executable.ts';
 import type { Detected, Sample } from './sample.ts';
-import { refused as refuse } from './verdict.ts';
+import { asRefused as refuse } from './verdict.ts';
 import { rootOf } from './xml.ts';
 
 /** Enough for a sign at the beginning, after blanks. */

@@ -4,7 +4,7 @@ import type { Signature } from '../formats/format.ts';
 import { formats } from '../formats.ts';
 import { has } from './bytes.ts';
 import type { Detected, Sample } from './sample.ts';
-import { format, UNKNOWN } from './verdict.ts';
+import { asFormat, UNKNOWN } from './verdict.ts';
 
 const partsOf = (signature: Signature) => (typeof signature === 'string' ? ([[0, signature]] as const) : signature);
 const bytesOf = (parts: ReturnType<typeof partsOf>): number => parts.reduce((sum, [, bytes]) => sum + bytes.length, 0);
@@ -19,12 +19,12 @@ export function bySignature({ head }: Sample): Detected | undefined {
   // Camera raw files begin like TIFF, but a TIFF reader finds only the thumbnail.
   if (has(head, 0, 'II*\0') && (has(head, 8, 'CR') || has(head, 8, 'HEAPCCDR'))) return UNKNOWN;
   const found = SIGNATURES.find(({ parts }) => parts.every(([at, bytes]) => has(head, at, bytes)));
-  return found && format(found.id);
+  return found && asFormat(found.id);
 }
 
 const LOOKS = [...formats.values()].flatMap(({ id, looks }) => (looks === undefined ? [] : [{ id, looks }]));
 
 export function byHeader(sample: Sample): Detected | undefined {
   const found = LOOKS.find(({ looks }) => looks(sample));
-  return found && format(found.id);
+  return found && asFormat(found.id);
 }

@@ -4,7 +4,7 @@ import { find } from './bytes.ts';
 import { decode, isText } from './charset.ts';
 import { likeliest } from './markup.ts';
 import type { Detected, Sample } from './sample.ts';
-import { format, tieAmong, UNKNOWN } from './verdict.ts';
+import { asFormat, tieAmong, UNKNOWN } from './verdict.ts';
 import { attribute, type Root, rootOf } from './xml.ts';
 
 /** The text kinds of the tie. */
@@ -19,11 +19,11 @@ export function text(sample: Sample): Detected | undefined {
 
 /** Kinds that the first meaningful line decides. */
 function opening(start: string): Detected | undefined {
-  if (start.startsWith('{\\rtf')) return format('rtf');
-  if (/^#define\s{1,8}\S{0,80}width\s{1,8}\d/.test(codeLine(start)) && start.slice(0, 2048).includes('_bits[]')) return format('xbm');
+  if (start.startsWith('{\\rtf')) return asFormat('rtf');
+  if (/^#define\s{1,8}\S{0,80}width\s{1,8}\d/.test(codeLine(start)) && start.slice(0, 2048).includes('_bits[]')) return asFormat('xbm');
   const line = firstLine(start, /^(?:%|$)/);
-  if (/^\\(?:documentclass|documentstyle|RequirePackage|PassOptionsTo|NeedsTeXFormat)\b/.test(line)) return format('tex');
-  return isManual(start) ? format('man') : undefined;
+  if (/^\\(?:documentclass|documentstyle|RequirePackage|PassOptionsTo|NeedsTeXFormat)\b/.test(line)) return asFormat('tex');
+  return isManual(start) ? asFormat('man') : undefined;
 }
 
 /** A manual page begins with a title line, or with a roff comment and has one later (groff's man(7), mdoc(7)). */
@@ -57,7 +57,7 @@ const codeLine = (start: string): string => {
 function notebook(start: string, { head, tail }: Sample): Detected | undefined {
   if (!start.startsWith('{')) return undefined;
   const both = (key: string): boolean => find(head, key) >= 0 || find(tail, key) >= 0;
-  return both('"nbformat"') && (both('"cells"') || both('"worksheets"')) ? format('ipynb') : undefined;
+  return both('"nbformat"') && (both('"cells"') || both('"worksheets"')) ? asFormat('ipynb') : undefined;
 }
 
 const FLAT: Readonly<Record<string, string>> = { text: 'fodt', spreadsheet: 'fods', presentation: 'fodp' };
@@ -75,13 +75,13 @@ const FOREIGN_OFFICE = /^(?:\w*:wordDocument|(?:|ss):Workbook|pkg:package)$/;
 function markedUp(start: string): Detected | undefined {
   const root = start.startsWith('<') ? rootOf(start) : undefined;
   if (root === undefined) return undefined;
-  if (/^html\b/i.test(root.doctype) || root.name.toLowerCase() === 'html') return format('html');
-  if (root.name === 'svg') return format('svg');
-  if (root.name === 'FictionBook') return format('fb2');
-  if (root.name.toLowerCase() === 'opml') return format('opml');
+  if (/^html\b/i.test(root.doctype) || root.name.toLowerCase() === 'html') return asFormat('html');
+  if (root.name === 'svg') return asFormat('svg');
+  if (root.name === 'FictionBook') return asFormat('fb2');
+  if (root.name.toLowerCase() === 'opml') return asFormat('opml');
   if (root.name === 'document' && root.prefix === 'office') return flatDocument(root, start);
   if (FOREIGN_OFFICE.test(`${root.prefix}:${root.name}`)) return UNKNOWN;
-  if (/DocBook/.test(root.doctype) || /docbook\.org\/ns\/docbook/.test(root.attributes)) return format('dbk');
+  if (/DocBook/.test(root.doctype) || /docbook\.org\/ns\/docbook/.test(root.attributes)) return asFormat('dbk');
   // Another document type: unknown XML.
   if (root.doctype !== '') return tieAmong(TEXT_KINDS, 'txt');
   // HTML has sections and articles too, but no `para`.
@@ -94,5 +94,5 @@ function flatDocument(root: Root, start: string): Detected {
   const told = /opendocument\.(text|spreadsheet|presentation)/.exec(attribute(root, 'mimetype') ?? '')?.[1];
   const kind = told ?? Object.keys(FLAT).find((name) => start.includes(`<office:${name}`));
   const id = FLAT[kind ?? ''];
-  return id === undefined ? UNKNOWN : format(id);
+  return id === undefined ? UNKNOWN : asFormat(id);
 }

@@ -1,7 +1,7 @@
 /** Truevision TGA, which has no signature: newer files have a footer, older ones only a header that must match the file's size. */
 import { has, u8, u16le } from './bytes.ts';
 import type { Detected, Sample } from './sample.ts';
-import { format, tie } from './verdict.ts';
+import { asFormat, tie } from './verdict.ts';
 
 const HEADER_BYTES = 18;
 const FOOTER_BYTES = 26;
@@ -11,7 +11,7 @@ const SLACK_BYTES = 4096;
 export function tga({ head, tail, size }: Sample): Detected | undefined {
   const header = headerOf(head);
   if (header === undefined) return undefined;
-  if (has(tail, tail.length - FOOTER_BYTES + 8, 'TRUEVISION-XFILE.\0')) return format('tga');
+  if (has(tail, tail.length - FOOTER_BYTES + 8, 'TRUEVISION-XFILE.\0')) return asFormat('tga');
   return (header.packed ? packetsFit(head, header, size) : sizeFits(header, size)) ? tie('tga', 'tga') : undefined;
 }
 

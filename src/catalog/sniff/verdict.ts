@@ -2,10 +2,10 @@
 import { tieGroup } from '../formats.ts';
 import type { Detected } from './sample.ts';
 
-export const format = (id: string): Detected => ({ kind: 'format', format: id });
+export const asFormat = (id: string): Detected => ({ kind: 'format', format: id });
 
 /** @param what a short noun, shown to the client */
-export const refused = (what: string): Detected => ({ kind: 'refused', what });
+export const asRefused = (what: string): Detected => ({ kind: 'refused', what });
 
 /** Recognised as a format that filemill does not support: later sniffers are not tried. */
 export const UNKNOWN: Detected = { kind: 'unknown' };

@@ -2,7 +2,7 @@
 import { formats } from '../formats.ts';
 import { asBuffer, find, has, latin1, u16le, u32le } from './bytes.ts';
 import type { Detected, Sample } from './sample.ts';
-import { format, UNKNOWN } from './verdict.ts';
+import { asFormat, UNKNOWN } from './verdict.ts';
 
 /** Further parts are not read: they add nothing, and forged headers must not cost time. */
 const MOST_PARTS = 4096;
@@ -23,17 +23,17 @@ export function zip(sample: Sample): Detected | undefined {
 function byMimetype(mimetype: string): Detected {
   // Templates and parts of a book have longer types.
   const found = zipped.find((row) => row.zip === 'mimetype' && mimetype.startsWith(row.mime));
-  return found === undefined ? UNKNOWN : format(found.id);
+  return found === undefined ? UNKNOWN : asFormat(found.id);
 }
 
 function byParts(names: readonly string[]): Detected {
   if (names.some((name) => /^\[Content_Types\]\.xml$/i.test(name))) {
     const main = names.flatMap((name) => zipped.filter((row) => row.zip instanceof RegExp && row.zip.test(name)))[0];
-    if (main !== undefined) return format(main.id);
+    if (main !== undefined) return asFormat(main.id);
   }
   // EPUBs whose writer compressed the mimetype entry, or put it elsewhere.
   const isBook = names.includes('META-INF/container.xml') && names.some((name) => name.toLowerCase().endsWith('.opf'));
-  return isBook ? format('epub') : UNKNOWN;
+  return isBook ? asFormat('epub') : UNKNOWN;
 }
 
 interface LocalPart {

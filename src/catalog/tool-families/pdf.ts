@@ -1,6 +1,6 @@
 /** What the PDF tools have in common: calls of qpdf, and the inspection. */
 import type { ProcessStep } from '../engine.ts';
-import { text } from '../options/fields.ts';
+import { textField } from '../options/fields.ts';
 import { countPages } from '../planning/pdf.ts';
 import { ONE_FILE, type Tool, type ToolSource, type ToolTask } from '../tool.ts';
 
@@ -8,7 +8,7 @@ import { ONE_FILE, type Tool, type ToolSource, type ToolTask } from '../tool.ts'
 export const PDF_TO_PDF = { family: 'pdf', accepts: ['pdf'], files: ONE_FILE } as const satisfies Partial<Tool>;
 
 /** AES-256 uses at most 127 bytes (ISO 32000-2, 7.6.4.3.4); converters read the first line of a file. */
-export const password = text
+export const password = textField
   .refine((value) => value !== '' && Buffer.byteLength(value) <= 127 && !/[\r\n\0]/.test(value))
   .describe('1 to 127 bytes of UTF-8 in one line');
 

@@ -1,11 +1,11 @@
 /** Blurs a picture. */
 import { z } from 'zod';
-import { text } from '../options/fields.ts';
+import { textField } from '../options/fields.ts';
 import { type Input, ONE_FILE, type Tool } from '../tool.ts';
 import { inShades, PICTURES } from '../tool-families/picture.ts';
 
 const input = z.object({
-  radius: text
+  radius: textField
     .regex(/^\d{1,3}(\.\d{1,3})?$/)
     .transform(Number)
     .pipe(z.number().min(0.3).max(100))

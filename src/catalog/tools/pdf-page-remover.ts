@@ -2,13 +2,13 @@
 import { z } from 'zod';
 import { misfit } from '../../errors.ts';
 import { engine } from '../engines/qpdf.ts';
-import { text } from '../options/fields.ts';
+import { textField } from '../options/fields.ts';
 import { type PageRange, pageRanges, pagesAsText, pagesFrom1To, pagesOf, selectPages } from '../planning/pages.ts';
 import { pagesForQpdf } from '../planning/pdf.ts';
 import type { Tool, ToolTask } from '../tool.ts';
 import { onlySource, PDF_TO_PDF, password, qpdfDecrypting } from '../tool-families/pdf.ts';
 
-const pages = text
+const pages = textField
   .max(500)
   .transform((given) => (/^all$/i.test(given) ? [] : pageRanges(given)))
   .pipe(z.array(z.tuple([z.number().int(), z.number().int()])).min(1))

@@ -1,7 +1,7 @@
 /** Writes a text over a picture. */
 import { z } from 'zod';
 import { POSITIONS } from '../options/edits.ts';
-import { integer, oneOf, text } from '../options/fields.ts';
+import { integer, oneOf, textField } from '../options/fields.ts';
 import { type Input, ONE_FILE, type Tool } from '../tool.ts';
 import { inShades, PICTURES } from '../tool-families/picture.ts';
 
@@ -11,14 +11,14 @@ const VISIBLE = /[^\p{Z}\p{Cc}\p{Cf}]/u;
 const CONTROL = /[^\P{Cc}\t\n]/u;
 
 const input = z.object({
-  text: text
+  text: textField
     .transform((value) => value.replaceAll('\r\n', '\n'))
     .refine((value) => [...value].length <= 200 && VISIBLE.test(value) && !CONTROL.test(value))
     .describe('1 to 200 characters'),
   position: oneOf(POSITIONS).default('bottom-right'),
   opacity: integer(0, 100, ' %').default(50),
   size: integer(1, 50, ' % of the shorter side').default(5),
-  color: text
+  color: textField
     .regex(/^#[0-9a-fA-F]{6}$/)
     .toLowerCase()
     .describe('#rrggbb')

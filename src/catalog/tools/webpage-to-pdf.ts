@@ -2,14 +2,14 @@
 import { z } from 'zod';
 import { askPage, SHEETS } from '../engines/chromium/ask.ts';
 import { engine } from '../engines/chromium-web.ts';
-import { flag, integer, text } from '../options/fields.ts';
+import { flag, integer, textField } from '../options/fields.ts';
 import { ONE_PAGE, type Tool } from '../tool.ts';
 
 const SIZES = Object.keys(SHEETS) as (keyof typeof SHEETS)[];
 
 const input = z.object({
   // Names of paper sizes are accepted in any case.
-  page_size: text
+  page_size: textField
     .transform((sent) => SIZES.find((size) => size.toLowerCase() === sent.toLowerCase()))
     .pipe(z.enum(SIZES))
     .describe(`one of ${SIZES.join(', ')}`)

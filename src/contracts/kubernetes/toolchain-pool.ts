@@ -3,8 +3,8 @@ import { z } from 'zod';
 import { poolName } from '../messages/pool.ts';
 import { PodTemplate } from './pod-template.ts';
 import { Conditions, count, observedGeneration, resource, shaped } from './resource.ts';
-import { Toolchain } from './toolchain.ts';
-import { named, Quantity, workerPod } from './worker-pod.ts';
+import { PoolToolchain } from './toolchain.ts';
+import { namedObject, Quantity, workerPod } from './worker-pod.ts';
 
 /** More Jobs than this in one pool have never been tried. */
 const MAX_WORKERS = 5_000;
@@ -15,7 +15,7 @@ const workers = z.number().int().min(0).max(MAX_WORKERS);
 
 export const ToolchainPoolSpec = z
   .object({
-    toolchain: Toolchain.optional().describe("The toolchain of its workers. Unset: the pool's name, which must then be one of these"),
+    toolchain: PoolToolchain.optional().describe("The toolchain of its workers. Unset: the pool's name, which must then be one of these"),
     image: shaped(512, /^\S+$/, 'must be a reference to an image, without white space').describe("The toolchain's container image"),
     capacity: workers
       .default(10)
@@ -50,10 +50,12 @@ export const ToolchainPoolSpec = z
       .max(1_000)
       .default(0)
       .describe('Among pools that can serve a conversion, the one with the lowest value is chosen'),
-    natsSecretRef: named('Name of a Secret in this namespace').describe(
+    natsSecretRef: namedObject('Name of a Secret in this namespace').describe(
       'Credentials of workers for NATS: NATS_USER and NATS_PASSWORD, or NATS_CREDS, in their environment',
     ),
-    configMapRef: named('Name of a ConfigMap in this namespace').optional().describe('Configuration of workers: its key filemill.yaml'),
+    configMapRef: namedObject('Name of a ConfigMap in this namespace')
+      .optional()
+      .describe('Configuration of workers: its key filemill.yaml'),
     workDirSize: Quantity.prefault('4Gi').describe(
       'Maximum size of the work folder of a worker, as a quantity; requested of its node, unless resources name ephemeral-storage',
     ),
@@ -104,8 +106,8 @@ export const ToolchainPool = resource(
   .meta({
     'x-kubernetes-validations': [
       {
-        rule: `${toolchainIn('self')} in [${Toolchain.options.map((name) => `'${name}'`).join(', ')}]`,
-        message: `toolchain is needed, unless the pool is called like one: ${Toolchain.options.join(', ')}`,
+        rule: `${toolchainIn('self')} in [${PoolToolchain.options.map((name) => `'${name}'`).join(', ')}]`,
+        message: `toolchain is needed, unless the pool is called like one: ${PoolToolchain.options.join(', ')}`,
         fieldPath: '.spec.toolchain',
       },
       {
@@ -119,5 +121,5 @@ export const ToolchainPool = resource(
 export type ToolchainPool = z.infer<typeof ToolchainPool>;
 
 /** The toolchain of its workers; undefined if neither field nor name has one, which the API server refuses. */
-export const toolchainOf = ({ metadata, spec }: Pick<ToolchainPool, 'metadata' | 'spec'>): Toolchain | undefined =>
-  spec.toolchain ?? Toolchain.safeParse(metadata.name).data;
+export const toolchainOf = ({ metadata, spec }: Pick<ToolchainPool, 'metadata' | 'spec'>): PoolToolchain | undefined =>
+  spec.toolchain ?? PoolToolchain.safeParse(metadata.name).data;

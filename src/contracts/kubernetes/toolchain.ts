@@ -2,5 +2,5 @@
 import { z } from 'zod';
 import { toolchains } from '../toolchains.ts';
 
-export const Toolchain = z.enum(toolchains);
-export type Toolchain = z.infer<typeof Toolchain>;
+export const PoolToolchain = z.enum(toolchains);
+export type PoolToolchain = z.infer<typeof PoolToolchain>;

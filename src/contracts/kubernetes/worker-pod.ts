@@ -5,7 +5,7 @@ const name = z.string().min(1).max(253);
 const text = z.string().max(253);
 
 /** An object in the pool's namespace. */
-export const named = (description: string) => z.object({ name: name.describe(description) });
+export const namedObject = (description: string) => z.object({ name: name.describe(description) });
 
 /** As Kubernetes reads it (pkg/api/resource/quantity.go), in no more digits than anybody means. */
 const QUANTITY = /^([0-9]{1,18}(\.[0-9]{0,9})?|\.[0-9]{1,9})([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,2})?$/;
@@ -84,7 +84,7 @@ export const workerPod = {
     .optional()
     .describe("When the image is pulled; Kubernetes' default if unset"),
   imagePullSecrets: z
-    .array(named('Name of a Secret in this namespace'))
+    .array(namedObject('Name of a Secret in this namespace'))
     .max(16)
     .optional()
     .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['name'] })

@@ -11,9 +11,9 @@ import { mirror, timed } from '../watched.ts';
 import type { Ask } from './ask.ts';
 import { reconcile } from './reconcile.ts';
 import { createRemovals } from './removals.ts';
-import { CONVERSION_JOBS, type ConversionJobObject, hasEnded } from './resource.ts';
+import { CONVERSION_JOBS, type ConversionJobObject, isCompleted } from './resource.ts';
 import { secretsBy } from './secrets.ts';
-import { takeTurns } from './turns.ts';
+import { newJobTurns } from './turns.ts';
 
 export interface ConversionJobsDeps {
   readonly kube: Kube;
@@ -55,7 +55,7 @@ export function startConversionJobs(given: ConversionJobsDeps): ConversionJobs {
     uploadPausesMs,
     recorder,
     clock,
-    turns: takeTurns(() => performance.now()),
+    turns: newJobTurns(() => performance.now()),
     unfinished: () => unfinished.size,
   };
 
@@ -81,7 +81,7 @@ export function startConversionJobs(given: ConversionJobsDeps): ConversionJobs {
     },
   });
   const unsubscribe = jobs.onChange((key, now, before) => {
-    if (now === undefined || hasEnded(now)) unfinished.delete(key);
+    if (now === undefined || isCompleted(now)) unfinished.delete(key);
     else unfinished.add(key);
     if (now === undefined) work.forget(key);
     const isGone = before !== undefined && now?.metadata.uid !== before.metadata.uid;

@@ -5,7 +5,7 @@ import { type ConversionJobObject, isHeld } from './resource.ts';
 /** How long the API is asked to cancel the job of a deleted resource, ms; after that the job runs to its end. */
 export const CANCEL_WITHIN_MS = 60_000;
 
-export type Step =
+export type JobStep =
   /** Nothing, for that long or until the resource changes. */
   | { readonly is: 'rest'; readonly forMs?: number }
   /** Remove the finalizer that an earlier version set. */
@@ -16,7 +16,7 @@ export type Step =
   | { readonly is: 'remove' };
 
 /** @param now ms since the epoch */
-export function nextStep(job: ConversionJobObject, now: number): Step {
+export function nextStep(job: ConversionJobObject, now: number): JobStep {
   const { metadata, status = {} } = job;
   const held = isHeld(metadata);
   if (metadata.deletionTimestamp !== undefined) {
@@ -29,7 +29,7 @@ export function nextStep(job: ConversionJobObject, now: number): Step {
 }
 
 /** An expired resource is removed without its job: the output's URL stays valid for the promised two hours. */
-function afterItsEnd(job: ConversionJobObject, endedAt: number, now: number): Step {
+function afterItsEnd(job: ConversionJobObject, endedAt: number, now: number): JobStep {
   const { status } = job;
   const removedAt = removalTime(job, endedAt);
   if (now >= removedAt) return { is: 'remove' };

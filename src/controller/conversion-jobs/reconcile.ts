@@ -9,9 +9,9 @@ import type { Ask } from './ask.ts';
 import { askAgainAfterMs, nextStep, secretAgainAfterMs, uploadAgainAfterMs } from './decide.ts';
 import { happeningOf } from './events.ts';
 import { CONVERSION_JOBS, type ConversionJobObject, FINALIZER, MANAGER } from './resource.ts';
-import type { Problem, ReadSecrets } from './secrets.ts';
-import { expired, isFetching, isNews, notUploaded, pending, statusAfter, uploaded, uploading } from './status.ts';
-import type { Turns, Wait } from './turns.ts';
+import type { ReadSecrets, SecretProblem } from './secrets.ts';
+import { expired, isFetchingSource, isNews, notUploaded, pending, statusAfter, uploaded, uploading } from './status.ts';
+import type { JobTurns, Wait } from './turns.ts';
 
 export interface ReconcileDeps {
   readonly kube: Kube;
@@ -20,7 +20,7 @@ export interface ReconcileDeps {
   readonly secrets: ReadSecrets;
   /** Ms after the first upload that failed, the second and so on. */
   readonly uploadPausesMs?: readonly number[] | undefined;
-  readonly turns: Turns;
+  readonly turns: JobTurns;
   /** Ms since the epoch. */
   readonly clock: () => number;
   /** How many unfinished resources the API is asked about. */
@@ -71,7 +71,7 @@ async function submit(deps: ReconcileDeps, job: ConversionJobObject, question: '
   const secrets = question === 'convert' ? await deps.secrets(job, 'source', signal) : undefined;
   if (secrets !== undefined && 'reason' in secrets) return awaitSecret(deps, job, secrets, signal);
   // One whose source is being fetched has been admitted.
-  const needsTurn = question === 'convert' && !isFetching(job);
+  const needsTurn = question === 'convert' && !isFetchingSource(job);
   const wait = needsTurn ? turns.wait(namespace) : undefined;
   if (wait !== undefined) {
     await writeWait(deps, job, wait, signal);
@@ -93,7 +93,7 @@ async function submit(deps: ReconcileDeps, job: ConversionJobObject, question: '
 async function awaitSecret(
   deps: ReconcileDeps,
   job: ConversionJobObject,
-  { reason, message }: Problem,
+  { reason, message }: SecretProblem,
   signal: AbortSignal,
 ): Promise<Outcome> {
   const status = pending(job, new Date(deps.clock()), reason, message);

@@ -24,4 +24,4 @@ export interface ConversionJobObject extends KubeObject {
 export const isHeld = ({ finalizers = [] }: ObjectMeta): boolean => finalizers.includes(FINALIZER);
 
 /** The API reports nothing new about it. */
-export const hasEnded = ({ status }: ConversionJobObject): boolean => status?.completionTime !== undefined;
+export const isCompleted = ({ status }: ConversionJobObject): boolean => status?.completionTime !== undefined;

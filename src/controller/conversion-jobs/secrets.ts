@@ -23,7 +23,7 @@ interface SecretObject extends KubeObject {
 }
 
 /** Why a Secret cannot be used for now: it may be created, or annotated to allow it, in a moment. */
-export interface Problem {
+export interface SecretProblem {
   readonly reason:
     | 'SecretNotFound'
     | 'SecretForbidden'
@@ -40,7 +40,7 @@ export type ReadSecrets = (
   job: ConversionJobObject,
   of: 'source' | 'output',
   signal: AbortSignal,
-) => Promise<{ readonly encrypted: string } | Problem | undefined>;
+) => Promise<{ readonly encrypted: string } | SecretProblem | undefined>;
 
 /** The use of a value: what a Secret must allow. */
 interface Wanted {
@@ -70,7 +70,7 @@ export function secretsBy(kube: Pick<Kube, 'get'>, encryption: Pick<Encryption, 
         reason: 'EncryptionKeyMissing',
         message: 'The controller has no key to encrypt Secrets with: give it the same secret.key (SECRET_KEY) as the API.',
       };
-    const read = new Map<string, SecretObject | Problem>();
+    const read = new Map<string, SecretObject | SecretProblem>();
     const draft: Draft = { headers: {}, s3: {} };
     for (const want of wanted) {
       const { name, key } = want.ref;
@@ -175,7 +175,7 @@ async function find(
   namespace: string | undefined,
   { field, ref: { name } }: Wanted,
   signal: AbortSignal,
-): Promise<SecretObject | Problem> {
+): Promise<SecretObject | SecretProblem> {
   try {
     return await kube.get<SecretObject>(SECRETS, { name, namespace }, { signal });
   } catch (error) {
@@ -192,7 +192,7 @@ async function find(
 }
 
 /** Users who may create ConversionJobs may not read Secrets: without an annotation that allows it, they could send a Secret to their own server. */
-function refusal({ metadata: { annotations = {} } }: SecretObject, { use, field, ref: { name }, host }: Wanted): Problem | undefined {
+function refusal({ metadata: { annotations = {} } }: SecretObject, { use, field, ref: { name }, host }: Wanted): SecretProblem | undefined {
   const uses = listed(annotations[USED_FOR]);
   if (!SECRET_USES.includes(use) || !uses.includes(use))
     return {

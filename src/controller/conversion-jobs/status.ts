@@ -4,7 +4,7 @@ import type { Job } from '../../contracts/api/job.ts';
 import type { ConversionJobStatus } from '../../contracts/kubernetes/conversion-job.ts';
 import type { SubmissionAnswer } from '../../contracts/messages/submission.ts';
 import { RETENTION_MS } from '../../jobs/lifecycle.ts';
-import { type Condition, setCondition } from '../../kube/conditions.ts';
+import { type KubeCondition, setCondition } from '../../kube/conditions.ts';
 import type { ConversionJobObject } from './resource.ts';
 
 /** The schema's limit for a message, characters. */
@@ -15,7 +15,7 @@ const PROCESSING = { reason: 'Processing', message: 'The file is waiting for a w
 
 const UPLOADING = { reason: 'Uploading', message: 'The result is being uploaded.' } as const;
 
-type Said = Pick<Condition, 'status' | 'reason' | 'message'>;
+type Said = Pick<KubeCondition, 'status' | 'reason' | 'message'>;
 
 /** What kstatus reads: in progress, failed, or current. */
 const underWay = (reason: string, message: string) => ({
@@ -47,7 +47,7 @@ export const pending = (job: ConversionJobObject, now: Date, reason: string, mes
   phase: 'Pending',
 });
 
-export const isFetching = ({ status }: ConversionJobObject): boolean =>
+export const isFetchingSource = ({ status }: ConversionJobObject): boolean =>
   status?.conditions?.some(({ type, reason }) => type === 'Complete' && reason === FETCHING) === true;
 
 function running(
@@ -165,7 +165,7 @@ export function isNews(before: ConversionJobStatus | undefined, after: Conversio
 }
 
 function withConditions({ metadata: { generation = 0 }, status }: ConversionJobObject, now: Date, said: Readonly<Record<string, Said>>) {
-  let conditions = (status?.conditions ?? []) as readonly Condition[];
+  let conditions = (status?.conditions ?? []) as readonly KubeCondition[];
   for (const [type, { message, ...rest }] of Object.entries(said)) {
     const condition = { type, ...rest, message: message.slice(0, LONGEST_MESSAGE), observedGeneration: generation };
     conditions = setCondition(conditions, condition, now);

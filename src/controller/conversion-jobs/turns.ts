@@ -12,7 +12,7 @@ interface Refusal {
   readonly message: string;
 }
 
-export interface Turns {
+export interface JobTurns {
   /** @returns undefined if it may submit now */
   wait(namespace: string): Wait | undefined;
   /** @returns ends the turn */
@@ -25,7 +25,7 @@ export interface Turns {
 const ANOTHER_HAS_IT_MS = 200;
 
 /** @param clock ms, from any start */
-export function takeTurns(clock: () => number): Turns {
+export function newJobTurns(clock: () => number): JobTurns {
   const taken = new Set<string>();
   const held = new Map<string, { readonly until: number; readonly refusal: Refusal }>();
   return {

@@ -1,17 +1,17 @@
 /** Watches ToolchainPools, their Jobs and pods, and reconciles each pool when an order, a heartbeat or a watch event arrives; it never polls Kubernetes. */
 import type { Kube } from '../../kube/connection/connect.ts';
 import type { Recorder } from '../../kube/events.ts';
-import { JOBS, keyOf, PODS, refOf } from '../../kube/resource.ts';
+import { JOBS, objectKey, PODS, refOf } from '../../kube/resource.ts';
 import { createWorkQueue } from '../../kube/work-queue.ts';
-import type { Registry, Workers } from '../../pools/registry.ts';
+import type { KnownWorkers, Registry } from '../../pools/registry.ts';
 import type { Queue } from '../../queue/queue.ts';
 import type { ControllerMetrics } from '../../telemetry/controller.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { mirror, timed } from '../watched.ts';
 import { tokenBucket } from './apply/token-bucket.ts';
-import { type Memory, newMemory } from './memory.ts';
+import { newMemory, type PoolMemory } from './memory.ts';
 import { liveJobs } from './observe/live-jobs.ts';
-import { type Job, LABEL, type Pod, type PoolObject, TOOLCHAIN_POOLS, trimJob, trimPod } from './observe/objects.ts';
+import { type KubeJob, LABEL, type Pod, type PoolObject, TOOLCHAIN_POOLS, trimJob, trimPod } from './observe/objects.ts';
 import type { Demand } from './observe/observation.ts';
 import { type ReconcileDeps, reconcile } from './reconcile.ts';
 
@@ -22,7 +22,7 @@ export interface PoolsDeps {
   /** Of those, the ones that may hold pools. Undefined: all of them. */
   readonly poolNamespaces: readonly string[] | undefined;
   readonly queue: Pick<Queue, 'depth'>;
-  readonly workers: Workers;
+  readonly workers: KnownWorkers;
   readonly registry: Registry;
   readonly retire: (pool: string, worker: string) => void;
   readonly declare: ReconcileDeps['declare'];
@@ -67,9 +67,9 @@ const AT_ONCE = 4;
 export function startPools(deps: PoolsDeps): Pools {
   const { workers, registry, queue, metrics, log, clock } = deps;
   const live = liveJobs(clock);
-  const memories = new Map<string, Memory>();
+  const memories = new Map<string, PoolMemory>();
   const pools = mirror<PoolObject>(deps, { resource: TOOLCHAIN_POOLS });
-  const jobs = mirror<Job>(deps, { resource: JOBS, trim: trimJob, labelSelector: LABEL.pool });
+  const jobs = mirror<KubeJob>(deps, { resource: JOBS, trim: trimJob, labelSelector: LABEL.pool });
   const pods = mirror<Pod>(deps, { resource: PODS, trim: trimPod, labelSelector: LABEL.pool });
   const caches = [pools, jobs, pods];
   const synced = () => caches.every((cache) => cache.synced);
@@ -102,7 +102,8 @@ export function startPools(deps: PoolsDeps): Pools {
       .filter((pool) => pool.metadata.name === name && homesOf(pool) === undefined)
       .toSorted(
         (a, b) =>
-          (a.metadata.creationTimestamp ?? '').localeCompare(b.metadata.creationTimestamp ?? '') || keyOf(a).localeCompare(keyOf(b)),
+          (a.metadata.creationTimestamp ?? '').localeCompare(b.metadata.creationTimestamp ?? '') ||
+          objectKey(a).localeCompare(objectKey(b)),
       )[0];
 
   const counted = metrics.workQueue(TOOLCHAIN_POOLS.plural);
@@ -139,7 +140,7 @@ export function startPools(deps: PoolsDeps): Pools {
   });
   const wake = (name: string) => {
     const owner = ownerOf(name);
-    if (owner !== undefined) work.addAfter(keyOf(owner), PAUSE_MS);
+    if (owner !== undefined) work.addAfter(objectKey(owner), PAUSE_MS);
   };
   const retractOthers = async () => {
     if (!deps.mayAct()) return;

@@ -2,7 +2,7 @@
 import { MAX_CLAIMS } from '../../jobs/lifecycle.ts';
 import { backOff, LONGEST_MS } from './decide/back-off.ts';
 import { type Recommendation, stabilisationWindow } from './decide/stabilisation.ts';
-import { isComing, isLive, type Trouble, type Worker } from './observe/observation.ts';
+import { isComing, isLive, type ObservedWorker, type Trouble } from './observe/observation.ts';
 import { serviceTime } from './observe/service-time.ts';
 
 /** A worker that fails within this time failed at its start, even if its heartbeats were missed; one that lives longer works, ms. */
@@ -62,14 +62,14 @@ interface Reconciled {
   readonly blocked: readonly number[];
   /** `undefined`: nothing was decided. */
   readonly desired: number | undefined;
-  readonly workers: readonly Worker[];
+  readonly workers: readonly ObservedWorker[];
   readonly idleMs: number;
   /** Whether more workers were decided on. */
   readonly creates: boolean;
   readonly template: string;
 }
 
-export type Memory = ReturnType<typeof newMemory>;
+export type PoolMemory = ReturnType<typeof newMemory>;
 
 export function newMemory() {
   const peaks = stabilisationWindow();
@@ -99,7 +99,7 @@ export function newMemory() {
   /** Of this template, the back-off that lasts longest. */
   const longest = (template: string) => backOffs.flatMap((each) => each.active(template) ?? []).toSorted((a, b) => b.until - a.until)[0];
   /** It has neither lived long enough nor converted anything: whether its template works is open. */
-  const isOnTrial = (worker: Worker): boolean => isComing(worker) || (isLive(worker) && workers.get(worker.uid)?.proved !== true);
+  const isOnTrial = (worker: ObservedWorker): boolean => isComing(worker) || (isLive(worker) && workers.get(worker.uid)?.proved !== true);
   const change = (uid: string, to: Partial<RememberedWorker & { readonly counted: boolean }>) => {
     const known = workers.get(uid);
     if (known !== undefined) workers.set(uid, { ...known, ...to });

@@ -5,18 +5,18 @@ import type { WorkerPresence } from '../../pools/registry.ts';
 import type { ControllerMetrics } from '../../telemetry/controller.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { type ApplyDeps, apply } from './apply/apply.ts';
-import { type Declare, declarePool } from './apply/declare.ts';
+import { type Declare, declareToQueue } from './apply/declare.ts';
 import { templateOf } from './apply/template.ts';
 import { type PublishState, publishTrouble } from './apply/trouble.ts';
 import { decide } from './decide/decide.ts';
 import { again, QUIET_MS } from './decide/pace.ts';
-import type { Memory } from './memory.ts';
+import type { PoolMemory } from './memory.ts';
 import type { PoolObject } from './observe/objects.ts';
 import type { Demand } from './observe/observation.ts';
 import { observe } from './observe/observe.ts';
 import { readRefusal } from './observe/refusals.ts';
 import { report } from './report/report.ts';
-import { statusOf, writeStatus } from './report/status.ts';
+import { poolStatus, writeStatus } from './report/status.ts';
 import { troubleOf } from './report/trouble.ts';
 import { NOTHING_DECIDED, NOTHING_OBSERVED, type PoolContext, validatePool } from './validate.ts';
 
@@ -40,16 +40,16 @@ export interface ReconcileDeps extends ApplyDeps {
 }
 
 /** @returns the longest time until the next reconciliation, ms; an event may trigger one sooner */
-export async function reconcile(deps: ReconcileDeps, resource: PoolObject, memory: Memory, context: PoolContext): Promise<number> {
+export async function reconcile(deps: ReconcileDeps, resource: PoolObject, memory: PoolMemory, context: PoolContext): Promise<number> {
   const now = deps.clock();
   const { pool, trouble: invalid } = validatePool(resource, context);
   if (invalid !== undefined) {
     deps.metrics.degraded(pool.metadata.name, pool.metadata.namespace ?? '', true);
-    await writeStatus(deps, pool, memory, statusOf(pool, NOTHING_OBSERVED, NOTHING_DECIDED, now, invalid));
+    await writeStatus(deps, pool, memory, poolStatus(pool, NOTHING_OBSERVED, NOTHING_DECIDED, now, invalid));
   }
   if (invalid !== undefined || pool.metadata.deletionTimestamp !== undefined) return QUIET_MS;
   const { name, namespace } = pool.metadata;
-  const undeclared = await declarePool(deps.declare, pool, memory);
+  const undeclared = await declareToQueue(deps.declare, pool, memory);
 
   const template = templateOf(pool, deps.natsServers);
   const jobs = deps.live.of(`${namespace}/${name}`);
@@ -90,7 +90,7 @@ export async function reconcile(deps: ReconcileDeps, resource: PoolObject, memor
   );
   // Before the status: metrics must stay current even if the API server refuses that write.
   report(deps, pool.metadata, { observed, decision, trouble, outcome, now }, memory);
-  const status = statusOf(pool, observed, decision, now, trouble);
+  const status = poolStatus(pool, observed, decision, now, trouble);
   await writeStatus(deps, pool, memory, status);
   // The state of a name is published only by its owner.
   if (undeclared === undefined) await publishTrouble(deps, name, { trouble, observed, template: template.hash, now }, memory);

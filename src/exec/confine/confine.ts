@@ -2,13 +2,13 @@
 import { join } from 'node:path';
 import type { Cgroup, Cgroups } from './cgroups.ts';
 import { askKernel, type KernelSupport } from './kernel.ts';
-import type { CallList, Command, Confined, Outcome, Policy } from './policy.ts';
+import type { CallList, Command, Confined, Policy, ProcessOutcome } from './policy.ts';
 import { Run } from './run.ts';
 
 export interface Launcher {
   /** Starts a long-lived program; the caller uses its stdin and stdout. */
   start(policy: Policy, command: Command): Confined;
-  run(policy: Policy, command: Command): Promise<Outcome>;
+  run(policy: Policy, command: Command): Promise<ProcessOutcome>;
   check(): Promise<KernelSupport>;
 }
 

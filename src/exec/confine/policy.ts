@@ -58,7 +58,7 @@ export interface Command {
   readonly keepBytes?: number | undefined;
 }
 
-export interface Outcome {
+export interface ProcessOutcome {
   /** `output`: a file, the folder or stdout grew too large. `launcher`: the program could not be confined; `stderr` says why. */
   readonly ended: 'exit' | 'signal' | 'time' | 'memory' | 'processes' | 'output' | 'cancelled' | 'launcher';
   /** Exit code; null unless it exited by itself. */
@@ -94,7 +94,7 @@ export interface Confined {
   readonly stdin: Writable;
   readonly stdout: Readable;
   /** Never rejects. */
-  readonly ended: Promise<Outcome>;
+  readonly ended: Promise<ProcessOutcome>;
   kill(): void;
   /** Kills everything that the program has started, and not the program itself. Resolves when nothing of it lives, or the program ends as well. */
   clear(): Promise<void>;

@@ -4,7 +4,7 @@ import { constants } from 'node:os';
 import { PassThrough, type Readable, type Writable } from 'node:stream';
 import { onAbort } from '../../streams/abort.ts';
 import { Head, lines, Tail } from './kept.ts';
-import type { Command, Confined, Outcome, Policy } from './policy.ts';
+import type { Command, Confined, Policy, ProcessOutcome } from './policy.ts';
 
 const KEPT_STDOUT = 1024 * 1024;
 const KEPT_STDERR = 16 * 1024;
@@ -19,7 +19,7 @@ type Said = { readonly pid: number } | { readonly call: string } | { readonly cl
 
 /** Its last line. */
 interface Report {
-  readonly why: Exclude<Outcome['ended'], 'launcher'>;
+  readonly why: Exclude<ProcessOutcome['ended'], 'launcher'>;
   readonly code: number;
   readonly signal: number;
   readonly cpuMs: number;
@@ -31,7 +31,7 @@ export class Run implements Confined {
   readonly pid: number | undefined;
   readonly stdin: Writable;
   readonly stdout: Readable;
-  readonly ended: Promise<Outcome>;
+  readonly ended: Promise<ProcessOutcome>;
   private readonly launcher: ChildProcess;
   private readonly started = performance.now();
   private readonly reported: Promise<unknown>;
@@ -143,7 +143,7 @@ export class Run implements Confined {
     }
   }
 
-  private async end(kept: () => Pick<Outcome, 'stdout' | 'stderr'>): Promise<Outcome> {
+  private async end(kept: () => Pick<ProcessOutcome, 'stdout' | 'stderr'>): Promise<ProcessOutcome> {
     const failure = await new Promise<NodeJS.ErrnoException | undefined>((settle) => {
       this.launcher.once('error', settle);
       // Killed, it could not take its tree along. Otherwise nothing is left of that, and its number may be another's by now.

@@ -8,7 +8,7 @@
  * read is left to the converter, which says what is wrong with it.
  */
 import { createReadStream, readFileSync } from 'node:fs';
-import { type Counts, markupCounter, NOTHING, rtfCounter, type TextCounter } from './count/counters.ts';
+import { markupCounter, NOTHING, rtfCounter, type TagCounts, type TextCounter } from './count/counters.ts';
 import { partsOf } from './count/package.ts';
 
 const MOST_TEXT = 256 << 20;
@@ -17,7 +17,7 @@ const MOST_NESTING = 3;
 
 let left = MOST_TEXT;
 
-async function countText(chunks: AsyncIterable<Buffer>, counter: TextCounter): Promise<Counts> {
+async function countText(chunks: AsyncIterable<Buffer>, counter: TextCounter): Promise<TagCounts> {
   let encoding: BufferEncoding | undefined;
   try {
     for await (const chunk of chunks) {
@@ -34,7 +34,7 @@ async function countText(chunks: AsyncIterable<Buffer>, counter: TextCounter): P
 }
 
 /** The counts of all parts together; tables nest within one part alone. */
-async function countPackage(bytes: Buffer, nesting: number): Promise<Counts> {
+async function countPackage(bytes: Buffer, nesting: number): Promise<TagCounts> {
   let total = NOTHING;
   for (const part of partsOf(bytes)) {
     if (left <= 0) break;
@@ -61,7 +61,7 @@ async function wholeOf(chunks: AsyncIterable<Buffer>): Promise<Buffer> {
   return Buffer.concat(read);
 }
 
-const sum = (a: Counts, b: Counts): Counts => ({
+const sum = (a: TagCounts, b: TagCounts): TagCounts => ({
   depth: Math.max(a.depth, b.depth),
   cells: a.cells + b.cells,
   chunks: a.chunks + b.chunks,

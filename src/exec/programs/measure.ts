@@ -10,7 +10,7 @@
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { type Drawn, drawnBy } from './measure/forms.ts';
-import { type Content, type Listed, listObjects, type Stream } from './measure/objects.ts';
+import { type Content, listObjects, type PdfListing, type Stream } from './measure/objects.ts';
 import { pixelsOf } from './measure/pictures.ts';
 import { decrypt, dumpStreams, type Pdf, run } from './measure/qpdf.ts';
 
@@ -32,7 +32,7 @@ async function main([input = '', passwordFile]: readonly string[]): Promise<void
   process.stdout.write(`${readFileSync(info, 'latin1')}\n${JSON.stringify({ units, ...pixels, ...drawn })}\n`, 'latin1');
 }
 
-function count(pdf: Pdf, { contents, pageContents }: Pick<Listed, 'contents' | 'pageContents'>): Drawn {
+function count(pdf: Pdf, { contents, pageContents }: Pick<PdfListing, 'contents' | 'pageContents'>): Drawn {
   const read = new Map<string, Content>();
   let left = MOST_CONTENT_BYTES;
   for (const [name, content] of contents) {

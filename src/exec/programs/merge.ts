@@ -6,22 +6,22 @@
  * Writes the input of `qpdf --update-from-json` for JOINED, whose pages are those of all sources in order. Pages stay as they are.
  */
 import { writeFileSync } from 'node:fs';
-import { Document, isDictionary, type Value } from './merge/document.ts';
+import { isDictionary, PdfDocument, type Value } from './merge/document.ts';
 import { annotationsOf, mendLinks } from './merge/links.ts';
-import { type Entry, entriesOf, writeOutlines } from './merge/outlines.ts';
+import { entriesOf, type OutlineEntry, writeOutlines } from './merge/outlines.ts';
 
 const [file = '', update = '', scratch = '', ...sources] = process.argv.slice(2);
-const joined = new Document(file, scratch);
+const joined = new PdfDocument(file, scratch);
 const objects: Record<string, { readonly value: Value }> = {};
 const store = (reference: string, value: Value) => {
   objects[`obj:${reference}`] = { value };
 };
 
 const annotated = annotationsOf(joined);
-let entries: readonly Entry[] = [];
+let entries: readonly OutlineEntry[] = [];
 let before = 0;
 for (const [index, path] of sources.entries()) {
-  const source = new Document(path, scratch);
+  const source = new PdfDocument(path, scratch);
   const end = before + source.pages.length;
   const places = joined.pages.slice(before, end);
   entries = [...entries, ...entriesOf(source, places)];

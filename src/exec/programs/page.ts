@@ -10,7 +10,7 @@ import { createInterface } from 'node:readline';
 import { startChromium } from './page/chromium.ts';
 import { render } from './page/render.ts';
 import { renderersEnded, renderersIn } from './page/renderers.ts';
-import { type PageRequest, refusalOf } from './page/request.ts';
+import { type PageRequest, pageFailure } from './page/request.ts';
 
 /**
  * Without its zygote, Chromium does not reap some of the processes that pages ran in: they stay in the process table until it ends, and count
@@ -32,7 +32,7 @@ async function main(args: readonly string[]): Promise<void> {
   if (!once) send({ ready: true });
   for await (const line of createInterface({ input: process.stdin })) {
     const earlier = await renderersIn(chromium.home);
-    const reply = await render(chromium, JSON.parse(line) as PageRequest, earlier).catch(refusalOf);
+    const reply = await render(chromium, JSON.parse(line) as PageRequest, earlier).catch(pageFailure);
     send(reply);
     if (!once) {
       // Everything that we started ends with us.

@@ -1,5 +1,5 @@
 /** The lines of one conversation with a program that forks a process for each, as `native/vips-server/server.c` reads and prints them. */
-import type { Answer, Conversation } from '../../catalog/engine.ts';
+import type { Conversation, ProgramAnswer } from '../../catalog/engine.ts';
 
 /** Of its time, the share after which the program ends a process that hangs: earlier than we would end the program. */
 const OF_TIME = 0.95;
@@ -11,14 +11,14 @@ export interface Lines {
   /** What is written in reply to a line of the process. @throws what the conversation throws */
   readonly reply: (said: string) => string;
   /** @param ended what the program says of the end of the process */
-  readonly answer: (ended: Answer) => Answer;
+  readonly answer: (ended: ProgramAnswer) => ProgramAnswer;
 }
 
 /** @param folder the only one that the process may write to, absolute */
 export function converse(conversation: Conversation, folder: string, wallMs: number): Lines {
-  let answer: Answer | undefined;
+  let answer: ProgramAnswer | undefined;
   let lines = 0;
-  const step = ({ done, value }: IteratorResult<string, Answer>): string => {
+  const step = ({ done, value }: IteratorResult<string, ProgramAnswer>): string => {
     if (!done && ++lines < MOST_LINES) return `${value}\n`;
     answer = done ? value : { ok: false, reason: 'internal', words: 'the conversation has no end' };
     return 'end\n';

@@ -6,7 +6,7 @@ import { removeTree } from '../files/remove.ts';
 import type { Slot } from '../files/workspace.ts';
 
 /** Absolute paths of the job. The program gets its files in its own folder, and the request is rewritten to the paths there. */
-export interface Files {
+export interface JobPaths {
   readonly input: string;
   /** An empty folder, which is replaced by the one that the program filled. */
   readonly output: string;
@@ -29,7 +29,7 @@ const { O_DIRECTORY, O_NOFOLLOW, O_RDONLY } = constants;
  */
 export async function handIn(
   { slot, folder, staging }: ResidentFolders,
-  { input, output, passwordFile }: Files,
+  { input, output, passwordFile }: JobPaths,
 ): Promise<ReadonlyMap<string, string>> {
   const names = new Map([[input, `input${extname(input)}`]]);
   if (passwordFile !== undefined) names.set(passwordFile, 'password');

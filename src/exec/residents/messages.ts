@@ -1,9 +1,9 @@
 /** Parses the JSON lines of our own programs, and validates them: a hostile document may have taken the program over. */
-import type { Answer, Warning } from '../../catalog/engine.ts';
+import type { EngineWarning, ProgramAnswer } from '../../catalog/engine.ts';
 import { isOption } from '../../catalog/options/options.ts';
 import { isReason, type OptionMisfit } from '../../errors.ts';
 
-export type { Answer };
+export type { ProgramAnswer };
 
 /** Our programs send no longer lines, characters. */
 export const LONGEST_LINE = 64 * 1024;
@@ -23,7 +23,7 @@ export function readMessage(line: string): Readonly<Record<string, unknown>> | u
 }
 
 /** @returns undefined for messages that are no answer, such as progress */
-export function readAnswer(answer: Readonly<Record<string, unknown>>): Answer | undefined {
+export function readAnswer(answer: Readonly<Record<string, unknown>>): ProgramAnswer | undefined {
   const { ok, reason, words: message, details, says, warnings } = answer;
   if (typeof ok !== 'boolean') return undefined;
   const [bound, misfit] = [readBound(details), readMisfit(answer['misfit'])];
@@ -39,12 +39,12 @@ export function readAnswer(answer: Readonly<Record<string, unknown>>): Answer | 
 }
 
 /** The answer of a program that served one request and ended: its last line. */
-export function lastAnswer(stdout: string): Answer | undefined {
+export function lastAnswer(stdout: string): ProgramAnswer | undefined {
   const message = stdout.trimEnd();
   return readAnswer(readMessage(message.slice(message.lastIndexOf('\n') + 1)) ?? {});
 }
 
-function readBound(value: unknown): Answer['details'] | undefined {
+function readBound(value: unknown): ProgramAnswer['details'] | undefined {
   const { limit, max, min, received } = (value ?? {}) as Record<string, unknown>;
   if (!isSentence(limit) || !isNumber(received)) return undefined;
   if (isNumber(max)) return { limit, max, received };
@@ -57,7 +57,7 @@ function readMisfit(value: unknown): OptionMisfit | undefined {
   return isKnown && isSentence(received) && isSentence(allowed) && isSentence(says) ? { option, received, allowed, says } : undefined;
 }
 
-function readWarning(value: unknown): Warning[] {
+function readWarning(value: unknown): EngineWarning[] {
   const { code, message } = (value ?? {}) as Record<string, unknown>;
   return typeof code === 'string' && /^[a-z_]{1,40}$/.test(code) && isSentence(message) ? [{ code, message }] : [];
 }

@@ -5,12 +5,12 @@ import { join } from 'node:path';
 import type { Conversation, StepLimits } from '../../catalog/engine.ts';
 import { onAbort } from '../../streams/abort.ts';
 import type { Launcher } from '../confine/confine.ts';
-import type { CallList, Confined, Outcome } from '../confine/policy.ts';
+import type { CallList, Confined, ProcessOutcome } from '../confine/policy.ts';
 import { removeTree } from '../files/remove.ts';
 import type { Slot } from '../files/workspace.ts';
 import { converse } from './converse.ts';
-import { type Files, handIn, type ResidentFolders, renamed, takeOut } from './handover.ts';
-import { type Answer, LONGEST_LINE, readAnswer, readMessage } from './messages.ts';
+import { handIn, type JobPaths, type ResidentFolders, renamed, takeOut } from './handover.ts';
+import { LONGEST_LINE, type ProgramAnswer, readAnswer, readMessage } from './messages.ts';
 
 /**
  * How the program is started, as `Toolbox.resolve` returns. It prints {"ready":true} when it can serve its first request, with what makes each
@@ -27,7 +27,7 @@ export interface Program {
   readonly tcpPort?: number | undefined;
 }
 
-export interface RequestOptions {
+export interface ResidentRequestOptions {
   /** `wallMs` applies to this request; the others, except CPU seconds, to the lifetime of a process that this request starts. */
   readonly limits: StepLimits;
   readonly signal: AbortSignal;
@@ -139,7 +139,7 @@ export class ResidentProcess {
   }
 
   /** Serves one request at a time. Afterwards none of its files is left in the program's folder, or the process is killed. @throws ResidentBroken */
-  async serve(request: Message, files: Files, { limits, signal, onProgress }: RequestOptions): Promise<Answer> {
+  async serve(request: Message, files: JobPaths, { limits, signal, onProgress }: ResidentRequestOptions): Promise<ProgramAnswer> {
     this.served++;
     try {
       const names = await handIn(this.folders, files).catch((cause: unknown) => this.distrust(cause));
@@ -170,9 +170,9 @@ export class ResidentProcess {
    */
   async talk(
     conversation: (at: (path: string) => string) => Conversation,
-    files: Files,
-    { limits, signal }: RequestOptions,
-  ): Promise<Answer> {
+    files: JobPaths,
+    { limits, signal }: ResidentRequestOptions,
+  ): Promise<ProgramAnswer> {
     this.served++;
     try {
       const names = await handIn(this.folders, files).catch((cause: unknown) => this.distrust(cause));
@@ -307,7 +307,7 @@ export class ResidentProcess {
     throw new ResidentBroken('protocol', 'the files could not be moved into or out of the folder of the resident', cause);
   }
 
-  private async reap({ ended, code, signal, stderr }: Outcome): Promise<void> {
+  private async reap({ ended, code, signal, stderr }: ProcessOutcome): Promise<void> {
     const why = ended === 'memory' || ended === 'output' ? ended : 'crash';
     this.breakOff(why, `the resident ended: ${ended} ${code ?? signal ?? ''} ${stderr.slice(-2000)}`);
     // Folders that cannot be removed now are removed at the next start; no later process has the same name.

@@ -3,13 +3,13 @@ import type { ConversationStep, StepLimits } from '../../catalog/engine.ts';
 import { unlessAborted } from '../../streams/abort.ts';
 import type { Launcher } from '../confine/confine.ts';
 import type { Slot } from '../files/workspace.ts';
-import type { Files } from './handover.ts';
-import type { Answer } from './messages.ts';
-import { type BreakReason, type Freshness, type Program, type RequestOptions, ResidentBroken, ResidentProcess } from './process.ts';
+import type { JobPaths } from './handover.ts';
+import type { ProgramAnswer } from './messages.ts';
+import { type BreakReason, type Freshness, type Program, ResidentBroken, ResidentProcess, type ResidentRequestOptions } from './process.ts';
 
 export interface Residents {
   /** One request at a time for each key. @throws ResidentBroken */
-  ask(key: string, program: Program, request: Request, files: Files, options: RequestOptions): Promise<Answer>;
+  ask(key: string, program: Program, request: ResidentRequest, files: JobPaths, options: ResidentRequestOptions): Promise<ProgramAnswer>;
   /** Process id of the current process's supervisor. */
   pid(key: string): number | undefined;
   /** Resolves when all processes and folders are gone. */
@@ -17,7 +17,7 @@ export interface Residents {
 }
 
 /** A line of JSON, or a conversation with a process of its own. */
-export type Request = Readonly<Record<string, unknown>> | ConversationStep['conversation'];
+export type ResidentRequest = Readonly<Record<string, unknown>> | ConversationStep['conversation'];
 
 export interface ResidentOptions {
   readonly launcher: Launcher;

@@ -5,7 +5,7 @@ import { fileTooLarge } from '../../errors.ts';
 import { onAbort } from '../../streams/abort.ts';
 import { Coalesce } from '../../streams/coalesce.ts';
 import type { Deadline } from '../../streams/deadline.ts';
-import { refused } from '../refusal.ts';
+import { urlRefused } from '../refusal.ts';
 
 export interface BodyLimits {
   readonly maxBytes: number;
@@ -42,7 +42,7 @@ class CountedBody extends Coalesce {
  * connection.
  */
 export function limitedBody(response: IncomingMessage, { maxBytes, idleMs, minBytesPerSecond }: BodyLimits, deadline: Deadline): Readable {
-  const brokeOff = (cause: unknown) => refused('unreachable', { says: 'The connection broke off in the middle of the file.', cause });
+  const brokeOff = (cause: unknown) => urlRefused('unreachable', { says: 'The connection broke off in the middle of the file.', cause });
   if (response.errored !== null) throw brokeOff(response.errored);
   let receivedBytes = 0;
   const body = new CountedBody((bytes) => {
@@ -53,7 +53,7 @@ export function limitedBody(response: IncomingMessage, { maxBytes, idleMs, minBy
   const idle = setTimeout(() => {
     // With a full buffer we wait for the reader, not for the server.
     if (body.readableLength >= body.readableHighWaterMark) idle.refresh();
-    else body.destroy(refused('unreachable', { says: 'The server in the URL stopped sending in the middle of the file.' }));
+    else body.destroy(urlRefused('unreachable', { says: 'The server in the URL stopped sending in the middle of the file.' }));
   }, idleMs);
   const rateMs = RATE_WINDOWS * idleMs;
   let receivedBefore = 0;
@@ -61,7 +61,7 @@ export function limitedBody(response: IncomingMessage, { maxBytes, idleMs, minBy
     const bytes = receivedBytes - receivedBefore;
     receivedBefore = receivedBytes;
     if (body.readableLength < body.readableHighWaterMark && bytes < (minBytesPerSecond * rateMs) / 1000)
-      body.destroy(refused('unreachable', { says: 'The server in the URL sends the file too slowly.' }));
+      body.destroy(urlRefused('unreachable', { says: 'The server in the URL sends the file too slowly.' }));
   }, rateMs);
   // Before the pipeline, which would pass on the connection's own error.
   response.on('error', (cause) => {

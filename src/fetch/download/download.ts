@@ -4,9 +4,9 @@ import type { Readable } from 'node:stream';
 import { fileTooLarge } from '../../errors.ts';
 import { type Deadline, startDeadline, within } from '../../streams/deadline.ts';
 import type { Connector } from '../connector.ts';
-import { refused } from '../refusal.ts';
+import { urlRefused } from '../refusal.ts';
 import type { FetchSettings } from '../settings.ts';
-import { type JudgeUrl, judgeUrl, type Target } from '../url.ts';
+import { type ConnectTarget, type JudgeUrl, judgeUrl } from '../url.ts';
 import { limitedBody } from './body.ts';
 import { exchange, type Headers } from './exchange.ts';
 import { sentName } from './name.ts';
@@ -42,13 +42,19 @@ export function guardedFetch(settings: FetchSettings, connector: Connector, ca?:
     }
   };
 
-  async function follow(target: Target, credentials: Headers, redirects: number, maxBytes: number, deadline: Deadline): Promise<Download> {
+  async function follow(
+    target: ConnectTarget,
+    credentials: Headers,
+    redirects: number,
+    maxBytes: number,
+    deadline: Deadline,
+  ): Promise<Download> {
     const response = await ask(target, credentials, deadline.signal);
     try {
       const location = redirection(response);
       if (location === undefined) return accept(response, target, maxBytes, deadline);
       response.destroy();
-      if (redirects === 0) throw refused('redirects', { details: { max: settings.maxRedirects } });
+      if (redirects === 0) throw urlRefused('redirects', { details: { max: settings.maxRedirects } });
       const next = judge(location, settings, target.url);
       return await follow(next, next.url.origin === target.url.origin ? credentials : {}, redirects - 1, maxBytes, deadline);
     } catch (error) {
@@ -57,7 +63,7 @@ export function guardedFetch(settings: FetchSettings, connector: Connector, ca?:
     }
   }
 
-  async function ask(target: Target, credentials: Headers, signal: AbortSignal): Promise<IncomingMessage> {
+  async function ask(target: ConnectTarget, credentials: Headers, signal: AbortSignal): Promise<IncomingMessage> {
     const { connectMs, headersMs, maxHeaderBytes } = settings;
     const tooSlow = (what: string) => () => late(`The server in the URL did not ${what} in time.`);
     const plain = await connector.connect(target, signal);
@@ -73,17 +79,17 @@ export function guardedFetch(settings: FetchSettings, connector: Connector, ca?:
     }
   }
 
-  function accept(response: IncomingMessage, { url }: Target, maxBytes: number, deadline: Deadline): Download {
+  function accept(response: IncomingMessage, { url }: ConnectTarget, maxBytes: number, deadline: Deadline): Download {
     const { statusCode: status, headers } = response;
     if (status !== 200)
-      throw refused('unreachable', {
+      throw urlRefused('unreachable', {
         says: `The server in the URL answers with status ${status}.`,
         details: { status },
         retryable: mayPass(status),
       });
     // We asked for no content coding. Decoding would need its own bounds, and would change files that are stored compressed.
     if (isEncoded(headers))
-      throw refused('unreachable', {
+      throw urlRefused('unreachable', {
         says: 'The server in the URL sends the file with a content coding that the service did not request.',
         retryable: false,
       });
@@ -102,7 +108,7 @@ export function guardedFetch(settings: FetchSettings, connector: Connector, ca?:
 /** Too early, too often, or trouble on the server's side (RFC 9110 §15, RFC 8470, RFC 6585). */
 const mayPass = (status = 0): boolean => status >= 500 || [408, 425, 429].includes(status);
 
-const late = (says: string) => refused('unreachable', { says });
+const late = (says: string) => urlRefused('unreachable', { says });
 
 /** The target of a redirect (RFC 9110, 15.4). One without `Location` is refused later by its status. */
 function redirection({ statusCode = 0, headers: { location } }: IncomingMessage): string | undefined {

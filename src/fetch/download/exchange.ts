@@ -2,8 +2,8 @@
 import { type IncomingMessage, request } from 'node:http';
 import type { Socket } from 'node:net';
 import { onAbort } from '../../streams/abort.ts';
-import { refused } from '../refusal.ts';
-import type { Target } from '../url.ts';
+import { urlRefused } from '../refusal.ts';
+import type { ConnectTarget } from '../url.ts';
 
 /** By name in lower case. */
 export type Headers = Readonly<Record<string, string>>;
@@ -16,7 +16,7 @@ export type Headers = Readonly<Record<string, string>>;
  * @throws Failure `URL_REFUSED`: unreachable · the reason of `signal`
  */
 export function exchange(
-  { url }: Target,
+  { url }: ConnectTarget,
   socket: Socket,
   credentials: Headers,
   maxHeaderBytes: number,
@@ -51,12 +51,12 @@ export function exchange(
       })
       .on('upgrade', (_response, taken: Socket) => {
         taken.destroy();
-        reject(refused('unreachable', { says: 'The server in the URL does not respond with a file.', retryable: false }));
+        reject(urlRefused('unreachable', { says: 'The server in the URL does not respond with a file.', retryable: false }));
       })
       .on('error', (cause: NodeJS.ErrnoException) => {
         // Node takes a broken connection for the end of a body without a length. Parse errors it reports to the body itself.
         if (cause.syscall !== undefined) answered?.destroy(cause);
-        reject(refused('unreachable', { says: 'The server in the URL did not send a valid HTTP response.', cause }));
+        reject(urlRefused('unreachable', { says: 'The server in the URL did not send a valid HTTP response.', cause }));
       })
       .end();
   });

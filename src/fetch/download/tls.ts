@@ -2,14 +2,19 @@
 import type { Socket } from 'node:net';
 import { connect } from 'node:tls';
 import { ready } from '../dial.ts';
-import type { Target } from '../url.ts';
+import type { ConnectTarget } from '../url.ts';
 
 /**
  * @param ca certificates in PEM that are trusted instead of Node's
  * @returns the connection with TLS on it; `signal` no longer touches it. Destroying it destroys `socket`
  * @throws Failure `URL_REFUSED`: unreachable · the reason of `signal`
  */
-export async function secured(socket: Socket, target: Target, ca: readonly string[] | undefined, signal: AbortSignal): Promise<Socket> {
+export async function secured(
+  socket: Socket,
+  target: ConnectTarget,
+  ca: readonly string[] | undefined,
+  signal: AbortSignal,
+): Promise<Socket> {
   const tls = connect({
     socket,
     host: target.host,

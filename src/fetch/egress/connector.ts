@@ -7,7 +7,7 @@ import { within } from '../../streams/deadline.ts';
 import type { Connector } from '../connector.ts';
 import { refusalFrom } from '../refusal.ts';
 import type { FetchSettings } from '../settings.ts';
-import type { Target } from '../url.ts';
+import type { ConnectTarget } from '../url.ts';
 
 /** Value of the header `Proxy-Authorization` (RFC 9110, 11.7.2; RFC 6750, 2.1). */
 export const bearer = (token: string): string => `Bearer ${token}`;
@@ -64,7 +64,7 @@ export function egressConnector(
   };
 }
 
-const authority = ({ url, port }: Target): string => `${url.hostname}:${port}`;
+const authority = ({ url, port }: ConnectTarget): string => `${url.hostname}:${port}`;
 
 const unavailable = (cause: unknown): Failure =>
   new Failure('OVERLOADED', { says: 'This service cannot reach the Internet at present: try again later.', cause });

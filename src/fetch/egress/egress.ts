@@ -8,7 +8,7 @@ import type { Connector } from '../connector.ts';
 import { privateAuthorities } from '../private.ts';
 import { refusalHeader } from '../refusal.ts';
 import type { EgressSettings, FetchSettings } from '../settings.ts';
-import { judgeUrl, type Target } from '../url.ts';
+import { type ConnectTarget, judgeUrl } from '../url.ts';
 import { bearer, JUDGE, PRIVATE, REFUSAL } from './connector.ts';
 import { relay } from './relay.ts';
 
@@ -57,7 +57,7 @@ export async function openEgress({ connector, privateConnector, token, settings,
     request: IncomingMessage,
     where: string,
     reply: Reply,
-    work: (target: Target, gone: AbortSignal, by: Connector) => Promise<EgressOutcome>,
+    work: (target: ConnectTarget, gone: AbortSignal, by: Connector) => Promise<EgressOutcome>,
   ) => {
     const gone = new AbortController();
     const leave = () => gone.abort(new Error('the client went away'));
@@ -126,7 +126,7 @@ export async function openEgress({ connector, privateConnector, token, settings,
 }
 
 /** The client has already checked the URL's scheme, user name and password: a CONNECT target has only a host and a port. */
-function targetAt(authority: string, { ports }: Pick<FetchSettings, 'ports'>): Target {
+function targetAt(authority: string, { ports }: Pick<FetchSettings, 'ports'>): ConnectTarget {
   return judgeUrl(`https://${authority}`, { http: false, ports });
 }
 

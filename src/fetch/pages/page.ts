@@ -2,10 +2,10 @@
 
 import type { Connector } from '../connector.ts';
 import type { FetchSettings } from '../settings.ts';
-import { judgeUrl, type Target } from '../url.ts';
+import { type ConnectTarget, judgeUrl } from '../url.ts';
 
 /** @throws Failure `URL_REFUSED` with `details.reason`, `OVERLOADED` · the reason of `signal` */
-export type FindPage = (url: string, signal: AbortSignal) => Promise<Target>;
+export type FindPage = (url: string, signal: AbortSignal) => Promise<ConnectTarget>;
 
 export function findPage(settings: FetchSettings, connector: Connector): FindPage {
   return async (url, signal) => {
@@ -16,4 +16,4 @@ export function findPage(settings: FetchSettings, connector: Connector): FindPag
 }
 
 /** @throws Failure `URL_REFUSED`: scheme, credentials, port, or address for a host that can be none */
-export const judgePage = (url: string, { ports }: Pick<FetchSettings, 'ports'>): Target => judgeUrl(url, { http: true, ports });
+export const judgePage = (url: string, { ports }: Pick<FetchSettings, 'ports'>): ConnectTarget => judgeUrl(url, { http: true, ports });

@@ -2,7 +2,7 @@
 import type { Socket } from 'node:net';
 import { Transform } from 'node:stream';
 import { Failure } from '../../errors.ts';
-import { type Refusal, refused } from '../refusal.ts';
+import { type UrlRefusal, urlRefused } from '../refusal.ts';
 
 export interface PageTunnelLimits {
   /** Received by one page in total, bytes. */
@@ -14,22 +14,22 @@ export interface PageTunnelLimits {
 }
 
 /** @param url of the server @returns a connection to a checked address @throws Failure `URL_REFUSED`, `OVERLOADED` · the reason of `signal` */
-export type Connect = (url: string, signal: AbortSignal) => Promise<Socket>;
+export type ConnectTunnel = (url: string, signal: AbortSignal) => Promise<Socket>;
 
 export class PageTunnel {
   /** The reasons for refusals so far. */
-  readonly refused = new Set<Refusal>();
+  readonly refused = new Set<UrlRefusal>();
   /** Set when we could not reach the Internet at all: the page and its servers are not to blame. */
   outage: Failure | undefined;
   private readonly over = new AbortController();
   private readonly sockets = new Set<Socket>();
-  private readonly open: Connect;
+  private readonly open: ConnectTunnel;
   private readonly limits: PageTunnelLimits;
   private received = 0;
   private sent = 0;
   private exchanges = 0;
 
-  constructor(open: Connect, limits: PageTunnelLimits) {
+  constructor(open: ConnectTunnel, limits: PageTunnelLimits) {
     this.open = open;
     this.limits = limits;
   }
@@ -41,10 +41,10 @@ export class PageTunnel {
   async connect(url: string): Promise<Socket> {
     try {
       if (++this.exchanges > this.limits.exchanges)
-        throw refused('unreachable', { says: `The page makes more than ${this.limits.exchanges} requests.` });
+        throw urlRefused('unreachable', { says: `The page makes more than ${this.limits.exchanges} requests.` });
       return this.keep(await this.open(url, this.over.signal));
     } catch (error) {
-      if (error instanceof Failure && error.code === 'URL_REFUSED') this.refused.add(error.details['reason'] as Refusal);
+      if (error instanceof Failure && error.code === 'URL_REFUSED') this.refused.add(error.details['reason'] as UrlRefusal);
       else if (error instanceof Failure) this.outage = error;
       throw error;
     }

@@ -1,5 +1,5 @@
 /** Batches in NATS JetStream, for any number of processes on any number of machines. */
-import { type BucketSpec, type Entry, ensureBucket, openBucket } from '../../nats/bucket.ts';
+import { type BucketEntry, type BucketSpec, ensureBucket, openBucket } from '../../nats/bucket.ts';
 import type { Nats } from '../../nats/connection.ts';
 import { oldestIn } from '../../nats/oldest.ts';
 import { BatchRecord, type BatchStore } from '../batch.ts';
@@ -16,8 +16,8 @@ export const ensureBatches = (nats: Nats, replicas: number): Promise<void> => en
  */
 export function openBatches(nats: Nats, unreadable: (found: Error) => void = (found) => process.emitWarning(found)): BatchStore {
   const bucket = openBucket(nats, BATCHES.name);
-  const read = ({ text }: Entry): BatchRecord => BatchRecord.parse(JSON.parse(text));
-  const readable = (entry: Entry): BatchRecord | undefined => {
+  const read = ({ text }: BucketEntry): BatchRecord => BatchRecord.parse(JSON.parse(text));
+  const readable = (entry: BucketEntry): BatchRecord | undefined => {
     try {
       return read(entry);
     } catch (cause) {

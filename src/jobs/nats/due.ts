@@ -1,5 +1,5 @@
 /** Jobs that upkeep must check in NATS: from the agenda, from the oldest records, and slowly from all records. */
-import type { Bucket, Entry } from '../../nats/bucket.ts';
+import type { Bucket, BucketEntry } from '../../nats/bucket.ts';
 import { oldestIn } from '../../nats/oldest.ts';
 import { hasEnded, RETENTION_MS, visibility } from '../lifecycle.ts';
 import type { JobRecord } from '../record.ts';
@@ -10,7 +10,7 @@ interface DueDeps {
   readonly bucket: Bucket;
   readonly agenda: Agenda;
   /** Undefined for an entry that cannot be read: it has been reported. */
-  readonly recordIn: (entry: Entry) => JobRecord | undefined;
+  readonly recordIn: (entry: BucketEntry) => JobRecord | undefined;
 }
 
 /** A record settled for longer is a tombstone, ms: it needs no entry, as it becomes one of the oldest records. */

@@ -1,6 +1,6 @@
 /** Idempotency records in NATS JetStream, for any number of processes on any number of machines. */
 import { RevisionConflict } from '../../errors.ts';
-import { type BucketSpec, type Entry, ensureBucket, openBucket } from '../../nats/bucket.ts';
+import { type BucketEntry, type BucketSpec, ensureBucket, openBucket } from '../../nats/bucket.ts';
 import type { Nats } from '../../nats/connection.ts';
 import { oldestIn } from '../../nats/oldest.ts';
 import { IDEMPOTENCY_TTL_MS, IdempotencyRecord, type IdempotencyStore } from '../idempotency.ts';
@@ -21,11 +21,11 @@ export const ensureIdempotency = (nats: Nats, replicas: number): Promise<void> =
  */
 export function openIdempotency(nats: Nats, unreadable: (found: Error) => void = (found) => process.emitWarning(found)): IdempotencyStore {
   const bucket = openBucket(nats, RECORDS.name);
-  const read = ({ text }: Entry): IdempotencyRecord => IdempotencyRecord.parse(JSON.parse(text));
+  const read = ({ text }: BucketEntry): IdempotencyRecord => IdempotencyRecord.parse(JSON.parse(text));
   const isOld = (record: IdempotencyRecord, now: number): boolean => record.createdAt < now - IDEMPOTENCY_TTL_MS;
 
   /** @returns whether this call removed it; a record that was replaced meanwhile stays */
-  const removeEntry = async ({ key, revision }: Entry): Promise<boolean> => {
+  const removeEntry = async ({ key, revision }: BucketEntry): Promise<boolean> => {
     try {
       await bucket.remove(key, revision);
       return true;

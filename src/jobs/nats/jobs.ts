@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { EventEmitter } from 'node:events';
 import { RevisionConflict } from '../../errors.ts';
-import { type BucketSpec, type Entry, ensureBucket, openBucket } from '../../nats/bucket.ts';
+import { type BucketEntry, type BucketSpec, ensureBucket, openBucket } from '../../nats/bucket.ts';
 import type { Nats } from '../../nats/connection.ts';
 import { tokenOf } from '../../nats/token.ts';
 import type { JobRecord } from '../record.ts';
@@ -131,9 +131,9 @@ const eventOf = (id: string): string => `job ${id}`;
 const keyOf = ({ pool, id }: JobRecord): string => `${pool}.${id}`;
 const idIn = (key: string): string => key.slice(key.lastIndexOf('.') + 1);
 
-const storedIn = ({ key, text, revision }: Entry): Stored => ({ record: fromText(idIn(key), text), revision });
+const storedIn = ({ key, text, revision }: BucketEntry): Stored => ({ record: fromText(idIn(key), text), revision });
 
-function readable(entry: Entry, report: (found: Unreadable) => void): Stored | undefined {
+function readable(entry: BucketEntry, report: (found: Unreadable) => void): Stored | undefined {
   try {
     return storedIn(entry);
   } catch (error) {

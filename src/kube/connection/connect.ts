@@ -1,14 +1,14 @@
 /** The Kubernetes API as typed calls, each with a time limit: kinds of objects are described by data. */
 import type { IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { apiVersion, type KubeObject, pathOf, type Ref, type Resource } from '../resource.ts';
-import { KubeError, refusal } from './error.ts';
+import { apiVersion, type KubeObject, type ObjectRef, pathOf, type Resource } from '../resource.ts';
+import { KubeError, kubeErrorOf } from './error.ts';
 import { asKubeconfig } from './kubeconfig.ts';
 import { asPod } from './service-account.ts';
-import { openTransport, type Request, type Transport, unreachable } from './transport.ts';
+import { type KubeRequest, openTransport, type Transport, unreachable } from './transport.ts';
 import { readWatch, type WatchEvent } from './watch.ts';
 
-export interface Call {
+export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
   /** From sending the request to the last byte of the response, ms. */
   readonly limitMs?: number;
@@ -49,27 +49,27 @@ export interface Kube {
   readonly namespace: string;
   /** The API server's time, ms since the epoch: accurate to one second once it has responded. */
   now(): number;
-  get<T extends KubeObject>(resource: Resource, ref: Ref, call?: Call): Promise<T>;
+  get<T extends KubeObject>(resource: Resource, ref: ObjectRef, call?: CallOptions): Promise<T>;
   /** All objects as of one moment. The time limit applies to each page. */
   pages<T extends KubeObject>(
     resource: Resource,
     selection?: Selection & { readonly limit?: number },
-    call?: Call,
+    call?: CallOptions,
   ): AsyncGenerator<Page<T>>;
-  create<T extends KubeObject>(resource: Resource, object: T, call?: Call): Promise<T>;
+  create<T extends KubeObject>(resource: Resource, object: T, call?: CallOptions): Promise<T>;
   /** @throws KubeError `Conflict` if it was written since the object's `metadata.resourceVersion` */
-  replace<T extends KubeObject>(resource: Resource, object: T, options?: { readonly subresource?: string }, call?: Call): Promise<T>;
+  replace<T extends KubeObject>(resource: Resource, object: T, options?: { readonly subresource?: string }, call?: CallOptions): Promise<T>;
   /** Server-side apply. */
-  apply<T extends KubeObject>(resource: Resource, object: T, options: Applying, call?: Call): Promise<T>;
+  apply<T extends KubeObject>(resource: Resource, object: T, options: Applying, call?: CallOptions): Promise<T>;
   /** @param patch a JSON merge patch (RFC 7396) */
   patch<T extends KubeObject>(
     resource: Resource,
-    ref: Ref,
+    ref: ObjectRef,
     patch: object,
     options?: { readonly subresource?: string },
-    call?: Call,
+    call?: CallOptions,
   ): Promise<T>;
-  remove(resource: Resource, ref: Ref, options?: Removal, call?: Call): Promise<void>;
+  remove(resource: Resource, ref: ObjectRef, options?: Removal, call?: CallOptions): Promise<void>;
   /**
    * Changes since a version, including bookmarks, until the server ends the watch.
    * @param call `silenceMs`: after this long without a byte it ends with `TimedOut`; `limitMs`: time to the response head
@@ -77,10 +77,10 @@ export interface Kube {
   watch<T extends KubeObject>(
     resource: Resource,
     selection: Selection & { readonly resourceVersion: string; readonly timeoutSeconds?: number },
-    call?: Call & { readonly silenceMs?: number },
+    call?: CallOptions & { readonly silenceMs?: number },
   ): AsyncGenerator<WatchEvent<T>>;
   /** Any other request. @returns the response's JSON, or its text if it is not JSON */
-  request<T>(method: Request['method'], path: string, body?: unknown, call?: Call): Promise<T>;
+  request<T>(method: KubeRequest['method'], path: string, body?: unknown, call?: CallOptions): Promise<T>;
   /** Closes idle connections; callers end their open calls by their signals. */
   close(): void;
 }
@@ -101,8 +101,8 @@ export interface KubeSettings {
 export async function connectKube({ kubeconfig, serviceAccount }: KubeSettings = {}): Promise<Kube> {
   const caller = kubeconfig === undefined ? asPod(serviceAccount) : await asKubeconfig(kubeconfig);
   const transport = openTransport(caller);
-  const ask = <T>(request: Request, call: Call = {}) => answer<T>(transport, request, call);
-  const patchAs = <T>(contentType: string, path: string, body: object, call?: Call) =>
+  const ask = <T>(request: KubeRequest, call: CallOptions = {}) => answer<T>(transport, request, call);
+  const patchAs = <T>(contentType: string, path: string, body: object, call?: CallOptions) =>
     ask<T>({ method: 'PATCH', path, body, contentType }, call);
 
   return {
@@ -148,7 +148,7 @@ export async function connectKube({ kubeconfig, serviceAccount }: KubeSettings =
     async *watch<T extends KubeObject>(
       resource: Resource,
       { namespace, ...selection }: Selection & { readonly resourceVersion: string; readonly timeoutSeconds?: number },
-      { signal, limitMs = LIMIT_MS, silenceMs = SILENCE_MS }: Call & { readonly silenceMs?: number } = {},
+      { signal, limitMs = LIMIT_MS, silenceMs = SILENCE_MS }: CallOptions & { readonly silenceMs?: number } = {},
     ) {
       const path = pathOf(resource, { namespace }) + query({ ...selection, watch: true, allowWatchBookmarks: true });
       const ending = new AbortController();
@@ -179,7 +179,7 @@ export async function connectKube({ kubeconfig, serviceAccount }: KubeSettings =
   };
 }
 
-async function answer<T>(transport: Transport, request: Request, { signal, limitMs = LIMIT_MS }: Call): Promise<T> {
+async function answer<T>(transport: Transport, request: KubeRequest, { signal, limitMs = LIMIT_MS }: CallOptions): Promise<T> {
   // A limit may be the fractional rest of a deadline; Node takes only whole milliseconds.
   const limit = AbortSignal.timeout(Math.ceil(limitMs));
   const until = signal === undefined ? limit : AbortSignal.any([signal, limit]);
@@ -201,7 +201,7 @@ async function answer<T>(transport: Transport, request: Request, { signal, limit
 async function refused(response: IncomingMessage, signal: AbortSignal): Promise<KubeError> {
   const body = await text(response);
   signal.throwIfAborted();
-  return refusal(response.statusCode ?? 0, body, response.headers['retry-after']);
+  return kubeErrorOf(response.statusCode ?? 0, body, response.headers['retry-after']);
 }
 
 const typed = <T extends KubeObject>(resource: Resource, object: T): T => ({

@@ -50,7 +50,7 @@ const REASONS: Readonly<Record<number, string>> = {
 };
 
 /** @param body as received; proxies in between answer in HTML @param retryAfter the header, seconds */
-export function refusal(code: number, body: string, retryAfter?: string): KubeError {
+export function kubeErrorOf(code: number, body: string, retryAfter?: string): KubeError {
   let status: Status = {};
   try {
     status = JSON.parse(body) as Status;

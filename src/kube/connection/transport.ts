@@ -6,7 +6,7 @@ import type { Caller } from './caller.ts';
 import { serverClock } from './clock.ts';
 import { KubeError } from './error.ts';
 
-export interface Request {
+export interface KubeRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** Including the query. */
   readonly path: string;
@@ -19,7 +19,7 @@ export interface Transport {
    * Resolves with the response head, whatever its status.
    * @throws KubeError `Unreachable`; the signal's reason if it aborted the request
    */
-  send(request: Request, signal: AbortSignal): Promise<http.IncomingMessage>;
+  send(request: KubeRequest, signal: AbortSignal): Promise<http.IncomingMessage>;
   /** The server's time, ms since the epoch. */
   now(): number;
   close(): void;
@@ -30,7 +30,7 @@ export function openTransport({ server, credentials }: Caller): Transport {
   const agent = new Agent({ keepAlive: true });
   const clock = serverClock();
 
-  const attempt = async ({ method, path, body, contentType = 'application/json' }: Request, signal: AbortSignal) => {
+  const attempt = async ({ method, path, body, contentType = 'application/json' }: KubeRequest, signal: AbortSignal) => {
     // A credentials program may hang, and takes no signal.
     const own = await unlessAborted(credentials(), signal);
     const headers: http.OutgoingHttpHeaders = { ...(own.headers as http.OutgoingHttpHeaders), accept: 'application/json' };

@@ -1,6 +1,6 @@
 /** Parses the response of a watch: one JSON object per line. */
 import type { IncomingMessage } from 'node:http';
-import { refusal } from './error.ts';
+import { kubeErrorOf } from './error.ts';
 
 export interface WatchEvent<T> {
   /** A bookmark carries a resourceVersion and nothing else. */
@@ -24,7 +24,7 @@ export async function* readWatch<T>(response: IncomingMessage, onData: () => voi
     for (const line of lines) {
       const { type, object } = JSON.parse(line) as Line;
       // An error is the last event of a stream.
-      if (type === 'ERROR') throw refusal((object as { code?: number }).code ?? 500, JSON.stringify(object));
+      if (type === 'ERROR') throw kubeErrorOf((object as { code?: number }).code ?? 500, JSON.stringify(object));
       yield { type, object } as WatchEvent<T>;
     }
   }

@@ -1,6 +1,6 @@
 /** Heartbeats, and the words that hold orders, which NATS needs in time even while this thread is blocked: a thread with its own connection sends them. */
 import { Worker } from 'node:worker_threads';
-import type { Hold, KeptAlive, ToThread } from './messages.ts';
+import type { KeptAlive, MessageHold, ToThread } from './messages.ts';
 import { monotonicMs } from './messages.ts';
 
 /** How often this thread shows that it is not blocked, ms. */
@@ -31,7 +31,7 @@ export interface KeepAlive {
 /** @param connection the settings for `connectNats` @param stallMs a process whose thread is blocked for this long is killed */
 export function openKeepAlive(connection: object, stallMs = STALL_MS): KeepAlive {
   const pulse = new Int32Array(new SharedArrayBuffer(4));
-  const holds = new Map<number, Hold>();
+  const holds = new Map<number, MessageHold>();
   let lastHeartbeat: ToThread & { do: 'repeat' } = { do: 'repeat', subject: '', text: '' };
   let worker: Worker | undefined;
   let closed = false;

@@ -10,7 +10,7 @@ export interface KeptAlive {
   readonly stallMs: number;
 }
 
-export interface Hold {
+export interface MessageHold {
   /** The message's ack subject. */
   readonly ack: string;
   readonly ackWaitMs: number;
@@ -19,7 +19,7 @@ export interface Hold {
 }
 
 export type ToThread =
-  | ({ readonly do: 'hold'; readonly id: number } & Hold)
+  | ({ readonly do: 'hold'; readonly id: number } & MessageHold)
   | { readonly do: 'drop'; readonly id: number }
   | { readonly do: 'repeat'; readonly subject: string; readonly text: string };
 

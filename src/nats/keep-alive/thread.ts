@@ -2,9 +2,9 @@
 import { writeSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
-import { ANSWER_MS, connectNats, type Nats, type NatsSettings } from '../connection.ts';
+import { ANSWER_MS, type ConnectionSettings, connectNats, type Nats } from '../connection.ts';
 import { nakFor } from '../pull.ts';
-import { type Hold, type KeptAlive, monotonicMs, type ToThread } from './messages.ts';
+import { type KeptAlive, type MessageHold, monotonicMs, type ToThread } from './messages.ts';
 
 const TICK_MS = 1_000;
 /** A worker publishes a heartbeat every 5 s: after this long without one, its last is repeated, ms. */
@@ -13,7 +13,7 @@ const SILENT_MS = 6_000;
 const LEFT = 0.8;
 
 const { connection, pulse, stallMs } = workerData as KeptAlive;
-const holds = new Map<number, Hold>();
+const holds = new Map<number, MessageHold>();
 let nats: Nats | undefined;
 let lastHeartbeat: { readonly subject: string; readonly text: string; at: number } | undefined;
 
@@ -27,7 +27,7 @@ parentPort?.on('message', (message: ToThread) => {
  * Does not extend a message whose time is up: it may have another holder by then. The new time counts from when it was
  * sent, and is dropped if the message was released, or extended by its holder, meanwhile.
  */
-async function extend({ core }: Nats, { ack, ackWaitMs, until }: Hold): Promise<void> {
+async function extend({ core }: Nats, { ack, ackWaitMs, until }: MessageHold): Promise<void> {
   const seen = Atomics.load(until, 0);
   const asked = monotonicMs();
   const left = Number(seen) - asked;
@@ -62,7 +62,7 @@ setInterval(() => {
 }, TICK_MS);
 
 while (nats === undefined) {
-  nats = await connectNats(connection as NatsSettings).catch(() => undefined);
+  nats = await connectNats(connection as ConnectionSettings).catch(() => undefined);
   if (nats === undefined) await pause(TICK_MS);
 }
 parentPort?.postMessage('ready');

@@ -1,7 +1,7 @@
 /** Checks that the bucket can be used, and creates it if it is missing, at the start or later. */
 
 import type { S3Settings } from '../settings.ts';
-import { type Call, S3Failure } from './call.ts';
+import { type S3Call, S3Failure } from './call.ts';
 
 const OTHER_REGION = 'it is in another region than the configured one';
 /** What an operator can do about an answer, by S3's code. */
@@ -18,7 +18,7 @@ const ADVICE: Readonly<Record<string, string>> = {
 };
 
 /** @throws an Error that names the bucket */
-export async function ensureBucket(call: Call, { bucket, region }: S3Settings): Promise<void> {
+export async function ensureS3Bucket(call: S3Call, { bucket, region }: S3Settings): Promise<void> {
   try {
     // Not a HEAD: its answer has no body, so it would not say what is wrong.
     await call('list the bucket', (s3) => s3.listObjectsV2Query(bucket, '', '', '', 1, ''));
@@ -32,13 +32,13 @@ export async function ensureBucket(call: Call, { bucket, region }: S3Settings): 
  * The same calls. Where one finds that the bucket is gone, as when a server comes back with an empty disk, it is created again for those that
  * follow: that call itself fails, since the objects are gone too.
  */
-export function restoringBucket(call: Call, settings: S3Settings): Call {
+export function restoringBucket(call: S3Call, settings: S3Settings): S3Call {
   let isRestoring = false;
   const restore = async () => {
     if (isRestoring) return;
     isRestoring = true;
     // Whatever is wrong, the next call says it.
-    await ensureBucket(call, settings).catch(() => {});
+    await ensureS3Bucket(call, settings).catch(() => {});
     isRestoring = false;
   };
   return async (what, ask, signal) => {
@@ -51,7 +51,7 @@ export function restoringBucket(call: Call, settings: S3Settings): Call {
   };
 }
 
-async function createBucket(call: Call, bucket: string, region: string): Promise<void> {
+async function createBucket(call: S3Call, bucket: string, region: string): Promise<void> {
   try {
     await call('create the bucket', (s3) => s3.makeBucket(bucket, region));
   } catch (error) {

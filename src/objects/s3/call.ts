@@ -14,10 +14,10 @@ import { type Credentials, credentialsOf, NoCredentials, type S3Access } from '.
  * One thing asked of the store, in words that end a sentence: "the object store did not …". What is signed holds no longer than the
  * credentials it is signed with.
  */
-export type Call = <T>(what: string, ask: (s3: Client, credentials: Credentials) => Promise<T>, signal?: AbortSignal) => Promise<T>;
+export type S3Call = <T>(what: string, ask: (s3: Client, credentials: Credentials) => Promise<T>, signal?: AbortSignal) => Promise<T>;
 
 /** @param origin of the service @returns a connection to it, with TLS where it speaks that */
-export type Connect = (origin: string, signal: AbortSignal) => Promise<Socket>;
+export type ConnectOrigin = (origin: string, signal: AbortSignal) => Promise<Socket>;
 
 /** Answers that are read as a whole, bytes: a listing has 1,000 keys of 1,024 bytes and their particulars. */
 const MOST_ANSWER_BYTES = 4 << 20;
@@ -51,7 +51,7 @@ export class S3Failure extends Unreachable {
  * @param limitMs for one call with all its tries, ms; the body of what is read is not under it
  * @throws (each call) Missing · StoreFull · the signal's reason · S3Failure
  */
-export function s3Calls(settings: S3Access, limitMs: number, connect?: Connect): Call {
+export function s3Calls(settings: S3Access, limitMs: number, connect?: ConnectOrigin): S3Call {
   const source = credentialsOf(settings);
   return async (what, ask, signal) => {
     signal?.throwIfAborted();
@@ -94,7 +94,7 @@ function clientUnder(
   credentials: Credentials,
   signal: AbortSignal,
   seen: Seen,
-  connect: Connect | undefined,
+  connect: ConnectOrigin | undefined,
 ): Client {
   const { protocol, hostname, port } = new URL(endpoint);
   const useSSL = protocol === 'https:';

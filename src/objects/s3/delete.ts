@@ -1,7 +1,7 @@
 /** Deletes objects one by one, and many at a time where many wait: by DeleteObjects (API reference), 1,000 keys in a request. */
 
 import { Missing } from '../store.ts';
-import { type Call, S3Failure } from './call.ts';
+import { type S3Call, S3Failure } from './call.ts';
 
 /** Requests under way; further keys wait, and are deleted together. */
 const MOST_REQUESTS = 8;
@@ -17,7 +17,7 @@ interface Waiting {
 }
 
 /** @returns deletes an object; a missing one is no error @throws (what it returns) S3Failure */
-export function deleteFrom(call: Call, bucket: string): (key: string) => Promise<void> {
+export function deleteFrom(call: S3Call, bucket: string): (key: string) => Promise<void> {
   const waiting: Waiting[] = [];
   let requests = 0;
   let knowsMany = true;

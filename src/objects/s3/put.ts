@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { addAbortSignal } from 'node:stream';
 import { type ObjectStore, TooLarge } from '../store.ts';
 import { validKey } from '../valid-key.ts';
-import { type Call, S3Failure } from './call.ts';
+import { type S3Call, S3Failure } from './call.ts';
 
 /** The smallest part that S3 accepts, except the last, bytes. An upload has at most 10,000 parts (S3 user guide, "Multipart upload limits"): 48 GiB. */
 const PART_BYTES = 5 * 1_024 * 1_024;
@@ -15,7 +15,7 @@ export type Unfinished = Map<string, string>;
 /** Further ones are left to the sweep by age. */
 const MOST_UNFINISHED = 1_000;
 
-export function putTo(call: Call, bucket: string, unfinished: Unfinished): ObjectStore['put'] {
+export function putTo(call: S3Call, bucket: string, unfinished: Unfinished): ObjectStore['put'] {
   return async (key, source, maxBytes, signal) => {
     // The stream may fail before it is read, and an error without a listener would end the process.
     source.on('error', () => {});
@@ -62,7 +62,7 @@ function grown(block: Buffer): Buffer {
   return larger;
 }
 
-function uploadOf(call: Call, bucket: string, key: string, unfinished: Unfinished) {
+function uploadOf(call: S3Call, bucket: string, key: string, unfinished: Unfinished) {
   let id: string | undefined;
   const parts: { part: number; etag: string }[] = [];
 
@@ -103,7 +103,7 @@ function uploadOf(call: Call, bucket: string, key: string, unfinished: Unfinishe
 const TYPE = { 'content-type': 'application/octet-stream' };
 
 /** Aborts a multipart upload. Not an error where there is none. */
-export async function abandonUpload(call: Call, bucket: string, key: string, uploadId: string): Promise<void> {
+export async function abandonUpload(call: S3Call, bucket: string, key: string, uploadId: string): Promise<void> {
   await call('abandon an upload', (s3) => s3.abortMultipartUpload(bucket, key, encodeURIComponent(uploadId))).catch((error: unknown) => {
     if (!(error instanceof S3Failure && error.code === 'NoSuchUpload')) throw error;
   });

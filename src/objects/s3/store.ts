@@ -3,7 +3,7 @@ import { pipeline, Readable, Transform } from 'node:stream';
 import type { S3Settings } from '../settings.ts';
 import { Missing, type ObjectStore } from '../store.ts';
 import { validKey, validPrefix } from '../valid-key.ts';
-import { ensureBucket, restoringBucket } from './bucket.ts';
+import { ensureS3Bucket, restoringBucket } from './bucket.ts';
 import { S3Failure, s3Calls } from './call.ts';
 import type { Credentials } from './credentials.ts';
 import { deleteFrom } from './delete.ts';
@@ -39,7 +39,7 @@ const SKEW_MS = 15 * 60_000;
 export async function openS3(settings: S3Settings, { callMs, stallMs }: S3Limits = LIMITS): Promise<S3Store> {
   const { bucket } = settings;
   const plain = s3Calls(settings, callMs);
-  await ensureBucket(plain, settings);
+  await ensureS3Bucket(plain, settings);
   const call = restoringBucket(plain, settings);
   const unfinished: Unfinished = new Map();
   const deleteOne = deleteFrom(call, bucket);

@@ -2,7 +2,7 @@
 
 import { PoolClaim } from '../../contracts/messages/pool.ts';
 import { RevisionConflict } from '../../errors.ts';
-import type { Bucket, Entry } from '../../nats/bucket.ts';
+import type { Bucket, BucketEntry } from '../../nats/bucket.ts';
 import { Contested } from '../registry.ts';
 
 const OWNER = 'owner.';
@@ -15,7 +15,7 @@ export const isOwn = (owner: PoolClaim, claim: PoolClaim): boolean =>
   owner.scope === claim.scope || (owner.uid !== undefined && owner.uid === claim.uid);
 
 /** @returns undefined if nobody claims it, as in a store of an older filemill */
-export const ownerOf = async (bucket: Bucket, pool: string): Promise<PoolClaim | undefined> => claimIn(await bucket.get(OWNER + pool));
+export const poolOwner = async (bucket: Bucket, pool: string): Promise<PoolClaim | undefined> => claimIn(await bucket.get(OWNER + pool));
 
 /** Who else claims it. */
 export const contenderOf = async (bucket: Bucket, pool: string): Promise<PoolClaim | undefined> =>
@@ -62,7 +62,7 @@ function unlessConflict(error: unknown): void {
   if (!(error instanceof RevisionConflict)) throw error;
 }
 
-function claimIn(entry: Entry | undefined): PoolClaim | undefined {
+function claimIn(entry: BucketEntry | undefined): PoolClaim | undefined {
   if (entry === undefined) return undefined;
   try {
     return PoolClaim.safeParse(JSON.parse(entry.text)).data;

@@ -13,7 +13,7 @@ import {
 import { RevisionConflict } from '../../errors.ts';
 import { type Bucket, type BucketSpec, ensureBucket, openBucket } from '../../nats/bucket.ts';
 import type { Nats } from '../../nats/connection.ts';
-import { claimPool, isOwn, ownerOf, releaseClaim } from './claims.ts';
+import { claimPool, isOwn, poolOwner, releaseClaim } from './claims.ts';
 
 const POOLS: BucketSpec = { name: 'pools', maxBytes: 64 * 1024 };
 /** The stream under the bucket. */
@@ -73,7 +73,7 @@ export async function declarePool(nats: Nats, declaration: Declared, ttlMs?: num
 export async function retractPool(nats: Nats, name: string, claim?: PoolClaim): Promise<void> {
   const bucket = openDeclarations(nats);
   if (claim !== undefined) {
-    const owner = await ownerOf(bucket, name);
+    const owner = await poolOwner(bucket, name);
     if (owner === undefined || !isOwn(owner, claim)) return;
   }
   await noteRetracted(bucket, name);

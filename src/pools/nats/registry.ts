@@ -1,7 +1,7 @@
 /** Pools over NATS: those declared in the bucket, with what their workers' heartbeats report. */
 import { type KnownEngines, POOL_VERSION, type PoolDeclaration } from '../../contracts/messages/pool.ts';
 import type { Nats } from '../../nats/connection.ts';
-import type { Pool, Registry, RemovedPool, WorkerPresence, Workers } from '../registry.ts';
+import type { KnownWorkers, Pool, Registry, RemovedPool, WorkerPresence } from '../registry.ts';
 import { keepEngines, openDeclarations } from './declarations.ts';
 import { watchPools } from './watched.ts';
 
@@ -13,7 +13,7 @@ const KEEP_MS = 2_000;
 const BEHIND_MS = 600_000;
 
 interface RegistryDeps {
-  readonly workers: Workers;
+  readonly workers: KnownWorkers;
   /** Pools that exist whatever the bucket contains. */
   readonly own: readonly PoolDeclaration[];
   /** ms since the epoch */

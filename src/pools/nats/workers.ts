@@ -2,7 +2,7 @@
 import { PRESENCE_VERSION, Presence } from '../../contracts/messages/presence.ts';
 import type { Nats } from '../../nats/connection.ts';
 import { publish, subscribe } from '../../nats/hints.ts';
-import type { WorkerPresence, Workers } from '../registry.ts';
+import type { KnownWorkers, WorkerPresence } from '../registry.ts';
 
 /** Workers publish a heartbeat every 5 s: one that has missed three has exited or is frozen, ms. */
 const SILENT_MS = 15_000;
@@ -16,7 +16,7 @@ export function publishPresence(nats: Nats, presence: Presence): void {
 }
 
 /** @param nats stays open when this is closed @param clock ms since the epoch */
-export function subscribeWorkers(nats: Nats, clock: () => number): Workers {
+export function subscribeWorkers(nats: Nats, clock: () => number): KnownWorkers {
   const pools = new Map<string, Map<string, WorkerPresence>>();
   const callbacks = new Set<(pool: string, worker: string) => void>();
   const isThere = ({ receivedAt }: WorkerPresence) => clock() - receivedAt < SILENT_MS;

@@ -1,6 +1,6 @@
 /** How many orders in a pool's stream wait and how many are held, by the counts of its leader and its consumers. */
 import type { Nats } from '../../nats/connection.ts';
-import { isNotFound } from '../../nats/unavailable.ts';
+import { isNatsNotFound } from '../../nats/unavailable.ts';
 import type { Depth } from '../queue.ts';
 import { allBands } from './bands.ts';
 import { streamOf, subjectOf } from './pool.ts';
@@ -32,7 +32,7 @@ export async function depthOf(nats: Nats, pool: string): Promise<Depth> {
 /** Undefined in a pool that an older filemill created: it has only the first bands. */
 const consumerOf = ({ manager }: Nats, stream: string, band: string) =>
   manager.consumers.info(stream, band).catch((error: unknown) => {
-    if (isNotFound(error)) return undefined;
+    if (isNatsNotFound(error)) return undefined;
     throw error;
   });
 

@@ -13,7 +13,7 @@ import { placedOrders } from './placed.ts';
 import { streamOf, subjectOf, UNHEARD_MS } from './pool.ts';
 import { replicationOver } from './replicas.ts';
 import { takerOver } from './take.ts';
-import { type Turns, takeTurns } from './turns.ts';
+import { newPoolTurns, type PoolTurns } from './turns.ts';
 
 /** How long an order that only a newer worker can read is delayed, for one to take it, ms. */
 const HAND_BACK_MS = 10_000;
@@ -51,9 +51,9 @@ export function openQueue(
   const replicated = replicationOver(nats);
   const closing = new AbortController();
 
-  const turnsByPool = new Map<string, Turns>();
-  const turnsOf = (pool: string): Turns => {
-    const turns = turnsByPool.get(pool) ?? takeTurns({ holdMs: ackWaitMs, now: () => performance.now(), random });
+  const turnsByPool = new Map<string, PoolTurns>();
+  const turnsOf = (pool: string): PoolTurns => {
+    const turns = turnsByPool.get(pool) ?? newPoolTurns({ holdMs: ackWaitMs, now: () => performance.now(), random });
     turnsByPool.set(pool, turns);
     return turns;
   };

@@ -1,7 +1,7 @@
 /** Pulls from several bands in parallel, and keeps one order: any others delivered are released immediately. */
 import { lanes } from '../../contracts/messages/order.ts';
 import type { Nats } from '../../nats/connection.ts';
-import { ask, countTurns, type Handed, NoAnswerer, nakFor, type Turns } from '../../nats/pull.ts';
+import { ask, countTurns, type Handed, NoAnswerer, nakFor, type ThreadDelays } from '../../nats/pull.ts';
 import { onAbort } from '../../streams/abort.ts';
 import { streamOf } from './pool.ts';
 
@@ -22,7 +22,7 @@ export interface Taker {
 export function takerOver(nats: Nats): Taker {
   const open = new Set<Promise<void>>();
   /** While pulls are open. */
-  let turns: Turns | undefined;
+  let turns: ThreadDelays | undefined;
   /** Bands without a responder, and until when they are skipped. */
   const lacking = new Map<string, number>();
 

@@ -7,7 +7,7 @@ import { BACKLOG } from './bands.ts';
 const OTHERS = 7;
 
 /** Of one pool, in one process. */
-export interface Turns {
+export interface PoolTurns {
   /** The band to pull from first; usually 0. */
   first(): number;
   /** Counts the time until the order is released or done. @param first what `first()` returned for it */
@@ -19,7 +19,7 @@ export interface Turns {
  * @param now a monotonic clock, ms
  * @param random from 0 to 1: workers that take one order each must start differently
  */
-export function takeTurns({
+export function newPoolTurns({
   holdMs,
   now,
   random,
@@ -27,7 +27,7 @@ export function takeTurns({
   readonly holdMs: number;
   readonly now: () => number;
   readonly random: () => number;
-}): Turns {
+}): PoolTurns {
   /** Working time still due to the other orders, ms. */
   let owedMs = random() * (OTHERS + 1) < 1 ? 0 : holdMs;
   /** Until when an order that went first is held, as far as is known. */

@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { PoolDeclaration } from '../../contracts/messages/pool.ts';
 import { type Toolchain, toolchains } from '../../contracts/toolchains.ts';
 import type { Nats } from '../../nats/connection.ts';
-import { isNotFound } from '../../nats/unavailable.ts';
+import { isNatsNotFound } from '../../nats/unavailable.ts';
 import { Contrary, readPool, readPools } from '../../pools/nats/declarations.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { CannotStart } from '../process/cannot-start.ts';
@@ -39,7 +39,7 @@ async function readDeclaration(nats: Nats, pool: string): Promise<PoolDeclaratio
   } catch (error) {
     if (error instanceof Contrary) throw new CannotStart(error.message, { cause: error });
     // Before the first API replica or controller there is no bucket.
-    if (isNotFound(error)) return undefined;
+    if (isNatsNotFound(error)) return undefined;
     throw error;
   }
 }

@@ -4,7 +4,7 @@ import type { ApiDeps } from '../../api/deps.ts';
 import { grants } from '../../api/jobs/grants.ts';
 import { Claimed, GRANT_VERSION, Grant, GrantRefused, grantRefusal } from '../../contracts/messages/grant.ts';
 import type { Nats } from '../../nats/connection.ts';
-import { answer, hedgedAsker, Refused } from '../../nats/requests.ts';
+import { answer, hedgedAsker, RequestRefused } from '../../nats/requests.ts';
 
 const SUBJECT = 'grant.';
 
@@ -18,7 +18,7 @@ export function answerGrants(nats: Nats, { jobs, objects, encryption }: Pick<Api
       return JSON.stringify(await grant(jobId, attempt, subject.slice(SUBJECT.length)));
     } catch (error) {
       const { code, message } = error instanceof GrantRefused ? error : new GrantRefused('unavailable', 'the replica failed');
-      throw new Refused(message, code, code !== 'attempt_lost', error);
+      throw new RequestRefused(message, code, code !== 'attempt_lost', error);
     }
   });
 }
@@ -39,7 +39,7 @@ export function askForGrants(nats: Nats, pool: string): (jobId: string, attempt:
       const claimed: Claimed = { version: GRANT_VERSION, jobId, attempt };
       return await ask(SUBJECT + pool, JSON.stringify(claimed), (text) => Grant.parse(JSON.parse(text)));
     } catch (error) {
-      if (!(error instanceof Refused)) throw error;
+      if (!(error instanceof RequestRefused)) throw error;
       throw new GrantRefused(error.isTransient ? transient(error.code) : 'attempt_lost', error.message, error);
     }
   };

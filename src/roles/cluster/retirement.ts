@@ -2,7 +2,7 @@
 import type { Nats } from '../../nats/connection.ts';
 import { subscribeRetire } from '../../pools/nats/retire.ts';
 import type { Log } from '../../telemetry/log.ts';
-import type { Worker } from '../../worker/loop.ts';
+import type { WorkerLoop } from '../../worker/loop.ts';
 import type { PresenceReporter } from '../../worker/presence.ts';
 
 /** Each order has a limit of its own; this is the longest delay of a timer, ms. */
@@ -12,7 +12,7 @@ const NO_LIMIT_MS = 2 ** 31 - 1;
 export async function retirement(
   nats: Nats,
   { pool, worker }: { readonly pool: string; readonly worker: string },
-  { presence, workers, log }: { readonly presence: PresenceReporter; readonly workers: Worker; readonly log: Log },
+  { presence, workers, log }: { readonly presence: PresenceReporter; readonly workers: WorkerLoop; readonly log: Log },
 ): Promise<void> {
   const asked = Promise.withResolvers<string>();
   const unsubscribe = subscribeRetire(nats, pool, worker, () => asked.resolve('it was asked to'));

@@ -8,7 +8,7 @@ import { openBatches } from '../../jobs/sqlite/batches.ts';
 import { openIdempotency } from '../../jobs/sqlite/idempotency.ts';
 import { openJobs } from '../../jobs/sqlite/jobs.ts';
 import type { JobStore } from '../../jobs/store.ts';
-import type { Limits } from '../../limits/limits.ts';
+import type { ClientLimits } from '../../limits/limits.ts';
 import { openLimits } from '../../limits/sqlite.ts';
 import { openDirectory } from '../../objects/directory.ts';
 import type { ObjectStore } from '../../objects/store.ts';
@@ -34,7 +34,7 @@ export interface Embedded {
   readonly uploads: Uploads;
   readonly uploadRecords: UploadStore;
   readonly encryption: Encryption;
-  readonly limits: Limits;
+  readonly limits: ClientLimits;
   /** No other process has used the stores since: ms since the epoch. */
   readonly aloneSince: number;
   close(): Promise<void>;

@@ -5,7 +5,7 @@ import type { Config } from '../../config.ts';
 import type { Toolchain } from '../../contracts/toolchains.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { checksOf } from '../../worker/checks.ts';
-import { type Health, watchHealth } from '../../worker/health.ts';
+import { type EngineHealth, watchHealth } from '../../worker/health.ts';
 import type { Converters } from '../machine/converters.ts';
 
 /**
@@ -17,7 +17,7 @@ export function healthOf(
   { worker: { minFreeBytes, minFreeInodes, partial } }: Config,
   { slots, others }: { readonly slots: Partial<Readonly<Record<Toolchain, number>>>; readonly others: boolean },
   log: Log,
-): Health {
+): EngineHealth {
   const isNeeded = ({ toolchains }: Engine) => others && toolchains.some((toolchain) => (slots[toolchain] ?? 0) > 0);
   const engines = toolbox.installed.map(({ engine }) => engine).filter(isNeeded);
   const lacking = partial ? [] : toolbox.missing.flatMap(({ engine, binaries }) => (isNeeded(engine) ? binaries : []));

@@ -1,7 +1,7 @@
 /** A role that cannot continue ends, so that its supervisor starts it again: NATS refuses it for good, or has lost what was stored. */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Nats } from '../../nats/connection.ts';
-import { isNotFound } from '../../nats/unavailable.ts';
+import { isNatsNotFound } from '../../nats/unavailable.ts';
 
 export class CannotGoOn extends Error {
   override readonly name = 'CannotGoOn';
@@ -45,7 +45,7 @@ export async function watchStore(
     try {
       return await withRetry(`to read stream ${stream}`, async () => Date.parse((await manager.streams.info(stream)).created));
     } catch (error) {
-      if (isNotFound(error)) return undefined;
+      if (isNatsNotFound(error)) return undefined;
       throw error;
     }
   };

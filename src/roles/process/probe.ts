@@ -3,7 +3,7 @@ import type { Config } from '../../config.ts';
 import type { Nats } from '../../nats/connection.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import { type Probes, serveProbes } from '../../telemetry/probes.ts';
-import type { Health } from '../../worker/health.ts';
+import type { EngineHealth } from '../../worker/health.ts';
 import type { PresenceReporter } from '../../worker/presence.ts';
 import { CannotStart, errorCode } from './cannot-start.ts';
 
@@ -13,7 +13,7 @@ export async function probe(
   metrics: Metrics,
   nats: Nats,
   presence: PresenceReporter,
-  health: Pick<Health, 'fault'>,
+  health: Pick<EngineHealth, 'fault'>,
 ): Promise<Probes | undefined> {
   const { metricsPort: port } = worker;
   if (port === 0) return undefined;

@@ -4,7 +4,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Kube } from '../../../src/kube/connection/connect.ts';
 import { isAlreadyExists } from '../../../src/kube/connection/error.ts';
-import type { Ref } from '../../../src/kube/resource.ts';
+import type { ObjectRef } from '../../../src/kube/resource.ts';
 
 export interface Credentials {
   /** Of an administrator (`system:masters`). */
@@ -49,7 +49,7 @@ export async function writeKubeconfig(path: string, server: string, authority: s
 }
 
 /** The account is made if it is not there; its namespace must be. @returns a token for two hours */
-export async function tokenOf(admin: Kube, { name, namespace }: Ref): Promise<string> {
+export async function tokenOf(admin: Kube, { name, namespace }: ObjectRef): Promise<string> {
   const accounts = `/api/v1/namespaces/${namespace}/serviceaccounts`;
   await admin.request('POST', accounts, { metadata: { name } }).catch((error: unknown) => {
     if (!isAlreadyExists(error)) throw error;

@@ -1,7 +1,7 @@
 /** One request of a connection at a time (RFC 9112 §9.3.2): the parser gets the next one's bytes when the answer before it is out. */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Turns } from './turns.ts';
+import type { ConnectionTurns } from './turns.ts';
 
 /** What ends a head (RFC 9112 §2.1), and a chunked body (§7.1). */
 const BLANK_LINE = Buffer.from('\r\n\r\n');
@@ -22,7 +22,7 @@ interface Connection {
  * answered. What waits is given back to the socket, which then reads no more than its buffer takes: the rest stays with the sender.
  * @param clientOf who is at the other end, as far as a connection shows
  */
-export function servePipelined(server: Server, turns: Turns, clientOf: (remote: string | undefined) => string): void {
+export function servePipelined(server: Server, turns: ConnectionTurns, clientOf: (remote: string | undefined) => string): void {
   const connections = new WeakMap<Socket, Connection>();
   server.on('connection', (socket: Socket) => connections.set(socket, feedInPieces(socket, turns, clientOf(socket.remoteAddress))));
   server.prependListener('request', (request: IncomingMessage, response: ServerResponse) =>
@@ -31,7 +31,7 @@ export function servePipelined(server: Server, turns: Turns, clientOf: (remote: 
   server.prependListener('connect', (_request: IncomingMessage, socket: Socket) => connections.get(socket)?.leave());
 }
 
-function feedInPieces(socket: Socket, turns: Turns, client: string): Connection {
+function feedInPieces(socket: Socket, turns: ConnectionTurns, client: string): Connection {
   // The server's own listener: until another one comes Node reads past it, straight into the parser.
   const [parse] = socket.listeners('data') as ((piece: Buffer) => void)[];
   if (parse === undefined) throw new Error('the HTTP server does not listen to its connection');

@@ -3,7 +3,7 @@
 /** How long the connections may keep one turn of the event loop, ms. What was begun ends: a turn lasts longer by that. */
 const SLICE_MS = 8;
 
-export interface Turns {
+export interface ConnectionTurns {
   /** Whether work may begin, or go on, in this turn of the event loop: nobody waits, and the slice is not used up. */
   isFree(): boolean;
   /** Whether this turn's slice is used up, for work that had to wait for it. */
@@ -12,7 +12,7 @@ export interface Turns {
   wait(client: string, begin: () => void): void;
 }
 
-export function takeTurns(now: () => number = () => performance.now()): Turns {
+export function newConnectionTurns(now: () => number = () => performance.now()): ConnectionTurns {
   /** By client, in the order in which they get a turn. */
   const waiting = new Map<string, (() => void)[]>();
   let sliceEnds: number | undefined;

@@ -32,7 +32,7 @@ export const FILES: readonly string[] = ['file', 'files', 'files[]', 'filename']
 export const INCLUDE = INCLUDE_IMAGE;
 
 /** @throws Failure `BAD_REQUEST`, `INVALID_OPTION`, `BATCH_TOO_LARGE` */
-export function readArguments(tool: McpTool, args: Readonly<Record<string, unknown>>): Arguments {
+export function readCall(tool: McpTool, args: Readonly<Record<string, unknown>>): Arguments {
   const { files, params } = tool;
   const given = Object.entries(args);
   if (given.length > MOST_ARGUMENTS) throw new Failure('BAD_REQUEST', { says: `A call may have at most ${MOST_ARGUMENTS} arguments.` });

@@ -1,21 +1,21 @@
 /** `convert_files`: a batch as in REST, and its answer: what became of each file, and one ZIP of all results. */
 import { hasEnded } from '../../../jobs/lifecycle.ts';
 import type { JobRecord } from '../../../jobs/record.ts';
-import { type Found, findBatch, newBatch, whole } from '../../batches/route.ts';
+import { type FoundBatch, findBatch, newBatch, whole } from '../../batches/route.ts';
 import { batchViewOf } from '../../batches/view.ts';
 import type { ApiDeps } from '../../deps.ts';
 import { errorOf } from '../../jobs/refused.ts';
 import { waitForEnd } from '../../jobs/wait.ts';
 import { waitForJob } from '../../submit/answer.ts';
 import { batchWork } from '../../submit/batch.ts';
-import type { Ids, Source, Work } from '../../submit/stages.ts';
+import type { Ids, SubmitSource, SubmitWork } from '../../submit/stages.ts';
 import { submit } from '../../submit/submit.ts';
 import type { CallToolResult, ToolCall } from '../protocol/protocol.ts';
 import { JOB_STATUS } from '../tools/list.ts';
 import { mcpTools } from '../tools/tools.ts';
-import { filesIn, readArguments, readOptionsObject } from './arguments.ts';
+import { filesIn, readCall, readOptionsObject } from './arguments.ts';
 import { admittedBefore, advised, assumedOf, type CallContext, callSource, MARGIN_MS, notRepeated } from './job-call.ts';
-import { named, visible } from './quote.ts';
+import { inQuotes, visible } from './quote.ts';
 
 /** @throws Failure as `POST /api/v1/batch` answers */
 export async function convertFiles(deps: ApiDeps, call: ToolCall, context: CallContext): Promise<CallToolResult> {
@@ -49,7 +49,7 @@ export async function convertFiles(deps: ApiDeps, call: ToolCall, context: CallC
 }
 
 /** @throws Failure `INVALID_OPTION`, `BAD_REQUEST` */
-function openBatch(deps: ApiDeps, ids: Ids, call: ToolCall, context: CallContext): { source: Source; work: Work } {
+function openBatch(deps: ApiDeps, ids: Ids, call: ToolCall, context: CallContext): { source: SubmitSource; work: SubmitWork } {
   const args = readBatchArguments(call);
   const work = batchWork(deps, ids, deps.settings.maxBatchFiles);
   // Each file has the name that it has at its source.
@@ -80,7 +80,7 @@ function readBatchArguments(call: ToolCall) {
   const { files, others } = filesIn(rest);
   const [conversion] = mcpTools;
   if (conversion === undefined) throw new Error('there is no conversion among the tools');
-  const read = readArguments({ ...conversion, files: 'several' }, { ...others, ...readOptionsObject(options), files });
+  const read = readCall({ ...conversion, files: 'several' }, { ...others, ...readOptionsObject(options), files });
   for (const name of Object.keys(call.args)) delete call.args[name];
   return read;
 }
@@ -112,12 +112,12 @@ interface BatchView {
 }
 
 /** @throws Failure `JOB_EXPIRED` */
-function batchResult({ signals, clock }: ApiDeps, { batch, records }: Found, base: string, requestId: string): CallToolResult {
+function batchResult({ signals, clock }: ApiDeps, { batch, records }: FoundBatch, base: string, requestId: string): CallToolResult {
   const view = batchViewOf(batch, records, base, clock(), signals.lastProgress, requestId) as BatchView;
   const { counts, links, overall_status } = view;
   const failed = records.flatMap((record) => {
     const error = errorOf(record);
-    return error === undefined ? [] : [`\n${named(record.filename)}: ${visible(error.message)}`];
+    return error === undefined ? [] : [`\n${inQuotes(record.filename)}: ${visible(error.message)}`];
   });
   const structuredContent = { ...view };
   if (overall_status === 'processing') {

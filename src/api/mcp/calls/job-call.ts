@@ -2,20 +2,20 @@
 import { Failure } from '../../../errors.ts';
 import { type JobRecord, sourceBytes } from '../../../jobs/record.ts';
 import { inputKey } from '../../../objects/keys.ts';
-import type { Share } from '../../admission/share.ts';
+import type { ReservedShare } from '../../admission/share.ts';
 import type { ApiDeps } from '../../deps.ts';
 import { storePage } from '../../intake/page.ts';
 import type { ReceivedFile } from '../../intake/receive.ts';
 import { waitForJob } from '../../submit/answer.ts';
 import { conversionWork } from '../../submit/conversion.ts';
 import { WITHOUT_KEY } from '../../submit/idempotency.ts';
-import { type Admitted, type Ids, oneJob, onlyRecord, type Source, type Work } from '../../submit/stages.ts';
+import { type Admitted, type Ids, oneJob, onlyRecord, type SubmitSource, type SubmitWork } from '../../submit/stages.ts';
 import { submit } from '../../submit/submit.ts';
 import { toolWork, validateTool } from '../../submit/tool.ts';
 import { findTool } from '../../tools/find.ts';
 import type { CallToolResult, ToolCall } from '../protocol/protocol.ts';
 import type { McpTool } from '../tools/tool.ts';
-import { type Arguments, FILES, INCLUDE, namingArguments, readArguments, readFlag } from './arguments.ts';
+import { type Arguments, FILES, INCLUDE, namingArguments, readCall, readFlag } from './arguments.ts';
 import { type FileArgument, readFileArgument } from './file.ts';
 import { receiveInputs } from './inputs.ts';
 import { uploadAdvice } from './paths.ts';
@@ -33,7 +33,7 @@ export interface CallContext {
   /** Of the request, for what support looks up. */
   readonly requestId: string;
   /** Reserved when the call was admitted. */
-  readonly share: Share;
+  readonly share: ReservedShare;
   /** When the answer is due, by `performance.now()`. */
   readonly dueAt: number;
   /** To be called when no file of the request is in memory any more. */
@@ -100,8 +100,14 @@ export function advised(error: unknown, base: string): unknown {
 }
 
 /** @throws Failure `INVALID_OPTION`, `NOT_FOUND`, `NOT_IMPLEMENTED`, `OVERLOADED` */
-function openCall(deps: ApiDeps, tool: McpTool, ids: Ids, call: ToolCall, context: CallContext): { source: Source; work: Work } {
-  const args = readArguments(tool, call.args);
+function openCall(
+  deps: ApiDeps,
+  tool: McpTool,
+  ids: Ids,
+  call: ToolCall,
+  context: CallContext,
+): { source: SubmitSource; work: SubmitWork } {
+  const args = readCall(tool, call.args);
   const work = tool.slug === undefined ? conversionWork(deps, ids) : toolWork(deps, ids, findTool(deps, tool.slug));
   const source = callSource(deps, args, args.filename, call, context, ids, isPageTool(deps, tool));
   return {
@@ -119,7 +125,7 @@ function openCall(deps: ApiDeps, tool: McpTool, ids: Ids, call: ToolCall, contex
 }
 
 /** What a call's arguments hold and name. */
-export interface CallSource extends Source {
+export interface CallSource extends SubmitSource {
   /** The files, once they are brought. */
   readonly named: () => readonly FileArgument[];
 }

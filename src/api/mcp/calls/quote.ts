@@ -11,7 +11,7 @@ export const visible = (text: string): string =>
   text.replace(/\r\n?|\f|[\u2028\u2029]/g, '\n').replace(/[\p{Cc}\p{Cf}\p{Cs}]/gu, (character) => (WANTED.has(character) ? character : ''));
 
 /** In one line and in quotes, at most 200 characters. */
-export const named = (text: string): string => JSON.stringify([...visible(text).replace(/\s+/g, ' ')].slice(0, 200).join(''));
+export const inQuotes = (text: string): string => JSON.stringify([...visible(text).replace(/\s+/g, ' ')].slice(0, 200).join(''));
 
 /** A part of a stored text, between two bytes of it. */
 export interface TextPart {

@@ -8,7 +8,7 @@ import { answersText, measureText } from '../../jobs/text.ts';
 import { failureOfJob, shown, textViewOf, viewOf } from '../../jobs/view.ts';
 import type { CallToolResult } from '../protocol/protocol.ts';
 import { JOB_STATUS } from '../tools/list.ts';
-import { named, quoted, readPart, type TextPart, visible } from './quote.ts';
+import { inQuotes, quoted, readPart, type TextPart, visible } from './quote.ts';
 
 /** What a call asks of an answer beyond the job. */
 export interface Wishes {
@@ -51,7 +51,7 @@ async function fileDone({ objects }: ApiDeps, record: JobRecord, base: string, w
   const part = isText(output.content_type) ? await partOf(objects, record.output, wishes).catch(gone) : undefined;
   const image = wishes.image && IMAGES.includes(output.content_type) ? await imageOf(objects, record.output).catch(gone) : undefined;
   const unseen = wishes.image && image === undefined ? ` The answer does not show it: ${whyUnseen(output.content_type)}.` : '';
-  const says = `Done: ${named(output.filename)} (${output.content_type}, ${about}): ${output.url}${holds}${unseen}${warned(job.warnings)}${goesOn(record, part)}`;
+  const says = `Done: ${inQuotes(output.filename)} (${output.content_type}, ${about}): ${output.url}${holds}${unseen}${warned(job.warnings)}${goesOn(record, part)}`;
   return {
     content: [
       { type: 'text', text: says },
@@ -77,7 +77,7 @@ async function textDone({ objects }: ApiDeps, record: JobRecord, base: string, w
   });
   const { pages } = await measureText(objects, record.output);
   const job = textViewOf(record, base, undefined, { text: part.text, pages, cut: false });
-  const says = `Done: the text of ${named(record.filename)}; job_id ${record.id}.${warned(record.warnings)}${goesOn(record, part)}`;
+  const says = `Done: the text of ${inQuotes(record.filename)}; job_id ${record.id}.${warned(record.warnings)}${goesOn(record, part)}`;
   return {
     content: [
       { type: 'text', text: says },

@@ -1,14 +1,15 @@
 /** One message and its answer: the client is admitted before a tool is called, and refunded where no work was done. */
 import type { FastifyRequest } from 'fastify';
+import { isRecord } from '../../../contracts/json.ts';
 import type { Client } from '../../../limits/client.ts';
 import { onAbort } from '../../../streams/abort.ts';
 import { clientOf, refuseWhileStopping } from '../../admission/admission.ts';
-import { NO_SHARE, REFUNDED_STATUSES, reserve, type Share } from '../../admission/share.ts';
+import { NO_SHARE, REFUNDED_STATUSES, type ReservedShare, reserve } from '../../admission/share.ts';
 import type { ApiDeps } from '../../deps.ts';
 import { tooManyStreams } from '../../jobs/events-route.ts';
 import type { Served } from '../tools/surface.ts';
 import { createEndpoint, STATELESS_VERSION } from './protocol.ts';
-import { type Id, idOf, isRecord } from './refusal.ts';
+import { type Id, idOf } from './refusal.ts';
 
 export interface Arrived {
   /** Whether the answer may come as server-sent events. */
@@ -38,7 +39,7 @@ export function exchanges(deps: ApiDeps, served: Served): Exchanges {
   watch.unref();
 
   /** Reserves a share for a job. */
-  async function admit(request: FastifyRequest, job: string, tool: string): Promise<Share> {
+  async function admit(request: FastifyRequest, job: string, tool: string): Promise<ReservedShare> {
     refuseWhileStopping(deps);
     return reserve(limits.limiter, clientOf(deps, request), { via: 'mcp', jobs: [job], tool });
   }

@@ -36,7 +36,7 @@ export interface ToolCall {
 }
 
 /** What serves one message. */
-export interface Surface {
+export interface McpSurface {
   readonly name: string;
   readonly title: string;
   readonly version: string;
@@ -53,7 +53,7 @@ const noJudge: jsonSchemaValidator = {
   getValidator: () => () => ({ valid: false, data: undefined, errorMessage: 'not validated' }),
 };
 
-export function serverFor({ name, title, version, instructions, tools, call }: Surface, listens: boolean): Server {
+export function serverFor({ name, title, version, instructions, tools, call }: McpSurface, listens: boolean): Server {
   const cacheHint = { ttlMs: LIST_TTL_MS, cacheScope: 'public' } as const;
   const server = new Server(
     { name, title, version },

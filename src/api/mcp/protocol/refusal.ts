@@ -1,5 +1,7 @@
 /** Refusals as MCP clients read them: a JSON-RPC error that carries ours. */
+
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { isRecord } from '../../../contracts/json.ts';
 import { Failure } from '../../../errors.ts';
 import { failureOf, problemOf } from '../../http/problem.ts';
 import { sendFailure } from '../../http/refuse.ts';
@@ -48,6 +50,3 @@ export function refuse(error: unknown, request: FastifyRequest, reply: FastifyRe
   const failure = failureOf(error, request);
   return sendFailure(request, reply, failure, refusalOf(failure, request.id, id));
 }
-
-export const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -14,8 +14,8 @@ import { cancelCall, jobStatus } from '../calls/status.ts';
 import {
   type CallToolResult,
   type Factory,
+  type McpSurface,
   protocolError,
-  type Surface,
   serverFor,
   type Tool,
   type ToolCall,
@@ -72,7 +72,7 @@ export function ownTools(deps: ApiDeps): Served {
     factoryFor(request, context, listener) {
       const base = baseOf(request, deps);
       const args = context.takeArguments();
-      const surface: Surface = {
+      const surface: McpSurface = {
         name: 'filemill',
         title: 'filemill: convert and process files',
         version,

@@ -3,7 +3,7 @@ import { answerHeaders } from '../headers.ts';
 import { refusals } from '../refusals.ts';
 import type { Operation, Paths, Response, Schema } from '../shape.ts';
 import { envelope, parameterRef } from '../shape.ts';
-import { jobAnswer } from './work.ts';
+import { jobResponse } from './work.ts';
 
 const JOB_ID = parameterRef('JobId');
 const BATCH_ID = parameterRef('BatchId');
@@ -56,7 +56,7 @@ export const resultPaths: Paths = {
       parameters: [JOB_ID, REQUEST_ID],
       responses: {
         200: {
-          ...jobAnswer(),
+          ...jobResponse(),
           content: { 'application/json': { schema: { anyOf: [envelope('Job'), envelope('TextJob')] } } },
         },
         ...refusals('Job'),

@@ -35,7 +35,7 @@ const EXAMPLE = {
 };
 
 /** The job as it is when the wait ends. */
-export const jobAnswer = (schema: 'Job' | 'TextJob' = 'Job'): Response => ({
+export const jobResponse = (schema: 'Job' | 'TextJob' = 'Job'): Response => ({
   description: 'The job: `done`, or `processing` where it is large or takes longer than the wait.',
   headers: answerHeaders('Location-While-Processing', 'Retry-After-While-Processing', 'Preference-Applied'),
   content: { 'application/json': { schema: envelope(schema), ...(schema === 'Job' ? { example: EXAMPLE } : {}) } },
@@ -62,7 +62,7 @@ export const workPaths = (figures: Figures): Paths => ({
       tags: ['Convert'],
       parameters: JOB_PARAMETERS,
       requestBody: convertForm(figures),
-      responses: { 200: jobAnswer(), 303: SEE_OUTPUT, ...refusals('Convert') },
+      responses: { 200: jobResponse(), 303: SEE_OUTPUT, ...refusals('Convert') },
     },
   },
   '/api/v1/batch': {
@@ -108,7 +108,7 @@ export const workPaths = (figures: Figures): Paths => ({
         ...JOB_PARAMETERS,
       ],
       requestBody: { required: false, content: { 'multipart/form-data': { schema: { type: 'object' } } } },
-      responses: { 200: jobAnswer(), 303: SEE_OUTPUT, ...refusals('Tool') },
+      responses: { 200: jobResponse(), 303: SEE_OUTPUT, ...refusals('Tool') },
     },
   },
 });
@@ -139,6 +139,6 @@ function toolOperation(tool: Tool, figures: Figures): Operation {
     tags: ['Tools'],
     parameters: JOB_PARAMETERS,
     requestBody: toolForm(tool, figures),
-    responses: { 200: jobAnswer(tool.answersText === true ? 'TextJob' : 'Job'), 303: SEE_OUTPUT, ...refusals('Tool') },
+    responses: { 200: jobResponse(tool.answersText === true ? 'TextJob' : 'Job'), 303: SEE_OUTPUT, ...refusals('Tool') },
   };
 }

@@ -14,7 +14,7 @@ export const CHILD: Binary = { at: ['native:chromium-child'] };
 /** How long a page may load, ms; what has not loaded by then is missing. */
 const LOAD_MS = 15_000;
 /** For loading, the requested wait, and printing. */
-export const LIMITS = { memoryBytes: 2 * 1024 * 1024 * 1024, wallMs: 60_000 };
+export const PAGE_LIMITS = { memoryBytes: 2 * 1024 * 1024 * 1024, wallMs: 60_000 };
 
 /** Sizes of sheets, inches (ISO 216, ANSI Y14.1; rounded as printers do). */
 export const SHEETS = {

@@ -1,7 +1,7 @@
 /** Builds every FFmpeg command: input, mapping, tags and progress. */
-import type { ProcessStep, Task, Warning } from '../../engine.ts';
+import type { EngineWarning, ProcessStep, Task } from '../../engine.ts';
 import { DEMUXERS } from './containers.ts';
-import { readArguments } from './probe.ts';
+import { demuxerArguments } from './probe.ts';
 import type { Timeline } from './timeline.ts';
 
 /** Encoder threads of one conversion. */
@@ -30,7 +30,7 @@ export function command({ task, timeline, inputs = [], encode, full, to }: Comma
       ...(GAPPY.has(task.source) ? ['-fflags', '+genpts'] : []),
       // The half packet at which a file was cut is no sound.
       ...(full && DEMUXERS[task.source] === 'mov' ? ['-fflags', '+discardcorrupt'] : []),
-      ...readArguments(task.source),
+      ...demuxerArguments(task.source),
       ...(timeline.late ? [] : timeline.args),
       ...['-i', task.input],
       ...inputs,
@@ -54,7 +54,7 @@ export const tags = (source: string, stream: number, strip: boolean | undefined)
     ? ['-map_metadata', '-1', '-map_chapters', '-1']
     : ['-map_metadata', '0', ...(TAGGED_STREAMS.has(source) ? ['-map_metadata', `0:s:${stream}`] : [])];
 
-export function dropped(streams: number): readonly Warning[] {
+export function dropped(streams: number): readonly EngineWarning[] {
   if (streams < 1) return [];
   return [
     { code: 'streams_dropped', message: `The target format cannot contain ${streams} of the streams of the source: they were left out.` },

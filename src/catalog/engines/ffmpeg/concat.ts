@@ -6,4 +6,5 @@ export const LIST_INPUT = [
 ] as const;
 
 /** The list, quoted for FFmpeg's parser (ffmpeg-utils, "Quoting and escaping"). @param paths absolute */
-export const listOf = (paths: readonly string[]): string => paths.map((path) => `file 'file:${path.replaceAll("'", "'\\''")}'\n`).join('');
+export const concatList = (paths: readonly string[]): string =>
+  paths.map((path) => `file 'file:${path.replaceAll("'", "'\\''")}'\n`).join('');

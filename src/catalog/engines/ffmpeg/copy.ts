@@ -1,6 +1,6 @@
 /** Copies parts of a recording without re-encoding: cut between packets, or without audio. */
 import { conversionFailed } from '../../../errors.ts';
-import type { Plan, Task, Warning } from '../../engine.ts';
+import type { EngineWarning, Plan, Task } from '../../engine.ts';
 import { command, dropped, tags } from './command.ts';
 import { AUDIO, VIDEO, type VideoContainer } from './containers.ts';
 import { soundAsItIs, videoAsItIs } from './keep.ts';
@@ -12,7 +12,7 @@ import { planVideo } from './video.ts';
 /** Nearly lossless quality for streams that cannot be copied, as `video_crf`. */
 const NEAR_CRF = 18;
 
-const encodedAnew = (what: string): Warning => ({
+const encodedAnew = (what: string): EngineWarning => ({
   code: 'encoded_anew',
   message: `The target format cannot contain the ${what} unchanged: it was re-encoded.`,
 });

@@ -5,7 +5,7 @@ import { MAX_SECONDS } from '../../bounds.ts';
 import type { Plan, ProcessStep } from '../../engine.ts';
 import type { ToolSource } from '../../tool.ts';
 import { command, dropped, THREADS } from './command.ts';
-import { LIST_INPUT, listOf } from './concat.ts';
+import { concatList, LIST_INPUT } from './concat.ts';
 import { VIDEO_ENCODERS } from './encoders.ts';
 import { type MediaFacts, mediaOf, shownSize } from './streams.ts';
 import { progressOf } from './timeline.ts';
@@ -116,7 +116,7 @@ function joined(parts: readonly string[], { silent }: Shape, seconds: number, to
       ...(silent ? [] : ['-map', '0:a', '-c:a', 'aac', '-b:a', `${SOUND_KBITS}k`]),
       ...['-f', 'mp4', '-movflags', '+faststart', '-threads', THREADS, to],
     ],
-    stdin: listOf(parts),
+    stdin: concatList(parts),
     progress: progressOf(seconds),
   };
 }

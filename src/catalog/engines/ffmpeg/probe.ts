@@ -11,7 +11,7 @@ const MAX_STREAMS = 64;
 const MAX_CHANNELS = 64;
 
 /** Restricts reading to this demuxer, even where it would open another for nested streams. */
-export function readArguments(source: string): readonly string[] {
+export function demuxerArguments(source: string): readonly string[] {
   const demuxer = DEMUXERS[source] ?? PICTURE_DEMUXERS[source] ?? source;
   const among = ['-protocol_whitelist', 'file,pipe', '-format_whitelist', demuxer];
   // Of several, FFmpeg's detection chooses one, and refuses the file if it finds anything else.
@@ -36,7 +36,19 @@ type Source = { readonly source: string };
 
 const ask = (input: string, source: string, entries: string, ...more: readonly string[]): ProcessStep => ({
   run: 'ffprobe',
-  args: ['-v', 'error', '-hide_banner', ...readArguments(source), '-print_format', 'json', '-show_entries', entries, ...more, '-i', input],
+  args: [
+    '-v',
+    'error',
+    '-hide_banner',
+    ...demuxerArguments(source),
+    '-print_format',
+    'json',
+    '-show_entries',
+    entries,
+    ...more,
+    '-i',
+    input,
+  ],
 });
 
 const count = z.coerce.number().catch(0).default(0);

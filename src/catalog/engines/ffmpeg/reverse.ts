@@ -1,8 +1,8 @@
 /** Reverses a video and its audio. FFmpeg holds all frames in memory to reverse them, so a large video is reversed in parts. */
 import { conversionFailed, inputLimit } from '../../../errors.ts';
-import type { Plan, ProcessStep, Task, Warning } from '../../engine.ts';
+import type { EngineWarning, Plan, ProcessStep, Task } from '../../engine.ts';
 import { command, dropped, tags } from './command.ts';
-import { LIST_INPUT, listOf } from './concat.ts';
+import { concatList, LIST_INPUT } from './concat.ts';
 import type { VideoContainer } from './containers.ts';
 import { videoAsItIs } from './keep.ts';
 import { type MediaFacts, mediaOf, shownSize, type VideoStream } from './streams.ts';
@@ -100,7 +100,7 @@ function joined(task: Task, container: VideoContainer, picture: VideoStream, cou
     encode: ['-map', '1:v:0', ...encodePicture(task.target, container, picture, task.options), ...result(task, container)],
     to: `${task.output}/out.${task.target}`,
   });
-  return { ...step, stdin: listOf(paths) };
+  return { ...step, stdin: concatList(paths) };
 }
 
 const partOf = ({ scratch }: Task, place: number): string => `${scratch}/part-${String(place).padStart(4, '0')}.mov`;
@@ -136,7 +136,7 @@ function backwards(args: readonly string[]): readonly string[] {
 
 const stretch = (seconds: number | undefined, args: readonly string[]) => ({ args, progress: progressOf(seconds) });
 
-const unmeasured = (length: number | undefined): readonly Warning[] =>
+const unmeasured = (length: number | undefined): readonly EngineWarning[] =>
   length !== undefined
     ? []
     : [
@@ -147,5 +147,5 @@ const unmeasured = (length: number | undefined): readonly Warning[] =>
       ];
 
 /** Subtitles cannot be reversed. */
-const lost = ({ video, audio, subtitles, covers, others }: MediaFacts, { many }: VideoContainer): readonly Warning[] =>
+const lost = ({ video, audio, subtitles, covers, others }: MediaFacts, { many }: VideoContainer): readonly EngineWarning[] =>
   dropped(video.length - 1 + (many ? 0 : Math.max(0, audio.length - 1)) + subtitles.length + covers.length + others);

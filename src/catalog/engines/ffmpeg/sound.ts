@@ -1,6 +1,6 @@
 /** Converts audio, or the audio of a video: copies it if the target can contain its codec and no option changes it, else encodes it. */
 import { conversionFailed } from '../../../errors.ts';
-import type { Plan, Task, Warning } from '../../engine.ts';
+import type { EngineWarning, Plan, Task } from '../../engine.ts';
 import type { OptionName, Options } from '../../options/options.ts';
 import { command, dropped, tags } from './command.ts';
 import { AUDIO, type AudioContainer } from './containers.ts';
@@ -80,7 +80,7 @@ function mp3Quality(options: Options): string[] {
 const mp3Mode = ({ mp3_mode: mode, mp3_bitrate: bitrate }: Options) => mode ?? (bitrate === undefined ? 'vbr' : 'cbr');
 
 /** Warns about an option that the mode does not use: a bit rate with vbr, or a quality with the others. */
-function ofAnotherMode(target: string, options: Options): readonly Warning[] {
+function ofAnotherMode(target: string, options: Options): readonly EngineWarning[] {
   if (target !== 'mp3') return [];
   const mode = mp3Mode(options);
   const [name, value] = mode === 'vbr' ? (['mp3_bitrate', options.mp3_bitrate] as const) : (['mp3_quality', options.mp3_quality] as const);

@@ -1,6 +1,6 @@
 /** The requested part of a recording, and the progress of a running command. */
 import { misfit } from '../../../errors.ts';
-import type { Task, Warning } from '../../engine.ts';
+import type { EngineWarning, Task } from '../../engine.ts';
 import { mediaOf } from './streams.ts';
 
 export interface Timeline {
@@ -11,7 +11,7 @@ export interface Timeline {
   readonly cut: boolean;
   /** Seconds of the result; undefined if the source does not state its length. */
   readonly seconds: number | undefined;
-  readonly warnings: readonly Warning[];
+  readonly warnings: readonly EngineWarning[];
   readonly progress: (line: string) => number | undefined;
 }
 

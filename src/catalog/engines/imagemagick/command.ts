@@ -1,16 +1,16 @@
 /** Builds the ImageMagick command of a task: reading, editing and flattening. */
 
-import type { Task, Warning } from '../../engine.ts';
+import type { EngineWarning, Task } from '../../engine.ts';
 import { choosePages } from '../../planning/pages.ts';
 import { READERS } from './coders.ts';
 import { edits } from './edits.ts';
-import { type Frame, framesOf, LIMITS } from './inspect.ts';
+import { type Frame, framesOf, IMAGEMAGICK_LIMITS } from './inspect.ts';
 import { TO_SRGB } from './srgb.ts';
 
 export interface Picked {
   /** Indices of the frames to read. */
   readonly indices: readonly number[];
-  readonly warnings: readonly Warning[];
+  readonly warnings: readonly EngineWarning[];
 }
 
 /** Selects the pictures of the source for this target. @param many what the target can contain several of @throws Failure `input_limit` if no requested page exists */
@@ -63,7 +63,7 @@ export function readAndEdit({ source, input, options, facts }: Task, indices: re
     alpha: frame.alpha || reader?.takes === 'layers',
     density: frame.density,
     args: [
-      ...LIMITS,
+      ...IMAGEMAGICK_LIMITS,
       // Layers are read together, because their positions on the canvas matter.
       `${reader?.coder}:${input}${reader?.takes === 'layers' ? '' : `[${indices.join(',')}]`}`,
       ...(reader?.means ?? []),

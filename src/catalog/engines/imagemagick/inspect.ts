@@ -10,7 +10,7 @@ import { READERS } from './coders.ts';
  * ImageMagick uses the smaller of these and of the limits in policy.xml. Width and height in pixels; beyond `memory` it uses a file, up to `disk`.
  * (imagemagick.org/script/resources.php)
  */
-export const LIMITS = [
+export const IMAGEMAGICK_LIMITS = [
   ['width', '32KP'],
   ['height', '32KP'],
   ['area', '128MP'],
@@ -46,7 +46,7 @@ export const pingStep = (input: string, { source }: { readonly source: string })
   run: 'convert',
   // For a PNG beyond the limits, ImageMagick reports nothing unless exceptions are logged.
   args: [
-    ...LIMITS,
+    ...IMAGEMAGICK_LIMITS,
     '-debug',
     'exception',
     '-ping',

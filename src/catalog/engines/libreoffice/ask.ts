@@ -3,7 +3,7 @@ import { isReason, type Reason } from '../../../errors.ts';
 import type { Binary, Plan, Task } from '../../engine.ts';
 
 /** The module that a document is opened in. */
-export type Family = 'text' | 'sheet' | 'slides';
+export type OfficeModule = 'text' | 'sheet' | 'slides';
 
 export const OFFICE: Readonly<Record<'office' | 'soffice', Binary>> = {
   office: {
@@ -17,12 +17,12 @@ export const OFFICE: Readonly<Record<'office' | 'soffice', Binary>> = {
   soffice: { at: ['/usr/lib/libreoffice/program/soffice.bin'] },
 };
 
-export const LIMITS = { memoryBytes: 2 * 1024 * 1024 * 1024, processes: 128 };
+export const OFFICE_LIMITS = { memoryBytes: 2 * 1024 * 1024 * 1024, processes: 128 };
 
 /** Needs the binary `office`. */
 export function askOffice(
   { source, target, options, input, output, passwordFile }: Omit<Task, 'facts' | 'scratch'>,
-  family: Family | undefined,
+  family: OfficeModule | undefined,
 ): Plan {
   const request = {
     input,

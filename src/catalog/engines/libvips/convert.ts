@@ -1,12 +1,12 @@
 /** Converts a still, the pages of a TIFF, or all frames of an animation: what libvips is told, by what it finds. */
 import { MAX_PAGES } from '../../bounds.ts';
-import type { Answer, Conversation, Warning } from '../../engine.ts';
+import type { Conversation, EngineWarning, ProgramAnswer } from '../../engine.ts';
 import { colours, edit } from './edit.ts';
-import { boundPixels, type Found, look, openAgain } from './open.ts';
+import { boundPixels, look, type OpenedFirst, openAgain } from './open.ts';
 import { cut, runPipeline, UNCHANGED } from './pipeline.ts';
-import { bound, type ImageRequest, outside, Refusal } from './request.ts';
+import { boundPicture, type ImageRequest, outside, PictureRefusal } from './request.ts';
 import { type Image, Session, type Talk } from './session.ts';
-import { TARGETS, type Target } from './targets.ts';
+import { type PictureTarget, TARGETS } from './targets.ts';
 import { drawWatermark } from './watermark.ts';
 
 /** Frames of an animation that are edited one by one are all in memory. */
@@ -16,26 +16,26 @@ const MOST_PIXELS_APART = 200_000_000;
 export function* conversationAbout(request: ImageRequest): Conversation {
   try {
     try {
-      return { ok: true, warnings: yield* convert(new Session(), request) } satisfies Answer;
+      return { ok: true, warnings: yield* convert(new Session(), request) } satisfies ProgramAnswer;
     } catch (error) {
-      if (!(error instanceof Refusal && /premature end of JPEG/i.test(error.message))) throw error;
-      return { ok: true, warnings: [CUT, ...(yield* convert(new Session(), { ...request, cut: true }))] } satisfies Answer;
+      if (!(error instanceof PictureRefusal && /premature end of JPEG/i.test(error.message))) throw error;
+      return { ok: true, warnings: [CUT, ...(yield* convert(new Session(), { ...request, cut: true }))] } satisfies ProgramAnswer;
     }
   } catch (error) {
-    if (error instanceof Refusal) return error.answer;
+    if (error instanceof PictureRefusal) return error.answer;
     throw error;
   }
 }
 
-const CUT: Warning = {
+const CUT: EngineWarning = {
   code: 'file_cut_off',
   message: 'The end of the JPEG is missing: what the file lacks of the picture is grey or coarse.',
 };
 
-function* convert(session: Session, request: ImageRequest): Talk<Warning[]> {
+function* convert(session: Session, request: ImageRequest): Talk<EngineWarning[]> {
   const found = yield* look(session, request);
   const target = TARGETS[request.target];
-  if (target === undefined) throw new Refusal('internal', `no encoder for ${request.target}`);
+  if (target === undefined) throw new PictureRefusal('internal', `no encoder for ${request.target}`);
   const frames = found.header.stated.pages ?? 1;
   if (request.source === 'tiff') return yield* eachPage(session, request, target, found);
   if ((frames > 1 && target.animated) || stepOf(request, target) !== undefined) {
@@ -49,11 +49,11 @@ function* convert(session: Session, request: ImageRequest): Talk<Warning[]> {
 }
 
 /** The distance of two levels of colour, where the picture is made easier to compress. */
-const stepOf = ({ compress = false, quality }: ImageRequest, { coarsen }: Target): number | undefined =>
+const stepOf = ({ compress = false, quality }: ImageRequest, { coarsen }: PictureTarget): number | undefined =>
   compress && quality < 100 ? coarsen?.(quality) : undefined;
 
 /** A TIFF has pages, not frames: each requested one becomes a file, in the requested order. */
-function* eachPage(session: Session, request: ImageRequest, target: Target, first: Found): Talk<Warning[]> {
+function* eachPage(session: Session, request: ImageRequest, target: PictureTarget, first: OpenedFirst): Talk<EngineWarning[]> {
   const count = first.header.stated.pages ?? 1;
   const ranges = request.pages ?? [[1, count] as const];
   const wanted = [
@@ -88,7 +88,7 @@ function* eachPage(session: Session, request: ImageRequest, target: Target, firs
 }
 
 /** Converts all frames, with their delays and the loop count. */
-function* animation(session: Session, request: ImageRequest, target: Target, frames: number): Talk<void> {
+function* animation(session: Session, request: ImageRequest, target: PictureTarget, frames: number): Talk<void> {
   const all = yield* openAgain(session, request, { n: -1 });
   const { header } = all;
   const { width } = header;
@@ -108,7 +108,7 @@ function* animation(session: Session, request: ImageRequest, target: Target, fra
     yield* save(session, framed(session, done.image, frames, done.pageHeight), request, target, { keep, deep }, request.output);
     return;
   }
-  bound('pixels of all frames', MOST_PIXELS_APART, width * height * frames);
+  boundPicture('pixels of all frames', MOST_PIXELS_APART, width * height * frames);
   const flat = yield* runPipeline(session, { ...all, frames }, { ...UNCHANGED, addAlpha: true });
   // Only pixels and time are the frames' own.
   const whole = session.meta(session.memory(flat.image), PIXELS_ALONE);
@@ -126,7 +126,7 @@ function* animation(session: Session, request: ImageRequest, target: Target, fra
     if (index === 0) {
       const out = yield* session.look(edited[0] ?? done.image);
       outHeight = out.height;
-      bound('pixels of all frames', MOST_PIXELS_APART, out.width * out.height * frames);
+      boundPicture('pixels of all frames', MOST_PIXELS_APART, out.width * out.height * frames);
     }
     yield* session.sendIfLong();
   }
@@ -151,7 +151,7 @@ function levelsOf(session: Session, step: number): Image {
   return session.run('bandjoin', { in: [levels, levels, levels, all] });
 }
 
-function* still(session: Session, found: Found, request: ImageRequest, target: Target, path: string): Talk<void> {
+function* still(session: Session, found: OpenedFirst, request: ImageRequest, target: PictureTarget, path: string): Talk<void> {
   const { header } = found;
   const lies = (header.stated.orientation ?? 0) >= 5;
   const height = header.stated.pageHeight ?? header.height;
@@ -180,7 +180,14 @@ interface Kept {
   readonly deep: boolean;
 }
 
-function* save(session: Session, image: Image, request: ImageRequest, target: Target, { keep, deep }: Kept, path: string): Talk<void> {
+function* save(
+  session: Session,
+  image: Image,
+  request: ImageRequest,
+  target: PictureTarget,
+  { keep, deep }: Kept,
+  path: string,
+): Talk<void> {
   const { saver, properties } = target.encode(request, deep);
   const single = saver === 'heifsave' ? session.meta(image, { 'page-height': undefined, delay: undefined, loop: undefined }) : image;
   session.save(saver, { in: single, filename: path, keep, ...properties });

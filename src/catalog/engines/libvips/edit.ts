@@ -1,9 +1,9 @@
 /** What a request asks of a picture whose size is known: colours, then rotate, crop, resize, blur and watermark. Pure. */
 import { MAX_SIDE } from '../../bounds.ts';
 import type { Pipeline } from './pipeline.ts';
-import { bound, type ImageRequest, outside, Refusal, type Size } from './request.ts';
-import type { Header } from './session.ts';
-import type { Target } from './targets.ts';
+import { boundPicture, type ImageRequest, outside, PictureRefusal, type PixelSize } from './request.ts';
+import type { ImageHeader } from './session.ts';
+import type { PictureTarget } from './targets.ts';
 
 const isGrey = (colour: string): boolean => colour.slice(1, 3) === colour.slice(3, 5) && colour.slice(3, 5) === colour.slice(5, 7);
 
@@ -13,9 +13,9 @@ export const rgbOf = (colour: string): [number, number, number] =>
 
 /** Converts to sRGB (a grey picture stays grey), and keeps or strips metadata. */
 export function colours(
-  found: Header,
+  found: ImageHeader,
   request: ImageRequest,
-  target: Target,
+  target: PictureTarget,
 ): Pick<Pipeline, 'work' | 'space' | 'grayscale' | 'flatten' | 'profile'> & {
   readonly keep: string;
   readonly deep: boolean;
@@ -41,23 +41,23 @@ export function colours(
   };
 }
 
-interface From extends Size {
+interface From extends PixelSize {
   readonly alpha: boolean;
 }
 
 type Edits = Pick<Pipeline, 'turnFirst' | 'turn' | 'flip' | 'flop' | 'crop' | 'resize' | 'blur' | 'dropAlpha'> & {
   /** As the picture comes out. */
-  readonly size: Size;
+  readonly size: PixelSize;
 };
 
-/** Rotate, crop, resize, blur; room for the watermark. @param from px, upright @throws Refusal */
-export function edit(from: From, request: ImageRequest, target: Target): Edits {
+/** Rotate, crop, resize, blur; room for the watermark. @param from px, upright @throws PictureRefusal */
+export function edit(from: From, request: ImageRequest, target: PictureTarget): Edits {
   const { rotate } = request;
   const turns = rotate === '90' || rotate === '270';
   const turned = turns ? { width: from.height, height: from.width } : from;
   const cropped = cropOf(turned, request.crop);
   const size = sizeOf(cropped, request.resize);
-  bound(`side of ${request.target}`, target.longest, Math.max(size.width, size.height));
+  boundPicture(`side of ${request.target}`, target.longest, Math.max(size.width, size.height));
   // Resized before it is turned, a picture need not be decoded at full size.
   const last = turns && request.crop === undefined;
   const flip = rotate === '180' || rotate === 'flip-v';
@@ -85,7 +85,7 @@ export function edit(from: From, request: ImageRequest, target: Target): Edits {
     size,
   };
 }
-function cropOf(from: Size, crop: ImageRequest['crop']): Size & { left: number; top: number } {
+function cropOf(from: PixelSize, crop: ImageRequest['crop']): PixelSize & { left: number; top: number } {
   const { x: left = 0, y: top = 0, w: width = from.width - left, h: height = from.height - top } = crop ?? {};
   refuseOutside('x', from.width, left, crop?.w);
   refuseOutside('y', from.height, top, crop?.h);
@@ -113,17 +113,17 @@ function refuseOutside(axis: 'x' | 'y', has: number, from: number, length: numbe
 }
 
 /** One side keeps the ratio, both are exact. */
-function sizeOf(from: Size, resize: ImageRequest['resize']): Size {
+function sizeOf(from: PixelSize, resize: ImageRequest['resize']): PixelSize {
   const width = resize?.w ?? (resize?.h === undefined ? from.width : Math.round((from.width * resize.h) / from.height));
   const height = resize?.h ?? (resize?.w === undefined ? from.height : Math.round((from.height * resize.w) / from.width));
   for (const side of resize === undefined ? [] : [width, height]) {
     const says = `The picture has ${from.width} x ${from.height} pixels; in this size its other side would be ${side} pixels`;
     if (side < 1)
-      throw new Refusal('input_limit', 'the derived side is below 1 px', {
+      throw new PictureRefusal('input_limit', 'the derived side is below 1 px', {
         details: { limit: 'derived side', min: 1, received: side },
         says: `${says}, and the minimum is 1.`,
       });
-    bound('derived side', MAX_SIDE, side, `${says}, and the maximum is ${MAX_SIDE}.`);
+    boundPicture('derived side', MAX_SIDE, side, `${says}, and the maximum is ${MAX_SIDE}.`);
   }
   return { width, height };
 }

@@ -1,8 +1,8 @@
 /** Reads a picture's header with the one decoder that its format allows, and enforces the bounds before anything is decoded. */
 import { MAX_FRAMES, MAX_PAGES, MAX_PIXELS } from '../../bounds.ts';
-import type { Opened } from './pipeline.ts';
-import { bound, type ImageRequest, Refusal } from './request.ts';
-import type { Header, Properties, Session, Talk } from './session.ts';
+import type { OpenedPicture } from './pipeline.ts';
+import { boundPicture, type ImageRequest, PictureRefusal } from './request.ts';
+import type { ImageHeader, Properties, Session, Talk } from './session.ts';
 
 /** CMYK with alpha. More would be worked on band by band, and mean nothing to a target. */
 const MOST_BANDS = 5;
@@ -24,28 +24,28 @@ const SAMPLES: Readonly<Record<string, { a: number; b: number; format: string; c
   uint: { a: 1 / 65_537, b: 0, format: 'ushort', colour: 'rgb16', grey: 'grey16' },
 };
 
-export type Found = Omit<Opened, 'frames'>;
+export type OpenedFirst = Omit<OpenedPicture, 'frames'>;
 
-/** @throws Refusal */
-export function* look(session: Session, request: ImageRequest): Talk<Found> {
+/** @throws PictureRefusal */
+export function* look(session: Session, request: ImageRequest): Talk<OpenedFirst> {
   const found = yield* openAgain(session, request, {});
   const { header } = found;
   boundPixels(header);
-  if (request.source === 'tiff') bound('pages', MAX_PAGES, header.stated.pages ?? 1);
-  else bound('frames', MAX_FRAMES, header.stated.pages ?? 1);
+  if (request.source === 'tiff') boundPicture('pages', MAX_PAGES, header.stated.pages ?? 1);
+  else boundPicture('frames', MAX_FRAMES, header.stated.pages ?? 1);
   const { primary = 0, pages = 1 } = header.stated;
   // Several items: not the first, but the one that is meant to be shown.
   return request.source === 'avif' && pages > 1 && primary > 0 ? yield* openAgain(session, request, { page: primary }) : found;
 }
 
-/** @param which page or frames; the first without it @throws Refusal */
+/** @param which page or frames; the first without it @throws PictureRefusal */
 export function* openAgain(
   session: Session,
   { source, input, cut = false }: ImageRequest,
   which: { page?: number; n?: number },
-): Talk<Found> {
+): Talk<OpenedFirst> {
   const known = LOADERS[source];
-  if (known === undefined) throw new Refusal('internal', `no decoder for ${source}`);
+  if (known === undefined) throw new PictureRefusal('internal', `no decoder for ${source}`);
   const { loader, smaller, paged } = known;
   const open = (properties: Properties) =>
     session.run(loader, { filename: input, access: 'sequential', 'fail-on': cut ? 'none' : 'error', ...(paged && which), ...properties });
@@ -60,9 +60,10 @@ export function* openAgain(
     image = session.run('copy', { in: plain, interpretation: space });
     header = yield* session.look(image);
   }
-  if (header.bands > MOST_BANDS) throw new Refusal('corrupt_input', `${header.bands} bands, at most ${MOST_BANDS}`);
+  if (header.bands > MOST_BANDS) throw new PictureRefusal('corrupt_input', `${header.bands} bands, at most ${MOST_BANDS}`);
   return { image, header, ...(smaller && { reload: { by: smaller, open } }) };
 }
 
-/** @throws Refusal for a frame or page beyond the bound */
-export const boundPixels = ({ width, height, stated }: Header): void => bound('pixels', MAX_PIXELS, width * (stated.pageHeight ?? height));
+/** @throws PictureRefusal for a frame or page beyond the bound */
+export const boundPixels = ({ width, height, stated }: ImageHeader): void =>
+  boundPicture('pixels', MAX_PIXELS, width * (stated.pageHeight ?? height));

@@ -2,8 +2,8 @@
  * The operations between decoding and encoding, in the order in which they lose least and cost least: pixels are decoded smaller where the
  * decoder can do that, colours are converted before they are mixed, and alpha is multiplied in before pixels are averaged.
  */
-import type { Size } from './request.ts';
-import type { Header, Image, Properties, Session, Talk } from './session.ts';
+import type { PixelSize } from './request.ts';
+import type { Image, ImageHeader, Properties, Session, Talk } from './session.ts';
 import type { Overlay } from './watermark.ts';
 
 type Angle = 0 | 90 | 180 | 270;
@@ -25,8 +25,8 @@ export interface Pipeline {
   readonly turnFirst: boolean;
   readonly flip: boolean;
   readonly flop: boolean;
-  readonly crop: (Size & { readonly left: number; readonly top: number }) | undefined;
-  readonly resize: (Size & { readonly fit: 'fill' | 'cover' | 'contain'; readonly bars: readonly number[] }) | undefined;
+  readonly crop: (PixelSize & { readonly left: number; readonly top: number }) | undefined;
+  readonly resize: (PixelSize & { readonly fit: 'fill' | 'cover' | 'contain'; readonly bars: readonly number[] }) | undefined;
   /** Standard deviation, px. */
   readonly blur: number | undefined;
   readonly overlay: Overlay | undefined;
@@ -53,9 +53,9 @@ export const UNCHANGED: Pipeline = {
   addAlpha: false,
 };
 
-export interface Opened {
+export interface OpenedPicture {
   readonly image: Image;
-  readonly header: Header;
+  readonly header: ImageHeader;
   /** Frames that are worked on together. */
   readonly frames: number;
   /** Decodes it again, smaller. */
@@ -71,12 +71,12 @@ interface Reload {
 /** A picture on its way. `sequential` and the alpha channel are followed; the rest is looked up where it matters. */
 interface Picture {
   image: Image;
-  header: Header;
+  header: ImageHeader;
   pageHeight: number;
 }
 
 /** @returns the picture, and the height of its frames */
-export function* runPipeline(session: Session, opened: Opened, plan: Pipeline): Talk<{ image: Image; pageHeight: number }> {
+export function* runPipeline(session: Session, opened: OpenedPicture, plan: Pipeline): Talk<{ image: Image; pageHeight: number }> {
   const { frames } = opened;
   const picture: Picture = { image: opened.image, header: opened.header, pageHeight: opened.header.pageHeight };
   const run = (operation: string, properties: Properties = {}): void => {
@@ -85,7 +85,7 @@ export function* runPipeline(session: Session, opened: Opened, plan: Pipeline): 
   const look = function* (): Talk<void> {
     picture.header = yield* session.look(picture.image);
   };
-  const know = (known: Partial<Header>): void => {
+  const know = (known: Partial<ImageHeader>): void => {
     picture.header = { ...picture.header, ...known };
   };
   const inMemory = (): void => {
@@ -260,7 +260,7 @@ export function* runPipeline(session: Session, opened: Opened, plan: Pipeline): 
 }
 
 /** EXIF 2.32, tag 0x0112: how it is turned, and mirrored afterwards. */
-function orientationOf({ stated: { orientation } }: Header): { angle: Angle; flop: boolean } {
+function orientationOf({ stated: { orientation } }: ImageHeader): { angle: Angle; flop: boolean } {
   const angles: readonly Angle[] = [0, 0, 0, 180, 180, 90, 90, 270, 270];
   return { angle: angles[orientation ?? 0] ?? 0, flop: [2, 4, 5, 7].includes(orientation ?? 0) };
 }
@@ -268,7 +268,7 @@ function orientationOf({ stated: { orientation } }: Header): { angle: Angle; flo
 /** In which the colour of bars is known without converting it. */
 const PLAIN_SPACES: ReadonlySet<string> = new Set(['srgb', 'rgb16', 'b-w', 'grey16']);
 
-const isDeep = ({ space }: Pick<Header, 'space'>): boolean => space === 'rgb16' || space === 'grey16';
+const isDeep = ({ space }: Pick<ImageHeader, 'space'>): boolean => space === 'rgb16' || space === 'grey16';
 
 export type Area = NonNullable<Pipeline['crop']>;
 
@@ -319,7 +319,7 @@ function roundHalfEven(value: number): number {
 }
 
 /** Of as many bands as the picture. @param rgba 0 to 255 */
-function barsFor({ bands, alpha, ...header }: Header, [red = 0, green = 0, blue = 0, opacity = 255]: readonly number[]): number[] {
+function barsFor({ bands, alpha, ...header }: ImageHeader, [red = 0, green = 0, blue = 0, opacity = 255]: readonly number[]): number[] {
   const scale = isDeep(header) ? 256 : 1;
   // Luminance of sRGB (ITU-R BT.709).
   const colour = bands > 2 ? [red, green, blue] : [0.2126 * red + 0.7152 * green + 0.0722 * blue];

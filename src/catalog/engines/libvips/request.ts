@@ -1,6 +1,6 @@
 /** What is asked of libvips for one picture, why that is refused, and the bounds. */
 import type { OptionMisfit } from '../../../errors.ts';
-import type { Answer } from '../../engine.ts';
+import type { ProgramAnswer } from '../../engine.ts';
 
 /** Paths are absolute. Sides and offsets in px, after orientation by EXIF and rotation. */
 export interface ImageRequest {
@@ -45,30 +45,30 @@ export interface TextMark {
   readonly color: string;
 }
 
-export interface Size {
+export interface PixelSize {
   readonly width: number;
   readonly height: number;
 }
 
 /** Ends the conversation. */
-export class Refusal extends Error {
-  readonly answer: Answer;
-  constructor(reason: NonNullable<Answer['reason']>, words: string, more: Pick<Answer, 'details' | 'says' | 'misfit'> = {}) {
+export class PictureRefusal extends Error {
+  readonly answer: ProgramAnswer;
+  constructor(reason: NonNullable<ProgramAnswer['reason']>, words: string, more: Pick<ProgramAnswer, 'details' | 'says' | 'misfit'> = {}) {
     super(words);
     this.answer = { ok: false, reason, words, ...more };
   }
 }
 
-/** @throws Refusal `input_limit` */
-export const bound = (limit: string, max: number, received: number, says?: string): void => {
+/** @throws PictureRefusal `input_limit` */
+export const boundPicture = (limit: string, max: number, received: number, says?: string): void => {
   if (received <= max) return;
-  throw new Refusal('input_limit', `${limit} ${received}, at most ${max}`, {
+  throw new PictureRefusal('input_limit', `${limit} ${received}, at most ${max}`, {
     details: { limit, max, received },
     ...(says === undefined ? {} : { says }),
   });
 };
 
-export const outside = (misfit: OptionMisfit): Refusal => new Refusal('invalid_option', misfit.says, { misfit });
+export const outside = (misfit: OptionMisfit): PictureRefusal => new PictureRefusal('invalid_option', misfit.says, { misfit });
 
 /** What libvips says of good TIFFs that it does not read: 10 to 14 bits, doubles, tiles in planes, Lab of 8 bits. */
 const RARE_TIFF = /samples_per_pixel not a whole number|samples out of range|tiled separate planes not supported|bad labq format/i;
@@ -76,9 +76,9 @@ const RARE_TIFF_SAYS =
   'This kind of TIFF (its number of bits, its colours, or planes in tiles) is not supported: save it as RGB or grey of 8 or 16 bits.';
 
 /** Recognises libvips' errors about exhausted resources; any other error is about the picture. */
-export function refusalFor(words: string): Refusal {
-  if (/out of memory|unable to allocate|bad_alloc|allocation failed/i.test(words)) return new Refusal('memory', words);
-  if (/no space left|file too large|disk quota/i.test(words)) return new Refusal('output_limit', words);
-  if (RARE_TIFF.test(words)) return new Refusal('corrupt_input', words, { says: RARE_TIFF_SAYS });
-  return new Refusal('corrupt_input', words);
+export function refusalFor(words: string): PictureRefusal {
+  if (/out of memory|unable to allocate|bad_alloc|allocation failed/i.test(words)) return new PictureRefusal('memory', words);
+  if (/no space left|file too large|disk quota/i.test(words)) return new PictureRefusal('output_limit', words);
+  if (RARE_TIFF.test(words)) return new PictureRefusal('corrupt_input', words, { says: RARE_TIFF_SAYS });
+  return new PictureRefusal('corrupt_input', words);
 }

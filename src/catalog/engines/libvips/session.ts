@@ -1,5 +1,5 @@
 /** The language of `native/vips-server` (operations.c): operations of libvips on numbered images, and what is known of an image. */
-import { Refusal, refusalFor } from './request.ts';
+import { PictureRefusal, refusalFor } from './request.ts';
 
 /** An image that the program keeps under this number. */
 export interface Image {
@@ -12,7 +12,7 @@ export type Properties = Readonly<Record<string, Value>>;
 /** What the program is told, and replies. */
 export type Talk<Result> = Generator<string, Result, string>;
 
-export interface Header {
+export interface ImageHeader {
   readonly width: number;
   /** Of all frames together: libvips stores them as one tall picture. */
   readonly height: number;
@@ -89,11 +89,11 @@ export class Session {
     return this.places;
   }
 
-  *look(image: Image): Talk<Header> {
+  *look(image: Image): Talk<ImageHeader> {
     return headerIn(yield* this.send(`info ${image.place}`));
   }
 
-  /** @throws Refusal if an operation failed */
+  /** @throws PictureRefusal if an operation failed */
   *send(last?: string): Talk<string> {
     if (last !== undefined) this.add(last);
     if (this.pending.length === 0) return '';
@@ -109,7 +109,7 @@ export class Session {
     if (this.length > LONG) yield* this.send();
   }
 
-  /** @returns undefined if the operation fails, as with a broken profile @throws Refusal if an earlier one failed */
+  /** @returns undefined if the operation fails, as with a broken profile @throws PictureRefusal if an earlier one failed */
   *attempt(operation: string, properties: Properties): Talk<Image | undefined> {
     yield* this.send();
     const image = { place: this.places++ };
@@ -141,8 +141,8 @@ const MOST = 2 ** 31;
 /** More than any picture that we convert has on its way. Lists of colours are as long as this says. */
 const MOST_BANDS = 16;
 
-/** @throws Refusal if the reply is none: a hostile picture may have taken its process over */
-function headerIn(reply: string): Header {
+/** @throws PictureRefusal if the reply is none: a hostile picture may have taken its process over */
+function headerIn(reply: string): ImageHeader {
   const words = new Map(
     reply.split(' ').map((word): [string, string] => [word.slice(0, word.indexOf('=')), word.slice(word.indexOf('=') + 1)]),
   );
@@ -152,11 +152,11 @@ function headerIn(reply: string): Header {
   };
   const count = (name: string): number => {
     const value = number(name);
-    if (value === undefined || value < 1) throw new Refusal('corrupt_input', `no ${name} in ${reply.slice(0, 200)}`);
+    if (value === undefined || value < 1) throw new PictureRefusal('corrupt_input', `no ${name} in ${reply.slice(0, 200)}`);
     return value;
   };
   const [width, height, bands] = [count('width'), count('height'), count('bands')];
-  if (bands > MOST_BANDS) throw new Refusal('corrupt_input', `${bands} bands, at most ${MOST_BANDS}`);
+  if (bands > MOST_BANDS) throw new PictureRefusal('corrupt_input', `${bands} bands, at most ${MOST_BANDS}`);
   return {
     width,
     height,

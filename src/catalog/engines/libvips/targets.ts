@@ -3,7 +3,7 @@ import { WEBP_MAX_SIDE } from '../../bounds.ts';
 import type { ImageRequest } from './request.ts';
 import type { Properties } from './session.ts';
 
-export interface Target {
+export interface PictureTarget {
   /** The operation of libvips, with its properties. @param deep 16 bits a channel */
   readonly encode: (request: ImageRequest, deep: boolean) => { readonly saver: string; readonly properties: Properties };
   /** px. JPEG and GIF have 16 bits for a side, WebP 14 (RFC 9649), libaom takes 16 bits. */
@@ -15,7 +15,7 @@ export interface Target {
   readonly coarsen?: (quality: number) => number;
 }
 
-export const TARGETS: Readonly<Record<string, Target>> = {
+export const TARGETS: Readonly<Record<string, PictureTarget>> = {
   png: { encode: png, longest: 1_000_000, alpha: true, sixteenBit: true, animated: false },
   jpg: {
     encode: ({ quality, compress = false }) => ({

@@ -1,6 +1,6 @@
 /** Draws a text, to be laid over a picture in one of nine positions. Pango uses any installed font, so that every script is shown. */
-import { Refusal, type Size, type TextMark } from './request.ts';
-import type { Header, Image, Properties, Session, Talk } from './session.ts';
+import { PictureRefusal, type PixelSize, type TextMark } from './request.ts';
+import type { Image, ImageHeader, Properties, Session, Talk } from './session.ts';
 
 /** Between the text and the edges, as a share of the shorter side. */
 const MARGIN = 0.03;
@@ -16,7 +16,7 @@ export interface Overlay {
 /** @param size px, of the picture as it comes out @returns undefined if nothing of it would be visible */
 export function* drawWatermark(
   session: Session,
-  size: Size,
+  size: PixelSize,
   { text, position, opacity, size: percent, color }: TextMark,
 ): Talk<Overlay | undefined> {
   const shorter = Math.min(size.width, size.height);
@@ -39,9 +39,9 @@ function* fitted(
   text: string,
   color: string,
   height: number,
-  room: Size,
+  room: PixelSize,
   column: number,
-): Talk<{ image: Image; header: Header } | undefined> {
+): Talk<{ image: Image; header: ImageHeader } | undefined> {
   const align = column === 0 ? 'low' : column === 1 ? 'high' : 'centre';
   let px = height;
   for (let tries = 0; ; tries++) {
@@ -57,13 +57,13 @@ function* fitted(
 }
 
 /** If no font has the characters, libvips has nothing to draw. */
-function* draw(session: Session, letters: Properties): Talk<{ image: Image; header: Header } | undefined> {
+function* draw(session: Session, letters: Properties): Talk<{ image: Image; header: ImageHeader } | undefined> {
   yield* session.send();
   try {
     const image = session.run('text', letters);
     return { image, header: yield* session.look(image) };
   } catch (error) {
-    if (error instanceof Refusal && /no text to render|bad dimensions/i.test(error.message)) return undefined;
+    if (error instanceof PictureRefusal && /no text to render|bad dimensions/i.test(error.message)) return undefined;
     throw error;
   }
 }

@@ -14,13 +14,13 @@ const UNITS: Readonly<Record<string, number>> = {
   ex: 8,
 };
 
-export interface Size {
+export interface SvgSize {
   readonly width: number;
   readonly height: number;
 }
 
 /** @param head the first bytes of the drawing @returns CSS pixels; undefined if the tag has no size */
-export function sizeOf(head: string): Size | undefined {
+export function sizeOf(head: string): SvgSize | undefined {
   const root = rootOf(head);
   if (root?.name !== 'svg') return undefined;
   const attributes = attributesOf(root);

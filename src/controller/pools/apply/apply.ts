@@ -2,11 +2,11 @@
 import type { ToolchainPool } from '../../../contracts/kubernetes/toolchain-pool.ts';
 import type { Kube } from '../../../kube/connection/connect.ts';
 import { isAlreadyExists, isConflict, KubeError, unlessNotFound } from '../../../kube/connection/error.ts';
-import { JOBS, keyOf, PODS } from '../../../kube/resource.ts';
+import { JOBS, objectKey, PODS } from '../../../kube/resource.ts';
 import { mapConcurrently } from '../../../streams/concurrency.ts';
 import type { LiveJobs } from '../observe/live-jobs.ts';
-import { GUARDS, isFinished, isOf, type Job, type Pod, trimJob } from '../observe/objects.ts';
-import type { Action, Observation, Worker } from '../observe/observation.ts';
+import { GUARDS, isFinished, isOf, type KubeJob, type Pod, trimJob } from '../observe/objects.ts';
+import type { Observation, ObservedWorker, PoolAction } from '../observe/observation.ts';
 import { roomNow } from './room.ts';
 import { jobOf, type Template } from './template.ts';
 import type { TokenBucket } from './token-bucket.ts';
@@ -21,7 +21,7 @@ export interface ApplyDeps {
   readonly mayAct: () => boolean;
 }
 
-export interface Outcome {
+export interface ApplyOutcome {
   readonly created: number;
   /** Ms until the next Job may be created, if fewer were created than decided. */
   readonly waitMs: number | undefined;
@@ -31,7 +31,7 @@ export interface Outcome {
   readonly blocked: readonly number[];
 }
 
-const NOTHING: Outcome = { created: 0, waitMs: undefined, refused: undefined, blocked: [] };
+const NOTHING: ApplyOutcome = { created: 0, waitMs: undefined, refused: undefined, blocked: [] };
 
 /** HTTP statuses that a retry would not change: quota, admission, an invalid template. */
 const REFUSALS: ReadonlySet<number> = new Set([400, 403, 422]);
@@ -41,11 +41,11 @@ export async function apply(
   deps: ApplyDeps,
   pool: ToolchainPool,
   observed: Observation,
-  actions: readonly Action[],
+  actions: readonly PoolAction[],
   template: Template,
-): Promise<Outcome> {
+): Promise<ApplyOutcome> {
   // Ended Jobs are removed first, so that new ones can take their names.
-  await mapConcurrently<Action, void>(
+  await mapConcurrently<PoolAction, void>(
     actions.filter((action) => action.do !== 'create'),
     { limit: AT_ONCE },
     async (action) => {
@@ -65,13 +65,19 @@ export async function apply(
   return count === 0 || !deps.mayAct() ? NOTHING : create(deps, pool, observed, count, template);
 }
 
-async function create(deps: ApplyDeps, pool: ToolchainPool, observed: Observation, count: number, template: Template): Promise<Outcome> {
+async function create(
+  deps: ApplyDeps,
+  pool: ToolchainPool,
+  observed: Observation,
+  count: number,
+  template: Template,
+): Promise<ApplyOutcome> {
   let created = 0;
   const blocked: number[] = [];
-  let halt: Pick<Outcome, 'waitMs' | 'refused'> | undefined;
+  let halt: Pick<ApplyOutcome, 'waitMs' | 'refused'> | undefined;
   await mapConcurrently<number, void>(await roomNow(deps.kube, pool, observed, count), { limit: AT_ONCE }, async (slot) => {
     if (halt !== undefined || !deps.mayAct()) return;
-    const waitMs = deps.tokens.take(keyOf(pool));
+    const waitMs = deps.tokens.take(objectKey(pool));
     if (waitMs > 0) {
       halt = { waitMs, refused: undefined };
       return;
@@ -97,20 +103,20 @@ async function createJob(
 ): Promise<'ours' | 'foreign' | 'nobody'> {
   const job = jobOf(pool, slot, template);
   try {
-    live.created(trimJob(await kube.create<Job>(JOBS, job)));
+    live.created(trimJob(await kube.create<KubeJob>(JOBS, job)));
     return 'ours';
   } catch (error) {
     if (!isAlreadyExists(error)) throw error;
   }
   // The name is taken by our earlier attempt whose answer was lost, by another leader, or by something else: ask the API server, not the cache.
-  const there = await kube.get<Job>(JOBS, job.metadata).catch(unlessNotFound);
+  const there = await kube.get<KubeJob>(JOBS, job.metadata).catch(unlessNotFound);
   if (there !== undefined && !isOf(there, pool)) return 'foreign';
   if (there === undefined || there.metadata.deletionTimestamp !== undefined || isFinished(there)) return 'nobody';
   live.created(trimJob(there));
   return 'ours';
 }
 
-async function remove({ kube, live }: ApplyDeps, pool: ToolchainPool, worker: Worker): Promise<void> {
+async function remove({ kube, live }: ApplyDeps, pool: ToolchainPool, worker: ObservedWorker): Promise<void> {
   const { namespace } = pool.metadata;
   try {
     await kube.remove(JOBS, { name: worker.name, namespace }, { uid: worker.uid, propagationPolicy: 'Background' });
@@ -121,7 +127,7 @@ async function remove({ kube, live }: ApplyDeps, pool: ToolchainPool, worker: Wo
   live.removed(worker.uid);
 }
 
-async function guard({ kube }: ApplyDeps, { metadata: { namespace } }: ToolchainPool, { pod }: Worker, on: boolean): Promise<void> {
+async function guard({ kube }: ApplyDeps, { metadata: { namespace } }: ToolchainPool, { pod }: ObservedWorker, on: boolean): Promise<void> {
   if (pod === undefined) return;
   const annotations = on ? GUARDS : Object.fromEntries(Object.keys(GUARDS).map((key) => [key, null]));
   await kube.patch<Pod>(PODS, { name: pod, namespace }, { metadata: { annotations } }).catch(unlessNotFound);

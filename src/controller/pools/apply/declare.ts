@@ -4,14 +4,14 @@ import { type ToolchainPool, toolchainOf } from '../../../contracts/kubernetes/t
 import { type Declared, POOL_VERSION } from '../../../contracts/messages/pool.ts';
 import { Failure } from '../../../errors.ts';
 import { Contested } from '../../../pools/registry.ts';
-import type { Memory } from '../memory.ts';
+import type { PoolMemory } from '../memory.ts';
 import type { Trouble } from '../observe/observation.ts';
 
 /** @param uid of the pool's resource @throws Contested · Error with the reason why it cannot be declared · Failure `OVERLOADED` if the store is unreachable */
 export type Declare = (declaration: Declared, uid: string | undefined) => Promise<void>;
 
 /** @returns why it cannot be declared; undefined also while NATS is unreachable, which the condition `QueueUnknown` reports */
-export async function declarePool(declare: Declare, pool: ToolchainPool, memory: Memory): Promise<Trouble | undefined> {
+export async function declareToQueue(declare: Declare, pool: ToolchainPool, memory: PoolMemory): Promise<Trouble | undefined> {
   const { name, uid } = pool.metadata;
   const { paused, preference, capacity } = pool.spec;
   const declaration = { version: POOL_VERSION, name, toolchain: toolchainOf(pool) ?? name, paused, preference, capacity };

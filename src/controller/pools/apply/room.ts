@@ -4,7 +4,7 @@ import type { Kube } from '../../../kube/connection/connect.ts';
 import { unlessNotFound } from '../../../kube/connection/error.ts';
 import { JOBS } from '../../../kube/resource.ts';
 import { KEPT_FAILURES } from '../decide/decide.ts';
-import { isDisrupted, isFinished, type Job, LABEL, type PoolObject, TOOLCHAIN_POOLS, verdictOf } from '../observe/objects.ts';
+import { isDisrupted, isFinished, type KubeJob, LABEL, type PoolObject, TOOLCHAIN_POOLS, verdictOf } from '../observe/objects.ts';
 import { isLive, type Observation } from '../observe/observation.ts';
 import { slotOf } from '../observe/observe.ts';
 
@@ -19,8 +19,8 @@ export async function roomNow(
   // Pods end before their Jobs, and an ended pod stays ended: here the cache can be trusted.
   const dead = new Set(workers.filter((worker) => !isLive(worker)).map(({ uid }) => uid));
   const { namespace, name } = pool.metadata;
-  const jobs: Job[] = [];
-  for await (const { items } of kube.pages<Job>(JOBS, { namespace, labelSelector: `${LABEL.pool}=${name}` })) jobs.push(...items);
+  const jobs: KubeJob[] = [];
+  for await (const { items } of kube.pages<KubeJob>(JOBS, { namespace, labelSelector: `${LABEL.pool}=${name}` })) jobs.push(...items);
   // A Job with the pool's label that no pool owns takes a name, but no capacity.
   const others = jobs.filter((job) => !isWorker(job)).map(slotOf);
   return freeSlots(jobs.filter(isWorker), dead, [...foreignSlots, ...others], { capacity, wanted });
@@ -32,12 +32,12 @@ export async function roomNow(
  * @param jobs all Jobs of the pool @param dead uids of those whose pods have ended or are lost
  */
 export function freeSlots(
-  jobs: readonly Job[],
+  jobs: readonly KubeJob[],
   dead: ReadonlySet<string>,
   foreignSlots: readonly number[],
   { capacity, wanted }: { readonly capacity: number; readonly wanted: number },
 ): readonly number[] {
-  const isOver = (job: Job) => isFinished(job) || dead.has(job.metadata.uid ?? '');
+  const isOver = (job: KubeJob) => isFinished(job) || dead.has(job.metadata.uid ?? '');
   const [live, ended] = [jobs.filter((job) => !isOver(job)), jobs.filter(isOver)];
   const dying = ended.filter(({ metadata }) => metadata.deletionTimestamp !== undefined);
   const taken = new Set([...foreignSlots, ...[...live, ...dying, ...kept(ended)].map(slotOf)]);
@@ -48,7 +48,7 @@ export function freeSlots(
 }
 
 /** Of this pool, or of a deleted pool of the same name whose workers are still leaving. */
-const isWorker = ({ metadata }: Job): boolean => metadata.ownerReferences?.some(({ kind }) => kind === TOOLCHAIN_POOLS.kind) ?? false;
+const isWorker = ({ metadata }: KubeJob): boolean => metadata.ownerReferences?.some(({ kind }) => kind === TOOLCHAIN_POOLS.kind) ?? false;
 
 /** 0 if the pool was deleted, or deleted and created again, since the decision. */
 async function capacityNow(kube: Kube, { metadata, spec }: ToolchainPool): Promise<number> {
@@ -59,11 +59,11 @@ async function capacityNow(kube: Kube, { metadata, spec }: ToolchainPool): Promi
 }
 
 /** Ended Jobs whose names stay taken: those that `tidy` keeps, so that all replicas agree. */
-const kept = (ended: readonly Job[]): readonly Job[] =>
+const kept = (ended: readonly KubeJob[]): readonly KubeJob[] =>
   ended
     .filter((job) => verdictOf(job)?.type !== 'Complete' && !isDisrupted(job))
     .toSorted((a, b) => endOf(b) - endOf(a))
     .slice(0, KEPT_FAILURES);
 
 /** Ms since the epoch; a Job whose pod has just ended has no time yet and counts as the newest. */
-const endOf = (job: Job): number => Date.parse(verdictOf(job)?.lastTransitionTime ?? '') || Number.MAX_SAFE_INTEGER;
+const endOf = (job: KubeJob): number => Date.parse(verdictOf(job)?.lastTransitionTime ?? '') || Number.MAX_SAFE_INTEGER;

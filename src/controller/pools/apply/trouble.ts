@@ -1,5 +1,5 @@
 /** Publishes to API replicas that a pool's workers do not come up, so that they send orders to other pools. */
-import type { Memory } from '../memory.ts';
+import type { PoolMemory } from '../memory.ts';
 import { isComing, isServing, type Observation, type Trouble } from '../observe/observation.ts';
 
 /** @param degraded a reason of the condition `Degraded` @throws Unavailable */
@@ -21,7 +21,7 @@ export async function publishTrouble(
   { publishState }: { readonly publishState: PublishState },
   pool: string,
   reconciled: Reconciled,
-  memory: Memory,
+  memory: PoolMemory,
 ): Promise<void> {
   const { trouble, observed, template, now } = reconciled;
   const isServed = observed.workers.some((worker) => isServing(worker) && !isComing(worker) && worker.unwell === undefined);

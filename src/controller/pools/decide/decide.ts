@@ -1,15 +1,15 @@
 /** Decides, from an observation of a pool, which workers to create, retire and remove. Pure: no I/O, no clock. */
 import {
-  type Action,
   type Decision,
   type Demand,
-  type Hold,
   isComing,
   isLive,
   isServing,
   type Observation,
-  type PoolSettings,
-  type Worker,
+  type ObservedWorker,
+  type PoolAction,
+  type PoolHold,
+  type PoolScale,
   type WorkerState,
 } from '../observe/observation.ts';
 
@@ -21,7 +21,7 @@ export function decide(observed: Observation): Decision {
 }
 
 /** The first of these with something to do wins. Growing comes first, so that a rollout retires a worker only when its replacement is up. */
-function scale(observed: Observation, wanted: number | undefined, held: Hold | undefined): readonly Action[] {
+function scale(observed: Observation, wanted: number | undefined, held: PoolHold | undefined): readonly PoolAction[] {
   if (wanted === undefined || held === 'Paused') return [];
   if (held !== undefined) return [...shrink(observed, wanted), ...rollout(observed, true)];
   for (const actions of [grow(observed, wanted), shrink(observed, wanted), rollout(observed, observed.backOff !== undefined)])
@@ -40,19 +40,19 @@ const UNKNOWN_SERVICE_MS = 1_000;
  * Workers for all orders in flight, plus as many as start the last waiting order within `targetWaitMs`, plus the standby.
  * @param serviceMs of one order on average
  */
-export function desired(pool: PoolSettings, { pending, inFlight }: Demand, serviceMs = UNKNOWN_SERVICE_MS): number {
+export function desired(pool: PoolScale, { pending, inFlight }: Demand, serviceMs = UNKNOWN_SERVICE_MS): number {
   const busy = Math.ceil(inFlight / pool.slots);
   return Math.min(pool.capacity, busy + Math.ceil(pending / ordersPerWorker(pool, serviceMs)) + pool.standby);
 }
 
 /** Waiting orders that one worker can take and still start the last in time: at least its slots, at most `conversionsPerWorker`. */
-function ordersPerWorker({ slots, targetWaitMs, conversionsPerWorker }: PoolSettings, serviceMs: number): number {
+function ordersPerWorker({ slots, targetWaitMs, conversionsPerWorker }: PoolScale, serviceMs: number): number {
   const inTime = Math.floor(targetWaitMs / Math.max(1, serviceMs)) * slots;
   return Math.max(Math.min(slots, conversionsPerWorker), Math.min(conversionsPerWorker, inTime));
 }
 
 /** More workers, as many as are missing and the capacity has room for. Which slots are free is looked up when their Jobs are created (room.ts). */
-function grow({ workers, pool, backOff }: Observation, wanted: number): readonly Action[] {
+function grow({ workers, pool, backOff }: Observation, wanted: number): readonly PoolAction[] {
   const missing = wanted - workers.filter(isServing).length;
   const room = pool.capacity - workers.filter(isLive).length;
   // After failures one worker goes first; the others follow once it has come up.
@@ -64,8 +64,8 @@ function grow({ workers, pool, backOff }: Observation, wanted: number): readonly
 /** Repeating shorter work costs less than annotating the pod, ms. */
 const WORTH_GUARDING_MS = 10_000;
 
-function guard({ workers }: Observation): readonly Action[] {
-  return workers.flatMap((worker): Action[] => {
+function guard({ workers }: Observation): readonly PoolAction[] {
+  return workers.flatMap((worker): PoolAction[] => {
     const { state, busyMs, guarded } = worker;
     if (!guarded && (state === 'busy' || state === 'draining') && busyMs > WORTH_GUARDING_MS) return [{ do: 'guard', worker, on: true }];
     // Keep the annotation between two long orders; only an idle worker is finished.
@@ -75,7 +75,7 @@ function guard({ workers }: Observation): readonly Action[] {
 }
 
 /** Whether the number of workers must stay as it is, and why. */
-function hold({ now, pool, demand, workers, backOff }: Observation): Hold | undefined {
+function hold({ now, pool, demand, workers, backOff }: Observation): PoolHold | undefined {
   if (pool.paused) return 'Paused';
   if (demand === undefined) return 'QueueUnknown';
   if (backOff !== undefined && now < backOff.until) return backOff.why;
@@ -91,11 +91,11 @@ const AT_ONCE = 0.25;
 const UNDER_WAY: ReadonlySet<WorkerState> = new Set(['draining', 'leaving', 'starting']);
 
 /** @param held whether new workers cannot come up: then the old ones are kept */
-function rollout({ workers }: Observation, held: boolean): readonly Action[] {
+function rollout({ workers }: Observation, held: boolean): readonly PoolAction[] {
   const live = workers.filter(isLive);
   const outdated = live.filter(({ current }) => !current);
   // A stuck worker may be stuck because of what the new template fixes.
-  const stuck = outdated.filter(({ state }) => state === 'stuck').map((worker): Action => ({ do: 'remove', worker }));
+  const stuck = outdated.filter(({ state }) => state === 'stuck').map((worker): PoolAction => ({ do: 'remove', worker }));
   if (stuck.length > 0 || held) return stuck;
   const may = Math.max(1, Math.floor(live.length * AT_ONCE)) - live.filter(({ state }) => UNDER_WAY.has(state)).length;
   if (may <= 0) return [];
@@ -105,7 +105,7 @@ function rollout({ workers }: Observation, held: boolean): readonly Action[] {
 }
 
 /** Shrinks only to the highest count desired within the stabilisation window: load in waves would otherwise end and create workers again and again. */
-function shrink(observed: Observation, wanted: number): readonly Action[] {
+function shrink(observed: Observation, wanted: number): readonly PoolAction[] {
   const { now, pool, history, workers } = observed;
   const lately = history.filter(({ at }) => at >= now - pool.idleMs).map((past) => past.desired);
   const enough = Math.min(pool.capacity, Math.max(wanted, ...lately));
@@ -118,20 +118,21 @@ function shrink(observed: Observation, wanted: number): readonly Action[] {
 }
 
 /** In the order in which they leave: stuck ones, outdated ones, then the highest slots, so that the remaining slots stay dense. */
-function leavers(workers: readonly Worker[]): readonly Worker[] {
-  const rank = ({ state, current }: Worker) => (state === 'stuck' ? 0 : current ? 2 : 1);
+function leavers(workers: readonly ObservedWorker[]): readonly ObservedWorker[] {
+  const rank = ({ state, current }: ObservedWorker) => (state === 'stuck' ? 0 : current ? 2 : 1);
   return workers.filter(({ state }) => state === 'stuck' || state === 'idle').toSorted((a, b) => rank(a) - rank(b) || b.slot - a.slot);
 }
 
 /** A pod that never ran holds no order. */
-const retireOrRemove = (worker: Worker): Action => ({ do: worker.state === 'stuck' ? 'remove' : 'retire', worker });
+const retireOrRemove = (worker: ObservedWorker): PoolAction => ({ do: worker.state === 'stuck' ? 'remove' : 'retire', worker });
 
-const leaving = (workers: readonly Worker[]): number => workers.filter(({ state }) => state === 'draining' || state === 'leaving').length;
+const leaving = (workers: readonly ObservedWorker[]): number =>
+  workers.filter(({ state }) => state === 'draining' || state === 'leaving').length;
 
 /** How many failed Jobs each pool keeps, for their logs. */
 export const KEPT_FAILURES = 3;
 
-function tidy({ workers }: Observation): readonly Action[] {
+function tidy({ workers }: Observation): readonly PoolAction[] {
   const over = workers.filter(({ state, disrupted }) => state === 'succeeded' || state === 'lost' || disrupted === true);
   const failed = workers
     .filter(({ state, disrupted }) => state === 'failed' && disrupted !== true)

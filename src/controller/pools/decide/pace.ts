@@ -1,5 +1,5 @@
 /** When a pool is reconciled again if no event triggers it sooner. */
-import type { Outcome } from '../apply/apply.ts';
+import type { ApplyOutcome } from '../apply/apply.ts';
 import { type Decision, isLive, type Observation } from '../observe/observation.ts';
 
 /** The shortest wait for more creation tokens, ms. */
@@ -11,7 +11,7 @@ const BUSY_MS = 2_000;
 export const QUIET_MS = 15_000;
 
 /** @returns ms */
-export function again({ workers, demand }: Observation, { actions, desired }: Decision, { waitMs }: Outcome): number {
+export function again({ workers, demand }: Observation, { actions, desired }: Decision, { waitMs }: ApplyOutcome): number {
   // Create several at a time: each attempt reads all Jobs of the pool.
   if (waitMs !== undefined) return Math.max(MORE_MS, waitMs);
   const live = workers.filter(isLive);

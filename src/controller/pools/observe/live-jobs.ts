@@ -1,5 +1,5 @@
 /** The Jobs of each pool: the cache, plus our own creations and deletions that it does not show yet. */
-import type { Job, Pod } from './objects.ts';
+import type { KubeJob, Pod } from './objects.ts';
 import { LABEL } from './objects.ts';
 
 /** If the watch has not shown a change after this long, it did not happen, ms. */
@@ -7,27 +7,27 @@ const FORGET_MS = 30_000;
 
 export interface LiveJobs {
   /** `now` is undefined once it is deleted. */
-  jobChanged(key: string, now: Job | undefined, before: Job | undefined): void;
+  jobChanged(key: string, now: KubeJob | undefined, before: KubeJob | undefined): void;
   podChanged(key: string, now: Pod | undefined, before: Pod | undefined): void;
   /** @param pool `namespace/name` */
-  of(pool: string): readonly Job[];
-  podOf(job: Job): Pod | undefined;
+  of(pool: string): readonly KubeJob[];
+  podOf(job: KubeJob): Pod | undefined;
   /** All pods of a pool, including those without a Job. @param pool `namespace/name` */
   podsOf(pool: string): readonly Pod[];
   /** Records a Job that was just created. */
-  created(job: Job): void;
+  created(job: KubeJob): void;
   /** Records a Job whose deletion was requested: its name stays taken until it is gone. */
   removed(uid: string): void;
 }
 
 interface Expected {
-  readonly job: Job;
+  readonly job: KubeJob;
   readonly until: number;
 }
 
 /** @param clock ms, of any origin */
 export function liveJobs(clock: () => number): LiveJobs {
-  const jobs = new Map<string, Map<string, Job>>();
+  const jobs = new Map<string, Map<string, KubeJob>>();
   const pods = new Map<string, Map<string, Pod>>();
   const podsOfPools = new Map<string, Map<string, Pod>>();
   const created = new Map<string, Expected>();
@@ -36,7 +36,7 @@ export function liveJobs(clock: () => number): LiveJobs {
   const sweep = () => {
     for (const expected of [created, deleted]) for (const [uid, { until }] of expected) if (until < clock()) expected.delete(uid);
   };
-  const withDeletion = (job: Job): Job => {
+  const withDeletion = (job: KubeJob): KubeJob => {
     const deletionTimestamp = deleted.get(job.metadata.uid ?? '')?.since;
     return deletionTimestamp === undefined ? job : { ...job, metadata: { deletionTimestamp, ...job.metadata } };
   };
@@ -49,7 +49,7 @@ export function liveJobs(clock: () => number): LiveJobs {
       put(jobs, before === undefined ? undefined : poolOf(before), now === undefined ? undefined : poolOf(now), key, now);
     },
     podChanged(key, now, before) {
-      put(pods, before === undefined ? undefined : ownerOf(before), now === undefined ? undefined : ownerOf(now), key, now);
+      put(pods, before === undefined ? undefined : jobUidOf(before), now === undefined ? undefined : jobUidOf(now), key, now);
       put(podsOfPools, before === undefined ? undefined : poolOf(before), now === undefined ? undefined : poolOf(now), key, now);
     },
     podsOf: (pool) => [...(podsOfPools.get(pool)?.values() ?? [])],
@@ -74,13 +74,13 @@ export function liveJobs(clock: () => number): LiveJobs {
 }
 
 /** `namespace/name` of the pool in a Job's or pod's label; `''` without one. */
-export const poolOf = ({ metadata }: Job | Pod): string => {
+export const poolOf = ({ metadata }: KubeJob | Pod): string => {
   const pool = metadata.labels?.[LABEL.pool];
   return pool === undefined ? '' : `${metadata.namespace}/${pool}`;
 };
 
 /** Uid of its Job; `''` without one. */
-export const ownerOf = ({ metadata }: Pod): string => metadata.ownerReferences?.find(({ kind }) => kind === 'Job')?.uid ?? '';
+export const jobUidOf = ({ metadata }: Pod): string => metadata.ownerReferences?.find(({ kind }) => kind === 'Job')?.uid ?? '';
 
 function put<T>(
   groups: Map<string, Map<string, T>>,

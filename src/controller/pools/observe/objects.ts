@@ -1,7 +1,7 @@
 /** The fields of Jobs and pods that the controller reads; the caches drop all others to save memory. */
 import { GROUP, VERSION } from '../../../contracts/kubernetes/resource.ts';
 import type { ToolchainPool } from '../../../contracts/kubernetes/toolchain-pool.ts';
-import type { Condition } from '../../../kube/conditions.ts';
+import type { KubeCondition } from '../../../kube/conditions.ts';
 import type { KubeObject, Resource } from '../../../kube/resource.ts';
 
 /** Labels that Jobs and pods carry. */
@@ -24,33 +24,33 @@ export interface PoolObject extends KubeObject {
   readonly status?: unknown;
 }
 
-export interface Job extends KubeObject {
+export interface KubeJob extends KubeObject {
   readonly status?: {
-    readonly conditions?: readonly Pick<Condition, 'type' | 'status' | 'reason' | 'message' | 'lastTransitionTime'>[];
+    readonly conditions?: readonly Pick<KubeCondition, 'type' | 'status' | 'reason' | 'message' | 'lastTransitionTime'>[];
   };
 }
 
 /** The condition with which the Job controller ended it; undefined while it runs. */
-export const verdictOf = ({ status }: Job) =>
+export const verdictOf = ({ status }: KubeJob) =>
   status?.conditions?.find(({ type, status: is }) => (type === 'Complete' || type === 'Failed') && is === 'True');
 
 /** Whether its pod was disrupted from outside: eviction, preemption, a drain, a lost node. */
-export const isDisrupted = (job: Job): boolean => {
+export const isDisrupted = (job: KubeJob): boolean => {
   const verdict = verdictOf(job);
   return verdict?.type === 'Failed' && verdict.reason === 'PodFailurePolicy';
 };
 
-export const isFinished = (job: Job): boolean => verdictOf(job) !== undefined;
+export const isFinished = (job: KubeJob): boolean => verdictOf(job) !== undefined;
 
 /** Whether this pool owns it, and not a deleted pool of the same name or something else. */
-export const isOf = ({ metadata }: Job, { metadata: pool }: Pick<ToolchainPool, 'metadata'>): boolean =>
+export const isOf = ({ metadata }: KubeJob, { metadata: pool }: Pick<ToolchainPool, 'metadata'>): boolean =>
   metadata.ownerReferences?.some(({ uid, controller }) => controller === true && uid === pool.uid) ?? false;
 
 export interface Pod extends KubeObject {
   readonly spec?: { readonly nodeName?: string };
   readonly status?: {
     readonly phase?: string;
-    readonly conditions?: readonly Pick<Condition, 'type' | 'status' | 'reason' | 'message' | 'lastTransitionTime'>[];
+    readonly conditions?: readonly Pick<KubeCondition, 'type' | 'status' | 'reason' | 'message' | 'lastTransitionTime'>[];
     readonly containerStatuses?: readonly {
       readonly state?: {
         readonly waiting?: { readonly reason?: string; readonly message?: string };
@@ -78,7 +78,7 @@ function trimMeta({ metadata }: KubeObject): KubeObject['metadata'] {
   };
 }
 
-export function trimJob(job: Job): Job {
+export function trimJob(job: KubeJob): KubeJob {
   const { conditions } = job.status ?? {};
   return { metadata: trimMeta(job), status: conditions === undefined ? {} : { conditions } };
 }

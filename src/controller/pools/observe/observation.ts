@@ -2,14 +2,14 @@
 
 export interface Observation {
   readonly now: number;
-  readonly pool: PoolSettings;
+  readonly pool: PoolScale;
   /** Undefined while the queue does not answer; that is not the same as an empty queue. */
   readonly demand: Demand | undefined;
   /** How long one order takes on average; undefined before the first has ended. */
   readonly serviceMs: number | undefined;
   /** Whether any worker has ever reported its engines: before that no order can be sent here. */
   readonly enginesKnown: boolean;
-  readonly workers: readonly Worker[];
+  readonly workers: readonly ObservedWorker[];
   /** Slots whose Job names are taken by Jobs of something else, or of a deleted pool of the same name. */
   readonly foreignSlots: readonly number[];
   /** Earlier values of `desired`, for the stabilisation window. */
@@ -20,7 +20,7 @@ export interface Observation {
   readonly backOff: { readonly until: number; readonly why: Trouble } | undefined;
 }
 
-export interface PoolSettings {
+export interface PoolScale {
   readonly capacity: number;
   readonly standby: number;
   readonly paused: boolean;
@@ -83,7 +83,7 @@ export interface Trouble {
   readonly message: string;
 }
 
-export interface Worker {
+export interface ObservedWorker {
   /** Of its Job. */
   readonly name: string;
   readonly uid: string;
@@ -107,28 +107,28 @@ export interface Worker {
   readonly disrupted?: boolean | undefined;
 }
 
-export type Action =
+export type PoolAction =
   | { readonly do: 'create'; readonly count: number }
-  | { readonly do: 'retire'; readonly worker: Worker }
-  | { readonly do: 'remove'; readonly worker: Worker }
-  | { readonly do: 'guard'; readonly worker: Worker; readonly on: boolean };
+  | { readonly do: 'retire'; readonly worker: ObservedWorker }
+  | { readonly do: 'remove'; readonly worker: ObservedWorker }
+  | { readonly do: 'guard'; readonly worker: ObservedWorker; readonly on: boolean };
 
 /** Why the number of workers stays as it is. */
-export type Hold = 'QueueUnknown' | 'Paused' | Trouble;
+export type PoolHold = 'QueueUnknown' | 'Paused' | Trouble;
 
 export interface Decision {
-  readonly actions: readonly Action[];
+  readonly actions: readonly PoolAction[];
   /** How many workers there should be; undefined while that is unknown. */
   readonly desired: number | undefined;
-  readonly hold: Hold | undefined;
+  readonly hold: PoolHold | undefined;
 }
 
 const DEAD: ReadonlySet<WorkerState> = new Set(['lost', 'succeeded', 'failed', 'over']);
 const SERVING: ReadonlySet<WorkerState> = new Set(['starting', 'stuck', 'idle', 'busy']);
 
 /** Its pod is neither terminal nor lost: it counts against the capacity. */
-export const isLive = ({ state }: Worker): boolean => !DEAD.has(state);
+export const isLive = ({ state }: ObservedWorker): boolean => !DEAD.has(state);
 /** It has sent no heartbeat yet. */
-export const isComing = ({ state }: Worker): boolean => state === 'starting' || state === 'stuck';
+export const isComing = ({ state }: ObservedWorker): boolean => state === 'starting' || state === 'stuck';
 /** It takes orders, or soon will. */
-export const isServing = ({ state }: Worker): boolean => SERVING.has(state);
+export const isServing = ({ state }: ObservedWorker): boolean => SERVING.has(state);

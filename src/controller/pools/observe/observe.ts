@@ -2,9 +2,9 @@
 import type { ToolchainPool } from '../../../contracts/kubernetes/toolchain-pool.ts';
 import type { WorkerPresence } from '../../../pools/registry.ts';
 import { jobName } from '../apply/template.ts';
-import type { Memory } from '../memory.ts';
-import { GUARDS, isOf, type Job, LABEL, type Pod } from './objects.ts';
-import type { Demand, Observation, PoolSettings, Trouble, Worker } from './observation.ts';
+import type { PoolMemory } from '../memory.ts';
+import { GUARDS, isOf, type KubeJob, LABEL, type Pod } from './objects.ts';
+import type { Demand, Observation, ObservedWorker, PoolScale, Trouble } from './observation.ts';
 import { orphansAmong } from './orphans.ts';
 import { type Heartbeat, workerStateOf } from './worker-state.ts';
 
@@ -13,8 +13,8 @@ export const PODLESS_MS = 10_000;
 
 export interface PoolObjects {
   readonly pool: ToolchainPool;
-  readonly jobs: readonly Job[];
-  readonly podOf: (job: Job) => Pod | undefined;
+  readonly jobs: readonly KubeJob[];
+  readonly podOf: (job: KubeJob) => Pod | undefined;
   /** All pods of the pool, including those without a Job. */
   readonly pods: readonly Pod[];
   /** By worker. */
@@ -31,7 +31,7 @@ export interface PoolObjects {
 }
 
 /** Has `memory` record when each worker was first observed, and how it started and ended. */
-export function observe(objects: PoolObjects, memory: Memory): Observation {
+export function observe(objects: PoolObjects, memory: PoolMemory): Observation {
   const { pool, jobs, now, demand, template, enginesKnown } = objects;
   const [ours, others] = [jobs.filter((job) => isOf(job, pool)), jobs.filter((job) => !isOf(job, pool))];
   memory.forgetGone(new Set(ours.flatMap(({ metadata }) => metadata.uid ?? [])), now);
@@ -52,7 +52,11 @@ export function observe(objects: PoolObjects, memory: Memory): Observation {
   };
 }
 
-function observeWorker({ podOf, heartbeats, listening, demand, template, silentMs, now }: PoolObjects, memory: Memory, job: Job): Worker {
+function observeWorker(
+  { podOf, heartbeats, listening, demand, template, silentMs, now }: PoolObjects,
+  memory: PoolMemory,
+  job: KubeJob,
+): ObservedWorker {
   const { uid = '', name, labels = {} } = job.metadata;
   const pod = podOf(job);
   const presence = pod === undefined ? undefined : heartbeats.get(pod.metadata.name);
@@ -99,7 +103,7 @@ function silenceOf(pod: Pod | undefined, silentMs: number): Trouble {
 }
 
 /** A worker that ends before its first heartbeat cannot have been crashed by a file; several in a row that end soon after it probably were not either. */
-function failureOf(job: Job, pod: Pod | undefined, sentHeartbeat: boolean, inARow: number): Trouble {
+function failureOf(job: KubeJob, pod: Pod | undefined, sentHeartbeat: boolean, inARow: number): Trouble {
   const { exitCode, reason = 'no reason given' } = pod?.status?.containerStatuses?.[0]?.state?.terminated ?? {};
   const how = exitCode === undefined ? reason : `exit code ${exitCode}, ${reason}`;
   const who = inARow === 1 ? 'A worker' : `${inARow} workers in a row`;
@@ -109,13 +113,13 @@ function failureOf(job: Job, pod: Pod | undefined, sentHeartbeat: boolean, inARo
 }
 
 /** Takes the slot from the Job's name, not only from its label: two Jobs cannot share a name. */
-export function slotOf({ metadata }: Job): number {
+export function slotOf({ metadata }: KubeJob): number {
   const slot = Number(metadata.labels?.[LABEL.slot] ?? -1);
   const pool = metadata.labels?.[LABEL.pool] ?? '';
   return metadata.name === jobName(pool, slot) ? slot : -1;
 }
 
-function settingsOf({ spec }: ToolchainPool): PoolSettings {
+function settingsOf({ spec }: ToolchainPool): PoolScale {
   const { capacity, standby, paused, conversionsPerWorker, slots } = spec;
   return {
     capacity,

@@ -1,9 +1,9 @@
 /** Pods of a pool's workers whose Jobs have gone without them: they take orders, count against the capacity, and are asked to leave. */
 import type { WorkerPresence } from '../../../pools/registry.ts';
-import type { Memory } from '../memory.ts';
-import { ownerOf } from './live-jobs.ts';
+import type { PoolMemory } from '../memory.ts';
+import { jobUidOf } from './live-jobs.ts';
 import type { Pod } from './objects.ts';
-import type { Worker } from './observation.ts';
+import type { ObservedWorker } from './observation.ts';
 
 /** The pod watch may be ahead of the Job watch, and a deleted Job's pod follows a moment later, ms. */
 const SETTLED_MS = 10_000;
@@ -13,12 +13,12 @@ export function orphansAmong(
   pods: readonly Pod[],
   jobs: ReadonlySet<string>,
   heartbeats: ReadonlyMap<string, WorkerPresence>,
-  memory: Memory,
+  memory: PoolMemory,
   now: number,
-): readonly Worker[] {
+): readonly ObservedWorker[] {
   const there = pods.filter(
     (pod) =>
-      !jobs.has(ownerOf(pod)) &&
+      !jobs.has(jobUidOf(pod)) &&
       pod.metadata.deletionTimestamp === undefined &&
       (pod.status?.phase === 'Running' || pod.status?.phase === 'Pending'),
   );
@@ -30,7 +30,7 @@ export function orphansAmong(
 }
 
 /** Counts as outdated, so that a rollout retires it; it is never removed, because it has no Job. */
-function workerOf(pod: string, uid: string, presence: WorkerPresence | undefined): Worker {
+function workerOf(pod: string, uid: string, presence: WorkerPresence | undefined): ObservedWorker {
   const silence = { reason: 'WorkersSilent', message: `The pod ${pod} belongs to no Job and sends no heartbeat: delete it` } as const;
   return {
     name: pod,

@@ -2,8 +2,8 @@
 import type { Kube } from '../../../kube/connection/connect.ts';
 import type { KubeObject } from '../../../kube/resource.ts';
 import type { ApplyDeps } from '../apply/apply.ts';
-import type { Memory } from '../memory.ts';
-import { isFinished, type Job } from './objects.ts';
+import type { PoolMemory } from '../memory.ts';
+import { isFinished, type KubeJob } from './objects.ts';
 import { PODLESS_MS } from './observe.ts';
 
 interface Event extends KubeObject {
@@ -17,9 +17,9 @@ const CORE_EVENTS = { group: '', version: 'v1', plural: 'events', kind: 'Event',
 /** Reads the reason at most once per PODLESS_MS, and only while some Job has had no pod for that long. */
 export async function readRefusal(
   { kube, live }: Pick<ApplyDeps, 'kube' | 'live'>,
-  jobs: readonly Job[],
+  jobs: readonly KubeJob[],
   namespace: string | undefined,
-  memory: Memory,
+  memory: PoolMemory,
   now: number,
 ): Promise<void> {
   const podless = jobs.find(

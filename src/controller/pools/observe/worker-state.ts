@@ -1,5 +1,5 @@
 /** What one worker is up to, from its Job, its pod and its own word. */
-import { isDisrupted, type Job, type Pod, verdictOf } from './objects.ts';
+import { isDisrupted, type KubeJob, type Pod, verdictOf } from './objects.ts';
 import type { Trouble, WorkerState } from './observation.ts';
 
 /** A worker's last word, if any. */
@@ -37,7 +37,7 @@ interface Known {
 }
 
 export function workerStateOf(
-  job: Job,
+  job: KubeJob,
   pod: Pod | undefined,
   heartbeat: Heartbeat | undefined,
   { refusal, silence }: Known,
@@ -57,7 +57,7 @@ export function workerStateOf(
 }
 
 /** The pod's own end comes first: the Job's follows it by a moment. */
-function endOf(job: Job, pod: Pod | undefined): ObservedState | undefined {
+function endOf(job: KubeJob, pod: Pod | undefined): ObservedState | undefined {
   const verdict = verdictOf(job);
   const phase = pod?.status?.phase;
   if (verdict === undefined && phase !== 'Succeeded' && phase !== 'Failed') return undefined;

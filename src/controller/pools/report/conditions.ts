@@ -1,8 +1,8 @@
 /** Translates an observation and a decision into status conditions, as Kubernetes' conventions and kstatus read them. */
-import type { Condition } from '../../../kube/conditions.ts';
+import type { KubeCondition } from '../../../kube/conditions.ts';
 import { type Decision, isComing, isLive, isServing, type Observation, type Trouble, type TroubleReason } from '../observe/observation.ts';
 
-type NextCondition = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
+type NextCondition = Pick<KubeCondition, 'type' | 'status' | 'reason' | 'message'>;
 
 /** Troubles that may end without an operator: a node is added, NATS comes back, a worker's self-check passes. */
 const TRANSIENT: ReadonlySet<TroubleReason> = new Set(['Unschedulable', 'NotDeclared', 'WorkersUnhealthy', 'WorkersSilent']);

@@ -1,8 +1,8 @@
 /** Reports a reconciliation to operators, in the log and in metrics. */
 import type { ControllerMetrics } from '../../../telemetry/controller.ts';
 import type { Log } from '../../../telemetry/log.ts';
-import type { Outcome } from '../apply/apply.ts';
-import type { Memory } from '../memory.ts';
+import type { ApplyOutcome } from '../apply/apply.ts';
+import type { PoolMemory } from '../memory.ts';
 import type { PoolObject } from '../observe/objects.ts';
 import type { Decision, Observation, Trouble } from '../observe/observation.ts';
 import { countsOf } from './status.ts';
@@ -16,7 +16,7 @@ interface Reconciled {
   readonly observed: Observation;
   readonly decision: Decision;
   readonly trouble: Trouble | undefined;
-  readonly outcome: Outcome;
+  readonly outcome: ApplyOutcome;
   /** Ms since the epoch. */
   readonly now: number;
 }
@@ -25,7 +25,7 @@ export function report(
   { metrics, log }: ReportDeps,
   { name: pool, namespace = '' }: Pick<PoolObject['metadata'], 'name' | 'namespace'>,
   { observed, decision: { desired }, trouble, outcome: { created }, now }: Reconciled,
-  memory: Memory,
+  memory: PoolMemory,
 ): void {
   const { demand, workers } = observed;
   const waits = (demand?.pending ?? 0) > 0;

@@ -1,20 +1,20 @@
 /** Writes the pool's status, counts and conditions: conditions at once when they change, counts alone at most every COUNTS_MS. */
 import { isDeepStrictEqual } from 'node:util';
 import type { ToolchainPool, ToolchainPoolStatus } from '../../../contracts/kubernetes/toolchain-pool.ts';
-import { type Condition, setCondition } from '../../../kube/conditions.ts';
+import { type KubeCondition, setCondition } from '../../../kube/conditions.ts';
 import type { Kube } from '../../../kube/connection/connect.ts';
 import { unlessNotFound } from '../../../kube/connection/error.ts';
 import { type Recorder, regarding } from '../../../kube/events.ts';
-import type { Memory } from '../memory.ts';
+import type { PoolMemory } from '../memory.ts';
 import { LABEL, TOOLCHAIN_POOLS } from '../observe/objects.ts';
-import { type Decision, isLive, type Observation, type Trouble, type Worker } from '../observe/observation.ts';
+import { type Decision, isLive, type Observation, type ObservedWorker, type Trouble } from '../observe/observation.ts';
 import { conditionsOf } from './conditions.ts';
 
 const MANAGER = 'filemill-controller';
 /** Under load counts change all the time, and each write reaches everyone who watches pools, ms. */
 const COUNTS_MS = 5_000;
 
-export function statusOf(
+export function poolStatus(
   { metadata, status }: Pick<ToolchainPool, 'metadata' | 'status'>,
   observed: Observation,
   decision: Decision,
@@ -24,7 +24,7 @@ export function statusOf(
   const { workers, demand } = observed;
   const observedGeneration = metadata.generation ?? 0;
   const said = conditionsOf(observed, decision, trouble);
-  let conditions: readonly Condition[] = ((status?.conditions ?? []) as readonly Condition[]).filter(({ type }) =>
+  let conditions: readonly KubeCondition[] = ((status?.conditions ?? []) as readonly KubeCondition[]).filter(({ type }) =>
     said.some((one) => one.type === type),
   );
   for (const next of said) conditions = setCondition(conditions, { ...next, observedGeneration }, new Date(now));
@@ -53,7 +53,7 @@ interface WriteDeps {
 export async function writeStatus(
   { kube, recorder, mayAct, clock }: WriteDeps,
   pool: ToolchainPool,
-  memory: Memory,
+  memory: PoolMemory,
   next: ToolchainPoolStatus,
 ): Promise<void> {
   const { name, namespace } = pool.metadata;
@@ -92,7 +92,7 @@ const verdicts = ({ observedGeneration, conditions = [] }: ToolchainPoolStatus) 
 ];
 
 /** A draining worker still runs its last orders, so it counts as busy. */
-export const countsOf = (workers: readonly Worker[]) => ({
+export const countsOf = (workers: readonly ObservedWorker[]) => ({
   // A Job without a pod is not a worker.
   workers: workers.filter((worker) => isLive(worker) && worker.pod !== undefined).length,
   idle: workers.filter(({ state }) => state === 'idle').length,

@@ -1,6 +1,6 @@
 /** Counts in markup by the names of its tags, whatever their prefix: WordprocessingML, DrawingML, OpenDocument, HTML. And in RTF by its words. */
 
-export interface Counts {
+export interface TagCounts {
   /** Most tables within one another. */
   readonly depth: number;
   readonly cells: number;
@@ -8,12 +8,12 @@ export interface Counts {
   readonly bookmarks: number;
 }
 
-export const NOTHING: Counts = { depth: 0, cells: 0, chunks: 0, bookmarks: 0 };
+export const NOTHING: TagCounts = { depth: 0, cells: 0, chunks: 0, bookmarks: 0 };
 
 export interface TextCounter {
   /** @param text the next piece, cut anywhere */
   add(text: string): void;
-  counts(): Counts;
+  counts(): TagCounts;
 }
 
 /** A tag that is longer is cut, characters: only its first attributes are looked at. */

@@ -29,7 +29,7 @@ export interface Content {
   readonly forms: ReadonlyMap<string, string>;
 }
 
-export interface Listed {
+export interface PdfListing {
   /** By page number from 1 on; those of 1 are left out. */
   readonly units: Readonly<Record<number, number>>;
   readonly streams: readonly Stream[];
@@ -46,7 +46,7 @@ const MOST_STREAMS = 200_000;
 /** Passes that resolve references: a dictionary's values may be separate objects, and so may theirs. */
 const MOST_PASSES = 3;
 
-export async function listObjects(pdf: Pdf): Promise<Listed> {
+export async function listObjects(pdf: Pdf): Promise<PdfListing> {
   const answer = `${pdf.folder}/objects.json`;
   askQpdf(pdf, ['--json-key=pages', '--json-key=qpdf'], answer);
   const pages: string[] = [];
@@ -82,7 +82,7 @@ interface Found {
 }
 
 /** What pages and forms draw, and by which names they know the forms. */
-async function contentsOf(answer: string, { pages, holders, dictionaries }: Found): Promise<Pick<Listed, 'contents' | 'pageContents'>> {
+async function contentsOf(answer: string, { pages, holders, dictionaries }: Found): Promise<Pick<PdfListing, 'contents' | 'pageContents'>> {
   const forms = [...dictionaries].filter(([, dictionary]) => dictionary['/Subtype'] === '/Form');
   if (forms.length === 0) return { contents: new Map(), pageContents: [] };
   const resourcesOf = (page: string): Value | undefined => {

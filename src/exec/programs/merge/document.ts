@@ -34,7 +34,7 @@ export function refers(value: Value): boolean {
   return isReference(value) || (typeof value === 'object' && value !== null && Object.values(value).some(refers));
 }
 
-export class Document {
+export class PdfDocument {
   readonly root: string;
   /** Their references, in order. */
   readonly pages: readonly string[];

@@ -2,7 +2,7 @@
  * Repairs links from page to page in a PDF that was joined to another. qpdf copies page by page: links to a later page lead nowhere, and links
  * to a named destination resolve to the first file's name, if it has one. (ISO 32000-1, 12.3.2 and 12.5.6.5)
  */
-import { type Dictionary, type Document, isDictionary, isReference, listOf, refers, type Value } from './document.ts';
+import { type Dictionary, isDictionary, isReference, listOf, type PdfDocument, refers, type Value } from './document.ts';
 
 /** A page's dictionary, its stored list of annotations, the items of that list, and the annotations themselves. */
 export interface Annotated {
@@ -18,7 +18,7 @@ export interface Annotated {
  * @param replace stores a new version of an object
  */
 export function mendLinks(
-  source: Document,
+  source: PdfDocument,
   places: readonly string[],
   after: readonly Annotated[],
   replace: (reference: string, value: Value) => void,
@@ -55,7 +55,7 @@ export function mendLinks(
 const linkOf = (note: Value | undefined): Value | undefined => (isDictionary(note) && note['/Subtype'] === '/Link' ? note : undefined);
 
 /** The annotations of every page, in order, with few reads of the file: each takes time linear in the file's objects. */
-export function annotationsOf(document: Document): readonly Annotated[] {
+export function annotationsOf(document: PdfDocument): readonly Annotated[] {
   const holders = document.read(document.pages);
   const lists = holders.map((holder) => (isDictionary(holder) ? holder['/Annots'] : undefined));
   const items = document.read(lists).map(listOf);
@@ -69,7 +69,7 @@ export function annotationsOf(document: Document): readonly Annotated[] {
 }
 
 /** @returns a function that maps a destination of the source to the joined file; undefined if it leads nowhere */
-function targets(source: Document, places: readonly string[]): (leads: Value) => Value | undefined {
+function targets(source: PdfDocument, places: readonly string[]): (leads: Value) => Value | undefined {
   const place = new Map(source.pages.map((page, index) => [page, places[index]]));
   let names: ReadonlyMap<string, Value> | undefined;
   return (leads) => {
@@ -85,7 +85,7 @@ function targets(source: Document, places: readonly string[]): (leads: Value) =>
 }
 
 /** Destinations by name: from the name tree, and from the older dictionary of names. */
-function namesOf(source: Document): ReadonlyMap<string, Value> {
+function namesOf(source: PdfDocument): ReadonlyMap<string, Value> {
   const child = (of: Value | undefined, key: string) => source.readOne(isDictionary(of) ? of[key] : undefined);
   const root = source.readOne(source.root);
   const old = child(root, '/Dests');

@@ -1,17 +1,17 @@
 /** Joins the outlines of several PDFs; each entry points to its page in the joined document. (ISO 32000-1, 12.3.3) */
-import { type Dictionary, type Document, isDictionary, isReference, type JsonObjects, listOf, refers, type Value } from './document.ts';
+import { type Dictionary, isDictionary, isReference, type JsonObjects, listOf, type PdfDocument, refers, type Value } from './document.ts';
 
-export interface Entry {
+export interface OutlineEntry {
   readonly values: Dictionary;
   readonly open: boolean;
-  readonly kids: readonly Entry[];
+  readonly kids: readonly OutlineEntry[];
 }
 
 /** Kept from each entry besides its position and target: title, colour and style. */
 const KEPT = ['/Title', '/C', '/F'] as const;
 
 /** @param places references of this document's pages in the joined document */
-export function entriesOf(source: Document, places: readonly string[]): readonly Entry[] {
+export function entriesOf(source: PdfDocument, places: readonly string[]): readonly OutlineEntry[] {
   const listed = flat(source.outlines).filter(({ object }) => isReference(object));
   const stored = source.read(listed.map(({ object }) => object));
   const own = new Map(listed.map(({ object }, index) => [object, stored[index]]));
@@ -20,7 +20,7 @@ export function entriesOf(source: Document, places: readonly string[]): readonly
 
 const flat = (level: readonly JsonObjects[]): readonly JsonObjects[] => level.flatMap((entry) => [entry, ...flat(entry.kids)]);
 
-function moved(entry: JsonObjects, places: readonly string[], own: ReadonlyMap<Value, Value | undefined>): Entry {
+function moved(entry: JsonObjects, places: readonly string[], own: ReadonlyMap<Value, Value | undefined>): OutlineEntry {
   const found = own.get(entry.object);
   const stored = isDictionary(found) ? found : {};
   const kept = Object.fromEntries(
@@ -44,8 +44,12 @@ function target({ dest, destpageposfrom1: page }: JsonObjects, places: readonly 
 }
 
 /** @param add stores a new object @param next returns an unused reference @returns the reference of the outline */
-export function writeOutlines(entries: readonly Entry[], next: () => string, add: (reference: string, value: Value) => void): string {
-  const writeLevel = (level: readonly Entry[], parent: string): { first: string; final: string } => {
+export function writeOutlines(
+  entries: readonly OutlineEntry[],
+  next: () => string,
+  add: (reference: string, value: Value) => void,
+): string {
+  const writeLevel = (level: readonly OutlineEntry[], parent: string): { first: string; final: string } => {
     const references = level.map(next);
     for (const [index, { values, open, kids }] of level.entries()) {
       const own = references[index] ?? '';
@@ -68,6 +72,6 @@ export function writeOutlines(entries: readonly Entry[], next: () => string, add
 }
 
 /** The number of lines that a viewer shows. */
-function visible(level: readonly Entry[]): number {
+function visible(level: readonly OutlineEntry[]): number {
   return level.reduce((sum, { open, kids }) => sum + 1 + (open ? visible(kids) : 0), 0);
 }

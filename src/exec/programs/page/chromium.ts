@@ -25,7 +25,7 @@ export interface Chromium {
   close(): Promise<void>;
 }
 
-/** @throws Refusal if its processes are not confined */
+/** @throws PageRefusal if its processes are not confined */
 export async function startChromium({ child, proxyPort, onEnd }: ChromiumOptions): Promise<Chromium> {
   const home = process.cwd();
   const earlier = await renderersIn(home);

@@ -2,7 +2,7 @@
 import type { Readable, Writable } from 'node:stream';
 
 export type Payload = Readonly<Record<string, unknown>>;
-export type Listener = (event: string, payload: Payload) => void;
+export type PageEventListener = (event: string, payload: Payload) => void;
 
 interface Message {
   readonly id?: number;
@@ -16,7 +16,7 @@ interface Message {
 export class DevTools {
   private readonly to: Writable;
   private readonly waiting = new Map<number, { readonly settle: (payload: Payload) => void; readonly fail: (error: Error) => void }>();
-  private readonly listeners = new Map<string, Listener>();
+  private readonly listeners = new Map<string, PageEventListener>();
   private lastId = 0;
 
   constructor(to: Writable, from: Readable) {
@@ -39,7 +39,7 @@ export class DevTools {
   }
 
   /** Calls back with the events of a page, until `forget`. */
-  listen(session: string, listener: Listener): void {
+  listen(session: string, listener: PageEventListener): void {
     this.listeners.set(session, listener);
   }
 

@@ -2,7 +2,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Payload } from './devtools.ts';
-import { bound, type PageRequest, Refusal, type Warning } from './request.ts';
+import { boundPage, PageRefusal, type PageRequest, type PageWarning } from './request.ts';
 import type { Tab } from './tab.ts';
 
 /** Chromium accepts messages of 100 MiB; in base64, a file of this size takes two thirds of that. */
@@ -13,18 +13,18 @@ const DOCUMENT_URL = 'http://document.invalid/';
 const INERT =
   "sandbox; default-src 'none'; style-src 'unsafe-inline' data:; img-src data:; font-src data:; media-src data:; base-uri 'none'; form-action 'none'";
 
-/** @throws Refusal `page_unreachable`, `input_limit` */
-export async function load(tab: Tab, { source, input, loadMs, waitMs }: PageRequest): Promise<Warning[]> {
+/** @throws PageRefusal `page_unreachable`, `input_limit` */
+export async function load(tab: Tab, { source, input, loadMs, waitMs }: PageRequest): Promise<PageWarning[]> {
   const url = source === 'url' ? await readUrl(input) : await serveFile(tab, input);
   const watch = await watchLoading(tab);
   const deadline = sleep(loadMs, 'late' as const, { ref: false });
   const begun = await tab.alive(Promise.race([tab.send('Page.navigate', { url }), deadline]));
-  if (begun === 'late') throw new Refusal('page_unreachable', 'no answer in time');
-  if (typeof begun['errorText'] === 'string') throw new Refusal('page_unreachable', begun['errorText']);
+  if (begun === 'late') throw new PageRefusal('page_unreachable', 'no answer in time');
+  if (typeof begun['errorText'] === 'string') throw new PageRefusal('page_unreachable', begun['errorText']);
   const loaded = await tab.alive(Promise.race([watch.loaded, deadline]));
   if (loaded === 'late') await tab.alive(tab.send('Page.stopLoading'));
   const status = watch.status();
-  if (status >= 400) throw new Refusal('page_unreachable', `the server answers with status ${status}`);
+  if (status >= 400) throw new PageRefusal('page_unreachable', `the server answers with status ${status}`);
   await tab.alive(sleep(waitMs));
   const message = `The page had not finished loading after ${loadMs / 1000} seconds; the result shows it as it was then.`;
   return loaded === 'late' ? [{ code: 'page_incomplete', message }] : [];
@@ -33,13 +33,13 @@ export async function load(tab: Tab, { source, input, loadMs, waitMs }: PageRequ
 /** The URL was checked before. This refuses other schemes that Chromium opens and Landlock permits: /etc/passwd, its own pages. */
 async function readUrl(input: string): Promise<string> {
   const url = (await readFile(input, 'utf8')).trim();
-  if (!/^https?:\/\//.test(url)) throw new Refusal('page_unreachable', 'not a web page');
+  if (!/^https?:\/\//.test(url)) throw new PageRefusal('page_unreachable', 'not a web page');
   return url;
 }
 
 /** Answers the first request of the tab with the file, and refuses every other. */
 async function serveFile(tab: Tab, input: string): Promise<string> {
-  bound('bytes', MAX_FILE_BYTES, (await stat(input)).size);
+  boundPage('bytes', MAX_FILE_BYTES, (await stat(input)).size);
   const page = await readFile(input);
   await tab.send('Emulation.setScriptExecutionDisabled', { value: true });
   await tab.send('Fetch.enable', { patterns: [{ urlPattern: '*' }] });

@@ -4,12 +4,12 @@ import type { Chromium } from './chromium.ts';
 import type { Payload } from './devtools.ts';
 import { load } from './load.ts';
 import { type Renderers, rendererStarted } from './renderers.ts';
-import { bound, type PageRequest, type Warning } from './request.ts';
+import { boundPage, type PageRequest, type PageWarning } from './request.ts';
 import { openTab, type Tab, VIEW } from './tab.ts';
 
 interface Rendered {
   readonly ok: true;
-  readonly warnings: readonly Warning[];
+  readonly warnings: readonly PageWarning[];
 }
 
 /** The bound on pages of any other document. */
@@ -19,7 +19,7 @@ const PX = 96;
 /** Px; Chromium draws no larger picture. */
 const MOST = { width: 4096, height: 16_384 };
 
-/** @param earlier renderers of earlier pages, none of which may be this one's @throws Refusal */
+/** @param earlier renderers of earlier pages, none of which may be this one's @throws PageRefusal */
 export async function render({ devtools, home }: Chromium, request: PageRequest, earlier: Renderers): Promise<Rendered> {
   const tab = await openTab(devtools);
   try {
@@ -34,8 +34,8 @@ export async function render({ devtools, home }: Chromium, request: PageRequest,
   }
 }
 
-async function print(tab: Tab, { output, sheet, ownSize, landscape, background }: PageRequest, height: number): Promise<Warning[]> {
-  bound('pages', MAX_PAGES, Math.ceil(height / (Math.max(sheet.width, sheet.height) * PX)));
+async function print(tab: Tab, { output, sheet, ownSize, landscape, background }: PageRequest, height: number): Promise<PageWarning[]> {
+  boundPage('pages', MAX_PAGES, Math.ceil(height / (Math.max(sheet.width, sheet.height) * PX)));
   const { stream } = await tab.send('Page.printToPDF', {
     paperWidth: sheet.width,
     paperHeight: sheet.height,
@@ -57,7 +57,7 @@ async function drain(tab: Tab, handle: unknown, file: FileHandle): Promise<void>
   }
 }
 
-async function picture(tab: Tab, { output }: PageRequest, size: { width: number; height: number }): Promise<Warning[]> {
+async function picture(tab: Tab, { output }: PageRequest, size: { width: number; height: number }): Promise<PageWarning[]> {
   const width = Math.min(MOST.width, Math.max(VIEW.width, Math.ceil(size.width)));
   const height = Math.min(MOST.height, Math.max(1, Math.ceil(size.height)));
   const clip = { x: 0, y: 0, width, height, scale: 1 };

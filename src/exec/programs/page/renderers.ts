@@ -2,7 +2,7 @@
 import { readdir, readlink, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Refusal } from './request.ts';
+import { PageRefusal } from './request.ts';
 
 /** How long one may take to start on a busy machine. */
 const START_MS = 10_000;
@@ -20,12 +20,12 @@ export async function renderersIn(home: string): Promise<Renderers> {
 
 /**
  * Waits until a renderer has been started that is not among `earlier`. Without one, Chromium starts them by another way than it was told, and they
- * are not confined. @throws Refusal `engine_crashed`
+ * are not confined. @throws PageRefusal `engine_crashed`
  */
 export async function rendererStarted(home: string, earlier: Renderers): Promise<void> {
   for (const end = performance.now() + START_MS; ; await sleep(PAUSE_MS)) {
     if ([...(await renderersIn(home))].some((name) => !earlier.has(name))) return;
-    if (performance.now() >= end) throw new Refusal('engine_crashed', 'Chromium has started no renderer by way of chromium-child');
+    if (performance.now() >= end) throw new PageRefusal('engine_crashed', 'Chromium has started no renderer by way of chromium-child');
   }
 }
 

@@ -19,13 +19,13 @@ export interface PageRequest {
   readonly background: boolean;
 }
 
-export interface Warning {
+export interface PageWarning {
   readonly code: string;
   readonly message: string;
 }
 
 /** A failed request, with the reason that the API reports. */
-export class Refusal extends Error {
+export class PageRefusal extends Error {
   readonly answer: object;
   constructor(reason: string, message: string, details?: { readonly limit: string; readonly max: number; readonly received: number }) {
     super(message);
@@ -33,12 +33,12 @@ export class Refusal extends Error {
   }
 }
 
-/** @throws Refusal `input_limit` */
-export const bound = (limit: string, max: number, received: number): void => {
-  if (received > max) throw new Refusal('input_limit', `${limit} ${received}, at most ${max}`, { limit, max, received });
+/** @throws PageRefusal `input_limit` */
+export const boundPage = (limit: string, max: number, received: number): void => {
+  if (received > max) throw new PageRefusal('input_limit', `${limit} ${received}, at most ${max}`, { limit, max, received });
 };
 
-export function refusalOf(error: unknown): { readonly ok: false } {
-  if (error instanceof Refusal) return { ok: false, ...error.answer };
-  return { ok: false, ...new Refusal('output_invalid', String(error).slice(0, 500)).answer };
+export function pageFailure(error: unknown): { readonly ok: false } {
+  if (error instanceof PageRefusal) return { ok: false, ...error.answer };
+  return { ok: false, ...new PageRefusal('output_invalid', String(error).slice(0, 500)).answer };
 }

@@ -1,13 +1,13 @@
 /** A tab in its own browser context: it shares no cookies, cache or storage, and closing it deletes them. */
-import type { DevTools, Listener, Payload } from './devtools.ts';
-import { Refusal } from './request.ts';
+import type { DevTools, PageEventListener, Payload } from './devtools.ts';
+import { PageRefusal } from './request.ts';
 
 export interface Tab {
   readonly frame: string;
   send(method: string, params?: Payload): Promise<Payload>;
-  /** Settles as `work` does, unless the page crashes before. @throws Refusal `engine_crashed` */
+  /** Settles as `work` does, unless the page crashes before. @throws PageRefusal `engine_crashed` */
   alive<T>(work: Promise<T>): Promise<T>;
-  on(listener: Listener): void;
+  on(listener: PageEventListener): void;
   close(): Promise<void>;
 }
 
@@ -22,14 +22,14 @@ export async function openTab(devtools: DevTools): Promise<Tab> {
   const session = String(sessionId);
   const send = (method: string, params: Payload = {}) => devtools.send(method, params, session);
 
-  const listeners: Listener[] = [];
+  const listeners: PageEventListener[] = [];
   let crash: (error: Error) => void = () => {};
   const crashed = new Promise<never>((_, fail) => {
     crash = fail;
   });
   crashed.catch(() => {});
   devtools.listen(session, (event, payload) => {
-    if (event === 'Inspector.targetCrashed') crash(new Refusal('engine_crashed', 'the page crashed'));
+    if (event === 'Inspector.targetCrashed') crash(new PageRefusal('engine_crashed', 'the page crashed'));
     // Nobody answers dialogs, and the page would wait.
     if (event === 'Page.javascriptDialogOpening') send('Page.handleJavaScriptDialog', { accept: false }).catch(() => {});
     for (const listener of listeners) listener(event, payload);

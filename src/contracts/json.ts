@@ -1,0 +1,4 @@
+/** What JSON may hold. */
+
+export const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
