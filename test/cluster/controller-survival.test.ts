@@ -114,8 +114,6 @@ describe('two controllers under load', () => {
     const load = underLoad();
     await works(Object.keys(POOLS));
 
-    // A node falls silent; its pods are given up after half a minute, whatever else happens meanwhile.
-    await kubernetes.setNodeReady('image-0', 'Unknown');
     measured['kill -9, ms'] = await replicas.takeover((leader) => leader.child.kill('SIGKILL'));
     await eventually(() => replicas.running().length === 2, 'both are back', 20_000);
     await crew.die(await someone('slow'));
@@ -140,6 +138,10 @@ describe('two controllers under load', () => {
     kubernetes.thawEtcd();
     await replicas.leader();
     await works();
+
+    // A node falls silent; its pods are given up after half a minute, whatever else happens meanwhile. Not before: Kubernetes tries to delete such
+    // a pod five times within 50 ms, and leaves it for good where the API server is away just then.
+    await kubernetes.setNodeReady('image-0', 'Unknown');
 
     passage.cut();
     const evicted = await someone('steady');
