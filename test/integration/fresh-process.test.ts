@@ -11,6 +11,8 @@ import { openSlot, type Slot } from '../../src/exec/files/workspace.ts';
 import type { ProgramAnswer } from '../../src/exec/residents/messages.ts';
 import type { Freshness, Program } from '../../src/exec/residents/process.ts';
 import { openResidents, type Residents } from '../../src/exec/residents/residents.ts';
+import { relations } from '../kit/fixtures/ooxml.ts';
+import { writeZip, XML } from '../kit/fixtures/zip.ts';
 import { isGone, parentOf, waitingBelow } from '../kit/processes.ts';
 
 const LIMITS: StepLimits = {
@@ -94,7 +96,7 @@ interface Done {
 
 let limits = LIMITS;
 
-async function send(residents: Residents, kind: Kind, text: string, as = kind.as, program = kind.program()): Promise<Done> {
+async function send(residents: Residents, kind: Kind, text: string | Buffer, as = kind.as, program = kind.program()): Promise<Done> {
   const folder = await slot.makeFolder(`job-${++jobs}`);
   const [input, output] = [join(folder, `in.${as.source}`), join(folder, 'out')];
   await mkdir(output);
@@ -233,6 +235,44 @@ describe('what LibreOffice keeps beside its documents', () => {
     const head = `<office:font-face-decls>${faces}</office:font-face-decls><office:automatic-styles>${styles}</office:automatic-styles>`;
     return flat('text', head, FONTS.map((_, at) => `<text:p text:style-name="s${at}">Pay 1111 to 9900</text:p>`).join(''));
   };
+  const KEY = '0011223344556677889900AABBCCDDEE';
+  /** The same as a DOCX. @param embedded as it is, and obfuscated by a key in its first 32 bytes (ECMA-376-1, 17.8.1) */
+  const docxLetter = async (embedded?: Buffer): Promise<Buffer> => {
+    const key = Buffer.from(KEY, 'hex').reverse();
+    const hidden = embedded?.map((byte, at) => (at < 32 ? byte ^ (key[at % 16] ?? 0) : byte));
+    const guid = `{${KEY.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')}}`;
+    const w = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"';
+    const r = 'xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"';
+    const lines = FONTS.map(
+      (font) =>
+        `<w:p><w:r><w:rPr><w:rFonts w:ascii="${font}" w:hAnsi="${font}"/><w:sz w:val="40"/></w:rPr><w:t>Pay 1111 to 9900</w:t></w:r></w:p>`,
+    );
+    const faces = FONTS.map(
+      (font) => `<w:font w:name="${font}">${hidden === undefined ? '' : `<w:embedRegular r:id="rId1" w:fontKey="${guid}"/>`}</w:font>`,
+    );
+    const path = join(root, 'letter.docx');
+    await writeZip(path, {
+      '[Content_Types].xml':
+        `${XML}<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>` +
+        '<Default Extension="odttf" ContentType="application/vnd.openxmlformats-officedocument.obfuscatedFont"/>' +
+        ['document.main', 'fontTable']
+          .map((part) => {
+            const file = part.replace('.main', '');
+            return `<Override PartName="/word/${file}.xml" ContentType="application/vnd.openxmlformats-officedocument.wordprocessingml.${part}+xml"/>`;
+          })
+          .join('') +
+        '</Types>',
+      '_rels/.rels': relations(['rId1', 'officeDocument', 'word/document.xml']),
+      'word/_rels/document.xml.rels': relations(['rId1', 'fontTable', 'fontTable.xml']),
+      'word/document.xml': `${XML}<w:document ${w}><w:body>${lines.join('')}</w:body></w:document>`,
+      'word/fontTable.xml': `${XML}<w:fonts ${w} ${r}>${faces.join('')}</w:fonts>`,
+      ...(hidden && {
+        'word/_rels/fontTable.xml.rels': relations(['rId1', 'font', 'fonts/font1.odttf']),
+        'word/fonts/font1.odttf': Buffer.from(hidden),
+      }),
+    });
+    return readFileSync(path);
+  };
   const SHEET = flat(
     'spreadsheet',
     '',
@@ -240,23 +280,33 @@ describe('what LibreOffice keeps beside its documents', () => {
       '<table:table-cell office:value-type="date" office:date-value="2024-02-03"/><table:table-cell office:value-type="string"><text:p>Pay 1111</text:p></table:table-cell></table:table-row></table:table>',
   );
   const TEXT: Format = { source: 'fodt', family: 'text' };
+  const WORD: Format = { source: 'docx', family: 'text' };
   const TABLE: Format = { source: 'fods', family: 'sheet' };
 
   /** Every page of the result as pixels: its text says nothing of what a font makes of it. */
-  async function picture(residents: Residents, text: string, as: Format): Promise<string> {
+  async function picture(residents: Residents, text: string | Buffer, as: Format): Promise<string> {
     const { answer, folder } = await send(residents, kind, text, as);
     expect(answer).toMatchObject({ ok: true });
     return execFileSync('/usr/bin/pdftoppm', ['-r', '50', join(folder, 'result.pdf')], { maxBuffer: 2 ** 28 }).toString('latin1');
   }
   const both = async (residents: Residents) => [await picture(residents, letter(), TEXT), await picture(residents, SHEET, TABLE)];
 
-  it('a font that a document brings along changes that document, and no other', async () => {
-    const residents = open();
+  const swappedFont = (): Buffer => {
     const swapped = join(root, 'swapped.ttf');
     execFileSync('/usr/bin/python3', ['-c', SWAP, '/usr/share/fonts/truetype/liberation/LiberationSans-Regular.ttf', swapped]);
-    const before = await both(residents);
-    expect(await picture(residents, letter(readFileSync(swapped)), TEXT), 'its own digits').not.toBe(before[0]);
-    expect(await both(residents)).toEqual(before);
+    return readFileSync(swapped);
+  };
+
+  it.each([
+    ['an ODT', TEXT, async (font?: Buffer) => letter(font)],
+    ['a DOCX', WORD, docxLetter],
+  ])('a font that %s brings along changes that document, and no other', async (_, as, make) => {
+    const residents = open();
+    const plain = await make();
+    const all = async () => [await picture(residents, plain, as), ...(await both(residents))];
+    const before = await all();
+    expect(await picture(residents, await make(swappedFont()), as), 'its own digits').not.toBe(before[0]);
+    expect(await all()).toEqual(before);
   });
 
   it.each([
@@ -289,7 +339,20 @@ describe('what LibreOffice keeps beside its documents', () => {
 });
 
 /** In the order of `test/kit/taken-over.py`. */
-const CHANGED = ['fonts', 'dictionaries', 'clipboard', 'colours', 'symbols', 'printer', 'calculation', 'locale', 'standard fonts'];
+const CHANGED = [
+  'fonts',
+  'dictionaries',
+  'clipboard',
+  'colours',
+  'symbols',
+  'printer',
+  'calculation',
+  'locale',
+  'autotext',
+  'databases',
+  'templates',
+  'standard fonts',
+];
 
 /** Gives the digits 1 and 9 each other's shape, and 0 that of 8. */
 const SWAP = `

@@ -33,7 +33,7 @@ libc = ctypes.CDLL(None, use_errno=True)
 
 
 def convert(libreoffice, request):
-    text = Path(request["input"]).read_text()
+    text = Path(request["input"]).read_text(errors="replace")
     if "leave" in text:
         raise Refusal("corrupt_input", json.dumps(leave(Path(request["output"]).parent, libreoffice)))
     if "look" in text:
@@ -181,6 +181,18 @@ def put_on_clipboard(libreoffice):
     libreoffice.create("com.sun.star.datatransfer.clipboard.SystemClipboard").setContents(Left(), None)
 
 
+def register_database(libreoffice):
+    from reading import as_properties
+
+    path = "/org.openoffice.Office.DataAccess/RegisteredNames"
+    provider = libreoffice.create("com.sun.star.configuration.ConfigurationProvider")
+    access = provider.createInstanceWithArguments("com.sun.star.configuration.ConfigurationUpdateAccess", as_properties({"nodepath": path}))
+    name = access.createInstance()
+    name.Name, name.Location = "left", "file:///tmp/left.odb"
+    access.insertByName("_0", name)
+    access.commitChanges()
+
+
 CHANGES = {
     "fonts": replace_fonts,
     "dictionaries": add_dictionary,
@@ -190,6 +202,11 @@ CHANGES = {
     "printer": lambda libreoffice: set_setting(libreoffice, "/org.openoffice.Office.Writer/Print/Content", Graphic=False, Background=False),
     "calculation": lambda libreoffice: set_setting(libreoffice, "/org.openoffice.Office.Calc/Calculate/Other", DecimalPlaces=1, Precision=True),
     "locale": lambda libreoffice: set_setting(libreoffice, "/org.openoffice.Setup/L10N", ooSetupSystemLocale="de-DE"),
+    "autotext": lambda libreoffice: libreoffice.create("com.sun.star.text.AutoTextContainer").insertNewByName("left*0"),
+    "databases": register_database,
+    "templates": lambda libreoffice: set_setting(
+        libreoffice, "/org.openoffice.Setup/Office/Factories/com.sun.star.text.TextDocument", ooSetupFactoryTemplateFile="file:///tmp/left.ott"
+    ),
     "standard fonts": lambda libreoffice: set_setting(libreoffice, "/org.openoffice.Office.Writer/DefaultFont", Standard="DejaVu Serif", StandardHeight=600),
 }
 
