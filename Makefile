@@ -85,7 +85,7 @@ test-all: setup test-tools servers verify ## The same with every test: all hosti
 unit: node launcher ## Tests that start no server: a minute
 	@vitest run test/unit test/architecture.test.ts
 
-integration: setup test-tools servers ## The others, or some of them: make integration FILES='test/integration/http.test.ts'
+integration: setup test-tools servers ## The others, or some of them: make integration FILES='test/integration/api/http.test.ts'
 	@vitest run --maxWorkers=2 $(or $(FILES),test/integration test/conformance test/cluster)
 
 proved: setup test-tools ## Proves every conversion that is offered, and writes down which, and with which versions of the engines

@@ -4,19 +4,19 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** The slowest first, as `make test` names them at its end: one that begins last would run alone when all others are done. */
 const SLOWEST = [
-  'test/integration/hostile-office.test.ts',
-  'test/integration/hostile-pdf.test.ts',
-  'test/integration/tools-media.test.ts',
-  'test/integration/webpage.test.ts',
+  'test/integration/hostile/office.test.ts',
+  'test/integration/hostile/pdf.test.ts',
+  'test/integration/catalog/tools-media.test.ts',
+  'test/integration/catalog/webpage.test.ts',
   'test/formats/image.test.ts',
-  'test/integration/hostile-images.test.ts',
-  'test/integration/options-sound.test.ts',
+  'test/integration/hostile/images.test.ts',
+  'test/integration/catalog/options-sound.test.ts',
   'test/formats/media.test.ts',
   'test/cluster/controller-survival.test.ts',
-  'test/integration/cluster-unwell.test.ts',
+  'test/integration/cluster/unwell.test.ts',
   'test/conformance/stores-nats.test.ts',
-  'test/integration/cluster-survival.test.ts',
-  'test/integration/cluster.test.ts',
+  'test/integration/cluster/survival.test.ts',
+  'test/integration/cluster/roles.test.ts',
 ];
 
 class SlowestFirst extends BaseSequencer {

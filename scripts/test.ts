@@ -36,7 +36,13 @@ const MOST_FILES_AGAIN = 12;
 const LONGEST_MS = 75 * 60_000;
 const SLOWEST = 12;
 /** Files that mostly wait for servers (leases, clocks, restarts) and take a third of a core: they run beside those that convert. */
-const WAITING = ['test/cluster', 'test/conformance', 'test/integration/cluster', 'test/integration/hang-ups', 'test/integration/start'];
+const WAITING = [
+  'test/cluster',
+  'test/conformance',
+  'test/integration/cluster',
+  'test/integration/api/hang-ups',
+  'test/integration/service/start',
+];
 
 const startedAt = Date.now();
 const deadline = Number(process.env['TEST_UNTIL'] || 'NaN') * 1_000 || startedAt + LONGEST_MS;

@@ -8,7 +8,7 @@ import { aPool, applyPool, type Controller, installResources, isFinished, jobsOf
 import { controllerAccount } from '../kit/controller-account.ts';
 import { type Cluster as Kubernetes, startKubernetes } from '../kit/kubernetes.ts';
 import { type PodProcesses, startPodProcesses } from '../kit/pod-processes.ts';
-import { expectRed, redPicture } from '../kit/reds.ts';
+import { expectRed, redPicture } from '../kit/red-pictures.ts';
 import { convert, untilEnded } from '../kit/service.ts';
 import { eventually } from '../kit/wire.ts';
 

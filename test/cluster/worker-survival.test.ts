@@ -9,7 +9,7 @@ import { controllerAccount } from '../kit/controller-account.ts';
 import { openPassage, type Passage } from '../kit/kubernetes/passage.ts';
 import { type Cluster as Kubernetes, startKubernetes } from '../kit/kubernetes.ts';
 import { type PodProcesses, startPodProcesses } from '../kit/pod-processes.ts';
-import { expectRed, redPicture } from '../kit/reds.ts';
+import { expectRed, redPicture } from '../kit/red-pictures.ts';
 import { type Replicas, startReplicas } from '../kit/replicas.ts';
 import { convert, untilEnded } from '../kit/service.ts';
 import { eventually } from '../kit/wire.ts';

@@ -29,8 +29,8 @@ describe('a run of all files with a draw from tables', () => {
       const [share, inAll] = [shareOf(file), shareInAll(file, 3)];
       expect(inAll, file).toBe(typeof share === 'number' ? Math.min(share, 3) : 'whole');
     }
-    expect(shareInAll('test/integration/hostile-office.test.ts', 3)).toBe(3);
-    expect(shareInAll('test/integration/hang-ups.test.ts', 3)).toBe('whole');
+    expect(shareInAll('test/integration/hostile/office.test.ts', 3)).toBe(3);
+    expect(shareInAll('test/integration/api/hang-ups.test.ts', 3)).toBe('whole');
   });
 });
 

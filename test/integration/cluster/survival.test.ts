@@ -1,0 +1,72 @@
+/** Everything that can die dies, one after the other, under load: nothing accepted is lost, nothing is done twice, nothing is left lying about. */
+import { availableParallelism } from 'node:os';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type Cluster, startCluster } from '../../kit/cluster.ts';
+import { type Crew, startCrew } from '../../kit/crew.ts';
+import { patientClient, underLoad } from '../../kit/load.ts';
+import { openStores } from '../../kit/stores.ts';
+
+const JOBS = 500;
+const CLIENTS = 6;
+/** Longer than the time after which a silent worker has lost its order. */
+const FROZEN_MS = 35_000;
+const PARTED_MS = 20_000;
+const LONGEST_MS = 420_000;
+
+let cluster: Cluster;
+let crew: Crew;
+
+beforeAll(async () => {
+  cluster = await startCluster();
+  crew = await startCrew(cluster, { replicas: [{}, {}], workers: ['image', 'image', 'pdf', 'media'].map((POOL) => ({ POOL })) });
+});
+afterAll(() => cluster?.stop());
+
+const idempotency: Readonly<Record<string, () => Promise<void>>> = {
+  'a worker was killed': () => crew.replaceWorker(0),
+  'a replica was killed': () => crew.replaceReplica(0),
+  'a worker froze and thawed': async () => {
+    crew.workers[1]?.child.kill('SIGSTOP');
+    await pause(FROZEN_MS);
+    crew.workers[1]?.child.kill('SIGCONT');
+  },
+  'NATS was killed': async () => {
+    await cluster.nats.kill();
+    await pause(1_000);
+    await cluster.nats.restart();
+  },
+  'S3 was killed': async () => {
+    await cluster.minio.kill();
+    await pause(1_000);
+    await cluster.minio.restart();
+  },
+  'NATS was out of reach': async () => {
+    cluster.nats.signal('SIGSTOP');
+    await pause(PARTED_MS);
+    cluster.nats.signal('SIGCONT');
+  },
+};
+
+it(`${JOBS} jobs survive the death of everything`, { timeout: LONGEST_MS + 60_000 }, async () => {
+  const client = patientClient(() => crew.replicas.map(({ url }) => url), LONGEST_MS);
+  const disturb = async (isOver: () => boolean) => {
+    for (const [what, deed] of Object.entries(idempotency)) {
+      await pause(2_000);
+      expect(isOver(), `the load lasts until ${what}`).toBe(false);
+      await deed();
+    }
+  };
+  const ended = await underLoad(client, { jobs: JOBS, clients: CLIENTS, disturb });
+
+  // Three lost workers in a row are one reason to give a file up; there is no other here.
+  const failures = ended.filter(({ end }) => end !== 'done');
+  expect(failures.filter(({ end }) => end !== 'engine_crashed')).toEqual([]);
+  expect(failures.length).toBeLessThan(ended.length / 20);
+
+  const stores = await openStores(cluster);
+  await stores.expectOneWinnerEach(ended);
+  // What the worker that was killed and the one that froze had in their hands: outages cost nobody an attempt.
+  expect(await stores.takenOver()).toBeLessThanOrEqual(2 * availableParallelism());
+  await stores.expectNothingLeft();
+});

@@ -1,0 +1,34 @@
+/** Removing what a program left: everything goes, and the event loop of the service goes on meanwhile. */
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { removeTree } from '../../../src/exec/files/remove.ts';
+import { LONGEST_HOLD_MS, watchHolds } from '../../kit/event-loop.ts';
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'remove-'));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const sh = (script: string, cwd: string) => execFileSync('sh', ['-c', script], { cwd });
+
+it.each([
+  ['200,000 files', 'seq 200000 | xargs touch'],
+  ['2,000 folders that hold something', 'seq 2000 | sed "s:.*:&/x:" | xargs mkdir -p'],
+  ['folders in folders, 2,000 deep', `node -e 'for (let i = 0; i < 2000; i++) { fs.mkdirSync("deeper"); process.chdir("deeper"); }'`],
+])(
+  '%s go, without holding the event loop',
+  async (_what, make) => {
+    const left = join(folder, 'left');
+    mkdirSync(left);
+    sh(make.replace('node ', `${process.execPath} `), left);
+    const holds = watchHolds();
+    await removeTree(left);
+    expect(holds.stop()).toBeLessThan(LONGEST_HOLD_MS);
+    expect(existsSync(left)).toBe(false);
+  },
+  300_000,
+);

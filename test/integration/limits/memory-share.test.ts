@@ -1,0 +1,62 @@
+/** What memory and disk a conversion may use follows from what the worker has: converters are held to their share of it. */
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import sharp from 'sharp';
+import { afterEach, expect, it } from 'vitest';
+import { fixtures } from '../../kit/fixtures/documents.ts';
+import { convert, type Service, spawnService, startService, untilEnded } from '../../kit/service.ts';
+
+const MIB = 2 ** 20;
+const ONE_SLOT = { image: 0, media: 0, pdf: 0, office: 1, web: 0 };
+
+let service: Service | undefined;
+let folder: string | undefined;
+afterEach(async () => {
+  await service?.stop();
+  service = undefined;
+  if (folder !== undefined) await rm(folder, { recursive: true, force: true });
+});
+
+/** @returns `done`, or why not */
+async function tryDocument(worker: object): Promise<unknown> {
+  service = await startService({ worker: { slots: ONE_SLOT, ...worker } });
+  folder = await mkdtemp(join(tmpdir(), 'filemill-memory-'));
+  const docx = (await fixtures['docx']?.('memory', folder)) ?? '';
+  const first = await convert(service.url, docx, 'pdf');
+  const { data, error } = first.data?.status === 'processing' ? await untilEnded(service.url, first.data.job_id) : first;
+  return error?.details['reason'] ?? data?.status;
+}
+
+it('a converter that needs more than its share of the limit is stopped', async () => {
+  expect(await tryDocument({ limitBytes: (256 + 96) * MIB })).toBe('memory');
+}, 120_000);
+
+it('one that has room in its share is not, nor one whose memory somebody has set', async () => {
+  expect(await tryDocument({ limitBytes: 3_072 * MIB })).toBe('done');
+  await service?.stop();
+  expect(await tryDocument({ limitBytes: (256 + 96) * MIB, memoryBytes: 2_048 * MIB })).toBe('done');
+}, 180_000);
+
+it("a conversion that needs more than its share of the work folder fails alone, before the pod's volume is full", async () => {
+  service = await startService({ worker: { slots: { ...ONE_SLOT, image: 1, office: 0 }, dirBytes: 16 * MIB } });
+  const create = { width: 3_000, height: 3_000, channels: 3, background: 'teal' } as const;
+  const bytes = await sharp({ create }).png().toBuffer();
+  const tryAs = async (format: string): Promise<unknown> => {
+    const first = await convert(service?.url ?? '', { name: 'a.png', bytes }, format);
+    const { data, error } = first.data?.status === 'processing' ? await untilEnded(service?.url ?? '', first.data.job_id) : first;
+    return error?.details['reason'] ?? data?.status;
+  };
+  // 27 MB without compression.
+  expect(await tryAs('bmp')).toBe('output_limit');
+  expect(await tryAs('webp')).toBe('done');
+}, 60_000);
+
+it('a limit that leaves nothing for its slots is told of at the start', async () => {
+  folder = await mkdtemp(join(tmpdir(), 'filemill-memory-'));
+  await chmod(folder, 0o755);
+  const { child, lines, ended } = await spawnService(folder, { worker: { slots: ONE_SLOT } }, { MEMORY_LIMIT: String(280 * MIB) });
+  await ended;
+  expect(child.exitCode).toBe(1);
+  expect(lines.join('\n')).toContain('filemill cannot start: a limit of 280 MiB leaves too little memory for 1 conversions at a time');
+}, 60_000);

@@ -1,0 +1,135 @@
+/** What CONTRIBUTING.md shows, done as it is shown, to a copy of the project: an engine, a tool and a backend. */
+import { execFile } from 'node:child_process';
+import { openAsBlob } from 'node:fs';
+import { chmod, cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import sharp from 'sharp';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { checkout, convertTo, endProcess, readAnswer, type ServiceProcess, startProcess } from '../../kit/service.ts';
+import { eventually } from '../../kit/wire.ts';
+
+const run = promisify(execFile);
+const LIMIT_MS = 60_000;
+
+interface Block {
+  readonly is: 'diff' | 'file';
+  readonly path: string;
+  readonly lines: readonly string[];
+}
+
+/** Fenced blocks that name a file, wherever they are indented to. */
+function blocksIn(markdown: string): readonly Block[] {
+  return [...markdown.matchAll(/^( *)```(\w+) (\S+)\n([\s\S]*?)^\1```$/gm)].map(([, indent = '', kind, path = '', text = '']) => ({
+    is: kind === 'diff' ? 'diff' : 'file',
+    path,
+    lines: text
+      .trimEnd()
+      .split('\n')
+      .map((line) => line.slice(indent.length)),
+  }));
+}
+
+const without = (lines: readonly string[], sign: string): string =>
+  lines.flatMap((line) => (line.startsWith(sign) ? [] : [line.slice(1)])).join('\n');
+
+async function apply(root: string, { is, path, lines }: Block): Promise<void> {
+  const file = join(root, path);
+  if (is === 'file') {
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(file, `${lines.join('\n')}\n`, { flag: 'wx' });
+    return;
+  }
+  const before = await readFile(file, 'utf8');
+  const [from, to] = [without(lines, '+'), without(lines, '-')];
+  expect(before.split(from), `${path} has these lines once:\n${from}`).toHaveLength(2);
+  await writeFile(
+    file,
+    before.replace(from, () => to),
+  );
+}
+
+const FONT = '/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf';
+/** Which characters a font has, and what it is called (fc-scan(1)). */
+const glyphsOf = async (path: string): Promise<string> => (await run('fc-scan', ['--format', '%{family} %{charset}', path])).stdout;
+
+let root: string;
+let blocks: readonly Block[];
+let service: ServiceProcess | undefined;
+beforeAll(async () => {
+  root = await mkdtemp(join(tmpdir(), 'filemill-examples-'));
+  // Converters run as users of their own.
+  await chmod(root, 0o755);
+  const { stdout } = await run('git', ['ls-files', '--cached', '--others', '--exclude-standard', '-z'], {
+    cwd: checkout,
+    maxBuffer: 1 << 24,
+  });
+  for (const path of stdout.split('\0').filter((name) => name !== ''))
+    await cp(join(checkout, path), join(root, path), { verbatimSymlinks: true }).catch((error: NodeJS.ErrnoException) => {
+      // Listed, and deleted since.
+      if (error.code !== 'ENOENT') throw error;
+    });
+  for (const shared of ['node_modules', '.cache']) await symlink(join(checkout, shared), join(root, shared));
+  blocks = blocksIn(await readFile(join(checkout, 'CONTRIBUTING.md'), 'utf8'));
+  for (const block of blocks) await apply(root, block);
+  await run('node', ['scripts/generate.ts'], { cwd: root, timeout: LIMIT_MS });
+});
+afterAll(async () => {
+  if (service !== undefined) await endProcess(service);
+  await rm(root, { recursive: true, force: true });
+});
+
+it('the examples are formatted, linted and typed as the project is', async () => {
+  const changed = [...new Set(blocks.map(({ path }) => path).filter((path) => path.endsWith('.ts')))];
+  await run('biome', ['check', '--error-on-warnings', ...changed], { cwd: root, timeout: LIMIT_MS });
+  await run('tsc', ['-p', '.'], { cwd: root, timeout: LIMIT_MS });
+});
+
+it('the backend passes the suite of its family', async () => {
+  const { stdout } = await run('vitest', ['run', 'test/conformance/batches-folder.test.ts'], {
+    cwd: root,
+    timeout: LIMIT_MS,
+    env: { ...process.env, NO_COLOR: '1' },
+  });
+  expect(stdout).toMatch(/Tests .*\b[1-9]\d* passed/);
+});
+
+it('the toolchain has all that is compared with its row', async () => {
+  const { stdout } = await run('vitest', ['run', 'test/unit/toolchains.test.ts'], {
+    cwd: root,
+    timeout: LIMIT_MS,
+    env: { ...process.env, NO_COLOR: '1' },
+  });
+  expect(stdout).toMatch(/Tests .*\b[1-9]\d* passed/);
+});
+
+it('the engine converts a font, and the tool a picture', async () => {
+  const dataDir = join(root, 'data');
+  await mkdir(dataDir);
+  const slots = { image: 1, media: 0, pdf: 0, office: 0, web: 0, assets: 1 };
+  service = await startProcess(dataDir, { worker: { trials: true, slots } }, {}, [join(root, 'scripts/filemill'), 'local']);
+  const { lines } = service;
+  await eventually(() => lines.some((line) => line.includes('every converter has been tried and works')), 'its trial passes', LIMIT_MS);
+  const { path, job } = await convertTo(service.url, dataDir, FONT, 'woff2');
+  expect(job.engine?.name).toBe('woff2');
+  expect((await readFile(path)).subarray(0, 4).toString()).toBe('wOF2');
+  await run('woff2_decompress', [path]);
+  expect(await glyphsOf(path.replace(/woff2$/, 'ttf'))).toBe(await glyphsOf(FONT));
+
+  const picture = join(dataDir, 'left-is-red.png');
+  const red = await sharp({ create: { width: 8, height: 8, channels: 3, background: 'red' } })
+    .png()
+    .toBuffer();
+  await sharp({ create: { width: 16, height: 8, channels: 3, background: 'blue' } })
+    .composite([{ input: red, left: 0, top: 0 }])
+    .png()
+    .toFile(picture);
+  const form = new FormData();
+  form.set('file', await openAsBlob(picture), 'left-is-red.png');
+  const { data } = await readAnswer(await fetch(`${service.url}/api/v1/tools/mirror-image`, { method: 'POST', body: form }));
+  const mirrored = Buffer.from(await (await fetch(data?.output?.url ?? '')).arrayBuffer());
+  const { data: pixels } = await sharp(mirrored).removeAlpha().raw().toBuffer({ resolveWithObject: true });
+  expect([...pixels.subarray(0, 3)], 'the left is blue').toEqual([0, 0, 255]);
+  expect([...pixels.subarray(15 * 3, 16 * 3)], 'the right is red').toEqual([255, 0, 0]);
+});
