@@ -119,7 +119,8 @@ async function removeCgroup(path: string): Promise<void> {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
     }
     killAllIn(path);
-    await sleep(REMOVE_PAUSE_MS, undefined, { ref: false });
+    // With the timer held: a process that does nothing else, as at its start, would end here.
+    await sleep(REMOVE_PAUSE_MS);
   }
 }
 
