@@ -1,4 +1,5 @@
 /** An assistant's side of `/mcp`, written by hand: what is sent is what a test says, in every version of the protocol. */
+import { waveHead } from './wave.ts';
 
 export const VERSIONS = ['2025-03-26', '2025-06-18', '2025-11-25', '2026-07-28'] as const;
 export type Version = (typeof VERSIONS)[number];
@@ -144,19 +145,7 @@ export async function upload(url: string, content: string | Uint8Array, name: st
 /** Noise at 48 kHz, 16 bit, one channel: it takes a while to encode. */
 export function recording(seconds: number): Buffer {
   const size = seconds * 96_000;
-  const wave = Buffer.alloc(44 + size);
-  wave.write('RIFF', 0);
-  wave.writeUInt32LE(36 + size, 4);
-  wave.write('WAVEfmt ', 8);
-  wave.writeUInt32LE(16, 16);
-  wave.writeUInt16LE(1, 20);
-  wave.writeUInt16LE(1, 22);
-  wave.writeUInt32LE(48_000, 24);
-  wave.writeUInt32LE(96_000, 28);
-  wave.writeUInt16LE(2, 32);
-  wave.writeUInt16LE(16, 34);
-  wave.write('data', 36);
-  wave.writeUInt32LE(size, 40);
+  const wave = Buffer.concat([waveHead({ dataBytes: size, rate: 48_000 }), Buffer.alloc(size)]);
   for (let at = 44; at < wave.length; at += 4) wave.writeInt32LE((at * 2_654_435_761) | 0, at);
   return wave;
 }

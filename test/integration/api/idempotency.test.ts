@@ -1,10 +1,12 @@
 /** `Idempotency-Key` over HTTP: what is sent twice is done once, and another request under the same key is told so. */
+
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { pdf } from '../../kit/fixtures/pdf.ts';
 import { type Service, startService } from '../../kit/service.ts';
+import { waveHead } from '../../kit/wave.ts';
 import { eventually, objectsIn, storedIn } from '../../kit/wire.ts';
 
 const clock = { skew: 0 };
@@ -66,16 +68,10 @@ async function send(sent: Sent = {}): Promise<Answer> {
   const response = await fetch(`${to.url}/api/v1/${path}`, { method: 'POST', body, headers, signal: sent.signal ?? null });
   return { status: response.status, headers: response.headers, ...((await response.json()) as object) };
 }
-/** 16-bit mono WAV at 44.1 kHz (RIFF, Microsoft's "Multimedia Programming Interface and Data Specifications 1.0"). */
+/** A mono WAV. */
 function silence(seconds: number): Buffer {
-  const bytes = Buffer.alloc(44 + seconds * 88_200);
-  bytes.write('RIFF', 0);
-  bytes.writeUInt32LE(bytes.length - 8, 4);
-  bytes.write('WAVEfmt ', 8);
-  for (const [at, value] of [16, 0x10001, 44_100, 88_200, 0x100002].entries()) bytes.writeUInt32LE(value, 16 + 4 * at);
-  bytes.write('data', 36);
-  bytes.writeUInt32LE(bytes.length - 44, 40);
-  return bytes;
+  const samples = Buffer.alloc(seconds * 88_200);
+  return Buffer.concat([waveHead({ dataBytes: samples.length }), samples]);
 }
 
 const usedBy = async (client: string): Promise<number> => {

@@ -1,4 +1,5 @@
 /** Sound and video made to open other files, to run for ever, or to be taken for something else. */
+
 import { execFile } from 'node:child_process';
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -6,6 +7,7 @@ import { promisify } from 'node:util';
 import { fileTypeBox, latin1, noise } from '../../kit/bytes.ts';
 import { fixtures } from '../../kit/fixtures/media.ts';
 import { type Case, type Ground, type Mutated, proveHarmless, proveMutationsHarmless, type Trap } from '../../kit/hostile.ts';
+import { type Wave, waveHead } from '../../kit/wave.ts';
 
 const run = promisify(execFile);
 
@@ -13,31 +15,14 @@ const u32le = (...values: readonly number[]): Buffer => Buffer.from(Uint32Array.
 const u32be = (...values: readonly number[]): Buffer => Buffer.from(u32le(...values)).swap32();
 const u16be = (...values: readonly number[]): Buffer => Buffer.from(Uint16Array.from(values).buffer).swap16();
 
-interface Wave {
-  readonly channels?: number;
-  readonly rate?: number;
-  readonly bits?: number;
-  readonly codec?: number;
+interface Claimed extends Omit<Wave, 'dataBytes'> {
   /** What the header says of the samples. */
   readonly claims?: number;
   readonly data?: Buffer;
 }
 
-function wave({ channels = 1, rate = 8000, bits = 16, codec = 1, data = Buffer.alloc(16_000), claims = data.length }: Wave = {}): Buffer {
-  const header = Buffer.alloc(44);
-  header.write('RIFF\0\0\0\0WAVEfmt ', 'latin1');
-  header.writeUInt32LE(Math.min(0xffff_ffff, 36 + claims), 4);
-  header.writeUInt32LE(16, 16);
-  header.writeUInt16LE(codec, 20);
-  header.writeUInt16LE(channels, 22);
-  header.writeUInt32LE(rate, 24);
-  header.writeUInt32LE((rate * channels * (bits / 8)) >>> 0, 28);
-  header.writeUInt16LE((channels * (bits / 8)) & 0xffff, 32);
-  header.writeUInt16LE(bits, 34);
-  header.write('data', 36);
-  header.writeUInt32LE(claims, 40);
-  return Buffer.concat([header, data]);
-}
+const wave = ({ rate = 8000, data = Buffer.alloc(16_000), claims = data.length, ...head }: Claimed = {}): Buffer =>
+  Buffer.concat([waveHead({ ...head, rate, dataBytes: claims }), data]);
 
 function box(type: string, ...parts: readonly Buffer[]): Buffer {
   const body = Buffer.concat(parts);

@@ -1,4 +1,5 @@
 /** A file of the largest size by a real tus client, cut off three times, once by the end of the service itself: it goes on, comes out whole, and costs no memory. */
+
 import { execFile } from 'node:child_process';
 import { createReadStream, readFileSync, statSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, open, rm, writeFile } from 'node:fs/promises';
@@ -8,6 +9,7 @@ import { promisify } from 'node:util';
 import { Upload } from 'tus-js-client';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { convert, endProcess, readAnswer, type ServiceProcess, startProcess, untilEnded } from '../../kit/service.ts';
+import { waveHead } from '../../kit/wave.ts';
 import { connectTo, eventually, objectsIn } from '../../kit/wire.ts';
 
 const run = promisify(execFile);
@@ -35,22 +37,11 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** A WAV (RIFF, Microsoft 1991) of the largest size, no MiB of which is like another. */
+/** A WAV of the largest size, no MiB of which is like another. */
 async function longSound(): Promise<string> {
   const path = join(folder, 'long.wav');
   const file = await open(path, 'w');
-  const head = Buffer.alloc(44);
-  head.write('RIFF\0\0\0\0WAVEfmt ', 'latin1');
-  head.writeUInt32LE(MAX - 8, 4);
-  head.writeUInt32LE(16, 16);
-  head.writeUInt16LE(1, 20);
-  head.writeUInt16LE(2, 22);
-  head.writeUInt32LE(44_100, 24);
-  head.writeUInt32LE(176_400, 28);
-  head.writeUInt16LE(4, 32);
-  head.writeUInt16LE(16, 34);
-  head.write('data', 36);
-  head.writeUInt32LE(MAX - 44, 40);
+  const head = waveHead({ dataBytes: MAX - 44, channels: 2 });
   await file.write(head);
   const tone = Buffer.from(Int16Array.from({ length: MiB }, (_, n) => 8_000 * Math.sin(n / 20)).buffer);
   for (let at = head.length, n = 0; at < MAX; n++) {

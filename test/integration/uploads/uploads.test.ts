@@ -1,4 +1,5 @@
 /** What comes in: bodies that stream, are too large, broken, slow or cut off, a disk without room; and what of all that is left behind. */
+
 import { execFile, execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, open, rm, truncate } from 'node:fs/promises';
@@ -8,6 +9,7 @@ import { promisify } from 'node:util';
 import { type Browser, chromium } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { convert, endProcess, readAnswer, type Service, type ServiceProcess, startProcess, startService } from '../../kit/service.ts';
+import { waveHead } from '../../kit/wave.ts';
 import {
   BOUNDARY,
   connectTo,
@@ -46,22 +48,8 @@ async function sparse(name: string, bytes: number, head: Buffer = Buffer.alloc(0
   return path;
 }
 
-/** 16-bit stereo that fills a file of that size (RIFF, Microsoft 1991). */
-function waveHead(bytes: number): Buffer {
-  const head = Buffer.alloc(44);
-  head.write('RIFF\0\0\0\0WAVEfmt ', 'latin1');
-  head.writeUInt32LE(bytes - 8, 4);
-  head.writeUInt32LE(16, 16);
-  head.writeUInt16LE(1, 20);
-  head.writeUInt16LE(2, 22);
-  head.writeUInt32LE(44_100, 24);
-  head.writeUInt32LE(176_400, 28);
-  head.writeUInt16LE(4, 32);
-  head.writeUInt16LE(16, 34);
-  head.write('data', 36);
-  head.writeUInt32LE(bytes - 44, 40);
-  return head;
-}
+/** Of a stereo recording that fills a file of that size. */
+const headOf = (bytes: number): Buffer => waveHead({ dataBytes: bytes - 44, channels: 2 });
 
 interface Curled {
   readonly status: number;
@@ -116,7 +104,7 @@ describe('large files', () => {
   });
 
   it('of exactly 209715200 bytes are accepted', async () => {
-    const path = await sparse('largest.wav', MAX, waveHead(MAX));
+    const path = await sparse('largest.wav', MAX, headOf(MAX));
     const { status, body } = await curl(server.url, ...formOf(path));
     expect([status, body.data?.status]).toEqual([200, 'processing']);
     expect(objectsIn(dataDir)).toHaveLength(1);
@@ -134,7 +122,7 @@ describe('large files', () => {
   };
   for (const [sentence, [bytes, args, received]] of Object.entries(tooLarge)) {
     it(`${sentence} are refused, and curl reads why`, async () => {
-      const path = await sparse('too-large.wav', bytes, waveHead(MAX));
+      const path = await sparse('too-large.wav', bytes, headOf(MAX));
       const { status, body } = await curl(server.url, ...args, ...formOf(path));
       expect([status, body.error?.code]).toEqual([413, 'FILE_TOO_LARGE']);
       expect(body.error?.details).toMatchObject({ max_bytes: MAX, received_bytes: received });
@@ -402,7 +390,7 @@ describe('content', () => {
       ['UNSUPPORTED_MIME', 'CONVERSION_FAILED'],
     ],
     'of a GIF that ends at once': ['a.gif', Buffer.from('GIF89a'), 'png', ['CONVERSION_FAILED', 'UNSUPPORTED_MIME']],
-    'of a WAV that ends in its head': ['a.wav', waveHead(4_000).subarray(0, 30), 'mp3', ['CONVERSION_FAILED']],
+    'of a WAV that ends in its head': ['a.wav', headOf(4_000).subarray(0, 30), 'mp3', ['CONVERSION_FAILED']],
   };
   for (const [sentence, [name, bytes, to, codes]] of Object.entries(cases)) {
     it(`${sentence} is refused or fails, and is no fault of ours`, async () => {
