@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 
 /** What the caller can correct; the message says how. */
 export class PathRefused extends Error {
-  override readonly name = 'Refused';
+  override readonly name = 'PathRefused';
 }
 
 export interface Folders {

@@ -15,7 +15,7 @@ const ANSWER_MS = 5_000;
 
 /** The process that was asked refused or failed. */
 export class RequestRefused extends Error {
-  override readonly name = 'Refused';
+  override readonly name = 'RequestRefused';
   /** For programs; empty for an error that is not one of the known refusals. */
   readonly code: string;
   /** Whether another process, or the same one later, may answer otherwise. */
