@@ -35,7 +35,6 @@ export const plan: Readonly<Record<string, Share>> = {
   // The same promises on stores of three servers as of one, and the same refusals by each field.
   'test/conformance/stores-nats.test.ts': 3,
   'test/conformance/objects-s3.test.ts': 3,
-  'test/cluster/crds.test.ts': 4,
   'test/cluster/rbac.test.ts': 4,
 
   // Deaths, outages and clocks under load, of which each takes minutes.

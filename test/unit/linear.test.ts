@@ -302,7 +302,7 @@ const MODULES: Readonly<Record<string, (module: Module) => Looks>> = {
     matches: NOT_FOREIGN,
   }),
   'catalog/sniff/sample.ts': () => ({ Sampler: (text) => sampleOf(text) }),
-  'catalog/sniff/verdict.ts': () => ({ format: NOT_FOREIGN, refused: NOT_FOREIGN, tieAmong: NOT_FOREIGN, tie: NOT_FOREIGN }),
+  'catalog/sniff/verdict.ts': () => ({ asFormat: NOT_FOREIGN, asRefused: NOT_FOREIGN, tieAmong: NOT_FOREIGN, tie: NOT_FOREIGN }),
   'catalog/sniff/charset.ts': (module) => ({ decode: bytes(as(module['decode'])), isText: sniffed(as(module['isText'])) }),
   'catalog/sniff/markup.ts': (module) => ({ likeliest: as(module['likeliest']) }),
   'catalog/sniff/page-parts.ts': (module) => ({
