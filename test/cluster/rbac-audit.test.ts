@@ -34,6 +34,8 @@ interface Rule {
 /** Granted, and not met on this tour. */
 const NOT_ON_TOUR: Readonly<Record<string, string>> = {
   'patch events.k8s.io/events': 'an Event is counted again a minute after it was made, at the soonest',
+  'list coordination.k8s.io/leases': 'a candidate that wins at once stops before it has asked',
+  'watch coordination.k8s.io/leases': 'the same',
 };
 const REFUSED = { error: { code: 'INVALID_FORMAT', message: 'no', details: { request_id: '', retryable: false } } };
 

@@ -34,9 +34,10 @@ import { aRecord, someId, streamOf } from '../../conformance/samples.ts';
 import { asVersion } from '../../kit/assistant.ts';
 import { childrenOf, descriptorsOf, excess, type Held, timers } from '../../kit/level.ts';
 import { type Minio, startMinio } from '../../kit/minio.ts';
+import { parentOf, runningBelow } from '../../kit/processes.ts';
 import { checkout, convert, readAnswer, untilEnded } from '../../kit/service.ts';
 import { openWeb, type Web } from '../../kit/web.ts';
-import { connectTo, END, FORM, field, fileHead, raw } from '../../kit/wire.ts';
+import { connectTo, END, eventually, FORM, field, fileHead, raw } from '../../kit/wire.ts';
 
 const TIMES = 20;
 const AT_ONCE = 10;
@@ -64,9 +65,8 @@ function random(seed: number): () => number {
 async function serve(web: Web, s3: S3Settings | undefined) {
   const dataDir = await mkdtemp(join(tmpdir(), 'filemill-hang-ups-'));
   await chmod(dataDir, 0o755);
-  const slots = { image: 2, web: 1, media: 0, office: 0, pdf: 0 };
   const uploads = { maxPerClient: 1_000, maxBytesPerClient: 2 ** 40 };
-  const settings = { limits: { enabled: false }, uploads, worker: { slots }, fetch: { ports: [web.port], allow: ['127.0.0.2/32'] } };
+  const settings = { limits: { enabled: false }, uploads, worker: { slots: SLOTS }, fetch: { ports: [web.port], allow: ['127.0.0.2/32'] } };
   await writeFile(join(dataDir, 'config.yaml'), JSON.stringify(settings));
   // Reading the versions of all converters takes seconds.
   const versions = join(checkout, '.cache/test-versions.json');
@@ -162,6 +162,7 @@ const send = (method: string, path: string, headers: Readonly<Record<string, str
   ]);
 
 const large = randomBytes(LARGE_BYTES);
+const SLOTS = { image: 2, web: 1, media: 0, office: 0, pdf: 0 };
 const picture = await sharp({ create: { width: 300, height: 200, channels: 3, background: 'teal' } })
   .png()
   .toBuffer();
@@ -301,9 +302,23 @@ describe.each(['a directory', 'S3'])('over %s', (kind) => {
     await warmUp();
   });
   const pageUrl = () => `http://127.0.0.2:${web.port}/`;
-  /** Every slot has its warm program afterwards. */
+  /** Every slot has its warm program afterwards: pictures that take a while are converted until each has started one. */
   const warmUp = async () => {
-    await Promise.all(Array.from({ length: 8 }, () => convert(served.url, { name: 'picture.png', bytes: picture }, 'jpg')));
+    const slow = {
+      name: 'slow.png',
+      bytes: await sharp({ create: { width: 3_000, height: 3_000, channels: 3, background: 'teal' } })
+        .png()
+        .toBuffer(),
+    };
+    await eventually(
+      async () => {
+        await Promise.all(Array.from({ length: 8 }, () => convert(served.url, slow, 'jpg')));
+        const all = runningBelow('vips-server');
+        return all.filter((pid) => !all.includes(parentOf(pid))).length === SLOTS.image;
+      },
+      'a warm program in each slot',
+      60_000,
+    );
     const response = await fetch(`${served.url}/api/v1/tools/webpage-to-pdf`, {
       method: 'POST',
       body: new URLSearchParams({ url: pageUrl() }),
