@@ -66,7 +66,9 @@ async function serve(web: Web, s3: S3Settings | undefined) {
   const dataDir = await mkdtemp(join(tmpdir(), 'filemill-hang-ups-'));
   await chmod(dataDir, 0o755);
   const uploads = { maxPerClient: 1_000, maxBytesPerClient: 2 ** 40 };
-  const settings = { limits: { enabled: false }, uploads, worker: { slots: SLOTS }, fetch: { ports: [web.port], allow: ['127.0.0.2/32'] } };
+  // An express slot would start its own warm program at any time.
+  const worker = { slots: SLOTS, sharing: { express: false } };
+  const settings = { limits: { enabled: false }, uploads, worker, fetch: { ports: [web.port], allow: ['127.0.0.2/32'] } };
   await writeFile(join(dataDir, 'config.yaml'), JSON.stringify(settings));
   // Reading the versions of all converters takes seconds.
   const versions = join(checkout, '.cache/test-versions.json');
