@@ -123,12 +123,23 @@ const KINDS: readonly Kind[] = [
   },
 ];
 
+/**
+ * Stopped before it gets the job: what follows happens while it holds the job and has not answered, however busy the machine is. One that had
+ * not yet said that it is ready is replaced after a second, by another that does the job.
+ */
+async function stopped({ waiting }: Kind): Promise<number> {
+  for (;;) {
+    const worker = await until(() => waiting().find((pid) => !isGone(pid)));
+    process.kill(worker, 'SIGSTOP');
+    await new Promise((done) => setTimeout(done, 1_500));
+    if (!isGone(worker)) return worker;
+  }
+}
+
 /** Begins a long job behind a first one. @returns the process that is in the midst of it */
 async function midway(service: Service, kind: Kind): Promise<{ worker: number; ended: () => Promise<Answer> }> {
   expect((await send(service, kind.short('firstword'))).data?.status).toBe('done');
-  const worker = await until(() => kind.waiting()[0]);
-  // Stopped before it gets the job: what follows happens while it holds the job and has not answered, however busy the machine is.
-  process.kill(worker, 'SIGSTOP');
+  const worker = await stopped(kind);
   const ended = await begin(service, kind.long('secondword'));
   await until(() => jobFolders(service)[0]);
   return { worker, ended };
