@@ -102,7 +102,7 @@ function textOf(message: Msg): string {
   throw new RequestRefused(message.string(), message.headers.get(CODE), message.headers.get(TRANSIENT) !== 'no');
 }
 
-/** @param patienceMs how long to retry while nobody answers; 0: ask once @throws RequestRefused · Unavailable if nobody answered in time */
+/** @param patienceMs how long to retry while there is no answer; 0: ask once @throws RequestRefused · Unavailable without an answer in time */
 export async function question({ core, withRetry }: Nats, subject: string, text: string, patienceMs?: number): Promise<string> {
   return textOf(await withRetry(`to ask ${subject}`, () => core.request(subject, text, { timeout: ANSWER_MS }), patienceMs));
 }
@@ -136,7 +136,7 @@ const AGAIN_MS = 25;
 /**
  * Asks one process after another until one gives a readable answer: a frozen, stopping, older or newer process delays nobody.
  * The request must be safe to answer several times. `read` throws if it cannot read an answer: another process may send one that it can.
- * Throws RequestRefused, or Unavailable if nobody answered in time.
+ * Throws RequestRefused, or Unavailable without an answer in time.
  */
 export type Asker = <T>(subject: string, text: string, read: (text: string) => T) => Promise<T>;
 
