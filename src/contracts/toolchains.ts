@@ -80,6 +80,15 @@ const TABLE = [
     families: ['document', 'sheet', 'slides', 'markup'],
   },
   {
+    name: 'assets',
+    // An archive of a few kilobytes may hold the greatest number of entries. A font of a few kilobytes has hundreds of glyphs.
+    roles: { archive: { base: 120, perMiB: 60 }, font: { base: 120, perMiB: 120 }, '3d': { base: 120, perMiB: 120 } },
+    image: 'filemill/assets',
+    bounds: { time: 'maxSeconds', processes: 128 },
+    reaches: 'nothing',
+    families: ['archive', 'font', '3d'],
+  },
+  {
     name: 'web',
     // The input is only the URL.
     roles: { web: { base: 180, perMiB: 60 } },

@@ -100,7 +100,7 @@ describe('a release', () => {
           return error.message;
         }
       };
-      const POOLS = ['image', 'media', 'pdf', 'office', 'web', 'media-gpu'];
+      const POOLS = ['image', 'media', 'pdf', 'office', 'assets', 'web', 'media-gpu'];
       for (const pool of POOLS)
         await eventually(async () => (await refusal(pool, '192.0.2.1'))?.includes('SETTINGS'), `${pool}: it is in force`, 30_000);
       expect(await Promise.all(POOLS.map((pool) => refusal(pool)))).toEqual(POOLS.map(() => undefined));

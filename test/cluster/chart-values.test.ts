@@ -224,7 +224,7 @@ const ROWS: readonly Row[] = [
       commonAnnotations: { 'example.org/cost': '7', 'nginx.ingress.kubernetes.io/proxy-body-size': '1g' },
       ingress: { enabled: true, annotations: { 'nginx.ingress.kubernetes.io/proxy-body-size': '4g' } },
       pods: { labels: { 'app.kubernetes.io/component': 'other' }, annotations: { 'checksum/config': 'mine' } },
-      pools: Object.fromEntries(['image', 'media', 'pdf', 'office', 'web'].map((name) => [name, { enabled: false }])),
+      pools: Object.fromEntries(['image', 'media', 'pdf', 'office', 'assets', 'web'].map((name) => [name, { enabled: false }])),
     },
     finds: (all) => [
       all.filter(({ metadata: { labels = {} } }) => labels['team'] !== 'files' || labels['app.kubernetes.io/name'] !== 'filemill'),

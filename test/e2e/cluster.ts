@@ -23,7 +23,7 @@ export const environment = {
   HELM_DATA_HOME: '/tmp/.helm',
 };
 /** What of the images goes to which node, by the labels that test/e2e/values.yaml asks for. */
-export const IMAGES = ['app', 'image', '1=media', '2=pdf', '2=office', '2=web'];
+export const IMAGES = ['app', 'image', '1=media', '1=assets', '2=pdf', '2=office', '2=web'];
 
 export const program = async (file: string, args: readonly string[], timeout = 300_000): Promise<string> =>
   (await execute(file, args, { env: environment, cwd: checkout, timeout, maxBuffer: 64 << 20 })).stdout;

@@ -6,7 +6,7 @@ import { eventually, must, step } from './steps.ts';
 const NAMESPACE = 'filemill-3';
 const helm3 = (...args: readonly string[]) => program('.cache/bin/helm3', [...args, '--namespace', NAMESPACE]);
 /** One pool is enough. */
-const FEW = ['media', 'pdf', 'office', 'web'].flatMap((pool) => ['--set', `pools.${pool}.enabled=false`]);
+const FEW = ['media', 'pdf', 'office', 'assets', 'web'].flatMap((pool) => ['--set', `pools.${pool}.enabled=false`]);
 
 /** In any order: the two sort kinds differently. */
 async function objectsBy(helm: string): Promise<string> {

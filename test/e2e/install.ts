@@ -30,7 +30,7 @@ export async function install(reuse: boolean): Promise<void> {
   );
 
   await step('each pool has reported its engines', async () => {
-    for (const pool of ['image', 'media', 'pdf', 'office', 'web'])
+    for (const pool of ['image', 'media', 'pdf', 'office', 'assets', 'web'])
       await eventually(
         pool,
         () => inNamespace('get', 'tp', pool, '-o', 'jsonpath={.status.conditions[?(@.type=="Ready")].status}'),

@@ -7,7 +7,7 @@ import { base, cluster, clusterDir, crash, execIn, inNamespace, program } from '
 import type { E2eFiles } from './files.ts';
 import { eventually, must, step } from './steps.ts';
 
-const POOLS = ['image', 'media', 'pdf', 'office', 'web'];
+const POOLS = ['image', 'media', 'pdf', 'office', 'assets', 'web'];
 const USERS = ['api', 'controller', ...POOLS.map((pool) => `worker-${pool}`)];
 
 async function secretOf(name: string): Promise<Readonly<Record<string, string>>> {

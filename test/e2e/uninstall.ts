@@ -9,7 +9,7 @@ const KINDS =
   'all,configmaps,secrets,serviceaccounts,roles,rolebindings,networkpolicies,poddisruptionbudgets,toolchainpools,persistentvolumeclaims';
 const WIDE = 'clusterroles,clusterrolebindings,validatingadmissionpolicies,validatingadmissionpolicybindings';
 /** One pool is enough. */
-const FEW = ['media', 'pdf', 'office', 'web'].flatMap((pool) => ['--set', `pools.${pool}.enabled=false`]);
+const FEW = ['media', 'pdf', 'office', 'assets', 'web'].flatMap((pool) => ['--set', `pools.${pool}.enabled=false`]);
 
 const keyOf = (key: string) => ({ name: 'none', key });
 /** One that ends at once, and one that waits for a Secret. */

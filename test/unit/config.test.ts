@@ -30,7 +30,7 @@ describe('a configuration', () => {
     const config = loadConfig({});
     expect(config).toMatchObject({ dataDir: resolve('data'), api: { port: 8080, maxFileBytes: 209_715_200 }, log: { level: 'info' } });
     expect(config.worker.slots).toEqual(
-      Object.fromEntries(['image', 'media', 'pdf', 'office', 'web'].map((pool) => [pool, availableParallelism()])),
+      Object.fromEntries(['image', 'media', 'pdf', 'office', 'assets', 'web'].map((pool) => [pool, availableParallelism()])),
     );
   });
   it('takes the environment over the file', () =>

@@ -1,0 +1,4 @@
+/** Conversions of this toolchain, by content. */
+import { provePairs } from '../kit/pairs.ts';
+
+provePairs('assets');
