@@ -25,8 +25,12 @@ export const environment = {
 /** What of the images goes to which node, by the labels that test/e2e/values.yaml asks for. */
 export const IMAGES = ['app', 'image', '1=media', '1=assets', '2=pdf', '2=office', '2=web'];
 
-export const program = async (file: string, args: readonly string[], timeout = 300_000): Promise<string> =>
-  (await execute(file, args, { env: environment, cwd: checkout, timeout, maxBuffer: 64 << 20 })).stdout;
+/** @param input what it reads @returns what it writes */
+export async function program(file: string, args: readonly string[], timeout = 300_000, input = ''): Promise<string> {
+  const running = execute(file, args, { env: environment, cwd: checkout, timeout, maxBuffer: 64 << 20 });
+  running.child.stdin?.end(input);
+  return (await running).stdout;
+}
 export const cluster = (...args: readonly string[]) => program('scripts/cluster', args);
 export const kubectl = (...args: readonly string[]) => program('.cache/bin/kubectl', args, 120_000);
 export const inNamespace = (...args: readonly string[]) => kubectl('--namespace', NAMESPACE, ...args);

@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { SYSTEM_READS } from '../../src/exec/confine/confine.ts';
-import { checkout, environment, inNamespace, kubectl, node } from './cluster.ts';
+import { checkout, environment, inNamespace, kubectl, NAMESPACE, node, program } from './cluster.ts';
 import { eventually, must, step } from './steps.ts';
 
 /** By component. A row that changes is a change of what a pod may do: it is written here after somebody has thought about it. */
@@ -106,6 +106,45 @@ const launcherArgs = [
   ...['--rw /work/trial --rw /dev/null --env PATH=/usr/bin:/bin', ...SYSTEM_READS.map((place) => `--ro ${place}`)],
 ].join(' ');
 
+interface Job {
+  readonly metadata: Readonly<Record<'labels' | 'annotations', Readonly<Record<string, string>>>> & { readonly ownerReferences: unknown };
+  readonly spec: {
+    readonly template: { readonly metadata: { readonly labels: Readonly<Record<string, string>> }; readonly spec: Pod['spec'] };
+  };
+}
+
+/** Labels that the API server gives to a Job and its pods. */
+const withoutIts = (labels: Readonly<Record<string, string>>) =>
+  Object.fromEntries(Object.entries(labels).filter(([key]) => !/^(batch\.kubernetes\.io\/|controller-uid$|job-name$)/.test(key)));
+
+/** A worker's Job, made again in another slot by whoever has the controller's token, with other fields in its container; tried only. @returns what the API server says to it */
+async function forge(job: Job, fields: Readonly<Record<string, unknown>>): Promise<string> {
+  const [{ template, ...spec }, labels] = [job.spec, withoutIts(job.metadata.labels)];
+  const [container] = template.spec.containers;
+  const forged = {
+    apiVersion: 'batch/v1',
+    kind: 'Job',
+    metadata: {
+      name: 'filemill-image-999',
+      labels: { ...labels, 'filemill.io/slot': '999' },
+      ...(job.metadata.annotations && { annotations: job.metadata.annotations }),
+      ownerReferences: job.metadata.ownerReferences,
+    },
+    spec: {
+      ...spec,
+      selector: undefined,
+      template: {
+        metadata: { ...template.metadata, labels: withoutIts(template.metadata.labels) },
+        spec: { ...template.spec, containers: [{ ...container, ...fields }] },
+      },
+    },
+  };
+  const account = 'system:serviceaccount:filemill:filemill-controller';
+  const args = ['--namespace', NAMESPACE, `--as=${account}`, 'create', '--dry-run=server', '--output=name', '--filename=-'];
+  const asked = program('.cache/bin/kubectl', args, 120_000, JSON.stringify(forged));
+  return (await asked.catch((error: Error) => error.message)).trim();
+}
+
 export async function confine(): Promise<void> {
   const podsNow = async () =>
     (JSON.parse(await inNamespace('get', 'pods', '-o', 'json')) as { items: Pod[] }).items.filter(
@@ -194,5 +233,17 @@ export async function confine(): Promise<void> {
     return Object.entries(REACHES)
       .map(([role, reaches]) => `${role} → ${reaches.join(' and ')}`)
       .join(', ');
+  });
+  await step("a Job that is made with the controller's token", async () => {
+    const { items } = JSON.parse(await inNamespace('get', 'jobs', '-l', 'filemill.io/pool=image', '-o', 'json')) as { items: Job[] };
+    const [job] = items;
+    if (job === undefined) throw new Error('the pool image has no Job');
+    const same = await forge(job, {});
+    must(same === 'job.batch/filemill-image-999', `one as its pool says is refused: ${same}`);
+    for (const fields of [{ envFrom: [{ secretRef: { name: 'filemill-keys' } }] }, { image: 'example.org/miner' }, { command: ['sh'] }]) {
+      const told = await forge(job, fields);
+      must(told.includes('ValidatingAdmissionPolicy'), `one with ${Object.keys(fields)} passes: ${told}`);
+    }
+    return "as its pool says; not with a Secret, an image or a command of one's choice";
   });
 }

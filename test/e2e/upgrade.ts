@@ -1,5 +1,6 @@
 /** From the commit before to this one under load, with its chart and its code, and back. */
 import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { checkOut, commitBefore } from '../kit/version-before.ts';
@@ -68,7 +69,8 @@ export async function upgrade(files: E2eFiles): Promise<void> {
       // Helm never changes a definition that is there.
       await helm('uninstall', 'filemill', '--wait', '--timeout', '2m');
       await kubectl('delete', 'crd', 'toolchainpools.filemill.io', 'conversionjobs.filemill.io', '--timeout=60s');
-      const newer = IMAGES.map(nameOf).filter((name) => !OLD_NAMES.includes(name));
+      // A toolchain that is new has no pool there.
+      const newer = IMAGES.map(nameOf).filter((name) => !OLD_NAMES.includes(name) && existsSync(join(before.folder, 'images', name)));
       const others = newer.flatMap((pool) => ['--set', `pools.${pool}.spec.image=${imageOf(pool)}`]);
       const values = VALUES.map((value) => (value.endsWith('.yaml') ? join(before.folder, value) : value));
       const more = ['--set', `image.tag=${BEFORE}`, ...others, '--wait', '--timeout', '4m'];
