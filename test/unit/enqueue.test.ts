@@ -2,6 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ownedInputs } from '../../src/api/intake/inputs.ts';
 import { createJobs, enqueueAll } from '../../src/api/submit/enqueue.ts';
@@ -11,6 +12,7 @@ import type { JobRecord } from '../../src/jobs/record.ts';
 import { openBatches } from '../../src/jobs/sqlite/batches.ts';
 import { openJobs } from '../../src/jobs/sqlite/jobs.ts';
 import type { JobStore } from '../../src/jobs/store.ts';
+import { openDirectory } from '../../src/objects/directory.ts';
 import type { ObjectStore } from '../../src/objects/store.ts';
 import type { Queue } from '../../src/queue/queue.ts';
 import type { Room } from '../../src/queue/room.ts';
@@ -22,12 +24,14 @@ let folder: string;
 let jobs: JobStore;
 let queue: Queue;
 let batches: BatchStore;
+let objects: ObjectStore;
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'filemill-enqueue-'));
   const clock = () => START;
   jobs = openJobs(join(folder, 'db'), clock, () => {});
   queue = openQueue(join(folder, 'db'), clock, { capacity: 1 });
   batches = openBatches(join(folder, 'db'));
+  objects = await openDirectory(join(folder, 'objects'));
 });
 afterEach(async () => {
   await batches.close();
@@ -48,7 +52,7 @@ const stores = () => ({
   batches,
   pools,
   room,
-  objects: { delete: async () => {} } as unknown as ObjectStore,
+  objects,
   signals: memorySignals(),
   clock: () => START,
 });
@@ -187,10 +191,10 @@ describe('the jobs of a batch', () => {
 });
 
 describe('the inputs of a request', () => {
-  const removed: string[] = [];
-  const objects = { delete: async (key: string) => void removed.push(key) } as unknown as ObjectStore;
+  const stored = async () => (await Array.fromAsync(objects.scan(''))).map(({ key }) => key);
 
   it('are removed at the end of their scope, unless a job keeps them', async () => {
+    for (const key of ['kept', 'a', 'b']) await objects.put(key, Readable.from(['x']), 1);
     {
       await using inputs = ownedInputs(objects, ['kept']);
       inputs.keep();
@@ -198,12 +202,12 @@ describe('the inputs of a request', () => {
     {
       await using _ = ownedInputs(objects, ['a', 'b']);
     }
-    expect(removed).toEqual(['a', 'b']);
+    expect(await stored()).toEqual(['kept']);
   });
 
   it('do not hide by their removal’s failure why the request failed', async () => {
     const refused = async () => {
-      await using _ = ownedInputs({ delete: broken } as unknown as ObjectStore, ['a']);
+      await using _ = ownedInputs({ ...objects, delete: broken }, ['a']);
       throw new Failure('INVALID_FORMAT');
     };
     await expect(refused()).rejects.toMatchObject({ code: 'INVALID_FORMAT' });

@@ -10,18 +10,26 @@ import { admitRequest } from '../../src/api/submit/idempotency.ts';
 import { encryptionWith } from '../../src/jobs/encryption.ts';
 import type { IdempotencyStore } from '../../src/jobs/idempotency.ts';
 import { openIdempotency } from '../../src/jobs/sqlite/idempotency.ts';
+import { identifyWith } from '../../src/limits/client.ts';
+import { type Limiter, limiterOver } from '../../src/limits/limiter.ts';
+import { limitSettings } from '../../src/limits/settings.ts';
+import { openLimits } from '../../src/limits/sqlite.ts';
+import type { LimitStore } from '../../src/limits/store.ts';
 import { START, someId } from '../conformance/samples.ts';
 
 let folder: string;
 let store: IdempotencyStore;
-/** Reserved and not refunded. */
-let shares: number;
+let clients: LimitStore;
+let limiter: Limiter;
+const identify = identifyWith({ trustProxy: [], sharedEgress: [], salt: 'salt' });
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'filemill-idempotency-'));
   store = openIdempotency(join(folder, 'db'));
-  shares = 0;
+  clients = openLimits(join(folder, 'db'), () => START);
+  limiter = limiterOver(clients, limitSettings.parse({ cooldownMs: 0 }), { clock: () => START, fateOf: async () => 'unfinished' });
 });
 afterEach(async () => {
+  await clients.close();
   await store.close();
   await rm(folder, { recursive: true, force: true });
 });
@@ -31,27 +39,20 @@ const sent: Received = { fields: new Map([['to_format', 'jpg']]), files: [], cou
 const other: Received = { ...sent, fields: new Map([['to_format', 'png']]) };
 
 const admitWith = async (idempotency: IdempotencyStore = store) => {
-  const limiter = {
-    reserve: async () => {
-      shares++;
-      return { granted: true, reservation: {}, usage: {} };
-    },
-    refund: async () => {
-      shares--;
-      return {};
-    },
-  };
-  const limits = { identify: () => ({ key: 'client' }), limiter };
+  const limits = { identify, limiter };
   const deps = { idempotency, encryption, limits, room: { isFull: async () => false }, clock: () => START } as unknown as ApiDeps;
   const request = {
     url: '/api/v1/convert',
     headers: { 'idempotency-key': 'mine' },
-    raw: { socket: {} },
+    raw: { socket: { remoteAddress: '192.0.2.1' } },
     routeOptions: { config: {} },
     log: { warn: () => {} },
   } as unknown as FastifyRequest;
   return (await admitRequest(deps, request, [someId()], ['image'])).idempotency;
 };
+
+/** Of the client's daily limit. */
+const sharesUsed = async () => (await limiter.usage(identify('192.0.2.1', undefined))).daily.used;
 
 /** A request up to its claim, which is kept where it succeeds. @returns the id that it is answered with */
 async function claim(id: string, { keep = true, idempotency = store, body = sent } = {}): Promise<string> {
@@ -64,7 +65,7 @@ async function claim(id: string, { keep = true, idempotency = store, body = sent
 it('a kept claim answers the next request with the same id, which takes no share', async () => {
   const [first, second] = [someId(), someId()];
   expect([await claim(first), await claim(second)]).toEqual([first, first]);
-  expect(shares).toBe(1);
+  expect(await sharesUsed()).toBe(1);
 });
 
 it('another request under the same key is refused', async () => {
@@ -97,7 +98,7 @@ it('of two requests at once the second gets the id of the first and its share ba
     await using late = await admitWith();
     await claim(first);
     expect([await late.resolve(sent), await late.claim(second, sent)]).toEqual([undefined, first]);
-    expect(shares).toBe(1);
+    expect(await sharesUsed()).toBe(1);
   }
   expect(await claim(second)).toBe(first);
 });
