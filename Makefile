@@ -2,7 +2,14 @@
 SHELL := /bin/sh
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 ZIG ?= zig
-LISTS := $(wildcard images/*/packages.txt)
+comma := ,
+# TOOLCHAINS=image,pdf installs and serves only these.
+export TOOLCHAINS ?=
+LISTS := $(if $(TOOLCHAINS),$(patsubst %,images/%/packages.txt,$(subst $(comma), ,$(TOOLCHAINS))),$(wildcard images/*/packages.txt))
+UNKNOWN := $(filter-out $(wildcard images/*/packages.txt),$(LISTS))
+ifneq ($(UNKNOWN),)
+$(error TOOLCHAINS: there is no toolchain $(patsubst images/%/packages.txt,%,$(UNKNOWN)); there are: $(patsubst images/%/packages.txt,%,$(wildcard images/*/packages.txt)))
+endif
 
 .DEFAULT_GOAL := help
 .PHONY: help start setup serving node launcher launcher-cross converters test-tools servers run generate verify unit integration test test-all proved bench clean images cluster cluster-packages bare e2e
@@ -10,7 +17,7 @@ LISTS := $(wildcard images/*/packages.txt)
 help: ## Says what each target does
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22
 
-run: start ## Serves on http://localhost:8080 (PORT and DATA_DIR change it); Ctrl-C drains and stops
+run: start ## Serves on http://localhost:8080 (PORT and DATA_DIR change it, TOOLCHAINS=image,pdf serves only these); Ctrl-C drains and stops
 	@# Beside the service, which need not wait for it.
 	@(nice -n 19 scripts/security-updates $(LISTS) &) ; exec scripts/filemill local
 

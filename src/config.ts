@@ -50,6 +50,7 @@ export const VARIABLES: Readonly<Record<string, readonly string[]>> = {
   WORK_DIR: ['worker', 'dir'],
   POOL: ['worker', 'pool'],
   TOOLCHAIN: ['worker', 'toolchain'],
+  TOOLCHAINS: ['worker', 'toolchains'],
   WORKER_NAME: ['worker', 'name'],
   METRICS_PORT: ['worker', 'metricsPort'],
   MEMORY_LIMIT: ['worker', 'limitBytes'],
@@ -76,7 +77,7 @@ export const VARIABLES: Readonly<Record<string, readonly string[]>> = {
 const SECRET = new Set(['key', 'salt', 'secretAccessKey', 'password', 'token']);
 
 /** Variables that hold several values, parted by commas. */
-const LISTS = new Set(['ALLOWED_HOSTS', 'TRUST_PROXY', 'NATS_URL', 'SECRET_KEY']);
+const LISTS = new Set(['ALLOWED_HOSTS', 'TRUST_PROXY', 'NATS_URL', 'SECRET_KEY', 'TOOLCHAINS']);
 
 /** @throws ConfigError with every mistake in one message */
 export function loadConfig(environment: Readonly<Record<string, string | undefined>>): Config {

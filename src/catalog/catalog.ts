@@ -43,8 +43,10 @@ export function createCatalog(installed: readonly Installed[], why: ReadonlyMap<
   const routes = routesOf(engines);
   const forking = new Map(installed.filter(({ engine }) => isForkServer(engine)).map(({ engine, forks }) => [engine.id, forks === true]));
   const methodOf = ({ methods }: ByPlan) => methods.find(({ engine }) => versions.has(engine.id));
-  const lacks = ({ work }: Tool): string | undefined => {
-    if ('convert' in work || methodOf(work) !== undefined) return undefined;
+  const read = new Set(routes.sources);
+  const lacks = ({ work, accepts }: Tool): string | undefined => {
+    if ('convert' in work) return accepts.some((source) => read.has(source)) ? undefined : 'nothing that reads its formats is installed';
+    if (methodOf(work) !== undefined) return undefined;
     const [{ engine }] = work.methods;
     return why.get(engine.id) ?? `${engine.name} is not installed`;
   };

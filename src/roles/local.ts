@@ -37,11 +37,13 @@ export async function local(config: Config, checkout: string, version: string, c
   const newId = () => randomBytes(16).toString('hex');
   const fetching = fetchingFor(config);
   const store = await openEmbedded(config, unreadable, clock);
-  const converters = await openConverters(config, checkout, log, metrics);
+  const served = config.worker.toolchains ?? toolchains;
+  const converters = await openConverters(config, checkout, log, metrics, served);
   const stopping = new AbortController();
 
-  const devices = await devicesHere(toolchains, log, metrics);
-  const slotsOf = (name: Toolchain) => slotsWith(config.worker.slots[name], toolchainRow(name).devices, devices.get(name));
+  const devices = await devicesHere(served, log, metrics);
+  const slotsOf = (name: Toolchain) =>
+    served.includes(name) ? slotsWith(config.worker.slots[name], toolchainRow(name).devices, devices.get(name)) : 0;
   const slots = Object.fromEntries(toolchains.map((name) => [name, slotsOf(name)]));
   const health = healthOf(converters, config, { slots, others: false }, log);
   const pools = poolsHere(converters.catalog, slots, clock(), devices);
@@ -62,7 +64,7 @@ export async function local(config: Config, checkout: string, version: string, c
     version,
     confinement: converters.confinement,
     get missing() {
-      return missingHere(converters, toolchains);
+      return missingHere(converters, served);
     },
     get pools() {
       return pools();
@@ -87,9 +89,7 @@ export async function local(config: Config, checkout: string, version: string, c
     clock,
     newAttempt: newId,
   }).catch(asCannotStart(TooLittleMemory));
-  void workers.tried.then(
-    () => stopping.signal.aborted || sayWhatIsMissing(log, missingHere(converters, toolchains), config.worker.trials),
-  );
+  void workers.tried.then(() => stopping.signal.aborted || sayWhatIsMissing(log, missingHere(converters, served), config.worker.trials));
   const upkeep = startUpkeep({ ...store, ...config.upkeep, unreadable: unreadable('job'), clock, log });
   const address = server.server.address();
   return {

@@ -100,6 +100,11 @@ export const workerSettings = (cores: number) =>
       .boolean()
       .default(false)
       .describe('Run converters even if the kernel has no Landlock: they can then read files of other users'),
+    toolchains: z
+      .array(z.enum(toolchains))
+      .min(1)
+      .optional()
+      .describe('Toolchains that the role `local` serves, as if the programs of all others were not installed. Unset: all'),
     slots: z
       .partialRecord(z.enum(toolchains), z.number().int().min(0).max(256))
       .default({})

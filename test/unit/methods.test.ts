@@ -34,6 +34,12 @@ it('a tool whose engine is missing is absent, and says which', () => {
   expect(without('qpdf').tools.has('merge-pdf')).toBe(false);
 });
 
+it('a tool that converts is absent where nothing reads what it accepts', () => {
+  const { tools: callable, absent } = without('ffmpeg');
+  expect(absent.get('extract-audio-from-video')).toMatchObject({ reason: 'nothing that reads its formats is installed' });
+  expect([callable.has('extract-audio-from-video'), callable.has('resize-image')]).toEqual([false, true]);
+});
+
 it('every tool is listed once, and those that nothing can run say why', () => {
   const slugs = listedTools.map(({ slug }) => slug);
   expect(new Set(slugs).size).toBe(slugs.length);

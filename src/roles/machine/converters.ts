@@ -4,6 +4,7 @@ import type { Catalog } from '../../catalog/catalog.ts';
 import { engines } from '../../catalog/engines.gen.ts';
 import { workingCatalog } from '../../catalog/live.ts';
 import type { Config } from '../../config.ts';
+import { type Toolchain, toolchains } from '../../contracts/toolchains.ts';
 import { openCgroups } from '../../exec/confine/cgroups.ts';
 import { type Launcher, launcherAt } from '../../exec/confine/confine.ts';
 import { SpawnFailed } from '../../exec/confine/policy.ts';
@@ -34,12 +35,13 @@ export interface Confinement {
   readonly counts: 'cgroup' | 'launcher';
 }
 
-/** @param checkout absolute path of the project @throws CannotStart when converters cannot be confined here */
+/** @param checkout absolute path of the project @param served toolchains whose engines are looked for @throws CannotStart when converters cannot be confined here */
 export async function openConverters(
   { dataDir, worker, fetch }: Config,
   checkout: string,
   log: Log,
   metrics: Pick<Metrics, 'spawnFailed' | 'enginesWithdrawn'>,
+  served: readonly Toolchain[] = toolchains,
 ): Promise<Converters> {
   await openFolder(dataDir);
   const workDir = worker.dir ?? (await reachableFolder(dataDir));
@@ -69,9 +71,10 @@ export async function openConverters(
   const runtime = await stage(checkout, process.execPath, workDir);
   // With Internet access switched off, its engines are neither present nor missing.
   const offline = fetch.rest ? [] : engines.filter(({ binaries }) => Object.values(binaries).some(({ egress }) => egress));
+  const unserved = engines.filter((engine) => !engine.toolchains.some((toolchain) => served.includes(toolchain)));
   const spareSlot = await openSlot(workDir, 0);
   const toolbox = await openToolbox({
-    engines: engines.filter((engine) => !offline.includes(engine)),
+    engines: engines.filter((engine) => !offline.includes(engine) && !unserved.includes(engine)),
     launcher,
     runtime,
     cacheFile: join(dataDir, 'versions.json'),
@@ -80,7 +83,10 @@ export async function openConverters(
   }).catch((cause: unknown) => {
     throw cause instanceof SpawnFailed ? new CannotStart(`${cause.message}: the versions of converters cannot be read`, { cause }) : cause;
   });
-  const why = new Map(offline.map(({ id }) => [id, 'fetching by URL is disabled (fetch.rest)']));
+  const why = new Map([
+    ...unserved.map(({ id }) => [id, `this server has only the toolchains ${served.join(', ')} (worker.toolchains)`] as const),
+    ...offline.map(({ id }) => [id, 'fetching by URL is disabled (fetch.rest)'] as const),
+  ]);
   const states = engineStates(log, metrics);
   const catalog = workingCatalog(toolbox.installed, why, () => states.withdrawn);
   return { workDir, launcher, toolbox, engineStates: states, catalog, spareSlot, confinement };

@@ -222,6 +222,29 @@ describe('a start', () => {
     expect(await recordIn(dataDir, record.id)).toEqual(record);
   });
 
+  it('serves the toolchains that TOOLCHAINS names as if it had no others', async () => {
+    const service = await begin(await dataFolder(), {}, { TOOLCHAINS: 'image,pdf' });
+    expect((await convert(service.url, picture, 'jpg')).data?.status).toBe('done');
+    expect((await convert(service.url, film, 'webm')).error?.code).toBe('INVALID_FORMAT');
+    const read = async (path: string) => (await (await fetch(`${service.url}/api/v1/${path}`)).json()) as { data: never };
+    const { sources }: { sources: { format: string }[] } = (await read('formats')).data;
+    const formats = sources.map(({ format }) => format);
+    expect([formats.includes('pdf'), formats.includes('mp4'), formats.includes('docx')]).toEqual([true, false, false]);
+    const { tools }: { tools: { slug: string; reason?: string }[] } = (await read('tools')).data;
+    const reasons = new Map(tools.map(({ slug, reason }) => [slug, reason]));
+    expect(reasons.get('compress-pdf')).toBeUndefined();
+    expect(reasons.get('trim-video')).toBe('this server has only the toolchains image, pdf (worker.toolchains)');
+    expect(reasons.get('extract-audio-from-video')).toBe('nothing that reads its formats is installed');
+    const { status, missing }: { status: string; missing: unknown[] } = (await read('health')).data;
+    expect({ status, missing }).toEqual({ status: 'ok', missing: [] });
+  });
+
+  it('is refused where a toolchain is named that there is not', async () => {
+    const { code, said } = await refused(await dataFolder(), {}, { TOOLCHAINS: 'image,films' });
+    expect(code).toBe(2);
+    expect(said.join('\n')).toContain('TOOLCHAINS');
+  });
+
   it('is refused where the data folder is none', async () => {
     const path = await written('no-folder', Buffer.from(''));
     const { code, said } = await refused(path);
