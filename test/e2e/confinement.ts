@@ -154,8 +154,16 @@ export async function confine(): Promise<void> {
   const pods = await eventually('all pods', podsNow, (found) =>
     Object.keys(MAY).every((component) => found.some((pod) => componentOf(pod) === component && pod.status.phase === 'Running')),
   );
+  /** Of workers those of the pool that keeps one: others try their engines, and end. */
+  const running = (component: string): readonly Pod[] =>
+    pods.filter(
+      (pod) =>
+        componentOf(pod) === component &&
+        pod.status.phase === 'Running' &&
+        (component !== 'worker' || pod.metadata.labels['filemill.io/pool'] === 'image'),
+    );
   const one = (component: string): Pod => {
-    const pod = pods.find((found) => componentOf(found) === component && found.status.phase === 'Running');
+    const pod = running(component)[0];
     if (pod === undefined) throw new Error(`there is no pod of ${component}`);
     return pod;
   };
@@ -194,7 +202,7 @@ export async function confine(): Promise<void> {
   });
   await step('whom each pod reaches, by the NetworkPolicies', async () => {
     const kubernetes = (await kubectl('get', 'service', 'kubernetes', '-o', 'jsonpath={.spec.clusterIP}')).trim();
-    const other = pods.filter((pod) => componentOf(pod) === 'worker' && pod.status.phase === 'Running').at(-1);
+    const other = running('worker').at(-1);
     const doors: Readonly<Record<string, readonly [host: string, port: number]>> = {
       nats: [one('nats').status.podIP, 4_222],
       'monitor of NATS': [one('nats').status.podIP, 8_222],
@@ -217,7 +225,7 @@ export async function confine(): Promise<void> {
       await once(strangers.stdout ?? strangers, 'data', { signal: AbortSignal.timeout(20_000) });
       for (const [role, reaches] of Object.entries(REACHES)) {
         // A worker's own port is reached by itself, whatever the policies say.
-        const pod = pods.find((found) => componentOf(found) === role && found.status.phase === 'Running' && found !== other) ?? one(role);
+        const pod = running(role).find((found) => found !== other) ?? one(role);
         const tried = Object.entries(doors)
           .filter(([, [host]]) => host !== pod.status.podIP)
           .map(([name, [host, port]]) => `${name.replaceAll(' ', '-')} ${host} ${port}`);
