@@ -14,5 +14,7 @@ export const MAX_PAGES = 2000;
 export const MAX_FRAMES = 1000;
 /** Length of a recording, s. */
 export const MAX_SECONDS = 6 * 3600;
+/** Files and folders in an archive. */
+export const MAX_ENTRIES = 100_000;
 /** Files in one request, unless a tool says otherwise or an operator sets `api.maxBatchFiles`. */
 export const MAX_FILES = 20;

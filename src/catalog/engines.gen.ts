@@ -8,6 +8,7 @@ import { engine as heif } from './engines/heif.ts';
 import { engine as imagemagick } from './engines/imagemagick.ts';
 import { engine as imagemagickRetouch } from './engines/imagemagick-retouch.ts';
 import { engine as jxl } from './engines/jxl.ts';
+import { engine as libarchive } from './engines/libarchive.ts';
 import { engine as libreoffice } from './engines/libreoffice.ts';
 import { engine as libreofficePdf } from './engines/libreoffice-pdf.ts';
 import { engine as pandoc } from './engines/pandoc.ts';
@@ -32,6 +33,7 @@ export const engines: readonly Engine[] = [
   imagemagickRetouch,
   imagemagick,
   jxl,
+  libarchive,
   libreofficePdf,
   libreoffice,
   pandocPage,

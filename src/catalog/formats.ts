@@ -1,4 +1,5 @@
 /** All file formats that filemill supports, by id, extension and name. */
+import { archives } from './formats/archive.ts';
 import { sounds } from './formats/audio.ts';
 import { documents } from './formats/documents.ts';
 import type { Format } from './formats/format.ts';
@@ -8,7 +9,7 @@ import { videos } from './formats/video.ts';
 
 export type { Format } from './formats/format.ts';
 
-const TABLE: readonly Format[] = [...pictures, ...sounds, ...videos, ...documents, ...markups];
+const TABLE: readonly Format[] = [...pictures, ...sounds, ...videos, ...documents, ...markups, ...archives];
 
 export const formats: ReadonlyMap<string, Format> = new Map(TABLE.map((row) => [row.id, row]));
 

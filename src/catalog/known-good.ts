@@ -73,3 +73,8 @@ function page(drawing: string): KnownGood {
   const table = `xref\n0 ${size}\n0000000000 65535 f \n${offsets.join('')}`;
   return text('pdf', `${body}${table}trailer<</Size ${size}/Root 1 0 R>>\nstartxref\n${body.length}\n%%EOF\n`);
 }
+/** One file of two bytes. */
+export const TAR = binary(
+  'tgz',
+  'H4sIAAAAAAACA0vUK6koYaAtMAACMxMTMA0E6DQQGCGxQeJm5oZmDAoGDHQApcUliUVAKxlGJkjkYhgFo2AUjIJRMAIBAKHXT5gACAAA',
+);

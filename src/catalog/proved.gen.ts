@@ -10,6 +10,7 @@ export const proved: Readonly<Record<string, string>> = {
   'imagemagick-retouch': '8.18',
   imagemagick: '6.9',
   jxl: '0.7',
+  libarchive: '3.6',
   'libreoffice-pdf': '7.4',
   libreoffice: '7.4',
   'pandoc-page': '2.17',

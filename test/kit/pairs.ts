@@ -6,15 +6,17 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { formatOf } from '../../src/catalog/formats.ts';
 import type { Family, Toolchain } from '../../src/contracts/toolchains.ts';
+import { fixtures as archives } from './fixtures/archives.ts';
 import { fixtures as documents } from './fixtures/documents.ts';
 import { fixtures as images } from './fixtures/images.ts';
 import { fixtures as media } from './fixtures/media.ts';
+import { judge as judgeArchive } from './judges/archives.ts';
 import { judge as judgeDocument, judgePicture } from './judges/documents.ts';
 import { judge as judgeImage } from './judges/images.ts';
 import { judge as judgeRecording } from './judges/media.ts';
 import { pageOfGrid, pageOfText } from './pictured.ts';
 import { convertTo, type Service, startService } from './service.ts';
-import { choosePairs, offered, pairsOf, seedOfCatalog, testNameOf } from './spread.ts';
+import { choosePairs, offered, type Pair, pairsOf, seedOfCatalog, testNameOf } from './spread.ts';
 
 type Build = (seed: string, folder: string) => Promise<string>;
 /** @throws unless the file shows the seed that its source was made from */
@@ -35,8 +37,9 @@ const SEEDS = ['kestrel', 'marble'] as const;
 /** What proves one pair: a seeded source, and whoever can tell whether the result shows the seed. */
 export function proofOf(source: string, target: string): Proof {
   const [from, to] = [formatOf(source).family, formatOf(target).family];
-  const build = { ...documents, ...media, ...images }[source];
+  const build = { ...documents, ...media, ...images, ...archives }[source];
   if (build === undefined) throw new Error(`nobody builds a ${source}`);
+  if (to === 'archive') return { build, judge: (path, seed) => judgeArchive(path, target, seed, source) };
   // An animation is a picture to some and a recording to others.
   if (RECORDINGS.includes(to)) return { build, judge: (path, seed) => judgeRecording(path, target, seed) };
   if (PICTURES.includes(from) && (PICTURES.includes(to) || to === 'pdf'))
@@ -50,7 +53,15 @@ export function proofOf(source: string, target: string): Proof {
   return { build, judge: (path, seed) => judgeDocument(path, target, seed, source) };
 }
 
-/** One test for each pair that is done in this toolchain: for all of them with PAIRS=all, for a spread of them without. Sources are built once. */
+/** All of them with PAIRS=all, those of some engines with PAIRS=libarchive,qpdf, and a spread of them without. */
+function pairsWanted(all: readonly Pair[]): readonly Pair[] {
+  const wanted = process.env['PAIRS'];
+  if (wanted === undefined || wanted === '') return choosePairs(all, seedOfCatalog());
+  const names = wanted.split(',');
+  return wanted === 'all' ? all : all.filter(({ route }) => route.hops.some(({ engine }) => names.includes(engine.id)));
+}
+
+/** One test for each pair that is done in this toolchain. Sources are built once. */
 export function provePairs(toolchain: Toolchain): void {
   let service: Service;
   let folder: string;
@@ -72,7 +83,7 @@ export function provePairs(toolchain: Toolchain): void {
   });
 
   const all = pairsOf(offered);
-  const chosen = process.env['PAIRS'] === 'all' ? all : choosePairs(all, seedOfCatalog());
+  const chosen = pairsWanted(all);
   const ours = chosen.filter(({ route }) => route.toolchain === toolchain);
   describe.concurrent(toolchain, () => {
     it.each(ours.map((pair) => ({ ...pair, name: testNameOf(pair) })))('$name', async ({ source: from, target }) => {

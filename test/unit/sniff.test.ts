@@ -3,11 +3,13 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { formats } from '../../src/catalog/formats.ts';
 import { detect, matches, resolveSource } from '../../src/catalog/sniff/sniff.ts';
 import { Failure } from '../../src/errors.ts';
 import { compoundOf, cursor, fileTypeBox, latin1, noise, sampleOf, seeded, zipOf } from '../kit/bytes.ts';
+import { archiveFormats, filesOf, writeArchive } from '../kit/fixtures/archives.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'sniff-'));
 const at = (name: string): string => join(folder, name);
@@ -117,6 +119,10 @@ const BUILT: Readonly<Record<string, () => Buffer>> = {
   amr: () => latin1(`#!AMR\n${'\x3c'.padEnd(32, '\x55').repeat(3)}`),
 };
 
+const ARCHIVES: Readonly<Record<string, () => Buffer>> = Object.fromEntries(
+  archiveFormats.map((id) => [id, () => readFileSync(writeArchive(id, filesOf(id, 'seed'), mkdtempSync(at('archive-'))))]),
+);
+
 const sourceOf = (bytes: Uint8Array | string, name = 'upload.xyz', from?: string): string =>
   resolveSource(sampleOf(bytes), name, from).format;
 
@@ -132,10 +138,10 @@ function refusal(bytes: Uint8Array | string, name = 'upload.xyz', from?: string)
 
 describe('content', () => {
   it('of every format in the catalog is tried here', () => {
-    expect(new Set([...Object.keys(REAL), ...Object.keys(BUILT)])).toEqual(new Set(formats.keys()));
+    expect(new Set([...Object.keys(REAL), ...Object.keys(BUILT), ...Object.keys(ARCHIVES)])).toEqual(new Set(formats.keys()));
   });
 
-  for (const [id, make] of [...Object.entries(REAL), ...Object.entries(BUILT)]) {
+  for (const [id, make] of [...Object.entries(REAL), ...Object.entries(BUILT), ...Object.entries(ARCHIVES)]) {
     // Between m4a and m4b only the name can decide, even for what a program wrote as m4b.
     const expected = id === 'm4b' ? 'm4a' : id;
     it(`of a ${id} file is recognised under a wrong name`, () => {
@@ -316,6 +322,28 @@ describe('what is never opened', () => {
   it('is not opened at the word of from_format either', () => expect(refusal('#EXTM3U\n', 'x.txt', 'txt').code).toBe('UNSUPPORTED_MIME'));
 });
 
+describe('an archive', () => {
+  it.each([
+    ['of photos', zipOf([{ name: 'photo.jpg', content: 'x' }])],
+    ['without any file', zipOf([])],
+    ['of Java classes', zipOf([{ name: 'META-INF/MANIFEST.MF' }, { name: 'A.class' }])],
+  ])('%s is a ZIP', (_, bytes) => expect(sourceOf(bytes, 'x.docx')).toBe('zip'));
+
+  it('from before POSIX is a TAR by its checksum, and so is a compressed one', () => {
+    writeFileSync(at('old.txt'), 'old');
+    run('tar', '--format=v7', '-cf', 'old.tar', 'old.txt');
+    const bytes = made('old.tar');
+    expect(bytes.includes('ustar')).toBe(false);
+    expect(sourceOf(bytes)).toBe('tar');
+    expect(sourceOf(gzipSync(bytes))).toBe('tgz');
+    bytes[150] = 0x37;
+    expect(detect(sampleOf(bytes))).not.toMatchObject({ format: 'tar' });
+  });
+
+  it('that begins with a thousand times its size is looked at no further', () =>
+    expect(refusal(gzipSync(Buffer.alloc(50_000_000))).code).toBe('UNSUPPORTED_MIME'));
+});
+
 describe('bytes that are nothing', () => {
   it('an empty file is no file', () => expect(refusal('', 'x.png').code).toBe('NO_FILE'));
 
@@ -325,9 +353,10 @@ describe('bytes that are nothing', () => {
     noise: noise(4096, 1),
     'short noise': noise(24, 2),
     'text that turns into a program': Buffer.concat([Buffer.alloc(300_000, 'words '), Buffer.alloc(200_000)]),
-    'an archive of no office program': zipOf([{ name: 'photo.jpg', content: 'x' }]),
-    'an empty archive': zipOf([]),
-    'a bundle of Java classes': zipOf([{ name: 'META-INF/MANIFEST.MF' }, { name: 'A.class' }]),
+    'one volume of a ZIP': Buffer.concat([latin1('PK\x07\x08'), zipOf([{ name: 'photo.jpg', content: 'x' }])]),
+    'a package of no office program that is known': zipOf([{ name: '[Content_Types].xml' }, { name: 'other/part.xml' }]),
+    'a compressed file that is no TAR': gzipSync('words '.repeat(1000)),
+    'a compressed file that is cut off at once': gzipSync(noise(5000, 4)).subarray(0, 14),
     'a compound file of another program': compoundOf(['__properties_version1.0']),
     'a camera raw file': latin1('II*\0\x10\0\0\0CR\x02\0'),
     'a RIFF of another kind': latin1('RIFF\x10\0\0\0RMIDdata'),

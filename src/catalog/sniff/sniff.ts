@@ -4,6 +4,7 @@ import { formatByExtension, formatByName, formats } from '../formats.ts';
 import { isText } from './charset.ts';
 import { media } from './media.ts';
 import { ole } from './ole.ts';
+import { packed } from './packed.ts';
 import { pdf } from './pdf.ts';
 import { refused } from './refused.ts';
 import type { Detected, Sample, Sniffer } from './sample.ts';
@@ -18,7 +19,7 @@ import { zip } from './zip.ts';
  * then signatures and headers, which the rows of the formats have, and containers, whose content decides; then text, which has none of these;
  * last TGA, which is only a guess.
  */
-const SNIFFERS: readonly Sniffer[] = [refused, bySignature, byHeader, media, zip, ole, pdf, text, tga];
+const SNIFFERS: readonly Sniffer[] = [refused, bySignature, byHeader, media, zip, packed, ole, pdf, text, tga];
 
 export function detect(sample: Sample): Detected {
   for (const sniffer of SNIFFERS) {

@@ -1,4 +1,4 @@
-/** Office documents and books that are ZIP archives, by their part names; any other archive is unknown. */
+/** Office documents and books that are ZIP archives, by their part names; packages of other programs are unknown, and any other ZIP is an archive. */
 import { formats } from '../formats.ts';
 import { asBuffer, find, has, latin1, u16le, u32le } from './bytes.ts';
 import type { Detected, Sample } from './sample.ts';
@@ -11,7 +11,10 @@ const zipped = [...formats.values()].filter((row) => row.zip !== undefined);
 
 export function zip(sample: Sample): Detected | undefined {
   const { head } = sample;
-  if (!has(head, 0, 'PK\x03\x04')) return has(head, 0, 'PK\x05\x06') || has(head, 0, 'PK\x07\x08') ? UNKNOWN : undefined;
+  if (has(head, 0, 'PK\x05\x06')) return asFormat('zip');
+  // One of several volumes, each of which is nothing without the others.
+  if (has(head, 0, 'PK\x07\x08')) return UNKNOWN;
+  if (!has(head, 0, 'PK\x03\x04')) return undefined;
   const local = localParts(head);
   const mimetype = local.find(({ name }) => name === 'mimetype')?.text;
   if (mimetype !== undefined) return byMimetype(mimetype);
@@ -29,11 +32,11 @@ function byMimetype(mimetype: string): Detected {
 function byParts(names: readonly string[]): Detected {
   if (names.some((name) => /^\[Content_Types\]\.xml$/i.test(name))) {
     const main = names.flatMap((name) => zipped.filter((row) => row.zip instanceof RegExp && row.zip.test(name)))[0];
-    if (main !== undefined) return asFormat(main.id);
+    return main === undefined ? UNKNOWN : asFormat(main.id);
   }
   // EPUBs whose writer compressed the mimetype entry, or put it elsewhere.
   const isBook = names.includes('META-INF/container.xml') && names.some((name) => name.toLowerCase().endsWith('.opf'));
-  return isBook ? asFormat('epub') : UNKNOWN;
+  return asFormat(isBook ? 'epub' : 'zip');
 }
 
 interface LocalPart {

@@ -1,0 +1,125 @@
+/** libarchive: files and folders from one archive into another. */
+import { conversionFailed, inputLimit, type Reason } from '../../errors.ts';
+import { MAX_ENTRIES } from '../bounds.ts';
+import { type Engine, type EngineWarning, everyPair, type Facts, type Task } from '../engine.ts';
+import { TAR } from '../known-good.ts';
+import { type Meanings, meaningOf } from '../planning/phrases.ts';
+
+const TARS = ['tar', 'tgz', 'tbz2', 'txz', 'tzst', 'tlz4', 'tlz'];
+/** They keep whatever a TAR can have. */
+const FAITHFUL = ['zip', ...TARS, '7z', 'cpio', 'iso'];
+/** Others are only read. */
+const READ = ['rar', 'cab', 'lha'];
+const PACKAGES = ['deb', 'rpm'];
+const LINKS_LOSE = ['cpio', 'rpm'];
+
+const MEANINGS: Meanings<Reason> = [
+  [['the password is wrong', 'incorrect passphrase'], 'wrong_password'],
+  [['a password is needed', 'passphrase required'], 'password_required'],
+  // libarchive's words for a method that it does not have.
+  [
+    [
+      'encryption is not supported',
+      'crypto codec not supported',
+      'encrypted',
+      'unsupported compression',
+      'unsupported block header',
+      'compression method',
+      'not supported',
+      'unsupported method',
+      'unrecognized archive format',
+    ],
+    'unsupported_variant',
+  ],
+];
+
+export const engine: Engine = {
+  id: 'libarchive',
+  name: 'libarchive',
+  role: 'archive',
+  toolchains: ['assets'],
+  binaries: {
+    bsdtar: { at: ['/usr/bin/bsdtar'], version: { args: ['--version'], pattern: /libarchive (\d+\.\d+\.\d+)/ } },
+    archive: { at: ['program:archive.ts'], starts: 'bsdtar' },
+  },
+  conversions: [
+    ...everyPair([...FAITHFUL, ...READ], FAITHFUL, { rank: 90 }),
+    ...everyPair(PACKAGES, FAITHFUL, { rank: 80, loses: ['what a package manager reads'] }),
+  ],
+  trials: [{ file: TAR, target: 'zip' }],
+  options: () => ['password'],
+  inspect: {
+    step: (input, { source, passwordFile }) => ({
+      run: 'archive',
+      args: ['inspect', input, source, '.', passwordFile ?? '/dev/null'],
+    }),
+    read: bounded,
+  },
+  plan: ({ source, target, input, output, scratch, passwordFile, facts }) => ({
+    warnings: warningsOf(facts as unknown as Found),
+    steps: [
+      {
+        run: 'archive',
+        args: [
+          'convert',
+          input,
+          source,
+          scratch,
+          passwordFile ?? '/dev/null',
+          `${output}/archive.${target}`,
+          target,
+          String(facts['bytes']),
+        ],
+        progress: share,
+      },
+    ],
+  }),
+  explain: (text) => meaningOf(text, MEANINGS),
+};
+
+/** What `exec/programs/archive.ts` prints. */
+interface Found {
+  readonly entries: number;
+  readonly bytes: number;
+  readonly most: number;
+  readonly links: number;
+  readonly hardLinks: number;
+  readonly devices: number;
+  readonly unsafe: number;
+  readonly guessed: number;
+}
+
+/** @throws Failure `input_limit`, `corrupt_input`, `unsupported_variant` */
+export function bounded(stdout: string, { source }: Pick<Task, 'source'>): Facts {
+  const line = stdout.trimEnd().split('\n').at(-1) ?? '';
+  const found = JSON.parse(line) as Found;
+  const all = found.entries + found.links + found.devices + found.unsafe;
+  if (all > MAX_ENTRIES) throw inputLimit('entries', MAX_ENTRIES, all);
+  if (found.bytes > found.most) throw inputLimit('unpacked_bytes', found.most, found.bytes);
+  if (found.entries === 0) throw conversionFailed('corrupt_input', { says: 'The archive contains no file or folder.' });
+  // These have the content at one of a file's names, libarchive gives it to none of them.
+  if (found.hardLinks > 0 && LINKS_LOSE.includes(source))
+    throw conversionFailed('unsupported_variant', { says: `The archive contains hard links, which cannot be read from ${source}.` });
+  return { ...found };
+}
+
+function warningsOf({ links, devices, unsafe, guessed }: Found): readonly EngineWarning[] {
+  const dropped = [
+    [links, 'links'],
+    [devices, 'special files'],
+    [unsafe, 'entries whose names lead out of the archive or are too long'],
+  ] as const;
+  const left = dropped.filter(([count]) => count > 0).map(([count, what]) => `${what}: ${count}`);
+  return [
+    ...(left.length === 0 ? [] : [{ code: 'entries_dropped', message: `Not in the result: ${left.join(', ')}.` }]),
+    ...(guessed === 0
+      ? []
+      : [{ code: 'names_guessed', message: `The encoding of ${guessed} names is not known; they were read as code page 437.` }]),
+  ];
+}
+
+/** `5 of 20`, as the program prints it. */
+function share(line: string): number | undefined {
+  const [, done, all] = /^(\d+) of (\d+)$/.exec(line) ?? [];
+  return done === undefined ? undefined : Math.min(1, Number(done) / Number(all));
+}

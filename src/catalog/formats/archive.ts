@@ -1,0 +1,45 @@
+/** Archives: files in folders, together in one file. */
+import { type Format, format } from './format.ts';
+
+const TAR = { holds: 'many', kin: 'tar' } as const;
+
+/** A header block whose checksum is right, of a TAR before POSIX gave it a signature (tar(5), "Old-Style Archive Format"). */
+function hasChecksum({ head, size }: Parameters<NonNullable<Format['looks']>>[0]): boolean {
+  if (size < 1024 || head[0] === 0) return false;
+  const octal = String.fromCharCode(...head.subarray(148, 156)).replace(/[\0 ]+$/, '');
+  if (!/^ *[0-7]{1,7}$/.test(octal)) return false;
+  const sum = head.subarray(0, 512).reduce((total, byte, at) => total + (at >= 148 && at < 156 ? 32 : byte), 0);
+  return sum === Number.parseInt(octal, 8);
+}
+
+export const archives: readonly Format[] = [
+  // What its parts are may make it another format (sniff/zip.ts).
+  format('archive', 'zip', 'application/zip', { holds: 'many', aliases: ['jar'] }),
+  format('archive', 'tar', 'application/x-tar', { ...TAR, signatures: [[[257, 'ustar']]], looks: hasChecksum }),
+  // Of a compressed one only what unpacks it says whether it is a TAR (sniff/packed.ts).
+  format('archive', 'tgz', 'application/gzip', { ...TAR, aliases: ['gz'] }),
+  format('archive', 'tbz2', 'application/x-bzip2', { ...TAR, aliases: ['tbz', 'tb2', 'bz2'], signatures: ['BZh'] }),
+  format('archive', 'txz', 'application/x-xz', { ...TAR, aliases: ['xz'], signatures: ['\xfd7zXZ\0'] }),
+  format('archive', 'tzst', 'application/zstd', { ...TAR, aliases: ['zst'], signatures: ['\x28\xb5\x2f\xfd'] }),
+  format('archive', 'tlz4', 'application/x-lz4', { ...TAR, aliases: ['lz4'], signatures: ['\x04\x22\x4d\x18'] }),
+  format('archive', 'tlz', 'application/x-lzip', { ...TAR, aliases: ['lz'], signatures: ['LZIP'] }),
+  format('archive', '7z', 'application/x-7z-compressed', { holds: 'many', signatures: ['7z\xbc\xaf\x27\x1c'] }),
+  // Versions 1.5 and 5.
+  format('archive', 'rar', 'application/vnd.rar', { holds: 'many', signatures: ['Rar!\x1a\x07\0', 'Rar!\x1a\x07\x01\0'] }),
+  format('archive', 'iso', 'application/x-iso9660-image', { holds: 'many', signatures: [[[32_769, 'CD001']]] }),
+  format('archive', 'cpio', 'application/x-cpio', { holds: 'many', signatures: ['070701', '070702', '070707'] }),
+  format('archive', 'deb', 'application/vnd.debian.binary-package', {
+    holds: 'many',
+    aliases: ['udeb'],
+    signatures: ['!<arch>\ndebian-binary'],
+  }),
+  // libarchive cannot pass its members on: GNU ar writes no file types.
+  format('archive', 'ar', 'application/x-archive', { holds: 'many', aliases: ['a'], signatures: ['!<arch>\n'] }),
+  format('archive', 'rpm', 'application/x-rpm', { holds: 'many', signatures: ['\xed\xab\xee\xdb'] }),
+  format('archive', 'cab', 'application/vnd.ms-cab-compressed', { holds: 'many', signatures: ['MSCF\0\0\0\0'] }),
+  format('archive', 'lha', 'application/x-lzh-compressed', {
+    holds: 'many',
+    aliases: ['lzh'],
+    signatures: ['0', '1', '4', '5', '6', '7', 'd'].map((method) => [[2, `-lh${method}-`]] as const),
+  }),
+];

@@ -1,0 +1,88 @@
+/**
+ * Reads an archive entry by entry, and writes its files and folders into another one. No entry's name ever names a file on this disk.
+ *
+ *   archive.ts --bsdtar=PATH inspect INPUT FORMAT FOLDER PASSWORD-FILE
+ *   archive.ts --bsdtar=PATH convert INPUT FORMAT FOLDER PASSWORD-FILE OUTPUT TARGET TOTAL
+ *   archive.ts filter REPORT TOTAL MOST
+ *
+ * libarchive unpacks to a pax stream (POSIX.1-2008, pax, "ustar Interchange Format"), `filter` passes on what may be in an archive, and libarchive
+ * packs that. The shell joins them: Node's own pipes are sockets, which confined programs may not open. FOLDER is for temporary files, and
+ * PASSWORD-FILE may be `/dev/null`. `inspect` prints one line of JSON, what `filter` found; `convert` prints `5 of 20`, bytes, as it goes.
+ */
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { filter } from './archive/filter.ts';
+import { type Found, isTooMuch, mostUnpacked } from './archive/found.ts';
+
+/** How libarchive writes a target (bsdtar(1), "--format" and "--options"). Times are whole seconds in all of them. */
+const WRITERS: Readonly<Record<string, readonly string[]>> = {
+  zip: ['--format=zip'],
+  tar: ['--format=pax'],
+  tgz: ['--format=pax', '--gzip', '--options=gzip:!timestamp'],
+  tbz2: ['--format=pax', '--bzip2'],
+  txz: ['--format=pax', '--xz'],
+  tzst: ['--format=pax', '--zstd'],
+  tlz4: ['--format=pax', '--lz4'],
+  tlz: ['--format=pax', '--lzip'],
+  '7z': ['--format=7zip'],
+  cpio: ['--format=newc'],
+  iso: ['--format=iso9660', '--options=iso9660:joliet=long'],
+};
+
+/** $1 bsdtar, $2 input, $3 folder, $4 file with the password. What fails leaves its name in `failed`. */
+const READ = `{ "$1" -cf - --format=pax @"$2" <"$4" 2>"$3/read" || echo read >>"$3/failed"; }`;
+/** The files of a Debian package are an archive in it (deb(5)). */
+const READ_DEB = `{ "$1" -xOf "$2" 'data.tar*' 2>"$3/read" | "$1" -cf - --format=pax @- 2>>"$3/read" || echo read >>"$3/failed"; }`;
+/** $5 Node, $6 this program, $7 bytes that are expected, $8 bytes that are allowed. */
+const FILTER = `{ "$5" "$6" filter "$3/found" "$7" "$8" || echo filter >>"$3/failed"; }`;
+/** $9 output, then the options of the writer. */
+const WRITE = `{ target=$9; bsdtar=$1; folder=$3; shift 9; "$bsdtar" -cf "$target" "$@" @- || echo write >>"$folder/failed"; }`;
+
+interface Source {
+  readonly input: string;
+  readonly format: string;
+  readonly folder: string;
+  readonly passwordFile: string;
+}
+
+const [first = '', ...others] = process.argv.slice(2);
+if (first === 'filter') {
+  const [report = '', total = '', most = ''] = others;
+  process.exitCode = filter(report, Number(total), Number(most)) ? 0 : 1;
+} else {
+  const bsdtar = first.replace(/^--bsdtar=/, '');
+  const [mode = '', input = '', format = '', folder = '', passwordFile = '', output = '', target = '', total = '0'] = others;
+  const found = run(bsdtar, { input, format, folder, passwordFile }, mode === 'inspect' ? undefined : { output, target, total });
+  if (mode === 'inspect') process.stdout.write(`${JSON.stringify(found)}\n`);
+}
+
+/** @returns what was found; ends the process where the archive cannot be read or written */
+function run(bsdtar: string, source: Source, to?: { readonly output: string; readonly target: string; readonly total: string }): Found {
+  const { input, format, folder, passwordFile } = source;
+  const read = format === 'deb' ? READ_DEB : READ;
+  const script = to === undefined ? `${read} | ${FILTER} >/dev/null` : `${read} | ${FILTER} | ${WRITE}`;
+  const most = String(mostUnpacked(statSync(input).size));
+  const names = [bsdtar, input, folder, passwordFile, process.execPath, process.argv[1] ?? '', to?.total ?? '0', most, to?.output ?? ''];
+  const writer = to === undefined ? [] : [...(WRITERS[to.target] ?? [])];
+  for (const name of ['found', 'failed', 'read']) rmSync(`${folder}/${name}`, { force: true });
+  const { status, error } = spawnSync('/bin/sh', ['-c', script, 'sh', ...names, ...writer], {
+    stdio: ['ignore', 'inherit', 'inherit'],
+    env: { ...process.env, LC_ALL: 'C.UTF-8', TZ: 'UTC' },
+  });
+  if (error !== undefined) throw error;
+  const found = existsSync(`${folder}/found`) ? (JSON.parse(readFileSync(`${folder}/found`, 'utf8')) as Found) : undefined;
+  const failed = existsSync(`${folder}/failed`) ? readFileSync(`${folder}/failed`, 'utf8').split('\n') : [];
+  // Whoever reads it stops what unpacks it.
+  if (found !== undefined && isTooMuch(found)) return found;
+  if (status !== 0 || failed.length > 0 || found === undefined) fail(bsdtar, source, failed.includes('read'));
+  return found;
+}
+
+/** Says why it failed, and ends. @param isSource whether it was the source that could not be read */
+function fail(bsdtar: string, { input, folder, passwordFile }: Source, isSource: boolean): never {
+  const asked = isSource && readFileSync(`${folder}/read`, 'latin1').slice(0, 100_000).includes('Enter passphrase');
+  if (asked) process.stderr.write(statSync(passwordFile).size > 0 ? 'the password is wrong\n' : 'a password is needed\n');
+  // bsdtar 3.6 does not say what it finds wrong with an archive that it copies; it does where it extracts one.
+  else if (isSource) spawnSync(bsdtar, ['-xOf', input], { stdio: ['ignore', 'ignore', 'inherit'] });
+  process.exit(1);
+}
