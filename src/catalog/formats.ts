@@ -1,6 +1,7 @@
 /** All file formats that filemill supports, by id, extension and name. */
 import { sounds } from './formats/audio.ts';
 import { documents } from './formats/documents.ts';
+import { fonts } from './formats/font.ts';
 import type { Format } from './formats/format.ts';
 import { pictures } from './formats/image.ts';
 import { markups } from './formats/markup.ts';
@@ -8,7 +9,7 @@ import { videos } from './formats/video.ts';
 
 export type { Format } from './formats/format.ts';
 
-const TABLE: readonly Format[] = [...pictures, ...sounds, ...videos, ...documents, ...markups];
+const TABLE: readonly Format[] = [...pictures, ...sounds, ...videos, ...documents, ...markups, ...fonts];
 
 export const formats: ReadonlyMap<string, Format> = new Map(TABLE.map((row) => [row.id, row]));
 
