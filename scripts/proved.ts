@@ -1,4 +1,9 @@
-/** Writes down which conversions were proved, by which engines and with which versions of them: all that are offered, or nothing. */
+/**
+ * Writes down which conversions were proved, by which engines and with which versions of them: all that are offered, or nothing.
+ *
+ *   proved.ts          of all, in this run
+ *   proved.ts --add    some in this run (`PAIRS=all vitest run test/formats/assets.test.ts …`), the others before and by the same engines
+ */
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { engines } from '../src/catalog/engines.gen.ts';
@@ -13,7 +18,14 @@ const passed = new Set(
   testResults.flatMap(({ assertionResults }) => assertionResults.filter(({ status }) => status === 'passed').map(({ title }) => title)),
 );
 const pairs = pairsOf(offered);
-const missing = pairs.filter((pair) => !passed.has(testNameOf(pair)));
+const adds = process.argv.includes('--add');
+const linesOf = (text: string): readonly string[] =>
+  text.split('\n').flatMap((line) => {
+    const [way = '', targets = ''] = line.split(': ');
+    return targets.split(' ').map((target) => `${way}: ${target}`);
+  });
+const before = new Set(adds ? linesOf(readFileSync('test/formats/proved.txt', 'utf8')) : []);
+const missing = pairs.filter((pair) => !passed.has(testNameOf(pair)) && !before.has(proofList([pair]).trim()));
 if (missing.length > 0) {
   console.error(`${missing.length} of ${pairs.length} conversions were not proved: ${missing.slice(0, 20).map(nameOf).join(', ')}`);
   process.exit(1);
@@ -23,11 +35,11 @@ console.log(`wrote test/formats/proved.txt: ${pairs.length} conversions`);
 
 const path = 'src/catalog/proved.gen.ts';
 /** By `<engine id> <binary> …`, as the services of the tests found them (exec/toolbox.ts). */
-const seen = JSON.parse(readFileSync('.cache/test-versions.json', 'utf8')) as Readonly<Record<string, string>>;
+const seen = JSON.parse(readFileSync('.cache/test-versions.json', 'utf8')) as Readonly<Record<string, { readonly version: string }>>;
 
 const rows = engines.flatMap(({ id }) => {
-  const [, version] = Object.entries(seen).find(([key]) => key.split(' ')[0] === id) ?? [];
-  const upstream = version?.match(/^\d+\.\d+/)?.[0];
+  const [, read] = Object.entries(seen).find(([key]) => key.split(' ')[0] === id) ?? [];
+  const upstream = read?.version.match(/^\d+\.\d+/)?.[0];
   return upstream === undefined ? [] : [`  '${id}': '${upstream}',`];
 });
 const content = `/** With which version of each engine the test suite proved its conversions. Written by \`make proved\`: do not edit. */

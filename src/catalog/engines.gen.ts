@@ -3,6 +3,7 @@ import type { Engine } from './engine.ts';
 import { engine as chromium } from './engines/chromium.ts';
 import { engine as chromiumWeb } from './engines/chromium-web.ts';
 import { engine as ffmpeg } from './engines/ffmpeg.ts';
+import { engine as fontforge } from './engines/fontforge.ts';
 import { engine as ghostscript } from './engines/ghostscript.ts';
 import { engine as heif } from './engines/heif.ts';
 import { engine as imagemagick } from './engines/imagemagick.ts';
@@ -20,6 +21,7 @@ import { engine as potrace } from './engines/potrace.ts';
 import { engine as qpdf } from './engines/qpdf.ts';
 import { engine as rsvg } from './engines/rsvg.ts';
 import { engine as scans } from './engines/scans.ts';
+import { engine as sfnt } from './engines/sfnt.ts';
 import { engine as sharp } from './engines/sharp.ts';
 import { engine as tesseract } from './engines/tesseract.ts';
 import { engine as tiff2pdf } from './engines/tiff2pdf.ts';
@@ -28,6 +30,7 @@ export const engines: readonly Engine[] = [
   chromiumWeb,
   chromium,
   ffmpeg,
+  fontforge,
   ghostscript,
   heif,
   imagemagickRetouch,
@@ -45,6 +48,7 @@ export const engines: readonly Engine[] = [
   qpdf,
   rsvg,
   scans,
+  sfnt,
   sharp,
   tesseract,
   tiff2pdf,

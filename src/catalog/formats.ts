@@ -2,6 +2,7 @@
 import { archives } from './formats/archive.ts';
 import { sounds } from './formats/audio.ts';
 import { documents } from './formats/documents.ts';
+import { fonts } from './formats/font.ts';
 import type { Format } from './formats/format.ts';
 import { pictures } from './formats/image.ts';
 import { markups } from './formats/markup.ts';
@@ -9,7 +10,7 @@ import { videos } from './formats/video.ts';
 
 export type { Format } from './formats/format.ts';
 
-const TABLE: readonly Format[] = [...pictures, ...sounds, ...videos, ...documents, ...markups, ...archives];
+const TABLE: readonly Format[] = [...pictures, ...sounds, ...videos, ...documents, ...markups, ...archives, ...fonts];
 
 export const formats: ReadonlyMap<string, Format> = new Map(TABLE.map((row) => [row.id, row]));
 

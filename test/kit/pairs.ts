@@ -8,10 +8,12 @@ import { formatOf } from '../../src/catalog/formats.ts';
 import type { Family, Toolchain } from '../../src/contracts/toolchains.ts';
 import { fixtures as archives } from './fixtures/archives.ts';
 import { fixtures as documents } from './fixtures/documents.ts';
+import { fixtures as fonts } from './fixtures/fonts.ts';
 import { fixtures as images } from './fixtures/images.ts';
 import { fixtures as media } from './fixtures/media.ts';
 import { judge as judgeArchive } from './judges/archives.ts';
 import { judge as judgeDocument, judgePicture } from './judges/documents.ts';
+import { judge as judgeFont } from './judges/fonts.ts';
 import { judge as judgeImage } from './judges/images.ts';
 import { judge as judgeRecording } from './judges/media.ts';
 import { pageOfGrid, pageOfText } from './pictured.ts';
@@ -37,8 +39,9 @@ const SEEDS = ['kestrel', 'marble'] as const;
 /** What proves one pair: a seeded source, and whoever can tell whether the result shows the seed. */
 export function proofOf(source: string, target: string): Proof {
   const [from, to] = [formatOf(source).family, formatOf(target).family];
-  const build = { ...documents, ...media, ...images, ...archives }[source];
+  const build = { ...documents, ...media, ...images, ...archives, ...fonts }[source];
   if (build === undefined) throw new Error(`nobody builds a ${source}`);
+  if (to === 'font') return { build, judge: (path, seed) => judgeFont(path, target, seed) };
   if (to === 'archive') return { build, judge: (path, seed) => judgeArchive(path, target, seed, source) };
   // An animation is a picture to some and a recording to others.
   if (RECORDINGS.includes(to)) return { build, judge: (path, seed) => judgeRecording(path, target, seed) };

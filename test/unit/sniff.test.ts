@@ -1,8 +1,8 @@
 /** Files are what their bytes say: real files of every format under wrong names, and files that want to be taken for others. */
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { formats } from '../../src/catalog/formats.ts';
@@ -10,6 +10,7 @@ import { detect, matches, resolveSource } from '../../src/catalog/sniff/sniff.ts
 import { Failure } from '../../src/errors.ts';
 import { compoundOf, cursor, fileTypeBox, latin1, noise, sampleOf, seeded, zipOf } from '../kit/bytes.ts';
 import { archiveFormats, filesOf, writeArchive } from '../kit/fixtures/archives.ts';
+import { fixtures as fonts } from '../kit/fixtures/fonts.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'sniff-'));
 const at = (name: string): string => join(folder, name);
@@ -34,7 +35,12 @@ some code
 \`\`\`
 `;
 
-beforeAll(() => {
+beforeAll(async () => {
+  await Promise.all(
+    Object.values(fonts).map((build) =>
+      build('kestrel', mkdtempSync(join(folder, 'font-'))).then((path) => cpSync(path, at(basename(path)))),
+    ),
+  );
   writeFileSync(at('prose.md'), PROSE);
   writeFileSync(at('sheet.csv'), 'name,size,note\nfirst,1,"x, y"\nsecond,2,z\n');
   run('/usr/bin/convert-im6.q16', '-size', '40x30', 'gradient:red-blue', 'picture.png');
@@ -107,6 +113,7 @@ const REAL: Readonly<Record<string, () => Buffer>> = {
   ...Object.fromEntries(['doc', 'fodt', 'pdf'].map((id) => [id, office(id, 'prose.odt')])),
   ...Object.fromEntries(['xlsx', 'xls', 'ods', 'fods'].map((id) => [id, office(id, 'sheet.csv')])),
   ...Object.fromEntries(['odp', 'ppt', 'fodp'].map((id) => [id, office(id, 'slides.pptx')])),
+  ...Object.fromEntries(Object.keys(fonts).map((id) => [id, () => made(`font.${id}`)])),
 };
 
 /** By hand, for want of a program that writes them. */
@@ -413,5 +420,30 @@ describe('an output', () => {
     expect(matches(sampleOf(made('sound.opus')), 'ogg')).toBe(true);
     expect(matches(sampleOf(made('sound.ogg')), 'opus')).toBe(false);
     expect(matches(sampleOf(made('film.mp4')), 'm4v')).toBe(true);
+  });
+});
+
+describe('a font', () => {
+  const told = (bytes: Uint8Array | string): string => detect(sampleOf(bytes)).kind;
+  const svg = (inside: string): string => `<svg xmlns="http://www.w3.org/2000/svg">${inside}</svg>`;
+  const FONT = '<font horiz-adv-x="500"><font-face font-family="F" units-per-em="1000"/><glyph unicode="A" d="M0 0h9v9z"/></font>';
+
+  it('in SVG is told from a picture that has a font of its own', () => {
+    expect(sourceOf(svg(`<defs>${FONT}</defs>`))).toBe('svgf');
+    expect(sourceOf(svg(`<defs>${FONT}</defs><text font-family="F">A</text>`))).toBe('svg');
+    expect(sourceOf(svg(`<rect width="4" height="4"/><defs>${FONT}</defs>`))).toBe('svg');
+    expect(sourceOf(svg('<!-- <font> --><rect width="4" height="4"/>'))).toBe('svg');
+  });
+
+  it('has a directory of tables: bytes or a text that begin like one are none', () => {
+    expect(told('true enough, this is a text\n')).toBe('tie');
+    expect(told('OTTO said that this is a text\n')).toBe('tie');
+    expect(told(latin1('\0\x01\0\0\xff\xff\0\0\0\0\0\0'))).not.toBe('format');
+  });
+
+  it('in Type 1 is no program, and any other PostScript is one', () => {
+    expect(refusal('%!PS-Adobe-3.0\nshowpage\n').details['detected']).toBe('PostScript program');
+    expect(refusal('%!FontType42\n').details['detected']).toBe('PostScript program');
+    expect(refusal('SplineFontDB: 3.2\nPickledData: "x"\n').details['detected']).toBe('FontForge source');
   });
 });

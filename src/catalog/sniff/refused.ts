@@ -23,7 +23,10 @@ const SIGNS: readonly (readonly [RegExp, string])[] = [
   [/^;FFMETADATA/i, 'media metadata script'],
   [/^v=0\r?\n[a-z]=/i, 'session description'],
   [/^\[(?:InternetShortcut|Desktop Entry)\]/i, 'shortcut'],
-  [/^\x04?%!(?:PS|FontType|\s)/, 'PostScript program'],
+  // Type 1 fonts are parsed and never run.
+  [/^\x04?%!(?:PS(?!-AdobeFont-1)|FontType(?!1-)|\s)/, 'PostScript program'],
+  // It may hold Python objects, which FontForge restores.
+  [/^SplineFontDB:/, 'FontForge source'],
   [/^\x1b%-12345X/, 'printer job'],
   [/^(?:push (?:graphic-context|pattern|defs|clip-path)|viewbox \d)/i, 'drawing script'],
   [/^id=(?:ImageMagick|MagickCache|MagickPixelCache)/i, 'image script'],

@@ -1,7 +1,8 @@
 /** All kinds of text: some are recognised by their beginning; the others are a tie that the name decides. */
 import { tieGroup } from '../formats.ts';
-import { find } from './bytes.ts';
+import { asBuffer, find } from './bytes.ts';
 import { decode, isText } from './charset.ts';
+import { isSvgFont } from './font.ts';
 import { likeliest } from './markup.ts';
 import type { Detected, Sample } from './sample.ts';
 import { asFormat, tieAmong, UNKNOWN } from './verdict.ts';
@@ -14,7 +15,7 @@ export function text(sample: Sample): Detected | undefined {
   if (!isText(sample)) return undefined;
   const decoded = decode(sample.head);
   const start = decoded.trimStart();
-  return opening(start) ?? notebook(start, sample) ?? markedUp(start) ?? tieAmong(TEXT_KINDS, likeliest(decoded));
+  return opening(start) ?? notebook(start, sample) ?? markedUp(start, sample) ?? tieAmong(TEXT_KINDS, likeliest(decoded));
 }
 
 /** Kinds that the first meaningful line decides. */
@@ -72,11 +73,11 @@ const FRAGMENT =
 /** XML of Word and Excel 2003, and Word's flat package. They must not count as plain text: LibreOffice would open them as documents. */
 const FOREIGN_OFFICE = /^(?:\w*:wordDocument|(?:|ss):Workbook|pkg:package)$/;
 
-function markedUp(start: string): Detected | undefined {
+function markedUp(start: string, { tail }: Sample): Detected | undefined {
   const root = start.startsWith('<') ? rootOf(start) : undefined;
   if (root === undefined) return undefined;
   if (/^html\b/i.test(root.doctype) || root.name.toLowerCase() === 'html') return asFormat('html');
-  if (root.name === 'svg') return asFormat('svg');
+  if (root.name === 'svg') return asFormat(isSvgFont(start, asBuffer(tail).toString('latin1')) ? 'svgf' : 'svg');
   if (root.name === 'FictionBook') return asFormat('fb2');
   if (root.name.toLowerCase() === 'opml') return asFormat('opml');
   if (root.name === 'document' && root.prefix === 'office') return flatDocument(root, start);

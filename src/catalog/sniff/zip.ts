@@ -34,10 +34,15 @@ function byParts(names: readonly string[]): Detected {
     const main = names.flatMap((name) => zipped.filter((row) => row.zip instanceof RegExp && row.zip.test(name)))[0];
     return main === undefined ? UNKNOWN : asFormat(main.id);
   }
+  if (isFontSource(names)) return asFormat('ufoz');
   // EPUBs whose writer compressed the mimetype entry, or put it elsewhere.
   const isBook = names.includes('META-INF/container.xml') && names.some((name) => name.toLowerCase().endsWith('.opf'));
   return asFormat(isBook ? 'epub' : 'zip');
 }
+
+/** A typeface in its folder (Unified Font Object 3, "UFO Package Structure"). */
+const isFontSource = (names: readonly string[]): boolean =>
+  names.some((name) => /^[^/]+\/metainfo\.plist$/.test(name)) && names.some((name) => /^[^/]+\/glyphs\/contents\.plist$/.test(name));
 
 interface LocalPart {
   readonly name: string;

@@ -8,7 +8,7 @@ import type { Toolchain } from '../../contracts/toolchains.ts';
 export type CallList = Toolchain | NativeProgram;
 
 /** What `scripts/build-native` builds. */
-export const NATIVE_PROGRAMS = ['vips-server', 'chromium-child'] as const;
+export const NATIVE_PROGRAMS = ['vips-server', 'chromium-child', 'own-tmpfile'] as const;
 export type NativeProgram = (typeof NATIVE_PROGRAMS)[number];
 
 /** Devices that a program may use, and what it needs for that. */

@@ -50,10 +50,6 @@ async function apply(root: string, { is, path, lines }: Block): Promise<void> {
   );
 }
 
-const FONT = '/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf';
-/** Which characters a font has, and what it is called (fc-scan(1)). */
-const glyphsOf = async (path: string): Promise<string> => (await run('fc-scan', ['--format', '%{family} %{charset}', path])).stdout;
-
 let root: string;
 let blocks: readonly Block[];
 let service: ServiceProcess | undefined;
@@ -104,18 +100,20 @@ it('the toolchain has all that is compared with its row', async () => {
   expect(stdout).toMatch(/Tests .*\b[1-9]\d* passed/);
 });
 
-it('the engine converts a font, and the tool a picture', async () => {
+it('the engine draws a diagram, and the tool mirrors a picture', async () => {
   const dataDir = join(root, 'data');
   await mkdir(dataDir);
-  const slots = { image: 1, media: 0, pdf: 0, office: 0, web: 0, assets: 1 };
+  const slots = { image: 1, media: 0, pdf: 0, office: 0, assets: 0, web: 0, diagrams: 1 };
   service = await startProcess(dataDir, { worker: { trials: true, slots } }, {}, [join(root, 'scripts/filemill'), 'local']);
   const { lines } = service;
   await eventually(() => lines.some((line) => line.includes('every converter has been tried and works')), 'its trial passes', LIMIT_MS);
-  const { path, job } = await convertTo(service.url, dataDir, FONT, 'woff2');
-  expect(job.engine?.name).toBe('woff2');
-  expect((await readFile(path)).subarray(0, 4).toString()).toBe('wOF2');
-  await run('woff2_decompress', [path]);
-  expect(await glyphsOf(path.replace(/woff2$/, 'ttf'))).toBe(await glyphsOf(FONT));
+  const diagram = join(dataDir, 'diagram.dot');
+  await writeFile(diagram, 'digraph towns { Oslo -> "Βόλος" [label="by sea"]; "Βόλος" -> Kyoto }\n');
+  const { path, job } = await convertTo(service.url, dataDir, diagram, 'svg');
+  expect(job.engine?.name).toBe('Graphviz');
+  const texts = [...(await readFile(path, 'utf8')).matchAll(/<text [^>]*>([^<]*)<\/text>/g)].map(([, text]) => text);
+  expect(texts.toSorted()).toEqual(['Kyoto', 'Oslo', 'by sea', 'Βόλος']);
+  expect((await readFile(path, 'utf8')).match(/<g id="edge\d+"/g), 'its edges').toHaveLength(2);
 
   const picture = join(dataDir, 'left-is-red.png');
   const red = await sharp({ create: { width: 8, height: 8, channels: 3, background: 'red' } })
