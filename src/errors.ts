@@ -49,6 +49,7 @@ const TABLE = {
 /** Why a job failed: the finer half of `CONVERSION_FAILED`, in `details.reason`. */
 const REASONS = {
   corrupt_input: 'The file is damaged or not what it claims to be.',
+  unsupported_variant: 'The file is of a variant of its format that this service cannot read.',
   password_unreadable: "The service can no longer decrypt the file's password, because its key was changed: send the file again.",
   password_required:
     'The file is encrypted: send its password in the field "password", or remove the password of a PDF first, with unlock-pdf.',

@@ -4,11 +4,12 @@ import { documents } from './formats/documents.ts';
 import type { Format } from './formats/format.ts';
 import { pictures } from './formats/image.ts';
 import { markups } from './formats/markup.ts';
+import { models } from './formats/models.ts';
 import { videos } from './formats/video.ts';
 
 export type { Format } from './formats/format.ts';
 
-const TABLE: readonly Format[] = [...pictures, ...sounds, ...videos, ...documents, ...markups];
+const TABLE: readonly Format[] = [...pictures, ...sounds, ...videos, ...documents, ...markups, ...models];
 
 export const formats: ReadonlyMap<string, Format> = new Map(TABLE.map((row) => [row.id, row]));
 

@@ -40,6 +40,13 @@ export const JXL = binary(
 export const SVG = text('svg', '<svg xmlns="http://www.w3.org/2000/svg" width="8" height="8"><circle cx="4" cy="4" r="3"/></svg>\n');
 /** 75 ms of silence: 600 samples of 8 bits. */
 export const WAV = binary('wav', `UklGRnwCAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YVgCAACA${'gICA'.repeat(199)}gIA=`);
+/** One triangle. */
+export const OBJ = text('obj', 'v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n');
+/** One triangle. */
+export const GLTF = text(
+  'gltf',
+  '{"asset":{"version":"2.0"},"scene":0,"scenes":[{"nodes":[0]}],"nodes":[{"mesh":0}],"meshes":[{"primitives":[{"attributes":{"POSITION":0}}]}],"accessors":[{"bufferView":0,"componentType":5126,"count":3,"type":"VEC3","min":[0,0,0],"max":[1,1,0]}],"bufferViews":[{"buffer":0,"byteLength":36}],"buffers":[{"byteLength":36,"uri":"data:application/octet-stream;base64,AAAAAAAAAAAAAAAAAACAPwAAAAAAAAAAAAAAAAAAgD8AAAAA"}]}',
+);
 export const HTML = text('html', '<!doctype html>\n<html><head><title>Trial</title></head><body><p>A known good file.</p></body></html>\n');
 export const MD = text('md', '# Trial\n\nA *known good* file.\n');
 /** A text document in one XML file (OpenDocument 1.3, part 3, 3.1.2). */

@@ -9,9 +9,11 @@ import type { Family, Toolchain } from '../../src/contracts/toolchains.ts';
 import { fixtures as documents } from './fixtures/documents.ts';
 import { fixtures as images } from './fixtures/images.ts';
 import { fixtures as media } from './fixtures/media.ts';
+import { fixtures as models } from './fixtures/models.ts';
 import { judge as judgeDocument, judgePicture } from './judges/documents.ts';
 import { judge as judgeImage } from './judges/images.ts';
 import { judge as judgeRecording } from './judges/media.ts';
+import { judge as judgeModel } from './judges/models.ts';
 import { pageOfGrid, pageOfText } from './pictured.ts';
 import { convertTo, type Service, startService } from './service.ts';
 import { choosePairs, offered, pairsOf, seedOfCatalog, testNameOf } from './spread.ts';
@@ -35,8 +37,9 @@ const SEEDS = ['kestrel', 'marble'] as const;
 /** What proves one pair: a seeded source, and whoever can tell whether the result shows the seed. */
 export function proofOf(source: string, target: string): Proof {
   const [from, to] = [formatOf(source).family, formatOf(target).family];
-  const build = { ...documents, ...media, ...images }[source];
+  const build = { ...documents, ...media, ...images, ...models }[source];
   if (build === undefined) throw new Error(`nobody builds a ${source}`);
+  if (from === '3d') return { build, judge: (path, seed) => judgeModel(path, target, seed, source) };
   // An animation is a picture to some and a recording to others.
   if (RECORDINGS.includes(to)) return { build, judge: (path, seed) => judgeRecording(path, target, seed) };
   if (PICTURES.includes(from) && (PICTURES.includes(to) || to === 'pdf'))

@@ -8,6 +8,7 @@ import { formats } from '../../src/catalog/formats.ts';
 import { detect, matches, resolveSource } from '../../src/catalog/sniff/sniff.ts';
 import { Failure } from '../../src/errors.ts';
 import { compoundOf, cursor, fileTypeBox, latin1, noise, sampleOf, seeded, zipOf } from '../kit/bytes.ts';
+import { fixtures as models } from '../kit/fixtures/models.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'sniff-'));
 const at = (name: string): string => join(folder, name);
@@ -32,7 +33,8 @@ some code
 \`\`\`
 `;
 
-beforeAll(() => {
+beforeAll(async () => {
+  for (const write of Object.values(models)) await write('solids', folder);
   writeFileSync(at('prose.md'), PROSE);
   writeFileSync(at('sheet.csv'), 'name,size,note\nfirst,1,"x, y"\nsecond,2,z\n');
   run('/usr/bin/convert-im6.q16', '-size', '40x30', 'gradient:red-blue', 'picture.png');
@@ -105,6 +107,7 @@ const REAL: Readonly<Record<string, () => Buffer>> = {
   ...Object.fromEntries(['doc', 'fodt', 'pdf'].map((id) => [id, office(id, 'prose.odt')])),
   ...Object.fromEntries(['xlsx', 'xls', 'ods', 'fods'].map((id) => [id, office(id, 'sheet.csv')])),
   ...Object.fromEntries(['odp', 'ppt', 'fodp'].map((id) => [id, office(id, 'slides.pptx')])),
+  ...Object.fromEntries(Object.keys(models).map((id) => [id, () => made(`solids.${id}`)])),
 };
 
 /** By hand, for want of a program that writes them. */
