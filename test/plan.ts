@@ -18,6 +18,7 @@ export const plan: Readonly<Record<string, Share>> = {
   'test/integration/hostile/fonts.test.ts': 3,
   'test/integration/hostile/images.test.ts': 12,
   'test/integration/hostile/media.test.ts': 10,
+  'test/integration/hostile/models.test.ts': 10,
   'test/integration/hostile/names.test.ts': 8,
   'test/integration/hostile/office.test.ts': 15,
   'test/integration/hostile/pdf.test.ts': 12,

@@ -6,11 +6,12 @@ import { fonts } from './formats/font.ts';
 import type { Format } from './formats/format.ts';
 import { pictures } from './formats/image.ts';
 import { markups } from './formats/markup.ts';
+import { models } from './formats/models.ts';
 import { videos } from './formats/video.ts';
 
 export type { Format } from './formats/format.ts';
 
-const TABLE: readonly Format[] = [...pictures, ...sounds, ...videos, ...documents, ...markups, ...archives, ...fonts];
+const TABLE: readonly Format[] = [...pictures, ...sounds, ...videos, ...documents, ...markups, ...archives, ...fonts, ...models];
 
 export const formats: ReadonlyMap<string, Format> = new Map(TABLE.map((row) => [row.id, row]));
 

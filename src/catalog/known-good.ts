@@ -50,6 +50,13 @@ export const WOFF2 = binary(
   'woff2',
   'd09GMk9UVE8AAAIEAAsAAAAABNgAAAG3AAEAAAAAAAAAAAAAAAAAAAAAAAAAAAAADWE/RkZUTRwaHgZgAIJKATYCJAMIBAYFgkEHIBsNBACuBuyGeENALF5j2M3qTIeWhn06bSEe+h/Hd2fe+xATQ8SusxBZgvs66XSGzrqlgbJgXXPIejRtKCemZ2iSCxg/8w0I8utzvKFIEBCb7TjAbsAPlEsgAxpHszTgFHaepeUJBZ6kHnq6ze0X0fJZYBBBtGeoVUTkDkwKi/dSOdyZ9jjdXk631/enn4Zx2a5x6B5HoScBYVy5F4BZbES2d74f/BF/uvPHm9jp+DVOf7q9FQGPRvcPPF+6P+wtBu0YBCmsvyJRck9c0KA5T+UtnOHyeMCIJDW0AAgA2HK4OEJGVrZM//c18hYIoELTKCwoGPdsnAmM482BRlVIrPv/H17kfxiAaCSEhwecHAiOrEm/iMtf11Ze9FtHEF+6Qc1SgtoP9uUeIL4IAEDmHsg9RrAFEu0uChBCFSA1GcSAYlILA6pwEgMatLkiQKNwUxG1RUjmSJ0aUSxLoUpH0WDQf6RRumoH7IBtxqbOVvoO8AlYCWy2tXEa2wdTY8Sk0oEQKVkmh8JgUJjrTC68XozZOkzHZKo6hVRCZjqKYShnHEPe7dKDo7mcEEOCcddIhqpjoRVl6wEA',
 );
+/** One triangle. */
+export const OBJ = text('obj', 'v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n');
+/** One triangle. */
+export const GLTF = text(
+  'gltf',
+  '{"asset":{"version":"2.0"},"scene":0,"scenes":[{"nodes":[0]}],"nodes":[{"mesh":0}],"meshes":[{"primitives":[{"attributes":{"POSITION":0}}]}],"accessors":[{"bufferView":0,"componentType":5126,"count":3,"type":"VEC3","min":[0,0,0],"max":[1,1,0]}],"bufferViews":[{"buffer":0,"byteLength":36}],"buffers":[{"byteLength":36,"uri":"data:application/octet-stream;base64,AAAAAAAAAAAAAAAAAACAPwAAAAAAAAAAAAAAAAAAgD8AAAAA"}]}',
+);
 export const HTML = text('html', '<!doctype html>\n<html><head><title>Trial</title></head><body><p>A known good file.</p></body></html>\n');
 export const MD = text('md', '# Trial\n\nA *known good* file.\n');
 /** A text document in one XML file (OpenDocument 1.3, part 3, 3.1.2). */

@@ -2,6 +2,7 @@
 
 /** Upstream's major.minor, by engine id. */
 export const proved: Readonly<Record<string, string>> = {
+  assimp: '5.2',
   'chromium-web': '156.0',
   chromium: '156.0',
   ffmpeg: '5.1',

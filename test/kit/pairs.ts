@@ -12,10 +12,12 @@ import { fixtures as fonts } from './fixtures/fonts.ts';
 import { fixtures as images } from './fixtures/images.ts';
 import { fixtures as media } from './fixtures/media.ts';
 import { judge as judgeArchive } from './judges/archives.ts';
+import { fixtures as models } from './fixtures/models.ts';
 import { judge as judgeDocument, judgePicture } from './judges/documents.ts';
 import { judge as judgeFont } from './judges/fonts.ts';
 import { judge as judgeImage } from './judges/images.ts';
 import { judge as judgeRecording } from './judges/media.ts';
+import { judge as judgeModel } from './judges/models.ts';
 import { pageOfGrid, pageOfText } from './pictured.ts';
 import { convertTo, type Service, startService } from './service.ts';
 import { choosePairs, offered, type Pair, pairsOf, seedOfCatalog, testNameOf } from './spread.ts';
@@ -39,8 +41,9 @@ const SEEDS = ['kestrel', 'marble'] as const;
 /** What proves one pair: a seeded source, and whoever can tell whether the result shows the seed. */
 export function proofOf(source: string, target: string): Proof {
   const [from, to] = [formatOf(source).family, formatOf(target).family];
-  const build = { ...documents, ...media, ...images, ...archives, ...fonts }[source];
+  const build = { ...documents, ...media, ...images, ...archives, ...fonts, ...models }[source];
   if (build === undefined) throw new Error(`nobody builds a ${source}`);
+  if (from === '3d') return { build, judge: (path, seed) => judgeModel(path, target, seed, source) };
   if (to === 'font') return { build, judge: (path, seed) => judgeFont(path, target, seed) };
   if (to === 'archive') return { build, judge: (path, seed) => judgeArchive(path, target, seed, source) };
   // An animation is a picture to some and a recording to others.

@@ -11,6 +11,7 @@ import { Failure } from '../../src/errors.ts';
 import { compoundOf, cursor, fileTypeBox, latin1, noise, sampleOf, seeded, zipOf } from '../kit/bytes.ts';
 import { archiveFormats, filesOf, writeArchive } from '../kit/fixtures/archives.ts';
 import { fixtures as fonts } from '../kit/fixtures/fonts.ts';
+import { fixtures as models } from '../kit/fixtures/models.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'sniff-'));
 const at = (name: string): string => join(folder, name);
@@ -41,6 +42,7 @@ beforeAll(async () => {
       build('kestrel', mkdtempSync(join(folder, 'font-'))).then((path) => cpSync(path, at(basename(path)))),
     ),
   );
+  for (const write of Object.values(models)) await write('solids', folder);
   writeFileSync(at('prose.md'), PROSE);
   writeFileSync(at('sheet.csv'), 'name,size,note\nfirst,1,"x, y"\nsecond,2,z\n');
   run('/usr/bin/convert-im6.q16', '-size', '40x30', 'gradient:red-blue', 'picture.png');
@@ -114,6 +116,7 @@ const REAL: Readonly<Record<string, () => Buffer>> = {
   ...Object.fromEntries(['xlsx', 'xls', 'ods', 'fods'].map((id) => [id, office(id, 'sheet.csv')])),
   ...Object.fromEntries(['odp', 'ppt', 'fodp'].map((id) => [id, office(id, 'slides.pptx')])),
   ...Object.fromEntries(Object.keys(fonts).map((id) => [id, () => made(`font.${id}`)])),
+  ...Object.fromEntries(Object.keys(models).map((id) => [id, () => made(`solids.${id}`)])),
 };
 
 /** By hand, for want of a program that writes them. */

@@ -1,0 +1,46 @@
+/**
+ * Reads and rewrites glTF 2 around a converter that takes its colours for sRGB and its buffers for files.
+ *
+ *   gltf.ts inspect INPUT
+ *   gltf.ts rewrite INPUT OUTPUT.(gltf|glb) (keep|srgb|linear|wrap)
+ *
+ * `inspect` prints a line of JSON: `{"damaged"}` says what is wrong, `{"version"}` is that of glTF, `{"outside"}` how many of its buffers lie in
+ * other files, `{"requires"}` extensions without which it cannot be read, `{"nodes"}` how many it has.
+ * `rewrite` puts the buffers into OUTPUT, for `srgb` and `linear` also the factors and vertex colours into that colour space. For `srgb` and `wrap`
+ * a root that stands alone gets a parent: Assimp takes such a root for the scene's, and most of its writers leave that one's place out. Names lose what is
+ * special in XML, which its writer of X3D does not escape.
+ * It keeps everything else.
+ */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { recolour } from './gltf/colours.ts';
+import { type Container, faultOf, plainNames, read, wrapRoots, write } from './gltf/container.ts';
+
+const [verb = '', input = '', output = '', how = 'keep'] = process.argv.slice(2);
+
+if (verb === 'inspect') process.stdout.write(`${JSON.stringify(inspect())}\n`);
+else {
+  const container = read(readFileSync(input));
+  if (how === 'srgb' || how === 'linear') recolour(container, how);
+  if (how === 'srgb' || how === 'wrap') {
+    wrapRoots(container);
+    plainNames(container);
+  }
+  writeFileSync(output, write(container, output.endsWith('.glb') ? 'glb' : 'gltf'));
+}
+
+function inspect(): Readonly<Record<string, unknown>> {
+  let container: Container;
+  try {
+    container = read(readFileSync(input));
+  } catch (error) {
+    return { damaged: error instanceof Error ? error.message : 'unreadable' };
+  }
+  const { json, buffers } = container;
+  return {
+    damaged: faultOf(container),
+    version: String(json.asset?.version ?? ''),
+    outside: buffers.filter((bytes) => bytes === undefined).length,
+    requires: json.extensionsRequired ?? [],
+    nodes: json.nodes?.length ?? 0,
+  };
+}
