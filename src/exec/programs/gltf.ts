@@ -13,7 +13,7 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { recolour } from './gltf/colours.ts';
-import { type Container, faultOf, plainNames, read, wrapRoots, write } from './gltf/container.ts';
+import { damageIn, type GltfFile, plainNames, read, wrapRoots, write } from './gltf/container.ts';
 
 const [verb = '', input = '', output = '', how = 'keep'] = process.argv.slice(2);
 
@@ -29,7 +29,7 @@ else {
 }
 
 function inspect(): Readonly<Record<string, unknown>> {
-  let container: Container;
+  let container: GltfFile;
   try {
     container = read(readFileSync(input));
   } catch (error) {
@@ -37,7 +37,7 @@ function inspect(): Readonly<Record<string, unknown>> {
   }
   const { json, buffers } = container;
   return {
-    damaged: faultOf(container),
+    damaged: damageIn(container),
     version: String(json.asset?.version ?? ''),
     outside: buffers.filter((bytes) => bytes === undefined).length,
     requires: json.extensionsRequired ?? [],

@@ -1,5 +1,5 @@
 /** Colours of a glTF between linear light, which the format has, and sRGB, which other formats have (IEC 61966-2-1). */
-import { type Accessor, type Container, elementBytes } from './container.ts';
+import { type Accessor, elementBytes, type GltfFile } from './container.ts';
 
 const toLinear = (value: number): number => (value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4);
 const toSrgb = (value: number): number => (value <= 0.0031308 ? value * 12.92 : 1.055 * value ** (1 / 2.4) - 0.055);
@@ -9,7 +9,7 @@ const BYTE = 5121;
 const SHORT = 5123;
 
 /** Changes factors of materials and the colours of vertices in place; alpha stays. */
-export function recolour({ json, buffers }: Container, space: 'linear' | 'srgb'): void {
+export function recolour({ json, buffers }: GltfFile, space: 'linear' | 'srgb'): void {
   const convert = space === 'linear' ? toLinear : toSrgb;
   const factors = (values: readonly number[]) => values.map((value, at) => (at < 3 ? convert(value) : value));
   for (const material of json.materials ?? []) {

@@ -31,7 +31,7 @@ export interface Gltf {
   buffers?: readonly { readonly uri?: string; readonly byteLength: number }[];
 }
 
-export interface Container {
+export interface GltfFile {
   readonly json: Gltf;
   /** The bytes of each buffer; undefined: they lie in another file. */
   readonly buffers: readonly (Buffer | undefined)[];
@@ -44,7 +44,7 @@ const BIN_CHUNK = 0x004e_4942;
 const DEEPEST = 1000;
 
 /** @throws an Error if the container is damaged */
-export function read(file: Buffer): Container {
+export function read(file: Buffer): GltfFile {
   const isBinary = file.length >= 20 && file.readUInt32LE(0) === MAGIC;
   const { text, bin } = isBinary ? chunksOf(file) : { text: file, bin: undefined };
   const json = JSON.parse(text.toString('utf8').replace(/^\ufeff/, '')) as Gltf;
@@ -80,11 +80,11 @@ export const elementBytes = ({ componentType, type }: Accessor): number =>
   (SIZES[componentType] ?? Number.NaN) * (COLUMNS[type] ?? Number.NaN);
 
 /** What is wrong with the lengths and the tree of nodes, which converters trust; undefined: nothing. */
-export function faultOf({ json, buffers }: Container): string | undefined {
+export function damageIn({ json, buffers }: GltfFile): string | undefined {
   return viewFault(json, buffers) ?? accessorFault(json) ?? treeFault(json);
 }
 
-function viewFault({ bufferViews = [], buffers: rows = [] }: Gltf, buffers: Container['buffers']): string | undefined {
+function viewFault({ bufferViews = [], buffers: rows = [] }: Gltf, buffers: GltfFile['buffers']): string | undefined {
   const cut = rows.some(({ byteLength }, at) => !(byteLength <= (buffers[at]?.length ?? Number.POSITIVE_INFINITY)));
   if (cut) return 'a buffer is shorter than it says';
   const beyond = bufferViews.some(
@@ -130,7 +130,7 @@ function treeFault({ nodes = [], scenes = [] }: Gltf): string | undefined {
 }
 
 /** Gives the root of each scene that has a single one a parent, in the place where its children stand. The numbers of nodes stay. */
-export function wrapRoots({ json }: Container): void {
+export function wrapRoots({ json }: GltfFile): void {
   for (const scene of json.scenes ?? []) {
     if (scene.nodes?.length !== 1) continue;
     json.nodes = [...(json.nodes ?? []), { children: scene.nodes }];
@@ -142,13 +142,13 @@ export function wrapRoots({ json }: Container): void {
 const SPECIAL = /[<>&"'\0-\x1f\x7f]/g;
 
 /** Of nodes, meshes and materials: what is written into other formats. */
-export function plainNames({ json }: Container): void {
+export function plainNames({ json }: GltfFile): void {
   for (const row of [...(json.nodes ?? []), ...(json.meshes ?? []), ...(json.materials ?? [])] as { name?: unknown }[])
     if (typeof row.name === 'string') row.name = row.name.replace(SPECIAL, '_');
 }
 
 /** A GLB holds its first buffer itself; all others are data URIs in both. */
-export function write({ json, buffers }: Container, container: 'gltf' | 'glb'): Buffer {
+export function write({ json, buffers }: GltfFile, container: 'gltf' | 'glb'): Buffer {
   const rows = (json.buffers ?? []).map((row, at) => {
     const bytes = buffers[at];
     const { uri: _, ...rest } = row;
