@@ -22,7 +22,7 @@ const NAMED: readonly (readonly [RegExp, string])[] = [
   [/^BEGIN:VCALENDAR\b/i, 'calendar (iCalendar)'],
   [/^BEGIN:VCARD\b/i, 'address card (vCard)'],
   [/^From \S{1,200} {1,4}(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) /, 'mailbox (MBOX)'],
-  [/^(?:Return-Path|Received|Delivered-To|MIME-Version|Message-ID|X-Mozilla-Status): ?/i, 'e-mail'],
+  [/^(?:Return-Path|Received: (?:from|by)|Delivered-To|MIME-Version|Message-ID|X-Mozilla-Status)\b/i, 'e-mail'],
   [
     /^(?:From|To|Subject|Date): .{0,500}\r?\n(?:[\w-]{1,60}: .{0,500}\r?\n|[ \t].{0,500}\r?\n){0,30}?(?:MIME-Version|Message-ID|Received): /i,
     'e-mail',
