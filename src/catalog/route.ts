@@ -78,6 +78,12 @@ export function routesOf(engines: readonly Engine[], table: ReadonlyMap<string, 
   /** No text can be read from the smallest pictures. */
   const isTooSmall = (source: string, target: string) => table.get(source)?.tiny === true && !SHOWING.has(table.get(target)?.family ?? '');
 
+  /** From and to a rare format lead only ways to and from common ones. */
+  const isUseful = (source: string, target: string) => {
+    const [from, to] = [table.get(source)?.use, table.get(target)?.use];
+    return (from !== 'rare' || to === 'common') && (to !== 'rare' || from === 'common');
+  };
+
   /** From a carrier onwards, in at most two hops that may be part of a chain, past `source`. */
   const tailOf = ({ pairs, tails }: (typeof graph)[number], carrier: string, source: string): ReadonlyMap<string, Way> => {
     // That the chain began elsewhere matters only where it began at a carrier.
@@ -113,7 +119,7 @@ export function routesOf(engines: readonly Engine[], table: ReadonlyMap<string, 
       }
       for (const [target, way] of ways) {
         const before = reached.get(target);
-        if (!isTooSmall(source, target) && (before === undefined || way.cost < before.cost))
+        if (!isTooSmall(source, target) && isUseful(source, target) && (before === undefined || way.cost < before.cost))
           reached.set(target, { ...way, toolchain: part.toolchain });
       }
     }

@@ -1,4 +1,5 @@
 /** Proves conversions through the running service: each pair by content, and by a judge that is shown not to be blind. */
+import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,8 +20,8 @@ import { judge as judgeImage } from './judges/images.ts';
 import { judge as judgeRecording } from './judges/media.ts';
 import { judge as judgeModel } from './judges/models.ts';
 import { pageOfGrid, pageOfText } from './pictured.ts';
-import { convertTo, type Service, startService } from './service.ts';
-import { choosePairs, offered, type Pair, pairsOf, seedOfCatalog, testNameOf } from './spread.ts';
+import { checkout, convertTo, type Service, startService } from './service.ts';
+import { choosePairs, offered, type Pair, pairsOf, seedOfCatalog, testNameOf, unlisted } from './spread.ts';
 
 type Build = (seed: string, folder: string) => Promise<string>;
 /** @throws unless the file shows the seed that its source was made from */
@@ -59,15 +60,7 @@ export function proofOf(source: string, target: string): Proof {
   return { build, judge: (path, seed) => judgeDocument(path, target, seed, source) };
 }
 
-/** All of them with PAIRS=all, those of some engines with PAIRS=libarchive,qpdf, and a spread of them without. */
-function pairsWanted(all: readonly Pair[]): readonly Pair[] {
-  const wanted = process.env['PAIRS'];
-  if (wanted === undefined || wanted === '') return choosePairs(all, seedOfCatalog());
-  const names = wanted.split(',');
-  return wanted === 'all' ? all : all.filter(({ route }) => route.hops.some(({ engine }) => names.includes(engine.id)));
-}
-
-/** One test for each pair that is done in this toolchain. Sources are built once. */
+/** One test for each pair that is done in this toolchain: for all of them with PAIRS=all, for those that are not in `proved.txt` with PAIRS=new, for a spread of them without. Sources are built once. */
 export function provePairs(toolchain: Toolchain): void {
   let service: Service;
   let folder: string;
@@ -89,7 +82,7 @@ export function provePairs(toolchain: Toolchain): void {
   });
 
   const all = pairsOf(offered);
-  const chosen = pairsWanted(all);
+  const chosen = chosenOf(all, process.env['PAIRS']);
   const ours = chosen.filter(({ route }) => route.toolchain === toolchain);
   describe.concurrent(toolchain, () => {
     it.each(ours.map((pair) => ({ ...pair, name: testNameOf(pair) })))('$name', async ({ source: from, target }) => {
@@ -102,4 +95,10 @@ export function provePairs(toolchain: Toolchain): void {
       await expect(judge(path, other), `the judge of ${target} takes ${seed} for ${other}`).rejects.toThrow();
     });
   });
+}
+
+function chosenOf(all: readonly Pair[], which: string | undefined): readonly Pair[] {
+  if (which === 'all') return all;
+  if (which === 'new') return unlisted(all, readFileSync(join(checkout, 'test/formats/proved.txt'), 'utf8'));
+  return choosePairs(all, seedOfCatalog());
 }

@@ -106,12 +106,25 @@ export function seedOfCatalog(): string {
   return hash.digest('hex');
 }
 
+/** The pairs that `make proved` has not listed yet, or not by these engines. @param listed the content of `proved.txt` */
+export function unlisted(pairs: readonly Pair[], listed: string): readonly Pair[] {
+  const known = new Set(
+    listed.split('\n').flatMap((line) => {
+      const [key, targets = ''] = line.split(': ');
+      return targets.split(' ').map((target) => `${key} to ${target}`);
+    }),
+  );
+  return pairs.filter((pair) => !known.has(`${keyOf(pair)} to ${pair.target}`));
+}
+
+const keyOf = ({ source, route }: Pair): string => `${source} by ${route.hops.map(({ engine }) => engine.id).join(', ')}`;
+
 /** One line for each source and chain of engines: `csv by libreoffice, poppler: png jpg`. What `make proved` writes down. */
 export function proofList(pairs: readonly Pair[]): string {
   const lines = new Map<string, string[]>();
-  for (const { source, target, route } of pairs) {
-    const key = `${source} by ${route.hops.map(({ engine }) => engine.id).join(', ')}`;
-    lines.set(key, [...(lines.get(key) ?? []), target]);
+  for (const pair of pairs) {
+    const key = keyOf(pair);
+    lines.set(key, [...(lines.get(key) ?? []), pair.target]);
   }
   return [...lines].map(([key, targets]) => `${key}: ${targets.join(' ')}\n`).join('');
 }

@@ -12,6 +12,8 @@ import { compoundOf, cursor, fileTypeBox, latin1, noise, sampleOf, seeded, zipOf
 import { archiveFormats, filesOf, writeArchive } from '../kit/fixtures/archives.ts';
 import { fixtures as fonts } from '../kit/fixtures/fonts.ts';
 import { fixtures as models } from '../kit/fixtures/models.ts';
+import { contentOf } from '../kit/content.ts';
+import { markups } from '../kit/fixtures/markup.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'sniff-'));
 const at = (name: string): string => join(folder, name);
@@ -108,6 +110,13 @@ const REAL: Readonly<Record<string, () => Buffer>> = {
   adoc: pandoc('asciidoc'),
   wiki: pandoc('mediawiki'),
   dbk: pandoc('docbook5'),
+  jats: pandoc('jats'),
+  texi: pandoc('texinfo'),
+  ctx: pandoc('context'),
+  zim: pandoc('zimwiki'),
+  doku: pandoc('dokuwiki'),
+  hdoc: pandoc('haddock'),
+  ...Object.fromEntries('tei icml ms jira xwiki muse'.split(' ').map((id) => [id, pandoc(id)])),
   txt: pandoc('plain'),
   md: () => made('prose.md'),
   csv: () => made('sheet.csv'),
@@ -121,7 +130,18 @@ const REAL: Readonly<Record<string, () => Buffer>> = {
 
 /** By hand, for want of a program that writes them. */
 const BUILT: Readonly<Record<string, () => Buffer>> = {
+  ...Object.fromEntries(
+    'twiki tiki creol vwiki t2t bib csljs abw slk dif'
+      .split(' ')
+      .map((id) => [id, () => Buffer.from(markups[id]?.(contentOf('kestrel')) ?? '')]),
+  ),
   cur: cursor,
+  ...Object.fromEntries(
+    Object.entries({ sxw: 'writer', sxc: 'calc', sxi: 'impress' }).map(([id, application]) => [
+      id,
+      () => zipOf([{ name: 'mimetype', content: `application/vnd.sun.xml.${application}` }, { name: 'content.xml' }]),
+    ]),
+  ),
   exr: () => latin1('\x76\x2f\x31\x01\x02\0\0\0channels\0chlist\0'),
   svg: () => latin1('<?xml version="1.0"?>\n<!-- > -->\n<svg xmlns="http://www.w3.org/2000/svg" width="4" height="4"/>'),
   xcf: () => latin1('gimp xcf v011\0\0\0\0\x28\0\0\0\x1e'),
@@ -315,6 +335,22 @@ describe('what is never opened', () => {
     'a concat list': ["ffconcat version 1.0\nfile '/etc/passwd'\n", 'x.mp4', 'concat script'],
     'ffmpeg metadata': [';FFMETADATA1\ntitle=x\n', 'x.txt', 'media metadata script'],
     'a session description': ['v=0\r\no=- 0 0 IN IP4 127.0.0.1\r\n', 'x.mp4', 'session description'],
+    'an Outlook message': [compoundOf(['__properties_version1.0']), 'x.doc', 'Outlook message'],
+    'a Visio drawing': [compoundOf(['VisioDocument']), 'x.doc', 'Visio drawing'],
+    'a newer Visio drawing': [zipOf([{ name: '[Content_Types].xml' }, { name: 'visio/document.xml' }]), 'x.docx', 'Visio drawing'],
+    'a binary workbook': [zipOf([{ name: '[Content_Types].xml' }, { name: 'xl/workbook.bin' }]), 'x.xlsx', 'binary Excel workbook (XLSB)'],
+    'an iWork document': [zipOf([{ name: 'Index/Document.iwa' }]), 'x.docx', 'iWork document (Pages, Numbers or Keynote)'],
+    'a calendar': ['BEGIN:VCALENDAR\r\nVERSION:2.0\r\n', 'x.txt', 'calendar (iCalendar)'],
+    'an address card': ['BEGIN:VCARD\nVERSION:3.0\n', 'x.txt', 'address card (vCard)'],
+    'an e-mail': ['From: a@b.test\nTo: c@d.test\nSubject: x\nMIME-Version: 1.0\n\nHello\n', 'x.txt', 'e-mail'],
+    'a mailbox': ['From a@b.test Mon Jan  1 00:00:00 2024\nSubject: x\n\nHello\n', 'x.txt', 'mailbox (MBOX)'],
+    'a workbook in XML': [
+      '<?xml version="1.0"?><Workbook xmlns="urn:schemas-microsoft-com:office:spreadsheet"/>',
+      'x.xml',
+      'Excel workbook in XML (2003)',
+    ],
+    'SubRip subtitles': ['1\n00:00:01,000 --> 00:00:02,000\nHello\n', 'x.txt', 'subtitles (SubRip)'],
+    'WebVTT subtitles': ['WEBVTT\n\n00:01.000 --> 00:02.000\nHello\n', 'x.txt', 'subtitles (WebVTT)'],
     PostScript: ['%!PS-Adobe-3.0 EPSF-3.0\n(%pipe%id) (r) file\n', 'x.pdf', 'PostScript program'],
     'PostScript with a preview': [latin1('\xc5\xd0\xd3\xc6\x1e\0\0\0'), 'x.png', 'PostScript program'],
     'an MVG drawing': ['push graphic-context\nviewbox 0 0 1 1\nimage over 0,0 0,0 "url(http://canary.test/)"\n', 'x.svg', 'drawing script'],
@@ -367,7 +403,7 @@ describe('bytes that are nothing', () => {
     'a package of no office program that is known': zipOf([{ name: '[Content_Types].xml' }, { name: 'other/part.xml' }]),
     'a compressed file that is no TAR': gzipSync('words '.repeat(1000)),
     'a compressed file that is cut off at once': gzipSync(noise(5000, 4)).subarray(0, 14),
-    'a compound file of another program': compoundOf(['__properties_version1.0']),
+    'a compound file of another program': compoundOf(['Contents']),
     'a camera raw file': latin1('II*\0\x10\0\0\0CR\x02\0'),
     'a RIFF of another kind': latin1('RIFF\x10\0\0\0RMIDdata'),
     'a Matroska of another kind': latin1('\x1a\x45\xdf\xa3\x87\x42\x82\x84abcd'),

@@ -20,6 +20,16 @@ const READS: Readonly<Record<string, string>> = {
   textile: 'textile',
   wiki: 'mediawiki',
   man: 'man',
+  jats: 'jats',
+  jira: 'jira',
+  doku: 'dokuwiki',
+  twiki: 'twiki',
+  tiki: 'tikiwiki',
+  creol: 'creole',
+  vwiki: 'vimwiki',
+  muse: 'muse',
+  hdoc: 'haddock',
+  t2t: 't2t',
 };
 const WRITES: Readonly<Record<string, string>> = {
   md: 'gfm',
@@ -40,21 +50,44 @@ const WRITES: Readonly<Record<string, string>> = {
   docx: 'docx',
   odt: 'odt',
 };
+/** Targets that people ask for by name: no chain ends there, since what a chain keeps is not what they are used for. */
+const WRITES_BY_NAME: Readonly<Record<string, string>> = {
+  pptx: 'pptx',
+  jats: 'jats_publishing',
+  tei: 'tei',
+  icml: 'icml',
+  texi: 'texinfo',
+  ctx: 'context',
+  ms: 'ms',
+  jira: 'jira',
+  doku: 'dokuwiki',
+  zim: 'zimwiki',
+  xwiki: 'xwiki',
+  muse: 'muse',
+  hdoc: 'haddock',
+};
+/** Lists of references: the entries are set by Pandoc's own style (Chicago, author and date) where the target is a text. */
+const REFERENCES: Readonly<Record<string, string>> = { bib: 'bibtex', csljs: 'csljson' };
+const isReferences = (format: string) => format in REFERENCES;
 /**
  * Writers that fill a ZIP from data files. Debian's build does not embed these, so Pandoc's sandbox cannot read them. The writers run outside the
  * sandbox, on a tree from which everything that names a file, a URL or foreign code was removed.
  */
-const PACKAGES = ['docx', 'odt', 'epub'];
+const PACKAGES = ['docx', 'odt', 'epub', 'pptx'];
 /** The sandbox keeps Pandoc from reading pictures, and text formats cannot contain those inside a package. */
 const LOSES = ['pictures', 'page layout'];
 /** Too low to end a chain: a sheet without its table would be empty. */
 const OUTLINE_RANK = 45;
 /** Outlines have no tables, and the reader of FictionBook skips them. */
-const losesOf = ({ source, target }: Conversion) => (source === 'fb2' || target === 'opml' ? [...LOSES, 'tables'] : LOSES);
+const losesOf = ({ source, target }: Conversion) => {
+  if (isReferences(source)) return isReferences(target) ? [] : ['fields that the citation style does not show'];
+  return source === 'fb2' || target === 'opml' ? [...LOSES, 'tables'] : LOSES;
+};
 
 const sources = Object.keys(READS);
 const targets = Object.keys(WRITES);
 const markup = sources.filter((id) => !['docx', 'odt', 'html'].includes(id));
+const references = Object.keys(REFERENCES);
 const LOCKABLE = ['docx', 'odt'];
 /** Formats between which LibreOffice keeps the layout, and Pandoc only the structure. */
 const OFFICE = ['docx', 'odt', 'rtf'];
@@ -78,6 +111,9 @@ export const engine: Engine = {
       { rank: 75 },
     ),
     ...everyPair(['docx', 'odt'], OFFICE, { rank: 45 }),
+    ...everyPair(['md', 'html', 'docx', 'odt'], Object.keys(WRITES_BY_NAME), { rank: OUTLINE_RANK }),
+    ...everyPair(references, ['html', 'docx', 'odt', 'md', 'txt'], { rank: OUTLINE_RANK }),
+    ...everyPair(references, references, { rank: 80 }).filter(({ source, target }) => source !== target),
   ].map((pair) => ({ ...pair, rank: pair.target === 'opml' ? OUTLINE_RANK : pair.rank, loses: losesOf(pair) })),
   trials: [{ file: MD, target: 'docx' }],
   options: () => [],
@@ -101,17 +137,18 @@ function planOf(task: Task): readonly ProcessStep[] {
   const found = `${scratch}/found.json`;
   const cleaned = `${scratch}/clean.json`;
   const written = `${output}/document.${target}`;
-  const from = READS[source] ?? '';
-  const to = WRITES[target] ?? '';
+  const from = READS[source] ?? REFERENCES[source] ?? '';
+  const to = WRITES[target] ?? WRITES_BY_NAME[target] ?? REFERENCES[target] ?? '';
+  const cite = isReferences(source) && !isReferences(target) ? ['--citeproc'] : [];
   // The file is read in the sandbox only: RST, LaTeX and Org sources include any file that they name (pandoc manual, "A note on security").
-  const read = step(['--sandbox', `--from=${from}`, '--to=json', `--output=${found}`], input);
+  const read = step(['--sandbox', `--from=${from}`, ...cite, '--to=json', `--output=${found}`], input);
   const clean: ProcessStep = { run: 'clean', args: [found, cleaned] };
   if (PACKAGES.includes(target)) return [read, clean, step(['--from=json', `--to=${to}`, '--standalone', `--output=${written}`], cleaned)];
   const safe = ['--sandbox', `--to=${to}`, '--standalone', `--output=${written}`];
   // Headings inside the cells of a notebook are invisible to the writers of outlines.
   if (source === 'ipynb') return [read, clean, step(['--from=json', ...safe], cleaned)];
-  // Read as a standalone document, the first heading of RST becomes the title, which many formats lack.
-  if (source === 'rst') return [read, step(['--from=json', ...safe], found)];
+  // Read as a standalone document, the first heading of RST becomes the title, which many formats lack; of references the list would stand there once more.
+  if (source === 'rst' || cite.length > 0) return [read, step(['--from=json', ...safe], found)];
   return [step([`--from=${from}`, ...safe], input)];
 }
 

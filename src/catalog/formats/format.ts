@@ -28,6 +28,8 @@ export interface Format {
   readonly kin?: string;
   /** Formats that each of its files is valid as, too. */
   readonly also?: readonly string[];
+  /** How many people have such files. A rare format is converted from and to common ones only: every rare one to every other would be pairs without a use. */
+  readonly use?: 'common' | 'rare';
   /** Chains of conversions may pass through it, since it holds nearly everything that its neighbours hold: from every format, or from pictures too. */
   readonly carries?: 'documents' | 'everything';
 }

@@ -1,13 +1,18 @@
 /** Word, Excel and PowerPoint before 2007: compound files, distinguished by the streams at their root ([MS-CFB]). */
 import { asBuffer, has, u8, u16le, u32le } from './bytes.ts';
 import type { Detected, Sample } from './sample.ts';
-import { asFormat, tie, tieAmong, UNKNOWN } from './verdict.ts';
+import { asFormat, asRefused, tie, tieAmong, UNKNOWN } from './verdict.ts';
 
 const STREAMS: Readonly<Record<string, Detected>> = {
   WordDocument: asFormat('doc'),
   Workbook: asFormat('xls'),
   Book: asFormat('xls'),
   'PowerPoint Document': asFormat('ppt'),
+  VisioDocument: asRefused('Visio drawing'),
+  '__properties_version1.0': asRefused('Outlook message'),
+  Quill: asRefused('Publisher document'),
+  MatOST: asRefused('Works document'),
+  FileHeader: asRefused('Hangul document (HWP)'),
   // A modern document with a password: its kind is encrypted too.
   EncryptedPackage: tieAmong(['docx', 'xlsx', 'pptx'], 'docx'),
 };

@@ -5,7 +5,7 @@ import { decode, isText } from './charset.ts';
 import { isSvgFont } from './font.ts';
 import { likeliest } from './markup.ts';
 import type { Detected, Sample } from './sample.ts';
-import { asFormat, tieAmong, UNKNOWN } from './verdict.ts';
+import { asFormat, asRefused, tieAmong, UNKNOWN } from './verdict.ts';
 import { attribute, type Root, rootOf } from './xml.ts';
 
 /** The text kinds of the tie. */
@@ -15,16 +15,63 @@ export function text(sample: Sample): Detected | undefined {
   if (!isText(sample)) return undefined;
   const decoded = decode(sample.head);
   const start = decoded.trimStart();
-  return opening(start) ?? notebook(start, sample) ?? markedUp(start, sample) ?? tieAmong(TEXT_KINDS, likeliest(decoded));
+  return opening(start) ?? notebook(start, sample) ?? references(start) ?? markedUp(start, sample) ?? tieAmong(TEXT_KINDS, likeliest(decoded));
 }
+
+/** Texts with a structure that a converter of plain text would show as it stands. */
+const NAMED: readonly (readonly [RegExp, string])[] = [
+  [/^BEGIN:VCALENDAR\b/i, 'calendar (iCalendar)'],
+  [/^BEGIN:VCARD\b/i, 'address card (vCard)'],
+  [/^From \S{1,200} {1,4}(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) /, 'mailbox (MBOX)'],
+  [/^(?:Return-Path|Received: (?:from|by)|Delivered-To|MIME-Version|Message-ID|X-Mozilla-Status)\b/i, 'e-mail'],
+  [
+    /^(?:From|To|Subject|Date): .{0,500}\r?\n(?:[\w-]{1,60}: .{0,500}\r?\n|[ \t].{0,500}\r?\n){0,30}?(?:MIME-Version|Message-ID|Received): /i,
+    'e-mail',
+  ],
+  [/^TY {2}- /, 'list of references (RIS)'],
+  [/^WEBVTT\b/, 'subtitles (WebVTT)'],
+  [/^\[Script Info\]/i, 'subtitles (SubStation Alpha)'],
+  [/^\d{1,6}\r?\n\d{1,3}:\d\d:\d\d[,.]\d{1,3} --> \d/, 'subtitles (SubRip)'],
+  [/^-----BEGIN [A-Z0-9 ]{3,40}-----/, 'key or certificate (PEM)'],
+];
 
 /** Kinds that the first meaningful line decides. */
 function opening(start: string): Detected | undefined {
+  const found = NAMED.find(([pattern]) => pattern.test(start));
+  if (found !== undefined) return asRefused(found[1]);
+  if (/^ID;P/.test(start)) return asFormat('slk');
+  if (/^TABLE\r?\n0,1\r?\n/.test(start)) return asFormat('dif');
   if (start.startsWith('{\\rtf')) return asFormat('rtf');
   if (/^#define\s{1,8}\S{0,80}width\s{1,8}\d/.test(codeLine(start)) && start.slice(0, 2048).includes('_bits[]')) return asFormat('xbm');
   const line = firstLine(start, /^(?:%|$)/);
   if (/^\\(?:documentclass|documentstyle|RequirePackage|PassOptionsTo|NeedsTeXFormat)\b/.test(line)) return asFormat('tex');
-  return isManual(start) ? asFormat('man') : undefined;
+  if (/^\\input texinfo\b/.test(line)) return asFormat('texi');
+  if (/^\\(?:start(?:text|component|product|project)|setup[a-z]{3,30}|enableregime|mainlanguage|usemodule)\b/.test(line))
+    return asFormat('ctx');
+  if (
+    /^@(?:article|book|booklet|comment|in(?:book|collection|proceedings)|manual|mastersthesis|misc|online|phdthesis|preamble|proceedings|string|techreport|unpublished)\s{0,4}[{(]/i.test(
+      line,
+    )
+  )
+    return asFormat('bib');
+  if (start.startsWith('Content-Type: text/x-zim-wiki')) return asFormat('zim');
+  return isManual(start) ? asFormat('man') : isTypescript(start) ? asFormat('ms') : undefined;
+}
+
+/** A paper for groff's macros ms: requests that manual pages do not have (groff_ms(7)). */
+const isTypescript = (start: string): boolean =>
+  /^[.']/.test(start) &&
+  start
+    .slice(0, 16_384)
+    .split(/\r?\n/)
+    .some((line) => /^\.(?:NH|TL|AU|AB|RP|XS|QS)(?: |$)/.test(line));
+
+/** References in the JSON of the Citation Style Language: a list of items with types and dates. */
+function references(start: string): Detected | undefined {
+  if (!/^\[\s{0,20}\{/.test(start)) return undefined;
+  const item = start.slice(0, 16_384);
+  const has = (key: string): boolean => item.includes(`"${key}"`);
+  return has('type') && has('id') && (has('issued') || has('container-title') || has('family')) ? asFormat('csljs') : undefined;
 }
 
 /** A manual page begins with a title line, or with a roff comment and has one later (groff's man(7), mdoc(7)). */
@@ -71,7 +118,11 @@ const FRAGMENT =
   /^(?:a|abbr|article|aside|b|blockquote|body|br|center|code|dd|details|div|dl|em|figure|font|footer|form|h[1-6]|head|header|hr|i|img|li|link|main|meta|nav|ol|p|pre|script|section|span|strong|style|table|tbody|td|title|tr|u|ul)$/i;
 
 /** XML of Word and Excel 2003, and Word's flat package. They must not count as plain text: LibreOffice would open them as documents. */
-const FOREIGN_OFFICE = /^(?:\w*:wordDocument|(?:|ss):Workbook|pkg:package)$/;
+const FOREIGN_OFFICE: readonly (readonly [RegExp, string])[] = [
+  [/^\w*:wordDocument$/, 'Word document in XML (2003)'],
+  [/^(?:|ss):Workbook$/, 'Excel workbook in XML (2003)'],
+  [/^pkg:package$/, 'Office document in one XML file (flat OPC)'],
+];
 
 function markedUp(start: string, { tail }: Sample): Detected | undefined {
   const root = start.startsWith('<') ? rootOf(start) : undefined;
@@ -81,7 +132,12 @@ function markedUp(start: string, { tail }: Sample): Detected | undefined {
   if (root.name === 'FictionBook') return asFormat('fb2');
   if (root.name.toLowerCase() === 'opml') return asFormat('opml');
   if (root.name === 'document' && root.prefix === 'office') return flatDocument(root, start);
-  if (FOREIGN_OFFICE.test(`${root.prefix}:${root.name}`)) return UNKNOWN;
+  const foreign = FOREIGN_OFFICE.find(([pattern]) => pattern.test(`${root.prefix}:${root.name}`));
+  if (foreign !== undefined) return asRefused(foreign[1]);
+  if (root.name === 'abiword') return asFormat('abw');
+  if (/JATS|NLM/.test(root.doctype) || (root.name === 'article' && attribute(root, 'dtd-version') !== undefined)) return asFormat('jats');
+  if (root.name === 'TEI' || root.name === 'TEI.2') return asFormat('tei');
+  if (root.name === 'Document' && start.slice(0, 1024).includes('SnippetType="InCopyInterchange"')) return asFormat('icml');
   if (/DocBook/.test(root.doctype) || /docbook\.org\/ns\/docbook/.test(root.attributes)) return asFormat('dbk');
   // Another document type: unknown XML.
   if (root.doctype !== '') return tieAmong(TEXT_KINDS, 'txt');

@@ -2,7 +2,7 @@
 import { formats } from '../formats.ts';
 import { asBuffer, find, has, latin1, u16le, u32le } from './bytes.ts';
 import type { Detected, Sample } from './sample.ts';
-import { asFormat, UNKNOWN } from './verdict.ts';
+import { asFormat, asRefused, UNKNOWN } from './verdict.ts';
 
 /** Further parts are not read: they add nothing, and forged headers must not cost time. */
 const MOST_PARTS = 4096;
@@ -23,6 +23,14 @@ export function zip(sample: Sample): Detected | undefined {
   return byParts(central.length > 0 ? [...central, ...local.map(({ name }) => name)] : local.map(({ name }) => name));
 }
 
+/** Packages that are recognised, so that the answer names them, by a part that only they have. */
+const NAMED: readonly (readonly [RegExp, string])[] = [
+  [/^visio\/document\.xml$/i, 'Visio drawing'],
+  [/^xl\/workbook\.bin$/i, 'binary Excel workbook (XLSB)'],
+  [/^(?:FixedDocSeq\.fdseq|FixedDocumentSequence\.fdseq)$/i, 'XPS document'],
+  [/^Index\/Document\.iwa$|^index\.(?:pages|numbers)$|^index\.apxl$/i, 'iWork document (Pages, Numbers or Keynote)'],
+];
+
 function byMimetype(mimetype: string): Detected {
   // Templates and parts of a book have longer types.
   const found = zipped.find((row) => row.zip === 'mimetype' && mimetype.startsWith(row.mime));
@@ -35,6 +43,8 @@ function byParts(names: readonly string[]): Detected {
     return main === undefined ? UNKNOWN : asFormat(main.id);
   }
   if (isFontSource(names)) return asFormat('ufoz');
+  const named = NAMED.find(([part]) => names.some((name) => part.test(name)));
+  if (named !== undefined) return asRefused(named[1]);
   // EPUBs whose writer compressed the mimetype entry, or put it elsewhere.
   const isBook = names.includes('META-INF/container.xml') && names.some((name) => name.toLowerCase().endsWith('.opf'));
   return asFormat(isBook ? 'epub' : 'zip');

@@ -19,7 +19,7 @@ def convert(office, request):
 
 def lost_formulas(document, request):
     """Returns a warning if the document has formulas, and the target has values alone."""
-    if request["family"] != "sheet" or request["target"] not in ("csv", "html"):
+    if request["family"] != "sheet" or request["target"] not in ("csv", "html", "dif"):
         return []
     if not any(sheet.queryContentCells(16).Count for sheet in document.Sheets):  # com.sun.star.sheet.CellFlags.FORMULA
         return []

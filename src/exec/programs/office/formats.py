@@ -9,16 +9,22 @@ READS = {
     "html": "HTML (StarWriter)",
     "txt": "Text (encoded)",
     "pdf": "writer_pdf_import",
+    "sxw": "StarOffice XML (Writer)",
+    "abw": "AbiWord",
     "xlsx": "Calc MS Excel 2007 XML",
     "xls": "MS Excel 97",
     "ods": "calc8",
     "fods": "OpenDocument Spreadsheet Flat XML",
     "csv": "Text - txt - csv (StarCalc)",
     "tsv": "Text - txt - csv (StarCalc)",
+    "slk": "SYLK",
+    "dif": "DIF",
+    "sxc": "StarOffice XML (Calc)",
     "pptx": "Impress MS PowerPoint 2007 XML",
     "ppt": "MS PowerPoint 97",
     "odp": "impress8",
     "fodp": "OpenDocument Presentation Flat XML",
+    "sxi": "StarOffice XML (Impress)",
 }
 WRITES = {
     "text": {
@@ -26,7 +32,7 @@ WRITES = {
         "pdf": "writer_pdf_Export",
     },
     "sheet": {
-        **{target: READS[target] for target in ("xlsx", "xls", "ods", "fods", "csv")},
+        **{target: READS[target] for target in ("xlsx", "xls", "ods", "fods", "csv", "slk", "dif")},
         "html": "HTML (StarCalc)",
         "pdf": "calc_pdf_Export",
     },

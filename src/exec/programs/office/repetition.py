@@ -13,7 +13,7 @@ from refusal import bound
 
 # 80 tables within one another take LibreOffice half a minute; bounds of files that people make lie far below.
 MOST = {"tables within one another": 50, "table cells": 100_000, "inserted documents": 100, "bookmarks": 50_000}
-DOCUMENTS = ("docx", "odt", "fodt", "rtf", "html", "pptx", "odp", "fodp")
+DOCUMENTS = ("docx", "odt", "fodt", "rtf", "html", "pptx", "odp", "fodp", "sxw", "sxi", "abw")
 MOST_TEXT = 256 << 20
 # A document inserted into another may have one inserted itself.
 MOST_NESTING = 3
@@ -34,7 +34,7 @@ REPEATED = re.compile(rb"-repeated\s{0,9}=\s{0,9}[\"'](\d{1,18})")
 WORD = re.compile(rb"\\(itap|cell|nestcell|bkmkstart)(\d{0,9})(?![a-z])")
 # What cannot have markup, by the names that office programs give it: a part of another name is read, whatever it is called.
 MEDIA = re.compile(r"\.(?:png|jpe?g|gif|bmp|tiff?|emf|wmf|svm|webp|mp[34]|wav|ttf|otf|odttf|bin|rdf)$", re.IGNORECASE)
-PACKAGE = re.compile(r"\.(?:docx|odt|pptx|odp|docm|dotx)$", re.IGNORECASE)
+PACKAGE = re.compile(r"\.(?:docx|odt|pptx|odp|docm|dotx|sxw|sxi)$", re.IGNORECASE)
 DAMAGED = (BadZipFile, NotImplementedError, RuntimeError, ValueError, OSError, EOFError, IndexError, zlib.error)
 
 

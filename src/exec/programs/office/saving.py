@@ -16,12 +16,15 @@ MOST_CELLS = 100_000_000
 def save(document, request):
     target, family, folder = request["target"], request["family"], Path(request["output"])
     filter_name, options = WRITES[family][target], {}
-    if family == "sheet" and target in ("csv", "html", "pdf"):
+    if family == "sheet" and target in ("csv", "html", "pdf", "slk", "dif"):
         bound_cells(document)
     if target == "pdf":
         options = {"FilterData": pdf_options(document, request)}
     elif target == "txt":
         options = {"FilterOptions": "UTF8,LF,,,"}
+    elif target == "dif":
+        # As for CSV: charset 76 is UTF-8 (rtl/textenc.h).
+        options = {"FilterOptions": ",34,76"}
     elif target == "html" and family == "text":
         options = {"FilterOptions": "EmbedImages"}
     if target == "csv":
