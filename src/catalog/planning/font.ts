@@ -19,7 +19,7 @@ export const FONT_BINARIES = {
 } as const satisfies Engine['binaries'];
 
 /** As `exec/programs/sfnt/face.ts` tells them. */
-export interface Face {
+export interface FontFacts {
   readonly outlines: 'glyf' | 'cff' | 'cff2' | 'bitmap' | 'none';
   readonly variable: boolean;
   readonly colour: boolean;
@@ -36,7 +36,7 @@ export const INSPECT_FONT: Inspection = {
   sources: new Set([...SFNT, ...COLLECTIONS, 'otb']),
   step: (input, { source }) => ({ run: 'sfnt', args: ['look', input, source] }),
   read: (stdout, task): Facts => {
-    const found = JSON.parse(stdout) as { readonly faces?: readonly Face[]; readonly unsupported?: string };
+    const found = JSON.parse(stdout) as { readonly faces?: readonly FontFacts[]; readonly unsupported?: string };
     if (found.unsupported !== undefined)
       throw conversionFailed('unsupported_variant', { says: `The service does not convert this font: ${found.unsupported}.` });
     for (const face of found.faces ?? []) check(face, task);
@@ -44,7 +44,7 @@ export const INSPECT_FONT: Inspection = {
   },
 };
 
-function check({ outlines, glyphs = 0 }: Face, { source, target }: Pick<Task, 'source' | 'target'>): void {
+function check({ outlines, glyphs = 0 }: FontFacts, { source, target }: Pick<Task, 'source' | 'target'>): void {
   if (source === 'otb' || !redraws(outlines, target)) return;
   if (outlines === 'cff2')
     throw conversionFailed('unsupported_variant', { says: 'The service does not convert the outlines of variable fonts in CFF2.' });
@@ -54,10 +54,10 @@ function check({ outlines, glyphs = 0 }: Face, { source, target }: Pick<Task, 's
 }
 
 /** Whether FontForge has to write it anew: any container takes any outlines, a TTF and an OTF only their own. */
-const redraws = (outlines: Face['outlines'], target: string): boolean =>
+const redraws = (outlines: FontFacts['outlines'], target: string): boolean =>
   target === 'ttf' ? outlines !== 'glyf' : target === 'otf' ? outlines !== 'cff' && outlines !== 'cff2' : !SFNT.includes(target);
 
-export const facesOf = ({ facts }: Pick<Task, 'facts'>): readonly Face[] => (facts['faces'] as readonly Face[] | undefined) ?? [];
+export const facesOf = ({ facts }: Pick<Task, 'facts'>): readonly FontFacts[] => (facts['faces'] as readonly FontFacts[] | undefined) ?? [];
 
 /** Each font of the file by itself, as a font file: where they lie then, and the steps that bring them there. */
 export function openFonts(task: Task): { readonly steps: readonly ProcessStep[]; readonly paths: readonly string[] } {
@@ -161,7 +161,7 @@ const copy = (from: string, to: string): ProcessStep => ({ run: 'copy', args: ['
 const numbered = (index: number): string => String(index + 1).padStart(3, '0');
 
 /** What this font has and the result has not. */
-function losses({ outlines, variable, colour, extras }: Face, { source, target }: Task): readonly EngineWarning[] {
+function losses({ outlines, variable, colour, extras }: FontFacts, { source, target }: Task): readonly EngineWarning[] {
   const lost = (what: string): EngineWarning => ({ code: 'lossy', message: `This conversion from ${source} does not keep: ${what}.` });
   const drawn = redraws(outlines, target);
   return [

@@ -1,5 +1,5 @@
 /** Files with several fonts: OpenType's collections, and the resource forks of the Mac ("dfont"). */
-import { Damaged, type Font, MOST_BYTES, part, readFont, sizeOf } from './font.ts';
+import { Damaged, type Font, MOST_BYTES, part, readFont, tableBytes } from './font.ts';
 
 /** Sarasa Gothic, the largest collection there is, has 120. */
 const MOST_FONTS = 256;
@@ -35,6 +35,7 @@ export function readDfont(bytes: Buffer): readonly Font[] {
 }
 
 function bounded(fonts: readonly Font[]): readonly Font[] {
-  if (fonts.reduce((sum, { tables }) => sum + sizeOf(tables), 0) > MOST_BYTES) throw new Damaged('its fonts are larger than any there are');
+  if (fonts.reduce((sum, { tables }) => sum + tableBytes(tables), 0) > MOST_BYTES)
+    throw new Damaged('its fonts are larger than any there are');
   return fonts;
 }

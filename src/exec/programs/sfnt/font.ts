@@ -47,7 +47,7 @@ export function readFont(bytes: Buffer, at = 0): Font {
   });
   checkTables(found);
   // Two tables of bitmaps may share their bytes; more than that is a bomb for whoever unpacks them.
-  if (sizeOf(found) > 2 * bytes.length) throw new Damaged('its tables overlap');
+  if (tableBytes(found) > 2 * bytes.length) throw new Damaged('its tables overlap');
   found.sort((one, other) => one.offset - other.offset);
   return { version: header.readUInt32BE(0), tables: found.map(({ tag, data }) => ({ tag, data })) };
 }
@@ -58,7 +58,7 @@ export function checkTables(tables: readonly { readonly tag: string }[]): void {
   if (new Set(tables.map(({ tag }) => tag)).size < tables.length) throw new Damaged('it has a table twice');
 }
 
-export const sizeOf = (tables: readonly { readonly data: Buffer }[]): number => tables.reduce((sum, { data }) => sum + data.length, 0);
+export const tableBytes = (tables: readonly { readonly data: Buffer }[]): number => tables.reduce((sum, { data }) => sum + data.length, 0);
 
 export const tableOf = ({ tables }: Font, tag: string): Buffer | undefined => tables.find((table) => table.tag === tag)?.data;
 
