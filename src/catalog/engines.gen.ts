@@ -3,17 +3,23 @@ import type { Engine } from './engine.ts';
 import { engine as assimp } from './engines/assimp.ts';
 import { engine as chromium } from './engines/chromium.ts';
 import { engine as chromiumWeb } from './engines/chromium-web.ts';
+import { engine as eps } from './engines/eps.ts';
 import { engine as ffmpeg } from './engines/ffmpeg.ts';
+import { engine as ffmpegPictures } from './engines/ffmpeg-pictures.ts';
+import { engine as fluidsynth } from './engines/fluidsynth.ts';
 import { engine as fontforge } from './engines/fontforge.ts';
 import { engine as ghostscript } from './engines/ghostscript.ts';
 import { engine as gltf } from './engines/gltf.ts';
 import { engine as heif } from './engines/heif.ts';
+import { engine as icns } from './engines/icns.ts';
 import { engine as imagemagick } from './engines/imagemagick.ts';
 import { engine as imagemagickRetouch } from './engines/imagemagick-retouch.ts';
 import { engine as jxl } from './engines/jxl.ts';
 import { engine as libarchive } from './engines/libarchive.ts';
+import { engine as libraw } from './engines/libraw.ts';
 import { engine as libreoffice } from './engines/libreoffice.ts';
 import { engine as libreofficePdf } from './engines/libreoffice-pdf.ts';
+import { engine as mergedPicture } from './engines/merged-picture.ts';
 import { engine as pandoc } from './engines/pandoc.ts';
 import { engine as pandocPage } from './engines/pandoc-page.ts';
 import { engine as pdftohtml } from './engines/pdftohtml.ts';
@@ -32,17 +38,23 @@ export const engines: readonly Engine[] = [
   assimp,
   chromiumWeb,
   chromium,
+  eps,
+  ffmpegPictures,
   ffmpeg,
+  fluidsynth,
   fontforge,
   ghostscript,
   gltf,
   heif,
+  icns,
   imagemagickRetouch,
   imagemagick,
   jxl,
   libarchive,
+  libraw,
   libreofficePdf,
   libreoffice,
+  mergedPicture,
   pandocPage,
   pandoc,
   pdftohtml,

@@ -195,6 +195,36 @@ describe('a catalogue of 260 sources, 200 targets and 60 engines', () => {
   });
 });
 
+describe('rare formats', () => {
+  const table = new Map<string, Format>(
+    (
+      [
+        ['png', 'common'],
+        ['jpg', 'common'],
+        ['tga', undefined],
+        ['otb', 'rare'],
+        ['avs', 'rare'],
+      ] as const
+    ).map(([id, use]) => [
+      id,
+      { id, family: 'image', mime: '', aliases: [], holds: 'one', ...(use && { use }), ...(id === 'png' && { carries: 'everything' }) },
+    ]),
+  );
+  const every = ['png', 'jpg', 'tga', 'otb', 'avs'];
+  const magick = engine(
+    'magick',
+    every.flatMap((source) => every.map((target) => `${source}>${target}`)),
+  );
+  const routes = routesOf([magick], table);
+
+  it('are converted to common ones alone', () => expect(routes.targets('otb')).toEqual(['png', 'jpg']));
+  it('are made of common ones alone', () => {
+    expect(routes.targets('png')).toEqual(every);
+    expect(routes.targets('tga')).toEqual(['png', 'jpg', 'tga']);
+    expect(routes.find('tga', 'otb')).toBeUndefined();
+  });
+});
+
 describe('options along a route', () => {
   const all: readonly OptionName[] = ['pages', 'password', 'img_rotate', 'img_resize_w', 'dpi', 'img_quality'];
   const hops = (...honours: readonly (readonly OptionName[])[]): Route => ({

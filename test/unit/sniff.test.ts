@@ -14,6 +14,8 @@ import { fixtures as fonts } from '../kit/fixtures/fonts.ts';
 import { fixtures as models } from '../kit/fixtures/models.ts';
 import { contentOf } from '../kit/content.ts';
 import { markups } from '../kit/fixtures/markup.ts';
+import { fixtures as images } from '../kit/fixtures/images.ts';
+import { fixtures as recordings } from '../kit/fixtures/media.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'sniff-'));
 const at = (name: string): string => join(folder, name);
@@ -128,6 +130,25 @@ const REAL: Readonly<Record<string, () => Buffer>> = {
   ...Object.fromEntries(Object.keys(models).map((id) => [id, () => made(`solids.${id}`)])),
 };
 
+/** Those that the kit makes for conversions: by other programs, or by hand. */
+const KIT: Readonly<Record<string, () => Promise<Buffer>>> = Object.fromEntries(
+  [
+    ...'jng dcx cin cal jbig wbmp otb xwd viff vips vicar pfm pgx pdb ipl mtv aai avs art qoi jls dng ora kra icns'.split(' '),
+    ...'dts thd mlp mpc dsf dff voc gsm sox sf adx 8svx avr sph pvf hcom mid mod xm'.split(' '),
+    ...'m2ts 3g2 f4v m2v m1v mxf dv gxf nut ivf y4m swf rm wtv h264 hevc obu amv roq flc smj cpk'.split(' '),
+  ].map((id) => [
+    id,
+    async () => {
+      const build = { ...images, ...recordings }[id];
+      if (build === undefined) throw new Error(`the kit makes no ${id}`);
+      return readFileSync(await build('kestrel', folder));
+    },
+  ]),
+);
+
+/** Written and never read: as PNG and JPEG their files are read, and PostScript is refused. */
+const WRITTEN_ONLY = ['apng', 'mjpeg', 'eps'];
+
 /** By hand, for want of a program that writes them. */
 const BUILT: Readonly<Record<string, () => Buffer>> = {
   ...Object.fromEntries(
@@ -142,6 +163,7 @@ const BUILT: Readonly<Record<string, () => Buffer>> = {
       () => zipOf([{ name: 'mimetype', content: `application/vnd.sun.xml.${application}` }, { name: 'content.xml' }]),
     ]),
   ),
+  mng: () => latin1('\x8aMNG\r\n\x1a\n\0\0\0\x1cMHDR'),
   exr: () => latin1('\x76\x2f\x31\x01\x02\0\0\0channels\0chlist\0'),
   svg: () => latin1('<?xml version="1.0"?>\n<!-- > -->\n<svg xmlns="http://www.w3.org/2000/svg" width="4" height="4"/>'),
   xcf: () => latin1('gimp xcf v011\0\0\0\0\x28\0\0\0\x1e'),
@@ -168,14 +190,20 @@ function refusal(bytes: Uint8Array | string, name = 'upload.xyz', from?: string)
 
 describe('content', () => {
   it('of every format in the catalog is tried here', () => {
-    expect(new Set([...Object.keys(REAL), ...Object.keys(BUILT), ...Object.keys(ARCHIVES)])).toEqual(new Set(formats.keys()));
+    expect(new Set([...Object.keys(REAL), ...Object.keys(KIT), ...Object.keys(BUILT), ...Object.keys(ARCHIVES), ...WRITTEN_ONLY])).toEqual(new Set(formats.keys()));
   });
 
-  for (const [id, make] of [...Object.entries(REAL), ...Object.entries(BUILT), ...Object.entries(ARCHIVES)]) {
+  const makers: readonly (readonly [string, () => Buffer | Promise<Buffer>])[] = [
+    ...Object.entries(REAL),
+    ...Object.entries(KIT),
+    ...Object.entries(BUILT),
+    ...Object.entries(ARCHIVES),
+  ];
+  for (const [id, make] of makers) {
     // Between m4a and m4b only the name can decide, even for what a program wrote as m4b.
     const expected = id === 'm4b' ? 'm4a' : id;
-    it(`of a ${id} file is recognised under a wrong name`, () => {
-      const bytes = make();
+    it(`of a ${id} file is recognised under a wrong name`, async () => {
+      const bytes = await make();
       expect(sourceOf(bytes, 'wrong.exe')).toBe(expected);
       expect(sourceOf(bytes, id === 'png' ? 'wrong.pdf' : 'wrong.png')).toBe(expected);
       expect(sourceOf(bytes, `right.${id}`)).toBe(id);
@@ -193,9 +221,9 @@ describe('variants that programs write', () => {
     'an MP4 without pictures': ['m4a', ffmpeg('only-sound.mp4', TONE, '-c:a', 'aac')],
     'a WebM without pictures': ['mka', ffmpeg('only-sound.webm', TONE, '-c:a', 'libopus')],
     'a fragmented MP4': ['mp4', film('mp4', '-movflags', '+frag_keyframe+empty_moov')],
-    'a Blu-ray transport stream': ['ts', film('m2ts')],
+    'a Blu-ray transport stream': ['m2ts', film('m2ts')],
     'a DVD program stream': ['mpg', film('vob')],
-    'a bare MPEG-2 video': ['mpg', ffmpeg('bare.m2v', PATTERN, '-c:v', 'mpeg2video')],
+    'a bare MPEG-2 video': ['m2v', ffmpeg('bare.m2v', PATTERN, '-c:v', 'mpeg2video')],
     'Ogg with FLAC': ['ogg', sound('oga', '-c:a', 'flac')],
     'a WAV of more than 4 GiB by its header': ['wav', sound('wav', '-rf64', 'always')],
     'an MP3 behind a cover larger than the sample': [
@@ -311,6 +339,8 @@ describe('a file that would be taken for another', () => {
       'docx',
     ],
     'a word that begins like a picture is a word': ['BMW and MZ and P6 and PK', 'x.bmp', 'txt'],
+    'a number and a line of prose are no picture': ['12 34\nwords', 'x.mtv', 'txt'],
+    'a text about FWS and CWS is a text': ['FWS and CWS are Flash', 'x.swf', 'txt'],
     'a word that begins like a program is a word': ['MZ is a town in Hesse, or nearly so.', 'x.exe', 'txt'],
     'text with the rhythm of a transport stream is text': [`${'G'.padEnd(188, 'o')}`.repeat(3), 'x.ts', 'txt'],
   };
@@ -453,6 +483,13 @@ describe('an output', () => {
     expect(matches(sampleOf('<!DOCTYPE html><p>x'), 'svg')).toBe(false);
     expect(matches(sampleOf('words'), 'ipynb')).toBe(false);
     expect(matches(sampleOf('{\\rtf1 x}'), 'html')).toBe(false);
+  });
+
+  it('in PostScript is EPS, which is refused as a file that was sent', () => {
+    expect(matches(sampleOf('%!PS-Adobe-3.0 EPSF-3.0\n'), 'eps')).toBe(true);
+    expect(matches(sampleOf('%!PS-Adobe-3.0\n'), 'eps')).toBe(false);
+    expect(matches(sampleOf(made('picture.png')), 'apng')).toBe(true);
+    expect(matches(sampleOf(made('picture.png')), 'mjpeg')).toBe(false);
   });
 
   it('in Ogg may hold any codec of its family, and m4v is MP4', () => {

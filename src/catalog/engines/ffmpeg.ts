@@ -1,15 +1,17 @@
 /** FFmpeg: audio and video, copied into another container where that is possible, else encoded. */
 import { type Conversion, type Engine, everyPair, type Plan, type Task } from '../engine.ts';
+import { formatOf } from '../formats.ts';
 import { GIF, WAV } from '../known-good.ts';
-import { AUDIO, DEMUXERS, VIDEO } from './ffmpeg/containers.ts';
+import { AUDIO, DEMUXERS, RATELESS, SILENT, VIDEO } from './ffmpeg/containers.ts';
 import { explain } from './ffmpeg/explain.ts';
-import { pictureOptions, planGif, planStill, STILLS } from './ffmpeg/pictures.ts';
+import { pictureOptions, planApng, planGif, planStill, STILLS } from './ffmpeg/pictures.ts';
 import { probeStep, readProbe } from './ffmpeg/probe.ts';
 import { planSound, soundOptions } from './ffmpeg/sound.ts';
 import { planVideo, refuseCodec, soundOptionsOf, VIDEO_OPTIONS } from './ffmpeg/video.ts';
 
-const SOUNDS = Object.keys(DEMUXERS).filter((source) => AUDIO[source] !== undefined || source === 'amr');
-const VIDEOS = Object.keys(VIDEO);
+const ofFamily = (family: string) => Object.keys(DEMUXERS).filter((source) => formatOf(source).family === family);
+const [SOUNDS, VIDEOS] = [ofFamily('audio'), ofFamily('video')];
+const VIDEO_TARGETS = Object.keys(VIDEO);
 
 export const engine: Engine = {
   id: 'ffmpeg',
@@ -22,11 +24,20 @@ export const engine: Engine = {
   },
   conversions: [
     ...among(SOUNDS, Object.keys(AUDIO), 80),
-    ...among(VIDEOS, VIDEOS, 80),
-    ...among(VIDEOS, Object.keys(AUDIO), 80),
+    ...among(VIDEOS, VIDEO_TARGETS, 80),
+    ...among(
+      VIDEOS.filter((source) => !SILENT.has(source)),
+      Object.keys(AUDIO),
+      80,
+    ),
     ...everyPair(VIDEOS, ['gif'], { rank: 60, loses: ['colours beyond 256'] }),
+    ...everyPair([...VIDEOS, 'gif'], ['apng'], { rank: 60 }),
     ...everyPair(VIDEOS, STILLS, { rank: 70 }),
-    ...everyPair(['gif'], VIDEOS, { rank: 70 }),
+    ...everyPair(
+      ['gif'],
+      VIDEO_TARGETS.filter((target) => !RATELESS.has(target)),
+      { rank: 70 },
+    ),
   ],
   trials: [
     { file: WAV, target: 'mp3' },
@@ -58,5 +69,6 @@ function among(sources: readonly string[], targets: readonly string[], rank: num
 function plan(task: Task): Plan {
   if (task.target in AUDIO) return planSound(task);
   if (task.target in VIDEO) return planVideo(task);
+  if (task.target === 'apng') return planApng(task);
   return task.target === 'gif' ? planGif(task) : planStill(task);
 }

@@ -20,6 +20,8 @@ export interface Format {
   readonly looks?: (sample: Sample) => boolean;
   /** How a ZIP shows that it is one: `mimetype` is a first part with its media type, and a pattern the name of its main part beside `[Content_Types].xml`. */
   readonly zip?: 'mimetype' | RegExp;
+  /** How our own files of it begin, of a format that is written and never opened: its readers run what is in it. */
+  readonly writtenAs?: string;
   /** Group of formats whose content cannot be distinguished: within it, the file's name or `from_format` decides. */
   readonly tie?: string;
   /** Text with a structure that plain text cannot have by chance: a name alone does not make a text one. */

@@ -1,5 +1,5 @@
 /** Headers of raster images whose signature is too short, or could be text: what follows it must be plausible. */
-import { asBuffer, has, latin1, u8, u16be, u16le, u32le } from './bytes.ts';
+import { asBuffer, has, latin1, u8, u16be, u16le, u32be, u32le } from './bytes.ts';
 import type { Sample } from './sample.ts';
 
 /** ISO 15444-1: the JP2 signature box with the brand of a still image. */
@@ -53,6 +53,57 @@ function isPortableMap({ head }: Sample, kinds: string): boolean {
   const header = latin1(head, 2, 4096).replace(/#[^\r\n]*/g, ' ');
   return /^\s+\d{1,9}\s+\d{1,9}(?:\s|$)/.test(header);
 }
+
+/** Portable float map: numbers must follow its mark, and the scale, whose sign is the order of the bytes. */
+export const isPfm = ({ head }: Sample): boolean => /^P[Ff]\s{1,4}\d{1,6}\s{1,4}\d{1,6}\s{1,4}-?\d/.test(latin1(head, 0, 64));
+
+/** ITU-T T.82, 6.2: layers, one plane, and sides that a page has. Icons may begin alike, and are looked for before. */
+export const isJbig = ({ head, size }: Sample): boolean =>
+  u8(head, 0) <= u8(head, 1) &&
+  u8(head, 1) <= 10 &&
+  has(head, 2, '\x01\0') &&
+  size > 20 &&
+  [4, 8, 12].every((at) => between(u32be(head, at), 1, 0xffff)) &&
+  u32be(head, 12) <= u32be(head, 8) &&
+  u8(head, 18) <= 15;
+
+/** X11's XWDFile.h: size of the header, version 7, and a known format. */
+export const isXwd = ({ head }: Sample): boolean => between(u32be(head, 0), 100, 1000) && u32be(head, 4) === 7 && u32be(head, 8) <= 2;
+
+/** WAP-237, 4.4: type 0 without extensions, and sides in groups of seven bits. */
+export function isWbmp({ head, size }: Sample): boolean {
+  if (u16be(head, 0) !== 0) return false;
+  let at = 2;
+  const sides = [0, 0].map(() => {
+    let value = 0;
+    for (let bytes = 0; bytes < 3; bytes++) {
+      const byte = u8(head, at++);
+      value = value * 128 + (byte & 127);
+      if (!(byte & 128)) return value;
+    }
+    return Number.NaN;
+  });
+  return fills(size, at, Math.ceil((sides[0] ?? 0) / 8), sides[1] ?? 0);
+}
+
+/** Nokia's Smart Messaging 3.0: no extensions, sides of a byte, one bit a pixel. */
+export const isOtb = ({ head, size }: Sample): boolean =>
+  u8(head, 0) === 0 && u8(head, 3) === 1 && size === 4 + Math.ceil((u8(head, 1) * u8(head, 2)) / 8) && size > 12;
+
+export const isAai = ({ head, size }: Sample): boolean => fills(size, 8, u32le(head, 0) * 4, u32le(head, 4));
+export const isAvs = ({ head, size }: Sample): boolean => fills(size, 8, u32be(head, 0) * 4, u32be(head, 4));
+/** PFS: rows of whole words. */
+export const isArt = ({ head, size }: Sample): boolean =>
+  u16le(head, 0) === 0 && u16le(head, 4) === 0 && fills(size, 8, Math.ceil(u16le(head, 2) / 16) * 2, u16le(head, 6));
+
+export function isMtv({ head, size }: Sample): boolean {
+  const [header, width, height] = /^(\d{1,5}) (\d{1,5})\n/.exec(latin1(head, 0, 16)) ?? [];
+  return header !== undefined && fills(size, header.length, Number(width) * 3, Number(height));
+}
+
+/** Whether rows of so many bytes behind a header make up the whole file. */
+const fills = (size: number, header: number, rowBytes: number, rows: number): boolean =>
+  rowBytes > 0 && rows > 0 && size === header + rowBytes * rows;
 
 const between = (value: number, low: number, high: number): boolean => value >= low && value <= high;
 const isBlank = (bytes: Uint8Array): boolean => bytes.every((byte) => byte === 0);

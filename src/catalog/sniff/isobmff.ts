@@ -16,7 +16,9 @@ const BRANDS: readonly (readonly [RegExp, Detected])[] = [
   [/^M4V[ HP]?/, asFormat('m4v')],
   [/^M4[AP] /, tie('m4a', 'm4a')],
   [/^M4B /, tie('m4a', 'm4b')],
-  [/^3g[prgse2][\d.a-z]?/, asFormat('3gp')],
+  [/^3g2/, asFormat('3g2')],
+  [/^3g[prgse][\d.a-z]?/, asFormat('3gp')],
+  [/^f4[vp] /, asFormat('f4v')],
   // Camera raw and JPEG 2000 use the same boxes.
   [/^(?:crx |jp2 |jpm |jpx )$/, UNKNOWN],
 ];

@@ -34,25 +34,24 @@ function asf({ head }: Sample): Detected | undefined {
   return asFormat(find(head, ASF_AUDIO) >= 0 && find(head, ASF_VIDEO) < 0 ? 'wma' : 'wmv');
 }
 
-/** A program stream's pack header, or a raw video sequence (ISO 13818-1, 13818-2). */
+/** A program stream's pack header (ISO 13818-1). */
 function mpegProgram({ head }: Sample): Detected | undefined {
-  if (has(head, 0, '\0\0\x01\xba') && ((u8(head, 4) & 0xc4) === 0x44 || (u8(head, 4) & 0xf1) === 0x21)) return asFormat('mpg');
-  return has(head, 0, '\0\0\x01\xb3') && u8(head, 7) >> 4 !== 0 ? asFormat('mpg') : undefined;
+  return has(head, 0, '\0\0\x01\xba') && ((u8(head, 4) & 0xc4) === 0x44 || (u8(head, 4) & 0xf1) === 0x21) ? asFormat('mpg') : undefined;
 }
 
-/** A sync byte every 188 bytes; Blu-ray puts four bytes before each packet. */
+/** A sync byte every 188 bytes; Blu-ray and AVCHD put four bytes before each packet. */
 function mpegTransport(sample: Sample): Detected | undefined {
   const { head, size } = sample;
   if (!has(head, 0, 'G') && !has(head, 4, 'G')) return undefined;
-  const shapes: readonly (readonly [number, number])[] = [
-    [0, 188],
-    [4, 192],
+  const shapes: readonly (readonly [number, number, string])[] = [
+    [0, 188, 'ts'],
+    [4, 192, 'm2ts'],
   ];
   // A few packets could match by chance, but no text has packet headers.
   if (isText(sample)) return undefined;
-  const fits = shapes.some(([first, step]) => {
+  const fits = shapes.find(([first, step]) => {
     const packets = Math.min(5, Math.floor(size / step));
     return packets >= 2 && Array.from({ length: packets }, (_, i) => u8(head, first + i * step)).every((byte) => byte === 0x47);
   });
-  return fits ? asFormat('ts') : undefined;
+  return fits && asFormat(fits[2]);
 }

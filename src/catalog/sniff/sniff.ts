@@ -1,11 +1,13 @@
 /** Detects a file's format by its bytes; its name and `from_format` only decide where the bytes cannot. */
 import { Failure } from '../../errors.ts';
 import { formatByExtension, formatByName, formats } from '../formats.ts';
+import { has } from './bytes.ts';
 import { isText } from './charset.ts';
 import { media } from './media.ts';
 import { ole } from './ole.ts';
 import { packed } from './packed.ts';
 import { pdf } from './pdf.ts';
+import { raw } from './raw.ts';
 import { refused } from './refused.ts';
 import type { Detected, Sample, Sniffer } from './sample.ts';
 import { byHeader, bySignature } from './table.ts';
@@ -15,11 +17,11 @@ import { UNKNOWN } from './verdict.ts';
 import { zip } from './zip.ts';
 
 /**
- * In order: the first that recognises the file decides, also for a file that is valid as two formats. First the files that are never opened;
+ * In order: the first that recognises the file decides, also for a file that is valid as two formats. First the files that are never opened, and camera raw, which begins like TIFF;
  * then signatures and headers, which the rows of the formats have, and containers, whose content decides; then text, which has none of these;
  * last TGA, which is only a guess.
  */
-const SNIFFERS: readonly Sniffer[] = [refused, bySignature, byHeader, media, zip, packed, ole, pdf, text, tga];
+const SNIFFERS: readonly Sniffer[] = [refused, raw, bySignature, byHeader, media, zip, packed, ole, pdf, text, tga];
 
 export function detect(sample: Sample): Detected {
   for (const sniffer of SNIFFERS) {
@@ -49,6 +51,8 @@ export function resolveSource(sample: Sample, filename: string, fromFormat?: str
 
 /** Whether a converter's output has the requested format. Any text matches the text kinds, even an empty one, since prose has no signs. */
 export function matches(sample: Sample, format: string): boolean {
+  const beginning = formats.get(format)?.writtenAs;
+  if (beginning !== undefined) return has(sample.head, 0, beginning);
   const detected = detect(sample);
   if (detected.kind === 'format' && (detected.format === format || formats.get(detected.format)?.also?.includes(format))) return true;
   if (detected.kind === 'tie' && detected.among.includes(format)) return true;

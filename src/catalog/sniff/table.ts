@@ -4,7 +4,7 @@ import type { Signature } from '../formats/format.ts';
 import { formats } from '../formats.ts';
 import { has } from './bytes.ts';
 import type { Detected, Sample } from './sample.ts';
-import { asFormat, UNKNOWN } from './verdict.ts';
+import { asFormat } from './verdict.ts';
 
 const partsOf = (signature: Signature) => (typeof signature === 'string' ? ([[0, signature]] as const) : signature);
 const bytesOf = (parts: ReturnType<typeof partsOf>): number => parts.reduce((sum, [, bytes]) => sum + bytes.length, 0);
@@ -16,8 +16,6 @@ const SIGNATURES = [...formats.values()]
 
 /** They exclude each other, since they are all in the first bytes: a GIF with an appended page is a GIF. */
 export function bySignature({ head }: Sample): Detected | undefined {
-  // Camera raw files begin like TIFF, but a TIFF reader finds only the thumbnail.
-  if (has(head, 0, 'II*\0') && (has(head, 8, 'CR') || has(head, 8, 'HEAPCCDR'))) return UNKNOWN;
   const found = SIGNATURES.find(({ parts }) => parts.every(([at, bytes]) => has(head, at, bytes)));
   return found && asFormat(found.id);
 }

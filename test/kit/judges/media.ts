@@ -9,9 +9,24 @@ import { remembered } from './remembered.ts';
 const run = promisify(execFile);
 const RATE = 8000;
 const SIDE = 64;
+/** Of 32,768: a tone is ten times as loud. */
+const ROOM = 800;
+/** Raw streams that we write keep the rate of the source, which they cannot state: FFmpeg would play them at 25. */
+const RAW_RATE = 30;
 
-/** What a file of each format is: ffprobe's name of the container, a brand or mark in its first bytes, and the codecs that may be in it. */
-const NATURE: Readonly<Record<string, { readonly container: string; readonly mark?: RegExp; readonly codecs: RegExp }>> = {
+interface Nature {
+  readonly container: string;
+  readonly mark?: RegExp;
+  readonly codecs: RegExp;
+  readonly sox?: string;
+  readonly rate?: number;
+}
+
+/**
+ * What a file of each format is: ffprobe's name of the container, a brand or mark in its first bytes, and the codecs that may be in it; the type by
+ * which sox reads it, another program than the one that wrote it; and the rate at which a stream without one is played.
+ */
+const NATURE: Readonly<Record<string, Nature>> = {
   mp3: { container: 'mp3', codecs: /^mp3$/ },
   wav: { container: 'wav', mark: /^RIFF....WAVE/s, codecs: /^pcm_/ },
   flac: { container: 'flac', mark: /^fLaC/, codecs: /^flac$/ },
@@ -44,6 +59,25 @@ const NATURE: Readonly<Record<string, { readonly container: string; readonly mar
   ts: { container: 'mpegts', mark: /^G/, codecs: /./ },
   '3gp': { container: 'mov', mark: /^....ftyp3g/s, codecs: /^(h264|mpeg4|h263|aac|amr_)/ },
   ogv: { container: 'ogg', mark: /^OggS/, codecs: /^(theora|vorbis|opus|flac)$/ },
+  voc: { container: 'voc', mark: /^Creative Voice File/, codecs: /^pcm_/, sox: 'voc' },
+  gsm: { container: 'gsm', mark: /^[\xd0-\xdf]/, codecs: /^gsm$/, sox: 'gsm' },
+  sox: { container: 'sox', mark: /^\.SoX/, codecs: /^pcm_s32le$/, sox: 'sox' },
+  sf: { container: 'ircam', mark: /^\x64\xa3/, codecs: /^pcm_/, sox: 'ircam' },
+  adx: { container: 'adx', mark: /^\x80\0/, codecs: /^adpcm_adx$/ },
+  m2ts: { container: 'mpegts', mark: /^....G.{191}G/s, codecs: /./ },
+  '3g2': { container: 'mov', mark: /^....ftyp3g2/s, codecs: /^(h264|mpeg4|h263|aac|amr_)/ },
+  f4v: { container: 'mov', mark: /^....ftypf4v /s, codecs: /^(h264|aac|mp3)$/ },
+  mxf: { container: 'mxf', mark: /^\x06\x0e\x2b\x34/, codecs: /^(mpeg2video|pcm_s(16|24)le|unknown)$/ },
+  nut: { container: 'nut', mark: /^nut\/multimedia/, codecs: /./ },
+  swf: { container: 'swf', mark: /^[FC]WS/, codecs: /^(flv1|mp3)$/ },
+  ivf: { container: 'ivf', mark: /^DKIF/, codecs: /^(vp[89]|av1)$/ },
+  y4m: { container: 'yuv4mpegpipe', mark: /^YUV4MPEG2 /, codecs: /^(rawvideo|wrapped_avframe)$/ },
+  h264: { container: 'h264', codecs: /^h264$/, rate: RAW_RATE },
+  hevc: { container: 'hevc', codecs: /^hevc$/, rate: RAW_RATE },
+  obu: { container: 'obu', codecs: /^av1$/, rate: RAW_RATE },
+  m2v: { container: 'mpegvideo', mark: /^\0\0\x01\xb3/, codecs: /^mpeg2video$/ },
+  m1v: { container: 'mpegvideo', mark: /^\0\0\x01\xb3/, codecs: /^mpeg1video$/ },
+  mjpeg: { container: 'mjpeg', mark: /^\xff\xd8/, codecs: /^mjpeg$/, rate: RAW_RATE },
 };
 
 /** @throws unless the file is really of that format and has the tones, and as a video the pictures, of that seed */
@@ -58,9 +92,9 @@ export async function judge(path: string, format: string, seed: string): Promise
   const has = (type: string) => codecs.some(({ codec_type }) => codec_type === type);
   const isVideo = formatOf(format).family === 'video';
   if (isVideo !== has('video')) throw new Error(isVideo ? 'the video has no picture' : 'the sound has a picture');
-  if (isVideo) await expectPictures(path, nature.container, scene);
+  if (isVideo) await expectPictures(path, nature, scene);
   // A video that was made of an animation is silent.
-  if (has('audio')) await expectTones(path, nature.container, scene);
+  if (has('audio')) await expectTones(path, nature, scene);
   else if (!isVideo) throw new Error('there is no sound');
 }
 
@@ -70,10 +104,15 @@ async function probe(path: string, container: string): Promise<{ codec_name: str
   return JSON.parse(found.toString()).streams;
 }
 
-async function expectPictures(path: string, container: string, scene: Scene): Promise<void> {
+async function expectPictures(path: string, { container, rate }: Nature, scene: Scene): Promise<void> {
   const times = Array.from({ length: CELLS }, (_, phase) => (phase + 0.5) * PHASE_SECONDS);
   const shape = ['-vf', `fps=20,scale=${SIDE}:${SIDE}:flags=area`, '-pix_fmt', 'rgba', '-f', 'rawvideo', 'pipe:1'];
-  const frames = await bytes(path, '/usr/bin/ffmpeg', ['-v', 'error', '-f', container, '-i'], ['-map', '0:v:0', ...shape]);
+  const frames = await bytes(
+    path,
+    '/usr/bin/ffmpeg',
+    ['-v', 'error', '-f', container, ...(rate === undefined ? [] : ['-framerate', `${rate}`]), '-i'],
+    ['-map', '0:v:0', ...shape],
+  );
   const size = SIDE * SIDE * 4;
   const seconds = frames.length / size / 20;
   if (seconds < 1.7 || seconds > 2.5) throw new Error(`the video is ${seconds} s long, not 2`);
@@ -83,10 +122,18 @@ async function expectPictures(path: string, container: string, scene: Scene): Pr
   }
 }
 
-async function expectTones(path: string, container: string, { tones }: Scene): Promise<void> {
+async function expectTones(path: string, { container, sox }: Nature, { tones }: Scene): Promise<void> {
   const shape = ['-ac', '1', '-ar', `${RATE}`, '-f', 's16le', 'pipe:1'];
-  const sound = await bytes(path, '/usr/bin/ffmpeg', ['-v', 'error', '-f', container, '-i'], ['-map', '0:a:0', ...shape]);
-  const seconds = sound.length / 2 / RATE;
+  const sound =
+    sox === undefined
+      ? await bytes(path, '/usr/bin/ffmpeg', ['-v', 'error', '-f', container, '-i'], ['-map', '0:a:0', ...shape])
+      : await bytes(
+          path,
+          '/usr/bin/sox',
+          ['-V1', '-t', sox],
+          ['-t', 'raw', '-r', `${RATE}`, '-c', '1', '-b', '16', '-e', 'signed', '-L', '-'],
+        );
+  const seconds = loudSeconds(sound);
   if (seconds < 1.8 || seconds > 2.4) throw new Error(`the sound is ${seconds} s long, not 2`);
   for (const [phase, pitch] of tones.entries()) {
     // The middle of the phase: codecs shift what they encode by up to a tenth of a second.
@@ -96,6 +143,13 @@ async function expectTones(path: string, container: string, { tones }: Scene): P
     const loudest = PITCHES[powers.indexOf(Math.max(...powers))];
     if (Math.max(...powers) < 1000 || loudest !== pitch) throw new Error(`phase ${phase} sounds at ${loudest} Hz, not ${pitch}`);
   }
+}
+
+/** Until the last sample that is more than what a synthesiser's notes leave in the room. */
+function loudSeconds(sound: Buffer): number {
+  let end = sound.length - 2;
+  while (end > 0 && Math.abs(sound.readInt16LE(end)) < ROOM) end -= 2;
+  return end / 2 / RATE;
 }
 
 /** Amplitude of one frequency (Goertzel, 1958). */

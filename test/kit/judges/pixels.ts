@@ -1,6 +1,6 @@
 /** Decodes a picture of a named format to plain pixels, with another program than the one that wrote it where there is one. */
 import { execFile } from 'node:child_process';
-import { mkdtemp, open, rm } from 'node:fs/promises';
+import { mkdtemp, open, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -39,10 +39,22 @@ const FFMPEG: Readonly<Record<string, readonly string[]>> = {
   ras: ['-f', 'sunrast_pipe'],
   dpx: ['-f', 'dpx_pipe'],
   fits: ['-f', 'fits'],
+  apng: ['-f', 'apng'],
+  exr: ['-apply_trc', 'iec61966_2_1', '-f', 'exr_pipe'],
+  qoi: ['-f', 'qoi_pipe'],
+  jls: ['-f', 'jpegls_pipe'],
+  xwd: ['-f', 'xwd_pipe'],
+  pgx: ['-f', 'pgx_pipe'],
 };
 
 /** What FFmpeg 5.1 cannot read: of XPM, colours by name. */
-const IMAGEMAGICK: Readonly<Record<string, string>> = { heic: 'heic', hdr: 'hdr', xpm: 'xpm' };
+const IMAGEMAGICK: Readonly<Record<string, string>> = {
+  heic: 'heic',
+  hdr: 'hdr',
+  xpm: 'xpm',
+  ...Object.fromEntries('mng jng dcx cin jbig wbmp viff vips vicar pfm ipl mtv aai avs art'.split(' ').map((id) => [id, id])),
+  cal: 'cals',
+};
 
 /** First bytes, for formats whose decoder would take another's. */
 const MAGIC: Readonly<Record<string, RegExp>> = {
@@ -54,8 +66,20 @@ const MAGIC: Readonly<Record<string, RegExp>> = {
   heic: /^....ftyp(heic|heix|mif1)/s,
   hdr: /^#\?RADIANCE/,
   xpm: /^\/\* XPM \*\//,
+  apng: /^\x89PNG.*acTL/s,
   svg: /<svg/,
+  mng: /^\x8aMNG/,
+  jng: /^\x8bJNG/,
+  dcx: /^\xb1\x68\xde\x3a/,
+  cin: /^\x80\x2a\x5f\xd7/,
+  viff: /^\xab\x01/,
+  vips: /^\x08\xf2\xa6\xb6/,
+  vicar: /^LBLSIZE=/,
+  pfm: /^P[Ff]\n/,
+  cal: /^srcdocid:/,
   pdf: /^%PDF-1\./,
+  eps: /^%!PS-Adobe-3\.0 EPSF-3\.0/,
+  icns: /^icns/,
 };
 
 /** The frames of a picture, at most `most`. @throws where the file is not of that format */
@@ -63,6 +87,8 @@ export const decode = remembered(async (path: string, format: string, most = 1):
   const head = await firstBytes(path);
   if (MAGIC[format]?.test(head) === false) throw new Error(`this is no ${format}: it starts with ${JSON.stringify(head.slice(0, 16))}`);
   if (format === 'pdf') return [await page(path)];
+  if (format === 'eps') return [await printed(path)];
+  if (format === 'icns') return [await iconOf(path)];
   if (format === 'avif') return [await heif(path)];
   if (format === 'svg')
     return [
@@ -128,6 +154,30 @@ async function page(path: string): Promise<Picture> {
   try {
     await run('/usr/bin/pdftoppm', ['-scale-to', '480', '-f', '1', '-l', '1', '-singlefile', '-png', path, join(folder, 'page')]);
     return await pam('/usr/bin/ffmpeg', ['-v', 'error', '-f', 'png_pipe', '-i', join(folder, 'page.png'), ...TO_PAM]);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+/** By Ghostscript, at 144 dpi. */
+async function printed(path: string): Promise<Picture> {
+  const folder = await mkdtemp(join(tmpdir(), 'judge-'));
+  try {
+    const png = join(folder, 'page.png');
+    await run('/usr/bin/gs', ['-q', '-dSAFER', '-dBATCH', '-dNOPAUSE', '-dEPSCrop', '-sDEVICE=png16m', '-r144', '-o', png, path]);
+    return await pam('/usr/bin/ffmpeg', ['-v', 'error', '-f', 'png_pipe', '-i', png, ...TO_PAM]);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+/** The picture of 32 px of Apple's icon. */
+async function iconOf(path: string): Promise<Picture> {
+  const folder = await mkdtemp(join(tmpdir(), 'judge-'));
+  try {
+    await run('/usr/bin/icns2png', ['-x', '-o', folder, path]);
+    const [name = ''] = (await readdir(folder)).filter((each) => each.includes('_32x32x32'));
+    return await pam('/usr/bin/convert-im6.q16', [`png:${join(folder, name)}`, '-type', 'TrueColorMatte', '-depth', '8', 'pam:-']);
   } finally {
     await rm(folder, { recursive: true });
   }

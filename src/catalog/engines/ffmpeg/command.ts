@@ -43,7 +43,7 @@ export function command({ task, timeline, inputs = [], encode, full, to }: Comma
   };
 }
 
-const GAPPY = new Set(['avi', 'mpg', 'ts']);
+const GAPPY = new Set(['avi', 'mpg', 'ts', 'm2ts', 'gxf']);
 
 /** Ogg keeps titles in each stream, and other formats for the whole file. */
 const TAGGED_STREAMS = new Set(['ogg', 'opus', 'spx', 'ogv']);

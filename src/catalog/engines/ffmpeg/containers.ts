@@ -4,13 +4,17 @@ import type { AudioEncoderId, VideoEncoderId } from './encoders.ts';
 // biome-ignore format: a table
 /**
  * The demuxer of each source. Always set: FFmpeg's own detection also accepts playlists, which open other files.
- * `.mpg` is a program stream, or a video stream without any container.
+ * `.mpg` is a program stream, or a video stream without any container; Musepack has two versions, with a demuxer each.
  */
 export const DEMUXERS: Readonly<Record<string, string>> = {
   mp3: 'mp3', wav: 'wav', flac: 'flac', ogg: 'ogg', opus: 'ogg', m4a: 'mov', m4b: 'mov', aac: 'aac', ac3: 'ac3', eac3: 'eac3',
   aiff: 'aiff', wma: 'asf', mka: 'matroska', au: 'au', caf: 'caf', amr: 'amr', wv: 'wv', tta: 'tta', mp2: 'mp3', w64: 'w64', spx: 'ogg',
+  dts: 'dts', thd: 'truehd', mlp: 'mlp', mpc: 'mpc,mpc8', dsf: 'dsf', dff: 'iff', voc: 'voc', gsm: 'gsm', sox: 'sox', sf: 'ircam', adx: 'adx',
+  '8svx': 'iff', avr: 'avr', sph: 'nistsphere', pvf: 'pvf', hcom: 'hcom', mod: 'libopenmpt', xm: 'libopenmpt',
   mp4: 'mov', m4v: 'mov', mov: 'mov', mkv: 'matroska', webm: 'matroska', avi: 'avi', flv: 'flv', wmv: 'asf', mpg: 'mpeg,mpegvideo', ts: 'mpegts',
-  '3gp': 'mov', ogv: 'ogg', gif: 'gif',
+  '3gp': 'mov', '3g2': 'mov', ogv: 'ogg', m2ts: 'mpegts', m2v: 'mpegvideo', m1v: 'mpegvideo', f4v: 'mov', mxf: 'mxf', dv: 'dv', gxf: 'gxf', nut: 'nut',
+  ivf: 'ivf', y4m: 'yuv4mpegpipe', swf: 'swf', rm: 'rm', wtv: 'wtv', h264: 'h264', hevc: 'hevc', obu: 'obu', amv: 'avi', roq: 'roq', flc: 'flic',
+  smj: 'smjpeg', cpk: 'film_cpk', gif: 'gif',
 };
 
 // biome-ignore format: a table
@@ -18,8 +22,17 @@ export const DEMUXERS: Readonly<Record<string, string>> = {
 export const PICTURE_DEMUXERS: Readonly<Record<string, string>> = {
   png: 'png_pipe', jpg: 'jpeg_pipe', webp: 'webp_pipe', gif: 'gif', tiff: 'tiff_pipe', bmp: 'bmp_pipe', jp2: 'j2k_pipe', jxl: 'jpegxl_pipe',
   ppm: 'ppm_pipe', pgm: 'pgm_pipe', pbm: 'pbm_pipe', pam: 'pam_pipe', pcx: 'pcx_pipe', psd: 'psd_pipe', xbm: 'xbm_pipe', xpm: 'xpm_pipe',
-  dds: 'dds_pipe', sgi: 'sgi_pipe', ras: 'sunrast_pipe', dpx: 'dpx_pipe', fits: 'fits',
+  exr: 'exr_pipe', qoi: 'qoi_pipe', jls: 'jpegls_pipe', dds: 'dds_pipe', sgi: 'sgi_pipe', ras: 'sunrast_pipe', dpx: 'dpx_pipe', fits: 'fits',
 };
+
+/** Videos that never have sound. */
+export const SILENT: ReadonlySet<string> = new Set(['m2v', 'm1v', 'ivf', 'y4m', 'h264', 'hevc', 'obu', 'flc']);
+
+/** Streams without timestamps: they are encoded again, since a container needs to know when each frame is shown. */
+export const UNTIMED: ReadonlySet<string> = new Set(['m2v', 'm1v', 'h264', 'hevc', 'obu']);
+
+/** Streams that state no frame rate: an animation of few frames would be over at once. */
+export const RATELESS: ReadonlySet<string> = new Set(['obu', 'mjpeg']);
 
 export interface AudioContainer {
   readonly muxer: readonly string[];
@@ -64,6 +77,11 @@ export const AUDIO: Readonly<Record<string, AudioContainer>> = {
   mp2: { muxer: ['-f', 'mp2'], holds: ['mp2'], encode: 'mp2' },
   w64: { muxer: ['-f', 'w64'], holds: PCM_LITTLE, encode: 'pcmLittle' },
   spx: { muxer: ['-f', 'spx'], holds: ['speex'], encode: 'speex', loses: ['everything above 16 kHz'] },
+  voc: { muxer: ['-f', 'voc'], holds: ['pcm_u8', 'pcm_s16le'], encode: 'pcm16' },
+  gsm: { muxer: ['-f', 'gsm'], holds: ['gsm'], encode: 'gsm', loses: ['everything above 4 kHz'] },
+  sox: { muxer: ['-f', 'sox'], holds: ['pcm_s32le'], encode: 'pcm32' },
+  sf: { muxer: ['-f', 'ircam'], holds: ['pcm_s16le', 'pcm_f32le'], encode: 'pcm16' },
+  adx: { muxer: ['-f', 'adx'], holds: ['adpcm_adx'], encode: 'adx', counts: true },
 };
 
 export interface VideoContainer {
@@ -75,6 +93,8 @@ export interface VideoContainer {
   readonly encoders: readonly VideoEncoderId[];
   readonly sound: AudioEncoderId;
   readonly maxChannels?: number;
+  /** It holds pictures alone. */
+  readonly silent?: true;
   /** Any number of streams; otherwise one video and one sound. */
   readonly many?: true;
   /** Subtitle codecs that it can contain, and the encoder for other text subtitles. */
@@ -108,9 +128,13 @@ const FAST = ['-movflags', '+faststart'] as const;
 /** ISO 13818-2, table 6-4. */
 const MPEG_RATES = [24_000 / 1001, 24, 25, 30_000 / 1001, 30, 50, 60_000 / 1001, 60] as const;
 
+/** Raw streams. They cannot state a rotation either. */
+const PICTURES_ALONE = { audio: [], sound: 'aac', silent: true } as const;
+
 export const VIDEO: Readonly<Record<string, VideoContainer>> = {
-  mp4: { ...ISO, muxer: ['-f', 'mp4', ...FAST] },
-  m4v: { ...ISO, muxer: ['-f', 'mp4', ...FAST] },
+  // Tape and broadcast formats have timecodes, whose track belongs to QuickTime.
+  mp4: { ...ISO, muxer: ['-f', 'mp4', '-write_tmcd', '0', ...FAST] },
+  m4v: { ...ISO, muxer: ['-f', 'mp4', '-write_tmcd', '0', ...FAST] },
   mov: {
     ...ISO,
     muxer: ['-f', 'mov', ...FAST],
@@ -203,6 +227,52 @@ export const VIDEO: Readonly<Record<string, VideoContainer>> = {
   },
   // Theora stores a repeated frame as an empty packet, which a copy into Ogg drops: the video would end early.
   ogv: { muxer: ['-f', 'ogv'], video: [], audio: ['vorbis', 'opus', 'flac'], encoders: ['theora'], sound: 'vorbis' },
+  m2ts: {
+    muxer: ['-f', 'mpegts', '-mpegts_m2ts_mode', '1'],
+    video: ['h264', 'hevc', 'mpeg2video'],
+    audio: ['ac3', 'eac3', 'aac', 'mp2'],
+    encoders: ['h264', 'h265', 'mpeg2'],
+    sound: 'ac3',
+    many: true,
+  },
+  '3g2': {
+    muxer: ['-f', '3g2', ...FAST],
+    video: ['h264', 'mpeg4', 'h263'],
+    audio: ['aac', 'amr_nb'],
+    encoders: ['h264', 'mpeg4'],
+    sound: 'aac',
+    maxChannels: 2,
+    rotation: true,
+  },
+  f4v: { muxer: ['-f', 'f4v', ...FAST], video: ['h264'], audio: ['aac', 'mp3'], encoders: ['h264'], sound: 'aac', maxChannels: 2 },
+  mxf: {
+    muxer: ['-f', 'mxf'],
+    video: ['mpeg2video'],
+    audio: [],
+    encoders: ['mpeg2'],
+    sound: 'pcmBroadcast',
+    many: true,
+    rates: MPEG_RATES,
+    encode: ['-maxrate', '50M', '-bufsize', '3500k'],
+  },
+  nut: {
+    muxer: ['-f', 'nut'],
+    video: ['h264', 'mpeg4', 'mpeg2video', 'mpeg1video', 'theora', 'vp8', 'mjpeg', 'ffv1'],
+    audio: ['vorbis', 'mp3', 'mp2', 'ac3', 'pcm_s16le', 'flac', 'aac'],
+    encoders: ['mpeg4', 'h264', 'mpeg2'],
+    sound: 'vorbis',
+    many: true,
+  },
+  swf: { muxer: ['-f', 'swf'], video: ['flv1'], audio: [], encoders: ['flv1'], sound: 'mp3Flash', maxChannels: 2 },
+  ivf: { ...PICTURES_ALONE, muxer: ['-f', 'ivf'], video: ['vp8', 'vp9', 'av1'], encoders: ['vp9', 'vp8', 'av1'] },
+  y4m: { ...PICTURES_ALONE, muxer: ['-f', 'yuv4mpegpipe'], video: [], encoders: ['raw'] },
+  h264: { ...PICTURES_ALONE, muxer: ['-f', 'h264'], video: ['h264'], encoders: ['h264'] },
+  hevc: { ...PICTURES_ALONE, muxer: ['-f', 'hevc'], video: ['hevc'], encoders: ['h265'] },
+  obu: { ...PICTURES_ALONE, muxer: ['-f', 'obu'], video: ['av1'], encoders: ['av1'] },
+  m2v: { ...PICTURES_ALONE, muxer: ['-f', 'mpeg2video'], video: ['mpeg2video'], encoders: ['mpeg2'], rates: MPEG_RATES },
+  m1v: { ...PICTURES_ALONE, muxer: ['-f', 'mpeg1video'], video: ['mpeg1video'], encoders: ['mpeg1'], rates: MPEG_RATES },
+  // Every frame is a JPEG, whose samples have the full range.
+  mjpeg: { ...PICTURES_ALONE, muxer: ['-f', 'mjpeg'], video: ['mjpeg'], encoders: ['mjpeg'], encode: ['-pix_fmt', 'yuvj420p'] },
 };
 
 /** Text subtitles, which can be converted to any other text format. */

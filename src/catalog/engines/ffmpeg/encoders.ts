@@ -5,6 +5,8 @@ export interface AudioEncoder {
   readonly encoder: string;
   /** Sample rates that it supports, Hz, ascending; undefined: any. */
   readonly rates?: readonly number[];
+  /** Hz, where any rate up to it is supported. */
+  readonly maxRate?: number;
   readonly maxChannels: number;
   /** Channel layouts that it supports; undefined: any. */
   readonly layouts?: string;
@@ -62,6 +64,7 @@ export const AUDIO_ENCODERS = {
   },
   vorbis: {
     encoder: 'libvorbis',
+    maxRate: 192_000,
     maxChannels: 8,
     bitrate: (kbits) => ['-q:a', `${VORBIS_QUALITY.indexOf(atLeast(VORBIS_QUALITY, kbits) as 64)}`],
   },
@@ -82,6 +85,20 @@ export const AUDIO_ENCODERS = {
   tta: { encoder: 'tta', maxChannels: 8, precision: depth('s32', 's16') },
   pcmLittle: pcm('le', 'pcm_u8'),
   pcmBig: pcm('be', 'pcm_s8'),
+  /** Voices of older machines: 16 bits, in stereo at most. */
+  pcm16: { encoder: 'pcm', maxChannels: 2, precision: () => ['-c:a', 'pcm_s16le'] },
+  pcm32: { encoder: 'pcm', maxChannels: 8, precision: () => ['-c:a', 'pcm_s32le'] },
+  /** SMPTE 382M: 48 kHz. */
+  pcmBroadcast: {
+    encoder: 'pcm',
+    rates: [48_000],
+    maxChannels: 8,
+    precision: (bits) => ['-c:a', bits <= 16 ? 'pcm_s16le' : 'pcm_s24le'],
+  },
+  gsm: { encoder: 'libgsm', rates: [8000], maxChannels: 1 },
+  adx: { encoder: 'adpcm_adx', maxChannels: 2 },
+  /** SWF file format 19, "SOUNDFORMAT": Flash plays no other rates. */
+  mp3Flash: { encoder: 'libmp3lame', rates: [11_025, 22_050, 44_100], maxChannels: 2, bitrate: (kbits) => plain(Math.min(kbits, 320)) },
   /** AU has no 8-bit linear samples that readers agree on. */
   pcmAu: pcm('be', 'pcm_s16be'),
 } as const satisfies Record<string, AudioEncoder>;
@@ -104,7 +121,7 @@ export interface AudioSettings {
 export function encodeAudio(id: AudioEncoderId, stream: AudioStream, settings: AudioSettings): readonly string[] {
   const row: AudioEncoder = AUDIO_ENCODERS[id];
   const channels = Math.min(row.maxChannels, settings.channels ?? stream.channels);
-  const wanted = settings.rate ?? stream.rate;
+  const wanted = Math.min(settings.rate ?? stream.rate, row.maxRate ?? Number.POSITIVE_INFINITY);
   const rate = row.rates === undefined ? wanted : atLeast(row.rates, wanted);
   return [
     ...(row.encoder === 'pcm' ? [] : ['-c:a', row.encoder]),
@@ -120,7 +137,20 @@ export function encodeAudio(id: AudioEncoderId, stream: AudioStream, settings: A
   ];
 }
 
-export type VideoEncoderId = 'h264' | 'h265' | 'vp8' | 'vp9' | 'av1' | 'mpeg4' | 'mpeg2' | 'theora' | 'wmv2';
+export type VideoEncoderId =
+  | 'h264'
+  | 'h265'
+  | 'vp8'
+  | 'vp9'
+  | 'av1'
+  | 'mpeg4'
+  | 'mpeg2'
+  | 'theora'
+  | 'wmv2'
+  | 'mpeg1'
+  | 'mjpeg'
+  | 'flv1'
+  | 'raw';
 
 /** H.264 quantisers double every six steps (ITU-T H.264, 8.5.9); older codecs use the quantiser step itself, 1 to 31. */
 const quantiser = (crf: number): string => `${Math.min(31, Math.max(1, Math.round(2 ** ((crf - 11) / 6))))}`;
@@ -140,6 +170,10 @@ export const VIDEO_ENCODERS: Readonly<Record<VideoEncoderId, (crf: number) => re
   mpeg2: (crf) => ['-c:v', 'mpeg2video', '-q:v', quantiser(crf)],
   theora: (crf) => ['-c:v', 'libtheora', '-q:v', `${Math.round(10 - (crf * 10) / 51)}`],
   wmv2: (crf) => ['-c:v', 'wmv2', '-q:v', quantiser(crf)],
+  mpeg1: (crf) => ['-c:v', 'mpeg1video', '-q:v', quantiser(crf)],
+  mjpeg: (crf) => ['-c:v', 'mjpeg', '-q:v', quantiser(crf)],
+  flv1: (crf) => ['-c:v', 'flv', '-q:v', quantiser(crf)],
+  raw: () => ['-c:v', 'wrapped_avframe'],
 };
 
 /** The shortest side, px: below it SVT-AV1 and x265 refuse the picture, and FFmpeg cannot read Theora; 4:2:0 needs two anyway. */
@@ -156,6 +190,10 @@ export const CODEC_NAMES: Readonly<Record<VideoEncoderId, string>> = {
   mpeg2: 'mpeg2video',
   theora: 'theora',
   wmv2: 'wmv2',
+  mpeg1: 'mpeg1video',
+  mjpeg: 'mjpeg',
+  flv1: 'flv1',
+  raw: 'wrapped_avframe',
 };
 
 /** Codecs whose name in ffprobe differs from our encoder id. */

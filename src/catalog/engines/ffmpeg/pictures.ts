@@ -22,7 +22,7 @@ const STILL_ENCODERS: Readonly<Record<string, (quality: number) => readonly stri
 };
 
 export const pictureOptions = (target: string): readonly OptionName[] =>
-  target === 'gif'
+  target === 'gif' || target === 'apng'
     ? ['video_width', 'video_height', 'video_fps', 'start_time', 'end_time']
     : target === 'png'
       ? ['start_time']
@@ -102,6 +102,28 @@ export function planGif(task: Task): Plan {
           'gif',
         ],
         to: `${output}/out.gif`,
+      }),
+    ],
+  };
+}
+
+/** The same bounds as for GIF, without its colours: frames are kept as they are. @throws as `planGif` */
+export function planApng(task: Task): Plan {
+  const { source, target, options, output } = task;
+  const picture = firstVideo(task);
+  const time = timeline(task);
+  if ((time.seconds ?? 0) > MAX_GIF_SECONDS) throw inputLimit('seconds of animation', MAX_GIF_SECONDS, Math.ceil(time.seconds ?? 0));
+  const rate = source === 'gif' && options.video_fps === undefined ? '' : `fps=${Math.min(50, options.video_fps ?? GIF_FPS)},`;
+  const frames = `${rate}${size(options, uprightAspect(picture))},format=${source === 'gif' ? 'rgba' : 'rgb24'}`;
+  const sound = { code: 'lossy', message: `This conversion from ${source} does not keep: sound.` };
+  return {
+    warnings: [...time.warnings, ...(mediaOf(task.facts).audio.length === 0 ? [] : [sound])],
+    steps: [
+      command({
+        task,
+        timeline: time,
+        encode: ['-map', `0:${picture.index}`, '-vf', frames, '-t', `${MAX_GIF_SECONDS}`, '-c:v', 'apng', '-plays', '0', '-f', 'apng'],
+        to: `${output}/out.${target}`,
       }),
     ],
   };

@@ -1,6 +1,7 @@
 /** The requested part of a recording, and the progress of a running command. */
 import { misfit } from '../../../errors.ts';
 import type { EngineWarning, Task } from '../../engine.ts';
+import { UNTIMED } from './containers.ts';
 import { mediaOf } from './streams.ts';
 
 export interface Timeline {
@@ -16,7 +17,7 @@ export interface Timeline {
 }
 
 /** Formats without an index: FFmpeg seeks by estimate, past the start, or to a frame that needs an earlier one. */
-const MISSES = new Set(['mpg', 'ts', 'ogv']);
+const MISSES = new Set(['mpg', 'ts', 'm2ts', 'ogv', ...UNTIMED]);
 
 /** @throws Failure `INVALID_OPTION` if the start lies behind the end of the recording */
 export function timeline({ source, options, facts }: Pick<Task, 'source' | 'options' | 'facts'>): Timeline {

@@ -4,7 +4,7 @@ import { MAX_SIDE } from '../../bounds.ts';
 import type { Plan, Task } from '../../engine.ts';
 import { invalid, type OptionName, type Options } from '../../options/options.ts';
 import { command, dropped, tags } from './command.ts';
-import { TEXT_SUBTITLES, VIDEO, type VideoContainer } from './containers.ts';
+import { TEXT_SUBTITLES, UNTIMED, VIDEO, type VideoContainer } from './containers.ts';
 import {
   AUDIO_ENCODERS,
   type AudioEncoder,
@@ -34,6 +34,7 @@ const SOUND_OPTIONS = ['audio_bitrate', 'audio_rate', 'audio_channels'] as const
 /** @returns the options that change the audio of this target: `audio_rate` is missing if its codec has a single rate */
 export function soundOptionsOf(target: string): readonly OptionName[] {
   const row: AudioEncoder | undefined = VIDEO[target] && AUDIO_ENCODERS[VIDEO[target].sound];
+  if (VIDEO[target]?.silent) return [];
   return SOUND_OPTIONS.filter((name) => name !== 'audio_rate' || row?.rates?.length !== 1);
 }
 
@@ -58,7 +59,7 @@ export function planVideo(task: Task, { container = VIDEO[task.target], encoder 
 
   const time = timeline(task);
   const copies = !time.cut && keepsPicture(task, container, picture);
-  const sounds = container.many ? media.audio : media.audio.slice(0, 1);
+  const sounds = container.silent ? [] : container.many ? media.audio : media.audio.slice(0, 1);
   // Further video streams are kept only if the first is copied: encoding them too would be costly and unexpected.
   const others = container.many && copies ? media.video.slice(1).filter((stream) => keepsPicture(task, container, stream)) : [];
   const subtitles = subtitlesFor(media, container);
@@ -104,6 +105,7 @@ function keepsPicture({ source, options }: Task, container: VideoContainer, stre
         options[name] === undefined || (name === 'video_codec' && CODEC_NAMES[options.video_codec as VideoEncoderId] === stream.codec),
     ) &&
     (!stream.rotated || container.rotation === true) &&
+    !UNTIMED.has(source) &&
     // AVI stores no presentation timestamps: reordered frames need decoding.
     !(source === 'avi' && stream.reordered)
   );

@@ -62,10 +62,30 @@ export const READERS: Readonly<Record<string, Reader>> = {
   fits: first('fits'),
   xcf: { coder: 'xcf', takes: 'layers' },
   pict: first('pict'),
+  jng: first('jng'),
+  dcx: { coder: 'dcx', takes: 'pages' },
+  cin: first('cin'),
+  cal: first('cals'),
+  jbig: first('jbig'),
+  wbmp: first('wbmp'),
+  otb: first('otb'),
+  xwd: first('xwd'),
+  viff: first('viff'),
+  vips: first('vips'),
+  vicar: first('vicar'),
+  pfm: first('pfm'),
+  pgx: first('pgx'),
+  pdb: first('pdb'),
+  ipl: first('ipl'),
+  mtv: first('mtv'),
+  aai: first('aai'),
+  avs: first('avs'),
+  art: first('art'),
 };
 
 /** Dithers to pure black and white, the colours of this pattern: `-monochrome` first picks two greys and loses shades. */
 const BILEVEL = ['-colorspace', 'Gray', '-dither', 'FloydSteinberg', '-remap', 'pattern:gray50'] as const;
+const BLACK_AND_WHITE = { alpha: false, rank: 70, encode: BILEVEL, loses: ['colour', 'shades of grey'] } as const;
 const GRAY = { encode: ['-colorspace', 'Gray'], loses: ['colour'] } as const;
 
 export const WRITERS: Readonly<Record<string, Writer>> = {
@@ -96,4 +116,22 @@ export const WRITERS: Readonly<Record<string, Writer>> = {
   dpx: { coder: 'dpx', alpha: false, rank: 60, encode: ['-type', 'TrueColor', '-depth', '10'] },
   // A third axis, for colour, is rare, and many readers refuse it.
   fits: { coder: 'fits', alpha: false, rank: 60, ...GRAY },
+  mng: { coder: 'mng', alpha: true, rank: 60, many: 'frames' },
+  jng: { coder: 'jng', alpha: true, rank: 60, quality: true },
+  dcx: { coder: 'dcx', alpha: false, rank: 60, many: 'pages', encode: ['-type', 'TrueColor'] },
+  cin: { coder: 'cin', alpha: false, rank: 60 },
+  cal: { coder: 'cals', ...BLACK_AND_WHITE },
+  jbig: { coder: 'jbig', ...BLACK_AND_WHITE },
+  wbmp: { coder: 'wbmp', ...BLACK_AND_WHITE },
+  art: { coder: 'art', ...BLACK_AND_WHITE },
+  xwd: { coder: 'xwd', alpha: false, rank: 60 },
+  viff: { coder: 'viff', alpha: true, rank: 60 },
+  vips: { coder: 'vips', alpha: true, rank: 60 },
+  vicar: { coder: 'vicar', alpha: false, rank: 60, ...GRAY, encode: [...GRAY.encode, '-depth', '8'] },
+  pfm: { coder: 'pfm', alpha: false, rank: 60 },
+  pgx: { coder: 'pgx', alpha: false, rank: 60, ...GRAY, encode: [...GRAY.encode, '-depth', '8'] },
+  ipl: { coder: 'ipl', alpha: false, rank: 60, encode: ['-depth', '8'] },
+  mtv: { coder: 'mtv', alpha: false, rank: 60 },
+  aai: { coder: 'aai', alpha: true, rank: 60 },
+  avs: { coder: 'avs', alpha: true, rank: 60 },
 };
