@@ -1,6 +1,6 @@
 /** Conversions in this process without a queue: as many at a time as there are slots, each by the same steps as a worker's job. */
 import { constants } from 'node:fs';
-import { copyFile } from 'node:fs/promises';
+import { chmod, copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Catalog } from '../catalog/catalog.ts';
 import { type Toolchain, toolchainRow } from '../contracts/toolchains.ts';
@@ -115,6 +115,8 @@ export function openDirect(deps: DirectDeps): DirectConversions {
       for (const [index, { format }] of record.sources.entries()) {
         const path = join(base, sourceName(index, record.sources.length, format));
         await copyFile(paths[index] ?? '', path, constants.COPYFILE_FICLONE | constants.COPYFILE_EXCL);
+        // A copy has the mode of its source.
+        await chmod(path, 0o600);
         slot.own(path);
         sources.push({ format, path });
       }
