@@ -2,7 +2,7 @@
 import { formats } from '../catalog/formats.ts';
 import { optionSchemas } from '../catalog/options/options.ts';
 import { tools } from '../catalog/tools.ts';
-import { COMMON, CONVERT, type Fields, flagOf } from './files/arguments.ts';
+import { COMMON_FLAGS, CONVERT_FLAGS, type Fields, flagOf } from './files/arguments.ts';
 import { UsageError } from './files/converter.ts';
 
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
@@ -11,8 +11,8 @@ type Shell = (typeof SHELLS)[number];
 /** Names in the scripts are made of a-z, 0-9 and - alone: nothing has to be quoted. */
 const words = (names: Iterable<string>): string => [...names].join(' ');
 const flagsOf = (fields: Fields): string[] => Object.keys(fields).map((name) => `--${flagOf(name)}`);
-const common = Object.keys(COMMON).map((name) => `--${name}`);
-const convert = [...common, ...Object.keys(CONVERT).map((name) => `--${name}`), ...flagsOf(optionSchemas)];
+const common = Object.keys(COMMON_FLAGS).map((name) => `--${name}`);
+const convert = [...common, ...Object.keys(CONVERT_FLAGS).map((name) => `--${name}`), ...flagsOf(optionSchemas)];
 const callable = tools.filter(({ takesPage }) => takesPage !== true);
 const slugs = callable.map(({ slug }) => slug);
 const targets = [...formats.keys()];

@@ -5,14 +5,14 @@ import { formatByExtension } from '../catalog/formats.ts';
 import { distinctNames, numberedNames, SUFFIX } from '../catalog/names.ts';
 import { optionSchemas, readOptions } from '../catalog/options/options.ts';
 import { Failure } from '../errors.ts';
-import { CONVERT, type FileArguments, readFileArguments } from './files/arguments.ts';
+import { CONVERT_FLAGS, type FileArguments, readFileArguments } from './files/arguments.ts';
 import { UsageError } from './files/converter.ts';
 import { openConverter } from './files/open.ts';
 import { type FileWork, runFiles } from './files/run.ts';
 
 /** @returns the exit code @throws UsageError · CannotStart */
-export async function convertFiles(args: readonly string[], checkout: string): Promise<number> {
-  const asked = readFileArguments(args, CONVERT, optionSchemas);
+export async function convertCommand(args: readonly string[], checkout: string): Promise<number> {
+  const asked = readFileArguments(args, CONVERT_FLAGS, optionSchemas);
   const { target, work } = planWork(asked);
   const fields = new Map([...asked.options, ['to_format', target]]);
   if (asked.from !== undefined) fields.set('from_format', asked.from);

@@ -7,9 +7,9 @@ type FileCommand = (args: readonly string[], checkout: string) => Promise<number
 
 /** Loaded one by one: a start should not wait for what another command needs. */
 const COMMANDS: Readonly<Record<string, () => Promise<FileCommand>>> = {
-  convert: async () => (await import('./convert.ts')).convertFiles,
-  tool: async () => (await import('./tool.ts')).runTool,
-  formats: async () => (await import('./formats.ts')).listFormats,
+  convert: async () => (await import('./convert.ts')).convertCommand,
+  tool: async () => (await import('./tool.ts')).toolCommand,
+  formats: async () => (await import('./formats.ts')).formatsCommand,
   completion: async () => {
     const [{ completion }, { FILE_COMMANDS, HELP }] = await Promise.all([import('./completion.ts'), import('./usage.ts')]);
     return async (args) => {

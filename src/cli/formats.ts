@@ -15,7 +15,7 @@ const ANSWER_MS = 30_000;
 const WIDTH = 100;
 
 /** @returns the exit code @throws UsageError · CannotStart */
-export async function listFormats(args: readonly string[], checkout: string): Promise<number> {
+export async function formatsCommand(args: readonly string[], checkout: string): Promise<number> {
   const { source, server, json } = readArguments(args);
   const id = source === undefined ? undefined : formatByExtension(source.toLowerCase().replace(/^\./, ''))?.id;
   if (source !== undefined && id === undefined) throw new UsageError(`"${source}" is not a format that filemill knows`);

@@ -11,7 +11,7 @@ import { openConverter } from './files/open.ts';
 import { type FileWork, runFiles } from './files/run.ts';
 
 /** @returns the exit code @throws UsageError · CannotStart */
-export async function runTool([slug = '', ...args]: readonly string[], checkout: string): Promise<number> {
+export async function toolCommand([slug = '', ...args]: readonly string[], checkout: string): Promise<number> {
   const tool = toolBySlug(slug);
   const asked = readFileArguments(args, {}, tool.input.shape);
   const { force, json, quiet, options } = asked;

@@ -13,7 +13,7 @@ interface Flag {
 }
 
 /** Flags that no option of the catalog may have. */
-export const COMMON = {
+export const COMMON_FLAGS = {
   out: { type: 'string', short: 'o', means: 'file or folder for the results; - is standard output' },
   force: { type: 'boolean', short: 'f', means: 'overwrites files that exist' },
   json: { type: 'boolean', means: 'prints one line of JSON for each file' },
@@ -25,7 +25,7 @@ export const COMMON = {
 } as const satisfies Readonly<Record<string, Flag>>;
 
 /** Further ones of `convert`. */
-export const CONVERT = {
+export const CONVERT_FLAGS = {
   to: { type: 'string', short: 't', means: 'target format, such as pdf; without it, the last argument is the output file' },
   from: { type: 'string', means: 'source format, where the content fits several; it is detected otherwise' },
 } as const satisfies Readonly<Record<string, Flag>>;
@@ -55,7 +55,7 @@ const MOST_JOBS = 256;
 /** @param fields of the conversion or the tool @throws UsageError */
 export function readFileArguments(args: readonly string[], flags: Readonly<Record<string, Flag>>, fields: Fields): FileArguments {
   const own = Object.fromEntries(
-    Object.entries({ ...COMMON, ...flags }).map(([name, { type, ...flag }]) => [
+    Object.entries({ ...COMMON_FLAGS, ...flags }).map(([name, { type, ...flag }]) => [
       name,
       'short' in flag ? { type, short: flag.short } : { type },
     ]),
@@ -91,7 +91,7 @@ function parse(args: readonly string[], options: ParseArgsOptionsConfig) {
   try {
     return parseArgs({ args: [...args], options, allowPositionals: true, allowNegative: true });
   } catch (error) {
-    throw new UsageError((error as Error).message.replace(/\. To specify a positional.*$/, ''));
+    throw new UsageError((error as Error).message.split('. To specify a positional')[0]);
   }
 }
 
@@ -104,7 +104,7 @@ function jobsOf(sent: string | undefined): number | undefined {
 
 export function serverOf(sent: string | undefined): string | undefined {
   if (sent === undefined || sent === '') return undefined;
-  if (/^https?:$/.test(URL.parse(sent)?.protocol ?? '')) return sent.replace(/\/+$/, '');
+  if (/^https?:$/.test(URL.parse(sent)?.protocol ?? '')) return sent.endsWith('/') ? sent.slice(0, -1) : sent;
   throw new UsageError(`the server is "${sent}"; expected a URL such as https://files.example.org`);
 }
 

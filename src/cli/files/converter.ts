@@ -24,7 +24,7 @@ export interface Delivered {
   readonly fill: (path: string) => Promise<void>;
 }
 
-export interface JobContext {
+export interface FilesContext {
   readonly signal: AbortSignal;
   /** @param fraction 0 to 1 */
   readonly onProgress: (fraction: number) => void;
@@ -44,7 +44,7 @@ export interface Converter {
   /** Jobs at a time. */
   readonly atOnce: number;
   /** @throws Failure · ServerRefusal · what `deliver` throws */
-  convert(job: FilesJob, context: JobContext): Promise<ConvertedFile>;
+  convert(job: FilesJob, context: FilesContext): Promise<ConvertedFile>;
   /** Leaves nothing behind. */
   close(): Promise<void>;
 }

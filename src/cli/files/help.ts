@@ -6,7 +6,7 @@ import { textOf } from '../../catalog/options/texts.ts';
 import { type Tool, wordsOf } from '../../catalog/tool.ts';
 import { absentTools, tools } from '../../catalog/tools.ts';
 import { FILE_COMMANDS } from '../usage.ts';
-import { COMMON, CONVERT, type Fields, flagOf, isSwitch } from './arguments.ts';
+import { COMMON_FLAGS, CONVERT_FLAGS, type Fields, flagOf, isSwitch } from './arguments.ts';
 
 const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   convert: [
@@ -43,10 +43,10 @@ export function helpOfFiles(command: string, args: readonly string[] = []): stri
 }
 
 function flagsFor(command: string, tool: Tool | undefined): readonly string[] {
-  const common = Object.entries(COMMON).map(([name, flag]) => row(name, flag.means, 'short' in flag ? flag.short : undefined));
+  const common = Object.entries(COMMON_FLAGS).map(([name, flag]) => row(name, flag.means, 'short' in flag ? flag.short : undefined));
   const codes = ['', 'Exit codes: 0 all done, 1 some files failed, 2 wrong arguments, 3 cannot start, 130 interrupted (docs/cli.md)'];
   if (command === 'convert') {
-    const own = Object.entries(CONVERT).map(([name, flag]) => row(name, flag.means, 'short' in flag ? flag.short : undefined));
+    const own = Object.entries(CONVERT_FLAGS).map(([name, flag]) => row(name, flag.means, 'short' in flag ? flag.short : undefined));
     return ['', 'Flags', ...own, ...common, '', 'Options', ...optionRows(optionSchemas), ...codes];
   }
   if (tool !== undefined) return ['Options', ...optionRows(tool.input.shape, tool), '', 'Flags', ...common, ...codes];

@@ -1,12 +1,17 @@
 /** What a person sees of a run: a bar on a terminal, a line for each file elsewhere; all of it on standard error. */
 import { stripVTControlCharacters } from 'node:util';
-import type { Problem } from './run.ts';
+
+export interface ShownProblem {
+  readonly code: string;
+  readonly message: string;
+  readonly details?: Readonly<Record<string, unknown>>;
+}
 
 export interface FileLine {
   readonly progress: (fraction: number) => void;
   readonly wait: (seconds: number, why: string) => void;
   readonly done: (output: string, warnings: readonly { readonly code: string; readonly message: string }[]) => void;
-  readonly failed: (problem: Problem) => void;
+  readonly failed: (problem: ShownProblem) => void;
   /** It was stopped, and is not counted. */
   readonly dropped: () => void;
 }

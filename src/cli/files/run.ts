@@ -8,7 +8,7 @@ import { mapConcurrently } from '../../streams/concurrency.ts';
 import type { Converter, FilesJob } from './converter.ts';
 import { EXIT } from './exit.ts';
 import { checkFree, checkSource, type Destination, FileProblem, openPlaces } from './place.ts';
-import { openProgress } from './progress.ts';
+import { openProgress, type ShownProblem } from './progress.ts';
 
 export interface FileWork {
   /** Paths as they were given; `-` is standard input. */
@@ -105,7 +105,7 @@ export async function runFiles(work: readonly FileWork[], open: () => Promise<Co
     } catch (error) {
       if (stopping.signal.aborted) return line.dropped();
       if (code === EXIT.done) code = EXIT.failed;
-      const problem = problemOf(error);
+      const problem = shownProblemOf(error);
       line.failed(problem);
       if (json) print({ input: nameOf(inputs), error: problem });
     }
@@ -128,17 +128,11 @@ export async function runFiles(work: readonly FileWork[], open: () => Promise<Co
 const nameOf = (inputs: readonly string[]): string | readonly string[] => (inputs.length === 1 ? (inputs[0] ?? '') : inputs);
 const print = (line: object): void => void process.stdout.write(`${JSON.stringify(line)}\n`);
 
-export interface Problem {
-  readonly code: string;
-  readonly message: string;
-  readonly details?: Readonly<Record<string, unknown>>;
-}
-
 /** An error as the API would answer it. What is thrown otherwise is a bug, or a disk that is full. */
-export function problemOf(error: unknown): Problem {
+export function shownProblemOf(error: unknown): ShownProblem {
   if (error instanceof Failure) return { code: error.code, message: error.message, details: error.details };
   if (error instanceof FileProblem) return { code: error.code, message: error.message };
-  const { code, message, details } = error as { code?: unknown; message?: unknown; details?: Problem['details'] };
+  const { code, message, details } = error as { code?: unknown; message?: unknown; details?: ShownProblem['details'] };
   if (error instanceof Error && error.name === 'ServerRefusal')
     return { code: String(code), message: String(message), details: details ?? {} };
   if (process.env['LOG_LEVEL'] !== undefined) console.error(error);
