@@ -2,13 +2,14 @@
  * `make bench`: the service with confinement on, upload and download included, beside the raw tools, in one run on one machine.
  *
  *   run.ts           everything
- *   run.ts photo     one part: small, photo, short, long, requests, cluster, replica, overload, controller, upkeep, fair, deletions or frozen
+ *   run.ts photo     one part: small, photo, short, long, requests, cluster, replica, overload, controller, upkeep, fair, deletions, frozen or cli
  *
  * Sizes that the environment changes are named where they are read, by `sizeOf`.
  */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { commandLine } from './cli.ts';
 import { cluster } from './cluster.ts';
 import { controller } from './controller.ts';
 import { conversionParts, conversions, smallPicture } from './conversions.ts';
@@ -34,6 +35,7 @@ const parts: Readonly<Record<string, () => Promise<void>>> = {
   upkeep,
   fair: () => fair(folder),
   frozen,
+  cli: () => commandLine(folder),
   deletions: async () => deletions(await readFile(await smallPicture(folder))),
 };
 

@@ -2,11 +2,10 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { isFileCommand, runFileCommand } from './cli/files.ts';
 import { HELP, helpOf, overview } from './cli/usage.ts';
-import { ConfigError, loadConfig, VARIABLES } from './config.ts';
 import { CannotStart } from './roles/process/cannot-start.ts';
 import type { Running } from './roles/process/running.ts';
-import { createLog } from './telemetry/log.ts';
 
 /** Loaded one by one: a worker need not wait for what only the controller imports. */
 const ROLES = {
@@ -31,7 +30,12 @@ const { version } = JSON.parse(readFileSync(join(checkout, 'package.json'), 'utf
 
 async function main(): Promise<void> {
   const [first, ...rest] = process.argv.slice(2);
-  const told = helpAsked(first, rest);
+  if (isFileCommand(first)) {
+    // Its result may still be on its way through a pipe.
+    process.exitCode = await runFileCommand(first, rest, checkout);
+    return;
+  }
+  const told = await helpAsked(first, rest);
   if (told !== undefined) {
     console.log(told);
     return;
@@ -41,7 +45,9 @@ async function main(): Promise<void> {
     if (printed !== undefined) console.log(printed);
     return;
   }
-  const { name, pool } = asked(process.argv.slice(2));
+  // Not before: a command on a file has no use for them, and waits for each module.
+  const [{ loadConfig }, { createLog }] = await Promise.all([import('./config.ts'), import('./telemetry/log.ts')]);
+  const { name, pool } = await asked(process.argv.slice(2));
   const config = loadConfig(pool === undefined ? process.env : { ...process.env, POOL: pool });
   const log = createLog(config.log.level);
   let running: Running | undefined;
@@ -92,16 +98,18 @@ async function main(): Promise<void> {
 }
 
 /** @returns what to print where help or the version is asked for */
-function helpAsked(first: string | undefined, rest: readonly string[]): string | undefined {
+async function helpAsked(first: string | undefined, rest: readonly string[]): Promise<string | undefined> {
   if (first === '--version' || first === '-v') return version;
   const isHelp = (word: string | undefined) => word === '--help' || word === '-h';
   if (first !== 'help' && !isHelp(first) && !rest.some(isHelp)) return undefined;
   const name = first === 'help' ? rest[0] : first;
-  return name !== undefined && Object.hasOwn(HELP, name) ? helpOf(name, VARIABLES) : overview(version);
+  if (isFileCommand(name)) return (await import('./cli/files/help.ts')).helpOfFiles(name, rest.slice(1));
+  if (name === undefined || !Object.hasOwn(HELP, name)) return overview(version);
+  return helpOf(name, (await import('./config.ts')).VARIABLES);
 }
 
 /** @throws ConfigError */
-function asked(args: string[]): { readonly name: keyof typeof ROLES; readonly pool: string | undefined } {
+async function asked(args: string[]): Promise<{ readonly name: keyof typeof ROLES; readonly pool: string | undefined }> {
   const usage = `usage: "filemill <role>", where <role> is one of ${Object.keys(ROLES).join(', ')}; "filemill worker --pool <pool>" sets POOL; "filemill nats-users <folder>" writes users for NATS servers; "filemill mcp --server <url>" serves an assistant over standard input and output; "filemill help" shows more`;
   try {
     const { positionals, values } = parseArgs({ args, allowPositionals: true, options: { pool: { type: 'string' } } });
@@ -111,6 +119,7 @@ function asked(args: string[]): { readonly name: keyof typeof ROLES; readonly po
   } catch {
     // Told below, as whatever else is said wrongly.
   }
+  const { ConfigError } = await import('./config.ts');
   throw new ConfigError([`invalid arguments "${args.join(' ')}"; ${usage}`]);
 }
 
@@ -120,6 +129,6 @@ function end(code: number, words: unknown): never {
 }
 
 main().catch((error: unknown) => {
-  if (error instanceof ConfigError) end(2, error.message);
+  if (error instanceof Error && error.name === 'ConfigError') end(2, error.message);
   end(1, error instanceof CannotStart ? `filemill cannot start: ${error.message}` : error);
 });

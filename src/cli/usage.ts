@@ -7,6 +7,17 @@ interface Command {
   readonly reads: readonly string[];
 }
 
+/** Commands on files: `filemill <command> --help` says more, with examples (`files/help.ts`). */
+export const FILE_COMMANDS: Readonly<Record<string, Pick<Command, 'summary' | 'usage'>>> = {
+  convert: { summary: 'converts files', usage: 'filemill convert <file> <output>, or <file>… --to <format> [--out <folder>]' },
+  tool: {
+    summary: 'uses a tool on files, such as compress-pdf or merge-pdf',
+    usage: 'filemill tool <tool> <file>… [--out <file or folder>]',
+  },
+  formats: { summary: 'lists what can be converted to what', usage: 'filemill formats [<format>]' },
+  completion: { summary: 'prints a completion script', usage: 'filemill completion bash|zsh|fish' },
+};
+
 export const HELP: Readonly<Record<string, Command>> = {
   local: {
     summary: 'serves on one machine: API, converters and upkeep in one process, files and jobs in a folder (the default)',
@@ -53,11 +64,18 @@ export const HELP: Readonly<Record<string, Command>> = {
 const WIDTH = Math.max(...Object.keys(HELP).map((name) => name.length)) + 2;
 
 export function overview(version: string): string {
+  const files = Object.entries(FILE_COMMANDS).map(([name, { summary }]) => `  ${name.padEnd(WIDTH)}${summary}`);
   const rows = Object.entries(HELP).map(([name, { summary }]) => `  ${name.padEnd(WIDTH)}${summary}`);
   return [
     `filemill ${version}: converts files for anyone who sends them`,
     '',
-    'filemill [role]          starts a role',
+    'filemill convert report.docx report.pdf',
+    'filemill convert *.heic --to jpg --out photos/ --img-quality 85',
+    '',
+    ...files,
+    '',
+    'filemill <command> --help',
+    'filemill [role]          starts a role of a service',
     'filemill help <role>     lists the settings of a role',
     'filemill --version',
     '',

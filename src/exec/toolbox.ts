@@ -213,7 +213,11 @@ async function readVersions(
     if (read.version !== '') fresh[key] = read;
   }
   await slot.removeFolder(folder);
-  await writeFile(`${cacheFile}.new`, JSON.stringify(fresh));
-  await rename(`${cacheFile}.new`, cacheFile);
+  // Two processes may start at a time, and most starts find nothing new.
+  const text = JSON.stringify(fresh);
+  if (text !== (await readFile(cacheFile, 'utf8').catch(() => undefined))) {
+    await writeFile(`${cacheFile}.${process.pid}`, text);
+    await rename(`${cacheFile}.${process.pid}`, cacheFile);
+  }
   return versions;
 }

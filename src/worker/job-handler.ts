@@ -15,7 +15,7 @@ import { download, upload } from '../objects/transfer.ts';
 import { type ConversionResult, type ConvertDeps, convert, engineMissing, type SourceFile } from './convert.ts';
 import { MAX_OUTPUT_BYTES } from './judge.ts';
 import type { JobHandler } from './loop.ts';
-import { packOutput } from './output.ts';
+import { type PackedOutput, packOutput } from './output.ts';
 import { convertWithTool } from './run-tool.ts';
 
 /** Room for a ZIP's own bytes around parts that are each within their bound. */
@@ -38,8 +38,7 @@ export function jobHandler(deps: ConvertDeps): JobHandler {
       transfer(({ inputs }) => download(inputs[index] ?? '', path, sizeBytes, signal)),
     );
     onPhase('converting');
-    const result = await run(deps, record, sources, { base, password: grant.password, signal, onProgress });
-    const delivery = await packOutput(folder, result, record.filename, record.target, toolOf(deps, record)?.alwaysZip);
+    const { result, delivery } = await runJob(deps, record, sources, { base, folder, password: grant.password, signal, onProgress });
     onPhase('uploading');
     const { sizeBytes, sha256 } = await transfer(({ output }) => upload(delivery.path, output, MAX_DELIVERY_BYTES, signal));
 
@@ -47,6 +46,22 @@ export function jobHandler(deps: ConvertDeps): JobHandler {
     const output = { key: outputKey(record.id, record.attempt ?? ''), filename, sizeBytes, contentType, sha256, files };
     return (now, at) => finish(now, at, { output, warnings: [...result.warnings, ...delivery.warnings], engine: result.engine });
   };
+}
+
+interface JobContext extends Pick<Parameters<typeof convert>[1], 'base' | 'password' | 'signal' | 'onProgress'> {
+  /** Absolute path of an empty folder that converters cannot access: the result is packed there. */
+  readonly folder: string;
+}
+
+/** What a record asks for, done to sources that lie in the slot. @throws Failure `CONVERSION_FAILED` */
+export async function runJob(
+  deps: ConvertDeps,
+  record: Pick<JobRecord, 'filename' | 'target' | 'tool' | 'options'>,
+  sources: readonly SourceFile[],
+  { folder, ...context }: JobContext,
+): Promise<{ readonly result: ConversionResult; readonly delivery: PackedOutput }> {
+  const result = await run(deps, record, sources, context);
+  return { result, delivery: await packOutput(folder, result, record.filename, record.target, toolOf(deps, record)?.alwaysZip) };
 }
 
 /** Transfers that renew the grant where the store refuses its URLs. */
@@ -64,7 +79,7 @@ function transfers(first: Grant, renewGrant: () => Promise<Grant>): <T>(work: (g
   };
 }
 
-const toolOf = ({ catalog }: ConvertDeps, { tool }: JobRecord): Tool | undefined =>
+const toolOf = ({ catalog }: ConvertDeps, { tool }: Pick<JobRecord, 'tool'>): Tool | undefined =>
   tool === undefined ? undefined : catalog.tools.get(tool.slug);
 
 /** The same that the API has chosen the pool by: an engine that is preferred and is not there runs in another pool. */
@@ -77,9 +92,9 @@ function methodFor(deps: ConvertDeps, work: ByPlan): Method {
 /** A tool's own plan, or a conversion. @throws Failure `CONVERSION_FAILED` */
 async function run(
   deps: ConvertDeps,
-  record: JobRecord,
+  record: Pick<JobRecord, 'target' | 'tool' | 'options'>,
   sources: readonly SourceFile[],
-  context: Pick<Parameters<typeof convert>[1], 'base' | 'password' | 'signal' | 'onProgress'>,
+  context: Omit<JobContext, 'folder'>,
 ): Promise<ConversionResult> {
   const [source] = sources;
   if (source === undefined) throw new Error('the record names no source');
@@ -107,6 +122,10 @@ function adviseUnlock(error: unknown): never {
   });
 }
 
+/** What a source is called in the slot: nothing of the client's. */
+export const sourceName = (index: number, count: number, format: string): string =>
+  count === 1 ? `input.${format}` : `input-${String(index).padStart(3, '0')}.${format}`;
+
 /** Downloads every source into a file whose name we chose. */
 async function downloadSources(
   slot: Slot,
@@ -116,7 +135,7 @@ async function downloadSources(
 ) {
   const downloaded: SourceFile[] = [];
   for (const [index, { format, sizeBytes }] of sources.entries()) {
-    const path = join(base, sources.length === 1 ? `input.${format}` : `input-${String(index).padStart(3, '0')}.${format}`);
+    const path = join(base, sourceName(index, sources.length, format));
     await downloadTo(path, index, sizeBytes);
     slot.own(path);
     downloaded.push({ format, path });

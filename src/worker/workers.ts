@@ -87,8 +87,8 @@ export async function startWorkers(deps: WorkersDeps): Promise<PoolWorkers> {
     );
     const egressProxy = reaches === 'internet' ? await deps.openEgressProxy?.() : undefined;
     const stepper = createStepper({ toolbox, slot, residents, judge, egressProxy });
-    const limits = limitsFor(bounds, settings, conversionBytes, settings.dirBytes !== undefined && express ? disk * EXPRESS : disk);
-    const fullLimits = limitsFor(bounds, settings, slotMemory.conversionBytes, disk);
+    const limits = slotLimits(bounds, settings, conversionBytes, settings.dirBytes !== undefined && express ? disk * EXPRESS : disk);
+    const fullLimits = slotLimits(bounds, settings, slotMemory.conversionBytes, disk);
     const hopDeps = { slot, stepper, judge, limits };
     const proof = proofIn({
       // With a full share also in the express slot: what it is short of is not the engine's fault.
@@ -138,12 +138,13 @@ export async function startWorkers(deps: WorkersDeps): Promise<PoolWorkers> {
   };
 }
 
-interface RenewableResidents extends Residents {
+export interface RenewableResidents extends Residents {
   /** Ends all processes: the next requests get new ones. Not while a request is served. */
   renew(): Promise<void>;
 }
 
-function renewableResidents(open: () => Residents): RenewableResidents {
+/** @param open called for the first ones, and at each renewal */
+export function renewableResidents(open: () => Residents): RenewableResidents {
   let current = open();
   return {
     ask: (...request) => current.ask(...request),
@@ -165,9 +166,10 @@ const KEPT = 1 / 8;
 export const diskShareOf = (dirBytes: number | undefined, slots: number): number =>
   dirBytes === undefined ? FOLDER_BYTES : Math.min(FOLDER_BYTES, Math.floor((dirBytes * (1 - KEPT)) / Math.max(1, slots)));
 
-function limitsFor(
+/** What one conversion in a slot may use. */
+export function slotLimits(
   { time, processes }: ToolchainBounds,
-  settings: WorkersDeps['settings'],
+  settings: Pick<WorkersDeps['settings'], ToolchainBounds['time']>,
   memoryBytes: number,
   folderBytes: number,
 ): StepLimits {

@@ -35,9 +35,15 @@ export interface Confinement {
   readonly counts: 'cgroup' | 'launcher';
 }
 
+/** What of the configuration concerns them. */
+export interface ConvertersConfig extends Pick<Config, 'dataDir' | 'worker' | 'fetch'> {
+  /** For a copy of our own programs, where converters cannot read the checkout. Unset: the work folder. */
+  readonly runtimeDir?: string;
+}
+
 /** @param checkout absolute path of the project @param served toolchains whose engines are looked for @throws CannotStart when converters cannot be confined here */
 export async function openConverters(
-  { dataDir, worker, fetch }: Config,
+  { dataDir, worker, fetch, runtimeDir }: ConvertersConfig,
   checkout: string,
   log: Log,
   metrics: Pick<Metrics, 'spawnFailed' | 'enginesWithdrawn'>,
@@ -68,7 +74,7 @@ export async function openConverters(
       ? 'converters are confined; the kernel limits what each uses by a cgroup'
       : 'converters are confined; the launcher measures what each uses, because no cgroup can be created',
   );
-  const runtime = await stage(checkout, process.execPath, workDir);
+  const runtime = await stage(checkout, process.execPath, runtimeDir ?? workDir);
   // With Internet access switched off, its engines are neither present nor missing.
   const offline = fetch.rest ? [] : engines.filter(({ binaries }) => Object.values(binaries).some(({ egress }) => egress));
   const unserved = engines.filter((engine) => !engine.toolchains.some((toolchain) => served.includes(toolchain)));

@@ -1,0 +1,295 @@
+/** A client of the REST API that waits as it is told, and goes on after a lost connection: resumable uploads, jobs, downloads. */
+import { createHash, randomUUID } from 'node:crypto';
+import { createWriteStream, openAsBlob } from 'node:fs';
+import { rm, writeFile } from 'node:fs/promises';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isRecord } from '../contracts/json.ts';
+
+/** What the server says no with. The code is one of docs/errors.md, or `SERVER_UNREACHABLE`. */
+export class ServerRefusal extends Error {
+  override readonly name = 'ServerRefusal';
+  readonly code: string;
+  readonly details: Readonly<Record<string, unknown>>;
+  constructor(code: string, message: string, details: Readonly<Record<string, unknown>> = {}, cause?: unknown) {
+    super(message, { cause });
+    this.code = code;
+    this.details = details;
+  }
+}
+
+export interface ClientContext {
+  readonly signal: AbortSignal;
+  /** Called before a wait. */
+  readonly onWait: (seconds: number, why: string) => void;
+}
+
+export interface FinishedJob {
+  readonly id: string;
+  readonly warnings: readonly { readonly code: string; readonly message: string }[];
+  readonly engine?: { readonly name: string; readonly version: string };
+  readonly output?: { readonly filename: string; readonly size_bytes: number; readonly sha256: string };
+  readonly text?: string;
+}
+
+export interface RestClient {
+  /** @throws ServerRefusal `SERVER_UNREACHABLE` */
+  check(signal: AbortSignal): Promise<void>;
+  /** @returns the upload's id */
+  upload(path: string, name: string, sizeBytes: number, context: ClientContext, onProgress: (fraction: number) => void): Promise<string>;
+  /** @param route after /api/v1/ @returns the job's id */
+  submit(route: string, body: object, context: ClientContext): Promise<string>;
+  /** Waits for a job's end. @throws ServerRefusal why it failed */
+  follow(job: string, context: ClientContext, onProgress: (fraction: number) => void): Promise<FinishedJob>;
+  /** Writes a job's output to a path where nothing is yet. */
+  download(job: FinishedJob, path: string, context: ClientContext): Promise<void>;
+  /** Deletes a job or an upload; what cannot be deleted expires. */
+  forget(kind: 'jobs' | 'uploads', id: string): Promise<void>;
+}
+
+/** Bytes in one request of an upload: what a lost connection costs at most, and how fine its progress is. */
+const PIECE_BYTES = 8 << 20;
+/** Longest answer to anything but an upload or a download, ms: the server answers within 25 s. */
+const ANSWER_MS = 60_000;
+/** One piece, or the next bytes of an output, ms. */
+const TRANSFER_MS = 300_000;
+/** How long a server that cannot be reached is tried again, ms. */
+const LOST_MS = 5 * 60_000;
+/** The longest wait that a server may ask for, s: a daily limit may take longer, and then its error is told. */
+const LONGEST_WAIT_S = 3_600;
+const FIRST_PAUSE_MS = 500;
+const LONGEST_PAUSE_MS = 15_000;
+const FORGET_MS = 5_000;
+/** Statuses that say to come back later. */
+const PATIENT = new Set([429, 502, 503, 504]);
+
+/** @param server URL without a slash at its end */
+export function restClient(server: string): RestClient {
+  const at = (path: string) => `${server}/api/v1/${path}`;
+
+  /**
+   * Asks until there is an answer that is not "later".
+   * @param ask may throw what fetch throws: then it is asked again
+   */
+  async function patiently<T>(ask: () => Promise<T | Later>, { signal, onWait }: ClientContext): Promise<T> {
+    let lostSince: number | undefined;
+    for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(LONGEST_PAUSE_MS, pause * 2)) {
+      signal.throwIfAborted();
+      let waitMs: number;
+      let why: string;
+      try {
+        const answer = await ask();
+        if (!(answer instanceof Later)) return answer;
+        if (answer.seconds !== undefined && answer.seconds > LONGEST_WAIT_S) throw answer.refusal;
+        [waitMs, why] = [answer.seconds === undefined ? pause : answer.seconds * 1000, answer.refusal.message];
+        lostSince = undefined;
+      } catch (error) {
+        if (signal.aborted || error instanceof ServerRefusal || !isNetworkError(error)) throw error;
+        lostSince ??= performance.now();
+        if (performance.now() - lostSince > LOST_MS) throw unreachable(server, error);
+        [waitMs, why] = [pause, 'the connection was lost'];
+      }
+      onWait(Math.ceil(waitMs / 1000), why);
+      await sleep(waitMs, undefined, { signal });
+    }
+  }
+
+  const send = (path: string, init: RequestInit, signal: AbortSignal, ms = ANSWER_MS): Promise<Response> =>
+    fetch(path, { ...init, signal: AbortSignal.any([signal, AbortSignal.timeout(ms)]) });
+
+  const offsetOf = async (id: string, signal: AbortSignal): Promise<number | Later> => {
+    const response = await send(at(`uploads/${id}`), { method: 'HEAD', headers: TUS }, signal);
+    if (isLater(response)) return laterBy(response);
+    if (!response.ok) throw await refusalOf(response);
+    return Number(response.headers.get('upload-offset'));
+  };
+
+  return {
+    async check(signal) {
+      const response = await send(at('health'), {}, signal, 15_000).catch((error: unknown) => {
+        throw signal.aborted ? error : unreachable(server, error);
+      });
+      await response.body?.cancel();
+    },
+
+    async upload(path, name, sizeBytes, context, onProgress) {
+      const { signal } = context;
+      const file = await openAsBlob(path);
+      const metadata = `filename ${Buffer.from(name).toString('base64')}`;
+      const id = await patiently(async () => {
+        const headers = { ...TUS, 'Upload-Length': String(sizeBytes), 'Upload-Metadata': metadata };
+        const response = await send(at('uploads'), { method: 'POST', headers }, signal);
+        if (isLater(response)) return laterBy(response);
+        if (response.status !== 201) throw await refusalOf(response);
+        await response.body?.cancel();
+        return idIn(response.headers.get('location'));
+      }, context);
+      try {
+        for (let offset = 0; offset < sizeBytes; onProgress(offset / sizeBytes)) {
+          let isSure = true;
+          offset = await patiently(async () => {
+            // After a failure only the server knows what has arrived.
+            const from = isSure ? offset : await offsetOf(id, signal);
+            if (from instanceof Later || from === sizeBytes) return from;
+            isSure = false;
+            const response = await send(
+              at(`uploads/${id}`),
+              {
+                method: 'PATCH',
+                headers: { ...TUS, 'Upload-Offset': String(from), 'Content-Type': 'application/offset+octet-stream' },
+                body: file.slice(from, from + PIECE_BYTES),
+              },
+              signal,
+              TRANSFER_MS,
+            );
+            if (isLater(response) || response.status === 409) return laterBy(response);
+            if (response.status !== 204) throw await refusalOf(response);
+            return Number(response.headers.get('upload-offset'));
+          }, context);
+        }
+      } catch (error) {
+        await this.forget('uploads', id);
+        throw error;
+      }
+      return id;
+    },
+
+    async submit(route, body, context) {
+      const key = randomUUID();
+      return patiently(async () => {
+        const headers = { 'content-type': 'application/json', 'idempotency-key': key, prefer: 'respond-async' };
+        const response = await send(at(route), { method: 'POST', headers, body: JSON.stringify(body) }, context.signal);
+        if (isLater(response)) return laterBy(response);
+        if (!response.ok) throw await refusalOf(response);
+        const { data } = (await response.json()) as { data: { job_id: string } };
+        return data.job_id;
+      }, context);
+    },
+
+    async follow(job, context, onProgress) {
+      const { signal } = context;
+      let pollMs = 1_000;
+      for (;;) {
+        // Events end with the job; where there are none to be had, the job is asked after.
+        const heard = await events(at(`jobs/${job}/events`), signal, onProgress).catch(() => false);
+        signal.throwIfAborted();
+        const found = await patiently(async () => {
+          const response = await send(at(`jobs/${job}`), {}, signal);
+          if (isLater(response)) return laterBy(response);
+          if (!response.ok) throw await refusalOf(response);
+          pollMs = Math.max(1, Number(response.headers.get('retry-after') ?? 1)) * 1000;
+          return ((await response.json()) as { data: FinishedJob & { job_id: string; status: string; progress?: number } }).data;
+        }, context);
+        if (found.status !== 'processing') return { ...found, id: job };
+        if (found.progress !== undefined) onProgress(found.progress / 100);
+        if (!heard) await sleep(pollMs, undefined, { signal });
+      }
+    },
+
+    async download({ id, output, text }, path, context) {
+      if (text !== undefined) return pipeline(Readable.from([text]), createWriteStream(path, { flags: 'wx' }));
+      if (output === undefined) throw new ServerRefusal('INTERNAL_ERROR', 'The job has no output.');
+      let written = 0;
+      let hash = createHash('sha256');
+      await writeFile(path, '', { flag: 'wx' });
+      await patiently(async () => {
+        const headers = written === 0 ? {} : { range: `bytes=${written}-` };
+        const response = await send(at(`jobs/${id}/output`), { headers }, context.signal, TRANSFER_MS);
+        if (isLater(response)) return laterBy(response);
+        if (!response.ok || response.body === null) throw await refusalOf(response);
+        if (response.status === 200 && written > 0) [written, hash] = [0, createHash('sha256')];
+        const counted = async function* (chunks: AsyncIterable<Uint8Array>) {
+          for await (const chunk of chunks) {
+            yield chunk;
+            written += chunk.length;
+            hash.update(chunk);
+          }
+        };
+        const flags = written === 0 ? 'w' : 'r+';
+        await pipeline(Readable.fromWeb(response.body), counted, createWriteStream(path, { flags, start: written }));
+        return true;
+      }, context);
+      if (hash.digest('hex') === output.sha256) return undefined;
+      await rm(path, { force: true });
+      throw new ServerRefusal('INTERNAL_ERROR', 'The output was damaged on its way: try again.');
+    },
+
+    async forget(kind, id) {
+      const response = await fetch(at(`${kind}/${id}`), { method: 'DELETE', signal: AbortSignal.timeout(FORGET_MS) }).catch(
+        () => undefined,
+      );
+      await response?.body?.cancel().catch(() => undefined);
+    },
+  };
+}
+
+const TUS = { 'Tus-Resumable': '1.0.0' };
+
+/** The server asks to come back. */
+class Later {
+  readonly seconds: number | undefined;
+  readonly refusal: ServerRefusal;
+  constructor(seconds: number | undefined, refusal: ServerRefusal) {
+    this.seconds = seconds;
+    this.refusal = refusal;
+  }
+}
+
+async function laterBy(response: Response): Promise<Later> {
+  const said = Number(response.headers.get('retry-after') ?? Number.NaN);
+  return new Later(Number.isFinite(said) && said >= 0 ? said : undefined, await refusalOf(response));
+}
+
+/** A client that is banned for a while is told how long, too. */
+const isLater = ({ status, headers }: Response): boolean => PATIENT.has(status) || (status === 403 && headers.has('retry-after'));
+
+async function refusalOf(response: Response): Promise<ServerRefusal> {
+  const text = await response.text().catch(() => '');
+  const body = parsed(text);
+  const error = isRecord(body) && isRecord(body['error']) ? body['error'] : {};
+  const { code, message, details } = error;
+  if (typeof code === 'string') return new ServerRefusal(code, String(message), isRecord(details) ? details : {});
+  return new ServerRefusal('INTERNAL_ERROR', `The server answered with HTTP ${response.status}.`);
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function idIn(location: string | null): string {
+  const id = /\/(upl_[0-9a-f]{32})$/.exec(location ?? '')?.[1];
+  if (id === undefined) throw new ServerRefusal('INTERNAL_ERROR', 'The server did not say where the upload is.');
+  return id;
+}
+
+const unreachable = (server: string, cause: unknown): ServerRefusal =>
+  new ServerRefusal('SERVER_UNREACHABLE', `The server at ${server} cannot be reached.`, {}, cause);
+
+/** What fetch throws for a connection that fails or falls silent. */
+const isNetworkError = (error: unknown): boolean =>
+  error instanceof Error && (error instanceof TypeError || /^(TimeoutError|AbortError)$/.test(error.name) || 'code' in error);
+
+/** Reads a job's events until it has ended. @returns false where there are none */
+async function events(url: string, signal: AbortSignal, onProgress: (fraction: number) => void): Promise<boolean> {
+  const response = await fetch(url, { headers: { accept: 'text/event-stream' }, signal });
+  if (!response.ok || response.body === null) {
+    await response.body?.cancel();
+    return false;
+  }
+  let text = '';
+  for await (const chunk of response.body.pipeThrough(new TextDecoderStream())) {
+    const lines = (text + chunk).split('\n');
+    text = lines.pop() ?? '';
+    for (const line of lines) {
+      if (/^event: (done|failed)/.test(line)) return true;
+      const data = line.startsWith('data:') ? parsed(line.slice('data:'.length)) : undefined;
+      if (isRecord(data) && typeof data['progress'] === 'number') onProgress(data['progress'] / 100);
+    }
+  }
+  return true;
+}

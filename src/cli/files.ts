@@ -1,0 +1,44 @@
+/** The commands on files: each ends with an exit code, and says itself what went wrong. */
+import { CannotStart } from '../roles/process/cannot-start.ts';
+import { UsageError } from './files/converter.ts';
+import { EXIT } from './files/exit.ts';
+
+type FileCommand = (args: readonly string[], checkout: string) => Promise<number>;
+
+/** Loaded one by one: a start should not wait for what another command needs. */
+const COMMANDS: Readonly<Record<string, () => Promise<FileCommand>>> = {
+  convert: async () => (await import('./convert.ts')).convertCommand,
+  tool: async () => (await import('./tool.ts')).toolCommand,
+  formats: async () => (await import('./formats.ts')).formatsCommand,
+  completion: async () => {
+    const [{ completion }, { FILE_COMMANDS, HELP }] = await Promise.all([import('./completion.ts'), import('./usage.ts')]);
+    return async (args) => {
+      console.log(completion(args, [...Object.keys(FILE_COMMANDS), ...Object.keys(HELP), 'help']));
+      return EXIT.done;
+    };
+  },
+};
+
+export const isFileCommand = (name: string | undefined): name is string => name !== undefined && Object.hasOwn(COMMANDS, name);
+
+/** @returns the exit code */
+export async function runFileCommand(name: string, args: readonly string[], checkout: string): Promise<number> {
+  const until = args.indexOf('--');
+  const flags = until < 0 ? args : args.slice(0, until);
+  if (flags.includes('--help') || flags.includes('-h')) {
+    console.log((await import('./files/help.ts')).helpOfFiles(name, args));
+    return EXIT.done;
+  }
+  try {
+    return (await (await COMMANDS[name]?.())?.(args, checkout)) ?? EXIT.done;
+  } catch (error) {
+    if (error instanceof UsageError) {
+      console.error(`filemill ${name}: ${error.message}\nfilemill ${name} --help shows how it is used`);
+      return EXIT.usage;
+    }
+    // A configuration that is wrong, too.
+    if (!(error instanceof CannotStart) && (error as Error).name !== 'ConfigError') throw error;
+    console.error(`filemill ${name}: ${(error as Error).message}`);
+    return EXIT.cannotStart;
+  }
+}

@@ -1,0 +1,117 @@
+/** The arguments of `convert` and `tool`: the flags that both have, and one for each option of the catalog. */
+import { readFileSync } from 'node:fs';
+import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
+import type { z } from 'zod';
+import { flag } from '../../catalog/options/fields.ts';
+import { wordsOf } from '../../catalog/tool.ts';
+import { UsageError } from './converter.ts';
+
+interface Flag {
+  readonly type: 'string' | 'boolean';
+  readonly short?: string;
+  readonly means: string;
+}
+
+/** Flags that no option of the catalog may have. */
+export const COMMON_FLAGS = {
+  out: { type: 'string', short: 'o', means: 'file or folder for the results; - is standard output' },
+  force: { type: 'boolean', short: 'f', means: 'overwrites files that exist' },
+  json: { type: 'boolean', means: 'prints one line of JSON for each file' },
+  quiet: { type: 'boolean', short: 'q', means: 'prints only what fails' },
+  jobs: { type: 'string', short: 'j', means: 'conversions at a time; default: the number of cores, 4 with a server' },
+  server: { type: 'string', means: 'URL of a filemill server that converts; default: FILEMILL_SERVER, or this machine' },
+  'password-file': { type: 'string', means: 'file whose first line is the password, which a command line would show to other users' },
+  help: { type: 'boolean', short: 'h', means: 'shows this help' },
+} as const satisfies Readonly<Record<string, Flag>>;
+
+/** Further ones of `convert`. */
+export const CONVERT_FLAGS = {
+  to: { type: 'string', short: 't', means: 'target format, such as pdf; without it, the last argument is the output file' },
+  from: { type: 'string', means: 'source format, where the content fits several; it is detected otherwise' },
+} as const satisfies Readonly<Record<string, Flag>>;
+
+export type Fields = Readonly<Record<string, z.ZodType>>;
+
+export interface FileArguments {
+  readonly positionals: readonly string[];
+  readonly to: string | undefined;
+  readonly from: string | undefined;
+  readonly out: string | undefined;
+  readonly force: boolean;
+  readonly json: boolean;
+  readonly quiet: boolean;
+  readonly jobs: number | undefined;
+  /** Without a slash at its end. */
+  readonly server: string | undefined;
+  /** The options that were given, by the names of the API's form. */
+  readonly options: Map<string, string>;
+}
+
+export const flagOf = (field: string): string => field.replaceAll('_', '-');
+/** Its form field takes true or false. The description tells, at a cost that a start can afford: a JSON Schema of each field cannot. */
+export const isSwitch = (schema: z.ZodType): boolean => wordsOf(schema) === flag.description;
+const MOST_JOBS = 256;
+
+/** @param fields of the conversion or the tool @throws UsageError */
+export function readFileArguments(args: readonly string[], flags: Readonly<Record<string, Flag>>, fields: Fields): FileArguments {
+  const own = Object.fromEntries(
+    Object.entries({ ...COMMON_FLAGS, ...flags }).map(([name, { type, ...flag }]) => [
+      name,
+      'short' in flag ? { type, short: flag.short } : { type },
+    ]),
+  );
+  const ofFields = Object.entries(fields).map(([name, schema]) => [flagOf(name), { type: isSwitch(schema) ? 'boolean' : 'string' }]);
+  // A flag of the command comes before an option of the same name: a unit test says that there is none.
+  const options = { ...Object.fromEntries(ofFields), ...own } as ParseArgsOptionsConfig;
+  const { values, positionals } = parse(args, options);
+  const text = (name: string) => (typeof values[name] === 'string' ? values[name] : undefined);
+  const given = new Map(
+    Object.keys(fields).flatMap((name) => {
+      const value = values[flagOf(name)];
+      return value === undefined ? [] : [[name, String(value)] as const];
+    }),
+  );
+  const passwordFile = text('password-file');
+  if (passwordFile !== undefined) given.set('password', firstLine(passwordFile));
+  return {
+    positionals,
+    to: text('to'),
+    from: text('from'),
+    out: text('out'),
+    force: values['force'] === true,
+    json: values['json'] === true,
+    quiet: values['quiet'] === true,
+    jobs: jobsOf(text('jobs')),
+    server: serverOf(text('server') ?? process.env['FILEMILL_SERVER']),
+    options: given,
+  };
+}
+
+function parse(args: readonly string[], options: ParseArgsOptionsConfig) {
+  try {
+    return parseArgs({ args: [...args], options, allowPositionals: true, allowNegative: true });
+  } catch (error) {
+    throw new UsageError((error as Error).message.split('. To specify a positional')[0]);
+  }
+}
+
+function jobsOf(sent: string | undefined): number | undefined {
+  if (sent === undefined) return undefined;
+  const jobs = Number(sent);
+  if (Number.isInteger(jobs) && jobs >= 1 && jobs <= MOST_JOBS) return jobs;
+  throw new UsageError(`--jobs is "${sent}"; expected 1 to ${MOST_JOBS}`);
+}
+
+export function serverOf(sent: string | undefined): string | undefined {
+  if (sent === undefined || sent === '') return undefined;
+  if (/^https?:$/.test(URL.parse(sent)?.protocol ?? '')) return sent.endsWith('/') ? sent.slice(0, -1) : sent;
+  throw new UsageError(`the server is "${sent}"; expected a URL such as https://files.example.org`);
+}
+
+function firstLine(path: string): string {
+  try {
+    return readFileSync(path, 'utf8').split(/\r?\n/, 1)[0] ?? '';
+  } catch (error) {
+    throw new UsageError(`the password file ${path} cannot be read (${(error as NodeJS.ErrnoException).code})`);
+  }
+}

@@ -1,0 +1,141 @@
+/** Converts many files: some at a time, each on its own, with progress, and in the end an exit code. */
+import { createWriteStream } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { Failure } from '../../errors.ts';
+import { mapConcurrently } from '../../streams/concurrency.ts';
+import type { Converter, FilesJob } from './converter.ts';
+import { EXIT } from './exit.ts';
+import { checkFree, checkSource, type Destination, FileProblem, openPlaces } from './place.ts';
+import { openProgress, type ShownProblem } from './progress.ts';
+
+export interface FileWork {
+  /** Paths as they were given; `-` is standard input. */
+  readonly inputs: readonly string[];
+  /** `stdout` has its spool folder from the run. */
+  readonly destination: Exclude<Destination, { to: 'stdout' }> | { readonly to: 'stdout' };
+  /** Name of the result where it is known before; the first look whether it exists goes by it. */
+  readonly expected: string | undefined;
+}
+
+export interface RunSettings extends Pick<FilesJob, 'tool' | 'fields'> {
+  readonly force: boolean;
+  readonly json: boolean;
+  readonly quiet: boolean;
+  /** What standard input is called: its extension says what a text is. */
+  readonly stdinName: string;
+}
+
+/** @param open called once there is something to convert @returns the exit code */
+export async function runFiles(work: readonly FileWork[], open: () => Promise<Converter>, settings: RunSettings): Promise<number> {
+  const { force, json, quiet, tool, fields, stdinName } = settings;
+  const stopping = new AbortController();
+  const places = openPlaces({ force }, process.stdout);
+  const progress = openProgress({ total: work.length, quiet, json });
+  let spool: Promise<string> | undefined;
+  const spoolFolder = () => (spool ??= mkdtemp(join(process.env['TMPDIR'] ?? '/var/tmp', 'filemill-pipe-')));
+  let code: number = EXIT.done;
+  let converter: Converter | undefined;
+
+  const stop = (signal: NodeJS.Signals) => {
+    // The second one means now; folders in /var/tmp may then be left.
+    if (stopping.signal.aborted) process.exit(code);
+    code = signal === 'SIGINT' ? EXIT.interrupted : EXIT.terminated;
+    stopping.abort(new Error(signal));
+  };
+  const hungUp = () => stop('SIGTERM');
+  process.on('SIGINT', stop).on('SIGTERM', stop).on('SIGHUP', hungUp);
+  process.stdout.on('error', hungUp);
+
+  const sourceOf = async (path: string): Promise<{ path: string; name: string; sizeBytes: number }> => {
+    if (path !== '-') return { path, name: basename(path), sizeBytes: await checkSource(path) };
+    const spooled = join(await spoolFolder(), 'stdin');
+    await pipeline(process.stdin, createWriteStream(spooled, { flags: 'wx', mode: 0o600 }), { signal: stopping.signal });
+    return { path: spooled, name: stdinName, sizeBytes: await checkSource(spooled) };
+  };
+
+  const one = async ({ inputs, destination, expected }: FileWork): Promise<void> => {
+    if (stopping.signal.aborted) return;
+    const shown = inputs.join(', ');
+    const began = performance.now();
+    const line = progress.begin(shown);
+    try {
+      const sources: Awaited<ReturnType<typeof sourceOf>>[] = [];
+      for (const input of inputs) sources.push(await sourceOf(input));
+      const place: Destination = destination.to === 'stdout' ? { to: 'stdout', spool: await spoolFolder() } : destination;
+      if (expected !== undefined)
+        await checkFree(
+          place,
+          expected,
+          force,
+          sources.map(({ path }) => path),
+        );
+      if (converter === undefined) throw new Error('no converter');
+      const done = await converter.convert(
+        { sources, tool, fields },
+        {
+          signal: stopping.signal,
+          onProgress: line.progress,
+          onWait: line.wait,
+          deliver: async (result) => {
+            stopping.signal.throwIfAborted();
+            // A tool's result has a name only now.
+            if (expected === undefined)
+              await checkFree(
+                place,
+                result.filename,
+                force,
+                sources.map(({ path }) => path),
+              );
+            return places.put(place, result);
+          },
+        },
+      );
+      const seconds = (performance.now() - began) / 1000;
+      line.done(done.output, done.warnings);
+      if (json)
+        print({
+          input: nameOf(inputs),
+          output: done.output,
+          warnings: done.warnings,
+          engine: done.engine,
+          seconds: Number(seconds.toFixed(3)),
+        });
+    } catch (error) {
+      if (stopping.signal.aborted) return line.dropped();
+      if (code === EXIT.done) code = EXIT.failed;
+      const problem = shownProblemOf(error);
+      line.failed(problem);
+      if (json) print({ input: nameOf(inputs), error: problem });
+    }
+  };
+
+  try {
+    converter = await open();
+    if (!stopping.signal.aborted) await mapConcurrently(work, { limit: converter.atOnce }, one);
+  } finally {
+    progress.close();
+    await converter?.close();
+    await places.clear();
+    if (spool !== undefined) await rm(await spool, { recursive: true, force: true });
+    process.stdin.destroy();
+    process.off('SIGINT', stop).off('SIGTERM', stop).off('SIGHUP', hungUp);
+  }
+  return code;
+}
+
+const nameOf = (inputs: readonly string[]): string | readonly string[] => (inputs.length === 1 ? (inputs[0] ?? '') : inputs);
+const print = (line: object): void => void process.stdout.write(`${JSON.stringify(line)}\n`);
+
+/** An error as the API would answer it. What is thrown otherwise is a bug, or a disk that is full. */
+export function shownProblemOf(error: unknown): ShownProblem {
+  if (error instanceof Failure) return { code: error.code, message: error.message, details: error.details };
+  if (error instanceof FileProblem) return { code: error.code, message: error.message };
+  const { code, message, details } = error as { code?: unknown; message?: unknown; details?: ShownProblem['details'] };
+  if (error instanceof Error && error.name === 'ServerRefusal')
+    return { code: String(code), message: String(message), details: details ?? {} };
+  if (process.env['LOG_LEVEL'] !== undefined) console.error(error);
+  const { message: says, code: internal } = new Failure('INTERNAL_ERROR');
+  return { code: internal, message: typeof code === 'string' ? `${says} (${code})` : says };
+}

@@ -1,0 +1,47 @@
+/** Converts on a server, over REST: uploads that resume, waits as told, and nothing left there. */
+import { stat } from 'node:fs/promises';
+import { restClient } from '../../bridge/client.ts';
+import { tools } from '../../catalog/tools.ts';
+import { CannotStart } from '../../roles/process/cannot-start.ts';
+import type { Converter } from './converter.ts';
+
+/** More would only wait for each other: a client's unfinished jobs are limited. */
+const AT_ONCE = 4;
+/** Part of a job's progress that its upload is. */
+const UPLOADED = 0.5;
+
+/** @param server URL without a slash at its end @throws CannotStart if it cannot be reached */
+export async function openThere(server: string, jobs = AT_ONCE): Promise<Converter> {
+  const client = restClient(server);
+  await client.check(AbortSignal.timeout(20_000)).catch((cause: Error) => {
+    throw new CannotStart(cause.message.replace(/\.$/, ''), { cause });
+  });
+  return {
+    atOnce: jobs,
+    async convert({ sources, tool, fields }, { signal, onProgress, onWait, deliver }) {
+      const context = { signal, onWait };
+      const uploads: string[] = [];
+      let job: string | undefined;
+      try {
+        for (const [index, { path, name }] of sources.entries()) {
+          const { size } = await stat(path);
+          const onUpload = (fraction: number) => onProgress(((index + fraction) / sources.length) * UPLOADED);
+          uploads.push(await client.upload(path, name, size, context, onUpload));
+        }
+        const takesSeveral = tool !== undefined && (tools.find(({ slug }) => slug === tool)?.files.max ?? 1) > 1;
+        const reference = takesSeveral ? { upload_ids: uploads } : { upload_id: uploads[0] };
+        const route = tool === undefined ? 'convert' : `tools/${tool}`;
+        job = await client.submit(route, { ...Object.fromEntries(fields), ...reference }, context);
+        const finished = await client.follow(job, context, (fraction) => onProgress(UPLOADED + fraction * (1 - UPLOADED)));
+        const filename = finished.output?.filename ?? 'text.txt';
+        const output = await deliver({ filename, fill: (path) => client.download(finished, path, context) });
+        return { output, warnings: [...finished.warnings], engine: finished.engine };
+      } finally {
+        // The job has its own copies; and a job that was stopped goes on for no client.
+        await Promise.all(uploads.map((id) => client.forget('uploads', id)));
+        if (job !== undefined) await client.forget('jobs', job);
+      }
+    },
+    close: async () => {},
+  };
+}

@@ -1,0 +1,71 @@
+/** `filemill formats`: what can be converted to what on this machine, or on a server. */
+import { parseArgs } from 'node:util';
+import { formatByExtension, formatOf } from '../catalog/formats.ts';
+import { serverOf } from './files/arguments.ts';
+import { UsageError } from './files/converter.ts';
+
+interface Row {
+  readonly format: string;
+  readonly family: string;
+  readonly targets: readonly string[];
+}
+
+/** Longest answer of a server, ms. */
+const ANSWER_MS = 30_000;
+const WIDTH = 100;
+
+/** @returns the exit code @throws UsageError · CannotStart */
+export async function formatsCommand(args: readonly string[], checkout: string): Promise<number> {
+  const { source, server, json } = readArguments(args);
+  const id = source === undefined ? undefined : formatByExtension(source.toLowerCase().replace(/^\./, ''))?.id;
+  if (source !== undefined && id === undefined) throw new UsageError(`"${source}" is not a format that filemill knows`);
+  const rows = server === undefined ? await rowsHere(checkout) : await rowsThere(server);
+  const shown = rows.filter(({ format }) => id === undefined || format === id);
+  if (json) console.log(JSON.stringify(id === undefined ? shown : (shown[0] ?? { format: id, family: formatOf(id).family, targets: [] })));
+  else if (id === undefined) for (const { format, targets } of shown) console.log(`${format.padEnd(8)}${targets.length} targets`);
+  else if (shown[0] === undefined) console.log(`${id} cannot be converted here`);
+  else console.log(wrapped(shown[0].targets));
+  return 0;
+}
+
+function readArguments(args: readonly string[]) {
+  try {
+    const options = { json: { type: 'boolean' }, server: { type: 'string' } } as const;
+    const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
+    if (positionals.length > 1) throw new Error('name one format at most');
+    return { source: positionals[0], server: serverOf(values.server ?? process.env['FILEMILL_SERVER']), json: values.json === true };
+  } catch (error) {
+    throw error instanceof UsageError ? error : new UsageError((error as Error).message);
+  }
+}
+
+async function rowsHere(checkout: string): Promise<readonly Row[]> {
+  const here = await (await import('./files/here.ts')).openHere(checkout, 1);
+  try {
+    const { catalog } = here;
+    return catalog.sources.map((format) => ({ format, family: formatOf(format).family, targets: catalog.targets(format) }));
+  } finally {
+    await here.close();
+  }
+}
+
+async function rowsThere(server: string): Promise<readonly Row[]> {
+  const { CannotStart } = await import('../roles/process/cannot-start.ts');
+  const response = await fetch(`${server}/api/v1/formats`, { signal: AbortSignal.timeout(ANSWER_MS) }).catch((cause: unknown) => {
+    throw new CannotStart(`the server at ${server} cannot be reached`, { cause });
+  });
+  if (!response.ok) throw new CannotStart(`the server at ${server} answers with HTTP ${response.status}`);
+  const { data } = (await response.json()) as { data: { sources: readonly (Omit<Row, 'targets'> & { targets: readonly unknown[] })[] } };
+  const nameOf = (target: unknown) => (typeof target === 'string' ? target : String((target as { format: string }).format));
+  return data.sources.map(({ format, family, targets }) => ({ format, family, targets: targets.map(nameOf) }));
+}
+
+function wrapped(words: readonly string[]): string {
+  const lines = [''];
+  for (const word of words) {
+    const last = lines.length - 1;
+    if (lines[last] !== '' && `${lines[last]} ${word}`.length > WIDTH) lines.push(word);
+    else lines[last] = `${lines[last]} ${word}`.trim();
+  }
+  return lines.join('\n');
+}

@@ -1,0 +1,56 @@
+/** `filemill tool`: one of the tools, on a file, on several one by one, or on several together. */
+import { statSync } from 'node:fs';
+import { basename, dirname, extname } from 'node:path';
+import { SUFFIX } from '../catalog/names.ts';
+import { readInput, type Tool } from '../catalog/tool.ts';
+import { absentTools, tools } from '../catalog/tools.ts';
+import { checkFields } from './convert.ts';
+import { type FileArguments, readFileArguments } from './files/arguments.ts';
+import { UsageError } from './files/converter.ts';
+import { openConverter } from './files/open.ts';
+import { type FileWork, runFiles } from './files/run.ts';
+
+/** @returns the exit code @throws UsageError · CannotStart */
+export async function toolCommand([slug = '', ...args]: readonly string[], checkout: string): Promise<number> {
+  const tool = toolBySlug(slug);
+  const asked = readFileArguments(args, {}, tool.input.shape);
+  const { force, json, quiet, options } = asked;
+  checkFields(() => readInput(tool, options));
+  const settings = { tool: slug, fields: options, force, json, quiet, stdinName: 'stdin' };
+  return runFiles(planTool(tool, asked), () => openConverter(asked, checkout), settings);
+}
+
+/** @throws UsageError */
+export function toolBySlug(slug: string): Tool {
+  const tool = tools.find((each) => each.slug === slug);
+  if (tool?.takesPage) throw new UsageError(`${slug} takes a URL: it is called on a server, by its API`);
+  if (tool !== undefined) return tool;
+  const absent = absentTools.find((each) => each.slug === slug);
+  if (absent !== undefined) throw new UsageError(`the tool ${slug} is not available: ${absent.reason}`);
+  throw new UsageError(slug === '' || slug.startsWith('-') ? 'name a tool' : `there is no tool "${slug}"; filemill tool --help lists them`);
+}
+
+/** @throws UsageError */
+export function planTool(tool: Tool, { positionals, out, json }: FileArguments): readonly FileWork[] {
+  const { slug, files, answersText = false } = tool;
+  if (positionals.length === 0) throw new UsageError(`name a file for ${slug}, or - for standard input`);
+  if (positionals.filter((input) => input === '-').length > 1) throw new UsageError('- can be read only once');
+  const jobs = files.max > 1 ? [positionals] : positionals.map((input) => [input]);
+  // A text is for reading; a result of standard input has no name that a file could follow.
+  const output = out ?? (jobs.length === 1 && !json && (answersText || positionals[0] === '-') ? '-' : undefined);
+  if (output === '-') {
+    if (jobs.length > 1) throw new UsageError('standard output takes the result of one file');
+    if (json) throw new UsageError('--json prints to standard output, where the result would go: name an output file');
+    return [{ inputs: positionals, destination: { to: 'stdout' }, expected: undefined }];
+  }
+  const isFolder =
+    output !== undefined &&
+    (jobs.length > 1 || output.endsWith('/') || statSync(output, { throwIfNoEntry: false })?.isDirectory() === true);
+  return jobs.map((inputs) => {
+    if (output !== undefined && !isFolder) return { inputs, destination: { to: 'file', path: output }, expected: basename(output) };
+    const [first = ''] = inputs;
+    const base = first === '-' ? 'stdin' : basename(first, extname(first));
+    const nameOf = (filename: string) => `${base}${SUFFIX}${extname(filename)}`;
+    return { inputs, destination: { to: 'folder', folder: output ?? dirname(first), nameOf }, expected: undefined };
+  });
+}

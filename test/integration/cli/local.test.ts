@@ -1,0 +1,242 @@
+/** `filemill convert` and `filemill tool` without a server: files in, files out, and nothing else left. */
+import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { chmod, copyFile, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import sharp from 'sharp';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type CommandFolder, commandFolder } from '../../kit/command.ts';
+import { pdf } from '../../kit/fixtures/pdf.ts';
+import { eventually } from '../../kit/wire.ts';
+
+const RED = { r: 200, g: 30, b: 30 };
+let command: CommandFolder;
+let photo: Buffer;
+const at = (name: string) => join(command.folder, name);
+const names = async (folder = '.') => (await readdir(at(folder))).toSorted();
+
+async function isRed(file: string | Buffer, format: string): Promise<void> {
+  const { dominant } = await sharp(file).stats();
+  expect((await sharp(file).metadata()).format).toBe(format);
+  expect(dominant.r).toBeGreaterThan(150);
+  expect(Math.max(dominant.g, dominant.b)).toBeLessThan(80);
+}
+
+beforeAll(async () => {
+  photo = await sharp({ create: { width: 96, height: 64, channels: 3, background: RED } })
+    .jpeg()
+    .toBuffer();
+});
+beforeEach(async () => {
+  command = await commandFolder();
+});
+afterEach(async () => {
+  expect(await command.leftovers()).toEqual([]);
+  await command.remove();
+});
+
+describe('filemill convert', () => {
+  it('converts a file to the format of the name that the result shall have', async () => {
+    await writeFile(at('photo.jpg'), photo);
+    const { code, stderr, stdout } = await command.run(['convert', 'photo.jpg', 'made/small.png', '--img-resize-w', '48']);
+    expect([code, stderr, stdout.length]).toEqual([0, 'photo.jpg → made/small.png\n', 0]);
+    await isRed(at('made/small.png'), 'png');
+    expect((await sharp(at('made/small.png')).metadata()).width).toBe(48);
+    // The user's, as any file that a program creates: not the slot's.
+    const { uid, mode } = await stat(at('made/small.png'));
+    expect([uid, mode & 0o777]).toEqual([process.getuid?.(), 0o666 & ~process.umask()]);
+  });
+
+  it('converts a folder of files whatever their names, and one bad file stops none of the rest', async () => {
+    const good = ['two words.jpg', `it's "quoted" $(touch x).jpg`, '写真 фото.jpg', '-dash.jpg', 'line\nbreak.jpg'];
+    for (const name of good) await writeFile(at(name), photo);
+    await writeFile(at('bad.jpg'), Buffer.concat([photo.subarray(0, 20), Buffer.alloc(400, 7)]));
+    await writeFile(at('program.jpg'), '#!/bin/sh\nexit\n');
+    const { code, stdout } = await command.run([
+      'convert',
+      '--to',
+      'webp',
+      '--out',
+      'out',
+      '--json',
+      '--',
+      ...good,
+      'bad.jpg',
+      'program.jpg',
+      'absent.jpg',
+    ]);
+    expect(code).toBe(1);
+    const made = await names('out');
+    expect(made).toEqual(good.map((name) => name.replace('.jpg', '.webp')).toSorted());
+    for (const name of made) await isRed(at(join('out', name)), 'webp');
+    expect(await names()).not.toContain('x');
+    const lines = stdout
+      .toString()
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { input: string; output?: string; error?: { code: string; details?: { reason?: string } } });
+    const errors = Object.fromEntries(lines.flatMap(({ input, error }) => (error === undefined ? [] : [[input, error]])));
+    expect(Object.keys(errors).toSorted()).toEqual(['absent.jpg', 'bad.jpg', 'program.jpg']);
+    expect(errors).toMatchObject({
+      'absent.jpg': { code: 'NO_SUCH_FILE' },
+      'bad.jpg': { code: 'CONVERSION_FAILED', details: { reason: 'corrupt_input' } },
+      'program.jpg': { code: 'UNSUPPORTED_MIME' },
+    });
+    expect(lines.filter(({ output }) => output !== undefined)).toHaveLength(good.length);
+  });
+
+  it('gives results distinct names', async () => {
+    await mkdir(at('a'));
+    await writeFile(at('a/x.jpg'), photo);
+    await writeFile(at('x.jpg'), photo);
+    const { code } = await command.run(['convert', 'a/x.jpg', 'x.jpg', '--to', 'png', '--out', 'out/']);
+    expect([code, await names('out')]).toEqual([0, ['x-2.png', 'x.png']]);
+    // To its own format: never onto itself.
+    expect((await command.run(['convert', 'x.jpg', '--to', 'jpg', '--img-quality', '10'])).code).toBe(0);
+    expect(await readFile(at('x.jpg'))).toEqual(photo);
+    await isRed(at('x-filemill.jpg'), 'jpeg');
+  });
+
+  it('reads standard input and writes standard output', async () => {
+    const piped = await command.run(['convert', '-', '--to', 'png'], photo);
+    expect([piped.code, piped.stderr]).toEqual([0, '']);
+    await isRed(piped.stdout, 'png');
+    const both = await command.run(['convert', '-', '-', '--to', 'txt', '--from', 'md'], Buffer.from('# Words\n\nfrom *afar*\n'));
+    expect([both.code, both.stdout.toString().replace(/\s+/g, ' ').trim()]).toEqual([0, 'Words from afar']);
+    expect(await names()).toEqual([]);
+  });
+
+  it('overwrites nothing without --force, and its source never', async () => {
+    await writeFile(at('photo.jpg'), photo);
+    await writeFile(at('photo.png'), 'mine');
+    const refused = await command.run(['convert', 'photo.jpg', 'photo.png']);
+    expect([refused.code, refused.stderr]).toEqual([
+      1,
+      'filemill: photo.jpg: The output file exists already: --force overwrites it. (EXISTS)\n',
+    ]);
+    expect(await readFile(at('photo.png'), 'utf8')).toBe('mine');
+    expect((await command.run(['convert', 'photo.jpg', 'photo.png', '--force'])).code).toBe(0);
+    await isRed(at('photo.png'), 'png');
+    const itself = await command.run(['convert', 'photo.jpg', './photo.jpg', '--force']);
+    expect([itself.code, itself.stderr]).toEqual([1, expect.stringContaining('is the source itself')]);
+    expect(await readFile(at('photo.jpg'))).toEqual(photo);
+  });
+
+  it('puts several pages into a ZIP that is called one', async () => {
+    await writeFile(at('two.pdf'), pdf([['one'], ['two']]));
+    const { code, stderr } = await command.run(['convert', 'two.pdf', 'page.png', '--dpi', '40']);
+    expect([code, await names()]).toEqual([0, ['page.zip', 'two.pdf']]);
+    expect(stderr).toContain('the 2 parts are in a ZIP');
+  });
+
+  it('takes a password from a file', async () => {
+    await writeFile(at('open.pdf'), pdf([['kept words']]));
+    execFileSync('qpdf', ['--encrypt', 'sesame', 'owner', '256', '--', at('open.pdf'), at('locked.pdf')]);
+    await writeFile(at('secret'), 'sesame\n');
+    const without = await command.run(['convert', 'locked.pdf', 'a.txt']);
+    expect([without.code, without.stderr]).toEqual([1, expect.stringContaining('The file is encrypted')]);
+    expect((await command.run(['convert', 'locked.pdf', 'a.txt', '--password-file', 'secret'])).code).toBe(0);
+    expect(await readFile(at('a.txt'), 'utf8')).toContain('kept words');
+  });
+
+  it.each([
+    ['an option out of bounds', ['convert', 'a.jpg', 'b.webp', '--img-quality', '101'], 'integer, 0 to 100'],
+    ['an unknown flag', ['convert', 'a.jpg', 'b.webp', '--img-qualty', '1'], "Unknown option '--img-qualty'"],
+    ['an unknown format', ['convert', 'a.jpg', '--to', 'nope'], '"nope" is not a format'],
+    ['no format', ['convert', 'a.jpg'], 'the target format is missing'],
+    ['several files for one name', ['convert', 'a.jpg', 'b.jpg', 'c.jpg'], 'several files need --to'],
+    ['an unknown tool', ['tool', 'nope', 'a.jpg'], 'there is no tool "nope"'],
+    ['a server that is no URL', ['convert', 'a.jpg', 'b.png', '--server', 'nope'], 'expected a URL'],
+  ])('ends with 2 and a way on for %s', async (_, args, says) => {
+    const { code, stderr } = await command.run(args);
+    expect([code, stderr]).toEqual([2, expect.stringContaining(says)]);
+    expect(stderr).toContain('--help');
+  });
+
+  it.each(['SIGINT', 'SIGTERM'] as const)('leaves nothing at %s', async (signal) => {
+    const many = Array.from({ length: 40 }, (_, index) => `${index}.png`);
+    const large = await sharp({
+      create: { width: 900, height: 900, channels: 3, background: RED, noise: { type: 'gaussian', mean: 128, sigma: 40 } },
+    })
+      .png({ compressionLevel: 1 })
+      .toBuffer();
+    await writeFile(at('0.png'), large);
+    for (const name of many.slice(1)) await copyFile(at('0.png'), at(name));
+    const { child, said, ended } = command.start(['convert', ...many, '--to', 'webp', '--out', 'out']);
+    await eventually(() => said().includes('→'), 'a first result', 60_000);
+    const pid = String(child.pid);
+    child.kill(signal);
+    expect((await ended).code).toBe(signal === 'SIGINT' ? 130 : 143);
+    // Whole results stay; halves do not, nor any program.
+    const made = await names('out');
+    expect(made.length).toBeLessThan(many.length);
+    expect(made.filter((name) => !/^\d+\.webp$/.test(name))).toEqual([]);
+    for (const name of made.slice(0, 2)) expect((await sharp(at(join('out', name))).metadata()).width).toBe(900);
+    expect(execFileSync('ps', ['-eo', 'args']).toString()).not.toContain(`--parent ${pid} `);
+  });
+});
+
+describe('filemill tool', () => {
+  it('takes files one by one, or together, as the tool does', async () => {
+    await writeFile(at('a.pdf'), pdf([['first']]));
+    await writeFile(at('b.pdf'), pdf([['second']]));
+    await writeFile(at('p.jpg'), photo);
+    await writeFile(at('q.jpg'), photo);
+    expect((await command.run(['tool', 'merge-pdf', 'a.pdf', 'b.pdf', '--out', 'both.pdf'])).code).toBe(0);
+    expect(execFileSync('pdftotext', [at('both.pdf'), '-']).toString()).toMatch(/first[\s\S]*second/);
+    const each = await command.run(['tool', 'resize-image', 'p.jpg', 'q.jpg', '--img-resize-w', '32', '--json']);
+    expect([each.code, each.stdout.toString().trim().split('\n')]).toEqual([0, [expect.any(String), expect.any(String)]]);
+    for (const name of ['p-filemill.jpg', 'q-filemill.jpg']) expect((await sharp(at(name)).metadata()).width).toBe(32);
+    const missing = await command.run(['tool', 'merge-pdf', 'a.pdf']);
+    expect([missing.code, missing.stderr]).toEqual([1, expect.stringContaining('needs 2 to')]);
+  });
+});
+
+describe('filemill formats', () => {
+  it('lists what a format can become', async () => {
+    const { code, stdout } = await command.run(['formats', 'docx', '--json']);
+    expect([code, JSON.parse(stdout.toString())]).toEqual([
+      0,
+      { format: 'docx', family: 'document', targets: expect.arrayContaining(['pdf', 'odt']) },
+    ]);
+  });
+});
+
+describe('completion', () => {
+  const ask = {
+    bash: (script: string) =>
+      [
+        'bash',
+        '-c',
+        `set -eu; source ${script}; COMP_WORDS=(filemill convert --to we); COMP_CWORD=3; _filemill; echo "\${COMPREPLY[@]}"
+        COMP_WORDS=(filemill tool compress-pd); COMP_CWORD=2; _filemill; echo "\${COMPREPLY[@]}"
+        COMP_WORDS=(filemill convert --img-q); COMP_CWORD=2; _filemill; echo "\${COMPREPLY[@]}"`,
+      ] as const,
+    zsh: (script: string) =>
+      [
+        'zsh',
+        '-fc',
+        `compdef() { :; }; compadd() { shift; print -l -- "$@" | grep -E '^(webm|webp|compress-pdf|--img-quality)$' | sort | paste -sd' '; }
+      source ${script}; words=(filemill convert --to we); CURRENT=4; _filemill; words=(filemill tool compress-pd); CURRENT=3; _filemill; words=(filemill convert --img-q); CURRENT=3; _filemill`,
+      ] as const,
+    fish: (script: string) =>
+      [
+        'fish',
+        '--no-config',
+        '-c',
+        `source ${script}; complete -C 'filemill convert --to we'; complete -C 'filemill tool compress-pd'; complete -C 'filemill convert --img-q'`,
+      ] as const,
+  };
+  const isHere = (shell: string) => ['/bin', '/usr/bin'].some((folder) => existsSync(join(folder, shell)));
+
+  it.each(Object.keys(ask).filter(isHere))('of %s completes formats, tools and flags', async (shell) => {
+    const { code, stdout } = await command.run(['completion', shell]);
+    expect(code).toBe(0);
+    await writeFile(at('script'), stdout);
+    await chmod(at('script'), 0o644);
+    const [program = '', ...args] = ask[shell as keyof typeof ask](at('script'));
+    const found = execFileSync(program, args).toString().trim().split(/\s+/);
+    expect(found).toEqual(expect.arrayContaining(['webp', 'compress-pdf', '--img-quality']));
+    expect(found).not.toContain('pdf');
+  });
+});
