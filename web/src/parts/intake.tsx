@@ -116,7 +116,7 @@ export function Intake({ add, accept, many, small, onlyUrl = false }: Given) {
           </div>
           <input ref={choose} type="file" hidden multiple={many} accept={accept} aria-label={t('chooseFiles')} onChange={chosen} />
           {/* @ts-expect-error every browser knows it, and no standard */}
-          <input ref={folder} type="file" hidden multiple webkitdirectory="" aria-label={t('chooseFolder')} onChange={chosen} />
+          <input ref={folder} type="file" hidden multiple webkitdirectory={true} aria-label={t('chooseFolder')} onChange={chosen} />
           <input ref={camera} type="file" hidden accept="image/*" capture="environment" aria-label={t('takePicture')} onChange={chosen} />
         </>
       )}
