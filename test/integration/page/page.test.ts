@@ -182,25 +182,15 @@ describe('convert', () => {
     const source = await picture(folder, 'noise.png', ['-resize', '1100x1100!', '+noise', 'Random']);
     const visited = await visit(chromium(), url());
     const { page } = visited;
-    const offsets: number[] = [];
-    page.on('request', (request) => {
-      if (request.method() === 'PATCH') offsets.push(Number(request.headers()['upload-offset']));
-    });
-    const network = await page.context().newCDPSession(page);
-    await network.send('Network.enable');
-    const throttle = (offline: boolean, uploadThroughput: number) =>
-      network.send('Network.emulateNetworkConditions', { offline, latency: 0, downloadThroughput: -1, uploadThroughput });
-    await throttle(false, 200_000);
+    let sent = 0;
+    await page.route('**/api/v1/uploads/upl_*', (route) =>
+      route.request().method() === 'PATCH' && sent++ === 0 ? route.abort('connectionfailed') : route.continue(),
+    );
     await filesOf(page).setInputFiles(source);
     await start(page);
-    await page.getByText(/Uploading, [2-9]\d%/).waitFor();
-    await throttle(true, 0);
     await page.getByText('The connection is lost').waitFor();
-    await throttle(false, -1);
     await untilStates(page, ['done']);
-    expect(offsets[0]).toBe(0);
-    // It asks where the server is, and sends the rest of the same upload.
-    expect(offsets.length).toBeGreaterThan(1);
+    expect(sent).toBe(2);
     await visited.close();
   });
 });
@@ -308,7 +298,7 @@ describe('everybody', () => {
   });
 
   it.each([320, 768, 1280])('fits %i px without scrolling sideways', async (width) => {
-    const visited = await visit(chromium(), url(), { viewport: { width, height: 800 } });
+    const visited = await visit(chromium(), url(), { viewport: { width, height: 800 }, locale: 'de-DE' });
     const { page } = visited;
     await filesOf(page).setInputFiles(await picture(folder, `a-name-that-is-longer-than-a-phone-is-wide-${width}.png`));
     for (const summary of await page.locator('summary').all()) await summary.click();
