@@ -12,7 +12,7 @@ $(error TOOLCHAINS: there is no toolchain $(patsubst images/%/packages.txt,%,$(U
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help start setup serving node launcher launcher-cross converters test-tools servers run generate verify unit integration test test-all proved bench clean images cluster cluster-packages bare e2e
+.PHONY: help start setup serving node web launcher launcher-cross converters test-tools servers run generate verify unit integration test test-all proved bench clean images cluster cluster-packages bare e2e
 
 help: ## Says what each target does
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22
@@ -21,15 +21,19 @@ run: start ## Serves on http://localhost:8080 (PORT and DATA_DIR change it, TOOL
 	@# Beside the service, which need not wait for it.
 	@(nice -n 19 scripts/security-updates $(LISTS) &) ; exec scripts/filemill local
 
-start: converters serving launcher ## Installs what is missing to serve, and does not serve
+start: converters serving launcher web ## Installs what is missing to serve, and does not serve
 
-setup: converters node launcher ## Installs what is missing to serve, to test and to check: Node and libraries, the launcher, the converters
+setup: converters node launcher web ## Installs what is missing to serve, to test and to check: Node and libraries, the launcher, the page, the converters
 
 serving:
 	@scripts/setup-node
 
 node:
 	@scripts/setup-node --dev
+
+# What it needs is installed before, by `serving` or `node`.
+web: ## Builds the page for browsers, where it is older than its sources
+	@scripts/build-web
 
 launcher:
 	@scripts/build-launcher
@@ -78,7 +82,7 @@ generate: node ## Writes every file that is derived from others
 
 verify: node ## Checks format, lint, types, generated files, regular expressions, the architecture and the list of what was proved
 	@echo "verify: format and lint" && biome check --error-on-warnings .
-	@echo "verify: types" && tsc -p .
+	@echo "verify: types" && tsc -p . && tsc -p web
 	@echo "verify: generated files" && node scripts/generate.ts --check
 	@echo "verify: regular expressions" && node scripts/regular-expressions.ts
 	@echo "verify: architecture, and that what is offered was proved" && vitest run --reporter=dot test/architecture.test.ts test/unit/proved.test.ts

@@ -72,6 +72,7 @@ const { metafile } = await build({
 for (const name of THREADS) if (!existsSync(join(app, 'src', `${name}.js`))) throw new Error(`the bundle has no ${name}.js`);
 
 await compile('.', app);
+cpSync('.cache/web', join(app, '.cache/web'), { recursive: true });
 for (const path of LIBRARIES) cpSync(path, join(app, path), { recursive: true });
 for (const path of [`${EXPLORER}/package.json`, `${EXPLORER}/dist/browser/openapi-explorer.min.js`]) cpSync(path, join(app, path));
 const { name, version, license } = JSON.parse(readFileSync('package.json', 'utf8')) as Record<string, string>;

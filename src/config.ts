@@ -4,6 +4,7 @@ import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { parse } from 'yaml';
 import { z } from 'zod';
+import { webSettings } from './api/page/settings.ts';
 import { apiSettings, secretSettings } from './api/settings.ts';
 import { controllerSettings } from './controller/settings.ts';
 import { egressSettings, fetchSettings } from './fetch/settings.ts';
@@ -19,6 +20,7 @@ import { workerSettings } from './worker/settings.ts';
 export const configSchema = z.strictObject({
   dataDir: z.string().min(1).default('data').describe('Folder of the embedded store: jobs, queue and files'),
   api: apiSettings.prefault({}),
+  web: webSettings.prefault({}),
   secret: secretSettings.prefault({}),
   worker: workerSettings(availableParallelism()).prefault({}),
   controller: controllerSettings.prefault({}),

@@ -24,7 +24,7 @@ const INNER: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['server'],
     ['mcp', 'submissions'],
     ['batches', 'convert', 'tools', 'uploads', 'formats', 'health', 'openapi'],
-    ['submit', 'outputs'],
+    ['submit', 'outputs', 'page'],
     ['jobs'],
     ['admission', 'intake'],
     ['http'],

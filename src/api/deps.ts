@@ -23,8 +23,18 @@ import type { Metrics } from '../telemetry/metrics.ts';
 import type { Uploads } from '../uploads/uploads.ts';
 import type { ApiSettings } from './settings.ts';
 
+/** The page for browsers, as it was built. */
+export interface PageFiles {
+  /** HTML with `<base href="/">`. */
+  readonly document: string;
+  /** By name, below `/assets/`: another content has another name. */
+  readonly assets: ReadonlyMap<string, { readonly contentType: string; readonly bytes: Buffer }>;
+}
+
 export interface ApiDeps {
   readonly settings: ApiSettings;
+  /** The page for browsers; undefined where it is switched off, or was not built. */
+  readonly page?: PageFiles | undefined;
   /** Replaced when the workers' abilities change: read it for each request. */
   readonly catalog: Catalog;
   /** The catalog as it would be if all who have yet to report had all engines of their toolchains; undefined if nobody is awaited. */

@@ -21,6 +21,7 @@ import { joinCluster } from './cluster/join.ts';
 import { answerSubmissions } from './cluster/submissions.ts';
 import { fetchingFor } from './fetch.ts';
 import { judgeOfApi } from './machine/judge.ts';
+import { pageHere } from './machine/page.ts';
 import { listen } from './process/listen.ts';
 import { untilLost, watchStore } from './process/lost.ts';
 import { privateMetrics } from './process/probe.ts';
@@ -30,7 +31,8 @@ import { unreadableTo } from './process/unreadable.ts';
 const reasonFor = (defect: string | undefined): string =>
   defect === undefined ? 'no worker that has it has reported' : defectSentence(defect);
 
-export async function api(config: Config, _checkout: string, version: string): Promise<Running> {
+/** @param checkout absolute path of the project */
+export async function api(config: Config, checkout: string, version: string): Promise<Running> {
   const log = createLog(config.log.level);
   const metrics = createMetrics();
   const unreadable = unreadableTo(log, metrics);
@@ -49,6 +51,7 @@ export async function api(config: Config, _checkout: string, version: string): P
     ...store,
     ...fetchingFor(config),
     settings: config.api,
+    page: await pageHere(config, checkout, log),
     judge: judgeOfApi(log),
     get catalog() {
       return catalog();

@@ -19,6 +19,7 @@ import { openEmbedded } from './machine/embedded.ts';
 import { missingHere, poolsHere } from './machine/here.ts';
 import { judgeOfApi } from './machine/judge.ts';
 import { sayWhatIsMissing } from './machine/missing.ts';
+import { pageHere } from './machine/page.ts';
 import { asCannotStart, CannotStart } from './process/cannot-start.ts';
 import { healthOf } from './process/health.ts';
 import { listen } from './process/listen.ts';
@@ -51,6 +52,7 @@ export async function local(config: Config, checkout: string, version: string, c
     ...store,
     ...fetching,
     settings: config.api,
+    page: await pageHere(config, checkout, log),
     get catalog() {
       return converters.catalog();
     },

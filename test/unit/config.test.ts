@@ -108,7 +108,7 @@ describe('a mistake', () => {
     ],
     'in the name of a group too': [
       file('webhooks: {}'),
-      'webhooks: there is no such setting; the file accepts dataDir, api, secret, worker, controller, nats, pools, s3, storage, fetch, egress, limits, upkeep, uploads, log',
+      'webhooks: there is no such setting; the file accepts dataDir, api, web, secret, worker, controller, nats, pools, s3, storage, fetch, egress, limits, upkeep, uploads, log',
     ],
     'of a bucket keeps what is secret to itself': [
       { S3_ENDPOINT: 'http://s3', S3_BUCKET: 'files', S3_ACCESS_KEY_ID: 'me' },

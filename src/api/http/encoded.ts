@@ -30,15 +30,33 @@ export function encodedBody(contentType: string, content: string | Buffer): Enco
   return { contentType, bytes, digest, packed: new Map([['identity', Promise.resolve(bytes)]]) };
 }
 
-/** Answers 304 to a client that has it; a strong tag names one coding (RFC 9110 §8.8.3.3). */
-export async function sendEncoded(request: FastifyRequest, reply: FastifyReply, body: EncodedBody): Promise<FastifyReply> {
+/**
+ * Answers 304 to a client that has it; a strong tag names one coding (RFC 9110 §8.8.3.3).
+ * @param caching `Cache-Control`: by default clients ask each time whether they have the latest
+ */
+export async function sendEncoded(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  body: EncodedBody,
+  caching = 'no-cache',
+): Promise<FastifyReply> {
   const { bytes, digest, contentType } = body;
   const coding = bytes.length < WORTH_PACKING ? 'identity' : preferred(request.headers['accept-encoding']);
   const etag = coding === 'identity' ? `"${digest}"` : `"${digest}-${coding}"`;
-  reply.headers({ etag, vary: 'Accept-Encoding', 'cache-control': 'no-cache' });
+  const vary = [reply.getHeader('vary') ?? [], 'Accept-Encoding'].flat().join(', ');
+  reply.headers({ etag, vary, 'cache-control': caching });
   if (matchesAny(request.headers['if-none-match'], etag)) return reply.code(304).send();
   if (coding !== 'identity') reply.header('content-encoding', coding);
   return reply.type(contentType).send(await packedAs(body, coding));
+}
+
+/** A proxy serves us below one prefix, as a rule: what was built for the last one is kept. */
+export function latestOf(build: (prefix: string) => EncodedBody): (prefix: string) => EncodedBody {
+  let latest: { readonly prefix: string; readonly body: EncodedBody } | undefined;
+  return (prefix) => {
+    if (latest?.prefix !== prefix) latest = { prefix, body: build(prefix) };
+    return latest.body;
+  };
 }
 
 /** Compresses it before anybody asks. */

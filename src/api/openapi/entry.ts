@@ -1,11 +1,16 @@
-/** `GET /` and `GET /api/v1`: where everything is; a browser at `/` is sent to the reference. */
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+/** `GET /` and `GET /api/v1`: where everything is; a browser at `/` gets the page for people, or is sent to the reference where there is none. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Entry } from '../../contracts/api/entry.ts';
 import type { ApiDeps } from '../deps.ts';
 import { prefixOf } from '../http/base-url.ts';
 import { baseOf } from '../jobs/send.ts';
 
-export function entryRoutes(app: FastifyInstance, deps: ApiDeps): void {
+/** @param page answers a browser with the page; undefined where there is none */
+export function entryRoutes(
+  app: FastifyInstance,
+  deps: ApiDeps,
+  page: ((request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>) | undefined,
+): void {
   const entry = (request: FastifyRequest): { readonly data: Entry } => {
     const base = baseOf(request, deps);
     const api = `${base}/api/v1`;
@@ -31,6 +36,7 @@ export function entryRoutes(app: FastifyInstance, deps: ApiDeps): void {
   app.get('/', async (request, reply) => {
     reply.header('vary', 'Accept');
     if (!/\btext\/html\b/i.test((request.headers.accept ?? '').slice(0, 1_000))) return entry(request);
+    if (page !== undefined) return page(request, reply);
     return reply.redirect(`${prefixOf(deps.settings, request.raw)}/docs`, 302);
   });
   app.get('/api/v1', async (request) => entry(request));

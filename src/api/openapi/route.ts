@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import type { FastifyInstance } from 'fastify';
 import type { ApiDeps } from '../deps.ts';
 import { prefixOf, withoutSlashes } from '../http/base-url.ts';
-import { type EncodedBody, encodedBody, pack, sendEncoded } from '../http/encoded.ts';
+import { type EncodedBody, encodedBody, latestOf, pack, sendEncoded } from '../http/encoded.ts';
 import { describeApi, EXAMPLE_BASE } from './document.ts';
 
 const SCRIPT = 'openapi-explorer/dist/browser/openapi-explorer.min.js';
@@ -43,15 +43,6 @@ export function docsRoutes(app: FastifyInstance, { settings, version }: Pick<Api
   const usual = prefixOf(settings, { headers: {}, socket: { remoteAddress: undefined } });
   return async () => {
     for (const body of [document(usual), page(usual), PAGE_SCRIPT]) await pack(body);
-  };
-}
-
-/** A proxy serves us below one prefix, as a rule: what was built for the last one is kept. */
-function latestOf(build: (prefix: string) => EncodedBody): (prefix: string) => EncodedBody {
-  let latest: { readonly prefix: string; readonly body: EncodedBody } | undefined;
-  return (prefix) => {
-    if (latest?.prefix !== prefix) latest = { prefix, body: build(prefix) };
-    return latest.body;
   };
 }
 

@@ -1,0 +1,32 @@
+/** The page for browsers, as this machine has it: a document, and files whose names change with their content, read once. */
+import { readdir, readFile } from 'node:fs/promises';
+import { extname, join } from 'node:path';
+import type { PageFiles } from '../../api/deps.ts';
+import type { Config } from '../../config.ts';
+import type { Log } from '../../telemetry/log.ts';
+
+/** Where a checkout, and an image, has the page: `scripts/build-web` leaves it there. */
+const FOLDER = '.cache/web';
+/** Anything else is left alone. */
+const TYPES: Readonly<Record<string, string>> = {
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+};
+
+/** @param checkout absolute path of the project @returns undefined where it is switched off, or was not built */
+export async function pageHere({ web }: Pick<Config, 'web'>, checkout: string, log: Pick<Log, 'warn'>): Promise<PageFiles | undefined> {
+  if (!web.enabled) return undefined;
+  try {
+    const folder = join(checkout, FOLDER);
+    const assets = new Map<string, { contentType: string; bytes: Buffer }>();
+    for (const name of await readdir(join(folder, 'assets'))) {
+      const contentType = TYPES[extname(name)];
+      if (contentType !== undefined) assets.set(name, { contentType, bytes: await readFile(join(folder, 'assets', name)) });
+    }
+    return { document: await readFile(join(folder, 'index.html'), 'utf8'), assets };
+  } catch (err) {
+    log.warn({ err }, 'the page for browsers was not built, which `make web` does: browsers are sent to /docs');
+    return undefined;
+  }
+}

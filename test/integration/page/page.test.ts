@@ -1,0 +1,379 @@
+/** The page in Chromium, against a running service: what people do with it, by what comes of it. */
+import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { filesOf, openBrowser, statesOf, type Visit, visit } from '../../kit/browser.ts';
+import { pdf } from '../../kit/fixtures/pdf.ts';
+import { picture } from '../../kit/fixtures/photos.ts';
+import { checkout, type Service, startService } from '../../kit/service.ts';
+
+const run = promisify(execFile);
+const AXE = join(checkout, 'node_modules/axe-core/axe.min.js');
+/** Where the pictures of the docs are written, where they are wanted: `PICTURES=docs/images`. */
+const PICTURES = process.env['PICTURES'];
+
+let [service, browser, folder] = [undefined, undefined, ''] as [Service | undefined, Browser | undefined, string];
+const url = () => service?.url ?? '';
+const chromium = () => browser as Browser;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'filemill-page-'));
+  service = await startService();
+  browser = await openBrowser();
+});
+afterAll(async () => {
+  await browser?.close();
+  await service?.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const start = (page: Page) => page.locator('.button.main.large').click();
+/** Of the result's picture, px. */
+const sizeOf = (page: Page): Promise<unknown> =>
+  page.evaluate("(({ naturalWidth, naturalHeight }) => [naturalWidth, naturalHeight])(document.querySelector('.compared img') ?? {})");
+const untilStates = (page: Page, states: readonly string[]) => expect.poll(() => statesOf(page), { timeout: 60_000 }).toEqual(states);
+/** What the browser complained of, and whom else it asked. */
+const nothingOdd = ({ complaints, strangers }: Visit) => expect({ complaints, strangers }).toEqual({ complaints: [], strangers: [] });
+
+async function saved(page: Page, press: () => Promise<void>): Promise<Buffer> {
+  const [download] = await Promise.all([page.waitForEvent('download'), press()]);
+  return readFile(await download.path());
+}
+
+/** What axe finds: the rules and the places. */
+async function findings(page: Page): Promise<readonly string[]> {
+  // Evaluated by the debugger, which the policy of the page does not hold.
+  const found: unknown = await page.evaluate(
+    `${await readFile(AXE, 'utf8')}; axe.run(document).then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ target }) => target.join(' ')).join(', ')))`,
+  );
+  return found as readonly string[];
+}
+
+describe('convert', () => {
+  it('converts a photo with an option, shows it and downloads it', async () => {
+    const source = await picture(folder, 'harbour.png', ['-resize', '300x200!']);
+    const visited = await visit(chromium(), url());
+    const { page } = visited;
+    await filesOf(page).setInputFiles(source);
+    await page.getByRole('button', { name: 'WEBP', exact: true }).click();
+    await page.locator('summary', { hasText: 'Options' }).click();
+    await page.locator('[name=img_resize_w]').fill('60');
+    await start(page);
+    await untilStates(page, ['done']);
+    await page.getByRole('button', { name: 'Preview' }).click();
+    await expect.poll(() => sizeOf(page)).toEqual([60, 40]);
+    const bytes = await saved(page, () => page.getByRole('link', { name: /^Download/ }).click());
+    expect(bytes.subarray(8, 12).toString()).toBe('WEBP');
+    // It stays in this browser's list, and can be reopened by its address in another one.
+    await page.getByRole('link', { name: /Jobs/ }).click();
+    await page.locator('.known a').first().click();
+    const elsewhere = await visit(chromium(), page.url());
+    await elsewhere.page.getByRole('heading', { name: /harbour.*webp/ }).waitFor();
+    nothingOdd(visited);
+    nothingOdd(elsewhere);
+    await elsewhere.close();
+    await visited.close();
+  });
+
+  it('converts a folder in one request, with targets of their own, into a ZIP', async () => {
+    const photos = join(folder, 'photos');
+    await mkdir(photos);
+    for (let n = 0; n < 8; n++) await picture(photos, `p${n}.png`);
+    await rm(join(photos, 'stored-1.ppm'));
+    await writeFile(join(photos, 'notes.md'), '# Kestrel\n');
+    const visited = await visit(chromium(), url());
+    const { page } = visited;
+    const sent: string[] = [];
+    page.on('request', (request) => {
+      if (request.method() === 'POST') sent.push(new URL(request.url()).pathname);
+    });
+    await page.locator('input[webkitdirectory]').setInputFiles(photos);
+    await page.locator('.task').nth(8).waitFor();
+    await start(page);
+    await untilStates(
+      page,
+      Array.from({ length: 9 }, () => 'done'),
+    );
+    expect(sent).toContain('/api/v1/batch');
+    expect(sent.filter((path) => !path.includes('uploads')).length).toBeLessThan(9);
+    await writeFile(join(folder, 'all.zip'), await saved(page, () => page.getByRole('button', { name: 'Download all 9 as ZIP' }).click()));
+    const { stdout } = await run('unzip', ['-t', join(folder, 'all.zip')]);
+    expect(stdout.match(/p\d-filemill\.jpg +OK/g)).toHaveLength(8);
+    expect(stdout).toMatch(/notes-filemill\.pdf +OK/);
+    nothingOdd(visited);
+    await visited.close();
+  });
+
+  it('says why a file fails, asks for a password, and goes on with the others', async () => {
+    const [broken, plain, locked] = ['broken.png', 'plain.pdf', 'locked.pdf'].map((name) => join(folder, name)) as [string, string, string];
+    await writeFile(broken, Buffer.from([137, 80, 78, 71, 13, 10, 26, 10, 0, 0, 0, 13, 73, 72, 68, 82, 0, 0, 1, 0]));
+    await writeFile(plain, pdf([['Osprey']]));
+    await run('qpdf', ['--encrypt', 'open', 'open', '256', '--', plain, locked]);
+    const visited = await visit(chromium(), url());
+    const { page } = visited;
+    await filesOf(page).setInputFiles([broken, locked]);
+    await page.getByRole('combobox', { name: /locked/ }).selectOption('txt');
+    await start(page);
+    await untilStates(page, ['failed', 'failed']);
+    expect(await page.locator('.task').first().getByRole('alert').textContent()).toMatch(/damaged|refused/);
+    await page.getByPlaceholder('Password').fill('wrong');
+    await page.getByRole('button', { name: 'Use this password' }).click();
+    await page.getByText('This password does not open the file').waitFor();
+    await page.getByPlaceholder('Password').fill('open');
+    await page.getByRole('button', { name: 'Use this password' }).click();
+    await untilStates(page, ['failed', 'done']);
+    await page.getByRole('button', { name: 'Preview' }).click();
+    await expect.poll(() => page.locator('.preview pre').textContent()).toContain('Osprey');
+    nothingOdd(visited);
+    await visited.close();
+  });
+
+  it('shows HTML as text and SVG as a picture, and neither runs', async () => {
+    const evil = '<script>top.document.title="taken";parent.stolen=1</script><img src=x onerror="parent.stolen=1">Bittern';
+    await writeFile(join(folder, 'evil.html'), `<!doctype html><html><body>${evil}</body></html>`);
+    await writeFile(join(folder, 'evil.md'), `Bittern\n\n${evil}\n`);
+    await writeFile(
+      join(folder, 'evil.svg'),
+      `<svg xmlns="http://www.w3.org/2000/svg" width="40" height="30" onload="parent.stolen=1"><script>parent.stolen=1</script><rect width="40" height="30" fill="red"/></svg>`,
+    );
+    const visited = await visit(chromium(), url());
+    const { page } = visited;
+    await filesOf(page).setInputFiles(['evil.html', 'evil.md', 'evil.svg'].map((name) => join(folder, name)));
+    await page.getByRole('combobox', { name: /evil.html/ }).selectOption('txt');
+    await page.getByRole('combobox', { name: /evil.md/ }).selectOption('html');
+    await page.getByRole('combobox', { name: /evil.svg/ }).selectOption('png');
+    await start(page);
+    await untilStates(page, ['done', 'done', 'done']);
+    for (const button of await page.getByRole('button', { name: 'Preview' }).all()) await button.click();
+    await expect.poll(() => page.locator('.preview pre').allTextContents()).toHaveLength(2);
+    await expect
+      .poll(async () => (await page.locator('.preview pre').allTextContents()).every((text) => text.includes('Bittern')))
+      .toBe(true);
+    await page.locator('.compared img').first().waitFor();
+    expect(await page.evaluate('[window.stolen, document.title]')).toEqual([undefined, 'filemill: Convert']);
+    expect(await page.locator('iframe').count()).toBe(0);
+    nothingOdd(visited);
+    await visited.close();
+  });
+
+  it('cancels a job, and deletes it on the server', async () => {
+    const clip = join(folder, 'long.mp4');
+    await run('ffmpeg', ['-loglevel', 'error', '-f', 'lavfi', '-i', 'testsrc=d=60:s=640x480', '-c:v', 'mpeg4', clip]);
+    const visited = await visit(chromium(), url());
+    const { page } = visited;
+    await filesOf(page).setInputFiles(clip);
+    await start(page);
+    await untilStates(page, ['working']);
+    const id = await page.evaluate("JSON.parse(localStorage.getItem('filemill.jobs'))[0].id");
+    await page.getByRole('button', { name: 'Cancel', exact: true }).click();
+    await untilStates(page, ['cancelled']);
+    await expect.poll(async () => (await fetch(`${url()}/api/v1/jobs/${id}`)).status).toBe(410);
+    await page.goto(`${url()}/jobs/${id}`);
+    await page.getByText('its files were deleted').waitFor();
+    nothingOdd(visited);
+    await visited.close();
+  });
+
+  it('goes on with an upload by itself when the connection is back', async () => {
+    const source = await picture(folder, 'noise.png', ['-resize', '1100x1100!', '+noise', 'Random']);
+    const visited = await visit(chromium(), url());
+    const { page } = visited;
+    let sent = 0;
+    await page.route('**/api/v1/uploads/upl_*', (route) =>
+      route.request().method() === 'PATCH' && sent++ === 0 ? route.abort('connectionfailed') : route.continue(),
+    );
+    await filesOf(page).setInputFiles(source);
+    await start(page);
+    await page.getByText('The connection is lost').waitFor();
+    await untilStates(page, ['done']);
+    expect(sent).toBe(2);
+    await visited.close();
+  });
+});
+
+describe('tools', () => {
+  it('joins PDFs in the order that keys give them', async () => {
+    for (const word of ['Avocet', 'Bunting']) await writeFile(join(folder, `${word}.pdf`), pdf([[word]]));
+    const visited = await visit(chromium(), `${url()}/tools/merge-pdf`);
+    const { page } = visited;
+    await filesOf(page).setInputFiles(['Avocet.pdf', 'Bunting.pdf'].map((name) => join(folder, name)));
+    await page.getByRole('button', { name: 'Move Bunting.pdf up' }).focus();
+    await page.keyboard.press('Enter');
+    await page.getByText('As a request').click();
+    expect(await page.locator('.request pre').textContent()).toMatch(/Bunting[\s\S]*Avocet[\s\S]*tools\/merge-pdf/);
+    await start(page);
+    await untilStates(page, ['done']);
+    await writeFile(join(folder, 'joined.pdf'), await saved(page, () => page.getByRole('link', { name: /^Download/ }).click()));
+    const { stdout } = await run('pdftotext', [join(folder, 'joined.pdf'), '-']);
+    expect(stdout.match(/Avocet|Bunting/g)).toEqual(['Bunting', 'Avocet']);
+    nothingOdd(visited);
+    await visited.close();
+  });
+
+  it('crops to the rectangle that was drawn', async () => {
+    const source = await picture(folder, 'whole.png', ['-resize', '200x100!']);
+    const visited = await visit(chromium(), `${url()}/tools/crop-image`);
+    const { page } = visited;
+    await filesOf(page).setInputFiles(source);
+    await page.locator('.mark').waitFor();
+    const box = await page.locator('.canvas img').boundingBox();
+    if (box === null) throw new Error('the picture is not shown');
+    await page.mouse.move(box.x + box.width / 4, box.y + box.height / 4);
+    await page.mouse.down();
+    await page.mouse.move(box.x + (box.width * 3) / 4, box.y + box.height / 2, { steps: 3 });
+    await page.mouse.up();
+    expect(await page.locator('[name=img_crop_w]').inputValue()).toBe('100');
+    await start(page);
+    await untilStates(page, ['done']);
+    await page.getByRole('button', { name: 'Preview' }).click();
+    await expect.poll(() => sizeOf(page)).toEqual([100, 25]);
+    nothingOdd(visited);
+    await visited.close();
+  });
+
+  it('says why one is not installed', async () => {
+    const { data } = (await (await fetch(`${url()}/api/v1/tools`)).json()) as {
+      data: { tools: { slug: string; available: boolean; reason?: string }[] };
+    };
+    const absent = data.tools.find(({ available }) => !available);
+    const visited = await visit(chromium(), `${url()}/tools/${absent?.slug}`);
+    await visited.page.getByText(`This server does not have this tool: ${absent?.reason}.`).waitFor();
+    nothingOdd(visited);
+    await visited.close();
+  });
+});
+
+describe('everybody', () => {
+  it.each(['light', 'dark'] as const)('axe finds nothing in any view, in %s', async (colorScheme) => {
+    const visited = await visit(chromium(), url(), { colorScheme });
+    const { page } = visited;
+    expect(await findings(page)).toEqual([]);
+    await filesOf(page).setInputFiles([await picture(folder, `axe-${colorScheme}.png`), join(folder, 'broken.png')]);
+    for (const summary of await page.locator('summary').all()) await summary.click();
+    await page.getByRole('button', { name: 'All formats' }).click();
+    expect(await findings(page)).toEqual([]);
+    await start(page);
+    await untilStates(page, ['done', 'failed']);
+    await page.getByRole('button', { name: 'Preview' }).click();
+    expect(await findings(page)).toEqual([]);
+    for (const view of ['/tools', '/tools/compress-pdf', '/tools/remove-object', '/jobs', '/nowhere-at-all/x']) {
+      await page.evaluate(`history.pushState(null, '', ${JSON.stringify(view)}); dispatchEvent(new PopStateEvent('popstate'))`);
+      await page.locator('h1').first().waitFor();
+      expect(await findings(page), view).toEqual([]);
+    }
+    nothingOdd(visited);
+    await visited.close();
+  });
+
+  it('converts by the keyboard alone', async () => {
+    const source = await picture(folder, 'keys.png');
+    const visited = await visit(chromium(), url());
+    const { page } = visited;
+    const tabTo = async (name: RegExp) => {
+      for (let n = 0; n < 40; n++) {
+        await page.keyboard.press('Tab');
+        const text = await page.evaluate("document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent");
+        if (name.test(String(text))) return;
+      }
+      throw new Error(`no key leads to ${name}`);
+    };
+    await tabTo(/^Choose files$/);
+    const chosen = page.waitForEvent('filechooser');
+    // The button presses the hidden field.
+    await page.keyboard.press('Enter');
+    await (await chosen).setFiles(source);
+    await page.locator('.task').waitFor();
+    await tabTo(/^WEBP$/);
+    await page.keyboard.press('Enter');
+    await tabTo(/^Convert 1 file$/);
+    await page.keyboard.press('Enter');
+    await untilStates(page, ['done']);
+    await tabTo(/^Download /);
+    expect((await saved(page, () => page.keyboard.press('Enter'))).subarray(8, 12).toString()).toBe('WEBP');
+    await visited.close();
+  });
+
+  it.each([320, 768, 1280])('fits %i px without scrolling sideways', async (width) => {
+    const visited = await visit(chromium(), url(), { viewport: { width, height: 800 }, locale: 'de-DE' });
+    const { page } = visited;
+    await filesOf(page).setInputFiles(await picture(folder, `a-name-that-is-longer-than-a-phone-is-wide-${width}.png`));
+    for (const summary of await page.locator('summary').all()) await summary.click();
+    for (const view of ['/', '/tools', '/tools/watermark-image', '/jobs']) {
+      await page.evaluate(`history.pushState(null, '', ${JSON.stringify(view)}); dispatchEvent(new PopStateEvent('popstate'))`);
+      await page.locator('h1').first().waitFor();
+      expect(await page.evaluate('document.documentElement.scrollWidth'), view).toBeLessThanOrEqual(width);
+    }
+    await visited.close();
+  });
+
+  it.each([
+    ['de-AT', 'Dateien umwandeln'],
+    ['es-MX', 'Convertir archivos'],
+    ['fr-FR', 'Convert files'],
+  ])('speaks to a browser of %s: %s', async (locale, headline) => {
+    const visited = await visit(chromium(), url(), { locale });
+    await visited.page.getByRole('heading', { name: headline }).waitFor();
+    nothingOdd(visited);
+    await visited.close();
+  });
+});
+
+describe('limits', () => {
+  let limited: Service | undefined;
+  beforeAll(async () => {
+    limited = await startService({ limits: { cooldownMs: 20_000 } });
+  });
+  afterAll(() => limited?.stop());
+
+  it('waits as long as it has to, says so, goes on by itself, and is refused nothing', async () => {
+    const source = await picture(folder, 'waits.png');
+    const visited = await visit(chromium(), limited?.url ?? '');
+    const { page } = visited;
+    await filesOf(page).setInputFiles(source);
+    await start(page);
+    await untilStates(page, ['done']);
+    await filesOf(page).setInputFiles(source);
+    await start(page);
+    await page.getByText(/A limit of this server is reached. It goes on by itself in \d/).waitFor();
+    await untilStates(page, ['done', 'done']);
+    expect(await page.getByText('A limit of this server').count()).toBe(0);
+    const { data } = (await (await fetch(`${limited?.url}/api/v1/limits`)).json()) as { data: { rejections_last_hour: number } };
+    expect(data.rejections_last_hour).toBe(0);
+    await visited.close();
+  });
+
+  it('goes on after a 429 as it is told to', async () => {
+    const visited = await visit(chromium(), url());
+    const { page } = visited;
+    let refused = 0;
+    await page.route('**/api/v1/convert', async (route) => {
+      if (refused++ > 0) return route.continue();
+      const error = { code: 'RATE_LIMITED', message: 'later', details: {} };
+      return route.fulfill({ status: 429, headers: { 'retry-after': '2' }, json: { error } });
+    });
+    await filesOf(page).setInputFiles(await picture(folder, 'later.png'));
+    await start(page);
+    await page.getByText('A limit of this server is reached').waitFor();
+    await untilStates(page, ['done']);
+    expect(refused).toBe(2);
+    await visited.close();
+  });
+});
+
+it('makes the pictures of the docs', async () => {
+  const visited = await visit(chromium(), url(), { viewport: { width: 1120, height: 760 } });
+  const { page } = visited;
+  const names = ['harbour.png', 'lighthouse.jpg', 'ferry.png'];
+  for (const name of names) await picture(folder, name, ['-resize', '900x600!']);
+  await filesOf(page).setInputFiles(names.map((name) => join(folder, name)));
+  await page.getByRole('button', { name: 'WEBP', exact: true }).click();
+  await start(page);
+  await untilStates(page, ['done', 'done', 'done']);
+  const bytes = await page.screenshot(PICTURES === undefined ? {} : { path: join(checkout, PICTURES, 'page.png') });
+  expect(bytes.length).toBeGreaterThan(10_000);
+  await visited.close();
+});

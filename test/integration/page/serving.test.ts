@@ -1,0 +1,84 @@
+/** How the page is served: small, packed, kept for good, below any path, or not at all. */
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Service, type Settings, startService } from '../../kit/service.ts';
+
+const HTML = { accept: 'text/html,application/xhtml+xml' };
+const services: Service[] = [];
+async function serve(settings: Settings): Promise<Service> {
+  const service = await startService(settings);
+  services.push(service);
+  return service;
+}
+afterAll(async () => {
+  for (const service of services) await service.stop();
+});
+
+describe('the page', () => {
+  let url: string;
+  let html: string;
+  let assets: readonly string[];
+  beforeAll(async () => {
+    ({ url } = await serve({ limits: { readsPerMinute: 3 } }));
+    html = await (await fetch(url, { headers: HTML })).text();
+    assets = [...html.matchAll(/(?:src|href)="\.\/(assets\/[^"]+)"/g)].map(([, path]) => path ?? '');
+  });
+
+  it('needs at most 100 kB for its first view, gzipped', async () => {
+    const bodies = await Promise.all(assets.map(async (path) => Buffer.from(await (await fetch(`${url}/${path}`)).arrayBuffer())));
+    const total = [Buffer.from(html), ...bodies].reduce((sum, body) => sum + gzipSync(body).length, 0);
+    expect(assets.length).toBeGreaterThan(1);
+    expect(total).toBeGreaterThan(10_000);
+    expect(total).toBeLessThan(100_000);
+  });
+
+  it.each(['br', 'gzip'])('is sent as %s, and kept for good by its name', async (coding) => {
+    const script = assets.find((path) => path.endsWith('.js'));
+    const response = await fetch(`${url}/${script}`, { headers: { 'accept-encoding': coding } });
+    expect(response.headers.get('content-encoding')).toBe(coding);
+    expect(response.headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
+    expect(response.headers.get('content-type')).toBe('text/javascript; charset=utf-8');
+    expect((await response.text()).length).toBeGreaterThan(10_000);
+  });
+
+  it('has a policy that allows nothing inline and nobody else, and nothing inline', async () => {
+    const response = await fetch(`${url}/tools`, { headers: HTML });
+    const policy = response.headers.get('content-security-policy') ?? '';
+    expect(policy).toContain("default-src 'none'");
+    expect(policy).not.toMatch(/unsafe|https?:|\*/);
+    expect(html).not.toMatch(/<style|<script(?![^>]* src=)|\son\w+=|\sstyle=/);
+    expect(response.headers.get('cache-control')).toBe('no-cache');
+  });
+
+  it('costs nothing of the limits', async () => {
+    for (let n = 0; n < 8; n++) expect((await fetch(`${url}/${assets[0]}`)).status).toBe(200);
+    expect((await fetch(`${url}/tools/merge-pdf`)).status).toBe(200);
+  });
+
+  it('answers 404 for a tool that there is not, and for a file', async () => {
+    const tool = await fetch(`${url}/tools/no-such-tool`, { headers: HTML });
+    expect([tool.status, tool.headers.get('content-type')]).toEqual([404, 'text/html; charset=utf-8']);
+    for (const name of ['none.js', '..%2findex.html', '%2e%2e%2findex.html'])
+      expect((await fetch(`${url}/assets/${name}`)).status).toBe(404);
+  });
+
+  it('leaves `/` to programs that do not ask for HTML', async () => {
+    const { data } = (await (await fetch(url)).json()) as { data: { links: Readonly<Record<string, string>> } };
+    expect(data.links).toMatchObject({ docs: `${url}/docs`, openapi: `${url}/openapi.json`, mcp: `${url}/mcp` });
+  });
+});
+
+it('is below the path of the public URL', async () => {
+  const { url } = await serve({ api: { publicUrl: 'https://files.example.org/mill/' } });
+  for (const path of ['/', '/mill/', '/mill/tools/merge-pdf']) {
+    const html = await (await fetch(`${url}${path}`, { headers: HTML })).text();
+    expect(html).toContain('<base href="/mill/">');
+  }
+});
+
+it('can be switched off', async () => {
+  const { url } = await serve({ web: { enabled: false } });
+  const response = await fetch(url, { headers: HTML, redirect: 'manual' });
+  expect([response.status, response.headers.get('location')]).toEqual([302, '/docs']);
+  expect((await fetch(`${url}/tools`, { headers: HTML })).status).toBe(404);
+});

@@ -1,0 +1,45 @@
+/** The page in a real Chromium: a visit that remembers what the browser complained of, and which other hosts it asked. */
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+
+export function openBrowser(): Promise<Browser> {
+  const args = ['--disable-gpu', '--disable-background-networking', ...(process.getuid?.() === 0 ? ['--no-sandbox'] : [])];
+  return chromium.launch({ executablePath: '/usr/bin/chromium', args });
+}
+
+export interface Visit {
+  readonly page: Page;
+  /** Violations of the policy, and errors that no code caught. */
+  readonly complaints: readonly string[];
+  /** Addresses outside the service that it asked for. */
+  readonly strangers: readonly string[];
+  close(): Promise<void>;
+}
+
+/** @param url of a view, with its service */
+export async function visit(browser: Browser, url: string, options: BrowserContextOptions = {}): Promise<Visit> {
+  const context = await browser.newContext({ locale: 'en-US', viewport: { width: 1280, height: 900 }, ...options });
+  const page = await context.newPage();
+  page.setDefaultTimeout(20_000);
+  const complaints: string[] = [];
+  const strangers: string[] = [];
+  page.on('console', (message) => {
+    // A refusal that the page shows is an answer with a status.
+    if (message.type() === 'error' && !/Failed to load resource/.test(message.text())) complaints.push(message.text());
+  });
+  page.on('pageerror', (error) => complaints.push(error.message));
+  page.on('request', (request) => {
+    if (!request.url().startsWith(new URL(url).origin) && !/^(data|blob):/.test(request.url())) strangers.push(request.url());
+  });
+  await page.goto(url);
+  await page.locator('h1').first().waitFor();
+  return { page, complaints, strangers, close: () => context.close() };
+}
+
+/** The field behind the button that chooses files. */
+export const filesOf = (page: Page) => page.locator('input[type=file][multiple]:not([webkitdirectory])');
+
+/** Each task's state, in the order shown. */
+export const statesOf = (page: Page): Promise<string[]> =>
+  page
+    .locator('.task')
+    .evaluateAll((rows) => rows.map((row) => (row as unknown as { dataset: Record<string, string> }).dataset['state'] ?? ''));

@@ -1,0 +1,114 @@
+/** Asks the service: waits where it says so, goes on by itself when a connection is lost, and throws what it refuses. */
+import { signal } from '@preact/signals';
+
+/** An address of the service, wherever a proxy serves it. */
+export const at = (path: string): string => new URL(path, document.baseURI).href;
+
+/** Why the page waits at present; undefined while it does not. */
+export interface Pause {
+  readonly why: 'limit' | 'busy' | 'lost';
+  /** When it tries again, ms since the epoch. */
+  readonly until: number;
+}
+export const pause = signal<Pause | undefined>(undefined);
+
+export interface ErrorBody {
+  readonly code: string;
+  readonly message: string;
+  readonly details?: Readonly<Record<string, unknown>>;
+}
+
+export class Refusal extends Error {
+  override readonly name = 'Refusal';
+  readonly code: string;
+  readonly reason: string | undefined;
+  readonly details: Readonly<Record<string, unknown>>;
+  constructor({ code, message, details = {} }: ErrorBody) {
+    super(message);
+    this.code = code;
+    this.details = details;
+    this.reason = typeof details['reason'] === 'string' ? details['reason'] : undefined;
+  }
+}
+
+/** @throws DOMException `AbortError` */
+export function sleep(ms: number, cancel?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    cancel?.throwIfAborted();
+    const wake = () => {
+      clearTimeout(timer);
+      removeEventListener('online', wake);
+      cancel?.removeEventListener('abort', stop);
+      resolve();
+    };
+    const stop = () => {
+      clearTimeout(timer);
+      removeEventListener('online', wake);
+      reject(cancel?.reason as Error);
+    };
+    const timer = setTimeout(wake, ms);
+    // A connection that is back is tried at once.
+    if (pause.value?.why === 'lost') addEventListener('online', wake, { once: true });
+    cancel?.addEventListener('abort', stop, { once: true });
+  });
+}
+
+/** Says why the page waits, and waits. @param whole how long it takes in all, where it is asked again in between */
+export async function waitFor(why: Pause['why'], ms: number, cancel?: AbortSignal, whole = ms): Promise<void> {
+  const mine: Pause = { why, until: Date.now() + whole };
+  if ((pause.value?.until ?? 0) < mine.until) pause.value = mine;
+  try {
+    await sleep(ms, cancel);
+  } finally {
+    // One that is lost is over when something is answered.
+    if (pause.value === mine && (why !== 'lost' || cancel?.aborted === true)) pause.value = undefined;
+  }
+}
+
+/** How long to wait after the n-th loss of the connection, ms. */
+export const backOff = (lost: number): number => Math.min(10_000, 500 * 2 ** lost);
+
+/** What a refusal says of the time to wait, ms; undefined where waiting does not help. */
+export function waitOf(response: Response, body: { error?: ErrorBody }): { why: Pause['why']; ms: number } | undefined {
+  const seconds = Number(response.headers.get('retry-after'));
+  const ms = Math.max(1, Number.isFinite(seconds) ? seconds : 1) * 1000;
+  if (response.status === 429 || body.error?.code === 'BANNED') return { why: 'limit', ms };
+  // A proxy answers so, too, while the service starts again.
+  return [502, 503, 504].includes(response.status) ? { why: 'busy', ms } : undefined;
+}
+
+export interface Answer<Data> {
+  readonly data: Data;
+  readonly status: number;
+}
+
+/**
+ * A request that may be repeated. @throws Refusal @throws DOMException `AbortError`
+ * @param init its `signal` ends the waiting, too
+ */
+export async function ask<Data>(path: string, init: RequestInit = {}): Promise<Answer<Data>> {
+  const cancel = init.signal ?? undefined;
+  for (let lost = 0; ; ) {
+    let response: Response;
+    let body: { data?: Data; error?: ErrorBody };
+    try {
+      response = await fetch(at(path), { ...init, headers: { accept: 'application/json', ...init.headers } });
+      const text = await response.text();
+      body = text.startsWith('{') ? (JSON.parse(text) as typeof body) : {};
+    } catch (error) {
+      if (cancel?.aborted === true) throw error;
+      await waitFor('lost', backOff(lost++), cancel);
+      continue;
+    }
+    if (pause.value?.why === 'lost') pause.value = undefined;
+    lost = 0;
+    const wait = waitOf(response, body);
+    if (wait !== undefined) {
+      await waitFor(wait.why, wait.ms, cancel);
+      continue;
+    }
+    if (body.error !== undefined || !response.ok)
+      throw new Refusal(body.error ?? { code: 'INTERNAL_ERROR', message: `${response.status} ${response.statusText}` });
+    return { data: body.data as Data, status: response.status };
+  }
+}

@@ -1,0 +1,132 @@
+/** Converts files: each to a target of its own, or all to one. */
+import { batch, signal, useSignal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+import { formats, loadDetails, loadFormats, optionsOf, sourceOf, usualTargets } from '../api/catalog.ts';
+import { Intake } from '../parts/intake.tsx';
+import { Options } from '../parts/options.tsx';
+import { AsRequest } from '../parts/request.tsx';
+import { Targets } from '../parts/targets.tsx';
+import { TaskList } from '../parts/task-list.tsx';
+import { t } from '../words/words.ts';
+import { fieldsOf, isActive, pieceOf, start, type Task, taskOf } from '../work/tasks.ts';
+
+/** They stay while another view is open. */
+const tasks = signal<readonly Task[]>([]);
+const values = signal<Readonly<Record<string, string>>>({});
+const preferred = signal<string | undefined>(undefined);
+
+const targetsOf = (task: Task): readonly string[] => sourceOf(task.pieces.value[0]?.name ?? '')?.targets.map(({ format }) => format) ?? [];
+
+async function add(given: readonly (File | string)[]): Promise<void> {
+  // What a file can become is known soon.
+  await loadFormats();
+  const fresh = given.map((each) => {
+    const piece = pieceOf(each);
+    const source = sourceOf(piece.name);
+    const wanted = source?.targets.some(({ format }) => format === preferred.value) ? preferred.value : undefined;
+    return taskOf([piece], {
+      target: wanted ?? (source === undefined ? 'pdf' : (usualTargets(source)[0] ?? source.targets[0]?.format ?? 'pdf')),
+    });
+  });
+  tasks.value = [...tasks.value, ...fresh];
+}
+
+export function ConvertPage() {
+  const opened = useSignal(false);
+  useEffect(() => {
+    document.title = `filemill: ${t('convert')}`;
+    void loadFormats();
+  }, []);
+  const list = tasks.value;
+  const open = list.filter((task) => !isActive(task) && task.state.value.at !== 'done');
+  const waiting = list.filter(({ state }) => state.value.at === 'ready');
+  const targets = [...new Set(open.map(({ target }) => target.value))];
+  const sources = [...new Set(open.map(({ pieces }) => pieces.value[0]?.format))];
+  useEffect(() => {
+    if (opened.value) for (const source of sources) if (source !== undefined) void loadDetails(source);
+  }, [opened.value, sources.join()]);
+
+  const usual = [
+    ...new Set(
+      open.flatMap((task) => {
+        const source = sourceOf(task.pieces.value[0]?.name ?? '');
+        return source === undefined ? [] : usualTargets(source).slice(0, 5);
+      }),
+    ),
+  ].slice(0, 8);
+  const all = [...new Set(open.flatMap(targetsOf))].sort();
+  const begin = async (some: readonly Task[]) => {
+    // What has no effect on a file is not sent.
+    if (Object.keys(values.value).length > 0)
+      await Promise.all(
+        [...new Set(some.map(({ pieces }) => pieces.value[0]?.format))].map((source) =>
+          source === undefined ? undefined : loadDetails(source),
+        ),
+      );
+    for (const task of some) start(task, values.value);
+  };
+  const [sample] = open;
+  return (
+    <>
+      <header class="head">
+        <h1 tabIndex={-1}>{t('headline')}</h1>
+        <p class="lead">{t('lead')}</p>
+      </header>
+      <Intake add={(given) => void add(given)} many small={list.length > 0} />
+      {open.length > 0 && (
+        <section class="panel" aria-label={t('allTo')}>
+          <h2>{open.length > 1 ? t('allTo') : t('convertTo')}</h2>
+          <Targets
+            usual={usual}
+            all={all}
+            chosen={targets.length === 1 ? targets[0] : undefined}
+            choose={(target) =>
+              batch(() => {
+                preferred.value = target;
+                for (const task of open) if (targetsOf(task).includes(target)) task.target.value = target;
+              })
+            }
+          />
+          <details
+            onToggle={(event) => {
+              opened.value = event.currentTarget.open;
+            }}
+          >
+            <summary>{t('options')}</summary>
+            {formats.value !== undefined &&
+              targets.map((target) => {
+                const from = open.filter((task) => task.target.value === target).map(({ pieces }) => pieces.value[0]?.format);
+                return (
+                  <div key={target}>
+                    {targets.length > 1 && <h3>{t('optionsFor', { name: target.toUpperCase() })}</h3>}
+                    <Options
+                      prefix={`to-${target}`}
+                      values={values}
+                      fields={optionsOf([...new Set(from)], target).map(([name, schema]) => ({ name, schema, required: false }))}
+                    />
+                  </div>
+                );
+              })}
+          </details>
+          {waiting.length > 0 && (
+            <button type="button" class="button main large" onClick={() => void begin(waiting)}>
+              {t('start', { n: waiting.length })}
+            </button>
+          )}
+        </section>
+      )}
+      <TaskList tasks={tasks} start={(task) => void begin([task])} />
+      {sample !== undefined && (
+        <AsRequest
+          request={{
+            path: 'api/v1/convert',
+            field: 'file',
+            files: sample.pieces.value.flatMap(({ file, name }) => (file === undefined ? [] : [name])),
+            urls: sample.pieces.value.flatMap(({ url }) => (url === undefined ? [] : [url])),
+            fields: { to_format: sample.target.value, ...fieldsOf(sample, values.value) },
+          }}
+        />
+      )}
+    </>
+  );
+}

@@ -1,0 +1,264 @@
+/** The tools of this server, and a page for each. */
+import { signal, useSignal } from '@preact/signals';
+import { useEffect, useMemo } from 'preact/hooks';
+import { loadFormats, loadTools, type Tool, tools } from '../api/catalog.ts';
+import { Crop } from '../parts/crop.tsx';
+import { Icon } from '../parts/icon.tsx';
+import { Intake } from '../parts/intake.tsx';
+import { Nothing } from '../parts/nothing.tsx';
+import { Options } from '../parts/options.tsx';
+import { AsRequest } from '../parts/request.tsx';
+import { TaskList } from '../parts/task-list.tsx';
+import { familyName } from '../parts/task-row.tsx';
+import { Trim } from '../parts/trim.tsx';
+import { href } from '../route.ts';
+import { t, title } from '../words/words.ts';
+import { type Piece, pieceOf, start, type Task, taskOf } from '../work/tasks.ts';
+
+export function ToolsPage() {
+  const text = useSignal('');
+  useEffect(() => {
+    document.title = `filemill: ${t('tools')}`;
+    void loadTools();
+  }, []);
+  const wanted = text.value.trim().toLowerCase();
+  const found = (tools.value ?? []).filter(({ slug, summary }) => `${slug.replaceAll('-', ' ')} ${summary}`.toLowerCase().includes(wanted));
+  const families = Map.groupBy(
+    found.filter(({ available }) => available),
+    ({ family }) => family,
+  );
+  const absent = found.filter(({ available }) => !available);
+  return (
+    <>
+      <header class="head">
+        <h1 tabIndex={-1}>{t('tools')}</h1>
+        <p class="lead">{t('toolsLead')}</p>
+        <input
+          type="search"
+          class="find"
+          aria-label={t('searchTools')}
+          placeholder={t('searchTools')}
+          onInput={(event) => {
+            text.value = event.currentTarget.value;
+          }}
+        />
+      </header>
+      {[...families].map(([family, members]) => (
+        <section key={family} class="family">
+          <h2>{familyName(family)}</h2>
+          <ul class="cards">
+            {members.map((tool) => (
+              <Card key={tool.slug} tool={tool} />
+            ))}
+          </ul>
+        </section>
+      ))}
+      {absent.length > 0 && (
+        <section class="family absent">
+          <h2>{t('absent')}</h2>
+          <ul class="cards">
+            {absent.map((tool) => (
+              <Card key={tool.slug} tool={tool} />
+            ))}
+          </ul>
+        </section>
+      )}
+      {tools.value !== undefined && found.length === 0 && <p class="quiet">{t('noTool', { text: text.value })}</p>}
+    </>
+  );
+}
+
+function Card({ tool: { slug, summary, available, reason } }: { tool: Tool }) {
+  return (
+    <li>
+      <a href={href(`/tools/${slug}`)} data-view={`/tools/${slug}`}>
+        <strong lang="en">{title(slug)}</strong>
+        <span lang="en">{available ? summary : reason}</span>
+      </a>
+    </li>
+  );
+}
+
+/** By tool: they stay while another view is open. */
+const places = new Map<string, ReturnType<typeof newPlace>>();
+const newPlace = () => ({
+  pieces: signal<readonly Piece[]>([]),
+  tasks: signal<readonly Task[]>([]),
+  values: signal<Readonly<Record<string, string>>>({}),
+});
+
+export function ToolPage({ slug }: { slug: string }) {
+  useEffect(() => {
+    document.title = `filemill: ${title(slug)}`;
+    void loadTools();
+    void loadFormats();
+  }, [slug]);
+  const tool = tools.value?.find((each) => each.slug === slug);
+  if (tools.value === undefined) return <h1 tabIndex={-1}>{title(slug)}</h1>;
+  const back = (
+    <a class="button" href={href('/tools')} data-view="/tools">
+      {t('allTools')}
+    </a>
+  );
+  if (tool === undefined) return <Nothing title={t('unknownTool')} more={back} />;
+  if (!tool.available)
+    return (
+      <Nothing
+        title={title(slug)}
+        lead={tool.summary}
+        more={
+          <>
+            <p class="notice">
+              <strong>{t('absent')}.</strong> {t('absentWhy', { reason: tool.reason ?? '' })}
+            </p>
+            {back}
+          </>
+        }
+      />
+    );
+  return <Present tool={tool} />;
+}
+
+function Present({ tool }: { tool: Tool }) {
+  const { slug, summary, options = [], accepts = [], files = { field: 'file', min: 1, max: 1 } } = tool;
+  const place = useMemo(() => {
+    const found = places.get(slug) ?? newPlace();
+    places.set(slug, found);
+    return found;
+  }, [slug]);
+  const { pieces, tasks, values } = place;
+  const isPage = files.field === 'url';
+  const together = files.max > 1;
+  const list = pieces.value;
+  const missing = options.some(({ name, required, schema }) => required && schema.type !== 'boolean' && values.value[name] === undefined);
+  const few = list.length < files.min;
+  const move = (from: number, to: number) => {
+    const moved = [...list];
+    moved.splice(to, 0, ...moved.splice(from, 1));
+    pieces.value = moved;
+  };
+  const run = () => {
+    const field = together ? 'files[]' : files.field;
+    const fresh = (together ? [list] : list.map((piece) => [piece])).map((some) => taskOf(some, { tool: slug, field }));
+    tasks.value = [...fresh, ...tasks.value];
+    pieces.value = [];
+    for (const task of fresh) start(task, values.value);
+  };
+  const [first] = list;
+  return (
+    <>
+      <header class="head">
+        <p class="back">
+          <a href={href('/tools')} data-view="/tools">
+            {t('allTools')}
+          </a>
+        </p>
+        <h1 tabIndex={-1} lang="en">
+          {title(slug)}
+        </h1>
+        <p class="lead" lang="en">
+          {summary}
+        </p>
+        {accepts.length > 0 && (
+          <p class="quiet">
+            {t('accepts', {
+              formats:
+                accepts.length > 8
+                  ? `${accepts
+                      .slice(0, 8)
+                      .map((each) => each.toUpperCase())
+                      .join(', ')} …`
+                  : accepts.map((each) => each.toUpperCase()).join(', '),
+            })}
+          </p>
+        )}
+      </header>
+      <Intake
+        add={(given) => {
+          pieces.value = [...pieces.value, ...given.map(pieceOf)].slice(0, together ? files.max : undefined);
+        }}
+        many
+        small={list.length > 0 || isPage}
+        onlyUrl={isPage}
+      />
+      {list.length > 0 && (
+        <ol class="pieces">
+          {list.map((piece, place) => (
+            <li key={piece.key}>
+              <span class="name" dir="auto">
+                {piece.name}
+              </span>
+              {together && (
+                <>
+                  <button
+                    type="button"
+                    class="bare"
+                    disabled={place === 0}
+                    aria-label={t('up', { name: piece.name })}
+                    onClick={() => move(place, place - 1)}
+                  >
+                    <Icon name="arrowUp" />
+                  </button>
+                  <button
+                    type="button"
+                    class="bare"
+                    disabled={place === list.length - 1}
+                    aria-label={t('down', { name: piece.name })}
+                    onClick={() => move(place, place + 1)}
+                  >
+                    <Icon name="arrowDown" />
+                  </button>
+                </>
+              )}
+              <button
+                type="button"
+                class="bare"
+                aria-label={t('removeNamed', { name: piece.name })}
+                onClick={() => {
+                  pieces.value = list.filter((each) => each !== piece);
+                }}
+              >
+                <Icon name="close" />
+              </button>
+            </li>
+          ))}
+        </ol>
+      )}
+      <form
+        class="panel"
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (!few) run();
+        }}
+      >
+        {slug === 'crop-image' && first?.file !== undefined && <Crop key={first.key} file={first.file} values={values} />}
+        {options.some(({ name }) => name === 'end_time') && first?.file !== undefined && (
+          <Trim key={first.key} file={first.file} values={values} />
+        )}
+        {options.length > 0 && <h2>{t('options')}</h2>}
+        {options.length > 0 && <Options prefix={slug} values={values} fields={options} />}
+        <button type="submit" class="button main large" disabled={few || missing}>
+          {t('run')}
+        </button>
+        {few && !isPage && <p class="quiet">{t('atLeast', { n: files.min })}</p>}
+      </form>
+      <TaskList tasks={tasks} start={(task) => start(task, values.value)} />
+      <AsRequest
+        request={{
+          path: `api/v1/tools/${slug}`,
+          field: together ? 'files[]' : files.field,
+          files: isPage
+            ? []
+            : list.length === 0
+              ? Array.from({ length: files.min }, (_, n) => `file${files.min > 1 ? n + 1 : ''}.${accepts[0] ?? 'bin'}`)
+              : list.slice(0, together ? undefined : 1).flatMap(({ file, name }) => (file === undefined ? [] : [name])),
+          urls:
+            isPage && list.length === 0
+              ? ['https://example.org/']
+              : list.slice(0, together ? undefined : 1).flatMap(({ url }) => (url === undefined ? [] : [url])),
+          fields: values.value,
+        }}
+      />
+    </>
+  );
+}

@@ -1,0 +1,25 @@
+/** A refusal or a failure as a sentence with a way on. Those without a sentence of their own have the service's. */
+import type { Refusal } from '../api/client.ts';
+import { type Key, t } from '../words/words.ts';
+
+const OF_CODE: Readonly<Record<string, Key>> = {
+  JOB_EXPIRED: 'expired',
+  JOB_NOT_FOUND: 'unknownJob',
+  UPLOAD_NOT_FOUND: 'restarted',
+  UNSUPPORTED_MIME: 'refusedFile',
+  FILE_TOO_LARGE: 'tooLarge',
+};
+const OF_REASON: Readonly<Record<string, Key>> = {
+  corrupt_input: 'damaged',
+  password_required: 'password_required',
+  wrong_password: 'wrong_password',
+  unsupported_mime: 'refusedFile',
+  file_too_large: 'tooLarge',
+  timeout: 'timeout',
+};
+
+export function sentenceOf({ code, reason, message }: Refusal): string {
+  const key = (reason === undefined ? undefined : OF_REASON[reason]) ?? OF_CODE[code];
+  return key === undefined ? message || code : t(key);
+}
+export const wantsPassword = ({ reason }: Refusal): boolean => reason === 'password_required' || reason === 'wrong_password';

@@ -1,0 +1,152 @@
+/** Where files come in: dropped, pasted, chosen, a whole folder, a picture that is taken, or a URL. */
+import { useSignal } from '@preact/signals';
+import { useEffect, useRef } from 'preact/hooks';
+import { t } from '../words/words.ts';
+import { Icon } from './icon.tsx';
+
+/** Files of one folder. */
+const MOST = 500;
+
+/** Every file below what was dropped. */
+async function filesOf(items: DataTransferItemList): Promise<File[]> {
+  const files: File[] = [];
+  const entries = [...items].flatMap((item) => (item.kind === 'file' ? [item.webkitGetAsEntry?.() ?? item.getAsFile()] : []));
+  const visit = async (entry: FileSystemEntry | File | null): Promise<void> => {
+    if (entry === null || files.length >= MOST) return;
+    if (entry instanceof File) files.push(entry);
+    else if (entry.isFile) files.push(await new Promise<File>((resolve, reject) => (entry as FileSystemFileEntry).file(resolve, reject)));
+    else {
+      const reader = (entry as FileSystemDirectoryEntry).createReader();
+      // A reader gives a hundred at a time.
+      for (;;) {
+        const some = await new Promise<FileSystemEntry[]>((resolve, reject) => reader.readEntries(resolve, reject));
+        for (const each of some) await visit(each);
+        if (some.length === 0 || files.length >= MOST) break;
+      }
+    }
+  };
+  for (const entry of entries) await visit(entry);
+  return files.filter(({ name }) => !name.startsWith('.'));
+}
+
+interface Given {
+  readonly add: (given: readonly (File | string)[]) => void;
+  readonly accept?: string | undefined;
+  readonly many: boolean;
+  readonly small: boolean;
+  readonly onlyUrl?: boolean;
+}
+
+export function Intake({ add, accept, many, small, onlyUrl = false }: Given) {
+  const [choose, folder, camera] = [useRef<HTMLInputElement>(null), useRef<HTMLInputElement>(null), useRef<HTMLInputElement>(null)];
+  const over = useSignal(false);
+  const said = useSignal('');
+  const latest = useRef(add);
+  latest.current = (given) => {
+    said.value = given.length >= MOST ? t('tooMany', { n: MOST }) : '';
+    if (given.length > 0) add(given.slice(0, MOST));
+  };
+  useEffect(() => {
+    if (onlyUrl) return undefined;
+    let depth = 0;
+    const hasFiles = (event: DragEvent) => event.dataTransfer?.types.includes('Files') === true;
+    const enter = (event: DragEvent) => {
+      if (!hasFiles(event)) return;
+      depth++;
+      over.value = true;
+    };
+    const leave = () => {
+      depth = Math.max(0, depth - 1);
+      if (depth === 0) over.value = false;
+    };
+    const hold = (event: DragEvent) => hasFiles(event) && event.preventDefault();
+    const drop = (event: DragEvent) => {
+      if (!hasFiles(event) || event.dataTransfer === null) return;
+      event.preventDefault();
+      depth = 0;
+      over.value = false;
+      void filesOf(event.dataTransfer.items).then((files) => latest.current(files));
+    };
+    const paste = (event: ClipboardEvent) => {
+      if (event.target instanceof Element && event.target.closest('input, textarea, select') !== null) return;
+      const files = [...(event.clipboardData?.files ?? [])];
+      const text = event.clipboardData?.getData('text/plain').trim() ?? '';
+      if (files.length > 0) latest.current(files);
+      else if (/^https?:\/\/\S+$/.test(text) && URL.canParse(text)) latest.current([text]);
+    };
+    addEventListener('dragenter', enter);
+    addEventListener('dragleave', leave);
+    addEventListener('dragover', hold);
+    addEventListener('drop', drop);
+    addEventListener('paste', paste);
+    return () => {
+      removeEventListener('dragenter', enter);
+      removeEventListener('dragleave', leave);
+      removeEventListener('dragover', hold);
+      removeEventListener('drop', drop);
+      removeEventListener('paste', paste);
+    };
+  }, [onlyUrl]);
+  const chosen = (event: { currentTarget: HTMLInputElement }) => {
+    latest.current([...(event.currentTarget.files ?? [])].filter(({ name }) => !name.startsWith('.')));
+    event.currentTarget.value = '';
+  };
+  const open = (input: { readonly current: HTMLInputElement | null }) => () => input.current?.click();
+  return (
+    <section class={`intake${small ? ' small' : ''}${over.value ? ' over' : ''}`} aria-label={t('chooseFiles')}>
+      {!onlyUrl && (
+        <>
+          <p class="drop">
+            <Icon name="upload" />
+            <strong>{over.value ? t('dropNow') : t('dropHere')}</strong>
+            <span>{t('orPaste')}</span>
+          </p>
+          <div class="ways">
+            <button type="button" class="button main" onClick={open(choose)}>
+              {t('chooseFiles')}
+            </button>
+            {many && (
+              <button type="button" class="button" onClick={open(folder)}>
+                {t('chooseFolder')}
+              </button>
+            )}
+            <button type="button" class="button touch" onClick={open(camera)}>
+              {t('takePicture')}
+            </button>
+          </div>
+          <input ref={choose} type="file" hidden multiple={many} accept={accept} aria-label={t('chooseFiles')} onChange={chosen} />
+          {/* @ts-expect-error every browser knows it, and no standard */}
+          <input ref={folder} type="file" hidden multiple webkitdirectory={true} aria-label={t('chooseFolder')} onChange={chosen} />
+          <input ref={camera} type="file" hidden accept="image/*" capture="environment" aria-label={t('takePicture')} onChange={chosen} />
+        </>
+      )}
+      <form
+        class="url"
+        onSubmit={(event) => {
+          event.preventDefault();
+          const input = event.currentTarget.elements.namedItem('url') as HTMLInputElement;
+          if (!/^https?:/.test(input.value) || !URL.canParse(input.value)) return;
+          latest.current([input.value]);
+          input.value = '';
+        }}
+      >
+        <input
+          name="url"
+          type="url"
+          required
+          pattern="https?://.+"
+          placeholder="https://"
+          aria-label={t(onlyUrl ? 'pageUrl' : 'urlLabel')}
+          dir="ltr"
+          autocomplete="off"
+        />
+        <button type="submit" class="button">
+          {t('add')}
+        </button>
+      </form>
+      <p role="status" class="quiet">
+        {said.value}
+      </p>
+    </section>
+  );
+}

@@ -1,0 +1,106 @@
+/** A form of the API's own schemas: what an option does, its bounds, unit and preset. What is left alone is not sent. */
+import type { Signal } from '@preact/signals';
+import type { Schema } from '../api/catalog.ts';
+import { t, title } from '../words/words.ts';
+
+export interface Field {
+  readonly name: string;
+  readonly schema: Schema;
+  readonly required: boolean;
+}
+export type Values = Signal<Readonly<Record<string, string>>>;
+
+/** Longer ones are no label, characters. */
+const LABEL = 34;
+
+/** The description's parts: a label, what the option does, and what it takes. The preset has a place of its own. */
+function partsOf(name: string, { description = '' }: Schema): { label: string; does: string; takes: string } {
+  const [does = '', rest = ''] = description.split(/\s?Takes /);
+  const takes = (rest.split(/\. (?:Default|Has an effect)/)[0] ?? '').replace(/\.$/, '').replace(/^(integer|number), /, '');
+  const [first = '', ...more] = does.trim().split(/(?<=[.:])\s+/);
+  const isLabel = first.length > 1 && first.length <= LABEL;
+  return {
+    label: isLabel ? first.slice(0, -1) : title(name.replace(/^(img|video|audio|mp3|wav|ocr)_/, '')),
+    does: (isLabel ? more.join(' ') : does).trim().replace(/^\p{Ll}/u, (letter) => letter.toUpperCase()),
+    takes: /^one of|true, false/.test(takes) ? '' : takes,
+  };
+}
+
+const IS_COLOUR = '^#[0-9a-fA-F]{6}$';
+
+export function Options({ fields, values, prefix }: { fields: readonly Field[]; values: Values; prefix: string }) {
+  const set = (name: string, value: string) => {
+    const { [name]: _, ...rest } = values.value;
+    values.value = value === '' ? rest : { ...rest, [name]: value };
+  };
+  if (fields.length === 0) return <p class="quiet">{t('noOptions')}</p>;
+  return (
+    <div class="options">
+      {fields.map(({ name, schema, required }) => {
+        const id = `${prefix}-${name}`;
+        const { label, does, takes } = partsOf(name, schema);
+        const value = values.value[name] ?? '';
+        const common = { id, name, required, 'aria-describedby': `${id}-does` };
+        const typed = (event: { currentTarget: { value: string } }) => set(name, event.currentTarget.value);
+        const preset = schema.default === undefined || schema.default === '' ? undefined : String(schema.default);
+        return (
+          <div class={`option${schema.type === 'boolean' ? ' tick' : ''}`} key={name}>
+            <label for={id}>
+              <span lang="en">{label}</span>
+              {required && <span class="required"> ({t('required')})</span>}
+            </label>
+            {schema.type === 'boolean' ? (
+              <input
+                {...common}
+                required={false}
+                type="checkbox"
+                checked={(value || preset) === 'true'}
+                onChange={(event) =>
+                  set(name, String(event.currentTarget.checked) === (preset ?? 'false') ? '' : String(event.currentTarget.checked))
+                }
+              />
+            ) : schema.enum !== undefined ? (
+              <select {...common} value={value} onChange={typed}>
+                <option value="">{preset === undefined ? (required ? '' : t('preset')) : t('presetIs', { value: preset })}</option>
+                {schema.enum.map((each) => (
+                  <option key={each} value={String(each)} selected={String(each) === value}>
+                    {String(each)}
+                  </option>
+                ))}
+              </select>
+            ) : schema.pattern === IS_COLOUR ? (
+              <input {...common} type="color" value={value || preset || '#000000'} onInput={typed} />
+            ) : schema.type === 'integer' || schema.type === 'number' ? (
+              <input
+                {...common}
+                type="number"
+                inputMode="decimal"
+                min={schema.minimum}
+                max={schema.maximum}
+                step={schema.type === 'integer' ? 1 : 'any'}
+                placeholder={preset ?? ''}
+                value={value}
+                onInput={typed}
+              />
+            ) : (
+              <input
+                {...common}
+                {...(name === 'password'
+                  ? ({ type: 'password', autocomplete: 'new-password' } as const)
+                  : ({ type: 'text', autocomplete: 'off' } as const))}
+                {...(schema.maxLength === undefined ? {} : { maxLength: schema.maxLength })}
+                placeholder={preset ?? ''}
+                value={value}
+                onInput={typed}
+              />
+            )}
+            <p id={`${id}-does`} class="does" lang="en">
+              {does}
+              {takes !== '' && <span class="takes"> {takes}.</span>}
+            </p>
+          </div>
+        );
+      })}
+    </div>
+  );
+}

@@ -1,0 +1,106 @@
+/** The request that would do the same, for a shell, JavaScript and Python. */
+import { useSignal } from '@preact/signals';
+import { at } from '../api/client.ts';
+import { t } from '../words/words.ts';
+
+export interface Request {
+  readonly path: string;
+  readonly field: string;
+  readonly files: readonly string[];
+  readonly urls: readonly string[];
+  readonly fields: Readonly<Record<string, string>>;
+}
+
+const shell = (text: string): string => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`);
+/** In a form of curl's a name with a comma or a semicolon has to be quoted. */
+const curlFile = (name: string): string => (/[,;"\\]/.test(name) ? `@"${name.replace(/["\\]/g, '\\$&')}"` : `@${name}`);
+/** A string of JavaScript and of Python alike. */
+const quoted = (text: string): string => JSON.stringify(text);
+
+export function curlOf({ path, field, files, urls, fields }: Request): string {
+  const many = field.endsWith('[]');
+  const parts = [
+    ...files.map((name) => `-F ${shell(`${field}=${curlFile(name)}`)}`),
+    ...urls.map((url) => `--form-string ${shell(`${many ? 'urls[]' : 'url'}=${url}`)}`),
+    ...Object.entries(fields).map(([name, value]) => `--form-string ${shell(`${name}=${value}`)}`),
+  ];
+  const address = path.endsWith('/convert') && files.length + urls.length === 1 ? `${at(path)}?download=1` : at(path);
+  const start = address.endsWith('download=1') ? 'curl -sSfL --retry 3 -OJ' : 'curl -sSf --retry 3';
+  return [start, ...parts, shell(address)].join(' \\\n  ');
+}
+
+export function scriptOf({ path, field, files, urls, fields }: Request): string {
+  const many = field.endsWith('[]');
+  return [
+    ...(files.length > 0 ? ["import { openAsBlob } from 'node:fs';", ''] : []),
+    'const form = new FormData();',
+    ...files.map((name) => `form.append(${quoted(field)}, await openAsBlob(${quoted(name)}), ${quoted(name)});`),
+    ...urls.map((url) => `form.append(${quoted(many ? 'urls[]' : 'url')}, ${quoted(url)});`),
+    ...Object.entries(fields).map(([name, value]) => `form.append(${quoted(name)}, ${quoted(value)});`),
+    `const answer = await fetch(${quoted(at(path))}, { method: 'POST', body: form });`,
+    'const { data, error } = await answer.json();',
+    'console.log(error ?? data);',
+  ].join('\n');
+}
+
+export function pythonOf({ path, field, files, urls, fields }: Request): string {
+  const many = field.endsWith('[]');
+  const data = [...urls.map((url) => [many ? 'urls[]' : 'url', url] as const), ...Object.entries(fields)];
+  return [
+    'import requests',
+    '',
+    'answer = requests.post(',
+    `    ${quoted(at(path))},`,
+    ...(files.length > 0
+      ? ['    files=[', ...files.map((name) => `        (${quoted(field)}, open(${quoted(name)}, "rb")),`), '    ],']
+      : []),
+    ...(data.length > 0 ? ['    data=[', ...data.map(([name, value]) => `        (${quoted(name)}, ${quoted(value)}),`), '    ],'] : []),
+    ')',
+    'print(answer.json())',
+  ].join('\n');
+}
+
+const LANGUAGES = { curl: curlOf, JavaScript: scriptOf, Python: pythonOf } as const;
+type Language = keyof typeof LANGUAGES;
+
+export function AsRequest({ request }: { request: Request }) {
+  const language = useSignal<Language>('curl');
+  const copied = useSignal(false);
+  const text = LANGUAGES[language.value](request);
+  return (
+    <details class="request">
+      <summary>{t('asRequest')}</summary>
+      <p class="quiet">{t('requestLead')}</p>
+      <div class="tabs" role="group" aria-label={t('asRequest')}>
+        {(Object.keys(LANGUAGES) as Language[]).map((each) => (
+          <button
+            key={each}
+            type="button"
+            class="chip"
+            aria-pressed={each === language.value}
+            onClick={() => {
+              language.value = each;
+              copied.value = false;
+            }}
+          >
+            {each}
+          </button>
+        ))}
+        <button
+          type="button"
+          class="button end"
+          onClick={() => {
+            void navigator.clipboard?.writeText(text).then(() => {
+              copied.value = true;
+            });
+          }}
+        >
+          {t(copied.value ? 'copied' : 'copy')}
+        </button>
+      </div>
+      <pre tabIndex={0} dir="ltr">
+        <code>{text}</code>
+      </pre>
+    </details>
+  );
+}

@@ -1,0 +1,34 @@
+/** Which view the address names, below wherever the service is. */
+import { signal } from '@preact/signals';
+
+const base = (): string => new URL(document.baseURI).pathname;
+const here = (): string => {
+  const path = location.pathname;
+  return `/${path.startsWith(base()) ? path.slice(base().length) : path.slice(1)}`.replace(/(.)\/+$/, '$1');
+};
+export const path = signal('/');
+
+/** The address of a view. */
+export const href = (view: string): string => base() + view.replace(/^\//, '');
+
+function show(): void {
+  path.value = here();
+  scrollTo(0, 0);
+  // A screen reader begins with the new heading.
+  requestAnimationFrame(() => document.querySelector<HTMLElement>('h1')?.focus({ preventScroll: true }));
+}
+export function go(view: string): void {
+  history.pushState(null, '', href(view));
+  show();
+}
+export function watchAddress(): void {
+  path.value = here();
+  addEventListener('popstate', show);
+  document.addEventListener('click', (event) => {
+    const link = event.target instanceof Element ? event.target.closest<HTMLAnchorElement>('a[data-view]') : null;
+    if (link === null || event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey)
+      return;
+    event.preventDefault();
+    go(link.dataset['view'] ?? '/');
+  });
+}

@@ -1,0 +1,76 @@
+/** The words of the language that the browser asks for, with its plurals and numbers. */
+import { signal } from '@preact/signals';
+import { en, type Key, type Words } from './en.ts';
+
+/** Each language is a file of its own, fetched where it is asked for. */
+const LANGUAGES: Readonly<Record<string, () => Promise<Words>>> = {
+  en: async () => en,
+  de: async () => (await import('./de.ts')).de,
+  es: async () => (await import('./es.ts')).es,
+};
+const RIGHT_TO_LEFT = new Set(['ar', 'fa', 'he', 'ur']);
+
+export type { Key };
+
+const words = signal<Words>(en);
+let locale = 'en';
+let plural = new Intl.PluralRules('en');
+
+/** @param wanted languages as the browser lists them, the best first */
+export async function chooseLanguage(wanted: readonly string[]): Promise<void> {
+  const found = wanted.find((each) => Object.hasOwn(LANGUAGES, each.split('-')[0] ?? '')) ?? 'en';
+  const language = found.split('-')[0] ?? 'en';
+  words.value = (await LANGUAGES[language]?.().catch(() => en)) ?? en;
+  locale = words.value === en && language !== 'en' ? 'en' : found;
+  plural = new Intl.PluralRules(locale);
+  document.documentElement.lang = locale;
+  document.documentElement.dir = RIGHT_TO_LEFT.has(language) ? 'rtl' : 'ltr';
+}
+
+type Values = Readonly<Record<string, string | number>>;
+
+/** A sentence. @param values `n` chooses the plural */
+export function t(key: Key, values: Values = {}): string {
+  const entry = words.value[key];
+  const form = typeof entry === 'string' ? entry : (entry[plural.select(Number(values['n'] ?? 0))] ?? entry.other ?? '');
+  return form.replace(/\{(\w+)\}/g, (_, name: string) => {
+    const value = values[name] ?? '';
+    return typeof value === 'number' ? count(value) : value;
+  });
+}
+export const hasWord = (key: string): key is Key => Object.hasOwn(en, key);
+
+export const count = (value: number): string => new Intl.NumberFormat(locale).format(value);
+export const percent = (share: number): string =>
+  new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 0 }).format(share);
+
+const UNITS = ['byte', 'kilobyte', 'megabyte', 'gigabyte'] as const;
+export function bytes(size: number): string {
+  const step = Math.min(UNITS.length - 1, size < 1000 ? 0 : Math.floor(Math.log10(size) / 3));
+  const maximumFractionDigits = step === 0 || size / 1000 ** step >= 100 ? 0 : 1;
+  return new Intl.NumberFormat(locale, {
+    style: 'unit',
+    unit: UNITS[step] ?? 'byte',
+    unitDisplay: step === 0 ? 'long' : 'short',
+    maximumFractionDigits,
+  }).format(size / 1000 ** step);
+}
+
+/** A length of time, in its two largest units. */
+export function duration(ms: number): string {
+  const seconds = Math.max(1, Math.ceil(ms / 1000));
+  const part = (value: number, unit: 'hour' | 'minute' | 'second') =>
+    new Intl.NumberFormat(locale, { style: 'unit', unit, unitDisplay: 'long' }).format(value);
+  const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor((seconds % 3600) / 60)];
+  const parts =
+    hours > 0 ? [part(hours, 'hour'), part(minutes, 'minute')] : minutes > 0 ? [part(minutes, 'minute')] : [part(seconds, 'second')];
+  return new Intl.ListFormat(locale, { type: 'unit' }).format(parts);
+}
+
+const ACRONYMS = new Set(['pdf', 'gif', 'jpg', 'png', 'webp', 'og', 'dpi', 'fps', 'url', 'crf', 'csv', 'ocr', 'mp3', 'wav']);
+/** `compress-pdf` as a title. Names of tools and options come from the API, in English. */
+export function title(name: string): string {
+  const parts = name.split(/[-_]/).map((part) => (ACRONYMS.has(part) ? part.toUpperCase() : part));
+  const [first = '', ...rest] = parts;
+  return [first.charAt(0).toUpperCase() + first.slice(1), ...rest].join(' ');
+}

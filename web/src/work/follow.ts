@@ -1,0 +1,62 @@
+/** Follows a job to its end: by its events, and by asking where those cannot be had. */
+import { ask, at, type ErrorBody, Refusal, sleep } from '../api/client.ts';
+
+export interface Job {
+  readonly job_id: string;
+  readonly status: 'processing' | 'done' | 'error';
+  readonly progress?: number;
+  readonly output?: {
+    readonly filename: string;
+    readonly size_bytes: number;
+    readonly content_type: string;
+    readonly files: number;
+  };
+  readonly text?: string;
+  readonly expires_at: string;
+  readonly warnings: readonly { readonly code: string; readonly message: string }[];
+}
+
+/** A browser has six connections to a server of HTTP/1.1: the others are for uploads and downloads. */
+const MOST_STREAMS = 2;
+let streams = 0;
+
+/** @returns the job when it is done @throws Refusal where it failed, expired or was deleted */
+export async function follow(id: string, told: (job: Job) => void, cancel: AbortSignal): Promise<Job> {
+  for (let asked = 0; ; asked++) {
+    const { data } = await ask<Job>(`api/v1/jobs/${id}`, { signal: cancel });
+    told(data);
+    if (data.status === 'done') return data;
+    if (streams < MOST_STREAMS && typeof EventSource === 'function') {
+      const last = await listen(id, told, cancel);
+      if (last?.error !== undefined) throw new Refusal(last.error);
+      if (last?.data?.status === 'done') return last.data;
+    }
+    // The event stream ended, or there was none.
+    await sleep(Math.min(3000, 400 + asked * 200), cancel);
+  }
+}
+
+interface Told {
+  readonly data?: Job;
+  readonly error?: ErrorBody;
+}
+
+/** @returns the last event; undefined where the stream ended without */
+function listen(id: string, told: (job: Job) => void, cancel: AbortSignal): Promise<Told | undefined> {
+  streams++;
+  const source = new EventSource(at(`api/v1/jobs/${id}/events`));
+  return new Promise<Told | undefined>((resolve, reject) => {
+    const end = (event: MessageEvent<string>) => resolve(JSON.parse(event.data) as Told);
+    source.addEventListener('progress', (event) => {
+      const { data } = JSON.parse((event as MessageEvent<string>).data) as Told;
+      if (data !== undefined) told(data);
+    });
+    source.addEventListener('done', (event) => end(event as MessageEvent<string>));
+    source.addEventListener('failed', (event) => end(event as MessageEvent<string>));
+    source.addEventListener('error', () => resolve(undefined));
+    cancel.addEventListener('abort', () => reject(cancel.reason as Error), { once: true });
+  }).finally(() => {
+    streams--;
+    source.close();
+  });
+}
