@@ -1,12 +1,65 @@
 /** A picture without something that it shows. */
 import { z } from 'zod';
-import { type AbsentTool, NO_MODEL } from '../listed-tool.ts';
+import { Failure } from '../../errors.ts';
+import { engine as classical, planRetouch, resultIn, retouch } from '../engines/retouch.ts';
+import { integer } from '../options/fields.ts';
+import { refuseField, type Tool } from '../tool.ts';
+import { taskOf } from '../tool-families/media.ts';
+import { boundedSides, decodeBeside, PHOTO, photoTarget } from '../tool-families/photo.ts';
 
-export const tool: AbsentTool = {
+const SIDES = ['x', 'y', 'w', 'h'] as const;
+const LONGEST = 16_000;
+const input = z.object({
+  x: integer(0, LONGEST, ' px').optional(),
+  y: integer(0, LONGEST, ' px').optional(),
+  w: integer(1, LONGEST, ' px').optional(),
+  h: integer(1, LONGEST, ' px').optional(),
+});
+
+export const tool: Tool = {
   slug: 'remove-object',
-  summary: 'Removes something from a picture.',
-  family: 'ai',
-  reason: NO_MODEL,
-  input: z.object({}),
+  summary: 'Removes what a mask or a rectangle covers from a picture, and fills the place with what is around it.',
+  ...PHOTO,
+  files: { fields: ['file', 'mask'], min: 1, max: 2, inOrder: true },
+  input,
+  texts: {
+    x: { means: 'Left edge of the rectangle to remove, where no mask is sent.' },
+    y: { means: 'Its top edge.' },
+    w: { means: 'Its width.' },
+    h: { means: 'Its height.' },
+  },
+  check: (given) => {
+    const sent = SIDES.filter((name) => given[name] !== undefined);
+    const missing = SIDES.find((name) => given[name] === undefined);
+    if (sent.length > 0 && missing !== undefined)
+      throw refuseField(missing, undefined, 'a number of pixels: a rectangle has x, y, w and h');
+  },
   daily: 50,
+  work: {
+    target: (sources, given) => {
+      const isBox = given['w'] !== undefined;
+      if (sources.length === 1 && !isBox)
+        throw new Failure('BAD_REQUEST', {
+          says: 'Say what to remove: a picture in the field "mask" that is white there and as large as the photo, or a rectangle in x, y, w and h.',
+        });
+      if (sources.length > 1 && isBox) throw new Failure('BAD_REQUEST', { says: 'Send either a mask or a rectangle, not both.' });
+      return photoTarget(sources);
+    },
+    methods: [
+      {
+        engine: classical,
+        plan: (order) => {
+          const [photo, mask] = order.sources;
+          for (const source of order.sources) boundedSides(source);
+          if (photo === undefined) throw new Error('a tool without a source');
+          const task = taskOf(order);
+          const result = resultIn(order.scratch);
+          if (mask === undefined)
+            return planRetouch(task, (picture) => [retouch('fill', picture, result, ...SIDES.map((name) => `${order.input[name]}`))]);
+          const beside = decodeBeside(order, mask, 'mask');
+          return planRetouch(task, (picture) => [...beside.steps, retouch('fill', picture, result, beside.picture)]);
+        },
+      },
+    ],
+  },
 };
