@@ -20,6 +20,7 @@ import { engine as qpdf } from './engines/qpdf.ts';
 import { engine as retouch } from './engines/retouch.ts';
 import { engine as rsvg } from './engines/rsvg.ts';
 import { engine as scans } from './engines/scans.ts';
+import { engine as separate } from './engines/separate.ts';
 import { engine as sharp } from './engines/sharp.ts';
 import { engine as tesseract } from './engines/tesseract.ts';
 import { engine as tiff2pdf } from './engines/tiff2pdf.ts';
@@ -45,6 +46,7 @@ export const engines: readonly Engine[] = [
   retouch,
   rsvg,
   scans,
+  separate,
   sharp,
   tesseract,
   tiff2pdf,

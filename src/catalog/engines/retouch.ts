@@ -1,5 +1,4 @@
 /** Our own classical image processing, without any model: enlarges, enhances and restores photos, and removes objects. ImageMagick decodes and encodes. */
-import type { Reason } from '../../errors.ts';
 import type { Engine, Plan, Step, Task } from '../engine.ts';
 import { PNG } from '../known-good.ts';
 import { WRITERS } from './imagemagick/coders.ts';
@@ -29,8 +28,8 @@ export const engine: Engine = {
   inspect: imagemagick.inspect as NonNullable<Engine['inspect']>,
   plan: (task) => planRetouch(task, (picture) => [retouch('enhance', picture, resultIn(task.scratch))]),
   explain: (output, code) =>
-    code === REFUSED && output.includes('"ok":false')
-      ? (/"reason":"(invalid_option|input_limit)"/.exec(output)?.[1] as Reason | undefined)
+    code === REFUSED && output.includes('"reason":"input_limit"')
+      ? 'input_limit'
       : /Array buffer allocation failed|heap out of memory/.test(output)
         ? 'memory'
         : explain(output),

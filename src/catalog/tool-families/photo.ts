@@ -25,12 +25,13 @@ export const PHOTO = {
 export const photoTarget = ([source = '']: readonly string[]): string =>
   source !== 'ico' && WRITERS[inShades(source)] !== undefined ? inShades(source) : 'png';
 
-/** @returns its sides, px @throws Failure `input_limit` */
+/** @returns its sides as it is shown, px @throws Failure `input_limit` */
 export function boundedSides({ facts }: Pick<ToolSource, 'facts'>, maxPixels: number = MAX_PHOTO_PIXELS) {
   const frames = framesOf(facts);
   const pixels = Math.max(0, ...frames.map(({ width, height }) => width * height));
   if (pixels > maxPixels) throw inputLimit('pixels', maxPixels, pixels);
-  return { width: frames[0]?.width ?? 1, height: frames[0]?.height ?? 1 };
+  const { width, height, onItsSide } = frames[0] ?? { width: 1, height: 1, onItsSide: false };
+  return onItsSide ? { width: height, height: width } : { width, height };
 }
 
 /** Runs one operation of `exec/programs/retouch.ts` on the only photo. */

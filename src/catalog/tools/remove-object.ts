@@ -1,6 +1,6 @@
 /** A picture without something that it shows. */
 import { z } from 'zod';
-import { Failure } from '../../errors.ts';
+import { Failure, misfit } from '../../errors.ts';
 import { engine as classical, planRetouch, resultIn, retouch } from '../engines/retouch.ts';
 import { integer } from '../options/fields.ts';
 import { refuseField, type Tool } from '../tool.ts';
@@ -50,8 +50,10 @@ export const tool: Tool = {
         engine: classical,
         plan: (order) => {
           const [photo, mask] = order.sources;
-          for (const source of order.sources) boundedSides(source);
           if (photo === undefined) throw new Error('a tool without a source');
+          const sides = boundedSides(photo);
+          if (mask === undefined) refuseOutside(sides, order.input as z.output<typeof input>);
+          else refuseOther(sides, boundedSides(mask));
           const task = taskOf(order);
           const result = resultIn(order.scratch);
           if (mask === undefined)
@@ -63,3 +65,31 @@ export const tool: Tool = {
     ],
   },
 };
+
+interface Sides {
+  readonly width: number;
+  readonly height: number;
+}
+
+/** @throws Failure `INVALID_OPTION` */
+function refuseOutside({ width, height }: Sides, { x = 0, y = 0, w = 0, h = 0 }: z.output<typeof input>): void {
+  for (const [option, has, from, length] of [
+    ['w', width, x, w],
+    ['h', height, y, h],
+  ] as const)
+    if (from + length > has)
+      throw misfit({
+        option,
+        received: `${length}`,
+        allowed: `at most ${Math.max(0, has - from)} px from there on in this picture`,
+        says: `The picture is ${width} × ${height} pixels, and the rectangle reaches to ${x + w}, ${y + h}.`,
+      });
+}
+
+/** @throws Failure `INVALID_OPTION` */
+function refuseOther({ width, height }: Sides, mask: Sides): void {
+  if (mask.width === width && mask.height === height) return;
+  const received = `${mask.width} × ${mask.height} px`;
+  const allowed = `a picture as large as the photo, ${width} × ${height} px`;
+  throw misfit({ option: 'mask', received, allowed, says: `The mask is ${received}; expected ${allowed}.` });
+}

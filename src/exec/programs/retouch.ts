@@ -7,7 +7,7 @@
  *   retouch.ts fill INPUT.pam OUTPUT.pam MASK.pam
  *   retouch.ts fill INPUT.pam OUTPUT.pam X Y WIDTH HEIGHT
  *
- * A mask is white where the hole is. Prints `progress 0.5` and the like; an unsuitable mask is one line of JSON, as residents answer, and status 2.
+ * A mask is white where the hole is. Prints `progress 0.5` and the like; a mask of nothing, or of too much, is one line of JSON, as residents answer, and status 2.
  */
 import { denoised, sharpened } from './retouch/detail.ts';
 import { fillSmoothly, fillWithPatches } from './retouch/fill.ts';
@@ -40,35 +40,25 @@ function restore(picture: Picture): Picture {
 
 function fill(picture: Picture, hole: readonly string[]): Picture | undefined {
   const { width, height } = picture;
-  const mask = hole.length === 1 ? maskIn(hole[0] ?? '', width, height) : boxIn(hole.map(Number), width, height);
-  if (mask === undefined) return undefined;
+  const mask = hole.length === 1 ? maskIn(hole[0] ?? '') : boxIn(hole.map(Number), width, height);
+  if (mask.length !== width * height) throw new Error('expected a mask of the same size');
   const count = mask.reduce((sum, each) => sum + each, 0);
-  if (count === 0 || count > (width * height) / 2) return refuse('the mask', count, 'some of the picture, and at most half of it');
-  if (count > MAX_HOLE) {
-    const words = { ok: false, reason: 'input_limit', details: { limit: 'pixels to remove', max: MAX_HOLE, received: count } };
-    process.stdout.write(`${JSON.stringify(words)}\n`);
-    return undefined;
-  }
-  return fillWithPatches(picture, mask, progress);
+  const max = Math.min(MAX_HOLE, Math.floor((width * height) / 2));
+  if (count > 0 && count <= max) return fillWithPatches(picture, mask, progress);
+  const details = { limit: 'pixels to remove', ...(count === 0 ? { min: 1 } : { max }), received: count };
+  process.stdout.write(`${JSON.stringify({ ok: false, reason: 'input_limit', details })}\n`);
+  return undefined;
 }
 
-function maskIn(path: string, width: number, height: number): Uint8Array | undefined {
+function maskIn(path: string): Uint8Array {
   const mask = readPam(path);
-  if (mask.width !== width || mask.height !== height)
-    return refuse('mask', `${mask.width} × ${mask.height} px`, `a picture of the same size as the photo, ${width} × ${height} px`);
   return Uint8Array.from(lumaOf(mask).data, (value, i) => (value * (mask.alpha?.data[i] ?? 1) > 0.5 ? 1 : 0));
 }
 
-function boxIn([x = 0, y = 0, w = 0, h = 0]: readonly number[], width: number, height: number): Uint8Array | undefined {
-  if (x + w > width || y + h > height) return refuse('x, y, w, h', `${x}, ${y}, ${w}, ${h}`, `a rectangle within ${width} × ${height} px`);
+function boxIn([x = 0, y = 0, w = 0, h = 0]: readonly number[], width: number, height: number): Uint8Array {
   const mask = new Uint8Array(width * height);
-  for (let row = y; row < y + h; row++) mask.fill(1, row * width + x, row * width + x + w);
+  for (let row = y; row < Math.min(height, y + h); row++) mask.fill(1, row * width + x, row * width + Math.min(width, x + w));
   return mask;
-}
-
-function refuse(option: string, received: string | number, allowed: string): undefined {
-  const misfit = { option, received: `${received}`, allowed, says: `The field ${option} is ${received}; expected ${allowed}.` };
-  process.stdout.write(`${JSON.stringify({ ok: false, reason: 'invalid_option', misfit })}\n`);
 }
 
 const [operation, input = '', output = '', ...rest] = process.argv.slice(2);

@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Service, startService } from '../../kit/service.ts';
+import { photo as photoOf } from '../../kit/fixtures/photos.ts';
+import { type Answer, type Service, startService } from '../../kit/service.ts';
 import { callTool, outputOf } from '../../kit/tools.ts';
 
 const run = promisify(execFile);
@@ -66,11 +67,22 @@ describe('upscale-image', () => {
     const plain = await made('plain.png', small, '-filter', 'Lanczos', '-resize', '480x312!', '-depth', '8');
     const { path, job } = await use('upscale-image', small, { scale });
     expect(job.engine).toMatchObject({ name: 'classical' });
-    expect(await psnr(path, whole)).toBeGreaterThan((await psnr(plain, whole)) + 0.4);
+    expect(await psnr(path, whole)).toBeGreaterThan((await psnr(plain, whole)) + 0.25);
   });
 
   it('keeps transparency, whose colour does not bleed into what is seen', async () => {
-    const file = await made('cut.png', '-size', '40x40', 'xc:#ff000000', '-fill', '#0000ff', '-draw', 'circle 20,20 20,8', 'png32:');
+    const file = await made(
+      'cut.png',
+      '-size',
+      '40x40',
+      'xc:#ff000000',
+      '-fill',
+      '#0000ff',
+      '-draw',
+      'circle 20,20 20,8',
+      '-type',
+      'TrueColorAlpha',
+    );
     const { path } = await use('upscale-image', file);
     expect(await sizeOf(path)).toMatch(/^80x80 PNG s?rgba/);
     const onBlack = await pixelsOf(path, '-background', 'black', '-alpha', 'remove');
@@ -78,8 +90,8 @@ describe('upscale-image', () => {
   });
 
   it('turns a photo upright first, keeps its format, and has 16 bits a colour where it has', async () => {
-    const sideways = await made('sideways.jpg', photo, '-resize', '60x40', '-orient', 'RightTop');
-    expect(await sizeOf((await use('upscale-image', sideways)).path)).toMatch(/^80x120 JPEG/);
+    const sideways = await photoOf(home, 6);
+    expect(await sizeOf((await use('upscale-image', sideways)).path)).toMatch(/^192x128 JPEG/);
     const deep = await made('deep.tiff', '-size', '64x16', 'gradient:#808080-#828282', '-depth', '16', '-type', 'TrueColor');
     const { path } = await use('upscale-image', deep);
     const { stdout } = await run(CONVERT, [path, '-format', '%k %m', 'info:']);
@@ -163,7 +175,10 @@ describe('remove-object', () => {
       ['file', spotted],
     ] as const)
       form.append(field, new Blob([await pngOf(path)]), 'a.png');
-    const answer = await (await fetch(`${service.url}/api/v1/tools/remove-object`, { method: 'POST', body: form })).json();
+    const answer = (await (await fetch(`${service.url}/api/v1/tools/remove-object`, { method: 'POST', body: form })).json()) as Omit<
+      Answer,
+      'status'
+    >;
     const path = join(home, `${++count}-removed.png`);
     await writeFile(path, await outputOf(service, { status: 200, ...answer }));
     expect(await psnr(path, before)).toBeGreaterThan(30);
@@ -176,8 +191,10 @@ describe('remove-object', () => {
     expect(await refused({ x: '1', y: '1', w: '5' })).toMatchObject({ code: 'INVALID_OPTION', details: { option: 'h' } });
     expect(await refused({ x: '470', y: '1', w: '50', h: '5' })).toMatchObject({
       code: 'INVALID_OPTION',
-      details: { allowed: 'a rectangle within 480 × 320 px' },
+      details: { option: 'w', allowed: 'at most 10 px from there on in this picture' },
     });
+    const black = await made('black.png', '-size', '480x320', 'xc:black');
+    expect(await refused({}, [photo, black])).toMatchObject({ details: { reason: 'input_limit', limit: 'pixels to remove' } });
     const small = await made('small.png', '-size', '8x8', 'xc:white');
     expect(await refused({}, [photo, small])).toMatchObject({ code: 'INVALID_OPTION', details: { option: 'mask', received: '8 × 8 px' } });
   });

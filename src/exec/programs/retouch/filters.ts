@@ -77,11 +77,11 @@ export function boxMean(source: Plane, radius: number): Plane {
     const [enters, leaves] = [y + radius, y - radius - 1];
     if (enters < height) {
       count++;
-      for (let x = 0; x < width; x++) sums[x] = ((sums[x] as number) + wide[enters * width + x]) as number;
+      for (let x = 0; x < width; x++) sums[x] = (sums[x] as number) + (wide[enters * width + x] as number);
     }
     if (leaves >= 0) {
       count--;
-      for (let x = 0; x < width; x++) sums[x] = ((sums[x] as number) - wide[leaves * width + x]) as number;
+      for (let x = 0; x < width; x++) sums[x] = (sums[x] as number) - (wide[leaves * width + x] as number);
     }
     if (y >= 0) for (let x = 0; x < width; x++) result[y * width + x] = (sums[x] as number) / count;
   }

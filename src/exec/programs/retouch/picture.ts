@@ -73,7 +73,7 @@ export function writePam(path: string, { width, height, colours, alpha, maxval }
   closeSync(file);
 }
 
-export const clamp = (value: number): number => (value > 0 ? (value < 1 ? value : 1) : 0);
+export const clamp = (value: number): number => Math.max(0, Math.min(1, value));
 
 /** Luma of sRGB values (ITU-R BT.601). */
 export function lumaOf({ width, height, colours }: Picture): Plane {
