@@ -7,8 +7,8 @@ import { textField } from '../options/fields.ts';
 import { refuseField, type Tool } from '../tool.ts';
 import { boundedSides, PHOTO, photoTarget, retouched } from '../tool-families/photo.ts';
 
-/** Of the result, px. */
-const MOST_PIXELS = 64_000_000;
+/** Of the result, px: each of its planes has 128 MB, and a conversion 2 GiB. */
+const MOST_PIXELS = 32_000_000;
 
 const input = z.object({
   scale: textField

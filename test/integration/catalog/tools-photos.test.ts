@@ -98,10 +98,10 @@ describe('upscale-image', () => {
     expect(Number(stdout.split(' ')[0])).toBeGreaterThan(8);
   });
 
-  it('refuses a result of more than 64 megapixels before it decodes anything, a model that is not there, and another factor', async () => {
+  it('refuses a result of more than 32 megapixels before it decodes anything, a model that is not there, and another factor', async () => {
     const large = await made('large.png', '-size', '3000x1500', 'xc:#405060');
     const refused = async (file: string, fields: Record<string, string>) => (await callTool(service, 'upscale-image', file, fields)).error;
-    expect(await refused(large, { scale: '4' })).toMatchObject({ details: { reason: 'input_limit', limit: 'pixels', max: 4_000_000 } });
+    expect(await refused(large, { scale: '4' })).toMatchObject({ details: { reason: 'input_limit', limit: 'pixels', max: 2_000_000 } });
     expect(await refused(photo, { model: 'esrgan' })).toMatchObject({ code: 'INVALID_OPTION', details: { allowed: 'classical' } });
     expect(await refused(photo, { scale: '5' })).toMatchObject({ code: 'INVALID_OPTION', details: { allowed: '2, 3 or 4' } });
   });

@@ -17,7 +17,7 @@ export interface Picture {
   readonly maxval: number;
 }
 
-/** A result of three times 48 megapixels would not fit into the memory of a conversion. */
+/** Four planes of 100 megapixels: the catalog refuses more. */
 const MAX_SAMPLES = 400_000_000;
 /** ImageMagick's is some hundred bytes. */
 const LONGEST_HEADER = 1000;

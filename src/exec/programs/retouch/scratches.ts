@@ -13,7 +13,7 @@ const LENGTH = 0.12;
 export function scratchesOf(picture: Picture): { readonly mask: Uint8Array; readonly count: number } {
   const { width, height } = picture;
   const luma = lumaOf(picture);
-  const radius = Math.max(HALF_WIDTH, Math.min(8, Math.round((HALF_WIDTH * Math.max(width, height)) / 1000)));
+  const radius = Math.max(HALF_WIDTH, Math.min(4, Math.round((HALF_WIDTH * Math.max(width, height)) / 1000)));
   // What an opening takes away is thin and light, what a closing adds is thin and dark.
   const [opened, closed] = [greatest(least(luma, radius), radius), least(greatest(luma, radius), radius)];
   const mask = new Uint8Array(luma.data.length);
