@@ -23,6 +23,8 @@ export const tool: Tool = {
   slug: 'upscale-image',
   summary: 'Enlarges a picture two to four times, with sharp edges.',
   ...PHOTO,
+  // Enlarged by the least factor.
+  bounds: { ...PHOTO.bounds, maxPixels: MOST_PIXELS / 4 },
   input,
   texts: { scale: { means: 'Factor.' }, model: { means: 'Id of an installed model, or classical.' } },
   check: ({ model }) => {
