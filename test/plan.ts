@@ -31,6 +31,7 @@ export const plan: Readonly<Record<string, Share>> = {
   'test/integration/catalog/real-files.test.ts': 4,
   'test/integration/catalog/real-recordings.test.ts': 3,
   'test/integration/catalog/tools-images.test.ts': 3,
+  'test/integration/catalog/tools-photos.test.ts': 2,
   'test/integration/catalog/tools-media.test.ts': 4,
   'test/integration/catalog/tools-pdf.test.ts': 3,
   'test/integration/catalog/webpage.test.ts': 3,

@@ -27,8 +27,10 @@ import { engine as pdftotext } from './engines/pdftotext.ts';
 import { engine as poppler } from './engines/poppler.ts';
 import { engine as potrace } from './engines/potrace.ts';
 import { engine as qpdf } from './engines/qpdf.ts';
+import { engine as retouch } from './engines/retouch.ts';
 import { engine as rsvg } from './engines/rsvg.ts';
 import { engine as scans } from './engines/scans.ts';
+import { engine as separate } from './engines/separate.ts';
 import { engine as sfnt } from './engines/sfnt.ts';
 import { engine as sharp } from './engines/sharp.ts';
 import { engine as tesseract } from './engines/tesseract.ts';
@@ -62,8 +64,10 @@ export const engines: readonly Engine[] = [
   poppler,
   potrace,
   qpdf,
+  retouch,
   rsvg,
   scans,
+  separate,
   sfnt,
   sharp,
   tesseract,

@@ -152,9 +152,12 @@ async function failureOf(judge: StepperDeps['judge'], engine: Engine, outcome: P
   const cause = outcome.ended === 'launcher' ? new LauncherFailed(message) : new Error(message);
   const reason = await reasonFor(judge, engine, outcome);
   // Our own program, run once: its answer has the particulars.
-  const answer = reason === 'invalid_option' || reason === 'input_limit' ? answerIn(outcome) : undefined;
+  const answer = SAYS_MORE.has(reason) ? answerIn(outcome) : undefined;
   return answer?.reason === reason ? refusalOf(answer, []) : conversionFailed(reason, { cause });
 }
+
+/** Reasons with particulars that only the program knows. */
+const SAYS_MORE: ReadonlySet<Reason> = new Set(['invalid_option', 'input_limit', 'no_stream']);
 
 const answerIn = ({ stdout }: ProcessOutcome): ProgramAnswer | undefined => lastAnswer(stdout.subarray(-LONGEST_LINE).toString());
 

@@ -53,7 +53,7 @@ describe('a cluster without workers', () => {
     const never = await convert(url, picture, 'mp3');
     expect([never.status, never.error?.code]).toEqual([400, 'INVALID_FORMAT']);
     const tool = async (slug: string) => (await fetch(`${url}/api/v1/tools/${slug}`, { method: 'POST', body: new FormData() })).status;
-    expect([await tool('merge-pdf'), await tool('upscale-image'), await tool('no-such-tool')]).toEqual([503, 501, 404]);
+    expect([await tool('merge-pdf'), await tool('colorize-photo'), await tool('no-such-tool')]).toEqual([503, 501, 404]);
   });
 
   it('learns what a new pool can do, and is at rest again', async () => {

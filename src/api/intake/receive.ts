@@ -29,6 +29,8 @@ export interface SeenFile {
 export interface Wanted {
   /** The names that file parts are to have. The usual other ones are taken as well, whichever of them the route names; further ones are ignored. */
   readonly fields: readonly string[];
+  /** Files are returned in the order of their fields, not as they came. */
+  readonly inOrder?: boolean | undefined;
   /** Further names of text fields, which some clients send as file parts. */
   readonly isText?: (name: string) => boolean;
   readonly maxFiles: number;
@@ -104,6 +106,8 @@ export async function receive(request: IncomingMessage, wanted: Wanted, objects:
   /** The whole body was read: fields may follow the files. */
   const finished = Promise.withResolvers<void>();
   const files: Promise<ReceivedFile>[] = [];
+  /** Of each file: which of the fields it came in. */
+  const ranks: number[] = [];
   let count = 0;
   const strays: string[] = [];
   const limits = { ...LIMITS, files: MOST_COUNTED };
@@ -153,6 +157,7 @@ export async function receive(request: IncomingMessage, wanted: Wanted, objects:
         }
         if (++count > maxFiles) return void stream.resume();
         // When the form breaks off, the file must fail too, or the store would wait for ever.
+        ranks.push(Math.max(0, wanted.fields.indexOf(name)));
         const part = { part: files.length, filename: unescaped(shortened(filename ?? '')) };
         const checkSample = async (sample: Sample, isWhole: boolean) => {
           if (isWhole) await finished.promise;
@@ -188,7 +193,9 @@ export async function receive(request: IncomingMessage, wanted: Wanted, objects:
     // Browsers send this for a file field that was left empty.
     const unchosen = all.filter(({ filename, sizeBytes }) => filename === '' && sizeBytes === 0);
     await Promise.all(unchosen.map(({ part }) => objects.delete(keyOf(part))));
-    return { fields, files: all.filter((file) => !unchosen.includes(file)), count: count - unchosen.length, strays };
+    const chosen = all.filter((file) => !unchosen.includes(file));
+    if (wanted.inOrder) chosen.sort((a, b) => (ranks[a.part] ?? 0) - (ranks[b.part] ?? 0));
+    return { fields, files: chosen, count: count - unchosen.length, strays };
   } catch (error) {
     turns.unpipe(form);
     blocks.destroy();

@@ -73,5 +73,5 @@ export function toolRoutes(app: FastifyInstance, deps: ApiDeps, fetches: Fetches
 function formOf({ settings }: ApiDeps, { files, bounds, input, takesPage }: Tool, { keyOf }: Ids) {
   const maxBytes = Math.min(settings.maxFileBytes, bounds?.maxBytes ?? settings.maxFileBytes);
   const isText = (name: string) => Object.hasOwn(input.shape, name);
-  return { fields: files.fields, maxFiles: files.max, maxBytes, keyOf, isText, takesPage };
+  return { fields: files.fields, inOrder: files.inOrder, maxFiles: files.max, maxBytes, keyOf, isText, takesPage };
 }

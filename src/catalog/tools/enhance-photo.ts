@@ -1,13 +1,15 @@
 /** A photo that is sharper, with balanced colours. */
 import { z } from 'zod';
-import { type AbsentTool, NO_MODEL } from '../listed-tool.ts';
+import { engine as classical } from '../engines/retouch.ts';
+import type { Tool } from '../tool.ts';
+import { PHOTO, photoTarget, retouched } from '../tool-families/photo.ts';
 
-export const tool: AbsentTool = {
+export const tool: Tool = {
   slug: 'enhance-photo',
-  summary: 'Sharpens and balances a photo.',
-  family: 'ai',
-  reason: NO_MODEL,
+  summary: 'Balances the colours and tones of a photo, takes its noise away, and sharpens it.',
+  ...PHOTO,
   input: z.object({}),
   daily: 50,
-  mcp: { title: 'Enhance photo', description: 'Sharpens a photo and balances its colors.' },
+  mcp: { title: 'Enhance photo', description: 'Balances the colors and tones of a photo, removes noise, and sharpens it.' },
+  work: { target: photoTarget, methods: [{ engine: classical, plan: (order) => retouched(order, 'enhance') }] },
 };

@@ -1,13 +1,27 @@
-/** An old photo without its damage, in colours. */
+/** An old photo without its damage. */
 import { z } from 'zod';
-import { type AbsentTool, NO_MODEL } from '../listed-tool.ts';
+import { engine as classical } from '../engines/retouch.ts';
+import type { Tool } from '../tool.ts';
+import { PHOTO, photoTarget, retouched } from '../tool-families/photo.ts';
 
-export const tool: AbsentTool = {
+export const tool: Tool = {
   slug: 'restore-old-photo',
-  summary: 'Restores and colours an old photo.',
-  family: 'ai',
-  reason: NO_MODEL,
+  summary: 'Takes scratches and noise out of an old photo, and restores its contrast; does not colour it.',
+  ...PHOTO,
   input: z.object({}),
   daily: 50,
-  mcp: { title: 'Restore old photo', description: 'Restores and colorizes an old or damaged photo.' },
+  mcp: { title: 'Restore old photo', description: 'Removes scratches and noise from an old photo, and restores its contrast.' },
+  work: {
+    target: photoTarget,
+    methods: [
+      {
+        engine: classical,
+        plan: (order) => {
+          const { steps, warnings = [] } = retouched(order, 'restore');
+          const message = 'The photo was restored, not coloured: the model for that is not installed.';
+          return { steps, warnings: [...warnings, { code: 'not_colourised', message }] };
+        },
+      },
+    ],
+  },
 };

@@ -1,13 +1,28 @@
 /** A song as vocals and accompaniment. */
 import { z } from 'zod';
-import { type AbsentTool, NO_MODEL } from '../listed-tool.ts';
+import { planSeparated } from '../engines/ffmpeg/separate.ts';
+import { engine as classical } from '../engines/separate.ts';
+import { oneOf } from '../options/fields.ts';
+import { ONE_FILE, type Tool } from '../tool.ts';
+import { SOUNDS, VIDEOS } from '../tool-families/media.ts';
+import { boundedRecording, RECORDING_BOUNDS } from '../tool-families/recording.ts';
 
-export const tool: AbsentTool = {
+const input = z.object({ format: oneOf(['mp3', 'wav', 'flac']).default('mp3') });
+
+export const tool: Tool = {
   slug: 'vocal-remover',
-  summary: 'Separates a song into vocals and instruments.',
+  summary: 'Separates a stereo song into what is mixed in the middle, as vocals are, and the rest.',
   family: 'ai',
-  reason: NO_MODEL,
-  input: z.object({}),
+  accepts: [...SOUNDS, ...VIDEOS],
+  files: ONE_FILE,
+  bounds: RECORDING_BOUNDS,
+  input,
+  texts: { format: { means: 'Format of both results.' } },
+  alwaysZip: true,
   daily: 50,
-  mcp: { title: 'Separate vocals', description: 'Separates a song into vocals and accompaniment. Returns a ZIP with two files.' },
+  mcp: { title: 'Separate vocals', description: 'Separates a stereo song into vocals and accompaniment. Returns a ZIP with two files.' },
+  work: {
+    target: (_, given) => (given as z.output<typeof input>).format,
+    methods: [{ engine: classical, plan: (order) => planSeparated(boundedRecording(order)) }],
+  },
 };

@@ -188,7 +188,7 @@ describe('a refusal', () => {
     ['a format that there is not', { toFormat: 'zzz' }, 'INVALID_FORMAT', { to_format: 'zzz' }],
     ['an option out of bounds', { options: { img_quality: '101' } }, 'INVALID_OPTION', { option: 'img_quality' }],
     ['a tool that there is not', { toFormat: undefined, tool: 'fold-paper' }, 'NOT_FOUND', {}],
-    ['a tool that is not installed', { toFormat: undefined, tool: 'upscale-image' }, 'NOT_IMPLEMENTED', { slug: 'upscale-image' }],
+    ['a tool that is not installed', { toFormat: undefined, tool: 'colorize-photo' }, 'NOT_IMPLEMENTED', { slug: 'colorize-photo' }],
     ['a tool that takes several files', { toFormat: undefined, tool: 'merge-pdf' }, 'BAD_REQUEST', { min_files: 2, received_files: 1 }],
     ['an object that is not there', { namespace: 'mine', source: { key: 'none.png' } }, 'NOT_FOUND', { field: 'source.key' }],
     ['format and tool together', { tool: 'blur-image' }, 'BAD_REQUEST', {}],

@@ -466,7 +466,7 @@ describe('the other tools', () => {
   it.each<[string, object, string]>([
     ['no tool', { files: ['YWJj'] }, 'INVALID_OPTION'],
     ['an unknown tool', { tool: 'paint', files: ['YWJj'] }, 'INVALID_OPTION'],
-    ['a tool without its model', { tool: 'upscale-image', files: ['YWJj'] }, 'NOT_IMPLEMENTED'],
+    ['a tool without its model', { tool: 'colorize-photo', files: ['YWJj'] }, 'NOT_IMPLEMENTED'],
     ['no file', { tool: 'rotate-image' }, 'NO_FILE'],
     ['two files for one', { tool: 'rotate-image', files: ['YWJj', 'YWJj'] }, 'BAD_REQUEST'],
     ['options that are no object', { tool: 'rotate-image', files: ['YWJj'], options: '90' }, 'INVALID_OPTION'],

@@ -1,0 +1,67 @@
+/** Splits a stereo recording into two, by `exec/programs/separate.ts`. */
+import { conversionFailed } from '../../../errors.ts';
+import type { Plan, ProcessStep, Task } from '../../engine.ts';
+import { command, THREADS } from './command.ts';
+import { AUDIO } from './containers.ts';
+import { encodeAudio } from './encoders.ts';
+import { mediaOf } from './streams.ts';
+import { timeline } from './timeline.ts';
+
+/** Voices and instruments need no more, and half an hour of it is 320 MB. */
+const RATE = 44_100;
+
+/** @throws Failure `no_stream` if there is no sound, or only one channel of it */
+export function planSeparated(task: Task): Plan {
+  const { target, output, scratch, facts } = task;
+  const [sound] = mediaOf(facts).audio;
+  const container = AUDIO[target];
+  if (sound === undefined || container === undefined) throw conversionFailed('no_stream');
+  if (sound.channels === 1)
+    throw conversionFailed('no_stream', {
+      says: 'The recording is mono: without a model, vocals are told from instruments by where they are between left and right.',
+    });
+  const raw = (name: string) => `${scratch}/${name}.raw`;
+  const decode = command({
+    task,
+    timeline: timeline(task),
+    full: true,
+    encode: ['-map', `0:${sound.index}`, '-vn', '-sn', '-dn', '-ac', '2', '-ar', `${RATE}`, '-c:a', 'pcm_s16le', '-f', 's16le'],
+    to: raw('sound'),
+  });
+  const split: ProcessStep = {
+    run: 'separate',
+    args: [raw('sound'), raw('vocals'), raw('instrumental'), `${RATE}`],
+    progress: (line) => {
+      const fraction = /^progress (\d\.\d{1,6})$/.exec(line.trim())?.[1];
+      return fraction === undefined ? undefined : Number(fraction);
+    },
+  };
+  const stream = { ...sound, rate: RATE, channels: 2, bits: 16, float: false };
+  const encode = (name: string): ProcessStep => ({
+    run: 'ffmpeg',
+    args: [
+      ...[
+        '-nostdin',
+        '-hide_banner',
+        '-y',
+        '-v',
+        'error',
+        '-protocol_whitelist',
+        'file',
+        '-f',
+        's16le',
+        '-ar',
+        `${RATE}`,
+        '-ac',
+        '2',
+        '-i',
+        raw(name),
+      ],
+      ...encodeAudio(container.encode, stream, {}),
+      ...container.muxer,
+      ...['-threads', THREADS],
+      `${output}/${name}.${target}`,
+    ],
+  });
+  return { steps: [decode, split, encode('vocals'), encode('instrumental')] };
+}

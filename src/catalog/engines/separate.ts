@@ -1,0 +1,23 @@
+/** Our own classical processing of sound, without any model: FFmpeg decodes, filters and encodes. */
+import type { Engine } from '../engine.ts';
+import { WAV } from '../known-good.ts';
+import { explain } from './ffmpeg/explain.ts';
+import { engine as ffmpeg } from './ffmpeg.ts';
+
+/** The program's status where both channels are the same. */
+const REFUSED = 2;
+
+export const engine: Engine = {
+  ...ffmpeg,
+  id: 'separate',
+  name: 'classical',
+  binaries: {
+    separate: { at: ['program:separate.ts'], version: { args: ['--version'], pattern: /^separate (\d+\.\d+)/ } },
+    ...ffmpeg.binaries,
+  },
+  // Its tools have their own plans.
+  conversions: [],
+  trials: [{ file: WAV, target: 'mp3' }],
+  options: () => [],
+  explain: (output, code) => (code === REFUSED && output.includes('"reason":"no_stream"') ? 'no_stream' : explain(output)),
+};

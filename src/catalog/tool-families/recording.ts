@@ -1,0 +1,17 @@
+/** What the tools for recordings have in common: bounds, checked before anything is decoded. */
+import { inputLimit } from '../../errors.ts';
+import type { Task } from '../engine.ts';
+import { mediaOf } from '../engines/ffmpeg/streams.ts';
+import type { FileBounds, ToolTask } from '../tool.ts';
+import { taskOf } from './media.ts';
+
+const MAX_SECONDS = 30 * 60;
+export const RECORDING_BOUNDS: FileBounds = { maxBytes: 100 * 1024 * 1024, maxSeconds: MAX_SECONDS };
+
+/** @returns the engine's task @throws Failure `input_limit` */
+export function boundedRecording(order: ToolTask): Task {
+  const task = taskOf(order);
+  const { duration = 0 } = mediaOf(task.facts);
+  if (duration > MAX_SECONDS) throw inputLimit('seconds', MAX_SECONDS, Math.ceil(duration));
+  return task;
+}

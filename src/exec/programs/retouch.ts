@@ -1,0 +1,78 @@
+/**
+ * Classical image processing on one picture: enlarges, enhances, restores, or fills a hole.
+ *
+ *   retouch.ts upscale INPUT.pam OUTPUT.pam SCALE
+ *   retouch.ts enhance INPUT.pam OUTPUT.pam
+ *   retouch.ts restore INPUT.pam OUTPUT.pam
+ *   retouch.ts fill INPUT.pam OUTPUT.pam MASK.pam
+ *   retouch.ts fill INPUT.pam OUTPUT.pam X Y WIDTH HEIGHT
+ *
+ * A mask is white where the hole is. Prints `progress 0.5` and the like; a mask of nothing, or of too much, is one line of JSON, as residents answer, and status 2.
+ */
+import { denoised, sharpened } from './retouch/detail.ts';
+import { fillSmoothly, fillWithPatches } from './retouch/fill.ts';
+import { balanced, levelled, withLocalContrast } from './retouch/light.ts';
+import { lumaOf, type Picture, readPam, writePam } from './retouch/picture.ts';
+import { scratchesOf } from './retouch/scratches.ts';
+import { upscale } from './retouch/upscale.ts';
+
+/** Of what is printed with `--version`: the results differ between versions. */
+const VERSION = '1.0';
+/** Pixels of a hole: patches for more take minutes. */
+const MAX_HOLE = 2_000_000;
+
+const progress = (fraction: number): void => void process.stdout.write(`progress ${fraction.toFixed(3)}\n`);
+
+/** How far non-local means look, px: half a second a megapixel, and two. */
+const [NEAR, FAR] = [2, 5];
+
+function enhance(picture: Picture): Picture {
+  const { picture: clean, noise } = denoised(picture, NEAR, progress);
+  return sharpened(withLocalContrast(levelled(balanced(clean)), 2, 0.35), 0.6, noise);
+}
+
+function restore(picture: Picture): Picture {
+  const { mask, count } = scratchesOf(picture);
+  const whole = count === 0 || count > mask.length / 4 ? picture : fillSmoothly(picture, mask);
+  const { picture: clean, noise } = denoised(whole, FAR, progress);
+  return sharpened(levelled(balanced(clean)), 0.4, noise);
+}
+
+function fill(picture: Picture, hole: readonly string[]): Picture | undefined {
+  const { width, height } = picture;
+  const mask = hole.length === 1 ? maskIn(hole[0] ?? '') : boxIn(hole.map(Number), width, height);
+  if (mask.length !== width * height) throw new Error('expected a mask of the same size');
+  const count = mask.reduce((sum, each) => sum + each, 0);
+  const max = Math.min(MAX_HOLE, Math.floor((width * height) / 2));
+  if (count > 0 && count <= max) return fillWithPatches(picture, mask, progress);
+  const details = { limit: 'pixels to remove', ...(count === 0 ? { min: 1 } : { max }), received: count };
+  process.stdout.write(`${JSON.stringify({ ok: false, reason: 'input_limit', details })}\n`);
+  return undefined;
+}
+
+function maskIn(path: string): Uint8Array {
+  const mask = readPam(path);
+  return Uint8Array.from(lumaOf(mask).data, (value, i) => (value * (mask.alpha?.data[i] ?? 1) > 0.5 ? 1 : 0));
+}
+
+function boxIn([x = 0, y = 0, w = 0, h = 0]: readonly number[], width: number, height: number): Uint8Array {
+  const mask = new Uint8Array(width * height);
+  for (let row = y; row < Math.min(height, y + h); row++) mask.fill(1, row * width + x, row * width + Math.min(width, x + w));
+  return mask;
+}
+
+const [operation, input = '', output = '', ...rest] = process.argv.slice(2);
+if (operation === '--version') process.stdout.write(`retouch ${VERSION}\n`);
+else {
+  const picture = readPam(input);
+  const result =
+    operation === 'upscale'
+      ? upscale(picture, Number(rest[0]), progress)
+      : operation === 'enhance'
+        ? enhance(picture)
+        : operation === 'restore'
+          ? restore(picture)
+          : fill(picture, rest);
+  if (result === undefined) process.exitCode = 2;
+  else writePam(output, result);
+}

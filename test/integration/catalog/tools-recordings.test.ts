@@ -1,0 +1,148 @@
+/** What the tools for recordings do without any model, over HTTP, judged by samples: how much of what is left is what was there before it was mixed. */
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Service, startService } from '../../kit/service.ts';
+import { callTool, outputOf } from '../../kit/tools.ts';
+
+const run = promisify(execFile);
+const RATE = 44_100;
+
+let service: Service;
+let home: string;
+beforeAll(async () => {
+  home = await mkdtemp(join(tmpdir(), 'filemill-recordings-'));
+  service = await startService();
+});
+afterAll(async () => {
+  await service?.stop();
+  await rm(home, { recursive: true, force: true });
+});
+
+const samples = (seconds: number, at: (time: number) => number) =>
+  Int16Array.from({ length: seconds * RATE }, (_, i) => Math.max(-32_768, Math.min(32_767, Math.round(at(i / RATE)))));
+const tone = (pitch: number, time: number, overtones: number): number => {
+  let sum = 0;
+  for (let n = 1; n <= overtones; n++) sum += Math.sin(2 * Math.PI * pitch * n * time) / n;
+  return sum;
+};
+/** Words with pauses, of a pitch that moves. */
+const voice = samples(4, (t) => (Math.floor(t * 2) % 2 === 0 ? 5000 * tone(220, t + Math.sin(2 * Math.PI * 5 * t) / 1500, 10) : 0));
+const both = (left: Int16Array, right: Int16Array) =>
+  Int16Array.from({ length: left.length * 2 }, (_, i) => (i % 2 ? right : left)[i >> 1] as number);
+const sum = (a: Int16Array, b: Int16Array) => a.map((value, i) => Math.max(-32_768, Math.min(32_767, value + (b[i] as number))));
+
+let count = 0;
+/** @param args of FFmpeg, after the input */
+async function recorded(name: string, pcm: Int16Array, channels: number, ...args: readonly string[]): Promise<string> {
+  const [raw, path] = [join(home, `${++count}.raw`), join(home, `${count}-${name}`)];
+  await writeFile(raw, pcm);
+  await run('ffmpeg', ['-v', 'error', '-f', 's16le', '-ar', `${RATE}`, '-ac', `${channels}`, '-i', raw, ...args, path]);
+  return path;
+}
+async function samplesOf(path: string, channels: number): Promise<Int16Array> {
+  const { stdout } = await run('ffmpeg', ['-v', 'error', '-i', path, '-vn', '-f', 's16le', '-ac', `${channels}`, '-'], {
+    encoding: 'buffer',
+    maxBuffer: 1 << 26,
+  });
+  return new Int16Array(stdout.buffer.slice(stdout.byteOffset, stdout.byteOffset + stdout.length));
+}
+async function use(slug: string, file: string, fields: Record<string, string> = {}) {
+  const answer = await callTool(service, slug, file, fields);
+  const path = join(home, `${++count}-${answer.data?.output?.filename}`);
+  await writeFile(path, await outputOf(service, answer));
+  if (answer.data === undefined) throw new Error('no job');
+  return { path, job: answer.data };
+}
+
+/** How much louder what is wanted is than what differs from it, dB. @param late samples by which the second begins later, which are tried */
+function ratio(wanted: Int16Array, found: Int16Array, late: readonly number[] = [0]): number {
+  const of = (shift: number) => {
+    let [power, error] = [0, 1];
+    for (let i = 4000; i < wanted.length - 4000; i++) {
+      power += (wanted[i] as number) ** 2;
+      error += ((wanted[i] as number) - (found[i + shift] ?? 0)) ** 2;
+    }
+    return 10 * Math.log10(power / error);
+  };
+  return Math.max(...late.map(of));
+}
+
+describe('noise-reduction', () => {
+  /** Uniform, the same each time (a linear congruential generator, Numerical Recipes). */
+  const noise = (() => {
+    let state = 7;
+    return samples(4, () => {
+      state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+      return (state / 2 ** 32 - 0.5) * 2400;
+    });
+  })();
+  const noisy = sum(voice, noise);
+
+  it('leaves the voice in its place, with 4 dB less beside it', async () => {
+    const { path, job } = await use('noise-reduction', await recorded('noisy.wav', noisy, 1));
+    expect(job.engine).toMatchObject({ name: 'classical' });
+    expect(path).toMatch(/\.wav$/);
+    const result = await samplesOf(path, 1);
+    expect(Math.abs(result.length - voice.length)).toBeLessThan(100);
+    expect(ratio(voice, result, [-2, -1, 0, 1, 2])).toBeGreaterThan(ratio(voice, noisy) + 4);
+    const pause = (all: Int16Array) => Math.sqrt(all.subarray(0.7 * RATE, 0.9 * RATE).reduce((power, value) => power + value ** 2, 0));
+    expect(pause(result)).toBeLessThan(pause(noisy) / 5);
+  });
+
+  it("copies a video's picture", async () => {
+    const picture = ['-f', 'lavfi', '-i', 'testsrc=s=160x120:r=10:d=4', '-map', '1:v', '-map', '0:a', '-c:v', 'libx264', '-c:a', 'aac'];
+    const video = await recorded('noisy.mp4', noisy, 1, ...picture);
+    const { path } = await use('noise-reduction', video);
+    const streamOf = async (file: string) =>
+      (await run('ffmpeg', ['-v', 'error', '-i', file, '-map', '0:v', '-c', 'copy', '-f', 'streamhash', '-'])).stdout;
+    expect(await streamOf(path)).toBe(await streamOf(video));
+    expect(
+      ratio(
+        voice,
+        await samplesOf(path, 1),
+        Array.from({ length: 9 }, (_, i) => i - 4),
+      ),
+    ).toBeGreaterThan(ratio(voice, noisy) + 2);
+  });
+
+  it('refuses more than half an hour before it decodes anything', async () => {
+    const long = join(home, 'long.flac');
+    await run('ffmpeg', ['-v', 'error', '-f', 'lavfi', '-i', 'anullsrc=r=8000:cl=mono:d=1801', long]);
+    for (const slug of ['noise-reduction', 'vocal-remover'])
+      expect((await callTool(service, slug, long)).error?.details).toMatchObject({ reason: 'input_limit', limit: 'seconds', max: 1800 });
+  });
+});
+
+describe('vocal-remover', () => {
+  const instruments = both(
+    samples(4, (t) => 3500 * tone(130.8, t, 8) + 2000 * tone(523.3, t, 4)),
+    samples(4, (t) => 3500 * tone(164.8, t, 8) + 2000 * tone(659.3, t, 4)),
+  );
+  const voices = both(voice, voice);
+  const song = sum(voices, instruments);
+
+  it('gives vocals and instruments in a ZIP, which add up to the song', async () => {
+    const { path, job } = await use('vocal-remover', await recorded('song.flac', song, 2), { format: 'wav' });
+    expect(job.engine).toMatchObject({ name: 'classical' });
+    const names = (await run('unzip', ['-Z1', path])).stdout.trim().split('\n').sort();
+    expect(names.map((name) => name.replace(/^.*-/, ''))).toEqual(['instrumental.wav', 'vocals.wav']);
+    await run('unzip', ['-q', '-d', join(home, 'stems'), path]);
+    const [rest, sung] = await Promise.all(names.map((name) => samplesOf(join(home, 'stems', name), 2)));
+    if (rest === undefined || sung === undefined) throw new Error('two results');
+    expect(ratio(voices, sung)).toBeGreaterThan(ratio(voices, song) + 6);
+    expect(ratio(instruments, rest)).toBeGreaterThan(ratio(instruments, song) + 6);
+    expect(sum(rest, sung)).toEqual(song);
+  });
+
+  it.each([
+    ['one channel', () => recorded('mono.wav', voice, 1), /mono/],
+    ['two channels that are the same', () => recorded('same.wav', voices, 2), /Both channels are the same/],
+  ])('says that it cannot do it with %s', async (_, made, says) => {
+    const { error } = await callTool(service, 'vocal-remover', await made());
+    expect(error).toMatchObject({ message: expect.stringMatching(says), details: { reason: 'no_stream' } });
+  });
+});
