@@ -202,7 +202,7 @@ describe('rare formats', () => {
         ['png', 'common'],
         ['jpg', 'common'],
         ['tga', undefined],
-        ['otb', 'rare'],
+        ['art', 'rare'],
         ['avs', 'rare'],
       ] as const
     ).map(([id, use]) => [
@@ -210,18 +210,18 @@ describe('rare formats', () => {
       { id, family: 'image', mime: '', aliases: [], holds: 'one', ...(use && { use }), ...(id === 'png' && { carries: 'everything' }) },
     ]),
   );
-  const every = ['png', 'jpg', 'tga', 'otb', 'avs'];
+  const every = ['png', 'jpg', 'tga', 'art', 'avs'];
   const magick = engine(
     'magick',
     every.flatMap((source) => every.map((target) => `${source}>${target}`)),
   );
   const routes = routesOf([magick], table);
 
-  it('are converted to common ones alone', () => expect(routes.targets('otb')).toEqual(['png', 'jpg']));
+  it('are converted to common ones alone', () => expect(routes.targets('art')).toEqual(['png', 'jpg']));
   it('are made of common ones alone', () => {
     expect(routes.targets('png')).toEqual(every);
     expect(routes.targets('tga')).toEqual(['png', 'jpg', 'tga']);
-    expect(routes.find('tga', 'otb')).toBeUndefined();
+    expect(routes.find('tga', 'art')).toBeUndefined();
   });
 });
 

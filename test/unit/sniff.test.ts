@@ -133,7 +133,7 @@ const REAL: Readonly<Record<string, () => Buffer>> = {
 /** Those that the kit makes for conversions: by other programs, or by hand. */
 const KIT: Readonly<Record<string, () => Promise<Buffer>>> = Object.fromEntries(
   [
-    ...'jng dcx cin cal jbig wbmp otb xwd viff vips vicar pfm pgx pdb ipl mtv aai avs art qoi jls dng ora kra icns'.split(' '),
+    ...'jng dcx cin cal jbig wbmp xwd viff vips vicar pfm pgx pdb ipl mtv aai avs art qoi jls dng ora kra icns'.split(' '),
     ...'dts thd mlp mpc dsf dff voc gsm sox sf adx 8svx avr sph pvf hcom mid mod xm'.split(' '),
     ...'m2ts 3g2 f4v m2v m1v mxf dv gxf nut ivf y4m swf rm wtv h264 hevc obu amv roq flc smj cpk'.split(' '),
   ].map((id) => [

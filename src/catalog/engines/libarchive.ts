@@ -87,6 +87,8 @@ interface Found {
   readonly devices: number;
   readonly unsafe: number;
   readonly guessed: number;
+  /** A TAR without its end. */
+  readonly openEnded: boolean;
 }
 
 /** @throws Failure `input_limit`, `corrupt_input`, `unsupported_variant` */
@@ -103,7 +105,7 @@ export function bounded(stdout: string, { source }: Pick<Task, 'source'>): Facts
   return { ...found };
 }
 
-function warningsOf({ links, devices, unsafe, guessed }: Found): readonly EngineWarning[] {
+function warningsOf({ links, devices, unsafe, guessed, openEnded }: Found): readonly EngineWarning[] {
   const dropped = [
     [links, 'links'],
     [devices, 'special files'],
@@ -111,6 +113,7 @@ function warningsOf({ links, devices, unsafe, guessed }: Found): readonly Engine
   ] as const;
   const left = dropped.filter(([count]) => count > 0).map(([count, what]) => `${what}: ${count}`);
   return [
+    ...(openEnded ? [{ code: 'file_cut_off', message: 'The archive has no end: it may have been cut off.' }] : []),
     ...(left.length === 0 ? [] : [{ code: 'entries_dropped', message: `Not in the result: ${left.join(', ')}.` }]),
     ...(guessed === 0
       ? []

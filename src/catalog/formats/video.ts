@@ -32,7 +32,6 @@ export const videos: readonly Format[] = [
   rare('mxf', 'application/mxf', { signatures: ['\x06\x0e\x2b\x34\x02\x05\x01\x01\x0d\x01\x02'] }),
   // IEC 61834: the header block, and the first subcode block behind it.
   rare('dv', 'video/x-dv', {
-    aliases: ['dif'],
     signatures: [
       [
         [0, '\x1f\x07\0'],

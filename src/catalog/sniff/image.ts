@@ -86,10 +86,6 @@ export function isWbmp({ head, size }: Sample): boolean {
   return fills(size, at, Math.ceil((sides[0] ?? 0) / 8), sides[1] ?? 0);
 }
 
-/** Nokia's Smart Messaging 3.0: no extensions, sides of a byte, one bit a pixel. */
-export const isOtb = ({ head, size }: Sample): boolean =>
-  u8(head, 0) === 0 && u8(head, 3) === 1 && size === 4 + Math.ceil((u8(head, 1) * u8(head, 2)) / 8) && size > 12;
-
 export const isAai = ({ head, size }: Sample): boolean => fills(size, 8, u32le(head, 0) * 4, u32le(head, 4));
 export const isAvs = ({ head, size }: Sample): boolean => fills(size, 8, u32be(head, 0) * 4, u32be(head, 4));
 /** PFS: rows of whole words. */

@@ -15,7 +15,9 @@ export function text(sample: Sample): Detected | undefined {
   if (!isText(sample)) return undefined;
   const decoded = decode(sample.head);
   const start = decoded.trimStart();
-  return opening(start) ?? notebook(start, sample) ?? references(start) ?? markedUp(start, sample) ?? tieAmong(TEXT_KINDS, likeliest(decoded));
+  return (
+    opening(start) ?? notebook(start, sample) ?? references(start) ?? markedUp(start, sample) ?? tieAmong(TEXT_KINDS, likeliest(decoded))
+  );
 }
 
 /** Texts with a structure that a converter of plain text would show as it stands. */

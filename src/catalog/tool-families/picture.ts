@@ -16,7 +16,7 @@ export const PICTURES: readonly string[] = [...formats.values()]
 /** Formats that can also be written; others become PNG. */
 const WRITTEN = new Set([...OWN, ...Object.keys(READERS).filter((id) => WRITERS[id] !== undefined)]);
 /** Formats with only black and white. */
-const WITHOUT_SHADES = new Set(['pbm', 'xbm', 'cal', 'jbig', 'wbmp', 'otb', 'art', 'pdb']);
+const WITHOUT_SHADES = new Set(['pbm', 'xbm', 'cal', 'jbig', 'wbmp', 'art', 'pdb']);
 
 export const sameFormat = (source: string): string => (WRITTEN.has(source) ? source : 'png');
 

@@ -11,8 +11,12 @@
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { endsWhole } from './archive/end.ts';
 import { filter } from './archive/filter.ts';
 import { type Found, isTooMuch, mostUnpacked } from './archive/found.ts';
+
+/** Compressed TARs. */
+const COMPRESSED = ['tgz', 'tbz2', 'txz', 'tzst', 'tlz4', 'tlz'];
 
 /** How libarchive writes a target (bsdtar(1), "--format" and "--options"). Times are whole seconds in all of them. */
 const WRITERS: Readonly<Record<string, readonly string[]>> = {
@@ -38,6 +42,9 @@ const FILTER = `{ "$5" "$6" filter "$3/found" "$7" "$8" || echo filter >>"$3/fai
 /** $9 output, then the options of the writer. */
 const WRITE = `{ target=$9; bsdtar=$1; folder=$3; shift 9; "$bsdtar" -cf "$target" "$@" @- || echo write >>"$folder/failed"; }`;
 
+/** What of a compressed TAR unpacks first, or the beginning of any other archive. */
+const HEAD = `"$1" <"$2" 2>/dev/null | head -c 512 >"$3/head"`;
+
 interface Source {
   readonly input: string;
   readonly format: string;
@@ -53,12 +60,16 @@ if (first === 'filter') {
   const bsdtar = first.replace(/^--bsdtar=/, '');
   const [mode = '', input = '', format = '', folder = '', passwordFile = '', output = '', target = '', total = '0'] = others;
   const found = run(bsdtar, { input, format, folder, passwordFile }, mode === 'inspect' ? undefined : { output, target, total });
-  if (mode === 'inspect') process.stdout.write(`${JSON.stringify(found)}\n`);
+  if (mode === 'inspect') process.stdout.write(`${JSON.stringify({ ...found, openEnded: format === 'tar' && !endsWhole(input) })}\n`);
 }
 
 /** @returns what was found; ends the process where the archive cannot be read or written */
 function run(bsdtar: string, source: Source, to?: { readonly output: string; readonly target: string; readonly total: string }): Found {
   const { input, format, folder, passwordFile } = source;
+  if (!isWhatItSays(bsdtar, source)) {
+    process.stderr.write('unrecognized archive format\n');
+    process.exit(1);
+  }
   const read = format === 'deb' ? READ_DEB : READ;
   const script = to === undefined ? `${read} | ${FILTER} >/dev/null` : `${read} | ${FILTER} | ${WRITE}`;
   const most = String(mostUnpacked(statSync(input).size));
@@ -76,6 +87,24 @@ function run(bsdtar: string, source: Source, to?: { readonly output: string; rea
   if (found !== undefined && isTooMuch(found)) return found;
   if (status !== 0 || failed.length > 0 || found === undefined) fail(bsdtar, source, failed.includes('read'));
   return found;
+}
+
+/**
+ * libarchive takes an archive for what it finds in it. Of all that it knows, mtree(5) alone names files of this disk: it is text, and could be
+ * within a compression, or before what makes a file an ISO image.
+ */
+function isWhatItSays(bsdtar: string, { input, format, folder }: Source): boolean {
+  const program = COMPRESSED.includes(format) ? bsdtar.replace(/bsdtar$/, 'bsdcat') : '/bin/cat';
+  spawnSync('/bin/sh', ['-c', HEAD, 'sh', program, input, folder], { stdio: ['ignore', 'ignore', 'ignore'] });
+  const head = readFileSync(`${folder}/head`);
+  return COMPRESSED.includes(format) ? isTarHeader(head) : !head.subarray(0, 6).equals(Buffer.from('#mtree'));
+}
+
+/** By its checksum (tar(5), "Old-Style Archive Format"). */
+function isTarHeader(block: Buffer): boolean {
+  const told = Number.parseInt(block.toString('latin1', 148, 156).trim(), 8);
+  const sum = block.reduce((total, byte, at) => total + (at >= 148 && at < 156 ? 32 : byte), 0);
+  return block.length === 512 && told === sum;
 }
 
 /** Says why it failed, and ends. @param isSource whether it was the source that could not be read */

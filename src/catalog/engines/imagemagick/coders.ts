@@ -68,7 +68,6 @@ export const READERS: Readonly<Record<string, Reader>> = {
   cal: first('cals'),
   jbig: first('jbig'),
   wbmp: first('wbmp'),
-  otb: first('otb'),
   xwd: first('xwd'),
   viff: first('viff'),
   vips: first('vips'),

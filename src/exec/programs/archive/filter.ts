@@ -53,6 +53,7 @@ function copy(found: Found, total: number): boolean {
     }
   }
   write(Buffer.alloc(2 * BLOCK));
+  flush();
   // What follows the end is padding.
   while (input.pass(CHUNK));
   return true;
@@ -160,7 +161,25 @@ function block(type: string, size: number, mode: number, modifiedAt: number): Bu
   return header;
 }
 
+/** Many small entries are written together. */
+const pending = Buffer.allocUnsafe(CHUNK);
+let filled = 0;
+
 function write(bytes: Uint8Array): void {
+  if (filled + bytes.length > pending.length) flush();
+  if (bytes.length > pending.length) writeAll(bytes);
+  else {
+    pending.set(bytes, filled);
+    filled += bytes.length;
+  }
+}
+
+function flush(): void {
+  writeAll(pending.subarray(0, filled));
+  filled = 0;
+}
+
+function writeAll(bytes: Uint8Array): void {
   for (let at = 0; at < bytes.length; ) at += writeSync(1, bytes, at);
 }
 
