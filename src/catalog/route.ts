@@ -78,10 +78,12 @@ export function routesOf(engines: readonly Engine[], table: ReadonlyMap<string, 
   /** No text can be read from the smallest pictures. */
   const isTooSmall = (source: string, target: string) => table.get(source)?.tiny === true && !SHOWING.has(table.get(target)?.family ?? '');
 
-  /** From and to a rare format lead only ways to and from common ones. */
-  const isUseful = (source: string, target: string) => {
-    const [from, to] = [table.get(source)?.use, table.get(target)?.use];
-    return (from !== 'rare' || to === 'common') && (to !== 'rare' || from === 'common');
+  const used = (use: Format['use']) => new Set([...table.values()].flatMap((row) => (row.use === use ? [row.id] : [])));
+  const [common, rare] = [used('common'), used('rare')];
+  /** From and to a rare format lead only ways to and from common ones. Asked for each of thousands of pairs. */
+  const isUseful = (source: string): ((target: string) => boolean) => {
+    if (rare.has(source)) return (target) => common.has(target);
+    return common.has(source) ? () => true : (target) => !rare.has(target);
   };
 
   /** From a carrier onwards, in at most two hops that may be part of a chain, past `source`. */
@@ -106,6 +108,7 @@ export function routesOf(engines: readonly Engine[], table: ReadonlyMap<string, 
   /** All that can be reached from a format, and in which toolchain. */
   const explore = (source: string): ReadonlyMap<string, Way & { readonly toolchain: Toolchain }> => {
     const reached = new Map<string, Way & { readonly toolchain: Toolchain }>();
+    const useful = isUseful(source);
     for (const part of graph) {
       const onward = part.pairs.get(source);
       if (onward === undefined) continue;
@@ -119,7 +122,7 @@ export function routesOf(engines: readonly Engine[], table: ReadonlyMap<string, 
       }
       for (const [target, way] of ways) {
         const before = reached.get(target);
-        if (!isTooSmall(source, target) && isUseful(source, target) && (before === undefined || way.cost < before.cost))
+        if (!isTooSmall(source, target) && useful(target) && (before === undefined || way.cost < before.cost))
           reached.set(target, { ...way, toolchain: part.toolchain });
       }
     }

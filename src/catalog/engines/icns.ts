@@ -19,7 +19,7 @@ export const engine: Engine = {
   toolchains: ['image'],
   binaries: {
     write: { at: ['/usr/bin/png2icns'] },
-    read: { at: ['/usr/bin/icns2png'], version: { args: ['--version'], pattern: /(\d+\.\d+)/ } },
+    read: { at: ['/usr/bin/icns2png'], version: { args: ['--version'], pattern: /icns2png (\d+\.\d+)/ } },
     convert: CONVERT,
   },
   conversions: [{ source: 'icns', target: 'png', rank: 90 }, ...everyPair(Object.keys(READERS), ['icns'], { rank: 70 })],

@@ -33,9 +33,9 @@ const isExtended = ({ head }: Sample): boolean => has(head.subarray(0, 512), fin
 export const isMpeg2Stream = (sample: Sample): boolean => isSequence(sample) && isExtended(sample);
 export const isMpeg1Stream = (sample: Sample): boolean => isSequence(sample) && !isExtended(sample);
 
-/** Flash, plain or compressed by zlib: the version must be one that exists. Those compressed by LZMA no free program reads. */
-export const isSwf = ({ head }: Sample): boolean =>
-  (has(head, 0, 'FWS') || has(head, 0, 'CWS')) && u8(head, 3) >= 1 && u8(head, 3) <= 45 && u32le(head, 4) > 8;
+/** Flash, with a version that exists: plain, of the size that it states, or compressed by zlib. What LZMA compressed no free program reads. */
+export const isSwf = ({ head, size }: Sample): boolean =>
+  u8(head, 3) >= 1 && u8(head, 3) <= 45 && (has(head, 0, 'FWS') ? u32le(head, 4) === size : has(head, 0, 'CWS') && u8(head, 8) === 0x78);
 
 /** Autodesk's FLI and FLC: their size, their type, and eight bits a pixel. */
 export const isFlc = ({ head, size }: Sample): boolean =>
