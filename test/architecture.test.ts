@@ -257,9 +257,9 @@ describe('the architecture', () => {
   });
 
   it('keeps the catalog free of I/O', () => {
-    const wrong = imports.filter(
-      ({ from, to }) => noun(from) === 'catalog' && to.startsWith('node:') && !['node:path', 'node:buffer', 'node:util'].includes(to),
-    );
+    // Of zlib what unpacks bytes that are at hand.
+    const pure = ['node:path', 'node:buffer', 'node:util', 'node:zlib'];
+    const wrong = imports.filter(({ from, to }) => noun(from) === 'catalog' && to.startsWith('node:') && !pure.includes(to));
     expect(wrong).toEqual([]);
   });
 

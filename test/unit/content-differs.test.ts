@@ -13,7 +13,8 @@ describe('a name that contradicts the content', () => {
     ['html', 'a.html', 'text/html; charset=utf-8', undefined],
     ['png', 'a', undefined, undefined],
     ['png', 'a.unknown', 'application/octet-stream', undefined],
-    ['png', 'a.tar.gz', 'text/plain', undefined],
+    ['png', 'a.tar.gz', 'text/plain', 'The file was read as png, based on its content; its name says tgz.'],
+    ['png', 'a.part.1', 'text/plain', undefined],
     // Of one group, between whose members the name decides.
     ['md', 'a.txt', 'text/html', undefined],
     ['opus', 'a.ogg', 'audio/ogg', undefined],

@@ -92,7 +92,7 @@ interface Found {
 }
 
 /** @throws Failure `input_limit`, `corrupt_input`, `unsupported_variant` */
-export function bounded(stdout: string, { source }: Pick<Task, 'source'>): Facts {
+function bounded(stdout: string, { source }: Pick<Task, 'source'>): Facts {
   const line = stdout.trimEnd().split('\n').at(-1) ?? '';
   const found = JSON.parse(line) as Found;
   const all = found.entries + found.links + found.devices + found.unsafe;

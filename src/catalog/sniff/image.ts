@@ -57,7 +57,7 @@ function isPortableMap({ head }: Sample, kinds: string): boolean {
 /** Portable float map: numbers must follow its mark, and the scale, whose sign is the order of the bytes. */
 export const isPfm = ({ head }: Sample): boolean => /^P[Ff]\s{1,4}\d{1,6}\s{1,4}\d{1,6}\s{1,4}-?\d/.test(latin1(head, 0, 64));
 
-/** ITU-T T.82, 6.2: layers, one plane, and sides that a page has. Icons may begin alike, and are looked for before. */
+/** ITU-T T.82, 6.2: layers, one plane, and sides that a page has. Icons may begin alike, and are looked for before; a resource fork has zeros for MX, MY and the order. */
 export const isJbig = ({ head, size }: Sample): boolean =>
   u8(head, 0) <= u8(head, 1) &&
   u8(head, 1) <= 10 &&
@@ -65,6 +65,7 @@ export const isJbig = ({ head, size }: Sample): boolean =>
   size > 20 &&
   [4, 8, 12].every((at) => between(u32be(head, at), 1, 0xffff)) &&
   u32be(head, 12) <= u32be(head, 8) &&
+  u32be(head, 16) !== 0 &&
   u8(head, 18) <= 15;
 
 /** X11's XWDFile.h: size of the header, version 7, and a known format. */

@@ -40,11 +40,12 @@ function byMimetype(mimetype: string): Detected {
 function byParts(names: readonly string[]): Detected {
   if (names.some((name) => /^\[Content_Types\]\.xml$/i.test(name))) {
     const main = names.flatMap((name) => zipped.filter((row) => row.zip instanceof RegExp && row.zip.test(name)))[0];
-    return main === undefined ? UNKNOWN : asFormat(main.id);
+    if (main !== undefined) return asFormat(main.id);
   }
-  if (isFontSource(names)) return asFormat('ufoz');
   const named = NAMED.find(([part]) => names.some((name) => part.test(name)));
   if (named !== undefined) return asRefused(named[1]);
+  if (names.some((name) => /^\[Content_Types\]\.xml$/i.test(name))) return UNKNOWN;
+  if (isFontSource(names)) return asFormat('ufoz');
   // EPUBs whose writer compressed the mimetype entry, or put it elsewhere.
   const isBook = names.includes('META-INF/container.xml') && names.some((name) => name.toLowerCase().endsWith('.opf'));
   return asFormat(isBook ? 'epub' : 'zip');

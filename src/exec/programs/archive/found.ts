@@ -19,7 +19,7 @@ export interface Found {
 }
 
 /** The catalogue has the same bounds: `test/unit/bounds.test.ts`. */
-export const MAX_ENTRIES = 100_000;
+const MAX_ENTRIES = 100_000;
 const MAX_UNPACKED_BYTES = 4 * 1024 ** 3;
 /** Of an archive beyond its first 100 MiB: text compresses to a hundredth at best, zeros to a thousandth. */
 const MAX_RATIO = 250;
