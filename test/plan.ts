@@ -25,6 +25,7 @@ export const plan: Readonly<Record<string, Share>> = {
   'test/integration/exec/confine.test.ts': 6,
 
   // Each option with each format that it concerns; each real file.
+  'test/integration/catalog/models.test.ts': 3,
   'test/integration/catalog/options-images.test.ts': 3,
   'test/integration/catalog/options-pages.test.ts': 3,
   'test/integration/catalog/options-sound.test.ts': 4,
@@ -32,6 +33,9 @@ export const plan: Readonly<Record<string, Share>> = {
   'test/integration/catalog/real-recordings.test.ts': 3,
   'test/integration/catalog/tools-images.test.ts': 3,
   'test/integration/catalog/tools-photos.test.ts': 2,
+  'test/integration/catalog/tools-recordings.test.ts': 2,
+  'test/integration/cli/local.test.ts': 3,
+  'test/integration/page/page.test.ts': 3,
   'test/integration/catalog/tools-media.test.ts': 4,
   'test/integration/catalog/tools-pdf.test.ts': 3,
   'test/integration/catalog/webpage.test.ts': 3,

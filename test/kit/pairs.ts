@@ -54,8 +54,9 @@ export function proofOf(source: string, target: string): Proof {
   if (RECORDINGS.includes(from)) return { build, judge: (path, seed) => judgeImage(path, target, seed) };
   if (PICTURES.includes(from))
     return { build: pageOfText(source), shows: 'text', judge: (path, seed) => judgeDocument(path, target, seed) };
-  // An icon is too small for letters: it shows the grid, from a page that does.
-  if (target === 'ico') return { build: pageOfGrid, shows: 'grid', judge: (path, seed) => judgeImage(path, target, seed) };
+  // Icons are too small for letters: it shows the grid, from a page that does.
+  if (target === 'ico' || target === 'icns')
+    return { build: pageOfGrid, shows: 'grid', judge: (path, seed) => judgeImage(path, target, seed) };
   if (PICTURES.includes(to)) return { build, judge: (path, seed) => judgePicture(path, target, seed) };
   return { build, judge: (path, seed) => judgeDocument(path, target, seed, source) };
 }

@@ -9,13 +9,13 @@ import { formats } from '../../src/catalog/formats.ts';
 import { detect, matches, resolveSource } from '../../src/catalog/sniff/sniff.ts';
 import { Failure } from '../../src/errors.ts';
 import { compoundOf, cursor, fileTypeBox, latin1, noise, sampleOf, seeded, zipOf } from '../kit/bytes.ts';
+import { contentOf } from '../kit/content.ts';
 import { archiveFormats, filesOf, writeArchive } from '../kit/fixtures/archives.ts';
 import { fixtures as fonts } from '../kit/fixtures/fonts.ts';
-import { fixtures as models } from '../kit/fixtures/models.ts';
-import { contentOf } from '../kit/content.ts';
-import { markups } from '../kit/fixtures/markup.ts';
 import { fixtures as images } from '../kit/fixtures/images.ts';
+import { markups } from '../kit/fixtures/markup.ts';
 import { fixtures as recordings } from '../kit/fixtures/media.ts';
+import { fixtures as models } from '../kit/fixtures/models.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'sniff-'));
 const at = (name: string): string => join(folder, name);
@@ -133,7 +133,7 @@ const REAL: Readonly<Record<string, () => Buffer>> = {
 /** Those that the kit makes for conversions: by other programs, or by hand. */
 const KIT: Readonly<Record<string, () => Promise<Buffer>>> = Object.fromEntries(
   [
-    ...'jng dcx cin cal jbig wbmp xwd viff vips vicar pfm pgx pdb ipl mtv aai avs art qoi jls dng ora kra icns'.split(' '),
+    ...'jng dcx cin cal jbig wbmp xwd viff vicar pfm pgx pdb ipl mtv aai avs art qoi jls dng ora kra icns'.split(' '),
     ...'dts thd mlp mpc dsf dff voc gsm sox sf adx 8svx avr sph pvf hcom mid mod xm'.split(' '),
     ...'m2ts 3g2 f4v m2v m1v mxf dv gxf nut ivf y4m swf rm wtv h264 hevc obu amv roq flc smj cpk'.split(' '),
   ].map((id) => [
@@ -190,7 +190,9 @@ function refusal(bytes: Uint8Array | string, name = 'upload.xyz', from?: string)
 
 describe('content', () => {
   it('of every format in the catalog is tried here', () => {
-    expect(new Set([...Object.keys(REAL), ...Object.keys(KIT), ...Object.keys(BUILT), ...Object.keys(ARCHIVES), ...WRITTEN_ONLY])).toEqual(new Set(formats.keys()));
+    expect(new Set([...Object.keys(REAL), ...Object.keys(KIT), ...Object.keys(BUILT), ...Object.keys(ARCHIVES), ...WRITTEN_ONLY])).toEqual(
+      new Set(formats.keys()),
+    );
   });
 
   const makers: readonly (readonly [string, () => Buffer | Promise<Buffer>])[] = [

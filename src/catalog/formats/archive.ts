@@ -6,8 +6,8 @@ const TAR = { holds: 'many', kin: 'tar' } as const;
 /** A header block whose checksum is right, of a TAR before POSIX gave it a signature (tar(5), "Old-Style Archive Format"). */
 function hasChecksum({ head, size }: Parameters<NonNullable<Format['looks']>>[0]): boolean {
   if (size < 1024 || head[0] === 0) return false;
-  const octal = String.fromCharCode(...head.subarray(148, 156)).replace(/[\0 ]+$/, '');
-  if (!/^ *[0-7]{1,7}$/.test(octal)) return false;
+  const [octal = ''] = String.fromCharCode(...head.subarray(148, 156)).split(/[\0 ]/, 1);
+  if (!/^[0-7]{1,7}$/.test(octal)) return false;
   const sum = head.subarray(0, 512).reduce((total, byte, at) => total + (at >= 148 && at < 156 ? 32 : byte), 0);
   return sum === Number.parseInt(octal, 8);
 }

@@ -95,7 +95,6 @@ export const pictures: readonly Format[] = [
   rare('wbmp', 'image/vnd.wap.wbmp', { aliases: ['wbm'], looks: isWbmp }),
   rare('xwd', 'image/x-xwindowdump', { looks: isXwd }),
   rare('viff', 'image/x-viff', { aliases: ['xv'], signatures: ['\xab\x01\x01\x03'] }),
-  rare('vips', 'image/x-vips', { signatures: ['\x08\xf2\xa6\xb6', '\xb6\xa6\xf2\x08'] }),
   rare('vicar', 'image/x-vicar', { aliases: ['vic'], signatures: ['LBLSIZE='] }),
   rare('pfm', 'image/x-portable-floatmap', { kin: 'netpbm', looks: isPfm }),
   rare('pgx', 'image/x-pgx', { signatures: ['PG ML ', 'PG LM '] }),

@@ -52,7 +52,7 @@ const IMAGEMAGICK: Readonly<Record<string, string>> = {
   heic: 'heic',
   hdr: 'hdr',
   xpm: 'xpm',
-  ...Object.fromEntries('mng jng dcx cin jbig wbmp viff vips vicar pfm ipl mtv aai avs art'.split(' ').map((id) => [id, id])),
+  ...Object.fromEntries('mng jng dcx cin jbig wbmp viff vicar pfm ipl mtv aai avs art'.split(' ').map((id) => [id, id])),
   cal: 'cals',
 };
 
@@ -73,7 +73,6 @@ const MAGIC: Readonly<Record<string, RegExp>> = {
   dcx: /^\xb1\x68\xde\x3a/,
   cin: /^\x80\x2a\x5f\xd7/,
   viff: /^\xab\x01/,
-  vips: /^\x08\xf2\xa6\xb6/,
   vicar: /^LBLSIZE=/,
   pfm: /^P[Ff]\n/,
   cal: /^srcdocid:/,
