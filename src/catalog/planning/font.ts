@@ -24,7 +24,6 @@ export interface FontFacts {
   readonly variable: boolean;
   readonly colour: boolean;
   readonly glyphs?: number;
-  readonly characters: readonly number[];
   readonly extras?: boolean;
 }
 

@@ -1,5 +1,4 @@
 /** What a font is, by its tables: enough to decide which conversions keep it whole. */
-import { charactersOf } from './characters.ts';
 import { type Font, tableOf } from './font.ts';
 
 export interface Face {
@@ -9,25 +8,22 @@ export interface Face {
   readonly colour: boolean;
   /** How many; unset where its tables are packed. */
   readonly glyphs?: number;
-  /** Of some characters that it has, for a specimen; empty where its tables are packed. */
-  readonly characters: readonly number[];
   /** Metadata of WOFF that only WOFF has a place for. */
   readonly extras?: boolean;
 }
 
 export function faceOfTags(tags: readonly string[]): Face {
   const has = (...names: readonly string[]): boolean => names.some((name) => tags.includes(name));
-  return { outlines: outlinesOf(has), variable: has('fvar'), colour: has('COLR', 'CBDT', 'sbix', 'SVG '), characters: [] };
+  return { outlines: outlinesOf(has), variable: has('fvar'), colour: has('COLR', 'CBDT', 'sbix', 'SVG ') };
 }
 
 export function faceOf(font: Font): Face {
   // A font of bitmaps may have the table of outlines, empty.
   const tags = font.tables.filter(({ data }) => data.length > 0).map(({ tag }) => tag);
-  const [cmap, maxp] = [tableOf(font, 'cmap'), tableOf(font, 'maxp')];
+  const maxp = tableOf(font, 'maxp');
   return {
     ...faceOfTags(tags),
     ...(maxp !== undefined && maxp.length >= 6 && { glyphs: maxp.readUInt16BE(4) }),
-    characters: cmap === undefined ? [] : charactersOf(cmap),
   };
 }
 
