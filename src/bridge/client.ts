@@ -1,7 +1,7 @@
 /** A client of the REST API that waits as it is told, and goes on after a lost connection: resumable uploads, jobs, downloads. */
 import { createHash, randomUUID } from 'node:crypto';
-import { createWriteStream, openAsBlob } from 'node:fs';
-import { rm, writeFile } from 'node:fs/promises';
+import { createReadStream, createWriteStream, openAsBlob } from 'node:fs';
+import { rm, stat, writeFile } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -52,7 +52,7 @@ export interface RestClient {
 const PIECE_BYTES = 8 << 20;
 /** Longest answer to anything but an upload or a download, ms: the server answers within 25 s. */
 const ANSWER_MS = 60_000;
-/** One piece, or the next bytes of an output, ms. */
+/** One piece of an upload, or one request for an output, which the next one continues, ms. */
 const TRANSFER_MS = 300_000;
 /** How long a server that cannot be reached is tried again, ms. */
 const LOST_MS = 5 * 60_000;
@@ -83,7 +83,10 @@ export function restClient(server: string): RestClient {
         if (!(answer instanceof Later)) return answer;
         if (answer.seconds !== undefined && answer.seconds > LONGEST_WAIT_S) throw answer.refusal;
         [waitMs, why] = [answer.seconds === undefined ? pause : answer.seconds * 1000, answer.refusal.message];
-        lostSince = undefined;
+        // A proxy whose server is gone answers too, and names no time.
+        if (answer.seconds === undefined) lostSince ??= performance.now();
+        else lostSince = undefined;
+        if (lostSince !== undefined && performance.now() - lostSince > LOST_MS) throw answer.refusal;
       } catch (error) {
         if (signal.aborted || error instanceof ServerRefusal || !isNetworkError(error)) throw error;
         lostSince ??= performance.now();
@@ -111,6 +114,7 @@ export function restClient(server: string): RestClient {
         throw signal.aborted ? error : unreachable(server, error);
       });
       await response.body?.cancel();
+      if (response.status >= 500) throw unreachable(server, new Error(`HTTP ${response.status}`));
     },
 
     async upload(path, name, sizeBytes, context, onProgress) {
@@ -190,26 +194,27 @@ export function restClient(server: string): RestClient {
     async download({ id, output, text }, path, context) {
       if (text !== undefined) return pipeline(Readable.from([text]), createWriteStream(path, { flags: 'wx' }));
       if (output === undefined) throw new ServerRefusal('INTERNAL_ERROR', 'The job has no output.');
-      let written = 0;
-      let hash = createHash('sha256');
       await writeFile(path, '', { flag: 'wx' });
       await patiently(async () => {
+        // What was handed to a stream that failed need not have reached the disk.
+        const { size: written } = await stat(path);
+        if (written === output.size_bytes) return true;
         const headers = written === 0 ? {} : { range: `bytes=${written}-` };
         const response = await send(at(`jobs/${id}/output`), { headers }, context.signal, TRANSFER_MS);
         if (isLater(response)) return laterBy(response);
         if (!response.ok || response.body === null) throw await refusalOf(response);
-        if (response.status === 200 && written > 0) [written, hash] = [0, createHash('sha256')];
-        const counted = async function* (chunks: AsyncIterable<Uint8Array>) {
-          for await (const chunk of chunks) {
-            yield chunk;
-            written += chunk.length;
-            hash.update(chunk);
-          }
-        };
-        const flags = written === 0 ? 'w' : 'r+';
-        await pipeline(Readable.fromWeb(response.body), counted, createWriteStream(path, { flags, start: written }));
-        return true;
+        const start = response.status === 206 ? written : 0;
+        await pipeline(Readable.fromWeb(response.body), createWriteStream(path, { flags: start === 0 ? 'w' : 'r+', start })).catch(
+          async (error: unknown) => {
+            // A slow one is asked to go on, for as long as something arrives.
+            if ((await stat(path)).size > start && !context.signal.aborted) return;
+            throw error;
+          },
+        );
+        return (await stat(path)).size === output.size_bytes ? true : new Later(0, interrupted());
       }, context);
+      const hash = createHash('sha256');
+      await pipeline(createReadStream(path), hash, { signal: context.signal });
       if (hash.digest('hex') === output.sha256) return undefined;
       await rm(path, { force: true });
       throw new ServerRefusal('INTERNAL_ERROR', 'The output was damaged on its way: try again.');
@@ -267,6 +272,8 @@ function idIn(location: string | null): string {
   return id;
 }
 
+const interrupted = (): ServerRefusal => new ServerRefusal('SERVER_UNREACHABLE', 'The connection was lost in the midst of the output.');
+
 const unreachable = (server: string, cause: unknown): ServerRefusal =>
   new ServerRefusal('SERVER_UNREACHABLE', `The server at ${server} cannot be reached.`, {}, cause);
 
@@ -291,5 +298,6 @@ async function events(url: string, signal: AbortSignal, onProgress: (fraction: n
       if (isRecord(data) && typeof data['progress'] === 'number') onProgress(data['progress'] / 100);
     }
   }
-  return true;
+  // A proxy may end a stream that goes on.
+  return false;
 }

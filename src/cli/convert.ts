@@ -1,6 +1,6 @@
 /** `filemill convert`: files to another format, here or by a server. */
 import { statSync } from 'node:fs';
-import { basename, dirname, extname } from 'node:path';
+import { basename, dirname, extname, resolve } from 'node:path';
 import { formatByExtension } from '../catalog/formats.ts';
 import { distinctNames, numberedNames, SUFFIX } from '../catalog/names.ts';
 import { optionSchemas, readOptions } from '../catalog/options/options.ts';
@@ -63,7 +63,9 @@ export function planWork({ positionals, to, out, json }: FileArguments): { reado
     work: inputs.map((input) => {
       const folder = output ?? dirname(input);
       const base = input === '-' ? 'stdin' : basename(input, extname(input));
-      const take = takers.getOrInsertComputed(folder, () => distinctNames());
+      // No result takes the place of another file's source.
+      const others = inputs.filter((each) => each !== input && resolve(dirname(each)) === resolve(folder)).map((each) => basename(each));
+      const take = takers.getOrInsertComputed(folder, () => distinctNames(others));
       // A result never takes its source's name.
       const own = folder === dirname(input) && basename(input) === `${base}.${target}` ? `${base}${SUFFIX}` : base;
       const name = take(candidates(own, `.${target}`));
@@ -73,7 +75,8 @@ export function planWork({ positionals, to, out, json }: FileArguments): { reado
   };
 }
 
-function* candidates(base: string, end: string): Generator<string> {
+/** Of a result's name, in the order of wishes. */
+export function* candidates(base: string, end: string): Generator<string> {
   yield `${base}${end}`;
   yield* numberedNames(base, end);
 }

@@ -1,10 +1,10 @@
 /** `filemill tool`: one of the tools, on a file, on several one by one, or on several together. */
 import { statSync } from 'node:fs';
 import { basename, dirname, extname } from 'node:path';
-import { SUFFIX } from '../catalog/names.ts';
+import { distinctNames, SUFFIX } from '../catalog/names.ts';
 import { readInput, type Tool } from '../catalog/tool.ts';
 import { absentTools, tools } from '../catalog/tools.ts';
-import { checkFields } from './convert.ts';
+import { candidates, checkFields } from './convert.ts';
 import { type FileArguments, readFileArguments } from './files/arguments.ts';
 import { UsageError } from './files/converter.ts';
 import { openConverter } from './files/open.ts';
@@ -46,11 +46,14 @@ export function planTool(tool: Tool, { positionals, out, json }: FileArguments):
   const isFolder =
     output !== undefined &&
     (jobs.length > 1 || output.endsWith('/') || statSync(output, { throwIfNoEntry: false })?.isDirectory() === true);
+  const takers = new Map<string, ReturnType<typeof distinctNames>>();
   return jobs.map((inputs) => {
     if (output !== undefined && !isFolder) return { inputs, destination: { to: 'file', path: output }, expected: basename(output) };
     const [first = ''] = inputs;
     const base = first === '-' ? 'stdin' : basename(first, extname(first));
-    const nameOf = (filename: string) => `${base}${SUFFIX}${extname(filename)}`;
-    return { inputs, destination: { to: 'folder', folder: output ?? dirname(first), nameOf }, expected: undefined };
+    const folder = output ?? dirname(first);
+    const name = takers.getOrInsertComputed(folder, () => distinctNames())(candidates(`${base}${SUFFIX}`, ''));
+    const nameOf = (filename: string) => `${name}${extname(filename)}`;
+    return { inputs, destination: { to: 'folder', folder, nameOf }, expected: undefined };
   });
 }

@@ -71,6 +71,7 @@ export function openDirect(deps: DirectDeps): DirectConversions {
   const free: Place[] = [];
   const all: Promise<Place>[] = [];
   const waiting: ((place: Place) => void)[] = [];
+  let opens = 0;
 
   const openPlace = async (index: number): Promise<Place> => {
     const slot = await openSlot(workDir, index);
@@ -84,8 +85,10 @@ export function openDirect(deps: DirectDeps): DirectConversions {
     if (place !== undefined) return Promise.resolve(place);
     if (all.length >= slots) return new Promise((resolve) => waiting.push(resolve));
     // Slot 0 has read the programs' versions.
-    const opened = openPlace(all.length + 1);
+    const opened = openPlace(++opens);
     all.push(opened);
+    // One that cannot be opened leaves its place to the next.
+    opened.catch(() => all.splice(all.indexOf(opened), 1));
     return opened;
   };
   const giveBack = (place: Place): void => {

@@ -70,10 +70,15 @@ function App() {
   const jobs = useComputed(() => known.value.length);
   return (
     <>
-      <a class="skip" href="#content">
-        {t('skip')}
-      </a>
       <header class="top">
+        <button
+          type="button"
+          class="skip"
+          // No link: its address would be that of the start page, wherever this is (`base`).
+          onClick={() => document.getElementById('content')?.focus()}
+        >
+          {t('skip')}
+        </button>
         <a class="brand" href={href('/')} data-view="/">
           <Icon name="brand" />
           filemill

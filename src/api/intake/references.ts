@@ -100,11 +100,11 @@ export const withoutField = (fields: ReadonlyMap<string, string>, field: string)
 
 /**
  * What a request names instead of sending it; undefined where it names nothing.
- * @param wanted as the form was received by: a route that takes `file` takes `upload_id`, one that takes `files[]` takes `upload_ids[]`
+ * @param wanted as the form was received by: a route that takes `file` takes `upload_id`, one that takes several files takes `upload_ids[]`, in their order
  * @throws Failure `BAD_REQUEST` where it names files in two ways, or sends a file and names one
  */
-export function namedIn({ fetch }: ApiDeps, { fields, count }: Received, wanted: Pick<Wanted, 'fields'>): Named | undefined {
-  const known = { ...(wanted.fields.includes('file') ? ONE : {}), ...(wanted.fields.includes('files[]') ? SEVERAL : {}) };
+export function namedIn({ fetch }: ApiDeps, { fields, count }: Received, wanted: Pick<Wanted, 'fields' | 'maxFiles'>): Named | undefined {
+  const known = { ...(wanted.fields.includes('file') ? ONE : {}), ...(wanted.maxFiles > 1 ? SEVERAL : {}) };
   const given = Object.entries(known).flatMap(([field, kind]) => {
     const text = fields.get(field)?.trim() ?? '';
     if (text === '' || (kind === 'url' && fetch === undefined)) return [];

@@ -44,9 +44,13 @@ export async function runFiles(work: readonly FileWork[], open: () => Promise<Co
     code = signal === 'SIGINT' ? EXIT.interrupted : EXIT.terminated;
     stopping.abort(new Error(signal));
   };
-  const hungUp = () => stop('SIGTERM');
+  // A terminal that is closed says so more than once.
+  const hungUp = () => {
+    if (!stopping.signal.aborted) stop('SIGTERM');
+  };
   process.on('SIGINT', stop).on('SIGTERM', stop).on('SIGHUP', hungUp);
   process.stdout.on('error', hungUp);
+  process.stderr.on('error', hungUp);
 
   const sourceOf = async (path: string): Promise<{ path: string; name: string; sizeBytes: number }> => {
     if (path !== '-') return { path, name: basename(path), sizeBytes: await checkSource(path) };

@@ -7,6 +7,7 @@ import type { Converter } from './converter.ts';
 
 /** More would only wait for each other: a client's unfinished jobs are limited. */
 const AT_ONCE = 4;
+const MOST_AT_ONCE = 16;
 /** Part of a job's progress that its upload is. */
 const UPLOADED = 0.5;
 
@@ -17,7 +18,8 @@ export async function openThere(server: string, jobs = AT_ONCE): Promise<Convert
     throw new CannotStart(cause.message.replace(/\.$/, ''), { cause });
   });
   return {
-    atOnce: jobs,
+    // A client may have twenty uploads: of more, each would wait until the oldest expires.
+    atOnce: Math.min(jobs, MOST_AT_ONCE),
     async convert({ sources, tool, fields }, { signal, onProgress, onWait, deliver }) {
       const context = { signal, onWait };
       const uploads: string[] = [];

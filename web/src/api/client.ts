@@ -82,11 +82,16 @@ export interface Answer<Data> {
   readonly status: number;
 }
 
+interface Asked extends RequestInit {
+  /** Throws where a failure is not the connection's. */
+  readonly unlessGone?: () => Promise<void>;
+}
+
 /**
  * A request that may be repeated. @throws Refusal @throws DOMException `AbortError`
  * @param init its `signal` ends the waiting, too
  */
-export async function ask<Data>(path: string, init: RequestInit = {}): Promise<Answer<Data>> {
+export async function ask<Data>(path: string, { unlessGone, ...init }: Asked = {}): Promise<Answer<Data>> {
   const cancel = init.signal ?? undefined;
   for (let lost = 0; ; ) {
     let response: Response;
@@ -97,6 +102,7 @@ export async function ask<Data>(path: string, init: RequestInit = {}): Promise<A
       body = text.startsWith('{') ? (JSON.parse(text) as typeof body) : {};
     } catch (error) {
       if (cancel?.aborted === true) throw error;
+      await unlessGone?.();
       await waitFor('lost', backOff(lost++), cancel);
       continue;
     }

@@ -132,6 +132,8 @@ function Present({ tool }: { tool: Tool }) {
   const list = pieces.value;
   const missing = options.some(({ name, required, schema }) => required && schema.type !== 'boolean' && values.value[name] === undefined);
   const few = list.length < files.min;
+  // One request names files in one way.
+  const mixed = together && list.some(({ url }) => url !== undefined) && list.some(({ file }) => file !== undefined);
   const move = (from: number, to: number) => {
     const moved = [...list];
     moved.splice(to, 0, ...moved.splice(from, 1));
@@ -228,7 +230,7 @@ function Present({ tool }: { tool: Tool }) {
         class="panel"
         onSubmit={(event) => {
           event.preventDefault();
-          if (!few) run();
+          if (!few && !mixed) run();
         }}
       >
         {slug === 'crop-image' && first?.file !== undefined && <Crop key={first.key} file={first.file} values={values} />}
@@ -237,16 +239,17 @@ function Present({ tool }: { tool: Tool }) {
         )}
         {options.length > 0 && <h2>{t('options')}</h2>}
         {options.length > 0 && <Options prefix={slug} values={values} fields={options} />}
-        <button type="submit" class="button main large" disabled={few || missing}>
+        <button type="submit" class="button main large" disabled={few || missing || mixed}>
           {t('run')}
         </button>
         {few && !isPage && <p class="quiet">{t('atLeast', { n: files.min })}</p>}
+        {mixed && <p role="alert">{t('mixed')}</p>}
       </form>
       <TaskList tasks={tasks} start={(task) => start(task, values.value)} />
       <AsRequest
         request={{
           path: `api/v1/tools/${slug}`,
-          field: together ? 'files[]' : files.field,
+          field: list.length > 1 && together ? 'files[]' : files.field,
           files: isPage
             ? []
             : list.length === 0

@@ -8,6 +8,7 @@ const OF_CODE: Readonly<Record<string, Key>> = {
   UPLOAD_NOT_FOUND: 'restarted',
   UNSUPPORTED_MIME: 'refusedFile',
   FILE_TOO_LARGE: 'tooLarge',
+  FILE_CHANGED: 'fileChanged',
 };
 const OF_REASON: Readonly<Record<string, Key>> = {
   corrupt_input: 'damaged',

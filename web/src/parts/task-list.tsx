@@ -1,9 +1,11 @@
 /** The list of tasks, and what can be done with all of them. */
 import type { Signal } from '@preact/signals';
 import { useSignal } from '@preact/signals';
+import { Refusal } from '../api/client.ts';
 import { t } from '../words/words.ts';
 import { saveAll } from '../work/result.ts';
 import { isActive, stop, type Task } from '../work/tasks.ts';
+import { sentenceOf } from './failure.ts';
 import { Icon } from './icon.tsx';
 import { TaskRow } from './task-row.tsx';
 
@@ -14,6 +16,7 @@ interface Given {
 
 export function TaskList({ tasks, start }: Given) {
   const packed = useSignal<number | undefined>(undefined);
+  const failure = useSignal<string | undefined>(undefined);
   const list = tasks.value;
   if (list.length === 0) return null;
   const results = list.flatMap(({ state }) => {
@@ -39,10 +42,13 @@ export function TaskList({ tasks, start }: Given) {
             disabled={packed.value !== undefined}
             onClick={() => {
               packed.value = 0;
+              failure.value = undefined;
               void saveAll(results, (n) => {
                 packed.value = n;
               })
-                .catch(() => {})
+                .catch((error: unknown) => {
+                  failure.value = error instanceof Refusal ? sentenceOf(error) : t('notPacked');
+                })
                 .finally(() => {
                   packed.value = undefined;
                 });
@@ -64,6 +70,7 @@ export function TaskList({ tasks, start }: Given) {
           </button>
         )}
       </div>
+      {failure.value !== undefined && <p role="alert">{failure.value}</p>}
     </section>
   );
 }

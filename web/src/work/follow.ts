@@ -36,6 +36,8 @@ export async function follow(id: string, told: (job: Job) => void, cancel: Abort
   }
 }
 
+const SILENT_MS = 30_000;
+
 interface Told {
   readonly data?: Job;
   readonly error?: ErrorBody;
@@ -45,9 +47,17 @@ interface Told {
 function listen(id: string, told: (job: Job) => void, cancel: AbortSignal): Promise<Told | undefined> {
   streams++;
   const source = new EventSource(at(`api/v1/jobs/${id}/events`));
+  let silent: ReturnType<typeof setTimeout>;
   return new Promise<Told | undefined>((resolve, reject) => {
+    // A connection that has silently died tells nothing: then the job is asked after.
+    const heard = () => {
+      clearTimeout(silent);
+      silent = setTimeout(() => resolve(undefined), SILENT_MS);
+    };
+    heard();
     const end = (event: MessageEvent<string>) => resolve(JSON.parse(event.data) as Told);
     source.addEventListener('progress', (event) => {
+      heard();
       const { data } = JSON.parse((event as MessageEvent<string>).data) as Told;
       if (data !== undefined) told(data);
     });
@@ -56,6 +66,7 @@ function listen(id: string, told: (job: Job) => void, cancel: AbortSignal): Prom
     source.addEventListener('error', () => resolve(undefined));
     cancel.addEventListener('abort', () => reject(cancel.reason as Error), { once: true });
   }).finally(() => {
+    clearTimeout(silent);
     streams--;
     source.close();
   });

@@ -1,5 +1,5 @@
 /** Results: their addresses, and all of them in one ZIP. */
-import { at, Refusal } from '../api/client.ts';
+import { at, Refusal, waitFor, waitOf } from '../api/client.ts';
 
 export const outputOf = (id: string): string => at(`api/v1/jobs/${id}/output`);
 
@@ -24,7 +24,12 @@ export async function saveAll(results: readonly { id: string; name: string }[], 
   };
   async function* files() {
     for (const [place, { id, name }] of results.entries()) {
-      const response = await fetch(outputOf(id));
+      let response = await fetch(outputOf(id));
+      for (let wait = waitOf(response, {}); wait !== undefined; wait = waitOf(response, {})) {
+        await response.body?.cancel();
+        await waitFor(wait.why, wait.ms);
+        response = await fetch(outputOf(id));
+      }
       if (!response.ok) throw new Refusal({ code: 'JOB_EXPIRED', message: `${response.status}` });
       yield { name: unique(name), input: response };
       told(place + 1);

@@ -22,9 +22,14 @@ export async function upload(file: File, told: (share: number) => void, cancel: 
     },
     ...(whole && file.size > 0 ? { body: file } : {}),
     signal: cancel,
+    unlessGone: () => checkReadable(file),
   });
   told(whole ? 1 : 0);
-  if (!whole) await send(file, data.upload_id, told, cancel);
+  if (!whole)
+    await send(file, data.upload_id, told, cancel).catch((error: unknown) => {
+      discard(data.upload_id);
+      throw error;
+    });
   return data.upload_id;
 }
 
@@ -74,10 +79,22 @@ async function send(file: File, id: string, told: (share: number) => void, cance
     const later = wait === undefined ? undefined : waitOf(wait, answer);
     if (later !== undefined) await waitFor(later.why, later.ms, cancel);
     // What was interrupted may be written for a moment still: 409; what the service forgot is gone.
-    else if (status === 0 || status === 409 || status === 408) await waitFor('lost', backOff(lost++), cancel);
-    else throw new Refusal(answer.error ?? { code: status === 404 ? 'UPLOAD_NOT_FOUND' : 'INTERNAL_ERROR', message: '' });
+    else if (status === 0 || status === 409 || status === 408) {
+      await checkReadable(file);
+      await waitFor('lost', backOff(lost++), cancel);
+    } else throw new Refusal(answer.error ?? { code: status === 404 ? 'UPLOAD_NOT_FOUND' : 'INTERNAL_ERROR', message: '' });
     if (lost > 200) throw new Refusal({ code: 'UPLOAD_NOT_FOUND', message: '' });
   }
+}
+
+/** A file that was changed or removed since it was chosen looks like a lost connection. @throws Refusal */
+async function checkReadable(file: File): Promise<void> {
+  await file
+    .slice(0, 1)
+    .arrayBuffer()
+    .catch(() => {
+      throw new Refusal({ code: 'FILE_CHANGED', message: '' });
+    });
 }
 
 /** The job has its own copy. */
