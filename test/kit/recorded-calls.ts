@@ -4,7 +4,14 @@ import { existsSync } from 'node:fs';
 import { chmod, copyFile, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { extname, join, resolve } from 'node:path';
-import type { ConversationStep, Conversion, Engine, ProcessStep, StepLimits } from '../../src/catalog/engine.ts';
+import {
+  type ConversationStep,
+  type Conversion,
+  type Engine,
+  isInspected,
+  type ProcessStep,
+  type StepLimits,
+} from '../../src/catalog/engine.ts';
 import { engines } from '../../src/catalog/engines.gen.ts';
 import type { Toolchain } from '../../src/contracts/toolchains.ts';
 import { type Launcher, launcherAt } from '../../src/exec/confine/confine.ts';
@@ -12,9 +19,12 @@ import { stage } from '../../src/exec/confine/stage.ts';
 import { openSlot, type Slot } from '../../src/exec/files/workspace.ts';
 import { openResidents } from '../../src/exec/residents/residents.ts';
 import { openToolbox, type Toolbox } from '../../src/exec/toolbox.ts';
+import { fixtures as archives } from './fixtures/archives.ts';
 import { fixtures as documents, type Fixture, scannedPdf } from './fixtures/documents.ts';
+import { fixtures as fonts } from './fixtures/fonts.ts';
 import { fixtures as images } from './fixtures/images.ts';
 import { fixtures as media } from './fixtures/media.ts';
+import { fixtures as models } from './fixtures/models.ts';
 
 /** One line of a list: a verb, names, and what is said about them after `#`. */
 export interface Entry {
@@ -102,7 +112,7 @@ async function convert(
   source: string,
   target: string,
 ): Promise<string | undefined> {
-  const build = SOURCES[engine.id] ?? { ...documents, ...media, ...images }[source];
+  const build = SOURCES[engine.id] ?? { ...documents, ...media, ...images, ...archives, ...fonts, ...models }[source];
   const folder = await slot.makeFolder('job');
   const made = await mkdtemp(join(tmpdir(), 'filemill-source-'));
   try {
@@ -122,7 +132,7 @@ async function convert(
       return stdout.toString();
     };
     const { inspect } = engine;
-    const facts = inspect === undefined ? {} : inspect.read(await run(inspect.step(input, asked)), asked);
+    const facts = inspect === undefined || !isInspected(inspect, source) ? {} : inspect.read(await run(inspect.step(input, asked)), asked);
     const talk = async (step: ConversationStep) => {
       const residents = openResidents({ launcher, slot, perLife: 1, leakBytes: LIMITS.memoryBytes });
       const files = { input: step.input ?? input, output: step.output ?? output };

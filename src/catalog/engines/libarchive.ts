@@ -85,6 +85,8 @@ interface Found {
   readonly links: number;
   readonly hardLinks: number;
   readonly devices: number;
+  readonly own: number;
+  readonly sparse: number;
   readonly unsafe: number;
   readonly guessed: number;
   /** A TAR without its end. */
@@ -95,13 +97,14 @@ interface Found {
 function bounded(stdout: string, { source }: Pick<Task, 'source'>): Facts {
   const line = stdout.trimEnd().split('\n').at(-1) ?? '';
   const found = JSON.parse(line) as Found;
-  const all = found.entries + found.links + found.devices + found.unsafe;
+  const all = found.entries + found.links + found.devices + found.unsafe + found.own;
   if (all > MAX_ENTRIES) throw inputLimit('entries', MAX_ENTRIES, all);
   if (found.bytes > found.most) throw inputLimit('unpacked_bytes', found.most, found.bytes);
   if (found.entries === 0) throw conversionFailed('corrupt_input', { says: 'The archive contains no file or folder.' });
   // These have the content at one of a file's names, libarchive gives it to none of them.
   if (found.hardLinks > 0 && LINKS_LOSE.includes(source))
     throw conversionFailed('unsupported_variant', { says: `The archive contains hard links, which cannot be read from ${source}.` });
+  if (found.sparse > 0) throw conversionFailed('unsupported_variant', { says: 'The archive contains sparse files.' });
   return { ...found };
 }
 

@@ -54,7 +54,11 @@ function check({ outlines, glyphs = 0 }: FontFacts, { source, target }: Pick<Tas
 
 /** Whether FontForge has to write it anew: any container takes any outlines, a TTF and an OTF only their own. */
 const redraws = (outlines: FontFacts['outlines'], target: string): boolean =>
-  target === 'ttf' ? outlines !== 'glyf' : target === 'otf' ? outlines !== 'cff' && outlines !== 'cff2' : !SFNT.includes(target);
+  target === 'ttf'
+    ? outlines === 'cff' || outlines === 'cff2'
+    : target === 'otf'
+      ? outlines !== 'cff' && outlines !== 'cff2'
+      : !SFNT.includes(target);
 
 export const facesOf = ({ facts }: Pick<Task, 'facts'>): readonly FontFacts[] => (facts['faces'] as readonly FontFacts[] | undefined) ?? [];
 
@@ -172,6 +176,8 @@ function losses({ outlines, variable, colour, extras }: FontFacts, { source, tar
 }
 
 export function explainFont(output: string): Reason | undefined {
+  if (output.includes('FontForge was ended by SIGXCPU')) return 'timeout';
+  if (output.includes('FontForge was ended by SIGXFSZ')) return 'output_limit';
   if (output.includes('FontForge was ended by')) return 'engine_crashed';
   if (/cannot allocate|out of memory|bad_alloc/i.test(output)) return 'memory';
   return undefined;

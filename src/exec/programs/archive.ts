@@ -15,9 +15,6 @@ import { endsWhole } from './archive/end.ts';
 import { filter } from './archive/filter.ts';
 import { type Found, isTooMuch, mostUnpacked } from './archive/found.ts';
 
-/** Compressed TARs. */
-const COMPRESSED = ['tgz', 'tbz2', 'txz', 'tzst', 'tlz4', 'tlz'];
-
 /** How libarchive writes a target (bsdtar(1), "--format" and "--options"). Times are whole seconds in all of them. */
 const WRITERS: Readonly<Record<string, readonly string[]>> = {
   zip: ['--format=zip'],
@@ -36,14 +33,27 @@ const WRITERS: Readonly<Record<string, readonly string[]>> = {
 /** $1 bsdtar, $2 input, $3 folder, $4 file with the password. What fails leaves its name in `failed`. */
 const READ = `{ "$1" -cf - --format=pax @"$2" <"$4" 2>"$3/read" || echo read >>"$3/failed"; }`;
 /** The files of a Debian package are an archive in it (deb(5)). */
-const READ_DEB = `{ "$1" -xOf "$2" 'data.tar*' 2>"$3/read" | "$1" -cf - --format=pax @- 2>>"$3/read" || echo read >>"$3/failed"; }`;
+const READ_DEB = `{ { "$1" -xOf "$2" 'data.tar*' 2>"$3/read" || echo read >>"$3/failed"; } | "$1" -cf - --format=pax @- 2>>"$3/read" || echo read >>"$3/failed"; }`;
 /** $5 Node, $6 this program, $7 bytes that are expected, $8 bytes that are allowed. */
 const FILTER = `{ "$5" "$6" filter "$3/found" "$7" "$8" || echo filter >>"$3/failed"; }`;
 /** $9 output, then the options of the writer. */
 const WRITE = `{ target=$9; bsdtar=$1; folder=$3; shift 9; "$bsdtar" -cf "$target" "$@" @- || echo write >>"$folder/failed"; }`;
 
-/** What of a compressed TAR unpacks first, or the beginning of any other archive. */
-const HEAD = `"$1" <"$2" 2>/dev/null | head -c 512 >"$3/head"`;
+/** What libarchive takes the archive for, in the last line that it prints. */
+const FORMAT = `"$1" --options='mtree:!checkfs' -tvvvqf "$2" '*' <"$4" 2>/dev/null | tail -n 1 >"$3/format"`;
+const FORMAT_DEB = `"$1" -xOf "$2" 'data.tar*' 2>/dev/null | "$1" --options='mtree:!checkfs' -tvvvqf - '*' 2>/dev/null | tail -n 1 >"$3/format"`;
+const TAR = /\b(?:tar|ustar|pax)\b/i;
+/** By format of the source, what it has to be taken for: libarchive goes by the content, and mtree(5) names files of this disk. */
+const TAKEN_FOR: Readonly<Record<string, RegExp>> = {
+  zip: /^ZIP/,
+  '7z': /^7-Zip/,
+  rar: /^RAR/,
+  iso: /^ISO9660/,
+  cpio: /cpio/,
+  rpm: /cpio/,
+  cab: /^CAB/,
+  lha: /^lha/,
+};
 
 interface Source {
   readonly input: string;
@@ -51,6 +61,8 @@ interface Source {
   readonly folder: string;
   readonly passwordFile: string;
 }
+
+const ENVIRONMENT = { ...process.env, LC_ALL: 'C.UTF-8', TZ: 'UTC' };
 
 const [first = '', ...others] = process.argv.slice(2);
 if (first === 'filter') {
@@ -66,7 +78,9 @@ if (first === 'filter') {
 /** @returns what was found; ends the process where the archive cannot be read or written */
 function run(bsdtar: string, source: Source, to?: { readonly output: string; readonly target: string; readonly total: string }): Found {
   const { input, format, folder, passwordFile } = source;
-  if (!isWhatItSays(bsdtar, source)) {
+  const isIt = isWhatItSays(bsdtar, source);
+  if (isIt === undefined) fail(bsdtar, source, true);
+  if (!isIt) {
     process.stderr.write('unrecognized archive format\n');
     process.exit(1);
   }
@@ -78,7 +92,7 @@ function run(bsdtar: string, source: Source, to?: { readonly output: string; rea
   for (const name of ['found', 'failed', 'read']) rmSync(`${folder}/${name}`, { force: true });
   const { status, error } = spawnSync('/bin/sh', ['-c', script, 'sh', ...names, ...writer], {
     stdio: ['ignore', 'inherit', 'inherit'],
-    env: { ...process.env, LC_ALL: 'C.UTF-8', TZ: 'UTC' },
+    env: ENVIRONMENT,
   });
   if (error !== undefined) throw error;
   const found = existsSync(`${folder}/found`) ? (JSON.parse(readFileSync(`${folder}/found`, 'utf8')) as Found) : undefined;
@@ -89,27 +103,21 @@ function run(bsdtar: string, source: Source, to?: { readonly output: string; rea
   return found;
 }
 
-/**
- * libarchive takes an archive for what it finds in it. Of all that it knows, mtree(5) alone names files of this disk: it is text, and could be
- * within a compression, or before what makes a file an ISO image.
- */
-function isWhatItSays(bsdtar: string, { input, format, folder }: Source): boolean {
-  const program = COMPRESSED.includes(format) ? bsdtar.replace(/bsdtar$/, 'bsdcat') : '/bin/cat';
-  spawnSync('/bin/sh', ['-c', HEAD, 'sh', program, input, folder], { stdio: ['ignore', 'ignore', 'ignore'] });
-  const head = readFileSync(`${folder}/head`);
-  return COMPRESSED.includes(format) ? isTarHeader(head) : !head.subarray(0, 6).equals(Buffer.from('#mtree'));
-}
-
-/** By its checksum (tar(5), "Old-Style Archive Format"). */
-function isTarHeader(block: Buffer): boolean {
-  const told = Number.parseInt(block.toString('latin1', 148, 156).trim(), 8);
-  const sum = block.reduce((total, byte, at) => total + (at >= 148 && at < 156 ? 32 : byte), 0);
-  return block.length === 512 && told === sum;
+/** @returns undefined where libarchive cannot tell */
+function isWhatItSays(bsdtar: string, { input, format, folder, passwordFile }: Source): boolean | undefined {
+  const script = format === 'deb' ? FORMAT_DEB : FORMAT;
+  spawnSync('/bin/sh', ['-c', script, 'sh', bsdtar, input, folder, passwordFile], {
+    stdio: ['ignore', 'ignore', 'ignore'],
+    env: ENVIRONMENT,
+  });
+  const [, told] = /^Archive Format: (.{1,200}), {2}Compression:/.exec(readFileSync(`${folder}/format`, 'latin1').slice(0, 1000)) ?? [];
+  return told === undefined ? undefined : (TAKEN_FOR[format] ?? TAR).test(told);
 }
 
 /** Says why it failed, and ends. @param isSource whether it was the source that could not be read */
 function fail(bsdtar: string, { input, folder, passwordFile }: Source, isSource: boolean): never {
-  const asked = isSource && readFileSync(`${folder}/read`, 'latin1').slice(0, 100_000).includes('Enter passphrase');
+  const asked =
+    isSource && existsSync(`${folder}/read`) && readFileSync(`${folder}/read`, 'latin1').slice(0, 100_000).includes('Enter passphrase');
   if (asked) process.stderr.write(statSync(passwordFile).size > 0 ? 'the password is wrong\n' : 'a password is needed\n');
   // bsdtar 3.6 does not say what it finds wrong with an archive that it copies; it does where it extracts one.
   else if (isSource) spawnSync(bsdtar, ['-xOf', input], { stdio: ['ignore', 'ignore', 'inherit'] });

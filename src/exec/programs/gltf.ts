@@ -13,7 +13,7 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { recolour } from './gltf/colours.ts';
-import { damageIn, type GltfFile, plainNames, read, wrapRoots, write } from './gltf/container.ts';
+import { damageIn, plainNames, read, wrapRoots, write } from './gltf/container.ts';
 
 const [verb = '', input = '', output = '', how = 'keep'] = process.argv.slice(2);
 
@@ -29,18 +29,19 @@ else {
 }
 
 function inspect(): Readonly<Record<string, unknown>> {
-  let container: GltfFile;
   try {
-    container = read(readFileSync(input));
+    const container = read(readFileSync(input));
+    const { json, buffers } = container;
+    const { extensionsRequired: requires, nodes } = json as { readonly extensionsRequired?: unknown; readonly nodes?: unknown };
+    return {
+      damaged: damageIn(container),
+      version: String(json.asset?.version ?? ''),
+      outside: buffers.filter((bytes) => bytes === undefined).length,
+      requires: Array.isArray(requires) ? requires.filter((name) => typeof name === 'string') : [],
+      nodes: Array.isArray(nodes) ? nodes.length : 0,
+    };
   } catch (error) {
+    // A file may have anything where a list should be.
     return { damaged: error instanceof Error ? error.message : 'unreadable' };
   }
-  const { json, buffers } = container;
-  return {
-    damaged: damageIn(container),
-    version: String(json.asset?.version ?? ''),
-    outside: buffers.filter((bytes) => bytes === undefined).length,
-    requires: json.extensionsRequired ?? [],
-    nodes: json.nodes?.length ?? 0,
-  };
 }

@@ -8,12 +8,12 @@ import { safeName } from './names.ts';
 
 const BLOCK = 512;
 const CHUNK = 1 << 20;
-/** A longer record of names and times is none that libarchive writes: names have 4 KiB at most. */
-const MAX_RECORDS = 64 << 10;
+/** Of names and times, and of extended attributes, which Linux bounds to 64 KiB each. */
+const MAX_RECORDS = 8 << 20;
 
 /** @param total bytes that are expected, for progress; 0: none is told @param most bytes of all files @returns whether the stream was whole, and no more than may be */
 export function filter(report: string, total: number, most: number): boolean {
-  const found: Found = { entries: 0, bytes: 0, most, links: 0, hardLinks: 0, devices: 0, unsafe: 0, guessed: 0 };
+  const found: Found = { entries: 0, bytes: 0, most, links: 0, hardLinks: 0, sparse: 0, own: 0, devices: 0, unsafe: 0, guessed: 0 };
   const isWhole = copy(found, total);
   writeFileSync(report, JSON.stringify(found));
   return isWhole;
@@ -36,17 +36,17 @@ function copy(found: Found, total: number): boolean {
       if (type === 'x') records = recordsOf(bytes.subarray(0, size));
       continue;
     }
+    // Its map of holes is in its content, where no reader of the result would look for it.
+    if (records.has('GNU.sparse.major')) found.sparse++;
     const entry = entryOf(type, header, records, found);
     records = new Map();
-    if (entry === undefined) {
-      if (!input.pass(padded(size))) return false;
-    } else {
-      found.entries++;
-      found.bytes += size;
-      write(headerOf(entry, size));
-      if (!input.pass(padded(size), write)) return false;
-    }
+    found.bytes += size;
     if (isTooMuch(found)) return false;
+    if (entry !== undefined) {
+      found.entries++;
+      write(headerOf(entry, size));
+    }
+    if (!input.pass(padded(size), entry === undefined ? undefined : write)) return false;
     if (total > 0 && found.bytes - told >= total / 100) {
       told = found.bytes;
       writeSync(2, `${told} of ${total}\n`);
@@ -78,7 +78,8 @@ function entryOf(type: string, header: Buffer, records: ReadonlyMap<string, Buff
     const { name, isGuessed } = safeName(records.get('path') ?? nameIn(header));
     if (name === undefined) found.unsafe++;
     // The folder that all are in.
-    else if (name !== '') {
+    else if (name === '') found.own++;
+    else {
       if (isGuessed) found.guessed++;
       const modifiedAt = Math.trunc(Number(records.get('mtime') ?? octal(header, 136, 12) ?? 0)) || 0;
       return { name, isFolder, isExecutable: ((octal(header, 100, 8) ?? 0) & 0o111) !== 0, modifiedAt: Math.max(0, modifiedAt) };

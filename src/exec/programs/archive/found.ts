@@ -12,6 +12,10 @@ export interface Found {
   /** Those of them that are another name of a file. */
   hardLinks: number;
   devices: number;
+  /** The folder that all are in. */
+  own: number;
+  /** Files with holes, whose map lies in their content. */
+  sparse: number;
   /** Names that lead out of the folder that an archive is unpacked into, or that no system can have. */
   unsafe: number;
   /** Names in no encoding that is known, taken as CP437, that of ZIP (APPNOTE 4.4.4). */
@@ -28,5 +32,5 @@ const FREE_BYTES = 100 * 1024 ** 2;
 /** @param size of the archive, bytes @returns what all its files may have, bytes */
 export const mostUnpacked = (size: number): number => Math.min(MAX_UNPACKED_BYTES, FREE_BYTES + MAX_RATIO * size);
 
-export const isTooMuch = ({ entries, links, devices, unsafe, bytes, most }: Found): boolean =>
-  entries + links + devices + unsafe > MAX_ENTRIES || bytes > most;
+export const isTooMuch = ({ entries, links, devices, unsafe, own, bytes, most }: Found): boolean =>
+  entries + links + devices + unsafe + own > MAX_ENTRIES || bytes > most;

@@ -14,7 +14,9 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
 export function safeName(bytes: Uint8Array): { readonly name: string | undefined; readonly isGuessed: boolean } {
   const { text, isGuessed } = decode(bytes);
   const parts = text
-    .replace(/^[A-Za-z]:/, '')
+    .replace(/^(?:[A-Za-z]:(?=[\\/]|$)|[\\/])+/, '')
+    // A drive without a folder after it.
+    .replace(/^([A-Za-z]):/, '$1_')
     // A terminal would obey them, and lists of files break at them.
     .replace(/[\0-\x1f\x7f]/g, '_')
     .split('/')

@@ -23,11 +23,16 @@ export function recolour({ json, buffers }: GltfFile, space: 'linear' | 'srgb'):
   const coloured = (json.meshes ?? []).flatMap(({ primitives = [] }) =>
     primitives.flatMap(({ attributes }) => attributes?.['COLOR_0'] ?? []),
   );
+  const done = new Set<string>();
   for (const index of new Set(coloured)) {
     const accessor = json.accessors?.[index];
     const view = json.bufferViews?.[accessor?.bufferView ?? -1];
     const bytes = buffers[view?.buffer ?? -1];
-    if (accessor === undefined || view === undefined || bytes === undefined) continue;
+    if (accessor === undefined || view === undefined || bytes === undefined || !/^VEC[34]$/.test(accessor.type)) continue;
+    // Of accessors that share a view, each byte is converted once.
+    const place = `${view.buffer} ${view.byteOffset} ${accessor.byteOffset}`;
+    if (done.has(place)) continue;
+    done.add(place);
     const from = (view.byteOffset ?? 0) + (accessor.byteOffset ?? 0);
     for (let at = 0; at < accessor.count; at++)
       recolourOne(bytes, from + at * (view.byteStride ?? elementBytes(accessor)), accessor, convert);

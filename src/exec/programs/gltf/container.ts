@@ -84,11 +84,14 @@ export function damageIn({ json, buffers }: GltfFile): string | undefined {
   return viewFault(json, buffers) ?? accessorFault(json) ?? treeFault(json);
 }
 
+const isLength = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= 0;
+
 function viewFault({ bufferViews = [], buffers: rows = [] }: Gltf, buffers: GltfFile['buffers']): string | undefined {
   const cut = rows.some(({ byteLength }, at) => !(byteLength <= (buffers[at]?.length ?? Number.POSITIVE_INFINITY)));
   if (cut) return 'a buffer is shorter than it says';
   const beyond = bufferViews.some(
-    ({ buffer, byteOffset = 0, byteLength }) => !(byteOffset >= 0 && byteOffset + byteLength <= (rows[buffer]?.byteLength ?? -1)),
+    ({ buffer, byteOffset = 0, byteLength }) =>
+      !(isLength(byteOffset) && isLength(byteLength) && byteOffset + byteLength <= (rows[buffer]?.byteLength ?? -1)),
   );
   return beyond ? 'a view lies outside its buffer' : undefined;
 }
@@ -98,7 +101,10 @@ function accessorFault({ accessors = [], bufferViews = [] }: Gltf): string | und
     if (accessor.bufferView === undefined) return !(accessor.count >= 0 && accessor.count <= 1 << 28);
     const view = bufferViews[accessor.bufferView];
     const size = elementBytes(accessor);
-    const end = (accessor.byteOffset ?? 0) + (view?.byteStride ?? size) * (accessor.count - 1) + size;
+    const stride = view?.byteStride ?? size;
+    // Elements that overlap could be without number.
+    if (!(stride >= size && isLength(accessor.count))) return true;
+    const end = (accessor.byteOffset ?? 0) + stride * (accessor.count - 1) + size;
     return !(accessor.count >= 1 && (accessor.byteOffset ?? 0) >= 0 && end <= (view?.byteLength ?? -1));
   };
   return accessors.some(isBeyond) ? 'an accessor lies outside its view' : undefined;
@@ -131,11 +137,9 @@ function treeFault({ nodes = [], scenes = [] }: Gltf): string | undefined {
 
 /** Gives the root of each scene that has a single one a parent, in the place where its children stand. The numbers of nodes stay. */
 export function wrapRoots({ json }: GltfFile): void {
-  for (const scene of json.scenes ?? []) {
-    if (scene.nodes?.length !== 1) continue;
-    json.nodes = [...(json.nodes ?? []), { children: scene.nodes }];
-    scene.nodes = [json.nodes.length - 1];
-  }
+  const nodes = [...(json.nodes ?? [])];
+  for (const scene of json.scenes ?? []) if (scene.nodes?.length === 1) scene.nodes = [nodes.push({ children: scene.nodes }) - 1];
+  if (nodes.length > 0) json.nodes = nodes;
 }
 
 /** Characters that XML or a control sequence would be made of. */
