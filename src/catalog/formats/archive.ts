@@ -1,10 +1,18 @@
 /** Archives: files in folders, together in one file. */
+import { latin1 } from '../sniff/bytes.ts';
+import type { Sample } from '../sniff/sample.ts';
 import { type Format, format } from './format.ts';
+
+/** Where a few letters at the beginning could be those of a text, what follows them counts too. */
+const begins =
+  (pattern: RegExp) =>
+  ({ head }: Sample): boolean =>
+    pattern.test(latin1(head, 0, 110));
 
 const TAR = { holds: 'many', kin: 'tar' } as const;
 
 /** A header block whose checksum is right, of a TAR before POSIX gave it a signature (tar(5), "Old-Style Archive Format"). */
-function hasChecksum({ head, size }: Parameters<NonNullable<Format['looks']>>[0]): boolean {
+function hasChecksum({ head, size }: Sample): boolean {
   if (size < 1024 || head[0] === 0) return false;
   const [octal = ''] = String.fromCharCode(...head.subarray(148, 156)).split(/[\0 ]/, 1);
   if (!/^[0-7]{1,7}$/.test(octal)) return false;
@@ -14,20 +22,27 @@ function hasChecksum({ head, size }: Parameters<NonNullable<Format['looks']>>[0]
 
 export const archives: readonly Format[] = [
   // What its parts are may make it another format (sniff/zip.ts).
-  format('archive', 'zip', 'application/zip', { holds: 'many', aliases: ['jar'] }),
+  format('archive', 'zip', 'application/zip', { holds: 'many', aliases: ['jar'], writtenAs: 'PK\x03\x04' }),
   format('archive', 'tar', 'application/x-tar', { ...TAR, signatures: [[[257, 'ustar']]], looks: hasChecksum }),
   // Of a compressed one only what unpacks it says whether it is a TAR (sniff/packed.ts).
   format('archive', 'tgz', 'application/gzip', { ...TAR, aliases: ['gz'] }),
-  format('archive', 'tbz2', 'application/x-bzip2', { ...TAR, aliases: ['tbz', 'tb2', 'bz2'], signatures: ['BZh'] }),
+  format('archive', 'tbz2', 'application/x-bzip2', {
+    ...TAR,
+    aliases: ['tbz', 'tb2', 'bz2'],
+    looks: begins(/^BZh[1-9](?:1AY&SY|\x17rE8P\x90)/),
+  }),
   format('archive', 'txz', 'application/x-xz', { ...TAR, aliases: ['xz'], signatures: ['\xfd7zXZ\0'] }),
   format('archive', 'tzst', 'application/zstd', { ...TAR, aliases: ['zst'], signatures: ['\x28\xb5\x2f\xfd'] }),
   format('archive', 'tlz4', 'application/x-lz4', { ...TAR, aliases: ['lz4'], signatures: ['\x04\x22\x4d\x18'] }),
-  format('archive', 'tlz', 'application/x-lzip', { ...TAR, aliases: ['lz'], signatures: ['LZIP'] }),
+  format('archive', 'tlz', 'application/x-lzip', { ...TAR, aliases: ['lz'], signatures: ['LZIP\x01'] }),
   format('archive', '7z', 'application/x-7z-compressed', { holds: 'many', signatures: ['7z\xbc\xaf\x27\x1c'] }),
   // Versions 1.5 and 5.
   format('archive', 'rar', 'application/vnd.rar', { holds: 'many', signatures: ['Rar!\x1a\x07\0', 'Rar!\x1a\x07\x01\0'] }),
   format('archive', 'iso', 'application/x-iso9660-image', { holds: 'many', signatures: [[[32_769, 'CD001']]] }),
-  format('archive', 'cpio', 'application/x-cpio', { holds: 'many', signatures: ['070701', '070702', '070707'] }),
+  format('archive', 'cpio', 'application/x-cpio', {
+    holds: 'many',
+    looks: begins(/^(?:07070[12][0-9a-f]{104}|070707[0-7]{70})/i),
+  }),
   format('archive', 'deb', 'application/vnd.debian.binary-package', {
     holds: 'many',
     aliases: ['udeb'],
@@ -40,6 +55,7 @@ export const archives: readonly Format[] = [
   format('archive', 'lha', 'application/x-lzh-compressed', {
     holds: 'many',
     aliases: ['lzh'],
-    signatures: ['0', '1', '4', '5', '6', '7', 'd'].map((method) => [[2, `-lh${method}-`]] as const),
+    // The level of the header is behind the method.
+    looks: ({ head }) => /^..-lh[014567d]-/s.test(latin1(head, 0, 7)) && (head[20] ?? 255) <= 3,
   }),
 ];

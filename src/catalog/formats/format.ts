@@ -20,7 +20,7 @@ export interface Format {
   readonly looks?: (sample: Sample) => boolean;
   /** How a ZIP shows that it is one: `mimetype` is a first part with its media type, and a pattern the name of its main part beside `[Content_Types].xml`. */
   readonly zip?: 'mimetype' | RegExp;
-  /** How our own files of it begin, of a format that is written and never opened: its readers run what is in it. */
+  /** How our own files of it begin, where detection would say something else: of a format that is never opened, as its readers run what is in it, and of one whose content may make it another. */
   readonly writtenAs?: string;
   /** Group of formats whose content cannot be distinguished: within it, the file's name or `from_format` decides. */
   readonly tie?: string;

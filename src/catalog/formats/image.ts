@@ -1,4 +1,6 @@
 /** Pictures and drawings. */
+
+import { latin1, u32be } from '../sniff/bytes.ts';
 import {
   isAai,
   isArbitraryMap,
@@ -73,9 +75,13 @@ export const pictures: readonly Format[] = [
   rare('dng', 'image/x-adobe-dng'),
   rare('ora', 'image/openraster', { kin: 'layers', zip: 'mimetype' }),
   rare('kra', 'application/x-krita', { kin: 'layers', zip: 'mimetype' }),
-  rare('icns', 'image/icns', { tiny: true, kin: 'icon', signatures: ['icns'] }),
+  rare('icns', 'image/icns', {
+    tiny: true,
+    kin: 'icon',
+    looks: ({ head, size }) => latin1(head, 0, 4) === 'icns' && u32be(head, 4) === size,
+  }),
   rare('qoi', 'image/qoi', { signatures: ['qoif'] }),
-  rare('jls', 'image/jls', { signatures: ['\xff\xd8\xff\xf7', '\xff\xd8\xff\xe8'] }),
+  rare('jls', 'image/jls', { signatures: ['\xff\xd8\xff\xf7'] }),
   rare('apng', 'image/apng', { holds: 'many' }),
   rare('mng', 'video/x-mng', { holds: 'many', signatures: ['\x8aMNG\r\n\x1a\n'] }),
   rare('jng', 'image/x-jng', { signatures: ['\x8bJNG\r\n\x1a\n'] }),

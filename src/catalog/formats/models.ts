@@ -1,4 +1,6 @@
 /** 3D models. */
+
+import { latin1 } from '../sniff/bytes.ts';
 import {
   isAc3d,
   isAsciiStl,
@@ -21,13 +23,18 @@ export const models: readonly Format[] = [
   model('ply', 'application/vnd.ply', { looks: isPolygonFile }),
   model('gltf', 'model/gltf+json', { looks: isGltf, kin: 'gltf' }),
   model('glb', 'model/gltf-binary', { signatures: ['glTF\x02\0\0\0', 'glTF\x01\0\0\0'], kin: 'gltf' }),
-  model('fbx', 'application/vnd.autodesk.fbx', { signatures: ['Kaydara FBX Binary  \0', '; FBX '] }),
+  model('fbx', 'application/vnd.autodesk.fbx', {
+    signatures: ['Kaydara FBX Binary  \0'],
+    looks: ({ head }) => /^; FBX \d{1,2}\.\d{1,2}\.\d/.test(latin1(head, 0, 20)),
+  }),
   model('dae', 'model/vnd.collada+xml', { aliases: ['collada'], looks: isXmlModel('COLLADA') }),
   model('3ds', 'image/x-3ds', { looks: isThreeDs }),
   model('3mf', 'model/3mf', { zip: /^3D\/[^/]+\.model$/i }),
   model('x3d', 'model/x3d+xml', { looks: isXmlModel('X3D') }),
   model('amf', 'application/x-amf', { looks: isXmlModel('amf') }),
-  model('off', 'model/vnd.off', { signatures: ['OFF\n', 'OFF\r\n', 'OFF ', 'COFF\n', 'COFF\r\n', 'NOFF\n', 'NOFF\r\n'] }),
+  model('off', 'model/vnd.off', {
+    looks: ({ head }) => /^[CN]?OFF\s{1,9}(?:#[^\n]{0,200}\n\s{0,9}){0,9}\d{1,9}\s{1,9}\d{1,9}\s{1,9}\d/.test(latin1(head, 0, 2048)),
+  }),
   model('dxf', 'image/vnd.dxf', { looks: isDrawing }),
   model('ac', 'application/x-ac3d', { aliases: ['ac3d'], looks: isAc3d }),
   model('lwo', 'image/x-lwo', { aliases: ['lwob'], looks: isLightWave }),

@@ -8,9 +8,11 @@ const MOST_TABLES = 256;
 /** @returns the names of the tables that are not empty; undefined if it is no directory (OpenType 1.9, "Table Directory") */
 function tablesOf({ head, size }: Sample): ReadonlySet<string> | undefined {
   const count = u16be(head, 4);
-  if (!(count >= 1 && 12 + 16 * count <= size)) return undefined;
+  if (!(count >= 1 && count <= MOST_TABLES && 12 + 16 * count <= size)) return undefined;
+  // Other files begin with the same bytes, and texts with the same letters.
+  if (!(u32be(head, 20) + u32be(head, 24) <= size)) return undefined;
   const names = new Set<string>();
-  for (let index = 0; index < Math.min(count, MOST_TABLES); index++) {
+  for (let index = 0; index < count; index++) {
     const name = latin1(head, 12 + 16 * index, 4);
     if (!/^[\x20-\x7e]{4}$/.test(name)) return index === 0 || names.size === 0 ? undefined : names;
     if (u32be(head, 12 + 16 * index + 12) > 0) names.add(name);

@@ -168,6 +168,12 @@ const SIGNS: Readonly<Record<string, readonly Sign[]>> = {
   ],
 };
 
+/** Signs of wikis that few people use are those of programs and of other texts, too: more of them are needed. */
+const WEIGHTS: Readonly<Record<string, number>> = {
+  html: 0.5,
+  ...Object.fromEntries('doku xwiki twiki tiki creol vwiki muse hdoc t2t'.split(' ').map((kind) => [kind, 0.6])),
+};
+
 /**
  * Markdown and wiki pages often begin with a piece of HTML, and contain more: so HTML comes last, and its signs count half.
  * @param otherwise the result if there are too few signs
@@ -179,7 +185,7 @@ export function likeliest(text: string, otherwise: 'txt' | 'html' = 'txt'): stri
   if (table !== undefined && otherwise === 'txt') return table;
   // A short document has few lines: one strong sign in ten lines is as good as two in fifty.
   const share = lines.length < 12 ? 2 : 1;
-  const scores = Object.entries(SIGNS).map(([kind, signs]) => ({ kind, score: share * total(lines, signs) * (kind === 'html' ? 0.5 : 1) }));
+  const scores = Object.entries(SIGNS).map(([kind, signs]) => ({ kind, score: share * total(lines, signs) * (WEIGHTS[kind] ?? 1) }));
   const best = scores.reduce((most, next) => (next.score > most.score ? next : most));
   return best.score > CONVINCING ? best.kind : otherwise;
 }

@@ -1,10 +1,12 @@
 /** Camera raw files, which begin like TIFF: a TIFF reader would find only the preview. */
 import { has, u16be, u16le, u32be, u32le } from './bytes.ts';
 import type { Detected, Sample } from './sample.ts';
-import { asFormat, UNKNOWN } from './verdict.ts';
+import { asFormat, asRefused, UNKNOWN } from './verdict.ts';
 
 /** DNGVersion (Digital Negative 1.4, chapter 4). */
 const DNG_VERSION = 50_706;
+/** TIFF 6.0, section 8, and Technical Note 1 (1995). */
+const [SUBFILE_TYPE, MAKE, SUB_DIRECTORIES] = [254, 271, 330];
 /** A directory of a photo has a few dozen entries; more are not followed. */
 const MOST_ENTRIES = 500;
 
@@ -15,6 +17,10 @@ export function raw({ head }: Sample): Detected | undefined {
   const [u16, u32] = little ? [u16le, u32le] : [u16be, u32be];
   const at = u32(head, 4);
   const entries = Math.min(u16(head, at), MOST_ENTRIES);
-  for (let entry = 0; entry < entries; entry++) if (u16(head, at + 2 + entry * 12) === DNG_VERSION) return asFormat('dng');
-  return undefined;
+  const tags = Array.from({ length: entries }, (_, entry) => u16(head, at + 2 + entry * 12));
+  if (tags.includes(DNG_VERSION)) return asFormat('dng');
+  // NEF, ARW and the like: the first picture is a smaller version of one in a directory below.
+  const kind = tags.indexOf(SUBFILE_TYPE);
+  const isReduced = kind >= 0 && (u32(head, at + 2 + kind * 12 + 8) & 1) === 1;
+  return isReduced && tags.includes(SUB_DIRECTORIES) && tags.includes(MAKE) ? asRefused('camera raw file') : undefined;
 }

@@ -24,23 +24,35 @@ export function text(sample: Sample): Detected | undefined {
 const NAMED: readonly (readonly [RegExp, string])[] = [
   [/^BEGIN:VCALENDAR\b/i, 'calendar (iCalendar)'],
   [/^BEGIN:VCARD\b/i, 'address card (vCard)'],
-  [/^From \S{1,200} {1,4}(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) /, 'mailbox (MBOX)'],
-  [/^(?:Return-Path|Received: (?:from|by)|Delivered-To|MIME-Version|Message-ID|X-Mozilla-Status)\b/i, 'e-mail'],
-  [
-    /^(?:From|To|Subject|Date): .{0,500}\r?\n(?:[\w-]{1,60}: .{0,500}\r?\n|[ \t].{0,500}\r?\n){0,30}?(?:MIME-Version|Message-ID|Received): /i,
-    'e-mail',
-  ],
+  [/^From \S{1,200} {1,4}(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) [A-Z][a-z]{2} {1,2}\d{1,2} \d\d:\d\d/, 'mailbox (MBOX)'],
   [/^TY {2}- /, 'list of references (RIS)'],
   [/^WEBVTT\b/, 'subtitles (WebVTT)'],
   [/^\[Script Info\]/i, 'subtitles (SubStation Alpha)'],
-  [/^\d{1,6}\r?\n\d{1,3}:\d\d:\d\d[,.]\d{1,3} --> \d/, 'subtitles (SubRip)'],
-  [/^-----BEGIN [A-Z0-9 ]{3,40}-----/, 'key or certificate (PEM)'],
+  [/^\d{1,6}[ \t]{0,9}\r?\n\d{1,3}:\d\d:\d\d[,.]\d{1,3} --> \d/, 'subtitles (SubRip)'],
+  [/^-----BEGIN (?!PGP SIGNED)[A-Z0-9 ]{3,40}-----/, 'key or certificate (PEM)'],
 ];
+
+/** Fields that a person who writes a memo does not think of. */
+const MAILED = ['message-id', 'mime-version', 'received'];
+const MOST_FIELDS = 200;
+
+/** A header of fields, with what only programs write among them (RFC 5322, 2.2). */
+function isMail(start: string): boolean {
+  const names = new Set<string>();
+  for (const line of start.slice(0, 32_768).split(/\r?\n/, MOST_FIELDS)) {
+    if (/^[ \t]/.test(line) && names.size > 0) continue;
+    const [, name] = /^([!-9;-~]{1,60}):(?: |$)/.exec(line.slice(0, 80)) ?? [];
+    if (name === undefined) break;
+    names.add(name.toLowerCase());
+  }
+  return names.has('from') && names.size > 2 && MAILED.some((name) => names.has(name));
+}
 
 /** Kinds that the first meaningful line decides. */
 function opening(start: string): Detected | undefined {
   const found = NAMED.find(([pattern]) => pattern.test(start));
   if (found !== undefined) return asRefused(found[1]);
+  if (isMail(start)) return asRefused('e-mail');
   if (/^ID;P/.test(start)) return asFormat('slk');
   if (/^TABLE\r?\n0,1\r?\n/.test(start)) return asFormat('dif');
   if (start.startsWith('{\\rtf')) return asFormat('rtf');
@@ -73,8 +85,14 @@ function references(start: string): Detected | undefined {
   if (!/^\[\s{0,20}\{/.test(start)) return undefined;
   const item = start.slice(0, 16_384);
   const has = (key: string): boolean => item.includes(`"${key}"`);
-  return has('type') && has('id') && (has('issued') || has('container-title') || has('family')) ? asFormat('csljs') : undefined;
+  return has('type') && has('id') && (has('issued') || has('container-title') || has('family')) && CSL_TYPE.test(item)
+    ? asFormat('csljs')
+    : undefined;
 }
+
+/** What CSL calls an item (CSL 1.0.2, appendix III), the usual ones. */
+const CSL_TYPE =
+  /"type"\s{0,9}:\s{0,9}"(?:article|book|chapter|paper|thesis|report|webpage|post|dataset|manuscript|patent|speech|software|entry|review|document|standard)[a-z-]{0,20}"/;
 
 /** A manual page begins with a title line, or with a roff comment and has one later (groff's man(7), mdoc(7)). */
 function isManual(start: string): boolean {

@@ -53,7 +53,9 @@ function byParts(names: readonly string[]): Detected {
 
 /** A typeface in its folder (Unified Font Object 3, "UFO Package Structure"). */
 const isFontSource = (names: readonly string[]): boolean =>
-  names.some((name) => /^[^/]+\/metainfo\.plist$/.test(name)) && names.some((name) => /^[^/]+\/glyphs\/contents\.plist$/.test(name));
+  new Set(names.filter((name) => !/^(?:__MACOSX\/|\.DS_Store$)/.test(name)).map((name) => name.split('/', 1)[0])).size === 1 &&
+  names.some((name) => /^[^/]+\/metainfo\.plist$/.test(name)) &&
+  names.some((name) => /^[^/]+\/glyphs\/contents\.plist$/.test(name));
 
 interface LocalPart {
   readonly name: string;
