@@ -11,6 +11,7 @@ export const proved: Readonly<Record<string, string>> = {
   fluidsynth: '2.3',
   ghostscript: '10.00',
   heif: '1.15',
+  icns: '1.5',
   'imagemagick-retouch': '8.18',
   imagemagick: '6.9',
   jxl: '0.7',

@@ -18,8 +18,8 @@ export const engine: Engine = {
   role: 'image',
   toolchains: ['image'],
   binaries: {
-    write: { at: ['/usr/bin/png2icns'] },
     read: { at: ['/usr/bin/icns2png'], version: { args: ['--version'], pattern: /icns2png (\d+\.\d+)/ } },
+    write: { at: ['/usr/bin/png2icns'] },
     convert: CONVERT,
   },
   conversions: [{ source: 'icns', target: 'png', rank: 90 }, ...everyPair(Object.keys(READERS), ['icns'], { rank: 70 })],

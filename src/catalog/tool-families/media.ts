@@ -8,7 +8,9 @@ import { oneOf } from '../options/fields.ts';
 import { allowed, type Options, optionSchemas } from '../options/options.ts';
 import { type Input, refuseField, type ToolTask } from '../tool.ts';
 
-const ofFamily = (family: string): readonly string[] => Object.keys(DEMUXERS).filter((id) => formatOf(id).family === family);
+/** A rare format is converted to a usual one first: no test covers what a tool does to it. */
+const ofFamily = (family: string): readonly string[] =>
+  Object.keys(DEMUXERS).filter((id) => formatOf(id).family === family && formatOf(id).use !== 'rare');
 /** Every audio format that FFmpeg reads. */
 export const SOUNDS = ofFamily('audio');
 /** Every video format that FFmpeg reads. */

@@ -8,9 +8,9 @@ import { type Input, ONE_FILE, type Tool } from '../tool.ts';
 /** Formats with their own engines. */
 const OWN = ['avif', 'heic', 'jxl'];
 
-/** Every picture format that some engine reads. */
+/** Every picture format that some engine reads, but for rare ones: they are converted to a usual one first. */
 export const PICTURES: readonly string[] = [...formats.values()]
-  .filter(({ id, family }) => family === 'image' && (READERS[id] !== undefined || OWN.includes(id)))
+  .filter(({ id, family, use }) => family === 'image' && use !== 'rare' && (READERS[id] !== undefined || OWN.includes(id)))
   .map(({ id }) => id);
 
 /** Formats that can also be written; others become PNG. */

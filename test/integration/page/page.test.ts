@@ -12,6 +12,8 @@ import { picture } from '../../kit/fixtures/photos.ts';
 import { checkout, type Service, startService } from '../../kit/service.ts';
 
 const run = promisify(execFile);
+/** Its head, cut off. */
+const BROKEN_PNG = Buffer.from([137, 80, 78, 71, 13, 10, 26, 10, 0, 0, 0, 13, 73, 72, 68, 82, 0, 0, 1, 0]);
 const AXE = join(checkout, 'node_modules/axe-core/axe.min.js');
 /** Where the pictures of the docs are written, where they are wanted: `PICTURES=docs/images`. */
 const PICTURES = process.env['PICTURES'];
@@ -110,7 +112,7 @@ describe('convert', () => {
 
   it('says why a file fails, asks for a password, and goes on with the others', async () => {
     const [broken, plain, locked] = ['broken.png', 'plain.pdf', 'locked.pdf'].map((name) => join(folder, name)) as [string, string, string];
-    await writeFile(broken, Buffer.from([137, 80, 78, 71, 13, 10, 26, 10, 0, 0, 0, 13, 73, 72, 68, 82, 0, 0, 1, 0]));
+    await writeFile(broken, BROKEN_PNG);
     await writeFile(plain, pdf([['Osprey']]));
     await run('qpdf', ['--encrypt', 'open', 'open', '256', '--', plain, locked]);
     const visited = await visit(chromium(), url());
@@ -252,7 +254,9 @@ describe('everybody', () => {
     const visited = await visit(chromium(), url(), { colorScheme });
     const { page } = visited;
     expect(await findings(page)).toEqual([]);
-    await filesOf(page).setInputFiles([await picture(folder, `axe-${colorScheme}.png`), join(folder, 'broken.png')]);
+    const broken = join(folder, `broken-${colorScheme}.png`);
+    await writeFile(broken, BROKEN_PNG);
+    await filesOf(page).setInputFiles([await picture(folder, `axe-${colorScheme}.png`), broken]);
     for (const summary of await page.locator('summary').all()) await summary.click();
     await page.getByRole('button', { name: 'All formats' }).click();
     expect(await findings(page)).toEqual([]);

@@ -167,11 +167,16 @@ describe('a start', () => {
     const hidden = 'mount --bind /dev/null /usr/bin/ffmpeg && exec "$0" local';
     const service = await begin(dataDir, {}, {}, ['unshare', '-m', 'sh', '-c', hidden, join(checkout, 'scripts/filemill')]);
     const { data } = (await (await fetch(`${service.url}/api/v1/health`)).json()) as {
-      data: { status: string; missing: { engine: string; formats: string[] }[]; engines: Record<string, { available: boolean }> };
+      data: {
+        status: string;
+        missing: { engine: string; formats: string[] }[];
+        engines: Record<string, { available: boolean; all: { name: string; available: boolean }[] }>;
+      };
     };
     expect(data.status).toBe('degraded');
-    expect(data.missing.find(({ engine }) => engine === 'FFmpeg')?.formats).toContain('mp4');
-    expect(data.engines['audio_video']?.available).toBe(false);
+    expect(data.missing.flatMap(({ engine, formats }) => (engine === 'FFmpeg' ? formats : []))).toContain('mp4');
+    const engines = data.engines['audio_video']?.all ?? [];
+    expect(engines.find(({ name }) => name === 'FFmpeg')?.available).toBe(false);
     expect(data.engines['image']?.available).toBe(true);
     expect((await convert(service.url, film, 'webm')).error).toMatchObject({ code: 'INVALID_FORMAT', details: { targets: [] } });
     expect((await convert(service.url, picture, 'mp4')).error?.code).toBe('INVALID_FORMAT');

@@ -381,13 +381,13 @@ describe('content', () => {
       'a.mp3',
       Buffer.from(Array.from({ length: 5_000 }, (_, n) => (n * n * 31 + 7 * n) % 251)),
       'wav',
-      ['UNSUPPORTED_MIME', 'CONVERSION_FAILED'],
+      ['INVALID_FORMAT', 'UNSUPPORTED_MIME', 'CONVERSION_FAILED'],
     ],
     'of an empty ZIP named as a sheet': [
       'a.xlsx',
       Buffer.concat([Buffer.from('PK\x05\x06'), Buffer.alloc(18)]),
       'csv',
-      ['UNSUPPORTED_MIME', 'CONVERSION_FAILED'],
+      ['INVALID_FORMAT', 'UNSUPPORTED_MIME', 'CONVERSION_FAILED'],
     ],
     'of a GIF that ends at once': ['a.gif', Buffer.from('GIF89a'), 'png', ['CONVERSION_FAILED', 'UNSUPPORTED_MIME']],
     'of a WAV that ends in its head': ['a.wav', headOf(4_000).subarray(0, 30), 'mp3', ['CONVERSION_FAILED']],
@@ -396,7 +396,7 @@ describe('content', () => {
     it(`${sentence} is refused or fails, and is no fault of ours`, async () => {
       const { status, error } = await convert(service.url, { name, bytes }, to);
       expect(codes).toContain(error?.code);
-      expect(status).toBe(error?.code === 'CONVERSION_FAILED' ? 500 : 415);
+      expect(status).toBe({ CONVERSION_FAILED: 500, INVALID_FORMAT: 400 }[error?.code ?? ''] ?? 415);
       expect(error?.details['reason']).not.toBe('internal');
       expect(error?.message).not.toMatch(/\/(tmp|var|usr|work)\b/);
     });

@@ -11,7 +11,12 @@ import { timeline } from './timeline.ts';
 /** What the filter is late by: two of the steps, of which it takes 80 a second. */
 const LATE = 0.025;
 /** What is steady is taken for noise and lowered by 20 dB, frequency by frequency (ffmpeg-filters, "afftdn"). */
-const FILTERS = `apad=pad_dur=${LATE},afftdn=nr=20:nf=-30,atrim=start=${LATE},asetpts=PTS-STARTPTS`;
+const NOISE = `apad=pad_dur=${LATE},afftdn=nr=20:nf=-30`;
+/** Sound alone begins at nothing. Beside a picture it stays where it is, which may be later than the picture's beginning. */
+const [ALONE, BESIDE] = [
+  `asetpts=PTS-STARTPTS,${NOISE},atrim=start=${LATE},asetpts=PTS-STARTPTS`,
+  `${NOISE},asetpts=PTS-${LATE}/TB,atrim=start=0`,
+];
 /** Nearly lossless, for a picture that the container cannot hold as it is. */
 const NEAR_CRF = 18;
 
@@ -41,7 +46,7 @@ export function planDenoised(task: Task): Plan {
           ...(picture === undefined
             ? []
             : ['-map', `0:${picture.index}`, ...(copies ? ['-c:v', 'copy'] : VIDEO_ENCODERS[film?.encoders[0] ?? 'h264'](NEAR_CRF))]),
-          ...['-map', `0:${sound.index}`, ...filtered(encodeAudio(encoder, sound, {}))],
+          ...['-map', `0:${sound.index}`, ...filtered(encodeAudio(encoder, sound, {}), picture === undefined ? ALONE : BESIDE)],
           ...(cover === undefined ? [] : ['-map', `0:${cover.index}`, '-c:v', 'copy', '-disposition:v:0', 'attached_pic']),
           ...['-sn', '-dn'],
           ...tags(source, sound.index, false),
@@ -54,7 +59,7 @@ export function planDenoised(task: Task): Plan {
 }
 
 /** Before the filters that the encoder needs, if it needs any. */
-function filtered(args: readonly string[]): readonly string[] {
+function filtered(args: readonly string[], filters: string): readonly string[] {
   const at = args.indexOf('-af');
-  return at < 0 ? ['-af', FILTERS, ...args] : args.with(at + 1, `${FILTERS},${args[at + 1]}`);
+  return at < 0 ? ['-af', filters, ...args] : args.with(at + 1, `${filters},${args[at + 1]}`);
 }

@@ -195,6 +195,27 @@ function refined(known: Plane, coarse: Plane, hole: Uint8Array): Plane {
   );
 }
 
+/** @returns how many pixels have something of the hole within a patch around them, 0 without a hole; in time that grows with the picture alone */
+export function reachedBy(hole: Uint8Array, width: number, height: number): number {
+  const NONE = -2 * HALF - 1;
+  // Along the rows first, then along the columns.
+  const rows = new Uint8Array(hole.length);
+  for (let y = 0; y < height; y++)
+    for (let x = 0, last = NONE; x < width + HALF; x++) {
+      if (x < width && hole[y * width + x]) last = x;
+      const at = x - HALF;
+      if (at >= 0 && last >= at - HALF) rows[y * width + at] = 1;
+    }
+  let reached = 0;
+  for (let x = 0; x < width; x++)
+    for (let y = 0, last = NONE; y < height + HALF; y++) {
+      if (y < height && rows[y * width + x]) last = y;
+      const at = y - HALF;
+      if (at >= 0 && last >= at - HALF) reached++;
+    }
+  return reached;
+}
+
 /** Centres of patches that are wholly known. */
 function sourcesOf(hole: Uint8Array, width: number, height: number): Int32Array {
   // Sums of the hole over rectangles, for a constant time each.
