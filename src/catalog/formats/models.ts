@@ -33,7 +33,7 @@ export const models: readonly Format[] = [
   model('x3d', 'model/x3d+xml', { looks: isXmlModel('X3D') }),
   model('amf', 'application/x-amf', { looks: isXmlModel('amf') }),
   model('off', 'model/vnd.off', {
-    looks: ({ head }) => /^[CN]?OFF\s{1,9}(?:#[^\n]{0,200}\n\s{0,9}){0,9}\d{1,9}\s{1,9}\d{1,9}\s{1,9}\d/.test(latin1(head, 0, 2048)),
+    looks: ({ head }) => /^[CN]?OFF\s{1,9}(?:#[^\n]{0,200}\n\s{0,9}){0,9}\d{1,20}\s{1,9}\d{1,20}\s{1,9}\d/.test(latin1(head, 0, 2048)),
   }),
   model('dxf', 'image/vnd.dxf', { looks: isDrawing }),
   model('ac', 'application/x-ac3d', { aliases: ['ac3d'], looks: isAc3d }),
