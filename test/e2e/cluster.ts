@@ -28,7 +28,8 @@ export const IMAGES = ['app', 'image', '1=media', '1=assets', '2=pdf', '2=office
 /** @param input what it reads @returns what it writes */
 export async function program(file: string, args: readonly string[], timeout = 300_000, input = ''): Promise<string> {
   const running = execute(file, args, { env: environment, cwd: checkout, timeout, maxBuffer: 64 << 20 });
-  running.child.stdin?.end(input);
+  // One that reads nothing may have ended: writing to it is an error that nobody asked for.
+  if (input !== '') running.child.stdin?.on('error', () => {}).end(input);
   return (await running).stdout;
 }
 export const cluster = (...args: readonly string[]) => program('scripts/cluster', args);
