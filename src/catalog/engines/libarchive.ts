@@ -4,6 +4,7 @@ import { MAX_ENTRIES } from '../bounds.ts';
 import { type Engine, type EngineWarning, everyPair, type Facts, type Task } from '../engine.ts';
 import { TAR } from '../known-good.ts';
 import { type Meanings, meaningOf } from '../planning/phrases.ts';
+import { shareOf } from '../planning/progress.ts';
 
 const TARS = ['tar', 'tgz', 'tbz2', 'txz', 'tzst', 'tlz4', 'tlz'];
 /** They keep whatever a TAR can have. */
@@ -70,7 +71,7 @@ export const engine: Engine = {
           target,
           String(facts['bytes']),
         ],
-        progress: share,
+        progress: shareOf,
       },
     ],
   }),
@@ -122,10 +123,4 @@ function warningsOf({ links, devices, unsafe, guessed, openEnded }: Found): read
       ? []
       : [{ code: 'names_guessed', message: `The encoding of ${guessed} names is not known; they were read as code page 437.` }]),
   ];
-}
-
-/** `5 of 20`, as the program prints it. */
-function share(line: string): number | undefined {
-  const [, done, all] = /^(\d+) of (\d+)$/.exec(line) ?? [];
-  return done === undefined ? undefined : Math.min(1, Number(done) / Number(all));
 }

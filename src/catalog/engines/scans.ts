@@ -3,6 +3,7 @@ import type { Engine } from '../engine.ts';
 import { SCAN } from '../known-good.ts';
 import { explainOcr, TESSERACT } from '../planning/ocr.ts';
 import { explainPdf, MEASURE, measurePdf, openPdf, PDFINFO, QPDF } from '../planning/pdf.ts';
+import { shareOf } from '../planning/progress.ts';
 
 /** Tesseract is trained on scans of about this resolution (Tesseract documentation, "Improving the quality of the output"). */
 const SCAN_DPI = 300;
@@ -41,13 +42,7 @@ export const engine: Engine = {
       String(dpi),
       String(task.facts['largestUnit'] ?? 1),
     ];
-    return { steps: [...steps, { run: 'scan', args, progress: share }], warnings };
+    return { steps: [...steps, { run: 'scan', args, progress: shareOf }], warnings };
   },
   explain: (output) => explainPdf(output) ?? explainOcr(output),
 };
-
-/** `scan.ts` prints `2 of 5`. */
-function share(line: string): number | undefined {
-  const [, done, all] = /^(\d+) of (\d+)$/.exec(line) ?? [];
-  return done === undefined ? undefined : Number(done) / Number(all);
-}

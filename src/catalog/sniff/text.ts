@@ -74,11 +74,7 @@ function opening(start: string): Detected | undefined {
 
 /** A paper for groff's macros ms: requests that manual pages do not have (groff_ms(7)). */
 const isTypescript = (start: string): boolean =>
-  /^[.']/.test(start) &&
-  start
-    .slice(0, 16_384)
-    .split(/\r?\n/)
-    .some((line) => /^\.(?:NH|TL|AU|AB|RP|XS|QS)(?: |$)/.test(line));
+  /^[.']/.test(start) && firstLines(start).some((line) => /^\.(?:NH|TL|AU|AB|RP|XS|QS)(?: |$)/.test(line));
 
 /** References in the JSON of the Citation Style Language: a list of items with types and dates. */
 function references(start: string): Detected | undefined {
@@ -97,21 +93,14 @@ const CSL_TYPE =
 /** A manual page begins with a title line, or with a roff comment and has one later (groff's man(7), mdoc(7)). */
 function isManual(start: string): boolean {
   const title = /^\.(?:TH \S|Dd )/;
-  return (
-    title.test(start) ||
-    (/^[.']\\"/.test(start) &&
-      start
-        .slice(0, 16_384)
-        .split(/\r?\n/)
-        .some((line) => title.test(line)))
-  );
+  return title.test(start) || (/^[.']\\"/.test(start) && firstLines(start).some((line) => title.test(line)));
 }
+
+const firstLines = (start: string): readonly string[] => start.slice(0, 16_384).split(/\r?\n/);
 
 /** The first line that `skipped` does not match, within the first 16 k characters. */
 const firstLine = (start: string, skipped: RegExp): string =>
-  start
-    .slice(0, 16_384)
-    .split(/\r?\n/)
+  firstLines(start)
     .map((line) => line.trim())
     .find((line) => !skipped.test(line)) ?? '';
 

@@ -38,13 +38,14 @@ function byMimetype(mimetype: string): Detected {
 }
 
 function byParts(names: readonly string[]): Detected {
-  if (names.some((name) => /^\[Content_Types\]\.xml$/i.test(name))) {
+  const isPackage = names.some((name) => /^\[Content_Types\]\.xml$/i.test(name));
+  if (isPackage) {
     const main = names.flatMap((name) => zipped.filter((row) => row.zip instanceof RegExp && row.zip.test(name)))[0];
     if (main !== undefined) return asFormat(main.id);
   }
   const named = NAMED.find(([part]) => names.some((name) => part.test(name)));
   if (named !== undefined) return asRefused(named[1]);
-  if (names.some((name) => /^\[Content_Types\]\.xml$/i.test(name))) return UNKNOWN;
+  if (isPackage) return UNKNOWN;
   if (isFontSource(names)) return asFormat('ufoz');
   // EPUBs whose writer compressed the mimetype entry, or put it elsewhere.
   const isBook = names.includes('META-INF/container.xml') && names.some((name) => name.toLowerCase().endsWith('.opf'));

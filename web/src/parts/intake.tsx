@@ -31,13 +31,12 @@ async function filesOf(items: DataTransferItemList): Promise<File[]> {
 
 interface Given {
   readonly add: (given: readonly (File | string)[]) => void;
-  readonly accept?: string | undefined;
   readonly many: boolean;
   readonly small: boolean;
   readonly onlyUrl?: boolean;
 }
 
-export function Intake({ add, accept, many, small, onlyUrl = false }: Given) {
+export function Intake({ add, many, small, onlyUrl = false }: Given) {
   const [choose, folder, camera] = [useRef<HTMLInputElement>(null), useRef<HTMLInputElement>(null), useRef<HTMLInputElement>(null)];
   const over = useSignal(false);
   const said = useSignal('');
@@ -114,7 +113,7 @@ export function Intake({ add, accept, many, small, onlyUrl = false }: Given) {
               {t('takePicture')}
             </button>
           </div>
-          <input ref={choose} type="file" hidden multiple={many} accept={accept} aria-label={t('chooseFiles')} onChange={chosen} />
+          <input ref={choose} type="file" hidden multiple={many} aria-label={t('chooseFiles')} onChange={chosen} />
           {/* @ts-expect-error every browser knows it, and no standard */}
           <input ref={folder} type="file" hidden multiple webkitdirectory={true} aria-label={t('chooseFolder')} onChange={chosen} />
           <input ref={camera} type="file" hidden accept="image/*" capture="environment" aria-label={t('takePicture')} onChange={chosen} />
