@@ -1,4 +1,4 @@
-/** A client of the REST API that waits as it is told, and goes on after a lost connection: resumable uploads, jobs, downloads. */
+/** A client of the REST API: resumable uploads, jobs and downloads. It waits as long as the server asks, and continues after a lost connection. */
 import { createHash, randomUUID } from 'node:crypto';
 import { createReadStream, createWriteStream, openAsBlob } from 'node:fs';
 import { rm, stat, writeFile } from 'node:fs/promises';
@@ -56,7 +56,7 @@ const ANSWER_MS = 60_000;
 const TRANSFER_MS = 300_000;
 /** How long a server that cannot be reached is tried again, ms. */
 const LOST_MS = 5 * 60_000;
-/** The longest wait that a server may ask for, s: a daily limit may take longer, and then its error is told. */
+/** Longest wait that the client accepts, s. If the server asks for more, as a daily limit may, the client reports the server's error. */
 const LONGEST_WAIT_S = 3_600;
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 15_000;
@@ -70,7 +70,7 @@ export function restClient(server: string): RestClient {
 
   /**
    * Asks until there is an answer that is not "later".
-   * @param ask may throw what fetch throws: then it is asked again
+   * @param ask is called again if it throws an error of the network
    */
   async function patiently<T>(ask: () => Promise<T | Later>, { signal, onWait }: ClientContext): Promise<T> {
     let lostSince: number | undefined;
@@ -175,7 +175,7 @@ export function restClient(server: string): RestClient {
       const { signal } = context;
       let pollMs = 1_000;
       for (;;) {
-        // Events end with the job; where there are none to be had, the job is asked after.
+        // The event stream ends when the job does. Without a stream, the client polls.
         const heard = await events(at(`jobs/${job}/events`), signal, onProgress).catch(() => false);
         signal.throwIfAborted();
         const found = await patiently(async () => {
@@ -206,7 +206,7 @@ export function restClient(server: string): RestClient {
         const start = response.status === 206 ? written : 0;
         await pipeline(Readable.fromWeb(response.body), createWriteStream(path, { flags: start === 0 ? 'w' : 'r+', start })).catch(
           async (error: unknown) => {
-            // A slow one is asked to go on, for as long as something arrives.
+            // If this request wrote anything, the next one continues from there.
             if ((await stat(path)).size > start && !context.signal.aborted) return;
             throw error;
           },
@@ -246,7 +246,7 @@ async function laterBy(response: Response): Promise<Later> {
   return new Later(Number.isFinite(said) && said >= 0 ? said : undefined, await refusalOf(response));
 }
 
-/** A client that is banned for a while is told how long, too. */
+/** A ban also says how long it lasts. */
 const isLater = ({ status, headers }: Response): boolean => PATIENT.has(status) || (status === 403 && headers.has('retry-after'));
 
 async function refusalOf(response: Response): Promise<ServerRefusal> {

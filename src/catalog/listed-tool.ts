@@ -28,7 +28,7 @@ export interface ToolFiles {
   readonly fields: readonly string[];
   readonly min: number;
   readonly max: number;
-  /** Each field has a meaning of its own: the files are taken in the order of the fields, not as they came. */
+  /** Each field means something different: files are sorted by field, whatever order they arrive in. */
   readonly inOrder?: true;
   /** Limit on all files together; the limit of one file applies as well. */
   readonly totalBytes?: number;

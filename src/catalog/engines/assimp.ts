@@ -124,7 +124,7 @@ function plan({ source, target, input, output, scratch }: Task): Plan {
       ? [convert(input, written, 'glb2'), rewrite(written, read, 'wrap')]
       : [];
   const from = first.length > 0 ? read : input;
-  // Its writer of COLLADA puts embedded textures beside the file, where they would be results of their own.
+  // Its COLLADA writer saves embedded textures beside the model; they must not become additional results.
   const beside = `${scratch}/beside.dae`;
   if (target === 'dae') return { steps: [...first, convert(from, beside, exporter), { run: 'copy', args: [beside, out] }] };
   // Its writer of 3MF leaves out where the nodes stand, and makes most colours black: STL has neither.

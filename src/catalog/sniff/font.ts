@@ -48,7 +48,7 @@ export function isDfont({ head, tail, size }: Sample): boolean {
 
 const DRAWING = /<(?:g|path|rect|circle|ellipse|line|polyline|polygon|image|text|use|foreignObject|symbol)[\s/>]/;
 
-/** An SVG that is only a font: nothing is drawn before it or after it. A picture may have fonts of its own. @param end the last part of the file */
+/** An SVG that defines a font and draws nothing. A picture may also define fonts. @param end the last part of the file */
 export function isSvgFont(start: string, end: string): boolean {
   const from = start.search(/<font[\s>]/);
   if (from < 0 || DRAWING.test(start.slice(0, from))) return false;

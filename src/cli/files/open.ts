@@ -1,4 +1,4 @@
-/** Opens who converts: loaded only now, so that a mistake in the arguments is told at once. */
+/** Opens the converter, on this machine or on a server. It is loaded late, so that wrong arguments are reported at once. */
 import type { FileArguments } from './arguments.ts';
 import type { Converter } from './converter.ts';
 
