@@ -19,6 +19,8 @@ const OLD_NAMES = OLD.map(nameOf);
 /** Images of the commit before: its code in this commit's images, whose packages take minutes to install. */
 async function imagesBefore(folder: string): Promise<void> {
   const app = join(folder, 'bundle');
+  // The page is this commit's: to build the other one takes its libraries.
+  await cp(join(checkout, '.cache/web'), join(folder, '.cache/web'), { recursive: true });
   execFileSync(process.execPath, ['images/bundle.ts', app], { cwd: folder, stdio: 'pipe' });
   await cp(join(folder, '.cache/bin'), join(app, '.cache/bin'), { recursive: true });
   for (const name of OLD_NAMES) {

@@ -58,7 +58,7 @@ const over = async (batch: Batch | undefined): Promise<Batch> =>
   eventually(async () => {
     const { data } = await get(batch);
     return data?.overall_status === 'processing' ? undefined : data;
-  }, 'the batch to end');
+  }, 'the batch to end', 90_000);
 
 /** One plain colour. */
 const picture = async (red: number): Promise<Buffer> =>

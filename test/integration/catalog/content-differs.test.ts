@@ -48,7 +48,7 @@ async function post(
 async function convertAs(sent: Sent, target: string): Promise<JobBody> {
   const { job_id: id } = (await post('convert', sent, { to_format: target })) as JobBody;
   const { data, error } = await untilEnded(service.url, id);
-  if (data === undefined) throw new Error(`${sent.name} failed: ${JSON.stringify(error)}`);
+  if (data?.status !== 'done') throw new Error(`${sent.name} failed: ${JSON.stringify(error)}`);
   return data;
 }
 

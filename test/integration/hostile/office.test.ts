@@ -1205,7 +1205,7 @@ const SHUT: readonly Case[] = [
     as: 'a.docx',
     to: 'pdf',
     ends: 'reject',
-    why: 'UNSUPPORTED_MIME',
+    why: 'INVALID_FORMAT',
   },
   {
     name: 'a Java archive',
@@ -1213,7 +1213,7 @@ const SHUT: readonly Case[] = [
     as: 'a.odt',
     to: 'pdf',
     ends: 'reject',
-    why: 'UNSUPPORTED_MIME',
+    why: 'INVALID_FORMAT',
   },
   {
     name: 'an empty ZIP',
@@ -1221,9 +1221,9 @@ const SHUT: readonly Case[] = [
     as: 'a.docx',
     to: 'pdf',
     ends: 'reject',
-    why: 'UNSUPPORTED_MIME',
+    why: 'INVALID_FORMAT',
   },
-  { name: 'four bytes of a ZIP', file: latin1('PK\x03\x04'), as: 'a.docx', to: 'pdf', ends: 'reject', why: 'UNSUPPORTED_MIME' },
+  { name: 'four bytes of a ZIP', file: latin1('PK\x03\x04'), as: 'a.docx', to: 'pdf', ends: 'reject', why: 'INVALID_FORMAT' },
 ];
 
 let locking: Promise<ReadonlyMap<string, Buffer>> | undefined;

@@ -285,8 +285,9 @@ describe('everybody', () => {
       }
       throw new Error(`no key leads to ${name}`);
     };
-    await tabTo(/^Choose files$/);
+    // Early: Chromium hands over a dialog only from a while after it was asked to.
     const chosen = page.waitForEvent('filechooser');
+    await tabTo(/^Choose files$/);
     // The button presses the hidden field.
     await page.keyboard.press('Enter');
     await (await chosen).setFiles(source);
