@@ -27,17 +27,17 @@ export const plan: Readonly<Record<string, Share>> = {
   // Each option with each format that it concerns; each real file.
   'test/integration/catalog/models.test.ts': 3,
   'test/integration/catalog/options-images.test.ts': 3,
-  'test/integration/catalog/options-pages.test.ts': 3,
-  'test/integration/catalog/options-sound.test.ts': 4,
+  'test/integration/catalog/options-pages.test.ts': 5,
+  'test/integration/catalog/options-sound.test.ts': 6,
   'test/integration/catalog/real-files.test.ts': 4,
-  'test/integration/catalog/real-recordings.test.ts': 3,
-  'test/integration/catalog/tools-images.test.ts': 3,
+  'test/integration/catalog/real-recordings.test.ts': 5,
+  'test/integration/catalog/tools-images.test.ts': 5,
   'test/integration/catalog/tools-photos.test.ts': 2,
   'test/integration/catalog/tools-recordings.test.ts': 2,
   'test/integration/cli/local.test.ts': 3,
   'test/integration/page/page.test.ts': 3,
-  'test/integration/catalog/tools-media.test.ts': 4,
-  'test/integration/catalog/tools-pdf.test.ts': 3,
+  'test/integration/catalog/tools-media.test.ts': 8,
+  'test/integration/catalog/tools-pdf.test.ts': 5,
   'test/integration/catalog/webpage.test.ts': 3,
 
   // The same promises on stores of three servers as of one, and the same refusals by each field.

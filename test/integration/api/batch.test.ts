@@ -55,10 +55,14 @@ async function post(files: readonly (readonly [string, Uint8Array])[], fields: R
 }
 const get = async (batch: Batch | undefined) => read(await fetch(batch?.links.self ?? ''));
 const over = async (batch: Batch | undefined): Promise<Batch> =>
-  eventually(async () => {
-    const { data } = await get(batch);
-    return data?.overall_status === 'processing' ? undefined : data;
-  }, 'the batch to end', 90_000);
+  eventually(
+    async () => {
+      const { data } = await get(batch);
+      return data?.overall_status === 'processing' ? undefined : data;
+    },
+    'the batch to end',
+    90_000,
+  );
 
 /** One plain colour. */
 const picture = async (red: number): Promise<Buffer> =>

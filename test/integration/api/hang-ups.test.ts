@@ -35,11 +35,12 @@ import { asVersion } from '../../kit/assistant.ts';
 import { childrenOf, descriptorsOf, excess, type Held, timers } from '../../kit/level.ts';
 import { type Minio, startMinio } from '../../kit/minio.ts';
 import { parentOf, runningBelow } from '../../kit/processes.ts';
+import { rounds } from '../../kit/rounds.ts';
 import { checkout, convert, readAnswer, untilEnded } from '../../kit/service.ts';
 import { openWeb, type Web } from '../../kit/web.ts';
 import { connectTo, END, eventually, FORM, field, fileHead, raw } from '../../kit/wire.ts';
 
-const TIMES = 20;
+const TIMES = rounds(20, 8);
 const AT_ONCE = 10;
 /** Each once left by its client and once deleted. */
 const PAGES = TIMES / 2;

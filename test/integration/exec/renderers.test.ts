@@ -1,6 +1,6 @@
 /** A page that has taken its renderer over reaches neither the browser nor another page's renderer, and no two pages share one. */
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -197,9 +197,11 @@ describe('two pages', { timeout: 120_000 }, () => {
     const printing = print(residents, 1_500);
     await ofThePage(residents, await onlyTheFirst(residents).catch(() => []));
     // As if this test were one.
-    mkdirSync(join(homeOf(residents), `renderer-${process.pid}-aaaaaa`));
+    const home = homeOf(residents);
+    mkdirSync(join(home, `renderer-${process.pid}-aaaaaa`));
     expect((await printing).text).toContain(`Kestrel ${pages}`);
-    await eventually(() => isGone(resident), 'the browser to end');
+    // Its home goes last: a request in between would be told that it has ended.
+    await eventually(() => isGone(resident) && !existsSync(home), 'the browser to end');
     expect((await print(residents)).text).toContain(`Kestrel ${pages}`);
     expect(residents.pid(KEY)).not.toBe(resident);
   });

@@ -207,8 +207,8 @@ describe('an answer', () => {
     expect(Buffer.from(image?.data ?? '', 'base64').equals(Buffer.from(await (await fetch(url(shown))).arrayBuffer()))).toBe(true);
     const plain = await call(service.url, 'get_job_status', { job_id: shown.structuredContent?.job_id });
     expect(plain.content?.map(({ type }) => type)).toEqual(['text', 'resource_link']);
-    const text = await toHtml(base64(TABLE), { filename: 'a.csv', include_image: true });
-    expect(text.content?.[0]?.text).toContain('only PNG, JPEG, WebP and GIF can be shown');
+    const other = await call(service.url, 'convert_file', { file: base64(PICTURE), to_format: 'tiff', include_image: true });
+    expect(other.content?.[0]?.text).toContain('only PNG, JPEG, WebP and GIF can be shown');
   });
 
   it('names a file in quotes, whatever it is called', async () => {
