@@ -121,6 +121,8 @@ export interface ProcessStep {
   readonly progress?: (line: string) => number | undefined;
   /** Path of a file that standard output is written to, at most 64 MiB. */
   readonly stdoutTo?: string;
+  /** Our own program, whose last line is an answer as residents give: its warnings become the job's. */
+  readonly answers?: true;
 }
 
 /** A request to a resident program. Paths in the request are the task's, or `input`: they are replaced by those in the resident's folder. */

@@ -99,8 +99,8 @@ export function createStepper({ toolbox, slot, residents, judge, egressProxy }: 
     run,
     async runStep(step, where) {
       if ('run' in step) {
-        await run(step, where);
-        return [];
+        const outcome = await run(step, where);
+        return (step.answers === undefined ? undefined : answerIn(outcome)?.warnings) ?? [];
       }
       if ('talk' in step) {
         const answer = await talk(step, where);

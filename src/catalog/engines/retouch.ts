@@ -43,6 +43,7 @@ export const resultIn = (scratch: string): string => `${scratch}/result.pam`;
 export const retouch = (operation: string, from: string, to: string, ...more: readonly string[]): Step => ({
   run: 'retouch',
   args: [operation, from, to, ...more],
+  answers: true,
   progress: (line) => {
     const fraction = /^progress (\d\.\d{1,6})$/.exec(line.trim())?.[1];
     return fraction === undefined ? undefined : Number(fraction);

@@ -7,12 +7,13 @@
  *   retouch.ts fill INPUT.pam OUTPUT.pam MASK.pam
  *   retouch.ts fill INPUT.pam OUTPUT.pam X Y WIDTH HEIGHT
  *
- * A mask is white where the hole is. Prints `progress 0.5` and the like; a mask of nothing, or of too much, is one line of JSON, as residents answer, and status 2.
+ * A mask is white where the hole is. Prints `progress 0.5` and the like, and what clients have to know as one line of JSON, as residents answer:
+ * warnings, or, with status 2, that a mask covers nothing or too much.
  */
 import { denoised, sharpened } from './retouch/detail.ts';
 import { fillSmoothly, fillWithPatches, reachedBy } from './retouch/fill.ts';
 import { balanced, levelled, withLocalContrast } from './retouch/light.ts';
-import { lumaOf, type Picture, readPam, writePam } from './retouch/picture.ts';
+import { isGrey, lumaOf, type Picture, readPam, writePam } from './retouch/picture.ts';
 import { scratchesOf } from './retouch/scratches.ts';
 import { upscale } from './retouch/upscale.ts';
 
@@ -22,6 +23,10 @@ const VERSION = '1.0';
 const MAX_HOLE = 500_000;
 
 const progress = (fraction: number): void => void process.stdout.write(`progress ${fraction.toFixed(3)}\n`);
+
+const warn = (code: string, message: string): void =>
+  void process.stdout.write(`${JSON.stringify({ ok: true, warnings: [{ code, message }] })}\n`);
+const UNCOLOURED = 'The photo is black and white: it was enhanced, not coloured. The model for that is not installed.';
 
 /** How far non-local means look, px: half a second a megapixel, and two. */
 const [NEAR, FAR] = [2, 5];
@@ -75,5 +80,8 @@ else {
           ? restore(picture)
           : fill(picture, rest);
   if (result === undefined) process.exitCode = 2;
-  else writePam(output, result);
+  else {
+    writePam(output, result);
+    if (operation === 'enhance' && isGrey(picture)) warn('not_colourised', UNCOLOURED);
+  }
 }

@@ -120,12 +120,18 @@ describe('enhance-photo', () => {
 
   it('gives a dull photo its range again', async () => {
     const dull = await worse('+level', '30%,65%');
-    expect(await psnr((await use('enhance-photo', dull)).path, photo)).toBeGreaterThan((await psnr(dull, photo)) + 3);
+    const { path, job } = await use('enhance-photo', dull);
+    expect(await psnr(path, photo)).toBeGreaterThan((await psnr(dull, photo)) + 3);
+    expect(job.warnings).toEqual([]);
   });
 
-  it('does the same to shades of grey, which stay grey', async () => {
-    const grey = await worse('-colorspace', 'Gray', '+level', '30%,65%');
-    const { path } = await use('enhance-photo', grey);
+  it.each([
+    ['as grey', []],
+    ['in red, green and blue', ['-type', 'TrueColor']],
+  ])('does the same to a black-and-white photo that is stored %s, which stays grey, and says so', async (_, stored) => {
+    const grey = await worse('-colorspace', 'Gray', '+level', '30%,65%', ...stored);
+    const { path, job } = await use('enhance-photo', grey);
+    expect(job.warnings.map(({ code }) => code)).toEqual(['not_colourised']);
     const pixels = await pixelsOf(path);
     expect(pixels.every((value, at) => Math.abs(value - (pixels[at - (at % 3)] as number)) <= 1)).toBe(true);
   });

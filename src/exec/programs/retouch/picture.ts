@@ -75,6 +75,22 @@ export function writePam(path: string, { width, height, colours, alpha, maxval }
 
 export const clamp = (value: number): number => Math.max(0, Math.min(1, value));
 
+/** How far channels of grey may be apart, of 1: JPEG rounds, and scanners tint a little. */
+const TINT = 8 / 255;
+/** Share of pixels that may have a colour all the same, such as those of a speck. */
+const SPECKS = 0.001;
+
+/** Whether a picture is black and white, however it is stored. What is transparent does not count. */
+export function isGrey({ colours: [red, green, blue], alpha }: Picture): boolean {
+  if (red === undefined || green === undefined || blue === undefined) return true;
+  let coloured = 0;
+  for (let i = 0; i < red.data.length; i++) {
+    const [r, g, b] = [red.data[i] as number, green.data[i] as number, blue.data[i] as number];
+    if (Math.max(r, g, b) - Math.min(r, g, b) > TINT && alpha?.data[i] !== 0) coloured++;
+  }
+  return coloured <= SPECKS * red.data.length;
+}
+
 /** Luma of sRGB values (ITU-R BT.601). */
 export function lumaOf({ width, height, colours }: Picture): Plane {
   const [red, green, blue] = colours;
