@@ -9,6 +9,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { autoscale } from './autoscaling.ts';
 import { bare } from './bare.ts';
 import { checkout, clusterDir, environment, inNamespace, node } from './cluster.ts';
 import { confine } from './confinement.ts';
@@ -49,7 +50,7 @@ const PARTS: Readonly<Record<string, (files: E2eFiles) => Promise<void>>> = {
   helm3: helm3Release,
 };
 /** Only where they are asked for: docs/operating.md has them among what runs at night. */
-const MORE: typeof PARTS = { throughput, crowd, device: useDevice };
+const MORE: typeof PARTS = { throughput, crowd, device: useDevice, autoscaling: autoscale };
 const ALL = { ...PARTS, ...MORE };
 /** These need no cluster: `make e2e` runs them while it builds what the others need. */
 const APART: Readonly<Record<string, (folder: string) => Promise<void>>> = { bare };

@@ -133,7 +133,7 @@ const REAL: Readonly<Record<string, () => Buffer>> = {
 /** Those that the kit makes for conversions: by other programs, or by hand. */
 const KIT: Readonly<Record<string, () => Promise<Buffer>>> = Object.fromEntries(
   [
-    ...'jng dcx cin cal jbig wbmp xwd viff vicar pfm pgx pdb ipl mtv aai avs art qoi jls dng ora kra icns'.split(' '),
+    ...'jng dcx cin cal jbig wbmp xwd viff vicar pfm pgx pdb ipl mtv aai avs art qoi jls dng ora kra icns emf wmf'.split(' '),
     ...'dts thd mlp mpc dsf dff voc gsm sox sf adx 8svx avr sph pvf hcom mid mod xm'.split(' '),
     ...'m2ts 3g2 f4v m2v m1v mxf dv gxf nut ivf y4m swf rm wtv h264 hevc obu amv roq flc smj cpk'.split(' '),
   ].map((id) => [
@@ -163,6 +163,7 @@ const BUILT: Readonly<Record<string, () => Buffer>> = {
       () => zipOf([{ name: 'mimetype', content: `application/vnd.sun.xml.${application}` }, { name: 'content.xml' }]),
     ]),
   ),
+  odg: () => zipOf([{ name: 'mimetype', content: 'application/vnd.oasis.opendocument.graphics' }, { name: 'content.xml' }]),
   mng: () => latin1('\x8aMNG\r\n\x1a\n\0\0\0\x1cMHDR'),
   exr: () => latin1('\x76\x2f\x31\x01\x02\0\0\0channels\0chlist\0'),
   svg: () => latin1('<?xml version="1.0"?>\n<!-- > -->\n<svg xmlns="http://www.w3.org/2000/svg" width="4" height="4"/>'),

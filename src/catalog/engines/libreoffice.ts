@@ -1,4 +1,4 @@
-/** LibreOffice: text documents, sheets and slides to other formats of the same kind and to PDF. */
+/** LibreOffice: text documents, sheets, slides and drawings to other formats of the same kind and to PDF. */
 import { type Conversion, type Engine, everyPair } from '../engine.ts';
 import { FODT } from '../known-good.ts';
 import { askOffice, explainOffice, OFFICE, OFFICE_LIMITS, type OfficeModule } from './libreoffice/ask.ts';
@@ -8,6 +8,7 @@ const FAMILIES: Readonly<Record<string, OfficeModule>> = {
   ...all('text', ['docx', 'doc', 'odt', 'fodt', 'rtf', 'html', 'txt', 'sxw', 'abw']),
   ...all('sheet', ['xlsx', 'xls', 'ods', 'fods', 'csv', 'tsv', 'slk', 'sxc']),
   ...all('slides', ['pptx', 'ppt', 'odp', 'fodp', 'sxi']),
+  ...all('drawing', ['odg', 'emf', 'wmf']),
 };
 const WORDS = ['docx', 'doc', 'odt', 'fodt', 'rtf'];
 const SHEETS = ['xlsx', 'xls', 'ods', 'fods'];
@@ -41,6 +42,8 @@ const CONVERSIONS: readonly Conversion[] = [
   ...everyPair(['sxw', 'abw'], ['txt'], { rank: 70, loses: ['formatting', 'pictures'] }),
   ...everyPair(['sxc', 'slk'], ['pdf', 'xlsx', 'ods', 'csv', 'html'], { rank: 80 }),
   ...everyPair(['sxi'], ['pdf', 'pptx', 'odp'], { rank: 80 }),
+  ...everyPair(['odg', 'emf', 'wmf'], ['pdf'], { rank: 80 }),
+  ...everyPair(['emf', 'wmf'], ['png'], { rank: 60 }),
   ...everyPair(['xlsx', 'ods', 'csv'], ['slk', 'dif'], { rank: 45, loses: ['formatting', 'all sheets but the first'] }),
 ];
 

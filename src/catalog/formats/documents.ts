@@ -47,5 +47,6 @@ export const documents: readonly Format[] = [
   format('slides', 'ppt', 'application/vnd.ms-powerpoint', { aliases: ['pps', 'pot'], holds: 'many', tie: 'ole' }),
   format('slides', 'odp', `${OASIS}.presentation`, { aliases: ['otp'], use: 'common', holds: 'many', zip: 'mimetype' }),
   format('slides', 'sxi', 'application/vnd.sun.xml.impress', { aliases: ['sti'], holds: 'many', use: 'rare', zip: 'mimetype' }),
+  format('slides', 'odg', `${OASIS}.graphics`, { aliases: ['otg'], holds: 'many', use: 'rare', zip: 'mimetype' }),
   format('slides', 'fodp', `${OASIS}.presentation-flat-xml`, { holds: 'many' }),
 ];

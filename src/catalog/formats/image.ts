@@ -112,5 +112,21 @@ export const pictures: readonly Format[] = [
   rare('avs', 'image/x-avs', { looks: isAvs }),
   rare('art', 'image/x-art', { looks: isArt }),
   format('vector', 'svg', 'image/svg+xml'),
+  // [MS-EMF] 2.3.4.2 Header: the record's type, and its signature after three rectangles and sizes.
+  format('vector', 'emf', 'image/emf', {
+    use: 'rare',
+    signatures: [
+      [
+        [0, '\x01\0\0\0'],
+        [40, ' EMF'],
+      ],
+    ],
+  }),
+  // [MS-WMF] 2.3.2.2 META_HEADER and 2.3.2.3 META_PLACEABLE.
+  format('vector', 'wmf', 'image/wmf', {
+    aliases: ['apm'],
+    use: 'rare',
+    signatures: ['\xd7\xcd\xc6\x9a\0\0', '\x01\0\x09\0\0\x03', '\x01\0\x09\0\0\x01'],
+  }),
   format('vector', 'eps', 'application/postscript', { aliases: ['epsf', 'epsi'], writtenAs: '%!PS-Adobe-3.0 EPSF-3.0' }),
 ];

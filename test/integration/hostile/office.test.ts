@@ -6,7 +6,9 @@ import { join } from 'node:path';
 import { constants, crc32, deflateRawSync } from 'node:zlib';
 import { expect } from 'vitest';
 import { compoundOf, latin1, noise, zipOf } from '../../kit/bytes.ts';
-import { fixtures } from '../../kit/fixtures/documents.ts';
+import { fixtures as documents } from '../../kit/fixtures/documents.ts';
+import { emf, wmf } from '../../kit/fixtures/drawings.ts';
+import { fixtures as images } from '../../kit/fixtures/images.ts';
 import { escapeXml, XML } from '../../kit/fixtures/zip.ts';
 import { type Case, type Ending, type Ground, type Mutated, proveHarmless, proveMutationsHarmless, type Trap } from '../../kit/hostile.ts';
 import { unzip } from '../../kit/judges/text.ts';
@@ -1235,6 +1237,60 @@ const mutation = (source: string, to: string): Mutated => ({
   bytes: async (place) => readFile((await fixtures[source]?.('kestrel', place)) ?? ''),
 });
 
+const fixtures = { ...documents, ...images };
+
+/** @param at place of a number of 32 bits in the header */
+const changed = (bytes: Buffer, at: number, value: number): Buffer => {
+  const copy = Buffer.from(bytes);
+  copy.writeUInt32LE(value >>> 0, at);
+  return copy;
+};
+/** [MS-EMF] 2.3.4.2, [MS-WMF] 2.3.2.2: what the headers say is not true. */
+const DRAWINGS: readonly Case[] = [
+  ...toEach(['png', 'pdf'], {
+    name: 'a metafile of 20 km',
+    file: changed(changed(emf('kestrel'), 32, 0x7fffffff), 36, 0x7fffffff),
+    as: 'a.emf',
+    ends: ['neutral', 'fail'],
+  }),
+  ...toEach(['png', 'pdf'], {
+    name: 'a metafile whose frame has no area',
+    file: changed(changed(emf('kestrel'), 32, 0), 36, 0),
+    as: 'a.emf',
+    ends: ['neutral', 'fail'],
+  }),
+  ...toEach(['png'], {
+    name: 'a metafile of 4 billion records and bytes',
+    file: changed(changed(emf('kestrel'), 48, 0xffffffff), 52, 0xffffffff),
+    as: 'a.emf',
+    ends: ['neutral', 'fail'],
+  }),
+  ...toEach(['png'], {
+    name: 'a metafile with a record of 4 GB',
+    file: changed(emf('kestrel'), 104, 0xfffffffc),
+    as: 'a.emf',
+    ends: ['neutral', 'fail'],
+  }),
+  ...toEach(['png'], {
+    name: 'a metafile with a record of no bytes',
+    file: changed(emf('kestrel'), 104, 0),
+    as: 'a.emf',
+    ends: ['neutral', 'fail'],
+  }),
+  ...toEach(['png', 'pdf'], {
+    name: 'a header of a metafile and nothing else',
+    file: emf('kestrel').subarray(0, 88),
+    as: 'a.emf',
+    ends: ['neutral', 'fail'],
+  }),
+  ...toEach(['png'], {
+    name: 'an old metafile with a record of 8 GB',
+    file: changed(wmf('kestrel'), 40, 0xffffffff),
+    as: 'a.wmf',
+    ends: ['neutral', 'fail'],
+  }),
+];
+
 /** Cut short at each of a few places. */
 const cut = (source: string, to: string): Case[] =>
   [0.2, 0.6, 0.97].map((share) => ({
@@ -1322,9 +1378,13 @@ proveHarmless(ground, {
     cut('epub', 'html'),
     cut('rtf', 'txt'),
     cut('fodt', 'pdf'),
+    cut('odg', 'pdf'),
+    cut('emf', 'png'),
+    cut('wmf', 'png'),
   ].flat(),
 });
 proveHarmless(hurried, {
+  'drawings that say what is not so': DRAWINGS,
   'documents that exhaust': BOMBS,
   'documents with entities': ENTITIES,
 });
@@ -1338,6 +1398,9 @@ proveMutationsHarmless(
     mutation('doc', 'txt'),
     mutation('xls', 'csv'),
     mutation('ppt', 'pdf'),
+    mutation('odg', 'pdf'),
+    mutation('emf', 'png'),
+    mutation('wmf', 'png'),
     mutation('rtf', 'pdf'),
     mutation('epub', 'html'),
     mutation('html', 'docx'),

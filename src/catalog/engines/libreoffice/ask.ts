@@ -3,7 +3,7 @@ import { isReason, type Reason } from '../../../errors.ts';
 import type { Binary, Plan, Task } from '../../engine.ts';
 
 /** The module that a document is opened in. */
-export type OfficeModule = 'text' | 'sheet' | 'slides';
+export type OfficeModule = 'text' | 'sheet' | 'slides' | 'drawing';
 
 export const OFFICE: Readonly<Record<'office' | 'soffice', Binary>> = {
   office: {

@@ -2,6 +2,7 @@
 
 from privacy import keep_to_itself
 from reading import dispose, load
+from refusal import Refusal
 from saving import save
 
 
@@ -9,12 +10,32 @@ def convert(office, request):
     warnings = []
     document = load(office, request, warnings)
     try:
+        if request["source"] in PICTURES:
+            fit_page(document)
         warnings += keep_to_itself(document, request["family"])
         warnings += lost_formulas(document, request)
         save(document, request)
         return warnings
     finally:
         dispose(document)
+
+
+# Drawings without a page: LibreOffice puts them on one of its own.
+PICTURES = ("emf", "wmf")
+
+
+def fit_page(document):
+    """Makes the page as large as the picture on it."""
+    from com.sun.star.awt import Point
+
+    page = document.DrawPages.getByIndex(0)
+    if page.Count == 0:
+        raise Refusal("corrupt_input", "the file has no picture")
+    picture = page.getByIndex(0)
+    for side in ("Left", "Right", "Top", "Bottom"):
+        page.setPropertyValue(f"Border{side}", 0)
+    page.Width, page.Height = picture.Size.Width, picture.Size.Height
+    picture.setPosition(Point(0, 0))
 
 
 def lost_formulas(document, request):

@@ -25,6 +25,9 @@ READS = {
     "odp": "impress8",
     "fodp": "OpenDocument Presentation Flat XML",
     "sxi": "StarOffice XML (Impress)",
+    "odg": "draw8",
+    "emf": "EMF - MS Windows Metafile",
+    "wmf": "WMF - MS Windows Metafile",
 }
 WRITES = {
     "text": {
@@ -36,5 +39,6 @@ WRITES = {
         "html": "HTML (StarCalc)",
         "pdf": "calc_pdf_Export",
     },
+    "drawing": {"pdf": "draw_pdf_Export", "png": "draw_png_Export"},
     "slides": {**{target: READS[target] for target in ("pptx", "ppt", "odp", "fodp")}, "pdf": "impress_pdf_Export"},
 }

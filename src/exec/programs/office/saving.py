@@ -18,7 +18,9 @@ def save(document, request):
     filter_name, options = WRITES[family][target], {}
     if family == "sheet" and target in ("csv", "html", "pdf", "slk", "dif"):
         bound_cells(document)
-    if target == "pdf":
+    if target == "png":
+        options = {"FilterData": png_options(document)}
+    elif target == "pdf":
         options = {"FilterData": pdf_options(document, request)}
     elif target == "txt":
         options = {"FilterOptions": "UTF8,LF,,,"}
@@ -79,6 +81,16 @@ def pdf_options(document, request):
     if request.get("quality"):
         options |= {"UseLosslessCompression": False, "Quality": request["quality"]}
     return options
+
+
+# Pixels for each hundredth of a millimetre: 192 for an inch, and fewer where a side would be longer than this.
+PIXELS, LONGEST_SIDE = 192 / 2540, 4_000
+
+
+def png_options(document):
+    page = document.DrawPages.getByIndex(0)
+    scale = min(PIXELS, LONGEST_SIDE / max(page.Width, page.Height, 1))
+    return {"PixelWidth": max(1, round(page.Width * scale)), "PixelHeight": max(1, round(page.Height * scale))}
 
 
 def no_such_pages(asked, count):
