@@ -94,12 +94,13 @@ export function routesOf(engines: readonly Engine[], table: ReadonlyMap<string, 
     if (before !== undefined) return before;
     const onward = pairs.get(carrier);
     const ways = new Map<string, Way>();
-    for (const [target, { best }] of onward ?? []) if (target !== carrier && mayChain(best)) offer(ways, target, [best]);
+    for (const [target, { best }] of onward ?? []) if (target !== carrier && mayChain(best)) offer(ways, target, costOfHop(best), [best]);
     for (const second of carriersOf(carrier)) {
       const first = onward?.get(second)?.best;
       if (second === carrier || second === source || first === undefined || !mayChain(first)) continue;
+      const begun = costOfHop(first) + HOP_COST;
       for (const [target, { best }] of pairs.get(second) ?? [])
-        if (target !== second && target !== carrier && mayChain(best)) offer(ways, target, [first, best]);
+        if (target !== second && target !== carrier && mayChain(best)) offer(ways, target, begun + costOfHop(best), [best], first);
     }
     if (isShared) tails.set(carrier, ways);
     return ways;
@@ -113,12 +114,13 @@ export function routesOf(engines: readonly Engine[], table: ReadonlyMap<string, 
       const onward = part.pairs.get(source);
       if (onward === undefined) continue;
       const ways = new Map<string, Way>();
-      for (const [target, { best }] of onward) offer(ways, target, [best]);
+      for (const [target, { best }] of onward) offer(ways, target, costOfHop(best), [best]);
       for (const carrier of carriersOf(source)) {
         const first = onward.get(carrier)?.best;
         if (carrier === source || first === undefined || !mayChain(first)) continue;
+        const begun = costOfHop(first) + HOP_COST;
         for (const [target, { hops, cost }] of tailOf(part, carrier, source))
-          if (target !== source) offer(ways, target, hops, { first, cost: cost + HOP_COST + costOf([first]) });
+          if (target !== source) offer(ways, target, begun + cost, hops, first);
       }
       for (const [target, way] of ways) {
         const before = reached.get(target);
@@ -140,11 +142,11 @@ export function routesOf(engines: readonly Engine[], table: ReadonlyMap<string, 
     for (const { toolchain, pairs } of graph)
       for (const hops of ways({ pairs, carriersOf }, source, target, MAX_HOPS)) yield { toolchain, hops };
   };
-  const place = new Map([...table.keys()].map((id, index) => [id, index]));
-  const inOrder = (ids: Iterable<string>) => [...ids].toSorted((a, b) => (place.get(a) ?? 0) - (place.get(b) ?? 0));
+  const order = [...table.keys()];
+  const inOrder = (ids: Pick<ReadonlySet<string>, 'has'>) => order.filter((id) => ids.has(id));
   return {
     sources: inOrder(new Set(graph.flatMap(({ pairs }) => [...pairs.keys()]))),
-    targets: (source) => inOrder(reachedFrom(source).keys()),
+    targets: (source) => inOrder(reachedFrom(source)),
     find(source, target, given = []) {
       const reached = reachedFrom(source).get(target);
       if (reached === undefined || ignoredBy(reached.hops, given) === 0) return reached && toRoute(reached);
@@ -174,16 +176,10 @@ function indexOf(engines: readonly Engine[]): ReadonlyMap<Toolchain, Pairs> {
   return graph;
 }
 
-/** @param before a hop that comes first, and the cost of all */
-function offer(
-  ways: Map<string, Way>,
-  target: string,
-  hops: readonly Edge[],
-  before?: { readonly first: Edge; readonly cost: number },
-): void {
-  const cost = before?.cost ?? costOf(hops);
+/** @param cost of all hops @param first a hop that comes before the others */
+function offer(ways: Map<string, Way>, target: string, cost: number, hops: readonly Edge[], first?: Edge): void {
   const known = ways.get(target);
-  if (known === undefined || cost < known.cost) ways.set(target, { cost, hops: before === undefined ? hops : [before.first, ...hops] });
+  if (known === undefined || cost < known.cost) ways.set(target, { cost, hops: first === undefined ? hops : [first, ...hops] });
 }
 
 interface Graph {
@@ -208,8 +204,8 @@ function* ways(graph: Graph, source: string, target: string, left: number, passe
 
 const mayChain = ({ conversion }: Edge): boolean => conversion.rank >= CHAIN_RANK;
 
-const costOf = (hops: readonly Edge[]): number =>
-  hops.reduce((sum, { conversion }) => sum + 100 - conversion.rank, HOP_COST * (hops.length - 1));
+const costOfHop = ({ conversion }: Edge): number => 100 - conversion.rank;
+const costOf = (hops: readonly Edge[]): number => hops.reduce((sum, hop) => sum + costOfHop(hop), HOP_COST * (hops.length - 1));
 
 const optionsOf = ({ engine, conversion }: Edge): readonly OptionName[] => engine.options(conversion.source, conversion.target);
 

@@ -1,9 +1,9 @@
-/** KEDA, as its project installs it, sets the capacity of a pool by docs' recipe, from the metrics that a Prometheus reads of the controller. */
+/** KEDA, as its project installs it, sets the capacity of a pool by the recipe of the docs. It asks a Prometheus, which scrapes the controllers. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse, parseAllDocuments, stringify } from 'yaml';
 import { send } from './client.ts';
-import { base, checkout, cluster, inNamespace, kubectl, program, stayingPods } from './cluster.ts';
+import { base, checkout, cluster, inNamespace, kubectl, NAMESPACE, program, stayingPods } from './cluster.ts';
 import { blobOf, type E2eFiles } from './files.ts';
 import { eventually, must, step } from './steps.ts';
 
@@ -36,7 +36,7 @@ const apply = (yaml: string, ...more: readonly string[]) =>
 const available = (namespace: string, name: string) =>
   kubectl('rollout', 'status', `deployment/${name}`, `--namespace=${namespace}`, '--timeout=110s');
 
-/** Its objects as they are, but that the images of this machine's nodes are used. */
+/** Applies KEDA's own objects. Only the pull policy differs: the nodes have the images. */
 async function installKeda(): Promise<void> {
   const objects = parseAllDocuments(await readFile(join(checkout, '.cache/bin/keda.yaml'), 'utf8')).map((one) => one.toJS() as Deployment);
   for (const { kind, spec } of objects)
@@ -61,7 +61,7 @@ async function startPrometheus(): Promise<void> {
   await available(MONITORING, 'prometheus');
 }
 
-/** As the recipe says, but that it goes down at once, and that its night begins an hour ago or in an hour. */
+/** As the recipe says, but that it goes down at once, and that it is night now, or not for another hour. */
 async function applyRecipe(isNight: boolean): Promise<void> {
   const recipe = parse(await readFile(join(checkout, RECIPE), 'utf8')) as ScaledObject;
   const at = (hours: number) => `0 ${(new Date().getUTCHours() + 24 + hours) % 24} * * *`;
@@ -70,7 +70,7 @@ async function applyRecipe(isNight: boolean): Promise<void> {
     trigger.type === 'cron' ? { ...trigger, metadata: { ...trigger.metadata, start, end } } : trigger,
   );
   const advanced = { horizontalPodAutoscalerConfig: { behavior: { scaleDown: { stabilizationWindowSeconds: 0 } } } };
-  await apply(stringify({ ...recipe, spec: { ...recipe.spec, triggers, advanced, pollingInterval: 2 } }), '--namespace=filemill');
+  await apply(stringify({ ...recipe, spec: { ...recipe.spec, triggers, advanced, pollingInterval: 2 } }), `--namespace=${NAMESPACE}`);
 }
 
 const numberAt = async (path: string): Promise<number> => Number(await inNamespace('get', 'tp', POOL, '-o', `jsonpath={${path}}`));
@@ -122,7 +122,7 @@ export async function autoscale(files: E2eFiles): Promise<void> {
       return `${AT_NIGHT}`;
     });
   } finally {
-    await kubectl('delete', '--namespace=filemill', 'scaledobject', POOL, '--timeout=60s').catch(() => {});
+    await inNamespace('delete', 'scaledobject', POOL, '--timeout=60s').catch(() => {});
     await program('.cache/bin/kubectl', ['delete', '--wait=false', '-f', join(checkout, '.cache/bin/keda.yaml')], 120_000).catch(() => {});
     await kubectl('delete', 'namespace', MONITORING, '--wait=false').catch(() => {});
     await inNamespace('patch', 'tp', POOL, '--type=merge', '--patch={"spec":{"capacity":null}}');

@@ -10,6 +10,10 @@ export const DOT = {
   bytes: Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==', 'base64'),
 };
 
+/** Numbers of 16 and of 32 bits, the lowest byte first. */
+export const u16 = (...values: readonly number[]): Buffer => Buffer.from(Uint16Array.from(values).buffer);
+export const u32 = (...values: readonly number[]): Buffer => Buffer.from(Uint32Array.from(values).buffer);
+
 export const latin1 = (text: string): Buffer => Buffer.from(text, 'latin1');
 
 /** What sniffing sees of a file that came in pieces, as uploads do. */

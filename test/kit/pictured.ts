@@ -4,8 +4,8 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { picturedPage } from './fixtures/document-cases.ts';
-import type { Fixture } from './fixtures/documents.ts';
 import { fixtures as images } from './fixtures/images.ts';
+import type { Fixture } from './fixtures/written.ts';
 import { xcf } from './fixtures/xcf.ts';
 
 const run = promisify(execFile);

@@ -20,11 +20,12 @@ import { openSlot, type Slot } from '../../src/exec/files/workspace.ts';
 import { openResidents } from '../../src/exec/residents/residents.ts';
 import { openToolbox, type Toolbox } from '../../src/exec/toolbox.ts';
 import { fixtures as archives } from './fixtures/archives.ts';
-import { fixtures as documents, type Fixture, scannedPdf } from './fixtures/documents.ts';
+import { fixtures as documents, scannedPdf } from './fixtures/documents.ts';
 import { fixtures as fonts } from './fixtures/fonts.ts';
 import { fixtures as images } from './fixtures/images.ts';
 import { fixtures as media } from './fixtures/media.ts';
 import { fixtures as models } from './fixtures/models.ts';
+import type { Fixture } from './fixtures/written.ts';
 
 /** One line of a list: a verb, names, and what is said about them after `#`. */
 export interface Entry {

@@ -200,6 +200,10 @@ export async function untilEnded(url: string, jobId: string, withinMs = 90_000):
   }
 }
 
+/** @returns the answer, or what its job came to where that was still under way: a busy machine may not be done within the wait */
+export const settled = async (url: string, answer: Answer): Promise<Answer> =>
+  answer.data?.status === 'processing' ? untilEnded(url, answer.data.job_id) : answer;
+
 /** Converts, waits and downloads into `folder`. @throws when the job fails @returns the path of the output */
 export async function convertTo(
   url: string,
@@ -208,8 +212,7 @@ export async function convertTo(
   toFormat: string,
   fields: Readonly<Record<string, string>> = {},
 ): Promise<{ path: string; job: JobBody }> {
-  let answer = await convert(url, file, toFormat, fields);
-  if (answer.data?.status === 'processing') answer = await untilEnded(url, answer.data.job_id);
+  const answer = await settled(url, await convert(url, file, toFormat, fields));
   const job = answer.data;
   if (job?.output === undefined)
     throw new Error(`${basename(file)} to ${toFormat}: ${answer.status} ${JSON.stringify(answer.error ?? answer.data)}`);

@@ -1,7 +1,7 @@
 /** Calls a tool over HTTP as a client does. */
 import { openAsBlob } from 'node:fs';
 import { basename } from 'node:path';
-import { type Answer, readAnswer, type Service, untilEnded } from './service.ts';
+import { type Answer, readAnswer, type Service, settled } from './service.ts';
 
 /** A path, or bytes with a name. */
 export type Sent = string | { readonly name: string; readonly bytes: Uint8Array };
@@ -21,8 +21,7 @@ export async function callTool(
       typeof file === 'string' ? [await openAsBlob(file), basename(file)] : [new Blob([new Uint8Array(file.bytes)]), file.name];
     form.append(several ? 'files[]' : 'file', blob, name);
   }
-  const answer = await readAnswer(await fetch(`${url}/api/v1/tools/${slug}`, { method: 'POST', body: form }));
-  return answer.data?.status === 'processing' ? untilEnded(url, answer.data.job_id) : answer;
+  return settled(url, await readAnswer(await fetch(`${url}/api/v1/tools/${slug}`, { method: 'POST', body: form })));
 }
 
 /** What a job that is done made. @throws with the error where it failed */

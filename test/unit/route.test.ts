@@ -172,7 +172,7 @@ describe('a catalogue of 260 sources, 200 targets and 60 engines', () => {
     return engine(`e${n}`, pairs, { toolchains: [chains[n % chains.length] ?? 'image'], options: ['img_quality'] });
   });
 
-  it('has its whole table in a moment, and a route within microseconds', () => {
+  it('has its whole table within 100 ms, and a route within microseconds', () => {
     let routes = routesOf(all, table);
     let pairs = 0;
     const everything = () => {
@@ -182,8 +182,7 @@ describe('a catalogue of 260 sources, 200 targets and 60 engines', () => {
     everything();
     expect(pairs).toBeGreaterThan(20_000);
     const tableMs = Math.min(...Array.from({ length: 20 }, () => cpuMs(everything)));
-    // Of CPU, on a machine that may be half as fast as ours.
-    expect(tableMs).toBeLessThan(200);
+    expect(tableMs).toBeLessThan(100);
     const questions = ids.slice(0, 40).flatMap((source) => ids.slice(0, 50).map((target) => [source, target] as const));
     const routeMs = cpuMs(() => {
       for (const [source, target] of questions) routes.find(source, target);

@@ -7,7 +7,7 @@ import { Agent, request } from 'undici';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Code, errorTable } from '../../../src/errors.ts';
 import { pdf } from '../../kit/fixtures/pdf.ts';
-import { type Answer, convert, endProcess, readAnswer, type Service, startProcess, startService, untilEnded } from '../../kit/service.ts';
+import { type Answer, convert, endProcess, readAnswer, type Service, settled, startProcess, startService } from '../../kit/service.ts';
 import { connectTo, END, eventually, FORM, field, file, objectsIn, raw, rawForm, storedIn } from '../../kit/wire.ts';
 
 const TABLE = { name: 'table.csv', bytes: Buffer.from('name,size\nkestrel,7\n') };
@@ -634,10 +634,9 @@ describe('many requests at once', () => {
     const busy = await startService();
     try {
       const answers = await Promise.all(
-        Array.from({ length: 40 }, async (_, n) => {
-          const answer = await convert(busy.url, { name: `t${n}.csv`, bytes: Buffer.from(`kestrel,${n}\n`) }, 'html');
-          return answer.data?.status === 'processing' ? untilEnded(busy.url, answer.data.job_id) : answer;
-        }),
+        Array.from({ length: 40 }, async (_, n) =>
+          settled(busy.url, await convert(busy.url, { name: `t${n}.csv`, bytes: Buffer.from(`kestrel,${n}\n`) }, 'html')),
+        ),
       );
       expect(answers.map(({ data }) => [data?.status, data?.output?.filename])).toEqual(
         answers.map((_, n) => ['done', `t${n}-filemill.html`]),

@@ -1,7 +1,7 @@
 /** Every option's bounds, through HTTP: just inside passes, just outside and malformed is refused with what is allowed, and what has no effect is told. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { formOptionNames } from '../../../src/catalog/options/options.ts';
-import { convert, type Service, startService, untilEnded } from '../../kit/service.ts';
+import { convert, type Service, settled, startService } from '../../kit/service.ts';
 
 let service: Service;
 beforeAll(async () => {
@@ -103,8 +103,7 @@ const together = Array.from({ length: GROUPS * most }, (_, at) =>
 ).filter((fields) => fields.length > 0);
 
 it.each(together)('pass just inside their bounds, and where they have no effect their client is told: %s …', async (...fields) => {
-  const sent = await send(Object.fromEntries(fields as (readonly [string, string])[]));
-  const { status, data } = sent.data?.status === 'processing' ? await untilEnded(service.url, sent.data.job_id) : sent;
+  const { status, data } = await settled(service.url, await send(Object.fromEntries(fields as (readonly [string, string])[])));
   expect([status, data?.status]).toEqual([200, 'done']);
   const told = data?.warnings.filter(({ code }) => code === 'option_ignored').map(({ message }) => message);
   expect(told).toEqual(

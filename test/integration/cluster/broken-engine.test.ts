@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Cluster, startCluster } from '../../kit/cluster.ts';
 import { type Crew, kill, poolOf, startCrew } from '../../kit/crew.ts';
 import { pdf } from '../../kit/fixtures/pdf.ts';
-import { type Answer, checkout, convert, endProcess, type Starting, spawnService, untilEnded } from '../../kit/service.ts';
+import { type Answer, checkout, convert, endProcess, type Starting, settled, spawnService } from '../../kit/service.ts';
 import { eventually } from '../../kit/wire.ts';
 
 const JOBS = 12;
@@ -46,10 +46,8 @@ const targets = async (): Promise<readonly string[]> =>
   (await json<{ sources: { targets: { format: string }[] }[] }>('/api/v1/formats?from=pdf')).sources.flatMap((source) =>
     source.targets.map(({ format }) => format),
   );
-const toTheEnd = async (to: string): Promise<Answer> => {
-  const answer = await convert(url(), { name: 'a.pdf', bytes: pdf([['words']]) }, to);
-  return answer.data?.status === 'processing' ? await untilEnded(url(), answer.data.job_id) : answer;
-};
+const toTheEnd = async (to: string): Promise<Answer> =>
+  settled(url(), await convert(url(), { name: 'a.pdf', bytes: pdf([['words']]) }, to));
 
 it(`fails none of ${JOBS} jobs: its orders go to the other`, { timeout: 120_000 }, async () => {
   inItsNamespace('mount', '--bind', '/bin/false', PROGRAM);

@@ -6,7 +6,7 @@ import { type Cluster, startCluster } from '../../kit/cluster.ts';
 import { type Crew, startCrew } from '../../kit/crew.ts';
 import { pdf } from '../../kit/fixtures/pdf.ts';
 import { openS3Front, type S3Front } from '../../kit/s3-front.ts';
-import { type Answer, convert, readAnswer, untilEnded } from '../../kit/service.ts';
+import { type Answer, convert, readAnswer, settled, untilEnded } from '../../kit/service.ts';
 import { openStores } from '../../kit/stores.ts';
 import { eventually } from '../../kit/wire.ts';
 
@@ -118,8 +118,7 @@ async function protect(index: number): Promise<Answer> {
   const body = new FormData();
   body.set('password', 'kestrel');
   body.set('file', new Blob([pdf([['page']]) as Uint8Array<ArrayBuffer>]), 'a.pdf');
-  const answer = await readAnswer(await fetch(`${urlOf(index)}/api/v1/tools/protect-pdf`, { method: 'POST', body }));
-  return answer.data?.status === 'processing' ? untilEnded(urlOf(index), answer.data.job_id) : answer;
+  return settled(urlOf(index), await readAnswer(await fetch(`${urlOf(index)}/api/v1/tools/protect-pdf`, { method: 'POST', body })));
 }
 
 it('a key is exchanged replica by replica, and no password is lost meanwhile', { timeout: 90_000 }, async () => {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Cluster, type Role, startCluster } from '../../kit/cluster.ts';
-import { type Answer, checkout, endProcess, readAnswer, type ServiceProcess, startProcess, untilEnded } from '../../kit/service.ts';
+import { type Answer, checkout, endProcess, readAnswer, type ServiceProcess, settled, startProcess } from '../../kit/service.ts';
 import { openWeb, type Web } from '../../kit/web.ts';
 import { eventually } from '../../kit/wire.ts';
 
@@ -72,8 +72,7 @@ afterAll(async () => {
 async function ask(path: string, fields: Readonly<Record<string, string>>): Promise<Answer> {
   const body = new FormData();
   for (const [name, value] of Object.entries(fields)) body.set(name, value);
-  const answer = await readAnswer(await fetch(`${api.url}/api/v1/${path}`, { method: 'POST', body }));
-  return answer.data?.status === 'processing' ? untilEnded(api.url ?? '', answer.data.job_id) : answer;
+  return settled(api.url ?? '', await readAnswer(await fetch(`${api.url}/api/v1/${path}`, { method: 'POST', body })));
 }
 const convert = (url: string) => ask('convert', { url, to_format: 'html' });
 const print = (url: string) => ask('tools/webpage-to-pdf', { url });

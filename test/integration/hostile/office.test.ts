@@ -1245,51 +1245,18 @@ const changed = (bytes: Buffer, at: number, value: number): Buffer => {
   copy.writeUInt32LE(value >>> 0, at);
   return copy;
 };
+const damaged = (name: string, file: Buffer, as: string, targets: readonly string[] = ['png']): readonly Case[] =>
+  toEach(targets, { name, file, as, ends: ['neutral', 'fail'] });
 /** [MS-EMF] 2.3.4.2, [MS-WMF] 2.3.2.2: what the headers say is not true. */
 const DRAWINGS: readonly Case[] = [
-  ...toEach(['png', 'pdf'], {
-    name: 'a metafile of 20 km',
-    file: changed(changed(emf('kestrel'), 32, 0x7fffffff), 36, 0x7fffffff),
-    as: 'a.emf',
-    ends: ['neutral', 'fail'],
-  }),
-  ...toEach(['png', 'pdf'], {
-    name: 'a metafile whose frame has no area',
-    file: changed(changed(emf('kestrel'), 32, 0), 36, 0),
-    as: 'a.emf',
-    ends: ['neutral', 'fail'],
-  }),
-  ...toEach(['png'], {
-    name: 'a metafile of 4 billion records and bytes',
-    file: changed(changed(emf('kestrel'), 48, 0xffffffff), 52, 0xffffffff),
-    as: 'a.emf',
-    ends: ['neutral', 'fail'],
-  }),
-  ...toEach(['png'], {
-    name: 'a metafile with a record of 4 GB',
-    file: changed(emf('kestrel'), 104, 0xfffffffc),
-    as: 'a.emf',
-    ends: ['neutral', 'fail'],
-  }),
-  ...toEach(['png'], {
-    name: 'a metafile with a record of no bytes',
-    file: changed(emf('kestrel'), 104, 0),
-    as: 'a.emf',
-    ends: ['neutral', 'fail'],
-  }),
-  ...toEach(['png', 'pdf'], {
-    name: 'a header of a metafile and nothing else',
-    file: emf('kestrel').subarray(0, 88),
-    as: 'a.emf',
-    ends: ['neutral', 'fail'],
-  }),
-  ...toEach(['png'], {
-    name: 'an old metafile with a record of 8 GB',
-    file: changed(wmf('kestrel'), 40, 0xffffffff),
-    as: 'a.wmf',
-    ends: ['neutral', 'fail'],
-  }),
-];
+  damaged('a metafile of 20 km', changed(changed(emf('kestrel'), 32, 0x7fffffff), 36, 0x7fffffff), 'a.emf', ['png', 'pdf']),
+  damaged('a metafile whose frame has no area', changed(changed(emf('kestrel'), 32, 0), 36, 0), 'a.emf', ['png', 'pdf']),
+  damaged('a metafile of 4 billion records and bytes', changed(changed(emf('kestrel'), 48, 0xffffffff), 52, 0xffffffff), 'a.emf'),
+  damaged('a metafile with a record of 4 GB', changed(emf('kestrel'), 104, 0xfffffffc), 'a.emf'),
+  damaged('a metafile with a record of no bytes', changed(emf('kestrel'), 104, 0), 'a.emf'),
+  damaged('a header of a metafile and nothing else', emf('kestrel').subarray(0, 88), 'a.emf', ['png', 'pdf']),
+  damaged('an old metafile with a record of 8 GB', changed(wmf('kestrel'), 40, 0xffffffff), 'a.wmf'),
+].flat();
 
 /** Cut short at each of a few places. */
 const cut = (source: string, to: string): Case[] =>

@@ -9,7 +9,7 @@ import { JobRecord } from '../../../src/jobs/record.ts';
 import { contentOf } from '../../kit/content.ts';
 import { docx, paragraph, wordTable } from '../../kit/fixtures/ooxml.ts';
 import { writeZip, XML } from '../../kit/fixtures/zip.ts';
-import { type Answer, convert, convertTo, type Service, startService, untilEnded } from '../../kit/service.ts';
+import { type Answer, convert, convertTo, type Service, settled, startService, untilEnded } from '../../kit/service.ts';
 
 /** On a quiet machine a second at most, and minutes for what is loaded; this leaves room for a busy one on which LibreOffice starts anew. */
 const REFUSED_WITHIN_S = 20;
@@ -196,13 +196,13 @@ describe('a large honest file passes', { timeout: 240_000 }, () => {
   it('a PDF whose page draws a form 70 times, which draws another 70 times', async () => {
     const { name, bytes } = formsWithin(2, 70);
     const answer = await convert(service.url, { name, bytes }, 'png');
-    const end = answer.data?.status === 'processing' ? await untilEnded(service.url, answer.data.job_id) : answer;
+    const end = await settled(service.url, answer);
     expect(end.data?.status).toBe('done');
   });
 
   it('noise of ten octaves', async () => {
     const answer = await convert(service.url, noise('10', 100), 'png');
-    const end = answer.data?.status === 'processing' ? await untilEnded(service.url, answer.data.job_id) : answer;
+    const end = await settled(service.url, answer);
     expect(end.data?.status).toBe('done');
   });
 });

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import sharp from 'sharp';
 import { afterEach, expect, it } from 'vitest';
 import { fixtures } from '../../kit/fixtures/documents.ts';
-import { convert, type Service, spawnService, startService, untilEnded } from '../../kit/service.ts';
+import { convert, type Service, settled, spawnService, startService } from '../../kit/service.ts';
 
 const MIB = 2 ** 20;
 const ONE_SLOT = { image: 0, media: 0, pdf: 0, office: 1, assets: 0, web: 0 };
@@ -23,8 +23,7 @@ async function tryDocument(worker: object): Promise<unknown> {
   service = await startService({ worker: { slots: ONE_SLOT, ...worker } });
   folder = await mkdtemp(join(tmpdir(), 'filemill-memory-'));
   const docx = (await fixtures['docx']?.('memory', folder)) ?? '';
-  const first = await convert(service.url, docx, 'pdf');
-  const { data, error } = first.data?.status === 'processing' ? await untilEnded(service.url, first.data.job_id) : first;
+  const { data, error } = await settled(service.url, await convert(service.url, docx, 'pdf'));
   return error?.details['reason'] ?? data?.status;
 }
 
@@ -43,8 +42,8 @@ it("a conversion that needs more than its share of the work folder fails alone, 
   const create = { width: 3_000, height: 3_000, channels: 3, background: 'teal' } as const;
   const bytes = await sharp({ create }).png().toBuffer();
   const tryAs = async (format: string): Promise<unknown> => {
-    const first = await convert(service?.url ?? '', { name: 'a.png', bytes }, format);
-    const { data, error } = first.data?.status === 'processing' ? await untilEnded(service?.url ?? '', first.data.job_id) : first;
+    const url = service?.url ?? '';
+    const { data, error } = await settled(url, await convert(url, { name: 'a.png', bytes }, format));
     return error?.details['reason'] ?? data?.status;
   };
   // 27 MB without compression.

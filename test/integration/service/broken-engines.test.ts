@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { pdf } from '../../kit/fixtures/pdf.ts';
-import { type Answer, checkout, convert, endProcess, type ServiceProcess, startProcess, untilEnded } from '../../kit/service.ts';
+import { type Answer, checkout, convert, endProcess, type ServiceProcess, settled, startProcess } from '../../kit/service.ts';
 import { eventually } from '../../kit/wire.ts';
 
 interface EngineSeen {
@@ -61,10 +61,8 @@ const targetsOf = async (source: string): Promise<readonly string[]> =>
   (await json<{ sources: { targets: { format: string }[] }[] }>(`/api/v1/formats?from=${source}`)).sources.flatMap(({ targets }) =>
     targets.map(({ format }) => format),
   );
-const toTheEnd = async (file: { name: string; bytes: Uint8Array }, to: string): Promise<Answer> => {
-  const answer = await convert(service.url, file, to);
-  return answer.data?.status === 'processing' ? await untilEnded(service.url, answer.data.job_id) : answer;
-};
+const toTheEnd = async (file: { name: string; bytes: Uint8Array }, to: string): Promise<Answer> =>
+  settled(service.url, await convert(service.url, file, to));
 const said = (...words: string[]): boolean => service.lines.some((line) => words.every((word) => line.includes(word)));
 const picture = async () => ({
   name: 'good.png',

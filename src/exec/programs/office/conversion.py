@@ -20,7 +20,7 @@ def convert(office, request):
         dispose(document)
 
 
-# Drawings without a page: LibreOffice puts them on one of its own.
+# These files have no page. LibreOffice creates one, larger than the picture.
 PICTURES = ("emf", "wmf")
 
 
