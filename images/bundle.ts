@@ -7,7 +7,7 @@ import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } fr
 import { builtinModules } from 'node:module';
 import { dirname, join, relative, resolve } from 'node:path';
 import { build, type Plugin } from 'esbuild';
-import { compile, LIBVIPS } from '../src/exec/confine/stage.ts';
+import { compile, LIBVIPS, PACKAGES } from '../src/exec/confine/stage.ts';
 
 const [into] = process.argv.slice(2);
 if (into === undefined) throw new Error('it is called as: node images/bundle.ts FOLDER');
@@ -79,7 +79,7 @@ const { name, version, license } = JSON.parse(readFileSync('package.json', 'utf8
 writeFileSync(join(app, 'package.json'), `${JSON.stringify({ name, version, license, type: 'module' })}\n`);
 
 // What the images say they contain: each package whose code is in the bundle, or copied.
-const inputs = [...Object.keys(metafile.inputs), ...LIBRARIES, EXPLORER];
+const inputs = [...Object.keys(metafile.inputs), ...LIBRARIES, ...PACKAGES, EXPLORER];
 const packages = new Map<string, string>();
 for (const input of inputs) {
   const found = /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)/.exec(input)?.[1];

@@ -78,6 +78,17 @@ export function shareInAll(path: string, tableShare: number): Share {
   return typeof share === 'number' ? Math.min(share, tableShare) : 'whole';
 }
 
+/** Of the files that only `make test-all` runs (deaths, outages, clocks under load), a run of all files that draws its tables takes one in so many. */
+const FILES_OF_FAULTS = 3;
+
+/** @param tableShare as for `shareInAll`; 0 in `make test`, 1 where every test runs @returns the files that a run leaves out as a whole */
+export function leftOut(tableShare: number, seed: string): readonly string[] {
+  const files = Object.keys(plan).filter((path) => plan[path] === 'all');
+  if (tableShare === 0) return files;
+  const taken = draw(files, Math.min(tableShare, FILES_OF_FAULTS), seed);
+  return files.filter((_, place) => !taken.has(place));
+}
+
 /**
  * The names that a run takes of a group, the same for the same seed.
  * @param names of all tests in the group; equal ones are told apart by their place

@@ -132,6 +132,8 @@ export interface ResidentStep {
   readonly request: Readonly<Record<string, unknown>>;
   /** The file that it reads, where an earlier step wrote it; unset: the task's. */
   readonly input?: string;
+  /** The empty folder for what it writes, where a later step reads it; unset: the task's. */
+  readonly output?: string;
   /** The same conversion without a resident. */
   readonly otherwise: ProcessStep;
 }

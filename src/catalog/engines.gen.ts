@@ -3,6 +3,8 @@ import type { Engine } from './engine.ts';
 import { engine as assimp } from './engines/assimp.ts';
 import { engine as chromium } from './engines/chromium.ts';
 import { engine as chromiumWeb } from './engines/chromium-web.ts';
+import { engine as data } from './engines/data.ts';
+import { engine as dataSheets } from './engines/data-sheets.ts';
 import { engine as eps } from './engines/eps.ts';
 import { engine as ffmpeg } from './engines/ffmpeg.ts';
 import { engine as ffmpegPictures } from './engines/ffmpeg-pictures.ts';
@@ -40,6 +42,8 @@ export const engines: readonly Engine[] = [
   assimp,
   chromiumWeb,
   chromium,
+  dataSheets,
+  data,
   eps,
   ffmpegPictures,
   ffmpeg,

@@ -1,6 +1,7 @@
 /** All file formats that filemill supports, by id, extension and name. */
 import { archives } from './formats/archive.ts';
 import { sounds } from './formats/audio.ts';
+import { data } from './formats/data.ts';
 import { documents } from './formats/documents.ts';
 import { fonts } from './formats/font.ts';
 import type { Format } from './formats/format.ts';
@@ -11,7 +12,7 @@ import { videos } from './formats/video.ts';
 
 export type { Format } from './formats/format.ts';
 
-const TABLE: readonly Format[] = [...pictures, ...sounds, ...videos, ...documents, ...markups, ...archives, ...fonts, ...models];
+const TABLE: readonly Format[] = [...pictures, ...sounds, ...videos, ...documents, ...markups, ...data, ...archives, ...fonts, ...models];
 
 export const formats: ReadonlyMap<string, Format> = new Map(TABLE.map((row) => [row.id, row]));
 

@@ -5,6 +5,8 @@ export const proved: Readonly<Record<string, string>> = {
   assimp: '5.2',
   'chromium-web': '156.0',
   chromium: '156.0',
+  'data-sheets': '7.4',
+  data: '1.0',
   eps: '22.12',
   'ffmpeg-pictures': '5.1',
   ffmpeg: '5.1',

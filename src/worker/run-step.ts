@@ -67,8 +67,8 @@ export function createStepper({ toolbox, slot, residents, judge, egressProxy }: 
 
   const ask = async (step: ResidentStep, where: StepRun & { readonly task: TaskFiles }): Promise<ProgramAnswer> => {
     const { engine, limits, signal, onProgress } = where;
-    const { output, passwordFile } = where.task;
-    const input = step.input ?? where.task.input;
+    const { passwordFile } = where.task;
+    const [input, output] = [step.input ?? where.task.input, step.output ?? where.task.output];
     const files = { input, output, ...(passwordFile === undefined ? {} : { passwordFile }) };
     const program = toolbox.resolve(engine, step.ask, egressProxy?.port);
     const key = `${keyOf(engine, step.ask)}${program.egress ? ' online' : ''}`;
@@ -157,7 +157,7 @@ async function failureOf(judge: StepperDeps['judge'], engine: Engine, outcome: P
 }
 
 /** Reasons with particulars that only the program knows. */
-const SAYS_MORE: ReadonlySet<Reason> = new Set(['invalid_option', 'input_limit', 'no_stream']);
+const SAYS_MORE: ReadonlySet<Reason> = new Set(['invalid_option', 'input_limit', 'no_stream', 'unsupported_variant']);
 
 const answerIn = ({ stdout }: ProcessOutcome): ProgramAnswer | undefined => lastAnswer(stdout.subarray(-LONGEST_LINE).toString());
 

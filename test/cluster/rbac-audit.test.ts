@@ -97,7 +97,7 @@ describe("the controller's account", () => {
   it('does what it may, all of it, and asks for nothing else', async () => {
     const controller = await start();
     await applyPool(kubernetes.kube, aPool('tour', { standby: 1, capacity: 2 }));
-    await eventually(() => workersOf('tour') === 1, 'a worker', 30_000);
+    await eventually(() => workersOf('tour') === 1, 'a worker', 120_000);
     // A name that is taken by something else.
     const taken = { restartPolicy: 'Never', containers: [{ name: 'other', image: 'other' }], nodeSelector: { is: 'nowhere' } };
     await kubernetes.kube.create(JOBS, {
@@ -105,24 +105,24 @@ describe("the controller's account", () => {
       spec: { template: { spec: taken } },
     } as KubeObject);
     await applyPool(kubernetes.kube, aPool('second', { standby: 1 }));
-    await eventually(() => workersOf('second') === 1, 'a worker under another name', 30_000);
+    await eventually(() => workersOf('second') === 1, 'a worker under another name', 120_000);
     // Pods that fail.
     await applyPool(kubernetes.kube, aPool('broken', { capacity: 1 }));
-    await eventually(async () => (await reasonOf('broken')) === 'WorkersFail', 'it is degraded', 30_000);
+    await eventually(async () => (await reasonOf('broken')) === 'WorkersFail', 'it is degraded', 120_000);
     // Rolled.
     await applyPool(kubernetes.kube, aPool('tour', { standby: 1, capacity: 2, resources: { limits: { cpu: '10m' } } }));
     // Busy for long enough to be guarded.
-    serviceMs = 14_000;
+    serviceMs = 40_000;
     await send('second');
     await eventually(
       async () => (await kubernetes.kubectl(['get', 'pods', '-o', 'yaml'])).stdout.includes('karpenter.sh/do-not-disrupt'),
       'it is guarded',
-      30_000,
+      120_000,
     );
     // And pods that may not be.
     await kubernetes.kubectl(['create', 'quota', 'none', '--hard=pods=0']);
     await applyPool(kubernetes.kube, aPool('refused', { capacity: 1 }));
-    await eventually(async () => (await reasonOf('refused')) === 'PodRefused', 'the refusal is known', 40_000);
+    await eventually(async () => (await reasonOf('refused')) === 'PodRefused', 'the refusal is known', 120_000);
     // A ConversionJob of an earlier version: loses its finalizer, is told of its end, and removed when its time is over.
     const unsubscribe = answer(nats, submissionSubjects.convert, async () => JSON.stringify(REFUSED));
     await kubernetes.kube.create(CONVERSION_JOBS, {
@@ -132,7 +132,7 @@ describe("the controller's account", () => {
     await eventually(
       async () => (await kubernetes.kubectl(['get', 'conversionjobs', '-o', 'name'])).stdout === '',
       'it has come and gone',
-      30_000,
+      120_000,
     );
     unsubscribe();
     await controller.stop('SIGTERM');
@@ -163,7 +163,7 @@ describe("the controller's account", () => {
     const controller = await start({ allNamespaces: true, poolNamespaces: ['default', 'team'] }, everywhere);
     const theirs = await startStandIns({ kube: kubernetes.kube, nats, namespace: 'team', serviceMs: () => 50 });
     await applyPool(kubernetes.kube, aPool('elsewhere', { standby: 1 }, { namespace: 'team' }));
-    await eventually(() => [...theirs.there.values()].some(({ pool }) => pool === 'elsewhere'), 'a worker in the other namespace', 40_000);
+    await eventually(() => [...theirs.there.values()].some(({ pool }) => pool === 'elsewhere'), 'a worker in the other namespace', 120_000);
     expect((await jobsOf(kubernetes.kube, 'elsewhere', 'team')).length).toBe(1);
     // Names are one service's: the younger of two gets nothing, and is told why.
     await applyPool(kubernetes.kube, aPool('tour', {}, { namespace: 'team' }));

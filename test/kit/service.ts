@@ -23,12 +23,14 @@ export type Settings = Readonly<Record<string, object | string>>;
 async function settingsFile(folder: string, settings: Settings): Promise<string> {
   const path = join(folder, 'config.yaml');
   // JSON is YAML. A test sends more than a client may, unless limits are what it is about; and then it is no client at home.
-  const { limits, worker } = settings;
+  const { api, limits, worker } = settings;
   await writeFile(
     path,
     // Trials of all engines after each start would take as much of the machine as many a test.
     JSON.stringify({
       ...settings,
+      // A busy machine may take longer than a client would wait.
+      api: { syncWaitMs: 90_000, ...(api as object | undefined) },
       worker: { trials: false, ...(worker as object | undefined) },
       limits: limits === undefined ? { enabled: false } : { loopback: true, ...(limits as object) },
     }),

@@ -152,7 +152,7 @@ const WRITTEN_ONLY = ['apng', 'mjpeg', 'eps'];
 /** By hand, for want of a program that writes them. */
 const BUILT: Readonly<Record<string, () => Buffer>> = {
   ...Object.fromEntries(
-    'twiki tiki creol vwiki t2t bib csljs abw slk dif'
+    'twiki tiki creol vwiki t2t bib csljs abw slk dif json jsonl yaml toml xml'
       .split(' ')
       .map((id) => [id, () => Buffer.from(markups[id]?.(contentOf('kestrel')) ?? '')]),
   ),
@@ -282,7 +282,9 @@ describe('a name or from_format', () => {
     ['notes', 'txt'],
     // No name makes prose a notebook, a DocBook, a picture or a document.
     ['notes.ipynb', 'txt'],
-    ['notes.xml', 'txt'],
+    ['notes.xml', 'xml'],
+    ['notes.yml', 'yaml'],
+    ['notes.ndjson', 'jsonl'],
     ['notes.docx', 'txt'],
   ])('%s makes prose %s', (name, id) => expect(sourceOf('just some words', name)).toBe(id));
 
@@ -478,7 +480,7 @@ describe('bytes that are nothing', () => {
 });
 
 describe('an output', () => {
-  const texts = ['txt', 'md', 'rst', 'tex', 'csv', 'tsv', 'org', 'adoc', 'wiki', 'textile', 'man'];
+  const texts = ['txt', 'md', 'rst', 'tex', 'csv', 'tsv', 'org', 'adoc', 'wiki', 'textile', 'man', 'json', 'jsonl', 'yaml', 'toml', 'xml'];
   it.each(texts)('is %s whatever its words are, as prose has no signs', (id) => {
     for (const words of ['', 'words', 'one\ntwo\n', '#!/bin/sh', '%PDF-less']) expect(matches(sampleOf(words), id)).toBe(true);
     expect(matches(sampleOf(noise(600, 3)), id)).toBe(false);

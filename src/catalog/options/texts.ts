@@ -51,7 +51,7 @@ export const optionTexts: Readonly<Record<FormOption, OptionText>> = {
   csv_types: {
     means: 'How values such as 007 or 1,234.50 are read: as text, or as numbers.',
     preset: 'as_written',
-    where: 'CSV and TSV that become sheets',
+    where: 'CSV and TSV that become sheets or data',
   },
   ocr_lang: {
     means: 'Languages of the text that is recognised.',

@@ -16,7 +16,11 @@ export function text(sample: Sample): Detected | undefined {
   const decoded = decode(sample.head);
   const start = decoded.trimStart();
   return (
-    opening(start) ?? notebook(start, sample) ?? references(start) ?? markedUp(start, sample) ?? tieAmong(TEXT_KINDS, likeliest(decoded))
+    opening(start) ??
+    notebook(start, sample) ??
+    references(start) ??
+    markedUp(start, sample) ??
+    tieAmong(TEXT_KINDS, dataIn(start, sample) ?? likeliest(decoded))
   );
 }
 
@@ -117,6 +121,28 @@ function notebook(start: string, { head, tail }: Sample): Detected | undefined {
   return both('"nbformat"') && (both('"cells"') || both('"worksheets"')) ? asFormat('ipynb') : undefined;
 }
 
+/** Data by its beginning; most YAML and TOML could be a memo or a program, and is known by its name alone. */
+function dataIn(start: string, { head, size }: Sample): 'json' | 'jsonl' | 'toml' | 'yaml' | undefined {
+  // Of Markdown, the line is the first of two around what is known of the text.
+  if (/^---\r?\n/.test(start) && /^[\w-]{1,60}:/m.test(start.slice(0, 4096)) && !/^---\s{0,9}$/m.test(start.slice(4))) return 'yaml';
+  // A table in a list, with its first value: an INI file has none (TOML 1.0).
+  if (/^\[\[[\w.-]{1,60}\]\]\r?\n[\w-]{1,60} = /m.test(start.slice(0, 16_384))) return 'toml';
+  if (!/^[[{]/.test(start)) return undefined;
+  // RFC 8259; what goes on beyond the sample could end in anything.
+  if (head.length >= size && isJson(start)) return 'json';
+  const lines = start.split(/\r?\n/, 3).slice(0, 2);
+  return lines.length === 2 && lines.every((line) => line.startsWith('{') && isJson(line)) ? 'jsonl' : undefined;
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 const FLAT: Readonly<Record<string, string>> = { text: 'fodt', spreadsheet: 'fods', presentation: 'fodp' };
 
 /** Root elements of DocBook: certain with its namespace or document type, possible without. */
@@ -149,10 +175,11 @@ function markedUp(start: string, { tail }: Sample): Detected | undefined {
   if (root.name === 'Document' && start.slice(0, 1024).includes('SnippetType="InCopyInterchange"')) return asFormat('icml');
   if (/DocBook/.test(root.doctype) || /docbook\.org\/ns\/docbook/.test(root.attributes)) return asFormat('dbk');
   // Another document type: unknown XML.
-  if (root.doctype !== '') return tieAmong(TEXT_KINDS, 'txt');
+  const otherwise = /^<\?xml\s/.test(start) ? 'xml' : 'txt';
+  if (root.doctype !== '') return tieAmong(TEXT_KINDS, otherwise);
   // HTML has sections and articles too, but no `para`.
   if (DOCBOOK.test(root.name) && start.includes('<para')) return tieAmong([...TEXT_KINDS, 'dbk'], 'dbk');
-  return tieAmong(TEXT_KINDS, FRAGMENT.test(root.name) ? likeliest(start, 'html') : 'txt');
+  return tieAmong(TEXT_KINDS, FRAGMENT.test(root.name) ? likeliest(start, 'html') : otherwise);
 }
 
 /** Flat OpenDocument has its media type in the root, else the element in its body tells. */

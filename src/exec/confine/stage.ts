@@ -9,6 +9,12 @@ import { NATIVE_PROGRAMS, type NativeProgram } from './policy.ts';
 const PROGRAMS = 'src/exec/programs';
 /** libvips as sharp's packages bring it, with all that it needs: sharp itself is not used here. */
 export const LIBVIPS = `node_modules/@img/sharp-libvips-linux-${process.arch}/lib`;
+/** What our programs import, with all that these packages need: none has anything native. */
+export const PACKAGES = [
+  ...['papaparse', 'smol-toml', 'yaml'],
+  // The parser of XML and its own.
+  ...['fast-xml-parser', '@nodable/entities', 'fast-xml-builder', 'is-unsafe', 'path-expression-matcher', 'strnum', 'anynum', 'xml-naming'],
+].map((name) => `node_modules/${name}`);
 /** Where `scripts/build-native` puts what it builds. */
 const NATIVE = '.cache/bin';
 
@@ -36,7 +42,7 @@ export async function stage(checkout: string, node: string, into: string): Promi
   const isOpen = process.getuid?.() !== 0 || ((await everyoneReaches(checkout)) && (await everyoneReaches(program)));
   // An image has them as JavaScript.
   if (isOpen && !sources.some(isTypeScript)) return runtimeAt(checkout, checkout, program);
-  const compiled = [join(checkout, 'package.json'), ...sources];
+  const compiled = [join(checkout, 'package.json'), join(checkout, 'package-lock.json'), import.meta.filename, ...sources];
   if (isOpen) {
     const shared = await publish(join(checkout, '.cache/programs'), await stampOf(checkout, compiled), (fresh) =>
       compile(checkout, fresh),
@@ -46,7 +52,7 @@ export async function stage(checkout: string, node: string, into: string): Promi
   const natives = await Promise.all(
     NATIVE_PROGRAMS.map((name) => join(checkout, NATIVE, name)).map(async (path) => ((await isThere(path)) ? [path] : [])),
   );
-  const copied = await stampOf(checkout, [program, join(checkout, 'package-lock.json'), ...natives.flat(), ...compiled]);
+  const copied = await stampOf(checkout, [program, ...natives.flat(), ...compiled]);
   const copy = await publish(join(into, 'runtime'), copied, async (fresh) => {
     await compile(checkout, fresh);
     for (const part of [LIBVIPS, ...NATIVE_PROGRAMS.map((name) => join(NATIVE, name))])
@@ -56,8 +62,10 @@ export async function stage(checkout: string, node: string, into: string): Promi
   return runtimeAt(copy, copy, isOpen ? program : join(copy, 'node'));
 }
 
-/** The programs without types, and `package.json`, at the same paths as in the checkout. */
+/** The programs without types, `package.json`, and the packages that they import, at the same paths as in the checkout. */
 export async function compile(checkout: string, into: string): Promise<void> {
+  const isRun = (path: string): boolean => !/\.(?:[cm]?ts|map|md)$/.test(path);
+  for (const path of PACKAGES) await cp(join(checkout, path), join(into, path), { recursive: true, filter: isRun });
   await cp(join(checkout, PROGRAMS), join(into, PROGRAMS), { recursive: true });
   await cp(join(checkout, 'package.json'), join(into, 'package.json'));
   for (const path of (await everythingBelow(join(into, PROGRAMS))).filter(isTypeScript)) {
@@ -120,7 +128,7 @@ const runtimeAt = (root: string, home: string, node: string): Runtime => ({
   node,
   pathOf: (program) => join(root, PROGRAMS, asJavaScript(program)),
   native: (program) => ({ program: join(home, NATIVE, program), library: libvipsIn(join(home, LIBVIPS)) }),
-  reads: [node, ...[PROGRAMS, 'package.json'].map((part) => join(root, part))],
+  reads: [node, ...[PROGRAMS, 'package.json', ...PACKAGES].map((part) => join(root, part))],
 });
 
 /** Its name ends with its version. */

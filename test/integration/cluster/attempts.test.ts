@@ -47,7 +47,7 @@ async function order(): Promise<void> {
   await queue.publish({ version: 1, jobId: id, pool: record.pool, lane: record.lane });
 }
 const recordNow = async (): Promise<JobRecord | undefined> => (await jobs.get(id))?.record;
-const until = (state: JobRecord['state']) => vi.waitFor(async () => expect((await recordNow())?.state).toBe(state), { timeout: 20_000 });
+const until = (state: JobRecord['state']) => vi.waitFor(async () => expect((await recordNow())?.state).toBe(state), { timeout: 60_000 });
 const consumer = () => nats.manager.consumers.info('convert-image', 'interactive');
 
 /** A worker as a process of its own, with a thread that keeps its orders alive. @param kind what it does with an order */
@@ -189,7 +189,7 @@ it('workers that froze with it in hand, one after the other, are no reason to gi
   timeout: 180_000,
 }, async () => {
   // Long enough that one that is awake is never late, however busy the machine is.
-  const ackWaitMs = 3_000;
+  const ackWaitMs = 6_000;
   await ensurePool(nats, 'image', { capacity: 100, replicas: 1 });
   await order();
   const frozen: ChildProcess[] = [];
@@ -202,7 +202,7 @@ it('workers that froze with it in hand, one after the other, are no reason to gi
         expect(record?.state).toBe('running');
         expect(record?.attempt).not.toBe(before);
       },
-      { timeout: 20_000 },
+      { timeout: 40_000 },
     );
     child.kill('SIGSTOP');
     frozen.push(child);
@@ -221,7 +221,7 @@ it('workers that froze with it in hand, one after the other, are no reason to gi
       for (const late of lapsed ?? []) expect(record?.lapsed ?? []).not.toContain(late);
     },
     // An order lapses after 300 ms, and the other of the two may then have claimed it: the moment between is short.
-    { timeout: 30_000, interval: 2 },
+    { timeout: 60_000, interval: 2 },
   );
   for (const child of frozen) child.kill('SIGKILL');
   alive();

@@ -36,7 +36,7 @@ beforeAll(async () => {
   base = `http://127.0.0.1:${port}`;
   service = await startService({
     fetch: { http: true, ports: [port, 80], allow: ['127.0.0.1/32'] },
-    api: { mcp: { maxInlineBytes: 300_000, answerMs: 8_000 }, maxFileBytes: 40_000_000 },
+    api: { mcp: { maxInlineBytes: 300_000, answerMs: 20_000 }, maxFileBytes: 40_000_000 },
   });
   // The first conversion in each slot starts LibreOffice, which on a busy machine takes longer than a call here may.
   await Promise.all(

@@ -162,7 +162,7 @@ const separated =
     return { text };
   };
 
-const json: Reader = async (path) => {
+const notebook: Reader = async (path) => {
   const book: { nbformat: number; cells: { source: string | string[] }[] } = JSON.parse(await readUtf8(path));
   expect(book.nbformat).toBe(4);
   return { text: book.cells.map(({ source }) => [source].flat().join('')).join('\n') };
@@ -211,7 +211,13 @@ const opml: Reader = async (path) => {
   return { text: texts.join('\n') };
 };
 
+const DATA_PROGRAM = join(import.meta.dirname, 'data.py');
+const dataIn =
+  (syntax: string): Reader =>
+  async (path) => ({ text: (await run('python3', [DATA_PROGRAM, path, syntax])).stdout });
+
 const READERS: Readonly<Record<string, Reader>> = {
+  ...Object.fromEntries(['json', 'jsonl', 'yaml', 'toml', 'xml'].map((syntax) => [syntax, dataIn(syntax)])),
   txt: plain(/\S/),
   md: plain(/\S/),
   rst: plain(/\S/),
@@ -249,7 +255,7 @@ const READERS: Readonly<Record<string, Reader>> = {
     return { text: textOfXml(raw.replaceAll(/<(\/?)head>/g, '<$1p>')), raw };
   },
   icml: xml(/SnippetType="InCopyInterchange"/),
-  ipynb: json,
+  ipynb: notebook,
   html: async (path) => {
     const raw = await readUtf8(path);
     expect(raw).toMatch(/<html\b[\s\S]*<body\b[\s\S]*<\/body>\s*<\/html>\s*$/i);

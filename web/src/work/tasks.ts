@@ -200,11 +200,14 @@ interface Waiting extends Order {
 }
 const orders: Waiting[] = [];
 let sending = false;
+/** Ends the wait for a limit when an order comes that may not have to wait. */
+let newOrder = new AbortController();
 
 /** Requests go one after the other; conversions that are alike and wait together are one request, which the limits count as one. */
 function submit(order: Order): Promise<string> {
   return new Promise((resolve, reject) => {
     orders.push({ ...order, resolve, reject });
+    newOrder.abort();
     if (!sending) void sendAll();
   });
 }
@@ -213,13 +216,14 @@ async function sendAll(): Promise<void> {
   sending = true;
   try {
     while (orders.length > 0) {
-      await room(orders[0]?.task.tool);
+      const next = await firstAdmitted();
       for (const each of orders.filter(({ cancel }) => cancel.aborted)) {
         orders.splice(orders.indexOf(each), 1);
         each.reject(each.cancel.reason);
       }
-      const [first] = orders;
-      if (first === undefined) break;
+      // It may have been cancelled meanwhile.
+      const first = orders.find((order) => order === next);
+      if (first === undefined) continue;
       const alike =
         first.task.tool === undefined && first.ids.length === 1
           ? orders.filter((each) => kindOf(each) === kindOf(first)).slice(0, MOST_FILES)
@@ -293,22 +297,29 @@ interface Limits {
   readonly tiers: Readonly<{ daily: Tier; hourly: Tier; cooldown: Tier; ai: Readonly<Record<string, Tier>> }>;
 }
 
-/** Waits until a request would be admitted: one that is refused counts against its client. */
-async function room(tool: string | undefined): Promise<void> {
-  for (;;) {
+/** ms until a request would be admitted: one that is refused counts against its client */
+function waitBefore({ tiers: { daily, hourly, cooldown, ai }, banned, ban_expires_at: until }: Limits, tool: string | undefined): number {
+  const own = tool === undefined ? undefined : ai[tool];
+  const ms = [daily, hourly, cooldown, ...(own === undefined ? [] : [own])]
+    .filter(({ remaining }) => remaining < 1)
+    .map(({ reset_seconds: seconds }) => Math.max(0.3, seconds) * 1000);
+  const ban = banned && until !== null ? Date.parse(until) - Date.now() : 0;
+  return Math.max(0, ban, ...ms);
+}
+
+/** Waits until one of the orders would be admitted: a tool at its daily limit holds up no other. @returns undefined where none is left */
+async function firstAdmitted(): Promise<Waiting | undefined> {
+  while (orders.length > 0) {
+    newOrder = new AbortController();
     const { data } = await ask<Limits>('api/v1/limits');
-    if (!data.enabled) return;
-    const { daily, hourly, cooldown, ai } = data.tiers;
-    const own = tool === undefined ? undefined : ai[tool];
-    const ms = [daily, hourly, cooldown, ...(own === undefined ? [] : [own])]
-      .filter(({ remaining }) => remaining < 1)
-      .reduce((longest, { reset_seconds: seconds }) => Math.max(longest, Math.max(0.3, seconds) * 1000), 0);
-    const banned = data.banned && data.ban_expires_at !== null ? Date.parse(data.ban_expires_at) - Date.now() : 0;
-    const wait = Math.max(ms, banned);
-    if (wait <= 0) return;
+    if (!data.enabled) return orders[0];
+    const waits = orders.map(({ task }) => waitBefore(data, task.tool));
+    const wait = Math.min(...waits);
+    if (wait <= 0) return orders[waits.indexOf(wait)];
     // A second between two requests is no limit that a person has to be told of.
     if (wait <= 2000) await new Promise((resolve) => setTimeout(resolve, wait));
-    // Others may cancel meanwhile, and a limit may be raised.
-    else await waitFor('limit', Math.min(wait, 30_000), undefined, wait);
+    // Others may be cancelled meanwhile, and a limit may be raised.
+    else await waitFor('limit', Math.min(wait, 30_000), newOrder.signal, wait).catch(() => {});
   }
+  return undefined;
 }

@@ -35,7 +35,9 @@ export function askOffice(
     ...(target === 'pdf' && { pages: options.pages, quality: quality(options.img_quality) }),
   };
   return {
-    steps: [{ ask: 'office', input, request, otherwise: { run: 'office', args: ['--once'], stdin: `${JSON.stringify(request)}\n` } }],
+    steps: [
+      { ask: 'office', input, output, request, otherwise: { run: 'office', args: ['--once'], stdin: `${JSON.stringify(request)}\n` } },
+    ],
   };
 }
 

@@ -1,0 +1,71 @@
+/**
+ * Data from one syntax to another: CSV, TSV, JSON, JSON Lines, YAML, TOML and XML.
+ *
+ *   values.ts INPUT SOURCE OUTPUT TARGET (as_written|auto)
+ *
+ * INPUT may be a folder of CSV files: one is read as itself, several become an object with a list for each, by its name without a number and ending.
+ * The last argument says which values of a table are numbers: those of columns in which each looks the same as a number, or all that can be read as
+ * one. Prints one line of JSON, as residents answer: warnings, or, with status 2, why there is no result.
+ */
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { decodeText } from './values/charset.ts';
+import { json, jsonl } from './values/json.ts';
+import { csv, tsv } from './values/rows.ts';
+import type { Read, Syntax } from './values/syntax.ts';
+import { toml } from './values/toml.ts';
+import { fieldsFrom, Unfit } from './values/value.ts';
+import { xml } from './values/xml.ts';
+import { yaml } from './values/yaml.ts';
+
+const SYNTAXES: Readonly<Record<string, Syntax>> = { csv, json, jsonl, toml, tsv, xml, yaml };
+const VERSION = '1.0';
+/** Bytes: as values they take up to ten times as much memory. */
+const MOST_BYTES = 64 << 20;
+
+const [input = '', source = '', output = '', target = '', types = 'as_written'] = process.argv.slice(2);
+const answer = (line: object): void => void process.stdout.write(`${JSON.stringify(line)}\n`);
+
+if (input === '--version') process.stdout.write(`values ${VERSION}\n`);
+else {
+  try {
+    const [from, to] = [SYNTAXES[source], SYNTAXES[target]];
+    if (from === undefined || to === undefined) throw new Error(`no syntax: ${source} to ${target}`);
+    const files = filesOf(input);
+    const size = files.reduce((sum, path) => sum + statSync(path).size, 0);
+    if (size > MOST_BYTES) throw new Unfit('input_limit', undefined, { limit: 'bytes of data', max: MOST_BYTES, received: size });
+    const found = files.map((path) => ({ name: sheetOf(path), ...readFile(path, from) }));
+    const [only] = found;
+    const value = found.length === 1 && only !== undefined ? only.value : fieldsFrom(found.map(({ name, value }) => [name, value]));
+    const written = to.write(value);
+    writeFileSync(output, written.text);
+    answer({
+      ok: true,
+      warnings: [...new Set([...found.flatMap(({ warnings }) => warnings), ...written.warnings])].map((message) => ({
+        code: 'lossy',
+        message,
+      })),
+    });
+  } catch (error) {
+    if (!(error instanceof Unfit)) throw error;
+    answer({ ok: false, reason: error.reason, details: error.details, says: error.says });
+    process.exitCode = 2;
+  }
+}
+
+function readFile(path: string, { read }: Syntax): Read {
+  const { text, guessed } = decodeText(readFileSync(path), source === 'xml');
+  const { value, warnings } = read(text, types === 'auto' ? 'auto' : 'as_written');
+  return { value, warnings: guessed === undefined ? warnings : [`The text is no UTF-8: it was read as ${guessed}.`, ...warnings] };
+}
+
+function filesOf(path: string): readonly string[] {
+  if (!statSync(path).isDirectory()) return [path];
+  const names = readdirSync(path).filter((name) => name.endsWith('.csv'));
+  return names.sort().map((name) => join(path, name));
+}
+
+/** As `office.py` names the files of several sheets. */
+function sheetOf(path: string): string {
+  return basename(path, '.csv').replace(/^\d{3,5} /, '');
+}

@@ -1,0 +1,81 @@
+/** Tables: rows of text to records and back. */
+import { type Datum, type Entries, fieldsFrom, isList, isTable, type Scalar } from './value.ts';
+
+export type CsvTypes = 'as_written' | 'auto';
+
+/** A number that looks the same when it is read and written again: at most 15 digits (IEEE 754), no zeros to lose. */
+const PLAIN = /^-?(?:0|[1-9][0-9]{0,14})(?:\.[0-9]{0,14}[1-9])?$/;
+/** What JavaScript may read as a number, but for its other notations and the empty text. */
+const NUMBER = /^[-+.0-9][-+.0-9e]{0,40}$/i;
+const digitsOf = (text: string): number => text.replace(/\D/g, '').length;
+const isPlain = (text: string): boolean => PLAIN.test(text) && digitsOf(text) <= 15;
+
+/** The first row names the columns; what has no name, or one that was taken, gets one. */
+export function recordsOf(rows: readonly (readonly string[])[], types: CsvTypes): readonly Entries[] {
+  const [head = [], ...body] = rows;
+  const width = body.reduce((most, row) => Math.max(most, row.length), head.length);
+  const names = namesOf(head, width);
+  const numeric = names.map((_, at) => body.every((row) => (row[at] ?? '') === '' || isPlain(row[at] ?? '')));
+  const typed = (text: string, at: number): Scalar => {
+    if (text === '') return text;
+    if (types === 'auto') return autoTyped(text.trim());
+    return numeric[at] === true ? Number(text) : text;
+  };
+  return body.map((row) => fieldsFrom(names.map((name, at) => [name, typed(row[at] ?? '', at)])));
+}
+
+function autoTyped(text: string): Scalar {
+  if (text === 'true' || text === 'false') return text === 'true';
+  const number = NUMBER.test(text) ? Number(text) : Number.NaN;
+  return Number.isFinite(number) && (Number.isSafeInteger(number) || digitsOf(text) <= 17) ? number : text;
+}
+
+function namesOf(head: readonly string[], width: number): readonly string[] {
+  const taken = new Map<string, number>();
+  return Array.from({ length: width }, (_, at) => {
+    const wanted = head[at]?.trim() || `column_${at + 1}`;
+    const before = taken.get(wanted) ?? 0;
+    taken.set(wanted, before + 1);
+    if (before === 0) return wanted;
+    let name = `${wanted}_${before + 1}`;
+    for (let n = before + 2; taken.has(name); n++) name = `${wanted}_${n}`;
+    taken.set(name, 1);
+    return name;
+  });
+}
+
+export interface Rows {
+  readonly names: readonly string[];
+  readonly rows: readonly (readonly string[])[];
+  /** Whether a record had values within one. */
+  readonly nested: boolean;
+}
+
+/** The list of records in a value: the value itself, or the only list in objects with one key each, as XML and TOML have around one. */
+export function rowsOf(value: Datum): Rows {
+  const records = listIn(value);
+  let nested = false;
+  const flat = records.map((record) => {
+    const fields = new Map<string, string>();
+    const add = (path: string, each: Datum): void => {
+      if (typeof each !== 'object' || each === null) fields.set(path === '' ? 'value' : path, each === null ? '' : String(each));
+      else {
+        if (path !== '') nested = true;
+        const entries = isList(each) ? each.map((one, at) => [String(at + 1), one] as const) : Object.entries(each);
+        for (const [key, one] of entries) add(path === '' ? key : `${path}.${key}`, one);
+      }
+    };
+    add('', record);
+    return fields;
+  });
+  const names = [...new Set(flat.flatMap((fields) => [...fields.keys()]))];
+  return { names, rows: flat.map((fields) => names.map((name) => fields.get(name) ?? '')), nested };
+}
+
+function listIn(value: Datum): readonly Datum[] {
+  if (isList(value)) return value;
+  if (!isTable(value)) return [value];
+  const entries = Object.entries(value).filter(([key]) => !key.startsWith('@'));
+  const [only] = entries;
+  return entries.length === 1 && only !== undefined && (isList(only[1]) || isTable(only[1])) ? listIn(only[1]) : [value];
+}

@@ -1,0 +1,33 @@
+/** Values separated by a character, with the quoting of RFC 4180. */
+import papa from 'papaparse';
+import { recordsOf, rowsOf } from './records.ts';
+import type { Syntax } from './syntax.ts';
+
+/** @param separator between values; of a text that is read, `''`: the one that splits its rows alike */
+const separated = (separator: string, between: string): Syntax => ({
+  read: (text, types) => {
+    const { data, errors } = papa.parse<string[]>(text, {
+      delimiter: separator,
+      delimitersToGuess: [',', ';', '\t', '|'],
+      skipEmptyLines: 'greedy',
+    });
+    const isQuotedWrongly = errors.some(({ type }) => type === 'Quotes');
+    return {
+      value: recordsOf(data, types),
+      warnings: isQuotedWrongly ? ['A quotation mark in the table has no end, or text behind it.'] : [],
+    };
+  },
+  write: (value) => {
+    const { names, rows, nested } = rowsOf(value);
+    const fields = [...names];
+    const text =
+      names.length === 0 ? '' : papa.unparse({ fields, data: rows.map((row) => [...row]) }, { delimiter: between, newline: '\n' });
+    return {
+      text: `${text}\n`,
+      warnings: nested ? ['The data has values within values: the name of a column is the path to its value.'] : [],
+    };
+  },
+});
+
+export const csv = separated('', ',');
+export const tsv = separated('\t', '\t');

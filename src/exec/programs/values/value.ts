@@ -1,0 +1,62 @@
+/** What all syntaxes have in common: scalars, lists and objects, as in JSON; whole numbers of any size. */
+
+export type Scalar = string | number | bigint | boolean | null;
+export type Datum = Scalar | readonly Datum[] | { readonly [key: string]: Datum };
+export type Entries = { readonly [key: string]: Datum };
+
+/** Levels: deeper than any person writes, and shallow enough for every writer's stack. */
+const MOST_LEVELS = 200;
+/** Values that the result may have, each place of one that a file refers to counted. */
+const MOST_VALUES = 5_000_000;
+
+/** Data that the target cannot hold, or a file that is not what it is named. */
+export class Unfit extends Error {
+  readonly reason: 'corrupt_input' | 'unsupported_variant' | 'input_limit';
+  readonly says: string | undefined;
+  readonly details: Limit | undefined;
+  constructor(reason: Unfit['reason'], says?: string, details?: Limit) {
+    super(says ?? reason);
+    this.reason = reason;
+    this.says = says;
+    this.details = details;
+  }
+}
+
+interface Limit {
+  readonly limit: string;
+  readonly max: number;
+  readonly received: number;
+}
+
+export const isList = (value: Datum | undefined): value is readonly Datum[] => Array.isArray(value);
+export const isTable = (value: Datum | undefined): value is Entries => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** An object whose keys are only data: `__proto__` is one of them. */
+export const fieldsFrom = (entries: Iterable<readonly [string, Datum]>): Entries => {
+  const table: Record<string, Datum> = Object.create(null);
+  for (const [key, value] of entries) table[key] = value;
+  return table;
+};
+
+/**
+ * What a reader's library returned, in the shape above: dates as ISO 8601, whole numbers that a double does not hold as `bigint`.
+ * @throws Unfit where it is too deep or too much
+ */
+export function asValue(found: unknown): Datum {
+  let values = 0;
+  const visit = (each: unknown, level: number): Datum => {
+    if (level > MOST_LEVELS) throw new Unfit('input_limit', undefined, { limit: 'levels', max: MOST_LEVELS, received: level });
+    if (++values > MOST_VALUES) throw new Unfit('input_limit', undefined, { limit: 'values', max: MOST_VALUES, received: values });
+    if (each === undefined || each === null) return null;
+    if (typeof each === 'bigint') return BigInt(Number(each)) === each && Number.isSafeInteger(Number(each)) ? Number(each) : each;
+    if (typeof each === 'string' || typeof each === 'number' || typeof each === 'boolean') return each;
+    if (each instanceof Date) return each.toISOString();
+    if (each instanceof Uint8Array) return Buffer.from(each).toString('base64');
+    if (Array.isArray(each) || each instanceof Set) return [...each].map((one) => visit(one, level + 1));
+    const entries = each instanceof Map ? [...each].map(([key, one]) => [keyOf(key), one] as const) : Object.entries(each);
+    return fieldsFrom(entries.map(([key, one]) => [key, visit(one, level + 1)]));
+  };
+  return visit(found, 0);
+}
+
+const keyOf = (key: unknown): string => (typeof key === 'object' && key !== null ? JSON.stringify(key) : String(key));
