@@ -1,8 +1,9 @@
 /** What `make test` and `make test-all` run: no test file is lost, and a draw leaves out no group. */
 import { globSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { checkout } from '../kit/service.ts';
-import { draw, plan, rowOf, shareInAll, shareOf } from '../plan.ts';
+import { draw, leftOut, plan, rowOf, shareInAll, shareOf } from '../plan.ts';
 
 const files = ['test', 'src'].flatMap((folder) =>
   globSync(`${folder}/**/*.test.ts`, { cwd: checkout, exclude: ['test/mcp', 'test/typed-client'] }),
@@ -24,7 +25,23 @@ describe('the plan of the tests', () => {
 });
 
 describe('a run of all files with a draw from tables', () => {
-  it('leaves out no file, and takes no less of a table than make test', () => {
+  it('takes some of each feature, every file in some run, and all that is not an integration', () => {
+    const drawn = files.filter((file) => /^test\/(cluster|integration)\//.test(file));
+    const ever = new Set<string>();
+    for (let seed = 0; seed < 60; seed++) {
+      const out = new Set(leftOut(files, 12, String(seed)));
+      for (const file of drawn) if (!out.has(file)) ever.add(file);
+      expect([...out].filter((file) => !drawn.includes(file))).toEqual([]);
+      expect(drawn.length - out.size).toBeGreaterThanOrEqual(drawn.length / 3);
+      for (const folder of new Set(drawn.map((file) => dirname(file))))
+        expect(drawn.some((file) => dirname(file) === folder && !out.has(file)), folder).toBe(true);
+    }
+    expect([...ever].toSorted()).toEqual(drawn.toSorted());
+    expect(leftOut(files, 1, 'a')).toEqual([]);
+    expect(leftOut(files, 0, 'a').every((file) => shareOf(file) === 'all')).toBe(true);
+  });
+
+  it('takes no less of a table than make test', () => {
     for (const file of files) {
       const [share, inAll] = [shareOf(file), shareInAll(file, 3)];
       expect(inAll, file).toBe(typeof share === 'number' ? Math.min(share, 3) : 'whole');
