@@ -34,7 +34,10 @@ describe('a run of all files with a draw from tables', () => {
       expect([...out].filter((file) => !drawn.includes(file))).toEqual([]);
       expect(drawn.length - out.size).toBeGreaterThanOrEqual(drawn.length / 3);
       for (const folder of new Set(drawn.map((file) => dirname(file))))
-        expect(drawn.some((file) => dirname(file) === folder && !out.has(file)), folder).toBe(true);
+        expect(
+          drawn.some((file) => dirname(file) === folder && !out.has(file)),
+          folder,
+        ).toBe(true);
     }
     expect([...ever].toSorted()).toEqual(drawn.toSorted());
     expect(leftOut(files, 1, 'a')).toEqual([]);
