@@ -8,11 +8,23 @@ import type { Format } from './formats/format.ts';
 import { pictures } from './formats/image.ts';
 import { markups } from './formats/markup.ts';
 import { models } from './formats/models.ts';
+import { subtitles } from './formats/subtitles.ts';
 import { videos } from './formats/video.ts';
 
 export type { Format } from './formats/format.ts';
 
-const TABLE: readonly Format[] = [...pictures, ...sounds, ...videos, ...documents, ...markups, ...data, ...archives, ...fonts, ...models];
+const TABLE: readonly Format[] = [
+  ...pictures,
+  ...sounds,
+  ...videos,
+  ...subtitles,
+  ...documents,
+  ...markups,
+  ...data,
+  ...archives,
+  ...fonts,
+  ...models,
+];
 
 export const formats: ReadonlyMap<string, Format> = new Map(TABLE.map((row) => [row.id, row]));
 

@@ -33,6 +33,7 @@ export const proved: Readonly<Record<string, string>> = {
   scans: '5.3',
   separate: '1.0',
   sharp: '8.18',
+  subtitles: '5.1',
   tesseract: '5.3',
   tiff2pdf: '4.5',
 };

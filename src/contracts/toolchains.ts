@@ -59,7 +59,7 @@ const TABLE = [
     image: 'filemill/media',
     bounds: { time: 'mediaMaxSeconds', processes: 128 },
     reaches: 'nothing',
-    families: ['audio', 'video'],
+    families: ['audio', 'video', 'subtitle'],
   },
   {
     name: 'pdf',

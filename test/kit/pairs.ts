@@ -13,12 +13,14 @@ import { fixtures as fonts } from './fixtures/fonts.ts';
 import { fixtures as images } from './fixtures/images.ts';
 import { fixtures as media } from './fixtures/media.ts';
 import { fixtures as models } from './fixtures/models.ts';
+import { subtitled, fixtures as subtitles } from './fixtures/subtitles.ts';
 import { judge as judgeArchive } from './judges/archives.ts';
 import { judge as judgeDocument, judgePicture } from './judges/documents.ts';
 import { judge as judgeFont } from './judges/fonts.ts';
 import { judge as judgeImage } from './judges/images.ts';
 import { judge as judgeRecording } from './judges/media.ts';
 import { judge as judgeModel } from './judges/models.ts';
+import { judge as judgeSubtitles } from './judges/subtitles.ts';
 import { pageOfGrid, pageOfText } from './pictured.ts';
 import { checkout, convertTo, type Service, startService } from './service.ts';
 import { choosePairs, offered, type Pair, pairsOf, seedOfCatalog, testNameOf, unlisted } from './spread.ts';
@@ -30,7 +32,7 @@ type Judge = (path: string, seed: string) => Promise<void>;
 interface Proof {
   readonly build: Build;
   /** Which source of the format it is, where a format has several. */
-  readonly shows?: 'text' | 'grid';
+  readonly shows?: 'text' | 'grid' | 'subtitles';
   readonly judge: Judge;
   readonly fields?: Readonly<Record<string, string>>;
 }
@@ -42,11 +44,14 @@ const SEEDS = ['kestrel', 'marble'] as const;
 /** What proves one pair: a seeded source, and whoever can tell whether the result shows the seed. */
 export function proofOf(source: string, target: string): Proof {
   const [from, to] = [formatOf(source).family, formatOf(target).family];
-  const build = { ...documents, ...media, ...images, ...archives, ...fonts, ...models }[source];
+  const build = { ...documents, ...media, ...images, ...archives, ...fonts, ...models, ...subtitles }[source];
   if (build === undefined) throw new Error(`nobody builds a ${source}`);
   if (from === '3d') return { build, judge: (path, seed) => judgeModel(path, target, seed, source) };
   if (to === 'font') return { build, judge: (path, seed) => judgeFont(path, target, seed) };
   if (to === 'archive') return { build, judge: (path, seed) => judgeArchive(path, target, seed, source) };
+  const speaks = RECORDINGS.includes(from) ? { build: subtitled(source), shows: 'subtitles' as const } : { build };
+  if (to === 'subtitle') return { ...speaks, judge: (path, seed) => judgeSubtitles(path, target, seed) };
+  if (RECORDINGS.includes(from) && target === 'txt') return { ...speaks, judge: (path, seed) => judgeDocument(path, target, seed, source) };
   // An animation is a picture to some and a recording to others.
   if (RECORDINGS.includes(to)) return { build, judge: (path, seed) => judgeRecording(path, target, seed) };
   if (PICTURES.includes(from) && (PICTURES.includes(to) || to === 'pdf'))

@@ -16,6 +16,7 @@ import { fixtures as images } from '../kit/fixtures/images.ts';
 import { markups } from '../kit/fixtures/markup.ts';
 import { fixtures as recordings } from '../kit/fixtures/media.ts';
 import { fixtures as models } from '../kit/fixtures/models.ts';
+import { fixtures as subtitles } from '../kit/fixtures/subtitles.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'sniff-'));
 const at = (name: string): string => join(folder, name);
@@ -136,10 +137,11 @@ const KIT: Readonly<Record<string, () => Promise<Buffer>>> = Object.fromEntries(
     ...'jng dcx cin cal jbig wbmp xwd viff vicar pfm pgx pdb ipl mtv aai avs art qoi jls dng ora kra icns emf wmf'.split(' '),
     ...'dts thd mlp mpc dsf dff voc gsm sox sf adx 8svx avr sph pvf hcom mid mod xm'.split(' '),
     ...'m2ts 3g2 f4v m2v m1v mxf dv gxf nut ivf y4m swf rm wtv h264 hevc obu amv roq flc smj cpk'.split(' '),
+    ...Object.keys(subtitles),
   ].map((id) => [
     id,
     async () => {
-      const build = { ...images, ...recordings }[id];
+      const build = { ...images, ...recordings, ...subtitles }[id];
       if (build === undefined) throw new Error(`the kit makes no ${id}`);
       return readFileSync(await build('kestrel', folder));
     },
@@ -384,8 +386,6 @@ describe('what is never opened', () => {
       'x.xml',
       'Excel workbook in XML (2003)',
     ],
-    'SubRip subtitles': ['1\n00:00:01,000 --> 00:00:02,000\nHello\n', 'x.txt', 'subtitles (SubRip)'],
-    'WebVTT subtitles': ['WEBVTT\n\n00:01.000 --> 00:02.000\nHello\n', 'x.txt', 'subtitles (WebVTT)'],
     PostScript: ['%!PS-Adobe-3.0 EPSF-3.0\n(%pipe%id) (r) file\n', 'x.pdf', 'PostScript program'],
     'PostScript with a preview': [latin1('\xc5\xd0\xd3\xc6\x1e\0\0\0'), 'x.png', 'PostScript program'],
     'an MVG drawing': ['push graphic-context\nviewbox 0 0 1 1\nimage over 0,0 0,0 "url(http://canary.test/)"\n', 'x.svg', 'drawing script'],

@@ -44,7 +44,8 @@ const conversion = (): { fields: Fields; required: readonly string[] } => ({
     to_format: {
       type: 'string',
       pattern: '^[A-Za-z0-9]{2,5}$',
-      description: 'Target extension; `GET /api/v1/formats` lists them',
+      description:
+        'Target extension; a dot before it, and longer names of a format such as `markdown`, are taken, too. `GET /api/v1/formats` lists them',
       examples: ['png'],
     },
     from_format: {

@@ -104,8 +104,13 @@ export async function validateConversion(
 function readTarget(sent: string | undefined): string {
   const refuse = (says: string) => new Failure('INVALID_FORMAT', { says, details: { to_format: (sent ?? '').slice(0, 100), targets: [] } });
   if (sent === undefined || sent === '') throw refuse('The field "to_format" is missing: send the target extension, as in "png".');
-  if (!/^[A-Za-z0-9]{2,5}$/.test(sent)) throw refuse('The field "to_format" must have 2 to 5 ASCII letters and digits.');
-  return sent.toLowerCase();
+  const [, name] = /^\.?([A-Za-z0-9][A-Za-z0-9.]{0,15})$/.exec(sent) ?? [];
+  const extension = name?.toLowerCase() ?? '';
+  // The contract's 2 to 5, and whatever longer name a format is known by.
+  if (/^[a-z0-9]{2,5}$/.test(extension) || formatByExtension(extension) !== undefined) return extension;
+  throw refuse(
+    'The field "to_format" must be a file extension, as in "png": 2 to 5 ASCII letters and digits, or another name of a format.',
+  );
 }
 
 function noRoute(targets: readonly string[], source: string, extension: string): Failure {

@@ -25,16 +25,16 @@ export const archives: readonly Format[] = [
   format('archive', 'zip', 'application/zip', { holds: 'many', aliases: ['jar'], writtenAs: 'PK\x03\x04' }),
   format('archive', 'tar', 'application/x-tar', { ...TAR, signatures: [[[257, 'ustar']]], looks: hasChecksum }),
   // Of a compressed one only what unpacks it says whether it is a TAR (sniff/packed.ts).
-  format('archive', 'tgz', 'application/gzip', { ...TAR, aliases: ['gz'] }),
+  format('archive', 'tgz', 'application/gzip', { ...TAR, aliases: ['tar.gz', 'gz'] }),
   format('archive', 'tbz2', 'application/x-bzip2', {
     ...TAR,
-    aliases: ['tbz', 'tb2', 'bz2'],
+    aliases: ['tar.bz2', 'tbz', 'tb2', 'bz2'],
     looks: begins(/^BZh[1-9](?:1AY&SY|\x17rE8P\x90)/),
   }),
-  format('archive', 'txz', 'application/x-xz', { ...TAR, aliases: ['xz'], signatures: ['\xfd7zXZ\0'] }),
-  format('archive', 'tzst', 'application/zstd', { ...TAR, aliases: ['zst'], signatures: ['\x28\xb5\x2f\xfd'] }),
-  format('archive', 'tlz4', 'application/x-lz4', { ...TAR, aliases: ['lz4'], signatures: ['\x04\x22\x4d\x18'] }),
-  format('archive', 'tlz', 'application/x-lzip', { ...TAR, aliases: ['lz'], signatures: ['LZIP\x01'] }),
+  format('archive', 'txz', 'application/x-xz', { ...TAR, aliases: ['tar.xz', 'xz'], signatures: ['\xfd7zXZ\0'] }),
+  format('archive', 'tzst', 'application/zstd', { ...TAR, aliases: ['tar.zst', 'zst'], signatures: ['\x28\xb5\x2f\xfd'] }),
+  format('archive', 'tlz4', 'application/x-lz4', { ...TAR, aliases: ['tar.lz4', 'lz4'], signatures: ['\x04\x22\x4d\x18'] }),
+  format('archive', 'tlz', 'application/x-lzip', { ...TAR, aliases: ['tar.lz', 'lz'], signatures: ['LZIP\x01'] }),
   format('archive', '7z', 'application/x-7z-compressed', { holds: 'many', signatures: ['7z\xbc\xaf\x27\x1c'] }),
   // Versions 1.5 and 5.
   format('archive', 'rar', 'application/vnd.rar', { holds: 'many', signatures: ['Rar!\x1a\x07\0', 'Rar!\x1a\x07\x01\0'] }),

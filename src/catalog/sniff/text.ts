@@ -30,10 +30,16 @@ const NAMED: readonly (readonly [RegExp, string])[] = [
   [/^BEGIN:VCARD\b/i, 'address card (vCard)'],
   [/^From \S{1,200} {1,4}(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) [A-Z][a-z]{2} {1,2}\d{1,2} \d\d:\d\d/, 'mailbox (MBOX)'],
   [/^TY {2}- /, 'list of references (RIS)'],
-  [/^WEBVTT\b/, 'subtitles (WebVTT)'],
-  [/^\[Script Info\]/i, 'subtitles (SubStation Alpha)'],
-  [/^\d{1,6}[ \t]{0,9}\r?\n\d{1,3}:\d\d:\d\d[,.]\d{1,3} --> \d/, 'subtitles (SubRip)'],
   [/^-----BEGIN (?!PGP SIGNED)[A-Z0-9 ]{3,40}-----/, 'key or certificate (PEM)'],
+];
+
+/** Subtitles, by what each format begins with. */
+const SUBTITLES: readonly (readonly [RegExp, string])[] = [
+  [/^WEBVTT(?:[ \t\r\n]|$)/, 'vtt'],
+  [/^\[Script Info\]/i, 'ass'],
+  [/^\d{1,6}[ \t]{0,9}\r?\n\d{1,3}:\d\d:\d\d[,.]\d{1,3} --> \d/, 'srt'],
+  [/^\{\d{1,7}\}\{\d{1,7}\}/, 'sub'],
+  [/^(?:\[(?:ar|ti|al|by|au|re|ve|length|offset):[^\]\r\n]{0,200}\]\s{0,9}){0,10}\[\d{1,3}:\d\d[.:]\d{2,3}\]/i, 'lrc'],
 ];
 
 /** Fields that a person who writes a memo does not think of. */
@@ -56,6 +62,8 @@ function isMail(start: string): boolean {
 function opening(start: string): Detected | undefined {
   const found = NAMED.find(([pattern]) => pattern.test(start));
   if (found !== undefined) return asRefused(found[1]);
+  const subtitle = SUBTITLES.find(([pattern]) => pattern.test(start));
+  if (subtitle !== undefined) return asFormat(subtitle[1]);
   if (isMail(start)) return asRefused('e-mail');
   if (/^ID;P/.test(start)) return asFormat('slk');
   if (/^TABLE\r?\n0,1\r?\n/.test(start)) return asFormat('dif');
@@ -170,6 +178,7 @@ function markedUp(start: string, { tail }: Sample): Detected | undefined {
   const foreign = FOREIGN_OFFICE.find(([pattern]) => pattern.test(`${root.prefix}:${root.name}`));
   if (foreign !== undefined) return asRefused(foreign[1]);
   if (root.name === 'abiword') return asFormat('abw');
+  if (root.name === 'tt' && /w3\.org\/ns\/ttml|w3\.org\/2006\/\d\d\/ttaf1/.test(root.attributes)) return asFormat('ttml');
   if (/JATS|NLM/.test(root.doctype) || (root.name === 'article' && attribute(root, 'dtd-version') !== undefined)) return asFormat('jats');
   if (root.name === 'TEI' || root.name === 'TEI.2') return asFormat('tei');
   if (root.name === 'Document' && start.slice(0, 1024).includes('SnippetType="InCopyInterchange"')) return asFormat('icml');

@@ -489,6 +489,8 @@ describe('a target', () => {
     'with a space': 'html ',
     'of one letter': 'h',
     'of six letters': 'htmlab',
+    'with two dots': '..html',
+    'that is a dot': '.',
     'with a path': '../x',
     'with a semicolon': 'md;id',
     'in full-width digits': 'mp３',
@@ -499,6 +501,14 @@ describe('a target', () => {
       expect([status, error?.code, error?.details['to_format']]).toEqual([400, 'INVALID_FORMAT', to]);
     });
   }
+  it.each([
+    ['.Html', 'table-filemill.html'],
+    ['markdown', 'table-filemill.markdown'],
+    ['.XHTML', 'table-filemill.xhtml'],
+  ])('may be %s', async (to, filename) => {
+    const answer = await settled(service.url, await convert(service.url, TABLE, to));
+    expect(answer.data?.output?.filename).toBe(filename);
+  });
   it('may be in capitals', async () => {
     const { data } = await convert(service.url, TABLE, 'HTML');
     expect(data?.output?.filename).toBe('table-filemill.html');

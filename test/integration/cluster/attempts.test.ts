@@ -189,7 +189,7 @@ it('workers that froze with it in hand, one after the other, are no reason to gi
   timeout: 180_000,
 }, async () => {
   // Long enough that one that is awake is never late, however busy the machine is.
-  const ackWaitMs = 12_000;
+  const ackWaitMs = 6_000;
   await ensurePool(nats, 'image', { capacity: 100, replicas: 1 });
   await order();
   const frozen: ChildProcess[] = [];

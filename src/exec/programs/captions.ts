@@ -1,0 +1,51 @@
+/**
+ * Subtitles as text.
+ *
+ *   captions.ts charset INPUT
+ *   captions.ts utf8 INPUT OUTPUT CHARSET
+ *   captions.ts text INPUT.srt OUTPUT.txt
+ *   captions.ts lrc INPUT.srt OUTPUT.lrc
+ *
+ * `charset` prints `{"charset"}`: UTF-16 by its mark, UTF-8 where the text is, and otherwise Windows-1252; `utf8` writes such a text as UTF-8.
+ * `text` writes what is said, a line for each line of a cue and an empty line between cues, without times and tags; `lrc` a line for each cue, after the
+ * time at which it begins.
+ */
+import { isUtf8 } from 'node:buffer';
+import { readFileSync, writeFileSync } from 'node:fs';
+
+const [verb = '', input = '', output = '', charset = ''] = process.argv.slice(2);
+const bytes = readFileSync(input);
+
+/** Marks of UTF-16 (Unicode 15, 2.6). */
+const MARKS: Readonly<Record<string, string>> = { fffe: 'utf-16le', feff: 'utf-16be' };
+
+if (verb === 'charset') {
+  const found = MARKS[bytes.toString('hex', 0, 2)] ?? (isUtf8(bytes) ? 'utf-8' : 'windows-1252');
+  process.stdout.write(`${JSON.stringify({ charset: found })}\n`);
+} else if (verb === 'utf8') writeFileSync(output, new TextDecoder(charset).decode(bytes));
+else {
+  const cues = bytes
+    .toString()
+    .split(/\r?\n(?:\r?\n)+/)
+    .map(cueIn)
+    .filter(({ text }) => text !== '');
+  const lines =
+    verb === 'lrc'
+      ? cues.map(({ at, text }) => `[${at}]${text.replaceAll('\n', ' ')}`).join('\n')
+      : cues.map(({ text }) => text).join('\n\n');
+  writeFileSync(output, `${lines}\n`);
+}
+
+/** The first line of a cue is its number, the second its times: `00:01:02,500 --> 00:01:04,000`. */
+function cueIn(cue: string): { readonly at: string; readonly text: string } {
+  const lines = cue.split(/\r?\n/);
+  const times = lines.findIndex((line) => / --> /.test(line));
+  const [, hours = '0', minutes = '0', seconds = '00', fraction = '0'] = /^(\d+):(\d\d):(\d\d),(\d{3}) /.exec(lines[times] ?? '') ?? [];
+  const at = `${String(Number(hours) * 60 + Number(minutes)).padStart(2, '0')}:${seconds}.${fraction.slice(0, 2)}`;
+  return { at, text: times < 0 ? '' : withoutTags(lines.slice(times + 1).join('\n')).trim() };
+}
+
+/** `<i>` and the like, and `{\an8}`, by which players place and colour a line. */
+function withoutTags(text: string): string {
+  return text.replace(/<\/?(?:[biusc]|font|ruby|rt|v|lang)\b[^<>]{0,200}>/gi, '').replace(/\{\\[^{}]{0,200}\}/g, '');
+}

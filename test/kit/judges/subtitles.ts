@@ -1,0 +1,28 @@
+/** Whether a file of subtitles says what its seed says, each cue at its time. */
+import { readFile } from 'node:fs/promises';
+import { expect } from 'vitest';
+import { type Cue, clock, cuesOf } from '../fixtures/subtitles.ts';
+import { expectWellFormed } from './text.ts';
+
+/** How a cue's times and its text stand in a file of each format, one after the other. */
+const SHAPES: Readonly<Record<string, (cue: Cue) => RegExp>> = {
+  srt: ({ from, to, text }) => RegExp(`^${clock(from, ',', 3)} --> ${clock(to, ',', 3)}\r?\n(?:<[^>]*>|\\{[^}]*\\})*${text}`, 'm'),
+  vtt: ({ from, to, text }) =>
+    RegExp(`^(?:00:)?${clock(from, '.', 3).slice(3)} --> (?:00:)?${clock(to, '.', 3).slice(3)}\n(?:<[^>]*>|\\{[^}]*\\})*${text}`, 'm'),
+  ass: ({ from, to, text }) =>
+    RegExp(`^Dialogue: \\d,${clock(from, '.', 2).slice(1)},${clock(to, '.', 2).slice(1)},[^,]*,[^,]*,0,0,0,,(?:\\{[^}]*\\})*${text}`, 'm'),
+  lrc: ({ from, text }) => RegExp(`^\\[${clock(from, '.', 2).slice(3)}\\](?:<[^>]*>|\\{[^}]*\\})*${text}`, 'm'),
+  ttml: ({ from, to, text }) => RegExp(`begin="${clock(from, '.', 3)}"\\s+end="${clock(to, '.', 3)}">(?:<[^>]*>|\\{[^}]*\\})*${text}`, 'm'),
+};
+const STARTS: Readonly<Record<string, RegExp>> = { vtt: /^WEBVTT\n/, ass: /^\[Script Info\]/, srt: /^1\r?\n/ };
+
+export async function judge(path: string, format: string, seed: string): Promise<void> {
+  const text = await readFile(path, 'utf8');
+  if (format === 'ttml') expectWellFormed(text, path);
+  expect(text).toMatch(STARTS[format] ?? /\S/);
+  const shape = SHAPES[format];
+  if (shape === undefined) throw new Error(`nobody judges ${format}`);
+  const places = cuesOf(seed).map((cue) => text.search(shape(cue)));
+  for (const [at, place] of places.entries()) expect(place, `cue ${at + 1} of ${path}`).toBeGreaterThanOrEqual(0);
+  expect(places.toSorted((a, b) => a - b)).toEqual(places);
+}
