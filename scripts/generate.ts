@@ -28,8 +28,11 @@ const files: Readonly<Record<string, string>> = {
 
 const stale: string[] = [];
 write(files);
-// Helm reads the files above.
-if (stale.length === 0) write(installFile());
+// Helm and the page of formats read the files above.
+if (stale.length === 0) {
+  write(installFile());
+  write({ 'docs/formats.md': execFileSync(process.execPath, ['scripts/formats-page.ts'], { encoding: 'utf8', maxBuffer: 16 << 20 }) });
+}
 if (stale.length > 0) {
   console.error(`out of date: ${stale.join(', ')}; run: make generate`);
   process.exitCode = 1;
