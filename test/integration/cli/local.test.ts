@@ -1,6 +1,5 @@
 /** `filemill convert` and `filemill tool` without a server: files in, files out, and nothing else left. */
 import { execFileSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import { chmod, copyFile, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import sharp from 'sharp';
@@ -227,9 +226,8 @@ describe('completion', () => {
         `source ${script}; complete -C 'filemill convert --to we'; complete -C 'filemill tool compress-pd'; complete -C 'filemill convert --img-q'`,
       ] as const,
   };
-  const isHere = (shell: string) => ['/bin', '/usr/bin'].some((folder) => existsSync(join(folder, shell)));
 
-  it.each(Object.keys(ask).filter(isHere))('of %s completes formats, tools and flags', async (shell) => {
+  it.each(Object.keys(ask))('of %s completes formats, tools and flags', async (shell) => {
     const { code, stdout } = await command.run(['completion', shell]);
     expect(code).toBe(0);
     await writeFile(at('script'), stdout);

@@ -97,14 +97,20 @@ export function ConvertPage() {
               targets.map((target) => {
                 const from = open.filter((task) => task.target.value === target).map(({ pieces }) => pieces.value[0]?.format);
                 return (
-                  <div key={target}>
+                  <form
+                    key={target}
+                    onSubmit={(event) => {
+                      event.preventDefault();
+                      if (waiting.length > 0) void begin(waiting);
+                    }}
+                  >
                     {targets.length > 1 && <h3>{t('optionsFor', { name: target.toUpperCase() })}</h3>}
                     <Options
                       prefix={`to-${target}`}
                       values={values}
                       fields={optionsOf([...new Set(from)], target).map(([name, schema]) => ({ name, schema, required: false }))}
                     />
-                  </div>
+                  </form>
                 );
               })}
           </details>
