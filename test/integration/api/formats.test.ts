@@ -174,7 +174,7 @@ describe('the list of formats', () => {
   });
 
   it('has no target of an engine that is not there', async () => {
-    const known = createCatalog(engines.filter(({ id }) => id !== 'ffmpeg').map((engine) => ({ engine, version: '1.0' })));
+    const known = createCatalog(engines.filter(({ name }) => name !== 'FFmpeg').map((engine) => ({ engine, version: '1.0' })));
     expect((await describeFormats(known)).sources.map(({ format }) => format)).not.toContain('mp4');
   });
 
