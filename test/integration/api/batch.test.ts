@@ -73,11 +73,14 @@ const redOf = async (bytes: Uint8Array): Promise<number> => (await sharp(bytes).
 const TABLE = Buffer.from('name,size\nkestrel,7\n');
 const NOISE = Buffer.from([0, 1, 2, 250, 3, 9, 200, 4]);
 
+/** Else unzip writes letters beyond ASCII as their numbers. */
+const UTF8 = { env: { ...process.env, LC_ALL: 'C.UTF-8' } };
+
 async function unzipped(url: string): Promise<Map<string, Buffer>> {
   const path = join(home, `${Math.random()}.zip`);
   await writeFile(path, Buffer.from(await (await fetch(url)).arrayBuffer()));
-  const names = execFileSync('/usr/bin/unzip', ['-Z1', path]).toString().trim().split('\n');
-  return new Map(names.map((name) => [name, execFileSync('/usr/bin/unzip', ['-p', path, name.replace(/[[\]*?]/g, '\\$&')])]));
+  const names = execFileSync('/usr/bin/unzip', ['-Z1', path], UTF8).toString().trim().split('\n');
+  return new Map(names.map((name) => [name, execFileSync('/usr/bin/unzip', ['-p', path, name.replace(/[[\]*?]/g, '\\$&')], UTF8)]));
 }
 
 describe('a batch of pictures', () => {

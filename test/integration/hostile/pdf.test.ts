@@ -588,7 +588,7 @@ const PASSED_OFF: readonly Case[] = [
     as: 'a.pdf',
     to: 'png',
     ends: 'reject',
-    why: 'UNSUPPORTED_MIME',
+    why: 'INVALID_FORMAT',
   },
   {
     name: 'a PDF at offset 1 000',
