@@ -1,6 +1,6 @@
 /** FFmpeg: pictures that no other engine reads or writes. */
 import { conversionFailed } from '../../errors.ts';
-import { type Engine, everyPair, type Plan, type Task } from '../engine.ts';
+import { type Engine, everyPair, type Plan, type ProcessStep, type Task } from '../engine.ts';
 import { PNG } from '../known-good.ts';
 import { command, tags } from './ffmpeg/command.ts';
 import { explain } from './ffmpeg/explain.ts';
@@ -48,16 +48,23 @@ export const engine: Engine = {
   options: () => ['strip_metadata'],
   inspect: { step: probePicture, read: readProbe },
   plan,
-  explain,
+  // More pixels than FFmpeg counts; a side of nothing is damage.
+  explain: (output) => (/Picture size \d{4,10}x\d{4,10} is invalid/.test(output) ? 'input_limit' : explain(output)),
   limits: { memoryBytes: 2 * 1024 ** 3 },
 };
 
-/** @throws Failure `corrupt_input` if there is no picture */
+/** The inspection found no picture, and succeeded all the same: decoding says whether it is damaged, or too large to be opened. */
+const whyNone = (task: Task): ProcessStep => {
+  const timeline = { args: ['-xerror'], progress: () => undefined };
+  return command({ task, timeline, encode: ['-map', '0:v:0', '-frames:v', '1', '-f', 'null'], to: '-' });
+};
+
 function plan(task: Task): Plan {
   const { source, target, options, output } = task;
   const writer = WRITERS[target];
   const picture = mediaOf(task.facts).video[0];
-  if (writer === undefined || picture === undefined) throw conversionFailed('corrupt_input');
+  if (writer === undefined) throw conversionFailed('corrupt_input');
+  if (picture === undefined) return { steps: [whyNone(task)] };
   const { index, upended } = picture;
   const [width, height] = upended ? [picture.height, picture.width] : [picture.width, picture.height];
   const filters = [

@@ -179,7 +179,7 @@ const FIELDS: readonly Case[] = [
     'PNG ',
     ' png',
     'png\n',
-    '.png',
+    '..png',
     '-o',
     '$(x)',
     '__proto__',
@@ -190,6 +190,7 @@ const FIELDS: readonly Case[] = [
     '🦅',
   ].map((to) => sent(`the target ${JSON.stringify(to.slice(0, 12))} of ${to.length} letters`, { to, ...refusedFor('INVALID_FORMAT') })),
   sent('the target in capitals', { to: 'WEBP', ends: 'neutral' }),
+  sent('the target with a dot', { to: '.webp', ends: 'neutral' }),
   ...['pdf', 'mp4', 'docx', 'exe', '../png', 'x'.repeat(5000), 'png;id', '__proto__', 'constructor', '\0', '🦅'].map((from) =>
     sent(`a source that is said to be ${JSON.stringify(from.slice(0, 12))}`, {
       fields: { from_format: from },
