@@ -290,6 +290,14 @@ describe('a name or from_format', () => {
     ['notes.docx', 'txt'],
   ])('%s makes prose %s', (name, id) => expect(sourceOf('just some words', name)).toBe(id));
 
+  it.each([
+    ['[12:34:56] started\n', 'service.log', 'txt'],
+    ['[12:34:56] started\n', 'wrong.exe', 'txt'],
+    ['[12:34.56] started\n', 'service.log', 'txt'],
+    ['[ti:Song]\n[00:01.50]Hello\n', 'song.lrc', 'lrc'],
+    ['[00:01.50]Hello\n', 'wrong.exe', 'lrc'],
+  ])('of a text with times in brackets, %j as %s, is %s', (content, name, id) => expect(sourceOf(content, name)).toBe(id));
+
   it('settles what is inside an encrypted document', () => {
     const sealed = compoundOf(['EncryptedPackage', 'EncryptionInfo']);
     expect(sourceOf(sealed, 'x.xlsx')).toBe('xlsx');

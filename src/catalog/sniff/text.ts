@@ -39,8 +39,10 @@ const SUBTITLES: readonly (readonly [RegExp, string])[] = [
   [/^\[Script Info\]/i, 'ass'],
   [/^\d{1,6}[ \t]{0,9}\r?\n\d{1,3}:\d\d:\d\d[,.]\d{1,3} --> \d/, 'srt'],
   [/^\{\d{1,7}\}\{\d{1,7}\}/, 'sub'],
-  [/^(?:\[(?:ar|ti|al|by|au|re|ve|length|offset):[^\]\r\n]{0,200}\]\s{0,9}){0,10}\[\d{1,3}:\d\d[.:]\d{2,3}\]/i, 'lrc'],
 ];
+
+/** Lyrics with times, after lines about the song; a log may begin with a time in brackets, too, so that its name decides. */
+const LYRICS = /^(?:\[(?:ar|ti|al|by|au|re|ve|length|offset):[^\]\r\n]{0,200}\]\s{0,9}){0,10}\[\d{1,3}:\d\d\.\d{2,3}\]/i;
 
 /** Fields that a person who writes a memo does not think of. */
 const MAILED = ['message-id', 'mime-version', 'received'];
@@ -64,6 +66,7 @@ function opening(start: string): Detected | undefined {
   if (found !== undefined) return asRefused(found[1]);
   const subtitle = SUBTITLES.find(([pattern]) => pattern.test(start));
   if (subtitle !== undefined) return asFormat(subtitle[1]);
+  if (LYRICS.test(start)) return tieAmong([...TEXT_KINDS, 'lrc'], 'lrc');
   if (isMail(start)) return asRefused('e-mail');
   if (/^ID;P/.test(start)) return asFormat('slk');
   if (/^TABLE\r?\n0,1\r?\n/.test(start)) return asFormat('dif');
