@@ -52,7 +52,8 @@ const args = options.filter((option) => option !== '--all');
 /** Of the long tables, in a run of all files: one row in so many. */
 const tableShare = options.includes('--all') ? Number(process.env['DRAW'] || 1) : 0;
 const seed = args.length > 0 || tableShare === 1 ? '' : process.env['TEST_SEED'] || commit();
-const without = seed === '' ? [] : leftOut(globSync('test/**/*.test.ts'), tableShare, seed).map((path) => `--exclude=${path}`);
+const without =
+  seed === '' ? [] : leftOut(globSync('test/{cluster,integration}/**/*.test.ts'), tableShare, seed).map((path) => `--exclude=${path}`);
 if (seed !== '') {
   const drawn = tableShare > 0 ? `of each feature a third of the files, and of long tables one row in ${tableShare}` : 'a draw';
   console.log(`tests: ${drawn}, by TEST_SEED=${seed}; make test-all runs every test`);

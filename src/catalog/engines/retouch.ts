@@ -1,14 +1,13 @@
 /** Our own classical image processing, without any model: enlarges, enhances and restores photos, and removes objects. ImageMagick decodes and encodes. */
 import type { Engine, Plan, Step, Task } from '../engine.ts';
 import { PNG } from '../known-good.ts';
+import { reasonTold } from '../planning/told.ts';
 import { WRITERS } from './imagemagick/coders.ts';
 import { flatten } from './imagemagick/command.ts';
 import { explain } from './imagemagick/explain.ts';
 import { IMAGEMAGICK_LIMITS } from './imagemagick/inspect.ts';
 import { engine as imagemagick } from './imagemagick.ts';
 
-/** The program's status where it has said why. */
-const REFUSED = 2;
 /** Of formats with losses: what was made better is not to be blurred again. */
 const QUALITY = 92;
 
@@ -28,11 +27,8 @@ export const engine: Engine = {
   inspect: imagemagick.inspect as NonNullable<Engine['inspect']>,
   plan: (task) => planRetouch(task, (picture) => [retouch('enhance', picture, resultIn(task.scratch))]),
   explain: (output, code) =>
-    code === REFUSED && output.includes('"reason":"input_limit"')
-      ? 'input_limit'
-      : /Array buffer allocation failed|heap out of memory/.test(output)
-        ? 'memory'
-        : explain(output),
+    reasonTold(output, code, ['input_limit']) ??
+    (/Array buffer allocation failed|heap out of memory/.test(output) ? 'memory' : explain(output)),
   // A photo of 16 megapixels has four planes of 64 MB, and filters have several of each.
   limits: { memoryBytes: 3 * 1024 ** 3 },
 };

@@ -1,11 +1,9 @@
 /** Our own classical processing of sound, without any model: FFmpeg decodes, filters and encodes. */
 import type { Engine } from '../engine.ts';
 import { WAV } from '../known-good.ts';
+import { reasonTold } from '../planning/told.ts';
 import { explain } from './ffmpeg/explain.ts';
 import { engine as ffmpeg } from './ffmpeg.ts';
-
-/** The program's status where both channels are the same. */
-const REFUSED = 2;
 
 export const engine: Engine = {
   ...ffmpeg,
@@ -19,5 +17,5 @@ export const engine: Engine = {
   conversions: [],
   trials: [{ file: WAV, target: 'mp3' }],
   options: () => [],
-  explain: (output, code) => (code === REFUSED && output.includes('"reason":"no_stream"') ? 'no_stream' : explain(output)),
+  explain: (output, code) => reasonTold(output, code, ['no_stream']) ?? explain(output),
 };

@@ -1,15 +1,16 @@
 /** Subtitles by FFmpeg: text files from one another, and the text tracks of videos; as plain text by a program of our own. */
 import { conversionFailed } from '../../errors.ts';
-import { type Binary, type Engine, type EngineWarning, everyPair, type Facts, type Plan, type ProcessStep, type Task } from '../engine.ts';
+import { type Binary, type Engine, everyPair, type Facts, type Plan, type ProcessStep, type Task } from '../engine.ts';
 import { SRT } from '../known-good.ts';
+import { command } from './ffmpeg/command.ts';
 import { explain } from './ffmpeg/explain.ts';
-import { demuxerArguments, probeStep, readProbe } from './ffmpeg/probe.ts';
+import { probeStep, readProbe } from './ffmpeg/probe.ts';
 import { mediaOf } from './ffmpeg/streams.ts';
 import { engine as ffmpeg } from './ffmpeg.ts';
 
 const CAPTIONS: Binary = { at: ['program:captions.ts'] };
-/** FFmpeg's names of what reads and writes each. */
-const READS: Readonly<Record<string, string>> = { srt: 'srt', vtt: 'webvtt', ass: 'ass', sub: 'microdvd' };
+const TEXTS = ['srt', 'vtt', 'ass', 'sub'];
+/** FFmpeg's names of what writes each. */
 const WRITES: Readonly<Record<string, string>> = { srt: 'srt', vtt: 'webvtt', ass: 'ass', ttml: 'ttml' };
 /** Written by our program from SRT: FFmpeg leaves tags of styles in lyrics. */
 const WITHOUT_TAGS: Readonly<Record<string, string>> = { txt: 'text', lrc: 'lrc' };
@@ -41,15 +42,12 @@ export const engine: Engine = {
   toolchains: ['media'],
   binaries: { ...ffmpeg.binaries, captions: CAPTIONS },
   conversions: [
-    ...everyPair(Object.keys(READS), [...Object.keys(WRITES), ...Object.keys(WITHOUT_TAGS)], { rank: 80 }),
+    ...everyPair(TEXTS, [...Object.keys(WRITES), ...Object.keys(WITHOUT_TAGS)], { rank: 80 }),
     ...everyPair(VIDEOS, ['srt', 'vtt', 'ass', 'txt'], { rank: 60 }),
   ].map((pair) => ({ ...pair, ...losesOf(pair.source, pair.target) })),
   trials: [{ file: SRT, target: 'vtt' }],
   options: () => [],
-  inspect: {
-    step: (input, task) => (isVideo(task.source) ? probeStep(input, task) : { run: 'captions', args: ['charset', input] }),
-    read: (stdout, { source }) => (isVideo(source) ? readTrack(readProbe(stdout)) : (JSON.parse(stdout) as Facts)),
-  },
+  inspect: { sources: new Set(VIDEOS), step: probeStep, read: (stdout) => readTrack(readProbe(stdout)) },
   plan,
   explain: (output) => {
     const reason = explain(output);
@@ -59,50 +57,45 @@ export const engine: Engine = {
   limits: { memoryBytes: 1024 ** 3, wallMs: 600_000, cpuSeconds: 600 },
 };
 
-const isVideo = (source: string): boolean => READS[source] === undefined;
+/** The first track of text, and how many there are. */
+interface Track extends Facts {
+  readonly track: number;
+  readonly tracks: number;
+}
 
-function readTrack(facts: Facts): Facts {
+function readTrack(facts: Facts): Track {
   const tracks = mediaOf(facts).subtitles;
   const texts = tracks.filter(({ codec }) => !PICTURED.has(codec));
   if (tracks.length === 0) throw conversionFailed('no_stream', { says: 'The video has no subtitles.' });
-  if (texts.length === 0)
+  const [first] = texts;
+  if (first === undefined)
     throw conversionFailed('unsupported_variant', {
       says: 'The subtitles of the video are pictures: there is no text in them to take out.',
     });
-  return { track: texts[0]?.index, tracks: texts.length };
+  return { track: first.index, tracks: texts.length };
 }
 
 function plan(task: Task): Plan {
-  const { source, target, input, output, scratch, facts } = task;
-  const charset = facts['charset'] as string | undefined;
+  const { source, target, input, output, scratch } = task;
+  const { track = 0, tracks = 1 } = task.facts as Partial<Track>;
+  const isText = TEXTS.includes(source);
   const result = `${output}/subtitles.${target}`;
-  const between = `${scratch}/captions.srt`;
+  const between = { source: 'srt', input: `${scratch}/captions.srt` };
   const verb = WITHOUT_TAGS[target];
-  const isUtf8 = charset === undefined || charset === 'utf-8';
-  const text = isUtf8 ? input : `${scratch}/utf8.${source}`;
-  const decode: Plan['steps'] = isUtf8 ? [] : [{ run: 'captions', args: ['utf8', input, text, charset] }];
-  const read = [
-    ...(isVideo(source) ? demuxerArguments(source) : ['-protocol_whitelist', 'file,pipe', '-f', READS[source] ?? '']),
-    ...['-i', text, '-map', `0:${facts['track'] ?? 0}`],
-    // Times as the video has them, and not from its first packet on.
-    ...(isVideo(source) ? ['-copyts'] : []),
-  ];
+  const first = { source, input: isText ? `${scratch}/utf8.${source}` : input };
+  // Times as a video has them, and not from its first packet on.
+  const map = ['-map', `0:${track}`, ...(isText ? [] : ['-copyts'])];
   const steps = (): Plan['steps'] => {
-    if (verb !== undefined) return [rewrite(read, 'srt', between), { run: 'captions', args: [verb, between, result] }];
+    if (verb !== undefined) return [rewrite(first, map, 'srt', between.input), { run: 'captions', args: [verb, between.input, result] }];
     // The writer of TTML asks for the size of a picture, which an ASS file need not tell.
     if (target === 'ttml' && source === 'ass')
-      return [rewrite(read, 'srt', between), rewrite(['-f', 'srt', '-i', between], 'ttml', result)];
-    return [rewrite(read, WRITES[target] ?? '', result)];
+      return [rewrite(first, map, 'srt', between.input), rewrite(between, ['-map', '0:0'], 'ttml', result)];
+    return [rewrite(first, map, WRITES[target] ?? '', result)];
   };
-  return { steps: [...decode, ...steps()], warnings: warningsOf(charset, facts['tracks'] as number | undefined) };
+  const decode: Plan['steps'] = isText ? [{ run: 'captions', args: ['utf8', input, first.input], answers: true }] : [];
+  const others = { code: 'streams_dropped', message: `The video has ${tracks} subtitle tracks: the first one was taken.` };
+  return { steps: [...decode, ...steps()], warnings: tracks > 1 ? [others] : [] };
 }
 
-const rewrite = (read: readonly string[], muxer: string, to: string): ProcessStep => ({
-  run: 'ffmpeg',
-  args: ['-nostdin', '-hide_banner', '-y', '-v', 'error', '-abort_on', 'empty_output', ...read, '-map_metadata', '-1', '-f', muxer, to],
-});
-
-const warningsOf = (charset: string | undefined, tracks = 1): readonly EngineWarning[] => [
-  ...(charset === 'windows-1252' ? [{ code: 'lossy', message: 'The text is no UTF-8: it was read as Windows-1252.' }] : []),
-  ...(tracks > 1 ? [{ code: 'streams_dropped', message: `The video has ${tracks} subtitle tracks: the first one was taken.` }] : []),
-];
+const rewrite = (task: Pick<Task, 'source' | 'input'>, map: readonly string[], muxer: string, to: string): ProcessStep =>
+  command({ task, timeline: { args: [], progress: () => undefined }, encode: [...map, '-map_metadata', '-1', '-f', muxer], to });

@@ -1,29 +1,25 @@
 /**
  * Subtitles as text.
  *
- *   captions.ts charset INPUT
- *   captions.ts utf8 INPUT OUTPUT CHARSET
+ *   captions.ts utf8 INPUT OUTPUT
  *   captions.ts text INPUT.srt OUTPUT.txt
  *   captions.ts lrc INPUT.srt OUTPUT.lrc
  *
- * `charset` prints `{"charset"}`: UTF-16 by its mark, UTF-8 where the text is, and otherwise Windows-1252; `utf8` writes such a text as UTF-8.
+ * `utf8` writes a text of any encoding as UTF-8, and prints one line of JSON, as residents answer, with a warning where the encoding was guessed.
  * `text` writes what is said, a line for each line of a cue and an empty line between cues, without times and tags; `lrc` a line for each cue, after the
  * time at which it begins.
  */
-import { isUtf8 } from 'node:buffer';
 import { readFileSync, writeFileSync } from 'node:fs';
+import { decodeText, toldOf } from './values/charset.ts';
 
-const [verb = '', input = '', output = '', charset = ''] = process.argv.slice(2);
+const [verb = '', input = '', output = ''] = process.argv.slice(2);
 const bytes = readFileSync(input);
 
-/** Marks of UTF-16 (Unicode 15, 2.6). */
-const MARKS: Readonly<Record<string, string>> = { fffe: 'utf-16le', feff: 'utf-16be' };
-
-if (verb === 'charset') {
-  const found = MARKS[bytes.toString('hex', 0, 2)] ?? (isUtf8(bytes) ? 'utf-8' : 'windows-1252');
-  process.stdout.write(`${JSON.stringify({ charset: found })}\n`);
-} else if (verb === 'utf8') writeFileSync(output, new TextDecoder(charset).decode(bytes));
-else {
+if (verb === 'utf8') {
+  const decoded = decodeText(bytes, false);
+  writeFileSync(output, decoded.text);
+  process.stdout.write(`${JSON.stringify({ ok: true, warnings: toldOf(decoded).map((message) => ({ code: 'lossy', message })) })}\n`);
+} else {
   const cues = bytes
     .toString()
     .split(/\r?\n(?:\r?\n)+/)

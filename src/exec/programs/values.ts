@@ -9,12 +9,12 @@
  */
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { decodeText } from './values/charset.ts';
+import { decodeText, toldOf } from './values/charset.ts';
 import { json, jsonl } from './values/json.ts';
 import { csv, tsv } from './values/rows.ts';
 import type { Read, Syntax } from './values/syntax.ts';
 import { toml } from './values/toml.ts';
-import { fieldsFrom, Unfit } from './values/value.ts';
+import { beyond, fieldsFrom, Unfit } from './values/value.ts';
 import { xml } from './values/xml.ts';
 import { yaml } from './values/yaml.ts';
 
@@ -33,7 +33,7 @@ else {
     if (from === undefined || to === undefined) throw new Error(`no syntax: ${source} to ${target}`);
     const files = filesOf(input);
     const size = files.reduce((sum, path) => sum + statSync(path).size, 0);
-    if (size > MOST_BYTES) throw new Unfit('input_limit', undefined, { limit: 'bytes of data', max: MOST_BYTES, received: size });
+    if (size > MOST_BYTES) throw beyond('bytes of data', MOST_BYTES, size);
     const found = files.map((path) => ({ name: sheetOf(path), ...readFile(path, from) }));
     const [only] = found;
     const value = found.length === 1 && only !== undefined ? only.value : fieldsFrom(found.map(({ name, value }) => [name, value]));
@@ -54,9 +54,9 @@ else {
 }
 
 function readFile(path: string, { read }: Syntax): Read {
-  const { text, guessed } = decodeText(readFileSync(path), source === 'xml');
-  const { value, warnings } = read(text, types === 'auto' ? 'auto' : 'as_written');
-  return { value, warnings: guessed === undefined ? warnings : [`The text is no UTF-8: it was read as ${guessed}.`, ...warnings] };
+  const decoded = decodeText(readFileSync(path), source === 'xml');
+  const { value, warnings } = read(decoded.text, types === 'auto' ? 'auto' : 'as_written');
+  return { value, warnings: [...toldOf(decoded), ...warnings] };
 }
 
 function filesOf(path: string): readonly string[] {

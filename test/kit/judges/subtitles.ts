@@ -4,15 +4,16 @@ import { expect } from 'vitest';
 import { type Cue, clock, cuesOf } from '../fixtures/subtitles.ts';
 import { expectWellFormed } from './text.ts';
 
+const TAGS = '(?:<[^>]*>|\\{[^}]*\\})*';
 /** How a cue's times and its text stand in a file of each format, one after the other. */
 const SHAPES: Readonly<Record<string, (cue: Cue) => RegExp>> = {
-  srt: ({ from, to, text }) => RegExp(`^${clock(from, ',', 3)} --> ${clock(to, ',', 3)}\r?\n(?:<[^>]*>|\\{[^}]*\\})*${text}`, 'm'),
+  srt: ({ from, to, text }) => RegExp(`^${clock(from, ',', 3)} --> ${clock(to, ',', 3)}\r?\n${TAGS}${text}`, 'm'),
   vtt: ({ from, to, text }) =>
-    RegExp(`^(?:00:)?${clock(from, '.', 3).slice(3)} --> (?:00:)?${clock(to, '.', 3).slice(3)}\n(?:<[^>]*>|\\{[^}]*\\})*${text}`, 'm'),
+    RegExp(`^(?:00:)?${clock(from, '.', 3).slice(3)} --> (?:00:)?${clock(to, '.', 3).slice(3)}\n${TAGS}${text}`, 'm'),
   ass: ({ from, to, text }) =>
     RegExp(`^Dialogue: \\d,${clock(from, '.', 2).slice(1)},${clock(to, '.', 2).slice(1)},[^,]*,[^,]*,0,0,0,,(?:\\{[^}]*\\})*${text}`, 'm'),
-  lrc: ({ from, text }) => RegExp(`^\\[${clock(from, '.', 2).slice(3)}\\](?:<[^>]*>|\\{[^}]*\\})*${text}`, 'm'),
-  ttml: ({ from, to, text }) => RegExp(`begin="${clock(from, '.', 3)}"\\s+end="${clock(to, '.', 3)}">(?:<[^>]*>|\\{[^}]*\\})*${text}`, 'm'),
+  lrc: ({ from, text }) => RegExp(`^\\[${clock(from, '.', 2).slice(3)}\\]${TAGS}${text}`, 'm'),
+  ttml: ({ from, to, text }) => RegExp(`begin="${clock(from, '.', 3)}"\\s+end="${clock(to, '.', 3)}">${TAGS}${text}`, 'm'),
 };
 const STARTS: Readonly<Record<string, RegExp>> = { vtt: /^WEBVTT\n/, ass: /^\[Script Info\]/, srt: /^1\r?\n/ };
 

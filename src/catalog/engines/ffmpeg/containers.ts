@@ -14,7 +14,7 @@ export const DEMUXERS: Readonly<Record<string, string>> = {
   mp4: 'mov', m4v: 'mov', mov: 'mov', mkv: 'matroska', webm: 'matroska', avi: 'avi', flv: 'flv', wmv: 'asf', mpg: 'mpeg,mpegvideo', ts: 'mpegts',
   '3gp': 'mov', '3g2': 'mov', ogv: 'ogg', m2ts: 'mpegts', m2v: 'mpegvideo', m1v: 'mpegvideo', f4v: 'mov', mxf: 'mxf', dv: 'dv', gxf: 'gxf', nut: 'nut',
   ivf: 'ivf', y4m: 'yuv4mpegpipe', swf: 'swf', rm: 'rm', wtv: 'wtv', h264: 'h264', hevc: 'hevc', obu: 'obu', amv: 'avi', roq: 'roq', flc: 'flic',
-  smj: 'smjpeg', cpk: 'film_cpk', gif: 'gif',
+  smj: 'smjpeg', cpk: 'film_cpk', gif: 'gif', srt: 'srt', vtt: 'webvtt', ass: 'ass', sub: 'microdvd',
 };
 
 // biome-ignore format: a table

@@ -17,6 +17,10 @@ const MARKS: readonly (readonly [readonly number[], string])[] = [
 /** XML 1.0, 4.3.3: the declaration is in ASCII, or each character has two bytes. */
 const DECLARED = /^\s{0,20}<\?xml\s[^>]{0,200}?encoding\s{0,9}=\s{0,9}["']([A-Za-z][\w.-]{0,40})["']/;
 
+/** What clients are told of a guess. */
+export const toldOf = ({ guessed }: Decoded): readonly string[] =>
+  guessed === undefined ? [] : [`The text is no UTF-8: it was read as ${guessed}.`];
+
 /** @param declares whether the text may name its encoding, as XML does */
 export function decodeText(bytes: Buffer, declares: boolean): Decoded {
   const mark = MARKS.find(([start]) => start.every((byte, at) => bytes[at] === byte))?.[1];

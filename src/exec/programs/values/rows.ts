@@ -1,7 +1,7 @@
 /** Values separated by a character, with the quoting of RFC 4180. */
 import papa from 'papaparse';
 import { recordsOf, rowsOf } from './records.ts';
-import type { Syntax } from './syntax.ts';
+import { asWritten, type Syntax } from './syntax.ts';
 
 /** @param separator between values; of a text that is read, `''`: the one that splits its rows alike */
 const separated = (separator: string, between: string): Syntax => ({
@@ -22,10 +22,7 @@ const separated = (separator: string, between: string): Syntax => ({
     const fields = [...names];
     const text =
       names.length === 0 ? '' : papa.unparse({ fields, data: rows.map((row) => [...row]) }, { delimiter: between, newline: '\n' });
-    return {
-      text: `${text}\n`,
-      warnings: nested ? ['The data has values within values: the name of a column is the path to its value.'] : [],
-    };
+    return nested ? asWritten(text, 'The data has values within values: the name of a column is the path to its value.') : asWritten(text);
   },
 });
 

@@ -1,6 +1,6 @@
 /** What a syntax is: how its text becomes values, and values its text. */
 import type { CsvTypes } from './records.ts';
-import { asValue, type Datum, Unfit } from './value.ts';
+import { asValue, beyond, type Datum, MOST_LEVELS, Unfit } from './value.ts';
 
 export interface Read {
   readonly value: Datum;
@@ -21,11 +21,12 @@ export interface Syntax {
 }
 
 export const asRead = (found: unknown): Read => ({ value: asValue(found), warnings: [] });
-export const asWritten = (text: string): WrittenText => ({ text: text.endsWith('\n') ? text : `${text}\n`, warnings: [] });
+export const asWritten = (text: string, ...warnings: readonly string[]): WrittenText => ({
+  text: text.endsWith('\n') ? text : `${text}\n`,
+  warnings,
+});
 
 export const damaged = (what: string) => new Unfit('corrupt_input', what);
-/** The stack of a library ended before ours counted. */
-export const tooDeep = () => new Unfit('input_limit', undefined, { limit: 'levels', max: 200, received: 1000 });
 
 /** @throws Unfit for whatever a library throws */
 export function readBy<Result>(library: () => Result): Result {
@@ -33,6 +34,7 @@ export function readBy<Result>(library: () => Result): Result {
     return library();
   } catch (error) {
     if (error instanceof Unfit) throw error;
-    throw error instanceof RangeError ? tooDeep() : damaged(error instanceof Error ? error.message : 'unreadable');
+    // The stack of a library ended before ours counted.
+    throw error instanceof RangeError ? beyond('levels', MOST_LEVELS) : damaged(error instanceof Error ? error.message : 'unreadable');
   }
 }

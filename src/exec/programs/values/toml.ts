@@ -1,7 +1,7 @@
 /** TOML 1.0. */
 import { parse, stringify, TomlDate } from 'smol-toml';
 import { asRead, asWritten, readBy, type Syntax, type WrittenText } from './syntax.ts';
-import { type Datum, type Entries, fieldsFrom, isList, isTable, Unfit } from './value.ts';
+import { type Datum, type Entries, fieldsFrom, isList, isTable, MOST_LEVELS, Unfit } from './value.ts';
 
 /** Its dates know whether they have a time and a zone, and print so. */
 function withoutDates(found: unknown): unknown {
@@ -27,11 +27,11 @@ function write(value: Datum): WrittenText {
       : each;
   };
   const table: Entries = isTable(value) ? value : { items: isList(value) ? value : [value] };
-  const written = asWritten(stringify(clean(table)));
-  return nulls === 0 ? written : { ...written, warnings: ['TOML has no null: values without content were left out.'] };
+  const text = stringify(clean(table));
+  return nulls === 0 ? asWritten(text) : asWritten(text, 'TOML has no null: values without content were left out.');
 }
 
 export const toml: Syntax = {
-  read: (text) => asRead(readBy(() => withoutDates(parse(text, { integersAsBigInt: 'asNeeded', maxDepth: 200 })))),
+  read: (text) => asRead(readBy(() => withoutDates(parse(text, { integersAsBigInt: 'asNeeded', maxDepth: MOST_LEVELS })))),
   write,
 };

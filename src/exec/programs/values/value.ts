@@ -5,7 +5,7 @@ export type Datum = Scalar | readonly Datum[] | { readonly [key: string]: Datum 
 export type Entries = { readonly [key: string]: Datum };
 
 /** Levels: deeper than any person writes, and shallow enough for every writer's stack. */
-const MOST_LEVELS = 200;
+export const MOST_LEVELS = 200;
 /** Values that the result may have, each place of one that a file refers to counted. */
 const MOST_VALUES = 5_000_000;
 
@@ -28,6 +28,10 @@ interface Limit {
   readonly received: number;
 }
 
+/** @param received at least one more than may be, where the reader stopped there */
+export const beyond = (limit: string, max: number, received = max + 1): Unfit =>
+  new Unfit('input_limit', undefined, { limit, max, received });
+
 export const isList = (value: Datum | undefined): value is readonly Datum[] => Array.isArray(value);
 export const isTable = (value: Datum | undefined): value is Entries => typeof value === 'object' && value !== null && !Array.isArray(value);
 
@@ -45,8 +49,8 @@ export const fieldsFrom = (entries: Iterable<readonly [string, Datum]>): Entries
 export function asValue(found: unknown): Datum {
   let values = 0;
   const visit = (each: unknown, level: number): Datum => {
-    if (level > MOST_LEVELS) throw new Unfit('input_limit', undefined, { limit: 'levels', max: MOST_LEVELS, received: level });
-    if (++values > MOST_VALUES) throw new Unfit('input_limit', undefined, { limit: 'values', max: MOST_VALUES, received: values });
+    if (level > MOST_LEVELS) throw beyond('levels', MOST_LEVELS);
+    if (++values > MOST_VALUES) throw beyond('values', MOST_VALUES);
     if (each === undefined || each === null) return null;
     if (typeof each === 'bigint') return BigInt(Number(each)) === each && Number.isSafeInteger(Number(each)) ? Number(each) : each;
     if (typeof each === 'string' || typeof each === 'number' || typeof each === 'boolean') return each;

@@ -1,7 +1,7 @@
 /** XML 1.0: attributes begin with `@`, text beside them is `#text`, and all values are text. */
 import { XMLBuilder, XMLParser, XMLValidator } from 'fast-xml-parser';
 import { asRead, asWritten, damaged, readBy, type Syntax, type WrittenText } from './syntax.ts';
-import { type Datum, type Entries, fieldsFrom, isList, isTable } from './value.ts';
+import { type Datum, type Entries, fieldsFrom, isList, isTable, MOST_LEVELS } from './value.ts';
 
 const FORM = { ignoreAttributes: false, attributeNamePrefix: '@', textNodeName: '#text' };
 
@@ -17,7 +17,7 @@ function read(text: string): unknown {
     parseAttributeValue: false,
     trimValues: true,
     processEntities: true,
-    maxNestedTags: 200,
+    maxNestedTags: MOST_LEVELS,
   });
   return attributesFirst(parser.parse(text) as unknown);
 }
@@ -57,8 +57,8 @@ function write(value: Datum): WrittenText {
     );
   };
   const builder = new XMLBuilder({ ...FORM, format: true, suppressEmptyNode: true, suppressBooleanAttributes: false });
-  const written = asWritten(`<?xml version="1.0" encoding="UTF-8"?>\n${builder.build(shaped(inOneElement(value)))}`);
-  return renamed === 0 ? written : { ...written, warnings: ['Names that XML does not allow were changed.'] };
+  const text = `<?xml version="1.0" encoding="UTF-8"?>\n${builder.build(shaped(inOneElement(value)))}`;
+  return renamed === 0 ? asWritten(text) : asWritten(text, 'Names that XML does not allow were changed.');
 }
 
 /** A document has one element outside. */

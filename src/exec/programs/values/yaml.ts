@@ -1,7 +1,7 @@
 /** YAML 1.2; `<<` merges, as in 1.1. */
 import { parseAllDocuments, stringify } from 'yaml';
 import { asRead, asWritten, damaged, readBy, type Syntax } from './syntax.ts';
-import { Unfit } from './value.ts';
+import { beyond } from './value.ts';
 
 const MOST_ALIASES = 1000;
 
@@ -15,7 +15,7 @@ function read(text: string): unknown {
       return document.toJS({ mapAsMap: true, maxAliasCount: MOST_ALIASES }) as unknown;
     } catch (caught) {
       if (!(caught instanceof ReferenceError)) throw caught;
-      throw new Unfit('input_limit', undefined, { limit: 'values that aliases stand for', max: MOST_ALIASES, received: MOST_ALIASES + 1 });
+      throw beyond('values that aliases stand for', MOST_ALIASES);
     }
   });
   // An empty text has no document.
