@@ -12,7 +12,7 @@ $(error TOOLCHAINS: there is no toolchain $(patsubst images/%/packages.txt,%,$(U
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help start setup serving node web launcher launcher-cross converters test-tools servers run generate verify unit integration test test-all proved bench clean images cluster cluster-packages bare e2e
+.PHONY: help start setup serving node web models launcher launcher-cross converters test-tools servers run generate verify unit integration test test-all proved bench clean images cluster cluster-packages bare e2e
 
 help: ## Says what each target does
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22
@@ -21,7 +21,7 @@ run: start ## Serves on http://localhost:8080 (PORT and DATA_DIR change it, TOOL
 	@# Beside the service, which need not wait for it.
 	@(nice -n 19 scripts/security-updates $(LISTS) &) ; exec scripts/filemill local
 
-start: converters serving launcher web ## Installs what is missing to serve, and does not serve
+start: converters serving launcher web models ## Installs what is missing to serve, and does not serve
 
 setup: converters node launcher web ## Installs what is missing to serve, to test and to check: Node and libraries, the launcher, the page, the converters
 
@@ -39,6 +39,10 @@ launcher:
 	@scripts/build-launcher
 	@scripts/build-native
 
+# After Node, which `serving` or `node` installs.
+models:
+	@scripts/setup-models
+
 launcher-cross: ## Compiles the launcher with clang for x86_64 and aarch64, into .cache/cross; needs zig
 	@set -e; for cpu in x86_64 aarch64; do CC="$(ZIG) cc -target $$cpu-linux-musl" scripts/build-launcher .cache/cross/launcher-$$cpu; done
 
@@ -47,6 +51,8 @@ converters:
 
 test-tools:
 	@scripts/install-packages --for tests test/packages.txt
+	@scripts/setup-models --needed
+	@node scripts/setup-photos.ts
 	@scripts/setup-schemathesis
 	@scripts/setup-typed-client
 	@scripts/setup-mcp-suites

@@ -73,6 +73,7 @@ for (const name of THREADS) if (!existsSync(join(app, 'src', `${name}.js`))) thr
 
 await compile('.', app);
 cpSync('.cache/web', join(app, '.cache/web'), { recursive: true });
+cpSync('models', join(app, 'models'), { recursive: true });
 for (const path of LIBRARIES) cpSync(path, join(app, path), { recursive: true });
 for (const path of [`${EXPLORER}/package.json`, `${EXPLORER}/dist/browser/openapi-explorer.min.js`]) cpSync(path, join(app, path));
 const { name, version, license } = JSON.parse(readFileSync('package.json', 'utf8')) as Record<string, string>;

@@ -50,6 +50,7 @@ export const VARIABLES: Readonly<Record<string, readonly string[]>> = {
   SECRET_KEY: ['secret', 'key'],
   SECRET_SALT: ['secret', 'salt'],
   WORK_DIR: ['worker', 'dir'],
+  FILEMILL_MODELS: ['worker', 'models'],
   POOL: ['worker', 'pool'],
   TOOLCHAIN: ['worker', 'toolchain'],
   TOOLCHAINS: ['worker', 'toolchains'],

@@ -46,7 +46,7 @@ const WIDE: Readonly<Record<string, RegExp>> = {
   '@nats-io/jetstream': /^nats\//,
   'prom-client': /^telemetry\//,
   // A confined program can import nothing of the service.
-  yaml: /^(config\.ts$|exec\/programs\/)/,
+  yaml: /^(config\.ts$|exec\/models\/manifest\.ts$|exec\/programs\/)/,
 };
 
 /** Names that files of one family share on purpose, and where. Any other is exported by one file. */

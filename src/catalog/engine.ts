@@ -48,6 +48,8 @@ export interface Binary {
   readonly egress?: boolean;
   /** Another of the engine's binaries, listed before it, that it starts itself: passed as `--NAME=PATH` before the step's arguments. */
   readonly starts?: string;
+  /** Ids of models of `models/manifest.yaml`: each folder is passed as `--ID=FOLDER` before the step's arguments. Without one, the binary is missing. */
+  readonly models?: readonly string[];
   /** Further paths that it may read, besides the system's. */
   readonly reads?: readonly string[];
 }

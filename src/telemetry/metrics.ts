@@ -42,6 +42,8 @@ export interface Metrics {
   poolsSeen(pools: readonly PoolSeen[]): void;
   /** @param counts of the devices that a toolchain can use here, by kind */
   devicesFound(toolchain: string, counts: Readonly<Record<string, number>>): void;
+  /** @param whole by id of a model, whether it can be used here */
+  modelsFound(whole: ReadonlyMap<string, boolean>): void;
   /** The state of this process, if it is a worker. */
   workerSeen(worker: { readonly slots: number; readonly busy: number }): void;
   /** As of the last second: to collect them costs more than to ask for them. */
@@ -158,6 +160,12 @@ export function createMetrics(): Metrics {
     labelNames: ['toolchain', 'kind'],
     registers,
   });
+  const models = new Gauge({
+    name: 'filemill_model_usable',
+    help: 'Whether a model is installed here, whole and unchanged; 0: the tools that need it use another method, or are switched off',
+    labelNames: ['model'],
+    registers,
+  });
   const storage = {
     used: new Gauge({
       name: 'filemill_storage_used_bytes',
@@ -213,6 +221,9 @@ export function createMetrics(): Metrics {
     },
     devicesFound(toolchain, counts) {
       for (const [kind, count] of Object.entries(counts)) devices.set({ toolchain, kind }, count);
+    },
+    modelsFound(whole) {
+      for (const [model, can] of whole) models.set({ model }, can ? 1 : 0);
     },
     workerSeen({ slots, busy }) {
       worker.slots.set(slots);

@@ -58,6 +58,10 @@ export const workerSettings = (cores: number) =>
       .describe(
         'Folder in which conversions run. Unset: in the data folder, or in /var/tmp where converters cannot access the data folder',
       ),
+    models: z
+      .string()
+      .optional()
+      .describe('Folder with models beside those that came with filemill: one folder for each, as `filemill models pull --into` makes it'),
     pool: poolName.optional().describe('The pool whose orders the role `worker` takes'),
     toolchain: z
       .enum(toolchains)

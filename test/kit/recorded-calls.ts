@@ -88,7 +88,14 @@ export async function recordCalls(pairs: (engine: Engine) => readonly Conversion
       },
     };
     const runtime = await stage(process.cwd(), process.execPath, root);
-    const toolbox = await openToolbox({ engines: engines.filter(isWanted), launcher, runtime, cacheFile: join(root, 'versions'), slot });
+    const toolbox = await openToolbox({
+      engines: engines.filter(isWanted),
+      launcher,
+      runtime,
+      models: new Map(),
+      cacheFile: join(root, 'versions'),
+      slot,
+    });
     const recorded: Recorded[] = [];
     for (const { engine } of toolbox.installed) {
       for (const { source, target } of pairs(engine)) {

@@ -3,10 +3,10 @@ import { openAsBlob } from 'node:fs';
 import { basename } from 'node:path';
 import { type Answer, readAnswer, type Service, settled } from './service.ts';
 
-/** A path, or bytes with a name. */
-export type Sent = string | { readonly name: string; readonly bytes: Uint8Array };
+/** A path, or bytes with a name; in the field that is named. */
+export type Sent = string | { readonly name: string; readonly bytes: Uint8Array; readonly field?: string };
 
-/** @param files one goes in the field `file`, a list of any length in `files[]` @returns the job when it has ended, or the refusal */
+/** @param files one goes in the field `file`, a list of any length in `files[]`, unless it names its own @returns the job when it has ended, or the refusal */
 export async function callTool(
   { url }: Pick<Service, 'url'>,
   slug: string,
@@ -19,7 +19,7 @@ export async function callTool(
   for (const file of (several ? files : [files]) as readonly Sent[]) {
     const [blob, name] =
       typeof file === 'string' ? [await openAsBlob(file), basename(file)] : [new Blob([new Uint8Array(file.bytes)]), file.name];
-    form.append(several ? 'files[]' : 'file', blob, name);
+    form.append((typeof file === 'string' ? undefined : file.field) ?? (several ? 'files[]' : 'file'), blob, name);
   }
   return settled(url, await readAnswer(await fetch(`${url}/api/v1/tools/${slug}`, { method: 'POST', body: form })));
 }

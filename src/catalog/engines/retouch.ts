@@ -36,9 +36,13 @@ export const engine: Engine = {
 export const resultIn = (scratch: string): string => `${scratch}/result.pam`;
 
 /** A call of our program. @param more what the operation needs beside the files */
-export const retouch = (operation: string, from: string, to: string, ...more: readonly string[]): Step => ({
-  run: 'retouch',
-  args: [operation, from, to, ...more],
+export const retouch = (operation: string, from: string, to: string, ...more: readonly string[]): Step =>
+  ownStep('retouch', [operation, from, to, ...more]);
+
+/** A call of a program of ours that prints its progress, and an answer at the end. @param run a key of the engine's binaries */
+export const ownStep = (run: string, args: readonly string[]): Step => ({
+  run,
+  args,
   answers: true,
   progress: (line) => {
     const fraction = /^progress (\d\.\d{1,6})$/.exec(line.trim())?.[1];
@@ -56,8 +60,11 @@ export function decodeAs(name: string, task: Task): Plan & { readonly picture: s
   return { steps: renamed, warnings, picture };
 }
 
-/** Decodes a photo, does something to it, and encodes what came of it. @param work steps from the decoded file to `resultIn` */
-export function planRetouch(task: Task, work: (picture: string) => readonly Step[]): Plan {
+/**
+ * Decodes a photo, does something to it, and encodes what came of it.
+ * @param work steps from the decoded file to `resultIn` @param dpi of a picture that is made for paper
+ */
+export function planRetouch(task: Task, work: (picture: string) => readonly Step[], dpi?: number): Plan {
   const { target, scratch, output } = task;
   const { steps, warnings = [], picture } = decodeAs('photo', task);
   const writer = WRITERS[target];
@@ -68,6 +75,7 @@ export function planRetouch(task: Task, work: (picture: string) => readonly Step
       `pam:${resultIn(scratch)}`,
       ...['-colorspace', 'sRGB'],
       ...(writer?.alpha ? [] : flatten('#ffffff')),
+      ...(dpi === undefined ? [] : ['-density', `${dpi}`, '-units', 'PixelsPerInch']),
       ...(writer?.quality ? ['-quality', `${QUALITY}`] : []),
       ...(writer?.encode ?? []),
       `${writer?.coder}:${output}/out.${target}`,

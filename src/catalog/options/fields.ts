@@ -30,6 +30,11 @@ export const flag = textField
   .pipe(z.boolean())
   .describe('one of true, false, 1, 0, on, off, yes, no');
 
+export const colour = textField
+  .regex(/^#[0-9a-fA-F]{6}$/)
+  .toLowerCase()
+  .describe('#rrggbb');
+
 /** What a field does, for people and assistants. */
 export interface OptionText {
   /** What it does, in a sentence or two. */

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { Failure } from '../../errors.ts';
 import { pageRanges } from '../planning/pages.ts';
 import { type Edits, editNames } from './edits.ts';
-import { extent, flag, integer, LONGEST_VALUE, numberOf, offset, oneOf, pixels, textField } from './fields.ts';
+import { colour, extent, flag, integer, LONGEST_VALUE, numberOf, offset, oneOf, pixels, textField } from './fields.ts';
 import { seconds } from './time.ts';
 
 /** Tesseract's codes of the languages that every installation has. If one of several were missing, Tesseract would silently skip it. */
@@ -37,10 +37,7 @@ export const optionSchemas = {
   end_time: textField.transform(seconds).pipe(z.number().min(0)).describe('seconds or HH:MM:SS(.mmm), after start_time'),
   track: integer(1, 99, ''),
   dpi: integer(36, 600, ''),
-  background: textField
-    .regex(/^#[0-9a-fA-F]{6}$/)
-    .toLowerCase()
-    .describe('#rrggbb'),
+  background: colour,
   strip_metadata: flag,
   password: textField
     .refine((value) => Buffer.byteLength(value) <= 127 && !/[\r\n\0]/.test(value))

@@ -1,12 +1,46 @@
 /** A picture before another background. */
 import { z } from 'zod';
-import { type AbsentTool, NO_MODEL } from '../listed-tool.ts';
+import { Failure } from '../../errors.ts';
+import { matte, matted, engine as u2net } from '../engines/matte.ts';
+import { planRetouch, resultIn } from '../engines/retouch.ts';
+import { colour } from '../options/fields.ts';
+import type { Tool } from '../tool.ts';
+import { taskOf } from '../tool-families/media.ts';
+import { boundedSides, decodeBeside, PHOTO, photoTarget } from '../tool-families/photo.ts';
 
-export const tool: AbsentTool = {
+const WHITE = '#ffffff';
+const input = z.object({ color: colour.optional() });
+
+export const tool: Tool = {
   slug: 'change-background',
-  summary: 'Replaces the background of a picture.',
-  family: 'ai',
-  reason: NO_MODEL,
-  input: z.object({}),
+  summary: 'Puts the subject of a picture before another picture, or before a plain colour.',
+  ...PHOTO,
+  files: { fields: ['file', 'background'], min: 1, max: 2, inOrder: true },
+  input,
+  texts: { color: { means: 'Colour of the new background, where no picture is sent; white unless given.' } },
   daily: 100,
+  work: {
+    target: (sources, given) => {
+      if (sources.length > 1 && given['color'] !== undefined)
+        throw new Failure('BAD_REQUEST', { says: 'Send either a picture in the field "background" or a colour, not both.' });
+      return photoTarget(sources);
+    },
+    methods: [
+      {
+        engine: u2net,
+        plan: (order) => {
+          const [photo, background] = order.sources;
+          if (photo === undefined) throw new Error('a tool without a source');
+          const { color = WHITE } = order.input as z.output<typeof input>;
+          if (background === undefined) return matted(order, 'over', [color]);
+          for (const source of [photo, background]) boundedSides(source);
+          const beside = decodeBeside(order, background, 'background');
+          return planRetouch(taskOf(order), (picture) => [
+            ...beside.steps,
+            matte('over', picture, resultIn(order.scratch), beside.picture),
+          ]);
+        },
+      },
+    ],
+  },
 };

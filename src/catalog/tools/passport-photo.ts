@@ -1,12 +1,54 @@
 /** A photo as passports need it. */
 import { z } from 'zod';
-import { type AbsentTool, NO_MODEL } from '../listed-tool.ts';
+import { matted } from '../engines/matte.ts';
+import { engine as portrait } from '../engines/portrait.ts';
+import { colour, flag, oneOf } from '../options/fields.ts';
+import type { Tool } from '../tool.ts';
+import { PHOTO } from '../tool-families/photo.ts';
 
-export const tool: AbsentTool = {
+/** Width, height, head from chin to crown, and the space above it, mm: the middle of what each allows. */
+const RULES = {
+  us: [50.8, 50.8, 30, 5.5],
+  eu: [35, 45, 34, 4],
+  uk: [35, 45, 31.5, 5],
+  in: [50.8, 50.8, 30, 5.5],
+  cn: [33, 48, 30.5, 4],
+  ca: [50, 70, 33.5, 12],
+  au: [35, 45, 34, 4],
+  jp: [35, 45, 34, 4],
+  kr: [35, 45, 34, 4],
+} as const;
+const COUNTRIES = Object.keys(RULES) as [keyof typeof RULES, ...(keyof typeof RULES)[]];
+/** Of prints. */
+const DPI = 300;
+
+const input = z.object({
+  country: oneOf(COUNTRIES).default('us'),
+  color: colour.default('#ffffff'),
+  sheet: flag.default(false),
+});
+
+export const tool: Tool = {
   slug: 'passport-photo',
-  summary: 'Makes a passport photo.',
-  family: 'ai',
-  reason: NO_MODEL,
-  input: z.object({}),
+  summary: 'Makes a passport photo of a portrait: finds the face, cuts it to the size of a country, and makes the background plain.',
+  ...PHOTO,
+  input,
+  texts: {
+    country: { means: 'Whose size it has: us and in 2 × 2 inches, eu, uk, au, jp and kr 35 × 45 mm, cn 33 × 48 mm, ca 50 × 70 mm.' },
+    color: { means: 'Colour of the background.' },
+    sheet: { means: 'Whether as many as fit are put on a print of 6 × 4 inches (10 × 15 cm).' },
+  },
   daily: 100,
+  work: {
+    target: () => 'jpg',
+    methods: [
+      {
+        engine: portrait,
+        plan: (order) => {
+          const { country, color, sheet } = order.input as z.output<typeof input>;
+          return matted(order, 'passport', [color, ...RULES[country].map(String), ...(sheet ? ['sheet'] : [])], DPI);
+        },
+      },
+    ],
+  },
 };

@@ -1,13 +1,15 @@
 /** A picture without its background. */
 import { z } from 'zod';
-import { type AbsentTool, NO_MODEL } from '../listed-tool.ts';
+import { matted, engine as u2net } from '../engines/matte.ts';
+import type { Tool } from '../tool.ts';
+import { PHOTO } from '../tool-families/photo.ts';
 
-export const tool: AbsentTool = {
+export const tool: Tool = {
   slug: 'remove-background',
   summary: 'Removes the background of a picture.',
-  family: 'ai',
-  reason: NO_MODEL,
+  ...PHOTO,
   input: z.object({}),
   daily: 100,
   mcp: { title: 'Remove background', description: 'Removes the background of an image. Returns a PNG with transparency.' },
+  work: { target: () => 'png', methods: [{ engine: u2net, plan: (order) => matted(order, 'cut') }] },
 };

@@ -39,7 +39,7 @@ export async function openHere(checkout: string, jobs = availableParallelism()):
   const workDir = await mkdtemp(join(WORK, 'filemill-'));
   // Converters run as other users where this one is root.
   await chmod(workDir, 0o711);
-  const metrics = { spawnFailed() {}, enginesWithdrawn() {} };
+  const metrics = { spawnFailed() {}, enginesWithdrawn() {}, modelsFound() {} };
   const config = { dataDir: KEPT, worker: { ...worker, dir: workDir }, fetch: OFFLINE, runtimeDir: KEPT };
   const converters = await openConverters(config, checkout, log, metrics).catch(async (error: unknown) => {
     await removeTree(workDir);

@@ -15,6 +15,18 @@ export const PACKAGES = [
   // The parser of XML and its own.
   ...['fast-xml-parser', '@nodable/entities', 'fast-xml-builder', 'is-unsafe', 'path-expression-matcher', 'strnum', 'anynum', 'xml-naming'],
 ].map((name) => `node_modules/${name}`);
+/** ONNX Runtime, of which only this platform's files are taken. */
+export const ONNX_RUNTIME = ['node_modules/onnxruntime-common', 'node_modules/onnxruntime-node'];
+const isRun = (path: string): boolean => !/\.(?:[cm]?ts|map|md)$/.test(path);
+/** Without what other platforms need. @param into absolute path of the folder that gets `node_modules` */
+export async function copyOnnxRuntime(checkout: string, into: string): Promise<void> {
+  const isForeign = (path: string): boolean => {
+    const [, platform, cpu] = /\/napi-v\d+\/(\w+)(?:\/(\w+))?/.exec(path) ?? [];
+    return (platform !== undefined && platform !== process.platform) || (cpu !== undefined && cpu !== process.arch);
+  };
+  for (const path of ONNX_RUNTIME)
+    await cp(join(checkout, path), join(into, path), { recursive: true, filter: (from) => isRun(from) && !isForeign(from) });
+}
 /** Where `scripts/build-native` puts what it builds. */
 const NATIVE = '.cache/bin';
 
@@ -57,6 +69,7 @@ export async function stage(checkout: string, node: string, into: string): Promi
     await compile(checkout, fresh);
     for (const part of [LIBVIPS, ...NATIVE_PROGRAMS.map((name) => join(NATIVE, name))])
       await cp(join(checkout, part), join(fresh, part), { recursive: true }).catch(unlessAbsent);
+    await copyOnnxRuntime(checkout, fresh).catch(unlessAbsent);
     if (!isOpen) await cp(program, join(fresh, 'node'));
   });
   return runtimeAt(copy, copy, isOpen ? program : join(copy, 'node'));
@@ -64,7 +77,6 @@ export async function stage(checkout: string, node: string, into: string): Promi
 
 /** The programs without types, `package.json`, and the packages that they import, at the same paths as in the checkout. */
 export async function compile(checkout: string, into: string): Promise<void> {
-  const isRun = (path: string): boolean => !/\.(?:[cm]?ts|map|md)$/.test(path);
   for (const path of PACKAGES) await cp(join(checkout, path), join(into, path), { recursive: true, filter: isRun });
   await cp(join(checkout, PROGRAMS), join(into, PROGRAMS), { recursive: true });
   await cp(join(checkout, 'package.json'), join(into, 'package.json'));
@@ -128,7 +140,12 @@ const runtimeAt = (root: string, home: string, node: string): Runtime => ({
   node,
   pathOf: (program) => join(root, PROGRAMS, asJavaScript(program)),
   native: (program) => ({ program: join(home, NATIVE, program), library: libvipsIn(join(home, LIBVIPS)) }),
-  reads: [node, ...[PROGRAMS, 'package.json', ...PACKAGES].map((part) => join(root, part))],
+  // Node finds the packages of the checkout from a folder in it.
+  reads: [
+    node,
+    ...[PROGRAMS, 'package.json', ...PACKAGES].map((part) => join(root, part)),
+    ...ONNX_RUNTIME.map((part) => join(home, part)),
+  ],
 });
 
 /** Its name ends with its version. */

@@ -1,6 +1,7 @@
 /** The converters of this machine: found, versioned, and behind the launcher. */
 import { join } from 'node:path';
 import type { Catalog } from '../../catalog/catalog.ts';
+import type { Engine } from '../../catalog/engine.ts';
 import { engines } from '../../catalog/engines.gen.ts';
 import { workingCatalog } from '../../catalog/live.ts';
 import type { Config } from '../../config.ts';
@@ -16,6 +17,7 @@ import type { Metrics } from '../../telemetry/metrics.ts';
 import { type EngineStates, engineStates } from '../../worker/trials/engine-states.ts';
 import { CannotStart } from '../process/cannot-start.ts';
 import { openFolder } from './data-dir.ts';
+import { modelsHere } from './models.ts';
 
 export interface Converters {
   readonly workDir: string;
@@ -46,7 +48,7 @@ export async function openConverters(
   { dataDir, worker, fetch, runtimeDir }: ConvertersConfig,
   checkout: string,
   log: Log,
-  metrics: Pick<Metrics, 'spawnFailed' | 'enginesWithdrawn'>,
+  metrics: Pick<Metrics, 'spawnFailed' | 'enginesWithdrawn' | 'modelsFound'>,
   served: readonly Toolchain[] = toolchains,
 ): Promise<Converters> {
   await openFolder(dataDir);
@@ -78,18 +80,28 @@ export async function openConverters(
   // With Internet access switched off, its engines are neither present nor missing.
   const offline = fetch.rest ? [] : engines.filter(({ binaries }) => Object.values(binaries).some(({ egress }) => egress));
   const unserved = engines.filter((engine) => !engine.toolchains.some((toolchain) => served.includes(toolchain)));
+  const models = await modelsHere(checkout, { folder: worker.models, copies: runtimeDir ?? workDir }, log, metrics);
   const spareSlot = await openSlot(workDir, 0);
   const toolbox = await openToolbox({
     engines: engines.filter((engine) => !offline.includes(engine) && !unserved.includes(engine)),
     launcher,
     runtime,
+    models,
     cacheFile: join(dataDir, 'versions.json'),
     knownFile: join(checkout, 'versions.json'),
     slot: spareSlot,
   }).catch((cause: unknown) => {
     throw cause instanceof SpawnFailed ? new CannotStart(`${cause.message}: the versions of converters cannot be read`, { cause }) : cause;
   });
+  const lacking = (engine: Engine): string | undefined =>
+    Object.values(engine.binaries)
+      .flatMap((binary) => binary.models ?? [])
+      .find((id) => !models.has(id));
   const why = new Map([
+    ...toolbox.missing.flatMap(({ engine }) => {
+      const id = lacking(engine);
+      return id === undefined ? [] : [[engine.id, `the model ${id} is not installed (filemill models pull ${id})`] as const];
+    }),
     ...unserved.map(({ id }) => [id, `this server has only the toolchains ${served.join(', ')} (worker.toolchains)`] as const),
     ...offline.map(({ id }) => [id, 'fetching by URL is disabled (fetch.rest)'] as const),
   ]);

@@ -139,7 +139,14 @@ beforeAll(async () => {
   const launcher = launcherAt(resolve('.cache/bin/launcher'));
   slot = await openSlot(root, 0);
   const runtime = await stage(process.cwd(), process.execPath, root);
-  const toolbox = await openToolbox({ engines: [files, online], launcher, runtime, cacheFile: join(root, 'versions.json'), slot });
+  const toolbox = await openToolbox({
+    engines: [files, online],
+    launcher,
+    runtime,
+    models: new Map(),
+    cacheFile: join(root, 'versions.json'),
+    slot,
+  });
   residents = openResidents({ launcher, slot, perLife: 200, leakBytes: 2 ** 31 });
   stepper = createStepper({ toolbox, slot, residents, judge, egressProxy });
 });

@@ -122,7 +122,14 @@ describe('a program that is run once', () => {
     };
     const runtime = await stage(process.cwd(), process.execPath, root);
     const launcher = launcherAt(LAUNCHER);
-    const toolbox = await openToolbox({ engines: [engine], launcher, runtime, slot, cacheFile: join(root, 'versions.json') });
+    const toolbox = await openToolbox({
+      engines: [engine],
+      launcher,
+      runtime,
+      models: new Map(),
+      slot,
+      cacheFile: join(root, 'versions.json'),
+    });
     const folder = await slot.makeFolder('job');
     const where = { slot, folder, limits: LIMITS, signal: new AbortController().signal };
     const { ended, code, stdout } = await toolbox.run(engine, { run: 'probe', args: args.map(String) }, where);

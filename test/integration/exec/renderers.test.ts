@@ -49,7 +49,7 @@ beforeAll(async () => {
   const runtime = await stage(process.cwd(), process.execPath, root);
   child = runtime.native('chromium-child').program;
   const launcher = launcherAt(resolve('.cache/bin/launcher'));
-  toolbox = await openToolbox({ engines: [engine], launcher, runtime, cacheFile: join(root, 'versions.json'), slot });
+  toolbox = await openToolbox({ engines: [engine], launcher, runtime, models: new Map(), cacheFile: join(root, 'versions.json'), slot });
 });
 afterEach(async () => {
   for (const residents of opened.splice(0)) await residents.close();

@@ -336,7 +336,7 @@ describe('an answer', () => {
     expect(JSON.stringify(page.structuredContent?.['warnings'])).not.toContain('option_');
   });
 
-  it.each(['remove_background', 'colorize_photo', 'speech_to_text'])('of %s names what is missing', async (name) => {
+  it.each(['colorize_photo', 'speech_to_text'])('of %s names what is missing', async (name) => {
     expect(refusalIn(await call(service.url, name, { file: base64(PICTURE) }))).toMatchObject({
       code: 'NOT_IMPLEMENTED',
       message: expect.stringContaining('model'),
@@ -688,7 +688,8 @@ describe('list_supported_formats', () => {
       expect.arrayContaining([
         { name: 'convert_file', available: true },
         { name: 'upscale_image', available: true },
-        { name: 'remove_background', available: false, reason: expect.any(String) },
+        { name: 'remove_background', available: true },
+        { name: 'colorize_photo', available: false, reason: expect.any(String) },
       ]),
     );
   });

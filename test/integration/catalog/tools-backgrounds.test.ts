@@ -1,0 +1,181 @@
+/** The tools that need a model of what stands out in a photo, over HTTP, with the real models and photos whose answer is known. */
+import { execFile } from 'node:child_process';
+import { copyFile, mkdir, mkdtemp, open, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { findModels } from '../../../src/exec/models/installed.ts';
+import { readManifest } from '../../../src/exec/models/manifest.ts';
+import { HEIGHT, photo as photoOf, WIDTH } from '../../kit/fixtures/photos.ts';
+import { type Service, startService } from '../../kit/service.ts';
+import { callTool, outputOf, type Sent } from '../../kit/tools.ts';
+
+const run = promisify(execFile);
+const CONVERT = '/usr/bin/convert-im6.q16';
+const PHOTOS = '.cache/test/photos';
+const PORTRAIT = `${PHOTOS}/astronaut.png`;
+
+let service: Service;
+let home: string;
+beforeAll(async () => {
+  home = await mkdtemp(join(tmpdir(), 'filemill-backgrounds-'));
+  service = await startService();
+});
+afterAll(async () => {
+  await service?.stop();
+  await rm(home, { recursive: true, force: true });
+});
+
+let count = 0;
+async function use(slug: string, files: Sent | readonly Sent[], fields: Record<string, string> = {}) {
+  const answer = await callTool(service, slug, files, fields);
+  if (answer.data === undefined || answer.error !== undefined) throw new Error(JSON.stringify(answer));
+  const path = join(home, `${++count}-${answer.data.output?.filename}`);
+  await writeFile(path, await outputOf(service, answer));
+  return { path, job: answer.data };
+}
+const sent = async (field: string, path: string): Promise<Sent> => ({ field, name: basename(path), bytes: await readFile(path) });
+async function made(name: string, ...args: readonly string[]): Promise<string> {
+  const path = join(home, `${++count}-${name}`);
+  await run(CONVERT, [...args, path]);
+  return path;
+}
+const describeOf = async (path: string) => (await run(CONVERT, [path, '-format', '%m %wx%h', 'info:'])).stdout;
+/** Mean of a channel in a part of a picture, 0 to 1. */
+async function mean(path: string, channel: 'A' | 'R' | 'G' | 'B', part: string): Promise<number> {
+  const { stdout } = await run(CONVERT, [
+    path,
+    '-alpha',
+    'set',
+    '-channel',
+    channel,
+    '-separate',
+    '-crop',
+    part,
+    '+repage',
+    '-format',
+    '%[fx:mean]',
+    'info:',
+  ]);
+  return Number(stdout);
+}
+
+describe('remove-background', () => {
+  it('keeps the person and takes what is behind', async () => {
+    const { path, job } = await use('remove-background', PORTRAIT);
+    expect(await describeOf(path)).toBe('PNG 512x512');
+    expect(job).toMatchObject({ engine: { name: 'u2netp' } });
+    // The face, the suit; the wall at the upper right.
+    expect(await mean(path, 'A', '60x60+195+85')).toBeGreaterThan(0.98);
+    expect(await mean(path, 'A', '80x80+100+330')).toBeGreaterThan(0.98);
+    expect(await mean(path, 'A', '120x120+380+20')).toBeLessThan(0.02);
+  });
+  it('agrees with what is known of a picture that was put together', async () => {
+    const shape = ['-size', '640x480', 'xc:black', '-fill', 'white', '-draw', 'circle 320,250 320,110'];
+    const truth = await made('truth.png', ...shape);
+    const scene = await made(
+      'scene.png',
+      ...['-size', '640x480', 'gradient:#9fc3e8-#dfe8d8'],
+      ...['-fill', '#b5382c', '-draw', 'circle 320,250 320,110', '-fill', '#e6c9a8', '-draw', 'circle 290,210 290,180'],
+    );
+    const { path } = await use('remove-background', scene);
+    const pixels = async (args: readonly string[]) =>
+      (await run(CONVERT, [...args, '-depth', '8', 'gray:-'], { encoding: 'buffer', maxBuffer: 1 << 24 })).stdout;
+    const [right, got] = [await pixels([truth]), await pixels([path, '-alpha', 'extract'])];
+    let [both, either] = [0, 0];
+    for (let i = 0; i < right.length; i++) {
+      const [a, b] = [(right[i] as number) > 127, (got[i] as number) > 127];
+      if (a && b) both++;
+      if (a || b) either++;
+    }
+    expect(both / either).toBeGreaterThan(0.9);
+  });
+  it('turns a photo upright first, and keeps 16 bits', async () => {
+    const upright = await use('remove-background', await photoOf(home, 6));
+    expect(await describeOf(upright.path)).toBe(`PNG ${WIDTH}x${HEIGHT}`);
+    const deep = await made('deep.png', PORTRAIT, '-depth', '16', '-define', 'png:bit-depth=16');
+    const { path } = await use('remove-background', deep);
+    expect((await run(CONVERT, [path, '-format', '%[bit-depth]', 'info:'])).stdout).toBe('16');
+  });
+  it('says so where nothing stands out', async () => {
+    const noise = await made('noise.png', '-size', '300x300', '-seed', '3', 'xc:gray', '+noise', 'Random');
+    const { job } = await use('remove-background', noise);
+    expect(job.warnings?.map(({ code }) => code)).toEqual([expect.stringMatching(/^(no_subject|low_confidence)$/)]);
+  });
+});
+
+describe('change-background', () => {
+  it('puts a colour there, in the format of the photo', async () => {
+    const photo = await made('portrait.jpg', PORTRAIT, '-quality', '95');
+    const { path } = await use('change-background', photo, { color: '#2060c0' });
+    expect(await describeOf(path)).toBe('JPEG 512x512');
+    expect(await mean(path, 'B', '120x120+380+20')).toBeCloseTo(0xc0 / 255, 1);
+    expect(await mean(path, 'R', '120x120+380+20')).toBeCloseTo(0x20 / 255, 1);
+    expect(await mean(path, 'R', '60x60+195+85')).toBeGreaterThan(0.5);
+  });
+  it('puts a picture there, cut to cover', async () => {
+    const green = await made('green.png', '-size', '900x300', 'xc:#10a040');
+    const { path } = await use('change-background', [await sent('file', PORTRAIT), await sent('background', green)]);
+    expect(await describeOf(path)).toBe('PNG 512x512');
+    expect(await mean(path, 'G', '120x120+380+20')).toBeCloseTo(0xa0 / 255, 1);
+  });
+  it('takes a colour or a picture, not both', async () => {
+    const answer = await callTool(service, 'change-background', [await sent('file', PORTRAIT), await sent('background', PORTRAIT)], {
+      color: '#ffffff',
+    });
+    expect(answer).toMatchObject({ status: 400, error: { code: 'BAD_REQUEST' } });
+  });
+});
+
+describe('passport-photo', () => {
+  it.each([
+    ['eu', '413x531'],
+    ['us', '600x600'],
+    ['cn', '390x567'],
+  ])('has the size of %s', async (country, size) => {
+    const { path } = await use('passport-photo', PORTRAIT, { country });
+    expect(await describeOf(path)).toBe(`JPEG ${size}`);
+    expect((await run(CONVERT, [path, '-format', '%x %U', 'info:'])).stdout).toBe('300 PixelsPerInch');
+    // Above the head and beside it.
+    expect(await mean(path, 'G', '100x10+0+0')).toBeGreaterThan(0.98);
+  });
+  it('has the head as high as asked for, from its crown on', async () => {
+    const { path } = await use('passport-photo', PORTRAIT, { country: 'eu' });
+    const { stdout } = await run(CONVERT, [path, '-fuzz', '12%', '-trim', '-format', '%Y', 'info:']);
+    // 4 mm at 300 dpi are 47 px.
+    expect(Math.abs(Number(stdout) - 47)).toBeLessThan(16);
+  });
+  it('puts as many as fit on a sheet', async () => {
+    const { path } = await use('passport-photo', PORTRAIT, { country: 'eu', sheet: 'true', color: '#d0d8e0' });
+    expect(await describeOf(path)).toBe('JPEG 1800x1200');
+    // Four across, two down: nearly all of the sheet.
+    expect(await mean(path, 'R', '1800x1200+0+0')).toBeLessThan(0.9);
+  });
+  it('refuses a picture without a face', async () => {
+    const answer = await callTool(service, 'passport-photo', `${PHOTOS}/coffee.png`);
+    expect(answer.error).toMatchObject({
+      code: 'CONVERSION_FAILED',
+      message: expect.stringContaining('one face'),
+      details: { reason: 'input_limit', limit: 'faces', min: 1, received: 0 },
+    });
+  });
+});
+
+describe('models', () => {
+  it('are switched off where they are not what the manifest says', async () => {
+    const all = await readManifest('models/manifest.yaml');
+    const states = async (folder: string) => (await findModels(all, [folder])).map(({ model, state }) => [model.id, state]);
+    expect(await states(home)).toEqual([
+      ['u2netp', 'missing'],
+      ['centerface', 'missing'],
+    ]);
+    await mkdir(join(home, 'u2netp'));
+    await copyFile('.cache/models/u2netp/u2netp.onnx', join(home, 'u2netp/u2netp.onnx'));
+    expect((await states(home))[0]).toEqual(['u2netp', 'whole']);
+    const file = await open(join(home, 'u2netp/u2netp.onnx'), 'r+');
+    await file.write(Buffer.from('x'), 0, 1, 1_000_000);
+    await file.close();
+    expect((await states(home))[0]).toEqual(['u2netp', 'changed']);
+  });
+});
