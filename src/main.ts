@@ -21,7 +21,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   'nats-users': async () => (await import('./cli/nats-users.ts')).natsUsers,
   limits: async () => (await import('./cli/limits.ts')).limits,
   mcp: async () => (await import('./cli/mcp.ts')).mcp,
-  models: async () => (await import('./cli/models.ts')).models,
+  models: async () => (await import('./cli/models.ts')).manageModels,
 };
 /** What follows the last conversion must end in this time whatever hangs, ms. */
 const LAST_RESORT_MS = 1_800;

@@ -14,7 +14,7 @@ const EVERY_MS = 2_000;
 const USAGE = 'usage: filemill models [list | verify | pull [<model>…] [--into <folder>] [--from <folder>]]';
 
 /** @returns what to print @throws CannotStart */
-export async function models(args: readonly string[], checkout: string): Promise<string> {
+export async function manageModels(args: readonly string[], checkout: string): Promise<string> {
   const { action, ids, into, from } = asked(args);
   const all = await readManifest(manifestOf(checkout));
   const unknown = ids.find((id) => !all.some((model) => model.id === id));

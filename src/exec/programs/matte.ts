@@ -9,7 +9,7 @@
  * answer: warnings, or, with status 2, that there is not one face.
  */
 import { before, covering, cutOut, plain } from './matte/compose.ts';
-import { type Face, facesIn } from './matte/faces.ts';
+import { type DetectedFace, facesIn } from './matte/faces.ts';
 import { maskOf } from './matte/mask.ts';
 import { type PassportRule, portraitOf, sheetOf } from './matte/passport.ts';
 import { type Picture, readPam, writePam } from './retouch/picture.ts';
@@ -50,8 +50,8 @@ async function subjectOf(picture: Picture, folder: string): Promise<Picture> {
 }
 
 /** @returns the only face, or how many there are */
-function onlyFace(faces: readonly Face[]): Face | number {
-  const area = ({ width, height }: Face) => width * height;
+function onlyFace(faces: readonly DetectedFace[]): DetectedFace | number {
+  const area = ({ width, height }: DetectedFace) => width * height;
   const [largest, next] = [...faces].sort((a, b) => area(b) - area(a));
   if (largest === undefined) return 0;
   return next === undefined || area(next) < ANOTHER * area(largest) ? largest : faces.length;

@@ -4,7 +4,7 @@ import type { Picture } from '../retouch/picture.ts';
 import { loadModel, type Shape } from './model.ts';
 
 /** In pixels of the picture. */
-export interface Face {
+export interface DetectedFace {
   readonly left: number;
   readonly top: number;
   readonly width: number;
@@ -41,7 +41,7 @@ const FIXED: readonly Shape[] = [
 ];
 
 /** @param folder of the model @returns the most likely first */
-export async function facesIn(picture: Picture, folder: string): Promise<readonly Face[]> {
+export async function facesIn(picture: Picture, folder: string): Promise<readonly DetectedFace[]> {
   const run = await loadModel(folder, 'centerface.onnx', OUTPUTS, FIXED);
   const scale = LONGER / Math.max(picture.width, picture.height);
   const [seenWidth, seenHeight] = [picture.width, picture.height].map((side) => Math.max(1, Math.round(side * scale))) as [number, number];
@@ -63,9 +63,9 @@ function facesOf(
   [likely, sizes, offsets, landmarks]: [Float32Array, Float32Array, Float32Array, Float32Array],
   across: number,
   scale: number,
-): Face[] {
+): DetectedFace[] {
   const cells = likely.length;
-  const faces: Face[] = [];
+  const faces: DetectedFace[] = [];
   for (let i = 0; i < cells; i++) {
     const score = likely[i] as number;
     if (score < LEAST_SCORE) continue;
@@ -77,7 +77,7 @@ function facesOf(
       y: (top + height * (landmarks[2 * n * cells + i] as number)) / scale,
     });
     const [a, b] = [point(0), point(1)];
-    const eyes: Face['eyes'] = a.x <= b.x ? [a, b] : [b, a];
+    const eyes: DetectedFace['eyes'] = a.x <= b.x ? [a, b] : [b, a];
     faces.push({ left: left / scale, top: top / scale, width: width / scale, height: height / scale, score, eyes });
   }
   return faces;
@@ -86,8 +86,8 @@ function facesOf(
 /** As many as a picture of a crowd has: each is compared with all. */
 const MOST = 200;
 
-function distinct(faces: readonly Face[]): Face[] {
-  const kept: Face[] = [];
+function distinct(faces: readonly DetectedFace[]): DetectedFace[] {
+  const kept: DetectedFace[] = [];
   for (const face of faces) {
     if (kept.length === MOST) break;
     if (kept.every((other) => overlap(face, other) < SAME)) kept.push(face);
@@ -95,7 +95,7 @@ function distinct(faces: readonly Face[]): Face[] {
   return kept;
 }
 
-function overlap(a: Face, b: Face): number {
+function overlap(a: DetectedFace, b: DetectedFace): number {
   const wide = Math.min(a.left + a.width, b.left + b.width) - Math.max(a.left, b.left);
   const high = Math.min(a.top + a.height, b.top + b.height) - Math.max(a.top, b.top);
   const common = Math.max(0, wide) * Math.max(0, high);

@@ -3,10 +3,15 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import ort from 'onnxruntime-node';
 
-export type Run = (input: Float32Array, shape: readonly number[]) => Promise<readonly Float32Array[]>;
+export type Inference = (input: Float32Array, shape: readonly number[]) => Promise<readonly Float32Array[]>;
 
 /** @param folder of the model @param outputs names of the wanted ones, in order @returns what runs it */
-export async function loadModel(folder: string, file: string, outputs: readonly string[], freed: readonly Shape[] = []): Promise<Run> {
+export async function loadModel(
+  folder: string,
+  file: string,
+  outputs: readonly string[],
+  freed: readonly Shape[] = [],
+): Promise<Inference> {
   ort.env.logLevel = 'error';
   const session = await ort.InferenceSession.create(withFreeSizes(readFileSync(join(folder, file)), freed), {
     intraOpNumThreads: 1,

@@ -1,7 +1,7 @@
 /** A portrait as passports want it: the head as large and as high in the picture as a country says, the eyes level, before a plain colour. */
 import { boxMean } from '../retouch/filters.ts';
 import { type Picture, type Plane, plane } from '../retouch/picture.ts';
-import type { Face } from './faces.ts';
+import type { DetectedFace } from './faces.ts';
 
 /** What a country asks for, mm. */
 export interface PassportRule {
@@ -40,7 +40,7 @@ export interface Portrait {
 }
 
 /** @param subject cut out, as large as the photo */
-export function portraitOf(subject: Picture, face: Face, rule: PassportRule): Portrait {
+export function portraitOf(subject: Picture, face: DetectedFace, rule: PassportRule): Portrait {
   const [left, right] = face.eyes;
   const tilt = Math.atan2(right.y - left.y, right.x - left.x);
   const angle = Math.abs(tilt) > MOST_TILT ? 0 : tilt;
@@ -84,7 +84,7 @@ export function portraitOf(subject: Picture, face: Face, rule: PassportRule): Po
 }
 
 /** The highest row of the subject over the face, within what a head can have. */
-function crownOf({ alpha, width }: Picture, face: Face): number {
+function crownOf({ alpha, width }: Picture, face: DetectedFace): number {
   const [highest, lowest] = [face.top - HIGHEST_CROWN * face.height, face.top - LOWEST_CROWN * face.height];
   if (alpha === undefined) return face.top - 0.25 * face.height;
   const middle = face.left + face.width / 2;
