@@ -37,6 +37,7 @@ import { engine as scans } from './engines/scans.ts';
 import { engine as separate } from './engines/separate.ts';
 import { engine as sfnt } from './engines/sfnt.ts';
 import { engine as sharp } from './engines/sharp.ts';
+import { engine as speech } from './engines/speech.ts';
 import { engine as subtitles } from './engines/subtitles.ts';
 import { engine as tesseract } from './engines/tesseract.ts';
 import { engine as tiff2pdf } from './engines/tiff2pdf.ts';
@@ -79,6 +80,7 @@ export const engines: readonly Engine[] = [
   separate,
   sfnt,
   sharp,
+  speech,
   subtitles,
   tesseract,
   tiff2pdf,

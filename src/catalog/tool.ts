@@ -31,6 +31,8 @@ export interface Tool extends ListedTool {
   readonly alwaysZip?: boolean;
   /** The result is text in the response itself; there is no output to download. */
   readonly answersText?: boolean;
+  /** The result is a text, which the job shows beside its output. */
+  readonly showsText?: boolean;
 }
 
 export const ONE_FILE: ToolFiles = { fields: ['file'], min: 1, max: 1 };

@@ -6,8 +6,8 @@ import type { ApiDeps } from '../deps.ts';
 import { baseUrl } from '../http/base-url.ts';
 import { problemOf } from '../http/problem.ts';
 import { longTextOf } from './long-text.ts';
-import { answersText, readText } from './text.ts';
-import { failureOfJob, linksOf, shown, textViewOf, viewOf } from './view.ts';
+import { answersText, readText, showsText } from './text.ts';
+import { failureOfJob, linksOf, shown, textViewOf, viewOf, viewWithText } from './view.ts';
 
 /** When to poll again, seconds. */
 export const RETRY_AFTER = '1';
@@ -44,7 +44,9 @@ export async function bodyOf(
     return { ...problemOf(failureOfJob(record), requestId), data };
   }
   const progress = signals.lastProgress(record.id);
-  if (!answersText(catalog, record)) return { data: viewOf(record, base, progress) };
-  const answer = record.output === undefined ? undefined : await readText(objects, record.output);
-  return { data: textViewOf(record, base, progress, answer) };
+  const { output } = record;
+  const [isAlone, isBeside] = [answersText(catalog, record), showsText(catalog, record)];
+  if (!isAlone && (!isBeside || output === undefined)) return { data: viewOf(record, base, progress) };
+  const answer = output === undefined ? undefined : await readText(objects, output);
+  return { data: isBeside && answer !== undefined ? viewWithText(record, base, answer) : textViewOf(record, base, progress, answer) };
 }

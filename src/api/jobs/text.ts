@@ -21,6 +21,10 @@ export interface TextAnswer {
 export const answersText = ({ tools }: Pick<Catalog, 'tools'>, { tool }: Pick<JobRecord, 'tool'>): boolean =>
   tool !== undefined && tools.get(tool.slug)?.answersText === true;
 
+/** Whether a job shows its text beside its output. */
+export const showsText = ({ tools }: Pick<Catalog, 'tools'>, { tool }: Pick<JobRecord, 'tool'>): boolean =>
+  tool !== undefined && tools.get(tool.slug)?.showsText === true;
+
 /** What is known of a text when it has been read once, and none of it kept. */
 export interface TextMeasure {
   readonly pages: number;

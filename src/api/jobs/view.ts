@@ -50,9 +50,17 @@ export function textViewOf(record: JobRecord, base: string, progress?: number, a
   const { output: _, ...job } = viewOf(record, base, progress);
   if (answer === undefined) return job;
   const { text, pages, cut } = answer;
-  const warning = { code: 'text_cut', message: `The text is longer than ${MAX_TEXT_BYTES} bytes: only its beginning is included.` };
-  return { ...job, text, language: record.tool?.input['ocr_lang'], pages, warnings: [...job.warnings, ...(cut ? [warning] : [])] };
+  return { ...job, text, language: record.tool?.input['ocr_lang'], pages, warnings: withCut(job.warnings, cut) };
 }
+
+/** A job that has ended, and shows its text beside its output. */
+export function viewWithText(record: JobRecord, base: string, { text, cut }: TextAnswer): object {
+  const job = viewOf(record, base);
+  return { ...job, text, warnings: withCut(job.warnings, cut) };
+}
+
+const TEXT_CUT = { code: 'text_cut', message: `The text is longer than ${MAX_TEXT_BYTES} bytes: only its beginning is included.` };
+const withCut = (warnings: Job['warnings'], cut: boolean): Job['warnings'] => [...warnings, ...(cut ? [TEXT_CUT] : [])];
 
 /** A record that may be shown. @throws Failure `JOB_NOT_FOUND`, `JOB_EXPIRED` */
 export function shown(record: JobRecord | undefined, now: number): JobRecord {

@@ -1,11 +1,12 @@
 /** Our own program around U²-Net, a model that finds what stands out in a photo: takes the background away, or puts another one there. */
 import type { Engine, Plan, Step } from '../engine.ts';
 import { PNG } from '../known-good.ts';
+import { ownStep } from '../planning/told.ts';
 import type { ToolTask } from '../tool.ts';
 import { taskOf } from '../tool-families/media.ts';
 import { boundedSides } from '../tool-families/photo.ts';
 import { engine as imagemagick } from './imagemagick.ts';
-import { ownStep, planRetouch, resultIn, engine as retouch } from './retouch.ts';
+import { planRetouch, resultIn, engine as retouch } from './retouch.ts';
 
 export const engine: Engine = {
   ...retouch,

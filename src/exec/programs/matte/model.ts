@@ -1,7 +1,8 @@
-/** Models of ONNX, run by ONNX Runtime on one thread: a slot has a processor. */
+/** Models of ONNX that take one picture. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import ort from 'onnxruntime-node';
+import { openSession } from '../inference/session.ts';
 
 export type Inference = (input: Float32Array, shape: readonly number[]) => Promise<readonly Float32Array[]>;
 
@@ -12,14 +13,7 @@ export async function loadModel(
   outputs: readonly string[],
   freed: readonly Shape[] = [],
 ): Promise<Inference> {
-  ort.env.logLevel = 'error';
-  const session = await ort.InferenceSession.create(withFreeSizes(readFileSync(join(folder, file)), freed), {
-    intraOpNumThreads: 1,
-    interOpNumThreads: 1,
-    // It keeps what it has freed, and there is one run.
-    enableCpuMemArena: false,
-    logSeverityLevel: 3,
-  });
+  const session = await openSession(withFreeSizes(readFileSync(join(folder, file)), freed));
   const [input = ''] = session.inputNames;
   return async (data, shape) => {
     const results = await session.run({ [input]: new ort.Tensor('float32', data, shape) }, [...outputs]);
