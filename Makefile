@@ -51,7 +51,7 @@ converters:
 
 test-tools:
 	@scripts/install-packages --for tests test/packages.txt
-	@scripts/setup-models --needed
+	@scripts/setup-models --needed whisper-base
 	@node scripts/setup-photos.ts
 	@scripts/setup-schemathesis
 	@scripts/setup-typed-client

@@ -17,6 +17,9 @@ export async function judgeAll(judge: Judge, base: string, folder: string, forma
   return names;
 }
 
+/** The text of an empty page, the subtitles of a recording without words. */
+const MAY_BE_EMPTY: ReadonlySet<string> = new Set(['txt', 'srt']);
+
 async function judgeOne(judge: Judge, base: string, folder: string, name: string, format: string): Promise<void> {
   const { handle, sizeBytes } = await openFile(base, folder, name).catch(asInvalidOutput);
   try {
@@ -26,8 +29,7 @@ async function judgeOne(judge: Judge, base: string, folder: string, name: string
     const tail = Buffer.alloc(Math.min(sizeBytes, TAIL_BYTES));
     await handle.read(head, 0, head.length, 0);
     await handle.read(tail, 0, tail.length, sizeBytes - tail.length);
-    // An empty page has an empty text; nothing else may be empty.
-    if (sizeBytes === 0 && format === 'txt') return;
+    if (sizeBytes === 0 && MAY_BE_EMPTY.has(format)) return;
     if (sizeBytes === 0 || !(await judge.matches({ head, tail, size: sizeBytes }, format))) throw conversionFailed('output_invalid');
   } finally {
     await handle.close();

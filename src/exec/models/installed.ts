@@ -1,9 +1,10 @@
 /** Which models are here, whole and unchanged. */
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { stat } from 'node:fs/promises';
+import { readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { z } from 'zod';
 import type { Model } from './manifest.ts';
 
 /** What was found of a model. `changed`: a file has other bytes than the manifest says. */
@@ -19,36 +20,84 @@ export interface InstalledModel {
 /** Where `models pull` puts them, unless told otherwise. @param checkout absolute path of the project */
 export const modelsIn = (checkout: string): string => join(checkout, '.cache/models');
 
-/** @param folders in which each model may have a folder, in order of preference @param signal ends the reading */
+/**
+ * @param folders in which each model may have a folder, in order of preference
+ * @param remembering whether a file that has not changed since it was last read is not read again
+ */
 export async function findModels(
   models: readonly Model[],
   folders: readonly string[],
-  signal?: AbortSignal,
+  remembering = true,
 ): Promise<readonly InstalledModel[]> {
+  const hashes = new Map(await Promise.all(folders.map(async (each) => [each, await openHashes(each, remembering)] as const)));
   const found: InstalledModel[] = [];
   for (const model of models) {
     const states: InstalledModel[] = [];
-    for (const each of folders) {
-      const folder = join(each, model.id);
-      states.push({ model, state: await stateOf(model, folder, signal), folder });
+    for (const [each, known] of hashes) {
+      states.push({ model, state: await stateOf(model, known), folder: join(each, model.id) });
       if (states.at(-1)?.state === 'whole') break;
     }
     const best = (['whole', 'changed', 'missing'] as const).flatMap((state) => states.filter((each) => each.state === state));
     found.push(...best.slice(0, 1));
   }
+  for (const known of hashes.values()) await known.keep();
   return found;
 }
 
-async function stateOf({ files }: Model, folder: string, signal?: AbortSignal): Promise<ModelState> {
+async function stateOf({ id, files }: Model, hashes: Hashes): Promise<ModelState> {
   for (const { name, bytes, sha256 } of files) {
-    const size = await stat(join(folder, name)).then(
-      (stats) => stats.size,
-      () => undefined,
-    );
-    if (size === undefined) return 'missing';
-    if (size !== bytes || (await hashOf(join(folder, name), signal)) !== sha256) return 'changed';
+    const found = await hashes.of(join(id, name));
+    if (found === undefined) return 'missing';
+    if (found.bytes !== bytes || (await found.sha256()) !== sha256) return 'changed';
   }
   return 'whole';
+}
+
+/** The hashes of a folder's files. */
+interface Hashes {
+  /** @returns undefined where there is no such file */
+  of(name: string): Promise<{ readonly bytes: number; sha256(): Promise<string> } | undefined>;
+  /** For the next process, where the folder can be written. */
+  keep(): Promise<void>;
+}
+
+/** Hundreds of megabytes take longer than all else that a process does before it serves. Nothing but a new file or a write changes `stamp`. */
+const remembered = z.record(z.string(), z.object({ stamp: z.string(), sha256: z.string() }));
+const REMEMBERED = '.sha256.json';
+
+async function openHashes(folder: string, remembering: boolean): Promise<Hashes> {
+  const path = join(folder, REMEMBERED);
+  const known = remembering
+    ? await readFile(path, 'utf8').then(
+        (text) => remembered.parse(JSON.parse(text)),
+        (): z.infer<typeof remembered> => ({}),
+      )
+    : {};
+  const hashes = new Map(Object.entries(known));
+  let isNew = false;
+  return {
+    of: async (name) => {
+      const stats = await stat(join(folder, name), { bigint: true }).catch(() => undefined);
+      if (stats === undefined) return undefined;
+      const stamp = [stats.dev, stats.ino, stats.size, stats.mtimeNs, stats.ctimeNs].join(' ');
+      const sha256 = async () => {
+        const before = hashes.get(name);
+        if (before?.stamp === stamp) return before.sha256;
+        const hash = await hashOf(join(folder, name));
+        hashes.set(name, { stamp, sha256: hash });
+        isNew = true;
+        return hash;
+      };
+      return { bytes: Number(stats.size), sha256 };
+    },
+    keep: async () => {
+      if (!isNew) return;
+      const fresh = `${path}.${process.pid}`;
+      const written = writeFile(fresh, JSON.stringify(Object.fromEntries(hashes))).then(() => rename(fresh, path));
+      // A volume that is mounted read-only is read each time.
+      await written.catch(() => rm(fresh, { force: true }).catch(() => undefined));
+    },
+  };
 }
 
 /** SHA-256 of a file, in hexadecimal. */

@@ -26,7 +26,7 @@ const unpackedSchema = fileSchema.extend({
 });
 export type UnpackedFile = Readonly<z.infer<typeof unpackedSchema>>;
 
-/** What `convert.ts` can make of weights. */
+/** What `conversion/convert.ts` can make of weights. */
 const CONVERSIONS = ['whisper'] as const;
 export type ConversionName = (typeof CONVERSIONS)[number];
 

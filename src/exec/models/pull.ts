@@ -6,7 +6,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { open } from 'yauzl';
 import { z } from 'zod';
-import { convertWeights } from './convert.ts';
+import { convertWeights } from './conversion/convert.ts';
 import { hashOf } from './installed.ts';
 import type { Model, ModelPackage, UnpackedFile } from './manifest.ts';
 

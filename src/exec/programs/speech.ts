@@ -8,7 +8,7 @@
  */
 import { closeSync, fstatSync, openSync, readSync, writeFileSync } from 'node:fs';
 import { plainText, type Said, srt, vtt } from './speech/cues.ts';
-import { begin, type Found, search } from './speech/search.ts';
+import { begin, search, type Transcript } from './speech/search.ts';
 import { readVocabulary, TICK, type Vocabulary } from './speech/vocabulary.ts';
 import { HEARD, HEARD_BEFORE, openWhisper, RATE, SECONDS } from './speech/whisper.ts';
 
@@ -59,7 +59,7 @@ class Recording {
 
 /** @returns what was said, and how many seconds of it are done: the next piece begins there */
 function saidIn(
-  { tokens }: Found,
+  { tokens }: Transcript,
   offset: number,
   length: number,
   vocabulary: Vocabulary,

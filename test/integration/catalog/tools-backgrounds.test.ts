@@ -1,6 +1,6 @@
 /** The tools that need a model of what stands out in a photo, over HTTP, with the real models and photos whose answer is known. */
 import { execFile } from 'node:child_process';
-import { copyFile, mkdir, mkdtemp, open, readFile, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, open, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -169,13 +169,25 @@ describe('models', () => {
     expect(await states(home)).toEqual([
       ['u2netp', 'missing'],
       ['centerface', 'missing'],
+      ['whisper-base', 'missing'],
     ]);
     await mkdir(join(home, 'u2netp'));
-    await copyFile('.cache/models/u2netp/u2netp.onnx', join(home, 'u2netp/u2netp.onnx'));
+    const path = join(home, 'u2netp/u2netp.onnx');
+    await copyFile('.cache/models/u2netp/u2netp.onnx', path);
     expect((await states(home))[0]).toEqual(['u2netp', 'whole']);
-    const file = await open(join(home, 'u2netp/u2netp.onnx'), 'r+');
-    await file.write(Buffer.from('x'), 0, 1, 1_000_000);
-    await file.close();
+    const change = async () => {
+      const file = await open(path, 'r+');
+      await file.write(Buffer.from('x'), 0, 1, 1_000_000);
+      await file.close();
+    };
+    await change();
+    expect((await states(home))[0]).toEqual(['u2netp', 'changed']);
+    // Also where the size and the time of the last write are those of before.
+    await copyFile('.cache/models/u2netp/u2netp.onnx', path);
+    expect((await states(home))[0]).toEqual(['u2netp', 'whole']);
+    const { atime, mtime } = await stat(path);
+    await change();
+    await utimes(path, atime, mtime);
     expect((await states(home))[0]).toEqual(['u2netp', 'changed']);
   });
 });

@@ -74,16 +74,19 @@ function describe(catalog: Known, tool: McpTool, settings: McpSettings): Tool {
 
 const shapeless = ['pattern', 'format', '$schema', 'minLength'];
 
+/** A longer list, such as that of languages, is told by the refusal of what is not in it. */
+const MOST_VALUES = 30;
+
 /** The catalog gives the bounds. An enum of numbers becomes a minimum and a maximum: strict clients accept enums of strings only. */
 function paramSchema({ means, preset, schema }: Param, field: z.ZodType | undefined): Schema {
   const { description, ...rules } = field === undefined ? (schema ?? {}) : fieldSchema(field);
   const { enum: values, ...bounds } = rules;
   const numbers = values?.filter((value) => typeof value === 'number') ?? [];
-  const listed =
-    numbers.length > 0 ? { minimum: Math.min(...numbers), maximum: Math.max(...numbers) } : values === undefined ? {} : { enum: values };
+  const isShort = values !== undefined && values.length <= MOST_VALUES;
+  const listed = numbers.length > 0 ? { minimum: Math.min(...numbers), maximum: Math.max(...numbers) } : isShort ? { enum: values } : {};
   const said = withWords(means, description ?? '', bounds.type, numbers.length > 0, values !== undefined);
   const kept = Object.fromEntries(Object.entries({ ...bounds, ...listed }).filter(([key]) => !shapeless.includes(key)));
-  const text = bounds.type === 'string' && values === undefined && bounds.maxLength === undefined ? { maxLength: MAX_TEXT } : {};
+  const text = bounds.type === 'string' && !isShort && bounds.maxLength === undefined ? { maxLength: MAX_TEXT } : {};
   return { ...kept, ...text, description: said, ...(preset === undefined ? {} : { default: preset }) };
 }
 

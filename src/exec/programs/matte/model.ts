@@ -1,8 +1,7 @@
 /** Models of ONNX that take one picture. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import ort from 'onnxruntime-node';
-import { openSession } from '../inference/session.ts';
+import { openSession, Tensor } from '../inference/session.ts';
 
 export type Inference = (input: Float32Array, shape: readonly number[]) => Promise<readonly Float32Array[]>;
 
@@ -16,8 +15,8 @@ export async function loadModel(
   const session = await openSession(withFreeSizes(readFileSync(join(folder, file)), freed));
   const [input = ''] = session.inputNames;
   return async (data, shape) => {
-    const results = await session.run({ [input]: new ort.Tensor('float32', data, shape) }, [...outputs]);
-    return outputs.map((name) => (results[name] as ort.Tensor).data as Float32Array);
+    const results = await session.run({ [input]: new Tensor('float32', data, shape) }, [...outputs]);
+    return outputs.map((name) => (results[name] as Tensor).data as Float32Array);
   };
 }
 

@@ -12,7 +12,7 @@ const REPEATS = 2.4;
 /** Pieces in a row that are not written twice, where a text has repeated itself. */
 const NOT_TWICE = 3;
 
-export interface Found {
+export interface Transcript {
   /** Pieces of text, and times. */
   readonly tokens: readonly number[];
   /** Mean logarithm of how likely each piece was. */
@@ -54,7 +54,7 @@ export async function begin(whisper: Whisper, vocabulary: Vocabulary, samples: F
 }
 
 /** @param beam texts that are tried side by side; a text that repeats itself is written once more, without that */
-export async function search(whisper: Whisper, vocabulary: Vocabulary, start: Start, language: number, beam: number): Promise<Found> {
+export async function search(whisper: Whisper, vocabulary: Vocabulary, start: Start, language: number, beam: number): Promise<Transcript> {
   const found = await written(whisper, vocabulary, start, language, beam, false);
   const text = Buffer.from(vocabulary.textOf(found.tokens.filter((token) => token < vocabulary.end)));
   const repeats = text.length > 0 && text.length / deflateSync(text).length > REPEATS;
@@ -68,7 +68,7 @@ async function written(
   language: number,
   beam: number,
   once: boolean,
-): Promise<Found> {
+): Promise<Transcript> {
   let { past, logits } = await whisper.write(heard, [[language, vocabulary.transcribe]], begun);
   let texts: readonly Text[] = [{ tokens: [], likely: 0 }];
   const done: Text[] = [];

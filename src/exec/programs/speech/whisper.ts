@@ -1,6 +1,5 @@
 /** Whisper as two graphs: what is heard in 30 s of sound, and how likely each piece of text is after those before it. */
-import ort from 'onnxruntime-node';
-import { openSession } from '../inference/session.ts';
+import { openSession, Tensor } from '../inference/session.ts';
 
 /** Hz. */
 export const RATE = 16_000;
@@ -13,12 +12,12 @@ export const HEARD = BEFORE + SECONDS * RATE + BEHIND;
 export const HEARD_BEFORE = BEFORE;
 
 /** What the decoder looks up in the sound. */
-type Heard = Readonly<Record<string, ort.Tensor>>;
+type Heard = Readonly<Record<string, Tensor>>;
 /** Of the pieces that it was given: layers' keys and values, each with a row for each text. */
-type Past = readonly ort.Tensor[];
+type Past = readonly Tensor[];
 
 /** Texts that are written side by side, each in a row. */
-export interface Written {
+export interface Continued {
   readonly past: Past;
   /** Of the next piece, for each text: the size of the vocabulary each. */
   readonly logits: readonly Float32Array[];
@@ -28,7 +27,7 @@ export interface Whisper {
   /** @param samples of `HEARD`, from -1 to 1 */
   hear(samples: Float32Array): Promise<Heard>;
   /** @param tokens for each text, all of one length @param past of the same texts; unset where they begin */
-  write(heard: Heard, tokens: readonly (readonly number[])[], past?: Past): Promise<Written>;
+  write(heard: Heard, tokens: readonly (readonly number[])[], past?: Past): Promise<Continued>;
   /** Texts that go on from others. @param parents a row of `past` for each new text */
   branch(past: Past, parents: readonly number[]): Past;
 }
@@ -40,24 +39,24 @@ export async function openWhisper(folder: string): Promise<Whisper> {
   const layers = encoder.outputNames.length / 2;
   const names = Array.from({ length: layers }, (_, layer) => [`k${layer}`, `v${layer}`]).flat();
   return {
-    hear: async (samples) => (await encoder.run({ audio: new ort.Tensor('float32', samples, [1, 1, HEARD]) })) as Heard,
+    hear: async (samples) => (await encoder.run({ audio: new Tensor('float32', samples, [1, 1, HEARD]) })) as Heard,
     write: async (heard, tokens, past) => {
       const [texts, length] = [tokens.length, tokens[0]?.length ?? 0];
       const ids = BigInt64Array.from(tokens.flat(), BigInt);
       const nothing = (name: string) => {
         const [, heads = 0, ...sizes] = heard[name]?.dims ?? [];
-        return new ort.Tensor('float32', new Float32Array(0), [texts, heads, 0, Math.min(...sizes)]);
+        return new Tensor('float32', new Float32Array(0), [texts, heads, 0, Math.min(...sizes)]);
       };
       const before = past ?? names.map(nothing);
       const results = await decoder.run({
         ...heard,
-        tokens: new ort.Tensor('int64', ids, [texts, length]),
-        ...Object.fromEntries(names.map((name, i) => [`past_${name}`, before[i] as ort.Tensor])),
+        tokens: new Tensor('int64', ids, [texts, length]),
+        ...Object.fromEntries(names.map((name, i) => [`past_${name}`, before[i] as Tensor])),
       });
       const logits = results['logits']?.data as Float32Array;
       const size = logits.length / texts;
       return {
-        past: names.map((name) => results[`next_${name}`] as ort.Tensor),
+        past: names.map((name) => results[`next_${name}`] as Tensor),
         logits: tokens.map((_, text) => logits.subarray(text * size, (text + 1) * size)),
       };
     },
@@ -65,12 +64,12 @@ export async function openWhisper(folder: string): Promise<Whisper> {
   };
 }
 
-function rowsOf(tensor: ort.Tensor, rows: readonly number[]): ort.Tensor {
+function rowsOf(tensor: Tensor, rows: readonly number[]): Tensor {
   const [count = 1, ...shape] = tensor.dims;
   if (rows.length === count && rows.every((row, i) => row === i)) return tensor;
   const data = tensor.data as Float32Array;
   const size = data.length / count;
   const chosen = new Float32Array(rows.length * size);
   for (const [i, row] of rows.entries()) chosen.set(data.subarray(row * size, (row + 1) * size), i * size);
-  return new ort.Tensor('float32', chosen, [rows.length, ...shape]);
+  return new Tensor('float32', chosen, [rows.length, ...shape]);
 }

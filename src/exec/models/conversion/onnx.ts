@@ -7,7 +7,7 @@
 const TYPES = { float32: 1, int64: 7, float16: 10 } as const;
 export type ElementType = keyof typeof TYPES;
 
-export interface Tensor {
+export interface ConstantTensor {
   readonly type: ElementType;
   readonly shape: readonly number[];
   /** Little-endian, row by row. */
@@ -60,7 +60,7 @@ function attribute(name: string, value: Attribute): Pieces {
   );
 }
 
-const tensor = (name: string, { type, shape, bytes }: Tensor): Pieces => [
+const tensor = (name: string, { type, shape, bytes }: ConstantTensor): Pieces => [
   ...shape.flatMap((size) => whole(1, size)),
   ...whole(2, TYPES[type]),
   ...words(8, name),
@@ -90,7 +90,7 @@ export class Graph {
     this.#outputs.push(...inside(12, port(given)));
   }
 
-  constant(value: Tensor): string {
+  constant(value: ConstantTensor): string {
     const name = this.#named();
     this.#tensors.push(...inside(5, tensor(name, value)));
     return name;
@@ -131,16 +131,16 @@ export class Graph {
   }
 }
 
-export const float32s = (values: Float32Array, shape: readonly number[]): Tensor => ({
+export const float32s = (values: Float32Array, shape: readonly number[]): ConstantTensor => ({
   type: 'float32',
   shape,
   bytes: new Uint8Array(values.buffer, values.byteOffset, values.byteLength),
 });
 
-export const int64s = (values: readonly number[], shape: readonly number[] = [values.length]): Tensor => ({
+export const int64s = (values: readonly number[], shape: readonly number[] = [values.length]): ConstantTensor => ({
   type: 'int64',
   shape,
   bytes: new Uint8Array(BigInt64Array.from(values, BigInt).buffer),
 });
 
-export const scalar = (value: number): Tensor => float32s(Float32Array.of(value), []);
+export const scalar = (value: number): ConstantTensor => float32s(Float32Array.of(value), []);

@@ -1,5 +1,5 @@
 /** Reads the weights of a model of CTranslate2: https://github.com/OpenNMT/CTranslate2/blob/master/python/ctranslate2/specs/model_spec.py (`_serialize`). */
-import type { Tensor } from './onnx.ts';
+import type { ConstantTensor } from './onnx.ts';
 
 /** Of the file; later ones are read the same way where they are known. */
 const VERSION = 6;
@@ -7,7 +7,7 @@ const VERSION = 6;
 const FLOAT16 = 4;
 
 /** @param file of the whole model @returns tensors of 16-bit floats by name @throws RangeError for a file that ends too early */
-export function readWeights(file: Buffer): ReadonlyMap<string, Tensor> {
+export function readWeights(file: Buffer): ReadonlyMap<string, ConstantTensor> {
   let at = 0;
   const byte = () => file.readUInt8(at++);
   const uint32 = () => {
@@ -24,7 +24,7 @@ export function readWeights(file: Buffer): ReadonlyMap<string, Tensor> {
   if (version !== VERSION) throw new RangeError(`expected version ${VERSION} of CTranslate2's files, received ${version}`);
   text();
   uint32();
-  const tensors = new Map<string, Tensor>();
+  const tensors = new Map<string, ConstantTensor>();
   const count = uint32();
   for (let i = 0; i < count; i++) {
     const name = text();

@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import type { ConversionName } from './manifest.ts';
+import type { ConversionName } from '../manifest.ts';
 import { whisperFrom } from './whisper.ts';
 
 const CONVERTERS: Readonly<Record<ConversionName, (weights: Buffer) => Readonly<Record<string, readonly Uint8Array[]>>>> = {

@@ -6,7 +6,7 @@
  * up in the sound (keys and values of its cross-attention) is a result of the encoder.
  */
 import { readWeights } from './ctranslate2.ts';
-import { float32s, Graph, int64s, type Port, scalar, type Tensor } from './onnx.ts';
+import { type ConstantTensor, float32s, Graph, int64s, type Port, scalar } from './onnx.ts';
 
 const OPSET = 17;
 /** Hz. */
@@ -28,13 +28,13 @@ export function whisperFrom(weights: Buffer): Readonly<Record<'encoder.onnx' | '
 }
 
 class Weights {
-  readonly #tensors: ReadonlyMap<string, Tensor>;
+  readonly #tensors: ReadonlyMap<string, ConstantTensor>;
 
-  constructor(tensors: ReadonlyMap<string, Tensor>) {
+  constructor(tensors: ReadonlyMap<string, ConstantTensor>) {
     this.#tensors = tensors;
   }
 
-  of(name: string): Tensor {
+  of(name: string): ConstantTensor {
     const found = this.#tensors.get(name);
     if (found === undefined) throw new RangeError(`expected weights of Whisper, received a model without ${name}`);
     return found;
@@ -52,7 +52,7 @@ class Weights {
 }
 
 /** Rows as columns, of 16-bit values. */
-function transposed({ type, shape: [rows = 0, columns = 0], bytes }: Tensor): Tensor {
+function transposed({ type, shape: [rows = 0, columns = 0], bytes }: ConstantTensor): ConstantTensor {
   const from = new Uint16Array(new Uint8Array(bytes).buffer);
   const to = new Uint16Array(from.length);
   for (let row = 0; row < rows; row++)
@@ -70,7 +70,7 @@ class Layers {
   }
 
   /** As 32-bit floats: ONNX Runtime does this once, when it loads the model. */
-  weight(tensor: Tensor): string {
+  weight(tensor: ConstantTensor): string {
     return this.wide(this.graph.constant(tensor));
   }
 
@@ -191,7 +191,7 @@ function spectrogram(build: Layers, audio: string, bands: number): string {
 }
 
 /** Cosines and sines under Hann's window, as a convolution: the discrete Fourier transform of each window. */
-function fourier(): Tensor {
+function fourier(): ConstantTensor {
   const values = new Float32Array(2 * BINS * WINDOW);
   for (let bin = 0; bin < BINS; bin++)
     for (let i = 0; i < WINDOW; i++) {
@@ -211,7 +211,7 @@ const hertzOf = (mel: number): number =>
 const melOf = (hertz: number): number => (hertz < BREAK_HZ ? hertz / LINEAR_HZ : BREAK_HZ / LINEAR_HZ + Math.log(hertz / BREAK_HZ) / STEP);
 
 /** Triangles of equal area, each from the peak of the one before to that of the one behind. */
-function melFilters(bands: number): Tensor {
+function melFilters(bands: number): ConstantTensor {
   const highest = melOf(RATE / 2);
   const edges = Array.from({ length: bands + 2 }, (_, i) => hertzOf((highest * i) / (bands + 1)));
   const values = new Float32Array(bands * BINS);

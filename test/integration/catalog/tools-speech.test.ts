@@ -1,0 +1,195 @@
+/** `speech-to-text` over HTTP, with the real model: recorded voices whose words are known, and spoken ones whose times are. */
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Service, startService } from '../../kit/service.ts';
+import { callTool, outputOf } from '../../kit/tools.ts';
+
+const run = promisify(execFile);
+/** Debian's pocketsphinx-testdata: a chapter of Sense and Sensibility, read for LibriVox. */
+const VOICES = '/usr/share/pocketsphinx/test/data/librivox';
+/** Read aloud, in order. */
+const CHAPTER = ['0870', '0880', '0890', '0920', '0930'].map((part) => `${VOICES}/sense_and_sensibility_01_austen_64kb-${part}.wav`);
+
+let service: Service;
+let home: string;
+let chapter: string;
+beforeAll(async () => {
+  home = await mkdtemp(join(tmpdir(), 'filemill-speech-'));
+  service = await startService();
+  chapter = await joined('chapter.opus', CHAPTER);
+});
+afterAll(async () => {
+  await service?.stop();
+  await rm(home, { recursive: true, force: true });
+});
+
+/** @param parts paths, or seconds of silence */
+async function joined(name: string, parts: readonly (string | number)[], ...encode: readonly string[]): Promise<string> {
+  const path = join(home, name);
+  const inputs = parts.flatMap((part) =>
+    typeof part === 'string' ? ['-i', part] : ['-f', 'lavfi', '-t', String(part), '-i', 'anullsrc=r=16000:cl=mono'],
+  );
+  const even = parts.map((_, i) => `[${i}:a]aresample=16000,aformat=channel_layouts=mono[a${i}]`).join(';');
+  const filter = `${even};${parts.map((_, i) => `[a${i}]`).join('')}concat=n=${parts.length}:v=0:a=1[all]`;
+  await run('ffmpeg', ['-v', 'error', '-y', ...inputs, '-filter_complex', filter, '-map', '[all]', ...encode, path]);
+  return path;
+}
+
+/** What a job says beside its output. */
+interface Transcribed {
+  readonly text?: string;
+  readonly warnings?: readonly { readonly code: string; readonly message: string }[];
+  readonly engine?: { readonly name: string };
+}
+async function transcribe(path: string, fields: Record<string, string> = {}) {
+  const answer = await callTool(service, 'speech-to-text', path, fields);
+  if (answer.data === undefined || answer.error !== undefined) throw new Error(JSON.stringify(answer));
+  return { job: answer.data as typeof answer.data & Transcribed, output: (await outputOf(service, answer)).toString() };
+}
+
+const wordsOf = (text: string): string[] =>
+  text
+    .toLowerCase()
+    .replaceAll('mr.', 'mister')
+    .match(/[a-zäöüß']+/g) ?? [];
+/** Words that were left out, put in or mistaken, for each that was said (Levenshtein's distance). */
+function errorRate(heard: string, said: string): number {
+  const [a, b] = [wordsOf(heard), wordsOf(said)];
+  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
+  for (const [i, word] of a.entries()) {
+    const next = [i + 1];
+    for (let j = 0; j < b.length; j++)
+      next.push(Math.min((next[j] ?? 0) + 1, (row[j + 1] ?? 0) + 1, (row[j] ?? 0) + (word === b[j] ? 0 : 1)));
+    row = next;
+  }
+  return (row.at(-1) ?? 0) / b.length;
+}
+/** What was read, from the package's transcription. */
+async function readAloud(): Promise<string> {
+  const lines = await readFile(`${VOICES}/transcription`, 'utf8');
+  return lines.replace(/<\/?s>|\(.*\)/g, '').replace('a more a amiable', 'a more amiable');
+}
+/** Cues of SubRip: from, to, s, and text. */
+const cuesIn = (srt: string) =>
+  [...srt.matchAll(/(\d+):(\d+):(\d+),(\d+) --> (\d+):(\d+):(\d+),(\d+)\n((?:.+\n?)+)/g)].map(([, ...parts]) => {
+    const [h = 0, m = 0, s = 0, ms = 0, h2 = 0, m2 = 0, s2 = 0, ms2 = 0] = parts.map(Number);
+    return {
+      from: h * 3600 + m * 60 + s + ms / 1000,
+      to: h2 * 3600 + m2 * 60 + s2 + ms2 / 1000,
+      text: (parts[8] ?? '').replaceAll('\n', ' '),
+    };
+  });
+
+describe('a recorded voice', () => {
+  it('becomes text, in the job and in its output', async () => {
+    const { job, output } = await transcribe(chapter);
+    expect(errorRate(output, await readAloud())).toBeLessThan(0.05);
+    expect(job).toMatchObject({ text: output, engine: { name: 'whisper-base' }, output: { filename: 'chapter-filemill.txt' } });
+    expect(job.warnings).toEqual([{ code: 'language_detected', message: expect.stringContaining('English (en)') }]);
+    const again = await (await fetch(`${service.url}/api/v1/jobs/${job.job_id}`)).json();
+    expect(again).toMatchObject({ data: { text: output, output: { content_type: expect.stringContaining('text/plain') } } });
+  });
+
+  it.each(['fast', 'best'])('is understood as well with quality %s', async (quality) => {
+    const { job, output } = await transcribe(chapter, { quality, language: 'en' });
+    expect(errorRate(output, await readAloud())).toBeLessThan(0.05);
+    expect(job.warnings).toEqual([]);
+  });
+
+  it('becomes subtitles that are shown while it speaks, also where 30 s are not enough', async () => {
+    const path = await joined('long.mkv', [4, CHAPTER[1] ?? '', 40, CHAPTER[4] ?? '', 3]);
+    const lengths = await Promise.all(
+      [CHAPTER[1], CHAPTER[4]].map(async (part = '') => {
+        const { stdout } = await run('ffprobe', ['-v', 'error', '-show_entries', 'format=duration', '-of', 'csv=p=0', part]);
+        return Number(stdout);
+      }),
+    );
+    const [first = 0, second = 0] = lengths;
+    const { job, output } = await transcribe(path, { format: 'srt', language: 'en' });
+    expect(job).toMatchObject({ text: output, output: { filename: 'long-filemill.srt' } });
+    const cues = cuesIn(output);
+    expect(cues.map(({ text }) => text).join(' ')).toMatch(/not an ill-disposed young man.*made amiable himself/i);
+    const [early, late] = [cues.filter(({ from }) => from < 30), cues.filter(({ from }) => from >= 30)];
+    const shown = [early[0]?.from, early.at(-1)?.to, late[0]?.from, late.at(-1)?.to];
+    const spoken = [4, 4 + first, 44 + first, 44 + first + second];
+    // The recordings begin and end with short pauses.
+    for (const [i, time] of shown.entries()) expect(Math.abs((time ?? 0) - (spoken[i] ?? 0))).toBeLessThan(1);
+  });
+
+  it('is taken from a video, and becomes WebVTT that FFmpeg reads', async () => {
+    const video = join(home, 'talk.mp4');
+    await run('ffmpeg', [
+      '-v',
+      'error',
+      '-f',
+      'lavfi',
+      '-i',
+      'testsrc2=s=160x120:r=10',
+      '-i',
+      CHAPTER[4] ?? '',
+      '-shortest',
+      '-ac',
+      '2',
+      video,
+    ]);
+    const { output } = await transcribe(video, { format: 'vtt' });
+    expect(output).toMatch(/^WEBVTT\n\n00:00:0\d\.\d{3} --> /);
+    const path = join(home, 'talk.vtt');
+    await writeFile(path, output);
+    const { stdout } = await run('ffmpeg', ['-v', 'error', '-i', path, '-f', 'srt', '-']);
+    expect(
+      cuesIn(stdout.replaceAll('\r', ''))
+        .map(({ text }) => text)
+        .join(' '),
+    ).toMatch(/amiable himself/);
+  });
+});
+
+describe('a voice of a program', () => {
+  it('is understood in the language that is named', async () => {
+    const path = join(home, 'zahlen.wav');
+    await run('espeak-ng', ['-v', 'de', '-s', '120', '-w', path, 'Guten Morgen. Heute ist Montag. Wir fahren mit dem Auto nach Berlin.']);
+    const { job, output } = await transcribe(path, { language: 'de', quality: 'best' });
+    expect(output).toMatch(/Guten Morgen/);
+    expect(output).toMatch(/Berlin/);
+    expect(job.warnings?.map(({ code }) => code)).not.toContain('language_detected');
+  });
+});
+
+describe('what has no speech', () => {
+  it('is done, with a warning', async () => {
+    const silent = await transcribe(await joined('silence.flac', [3]));
+    expect([silent.output, silent.job.text]).toEqual(['', '']);
+    expect(silent.job.warnings).toEqual([{ code: 'no_speech', message: 'No speech was found in the recording.' }]);
+    const noise = join(home, 'noise.wav');
+    await run('ffmpeg', ['-v', 'error', '-f', 'lavfi', '-t', '8', '-i', 'anoisesrc=r=16000:a=0.1:seed=3', noise]);
+    expect((await transcribe(noise, { format: 'srt' })).job.warnings?.map(({ code }) => code)).toEqual(['no_speech']);
+  });
+
+  it('is refused where there is no sound at all', async () => {
+    const mute = join(home, 'mute.mp4');
+    await run('ffmpeg', ['-v', 'error', '-f', 'lavfi', '-t', '1', '-i', 'testsrc=s=64x48', mute]);
+    const answer = await callTool(service, 'speech-to-text', mute);
+    expect(answer.error).toMatchObject({ code: 'CONVERSION_FAILED', details: { reason: 'no_stream' } });
+  });
+
+  it('is refused where it is longer than two hours, before anything is heard', async () => {
+    const long = await joined('long.flac', [7300]);
+    const answer = await callTool(service, 'speech-to-text', long);
+    expect(answer.error).toMatchObject({ details: { reason: 'input_limit', limit: 'seconds', max: 7200 } });
+  });
+
+  it('is refused for another kind of file, and for a language that is not known', async () => {
+    const picture = join(home, 'a.png');
+    await run('ffmpeg', ['-v', 'error', '-f', 'lavfi', '-i', 'testsrc=s=64x48', '-frames:v', '1', picture]);
+    expect(await callTool(service, 'speech-to-text', picture)).toMatchObject({ status: 415 });
+    expect((await callTool(service, 'speech-to-text', chapter, { language: 'klingon' })).error).toMatchObject({
+      code: 'INVALID_OPTION',
+      details: { option: 'language', received: 'klingon' },
+    });
+  });
+});
