@@ -21,6 +21,7 @@ import { engine as libarchive } from './engines/libarchive.ts';
 import { engine as libraw } from './engines/libraw.ts';
 import { engine as libreoffice } from './engines/libreoffice.ts';
 import { engine as libreofficePdf } from './engines/libreoffice-pdf.ts';
+import { engine as mail } from './engines/mail.ts';
 import { engine as matte } from './engines/matte.ts';
 import { engine as mergedPicture } from './engines/merged-picture.ts';
 import { engine as pandoc } from './engines/pandoc.ts';
@@ -64,6 +65,7 @@ export const engines: readonly Engine[] = [
   libraw,
   libreofficePdf,
   libreoffice,
+  mail,
   matte,
   mergedPicture,
   pandocPage,

@@ -10,6 +10,7 @@ export interface KnownGood {
 const text = (format: string, content: string): KnownGood => ({ format, content, encoding: 'utf8' });
 const binary = (format: string, content: string): KnownGood => ({ format, content, encoding: 'base64' });
 
+export const EML = text('eml', 'From: a@example.org\nTo: b@example.org\nSubject: known\nMIME-Version: 1.0\n\ngood\n');
 /** 4 × 4 px. */
 export const PNG = binary(
   'png',

@@ -13,6 +13,7 @@ import { contentOf } from '../kit/content.ts';
 import { archiveFormats, filesOf, writeArchive } from '../kit/fixtures/archives.ts';
 import { fixtures as fonts } from '../kit/fixtures/fonts.ts';
 import { fixtures as images } from '../kit/fixtures/images.ts';
+import { fixtures as mails } from '../kit/fixtures/mail.ts';
 import { markups } from '../kit/fixtures/markup.ts';
 import { fixtures as recordings } from '../kit/fixtures/media.ts';
 import { fixtures as models } from '../kit/fixtures/models.ts';
@@ -138,10 +139,11 @@ const KIT: Readonly<Record<string, () => Promise<Buffer>>> = Object.fromEntries(
     ...'dts thd mlp mpc dsf dff voc gsm sox sf adx 8svx avr sph pvf hcom mid mod xm'.split(' '),
     ...'m2ts 3g2 f4v m2v m1v mxf dv gxf nut ivf y4m swf rm wtv h264 hevc obu amv roq flc smj cpk'.split(' '),
     ...Object.keys(subtitles),
+    ...Object.keys(mails),
   ].map((id) => [
     id,
     async () => {
-      const build = { ...images, ...recordings, ...subtitles }[id];
+      const build = { ...images, ...recordings, ...subtitles, ...mails }[id];
       if (build === undefined) throw new Error(`the kit makes no ${id}`);
       return readFileSync(await build('kestrel', folder));
     },
@@ -380,15 +382,17 @@ describe('what is never opened', () => {
     'a concat list': ["ffconcat version 1.0\nfile '/etc/passwd'\n", 'x.mp4', 'concat script'],
     'ffmpeg metadata': [';FFMETADATA1\ntitle=x\n', 'x.txt', 'media metadata script'],
     'a session description': ['v=0\r\no=- 0 0 IN IP4 127.0.0.1\r\n', 'x.mp4', 'session description'],
-    'an Outlook message': [compoundOf(['__properties_version1.0']), 'x.doc', 'Outlook message'],
     'a Visio drawing': [compoundOf(['VisioDocument']), 'x.doc', 'Visio drawing'],
     'a newer Visio drawing': [zipOf([{ name: '[Content_Types].xml' }, { name: 'visio/document.xml' }]), 'x.docx', 'Visio drawing'],
     'a binary workbook': [zipOf([{ name: '[Content_Types].xml' }, { name: 'xl/workbook.bin' }]), 'x.xlsx', 'binary Excel workbook (XLSB)'],
     'an iWork document': [zipOf([{ name: 'Index/Document.iwa' }]), 'x.docx', 'iWork document (Pages, Numbers or Keynote)'],
     'a calendar': ['BEGIN:VCALENDAR\r\nVERSION:2.0\r\n', 'x.txt', 'calendar (iCalendar)'],
     'an address card': ['BEGIN:VCARD\nVERSION:3.0\n', 'x.txt', 'address card (vCard)'],
-    'an e-mail': ['From: a@b.test\nTo: c@d.test\nSubject: x\nMIME-Version: 1.0\n\nHello\n', 'x.txt', 'e-mail'],
-    'a mailbox': ['From a@b.test Mon Jan  1 00:00:00 2024\nSubject: x\n\nHello\n', 'x.txt', 'mailbox (MBOX)'],
+    'a page that a browser saved': [
+      'From: <Saved by Blink>\nSnapshot-Content-Location: https://a.test/\nSubject: x\nMIME-Version: 1.0\n\nHello\n',
+      'x.mhtml',
+      'web archive (MHTML)',
+    ],
     'a workbook in XML': [
       '<?xml version="1.0"?><Workbook xmlns="urn:schemas-microsoft-com:office:spreadsheet"/>',
       'x.xml',

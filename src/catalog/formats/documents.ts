@@ -24,6 +24,9 @@ export const documents: readonly Format[] = [
   prose('epub', 'application/epub+zip', { zip: 'mimetype' }),
   prose('fb2', 'application/x-fictionbook+xml'),
   prose('html', 'text/html', { aliases: ['htm', 'xhtml'], tie: 'text', use: 'common', carries: 'documents' }),
+  prose('eml', 'message/rfc822'),
+  prose('msg', 'application/vnd.ms-outlook', { tie: 'ole' }),
+  prose('mbox', 'application/mbox', { aliases: ['mbx'] }),
   format('sheet', 'xlsx', `${OOXML}.spreadsheetml.sheet`, {
     aliases: ['xlsm', 'xltx'],
     use: 'common',

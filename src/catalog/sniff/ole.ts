@@ -1,4 +1,4 @@
-/** Word, Excel and PowerPoint before 2007: compound files, distinguished by the streams at their root ([MS-CFB]). */
+/** Word, Excel and PowerPoint before 2007, and messages of Outlook: compound files, distinguished by the streams at their root ([MS-CFB]). */
 import { asBuffer, has, u8, u16le, u32le } from './bytes.ts';
 import type { Detected, Sample } from './sample.ts';
 import { asFormat, asRefused, tie, tieAmong, UNKNOWN } from './verdict.ts';
@@ -9,7 +9,7 @@ const STREAMS: Readonly<Record<string, Detected>> = {
   Book: asFormat('xls'),
   'PowerPoint Document': asFormat('ppt'),
   VisioDocument: asRefused('Visio drawing'),
-  '__properties_version1.0': asRefused('Outlook message'),
+  '__properties_version1.0': asFormat('msg'),
   Quill: asRefused('Publisher document'),
   MatOST: asRefused('Works document'),
   FileHeader: asRefused('Hangul document (HWP)'),

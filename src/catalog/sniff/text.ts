@@ -28,7 +28,6 @@ export function text(sample: Sample): Detected | undefined {
 const NAMED: readonly (readonly [RegExp, string])[] = [
   [/^BEGIN:VCALENDAR\b/i, 'calendar (iCalendar)'],
   [/^BEGIN:VCARD\b/i, 'address card (vCard)'],
-  [/^From \S{1,200} {1,4}(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) [A-Z][a-z]{2} {1,2}\d{1,2} \d\d:\d\d/, 'mailbox (MBOX)'],
   [/^TY {2}- /, 'list of references (RIS)'],
   [/^-----BEGIN (?!PGP SIGNED)[A-Z0-9 ]{3,40}-----/, 'key or certificate (PEM)'],
 ];
@@ -47,6 +46,11 @@ const LYRICS = /^(?:\[(?:ar|ti|al|by|au|re|ve|length|offset):[^\]\r\n]{0,200}\]\
 /** Fields that a person who writes a memo does not think of. */
 const MAILED = ['message-id', 'mime-version', 'received'];
 const MOST_FIELDS = 200;
+
+/** The line before each message of a mailbox (RFC 4155). */
+const MAILBOX = /^From \S{1,200} {1,4}(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) [A-Z][a-z]{2} {1,2}\d{1,2} \d\d:\d\d/;
+/** A page that a browser saved with all that it shows, as a message to nobody (RFC 2557). */
+const WEB_ARCHIVE = /^(?:From: <Saved by |Snapshot-Content-Location:)/im;
 
 /** A header of fields, with what only programs write among them (RFC 5322, 2.2). */
 function isMail(start: string): boolean {
@@ -67,7 +71,8 @@ function opening(start: string): Detected | undefined {
   const subtitle = SUBTITLES.find(([pattern]) => pattern.test(start));
   if (subtitle !== undefined) return asFormat(subtitle[1]);
   if (LYRICS.test(start)) return tieAmong([...TEXT_KINDS, 'lrc'], 'lrc');
-  if (isMail(start)) return asRefused('e-mail');
+  if (MAILBOX.test(start)) return asFormat('mbox');
+  if (isMail(start)) return WEB_ARCHIVE.test(start.slice(0, 4096)) ? asRefused('web archive (MHTML)') : asFormat('eml');
   if (/^ID;P/.test(start)) return asFormat('slk');
   if (/^TABLE\r?\n0,1\r?\n/.test(start)) return asFormat('dif');
   if (start.startsWith('{\\rtf')) return asFormat('rtf');

@@ -12,6 +12,8 @@ export const LIBVIPS = `node_modules/@img/sharp-libvips-linux-${process.arch}/li
 /** What our programs import, with all that these packages need: none has anything native. */
 export const PACKAGES = [
   ...['papaparse', 'smol-toml', 'yaml'],
+  // E-mail, and the HTML in it.
+  ...['postal-mime', 'parse5', 'entities', '@kenjiuno/msgreader', '@kenjiuno/decompressrtf', 'safer-buffer'],
   // The parser of XML and its own.
   ...['fast-xml-parser', '@nodable/entities', 'fast-xml-builder', 'is-unsafe', 'path-expression-matcher', 'strnum', 'anynum', 'xml-naming'],
 ].map((name) => `node_modules/${name}`);

@@ -9,12 +9,13 @@
  */
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { answering, lossy } from './values/answer.ts';
 import { decodeText, toldOf } from './values/charset.ts';
 import { json, jsonl } from './values/json.ts';
 import { csv, tsv } from './values/rows.ts';
 import type { Read, Syntax } from './values/syntax.ts';
 import { toml } from './values/toml.ts';
-import { beyond, fieldsFrom, Unfit } from './values/value.ts';
+import { beyond, fieldsFrom } from './values/value.ts';
 import { xml } from './values/xml.ts';
 import { yaml } from './values/yaml.ts';
 
@@ -24,11 +25,10 @@ const VERSION = '1.0';
 const MOST_BYTES = 64 << 20;
 
 const [input = '', source = '', output = '', target = '', types = 'as_written'] = process.argv.slice(2);
-const answer = (line: object): void => void process.stdout.write(`${JSON.stringify(line)}\n`);
 
 if (input === '--version') process.stdout.write(`values ${VERSION}\n`);
-else {
-  try {
+else
+  await answering(() => {
     const [from, to] = [SYNTAXES[source], SYNTAXES[target]];
     if (from === undefined || to === undefined) throw new Error(`no syntax: ${source} to ${target}`);
     const files = filesOf(input);
@@ -39,19 +39,8 @@ else {
     const value = found.length === 1 && only !== undefined ? only.value : fieldsFrom(found.map(({ name, value }) => [name, value]));
     const written = to.write(value);
     writeFileSync(output, written.text);
-    answer({
-      ok: true,
-      warnings: [...new Set([...found.flatMap(({ warnings }) => warnings), ...written.warnings])].map((message) => ({
-        code: 'lossy',
-        message,
-      })),
-    });
-  } catch (error) {
-    if (!(error instanceof Unfit)) throw error;
-    answer({ ok: false, reason: error.reason, details: error.details, says: error.says });
-    process.exitCode = 2;
-  }
-}
+    return lossy([...found.flatMap(({ warnings }) => warnings), ...written.warnings]);
+  });
 
 function readFile(path: string, { read }: Syntax): Read {
   const decoded = decodeText(readFileSync(path), source === 'xml');

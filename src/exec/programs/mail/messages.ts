@@ -1,0 +1,89 @@
+/** The messages of a file: one (RFC 5322), or a mailbox of many (RFC 4155). */
+import PostalMime, { type Address, type Email } from 'postal-mime';
+import { beyond, Unfit } from '../values/value.ts';
+
+/** As pages of a document. */
+const MOST_MESSAGES = 2000;
+/** Parts in parts: more than any mail program writes. */
+const MOST_LEVELS = 50;
+
+export interface Message {
+  /** Names and values, as they are shown above the text. */
+  readonly fields: readonly (readonly [string, string])[];
+  readonly subject: string;
+  readonly html: string | undefined;
+  readonly text: string | undefined;
+  readonly files: readonly MailedFile[];
+}
+
+export interface MailedFile {
+  readonly name: string;
+  readonly type: string;
+  /** Without its brackets; what `cid:` URLs of the text name. */
+  readonly id: string | undefined;
+  readonly bytes: Buffer;
+}
+
+/** @param isMailbox whether the file begins with a line `From ` */
+export async function messagesIn(file: Buffer, isMailbox: boolean): Promise<readonly Message[]> {
+  const parts = isMailbox ? split(file) : [file];
+  const messages: Message[] = [];
+  for (const part of parts) messages.push(await messageIn(part));
+  return messages;
+}
+
+const SEPARATOR = Buffer.from('\nFrom ');
+
+/** Where a message of a mailbox begins, the line before it is empty; a line of a text that begins so has a `>` before it. */
+function split(file: Buffer): Buffer[] {
+  const starts = file.subarray(0, 5).equals(SEPARATOR.subarray(1)) ? [0] : [];
+  for (let at = file.indexOf(SEPARATOR); at >= 0; at = file.indexOf(SEPARATOR, at + 1)) {
+    const isAfterEmpty = file[at - 1] === 0x0a || (file[at - 1] === 0x0d && file[at - 2] === 0x0a);
+    if (isAfterEmpty) starts.push(at + 1);
+    if (starts.length > MOST_MESSAGES) throw beyond('messages', MOST_MESSAGES);
+  }
+  return starts.map((start, i) => {
+    const end = starts[i + 1] ?? file.length;
+    const line = file.indexOf('\n', start);
+    return file.subarray(line < 0 || line > end ? end : line + 1, end);
+  });
+}
+
+async function messageIn(bytes: Buffer): Promise<Message> {
+  const mail = await PostalMime.parse(bytes, { maxNestingDepth: MOST_LEVELS, rfc822Attachments: true }).catch((error: unknown) => {
+    // It tells what is too large or too deep.
+    if (error instanceof Error && /exceeded/.test(error.message))
+      throw new Unfit('input_limit', `The e-mail is too complex: ${error.message}.`);
+    throw error;
+  });
+  const files = mail.attachments.map(
+    ({ filename, mimeType, contentId, content }, i): MailedFile => ({
+      name: filename ?? `part-${i + 1}`,
+      type: mimeType,
+      id: contentId?.replace(/^<|>$/g, ''),
+      bytes: typeof content === 'string' ? Buffer.from(content) : Buffer.from(content as ArrayBuffer),
+    }),
+  );
+  return { fields: fieldsOf(mail), subject: mail.subject ?? '', html: mail.html, text: mail.text, files };
+}
+
+function fieldsOf(mail: Email): readonly (readonly [string, string])[] {
+  const fields: readonly (readonly [string, string])[] = [
+    ['From', mail.from === undefined ? '' : shown([mail.from])],
+    ['To', shown(mail.to)],
+    ['Cc', shown(mail.cc)],
+    ['Bcc', shown(mail.bcc)],
+    ['Reply-To', shown(mail.replyTo)],
+    // As it was written, with the sender's time zone.
+    ['Date', mail.headers.find(({ key }) => key === 'date')?.value.trim() ?? ''],
+    ['Subject', mail.subject ?? ''],
+  ];
+  return fields.filter(([, value]) => value !== '');
+}
+
+const shown = (addresses: readonly Address[] = []): string => addresses.map(addressOf).join(', ');
+
+function addressOf({ name, address, group }: Address): string {
+  if (group !== undefined) return `${name}: ${group.map(addressOf).join(', ')};`;
+  return name === '' || name === address ? (address ?? '') : `${name} <${address}>`;
+}

@@ -1,0 +1,106 @@
+/** E-mail as people have it: pictures in the text, attached files, other encodings, mailboxes, and what strangers send. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { PNG } from '../../../src/catalog/known-good.ts';
+import { contentOf } from '../../kit/content.ts';
+import { message } from '../../kit/fixtures/mail.ts';
+import { convert, type Service, settled, startService } from '../../kit/service.ts';
+
+let service: Service;
+beforeAll(async () => {
+  service = await startService();
+});
+afterAll(() => service?.stop());
+
+async function send(name: string, content: string | Buffer, target: string) {
+  const answer = await settled(service.url, await convert(service.url, { name, bytes: Buffer.from(content) }, target));
+  const text = answer.data?.output === undefined ? '' : await (await fetch(answer.data.output.url)).text();
+  return { answer, text, warnings: (answer.data?.warnings ?? []).map((warning) => warning.message) };
+}
+
+const HEAD = 'From: a@example.org\nTo: b@example.org\nSubject: s\nMIME-Version: 1.0\n';
+const part = (head: string, body: string): string => `--mixed\n${head}\n\n${body}\n`;
+const picture = part('Content-Type: image/png\nContent-Transfer-Encoding: base64\nContent-ID: <pic@example.org>', PNG.content);
+/** @param parts of a message with attached files */
+const mixed = (...parts: readonly string[]): string =>
+  `${HEAD}Content-Type: multipart/mixed; boundary=mixed\n\n${parts.join('')}--mixed--\n`;
+const page = (html: string): string => part('Content-Type: text/html; charset=utf-8', html);
+
+describe('an e-mail', () => {
+  it('becomes a page with the pictures that its text shows; what is only attached is named', async () => {
+    const report = 'Content-Type: application/pdf\nContent-Disposition: attachment; filename="=?utf-8?Q?M=C3=A4rz?= <1>.pdf"';
+    const { text, warnings } = await send(
+      'a.eml',
+      mixed(page('<p>See <img src="cid:pic%40example.org"> here</p>'), picture, part(report, 'x'.repeat(2048))),
+      'html',
+    );
+    expect(text).toContain(`See <img src="data:image/png;base64,${PNG.content}"> here`);
+    expect(text).toContain('<tr><th>Attachments</th><td>März &lt;1&gt;.pdf (2 KB)</td></tr>');
+    expect(warnings).toContain('Attached files are named, and not part of the result: 1.');
+  });
+
+  it('becomes a page that runs nothing and asks nobody', async () => {
+    const hostile =
+      '<body onload="alert(1)"><script>alert(2)</script><base href="https://evil.test/"><link rel=stylesheet href=https://evil.test/a.css><a href=" java\tscript:alert(3)" onclick=x>a</a><a href="https://example.org/">b</a><svg onload=alert(4)></svg><iframe src=file:///etc/passwd></iframe><meta http-equiv=refresh content="0;url=https://evil.test">safe</body>';
+    const { text } = await send('a.eml', mixed(page(hostile)), 'html');
+    expect(text).toContain('safe');
+    expect(text).toContain('<a href="https://example.org/">b</a>');
+    expect(text).not.toMatch(/alert|evil\.test|iframe|onload|onclick|script:/);
+    expect(text).toContain(`content="default-src 'none'; img-src data:; style-src 'unsafe-inline'"`);
+  });
+
+  it('is read in the encoding that it names, and its names too', async () => {
+    // "Привет" in KOI8-R.
+    const koi = Buffer.concat([
+      Buffer.from(
+        'From: =?koi8-r?B?8NLJ18XU?= <a@example.org>\nTo: b@example.org\nMIME-Version: 1.0\nContent-Type: text/plain; charset=koi8-r\n\n',
+      ),
+      Buffer.from('f0d2c9d7c5d4', 'hex'),
+    ]);
+    const { text } = await send('koi.eml', koi, 'txt');
+    expect(text).toBe('From: Привет <a@example.org>\nTo: b@example.org\n\nПривет\n');
+  });
+
+  it('becomes text where it is only HTML, as a reader sees it', async () => {
+    const { text } = await send(
+      'a.eml',
+      mixed(page('<style>p{}</style><h1>Title</h1><p>One<br>two &amp; three</p><table><tr><td>a<td>b</table>')),
+      'txt',
+    );
+    expect(text.split('\n\n').slice(1).join('\n\n')).toBe('Title\nOne\ntwo & three\n\na\tb\n');
+  });
+
+  it('is known by its content, whatever it is named, and is read to its end where it was cut off', async () => {
+    const whole = message(contentOf('kestrel'));
+    expect((await send('a.txt', whole, 'html')).text).toContain('<tr><th>Subject</th>');
+    const cut = await send('a.eml', whole.slice(0, -200), 'html');
+    expect(cut.answer.error).toBeUndefined();
+    expect(cut.text).toContain('<h1>');
+  });
+
+  it('is refused where its parts or its elements are deeper in each other than anybody writes', async () => {
+    const nested = Array.from({ length: 60 }, (_, i) => `Content-Type: multipart/mixed; boundary=b${i}\n\n--b${i}`).join('\n');
+    expect((await send('a.eml', `${HEAD}${nested}\n\nx`, 'html')).answer.error?.details).toMatchObject({ reason: 'input_limit' });
+    const deep = await send('a.eml', mixed(page('<div>'.repeat(5000))), 'html');
+    expect(deep.answer.error?.details).toMatchObject({ reason: 'input_limit', limit: 'elements in each other', max: 500 });
+  });
+});
+
+describe('a mailbox', () => {
+  const separator = 'From a@example.org Fri Jan  2 09:00:00 2026\n';
+  const letter = (subject: string, body: string): string =>
+    `${separator}From: a@example.org\nTo: b@example.org\nSubject: ${subject}\n\n${body}\n\n`;
+
+  it('becomes one page or one text of all its messages', async () => {
+    const box = letter('one', 'First.\nFrom here on, no new message begins.') + letter('two', 'Second.');
+    expect((await send('a.mbox', box, 'txt')).text).toBe(
+      'From: a@example.org\nTo: b@example.org\nSubject: one\n\nFirst.\nFrom here on, no new message begins.\n\n\fFrom: a@example.org\nTo: b@example.org\nSubject: two\n\nSecond.\n',
+    );
+    const { text } = await send('a.mbox', box.replaceAll('\n', '\r\n'), 'html');
+    expect([text.match(/<table class="mail-head">/g)?.length, text.match(/<hr>/g)?.length]).toEqual([2, 1]);
+  });
+
+  it('has 2,000 messages at most', async () => {
+    const { answer } = await send('a.mbox', letter('s', 'b').repeat(2001), 'txt');
+    expect(answer.error?.details).toMatchObject({ reason: 'input_limit', limit: 'messages', max: 2000 });
+  });
+});
