@@ -39,6 +39,9 @@ export function formatOf(id: string): Format {
   return row;
 }
 
+/** Whether no test can convert one, since no free program writes it. */
+export const isUnproven = (id: string): boolean => formatOf(id).unproven === true;
+
 /** The format of an extension, with or without dot, in upper or lower case. */
 export const formatByExtension = (extension: string): Format | undefined => byExtension.get(extension.replace(/^\./, '').toLowerCase());
 

@@ -1,6 +1,6 @@
 /** `filemill formats`: what can be converted to what on this machine, or on a server. */
 import { parseArgs } from 'node:util';
-import { formatByExtension, formatOf } from '../catalog/formats.ts';
+import { formatByExtension, formatOf, isUnproven } from '../catalog/formats.ts';
 import { serverOf } from './files/arguments.ts';
 import { UsageError } from './files/converter.ts';
 
@@ -8,6 +8,8 @@ interface Row {
   readonly format: string;
   readonly family: string;
   readonly targets: readonly string[];
+  /** No test has converted one, as no free program writes it. */
+  readonly unproven?: true;
 }
 
 /** Longest answer of a server, ms. */
@@ -22,7 +24,9 @@ export async function formatsCommand(args: readonly string[], checkout: string):
   const rows = server === undefined ? await rowsHere(checkout) : await rowsThere(server);
   const shown = rows.filter(({ format }) => id === undefined || format === id);
   if (json) console.log(JSON.stringify(id === undefined ? shown : (shown[0] ?? { format: id, family: formatOf(id).family, targets: [] })));
-  else if (id === undefined) for (const { format, targets } of shown) console.log(`${format.padEnd(8)}${targets.length} targets`);
+  else if (id === undefined)
+    for (const { format, targets, unproven } of shown)
+      console.log(`${format.padEnd(8)}${targets.length} targets${unproven === true ? ' (not tested: no free program writes it)' : ''}`);
   else if (shown[0] === undefined) console.log(`${id} cannot be converted here`);
   else console.log(wrapped(shown[0].targets));
   return 0;
@@ -43,7 +47,12 @@ async function rowsHere(checkout: string): Promise<readonly Row[]> {
   const here = await (await import('./files/here.ts')).openHere(checkout, 1);
   try {
     const { catalog } = here;
-    return catalog.sources.map((format) => ({ format, family: formatOf(format).family, targets: catalog.targets(format) }));
+    return catalog.sources.map((format) => ({
+      format,
+      family: formatOf(format).family,
+      targets: catalog.targets(format),
+      ...(isUnproven(format) ? { unproven: true } : {}),
+    }));
   } finally {
     await here.close();
   }
@@ -55,9 +64,12 @@ async function rowsThere(server: string): Promise<readonly Row[]> {
     throw new CannotStart(`the server at ${server} cannot be reached`, { cause });
   });
   if (!response.ok) throw new CannotStart(`the server at ${server} answers with HTTP ${response.status}`);
-  const { data } = (await response.json()) as { data: { sources: readonly (Omit<Row, 'targets'> & { targets: readonly unknown[] })[] } };
+  type Listed = Omit<Row, 'targets'> & { readonly targets: readonly unknown[] };
+  const { data } = (await response.json()) as { data: { sources: readonly Listed[]; unproven?: readonly Listed[] } };
   const nameOf = (target: unknown) => (typeof target === 'string' ? target : String((target as { format: string }).format));
-  return data.sources.map(({ format, family, targets }) => ({ format, family, targets: targets.map(nameOf) }));
+  const rowOf = ({ format, family, targets }: Listed): Row => ({ format, family, targets: targets.map(nameOf) });
+  // Servers before this version list none apart.
+  return [...data.sources.map(rowOf), ...(data.unproven ?? []).map((row) => ({ ...rowOf(row), unproven: true as const }))];
 }
 
 function wrapped(words: readonly string[]): string {

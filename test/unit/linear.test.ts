@@ -253,6 +253,7 @@ const MODULES: Readonly<Record<string, (module: Module) => Looks>> = {
   }),
   'catalog/formats.ts': (module) => ({
     formatOf: NOT_FOREIGN,
+    isUnproven: NOT_FOREIGN,
     tieGroup: NOT_FOREIGN,
     formatByExtension: as(module['formatByExtension']),
     formatByName: as(module['formatByName']),

@@ -3,7 +3,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Catalog, Route } from '../../catalog/catalog.ts';
 import type { Engine } from '../../catalog/engine.ts';
-import { formatOf } from '../../catalog/formats.ts';
+import { formatOf, isUnproven } from '../../catalog/formats.ts';
 import { type FormOption, formOptionNames, type OptionName, optionSchemas } from '../../catalog/options/options.ts';
 import { describedSchema } from '../../catalog/options/texts.ts';
 import { proved } from '../../catalog/proved.gen.ts';
@@ -37,11 +37,14 @@ export async function describeFormats(catalog: Catalog): Promise<FormatList> {
     options[target] = schemasOf(known);
     await setImmediate();
   }
+  const about = (source: string): FormatSource => ({
+    ...aboutFormat(source),
+    targets: (ofSource.get(source) ?? []).map((pair) => shownTarget(pair, byTarget.get(pair.target) ?? [])),
+  });
+  const [unproven, tried] = [catalog.sources.filter(isUnproven), catalog.sources.filter((source) => !isUnproven(source))];
   return {
-    sources: catalog.sources.map((source) => ({
-      ...aboutFormat(source),
-      targets: (ofSource.get(source) ?? []).map((pair) => shownTarget(pair, byTarget.get(pair.target) ?? [])),
-    })),
+    sources: tried.map(about),
+    unproven: unproven.map(about),
     options,
     engines: Object.fromEntries(catalog.engines.map((engine) => [engine.id, aboutEngine(catalog, engine)])),
   };
@@ -51,22 +54,29 @@ export async function describeFormats(catalog: Catalog): Promise<FormatList> {
 const SLICE_MS = 5;
 
 /** The requested part, with the options and engines that it refers to. */
-export function selectFormats({ sources, options, engines }: FormatList, from: string | undefined, family: Family | undefined): FormatList {
-  const chosen = sources.filter(({ format, family: own }) => (from ?? format) === format && (family ?? own) === own);
-  const targets = chosen.flatMap((source) => source.targets);
+export function selectFormats(
+  { sources, unproven, options, engines }: FormatList,
+  from: string | undefined,
+  family: Family | undefined,
+): FormatList {
+  const isWanted = ({ format, family: own }: FormatSource) => (from ?? format) === format && (family ?? own) === own;
+  const [chosen, others] = [sources.filter(isWanted), unproven.filter(isWanted)];
+  const targets = [...chosen, ...others].flatMap((source) => source.targets);
   const [made, used] = [new Set(targets.map(({ format }) => format)), new Set(targets.flatMap(({ engines: ids }) => ids))];
   const only = <T>(all: Readonly<Record<string, T>>, wanted: ReadonlySet<string>) =>
     Object.fromEntries(Object.entries(all).filter(([name]) => wanted.has(name)));
-  return { sources: chosen, options: only(options, made), engines: only(engines, used) };
+  return { sources: chosen, unproven: others, options: only(options, made), engines: only(engines, used) };
 }
 
 /** A third of the size: each option's schema once, and of a pair only who makes it. */
-export function inShort({ sources, options, engines }: FormatList): FormatList {
+export function inShort({ sources, unproven, options, engines }: FormatList): FormatList {
+  const short = (source: FormatSource): FormatSource => ({
+    ...source,
+    targets: source.targets.map(({ format, engines: ids }) => ({ format, engines: ids })),
+  });
   return {
-    sources: sources.map((source) => ({
-      ...source,
-      targets: source.targets.map(({ format, engines: ids }) => ({ format, engines: ids })),
-    })),
+    sources: sources.map(short),
+    unproven: unproven.map(short),
     options: {},
     option_names: Object.fromEntries(Object.entries(options).map(([target, schemas]) => [target, Object.keys(schemas)])),
     option_schemas: Object.assign({}, ...Object.values(options)) as FormatList['option_schemas'],

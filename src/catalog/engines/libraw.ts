@@ -1,13 +1,15 @@
 /** LibRaw: develops the picture of a camera's sensor, never the preview that the file has beside it. */
 import { conversionFailed, inputLimit } from '../../errors.ts';
 import { MAX_PIXELS } from '../bounds.ts';
-import type { Engine, Facts } from '../engine.ts';
+import { type Engine, everyPair, type Facts } from '../engine.ts';
 import { DNG } from '../known-good.ts';
 import { explain } from './imagemagick/explain.ts';
 import { CONVERT, IMAGEMAGICK_LIMITS } from './imagemagick/inspect.ts';
 
 /** The curve of sRGB (IEC 61966-2-1). */
 const GAMMA = ['-g', '2.4', '12.92'];
+
+const RAWS = ['dng', 'cr2', 'cr3', 'crw', 'nef', 'arw', 'srw', 'pef', 'raf', 'orf', 'rw2', 'mrw', 'x3f'];
 
 export const engine: Engine = {
   id: 'libraw',
@@ -19,7 +21,7 @@ export const engine: Engine = {
     develop: { at: ['/usr/bin/dcraw_emu'] },
     convert: CONVERT,
   },
-  conversions: [{ source: 'dng', target: 'png', rank: 90 }],
+  conversions: everyPair(RAWS, ['png'], { rank: 90 }),
   trials: [{ file: DNG, target: 'png' }],
   options: () => [],
   inspect: { step: (input) => ({ run: 'identify', args: ['-v', input] }), read: sizeOf },

@@ -5,10 +5,10 @@ import { askOffice, explainOffice, OFFICE, OFFICE_LIMITS, type OfficeModule } fr
 
 /** The kind of document that LibreOffice loads each source as. */
 const FAMILIES: Readonly<Record<string, OfficeModule>> = {
-  ...all('text', ['docx', 'doc', 'odt', 'fodt', 'rtf', 'html', 'txt', 'sxw', 'abw']),
-  ...all('sheet', ['xlsx', 'xls', 'ods', 'fods', 'csv', 'tsv', 'slk', 'sxc']),
+  ...all('text', ['docx', 'doc', 'odt', 'fodt', 'rtf', 'html', 'txt', 'sxw', 'abw', 'wpd', 'wps']),
+  ...all('sheet', ['xlsx', 'xls', 'ods', 'fods', 'csv', 'tsv', 'slk', 'sxc', 'xlsb']),
   ...all('slides', ['pptx', 'ppt', 'odp', 'fodp', 'sxi']),
-  ...all('drawing', ['odg', 'emf', 'wmf']),
+  ...all('drawing', ['odg', 'emf', 'wmf', 'vsdx', 'vsd', 'pub']),
 };
 const WORDS = ['docx', 'doc', 'odt', 'fodt', 'rtf'];
 const SHEETS = ['xlsx', 'xls', 'ods', 'fods'];
@@ -37,12 +37,12 @@ const CONVERSIONS: readonly Conversion[] = [
   ...everyPair(SLIDES, SLIDES, { rank: 85 }),
 
   // What only few have goes to what most have. The two sheets of text hold one sheet without formatting: no chain passes through or ends there.
-  ...everyPair(['sxw'], ['pdf', 'docx', 'odt', 'html'], { rank: 80 }),
+  ...everyPair(['sxw', 'wpd', 'wps'], ['pdf', 'docx', 'odt', 'html'], { rank: 80 }),
   ...everyPair(['abw'], ['pdf', 'docx', 'odt', 'html'], { rank: 70, loses: ['headings as such (they keep their looks)'] }),
-  ...everyPair(['sxw', 'abw'], ['txt'], { rank: 70, loses: ['formatting', 'pictures'] }),
-  ...everyPair(['sxc', 'slk'], ['pdf', 'xlsx', 'ods', 'csv', 'html'], { rank: 80 }),
+  ...everyPair(['sxw', 'abw', 'wpd', 'wps'], ['txt'], { rank: 70, loses: ['formatting', 'pictures'] }),
+  ...everyPair(['sxc', 'slk', 'xlsb'], ['pdf', 'xlsx', 'ods', 'csv', 'html'], { rank: 80 }),
   ...everyPair(['sxi'], ['pdf', 'pptx', 'odp'], { rank: 80 }),
-  ...everyPair(['odg', 'emf', 'wmf'], ['pdf'], { rank: 80 }),
+  ...everyPair(['odg', 'emf', 'wmf', 'vsdx', 'vsd', 'pub'], ['pdf'], { rank: 80 }),
   ...everyPair(['emf', 'wmf'], ['png'], { rank: 60 }),
   ...everyPair(['xlsx', 'ods', 'csv'], ['slk', 'dif'], { rank: 45, loses: ['formatting', 'all sheets but the first'] }),
 ];

@@ -32,6 +32,8 @@ export interface Format {
   readonly also?: readonly string[];
   /** How many people have such files. A rare format is converted from and to common ones only: every rare one to every other would be pairs without a use. */
   readonly use?: 'common' | 'rare';
+  /** No free program writes such a file, so that no test converts one: it is accepted, and listed apart. */
+  readonly unproven?: true;
   /** Chains of conversions may pass through it, since it holds nearly everything that its neighbours hold: from every format, or from pictures too. */
   readonly carries?: 'documents' | 'everything';
 }

@@ -32,6 +32,22 @@ import { riff } from './riff.ts';
 const image = (id: string, mime: string, traits?: Traits) => format('image', id, mime, traits);
 const rare = (id: string, mime: string, traits?: Traits) => image(id, mime, { use: 'rare', ...traits });
 
+/** What sensors of cameras saw, in each maker's own format. Those that are TIFF inside are told apart by `sniff/raw.ts`, CR3 by its brand. */
+const RAWS: readonly (readonly [id: string, mime: string, traits?: Traits])[] = [
+  ['cr2', 'image/x-canon-cr2'],
+  ['cr3', 'image/x-canon-cr3'],
+  ['crw', 'image/x-canon-crw', { signatures: ['II\x1a\0\0\0HEAPCCDR'] }],
+  ['nef', 'image/x-nikon-nef', { aliases: ['nrw'] }],
+  ['arw', 'image/x-sony-arw', { aliases: ['sr2', 'srf'] }],
+  ['srw', 'image/x-samsung-srw'],
+  ['pef', 'image/x-pentax-pef'],
+  ['raf', 'image/x-fuji-raf', { signatures: ['FUJIFILMCCD-RAW '] }],
+  ['orf', 'image/x-olympus-orf', { signatures: ['IIRO', 'IIRS', 'MMOR'] }],
+  ['rw2', 'image/x-panasonic-rw2', { signatures: ['IIU\0'] }],
+  ['mrw', 'image/x-minolta-mrw', { signatures: ['\0MRM'] }],
+  ['x3f', 'image/x-sigma-x3f', { signatures: ['FOVb'] }],
+];
+
 export const pictures: readonly Format[] = [
   image('png', 'image/png', { use: 'common', also: ['apng'], signatures: ['\x89PNG\r\n\x1a\n'], carries: 'everything' }),
   image('jpg', 'image/jpeg', {
@@ -73,6 +89,7 @@ export const pictures: readonly Format[] = [
   image('xcf', 'image/x-xcf', { looks: isXcf }),
   image('pict', 'image/x-pict', { aliases: ['pct'], looks: isPict }),
   rare('dng', 'image/x-adobe-dng'),
+  ...RAWS.map(([id, mime, traits]) => rare(id, mime, { unproven: true, ...traits })),
   rare('ora', 'image/openraster', { kin: 'layers', zip: 'mimetype' }),
   rare('kra', 'application/x-krita', { kin: 'layers', zip: 'mimetype' }),
   rare('icns', 'image/icns', {

@@ -19,8 +19,9 @@ const BRANDS: readonly (readonly [RegExp, Detected])[] = [
   [/^3g2/, asFormat('3g2')],
   [/^3g[prgse][\d.a-z]?/, asFormat('3gp')],
   [/^f4[vp] /, asFormat('f4v')],
-  // Camera raw and JPEG 2000 use the same boxes.
-  [/^(?:crx |jp2 |jpm |jpx )$/, UNKNOWN],
+  [/^crx $/, asFormat('cr3')],
+  // JPEG 2000 uses the same boxes.
+  [/^(?:jp2 |jpm |jpx )$/, UNKNOWN],
 ];
 
 export function isobmff(sample: Sample): Detected | undefined {

@@ -8,10 +8,10 @@ const STREAMS: Readonly<Record<string, Detected>> = {
   Workbook: asFormat('xls'),
   Book: asFormat('xls'),
   'PowerPoint Document': asFormat('ppt'),
-  VisioDocument: asRefused('Visio drawing'),
+  VisioDocument: asFormat('vsd'),
   '__properties_version1.0': asFormat('msg'),
-  Quill: asRefused('Publisher document'),
-  MatOST: asRefused('Works document'),
+  Quill: asFormat('pub'),
+  MatOST: asFormat('wps'),
   FileHeader: asRefused('Hangul document (HWP)'),
   // A modern document with a password: its kind is encrypted too.
   EncryptedPackage: tieAmong(['docx', 'xlsx', 'pptx'], 'docx'),

@@ -1,7 +1,7 @@
 /** Camera raw files, which begin like TIFF: a TIFF reader would find only the preview. */
-import { has, u16be, u16le, u32be, u32le } from './bytes.ts';
+import { has, latin1, u16be, u16le, u32be, u32le } from './bytes.ts';
 import type { Detected, Sample } from './sample.ts';
-import { asFormat, asRefused, UNKNOWN } from './verdict.ts';
+import { asFormat, asRefused } from './verdict.ts';
 
 /** DNGVersion (Digital Negative 1.4, chapter 4). */
 const DNG_VERSION = 50_706;
@@ -13,14 +13,30 @@ const MOST_ENTRIES = 500;
 export function raw({ head }: Sample): Detected | undefined {
   const little = has(head, 0, 'II*\0');
   if (!little && !has(head, 0, 'MM\0*')) return undefined;
-  if (little && (has(head, 8, 'CR') || has(head, 8, 'HEAPCCDR'))) return UNKNOWN;
+  if (little && has(head, 8, 'CR')) return asFormat('cr2');
   const [u16, u32] = little ? [u16le, u32le] : [u16be, u32be];
   const at = u32(head, 4);
   const entries = Math.min(u16(head, at), MOST_ENTRIES);
   const tags = Array.from({ length: entries }, (_, entry) => u16(head, at + 2 + entry * 12));
   if (tags.includes(DNG_VERSION)) return asFormat('dng');
   // NEF, ARW and the like: the first picture is a smaller version of one in a directory below.
-  const kind = tags.indexOf(SUBFILE_TYPE);
-  const isReduced = kind >= 0 && (u32(head, at + 2 + kind * 12 + 8) & 1) === 1;
-  return isReduced && tags.includes(SUB_DIRECTORIES) && tags.includes(MAKE) ? asRefused('camera raw file') : undefined;
+  const valueOf = (tag: number): number | undefined => {
+    const entry = tags.indexOf(tag);
+    return entry < 0 ? undefined : u32(head, at + 2 + entry * 12 + 8);
+  };
+  const [kind, make] = [valueOf(SUBFILE_TYPE), valueOf(MAKE)];
+  if (kind === undefined || (kind & 1) !== 1 || make === undefined || !tags.includes(SUB_DIRECTORIES)) return undefined;
+  const maker = latin1(head, make, LONGEST_MAKE).toUpperCase();
+  const found = MAKERS.find(([name]) => maker.startsWith(name));
+  return found === undefined ? asRefused('camera raw file') : asFormat(found[1]);
 }
+
+/** What each writes into its files, the longest first word of it. */
+const MAKERS: readonly (readonly [string, string])[] = [
+  ['NIKON', 'nef'],
+  ['SONY', 'arw'],
+  ['SAMSUNG', 'srw'],
+  ['PENTAX', 'pef'],
+  ['RICOH', 'pef'],
+];
+const LONGEST_MAKE = 20;

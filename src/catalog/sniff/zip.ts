@@ -25,8 +25,6 @@ export function zip(sample: Sample): Detected | undefined {
 
 /** Packages that are recognised, so that the answer names them, by a part that only they have. */
 const NAMED: readonly (readonly [RegExp, string])[] = [
-  [/^visio\/document\.xml$/i, 'Visio drawing'],
-  [/^xl\/workbook\.bin$/i, 'binary Excel workbook (XLSB)'],
   [/^(?:FixedDocSeq\.fdseq|FixedDocumentSequence\.fdseq)$/i, 'XPS document'],
   [/^Index\/Document\.iwa$|^index\.(?:pages|numbers)$|^index\.apxl$/i, 'iWork document (Pages, Numbers or Keynote)'],
 ];

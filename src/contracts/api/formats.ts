@@ -30,6 +30,9 @@ export const FormatEngine = z.object({
 
 export const FormatList = z.object({
   sources: z.array(FormatSource),
+  unproven: z
+    .array(FormatSource)
+    .describe('Further sources, which no free program can write: they are converted, but no test of this service has tried one'),
   options: z
     .record(z.string(), z.record(z.string(), z.looseObject({})))
     .describe('By target: every option that some source of it honours, with its JSON Schema; empty where `option_names` is there instead'),

@@ -173,6 +173,17 @@ describe('the list of formats', () => {
     expect(await listOf('')).toEqual({ name: 'Pandoc', version: '', proved_with: version });
   });
 
+  it('lists apart what no test can convert, since no free program writes it', async () => {
+    const whole = await describeFormats(catalog('1.0'));
+    const apart = whole.unproven.map(({ format }) => format);
+    expect(apart).toEqual(expect.arrayContaining(['cr2', 'nef', 'vsd', 'wpd']));
+    expect(whole.sources.map(({ format }) => format).filter((format) => apart.includes(format))).toEqual([]);
+    const { sources, unproven, engines: used } = selectFormats(whole, 'cr2', undefined);
+    expect([sources, unproven.map(({ format }) => format)]).toEqual([[], ['cr2']]);
+    expect(unproven[0]?.targets.map(({ format }) => format)).toEqual(expect.arrayContaining(['png', 'jpg', 'tiff']));
+    expect(Object.keys(used)).toContain('libraw');
+  });
+
   it('has no target of an engine that is not there', async () => {
     const known = createCatalog(engines.filter(({ name }) => name !== 'FFmpeg').map((engine) => ({ engine, version: '1.0' })));
     expect((await describeFormats(known)).sources.map(({ format }) => format)).not.toContain('mp4');

@@ -27,6 +27,8 @@ export interface Source {
 }
 interface Formats {
   readonly sources: readonly Source[];
+  /** Those that no test of the service converts. */
+  readonly unproven: readonly Source[];
   readonly options: Readonly<Record<string, Readonly<Record<string, Schema>>>>;
   readonly option_names?: Readonly<Record<string, readonly string[]>>;
   readonly option_schemas?: Readonly<Record<string, Schema>>;
@@ -58,14 +60,16 @@ const asked = new Set<string>();
 export async function loadDetails(format: string): Promise<void> {
   if (asked.has(format)) return;
   asked.add(format);
-  const found = (await ask<Formats>(`api/v1/formats?from=${encodeURIComponent(format)}`)).data.sources[0];
+  const { sources, unproven } = (await ask<Formats>(`api/v1/formats?from=${encodeURIComponent(format)}`)).data;
+  const found = sources[0] ?? unproven[0];
   if (found !== undefined) details.value = new Map(details.value).set(format, found);
 }
 
 /** By its name; the service looks at the content. */
 export function sourceOf(name: string): Source | undefined {
   const extension = /\.([^.]+)$/.exec(name)?.[1]?.toLowerCase() ?? '';
-  return formats.value?.sources.find(({ format, aliases }) => format === extension || aliases.includes(extension));
+  const { sources = [], unproven = [] } = formats.value ?? {};
+  return [...sources, ...unproven].find(({ format, aliases }) => format === extension || aliases.includes(extension));
 }
 
 const ignoredBy = (source: string | undefined, target: string): readonly string[] =>

@@ -1,7 +1,7 @@
 /** `list_supported_formats`: what can be converted into what here, short enough for a model to read. */
 import { setImmediate } from 'node:timers/promises';
 import type { Catalog } from '../../../catalog/catalog.ts';
-import { formatByExtension, formatOf, formats } from '../../../catalog/formats.ts';
+import { formatByExtension, formatOf, formats, isUnproven } from '../../../catalog/formats.ts';
 import { formOptionNames } from '../../../catalog/options/options.ts';
 import { refuseField } from '../../../catalog/tool.ts';
 import type { CallToolResult, ToolCall } from '../protocol/protocol.ts';
@@ -26,17 +26,22 @@ export async function listFormats(catalog: Catalog, { args }: Pick<ToolCall, 'ar
 
 /** Other requests are served between two sources. */
 async function byFamily(catalog: Catalog, wanted: string | undefined): Promise<NonNullable<Formats['families']>> {
-  const found = new Map<string, { sources: string[]; targets: Set<string> }>();
+  const found = new Map<string, { sources: string[]; unproven: string[]; targets: Set<string> }>();
   for (const source of catalog.sources) {
     const { family } = formatOf(source);
     if (wanted !== undefined && family !== wanted) continue;
-    const group = found.get(family) ?? { sources: [], targets: new Set() };
-    group.sources.push(source);
+    const group = found.get(family) ?? { sources: [], unproven: [], targets: new Set() };
+    (isUnproven(source) ? group.unproven : group.sources).push(source);
     for (const target of catalog.targets(source)) group.targets.add(target);
     found.set(family, group);
     await setImmediate();
   }
-  return [...found].map(([family, { sources, targets }]) => ({ family, sources, targets: [...targets].sort() }));
+  return [...found].map(([family, { sources, unproven, targets }]) => ({
+    family,
+    sources,
+    ...(unproven.length === 0 ? {} : { unproven }),
+    targets: [...targets].sort(),
+  }));
 }
 
 function targetsOf(catalog: Catalog, source: string): NonNullable<Formats['targets']> {

@@ -50,7 +50,16 @@ export const BATCH_OUTPUT = outputOf(
 export const CANCEL_OUTPUT = outputOf(z.object({ cancelled: z.boolean() }));
 
 const Formats = z.object({
-  families: z.array(z.object({ family: z.string(), sources: z.array(z.string()), targets: z.array(z.string()) })).optional(),
+  families: z
+    .array(
+      z.object({
+        family: z.string(),
+        sources: z.array(z.string()),
+        unproven: z.array(z.string()).optional(),
+        targets: z.array(z.string()),
+      }),
+    )
+    .optional(),
   source: z.string().optional(),
   targets: z.array(z.object({ format: z.string(), options: z.array(z.string()), loses: z.array(z.string()) })).optional(),
   tools: z.array(z.object({ name: z.string(), available: z.boolean(), reason: z.string().optional() })),
