@@ -88,8 +88,8 @@ export const pictures: readonly Format[] = [
   image('fits', 'image/fits', { aliases: ['fit', 'fts'], looks: isFits }),
   image('xcf', 'image/x-xcf', { looks: isXcf }),
   image('pict', 'image/x-pict', { aliases: ['pct'], looks: isPict }),
-  rare('dng', 'image/x-adobe-dng'),
-  ...RAWS.map(([id, mime, traits]) => rare(id, mime, { unproven: true, ...traits })),
+  image('dng', 'image/x-adobe-dng'),
+  ...RAWS.map(([id, mime, traits]) => image(id, mime, { unproven: true, ...traits })),
   rare('ora', 'image/openraster', { kin: 'layers', zip: 'mimetype' }),
   rare('kra', 'application/x-krita', { kin: 'layers', zip: 'mimetype' }),
   rare('icns', 'image/icns', {

@@ -20,11 +20,11 @@ export function raw({ head }: Sample): Detected | undefined {
   const tags = Array.from({ length: entries }, (_, entry) => u16(head, at + 2 + entry * 12));
   if (tags.includes(DNG_VERSION)) return asFormat('dng');
   // NEF, ARW and the like: the first picture is a smaller version of one in a directory below.
-  const valueOf = (tag: number): number | undefined => {
+  const fieldOf = (tag: number): number | undefined => {
     const entry = tags.indexOf(tag);
     return entry < 0 ? undefined : u32(head, at + 2 + entry * 12 + 8);
   };
-  const [kind, make] = [valueOf(SUBFILE_TYPE), valueOf(MAKE)];
+  const [kind, make] = [fieldOf(SUBFILE_TYPE), fieldOf(MAKE)];
   if (kind === undefined || (kind & 1) !== 1 || make === undefined || !tags.includes(SUB_DIRECTORIES)) return undefined;
   const maker = latin1(head, make, LONGEST_MAKE).toUpperCase();
   const found = MAKERS.find(([name]) => maker.startsWith(name));
