@@ -5,6 +5,8 @@ import { engine as chromium } from './engines/chromium.ts';
 import { engine as chromiumWeb } from './engines/chromium-web.ts';
 import { engine as data } from './engines/data.ts';
 import { engine as dataSheets } from './engines/data-sheets.ts';
+import { engine as dcmtk } from './engines/dcmtk.ts';
+import { engine as djvu } from './engines/djvu.ts';
 import { engine as eps } from './engines/eps.ts';
 import { engine as ffmpeg } from './engines/ffmpeg.ts';
 import { engine as ffmpegPictures } from './engines/ffmpeg-pictures.ts';
@@ -49,6 +51,8 @@ export const engines: readonly Engine[] = [
   chromium,
   dataSheets,
   data,
+  dcmtk,
+  djvu,
   eps,
   ffmpegPictures,
   ffmpeg,

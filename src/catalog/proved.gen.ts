@@ -7,6 +7,8 @@ export const proved: Readonly<Record<string, string>> = {
   chromium: '156.0',
   'data-sheets': '7.4',
   data: '1.0',
+  dcmtk: '3.6',
+  djvu: '3.5',
   eps: '22.12',
   'ffmpeg-pictures': '5.1',
   ffmpeg: '5.1',

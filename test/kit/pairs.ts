@@ -64,7 +64,9 @@ export function proofOf(source: string, target: string): Proof {
   // Icons are too small for letters: it shows the grid, from a page that does.
   if (target === 'ico' || target === 'icns')
     return { build: pageOfGrid, shows: 'grid', judge: (path, seed) => judgeImage(path, target, seed) };
-  if (PICTURES.includes(to)) return { build, judge: (path, seed) => judgePicture(path, target, seed) };
+  // A scan has no text but what is seen.
+  if (PICTURES.includes(to) || (source === 'djvu' && target === 'pdf'))
+    return { build, judge: (path, seed) => judgePicture(path, target, seed) };
   return { build, judge: (path, seed) => judgeDocument(path, target, seed, source) };
 }
 

@@ -11,6 +11,7 @@ import { Failure } from '../../src/errors.ts';
 import { compoundOf, cursor, fileTypeBox, latin1, noise, sampleOf, seeded, zipOf } from '../kit/bytes.ts';
 import { contentOf } from '../kit/content.ts';
 import { archiveFormats, filesOf, writeArchive } from '../kit/fixtures/archives.ts';
+import { fixtures as documents } from '../kit/fixtures/documents.ts';
 import { fixtures as fonts } from '../kit/fixtures/fonts.ts';
 import { fixtures as images } from '../kit/fixtures/images.ts';
 import { fixtures as mails } from '../kit/fixtures/mail.ts';
@@ -142,10 +143,12 @@ const KIT: Readonly<Record<string, () => Promise<Buffer>>> = Object.fromEntries(
     ...Object.keys(subtitles),
     ...Object.keys(mails),
     ...Object.keys(microsoft),
+    'dcm',
+    'djvu',
   ].map((id) => [
     id,
     async () => {
-      const build = { ...images, ...recordings, ...subtitles, ...mails, ...microsoft }[id];
+      const build = { ...images, ...recordings, ...subtitles, ...mails, ...microsoft, djvu: documents['djvu'] }[id];
       if (build === undefined) throw new Error(`the kit makes no ${id}`);
       return readFileSync(await build('kestrel', folder));
     },

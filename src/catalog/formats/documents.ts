@@ -24,6 +24,7 @@ export const documents: readonly Format[] = [
   prose('wpd', 'application/vnd.wordperfect', { aliases: ['wp5', 'wp6'], use: 'rare', unproven: true, signatures: ['\xffWPC'] }),
   prose('wps', 'application/vnd.ms-works', { use: 'rare', unproven: true }),
   prose('pub', 'application/x-mspublisher', { use: 'rare', unproven: true }),
+  prose('djvu', 'image/vnd.djvu', { aliases: ['djv'], signatures: ['AT&TFORM'] }),
   prose('epub', 'application/epub+zip', { zip: 'mimetype' }),
   prose('fb2', 'application/x-fictionbook+xml'),
   prose('html', 'text/html', { aliases: ['htm', 'xhtml'], tie: 'text', use: 'common', carries: 'documents' }),

@@ -89,6 +89,8 @@ export const pictures: readonly Format[] = [
   image('xcf', 'image/x-xcf', { looks: isXcf }),
   image('pict', 'image/x-pict', { aliases: ['pct'], looks: isPict }),
   image('dng', 'image/x-adobe-dng'),
+  // PS3.10, 7.1: a preamble of 128 bytes for other programs.
+  rare('dcm', 'application/dicom', { aliases: ['dicom', 'dic'], signatures: [[[128, 'DICM']]] }),
   ...RAWS.map(([id, mime, traits]) => image(id, mime, { unproven: true, ...traits })),
   rare('ora', 'image/openraster', { kin: 'layers', zip: 'mimetype' }),
   rare('kra', 'application/x-krita', { kin: 'layers', zip: 'mimetype' }),

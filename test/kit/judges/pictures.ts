@@ -29,8 +29,8 @@ const wordsOf = remembered(async (path: string, format: string, how: 'as it is' 
   const folder = await mkdtemp(join(tmpdir(), 'filemill-judge-'));
   try {
     let shown = '';
-    for (const picture of await pictures(path, folder)) {
-      const drawn = await draw(picture, format, folder);
+    for (const picture of format === 'pdf' ? await pagesOf(path, folder) : await pictures(path, folder)) {
+      const drawn = await draw(picture, format === 'pdf' ? 'png' : format, folder);
       shown += await recognised(how === 'as ink' ? await inked(drawn) : drawn);
     }
     return shown;
@@ -38,6 +38,11 @@ const wordsOf = remembered(async (path: string, format: string, how: 'as it is' 
     await rm(folder, { recursive: true, force: true });
   }
 });
+
+async function pagesOf(path: string, folder: string): Promise<string[]> {
+  await run('pdftoppm', ['-r', '150', '-png', path, join(folder, 'page')]);
+  return (await readdir(folder)).sort().map((name) => join(folder, name));
+}
 
 async function pictures(path: string, folder: string): Promise<string[]> {
   const natural = new Intl.Collator('en', { numeric: true }).compare;
