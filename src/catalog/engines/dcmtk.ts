@@ -18,7 +18,11 @@ export const engine: Engine = {
   role: 'image',
   toolchains: ['image'],
   binaries: {
-    draw: { at: ['/usr/bin/dcmj2pnm'], version: { args: ['--version'], pattern: /dcmj2pnm v(\d+\.\d+)/ } },
+    // The second is its name before 3.6.9.
+    draw: {
+      at: ['/usr/bin/dcm2img', '/usr/bin/dcmj2pnm'],
+      version: { args: ['--version'], pattern: /(?:dcm2img|dcmj2pnm) v(\d+\.\d+)/ },
+    },
     dump: { at: ['/usr/bin/dcmdump'] },
   },
   conversions: [{ source: 'dcm', target: 'png', rank: 80, loses: ['what the file says of the patient and the device'] }],
