@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { Resolve } from '../../src/fetch/resolve.ts';
+import { freePort } from './ports.ts';
 
 /** By path: what is sent as HTML, or how it is answered. */
 export type Site = Readonly<Record<string, string | ((request: IncomingMessage, response: ServerResponse) => void)>>;
@@ -41,9 +41,10 @@ export async function openWeb(site: (port: number) => Site): Promise<Web> {
     );
     socket.on('error', () => {}).resume();
   });
-  server.listen(0, '127.0.0.2');
+  // The same of three sockets: one that the system chose for the first could be another's for the second.
+  const port = await freePort();
+  server.listen(port, '127.0.0.2');
   await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
   pages = site(port);
   const canary = createServer((request, response) => {
     heard.push(request.url ?? '');

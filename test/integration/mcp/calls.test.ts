@@ -647,7 +647,7 @@ describe('get_job_status', () => {
   });
 
   it('follows up a call that was due before its job was done', async () => {
-    const slow = await startService({ api: { mcp: { answerMs: 6_000 }, maxFileBytes: 200_000_000 } });
+    const slow = await startService({ api: { mcp: { answerMs: 10_000 }, maxFileBytes: 200_000_000 } });
     try {
       const file = await upload(slow.url, recording(1_900), 'long.wav');
       const first = await call(slow.url, 'convert_file', { file, to_format: 'mp3', mp3_quality: 0 });
