@@ -23,10 +23,10 @@ export const tool: Tool = {
   files: { fields: ['file', 'mask'], min: 1, max: 2, inOrder: true },
   input,
   texts: {
-    x: { means: 'Left edge of the rectangle to remove, where no mask is sent.' },
-    y: { means: 'Its top edge.' },
-    w: { means: 'Its width.' },
-    h: { means: 'Its height.' },
+    x: { means: 'Left edge of the rectangle: what it covers is removed, where no mask is sent.' },
+    y: { means: 'Top edge of the rectangle.' },
+    w: { means: 'Width of the rectangle.' },
+    h: { means: 'Height of the rectangle.' },
   },
   check: (given) => {
     const sent = SIDES.filter((name) => given[name] !== undefined);

@@ -237,6 +237,42 @@ describe('tools', () => {
     await visited.close();
   });
 
+  it('removes what was painted over', async () => {
+    const source = await picture(folder, 'spot.png', ['-resize', '200x100!', '-fill', '#808080', '-colorize', '100']);
+    const spotted = join(folder, 'spotted.png');
+    await run('/usr/bin/convert-im6.q16', [source, '-fill', '#e00000', '-draw', 'rectangle 90,40 110,60', spotted]);
+    const visited = await visit(chromium(), `${url()}/tools/remove-object`);
+    const { page } = visited;
+    await filesOf(page).setInputFiles(spotted);
+    await page.locator('.brush canvas').waitFor();
+    const box = await page.locator('.brush .canvas img').boundingBox();
+    if (box === null) throw new Error('the picture is not shown');
+    const at = (x: number, y: number) => [box.x + (x / 200) * box.width, box.y + (y / 100) * box.height] as const;
+    await page.getByRole('slider', { name: 'Brush' }).fill('14');
+    for (const y of [38, 46, 54, 62]) {
+      await page.mouse.move(...at(86, y));
+      await page.mouse.down();
+      await page.mouse.move(...at(114, y), { steps: 4 });
+      await page.mouse.up();
+    }
+    expect(await page.getByRole('img', { name: 'Painted strokes: 4' }).count()).toBe(1);
+    expect(await findings(page)).toEqual([]);
+    // One too many, taken back.
+    await page.mouse.click(...at(10, 10));
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await page.getByText('As a request').click();
+    await start(page);
+    await untilStates(page, ['done']);
+    const result = join(folder, 'spotless.png');
+    await writeFile(result, await saved(page, () => page.getByRole('link', { name: /^Download/ }).click()));
+    const { stdout } = await run('/usr/bin/convert-im6.q16', [result, '-format', '%wx%h %[fx:maxima.r-minima.b]', 'info:']);
+    const [size, spread] = stdout.split(' ');
+    expect(size).toBe('200x100');
+    expect(Number(spread)).toBeLessThan(0.05);
+    nothingOdd(visited);
+    await visited.close();
+  });
+
   it('says why one is not installed', async () => {
     const { data } = (await (await fetch(`${url()}/api/v1/tools`)).json()) as {
       data: { tools: { slug: string; available: boolean; reason?: string }[] };

@@ -2,6 +2,7 @@
 import { signal, useSignal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
 import { loadFormats, loadTools, type Tool, tools } from '../api/catalog.ts';
+import { Brush, type MakeMask } from '../parts/brush.tsx';
 import { Crop } from '../parts/crop.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { Intake } from '../parts/intake.tsx';
@@ -139,14 +140,20 @@ function Present({ tool }: { tool: Tool }) {
     moved.splice(to, 0, ...moved.splice(from, 1));
     pieces.value = moved;
   };
-  const run = () => {
+  const mask = useSignal<MakeMask | undefined>(undefined);
+  const [first] = list;
+  const paints = slug === 'remove-object' && list.length === 1 && first?.file !== undefined;
+  const run = async () => {
     const field = together ? 'files[]' : files.field;
-    const fresh = (together ? [list] : list.map((piece) => [piece])).map((some) => taskOf(some, { tool: slug, field }));
+    const painted = paints && mask.value !== undefined ? [pieceOf(await mask.value())] : [];
+    const fresh = (together ? [[...list, ...painted]] : list.map((piece) => [piece])).map((some) => taskOf(some, { tool: slug, field }));
+    const { x, y, w, h, ...others } = values.value;
+    // What was painted takes the place of a rectangle.
+    const given = painted.length > 0 ? others : values.value;
     tasks.value = [...fresh, ...tasks.value];
     pieces.value = [];
-    for (const task of fresh) start(task, values.value);
+    for (const task of fresh) start(task, given);
   };
-  const [first] = list;
   return (
     <>
       <header class="head">
@@ -230,10 +237,11 @@ function Present({ tool }: { tool: Tool }) {
         class="panel"
         onSubmit={(event) => {
           event.preventDefault();
-          if (!few && !mixed) run();
+          if (!few && !mixed) void run();
         }}
       >
         {slug === 'crop-image' && first?.file !== undefined && <Crop key={first.key} file={first.file} values={values} />}
+        {paints && first?.file !== undefined && <Brush key={first.key} file={first.file} mask={mask} />}
         {options.some(({ name }) => name === 'end_time') && first?.file !== undefined && (
           <Trim key={first.key} file={first.file} values={values} />
         )}
