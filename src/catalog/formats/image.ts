@@ -66,7 +66,7 @@ export const pictures: readonly Format[] = [
   image('bmp', 'image/bmp', { aliases: ['dib'], looks: isBmp }),
   image('avif', 'image/avif', { aliases: ['avifs'], kin: 'heif' }),
   image('heic', 'image/heic', { aliases: ['heif', 'hif'], kin: 'heif' }),
-  image('jp2', 'image/jp2', { aliases: ['jpf', 'jpx', 'j2k', 'j2c', 'jpc'], signatures: ['\xff\x4f\xff\x51'], looks: isJpeg2000 }),
+  image('jp2', 'image/jp2', { aliases: ['jpf', 'jpx'], kin: 'jpeg2000', looks: isJpeg2000 }),
   image('jxl', 'image/jxl', { signatures: ['\0\0\0\x0cJXL \r\n\x87\n'], looks: isJxlStream }),
   image('ico', 'image/vnd.microsoft.icon', { tiny: true, kin: 'icon', looks: isIcon }),
   image('cur', 'image/x-win-bitmap', { tiny: true, kin: 'icon', looks: isCursor }),
@@ -76,7 +76,7 @@ export const pictures: readonly Format[] = [
   image('pbm', 'image/x-portable-bitmap', { kin: 'netpbm', looks: isBitmap }),
   image('pam', 'image/x-portable-arbitrarymap', { kin: 'netpbm', looks: isArbitraryMap }),
   image('pcx', 'image/x-pcx', { looks: isPcx }),
-  image('psd', 'image/vnd.adobe.photoshop', { aliases: ['psb'], signatures: ['8BPS\0\x01', '8BPS\0\x02'] }),
+  image('psd', 'image/vnd.adobe.photoshop', { kin: 'photoshop', signatures: ['8BPS\0\x01'] }),
   image('xbm', 'image/x-xbitmap'),
   image('xpm', 'image/x-xpixmap', { looks: isXpm }),
   image('dds', 'image/vnd-ms.dds', { signatures: ['DDS \x7c\0\0\0'] }),
@@ -92,6 +92,9 @@ export const pictures: readonly Format[] = [
   // PS3.10, 7.1: a preamble of 128 bytes for other programs.
   rare('dcm', 'application/dicom', { aliases: ['dicom', 'dic'], signatures: [[[128, 'DICM']]] }),
   ...RAWS.map(([id, mime, traits]) => image(id, mime, { unproven: true, ...traits })),
+  rare('psb', 'image/vnd.adobe.photoshop-large', { kin: 'photoshop', signatures: ['8BPS\0\x02'] }),
+  // ISO 15444-1, A.4.1: the code stream without the boxes around it.
+  rare('j2k', 'image/x-j2k', { aliases: ['j2c', 'jpc'], kin: 'jpeg2000', signatures: ['\xff\x4f\xff\x51'] }),
   rare('ora', 'image/openraster', { kin: 'layers', zip: 'mimetype' }),
   rare('kra', 'application/x-krita', { kin: 'layers', zip: 'mimetype' }),
   rare('icns', 'image/icns', {

@@ -45,6 +45,7 @@ const FFMPEG: Readonly<Record<string, readonly string[]>> = {
   jls: ['-f', 'jpegls_pipe'],
   xwd: ['-f', 'xwd_pipe'],
   pgx: ['-f', 'pgx_pipe'],
+  j2k: ['-f', 'j2k_pipe'],
 };
 
 /** What FFmpeg 5.1 cannot read: of XPM, colours by name. */
@@ -52,7 +53,7 @@ const IMAGEMAGICK: Readonly<Record<string, string>> = {
   heic: 'heic',
   hdr: 'hdr',
   xpm: 'xpm',
-  ...Object.fromEntries('mng jng dcx cin jbig wbmp viff vicar pfm ipl mtv aai avs art'.split(' ').map((id) => [id, id])),
+  ...Object.fromEntries('psb mng jng dcx cin jbig wbmp viff vicar pfm ipl mtv aai avs art'.split(' ').map((id) => [id, id])),
   cal: 'cals',
 };
 
@@ -79,6 +80,8 @@ const MAGIC: Readonly<Record<string, RegExp>> = {
   pdf: /^%PDF-1\./,
   eps: /^%!PS-Adobe-3\.0 EPSF-3\.0/,
   icns: /^icns/,
+  psb: /^8BPS\0\x02/,
+  j2k: /^\xff\x4f\xff\x51/,
 };
 
 /** The frames of a picture, at most `most`. @throws where the file is not of that format */

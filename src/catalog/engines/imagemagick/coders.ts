@@ -79,6 +79,8 @@ export const READERS: Readonly<Record<string, Reader>> = {
   aai: first('aai'),
   avs: first('avs'),
   art: first('art'),
+  psb: { ...first('psb'), hidesProfile: true },
+  j2k: first('j2k'),
 };
 
 /** Dithers to pure black and white, the colours of this pattern: `-monochrome` first picks two greys and loses shades. */
@@ -131,4 +133,7 @@ export const WRITERS: Readonly<Record<string, Writer>> = {
   mtv: { coder: 'mtv', alpha: false, rank: 60 },
   aai: { coder: 'aai', alpha: true, rank: 60 },
   avs: { coder: 'avs', alpha: true, rank: 60 },
+  // With a palette it writes a file that it cannot read.
+  psb: { coder: 'psb', alpha: true, rank: 60, loses: ['layers'], encode: ['-compress', 'None', '-type', 'TrueColorMatte'] },
+  j2k: { coder: 'j2k', alpha: false, rank: 60, quality: true },
 };
