@@ -40,15 +40,13 @@ export const engine: Engine = {
 
 /** @throws Failure `input_limit`, or `no_stream` where the file has no picture */
 function readDump(stdout: string): Shown {
-  const numberOf = (tag: string | undefined): number | undefined => {
-    const found = new RegExp(`^\\(${tag}\\) [A-Z]{2} \\[?(-?\\d{1,9})`, 'm').exec(stdout)?.[1];
-    return found === undefined ? undefined : Number(found);
-  };
-  const [height, width] = [numberOf(ROWS), numberOf(COLUMNS)];
+  const lines = stdout.matchAll(/^\((\d{4},\d{4})\) [A-Z]{2} \[?(-?\d{1,9})/gm);
+  const values = new Map(Array.from(lines, ([, tag = '', value]) => [tag, Number(value)]));
+  const [height, width] = [values.get(ROWS), values.get(COLUMNS)];
   if (height === undefined || width === undefined)
     throw conversionFailed('no_stream', { says: 'The DICOM file has no picture: it is a report or another object.' });
   if (width * height > MAX_PIXELS) throw inputLimit('pixels', MAX_PIXELS, width * height);
-  return { frames: numberOf(FRAMES) ?? 1, window: numberOf(WINDOW) !== undefined };
+  return { frames: values.get(FRAMES) ?? 1, window: values.has(WINDOW) };
 }
 
 function plan({ input, output, facts }: Task): Plan {
