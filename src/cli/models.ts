@@ -20,7 +20,7 @@ export async function manageModels(args: readonly string[], checkout: string): P
   const unknown = ids.find((id) => !all.some((model) => model.id === id));
   if (unknown !== undefined) throw new CannotStart(`there is no model "${unknown}"; there are: ${all.map(({ id }) => id).join(', ')}`);
   const folder = into ?? modelsIn(checkout);
-  const found = await findModels(all, [folder, modelsIn(checkout)], action !== 'verify');
+  const found = await findModels(all, [folder, modelsIn(checkout)], action === 'verify' ? undefined : modelsIn(checkout));
   if (action === 'list') return listed(found);
   if (action === 'verify') return verified(found);
   const wanted = all.filter(({ id, small }) => (ids.length === 0 ? small : ids.includes(id)));

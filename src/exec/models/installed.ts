@@ -22,14 +22,10 @@ export const modelsIn = (checkout: string): string => join(checkout, '.cache/mod
 
 /**
  * @param folders in which each model may have a folder, in order of preference
- * @param remembering whether a file that has not changed since it was last read is not read again
+ * @param own one of them, of this installation alone: there, a file that has not changed since it was last read is not read again
  */
-export async function findModels(
-  models: readonly Model[],
-  folders: readonly string[],
-  remembering = true,
-): Promise<readonly InstalledModel[]> {
-  const hashes = new Map(await Promise.all(folders.map(async (each) => [each, await openHashes(each, remembering)] as const)));
+export async function findModels(models: readonly Model[], folders: readonly string[], own?: string): Promise<readonly InstalledModel[]> {
+  const hashes = new Map(await Promise.all(folders.map(async (each) => [each, await openHashes(each, each === own)] as const)));
   const found: InstalledModel[] = [];
   for (const model of models) {
     const states: InstalledModel[] = [];
@@ -91,7 +87,7 @@ async function openHashes(folder: string, remembering: boolean): Promise<Hashes>
       return { bytes: Number(stats.size), sha256 };
     },
     keep: async () => {
-      if (!isNew) return;
+      if (!isNew || !remembering) return;
       const fresh = `${path}.${process.pid}`;
       const written = writeFile(fresh, JSON.stringify(Object.fromEntries(hashes))).then(() => rename(fresh, path));
       // A volume that is mounted read-only is read each time.

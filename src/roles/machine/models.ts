@@ -22,7 +22,7 @@ export async function modelsHere(
   metrics: Pick<Metrics, 'modelsFound'>,
 ): Promise<ReadonlyMap<string, string>> {
   const all = await readManifest(manifestOf(checkout));
-  const found = await findModels(all, [...(folder === undefined ? [] : [folder]), modelsIn(checkout)]);
+  const found = await findModels(all, [...(folder === undefined ? [] : [folder]), modelsIn(checkout)], modelsIn(checkout));
   const whole = found.filter(({ state }) => state === 'whole');
   metrics.modelsFound(new Map(found.map(({ model, state }) => [model.id, state === 'whole'])));
   for (const { model, state } of found)

@@ -165,7 +165,7 @@ describe('passport-photo', () => {
 describe('models', () => {
   it('are switched off where they are not what the manifest says', async () => {
     const all = await readManifest('models/manifest.yaml');
-    const states = async (folder: string) => (await findModels(all, [folder])).map(({ model, state }) => [model.id, state]);
+    const states = async (folder: string) => (await findModels(all, [folder], folder)).map(({ model, state }) => [model.id, state]);
     expect(await states(home)).toEqual([
       ['u2netp', 'missing'],
       ['centerface', 'missing'],
