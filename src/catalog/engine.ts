@@ -30,6 +30,8 @@ export interface Engine {
   /** Maps a failed command's output to a reason; undefined: `corrupt_input`. */
   readonly explain?: (output: string, code: number | null) => Reason | undefined;
   readonly limits?: Partial<StepLimits>;
+  /** It needs a model that not every installation has: where that is not installed, nothing is missing, and its tools say so. */
+  readonly optional?: true;
 }
 
 export interface Binary {

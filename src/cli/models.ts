@@ -1,9 +1,10 @@
-/** `filemill models`: the models of AI tools listed, brought from a registry, and checked. */
+/** `filemill models`: the models of AI tools listed, brought from a registry, checked, and measured. */
 import { parseArgs } from 'node:util';
 import { findModels, type InstalledModel, modelsIn } from '../exec/models/installed.ts';
 import { type Model, manifestOf, readManifest } from '../exec/models/manifest.ts';
 import { PullFailed, pullModel } from '../exec/models/pull.ts';
 import { CannotStart } from '../roles/process/cannot-start.ts';
+import { benchModels } from './bench-models.ts';
 
 /** pip's default, and the variable by which pip is told another. */
 const INDEX = process.env['PIP_INDEX_URL'] ?? 'https://pypi.org/simple';
@@ -11,7 +12,7 @@ const INDEX = process.env['PIP_INDEX_URL'] ?? 'https://pypi.org/simple';
 const LONGEST_MS = 30 * 60_000;
 /** Between two reports of a download, ms. */
 const EVERY_MS = 2_000;
-const USAGE = 'usage: filemill models [list | verify | pull [<model>…] [--into <folder>] [--from <folder>]]';
+const USAGE = 'usage: filemill models [list | verify | bench | pull [<model>…] [--into <folder>] [--from <folder>]]';
 
 /** @returns what to print @throws CannotStart */
 export async function manageModels(args: readonly string[], checkout: string): Promise<string> {
@@ -22,6 +23,11 @@ export async function manageModels(args: readonly string[], checkout: string): P
   const folder = into ?? modelsIn(checkout);
   const found = await findModels(all, [folder, modelsIn(checkout)], action === 'verify' ? undefined : modelsIn(checkout));
   if (action === 'list') return listed(found);
+  if (action === 'bench')
+    return benchModels(
+      found.filter(({ state }) => state === 'whole'),
+      checkout,
+    );
   if (action === 'verify') return verified(found);
   const wanted = all.filter(({ id, small }) => (ids.length === 0 ? small : ids.includes(id)));
   const lacking = wanted.filter(({ id }) => found.find(({ model }) => model.id === id)?.state !== 'whole');
@@ -67,7 +73,7 @@ async function pull(model: Model, into: string, mirror: string | undefined): Pro
 }
 
 interface Asked {
-  readonly action: 'list' | 'verify' | 'pull';
+  readonly action: 'list' | 'verify' | 'bench' | 'pull';
   readonly ids: readonly string[];
   readonly into: string | undefined;
   /** A folder with the packages, instead of a registry. */
@@ -81,7 +87,7 @@ function asked(args: readonly string[]): Asked {
     const { positionals, values } = parseArgs({ args: [...args], allowPositionals: true, options });
     const [action = 'list', ...ids] = positionals;
     if (action === 'pull') return { action, ids, into: values.into, from: values.from };
-    if ((action === 'list' || action === 'verify') && ids.length === 0 && values.from === undefined)
+    if ((action === 'list' || action === 'verify' || action === 'bench') && ids.length === 0 && values.from === undefined)
       return { action, ids, into: values.into, from: undefined };
   } catch {
     // Told below, as whatever else is said wrongly.

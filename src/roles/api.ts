@@ -63,7 +63,8 @@ export async function api(config: Config, checkout: string, version: string): Pr
       const there = new Set(catalog().engines.map(({ id }) => id));
       const pools = [...registry.pools().values()];
       const defectOf = (id: string) => pools.map(({ broken }) => broken?.get(id)).find((defect) => defect !== undefined);
-      return engines.filter(({ id }) => !there.has(id)).map((engine) => ({ engine, reason: reasonFor(defectOf(engine.id)) }));
+      const lacking = engines.filter(({ id, optional }) => !there.has(id) && optional !== true);
+      return lacking.map((engine) => ({ engine, reason: reasonFor(defectOf(engine.id)) }));
     },
     get pools() {
       return registry.pools();

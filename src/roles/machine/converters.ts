@@ -81,9 +81,14 @@ export async function openConverters(
   const offline = fetch.rest ? [] : engines.filter(({ binaries }) => Object.values(binaries).some(({ egress }) => egress));
   const unserved = engines.filter((engine) => !engine.toolchains.some((toolchain) => served.includes(toolchain)));
   const models = await modelsHere(checkout, { folder: worker.models, copies: runtimeDir ?? workDir }, log, metrics);
+  const lacking = (engine: Engine): string | undefined =>
+    Object.values(engine.binaries)
+      .flatMap((binary) => binary.models ?? [])
+      .find((id) => !models.has(id));
+  const unasked = engines.filter((engine) => engine.optional && lacking(engine) !== undefined);
   const spareSlot = await openSlot(workDir, 0);
   const toolbox = await openToolbox({
-    engines: engines.filter((engine) => !offline.includes(engine) && !unserved.includes(engine)),
+    engines: engines.filter((engine) => ![offline, unserved, unasked].some((group) => group.includes(engine))),
     launcher,
     runtime,
     models,
@@ -93,12 +98,8 @@ export async function openConverters(
   }).catch((cause: unknown) => {
     throw cause instanceof SpawnFailed ? new CannotStart(`${cause.message}: the versions of converters cannot be read`, { cause }) : cause;
   });
-  const lacking = (engine: Engine): string | undefined =>
-    Object.values(engine.binaries)
-      .flatMap((binary) => binary.models ?? [])
-      .find((id) => !models.has(id));
   const why = new Map([
-    ...toolbox.missing.flatMap(({ engine }) => {
+    ...[...toolbox.missing.map(({ engine }) => engine), ...unasked].flatMap((engine) => {
       const id = lacking(engine);
       return id === undefined ? [] : [[engine.id, `the model ${id} is not installed (filemill models pull ${id})`] as const];
     }),

@@ -163,6 +163,12 @@ describe('passport-photo', () => {
 });
 
 describe('models', () => {
+  it('are measured, each in a process of its own, on the devices that are there', async () => {
+    const { stdout } = await run('scripts/filemill', ['models', 'bench']);
+    expect(stdout).toMatch(/^u2netp\/u2netp\.onnx +cpu: loaded in \d+ ms, one run [1-9]\d* ms, [1-9]\d\d MB$/m);
+    expect(stdout).toMatch(/^centerface\/centerface\.onnx +cpu: /m);
+  });
+
   it('are switched off where they are not what the manifest says', async () => {
     const all = await readManifest('models/manifest.yaml');
     const states = async (folder: string) => (await findModels(all, [folder], folder)).map(({ model, state }) => [model.id, state]);

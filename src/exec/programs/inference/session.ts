@@ -5,10 +5,11 @@ export const Tensor: typeof ort.Tensor = ort.Tensor;
 export type Tensor = ort.Tensor;
 export type InferenceSession = ort.InferenceSession;
 
-/** @param model absolute path of a file, or its content */
-export function openSession(model: string | Uint8Array): Promise<InferenceSession> {
+/** @param model absolute path of a file, or its content @param device cpu, or another that this build of ONNX Runtime has */
+export function openSession(model: string | Uint8Array, device = 'cpu'): Promise<InferenceSession> {
   ort.env.logLevel = 'error';
   const options: ort.InferenceSession.SessionOptions = {
+    executionProviders: [device],
     intraOpNumThreads: 1,
     interOpNumThreads: 1,
     // It keeps what it has freed.
