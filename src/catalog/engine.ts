@@ -30,9 +30,11 @@ export interface Engine {
   /** Maps a failed command's output to a reason; undefined: `corrupt_input`. */
   readonly explain?: (output: string, code: number | null) => Reason | undefined;
   readonly limits?: Partial<StepLimits>;
-  /** It needs a model that not every installation has: where that is not installed, nothing is missing, and its tools say so. */
-  readonly optional?: true;
 }
+
+/** Ids of the models that it needs. Not every installation has them: without one, the engine is not there, and nothing is missing. */
+export const modelsOf = ({ binaries }: Pick<Engine, 'binaries'>): readonly string[] =>
+  Object.values(binaries).flatMap(({ models = [] }) => models);
 
 export interface Binary {
   /**
@@ -50,7 +52,7 @@ export interface Binary {
   readonly egress?: boolean;
   /** Another of the engine's binaries, listed before it, that it starts itself: passed as `--NAME=PATH` before the step's arguments. */
   readonly starts?: string;
-  /** Ids of models of `models/manifest.yaml`: each folder is passed as `--ID=FOLDER` before the step's arguments. Without one, the binary is missing. */
+  /** Ids of models of `models/manifest.yaml`: each folder is passed as `--ID=FOLDER` before the step's arguments. Without one, the engine is not there. */
   readonly models?: readonly string[];
   /** Further paths that it may read, besides the system's. */
   readonly reads?: readonly string[];

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import type { ApiDeps } from '../api/deps.ts';
 import { baseUrl } from '../api/http/base-url.ts';
 import { createServer } from '../api/server.ts';
+import { modelsOf } from '../catalog/engine.ts';
 import { engines } from '../catalog/engines.gen.ts';
 import { expectedCatalog, liveCatalog } from '../catalog/live.ts';
 import type { Config } from '../config.ts';
@@ -63,7 +64,7 @@ export async function api(config: Config, checkout: string, version: string): Pr
       const there = new Set(catalog().engines.map(({ id }) => id));
       const pools = [...registry.pools().values()];
       const defectOf = (id: string) => pools.map(({ broken }) => broken?.get(id)).find((defect) => defect !== undefined);
-      const lacking = engines.filter(({ id, optional }) => !there.has(id) && optional !== true);
+      const lacking = engines.filter((engine) => !there.has(engine.id) && modelsOf(engine).length === 0);
       return lacking.map((engine) => ({ engine, reason: reasonFor(defectOf(engine.id)) }));
     },
     get pools() {

@@ -27,7 +27,6 @@ export const engine: Engine = {
   options: () => [],
   plan: (task) => planTranscribed(task, 'auto', 'fast'),
   explain: (output) => explain(output),
-  optional: true,
 };
 
 /** @param language a code of Whisper's, or auto @throws Failure `no_stream` if there is no sound */

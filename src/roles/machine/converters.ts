@@ -1,7 +1,7 @@
 /** The converters of this machine: found, versioned, and behind the launcher. */
 import { join } from 'node:path';
 import type { Catalog } from '../../catalog/catalog.ts';
-import type { Engine } from '../../catalog/engine.ts';
+import { modelsOf } from '../../catalog/engine.ts';
 import { engines } from '../../catalog/engines.gen.ts';
 import { workingCatalog } from '../../catalog/live.ts';
 import type { Config } from '../../config.ts';
@@ -81,14 +81,15 @@ export async function openConverters(
   const offline = fetch.rest ? [] : engines.filter(({ binaries }) => Object.values(binaries).some(({ egress }) => egress));
   const unserved = engines.filter((engine) => !engine.toolchains.some((toolchain) => served.includes(toolchain)));
   const models = await modelsHere(checkout, { folder: worker.models, copies: runtimeDir ?? workDir }, log, metrics);
-  const lacking = (engine: Engine): string | undefined =>
-    Object.values(engine.binaries)
-      .flatMap((binary) => binary.models ?? [])
-      .find((id) => !models.has(id));
-  const unasked = engines.filter((engine) => engine.optional && lacking(engine) !== undefined);
+  // Nor those whose model is not installed.
+  const modelless = engines.flatMap((engine) => {
+    const lacking = modelsOf(engine).find((id) => !models.has(id));
+    return lacking === undefined ? [] : [{ engine, lacking }];
+  });
+  const left = new Set([...offline, ...unserved, ...modelless.map(({ engine }) => engine)]);
   const spareSlot = await openSlot(workDir, 0);
   const toolbox = await openToolbox({
-    engines: engines.filter((engine) => ![offline, unserved, unasked].some((group) => group.includes(engine))),
+    engines: engines.filter((engine) => !left.has(engine)),
     launcher,
     runtime,
     models,
@@ -99,10 +100,9 @@ export async function openConverters(
     throw cause instanceof SpawnFailed ? new CannotStart(`${cause.message}: the versions of converters cannot be read`, { cause }) : cause;
   });
   const why = new Map([
-    ...[...toolbox.missing.map(({ engine }) => engine), ...unasked].flatMap((engine) => {
-      const id = lacking(engine);
-      return id === undefined ? [] : [[engine.id, `the model ${id} is not installed (filemill models pull ${id})`] as const];
-    }),
+    ...modelless.map(
+      ({ engine, lacking }) => [engine.id, `the model ${lacking} is not installed (filemill models pull ${lacking})`] as const,
+    ),
     ...unserved.map(({ id }) => [id, `this server has only the toolchains ${served.join(', ')} (worker.toolchains)`] as const),
     ...offline.map(({ id }) => [id, 'fetching by URL is disabled (fetch.rest)'] as const),
   ]);
