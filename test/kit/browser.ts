@@ -1,5 +1,11 @@
 /** The page in a real Chromium: a visit that remembers what the browser complained of, and which other hosts it asked. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { expect } from 'vitest';
+import { checkout } from './service.ts';
+
+const AXE = join(checkout, 'node_modules/axe-core/axe.min.js');
 
 export function openBrowser(): Promise<Browser> {
   const args = ['--disable-gpu', '--disable-background-networking', ...(process.getuid?.() === 0 ? ['--no-sandbox'] : [])];
@@ -43,3 +49,34 @@ export const statesOf = (page: Page): Promise<string[]> =>
   page
     .locator('.task')
     .evaluateAll((rows) => rows.map((row) => (row as unknown as { dataset: Record<string, string> }).dataset['state'] ?? ''));
+export const untilStates = (page: Page, states: readonly string[]) =>
+  expect.poll(() => statesOf(page), { timeout: 60_000 }).toEqual(states);
+
+/** Presses the button that runs what was chosen. */
+export const start = (page: Page) => page.locator('.button.main.large').click();
+
+/** The browser complained of nothing, and asked no other host. */
+export const nothingOdd = ({ complaints, strangers }: Visit) =>
+  expect({ complaints, strangers }).toEqual({ complaints: [], strangers: [] });
+
+export async function saved(page: Page, press: () => Promise<void>): Promise<Buffer> {
+  const [download] = await Promise.all([page.waitForEvent('download'), press()]);
+  return readFile(await download.path());
+}
+/** The first result. */
+export const result = (page: Page): Promise<Buffer> =>
+  saved(page, () =>
+    page
+      .getByRole('link', { name: /^Download/ })
+      .first()
+      .click(),
+  );
+
+/** What axe finds: the rules and the places. */
+export async function findings(page: Page): Promise<readonly string[]> {
+  // Evaluated by the debugger, which the policy of the page does not hold.
+  const found: unknown = await page.evaluate(
+    `${await readFile(AXE, 'utf8')}; axe.run(document).then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ target }) => target.join(' ')).join(', ')))`,
+  );
+  return found as readonly string[];
+}

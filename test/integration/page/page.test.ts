@@ -1,12 +1,12 @@
 /** The page in Chromium, against a running service: what people do with it, by what comes of it. */
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { filesOf, openBrowser, statesOf, type Visit, visit } from '../../kit/browser.ts';
+import { filesOf, findings, nothingOdd, openBrowser, saved, start, untilStates, visit } from '../../kit/browser.ts';
 import { pdf } from '../../kit/fixtures/pdf.ts';
 import { picture } from '../../kit/fixtures/photos.ts';
 import { checkout, type Service, startService } from '../../kit/service.ts';
@@ -14,7 +14,6 @@ import { checkout, type Service, startService } from '../../kit/service.ts';
 const run = promisify(execFile);
 /** Its head, cut off. */
 const BROKEN_PNG = Buffer.from([137, 80, 78, 71, 13, 10, 26, 10, 0, 0, 0, 13, 73, 72, 68, 82, 0, 0, 1, 0]);
-const AXE = join(checkout, 'node_modules/axe-core/axe.min.js');
 /** Where the pictures of the docs are written, where they are wanted: `PICTURES=docs/images`. */
 const PICTURES = process.env['PICTURES'];
 
@@ -33,28 +32,9 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-const start = (page: Page) => page.locator('.button.main.large').click();
 /** Of the result's picture, px. */
 const sizeOf = (page: Page): Promise<unknown> =>
   page.evaluate("(({ naturalWidth, naturalHeight }) => [naturalWidth, naturalHeight])(document.querySelector('.compared img') ?? {})");
-const untilStates = (page: Page, states: readonly string[]) => expect.poll(() => statesOf(page), { timeout: 60_000 }).toEqual(states);
-/** What the browser complained of, and whom else it asked. */
-const nothingOdd = ({ complaints, strangers }: Visit) => expect({ complaints, strangers }).toEqual({ complaints: [], strangers: [] });
-
-async function saved(page: Page, press: () => Promise<void>): Promise<Buffer> {
-  const [download] = await Promise.all([page.waitForEvent('download'), press()]);
-  return readFile(await download.path());
-}
-
-/** What axe finds: the rules and the places. */
-async function findings(page: Page): Promise<readonly string[]> {
-  // Evaluated by the debugger, which the policy of the page does not hold.
-  const found: unknown = await page.evaluate(
-    `${await readFile(AXE, 'utf8')}; axe.run(document).then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ target }) => target.join(' ')).join(', ')))`,
-  );
-  return found as readonly string[];
-}
-
 describe('convert', () => {
   it('converts a photo with an option, shows it and downloads it', async () => {
     const source = await picture(folder, 'harbour.png', ['-resize', '300x200!']);
@@ -233,42 +213,6 @@ describe('tools', () => {
     await untilStates(page, ['done']);
     await page.getByRole('button', { name: 'Preview' }).click();
     await expect.poll(() => sizeOf(page)).toEqual([100, 25]);
-    nothingOdd(visited);
-    await visited.close();
-  });
-
-  it('removes what was painted over', async () => {
-    const source = await picture(folder, 'spot.png', ['-resize', '200x100!', '-fill', '#808080', '-colorize', '100']);
-    const spotted = join(folder, 'spotted.png');
-    await run('/usr/bin/convert-im6.q16', [source, '-fill', '#e00000', '-draw', 'rectangle 90,40 110,60', spotted]);
-    const visited = await visit(chromium(), `${url()}/tools/remove-object`);
-    const { page } = visited;
-    await filesOf(page).setInputFiles(spotted);
-    await page.locator('.brush canvas').waitFor();
-    const box = await page.locator('.brush .canvas img').boundingBox();
-    if (box === null) throw new Error('the picture is not shown');
-    const at = (x: number, y: number) => [box.x + (x / 200) * box.width, box.y + (y / 100) * box.height] as const;
-    await page.getByRole('slider', { name: 'Brush' }).fill('14');
-    for (const y of [38, 46, 54, 62]) {
-      await page.mouse.move(...at(86, y));
-      await page.mouse.down();
-      await page.mouse.move(...at(114, y), { steps: 4 });
-      await page.mouse.up();
-    }
-    expect(await page.getByRole('img', { name: 'Painted strokes: 4' }).count()).toBe(1);
-    expect(await findings(page)).toEqual([]);
-    // One too many, taken back.
-    await page.mouse.click(...at(10, 10));
-    await page.getByRole('button', { name: 'Undo' }).click();
-    await page.getByText('As a request').click();
-    await start(page);
-    await untilStates(page, ['done']);
-    const result = join(folder, 'spotless.png');
-    await writeFile(result, await saved(page, () => page.getByRole('link', { name: /^Download/ }).click()));
-    const { stdout } = await run('/usr/bin/convert-im6.q16', [result, '-format', '%wx%h %[fx:maxima.r-minima.b]', 'info:']);
-    const [size, spread] = stdout.split(' ');
-    expect(size).toBe('200x100');
-    expect(Number(spread)).toBeLessThan(0.05);
     nothingOdd(visited);
     await visited.close();
   });

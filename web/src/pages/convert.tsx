@@ -4,6 +4,7 @@ import { useEffect } from 'preact/hooks';
 import { formats, loadDetails, loadFormats, optionsOf, sourceOf, usualTargets } from '../api/catalog.ts';
 import { Intake } from '../parts/intake.tsx';
 import { Options } from '../parts/options.tsx';
+import { isPdf, PagePicker } from '../parts/pages.tsx';
 import { AsRequest } from '../parts/request.tsx';
 import { Targets } from '../parts/targets.tsx';
 import { TaskList } from '../parts/task-list.tsx';
@@ -95,7 +96,10 @@ export function ConvertPage() {
             <summary>{t('options')}</summary>
             {formats.value !== undefined &&
               targets.map((target) => {
-                const from = open.filter((task) => task.target.value === target).map(({ pieces }) => pieces.value[0]?.format);
+                const first = open.filter((task) => task.target.value === target).map(({ pieces }) => pieces.value[0]);
+                const fields = optionsOf([...new Set(first.map((piece) => piece?.format))], target);
+                // The pages of several files are not the same ones.
+                const only = open.length === 1 && fields.some(([name]) => name === 'pages') ? first[0] : undefined;
                 return (
                   <form
                     key={target}
@@ -105,10 +109,13 @@ export function ConvertPage() {
                     }}
                   >
                     {targets.length > 1 && <h3>{t('optionsFor', { name: target.toUpperCase() })}</h3>}
+                    {opened.value && only?.file !== undefined && isPdf(only.file) && (
+                      <PagePicker key={only.key} file={only.file} values={values} required={false} />
+                    )}
                     <Options
                       prefix={`to-${target}`}
                       values={values}
-                      fields={optionsOf([...new Set(from)], target).map(([name, schema]) => ({ name, schema, required: false }))}
+                      fields={fields.map(([name, schema]) => ({ name, schema, required: false }))}
                     />
                   </form>
                 );

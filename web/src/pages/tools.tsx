@@ -1,19 +1,21 @@
 /** The tools of this server, and a page for each. */
 import { signal, useSignal } from '@preact/signals';
-import { useEffect, useMemo } from 'preact/hooks';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { loadFormats, loadTools, type Tool, tools } from '../api/catalog.ts';
-import { Brush, type MakeMask } from '../parts/brush.tsx';
+import { Brush } from '../parts/brush.tsx';
 import { Crop } from '../parts/crop.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { Intake } from '../parts/intake.tsx';
 import { Nothing } from '../parts/nothing.tsx';
 import { Options } from '../parts/options.tsx';
+import { isPdf, PagePicker } from '../parts/pages.tsx';
 import { AsRequest } from '../parts/request.tsx';
 import { TaskList } from '../parts/task-list.tsx';
 import { familyName } from '../parts/task-row.tsx';
 import { Trim } from '../parts/trim.tsx';
 import { href } from '../route.ts';
 import { t, title } from '../words/words.ts';
+import type { MakeMask } from '../work/mask.ts';
 import { type Piece, pieceOf, start, type Task, taskOf } from '../work/tasks.ts';
 
 export function ToolsPage() {
@@ -132,6 +134,7 @@ function Present({ tool }: { tool: Tool }) {
   const together = files.max > 1;
   const list = pieces.value;
   const missing = options.some(({ name, required, schema }) => required && schema.type !== 'boolean' && values.value[name] === undefined);
+  const pageField = options.find(({ name }) => name === 'pages');
   const few = list.length < files.min;
   // One request names files in one way.
   const mixed = together && list.some(({ url }) => url !== undefined) && list.some(({ file }) => file !== undefined);
@@ -143,17 +146,30 @@ function Present({ tool }: { tool: Tool }) {
   const mask = useSignal<MakeMask | undefined>(undefined);
   const [first] = list;
   const paints = slug === 'remove-object' && list.length === 1 && first?.file !== undefined;
+  const painted = paints ? mask.value : undefined;
+  // What was painted takes the place of a rectangle.
+  const { x, y, w, h, ...others } = values.value;
+  const given = painted === undefined ? values.value : others;
+  const trouble = useSignal(false);
+  const running = useRef(false);
   const run = async () => {
-    const field = together ? 'files[]' : files.field;
-    const painted = paints && mask.value !== undefined ? [pieceOf(await mask.value())] : [];
-    const fresh = (together ? [[...list, ...painted]] : list.map((piece) => [piece])).map((some) => taskOf(some, { tool: slug, field }));
-    const { x, y, w, h, ...others } = values.value;
-    // What was painted takes the place of a rectangle.
-    const given = painted.length > 0 ? others : values.value;
-    tasks.value = [...fresh, ...tasks.value];
-    pieces.value = [];
-    for (const task of fresh) start(task, given);
+    if (running.current) return;
+    running.current = true;
+    try {
+      const field = together ? 'files[]' : files.field;
+      const made: readonly Piece[] = painted === undefined ? [] : [{ ...pieceOf(await painted()), isMask: true }];
+      const fresh = (together ? [[...list, ...made]] : list.map((piece) => [piece])).map((some) => taskOf(some, { tool: slug, field }));
+      trouble.value = false;
+      tasks.value = [...fresh, ...tasks.value];
+      pieces.value = [];
+      for (const task of fresh) start(task, given);
+    } catch {
+      trouble.value = true;
+    } finally {
+      running.current = false;
+    }
   };
+  const restart = (task: Task) => start(task, task.pieces.value.some(({ isMask }) => isMask) ? others : values.value);
   return (
     <>
       <header class="head">
@@ -242,6 +258,9 @@ function Present({ tool }: { tool: Tool }) {
       >
         {slug === 'crop-image' && first?.file !== undefined && <Crop key={first.key} file={first.file} values={values} />}
         {paints && first?.file !== undefined && <Brush key={first.key} file={first.file} mask={mask} />}
+        {pageField !== undefined && list.length === 1 && first?.file !== undefined && isPdf(first.file) && (
+          <PagePicker key={first.key} file={first.file} values={values} required={pageField.required} />
+        )}
         {options.some(({ name }) => name === 'end_time') && first?.file !== undefined && (
           <Trim key={first.key} file={first.file} values={values} />
         )}
@@ -252,8 +271,9 @@ function Present({ tool }: { tool: Tool }) {
         </button>
         {few && !isPage && <p class="quiet">{t('atLeast', { n: files.min })}</p>}
         {mixed && <p role="alert">{t('mixed')}</p>}
+        {trouble.value && <p role="alert">{t('brushFailed')}</p>}
       </form>
-      <TaskList tasks={tasks} start={(task) => start(task, values.value)} />
+      <TaskList tasks={tasks} start={restart} />
       <AsRequest
         request={{
           path: `api/v1/tools/${slug}`,
@@ -267,7 +287,8 @@ function Present({ tool }: { tool: Tool }) {
             isPage && list.length === 0
               ? ['https://example.org/']
               : list.slice(0, together ? undefined : 1).flatMap(({ url }) => (url === undefined ? [] : [url])),
-          fields: values.value,
+          mask: painted === undefined ? undefined : 'mask.png',
+          fields: given,
         }}
       />
     </>

@@ -1,31 +1,32 @@
-/** A brush on the picture itself: what is painted over becomes a mask, white where it was painted, as large as the picture is shown. */
+/** A brush on the picture itself: what is painted over becomes the mask of what is to go. */
 import { type Signal, useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { t } from '../words/words.ts';
+import { draw, type MakeMask, maskOf, type Point, type Stroke } from '../work/mask.ts';
 
-interface Point {
-  readonly x: number;
-  readonly y: number;
-}
-/** In pixels of the picture. */
-interface Stroke {
-  readonly width: number;
-  readonly points: readonly Point[];
-}
-export type MakeMask = () => Promise<File>;
-
-/** Of the shorter side, per cent. */
+/** Of the picture's shorter side, per cent. */
 const [SMALLEST, LARGEST, USUAL] = [1, 40, 8];
+/** Of the canvas that is shown; the mask is as large as the picture, px. */
+const MOST_SHOWN = 1600;
+const SHOWN = { paint: '#d53dff', erase: undefined };
+/** The other end of a pen (Pointer Events, 10.1: the fifth bit of `buttons`). */
+const PEN_ERASER = 32;
 
 /** @param mask is set while something is painted */
 export function Brush({ file, mask }: { file: File; mask: Signal<MakeMask | undefined> }) {
-  const image = useRef<HTMLImageElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
+  const ring = useRef<HTMLDivElement>(null);
   const url = useSignal<string | undefined>(undefined);
-  const size = useSignal({ width: 0, height: 0 });
+  /** Of the picture, upright, px: 0 until it is shown; `undefined` where this browser cannot show it. */
+  const size = useSignal<{ width: number; height: number } | undefined>({ width: 0, height: 0 });
   const strokes = useSignal<readonly Stroke[]>([]);
   const percent = useSignal(USUAL);
-  const { width, height } = size.value;
+  const erasing = useSignal(false);
+  /** The stroke that is being drawn: it joins the others when the pointer is lifted. */
+  const open = useRef<{ pointer: number; width: number; erases: boolean; points: Point[] } | undefined>(undefined);
+  const { width, height } = size.value ?? { width: 0, height: 0 };
+  const shown = Math.min(1, MOST_SHOWN / Math.max(width, height, 1));
+  const brush = (Math.min(width, height) * percent.value) / 100;
   useEffect(() => {
     const made = URL.createObjectURL(file);
     url.value = made;
@@ -34,23 +35,36 @@ export function Brush({ file, mask }: { file: File; mask: Signal<MakeMask | unde
       mask.value = undefined;
     };
   }, [file]);
-  useEffect(() => {
-    const shown = canvas.current?.getContext('2d');
-    if (shown === null || shown === undefined || canvas.current === null || width === 0) return;
-    const scale = canvas.current.width / width;
-    shown.clearRect(0, 0, canvas.current.width, canvas.current.height);
-    paint(shown, strokes.value, scale, '#d53dff');
-  });
+
   const keep = (some: readonly Stroke[]) => {
     strokes.value = some;
-    mask.value = some.length === 0 ? undefined : () => maskOf(some, width, height);
+    mask.value = some.some(({ erases }) => !erases) ? () => maskOf(some, width, height) : undefined;
+    const on = canvas.current?.getContext('2d');
+    if (on === null || on === undefined) return;
+    on.clearRect(0, 0, on.canvas.width, on.canvas.height);
+    for (const stroke of some) draw(on, stroke, shown, SHOWN);
   };
   const pointOf = (event: PointerEvent): Point => {
-    const box = image.current?.getBoundingClientRect();
+    const box = canvas.current?.getBoundingClientRect();
     if (box === undefined || box.width === 0) return { x: 0, y: 0 };
     return { x: ((event.clientX - box.left) / box.width) * width, y: ((event.clientY - box.top) / box.height) * height };
   };
-  const drawing = useRef(false);
+  /** Shows how large the brush is, in shares of the picture: the policy of the page allows no style in markup. */
+  const placeRing = ({ x, y }: Point, diameter = brush) => {
+    const { style } = ring.current ?? {};
+    style?.setProperty('--x', `${(100 * x) / width}%`);
+    style?.setProperty('--y', `${(100 * y) / height}%`);
+    style?.setProperty('--d', `${(100 * diameter) / width}%`);
+  };
+  const end = (event: PointerEvent) => {
+    const stroke = open.current;
+    if (stroke?.pointer !== event.pointerId) return;
+    open.current = undefined;
+    // What the browser takes for a gesture of its own was not meant.
+    keep(event.type === 'pointercancel' ? strokes.value : [...strokes.value, stroke]);
+  };
+  const none = strokes.value.length === 0;
+  if (size.value === undefined) return <p class="notice">{t('brushNoPicture')}</p>;
   return (
     <div class="brush">
       <p class="quiet" id="brush-hint">
@@ -59,12 +73,14 @@ export function Brush({ file, mask }: { file: File; mask: Signal<MakeMask | unde
       <div class="canvas">
         {url.value !== undefined && (
           <img
-            ref={image}
             src={url.value}
             alt={file.name}
             draggable={false}
-            onLoad={({ currentTarget }) => {
-              size.value = { width: currentTarget.naturalWidth, height: currentTarget.naturalHeight };
+            onLoad={({ currentTarget: { naturalWidth, naturalHeight } }) => {
+              size.value = { width: naturalWidth, height: naturalHeight };
+            }}
+            onError={() => {
+              size.value = undefined;
             }}
           />
         )}
@@ -74,29 +90,51 @@ export function Brush({ file, mask }: { file: File; mask: Signal<MakeMask | unde
             role="img"
             aria-label={t('brushArea', { n: strokes.value.length })}
             aria-describedby="brush-hint"
-            width={Math.min(width, MOST_SHOWN)}
-            height={Math.round((height * Math.min(width, MOST_SHOWN)) / width)}
+            width={Math.round(width * shown)}
+            height={Math.round(height * shown)}
             onPointerDown={(event) => {
+              // A second finger, or another button, draws nothing.
+              if (open.current !== undefined || (event.button !== 0 && event.button !== 5)) return;
               event.preventDefault();
               event.currentTarget.setPointerCapture(event.pointerId);
-              drawing.current = true;
-              keep([...strokes.value, { width: (Math.min(width, height) * percent.value) / 100, points: [pointOf(event)] }]);
+              const erases = erasing.value || (event.buttons & PEN_ERASER) !== 0;
+              open.current = { pointer: event.pointerId, width: brush, erases, points: [pointOf(event)] };
+              const on = event.currentTarget.getContext('2d');
+              if (on !== null) draw(on, open.current, shown, SHOWN);
             }}
             onPointerMove={(event) => {
-              const last = strokes.value.at(-1);
-              if (!drawing.current || last === undefined) return;
-              keep([...strokes.value.slice(0, -1), { ...last, points: [...last.points, pointOf(event)] }]);
+              placeRing(pointOf(event));
+              const stroke = open.current;
+              const on = event.currentTarget.getContext('2d');
+              if (stroke?.pointer !== event.pointerId || on === null) return;
+              const from = stroke.points.length;
+              // All that a fast pen went through since the last frame.
+              const moves = event.getCoalescedEvents?.() ?? [];
+              stroke.points.push(...(moves.length > 0 ? moves : [event]).map(pointOf));
+              draw(on, stroke, shown, SHOWN, from);
             }}
-            onPointerUp={() => {
-              drawing.current = false;
-            }}
-            onPointerCancel={() => {
-              drawing.current = false;
-            }}
+            onPointerUp={end}
+            onPointerCancel={end}
           />
         )}
+        <div ref={ring} class="ring" />
       </div>
       <div class="brush-tools">
+        <div class="ways" role="group" aria-label={t('brushMode')}>
+          {([false, true] as const).map((erases) => (
+            <button
+              key={String(erases)}
+              type="button"
+              class="chip"
+              aria-pressed={erasing.value === erases}
+              onClick={() => {
+                erasing.value = erases;
+              }}
+            >
+              {t(erases ? 'brushErase' : 'brushPaint')}
+            </button>
+          ))}
+        </div>
         <label>
           {t('brushSize')}
           <input
@@ -106,49 +144,19 @@ export function Brush({ file, mask }: { file: File; mask: Signal<MakeMask | unde
             value={percent.value}
             onInput={({ currentTarget }) => {
               percent.value = Number(currentTarget.value);
+              placeRing({ x: width / 2, y: height / 2 }, (Math.min(width, height) * percent.value) / 100);
             }}
           />
         </label>
-        <button type="button" class="button" disabled={strokes.value.length === 0} onClick={() => keep(strokes.value.slice(0, -1))}>
-          {t('brushUndo')}
-        </button>
-        <button type="button" class="button" disabled={strokes.value.length === 0} onClick={() => keep([])}>
-          {t('brushClear')}
-        </button>
+        <div class="ways">
+          <button type="button" class="button" disabled={none} onClick={() => keep(strokes.value.slice(0, -1))}>
+            {t('brushUndo')}
+          </button>
+          <button type="button" class="button" disabled={none} onClick={() => keep([])}>
+            {t('brushClear')}
+          </button>
+        </div>
       </div>
     </div>
   );
-}
-
-/** Wide enough for any screen, px. */
-const MOST_SHOWN = 2000;
-
-/** @param scale from the picture's pixels to the canvas' */
-function paint(on: CanvasRenderingContext2D, strokes: readonly Stroke[], scale: number, colour: string): void {
-  on.strokeStyle = colour;
-  on.lineCap = 'round';
-  on.lineJoin = 'round';
-  for (const { width, points } of strokes) {
-    on.lineWidth = Math.max(1, width * scale);
-    const [first, ...more] = points;
-    if (first === undefined) continue;
-    on.beginPath();
-    on.moveTo(first.x * scale, first.y * scale);
-    // A dot is a line to where it began.
-    for (const { x, y } of more.length === 0 ? [first] : more) on.lineTo(x * scale, y * scale);
-    on.stroke();
-  }
-}
-
-async function maskOf(strokes: readonly Stroke[], width: number, height: number): Promise<File> {
-  const canvas = document.createElement('canvas');
-  canvas.width = width;
-  canvas.height = height;
-  const whole = canvas.getContext('2d');
-  if (whole === null) throw new Error(t('brushFailed'));
-  whole.fillRect(0, 0, width, height);
-  paint(whole, strokes, 1, '#fff');
-  const blob = await new Promise<Blob | null>((resolve) => canvas.toBlob(resolve, 'image/png'));
-  if (blob === null) throw new Error(t('brushFailed'));
-  return new File([blob], 'mask.png', { type: 'image/png' });
 }

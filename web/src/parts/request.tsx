@@ -7,20 +7,28 @@ export interface Request {
   readonly path: string;
   readonly field: string;
   readonly files: readonly string[];
+  /** A further file, in the field `mask`. */
+  readonly mask?: string | undefined;
   readonly urls: readonly string[];
   readonly fields: Readonly<Record<string, string>>;
 }
 
+/** Each file's field and name. */
+const partsOf = ({ field, files, mask }: Request): readonly (readonly [field: string, name: string])[] => [
+  ...files.map((name) => [field, name] as const),
+  ...(mask === undefined ? [] : [['mask', mask] as const]),
+];
 const shell = (text: string): string => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`);
 /** In a form of curl's a name with a comma or a semicolon has to be quoted. */
 const curlFile = (name: string): string => (/[,;"\\]/.test(name) ? `@"${name.replace(/["\\]/g, '\\$&')}"` : `@${name}`);
 /** A string of JavaScript and of Python alike. */
 const quoted = (text: string): string => JSON.stringify(text);
 
-export function curlOf({ path, field, files, urls, fields }: Request): string {
+export function curlOf(request: Request): string {
+  const { path, field, files, urls, fields } = request;
   const many = field.endsWith('[]');
   const parts = [
-    ...files.map((name) => `-F ${shell(`${field}=${curlFile(name)}`)}`),
+    ...partsOf(request).map(([field, name]) => `-F ${shell(`${field}=${curlFile(name)}`)}`),
     ...urls.map((url) => `--form-string ${shell(`${many ? 'urls[]' : 'url'}=${url}`)}`),
     ...Object.entries(fields).map(([name, value]) => `--form-string ${shell(`${name}=${value}`)}`),
   ];
@@ -29,12 +37,13 @@ export function curlOf({ path, field, files, urls, fields }: Request): string {
   return [start, ...parts, shell(address)].join(' \\\n  ');
 }
 
-export function scriptOf({ path, field, files, urls, fields }: Request): string {
+export function scriptOf(request: Request): string {
+  const { path, field, files, urls, fields } = request;
   const many = field.endsWith('[]');
   return [
     ...(files.length > 0 ? ["import { openAsBlob } from 'node:fs';", ''] : []),
     'const form = new FormData();',
-    ...files.map((name) => `form.append(${quoted(field)}, await openAsBlob(${quoted(name)}), ${quoted(name)});`),
+    ...partsOf(request).map(([field, name]) => `form.append(${quoted(field)}, await openAsBlob(${quoted(name)}), ${quoted(name)});`),
     ...urls.map((url) => `form.append(${quoted(many ? 'urls[]' : 'url')}, ${quoted(url)});`),
     ...Object.entries(fields).map(([name, value]) => `form.append(${quoted(name)}, ${quoted(value)});`),
     `const answer = await fetch(${quoted(at(path))}, { method: 'POST', body: form });`,
@@ -43,7 +52,8 @@ export function scriptOf({ path, field, files, urls, fields }: Request): string 
   ].join('\n');
 }
 
-export function pythonOf({ path, field, files, urls, fields }: Request): string {
+export function pythonOf(request: Request): string {
+  const { path, field, files, urls, fields } = request;
   const many = field.endsWith('[]');
   const data = [...urls.map((url) => [many ? 'urls[]' : 'url', url] as const), ...Object.entries(fields)];
   return [
@@ -52,7 +62,7 @@ export function pythonOf({ path, field, files, urls, fields }: Request): string 
     'answer = requests.post(',
     `    ${quoted(at(path))},`,
     ...(files.length > 0
-      ? ['    files=[', ...files.map((name) => `        (${quoted(field)}, open(${quoted(name)}, "rb")),`), '    ],']
+      ? ['    files=[', ...partsOf(request).map(([field, name]) => `        (${quoted(field)}, open(${quoted(name)}, "rb")),`), '    ],']
       : []),
     ...(data.length > 0 ? ['    data=[', ...data.map(([name, value]) => `        (${quoted(name)}, ${quoted(value)}),`), '    ],'] : []),
     ')',

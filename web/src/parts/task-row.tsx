@@ -5,7 +5,7 @@ import { sourceOf, usualTargets } from '../api/catalog.ts';
 import { href } from '../route.ts';
 import { bytes, hasWord, percent, t, title } from '../words/words.ts';
 import { outputOf } from '../work/result.ts';
-import { isActive, type State, stop, type Task } from '../work/tasks.ts';
+import { isActive, type State, shownOf, stop, type Task } from '../work/tasks.ts';
 import { sentenceOf, wantsPassword } from './failure.ts';
 import { Icon, iconOf } from './icon.tsx';
 import { kindOf, Preview } from './preview.tsx';
@@ -32,7 +32,7 @@ function saying(state: State): string {
 export function TaskRow({ task, start, remove }: Given) {
   const state = task.state.value;
   const shown = useSignal(false);
-  const pieces = task.pieces.value;
+  const pieces = shownOf(task);
   const [first] = pieces;
   const name = pieces.length === 1 ? (first?.name ?? '') : t('files', { n: pieces.length });
   const size = pieces.reduce((sum, { file }) => sum + (file?.size ?? 0), 0);

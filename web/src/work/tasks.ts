@@ -11,6 +11,8 @@ export interface Piece {
   readonly name: string;
   readonly file?: File;
   readonly url?: string;
+  /** Painted on the page, for the file before it: it is sent, and not shown as a file of the visitor. */
+  readonly isMask?: true;
   /** By its name; undefined where the service has to look. */
   readonly format: string | undefined;
 }
@@ -35,6 +37,9 @@ export interface Task {
   jobId?: string | undefined;
   cancel?: AbortController | undefined;
 }
+
+/** What the visitor chose, without what the page made of it. */
+export const shownOf = ({ pieces }: Pick<Task, 'pieces'>): readonly Piece[] => pieces.value.filter(({ isMask }) => !isMask);
 
 let keys = 0;
 export const pieceOf = (from: File | string): Piece => {
@@ -173,7 +178,7 @@ async function run(task: Task, fields: Readonly<Record<string, string>>, cancel:
 const UNTIL_TOLD = 7_200_000;
 function note(task: Task, more: object): void {
   if (task.jobId === undefined) return;
-  const pieces = task.pieces.value;
+  const pieces = shownOf(task);
   remember({
     id: task.jobId,
     name: pieces
