@@ -289,7 +289,7 @@ describe('a start', () => {
 });
 
 it.each<[string[], RegExp]>([
-  [['--help'], /^ {2}filemill help <role> +lists the settings of a role$/m],
+  [['--help'], /^filemill help <role> +lists the settings of a role\b/m],
   [['help', 'worker'], /^ {2}MEMORY_LIMIT +worker\.limitBytes\b/m],
   [['nats-users', '--help'], /filemill nats-users <folder> \[--pool <pool>\]/],
   [['--version'], /^0\.1\.0$/m],
