@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { SILENT } from '../../../src/catalog/engines/ffmpeg/containers.ts';
 import { allowed } from '../../../src/catalog/options/options.ts';
 import { wordsOf } from '../../../src/catalog/tool.ts';
 import { SOUNDS, VIDEOS } from '../../../src/catalog/tool-families/media.ts';
@@ -16,6 +17,8 @@ import { PITCHES, sceneOf } from '../../kit/scene.ts';
 import { type Service, startService } from '../../kit/service.ts';
 import { callTool, outputOf, type Sent } from '../../kit/tools.ts';
 
+/** Those that can have sound beside the picture. */
+const SOUNDING = VIDEOS.filter((format) => !SILENT.has(format));
 const run = promisify(execFile);
 type Fields = Readonly<Record<string, string>>;
 
@@ -296,7 +299,7 @@ describe('audio-cutter', () => {
 });
 
 describe('trim-video', () => {
-  it.concurrent.each(VIDEOS.map((format) => [format]))('keeps the stretch that was asked for of a %s, in its codecs', async (format) => {
+  it.concurrent.each(SOUNDING.map((format) => [format]))('keeps the stretch that was asked for of a %s, in its codecs', async (format) => {
     const source = await fixture(format);
     const { path } = await made('trim-video', source, { start_time: '0.7', end_time: '1.6' });
     // What is written of it is an MP4.
@@ -517,7 +520,7 @@ describe('extract-audio-from-video', () => {
     );
   });
 
-  it.concurrent.each(VIDEOS.map((format) => [format]))('gives the sound of a %s as MP3', async (format) => {
+  it.concurrent.each(SOUNDING.map((format) => [format]))('gives the sound of a %s as MP3', async (format) => {
     const { path } = await made('extract-audio-from-video', await fixture(format));
     expect(await codecsOf(path)).toEqual(['mp3']);
     expect(await tonesAt(path, 0.25, 0.75, 1.25, 1.75)).toEqual(HEARD);
@@ -568,7 +571,7 @@ describe('extract-audio-from-video', () => {
 });
 
 describe('remove-audio-from-video', () => {
-  it.concurrent.each(VIDEOS.map((format) => [format]))('leaves the picture of a %s as it was, bit by bit', async (format) => {
+  it.concurrent.each(SOUNDING.map((format) => [format]))('leaves the picture of a %s as it was, bit by bit', async (format) => {
     const source = await fixture(format);
     const { path, warnings } = await made('remove-audio-from-video', source);
     expect((await probe(path)).streams.map(({ codec_type }) => codec_type)).toEqual(['video']);
