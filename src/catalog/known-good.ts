@@ -10,7 +10,6 @@ export interface KnownGood {
 const text = (format: string, content: string): KnownGood => ({ format, content, encoding: 'utf8' });
 const binary = (format: string, content: string): KnownGood => ({ format, content, encoding: 'base64' });
 
-export const EML = text('eml', 'From: a@example.org\nTo: b@example.org\nSubject: known\nMIME-Version: 1.0\n\ngood\n');
 /** 4 × 4 px. */
 export const PNG = binary(
   'png',
@@ -26,6 +25,7 @@ export const DJVU = binary(
   'djvu',
   'QVQmVEZPUk0AAABWREpWVUlORk8AAAAKACAACBgALAEWAVNqYnoAAAARg+jUiFENHGZG1EeTSn0g178AVFhUegAAAB7//9OIZEBGFCu4q3ZjuraweBSb3bfk3Rk/GQvPqj8=',
 );
+export const EML = text('eml', 'From: a@example.org\nTo: b@example.org\nSubject: known\nMIME-Version: 1.0\n\ngood\n');
 export const PPM = text('ppm', `P3\n4 4\n255\n${'64 96 128\n'.repeat(16)}`);
 export const PBM = text('pbm', 'P1\n4 4\n0 1 1 0\n1 0 0 1\n1 0 0 1\n0 1 1 0\n');
 /** 16 × 16 px: video encoders take no less. */
