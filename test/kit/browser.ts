@@ -1,11 +1,54 @@
 /** The page in a real Chromium: a visit that remembers what the browser complained of, and which other hosts it asked. */
-import { readFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
-import { expect } from 'vitest';
-import { checkout } from './service.ts';
+import { afterAll, beforeAll, expect } from 'vitest';
+import { checkout, type Service, startService } from './service.ts';
 
 const AXE = join(checkout, 'node_modules/axe-core/axe.min.js');
+
+/** What a file of tests works with. */
+export interface Ground {
+  readonly url: string;
+  readonly browser: Browser;
+  /** Absolute path of an empty folder. */
+  readonly folder: string;
+}
+
+/** A service, a browser and a folder for all tests of a file: there while they run, and gone afterwards. */
+export function pageGround(name: string): Ground {
+  let [service, browser, folder] = [undefined, undefined, ''] as [Service | undefined, Browser | undefined, string];
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), `filemill-${name}-`));
+    service = await startService();
+    browser = await openBrowser();
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await service?.stop();
+    await rm(folder, { recursive: true, force: true });
+  });
+  return {
+    get url() {
+      return service?.url ?? '';
+    },
+    get browser() {
+      return browser as Browser;
+    },
+    get folder() {
+      return folder;
+    },
+  };
+}
+
+/** Themes, widths and directions in which each part of the page is looked at. */
+export const LOOKS = [
+  ['light', 320, 'ltr'],
+  ['light', 1280, 'ltr'],
+  ['dark', 320, 'rtl'],
+  ['dark', 1280, 'ltr'],
+] as const;
 
 export function openBrowser(): Promise<Browser> {
   const args = ['--disable-gpu', '--disable-background-networking', ...(process.getuid?.() === 0 ? ['--no-sandbox'] : [])];

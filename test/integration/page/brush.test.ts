@@ -1,30 +1,18 @@
 /** The brush of `remove-object` in Chromium: what is painted over is gone from the result, and nothing else has changed. */
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { filesOf, findings, nothingOdd, openBrowser, result, start, untilStates, type Visit, visit } from '../../kit/browser.ts';
-import { type Service, startService } from '../../kit/service.ts';
+import type { BrowserContextOptions, Page } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
+import { filesOf, findings, LOOKS, nothingOdd, pageGround, result, start, untilStates, type Visit, visit } from '../../kit/browser.ts';
 
 const run = promisify(execFile);
 const CONVERT = '/usr/bin/convert-im6.q16';
 /** Of a channel, by which a colour may differ: JPEG, and what the tool makes up. */
 const NEAR = 24;
 
-let [service, browser, folder] = [undefined, undefined, ''] as [Service | undefined, Browser | undefined, string];
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'filemill-brush-'));
-  service = await startService();
-  browser = await openBrowser();
-});
-afterAll(async () => {
-  await browser?.close();
-  await service?.stop();
-  await rm(folder, { recursive: true, force: true });
-});
+const ground = pageGround('brush');
 
 type Colour = readonly [red: number, green: number, blue: number];
 /** The left half is blue, the right half is green, and there are spots. */
@@ -36,7 +24,7 @@ const [BLUE, GREEN, RED]: readonly [Colour, Colour, Colour] = [
 const css = ([red, green, blue]: Colour) => `rgb(${red},${green},${blue})`;
 type Box = readonly [left: number, top: number, right: number, bottom: number];
 async function scene(name: string, [width, height]: readonly [number, number], spots: readonly Box[], args: readonly string[] = []) {
-  const path = join(folder, name);
+  const path = join(ground.folder, name);
   const halves = [
     '-size',
     `${width}x${height}`,
@@ -67,7 +55,7 @@ async function pixelsOf(path: string): Promise<{ width: number; height: number; 
 const differ = (one: Colour, other: Colour): boolean => one.some((value, channel) => Math.abs(value - (other[channel] ?? 0)) > NEAR);
 
 async function opened(file: string, options: BrowserContextOptions = {}): Promise<Visit> {
-  const visited = await visit(browser as Browser, `${service?.url}/tools/remove-object`, options);
+  const visited = await visit(ground.browser, `${ground.url}/tools/remove-object`, options);
   await filesOf(visited.page).setInputFiles(file);
   await visited.page.locator('.brush canvas').waitFor();
   return visited;
@@ -89,7 +77,7 @@ async function stroke(page: Page, points: readonly (readonly [number, number])[]
   await page.mouse.up();
 }
 async function saveResult(page: Page, name: string): Promise<string> {
-  const path = join(folder, name);
+  const path = join(ground.folder, name);
   await untilStates(page, ['done']);
   await writeFile(path, await result(page));
   return path;
@@ -140,7 +128,7 @@ describe('what is painted over', () => {
   it('is where it is shown, in a photo that the camera turned', async () => {
     // Stored 200 × 400, shown 400 × 200.
     const upright = await scene('upright.png', [400, 200], [[90, 30, 110, 50]]);
-    const turned = join(folder, 'turned.jpg');
+    const turned = join(ground.folder, 'turned.jpg');
     await run(CONVERT, [upright, '-rotate', '-90', '-quality', '98', '-sampling-factor', '1x1', turned]);
     await tagged(turned, 6);
     const visited = await opened(turned);
@@ -228,7 +216,7 @@ describe('what is painted over', () => {
 
 it('says what to do where the browser cannot show the picture', async () => {
   const source = await scene('unseen.tiff', [400, 200], [[90, 90, 110, 110]]);
-  const visited = await visit(browser as Browser, `${service?.url}/tools/remove-object`);
+  const visited = await visit(ground.browser, `${ground.url}/tools/remove-object`);
   await filesOf(visited.page).setInputFiles(source);
   await visited.page.getByText('This browser cannot show this picture').waitFor();
   expect(await findings(visited.page)).toEqual([]);
@@ -237,12 +225,7 @@ it('says what to do where the browser cannot show the picture', async () => {
 });
 
 describe('the brush', () => {
-  it.each([
-    ['light', 320, 'ltr'],
-    ['light', 1280, 'ltr'],
-    ['dark', 320, 'rtl'],
-    ['dark', 1280, 'ltr'],
-  ] as const)('has nothing that axe finds, and fits, in %s at %i px, %s', async (colorScheme, width, dir) => {
+  it.each(LOOKS)('has nothing that axe finds, and fits, in %s at %i px, %s', async (colorScheme, width, dir) => {
     const source = await scene(`looks-${width}.png`, [900, 600], [[300, 200, 380, 280]]);
     const visited = await opened(source, { colorScheme, viewport: { width, height: 900 } });
     const { page } = visited;

@@ -1,12 +1,11 @@
 /** The page in Chromium, against a running service: what people do with it, by what comes of it. */
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { filesOf, findings, nothingOdd, openBrowser, saved, start, untilStates, visit } from '../../kit/browser.ts';
+import { filesOf, findings, nothingOdd, pageGround, saved, start, untilStates, visit } from '../../kit/browser.ts';
 import { pdf } from '../../kit/fixtures/pdf.ts';
 import { picture } from '../../kit/fixtures/photos.ts';
 import { checkout, type Service, startService } from '../../kit/service.ts';
@@ -17,28 +16,15 @@ const BROKEN_PNG = Buffer.from([137, 80, 78, 71, 13, 10, 26, 10, 0, 0, 0, 13, 73
 /** Where the pictures of the docs are written, where they are wanted: `PICTURES=docs/images`. */
 const PICTURES = process.env['PICTURES'];
 
-let [service, browser, folder] = [undefined, undefined, ''] as [Service | undefined, Browser | undefined, string];
-const url = () => service?.url ?? '';
-const chromium = () => browser as Browser;
-
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'filemill-page-'));
-  service = await startService();
-  browser = await openBrowser();
-});
-afterAll(async () => {
-  await browser?.close();
-  await service?.stop();
-  await rm(folder, { recursive: true, force: true });
-});
+const ground = pageGround('page');
 
 /** Of the result's picture, px. */
 const sizeOf = (page: Page): Promise<unknown> =>
   page.evaluate("(({ naturalWidth, naturalHeight }) => [naturalWidth, naturalHeight])(document.querySelector('.compared img') ?? {})");
 describe('convert', () => {
   it('converts a photo with an option, shows it and downloads it', async () => {
-    const source = await picture(folder, 'harbour.png', ['-resize', '300x200!']);
-    const visited = await visit(chromium(), url());
+    const source = await picture(ground.folder, 'harbour.png', ['-resize', '300x200!']);
+    const visited = await visit(ground.browser, ground.url);
     const { page } = visited;
     await filesOf(page).setInputFiles(source);
     await page.getByRole('button', { name: 'WEBP', exact: true }).click();
@@ -53,7 +39,7 @@ describe('convert', () => {
     // It stays in this browser's list, and can be reopened by its address in another one.
     await page.getByRole('link', { name: /Jobs/ }).click();
     await page.locator('.known a').first().click();
-    const elsewhere = await visit(chromium(), page.url());
+    const elsewhere = await visit(ground.browser, page.url());
     await elsewhere.page.getByRole('heading', { name: /harbour.*webp/ }).waitFor();
     nothingOdd(visited);
     nothingOdd(elsewhere);
@@ -62,12 +48,12 @@ describe('convert', () => {
   });
 
   it('converts a folder in one request, with targets of their own, into a ZIP', async () => {
-    const photos = join(folder, 'photos');
+    const photos = join(ground.folder, 'photos');
     await mkdir(photos);
     for (let n = 0; n < 8; n++) await picture(photos, `p${n}.png`);
     await rm(join(photos, 'stored-1.ppm'));
     await writeFile(join(photos, 'notes.md'), '# Kestrel\n');
-    const visited = await visit(chromium(), url());
+    const visited = await visit(ground.browser, ground.url);
     const { page } = visited;
     const sent: string[] = [];
     page.on('request', (request) => {
@@ -82,8 +68,11 @@ describe('convert', () => {
     );
     expect(sent).toContain('/api/v1/batch');
     expect(sent.filter((path) => !path.includes('uploads')).length).toBeLessThan(9);
-    await writeFile(join(folder, 'all.zip'), await saved(page, () => page.getByRole('button', { name: 'Download all 9 as ZIP' }).click()));
-    const { stdout } = await run('unzip', ['-t', join(folder, 'all.zip')]);
+    await writeFile(
+      join(ground.folder, 'all.zip'),
+      await saved(page, () => page.getByRole('button', { name: 'Download all 9 as ZIP' }).click()),
+    );
+    const { stdout } = await run('unzip', ['-t', join(ground.folder, 'all.zip')]);
     expect(stdout.match(/p\d-filemill\.jpg +OK/g)).toHaveLength(8);
     expect(stdout).toMatch(/notes-filemill\.pdf +OK/);
     nothingOdd(visited);
@@ -91,11 +80,15 @@ describe('convert', () => {
   });
 
   it('says why a file fails, asks for a password, and goes on with the others', async () => {
-    const [broken, plain, locked] = ['broken.png', 'plain.pdf', 'locked.pdf'].map((name) => join(folder, name)) as [string, string, string];
+    const [broken, plain, locked] = ['broken.png', 'plain.pdf', 'locked.pdf'].map((name) => join(ground.folder, name)) as [
+      string,
+      string,
+      string,
+    ];
     await writeFile(broken, BROKEN_PNG);
     await writeFile(plain, pdf([['Osprey']]));
     await run('qpdf', ['--encrypt', 'open', 'open', '256', '--', plain, locked]);
-    const visited = await visit(chromium(), url());
+    const visited = await visit(ground.browser, ground.url);
     const { page } = visited;
     await filesOf(page).setInputFiles([broken, locked]);
     await page.getByRole('combobox', { name: /locked/ }).selectOption('txt');
@@ -116,15 +109,15 @@ describe('convert', () => {
 
   it('shows HTML as text and SVG as a picture, and neither runs', async () => {
     const evil = '<script>top.document.title="taken";parent.stolen=1</script><img src=x onerror="parent.stolen=1">Bittern';
-    await writeFile(join(folder, 'evil.html'), `<!doctype html><html><body>${evil}</body></html>`);
-    await writeFile(join(folder, 'evil.md'), `Bittern\n\n${evil}\n`);
+    await writeFile(join(ground.folder, 'evil.html'), `<!doctype html><html><body>${evil}</body></html>`);
+    await writeFile(join(ground.folder, 'evil.md'), `Bittern\n\n${evil}\n`);
     await writeFile(
-      join(folder, 'evil.svg'),
+      join(ground.folder, 'evil.svg'),
       `<svg xmlns="http://www.w3.org/2000/svg" width="40" height="30" onload="parent.stolen=1"><script>parent.stolen=1</script><rect width="40" height="30" fill="red"/></svg>`,
     );
-    const visited = await visit(chromium(), url());
+    const visited = await visit(ground.browser, ground.url);
     const { page } = visited;
-    await filesOf(page).setInputFiles(['evil.html', 'evil.md', 'evil.svg'].map((name) => join(folder, name)));
+    await filesOf(page).setInputFiles(['evil.html', 'evil.md', 'evil.svg'].map((name) => join(ground.folder, name)));
     await page.getByRole('combobox', { name: /evil.html/ }).selectOption('txt');
     await page.getByRole('combobox', { name: /evil.md/ }).selectOption('html');
     await page.getByRole('combobox', { name: /evil.svg/ }).selectOption('png');
@@ -143,9 +136,9 @@ describe('convert', () => {
   });
 
   it('cancels a job, and deletes it on the server', async () => {
-    const clip = join(folder, 'long.mp4');
+    const clip = join(ground.folder, 'long.mp4');
     await run('ffmpeg', ['-loglevel', 'error', '-f', 'lavfi', '-i', 'testsrc=d=60:s=640x480', '-c:v', 'mpeg4', clip]);
-    const visited = await visit(chromium(), url());
+    const visited = await visit(ground.browser, ground.url);
     const { page } = visited;
     await filesOf(page).setInputFiles(clip);
     await start(page);
@@ -153,16 +146,16 @@ describe('convert', () => {
     const id = await page.evaluate("JSON.parse(localStorage.getItem('filemill.jobs'))[0].id");
     await page.getByRole('button', { name: 'Cancel', exact: true }).click();
     await untilStates(page, ['cancelled']);
-    await expect.poll(async () => (await fetch(`${url()}/api/v1/jobs/${id}`)).status).toBe(410);
-    await page.goto(`${url()}/jobs/${id}`);
+    await expect.poll(async () => (await fetch(`${ground.url}/api/v1/jobs/${id}`)).status).toBe(410);
+    await page.goto(`${ground.url}/jobs/${id}`);
     await page.getByText('its files were deleted').waitFor();
     nothingOdd(visited);
     await visited.close();
   });
 
   it('goes on with an upload by itself when the connection is back', async () => {
-    const source = await picture(folder, 'noise.png', ['-resize', '1100x1100!', '+noise', 'Random']);
-    const visited = await visit(chromium(), url());
+    const source = await picture(ground.folder, 'noise.png', ['-resize', '1100x1100!', '+noise', 'Random']);
+    const visited = await visit(ground.browser, ground.url);
     const { page } = visited;
     let sent = 0;
     await page.route('**/api/v1/uploads/upl_*', (route) =>
@@ -179,26 +172,26 @@ describe('convert', () => {
 
 describe('tools', () => {
   it('joins PDFs in the order that keys give them', async () => {
-    for (const word of ['Avocet', 'Bunting']) await writeFile(join(folder, `${word}.pdf`), pdf([[word]]));
-    const visited = await visit(chromium(), `${url()}/tools/merge-pdf`);
+    for (const word of ['Avocet', 'Bunting']) await writeFile(join(ground.folder, `${word}.pdf`), pdf([[word]]));
+    const visited = await visit(ground.browser, `${ground.url}/tools/merge-pdf`);
     const { page } = visited;
-    await filesOf(page).setInputFiles(['Avocet.pdf', 'Bunting.pdf'].map((name) => join(folder, name)));
+    await filesOf(page).setInputFiles(['Avocet.pdf', 'Bunting.pdf'].map((name) => join(ground.folder, name)));
     await page.getByRole('button', { name: 'Move Bunting.pdf up' }).focus();
     await page.keyboard.press('Enter');
     await page.getByText('As a request').click();
     expect(await page.locator('.request pre').textContent()).toMatch(/Bunting[\s\S]*Avocet[\s\S]*tools\/merge-pdf/);
     await start(page);
     await untilStates(page, ['done']);
-    await writeFile(join(folder, 'joined.pdf'), await saved(page, () => page.getByRole('link', { name: /^Download/ }).click()));
-    const { stdout } = await run('pdftotext', [join(folder, 'joined.pdf'), '-']);
+    await writeFile(join(ground.folder, 'joined.pdf'), await saved(page, () => page.getByRole('link', { name: /^Download/ }).click()));
+    const { stdout } = await run('pdftotext', [join(ground.folder, 'joined.pdf'), '-']);
     expect(stdout.match(/Avocet|Bunting/g)).toEqual(['Bunting', 'Avocet']);
     nothingOdd(visited);
     await visited.close();
   });
 
   it('crops to the rectangle that was drawn', async () => {
-    const source = await picture(folder, 'whole.png', ['-resize', '200x100!']);
-    const visited = await visit(chromium(), `${url()}/tools/crop-image`);
+    const source = await picture(ground.folder, 'whole.png', ['-resize', '200x100!']);
+    const visited = await visit(ground.browser, `${ground.url}/tools/crop-image`);
     const { page } = visited;
     await filesOf(page).setInputFiles(source);
     await page.locator('.mark').waitFor();
@@ -218,11 +211,11 @@ describe('tools', () => {
   });
 
   it('says why one is not installed', async () => {
-    const { data } = (await (await fetch(`${url()}/api/v1/tools`)).json()) as {
+    const { data } = (await (await fetch(`${ground.url}/api/v1/tools`)).json()) as {
       data: { tools: { slug: string; available: boolean; reason?: string }[] };
     };
     const absent = data.tools.find(({ available }) => !available);
-    const visited = await visit(chromium(), `${url()}/tools/${absent?.slug}`);
+    const visited = await visit(ground.browser, `${ground.url}/tools/${absent?.slug}`);
     await visited.page.getByText(`This server does not have this tool: ${absent?.reason}.`).waitFor();
     nothingOdd(visited);
     await visited.close();
@@ -231,12 +224,12 @@ describe('tools', () => {
 
 describe('everybody', () => {
   it.each(['light', 'dark'] as const)('axe finds nothing in any view, in %s', async (colorScheme) => {
-    const visited = await visit(chromium(), url(), { colorScheme });
+    const visited = await visit(ground.browser, ground.url, { colorScheme });
     const { page } = visited;
     expect(await findings(page)).toEqual([]);
-    const broken = join(folder, `broken-${colorScheme}.png`);
+    const broken = join(ground.folder, `broken-${colorScheme}.png`);
     await writeFile(broken, BROKEN_PNG);
-    await filesOf(page).setInputFiles([await picture(folder, `axe-${colorScheme}.png`), broken]);
+    await filesOf(page).setInputFiles([await picture(ground.folder, `axe-${colorScheme}.png`), broken]);
     for (const summary of await page.locator('summary').all()) await summary.click();
     await page.getByRole('button', { name: 'All formats' }).click();
     expect(await findings(page)).toEqual([]);
@@ -254,8 +247,8 @@ describe('everybody', () => {
   });
 
   it('converts by the keyboard alone', async () => {
-    const source = await picture(folder, 'keys.png');
-    const visited = await visit(chromium(), url());
+    const source = await picture(ground.folder, 'keys.png');
+    const visited = await visit(ground.browser, ground.url);
     const { page } = visited;
     const tabTo = async (name: RegExp) => {
       for (let n = 0; n < 40; n++) {
@@ -283,9 +276,9 @@ describe('everybody', () => {
   });
 
   it.each([320, 768, 1280])('fits %i px without scrolling sideways', async (width) => {
-    const visited = await visit(chromium(), url(), { viewport: { width, height: 800 }, locale: 'de-DE' });
+    const visited = await visit(ground.browser, ground.url, { viewport: { width, height: 800 }, locale: 'de-DE' });
     const { page } = visited;
-    await filesOf(page).setInputFiles(await picture(folder, `a-name-that-is-longer-than-a-phone-is-wide-${width}.png`));
+    await filesOf(page).setInputFiles(await picture(ground.folder, `a-name-that-is-longer-than-a-phone-is-wide-${width}.png`));
     for (const summary of await page.locator('summary').all()) await summary.click();
     for (const view of ['/', '/tools', '/tools/watermark-image', '/jobs']) {
       await page.evaluate(`history.pushState(null, '', ${JSON.stringify(view)}); dispatchEvent(new PopStateEvent('popstate'))`);
@@ -300,7 +293,7 @@ describe('everybody', () => {
     ['es-MX', 'Convertir archivos'],
     ['fr-FR', 'Convert files'],
   ])('speaks to a browser of %s: %s', async (locale, headline) => {
-    const visited = await visit(chromium(), url(), { locale });
+    const visited = await visit(ground.browser, ground.url, { locale });
     await visited.page.getByRole('heading', { name: headline }).waitFor();
     nothingOdd(visited);
     await visited.close();
@@ -315,8 +308,8 @@ describe('limits', () => {
   afterAll(() => limited?.stop());
 
   it('waits as long as it has to, says so, goes on by itself, and is refused nothing', async () => {
-    const source = await picture(folder, 'waits.png');
-    const visited = await visit(chromium(), limited?.url ?? '');
+    const source = await picture(ground.folder, 'waits.png');
+    const visited = await visit(ground.browser, limited?.url ?? '');
     const { page } = visited;
     await filesOf(page).setInputFiles(source);
     await start(page);
@@ -332,7 +325,7 @@ describe('limits', () => {
   });
 
   it('goes on after a 429 as it is told to', async () => {
-    const visited = await visit(chromium(), url());
+    const visited = await visit(ground.browser, ground.url);
     const { page } = visited;
     let refused = 0;
     await page.route('**/api/v1/convert', async (route) => {
@@ -340,7 +333,7 @@ describe('limits', () => {
       const error = { code: 'RATE_LIMITED', message: 'later', details: {} };
       return route.fulfill({ status: 429, headers: { 'retry-after': '2' }, json: { error } });
     });
-    await filesOf(page).setInputFiles(await picture(folder, 'later.png'));
+    await filesOf(page).setInputFiles(await picture(ground.folder, 'later.png'));
     await start(page);
     await page.getByText('A limit of this server is reached').waitFor();
     await untilStates(page, ['done']);
@@ -350,11 +343,11 @@ describe('limits', () => {
 });
 
 it('makes the pictures of the docs', async () => {
-  const visited = await visit(chromium(), url(), { viewport: { width: 1120, height: 760 } });
+  const visited = await visit(ground.browser, ground.url, { viewport: { width: 1120, height: 760 } });
   const { page } = visited;
   const names = ['harbour.png', 'lighthouse.jpg', 'ferry.png'];
-  for (const name of names) await picture(folder, name, ['-resize', '900x600!']);
-  await filesOf(page).setInputFiles(names.map((name) => join(folder, name)));
+  for (const name of names) await picture(ground.folder, name, ['-resize', '900x600!']);
+  await filesOf(page).setInputFiles(names.map((name) => join(ground.folder, name)));
   await page.getByRole('button', { name: 'WEBP', exact: true }).click();
   await start(page);
   await untilStates(page, ['done', 'done', 'done']);

@@ -1,33 +1,21 @@
 /** Thumbnails of a PDF's pages in Chromium: what is ticked is what the tool is told, and what is typed is ticked. */
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { filesOf, findings, nothingOdd, openBrowser, result, start, untilStates, type Visit, visit } from '../../kit/browser.ts';
+import type { BrowserContextOptions, Page } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
+import { filesOf, findings, LOOKS, nothingOdd, pageGround, result, start, untilStates, type Visit, visit } from '../../kit/browser.ts';
 import { pdf } from '../../kit/fixtures/pdf.ts';
-import { type Service, startService } from '../../kit/service.ts';
 
 const run = promisify(execFile);
 const CONVERT = '/usr/bin/convert-im6.q16';
 const BIRDS = ['Avocet', 'Bunting', 'Curlew', 'Dunlin', 'Egret'];
 
-let [service, browser, folder] = [undefined, undefined, ''] as [Service | undefined, Browser | undefined, string];
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'filemill-pages-'));
-  service = await startService();
-  browser = await openBrowser();
-});
-afterAll(async () => {
-  await browser?.close();
-  await service?.stop();
-  await rm(folder, { recursive: true, force: true });
-});
+const ground = pageGround('pages');
 
 async function file(name: string, bytes: Uint8Array): Promise<string> {
-  const path = join(folder, name);
+  const path = join(ground.folder, name);
   await writeFile(path, bytes);
   return path;
 }
@@ -62,7 +50,7 @@ function scanned(picture: Buffer, filter: string, bits: number): Buffer {
 }
 
 async function opened(path: string, options: BrowserContextOptions = {}): Promise<Visit> {
-  const visited = await visit(browser as Browser, `${service?.url}/tools/pdf-page-remover`, options);
+  const visited = await visit(ground.browser, `${ground.url}/tools/pdf-page-remover`, options);
   await filesOf(visited.page).setInputFiles(path);
   return visited;
 }
@@ -151,7 +139,7 @@ describe('thumbnails', () => {
   });
 
   it('choose the pages of a conversion', async () => {
-    const visited = await visit(browser as Browser, `${service?.url}/`);
+    const visited = await visit(ground.browser, `${ground.url}/`);
     const { page } = visited;
     await filesOf(page).setInputFiles(await birds());
     await page.getByRole('combobox', { name: /birds/ }).selectOption('txt');
@@ -170,7 +158,7 @@ describe('thumbnails', () => {
     ['CCITT Group 4', 'scan.g4', '/CCITTFaxDecode /DecodeParms << /K -1 /Columns 400 /Rows 566 >>'],
     ['JPEG', 'scan.jpg', '/DCTDecode'],
   ])('show a scan in %s', async (_, name, filter) => {
-    const [scan, coded] = [join(folder, 'scan.png'), join(folder, name)];
+    const [scan, coded] = [join(ground.folder, 'scan.png'), join(ground.folder, name)];
     await run(CONVERT, ['-size', '400x566', 'xc:white', '-fill', 'black', '-draw', 'rectangle 100,283 299,423', scan]);
     if (name.endsWith('jp2')) await run('ffmpeg', ['-loglevel', 'error', '-y', '-i', scan, '-pix_fmt', 'gray', '-c:v', 'jpeg2000', coded]);
     else if (name.endsWith('g4')) await run(CONVERT, [scan, '-monochrome', '-compress', 'Group4', `tiff:${coded}.tif`]);
@@ -206,7 +194,7 @@ describe('thumbnails', () => {
   });
 
   it('of a protected file wait for its password', async () => {
-    const locked = join(folder, 'locked.pdf');
+    const locked = join(ground.folder, 'locked.pdf');
     await run('qpdf', ['--encrypt', 'open', 'open', '256', '--', await birds(), locked]);
     const visited = await opened(locked);
     const { page } = visited;
@@ -241,7 +229,7 @@ describe('thumbnails', () => {
   });
 
   it('that cannot be fetched are replaced by a sentence', async () => {
-    const visited = await visit(browser as Browser, `${service?.url}/tools/pdf-page-remover`);
+    const visited = await visit(ground.browser, `${ground.url}/tools/pdf-page-remover`);
     const { page } = visited;
     await page.route('**/assets/pdf-*.js', (route) => route.abort());
     await filesOf(page).setInputFiles(await birds());
@@ -252,7 +240,7 @@ describe('thumbnails', () => {
 
 it('fetches what draws pages only for a PDF', async () => {
   const asked: string[] = [];
-  const visited = await visit(browser as Browser, `${service?.url}/tools/pdf-page-remover`);
+  const visited = await visit(ground.browser, `${ground.url}/tools/pdf-page-remover`);
   const { page } = visited;
   page.on('request', (request) => asked.push(new URL(request.url()).pathname));
   const sizeOf = () => page.evaluate("performance.getEntriesByType('resource').reduce((sum, { transferSize }) => sum + transferSize, 0)");
@@ -269,12 +257,7 @@ it('fetches what draws pages only for a PDF', async () => {
 });
 
 describe('the pages to choose', () => {
-  it.each([
-    ['light', 320, 'ltr'],
-    ['light', 1280, 'ltr'],
-    ['dark', 320, 'rtl'],
-    ['dark', 1280, 'ltr'],
-  ] as const)('have nothing that axe finds, and fit, in %s at %i px, %s', async (colorScheme, width, dir) => {
+  it.each(LOOKS)('have nothing that axe finds, and fit, in %s at %i px, %s', async (colorScheme, width, dir) => {
     const lines = (at: number) =>
       Array.from({ length: 18 }, (_, line) => (line === 0 ? `Chapter ${at + 1}` : 'wading birds of the northern shores'));
     const source = await file('chapters.pdf', pdf(Array.from({ length: 23 }, (_, at) => lines(at))));
