@@ -6,6 +6,7 @@
  */
 import { appendFileSync, cpSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { modelsOf } from '../src/catalog/engine.ts';
 import { engines } from '../src/catalog/engines.gen.ts';
 import { copyOnnxRuntime, ONNX_RUNTIME } from '../src/exec/confine/stage.ts';
 import { modelsIn } from '../src/exec/models/installed.ts';
@@ -19,10 +20,9 @@ const unknown = named.find((id) => !all.some((model) => model.id === id));
 if (unknown !== undefined) throw new Error(`there is no model "${unknown}"; there are: ${all.map(({ id }) => id).join(', ')}`);
 
 const used = new Map<string, Set<string>>();
-for (const { toolchains, binaries } of engines)
-  for (const toolchain of toolchains)
-    for (const { models = [] } of Object.values(binaries))
-      for (const model of models) used.getOrInsertComputed(toolchain, () => new Set()).add(model);
+for (const engine of engines)
+  for (const toolchain of engine.toolchains)
+    for (const model of modelsOf(engine)) used.getOrInsertComputed(toolchain, () => new Set()).add(model);
 
 for (const [toolchain, ids] of used) {
   const folder = join(into, toolchain);

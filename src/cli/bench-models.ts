@@ -1,4 +1,4 @@
-/** `filemill models bench`: how long each installed model takes here, and what memory, on each device that is there. */
+/** `filemill models bench`: measures time and memory of each installed model on each device. */
 import { join } from 'node:path';
 import type { InstalledModel } from '../exec/models/installed.ts';
 import { type Measured, measureGraph } from '../exec/models/measure.ts';

@@ -2,8 +2,8 @@
 import { Readable } from 'node:stream';
 import type { JobRecord, StoredOutput } from '../../jobs/record.ts';
 import type { ApiDeps } from '../deps.ts';
-import { answersText, measureText, showsText, type TextMeasure, textInPieces } from './text.ts';
-import { textViewOf, viewWithText } from './view.ts';
+import { hasText, measureText, type TextMeasure, textInPieces } from './text.ts';
+import { viewWithText } from './view.ts';
 
 /** Shorter ones are answered whole, bytes. */
 const LONG_BYTES = 64 * 1024;
@@ -15,12 +15,9 @@ export async function longTextOf(
   record: JobRecord,
 ): Promise<Readable | undefined> {
   const { output } = record;
-  if (output === undefined || output.sizeBytes <= LONG_BYTES) return undefined;
-  const isBeside = showsText(catalog, record);
-  if (!isBeside && !answersText(catalog, record)) return undefined;
+  if (output === undefined || output.sizeBytes <= LONG_BYTES || !hasText(catalog, record)) return undefined;
   const measured = await measureText(objects, output);
-  const answer = { ...measured, text: '' };
-  const view = isBeside ? viewWithText(record, base, answer) : textViewOf(record, base, undefined, answer);
+  const view = viewWithText(catalog, record, base, undefined, { ...measured, text: '' });
   return Readable.from(envelope(objects, output, measured, view));
 }
 

@@ -6,8 +6,8 @@ import type { ApiDeps } from '../deps.ts';
 import { baseUrl } from '../http/base-url.ts';
 import { problemOf } from '../http/problem.ts';
 import { longTextOf } from './long-text.ts';
-import { answersText, readText, showsText } from './text.ts';
-import { failureOfJob, linksOf, shown, textViewOf, viewOf, viewWithText } from './view.ts';
+import { hasText, readText } from './text.ts';
+import { failureOfJob, linksOf, shown, viewWithText } from './view.ts';
 
 /** When to poll again, seconds. */
 export const RETRY_AFTER = '1';
@@ -45,8 +45,6 @@ export async function bodyOf(
   }
   const progress = signals.lastProgress(record.id);
   const { output } = record;
-  const [isAlone, isBeside] = [answersText(catalog, record), showsText(catalog, record)];
-  if (!isAlone && (!isBeside || output === undefined)) return { data: viewOf(record, base, progress) };
-  const answer = output === undefined ? undefined : await readText(objects, output);
-  return { data: isBeside && answer !== undefined ? viewWithText(record, base, answer) : textViewOf(record, base, progress, answer) };
+  const answer = output !== undefined && hasText(catalog, record) ? await readText(objects, output) : undefined;
+  return { data: viewWithText(catalog, record, base, progress, answer) };
 }

@@ -21,9 +21,9 @@ export interface TextAnswer {
 export const answersText = ({ tools }: Pick<Catalog, 'tools'>, { tool }: Pick<JobRecord, 'tool'>): boolean =>
   tool !== undefined && tools.get(tool.slug)?.answersText === true;
 
-/** Whether a job shows its text beside its output. */
-export const showsText = ({ tools }: Pick<Catalog, 'tools'>, { tool }: Pick<JobRecord, 'tool'>): boolean =>
-  tool !== undefined && tools.get(tool.slug)?.showsText === true;
+/** Whether a job shows a text once it is done: in place of its output, or beside it. */
+export const hasText = (catalog: Pick<Catalog, 'tools'>, record: Pick<JobRecord, 'tool'>): boolean =>
+  answersText(catalog, record) || (record.tool !== undefined && catalog.tools.get(record.tool.slug)?.showsText === true);
 
 /** What is known of a text when it has been read once, and none of it kept. */
 export interface TextMeasure {

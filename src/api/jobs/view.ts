@@ -1,9 +1,10 @@
 /** A job's record as clients see it. */
+import type { Catalog } from '../../catalog/catalog.ts';
 import type { Job } from '../../contracts/api/job.ts';
 import { conversionFailed, Failure } from '../../errors.ts';
 import { reasonOf, visibility } from '../../jobs/lifecycle.ts';
 import type { JobRecord } from '../../jobs/record.ts';
-import { MAX_TEXT_BYTES, type TextAnswer } from './text.ts';
+import { answersText, MAX_TEXT_BYTES, type TextAnswer } from './text.ts';
 
 export interface Links {
   readonly self: string;
@@ -53,10 +54,17 @@ export function textViewOf(record: JobRecord, base: string, progress?: number, a
   return { ...job, text, language: record.tool?.input['ocr_lang'], pages, warnings: withCut(job.warnings, cut) };
 }
 
-/** A job that has ended, and shows its text beside its output. */
-export function viewWithText(record: JobRecord, base: string, { text, cut }: TextAnswer): object {
-  const job = viewOf(record, base);
-  return { ...job, text, warnings: withCut(job.warnings, cut) };
+/** A job with its text, where it has one: in place of its output, or beside it. @param answer undefined until the job is done, and where it has no text */
+export function viewWithText(
+  catalog: Pick<Catalog, 'tools'>,
+  record: JobRecord,
+  base: string,
+  progress?: number,
+  answer?: TextAnswer,
+): object {
+  if (answersText(catalog, record)) return textViewOf(record, base, progress, answer);
+  const job = viewOf(record, base, progress);
+  return answer === undefined ? job : { ...job, text: answer.text, warnings: withCut(job.warnings, answer.cut) };
 }
 
 const TEXT_CUT = { code: 'text_cut', message: `The text is longer than ${MAX_TEXT_BYTES} bytes: only its beginning is included.` };

@@ -29,7 +29,7 @@ export const engine: Engine = {
     steps: [
       // As the camera balanced white, in sRGB, with 16 bits.
       { run: 'develop', args: ['-w', '-o', '1', '-6', ...GAMMA, '-T', '-Z', `${scratch}/developed.tiff`, input] },
-      // Its profile says the same as sRGB, by a curve of its own that some readers of JPEG XL do not apply.
+      // The profile describes sRGB by another curve, which some readers of JPEG XL ignore.
       { run: 'convert', args: [...IMAGEMAGICK_LIMITS, `tiff:${scratch}/developed.tiff`, '+profile', 'icc', `png:${output}/out.png`] },
     ],
   }),

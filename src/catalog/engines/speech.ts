@@ -4,7 +4,6 @@ import type { Engine, Plan, Task } from '../engine.ts';
 import { WAV } from '../known-good.ts';
 import { ownStep } from '../planning/told.ts';
 import { command } from './ffmpeg/command.ts';
-import { explain } from './ffmpeg/explain.ts';
 import { mediaOf } from './ffmpeg/streams.ts';
 import { timeline } from './ffmpeg/timeline.ts';
 import { engine as ffmpeg } from './ffmpeg.ts';
@@ -26,7 +25,6 @@ export const engine: Engine = {
   trials: [{ file: WAV, target: 'txt', slow: true }],
   options: () => [],
   plan: (task) => planTranscribed(task, 'auto', 'fast'),
-  explain: (output) => explain(output),
 };
 
 /** @param language a code of Whisper's, or auto @throws Failure `no_stream` if there is no sound */

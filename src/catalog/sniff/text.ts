@@ -49,7 +49,7 @@ const MOST_FIELDS = 200;
 
 /** The line before each message of a mailbox (RFC 4155). */
 const MAILBOX = /^From \S{1,200} {1,4}(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) [A-Z][a-z]{2} {1,2}\d{1,2} \d\d:\d\d/;
-/** A page that a browser saved with all that it shows, as a message to nobody (RFC 2557). */
+/** A web page that a browser saved with its pictures, in the form of a message (RFC 2557). */
 const WEB_ARCHIVE = /^(?:From: <Saved by |Snapshot-Content-Location:)/im;
 
 /** A header of fields, with what only programs write among them (RFC 5322, 2.2). */

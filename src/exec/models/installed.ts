@@ -81,13 +81,13 @@ async function openHashes(folder: string, remembering: boolean): Promise<Hashes>
         if (before?.stamp === stamp) return before.sha256;
         const hash = await hashOf(join(folder, name));
         hashes.set(name, { stamp, sha256: hash });
-        isNew = true;
+        isNew = remembering;
         return hash;
       };
       return { bytes: Number(stats.size), sha256 };
     },
     keep: async () => {
-      if (!isNew || !remembering) return;
+      if (!isNew) return;
       const fresh = `${path}.${process.pid}`;
       const written = writeFile(fresh, JSON.stringify(Object.fromEntries(hashes))).then(() => rename(fresh, path));
       // A volume that is mounted read-only is read each time.

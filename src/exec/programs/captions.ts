@@ -10,6 +10,7 @@
  * time at which it begins.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
+import { answering, lossy } from './values/answer.ts';
 import { decodeText, toldOf } from './values/charset.ts';
 
 const [verb = '', input = '', output = ''] = process.argv.slice(2);
@@ -18,7 +19,7 @@ const bytes = readFileSync(input);
 if (verb === 'utf8') {
   const decoded = decodeText(bytes, false);
   writeFileSync(output, decoded.text);
-  process.stdout.write(`${JSON.stringify({ ok: true, warnings: toldOf(decoded).map((message) => ({ code: 'lossy', message })) })}\n`);
+  await answering(() => lossy(toldOf(decoded)));
 } else {
   const cues = bytes
     .toString()

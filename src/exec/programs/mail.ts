@@ -13,7 +13,7 @@ import { outlookMessage } from './mail/outlook.ts';
 import { answering, lossy } from './values/answer.ts';
 
 const VERSION = '1.0';
-/** Pictures that the text names are in the page; whoever opens it tells nobody that it was read. */
+/** The policy keeps the page from loading anything: a sender does not learn that it was opened. */
 const HEAD = `<!DOCTYPE html>
 <html>
 <head>
@@ -48,7 +48,7 @@ else
       const { fragment, shown } = htmlOf(message);
       const rest = message.files.filter((each) => !shown.has(each));
       left += rest.length;
-      writeSync(file, target === 'html' ? page(message, fragment, rest, i) : plain(message, rest, i));
+      writeSync(file, target === 'html' ? page(message, fragment(), rest, i) : plain(message, rest, i));
     }
     if (target === 'html') writeSync(file, '</body>\n</html>\n');
     closeSync(file);

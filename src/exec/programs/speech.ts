@@ -11,6 +11,7 @@ import { plainText, type Said, srt, vtt } from './speech/cues.ts';
 import { begin, search, type Transcript } from './speech/search.ts';
 import { readVocabulary, TICK, type Vocabulary } from './speech/vocabulary.ts';
 import { HEARD, HEARD_BEFORE, openWhisper, RATE, SECONDS } from './speech/whisper.ts';
+import { answering } from './values/answer.ts';
 
 /** Of what is printed with `--version`: the results differ between versions. */
 const VERSION = '1.0';
@@ -89,7 +90,7 @@ function saidIn(
   return { said, seconds: (words.length > 0 || isCut) && done > 0 ? done : length };
 }
 
-async function transcribe([input = '', output = '', format = '', given = '', beam = '']: readonly string[], folder: string): Promise<void> {
+async function transcribe([input = '', output = '', format = '', given = '', beam = '']: readonly string[], folder: string) {
   const vocabulary = readVocabulary(folder);
   const whisper = await openWhisper(folder);
   const recording = new Recording(input);
@@ -115,7 +116,7 @@ async function transcribe([input = '', output = '', format = '', given = '', bea
   recording.close();
   writeFileSync(output, (WRITERS[format] ?? plainText)(said));
   const code = [...vocabulary.languages].find(([, token]) => token === language)?.[0] ?? '';
-  const warnings = [
+  return [
     ...(said.length === 0 ? [{ code: 'no_speech', message: 'No speech was found in the recording.' }] : []),
     ...(given === 'auto' && said.length > 0
       ? [{ code: 'language_detected', message: `The language was detected: ${nameOf(code)} (${code}), ${Math.round(share * 100)} % sure.` }]
@@ -124,7 +125,6 @@ async function transcribe([input = '', output = '', format = '', given = '', bea
       ? [{ code: 'low_confidence', message: 'The speech was hard to understand: read the text with care.' }]
       : []),
   ];
-  process.stdout.write(`${JSON.stringify({ ok: true, warnings })}\n`);
 }
 
 const nameOf = (code: string): string => new Intl.DisplayNames('en', { type: 'language' }).of(code) ?? code;
@@ -133,4 +133,4 @@ const args = process.argv.slice(2);
 const folder = args.find((each) => each.startsWith('--whisper-base='))?.slice('--whisper-base='.length) ?? '';
 const order = args.filter((each) => !each.startsWith('--'));
 if (args.includes('--version')) process.stdout.write(`speech ${VERSION}\n`);
-else await transcribe(order, folder);
+else await answering(() => transcribe(order, folder));

@@ -80,7 +80,8 @@ export async function openConverters(
   // With Internet access switched off, its engines are neither present nor missing.
   const offline = fetch.rest ? [] : engines.filter(({ binaries }) => Object.values(binaries).some(({ egress }) => egress));
   const unserved = engines.filter((engine) => !engine.toolchains.some((toolchain) => served.includes(toolchain)));
-  const models = await modelsHere(checkout, { folder: worker.models, copies: runtimeDir ?? workDir }, log, metrics);
+  const needed = new Set(engines.filter((engine) => !unserved.includes(engine)).flatMap(modelsOf));
+  const models = await modelsHere(needed, checkout, { folder: worker.models, copies: runtimeDir ?? workDir }, log, metrics);
   // Nor those whose model is not installed.
   const modelless = engines.flatMap((engine) => {
     const lacking = modelsOf(engine).find((id) => !models.has(id));

@@ -14,14 +14,15 @@ interface Places {
   readonly copies: string;
 }
 
-/** @param checkout absolute path of the project @returns folders by id of the model */
+/** @param needed ids of the models that are looked for: no other is read @param checkout absolute path of the project @returns folders by id of the model */
 export async function modelsHere(
+  needed: ReadonlySet<string>,
   checkout: string,
   { folder, copies }: Places,
   log: Log,
   metrics: Pick<Metrics, 'modelsFound'>,
 ): Promise<ReadonlyMap<string, string>> {
-  const all = await readManifest(manifestOf(checkout));
+  const all = (await readManifest(manifestOf(checkout))).filter(({ id }) => needed.has(id));
   const found = await findModels(all, [...(folder === undefined ? [] : [folder]), modelsIn(checkout)], modelsIn(checkout));
   const whole = found.filter(({ state }) => state === 'whole');
   metrics.modelsFound(new Map(found.map(({ model, state }) => [model.id, state === 'whole'])));

@@ -74,7 +74,7 @@ function describe(catalog: Known, tool: McpTool, settings: McpSettings): Tool {
 
 const shapeless = ['pattern', 'format', '$schema', 'minLength'];
 
-/** A longer list, such as that of languages, is told by the refusal of what is not in it. */
+/** A longer list, such as that of languages, is left out: the refusal of a wrong value has it. */
 const MOST_VALUES = 30;
 
 /** The catalog gives the bounds. An enum of numbers becomes a minimum and a maximum: strict clients accept enums of strings only. */

@@ -10,33 +10,18 @@ const DROPPED: ReadonlySet<string> = new Set([
   ...['script', 'noscript', 'iframe', 'frame', 'frameset', 'object', 'embed', 'applet', 'base', 'link', 'meta', 'title', 'template'],
   ...['audio', 'video', 'source', 'track'],
 ]);
-/** Elements that begin on a line of their own. */
-const BLOCKS: ReadonlySet<string> = new Set([
-  ...[
-    'address',
-    'article',
-    'blockquote',
-    'center',
-    'dd',
-    'div',
-    'dl',
-    'dt',
-    'fieldset',
-    'figure',
-    'footer',
-    'form',
-    'h1',
-    'h2',
-    'h3',
-    'h4',
-  ],
-  ...['h5', 'h6', 'header', 'hr', 'li', 'main', 'ol', 'p', 'pre', 'section', 'table', 'tr', 'ul'],
-]);
+/** Elements before which a new line begins. */
+const BLOCKS: ReadonlySet<string> = new Set(
+  (
+    'address article blockquote center dd div dl dt fieldset figure footer form h1 h2 h3 h4 h5 h6 header hr li main ol p pre ' +
+    'section table tr ul'
+  ).split(' '),
+);
 const isElement = (node: Tree.Node): node is Tree.Element => 'tagName' in node;
 
-/** @returns a fragment of HTML, and the files that it shows */
-export function htmlOf({ html: written, text, files }: Message): { readonly fragment: string; readonly shown: ReadonlySet<MailedFile> } {
-  if (written === undefined) return { fragment: paragraphs(text ?? ''), shown: new Set() };
+/** @returns a fragment of HTML, written when it is asked for, and the files that it shows */
+export function htmlOf({ html: written, text, files }: Message): { fragment(): string; readonly shown: ReadonlySet<MailedFile> } {
+  if (written === undefined) return { fragment: () => paragraphs(text ?? ''), shown: new Set() };
   const shown = new Set<MailedFile>();
   const body = bodyOf(written);
   for (const { node, depth } of nodesBelow(body)) {
@@ -45,7 +30,7 @@ export function htmlOf({ html: written, text, files }: Message): { readonly frag
     if (DROPPED.has(node.tagName)) tree.detachNode(node);
     else node.attrs = node.attrs.flatMap((attribute) => harmless(node.tagName, attribute, files, shown));
   }
-  return { fragment: serialize(body), shown };
+  return { fragment: () => serialize(body), shown };
 }
 
 /** The document's body, with the styles of its head before it. */

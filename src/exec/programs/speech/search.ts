@@ -17,7 +17,7 @@ export interface Transcript {
   readonly tokens: readonly number[];
   /** Mean logarithm of how likely each piece was. */
   readonly likely: number;
-  /** How likely it is that nobody speaks, 0 to 1. */
+  /** Probability of silence, 0 to 1. */
   readonly silent: number;
 }
 
@@ -136,7 +136,7 @@ function keepRules(shares: Float32Array, tokens: readonly number[], { suppressed
   if (isOpen) shares.fill(-Infinity, firstTime);
   else if (isTime(last)) shares.fill(-Infinity, 0, end);
   const latest = tokens.findLast(isTime);
-  // A time that ends words is told again where the next begin.
+  // The end of one phrase is repeated as the start of the next.
   if (latest !== undefined) shares.fill(-Infinity, firstTime, isTime(last) && !isOpen ? latest : latest + 1);
   let word = -Infinity;
   for (let token = 0; token < firstTime; token++) word = Math.max(word, shares[token] as number);
