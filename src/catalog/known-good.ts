@@ -82,6 +82,10 @@ export const GLTF = text(
 export const MIDI = binary('mid', 'TVRoZAAAAAYAAAABAGBNVHJrAAAADACQPEAQgDwAAP8vAA==');
 export const HTML = text('html', '<!doctype html>\n<html><head><title>Trial</title></head><body><p>A known good file.</p></body></html>\n');
 export const MD = text('md', '# Trial\n\nA *known good* file.\n');
+export const FB2 = text(
+  'fb2',
+  '<FictionBook xmlns="http://www.gribuser.ru/xml/fictionbook/2.0"><description/><body><section><p>known good</p></section></body></FictionBook>\n',
+);
 export const JSON_DATA = text('json', '{"known": ["good", 4]}\n');
 export const SRT = text('srt', '1\n00:00:01,000 --> 00:00:02,000\nA known good file.\n');
 /** A text document in one XML file (OpenDocument 1.3, part 3, 3.1.2). */

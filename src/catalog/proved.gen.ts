@@ -3,6 +3,7 @@
 /** Upstream's major.minor, by engine id. */
 export const proved: Readonly<Record<string, string>> = {
   assimp: '5.2',
+  calibre: '6.13',
   'chromium-web': '156.0',
   chromium: '156.0',
   'data-sheets': '7.4',
@@ -25,6 +26,7 @@ export const proved: Readonly<Record<string, string>> = {
   mail: '1.0',
   matte: '1.0',
   'merged-picture': '6.00',
+  netpbm: '11.1',
   'pandoc-page': '2.17',
   pandoc: '2.17',
   pdftohtml: '22.12',

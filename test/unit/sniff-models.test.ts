@@ -57,7 +57,7 @@ describe('no model', () => {
     'JSON with an asset': ['{"asset": "house", "version": "2.0", "nodes": 3}', 'tie: json'],
     'XML of another kind': ['<?xml version="1.0"?><scene><X3D/></scene>', 'tie: xml'],
     'a word that begins like OFF': ['OFFICE hours\n', 'tie: txt'],
-    'a form of another kind': [latin1('FORM\0\0\0\x04ILBM'), 'unknown'],
+    'a form of another kind': [latin1('FORM\0\0\0\x04ANIM'), 'unknown'],
     'two letters M with noise behind them': [Buffer.concat([latin1('MM'), noise(400, 5)]), 'unknown'],
   };
   for (const [sentence, [bytes, what]] of Object.entries(cases)) it(`${sentence} is ${what}`, () => expect(found(bytes)).toBe(what));

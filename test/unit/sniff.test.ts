@@ -134,13 +134,18 @@ const REAL: Readonly<Record<string, () => Buffer>> = {
   ...Object.fromEntries(Object.keys(models).map((id) => [id, () => made(`solids.${id}`)])),
 };
 
+const BOOKS = 'mobi azw3 prc lit lrf rb tcr pmlz htmlz txtz'.split(' ');
+
 /** Those that the kit makes for conversions: by other programs, or by hand. */
 const KIT: Readonly<Record<string, () => Promise<Buffer>>> = Object.fromEntries(
   [
     ...'jng dcx cin cal jbig wbmp xwd viff vicar pfm pgx pdb ipl mtv aai avs art qoi jls dng ora kra icns emf wmf'.split(' '),
     ...'dts thd mlp mpc dsf dff voc gsm sox sf adx 8svx avr sph pvf hcom mid mod xm'.split(' '),
     ...'m2ts 3g2 f4v m2v m1v mxf dv gxf nut ivf y4m swf rm wtv h264 hevc obu amv roq flc smj cpk'.split(' '),
-    ...'psb j2k'.split(' '),
+    ...'psb j2k jxr lbm rle srf icon mrf mgr g3'.split(' '),
+    ...'ismv h261 h263 m4e mj2'.split(' '),
+    ...BOOKS,
+    'fodg',
     ...Object.keys(subtitles),
     ...Object.keys(mails),
     ...Object.keys(microsoft),
@@ -149,7 +154,7 @@ const KIT: Readonly<Record<string, () => Promise<Buffer>>> = Object.fromEntries(
   ].map((id) => [
     id,
     async () => {
-      const build = { ...images, ...recordings, ...subtitles, ...mails, ...microsoft, djvu: documents['djvu'] }[id];
+      const build = { ...documents, ...images, ...recordings, ...subtitles, ...mails, ...microsoft }[id];
       if (build === undefined) throw new Error(`the kit makes no ${id}`);
       return readFileSync(await build('kestrel', folder));
     },

@@ -8,7 +8,7 @@ const FAMILIES: Readonly<Record<string, OfficeModule>> = {
   ...all('text', ['docx', 'doc', 'odt', 'fodt', 'rtf', 'html', 'txt', 'sxw', 'abw', 'wpd', 'wps']),
   ...all('sheet', ['xlsx', 'xls', 'ods', 'fods', 'csv', 'tsv', 'slk', 'sxc', 'xlsb']),
   ...all('slides', ['pptx', 'ppt', 'odp', 'fodp', 'sxi']),
-  ...all('drawing', ['odg', 'emf', 'wmf', 'vsdx', 'vsd', 'pub']),
+  ...all('drawing', ['odg', 'fodg', 'svg', 'emf', 'wmf', 'vsdx', 'vsd', 'pub']),
 };
 const WORDS = ['docx', 'doc', 'odt', 'fodt', 'rtf'];
 const SHEETS = ['xlsx', 'xls', 'ods', 'fods'];
@@ -42,7 +42,10 @@ const CONVERSIONS: readonly Conversion[] = [
   ...everyPair(['sxw', 'abw', 'wpd', 'wps'], ['txt'], { rank: 70, loses: ['formatting', 'pictures'] }),
   ...everyPair(['sxc', 'slk', 'xlsb'], ['pdf', 'xlsx', 'ods', 'csv', 'html'], { rank: 80 }),
   ...everyPair(['sxi'], ['pdf', 'pptx', 'odp'], { rank: 80 }),
-  ...everyPair(['odg', 'emf', 'wmf', 'vsdx', 'vsd', 'pub'], ['pdf'], { rank: 80 }),
+  ...everyPair(['odg', 'fodg', 'emf', 'wmf', 'vsdx', 'vsd', 'pub'], ['pdf'], { rank: 80 }),
+  ...everyPair(['emf', 'wmf'], ['svg'], { rank: 60 }),
+  // A drawing of its own would contain the SVG as one picture.
+  ...everyPair(['svg'], ['emf', 'wmf'], { rank: 60, loses: ['filters and masks'] }),
   ...everyPair(['emf', 'wmf'], ['png'], { rank: 60 }),
   ...everyPair(['xlsx', 'ods', 'csv'], ['slk', 'dif'], { rank: 45, loses: ['formatting', 'all sheets but the first'] }),
 ];

@@ -70,18 +70,27 @@ const WRITES_BY_NAME: Readonly<Record<string, string>> = {
 const REFERENCES: Readonly<Record<string, string>> = { bib: 'bibtex', csljs: 'csljson' };
 const isReferences = (format: string) => format in REFERENCES;
 /**
- * Writers that fill a ZIP from data files. Debian's build does not embed these, so Pandoc's sandbox cannot read them. The writers run outside the
- * sandbox, on a tree from which everything that names a file, a URL or foreign code was removed.
+ * Writers that fill a ZIP from data files, which Debian's build does not embed, so that Pandoc's sandbox cannot read them, and writers that take
+ * pictures. They run outside the sandbox, on a tree from which everything that names a file, a URL or foreign code was removed.
  */
 const PACKAGES = ['docx', 'odt', 'epub', 'pptx'];
-/** The sandbox keeps Pandoc from reading pictures, and text formats cannot contain those inside a package. */
-const LOSES = ['pictures', 'page layout'];
+const SHOWING = [...PACKAGES, 'html', 'fb2', 'rtf'];
+/** Sources that contain their pictures: `clean` puts these into the tree. */
+const ILLUSTRATED = ['docx', 'odt', 'epub', 'fb2'];
+const LOSES = ['page layout'];
+/** The sandbox keeps Pandoc from reading pictures that are elsewhere, and formats of plain text cannot contain any. */
+const picturesLost = ({ source, target }: Conversion): readonly string[] => {
+  if (!SHOWING.includes(target)) return ['pictures'];
+  if (ILLUSTRATED.includes(source)) return [];
+  return [source === 'html' ? 'pictures that are not inside the page' : 'pictures'];
+};
 /** Too low to end a chain: a sheet without its table would be empty. */
 const OUTLINE_RANK = 45;
 /** Outlines have no tables, and the reader of FictionBook skips them. */
-const losesOf = ({ source, target }: Conversion) => {
+const losesOf = (pair: Conversion) => {
+  const { source, target } = pair;
   if (isReferences(source)) return isReferences(target) ? [] : ['fields that the citation style does not show'];
-  return source === 'fb2' || target === 'opml' ? [...LOSES, 'tables'] : LOSES;
+  return [...picturesLost(pair), ...LOSES, ...(source === 'fb2' || target === 'opml' ? ['tables'] : [])];
 };
 
 const sources = Object.keys(READS);
@@ -142,8 +151,10 @@ function planOf(task: Task): readonly ProcessStep[] {
   const cite = isReferences(source) && !isReferences(target) ? ['--citeproc'] : [];
   // The file is read in the sandbox only: RST, LaTeX and Org sources include any file that they name (pandoc manual, "A note on security").
   const read = step(['--sandbox', `--from=${from}`, ...cite, '--to=json', `--output=${found}`], input);
-  const clean: ProcessStep = { run: 'clean', args: [found, cleaned] };
-  if (PACKAGES.includes(target)) return [read, clean, step(['--from=json', `--to=${to}`, '--standalone', `--output=${written}`], cleaned)];
+  const illustrated = ILLUSTRATED.includes(source) && SHOWING.includes(target);
+  const clean: ProcessStep = { run: 'clean', args: [found, cleaned, ...(illustrated ? [input] : [])], answers: true };
+  if (PACKAGES.includes(target) || illustrated || (source === 'html' && SHOWING.includes(target)))
+    return [read, clean, step(['--from=json', `--to=${to}`, '--standalone', `--output=${written}`], cleaned)];
   const safe = ['--sandbox', `--to=${to}`, '--standalone', `--output=${written}`];
   // Headings inside the cells of a notebook are invisible to the writers of outlines.
   if (source === 'ipynb') return [read, clean, step(['--from=json', ...safe], cleaned)];

@@ -1,4 +1,5 @@
 /** Documents, sheets and slides. Main parts may be numbered (`word/document2.xml`); a binary workbook (`.bin`, xlsb) is another format. */
+import { isKindle8, isMobipocket } from '../sniff/book.ts';
 import { type Format, format, type Traits } from './format.ts';
 
 const OOXML = 'application/vnd.openxmlformats-officedocument';
@@ -25,8 +26,19 @@ export const documents: readonly Format[] = [
   prose('wps', 'application/vnd.ms-works', { use: 'rare', unproven: true }),
   prose('pub', 'application/x-mspublisher', { use: 'rare', unproven: true }),
   prose('djvu', 'image/vnd.djvu', { aliases: ['djv'], signatures: ['AT&TFORM'] }),
-  prose('epub', 'application/epub+zip', { zip: 'mimetype' }),
+  prose('epub', 'application/epub+zip', { use: 'common', zip: 'mimetype', carries: 'documents' }),
   prose('fb2', 'application/x-fictionbook+xml'),
+  prose('mobi', 'application/x-mobipocket-ebook', { aliases: ['azw'], kin: 'kindle', looks: isMobipocket }),
+  prose('azw3', 'application/vnd.amazon.mobi8-ebook', { aliases: ['kf8'], kin: 'kindle', looks: isKindle8 }),
+  prose('prc', 'application/vnd.palm', { aliases: ['pdoc'], use: 'rare', kin: 'kindle', signatures: [[[60, 'TEXtREAd']]] }),
+  prose('lit', 'application/x-ms-reader', { use: 'rare', signatures: ['ITOLITLS'] }),
+  prose('lrf', 'application/x-sony-bbeb', { use: 'rare', signatures: ['L\0R\0F\0'] }),
+  prose('rb', 'application/x-rocketbook', { use: 'rare', signatures: ['\xb0\x0c\xb0\x0c'] }),
+  prose('tcr', 'application/x-tcr-ebook', { use: 'rare', signatures: ['!!8-Bit!!'] }),
+  // ZIPs, told apart by what is in them (sniff/zip.ts).
+  prose('pmlz', 'application/x-pml+zip', { use: 'rare' }),
+  prose('htmlz', 'application/x-htmlz', { use: 'rare' }),
+  prose('txtz', 'application/x-txtz', { use: 'rare' }),
   prose('html', 'text/html', { aliases: ['htm', 'xhtml'], tie: 'text', use: 'common', carries: 'documents' }),
   prose('eml', 'message/rfc822'),
   prose('msg', 'application/vnd.ms-outlook', { tie: 'ole' }),
@@ -60,6 +72,7 @@ export const documents: readonly Format[] = [
   format('slides', 'odp', `${OASIS}.presentation`, { aliases: ['otp'], use: 'common', holds: 'many', zip: 'mimetype' }),
   format('slides', 'sxi', 'application/vnd.sun.xml.impress', { aliases: ['sti'], holds: 'many', use: 'rare', zip: 'mimetype' }),
   format('slides', 'odg', `${OASIS}.graphics`, { aliases: ['otg'], holds: 'many', use: 'rare', zip: 'mimetype' }),
+  format('slides', 'fodg', `${OASIS}.graphics-flat-xml`, { holds: 'many', use: 'rare' }),
   format('slides', 'vsdx', 'application/vnd.ms-visio.drawing.main+xml', {
     aliases: ['vsdm', 'vstx'],
     holds: 'many',

@@ -1,5 +1,16 @@
 /** Video. `.m4v` is MP4 with another extension. */
-import { isAnnexB, isAv1Stream, isFlc, isHevcStream, isMpeg1Stream, isMpeg2Stream, isSwf } from '../sniff/video.ts';
+import {
+  isAnnexB,
+  isAv1Stream,
+  isFlc,
+  isH261Stream,
+  isH263Stream,
+  isHevcStream,
+  isMpeg1Stream,
+  isMpeg2Stream,
+  isMpeg4Stream,
+  isSwf,
+} from '../sniff/video.ts';
 import { type Format, format, type Traits } from './format.ts';
 import { riff } from './riff.ts';
 
@@ -57,6 +68,21 @@ export const videos: readonly Format[] = [
   rare('h264', 'video/h264', { aliases: ['264', 'avc'], looks: isAnnexB }),
   rare('hevc', 'video/h265', { aliases: ['h265', '265'], looks: isHevcStream }),
   rare('obu', 'video/av1', { looks: isAv1Stream }),
+  rare('ismv', 'video/vnd.ms-sstr-ismv', { kin: 'iso media' }),
+  rare('h261', 'video/h261', { looks: isH261Stream }),
+  rare('h263', 'video/h263', { looks: isH263Stream }),
+  rare('m4e', 'video/mp4v-es', { aliases: ['mpeg4'], looks: isMpeg4Stream }),
+  // ISO 15444-3: the signature box of JPEG 2000, then the brand.
+  rare('mj2', 'video/mj2', {
+    aliases: ['mjp2'],
+    kin: 'iso media',
+    signatures: [
+      [
+        [0, '\0\0\0\x0cjP  \r\n\x87\n'],
+        [16, 'ftypmjp2'],
+      ],
+    ],
+  }),
   rare('amv', 'video/x-amv', { signatures: [riff('RIFF', 'AMV ')] }),
   rare('roq', 'video/x-roq', { signatures: ['\x84\x10\xff\xff\xff\xff'] }),
   rare('flc', 'video/x-flic', { aliases: ['fli', 'flic'], looks: isFlc }),

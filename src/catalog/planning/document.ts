@@ -14,7 +14,7 @@ const LIMITS: Readonly<Record<Counted, string>> = {
 };
 
 /** What is scanned for tags; sheets have bounds of their own once they are loaded. */
-const DOCUMENTS: ReadonlySet<string> = new Set(['docx', 'odt', 'fodt', 'rtf', 'html', 'pptx', 'odp', 'fodp']);
+const DOCUMENTS: ReadonlySet<string> = new Set(['docx', 'odt', 'fodt', 'rtf', 'html', 'pptx', 'odp', 'fodp', 'fodg']);
 
 /**
  * Needs the binary `count`.

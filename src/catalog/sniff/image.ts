@@ -98,6 +98,24 @@ export function isMtv({ head, size }: Sample): boolean {
   return header !== undefined && fills(size, header.length, Number(width) * 3, Number(height));
 }
 
+/** Group 3: the end of a line in front of the first, and six of them behind the last (ITU-T T.4, 4.1). */
+export function isFax({ head, tail }: Sample): boolean {
+  if (u8(head, 0) !== 0 || u8(head, 1) >> 4 !== 1) return false;
+  const bits = [...tail.subarray(-16)].map((byte) => byte.toString(2).padStart(8, '0')).join('');
+  return bits.includes('000000000001'.repeat(6));
+}
+
+/** Place, size, flags, channels and bits of a channel (Utah Raster Toolkit, rle(5)). */
+export const isUtahRle = ({ head }: Sample): boolean =>
+  has(head, 0, '\x52\xcc') && u16le(head, 6) > 0 && u16le(head, 8) > 0 && between(u8(head, 11), 1, 4) && u8(head, 12) === 8;
+
+/** Of the window manager MGR: width and height in two printable characters each, then rows of whole bytes. */
+export function isMgr({ head, size }: Sample): boolean {
+  if (!has(head, 0, 'yz') || size < 8) return false;
+  const [width = 0, height = 0] = [2, 4].map((at) => (u8(head, at) - 32) * 64 + u8(head, at + 1) - 32);
+  return fills(size, 8, Math.ceil(width / 8), height);
+}
+
 /** Whether rows of so many bytes behind a header make up the whole file. */
 const fills = (size: number, header: number, rowBytes: number, rows: number): boolean =>
   rowBytes > 0 && rows > 0 && size === header + rowBytes * rows;

@@ -18,6 +18,8 @@ const BRANDS: readonly (readonly [RegExp, Detected])[] = [
   [/^M4B /, tie('m4a', 'm4b')],
   [/^3g2/, asFormat('3g2')],
   [/^3g[prgse][\d.a-z]?/, asFormat('3gp')],
+  [/^isml$/, asFormat('ismv')],
+  [/^mjp2$/, asFormat('mj2')],
   [/^f4[vp] /, asFormat('f4v')],
   [/^crx $/, asFormat('cr3')],
   // JPEG 2000 uses the same boxes.

@@ -159,7 +159,7 @@ function isJson(text: string): boolean {
   }
 }
 
-const FLAT: Readonly<Record<string, string>> = { text: 'fodt', spreadsheet: 'fods', presentation: 'fodp' };
+const FLAT: Readonly<Record<string, string>> = { text: 'fodt', spreadsheet: 'fods', presentation: 'fodp', graphics: 'fodg' };
 
 /** Root elements of DocBook: certain with its namespace or document type, possible without. */
 const DOCBOOK = /^(?:book|article|chapter|section|sect1|part|set|reference|refentry|appendix|preface|glossary|topic)$/;
@@ -201,7 +201,7 @@ function markedUp(start: string, { tail }: Sample): Detected | undefined {
 
 /** Flat OpenDocument has its media type in the root, else the element in its body tells. */
 function flatDocument(root: Root, start: string): Detected {
-  const told = /opendocument\.(text|spreadsheet|presentation)/.exec(attribute(root, 'mimetype') ?? '')?.[1];
+  const told = /opendocument\.(text|spreadsheet|presentation|graphics)/.exec(attribute(root, 'mimetype') ?? '')?.[1];
   const kind = told ?? Object.keys(FLAT).find((name) => start.includes(`<office:${name}`));
   const id = FLAT[kind ?? ''];
   return id === undefined ? UNKNOWN : asFormat(id);

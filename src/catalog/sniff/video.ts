@@ -40,3 +40,28 @@ export const isSwf = ({ head, size }: Sample): boolean =>
 /** Autodesk's FLI and FLC: their size, their type, and eight bits a pixel. */
 export const isFlc = ({ head, size }: Sample): boolean =>
   [0xaf11, 0xaf12].includes(u16le(head, 4)) && u16le(head, 6) >= 1 && u16le(head, 12) === 8 && u32le(head, 0) <= size + 128;
+
+/** A picture's start code, and behind its header of 32 bits the first group of blocks (ITU-T H.261, 4.2). */
+export const isH261Stream = ({ head }: Sample): boolean =>
+  has(head, 0, '\0\x01') && u8(head, 2) < 16 && has(head, 4, '\0\x01') && u8(head, 6) >> 4 === 1;
+
+/** Two pictures: start code, two bits that are 1 and 0, and a size that exists (ITU-T H.263, 5.1). */
+export function isH263Stream({ head }: Sample): boolean {
+  const isPicture = (at: number) =>
+    has(head, at, '\0\0') &&
+    u8(head, at + 2) >> 2 === 0x20 &&
+    (u8(head, at + 3) & 3) === 2 &&
+    [1, 2, 3, 4, 5, 7].includes((u8(head, at + 4) >> 2) & 7);
+  if (!isPicture(0)) return false;
+  for (let at = find(head, '\0\0', 5); at >= 0; at = find(head, '\0\0', at + 1)) if (isPicture(at)) return true;
+  return false;
+}
+
+/** The start of a sequence or of an object, and soon its layer (ISO 14496-2, 6.2). */
+export function isMpeg4Stream({ head }: Sample): boolean {
+  const isStart = has(head, 0, '\0\0\x01\xb0') || (has(head, 0, '\0\0\x01') && u8(head, 3) < 0x20);
+  const start = head.subarray(0, 256);
+  for (let at = find(start, '\0\0\x01'); isStart && at >= 0; at = find(start, '\0\0\x01', at + 3))
+    if (u8(start, at + 3) >> 4 === 2) return true;
+  return false;
+}

@@ -46,9 +46,16 @@ function byParts(names: readonly string[]): Detected {
   if (isPackage) return UNKNOWN;
   if (isFontSource(names)) return asFormat('ufoz');
   // EPUBs whose writer compressed the mimetype entry, or put it elsewhere.
-  const isBook = names.includes('META-INF/container.xml') && names.some((name) => name.toLowerCase().endsWith('.opf'));
-  return asFormat(isBook ? 'epub' : 'zip');
+  if (names.includes('META-INF/container.xml') && names.some((name) => name.toLowerCase().endsWith('.opf'))) return asFormat('epub');
+  return asFormat(BOOKS.find(([, parts]) => parts.every((part) => names.some((name) => part.test(name))))?.[0] ?? 'zip');
 }
+
+/** Books as calibre packs them, by parts that only they have together. */
+const BOOKS: readonly (readonly [string, readonly RegExp[]])[] = [
+  ['pmlz', [/^[^/]+\.pml$/i]],
+  ['htmlz', [/^metadata\.opf$/, /^index\.html$/]],
+  ['txtz', [/^metadata\.opf$/, /^index\.txt$/]],
+];
 
 /** A typeface in its folder (Unified Font Object 3, "UFO Package Structure"). */
 const isFontSource = (names: readonly string[]): boolean =>

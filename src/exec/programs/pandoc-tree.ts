@@ -1,14 +1,17 @@
 /**
  * Removes from Pandoc's document tree (its JSON format) whatever could make a writer read a file or a URL, or contain foreign code.
  *
- *   pandoc-tree.ts FOUND.json CLEAN.json
- *   pandoc-tree.ts --open DOCUMENT          fails with "encrypted document" if a password is needed, which Pandoc reports as damage
+ *   pandoc-tree.ts FOUND.json CLEAN.json [DOCUMENT]   with DOCUMENT, the tree gets the pictures that this file contains
+ *   pandoc-tree.ts --open DOCUMENT                    fails with "encrypted document" if a password is needed, which Pandoc reports as damage
  *
- * Pictures are replaced by their descriptions unless the tree contains their bytes, and raw passages are removed. Of the metadata only what
- * describes the text is kept, since `cover-image`, `css`, `bibliography` and others name files. A text without a title gets its first heading's.
+ * Pictures are replaced by their descriptions unless their bytes are there, and raw passages are removed. Of the metadata only what describes the
+ * text is kept, since `cover-image`, `css`, `bibliography` and others name files. A text without a title gets its first heading's. Prints an answer
+ * as residents give: warnings about pictures that the document has and the tree lacks.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { inflateRawSync } from 'node:zlib';
+import { NO_PICTURES, picturesIn } from './pandoc-tree/pictures.ts';
+import { answering } from './values/answer.ts';
 
 type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 interface Tree {
@@ -25,6 +28,8 @@ const tagOf = (node: Json): string | undefined =>
 const contentOf = (node: Json): Json => (typeof node === 'object' && node !== null && !Array.isArray(node) ? (node['c'] ?? null) : null);
 const part = (node: Json, index: number): Json => (Array.isArray(node) ? (node[index] ?? null) : null);
 
+let pictures = NO_PICTURES;
+
 /** @returns the nodes that replace the node in its list: none, the cleaned node, or several */
 function cleanNode(node: Json): Json[] {
   const tag = tagOf(node);
@@ -36,13 +41,22 @@ function cleanNode(node: Json): Json[] {
     const content = contentOf(node);
     const target = part(part(content, 2), 0);
     // Attributes go too: some writers fetch what `data-src` names.
-    if (typeof target === 'string' && INLINE_PICTURE.test(target))
-      return [{ t: 'Image', c: [['', [], []], clean(part(content, 1)), part(content, 2)] }];
+    const shown = typeof target !== 'string' ? undefined : INLINE_PICTURE.test(target) ? target : pictures.inline(target);
+    if (shown !== undefined) return [{ t: 'Image', c: [['', [], sizesOf(part(content, 0))], clean(part(content, 1)), [shown, '']] }];
     const description = clean(part(content, 1));
     return Array.isArray(description) ? description : [];
   }
   return [clean(node)];
 }
+
+/** Of a picture: `0.83in` or `50%`. */
+const sizesOf = (attributes: Json): Json[] => {
+  const values = part(attributes, 2);
+  if (!Array.isArray(values)) return [];
+  return values.filter(
+    (pair) => /^(?:width|height)$/.test(String(part(pair, 0))) && /^[\d.]{1,24}(?:in|cm|mm|px|%)?$/.test(String(part(pair, 1))),
+  );
+};
 
 let headings = 0;
 
@@ -85,8 +99,8 @@ function isEncrypted(document: Buffer): boolean {
 
 const MOST_MANIFEST = 16 * 1024 * 1024;
 
-const [first, second] = process.argv.slice(2);
-if (first === undefined || second === undefined) throw new Error('usage: pandoc-tree.ts FOUND.json CLEAN.json');
+const [first, second, document] = process.argv.slice(2);
+if (first === undefined || second === undefined) throw new Error('usage: pandoc-tree.ts FOUND.json CLEAN.json [DOCUMENT]');
 if (first === '--open') {
   let encrypted = false;
   try {
@@ -98,4 +112,9 @@ if (first === '--open') {
     process.stderr.write('encrypted document\n');
     process.exitCode = 1;
   }
-} else writeFileSync(second, JSON.stringify(cleanTree(JSON.parse(readFileSync(first, 'utf8')))));
+} else
+  await answering(() => {
+    if (document !== undefined) pictures = picturesIn(readFileSync(document));
+    writeFileSync(second, JSON.stringify(cleanTree(JSON.parse(readFileSync(first, 'utf8')))));
+    return pictures.warnings();
+  });

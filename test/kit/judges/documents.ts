@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'vitest';
 import { type Content, contentOf, GREEK } from '../content.ts';
+import { books } from './books.ts';
 import { expectWellFormed, readUtf8, textOfRtf, textOfRuns, textOfXml, unescapeXml, unzip } from './text.ts';
 
 export { judgePicture } from './pictures.ts';
@@ -41,7 +42,7 @@ type Reader = (path: string, content: Content) => Promise<Found>;
 /** In a workbook they are binary and looked for as such; an outline has no tables. */
 const WITHOUT_NUMBERS = new Set(['xls', 'opml']);
 /** Fonts of the page, or an encoding of 8 bits, decide there. */
-const WITHOUT_GREEK = new Set(['pdf', 'doc', 'xls', 'ppt', 'man']);
+const WITHOUT_GREEK = new Set(['pdf', 'doc', 'xls', 'ppt', 'man', 'pmlz', 'prc']);
 /** Lists of references, which a style sets in its own way. */
 const REFERENCES = new Set(['bib', 'csljs']);
 /** Sources whose fixture has a heading and a table that every engine understands. */
@@ -63,6 +64,9 @@ const STRUCTURED = new Set([
 const STRUCTURE: Readonly<Record<string, Readonly<Record<string, RegExp>>>> = {
   html: { heading: /<h1\b/i, table: /<table\b/i },
   epub: { heading: /<h1\b/i, table: /<table\b/i },
+  htmlz: { heading: /<h1\b/i, table: /<table\b/i },
+  mobi: { table: /<table\b/i },
+  azw3: { heading: /<h1\b/i, table: /<table\b/i },
   md: { heading: /^# /m, table: /\|.*\d{4}.*\||<table/ },
   docx: { heading: /w:pStyle w:val="Heading1"/, table: /<w:tbl>/ },
   odt: { heading: /<text:h\b/, table: /<table:table\b/ },
@@ -280,6 +284,7 @@ const READERS: Readonly<Record<string, Reader>> = {
     expect(raw).toMatch(/^\{\\rtf1[\s\S]*\}\s*$/);
     return { text: textOfRtf(raw), raw };
   },
+  ...books,
   doc: ole(false),
   xls: ole(true),
   ppt: ole(false),

@@ -72,6 +72,8 @@ const NATURE: Readonly<Record<string, Nature>> = {
   swf: { container: 'swf', mark: /^[FC]WS/, codecs: /^(flv1|mp3)$/ },
   ivf: { container: 'ivf', mark: /^DKIF/, codecs: /^(vp[89]|av1)$/ },
   y4m: { container: 'yuv4mpegpipe', mark: /^YUV4MPEG2 /, codecs: /^(rawvideo|wrapped_avframe)$/ },
+  ismv: { container: 'mov', mark: /^....ftypisml/s, codecs: /^(h264|aac)$/ },
+  m4e: { container: 'm4v', mark: /^\0\0\x01/, codecs: /^mpeg4$/ },
   h264: { container: 'h264', codecs: /^h264$/, rate: RAW_RATE },
   hevc: { container: 'hevc', codecs: /^hevc$/, rate: RAW_RATE },
   obu: { container: 'obu', codecs: /^av1$/, rate: RAW_RATE },

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'vitest';
 import { contentOf, VOCABULARY } from '../content.ts';
+import { NETPBM } from './pixels.ts';
 import { remembered } from './remembered.ts';
 import { unzip } from './text.ts';
 
@@ -63,7 +64,11 @@ async function draw(picture: string, format: string, folder: string): Promise<st
   if (format === 'jxl') await run('djxl', [picture, png]);
   else if (format === 'svg')
     await run('rsvg-convert', ['--background-color=white', '--dpi-x=150', '--dpi-y=150', '--output', png, picture]);
-  else
+  else if (format === 'lbm' || NETPBM[format] !== undefined) {
+    const { stdout } = await run(NETPBM[format] ?? 'ilbmtoppm', [picture], { encoding: 'buffer', maxBuffer: 1 << 28 });
+    await writeFile(`${png}.pnm`, stdout);
+    await run('convert-im6.q16', [`pnm:${png}.pnm`, png]);
+  } else
     await run('convert-im6.q16', [`${IM_NAMES[format] ?? format}:${picture}`, '-background', 'white', '-alpha', 'remove', '-append', png]);
   return png;
 }

@@ -1,6 +1,6 @@
 /** Decodes a picture of a named format to plain pixels, with another program than the one that wrote it where there is one. */
 import { execFile } from 'node:child_process';
-import { mkdtemp, open, readdir, rm } from 'node:fs/promises';
+import { mkdtemp, open, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -46,6 +46,7 @@ const FFMPEG: Readonly<Record<string, readonly string[]>> = {
   xwd: ['-f', 'xwd_pipe'],
   pgx: ['-f', 'pgx_pipe'],
   j2k: ['-f', 'j2k_pipe'],
+  lbm: ['-f', 'iff'],
 };
 
 /** What FFmpeg 5.1 cannot read: of XPM, colours by name. */
@@ -53,8 +54,17 @@ const IMAGEMAGICK: Readonly<Record<string, string>> = {
   heic: 'heic',
   hdr: 'hdr',
   xpm: 'xpm',
-  ...Object.fromEntries('psb mng jng dcx cin jbig wbmp viff vicar pfm ipl mtv aai avs art'.split(' ').map((id) => [id, id])),
+  ...Object.fromEntries('psb mng jng dcx cin jbig wbmp viff vicar pfm ipl mtv aai avs art rle'.split(' ').map((id) => [id, id])),
   cal: 'cals',
+};
+
+/** What no other program here reads: the other direction of the one that wrote it. */
+export const NETPBM: Readonly<Record<string, string>> = {
+  srf: 'srftopam',
+  icon: 'sunicontopnm',
+  mrf: 'mrftopbm',
+  mgr: 'mgrtopbm',
+  g3: 'g3topbm',
 };
 
 /** First bytes, for formats whose decoder would take another's. */
@@ -69,6 +79,8 @@ const MAGIC: Readonly<Record<string, RegExp>> = {
   xpm: /^\/\* XPM \*\//,
   apng: /^\x89PNG.*acTL/s,
   svg: /<svg/,
+  emf: /^\x01\0\0\0[\s\S]{36} EMF/,
+  wmf: /^\xd7\xcd\xc6\x9a\0\0/,
   mng: /^\x8aMNG/,
   jng: /^\x8bJNG/,
   dcx: /^\xb1\x68\xde\x3a/,
@@ -82,6 +94,10 @@ const MAGIC: Readonly<Record<string, RegExp>> = {
   icns: /^icns/,
   psb: /^8BPS\0\x02/,
   j2k: /^\xff\x4f\xff\x51/,
+  lbm: /^FORM[\s\S]{4}ILBM/,
+  rle: /^\x52\xcc/,
+  jxr: /^II\xbc\x01/,
+  g3: /^\0/,
 };
 
 /** The frames of a picture, at most `most`. @throws where the file is not of that format */
@@ -91,15 +107,21 @@ export const decode = remembered(async (path: string, format: string, most = 1):
   if (format === 'pdf') return [await page(path)];
   if (format === 'eps') return [await printed(path)];
   if (format === 'icns') return [await iconOf(path)];
+  if (format === 'jxr') return [await jpegXr(path)];
+  const netpbm = NETPBM[format];
+  if (netpbm !== undefined) return [await printedBy(netpbm, path)];
   if (format === 'avif') return [await heif(path)];
-  if (format === 'svg')
+  // No other program here reads Windows' metafiles: LibreOffice draws what it wrote.
+  if (format === 'svg' || format === 'emf' || format === 'wmf')
     return [
       await pam('/usr/bin/convert-im6.q16', [
-        `png:${await drawn(path)}`,
+        `png:${await (format === 'svg' ? drawn(path) : opened(path))}`,
         '-background',
         'white',
         '-alpha',
         'remove',
+        // In the middle of a page.
+        ...(format === 'svg' ? [] : ['-trim', '+repage']),
         '-type',
         'TrueColor',
         '-depth',
@@ -185,10 +207,42 @@ async function iconOf(path: string): Promise<Picture> {
   }
 }
 
+async function jpegXr(path: string): Promise<Picture> {
+  const folder = await mkdtemp(join(tmpdir(), 'judge-'));
+  try {
+    const tiff = join(folder, 'picture.tif');
+    await run('JxrDecApp', ['-i', path, '-o', tiff]);
+    return await pam('/usr/bin/ffmpeg', ['-v', 'error', '-f', 'tiff_pipe', '-i', tiff, ...TO_PAM]);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+/** @param program prints a picture in one of Netpbm's formats */
+async function printedBy(program: string, path: string): Promise<Picture> {
+  const folder = await mkdtemp(join(tmpdir(), 'judge-'));
+  try {
+    const picture = join(folder, 'picture.pnm');
+    await writeFile(picture, (await run(program, [path], { encoding: 'buffer', maxBuffer: 1 << 28 })).stdout);
+    return await pam('/usr/bin/convert-im6.q16', [`pnm:${picture}`, '-type', 'TrueColorMatte', '-depth', '8', 'pam:-']);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
 async function drawn(path: string): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'judge-'));
   await run('/usr/bin/rsvg-convert', ['-o', join(folder, 'drawn.png'), path]);
   return join(folder, 'drawn.png');
+}
+
+async function opened(path: string): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'judge-'));
+  const profile = `-env:UserInstallation=file://${folder}/profile`;
+  await run('soffice', [profile, '--headless', '--convert-to', 'png', '--outdir', folder, path], { timeout: 120_000 });
+  const [png] = (await readdir(folder)).filter((name) => name.endsWith('.png'));
+  if (png === undefined) throw new Error(`LibreOffice does not open ${path}`);
+  return join(folder, png);
 }
 
 const pam = async (program: string, args: readonly string[]): Promise<Picture> => {

@@ -14,7 +14,7 @@ export const DEMUXERS: Readonly<Record<string, string>> = {
   mp4: 'mov', m4v: 'mov', mov: 'mov', mkv: 'matroska', webm: 'matroska', avi: 'avi', flv: 'flv', wmv: 'asf', mpg: 'mpeg,mpegvideo', ts: 'mpegts',
   '3gp': 'mov', '3g2': 'mov', ogv: 'ogg', m2ts: 'mpegts', m2v: 'mpegvideo', m1v: 'mpegvideo', f4v: 'mov', mxf: 'mxf', dv: 'dv', gxf: 'gxf', nut: 'nut',
   ivf: 'ivf', y4m: 'yuv4mpegpipe', swf: 'swf', rm: 'rm', wtv: 'wtv', h264: 'h264', hevc: 'hevc', obu: 'obu', amv: 'avi', roq: 'roq', flc: 'flic',
-  smj: 'smjpeg', cpk: 'film_cpk', gif: 'gif', srt: 'srt', vtt: 'webvtt', ass: 'ass', sub: 'microdvd',
+  smj: 'smjpeg', cpk: 'film_cpk', ismv: 'mov', h261: 'h261', h263: 'h263', m4e: 'm4v', mj2: 'mov', gif: 'gif', srt: 'srt', vtt: 'webvtt', ass: 'ass', sub: 'microdvd',
 };
 
 // biome-ignore format: a table
@@ -26,10 +26,10 @@ export const PICTURE_DEMUXERS: Readonly<Record<string, string>> = {
 };
 
 /** Videos that never have sound. */
-export const SILENT: ReadonlySet<string> = new Set(['m2v', 'm1v', 'ivf', 'y4m', 'h264', 'hevc', 'obu', 'flc']);
+export const SILENT: ReadonlySet<string> = new Set(['m2v', 'm1v', 'ivf', 'y4m', 'h264', 'hevc', 'obu', 'flc', 'h261', 'h263', 'm4e']);
 
 /** Streams without timestamps: they are encoded again, since a container needs to know when each frame is shown. */
-export const UNTIMED: ReadonlySet<string> = new Set(['m2v', 'm1v', 'h264', 'hevc', 'obu']);
+export const UNTIMED: ReadonlySet<string> = new Set(['m2v', 'm1v', 'h264', 'hevc', 'obu', 'h261', 'h263', 'm4e']);
 
 /** Streams that state no frame rate: an animation of few frames would be over at once. */
 export const RATELESS: ReadonlySet<string> = new Set(['obu', 'mjpeg']);
@@ -266,6 +266,9 @@ export const VIDEO: Readonly<Record<string, VideoContainer>> = {
   swf: { muxer: ['-f', 'swf'], video: ['flv1'], audio: [], encoders: ['flv1'], sound: 'mp3Flash', maxChannels: 2 },
   ivf: { ...PICTURES_ALONE, muxer: ['-f', 'ivf'], video: ['vp8', 'vp9', 'av1'], encoders: ['vp9', 'vp8', 'av1'] },
   y4m: { ...PICTURES_ALONE, muxer: ['-f', 'yuv4mpegpipe'], video: [], encoders: ['raw'] },
+  // Fragments of a second, as a server streams them.
+  ismv: { muxer: ['-f', 'ismv'], video: ['h264'], audio: ['aac'], encoders: ['h264'], sound: 'aac' },
+  m4e: { ...PICTURES_ALONE, muxer: ['-f', 'm4v'], video: ['mpeg4'], encoders: ['mpeg4'] },
   h264: { ...PICTURES_ALONE, muxer: ['-f', 'h264'], video: ['h264'], encoders: ['h264'] },
   hevc: { ...PICTURES_ALONE, muxer: ['-f', 'hevc'], video: ['hevc'], encoders: ['h265'] },
   obu: { ...PICTURES_ALONE, muxer: ['-f', 'obu'], video: ['av1'], encoders: ['av1'] },

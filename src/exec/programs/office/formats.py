@@ -29,6 +29,8 @@ READS = {
     "fodp": "OpenDocument Presentation Flat XML",
     "sxi": "StarOffice XML (Impress)",
     "odg": "draw8",
+    "fodg": "OpenDocument Drawing Flat XML",
+    "svg": "SVG - Scalable Vector Graphics Draw",
     "vsdx": "Visio Document",
     "vsd": "Visio Document",
     "pub": "Publisher Document",
@@ -45,6 +47,8 @@ WRITES = {
         "html": "HTML (StarCalc)",
         "pdf": "calc_pdf_Export",
     },
-    "drawing": {"pdf": "draw_pdf_Export", "png": "draw_png_Export"},
+    "drawing": {
+        target: f"draw_{target}_Export" for target in ("pdf", "png", "svg", "emf", "wmf")
+    },
     "slides": {**{target: READS[target] for target in ("pptx", "ppt", "odp", "fodp")}, "pdf": "impress_pdf_Export"},
 }

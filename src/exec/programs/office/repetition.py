@@ -13,7 +13,7 @@ from refusal import bound
 
 # 80 tables within one another take LibreOffice half a minute; bounds of files that people make lie far below.
 MOST = {"tables within one another": 50, "table cells": 100_000, "inserted documents": 100, "bookmarks": 50_000}
-DOCUMENTS = ("docx", "odt", "fodt", "rtf", "html", "pptx", "odp", "fodp", "sxw", "sxi", "abw", "odg")
+DOCUMENTS = ("docx", "odt", "fodt", "rtf", "html", "pptx", "odp", "fodp", "sxw", "sxi", "abw", "odg", "fodg")
 MOST_TEXT = 256 << 20
 # A document inserted into another may have one inserted itself.
 MOST_NESTING = 3
