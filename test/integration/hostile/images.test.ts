@@ -822,6 +822,7 @@ proveMutationsHarmless(
     mutation('jpg', 'png'),
     mutation('psd', 'png'),
     mutation('xcf', 'png'),
+    ...['jxr', 'lbm', 'rle', 'srf', 'icon', 'mrf', 'mgr', 'g3'].map((source) => mutation(source, 'png')),
   ],
   16,
 );

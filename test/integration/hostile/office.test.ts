@@ -716,7 +716,7 @@ const PAGES: readonly Case[] = [
       as: `a.${format}`,
     }),
   ),
-  ...toEach(['html', 'docx', 'pdf', 'txt'], {
+  ...toEach(['html', 'docx', 'pdf', 'txt', 'mobi', 'azw3', 'htmlz'], {
     name: 'a book whose names climb and whose chapters reach out',
     file: (trap) =>
       epub(
@@ -736,6 +736,33 @@ const PAGES: readonly Case[] = [
     as: 'a.epub',
   }),
 ];
+
+/** What calibre packs: its chapters are pages, and pages link others. */
+const PACKED_BOOKS: readonly Case[] = ['htmlz', 'txtz', 'pmlz'].flatMap((format) =>
+  toEach(['epub', 'docx', 'html'], {
+    name: `a ${format} whose names climb and whose pages reach out`,
+    file: (trap) => {
+      const reach = pageReach(trap);
+      const main = { htmlz: 'index.html', txtz: 'index.txt', pmlz: 'book.pml' }[format] ?? '';
+      const pml = places(trap).map((place) => `\\m="${place}"`);
+      return zip([
+        [
+          main,
+          format === 'pmlz'
+            ? `kestrel\n${pml.join('\n')}`
+            : `<html><body>kestrel ${reach}<a href="file://${trap.text}">a</a></body></html>`,
+        ],
+        [
+          'metadata.opf',
+          `${XML}<package xmlns="http://www.idpf.org/2007/opf"><metadata/><guide><reference type="cover" href="../../..${trap.picture}"/></guide></package>`,
+        ],
+        [`../../../../../../../..${trap.folder}/slip.txt`, 'x'],
+        [`${trap.folder}/slip2.txt`, 'x'],
+      ]);
+    },
+    as: `a.${format}`,
+  }),
+);
 
 /** Ten times ten times … a word, and one long word many times. */
 const LAUGHS = (root: string, levels = 9): string =>
@@ -871,7 +898,7 @@ const BOMBS: readonly Case[] = [
   ...bomb(
     'a book whose chapter inflates to 1 GB',
     'a.epub',
-    ['html'],
+    ['html', 'mobi'],
     () => epub(swollen(xhtml('').replace('</body></html>', ''), '<p>x</p>', '</body></html>', 1000)),
     'fail',
   ),
@@ -1335,7 +1362,7 @@ proveHarmless(ground, {
   'OpenDocument and sheets that reach out': OPEN,
   'documents that tell of the machine': TELLING,
   'documents with macros': MACROS,
-  'pages, books and markup that reach out': PAGES,
+  'pages, books and markup that reach out': [...PAGES, ...PACKED_BOOKS],
   'documents that are shut, or none': SHUT,
   'documents cut short': [
     cut('docx', 'pdf'),
@@ -1343,6 +1370,9 @@ proveHarmless(ground, {
     cut('odt', 'md'),
     cut('doc', 'pdf'),
     cut('epub', 'html'),
+    cut('mobi', 'epub'),
+    cut('lit', 'epub'),
+    cut('lrf', 'epub'),
     cut('rtf', 'txt'),
     cut('fodt', 'pdf'),
     cut('odg', 'pdf'),
@@ -1370,6 +1400,13 @@ proveMutationsHarmless(
     mutation('wmf', 'png'),
     mutation('rtf', 'pdf'),
     mutation('epub', 'html'),
+    mutation('mobi', 'epub'),
+    mutation('azw3', 'html'),
+    mutation('lit', 'epub'),
+    mutation('lrf', 'epub'),
+    mutation('rb', 'epub'),
+    mutation('prc', 'epub'),
+    mutation('tcr', 'epub'),
     mutation('html', 'docx'),
     mutation('fods', 'xlsx'),
     mutation('ipynb', 'html'),
