@@ -12,7 +12,7 @@ $(error TOOLCHAINS: there is no toolchain $(patsubst images/%/packages.txt,%,$(U
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help start setup serving node web models launcher launcher-cross converters test-tools servers run generate verify unit integration test test-all proved bench clean images cluster cluster-packages bare e2e
+.PHONY: help start setup serving node web command models launcher launcher-cross converters test-tools servers run generate verify unit integration test test-all proved bench clean images cluster cluster-packages bare e2e
 
 help: ## Says what each target does
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22
@@ -21,9 +21,9 @@ run: start ## Serves on http://localhost:8080 (PORT and DATA_DIR change it, TOOL
 	@# Beside the service, which need not wait for it.
 	@(nice -n 19 scripts/security-updates $(LISTS) &) ; exec scripts/filemill local
 
-start: converters serving launcher web models ## Installs what is missing to serve, and does not serve
+start: converters serving launcher web command models ## Installs what is missing to serve, and does not serve
 
-setup: converters node launcher web ## Installs what is missing to serve, to test and to check: Node and libraries, the launcher, the page, the converters
+setup: converters node launcher web command ## Installs what is missing to serve, to test and to check: Node and libraries, the launcher, the page, the converters
 
 serving:
 	@scripts/setup-node
@@ -32,6 +32,9 @@ node:
 	@scripts/setup-node --dev
 
 # What it needs is installed before, by `serving` or `node`.
+command: ## Builds the commands on files, where they are older than their sources
+	@scripts/build-command
+
 web: ## Builds the page for browsers, where it is older than its sources
 	@scripts/build-web
 

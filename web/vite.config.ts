@@ -32,6 +32,7 @@ export default defineConfig({
   // Addresses begin at <base>, which the service sets: the page works below any path.
   base: './',
   plugins: [decoders],
+  worker: { format: 'es', plugins: () => [decoders] },
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
   build: {
     target: 'es2022',

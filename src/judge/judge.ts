@@ -2,6 +2,7 @@
 import type { Facts } from '../catalog/engine.ts';
 import type { Sample } from '../catalog/sniff/sample.ts';
 import { conversionFailed, Failure, isReason, type Reason } from '../errors.ts';
+import { answerOf, type Loaded } from './answer.ts';
 import { type Inspected, type JudgeAnswer, type OutputReader, type Question, READY, type ThreadData } from './question.ts';
 import { Exhausted, openThreads } from './threads.ts';
 
@@ -39,19 +40,33 @@ const THREADS = 2;
 export function openJudge({ engines, entry = new URL('./thread.ts', import.meta.url), ...options }: JudgeOptions): Judge {
   const workerData: ThreadData = { engines };
   const threads = openThreads({ ...options, entry, workerData, ready: READY, threads: THREADS });
-
-  /** @param onExhausted gives the answer for a file that took too much time or memory */
-  async function ask(question: Question, bytes: readonly Uint8Array[], onExhausted: (cause: Exhausted) => unknown): Promise<unknown> {
-    const answer = await threads
-      .ask(
+  return judgeBy({
+    answer: async (question, bytes) =>
+      (await threads.ask(
         question,
         bytes.map(({ buffer }) => buffer as ArrayBuffer),
-      )
-      .catch((error: unknown) => {
-        if (error instanceof Exhausted) return { is: 'value', value: onExhausted(error) };
-        throw error;
-      });
-    const reply = answer as JudgeAnswer;
+      )) as JudgeAnswer,
+    close: () => threads.close(),
+  });
+}
+
+/** Without a thread, whose start takes longer than a small conversion: for files that are the caller's own. */
+export const openJudgeHere = (loaded: Promise<Loaded>): Judge =>
+  judgeBy({ answer: async (question) => answerOf(await loaded, question), close: async () => {} });
+
+interface Answering {
+  /** @param bytes of the question, which may be moved to another thread @throws Exhausted */
+  answer(question: Question, bytes: readonly Uint8Array[]): Promise<JudgeAnswer>;
+  close(): Promise<void>;
+}
+
+function judgeBy({ answer, close }: Answering): Judge {
+  /** @param onExhausted gives the answer for a file that took too much time or memory */
+  async function ask(question: Question, bytes: readonly Uint8Array[], onExhausted: (cause: Exhausted) => unknown): Promise<unknown> {
+    const reply = await answer(question, bytes).catch((error: unknown): JudgeAnswer => {
+      if (error instanceof Exhausted) return { is: 'value', value: onExhausted(error) };
+      throw error;
+    });
     return reply.is === 'value' ? reply.value : raise(reply);
   }
 
@@ -97,7 +112,7 @@ export function openJudge({ engines, entry = new URL('./thread.ts', import.meta.
       return isReason(reason) ? reason : undefined;
     },
 
-    close: () => threads.close(),
+    close,
   };
 }
 

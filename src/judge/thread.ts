@@ -1,76 +1,7 @@
 /** A judging thread. A hostile file may stall anything here; `threads.ts` then terminates the thread. */
-import { closeSync, openSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
-import type { Engine, Facts, Inspection } from '../catalog/engine.ts';
-import { boundFrames } from '../catalog/planning/frames.ts';
-import { matches, resolveSource } from '../catalog/sniff/sniff.ts';
-import { inspectionOf, type Tool } from '../catalog/tool.ts';
-import { Failure } from '../errors.ts';
-import { piecesOf } from './pieces.ts';
-import { type JudgeAnswer, type OutputReader, type Question, READY, type ThreadData } from './question.ts';
-
-interface Loaded {
-  readonly engines: ReadonlyMap<string, Engine>;
-  readonly tools: ReadonlyMap<string, Tool>;
-}
-
-/** Only threads of workers load engines and tools: the API only detects the formats of samples. */
-async function load({ engines }: ThreadData): Promise<Loaded> {
-  if (!engines) return { engines: new Map(), tools: new Map() };
-  const [all, { tools }] = await Promise.all([import('../catalog/engines.gen.ts'), import('../catalog/tools.ts')]);
-  return {
-    engines: new Map(all.engines.map((engine) => [engine.id, engine])),
-    tools: new Map(tools.map((tool) => [tool.slug, tool])),
-  };
-}
-
-function answer(loaded: Loaded, question: Question): unknown {
-  switch (question.ask) {
-    case 'source':
-      return resolveSource(question.sample, question.filename, question.fromFormat).format;
-    case 'matches':
-      return matches(question.sample, question.format);
-    case 'order':
-      return question.names.toSorted(new Intl.Collator('en', { numeric: true }).compare);
-    case 'frames':
-      return countFrames(question);
-    case 'facts':
-      return readFacts(loaded, question);
-    case 'reason':
-      return loaded.engines.get(question.engine)?.explain?.(question.output, question.code);
-  }
-}
-
-function countFrames({ format, path }: Question & { ask: 'frames' }): void {
-  const fd = openSync(path, 'r');
-  try {
-    boundFrames(format, piecesOf(fd));
-  } finally {
-    closeSync(fd);
-  }
-}
-
-function readFacts(loaded: Loaded, { reader, stdout, task }: Question & { ask: 'facts' }): Facts {
-  const inspection = inspectionBy(loaded, reader);
-  if (inspection === undefined) throw new Error(`${JSON.stringify(reader)} has no inspection`);
-  return inspection.read(Buffer.from(stdout.buffer, stdout.byteOffset, stdout.byteLength).toString(), task);
-}
-
-function inspectionBy({ engines, tools }: Loaded, reader: OutputReader): Inspection | undefined {
-  if (!('tool' in reader)) return engines.get(reader.engine)?.inspect;
-  const work = tools.get(reader.tool)?.work;
-  const method = work !== undefined && 'methods' in work ? work.methods.find(({ engine }) => engine.id === reader.engine) : undefined;
-  return method === undefined ? undefined : inspectionOf(method);
-}
-
-function answerOf(loaded: Loaded, question: Question): JudgeAnswer {
-  try {
-    return { is: 'value', value: answer(loaded, question) };
-  } catch (error) {
-    if (error instanceof Failure) return { is: 'refused', code: error.code, says: error.message, details: error.details };
-    return { is: 'broken', stack: error instanceof Error ? (error.stack ?? error.message) : String(error) };
-  }
-}
+import { answerOf, load } from './answer.ts';
+import { type Question, READY, type ThreadData } from './question.ts';
 
 const loaded = await load(workerData as ThreadData);
 parentPort?.on('message', (question: Question) => parentPort?.postMessage(answerOf(loaded, question)));

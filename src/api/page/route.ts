@@ -19,8 +19,11 @@ const POLICY = [
   "form-action 'none'",
   "frame-ancestors 'none'",
   "require-trusted-types-for 'script'",
-  "trusted-types 'none'",
+  // The rule by which the page makes a thread for PDF.js (web/src/work/pdf.ts).
+  'trusted-types filemill',
 ].join('; ');
+/** Of a script in a thread of its own, which reads files of strangers: it fetches nothing but scripts from here. */
+const THREAD_POLICY = "default-src 'none'; script-src 'self'";
 const HEADERS = {
   'content-security-policy': POLICY,
   'x-content-type-options': 'nosniff',
@@ -65,7 +68,8 @@ export function pageRoutes(app: FastifyInstance, deps: Pick<ApiDeps, 'page' | 's
   app.get<{ Params: { name: string } }>('/assets/:name', COSTS, async (request, reply) => {
     const body = assets.get(request.params.name);
     if (body === undefined) throw new Failure('NOT_FOUND');
-    return sendEncoded(request, reply.header('x-content-type-options', 'nosniff'), body, FOR_GOOD);
+    reply.headers({ 'x-content-type-options': 'nosniff', 'content-security-policy': THREAD_POLICY });
+    return sendEncoded(request, reply, body, FOR_GOOD);
   });
   const usual = prefixOf(settings, { headers: {}, socket: { remoteAddress: undefined } });
   return {

@@ -7,6 +7,8 @@ import { basename, dirname, join, relative, sep } from 'node:path';
 import { NATIVE_PROGRAMS, type NativeProgram } from './policy.ts';
 
 const PROGRAMS = 'src/exec/programs';
+/** This file: how it compiles them counts too. */
+const STAGE = 'src/exec/confine/stage.ts';
 /** libvips as sharp's packages bring it, with all that it needs: sharp itself is not used here. */
 export const LIBVIPS = `node_modules/@img/sharp-libvips-linux-${process.arch}/lib`;
 /** What our programs import, with all that these packages need: none has anything native. */
@@ -56,7 +58,8 @@ export async function stage(checkout: string, node: string, into: string): Promi
   const isOpen = process.getuid?.() !== 0 || ((await everyoneReaches(checkout)) && (await everyoneReaches(program)));
   // An image has them as JavaScript.
   if (isOpen && !sources.some(isTypeScript)) return runtimeAt(checkout, checkout, program);
-  const compiled = [join(checkout, 'package.json'), join(checkout, 'package-lock.json'), import.meta.filename, ...sources];
+  const own = ['package.json', 'package-lock.json', STAGE].map((path) => join(checkout, path)).filter((path) => existsSync(path));
+  const compiled = [...own, ...sources];
   if (isOpen) {
     const shared = await publish(join(checkout, '.cache/programs'), await stampOf(checkout, compiled), (fresh) =>
       compile(checkout, fresh),

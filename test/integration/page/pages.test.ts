@@ -251,8 +251,18 @@ it('fetches what draws pages only for a PDF', async () => {
   await page.getByRole('button', { name: 'Remove a.txt' }).click();
   await filesOf(page).setInputFiles(await birds());
   await untilDrawn(page, 1);
-  expect(asked.filter((path) => path.includes('/assets/'))).toEqual([expect.stringMatching(/^\/assets\/pdf-.*\.js$/)]);
-  nothingOdd(visited);
+  expect(asked.filter((path) => path.includes('/assets/'))).toEqual([
+    expect.stringMatching(/^\/assets\/pdf-(?!worker).*\.js$/),
+    expect.stringMatching(/^\/assets\/pdf-worker-.*\.js$/),
+  ]);
+  // The file is read in a thread of its own, which ends with it; no script makes another.
+  expect(page.workers()).toHaveLength(1);
+  await page.getByRole('button', { name: 'Remove birds.pdf' }).click();
+  await expect.poll(() => page.workers().length).toBe(0);
+  const made = (source: string) => page.evaluate(`(() => { try { ${source} } catch (error) { return error.name } return 'made' })()`);
+  expect(await made("new Worker('/assets/pdf.js')")).toBe('TypeError');
+  expect(await made("trustedTypes.createPolicy('other', {})")).toBe('TypeError');
+  expect(await made("trustedTypes.createPolicy('filemill', {})")).toBe('TypeError');
   await visited.close();
 });
 

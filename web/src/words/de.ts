@@ -135,7 +135,12 @@ export const de: Words = {
   brushFailed: 'Dieser Browser konnte keine Maske von der Größe des Bildes erzeugen. Geben Sie stattdessen ein Rechteck ein.',
   brushNoPicture:
     'Dieser Browser kann das Bild nicht anzeigen, daher kann man nicht darauf malen. Geben Sie unten ein Rechteck ein, oder fügen Sie eine Maske als zweite Datei hinzu.',
-  trimHint: 'Spielen Sie die Datei ab und übernehmen Sie die Zeit, zu der der Teil beginnt und endet.',
+  trimHint:
+    'Verschieben Sie die beiden Griffe, oder spielen Sie die Datei ab und übernehmen Sie die Zeit, zu der der Teil beginnt und endet.',
+  trimStart: 'Beginn des Teils',
+  trimEnd: 'Ende des Teils',
+  trimChosen: '{from} bis {to} ({length})',
+  trimNoPlayer: 'Dieser Browser kann die Datei nicht abspielen: Geben Sie ein, wo der Teil beginnt und endet.',
   takeStart: 'Hier beginnen',
   takeEnd: 'Hier enden',
   pages: 'Seiten',

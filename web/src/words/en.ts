@@ -133,7 +133,11 @@ export const en = {
   brushFailed: 'This browser could not make a mask as large as the picture. Type a rectangle instead.',
   brushNoPicture:
     'This browser cannot show this picture, so it cannot be painted on. Type a rectangle below, or add a mask as a second file.',
-  trimHint: 'Play the file, and take the time where the part starts and ends.',
+  trimHint: 'Move the two handles, or play the file and take the time where the part starts and ends.',
+  trimStart: 'Start of the part',
+  trimEnd: 'End of the part',
+  trimChosen: '{from} to {to} ({length})',
+  trimNoPlayer: 'This browser cannot play this file: type where the part starts and ends.',
   takeStart: 'Start here',
   takeEnd: 'End here',
   pages: 'Pages',

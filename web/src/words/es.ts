@@ -135,7 +135,11 @@ export const es: Words = {
   brushFailed: 'Este navegador no pudo crear una máscara tan grande como la imagen. Escriba un rectángulo.',
   brushNoPicture:
     'Este navegador no puede mostrar la imagen, así que no se puede pintar en ella. Escriba abajo un rectángulo, o añada una máscara como segundo archivo.',
-  trimHint: 'Reproduzca el archivo y tome el momento en que empieza y termina la parte.',
+  trimHint: 'Mueva los dos controles, o reproduzca el archivo y tome el momento en que empieza y termina la parte.',
+  trimStart: 'Inicio de la parte',
+  trimEnd: 'Fin de la parte',
+  trimChosen: '{from} a {to} ({length})',
+  trimNoPlayer: 'Este navegador no puede reproducir el archivo: escriba dónde empieza y termina la parte.',
   takeStart: 'Empezar aquí',
   takeEnd: 'Terminar aquí',
   pages: 'Páginas',

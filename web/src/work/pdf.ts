@@ -1,8 +1,7 @@
 /** The pages of a visitor's PDF, drawn by PDF.js: fetched only where such a file is chosen. */
 
-// It runs in the page's own thread: the policy of the page (`trusted-types 'none'`) lets no script make a worker.
-import 'pdfjs-dist/legacy/build/pdf.worker.mjs';
-import { getDocument, PasswordException, PasswordResponses, PDFDataRangeTransport } from 'pdfjs-dist/legacy/build/pdf.mjs';
+import { getDocument, PasswordException, PasswordResponses, PDFDataRangeTransport, PDFWorker } from 'pdfjs-dist/legacy/build/pdf.mjs';
+import THREAD from './pdf-worker.ts?worker&url';
 
 export interface Pages {
   readonly count: number;
@@ -40,8 +39,28 @@ class FileRange extends PDFDataRangeTransport {
   }
 }
 
+/** The page's policy lets a script make a worker by this rule alone, and of this file alone. */
+const rule = window.trustedTypes?.createPolicy('filemill', {
+  createScriptURL(url) {
+    if (url !== THREAD) throw new TypeError(`no worker is made of ${url}`);
+    return url;
+  },
+});
+
+/** A thread for each document: what a file does to it ends with it. */
+function startThread(): Worker {
+  return new Worker((rule?.createScriptURL(THREAD) ?? THREAD) as string, { type: 'module' });
+}
+
 export async function openPdf(file: File, password: string | undefined): Promise<Pages | Refused> {
+  const thread = startThread();
+  // Its types leave the port out.
+  const worker = new PDFWorker({ port: thread as unknown as null });
+  // It could not be fetched, or PDF.js fell over the file.
+  const broken = new Promise<never>((_, reject) => thread.addEventListener('error', (event) => reject(new Error(event.message))));
+  broken.catch(() => {});
   const opening = getDocument({
+    worker,
     range: new FileRange(file),
     ...(password === undefined ? {} : { password }),
     disableAutoFetch: true,
@@ -53,17 +72,22 @@ export async function openPdf(file: File, password: string | undefined): Promise
     canvasMaxAreaInBytes: 4 * ENOUGH,
     verbosity: 0,
   });
+  const close = () => {
+    void opening.destroy();
+    worker.destroy();
+    thread.terminate();
+  };
   try {
-    const pdf = await opening.promise;
+    const pdf = await Promise.race([opening.promise, broken]);
     let turn: Promise<unknown> = Promise.resolve();
     const drawn = async (number: number, side: number) => {
-      const page = await pdf.getPage(number);
+      const page = await Promise.race([pdf.getPage(number), broken]);
       const { width, height } = page.getViewport({ scale: 1 });
       const viewport = page.getViewport({ scale: side / Math.max(width, height, 1) });
       const canvas = document.createElement('canvas');
       canvas.width = Math.max(1, Math.round(viewport.width));
       canvas.height = Math.max(1, Math.round(viewport.height));
-      await page.render({ canvas, viewport }).promise;
+      await Promise.race([page.render({ canvas, viewport }).promise, broken]);
       page.cleanup();
       return canvas;
     };
@@ -79,10 +103,10 @@ export async function openPdf(file: File, password: string | undefined): Promise
         turn = mine.catch(() => {});
         return mine;
       },
-      close: () => void opening.destroy(),
+      close,
     };
   } catch (error) {
-    void opening.destroy();
+    close();
     if (!(error instanceof PasswordException)) return 'damaged';
     return error.code === PasswordResponses.INCORRECT_PASSWORD ? 'wrongPassword' : 'locked';
   }
