@@ -298,6 +298,23 @@ describe('everybody', () => {
     nothingOdd(visited);
     await visited.close();
   });
+
+  it('names tools and options in its language, and finds them by their English names too', async () => {
+    const visited = await visit(ground.browser, `${ground.url}/tools`, { locale: 'de-DE' });
+    const { page } = visited;
+    await page.getByText('PDFs verbinden').waitFor();
+    await page.getByRole('searchbox').fill('protect');
+    expect(await page.locator('.cards strong').allTextContents()).toEqual(['PDF schützen']);
+    await page.getByRole('link', { name: /PDF schützen/ }).click();
+    await page.getByRole('heading', { name: 'PDF schützen' }).waitFor();
+    expect(await page.locator('h1').getAttribute('lang')).toBeNull();
+    await page.getByText('Passwort').first().waitFor();
+    // What an option does is told by the service, in English, and marked so.
+    expect(await page.locator('.does').first().getAttribute('lang')).toBe('en');
+    expect(await findings(page)).toEqual([]);
+    nothingOdd(visited);
+    await visited.close();
+  });
 });
 
 describe('limits', () => {

@@ -14,7 +14,7 @@ import { TaskList } from '../parts/task-list.tsx';
 import { familyName } from '../parts/task-row.tsx';
 import { Trim } from '../parts/trim.tsx';
 import { href } from '../route.ts';
-import { t, title } from '../words/words.ts';
+import { t, title, toolName, toolSummary } from '../words/words.ts';
 import type { MakeMask } from '../work/mask.ts';
 import { type Piece, pieceOf, start, type Task, taskOf } from '../work/tasks.ts';
 
@@ -25,7 +25,9 @@ export function ToolsPage() {
     void loadTools();
   }, []);
   const wanted = text.value.trim().toLowerCase();
-  const found = (tools.value ?? []).filter(({ slug, summary }) => `${slug.replaceAll('-', ' ')} ${summary}`.toLowerCase().includes(wanted));
+  // By the English words too, which people know from elsewhere.
+  const wordsOf = ({ slug, summary }: Tool) => [title(slug), summary, toolName(slug).text, toolSummary(slug, summary).text].join(' ');
+  const found = (tools.value ?? []).filter((tool) => wordsOf(tool).toLowerCase().includes(wanted));
   const families = Map.groupBy(
     found.filter(({ available }) => available),
     ({ family }) => family,
@@ -71,12 +73,14 @@ export function ToolsPage() {
   );
 }
 
-function Card({ tool: { slug, summary, available, reason } }: { tool: Tool }) {
+function Card({ tool: { slug, summary, available, reason = '' } }: { tool: Tool }) {
+  const name = toolName(slug);
+  const says = available ? toolSummary(slug, summary) : ({ text: reason, lang: 'en' } as const);
   return (
     <li>
       <a href={href(`/tools/${slug}`)} data-view={`/tools/${slug}`}>
-        <strong lang="en">{title(slug)}</strong>
-        <span lang="en">{available ? summary : reason}</span>
+        <strong lang={name.lang}>{name.text}</strong>
+        <span lang={says.lang}>{says.text}</span>
       </a>
     </li>
   );
@@ -92,12 +96,12 @@ const newPlace = () => ({
 
 export function ToolPage({ slug }: { slug: string }) {
   useEffect(() => {
-    document.title = `filemill: ${title(slug)}`;
+    document.title = `filemill: ${toolName(slug).text}`;
     void loadTools();
     void loadFormats();
   }, [slug]);
   const tool = tools.value?.find((each) => each.slug === slug);
-  if (tools.value === undefined) return <h1 tabIndex={-1}>{title(slug)}</h1>;
+  if (tools.value === undefined) return <h1 tabIndex={-1}>{toolName(slug).text}</h1>;
   const back = (
     <a class="button" href={href('/tools')} data-view="/tools">
       {t('allTools')}
@@ -107,8 +111,8 @@ export function ToolPage({ slug }: { slug: string }) {
   if (!tool.available)
     return (
       <Nothing
-        title={title(slug)}
-        lead={tool.summary}
+        title={toolName(slug).text}
+        lead={toolSummary(slug, tool.summary).text}
         more={
           <>
             <p class="notice">
@@ -169,6 +173,7 @@ function Present({ tool }: { tool: Tool }) {
       running.current = false;
     }
   };
+  const [name, says] = [toolName(slug), toolSummary(slug, summary)];
   const restart = (task: Task) => start(task, task.pieces.value.some(({ isMask }) => isMask) ? others : values.value);
   return (
     <>
@@ -178,11 +183,11 @@ function Present({ tool }: { tool: Tool }) {
             {t('allTools')}
           </a>
         </p>
-        <h1 tabIndex={-1} lang="en">
-          {title(slug)}
+        <h1 tabIndex={-1} lang={name.lang}>
+          {name.text}
         </h1>
-        <p class="lead" lang="en">
-          {summary}
+        <p class="lead" lang={says.lang}>
+          {says.text}
         </p>
         {accepts.length > 0 && (
           <p class="quiet">

@@ -1,7 +1,7 @@
 /** A form of the API's own schemas: what an option does, its bounds, unit and preset. What is left alone is not sent. */
 import type { Signal } from '@preact/signals';
 import type { Schema } from '../api/catalog.ts';
-import { t, title } from '../words/words.ts';
+import { optionLabel, t, title } from '../words/words.ts';
 
 export interface Field {
   readonly name: string;
@@ -38,7 +38,8 @@ export function Options({ fields, values, prefix }: { fields: readonly Field[]; 
     <div class="options">
       {fields.map(({ name, schema, required }) => {
         const id = `${prefix}-${name}`;
-        const { label, does, takes } = partsOf(name, schema);
+        const { label: own, does, takes } = partsOf(name, schema);
+        const label = optionLabel(name, own);
         const value = values.value[name] ?? '';
         const common = { id, name, required, 'aria-describedby': `${id}-does` };
         const typed = (event: { currentTarget: { value: string } }) => set(name, event.currentTarget.value);
@@ -46,7 +47,7 @@ export function Options({ fields, values, prefix }: { fields: readonly Field[]; 
         return (
           <div class={`option${schema.type === 'boolean' ? ' tick' : ''}`} key={name}>
             <label for={id}>
-              <span lang="en">{label}</span>
+              <span lang={label.lang}>{label.text}</span>
               {required && <span class="required"> ({t('required')})</span>}
             </label>
             {schema.type === 'boolean' ? (

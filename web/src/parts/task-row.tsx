@@ -3,7 +3,7 @@ import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { sourceOf, usualTargets } from '../api/catalog.ts';
 import { href } from '../route.ts';
-import { bytes, hasWord, percent, t, title } from '../words/words.ts';
+import { bytes, hasWord, percent, t, title, toolName } from '../words/words.ts';
 import { outputOf } from '../work/result.ts';
 import { isActive, type State, shownOf, stop, type Task } from '../work/tasks.ts';
 import { sentenceOf, wantsPassword } from './failure.ts';
@@ -120,7 +120,7 @@ function Saying({ task, state, size }: { task: Task; state: State; size: number 
       <a href={href(`/jobs/${id}`)} data-view={`/jobs/${id}`} class="quiet">
         {t('link')}
       </a>
-      {task.tool !== undefined && <span class="quiet">{title(task.tool)}</span>}
+      {task.tool !== undefined && <span class="quiet">{toolName(task.tool).text}</span>}
     </>
   );
 }

@@ -1,27 +1,37 @@
 /** The words of the language that the browser asks for, with its plurals and numbers. */
 import { signal } from '@preact/signals';
+import type { CatalogWords, Told } from './catalog.ts';
 import { en, type Key, type Words } from './en.ts';
 
 /** Each language is a file of its own, fetched where it is asked for. */
-const LANGUAGES: Readonly<Record<string, () => Promise<Words>>> = {
-  en: async () => en,
-  de: async () => (await import('./de.ts')).de,
-  es: async () => (await import('./es.ts')).es,
+const LANGUAGES: Readonly<Record<string, () => Promise<readonly [Words, CatalogWords?]>>> = {
+  en: async () => [en],
+  de: async () => {
+    const [{ de }, { catalog }] = await Promise.all([import('./de.ts'), import('./catalog.de.ts')]);
+    return [de, catalog];
+  },
+  es: async () => {
+    const [{ es }, { catalog }] = await Promise.all([import('./es.ts'), import('./catalog.es.ts')]);
+    return [es, catalog];
+  },
 };
 const RIGHT_TO_LEFT = new Set(['ar', 'fa', 'he', 'ur']);
 
 export type { Key };
 
 const words = signal<Words>(en);
+let catalog: CatalogWords | undefined;
 let locale = 'en';
 let plural = new Intl.PluralRules('en');
 
 /** @param wanted languages as the browser lists them, the best first */
 export async function chooseLanguage(wanted: readonly string[]): Promise<void> {
-  const found = wanted.find((each) => Object.hasOwn(LANGUAGES, each.split('-')[0] ?? '')) ?? 'en';
-  const language = found.split('-')[0] ?? 'en';
-  words.value = (await LANGUAGES[language]?.().catch(() => en)) ?? en;
-  locale = words.value === en && language !== 'en' ? 'en' : found;
+  const asked = wanted.find((each) => Object.hasOwn(LANGUAGES, each.split('-')[0] ?? '')) ?? 'en';
+  const language = asked.split('-')[0] ?? 'en';
+  const [found, told] = (await LANGUAGES[language]?.().catch(() => undefined)) ?? [en];
+  catalog = told;
+  words.value = found;
+  locale = words.value === en && language !== 'en' ? 'en' : asked;
   plural = new Intl.PluralRules(locale);
   document.documentElement.lang = locale;
   document.documentElement.dir = RIGHT_TO_LEFT.has(language) ? 'rtl' : 'ltr';
@@ -74,3 +84,13 @@ export function title(name: string): string {
   const [first = '', ...rest] = parts;
   return [first.charAt(0).toUpperCase() + first.slice(1), ...rest].join(' ');
 }
+
+const toldOr = (here: string | undefined, text: string): Told =>
+  here === undefined ? { text, lang: 'en' } : { text: here, lang: undefined };
+/** A tool's name, by its slug. */
+export const toolName = (slug: string): Told => toldOr(words.value === en ? undefined : catalog?.tools[slug]?.[0], title(slug));
+/** @param summary as the service says it */
+export const toolSummary = (slug: string, summary: string): Told =>
+  toldOr(words.value === en ? undefined : catalog?.tools[slug]?.[1], summary);
+/** @param label as the service says it */
+export const optionLabel = (name: string, label: string): Told => toldOr(words.value === en ? undefined : catalog?.options[name], label);

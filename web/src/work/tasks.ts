@@ -211,8 +211,18 @@ let newOrder = new AbortController();
 /** Requests go one after the other; conversions that are alike and wait together are one request, which the limits count as one. */
 function submit(order: Order): Promise<string> {
   return new Promise((resolve, reject) => {
-    orders.push({ ...order, resolve, reject });
+    const waiting: Waiting = { ...order, resolve, reject };
+    orders.push(waiting);
     newOrder.abort();
+    // It waits for nothing any more, and nothing waits for it.
+    const leave = () => {
+      const place = orders.indexOf(waiting);
+      if (place < 0) return;
+      orders.splice(place, 1);
+      reject(order.cancel.reason as Error);
+      newOrder.abort();
+    };
+    order.cancel.addEventListener('abort', leave, { once: true });
     if (!sending) void sendAll();
   });
 }
@@ -222,10 +232,6 @@ async function sendAll(): Promise<void> {
   try {
     while (orders.length > 0) {
       const next = await firstAdmitted();
-      for (const each of orders.filter(({ cancel }) => cancel.aborted)) {
-        orders.splice(orders.indexOf(each), 1);
-        each.reject(each.cancel.reason);
-      }
       // It may have been cancelled meanwhile.
       const first = orders.find((order) => order === next);
       if (first === undefined) continue;

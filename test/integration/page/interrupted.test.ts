@@ -1,0 +1,135 @@
+/** The page in Chromium while the connection is cut, the server is killed and starts again, and beside another tab. */
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { Page } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
+import { filesOf, nothingOdd, pageGround, result, start, untilStates, visit } from '../../kit/browser.ts';
+import { picture } from '../../kit/fixtures/photos.ts';
+import { freePort } from '../../kit/ports.ts';
+import { endProcess, startProcess } from '../../kit/service.ts';
+
+const run = promisify(execFile);
+const MB = 1_000_000;
+const ground = pageGround('interrupted');
+
+/** Passes connections on to a port, counts what clients send, and can be cut. */
+async function cutWire(port: number) {
+  const open = new Set<Socket>();
+  let [passed, isCut, most] = [0, false, Number.POSITIVE_INFINITY];
+  let onMost = () => {};
+  const wire = createServer((client) => {
+    if (isCut) return void client.destroy();
+    const server = connect(port, '127.0.0.1');
+    for (const socket of [client, server]) {
+      open.add(socket);
+      socket
+        .on('error', () => {})
+        .on('close', () => {
+          open.delete(socket);
+          client.destroy();
+          server.destroy();
+        });
+    }
+    client.on('data', (bytes) => {
+      passed += bytes.length;
+      if (passed >= most) onMost();
+    });
+    client.pipe(server).pipe(client);
+  }).listen(0, '127.0.0.1');
+  await once(wire, 'listening');
+  return {
+    url: `http://127.0.0.1:${(wire.address() as AddressInfo).port}`,
+    passed: () => passed,
+    /** Cuts all connections once so many bytes were sent, and refuses new ones. */
+    cutAfter: (bytes: number) =>
+      new Promise<void>((resolve) => {
+        most = bytes;
+        onMost = () => {
+          most = Number.POSITIVE_INFINITY;
+          isCut = true;
+          for (const socket of open) socket.destroy();
+          resolve();
+        };
+      }),
+    mend() {
+      isCut = false;
+    },
+    close() {
+      for (const socket of open) socket.destroy();
+      wire.close();
+    },
+  };
+}
+
+describe('an upload of 150 MB', () => {
+  it('goes on where it was, after the connection was cut and the server was killed', async () => {
+    const film = join(ground.folder, 'film.avi');
+    // 330 frames of 460 kB.
+    await run('/usr/bin/ffmpeg', [
+      ...['-v', 'error', '-f', 'lavfi', '-i', 'testsrc=size=640x480:rate=30:duration=11', '-pix_fmt', 'yuv420p', '-c:v', 'rawvideo'],
+      film,
+    ]);
+    const { size } = await stat(film);
+    expect(size).toBeGreaterThan(150 * MB);
+    const data = await mkdtemp(join(ground.folder, 'data-'));
+    await chmod(data, 0o755);
+    const environment = { PORT: String(await freePort()) };
+    let service = await startProcess(data, {}, environment);
+    const wire = await cutWire(Number(environment.PORT));
+    try {
+      const visited = await visit(ground.browser, wire.url);
+      const { page } = visited;
+      await filesOf(page).setInputFiles(film);
+      const cut = wire.cutAfter(60 * MB);
+      await start(page);
+      await cut;
+      await endProcess(service, 'SIGKILL');
+      await page.getByText('The connection is lost').waitFor();
+      service = await startProcess(data, {}, environment);
+      wire.mend();
+      await untilStates(page, ['done']);
+      // What had arrived was not sent again, but for what was on its way.
+      expect(wire.passed()).toBeGreaterThan(size);
+      expect(wire.passed()).toBeLessThan(size + 40 * MB);
+      const path = join(ground.folder, 'result');
+      await writeFile(path, await result(page));
+      const { stdout } = await run('/usr/bin/ffprobe', ['-v', 'error', '-show_entries', 'format=duration', '-of', 'csv=p=0', path]);
+      expect(Number(stdout)).toBeCloseTo(11, 0);
+      expect(visited.strangers).toEqual([]);
+      await visited.close();
+    } finally {
+      wire.close();
+      await endProcess(service);
+      await rm(data, { recursive: true, force: true });
+    }
+  });
+});
+
+describe('two tabs', () => {
+  const listed = async (page: Page): Promise<readonly string[]> => {
+    await page.getByRole('link', { name: 'Jobs' }).click();
+    await page.locator('.known li').nth(1).waitFor();
+    return page.locator('.known li').allTextContents();
+  };
+
+  it('convert beside each other, and list the jobs of both', async () => {
+    const visited = await visit(ground.browser, ground.url);
+    const second = await visited.page.context().newPage();
+    await second.goto(ground.url);
+    await second.locator('h1').first().waitFor();
+    const pages = [visited.page, second];
+    for (const [at, page] of pages.entries()) {
+      await filesOf(page).setInputFiles(await picture(ground.folder, `tab${at}.png`, ['-resize', '64x64!']));
+      await start(page);
+    }
+    for (const page of pages) await untilStates(page, ['done']);
+    for (const page of pages)
+      expect((await listed(page)).toSorted()).toEqual([expect.stringContaining('tab0'), expect.stringContaining('tab1')]);
+    nothingOdd(visited);
+    await visited.close();
+  });
+});
