@@ -314,9 +314,10 @@ describe('the architecture', () => {
     expect(imports.filter(({ from, to }) => to === 'node:worker_threads' && !['judge', 'nats'].includes(noun(from)))).toEqual([]);
   });
 
-  it('judges samples in threads only: nobody else calls what looks through a file', () => {
-    const callers = own.filter(({ from, to }) => to === 'catalog/sniff/sniff.ts' && noun(from) !== 'catalog').map(({ from }) => from);
-    expect(callers).toEqual(['judge/thread.ts']);
+  it('judges samples in threads only, but for the files of whoever runs a command: nobody else calls what looks through a file', () => {
+    const callersOf = (path: string) => own.filter(({ from, to }) => to === path && noun(from) !== 'catalog').map(({ from }) => from);
+    expect(callersOf('catalog/sniff/sniff.ts')).toEqual(['judge/answer.ts']);
+    expect(callersOf('judge/answer.ts').toSorted()).toEqual(['cli/files/here.ts', 'judge/judge.ts', 'judge/thread.ts']);
   });
 
   // Composition alone, on two screens at most: a list of parts is not split to meet a number.

@@ -19,6 +19,8 @@ export interface Engine {
   readonly trials: readonly [Trial, ...Trial[]];
   /** Options that change this engine's result, by target where they differ. */
   readonly options: (source: string, target: string) => readonly OptionName[];
+  /** Sources that it reads as UTF-8 alone: of a file in another encoding it gets a copy in UTF-8, and needs the binary `utf8`. */
+  readonly readsUtf8?: ReadonlySet<string>;
   /** Inspects the input before planning, and checks bounds. */
   readonly inspect?: Inspection;
   /**

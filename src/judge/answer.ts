@@ -15,7 +15,7 @@ export interface Loaded {
 }
 
 /** Only workers load engines and tools: the API only detects the formats of samples. */
-export async function load({ engines }: ThreadData): Promise<Loaded> {
+export async function loadJudged({ engines }: ThreadData): Promise<Loaded> {
   if (!engines) return { engines: new Map(), tools: new Map() };
   const [all, { tools }] = await Promise.all([import('../catalog/engines.gen.ts'), import('../catalog/tools.ts')]);
   return {

@@ -1,8 +1,8 @@
 /** A judging thread. A hostile file may stall anything here; `threads.ts` then terminates the thread. */
 import { parentPort, workerData } from 'node:worker_threads';
-import { answerOf, load } from './answer.ts';
+import { answerOf, loadJudged } from './answer.ts';
 import { type Question, READY, type ThreadData } from './question.ts';
 
-const loaded = await load(workerData as ThreadData);
+const loaded = await loadJudged(workerData as ThreadData);
 parentPort?.on('message', (question: Question) => parentPort?.postMessage(answerOf(loaded, question)));
 parentPort?.postMessage(READY);

@@ -5,7 +5,9 @@ import type { Hop } from '../catalog/catalog.ts';
 import { type Engine, type EngineWarning, type Facts, isInspected, type Plan, type StepLimits, type Task } from '../catalog/engine.ts';
 import { largestFrame } from '../catalog/planning/bounds.ts';
 import { runTimeMs } from '../catalog/planning/run-time.ts';
+import { toUtf8 } from '../catalog/planning/text.ts';
 import { inputLimit } from '../errors.ts';
+import { isUtf8Text } from '../exec/files/utf8.ts';
 import type { Slot } from '../exec/files/workspace.ts';
 import type { Judge } from '../judge/judge.ts';
 import { judgeAll } from './judge.ts';
@@ -39,11 +41,19 @@ export interface HopResult {
 
 /** @throws Failure `CONVERSION_FAILED` */
 export async function runHop({ slot, stepper, judge, limits }: HopDeps, run: HopRun): Promise<HopResult> {
-  const { engine, source, target, options, input, passwordFile, base, folder, maxPixels, signal, onProgress } = run;
+  const { engine, source, target, options, passwordFile, base, folder, maxPixels, signal, onProgress } = run;
   const [output, scratch] = [join(folder, 'out'), join(folder, 'scratch')];
   for (const path of [folder, output, scratch]) slot.makeOwned(path);
-  const task: Omit<Task, 'facts'> = { source, target, options, input, output, scratch, passwordFile };
-  const where = { engine, folder: base, limits: await limitsFor(engine, limits, [input]), signal, onProgress };
+  const where = { engine, folder: base, limits: await limitsFor(engine, limits, [run.input]), signal, onProgress };
+  const warnings: EngineWarning[] = [];
+  let { input } = run;
+  const files = { source, target, options, output, scratch, passwordFile };
+  if (engine.readsUtf8?.has(source) && !(await isUtf8Text(input))) {
+    const copy = join(scratch, `utf8.${source}`);
+    warnings.push(...(await stepper.runStep(toUtf8(input, copy, source), { ...where, task: { ...files, input } })));
+    input = copy;
+  }
+  const task: Omit<Task, 'facts'> = { ...files, input };
   let facts: Facts = {};
   if (engine.inspect !== undefined && isInspected(engine.inspect, source)) {
     const { stdout } = await stepper.run(engine.inspect.step(input, task), where);
@@ -52,7 +62,7 @@ export async function runHop({ slot, stepper, judge, limits }: HopDeps, run: Hop
     if (maxPixels !== undefined && pixels !== undefined && pixels > maxPixels) throw inputLimit('pixels', maxPixels, pixels);
   }
   const plan: Plan = engine.plan({ ...task, facts });
-  const warnings: EngineWarning[] = [...(plan.warnings ?? [])];
+  warnings.push(...(plan.warnings ?? []));
   for (const step of plan.steps) warnings.push(...(await stepper.runStep(step, { ...where, task })));
   return { output, names: await judgeAll(judge, base, output, target), warnings };
 }

@@ -1,6 +1,7 @@
 /** LibreOffice: text documents, sheets, slides and drawings to other formats of the same kind and to PDF. */
 import { type Conversion, type Engine, everyPair } from '../engine.ts';
 import { FODT } from '../known-good.ts';
+import { UTF8 } from '../planning/text.ts';
 import { askOffice, explainOffice, OFFICE, OFFICE_LIMITS, type OfficeModule } from './libreoffice/ask.ts';
 
 /** The kind of document that LibreOffice loads each source as. */
@@ -55,7 +56,8 @@ export const engine: Engine = {
   name: 'LibreOffice',
   role: 'office',
   toolchains: ['office'],
-  binaries: OFFICE,
+  binaries: { ...OFFICE, utf8: UTF8 },
+  readsUtf8: new Set(['txt', 'html', 'csv', 'tsv']),
   conversions: CONVERSIONS,
   trials: [{ file: FODT, target: 'pdf', slow: true }],
 

@@ -1,6 +1,7 @@
 /** Pandoc for printing: converts Markdown to a styled page, which Chromium then prints. */
 import { type Engine, everyPair } from '../engine.ts';
 import { MD } from '../known-good.ts';
+import { UTF8 } from '../planning/text.ts';
 import { HEAP } from './pandoc.ts';
 
 /** Variables of Pandoc's HTML template (pandoc manual, "Variables for HTML"). */
@@ -23,7 +24,8 @@ export const engine: Engine = {
   name: 'Pandoc',
   role: 'markup',
   toolchains: ['web'],
-  binaries: { pandoc: { at: ['/usr/bin/pandoc'], version: { args: ['--version'], pattern: /^pandoc (\d+\.\d+)/m } } },
+  binaries: { pandoc: { at: ['/usr/bin/pandoc'], version: { args: ['--version'], pattern: /^pandoc (\d+\.\d+)/m } }, utf8: UTF8 },
+  readsUtf8: new Set(['md']),
   conversions: everyPair(['md'], ['html'], { rank: 75, loses: ['pictures'] }),
   trials: [{ file: MD, target: 'html' }],
   options: () => [],

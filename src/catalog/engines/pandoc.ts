@@ -2,6 +2,7 @@
 import { type Conversion, type Engine, everyPair, type ProcessStep, type Task } from '../engine.ts';
 import { MD } from '../known-good.ts';
 import { COUNT, countDocument } from '../planning/document.ts';
+import { UTF8 } from '../planning/text.ts';
 
 /** Pandoc's names for our format ids (pandoc --list-input-formats, 2.17). */
 const READS: Readonly<Record<string, string>> = {
@@ -110,6 +111,7 @@ export const engine: Engine = {
     pandoc: { at: ['/usr/bin/pandoc'], version: { args: ['--version'], pattern: /^pandoc (\d+\.\d+)/m } },
     clean: { at: ['program:pandoc-tree.ts'] },
     count: COUNT,
+    utf8: UTF8,
   },
   conversions: [
     ...everyPair(markup, targets, { rank: 75 }),
@@ -126,6 +128,7 @@ export const engine: Engine = {
   ].map((pair) => ({ ...pair, rank: pair.target === 'opml' ? OUTLINE_RANK : pair.rank, loses: losesOf(pair) })),
   trials: [{ file: MD, target: 'docx' }],
   options: () => [],
+  readsUtf8: new Set([...sources, ...references].filter((id) => ![...LOCKABLE, 'epub', 'ipynb', 'csljs'].includes(id))),
   inspect: { ...countDocument({ depth: 50 }), sources: new Set(['docx', 'odt', 'html']) },
   plan: (task) => ({
     steps: [...(LOCKABLE.includes(task.source) ? [{ run: 'clean', args: ['--open', task.input] }] : []), ...planOf(task)],

@@ -3,8 +3,8 @@ import { isUtf8 } from 'node:buffer';
 import { asBuffer, has } from './bytes.ts';
 import type { Sample } from './sample.ts';
 
-/** Shorter files in an 8-bit encoding are text only if most of them is ASCII: noise looks similar. */
-const SURE_BYTES = 512;
+/** Shorter files in an 8-bit encoding are text only if most of them is ASCII: noise without a control character is a matter of luck there. */
+const SURE_BYTES = 64;
 const MOST_HIGH = 0.3;
 /** Share of control characters that UTF-8 text may have: a few in a long log do not make it binary. */
 const MOST_CONTROLS = 0.002;

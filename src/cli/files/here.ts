@@ -14,7 +14,7 @@ import { HEAD_BYTES, Sampler, TAIL_BYTES } from '../../catalog/sniff/sample.ts';
 import { toolchains } from '../../contracts/toolchains.ts';
 import { removeTree } from '../../exec/files/remove.ts';
 import { encryptionWith } from '../../jobs/encryption.ts';
-import { load } from '../../judge/answer.ts';
+import { loadJudged } from '../../judge/answer.ts';
 import { openJudgeHere } from '../../judge/judge.ts';
 import { openConverters } from '../../roles/machine/converters.ts';
 import { poolsHere } from '../../roles/machine/here.ts';
@@ -46,7 +46,7 @@ export async function openHere(checkout: string, jobs = availableParallelism()):
     await removeTree(workDir);
     throw error;
   });
-  const judge = openJudgeHere(load({ engines: true }));
+  const judge = openJudgeHere(loadJudged({ engines: true }));
   const direct = openDirect({ ...converters, settings: worker, judge, slots: jobs });
   const pools = poolsHere(converters.catalog, Object.fromEntries(toolchains.map((name) => [name, jobs])), Date.now());
   const encryption = encryptionWith([randomBytes(32).toString('hex')], '');

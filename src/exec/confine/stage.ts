@@ -13,7 +13,7 @@ const STAGE = 'src/exec/confine/stage.ts';
 export const LIBVIPS = `node_modules/@img/sharp-libvips-linux-${process.arch}/lib`;
 /** What our programs import, with all that these packages need: none has anything native. */
 export const PACKAGES = [
-  ...['papaparse', 'smol-toml', 'yaml'],
+  ...['papaparse', 'smol-toml', 'yaml', 'chardet'],
   // E-mail, and the HTML in it.
   ...['postal-mime', 'parse5', 'entities', '@kenjiuno/msgreader', '@kenjiuno/decompressrtf', 'safer-buffer'],
   // The parser of XML and its own.

@@ -17,7 +17,7 @@ const [verb = '', input = '', output = ''] = process.argv.slice(2);
 const bytes = readFileSync(input);
 
 if (verb === 'utf8') {
-  const decoded = decodeText(bytes, false);
+  const decoded = decodeText(bytes, []);
   writeFileSync(output, decoded.text);
   await answering(() => lossy(toldOf(decoded)));
 } else {

@@ -43,7 +43,7 @@ else
   });
 
 function readFile(path: string, { read }: Syntax): Read {
-  const decoded = decodeText(readFileSync(path), source === 'xml');
+  const decoded = decodeText(readFileSync(path), source === 'xml' ? ['xml'] : []);
   const { value, warnings } = read(decoded.text, types === 'auto' ? 'auto' : 'as_written');
   return { value, warnings: [...toldOf(decoded), ...warnings] };
 }

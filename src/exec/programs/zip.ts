@@ -8,7 +8,7 @@ const UTF8 = 0x800;
 export const STORED = 0;
 export const DEFLATED = 8;
 
-export interface Entry {
+export interface ZipEntry {
   readonly name: string;
   /** `STORED` or `DEFLATED`: entries that are packed in other ways are left out. */
   readonly method: number;
@@ -17,7 +17,7 @@ export interface Entry {
 }
 
 /** Nothing for a file that is no archive, such as an encrypted document. */
-export function* entriesOf(bytes: Buffer): Generator<Entry> {
+export function* zipEntries(bytes: Buffer): Generator<ZipEntry> {
   // A comment may follow it.
   const from = bytes.lastIndexOf(Buffer.from(END, 'latin1'));
   if (from < 0 || from < bytes.length - END_BYTES - MOST_COMMENT || from + END_BYTES > bytes.length) return;

@@ -1,7 +1,7 @@
 /** The parts of an office package, which is a ZIP archive. */
 import { Readable } from 'node:stream';
 import { createInflateRaw } from 'node:zlib';
-import { entriesOf, STORED } from '../zip.ts';
+import { STORED, zipEntries } from '../zip.ts';
 
 export interface Part {
   /** XML or HTML, or another package; parts of any other kind are left out. */
@@ -14,7 +14,7 @@ const MEDIA = /\.(?:png|jpe?g|gif|bmp|tiff?|emf|wmf|svm|webp|mp[34]|wav|ttf|otf|
 
 /** Nothing for a file that is no archive, such as an encrypted document. */
 export function* partsOf(bytes: Buffer): Generator<Part> {
-  for (const { name, method, raw } of entriesOf(bytes))
+  for (const { name, method, raw } of zipEntries(bytes))
     if (!MEDIA.test(name))
       yield { kind: /\.(?:docx|odt|pptx|odp|docm|dotx)$/i.test(name) ? 'package' : 'text', read: () => unpacked(raw, method) };
 }

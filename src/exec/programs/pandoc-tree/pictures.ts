@@ -1,7 +1,7 @@
 /** The pictures inside a document, by the names that Pandoc gives them: those of an office package or an EPUB, and those of a FictionBook. */
 import { inflateRawSync } from 'node:zlib';
 import { lossy } from '../values/answer.ts';
-import { entriesOf, STORED } from '../zip.ts';
+import { STORED, zipEntries } from '../zip.ts';
 
 /** Of all pictures together, each as often as it is shown: the tree holds them as text, and Pandoc the tree several times, bytes. */
 const MOST_BYTES = 24 * 1024 * 1024;
@@ -56,7 +56,7 @@ type Find = (name: string, most: number) => Buffer | undefined;
 
 /** Names are relative to the main part, which lies in `word/` or in a book's own folder: the shortest path that ends so. */
 function inPackage(document: Buffer): Find {
-  const entries = [...entriesOf(document)];
+  const entries = [...zipEntries(document)];
   const byName = new Map(entries.map((entry) => [entry.name, entry]));
   const byEnd = new Map<string, (typeof entries)[number]>();
   for (const entry of entries.toSorted((one, other) => one.name.length - other.name.length)) {
