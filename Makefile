@@ -31,7 +31,7 @@ serving:
 node:
 	@scripts/setup-node --dev
 
-# What it needs is installed before, by `serving` or `node`.
+# What both need is installed before, by `serving` or `node`.
 command: ## Builds the commands on files, where they are older than their sources
 	@scripts/build-command
 

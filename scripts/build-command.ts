@@ -1,38 +1,50 @@
 /**
  * Bundles what `filemill convert` and the like need, and lists what it was made of.
  *
- *   build-command.ts FOLDER     an empty folder
+ *   build-command.ts FOLDER               an empty folder
+ *   build-command.ts --current FOLDER     succeeds where what it was made of is as it was
  */
-import { statSync, writeFileSync } from 'node:fs';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
-import { build, type Plugin } from 'vite';
 
 const checkout = dirname(import.meta.dirname);
-const outDir = resolve(process.argv[2] ?? '');
-const sources = new Set([join(checkout, 'package-lock.json')]);
+const [first = '', second = ''] = process.argv.slice(2);
 
-const remember: Plugin = {
-  name: 'remember-sources',
-  generateBundle(_, bundle) {
-    for (const chunk of Object.values(bundle))
-      if (chunk.type === 'chunk') for (const id of Object.keys(chunk.modules)) if (id.startsWith(`${checkout}/src/`)) sources.add(id);
-  },
-};
+if (first === '--current') process.exitCode = isCurrent(resolve(second)) ? 0 : 1;
+else await bundle(resolve(first));
 
-await build({
-  configFile: false,
-  root: checkout,
-  logLevel: 'error',
-  plugins: [remember],
-  ssr: { noExternal: true },
-  build: {
-    ssr: 'src/cli/start.ts',
-    outDir,
-    target: 'node26',
-    minify: false,
-    rollupOptions: { external: [/^node:/], output: { entryFileNames: '[name].js', chunkFileNames: '[name]-[hash].js' } },
-  },
-});
-// As src/cli/start.ts reads it.
-const list = [...sources].sort().map((path) => [relative(checkout, path), statSync(path).mtimeMs]);
-writeFileSync(join(outDir, 'sources.json'), JSON.stringify(list));
+function isCurrent(folder: string): boolean {
+  const sources = JSON.parse(readFileSync(join(folder, 'sources.json'), 'utf8')) as readonly (readonly [string, number])[];
+  return sources.every(([path, mtimeMs]) => statSync(join(checkout, path), { throwIfNoEntry: false })?.mtimeMs === mtimeMs);
+}
+
+async function bundle(outDir: string): Promise<void> {
+  const { build } = await import('vite');
+  /** When each was last changed, before it was read. */
+  const sources = new Map<string, number>();
+  const remember = (path: string): void => void sources.set(relative(checkout, path), statSync(path).mtimeMs);
+  for (const path of ['package-lock.json', 'scripts/build-command.ts']) remember(join(checkout, path));
+  await build({
+    configFile: false,
+    root: checkout,
+    logLevel: 'error',
+    plugins: [
+      {
+        name: 'remember-sources',
+        load(id) {
+          if (id.startsWith(`${checkout}/src/`)) remember(id);
+        },
+      },
+    ],
+    ssr: { noExternal: true },
+    build: {
+      ssr: 'src/cli/start.ts',
+      outDir,
+      target: 'node26',
+      minify: false,
+      rollupOptions: { external: [/^node:/], output: { entryFileNames: '[name].js', chunkFileNames: '[name]-[hash].js' } },
+    },
+  });
+  // As src/cli/start.ts reads it.
+  writeFileSync(join(outDir, 'sources.json'), JSON.stringify([...sources].sort()));
+}

@@ -48,9 +48,9 @@ export async function runHop({ slot, stepper, judge, limits }: HopDeps, run: Hop
   const warnings: EngineWarning[] = [];
   let { input } = run;
   const files = { source, target, options, output, scratch, passwordFile };
-  if (engine.readsUtf8?.has(source) && !(await isUtf8Text(input))) {
+  if (engine.readsUtf8?.has(source) && (options.charset !== undefined || !(await isUtf8Text(input)))) {
     const copy = join(scratch, `utf8.${source}`);
-    warnings.push(...(await stepper.runStep(toUtf8(input, copy, source), { ...where, task: { ...files, input } })));
+    warnings.push(...(await stepper.runStep(toUtf8({ ...files, input }, copy), { ...where, task: { ...files, input } })));
     input = copy;
   }
   const task: Omit<Task, 'facts'> = { ...files, input };

@@ -272,6 +272,18 @@ describe('content', () => {
 
 describe('variants that programs write', () => {
   const cases: Record<string, [string, () => Buffer]> = {
+    'an archive of scripts of PyMOL': [
+      'zip',
+      () =>
+        zipOf([
+          { name: 'a.pml', content: 'load a.pdb' },
+          { name: 'a.pdb', content: 'x' },
+        ]),
+    ],
+    'a site with a description of its package': [
+      'zip',
+      () => zipOf([{ name: 'www/index.html', content: 'x' }, { name: 'www/metadata.opf' }]),
+    ],
     'a JPEG XL in a container': ['jxl', written('boxed.jxl', 'cjxl', '--container=1', 'picture.png')],
     'a run-length TGA': ['tga', written('rle.tga', '/usr/bin/convert-im6.q16', 'picture.png', '-compress', 'RLE')],
     'a plain PPM with a comment': ['ppm', () => latin1('P3\n# by hand 1 2\n2 1\n255\n1 2 3 4 5 6\n')],

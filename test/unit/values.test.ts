@@ -110,7 +110,7 @@ it('reads every number of a table where it is told to', () =>
 describe('says', () => {
   it('what was guessed and what was lost', () => {
     expect(said(rewrite('csv', Buffer.from('a\n\xfc\n', 'latin1'), 'json'))).toEqual([
-      'The text is no UTF-8: it was read as Windows-1252.',
+      'The text is not UTF-8 and does not name its encoding: it was read as Windows-1252.',
     ]);
     expect(said(rewrite('json', '{"a":null,"b":1}', 'toml'))).toEqual(['TOML has no null: values without content were left out.']);
     expect(said(rewrite('json', '{"a b":1}', 'xml'))).toEqual(['Names that XML does not allow were changed.']);

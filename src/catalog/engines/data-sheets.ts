@@ -17,12 +17,17 @@ export const engine: Engine = {
     ...everyPair(['xlsx', 'xls', 'ods'], ['json', 'yaml', 'xml'], { rank: 75, loses: ['formatting'] }),
   ],
   trials: [{ file: JSON_DATA, target: 'ods', slow: true }],
-  options: (source) => (DATA.includes(source) ? [] : ['password']),
+  options: (source) => (DATA.includes(source) ? ['charset'] : ['password']),
   plan: (task) => {
     const { source, target, scratch, output } = task;
     if (!DATA.includes(source)) {
       const { steps } = askOffice({ ...task, target: 'csv', output: scratch }, 'sheet');
-      return { steps: [...steps, valuesStep({ ...task, source: 'csv' }, scratch, `${output}/data.${target}`)] };
+      return {
+        steps: [
+          ...steps,
+          valuesStep({ ...task, source: 'csv', options: { ...task.options, charset: undefined } }, scratch, `${output}/data.${target}`),
+        ],
+      };
     }
     const table = `${scratch}/table.csv`;
     const { steps } = askOffice({ ...task, source: 'csv', input: table, passwordFile: undefined }, 'sheet');

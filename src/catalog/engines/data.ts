@@ -21,7 +21,7 @@ export const engine: Engine = {
     ...everyPair(['xml'], [...TREES, ...ROWS], { rank: 70, loses: ['comments, and the order of elements that have different names'] }),
   ],
   trials: [{ file: JSON_DATA, target: 'yaml' }],
-  options: (source) => (ROWS.includes(source) ? ['csv_types'] : []),
+  options: (source) => (ROWS.includes(source) ? ['csv_types', 'charset'] : ['charset']),
   plan: (task) => ({ steps: [valuesStep(task, task.input, `${task.output}/data.${task.target}`)] }),
   explain: explainValues,
   limits: { memoryBytes: 2 * 1024 ** 3 },

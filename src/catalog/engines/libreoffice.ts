@@ -3,6 +3,7 @@ import { type Conversion, type Engine, everyPair } from '../engine.ts';
 import { FODT } from '../known-good.ts';
 import { UTF8 } from '../planning/text.ts';
 import { askOffice, explainOffice, OFFICE, OFFICE_LIMITS, type OfficeModule } from './libreoffice/ask.ts';
+import { HEAD, INSPECT_SVG } from './rsvg/inspect.ts';
 
 /** The kind of document that LibreOffice loads each source as. */
 const FAMILIES: Readonly<Record<string, OfficeModule>> = {
@@ -18,6 +19,7 @@ const ENCRYPTABLE = new Set(['docx', 'doc', 'odt', 'xlsx', 'xls', 'ods', 'pptx',
 
 /** Their values have no types: which are numbers is for the reader to tell. */
 const SEPARATED = new Set(['csv', 'tsv']);
+const TEXTS = new Set(['txt', 'html', ...SEPARATED]);
 
 const CONVERSIONS: readonly Conversion[] = [
   ...everyPair([...WORDS, ...SHEETS, ...SLIDES], ['pdf'], { rank: 90 }),
@@ -56,8 +58,8 @@ export const engine: Engine = {
   name: 'LibreOffice',
   role: 'office',
   toolchains: ['office'],
-  binaries: { ...OFFICE, utf8: UTF8 },
-  readsUtf8: new Set(['txt', 'html', 'csv', 'tsv']),
+  binaries: { ...OFFICE, utf8: UTF8, head: HEAD },
+  readsUtf8: TEXTS,
   conversions: CONVERSIONS,
   trials: [{ file: FODT, target: 'pdf', slow: true }],
 
@@ -65,8 +67,10 @@ export const engine: Engine = {
     ...(ENCRYPTABLE.has(source) ? (['password'] as const) : []),
     ...(target === 'pdf' ? (['pages', 'img_quality'] as const) : []),
     ...(SEPARATED.has(source) ? (['csv_types'] as const) : []),
+    ...(TEXTS.has(source) ? (['charset'] as const) : []),
   ],
 
+  inspect: INSPECT_SVG,
   plan: (task) => askOffice(task, FAMILIES[task.source]),
   explain: explainOffice,
   limits: OFFICE_LIMITS,

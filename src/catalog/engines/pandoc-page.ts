@@ -28,7 +28,7 @@ export const engine: Engine = {
   readsUtf8: new Set(['md']),
   conversions: everyPair(['md'], ['html'], { rank: 75, loses: ['pictures'] }),
   trials: [{ file: MD, target: 'html' }],
-  options: () => [],
+  options: () => ['charset'],
   plan: ({ input, output }) => {
     const style = Object.entries(STYLE).map(([name, value]) => `--variable=${name}:${value}`);
     const format = ['--sandbox', '--from=gfm', '--to=html5', '--standalone', `--output=${output}/page.html`];

@@ -99,6 +99,9 @@ const targets = Object.keys(WRITES);
 const markup = sources.filter((id) => !['docx', 'odt', 'html'].includes(id));
 const references = Object.keys(REFERENCES);
 const LOCKABLE = ['docx', 'odt'];
+const TEXTS: ReadonlySet<string> = new Set(
+  [...sources, ...references].filter((id) => ![...LOCKABLE, 'epub', 'ipynb', 'csljs'].includes(id)),
+);
 /** Formats between which LibreOffice keeps the layout, and Pandoc only the structure. */
 const OFFICE = ['docx', 'odt', 'rtf'];
 
@@ -127,8 +130,8 @@ export const engine: Engine = {
     ...everyPair(references, references, { rank: 80 }).filter(({ source, target }) => source !== target),
   ].map((pair) => ({ ...pair, rank: pair.target === 'opml' ? OUTLINE_RANK : pair.rank, loses: losesOf(pair) })),
   trials: [{ file: MD, target: 'docx' }],
-  options: () => [],
-  readsUtf8: new Set([...sources, ...references].filter((id) => ![...LOCKABLE, 'epub', 'ipynb', 'csljs'].includes(id))),
+  options: (source) => (TEXTS.has(source) ? ['charset'] : []),
+  readsUtf8: TEXTS,
   inspect: { ...countDocument({ depth: 50 }), sources: new Set(['docx', 'odt', 'html']) },
   plan: (task) => ({
     steps: [...(LOCKABLE.includes(task.source) ? [{ run: 'clean', args: ['--open', task.input] }] : []), ...planOf(task)],

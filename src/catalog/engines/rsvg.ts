@@ -3,17 +3,12 @@ import { belowLimit, inputLimit } from '../../errors.ts';
 import { MAX_PIXELS, MAX_SIDE } from '../bounds.ts';
 import type { Engine, Plan, Task } from '../engine.ts';
 import { SVG } from '../known-good.ts';
-import { octavesIn } from './rsvg/octaves.ts';
-import { type SvgSize, sizeOf } from './rsvg/size.ts';
+import { HEAD, INSPECT_SVG } from './rsvg/inspect.ts';
+import type { SvgSize } from './rsvg/size.ts';
 
 /** CSS pixels per inch (CSS Values 3, 5.2). */
 const CSS_DPI = 96;
 const DEFAULT_DPI = 150;
-/** Each octave of noise has half the size of the one before: that of the twentieth is a millionth. */
-const MAX_OCTAVES = 32;
-/** The root tag must lie in the first of these, and noise is looked for in both: a larger drawing is no small one. */
-const [HEAD_CHARACTERS, LOOKED_AT_BYTES] = [65_536, 1_000_000];
-
 export const engine: Engine = {
   id: 'rsvg',
   name: 'librsvg',
@@ -22,7 +17,7 @@ export const engine: Engine = {
   binaries: {
     // 2.56.3 and Debian's 2.54.7 fix CVE-2023-38633: earlier ones could be made to read files outside the folder.
     rsvg: { at: ['/usr/bin/rsvg-convert'], version: { args: ['--version'], pattern: /rsvg-convert(?: version)? (\d+\.\d+\.\d+)/ } },
-    head: { at: ['/usr/bin/head'] },
+    head: HEAD,
   },
   conversions: [
     { source: 'svg', target: 'png', rank: 90 },
@@ -30,14 +25,7 @@ export const engine: Engine = {
   ],
   trials: [{ file: SVG, target: 'png' }],
   options: (_source, target) => (target === 'png' ? ['dpi', 'img_resize_w', 'img_resize_h'] : []),
-  inspect: {
-    step: (input) => ({ run: 'head', args: ['-c', `${LOOKED_AT_BYTES}`, input] }),
-    read: (stdout) => {
-      const octaves = octavesIn(stdout);
-      if (octaves > MAX_OCTAVES) throw inputLimit('octaves of noise', MAX_OCTAVES, octaves);
-      return { size: sizeOf(stdout.slice(0, HEAD_CHARACTERS)) };
-    },
-  },
+  inspect: INSPECT_SVG,
   plan,
   explain: (output) => {
     if (/larger than \d+ pixels|too large|cannot have more than|limit/i.test(output)) return 'input_limit';

@@ -2,6 +2,7 @@
 import { conversionFailed } from '../../errors.ts';
 import { type Binary, type Engine, everyPair, type Facts, type Plan, type ProcessStep, type Task } from '../engine.ts';
 import { SRT } from '../known-good.ts';
+import { charsetOf } from '../planning/text.ts';
 import { command } from './ffmpeg/command.ts';
 import { explain } from './ffmpeg/explain.ts';
 import { probeStep, readProbe } from './ffmpeg/probe.ts';
@@ -46,7 +47,7 @@ export const engine: Engine = {
     ...everyPair(VIDEOS, ['srt', 'vtt', 'ass', 'txt'], { rank: 60 }),
   ].map((pair) => ({ ...pair, ...losesOf(pair.source, pair.target) })),
   trials: [{ file: SRT, target: 'vtt' }],
-  options: () => [],
+  options: (source) => (TEXTS.includes(source) ? ['charset'] : []),
   inspect: { sources: new Set(VIDEOS), step: probeStep, read: (stdout) => readTrack(readProbe(stdout)) },
   plan,
   explain: (output) => {
@@ -92,7 +93,9 @@ function plan(task: Task): Plan {
       return [rewrite(first, map, 'srt', between.input), rewrite(between, ['-map', '0:0'], 'ttml', result)];
     return [rewrite(first, map, WRITES[target] ?? '', result)];
   };
-  const decode: Plan['steps'] = isText ? [{ run: 'captions', args: ['utf8', input, first.input], answers: true }] : [];
+  const decode: Plan['steps'] = isText
+    ? [{ run: 'captions', args: ['utf8', input, first.input, ...charsetOf(task.options)], answers: true }]
+    : [];
   const others = { code: 'streams_dropped', message: `The video has ${tracks} subtitle tracks: the first one was taken.` };
   return { steps: [...decode, ...steps()], warnings: tracks > 1 ? [others] : [] };
 }

@@ -9,6 +9,15 @@ import { seconds } from './time.ts';
 /** Tesseract's codes of the languages that every installation has. If one of several were missing, Tesseract would silently skip it. */
 const OCR_LANGUAGES: readonly string[] = 'eng deu fra spa ita por nld pol rus ukr tur ara hin jpn kor chi_sim chi_tra'.split(' ');
 
+/** Any name of an encoding in the Encoding Standard. */
+function isCharset(label: string): boolean {
+  try {
+    return new TextDecoder(label).encoding !== '';
+  } catch {
+    return false;
+  }
+}
+
 /** One row per option. A refused client reads the description as `allowed`. Tools with the same option use the same row. */
 export const optionSchemas = {
   img_quality: integer(0, 100, ''),
@@ -48,6 +57,7 @@ export const optionSchemas = {
     .pipe(z.array(z.tuple([z.number().int(), z.number().int()])).min(1))
     .describe('pages from 1 on, as in 1 or 2-5,8 or all; at most 500 characters'),
   csv_types: oneOf(['as_written', 'auto']),
+  charset: textField.max(40).toLowerCase().refine(isCharset).describe('a name in the Encoding Standard, as in windows-1251 or shift_jis'),
   ocr_lang: textField
     .toLowerCase()
     .refine((value) => value.split('+').length <= 3 && value.split('+').every((code) => OCR_LANGUAGES.includes(code)))
@@ -71,7 +81,7 @@ export const PICTURE_EDITS = [
 ] as const satisfies readonly FormOption[];
 
 /** Options about the source apply to the first hop that honours them, those about the result's shape to the last, and the rest to every hop. */
-const FIRST: readonly OptionName[] = ['password', 'pages', 'start_time', 'end_time', 'track', 'ocr_lang'];
+const FIRST: readonly OptionName[] = ['password', 'pages', 'start_time', 'end_time', 'track', 'charset', 'ocr_lang'];
 const LAST: readonly OptionName[] = [...PICTURE_EDITS, ...editNames];
 
 export function optionApplies(name: OptionName): 'first' | 'last' | 'each' {

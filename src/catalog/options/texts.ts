@@ -53,6 +53,10 @@ export const optionTexts: Readonly<Record<FormOption, OptionText>> = {
     preset: 'as_written',
     where: 'CSV and TSV that become sheets or data',
   },
+  charset: {
+    means: 'Encoding of a text, instead of the one that it declares or seems to have.',
+    where: 'texts, pages, tables, data and subtitles',
+  },
   ocr_lang: {
     means: 'Languages of the text that is recognised.',
     preset: 'eng',

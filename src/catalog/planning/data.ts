@@ -1,6 +1,7 @@
 /** Calls of our program for data, `exec/programs/values.ts`. */
 import type { Reason } from '../../errors.ts';
 import type { Binary, ProcessStep, Task } from '../engine.ts';
+import { charsetOf } from './text.ts';
 import { reasonTold } from './told.ts';
 
 export const VALUES: Binary = { at: ['program:values.ts'], version: { args: ['--version'], pattern: /^values (\d+\.\d+)/ } };
@@ -12,7 +13,7 @@ export const valuesStep = (
   output: string,
 ): ProcessStep => ({
   run: 'values',
-  args: [input, source, output, target, options.csv_types ?? 'as_written'],
+  args: [input, source, output, target, options.csv_types ?? 'as_written', ...charsetOf(options)],
   answers: true,
 });
 

@@ -47,14 +47,23 @@ function byParts(names: readonly string[]): Detected {
   if (isFontSource(names)) return asFormat('ufoz');
   // EPUBs whose writer compressed the mimetype entry, or put it elsewhere.
   if (names.includes('META-INF/container.xml') && names.some((name) => name.toLowerCase().endsWith('.opf'))) return asFormat('epub');
-  return asFormat(BOOKS.find(([, parts]) => parts.every((part) => names.some((name) => part.test(name))))?.[0] ?? 'zip');
+  return asFormat(BOOKS.find(([, isOne]) => isOne(names))?.[0] ?? 'zip');
 }
 
+const hasAll =
+  (...parts: readonly string[]) =>
+  (names: readonly string[]): boolean =>
+    parts.every((part) => names.includes(part));
+/** Other programs use the ending, too: nothing but pictures may be beside it. */
+const isPmlBook = (names: readonly string[]): boolean =>
+  names.some((name) => PML.test(name)) && names.every((name) => PML.test(name) || /\/$|\.(?:png|jpe?g)$|^metadata\.opf$/i.test(name));
+const PML = /^[^/]+\.pml$/i;
+
 /** Books as calibre packs them, by parts that only they have together. */
-const BOOKS: readonly (readonly [string, readonly RegExp[]])[] = [
-  ['pmlz', [/^[^/]+\.pml$/i]],
-  ['htmlz', [/^metadata\.opf$/, /^index\.html$/]],
-  ['txtz', [/^metadata\.opf$/, /^index\.txt$/]],
+const BOOKS: readonly (readonly [string, (names: readonly string[]) => boolean])[] = [
+  ['htmlz', hasAll('metadata.opf', 'index.html')],
+  ['txtz', hasAll('metadata.opf', 'index.txt')],
+  ['pmlz', isPmlBook],
 ];
 
 /** A typeface in its folder (Unified Font Object 3, "UFO Package Structure"). */

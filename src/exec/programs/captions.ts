@@ -1,7 +1,7 @@
 /**
  * Subtitles as text.
  *
- *   captions.ts utf8 INPUT OUTPUT
+ *   captions.ts utf8 INPUT OUTPUT [CHARSET]
  *   captions.ts text INPUT.srt OUTPUT.txt
  *   captions.ts lrc INPUT.srt OUTPUT.lrc
  *
@@ -10,16 +10,16 @@
  * time at which it begins.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
-import { answering, lossy } from './values/answer.ts';
+import { answering } from './values/answer.ts';
 import { decodeText, toldOf } from './values/charset.ts';
 
-const [verb = '', input = '', output = ''] = process.argv.slice(2);
+const [verb = '', input = '', output = '', charset] = process.argv.slice(2);
 const bytes = readFileSync(input);
 
 if (verb === 'utf8') {
-  const decoded = decodeText(bytes, []);
+  const decoded = decodeText(bytes, [], charset);
   writeFileSync(output, decoded.text);
-  await answering(() => lossy(toldOf(decoded)));
+  await answering(() => toldOf(decoded));
 } else {
   const cues = bytes
     .toString()

@@ -12,6 +12,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { inflateRawSync } from 'node:zlib';
 import { NO_PICTURES, picturesIn } from './pandoc-tree/pictures.ts';
 import { answering } from './values/answer.ts';
+import { STORED, zipEntries } from './zip.ts';
 
 type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 interface Tree {
@@ -30,12 +31,24 @@ const part = (node: Json, index: number): Json => (Array.isArray(node) ? (node[i
 
 let pictures = NO_PICTURES;
 
+/** Links lead to the sections of a book, which are such a Div: the first words of it take its name over. */
+function anchored(id: Json, blocks: Json[]): Json[] {
+  const [first, ...rest] = blocks;
+  const tag = tagOf(first ?? null);
+  if (typeof id !== 'string' || id === '' || first === undefined || tag === undefined) return blocks;
+  const span = { t: 'Span', c: [[id, [], []], []] };
+  const content = contentOf(first);
+  if (tag === 'Para' || tag === 'Plain') return [{ t: tag, c: [span, ...(content as Json[])] }, ...rest];
+  if (tag === 'Header') return [{ t: tag, c: [part(content, 0), part(content, 1), [span, ...(part(content, 2) as Json[])]] }, ...rest];
+  return blocks;
+}
+
 /** @returns the nodes that replace the node in its list: none, the cleaned node, or several */
 function cleanNode(node: Json): Json[] {
   const tag = tagOf(node);
   if (tag === 'RawBlock' || tag === 'RawInline') return [];
   // Sections of books and cells of notebooks: inside a Div, headings count for less than those of the text around it.
-  if (tag === 'Div') return clean(part(contentOf(node), 1)) as Json[];
+  if (tag === 'Div') return anchored(part(part(contentOf(node), 0), 0), clean(part(contentOf(node), 1)) as Json[]);
   if (tag === 'Header') return [numbered(clean(contentOf(node)))];
   if (tag === 'Image') {
     const content = contentOf(node);
@@ -88,13 +101,10 @@ function cleanTree(tree: Tree): Tree {
 /** Encrypted Office documents are compound files around the real one ([MS-OFFCRYPTO] 2.3.4); OpenDocument declares it in the manifest (ODF 1.3 part 2, 3.4). */
 function isEncrypted(document: Buffer): boolean {
   if (document.readUInt32BE(0) === 0xd0cf_11e0) return true;
-  const entry = document.lastIndexOf('META-INF/manifest.xml') - 46;
-  if (entry < 0 || document.toString('latin1', entry, entry + 4) !== 'PK\x01\x02') return false;
-  const [method, packed, local] = [document.readUInt16LE(entry + 10), document.readUInt32LE(entry + 20), document.readUInt32LE(entry + 42)];
-  const at = local + 30 + document.readUInt16LE(local + 26) + document.readUInt16LE(local + 28);
-  const content = document.subarray(at, at + packed);
-  const manifest = method === 0 ? content : inflateRawSync(content, { maxOutputLength: MOST_MANIFEST });
-  return manifest.includes('encryption-data');
+  for (const { name, method, raw } of zipEntries(document))
+    if (name === 'META-INF/manifest.xml')
+      return (method === STORED ? raw : inflateRawSync(raw, { maxOutputLength: MOST_MANIFEST })).includes('encryption-data');
+  return false;
 }
 
 const MOST_MANIFEST = 16 * 1024 * 1024;

@@ -1,15 +1,15 @@
 /**
  * Data from one syntax to another: CSV, TSV, JSON, JSON Lines, YAML, TOML and XML.
  *
- *   values.ts INPUT SOURCE OUTPUT TARGET (as_written|auto)
+ *   values.ts INPUT SOURCE OUTPUT TARGET (as_written|auto) [CHARSET]
  *
  * INPUT may be a folder of CSV files: one is read as itself, several become an object with a list for each, by its name without a number and ending.
- * The last argument says which values of a table are numbers: those of columns in which each looks the same as a number, or all that can be read as
+ * The word before CHARSET says which values of a table are numbers: those of columns in which each looks the same as a number, or all that can be read as
  * one. Prints one line of JSON, as residents answer: warnings, or, with status 2, why there is no result.
  */
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { answering, lossy } from './values/answer.ts';
+import { answering, lossy, type Told } from './values/answer.ts';
 import { decodeText, toldOf } from './values/charset.ts';
 import { json, jsonl } from './values/json.ts';
 import { csv, tsv } from './values/rows.ts';
@@ -24,7 +24,7 @@ const VERSION = '1.0';
 /** Bytes: as values they take up to ten times as much memory. */
 const MOST_BYTES = 64 << 20;
 
-const [input = '', source = '', output = '', target = '', types = 'as_written'] = process.argv.slice(2);
+const [input = '', source = '', output = '', target = '', types = 'as_written', charset] = process.argv.slice(2);
 
 if (input === '--version') process.stdout.write(`values ${VERSION}\n`);
 else
@@ -39,13 +39,13 @@ else
     const value = found.length === 1 && only !== undefined ? only.value : fieldsFrom(found.map(({ name, value }) => [name, value]));
     const written = to.write(value);
     writeFileSync(output, written.text);
-    return lossy([...found.flatMap(({ warnings }) => warnings), ...written.warnings]);
+    return [...found.flatMap(({ told }) => told), ...lossy([...found.flatMap(({ warnings }) => warnings), ...written.warnings])];
   });
 
-function readFile(path: string, { read }: Syntax): Read {
-  const decoded = decodeText(readFileSync(path), source === 'xml' ? ['xml'] : []);
+function readFile(path: string, { read }: Syntax): Read & { readonly told: readonly Told[] } {
+  const decoded = decodeText(readFileSync(path), source === 'xml' ? ['xml'] : [], charset);
   const { value, warnings } = read(decoded.text, types === 'auto' ? 'auto' : 'as_written');
-  return { value, warnings: [...toldOf(decoded), ...warnings] };
+  return { value, warnings, told: toldOf(decoded) };
 }
 
 function filesOf(path: string): readonly string[] {

@@ -83,6 +83,7 @@ const BOUNDS: Readonly<Record<string, Bounds>> = {
     allowed: 'pages from 1 on',
   },
   csv_types: oneOf(['as_written', 'auto'], ['text', 'number', 'as written']),
+  charset: { inside: ['utf-8', 'koi8-r', 'Latin1', 'big5'], outside: ['utf-7', 'klingon', '-'], allowed: 'Encoding Standard' },
   ocr_lang: {
     inside: ['eng', 'deu+fra', 'eng+chi_sim+chi_tra', 'ENG+Deu'],
     outside: ['en', 'xyz', 'eng+xyz', 'english', 'eng+', '+eng', 'eng+deu+fra+spa', 'eng deu', 'eng/../deu', '../eng'],
@@ -108,8 +109,8 @@ it.each(together)('pass just inside their bounds, and where they have no effect 
   const told = data?.warnings.filter(({ code }) => code === 'option_ignored').map(({ message }) => message);
   expect(told).toEqual(
     (fields as (readonly [string, string])[])
-      // The only one that does something here.
-      .filter(([option]) => option !== 'csv_types')
+      // Those that do something here.
+      .filter(([option]) => option !== 'csv_types' && option !== 'charset')
       .map(([option]) => `The option ${option} has no effect on this conversion.`)
       .toSorted(inOrder),
   );

@@ -102,7 +102,7 @@ describe('a picture inside a document', () => {
     const [name = ''] = [...parts.keys()].filter((each) => each.endsWith('.png'));
     await writeZip(path, { ...Object.fromEntries(parts), [name]: emf('kestrel') });
     const { result, warnings } = await send(path, 'html');
-    expect(warnings).toContain('Pictures that are not PNG, JPEG or GIF are left out: 1.');
+    expect(warnings).toContain('Pictures that are missing, or are not PNG, JPEG or GIF, are left out: 1.');
     expect(result.toString()).toContain('what it shows');
   });
 

@@ -41,8 +41,8 @@ const CASES: readonly (readonly [string, Language])[] = [
 const encoded = (text: string, charset: string): Buffer =>
   execFileSync('iconv', ['-f', 'utf-8', '-t', charset === 'shift_jis' ? 'SHIFT_JIS' : charset], { input: text });
 
-async function send(name: string, bytes: Buffer, target: string) {
-  const answer = await settled(service.url, await convert(service.url, { name, bytes }, target));
+async function send(name: string, bytes: Buffer, target: string, fields: Readonly<Record<string, string>> = {}) {
+  const answer = await settled(service.url, await convert(service.url, { name, bytes }, target, fields));
   expect(answer.error, `${name} to ${target}`).toBeUndefined();
   const result = Buffer.from(await (await fetch(answer.data?.output?.url ?? '')).arrayBuffer());
   return { result, codes: (answer.data?.warnings ?? []).map(({ code }) => code) };
@@ -101,6 +101,23 @@ it('a page that declares nothing is recognised, and says UTF-8 afterwards', asyn
     if (target === 'txt') expect(result.toString()).toContain('русском');
     expect(codes).toContain('charset_guessed');
   }
+});
+
+it('the option says it where nothing does, or where what does is wrong', async () => {
+  // Two words, which look like many languages.
+  const short = encoded('# kůň žluťoučký\n\nplain letters around it\n', 'windows-1250');
+  expect((await send('a.md', short, 'html', { charset: 'windows-1250' })).result.toString()).toContain('kůň žluťoučký');
+  const lying = encoded(`<html><head><meta charset="utf-8"></head><body><p>${TEXTS.Russian}</p></body></html>`, 'koi8-r');
+  const { result, codes } = await send('a.html', lying, 'md', { charset: 'koi8-r' });
+  expect(result.toString()).toContain(TEXTS.Russian);
+  expect(codes).not.toContain('charset_guessed');
+  const cues = encoded('1\n00:00:01,000 --> 00:00:02,000\nkůň\n', 'iso-8859-2');
+  expect((await send('a.srt', cues, 'vtt', { charset: 'iso-8859-2' })).result.toString()).toContain('kůň');
+  const data = encoded('a,b\n1,kůň\n', 'windows-1250');
+  expect((await send('a.csv', data, 'json', { charset: 'windows-1250' })).result.toString()).toContain('kůň');
+  expect(await partOf((await send('a.csv', data, 'xlsx', { charset: 'windows-1250' })).result, /^xl\/sharedStrings\.xml$/)).toContain(
+    'kůň',
+  );
 });
 
 it('UTF-8 is left alone, and told of by nothing', async () => {

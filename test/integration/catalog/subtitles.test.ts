@@ -29,7 +29,9 @@ const textOf = async ({ data, error }: Awaited<ReturnType<typeof send>>): Promis
 it('in Windows-1252 or UTF-16 become UTF-8, and what was guessed is said', async () => {
   const western = await send('a.srt', Buffer.from(cue('\xe9t\xe9'), 'latin1'), 'vtt');
   expect(await textOf(western)).toBe('WEBVTT\n\n00:01.000 --> 00:02.500\nété\n');
-  expect(western.data?.warnings.map(({ message }) => message)).toContain('The text is no UTF-8: it was read as Windows-1252.');
+  expect(western.data?.warnings.map(({ message }) => message)).toContain(
+    'The text is not UTF-8 and does not name its encoding: it was read as Windows-1252.',
+  );
   const wide = await send('b.srt', Buffer.from(`\ufeff${cue('Ελληνικά')}`, 'utf16le'), 'vtt');
   expect(await textOf(wide)).toContain('Ελληνικά');
   expect(wide.data?.warnings).toEqual([]);

@@ -18,7 +18,8 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'filemill-start-'));
   await mkdir(join(folder, '.cache'));
   await mkdir(join(folder, 'scripts'));
-  await cp(join(checkout, 'scripts/filemill'), join(folder, 'scripts/filemill'));
+  for (const name of ['filemill', 'build-command.ts'])
+    await cp(join(checkout, 'scripts', name), join(folder, 'scripts', name), { preserveTimestamps: true });
   for (const name of ['src', 'node_modules', 'package.json', 'package-lock.json']) await symlink(join(checkout, name), join(folder, name));
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));

@@ -737,6 +737,35 @@ const PAGES: readonly Case[] = [
   }),
 ];
 
+const svg = (inner: string): string =>
+  `<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" width="200" height="100">${inner}</svg>`;
+
+const SVGS: readonly Case[] = [
+  ...toEach(['emf', 'wmf'], {
+    name: 'a drawing that reaches out',
+    file: (trap) =>
+      svg(
+        places(trap)
+          .map((place) => `<image width="9" height="9" href="${place}" xlink:href="${place}"/><use xlink:href="${place}#a"/>`)
+          .join(''),
+      ),
+    as: 'a.svg',
+  }),
+  ...toEach(['emf'], {
+    name: 'a drawing that uses itself ten times, nine deep',
+    file: svg(
+      `<defs><rect id="u0" width="1" height="1"/>${Array.from({ length: 9 }, (_, at) => `<g id="u${at + 1}">${`<use xlink:href="#u${at}"/>`.repeat(10)}</g>`).join('')}</defs><use xlink:href="#u9"/>`,
+    ),
+    as: 'a.svg',
+  }),
+  ...toEach(['emf'], {
+    name: 'a drawing of endless noise',
+    file: svg('<filter id="n"><feTurbulence numOctaves="999999999"/></filter><rect width="99" height="99" filter="url(#n)"/>'),
+    as: 'a.svg',
+    ends: 'fail',
+    why: 'input_limit',
+  }),
+];
 /** What calibre packs: its chapters are pages, and pages link others. */
 const PACKED_BOOKS: readonly Case[] = ['htmlz', 'txtz', 'pmlz'].flatMap((format) =>
   toEach(['epub', 'docx', 'html'], {
@@ -1362,7 +1391,7 @@ proveHarmless(ground, {
   'OpenDocument and sheets that reach out': OPEN,
   'documents that tell of the machine': TELLING,
   'documents with macros': MACROS,
-  'pages, books and markup that reach out': [...PAGES, ...PACKED_BOOKS],
+  'pages, books and markup that reach out': [...PAGES, ...PACKED_BOOKS, ...SVGS],
   'documents that are shut, or none': SHUT,
   'documents cut short': [
     cut('docx', 'pdf'),

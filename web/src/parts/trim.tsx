@@ -2,7 +2,7 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { t } from '../words/words.ts';
-import { peaksOf } from '../work/wave.ts';
+import { peaksOf, soundOf } from '../work/wave.ts';
 import type { Values } from './options.tsx';
 
 type Field = 'start_time' | 'end_time';
@@ -18,6 +18,7 @@ export function Trim({ file, values }: { file: File; values: Values }) {
   const wave = useRef<HTMLCanvasElement>(null);
   const url = useSignal<string | undefined>(undefined);
   const length = useSignal(0);
+  const sound = useSignal<AudioBuffer | undefined>(undefined);
   const peaks = useSignal<Float32Array | undefined>(undefined);
   const failed = useSignal(false);
   const isSound = useSignal(false);
@@ -29,15 +30,20 @@ export function Trim({ file, values }: { file: File; values: Values }) {
   const seconds = length.value;
   useEffect(() => {
     const gone = new AbortController();
-    void peaksOf(file, seconds, PARTS, gone.signal).then((found) => {
+    const hear = async () => {
+      // Once, though a browser may correct the length while it reads.
+      sound.value ??= await soundOf(file, seconds);
+      const found = sound.value === undefined ? undefined : await peaksOf(sound.value, seconds, PARTS, gone.signal);
       if (!gone.signal.aborted) peaks.value = found;
-    });
+    };
+    // What is not drawn can be heard.
+    if (seconds > 0) hear().catch(() => {});
     return () => gone.abort();
   }, [file, seconds]);
   useEffect(() => draw(wave.current, peaks.value), [peaks.value]);
   const at: Record<Field, number> = {
-    start_time: within(secondsOf(values.value['start_time']) ?? 0, seconds),
-    end_time: within(secondsOf(values.value['end_time']) ?? seconds, seconds),
+    start_time: within(secondsOf(values.value['start_time']) ?? 0, seconds || Number.POSITIVE_INFINITY),
+    end_time: within(secondsOf(values.value['end_time']) ?? seconds, seconds || Number.POSITIVE_INFINITY),
   };
   useEffect(() => {
     // As for the rectangle of a picture: no style in markup.
@@ -45,8 +51,9 @@ export function Trim({ file, values }: { file: File; values: Values }) {
     range.current?.style.setProperty('--to', `${(100 * at.end_time) / (seconds || 1)}%`);
   });
   const set = (name: Field, time: number) => {
-    // A part has a length: one end stops at the other.
-    const kept = name === 'start_time' ? Math.min(time, at.end_time - 0.01) : Math.max(time, at.start_time + 0.01);
+    // A part has a length: one end stops at the other. Of some recordings the browser does not know where they end.
+    const end = seconds > 0 || values.value['end_time'] !== undefined ? at.end_time : Number.POSITIVE_INFINITY;
+    const kept = name === 'start_time' ? Math.min(time, end - 0.01) : Math.max(time, at.start_time + 0.01);
     values.value = { ...values.value, [name]: Math.max(0, kept).toFixed(3) };
   };
   const handle = (name: Field) => (

@@ -73,6 +73,7 @@ export const catalog: CatalogWords = {
     password: 'Passwort',
     pages: 'Seiten',
     csv_types: 'Werte in CSV',
+    charset: 'Zeichenkodierung',
     background: 'Hintergrundfarbe',
     video_width: 'Breite',
     video_height: 'Höhe',

@@ -61,6 +61,7 @@ export const catalog: CatalogWords = {
     password: 'Contraseña',
     pages: 'Páginas',
     csv_types: 'Valores de CSV',
+    charset: 'Codificación del texto',
     background: 'Color de fondo',
     video_width: 'Anchura',
     video_height: 'Altura',

@@ -2,19 +2,19 @@
 
 /** Of samples a second: enough to see words and beats. Browsers decode to no fewer. */
 const RATE = 8000;
-/** Decoded as a whole: some 4 bytes a sample and channel. */
-const [MOST_SECONDS, MOST_BYTES] = [3600, 100_000_000] as const;
+/** Decoded as a whole: 4 bytes a sample, for each channel. */
+const [MOST_SECONDS, MOST_BYTES] = [1800, 100_000_000] as const;
 /** Samples between two turns of the page. */
 const SLICE = 2_000_000;
 
-/**
- * @param seconds of the whole recording
- * @returns the loudest sample of each of `count` equal parts, 0 to 1, the loudest of all being 1; undefined where it is too long or there is no sound
- */
-export async function peaksOf(file: File, seconds: number, count: number, cancel: AbortSignal): Promise<Float32Array | undefined> {
-  if (!(seconds > 0 && seconds <= MOST_SECONDS) || file.size > MOST_BYTES) return undefined;
-  const audio = await new OfflineAudioContext(1, 1, RATE).decodeAudioData(await file.arrayBuffer()).catch(() => undefined);
-  if (audio === undefined || cancel.aborted) return undefined;
+/** @param seconds of the whole recording @returns undefined where it is too long @throws where the browser cannot decode it, or the file is gone */
+export async function soundOf(file: File, seconds: number): Promise<AudioBuffer | undefined> {
+  if (seconds > MOST_SECONDS || file.size > MOST_BYTES) return undefined;
+  return new OfflineAudioContext(1, 1, RATE).decodeAudioData(await file.arrayBuffer());
+}
+
+/** @returns the loudest sample of each of `count` equal parts, 0 to 1, the loudest of all being 1; undefined where there is no sound */
+export async function peaksOf(audio: AudioBuffer, seconds: number, count: number, cancel: AbortSignal): Promise<Float32Array | undefined> {
   const channels = Array.from({ length: Math.min(2, audio.numberOfChannels) }, (_, channel) => audio.getChannelData(channel));
   const peaks = new Float32Array(count);
   // A video may go on after its sound.

@@ -99,14 +99,14 @@ def reading_options(request, warnings):
     if source in ("csv", "tsv"):
         head = Path(request["input"]).read_bytes()
         separator = "\t" if source == "tsv" else separator_of(head)
-        texts = columns_of_text(Path(request["input"]), separator, {76: "utf-8-sig", 65535: "utf-16"}.get(charset(head)[0], "cp1252"))
+        texts = columns_of_text(Path(request["input"]), separator, "utf-8-sig")
         is_guessed = request.get("csvTypes") == "auto"
         warnings += types_warning(texts, is_guessed)
         columns = "" if is_guessed else "/".join(f"{column + 1}/2" for column in texts)
-        # Separator, quote, charset, first line, columns (2: text), language (en-US), all quoted is text, no guessed dates, ..., no formulas.
-        return {"FilterOptions": f"{ord(separator)},34,{charset(head)[0]},1,{columns},1033,false,false,false,false,false,0,false"}
+        # Texts of other encodings were made UTF-8 before (readsUtf8). Separator, quote, charset (rtl/textenc.h), first line, columns (2: text), language (en-US), all quoted is text, no guessed dates, ..., no formulas.
+        return {"FilterOptions": f"{ord(separator)},34,76,1,{columns},1033,false,false,false,false,false,0,false"}
     if source == "txt":
-        return {"FilterOptions": f"{charset(Path(request['input']).read_bytes())[1]},LF,,,"}
+        return {"FilterOptions": "UTF8,LF,,,"}
     return {}
 
 
@@ -151,15 +151,6 @@ def types_warning(texts, is_guessed):
     if is_guessed:
         return [{"code": "csv_types_guessed", "message": f"{columns} values such as 007 or 1,234.50 that were read as numbers and may look different."}]
     return [{"code": "csv_kept_as_text", "message": f"{columns} values such as 007 or 1,234.50, kept as text as they were written; csv_types=auto reads them as numbers."}]
-
-
-def charset(content):
-    """Returns LibreOffice's number and name of the encoding (rtl/textenc.h): UTF-8 if the content is valid, else a Windows encoding."""
-    try:
-        content.decode("utf-8")
-        return 76, "UTF8"
-    except UnicodeDecodeError:
-        return (65535, "UNICODE") if content[:2] in (b"\xff\xfe", b"\xfe\xff") else (1, "MS_1252")
 
 
 def separator_of(content):

@@ -1,10 +1,13 @@
 /** The pictures inside a document, by the names that Pandoc gives them: those of an office package or an EPUB, and those of a FictionBook. */
 import { inflateRawSync } from 'node:zlib';
 import { lossy } from '../values/answer.ts';
-import { STORED, zipEntries } from '../zip.ts';
+import { STORED, type ZipEntry, zipEntries } from '../zip.ts';
 
 /** Of all pictures together, each as often as it is shown: the tree holds them as text, and Pandoc the tree several times, bytes. */
 const MOST_BYTES = 24 * 1024 * 1024;
+
+/** Each that turns out too large was unpacked up to there. */
+const MOST_TRIES = 20;
 
 export interface Pictures {
   /** A picture as a `data:` URL; undefined where there is none, or none that every writer takes. */
@@ -21,59 +24,76 @@ const KINDS: readonly (readonly [string, string])[] = [
   ['image/gif', 'GIF8'],
 ];
 
+/** @returns the bytes of a picture, at most so many */
+type Find = (name: string, most: number) => Buffer | 'absent' | 'too large';
+
 export function picturesIn(document: Buffer): Pictures {
   const find = document.toString('latin1', 0, 2) === 'PK' ? inPackage(document) : inFictionBook(document);
-  const urls = new Map<string, string | undefined>();
+  const shown = new Map<string, { readonly url: string; readonly bytes: number }>();
   let [left, others, tooLarge] = [MOST_BYTES, 0, 0];
   return {
     inline(name) {
       // A picture of the web stays where it is.
       if (/^[a-z][a-z\d+.-]*:/i.test(name)) return undefined;
-      const known = urls.has(name) ? urls.get(name) : urlOf(find(name, MOST_BYTES));
-      urls.set(name, known);
-      if (known === undefined) others++;
-      else if (known.length > left) tooLarge++;
+      const known = shown.get(name);
+      const found = known ?? (tooLarge < MOST_TRIES ? asUrl(find(name, left)) : 'too large');
+      if (found === 'absent') others++;
+      else if (found === 'too large' || found.bytes > left) tooLarge++;
       else {
-        left -= known.length;
-        return known;
+        left -= found.bytes;
+        shown.set(name, found);
+        return found.url;
       }
       return undefined;
     },
     warnings: () =>
       lossy([
-        ...(others === 0 ? [] : [`Pictures that are not PNG, JPEG or GIF are left out: ${others}.`]),
+        ...(others === 0 ? [] : [`Pictures that are missing, or are not PNG, JPEG or GIF, are left out: ${others}.`]),
         ...(tooLarge === 0 ? [] : [`Pictures beyond ${MOST_BYTES / 1024 ** 2} MiB in all are left out: ${tooLarge}.`]),
       ]),
   };
 }
 
-function urlOf(bytes: Buffer | undefined): string | undefined {
-  const kind = KINDS.find(([, beginning]) => bytes?.toString('latin1', 0, beginning.length) === beginning);
-  return bytes === undefined || kind === undefined ? undefined : `data:${kind[0]};base64,${bytes.toString('base64')}`;
+function asUrl(found: ReturnType<Find>) {
+  if (typeof found === 'string') return found;
+  const kind = KINDS.find(([, beginning]) => found.toString('latin1', 0, beginning.length) === beginning);
+  return kind === undefined ? 'absent' : { url: `data:${kind[0]};base64,${found.toString('base64')}`, bytes: found.length };
 }
 
-type Find = (name: string, most: number) => Buffer | undefined;
+/** Folders of a path that are looked at from its end. */
+const DEEPEST = 8;
 
-/** Names are relative to the main part, which lies in `word/` or in a book's own folder: the shortest path that ends so. */
+/** Names are relative to the main part, which lies in `word/` or in a book's own folder: the shortest path that ends so. A bare name counts where only one part has it. */
 function inPackage(document: Buffer): Find {
-  const entries = [...zipEntries(document)];
-  const byName = new Map(entries.map((entry) => [entry.name, entry]));
-  const byEnd = new Map<string, (typeof entries)[number]>();
-  for (const entry of entries.toSorted((one, other) => one.name.length - other.name.length)) {
-    const base = entry.name.slice(entry.name.lastIndexOf('/') + 1);
-    if (!byEnd.has(base)) byEnd.set(base, entry);
+  const byEnd = new Map<string, ZipEntry | 'several'>();
+  for (const entry of [...zipEntries(document)].toSorted((one, other) => one.name.length - other.name.length)) {
+    const folders = entry.name.split('/');
+    for (let from = Math.max(0, folders.length - DEEPEST); from < folders.length; from++) {
+      const end = folders.slice(from).join('/');
+      const isBare = from === folders.length - 1 && from > 0;
+      if (!byEnd.has(end)) byEnd.set(end, entry);
+      else if (isBare) byEnd.set(end, 'several');
+    }
   }
   return (name, most) => {
-    const plain = name.replace(/^(?:\.{1,2}\/){1,16}/, '');
-    const entry = byName.get(plain) ?? byName.get(`word/${plain}`) ?? byEnd.get(plain.slice(plain.lastIndexOf('/') + 1));
-    if (entry === undefined) return undefined;
+    const plain = decoded(name).replace(/^(?:\.{1,2}\/){1,16}/, '');
+    const entry = byEnd.get(plain) ?? byEnd.get(plain.slice(plain.lastIndexOf('/') + 1));
+    if (entry === undefined || entry === 'several') return 'absent';
+    if (entry.method === STORED) return entry.raw.length > most ? 'too large' : entry.raw;
     try {
-      return entry.method === STORED ? entry.raw : inflateRawSync(entry.raw, { maxOutputLength: most });
-    } catch {
-      // Damaged, or larger than all pictures may be.
-      return undefined;
+      return inflateRawSync(entry.raw, { maxOutputLength: Math.max(1, most) });
+    } catch (error) {
+      return (error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE' ? 'too large' : 'absent';
     }
   };
+}
+
+function decoded(name: string): string {
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    return name;
+  }
 }
 
 /** `<binary id="…">` elements of base64 (FictionBook 2.1). */
@@ -84,12 +104,13 @@ function inFictionBook(document: Buffer): Find {
     const open = text.indexOf('>', at);
     const end = text.indexOf('</binary', open);
     if (open < 0 || end < 0) break;
-    const id = /\bid="([^"]{1,200})"/.exec(text.slice(at, Math.min(open, at + 1000)))?.[1];
+    const id = /\bid\s{0,9}=\s{0,9}(["'])([^"']{1,200})\1/.exec(text.slice(at, Math.min(open, at + 1000)))?.[2];
     if (id !== undefined) places.set(id, [open + 1, end]);
     at = end;
   }
-  return (name) => {
-    const place = places.get(name.replace(/^#/, ''));
-    return place === undefined ? undefined : Buffer.from(text.slice(...place), 'base64');
+  return (name, most) => {
+    const [from, to] = places.get(name.replace(/^#/, '')) ?? [0, 0];
+    if (to === 0) return 'absent';
+    return (to - from) * 0.75 > most * 1.1 ? 'too large' : Buffer.from(text.slice(from, to), 'base64');
   };
 }

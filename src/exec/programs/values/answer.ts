@@ -1,7 +1,7 @@
 /** How a program of ours ends: with an answer as residents give, one line of JSON; with status 2 where it refuses its input. */
 import { Unfit } from './value.ts';
 
-interface Told {
+export interface Told {
   readonly code: string;
   readonly message: string;
 }

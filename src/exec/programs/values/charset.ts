@@ -1,6 +1,7 @@
 /** The encoding of a text: what it begins with, what it declares, UTF-8 where it is, and otherwise the one that its bytes look like. */
 import { isUtf8 } from 'node:buffer';
 import { analyse } from 'chardet';
+import type { Told } from './answer.ts';
 import { Unfit } from './value.ts';
 
 export interface Decoded {
@@ -15,16 +16,29 @@ const MARKS: readonly (readonly [readonly number[], string])[] = [
   [[0xff, 0xfe], 'utf-16le'],
   [[0xfe, 0xff], 'utf-16be'],
 ];
-/** Where a text may name its encoding, with what stands before the name. */
-export const DECLARATIONS = {
-  // XML 1.0, 4.3.3: the declaration is in ASCII, or each character has two bytes.
-  xml: /^(\s{0,20}<\?xml\s[^>]{0,200}?encoding\s{0,9}=\s{0,9}["'])([A-Za-z][\w.-]{0,40})(?=["'])/,
-  // HTML, 13.2.3.2: of a page whose bytes are looked through for it.
-  html: /(<meta\s[^>]{0,300}?charset\s{0,9}=\s{0,9}["']?)([A-Za-z][\w.:-]{0,40})/i,
-} as const;
-export type Declares = keyof typeof DECLARATIONS;
+/** How a text may name its encoding. */
+export type Declares = 'xml' | 'html';
+/** XML 1.0, 4.3.3: the declaration is in ASCII, or each character has two bytes. */
+const XML_DECLARATION = /^\s{0,20}<\?xml\s[^>]{0,300}>/;
+const ENCODING = /encoding\s{0,9}=\s{0,9}["']([A-Za-z][\w.-]{0,40})["']/;
+/** HTML, 13.2.3.2. */
+const META = /<meta\s[^<>]{0,400}>/gi;
+const CHARSET = /charset\s{0,9}=\s{0,9}["']?([a-z][\w.:-]{0,40})/i;
 /** Characters at the beginning in which a declaration counts. */
-export const DECLARED_WITHIN = 1024;
+const DECLARED_WITHIN = 1024;
+
+function labelIn(start: string, how: Declares): string | undefined {
+  if (how === 'xml') return ENCODING.exec(XML_DECLARATION.exec(start)?.[0] ?? '')?.[1];
+  const labels = Array.from(start.matchAll(META), ([tag]) => CHARSET.exec(tag)?.[1]);
+  return labels.find((label) => label !== undefined);
+}
+
+/** A text whose declarations say UTF-8: of a page all of them, wherever they stand, as LibreOffice obeys each. */
+export function declaringUtf8(text: string, declares: readonly Declares[]): string {
+  const renamed = (found: string, pattern: RegExp) => found.replace(pattern, (whole, label: string) => whole.replace(label, 'UTF-8'));
+  const xml = declares.includes('xml') ? text.replace(XML_DECLARATION, (found) => renamed(found, ENCODING)) : text;
+  return declares.includes('html') ? xml.replace(META, (found) => renamed(found, CHARSET)) : xml;
+}
 
 /** Looked at where nothing tells the encoding, bytes. */
 const MOST_LOOKED_AT = 64 * 1024;
@@ -35,57 +49,73 @@ const WESTERN = 'Windows-1252';
 const LARGER: Readonly<Record<string, string>> = { 'ISO-8859-1': WESTERN, 'ISO-8859-9': 'Windows-1254', ASCII: WESTERN };
 
 /** What clients are told of a guess. */
-export const toldOf = ({ guessed }: Decoded): readonly string[] =>
-  guessed === undefined ? [] : [`The text is no UTF-8: it was read as ${guessed}.`];
+export const toldOf = ({ guessed }: Decoded): readonly Told[] =>
+  guessed === undefined
+    ? []
+    : [{ code: 'charset_guessed', message: `The text is not UTF-8 and does not name its encoding: it was read as ${guessed}.` }];
 
-/** @param declares how the text may name its encoding */
-export function decodeText(bytes: Buffer, declares: readonly Declares[]): Decoded {
+/**
+ * @param declares how the text may name its encoding
+ * @param charset counts more than all that the text tells
+ */
+export function decodeText(bytes: Buffer, declares: readonly Declares[], charset?: string): Decoded {
+  if (charset !== undefined) return { text: new TextDecoder(charset).decode(bytes) };
   const mark = MARKS.find(([start]) => start.every((byte, at) => bytes[at] === byte))?.[1];
   if (mark !== undefined) return { text: new TextDecoder(mark).decode(bytes) };
-  const start = bytes.toString('latin1', 0, DECLARED_WITHIN);
-  const label = declares.map((how) => DECLARATIONS[how].exec(start)?.[2]).find((found) => found !== undefined);
-  if (label !== undefined && !/^utf-?(8|16)/i.test(label)) return { text: decoderOf(label).decode(bytes) };
+  const declared = declaredIn(bytes.toString('latin1', 0, DECLARED_WITHIN), declares);
+  if (declared !== undefined && declared !== 'utf-8') return { text: new TextDecoder(declared).decode(bytes) };
   if (bytes[0] !== 0 && bytes[1] === 0) return { text: new TextDecoder('utf-16le').decode(bytes) };
-  if (isUtf8(bytes)) return { text: bytes.toString() };
+  if (declared === 'utf-8' || isUtf8(bytes)) return { text: bytes.toString() };
   const guessed = looksLike(bytes);
+  // A text that was cut, or has a broken letter.
+  if (guessed === 'UTF-8') return { text: bytes.toString() };
   return { text: new TextDecoder(guessed).decode(bytes), guessed };
 }
 
+/**
+ * @returns the encoding's name in the Encoding Standard; undefined where none is declared, or one of two bytes a letter, which the declaration itself disproves
+ * @throws Unfit for an XML file that names an unknown one; a page's is ignored (HTML, 13.2.3.2)
+ */
+function declaredIn(start: string, declares: readonly Declares[]): string | undefined {
+  for (const how of declares) {
+    const label = labelIn(start, how);
+    if (label === undefined) continue;
+    const encoding = encodingOf(label);
+    if (encoding === undefined && how === 'xml')
+      throw new Unfit('unsupported_variant', 'The file names an encoding that the service does not know.');
+    if (encoding !== undefined && !encoding.startsWith('utf-16')) return encoding;
+  }
+  return undefined;
+}
+
+function encodingOf(label: string): string | undefined {
+  try {
+    return new TextDecoder(label).encoding;
+  } catch {
+    return undefined;
+  }
+}
+
 function looksLike(bytes: Buffer): string {
-  const found = analyse(foreignLines(bytes.subarray(0, MOST_LOOKED_AT))).find(
-    ({ name, confidence }) => confidence >= SURE_ENOUGH && !/^utf/i.test(name),
-  );
+  const found = analyse(foreignLines(bytes)).find(({ confidence }) => confidence >= SURE_ENOUGH);
   const name = found === undefined ? WESTERN : (LARGER[found.name] ?? found.name);
-  return isDecoded(name) ? name.replace(/^windows/, 'Windows') : WESTERN;
+  return encodingOf(name) === undefined || /^utf-(?:16|32)/i.test(name) ? WESTERN : name.replace(/^windows/, 'Windows');
 }
 
 /** Lines and tags of ASCII say nothing of an encoding, and would be taken for the language. */
 function foreignLines(bytes: Buffer): Buffer {
   const lines: Buffer[] = [];
-  let [start, isForeign] = [0, false];
-  for (let at = 0; at <= bytes.length; at++) {
+  let [start, isForeign, size] = [0, false, 0];
+  for (let at = 0; at <= bytes.length && size < MOST_LOOKED_AT; at++) {
     const byte = bytes[at] ?? LINE_END;
     if (byte >= 0x80) isForeign = true;
     if (byte !== LINE_END && byte !== 0x3c && byte !== 0x3e) continue;
-    if (isForeign) lines.push(bytes.subarray(start, at), Buffer.of(LINE_END));
+    if (isForeign) {
+      lines.push(bytes.subarray(start, Math.min(at, start + MOST_LOOKED_AT)), Buffer.of(LINE_END));
+      size += at - start;
+    }
     [start, isForeign] = [at + 1, false];
   }
-  return Buffer.concat(lines);
+  return Buffer.concat(lines).subarray(0, MOST_LOOKED_AT);
 }
 const LINE_END = 0x0a;
-
-function isDecoded(label: string): boolean {
-  try {
-    return new TextDecoder(label).encoding !== '';
-  } catch {
-    return false;
-  }
-}
-
-function decoderOf(label: string): TextDecoder {
-  try {
-    return new TextDecoder(label);
-  } catch {
-    throw new Unfit('unsupported_variant', 'The file names an encoding that the service does not know.');
-  }
-}
