@@ -18,9 +18,10 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'filemill-start-'));
   await mkdir(join(folder, '.cache'));
   await mkdir(join(folder, 'scripts'));
-  for (const name of ['filemill', 'build-command.ts'])
-    await cp(join(checkout, 'scripts', name), join(folder, 'scripts', name), { preserveTimestamps: true });
-  for (const name of ['src', 'node_modules', 'package.json', 'package-lock.json']) await symlink(join(checkout, name), join(folder, name));
+  // It finds its checkout by where it is itself.
+  await cp(join(checkout, 'scripts/filemill'), join(folder, 'scripts/filemill'));
+  for (const name of ['scripts/build-command.ts', 'src', 'node_modules', 'package.json', 'package-lock.json'])
+    await symlink(join(checkout, name), join(folder, name));
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
