@@ -6,6 +6,7 @@ ARG APT_SNAPSHOT=
 ARG SOURCE_DATE_EPOCH=
 USER 0
 COPY versions/${TOOLCHAIN}.txt /usr/local/share/filemill/versions.txt
+COPY removed/${TOOLCHAIN}.txt /usr/local/share/filemill/removed.txt
 RUN /usr/local/sbin/image-install < /usr/local/share/filemill/versions.txt
 # After the packages: a change of filemill's own code builds nothing else again.
 COPY app /app
