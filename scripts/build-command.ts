@@ -4,19 +4,15 @@
  *   build-command.ts FOLDER               an empty folder
  *   build-command.ts --current FOLDER     succeeds where what it was made of is as it was
  */
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { statSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
+import { isCurrent, LIST, type Sources } from '../src/cli/sources.ts';
 
 const checkout = dirname(import.meta.dirname);
 const [first = '', second = ''] = process.argv.slice(2);
 
-if (first === '--current') process.exitCode = isCurrent(resolve(second)) ? 0 : 1;
+if (first === '--current') process.exitCode = isCurrent(resolve(second), checkout) ? 0 : 1;
 else await bundle(resolve(first));
-
-function isCurrent(folder: string): boolean {
-  const sources = JSON.parse(readFileSync(join(folder, 'sources.json'), 'utf8')) as readonly (readonly [string, number])[];
-  return sources.every(([path, mtimeMs]) => statSync(join(checkout, path), { throwIfNoEntry: false })?.mtimeMs === mtimeMs);
-}
 
 async function bundle(outDir: string): Promise<void> {
   const { build } = await import('vite');
@@ -45,6 +41,6 @@ async function bundle(outDir: string): Promise<void> {
       rollupOptions: { external: [/^node:/], output: { entryFileNames: '[name].js', chunkFileNames: '[name]-[hash].js' } },
     },
   });
-  // As src/cli/start.ts reads it.
-  writeFileSync(join(outDir, 'sources.json'), JSON.stringify([...sources].sort()));
+  const list: Sources = [...sources].sort();
+  writeFileSync(join(outDir, LIST), JSON.stringify(list));
 }

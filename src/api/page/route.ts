@@ -22,7 +22,7 @@ const POLICY = [
   // The rule by which the page makes a thread for PDF.js (web/src/work/pdf.ts).
   'trusted-types filemill',
 ].join('; ');
-/** Of a script in a thread of its own, which reads files of strangers: it fetches nothing but scripts from here. */
+/** The thread of PDF.js reads strangers' files. Its policy lets it fetch scripts from here, and nothing else. */
 const THREAD_POLICY = "default-src 'none'; script-src 'self'";
 const HEADERS = {
   'content-security-policy': POLICY,

@@ -47,7 +47,7 @@ const CONVERSIONS: readonly Conversion[] = [
   ...everyPair(['sxi'], ['pdf', 'pptx', 'odp'], { rank: 80 }),
   ...everyPair(['odg', 'fodg', 'emf', 'wmf', 'vsdx', 'vsd', 'pub'], ['pdf'], { rank: 80 }),
   ...everyPair(['emf', 'wmf'], ['svg'], { rank: 60 }),
-  // A drawing of its own would contain the SVG as one picture.
+  // No ODG: LibreOffice would put the SVG into it as one picture.
   ...everyPair(['svg'], ['emf', 'wmf'], { rank: 60, loses: ['filters and masks'] }),
   ...everyPair(['emf', 'wmf'], ['png'], { rank: 60 }),
   ...everyPair(['xlsx', 'ods', 'csv'], ['slk', 'dif'], { rank: 45, loses: ['formatting', 'all sheets but the first'] }),

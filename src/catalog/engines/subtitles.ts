@@ -2,7 +2,7 @@
 import { conversionFailed } from '../../errors.ts';
 import { type Binary, type Engine, everyPair, type Facts, type Plan, type ProcessStep, type Task } from '../engine.ts';
 import { SRT } from '../known-good.ts';
-import { charsetOf } from '../planning/text.ts';
+import { toUtf8, UTF8 } from '../planning/text.ts';
 import { command } from './ffmpeg/command.ts';
 import { explain } from './ffmpeg/explain.ts';
 import { probeStep, readProbe } from './ffmpeg/probe.ts';
@@ -41,12 +41,15 @@ export const engine: Engine = {
   name: 'FFmpeg',
   role: 'audio_video',
   toolchains: ['media'],
-  binaries: { ...ffmpeg.binaries, captions: CAPTIONS },
+  binaries: { ...ffmpeg.binaries, captions: CAPTIONS, utf8: UTF8 },
   conversions: [
     ...everyPair(TEXTS, [...Object.keys(WRITES), ...Object.keys(WITHOUT_TAGS)], { rank: 80 }),
     ...everyPair(VIDEOS, ['srt', 'vtt', 'ass', 'txt'], { rank: 60 }),
   ].map((pair) => ({ ...pair, ...losesOf(pair.source, pair.target) })),
-  trials: [{ file: SRT, target: 'vtt' }],
+  trials: [
+    { file: SRT, target: 'vtt' },
+    { file: SRT, target: 'txt' },
+  ],
   options: (source) => (TEXTS.includes(source) ? ['charset'] : []),
   inspect: { sources: new Set(VIDEOS), step: probeStep, read: (stdout) => readTrack(readProbe(stdout)) },
   plan,
@@ -93,9 +96,7 @@ function plan(task: Task): Plan {
       return [rewrite(first, map, 'srt', between.input), rewrite(between, ['-map', '0:0'], 'ttml', result)];
     return [rewrite(first, map, WRITES[target] ?? '', result)];
   };
-  const decode: Plan['steps'] = isText
-    ? [{ run: 'captions', args: ['utf8', input, first.input, ...charsetOf(task.options)], answers: true }]
-    : [];
+  const decode: Plan['steps'] = isText ? [toUtf8(task, first.input)] : [];
   const others = { code: 'streams_dropped', message: `The video has ${tracks} subtitle tracks: the first one was taken.` };
   return { steps: [...decode, ...steps()], warnings: tracks > 1 ? [others] : [] };
 }

@@ -1,37 +1,24 @@
 /**
  * Subtitles as text.
  *
- *   captions.ts utf8 INPUT OUTPUT [CHARSET]
  *   captions.ts text INPUT.srt OUTPUT.txt
  *   captions.ts lrc INPUT.srt OUTPUT.lrc
  *
- * `utf8` writes a text of any encoding as UTF-8, and prints one line of JSON, as residents answer, with a warning where the encoding was guessed.
  * `text` writes what is said, a line for each line of a cue and an empty line between cues, without times and tags; `lrc` a line for each cue, after the
  * time at which it begins.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
-import { answering } from './values/answer.ts';
-import { decodeText, toldOf } from './values/charset.ts';
 
-const [verb = '', input = '', output = '', charset] = process.argv.slice(2);
-const bytes = readFileSync(input);
-
-if (verb === 'utf8') {
-  const decoded = decodeText(bytes, [], charset);
-  writeFileSync(output, decoded.text);
-  await answering(() => toldOf(decoded));
-} else {
-  const cues = bytes
-    .toString()
-    .split(/\r?\n(?:\r?\n)+/)
-    .map(cueIn)
-    .filter(({ text }) => text !== '');
-  const lines =
-    verb === 'lrc'
-      ? cues.map(({ at, text }) => `[${at}]${text.replaceAll('\n', ' ')}`).join('\n')
-      : cues.map(({ text }) => text).join('\n\n');
-  writeFileSync(output, `${lines}\n`);
-}
+const [verb = '', input = '', output = ''] = process.argv.slice(2);
+const cues = readFileSync(input, 'utf8')
+  .split(/\r?\n(?:\r?\n)+/)
+  .map(cueIn)
+  .filter(({ text }) => text !== '');
+const lines =
+  verb === 'lrc'
+    ? cues.map(({ at, text }) => `[${at}]${text.replaceAll('\n', ' ')}`).join('\n')
+    : cues.map(({ text }) => text).join('\n\n');
+writeFileSync(output, `${lines}\n`);
 
 /** The first line of a cue is its number, the second its times: `00:01:02,500 --> 00:01:04,000`. */
 function cueIn(cue: string): { readonly at: string; readonly text: string } {

@@ -17,7 +17,7 @@ export interface Pictures {
 
 export const NO_PICTURES: Pictures = { inline: () => undefined, warnings: () => [] };
 
-/** By their first bytes: what a name says is nobody's promise. */
+/** By their first bytes: a name may say something else. */
 const KINDS: readonly (readonly [string, string])[] = [
   ['image/png', '\x89PNG\r\n\x1a\n'],
   ['image/jpeg', '\xff\xd8\xff'],
