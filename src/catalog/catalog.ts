@@ -3,7 +3,7 @@ import type { Toolchain } from '../contracts/toolchains.ts';
 import type { Engine } from './engine.ts';
 import type { OptionName } from './options/options.ts';
 import { type Hop, type Route, routesOf } from './route.ts';
-import type { Absent, ByPlan, Method, Tool } from './tool.ts';
+import type { Absent, ByPlan, Input, Method, Tool } from './tool.ts';
 import { absentTools, tools } from './tools.ts';
 
 /** An engine whose binaries were found. */
@@ -28,8 +28,10 @@ export interface Catalog {
   version(engineId: string): string;
   /** Whether it reads each file in a process that is forked for it. Undefined: it is no engine that forks anywhere. */
   forks(engineId: string): boolean | undefined;
-  /** How a tool with its own plan works here: the first of its methods whose engine is there. */
-  method(work: ByPlan): Method | undefined;
+  /** How a tool with its own plan works here: by the engine that its field `model` names, else the first of its methods whose engine is there. */
+  method(work: ByPlan, input?: Input): Method | undefined;
+  /** All ways that it can work here; the first is taken unless another is asked for. */
+  methods(work: ByPlan): readonly Method[];
   /** Every tool that can be called here. */
   readonly tools: ReadonlyMap<string, Tool>;
   /** Tools that are listed but cannot be called, and why. */
@@ -42,7 +44,13 @@ export function createCatalog(installed: readonly Installed[], why: ReadonlyMap<
   const versions = new Map(installed.map(({ engine, version }) => [engine.id, version]));
   const routes = routesOf(engines);
   const forking = new Map(installed.filter(({ engine }) => isForkServer(engine)).map(({ engine, forks }) => [engine.id, forks === true]));
-  const methodOf = ({ methods }: ByPlan) => methods.find(({ engine }) => versions.has(engine.id));
+  const methodsOf = ({ methods }: ByPlan) => {
+    const here = methods.filter(({ engine }) => versions.has(engine.id));
+    const preferred = here.find(({ onRequest }) => !onRequest);
+    return preferred === undefined ? here : [preferred, ...here.filter((method) => method !== preferred)];
+  };
+  const methodOf = (work: ByPlan, { model }: Input = {}) =>
+    methodsOf(work).find(({ engine, onRequest }) => (model === undefined ? !onRequest : engine.name === model));
   const read = new Set(routes.sources);
   const lacks = ({ work, accepts }: Tool): string | undefined => {
     if ('convert' in work) return accepts.some((source) => read.has(source)) ? undefined : 'nothing that reads its formats is installed';
@@ -58,6 +66,7 @@ export function createCatalog(installed: readonly Installed[], why: ReadonlyMap<
     honoured: routes.honoured,
     version: (engineId) => versions.get(engineId) ?? '',
     method: methodOf,
+    methods: methodsOf,
     forks: (engineId) => forking.get(engineId),
     tools: new Map(tools.filter((tool) => lacks(tool) === undefined).map((tool) => [tool.slug, tool])),
     absent: new Map([...absentTools, ...tools.flatMap((tool) => absentFor(tool, lacks(tool)))].map((absent) => [absent.slug, absent])),

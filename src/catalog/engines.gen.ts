@@ -8,6 +8,7 @@ import { engine as data } from './engines/data.ts';
 import { engine as dataSheets } from './engines/data-sheets.ts';
 import { engine as dcmtk } from './engines/dcmtk.ts';
 import { engine as djvu } from './engines/djvu.ts';
+import { engine as enlarge } from './engines/enlarge.ts';
 import { engine as eps } from './engines/eps.ts';
 import { engine as ffmpeg } from './engines/ffmpeg.ts';
 import { engine as ffmpegPictures } from './engines/ffmpeg-pictures.ts';
@@ -47,6 +48,7 @@ import { engine as speech } from './engines/speech.ts';
 import { engine as subtitles } from './engines/subtitles.ts';
 import { engine as tesseract } from './engines/tesseract.ts';
 import { engine as tiff2pdf } from './engines/tiff2pdf.ts';
+import { engine as voice } from './engines/voice.ts';
 
 export const engines: readonly Engine[] = [
   assimp,
@@ -57,6 +59,7 @@ export const engines: readonly Engine[] = [
   data,
   dcmtk,
   djvu,
+  enlarge,
   eps,
   ffmpegPictures,
   ffmpeg,
@@ -96,4 +99,5 @@ export const engines: readonly Engine[] = [
   subtitles,
   tesseract,
   tiff2pdf,
+  voice,
 ];

@@ -69,6 +69,8 @@ export interface ByPlan {
 export interface Method {
   /** The engine whose binaries, limits and `explain` apply. */
   readonly engine: Engine;
+  /** Only where the tool's field `model` names its engine: it takes long, or draws what is not there. */
+  readonly onRequest?: true;
   /** Replaces the engine's inspection. */
   readonly inspect?: Inspection;
   readonly plan: (task: ToolTask) => Plan;

@@ -46,7 +46,8 @@ const TABLE = [
   {
     name: 'image',
     // A few kilobytes may be a plain picture of 100 megapixels, which is slow to encode.
-    roles: { image: { base: 180, perMiB: 60 } },
+    // A model takes minutes for each megapixel, on one processor.
+    roles: { image: { base: 180, perMiB: 60 }, ai: { base: 600, perMiB: 60 } },
     image: 'filemill/image',
     bounds: { time: 'maxSeconds', processes: 128 },
     reaches: 'nothing',

@@ -2,7 +2,7 @@
 import { stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { Options } from '../catalog/options/options.ts';
-import type { ByPlan, Method, Tool } from '../catalog/tool.ts';
+import type { ByPlan, Input, Method, Tool } from '../catalog/tool.ts';
 import type { Grant } from '../contracts/messages/grant.ts';
 import { conversionFailed, Failure } from '../errors.ts';
 import { openFile } from '../exec/files/collect.ts';
@@ -83,8 +83,8 @@ const toolOf = ({ catalog }: ConvertDeps, { tool }: Pick<JobRecord, 'tool'>): To
   tool === undefined ? undefined : catalog.tools.get(tool.slug);
 
 /** The same that the API has chosen the pool by: an engine that is preferred and is not there runs in another pool. */
-function methodFor(deps: ConvertDeps, work: ByPlan): Method {
-  const method = deps.catalog.method(work);
+function methodFor(deps: ConvertDeps, work: ByPlan, input: Input): Method {
+  const method = deps.catalog.method(work, input);
   if (method === undefined) throw engineMissing(deps);
   return method;
 }
@@ -104,7 +104,7 @@ async function run(
   const target = record.target.format;
   const running =
     tool !== undefined && 'methods' in tool.work
-      ? convertWithTool(deps, { ...work, slug: tool.slug, method: methodFor(deps, tool.work), sources, target })
+      ? convertWithTool(deps, { ...work, slug: tool.slug, method: methodFor(deps, tool.work, work.input), sources, target })
       : // `readOptions` of the same catalog version wrote the options, and they are read back from JSON.
         convert(deps, { ...work, source, target, options: record.options as Options, maxPixels: tool?.bounds?.maxPixels });
   const conversion = await (tool === undefined || tool.opensEncrypted ? running : running.catch(adviseUnlock));

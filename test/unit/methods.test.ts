@@ -1,5 +1,6 @@
 /** A tool with its own plan has engines in order of preference, such as a model before a classical method. */
 import { describe, expect, it } from 'vitest';
+import { describeTools } from '../../src/api/tools/list.ts';
 import { createCatalog } from '../../src/catalog/catalog.ts';
 import { engine as model } from '../../src/catalog/engines/ffmpeg.ts';
 import { engine as classical } from '../../src/catalog/engines/qpdf.ts';
@@ -26,6 +27,39 @@ describe('the method of a tool', () => {
     ['none, where no engine is there', [model.id, classical.id], undefined],
   ] as const)('is %s', (_, missing, expected) => {
     expect(without(...missing).method(work)?.engine.id).toBe(expected);
+  });
+});
+
+describe('a method that takes long', () => {
+  const slow: ByPlan = {
+    ...work,
+    methods: [
+      { engine: model, plan, onRequest: true },
+      { engine: classical, plan },
+    ],
+  };
+
+  it('is taken where its engine is asked for by name, and never unasked', () => {
+    expect(without().method(slow, {})?.engine.id).toBe(classical.id);
+    expect(without().method(slow, { model: model.name })?.engine.id).toBe(model.id);
+    expect(without().method(slow, { model: classical.name })?.engine.id).toBe(classical.id);
+    expect(without(classical.id).method(slow)).toBeUndefined();
+    expect(without(model.id).method(slow, { model: model.name })).toBeUndefined();
+    expect(
+      without()
+        .methods(slow)
+        .map(({ engine }) => engine.id),
+    ).toEqual([classical.id, model.id]);
+  });
+
+  it('is listed behind the one that is taken unasked, as a value of the field that names it', () => {
+    const fieldOf = (...missing: readonly string[]) => {
+      const entry = describeTools(without(...missing)).find(({ slug }) => slug === 'upscale-image');
+      return [entry?.engine, entry?.engines, entry?.options?.find(({ name }) => name === 'model')?.schema];
+    };
+    const names = ['classical', 'realesrgan-x4plus'];
+    expect(fieldOf()).toEqual(['classical', names, expect.objectContaining({ enum: names, default: 'classical' })]);
+    expect(fieldOf('enlarge')).toEqual(['classical', ['classical'], expect.objectContaining({ enum: ['classical'] })]);
   });
 });
 

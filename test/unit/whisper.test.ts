@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { float32s, Graph, int64s } from '../../src/exec/models/conversion/onnx.ts';
 import { whisperFrom } from '../../src/exec/models/conversion/whisper.ts';
 import { type InferenceSession, openSession, Tensor } from '../../src/exec/programs/inference/session.ts';
+import { float16 } from '../kit/float16.ts';
 
 const whole = (pieces: readonly Uint8Array[]): Buffer => Buffer.concat(pieces);
 const floats = (values: readonly number[], shape: readonly number[]) => new Tensor('float32', Float32Array.from(values), shape);
@@ -31,13 +32,6 @@ describe('a graph', () => {
     expect(await run(session, { rows: floats([1, -4, 3, -8, 5, -12], [2, 3]) }, 'moved')).toEqual([-1, 5, 3, -3, 1, -2]);
   });
 });
-
-/** 16 bits: sign, 5 of the exponent, 10 of the fraction; small normal numbers only. */
-function float16(value: number): number {
-  const [bits = 0] = new Uint32Array(Float32Array.of(value).buffer);
-  const exponent = ((bits >>> 23) & 0xff) - 112;
-  return exponent <= 0 ? 0 : ((bits >>> 16) & 0x8000) | (exponent << 10) | ((bits >>> 13) & 0x3ff);
-}
 
 const [WIDTH, WORDS, BANDS] = [128, 50, 8];
 /** Weights of one layer each, as CTranslate2 keeps them, from a generator that always gives the same. */

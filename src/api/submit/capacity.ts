@@ -61,7 +61,7 @@ const known = new WeakMap<Catalog, Map<string, readonly string[]>>();
 /** The toolchains that may run a tool, for any file. */
 function toolchainsOf(catalog: Catalog, tool: Tool): readonly string[] {
   const { work, accepts, slug, input } = tool;
-  if ('methods' in work) return catalog.method(work)?.engine.toolchains ?? [];
+  if ('methods' in work) return [...new Set(catalog.methods(work).flatMap(({ engine }) => engine.toolchains))];
   const ofTools = known.get(catalog) ?? new Map<string, readonly string[]>();
   known.set(catalog, ofTools);
   const before = ofTools.get(slug);

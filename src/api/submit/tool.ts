@@ -4,7 +4,7 @@ import { cleanName } from '../../catalog/names.ts';
 import { type OptionName, optionsAsJson } from '../../catalog/options/options.ts';
 import { enginesOf, ignoredOptions, type Route } from '../../catalog/route.ts';
 import { differing } from '../../catalog/sniff/differs.ts';
-import { type Input, readInput, type Tool } from '../../catalog/tool.ts';
+import { type ByPlan, type Input, type Method, readInput, refuseField, type Tool } from '../../catalog/tool.ts';
 import { Failure, fileTooLarge } from '../../errors.ts';
 import { newRecord } from '../../jobs/lifecycle.ts';
 import type { JobRecord } from '../../jobs/record.ts';
@@ -103,6 +103,17 @@ function accepted({ accepts, slug }: Tool, format: string): string {
   throw new Failure('UNSUPPORTED_MIME', { says, details: { detected: formatOf(format).mime, accepted: accepts } });
 }
 
+/** @throws Failure `INVALID_OPTION` for a model that is not here */
+function methodOf(deps: Pick<ApiDeps, 'catalog' | 'expected'>, work: ByPlan, input: Input): Method {
+  const { catalog } = deps;
+  const found = catalog.method(work, input);
+  if (found !== undefined) return found;
+  const { model } = input;
+  if (typeof model !== 'string') return work.methods[0];
+  const here = catalog.methods(work).map(({ engine }) => engine.name);
+  throw startingOr(deps, (other) => other.method(work, input) !== undefined, refuseField('model', model, here.join(' or ')));
+}
+
 /** The pool, the engine's options and the target format. */
 function routeOf(deps: Pick<ApiDeps, 'catalog' | 'expected' | 'pools'>, tool: Tool, formats: readonly string[], input: Input) {
   const { catalog, pools } = deps;
@@ -110,7 +121,7 @@ function routeOf(deps: Pick<ApiDeps, 'catalog' | 'expected' | 'pools'>, tool: To
   const [source = ''] = formats;
   if ('methods' in work) {
     const target = work.target(formats, input);
-    const { engine } = catalog.method(work) ?? work.methods[0];
+    const { engine } = methodOf(deps, work, input);
     return {
       pool: choosePool(pools, engine.toolchains, [engine.id]),
       target: { format: target, extension: target },

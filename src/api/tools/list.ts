@@ -13,7 +13,7 @@ export interface ToolLimits {
   readonly ai: Readonly<Record<string, { readonly limit: number }>>;
 }
 
-type Known = Pick<Catalog, 'tools' | 'absent' | 'route' | 'method'>;
+type Known = Pick<Catalog, 'tools' | 'absent' | 'route' | 'methods'>;
 
 /** Built once for each catalog. */
 const described = new WeakMap<Known, readonly ToolEntry[]>();
@@ -44,12 +44,14 @@ function limitsOf({ tools }: Known, slug: string, { maxFileBytes, ai }: ToolLimi
 function describe(catalog: Known, tool: Tool): ToolEntry {
   const { slug, summary, family, accepts, files, input } = tool;
   const engines = enginesFor(catalog, tool);
+  // The others of a tool with its own plan work when its field `model` asks for them.
+  const usual = 'methods' in tool.work ? engines.slice(0, 1) : engines;
   return {
     slug,
     summary,
     family,
     available: true,
-    ...(engines.length === 0 ? {} : { engine: engines.join(' or ') }),
+    ...(engines.length === 0 ? {} : { engine: usual.join(' or ') }),
     engines,
     accepts: [...accepts],
     files: {
@@ -62,17 +64,18 @@ function describe(catalog: Known, tool: Tool): ToolEntry {
       name,
       required: isRequired(schema),
       allowed: wordsOf(schema),
-      schema: describedSchema(name, schema, tool) as Record<string, unknown>,
+      schema: {
+        ...(describedSchema(name, schema, tool) as Record<string, unknown>),
+        // What is installed decides it.
+        ...(name === 'model' ? { enum: engines, default: engines[0] } : {}),
+      },
     })),
   };
 }
 
 /** Several engines may serve one tool, depending on the format, and one after the other: those that serve most formats first. */
-function enginesFor({ route, method }: Known, { work, accepts }: Tool): string[] {
-  if ('methods' in work) {
-    const found = method(work);
-    return found === undefined ? [] : [found.engine.name];
-  }
+function enginesFor({ route, methods }: Known, { work, accepts }: Tool): string[] {
+  if ('methods' in work) return methods(work).map(({ engine }) => engine.name);
   const counts = new Map<string, number>();
   for (const source of accepts)
     for (const { engine } of route(source, work.convert(source, {}).target)?.hops ?? [])

@@ -30,6 +30,9 @@ export const flag = textField
   .pipe(z.boolean())
   .describe('one of true, false, 1, 0, on, off, yes, no');
 
+/** What runs a tool that can work in several ways; which of them are here is known when a file arrives. */
+export const modelName = textField.toLowerCase().max(64).describe('an installed model, or classical');
+
 export const colour = textField
   .regex(/^#[0-9a-fA-F]{6}$/)
   .toLowerCase()

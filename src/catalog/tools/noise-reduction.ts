@@ -1,24 +1,34 @@
 /** A recording without its noise. */
 import { z } from 'zod';
 import { AUDIO } from '../engines/ffmpeg/containers.ts';
-import { planDenoised } from '../engines/ffmpeg/denoise.ts';
+import { planDenoised, planVoice } from '../engines/ffmpeg/denoise.ts';
 import { engine as classical } from '../engines/separate.ts';
+import { engine as deepfilternet } from '../engines/voice.ts';
+import { modelName } from '../options/fields.ts';
 import { ONE_FILE, type Tool } from '../tool.ts';
 import { SOUNDS, soundTarget, VIDEOS, videoTarget } from '../tool-families/media.ts';
 import { boundedRecording, RECORDING_BOUNDS } from '../tool-families/recording.ts';
 
 export const tool: Tool = {
   slug: 'noise-reduction',
-  summary: 'Takes steady noise out of a recording, or out of the sound of a video, whose picture is copied.',
+  summary: 'Takes the noise out of a recording of speech, or out of the sound of a video, whose picture is copied.',
   family: 'ai',
   accepts: [...SOUNDS, ...VIDEOS],
   files: ONE_FILE,
   bounds: RECORDING_BOUNDS,
-  input: z.object({}),
+  input: z.object({ model: modelName.optional() }),
+  texts: {
+    model: {
+      means: `What is kept: ${deepfilternet.name}, which is used where it is installed, keeps speech alone; classical lowers steady noise, and keeps music and all other sounds.`,
+    },
+  },
   daily: 50,
-  mcp: { title: 'Reduce noise', description: 'Removes background noise from audio, or from the audio of a video.' },
+  mcp: { title: 'Reduce noise', description: 'Removes background noise from speech, or from the audio of a video.' },
   work: {
     target: ([source = '']) => (SOUNDS.includes(source) || source in AUDIO ? soundTarget(source) : videoTarget(source)),
-    methods: [{ engine: classical, plan: (order) => planDenoised(boundedRecording(order)) }],
+    methods: [
+      { engine: deepfilternet, plan: (order) => planVoice(boundedRecording(order)) },
+      { engine: classical, plan: (order) => planDenoised(boundedRecording(order)) },
+    ],
   },
 };

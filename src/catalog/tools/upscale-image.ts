@@ -2,21 +2,24 @@
 import { z } from 'zod';
 import { inputLimit } from '../../errors.ts';
 import { MAX_SIDE } from '../bounds.ts';
+import { enlarged, engine as realesrgan } from '../engines/enlarge.ts';
 import { engine as classical } from '../engines/retouch.ts';
-import { textField } from '../options/fields.ts';
-import { refuseField, type Tool } from '../tool.ts';
+import { modelName, textField } from '../options/fields.ts';
+import type { Tool, ToolTask } from '../tool.ts';
 import { boundedSides, PHOTO, photoTarget, retouched } from '../tool-families/photo.ts';
 
 /** Of the result, px: each of its planes has 128 MB, and a conversion 2 GiB. */
 const MOST_PIXELS = 32_000_000;
+/** Of a picture that a model enlarges, px: up to five minutes on a busy processor, whatever the scale. */
+const MOST_DRAWN = 500_000;
 
-const input = z.object({
+const schema = z.object({
   scale: textField
     .regex(/^[234]x?$/i)
     .transform((value) => Number(value[0]))
     .describe('2, 3 or 4')
     .default(2),
-  model: textField.max(64).describe(`the id of an installed model, or ${classical.name}`).optional(),
+  model: modelName.optional(),
 });
 
 export const tool: Tool = {
@@ -25,28 +28,45 @@ export const tool: Tool = {
   ...PHOTO,
   // Enlarged by the least factor.
   bounds: { ...PHOTO.bounds, maxPixels: MOST_PIXELS / 4 },
-  input,
-  texts: { scale: { means: 'Factor.' }, model: { means: 'Id of an installed model, or classical.' } },
-  check: ({ model }) => {
-    if (model !== undefined && model !== classical.name) throw refuseField('model', `${model}`, classical.name);
+  input: schema,
+  texts: {
+    scale: { means: 'Factor.' },
+    model: {
+      means: `What enlarges: classical, unless another is named, invents nothing; ${realesrgan.name} draws fine details that the picture may not have had, and takes minutes.`,
+    },
   },
   daily: 50,
-  mcp: { title: 'Upscale image', description: 'Enlarges an image 2 to 4 times, and keeps edges sharp.', params: { scale: {}, model: {} } },
+  mcp: {
+    title: 'Upscale image',
+    description: 'Enlarges an image 2 to 4 times, and keeps edges sharp.',
+    params: { scale: {}, model: { means: 'Details by realesrgan-x4plus: minutes.' } },
+  },
   work: {
     target: photoTarget,
     methods: [
       {
         engine: classical,
-        plan: (order) => {
-          const scale = (order.input as z.output<typeof input>).scale;
-          const [source] = order.sources;
-          if (source === undefined) throw new Error('a tool without a source');
-          const { width, height } = boundedSides(source, Math.floor(MOST_PIXELS / scale ** 2));
-          const side = Math.max(width, height);
-          if (side * scale > MAX_SIDE) throw inputLimit('side in pixels', Math.floor(MAX_SIDE / scale), side);
-          return retouched(order, 'upscale', `${scale}`);
-        },
+        plan: (order) => retouched(order, 'upscale', `${scaleOf(order, (scale) => Math.floor(MOST_PIXELS / scale ** 2))}`),
+      },
+      {
+        engine: realesrgan,
+        onRequest: true,
+        plan: (order) =>
+          enlarged(
+            order,
+            scaleOf(order, () => MOST_DRAWN),
+          ),
       },
     ],
   },
 };
+
+/** @param mostPixels of the source, by scale @throws Failure `input_limit` */
+function scaleOf({ input, sources: [source] }: ToolTask, mostPixels: (scale: number) => number): number {
+  if (source === undefined) throw new Error('a tool without a source');
+  const { scale } = input as z.output<typeof schema>;
+  const { width, height } = boundedSides(source, mostPixels(scale));
+  const side = Math.max(width, height);
+  if (side * scale > MAX_SIDE) throw inputLimit('side in pixels', Math.floor(MAX_SIDE / scale), side);
+  return scale;
+}

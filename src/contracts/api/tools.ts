@@ -18,7 +18,7 @@ export const ToolEntry = z.object({
   engines: z
     .array(z.string())
     .optional()
-    .describe('Every program that may run the tool, depending on the format: those for most formats first'),
+    .describe('Every program that may run the tool, depending on the format or on its field `model`: those for most formats first'),
   accepts: z.array(z.string()).optional().describe('Formats, detected by content'),
   files: z
     .object({

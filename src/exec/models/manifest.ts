@@ -27,7 +27,7 @@ const unpackedSchema = fileSchema.extend({
 export type UnpackedFile = Readonly<z.infer<typeof unpackedSchema>>;
 
 /** What `conversion/convert.ts` can make of weights. */
-const CONVERSIONS = ['whisper'] as const;
+const CONVERSIONS = ['ncnn', 'tar', 'whisper'] as const;
 export type ConversionName = (typeof CONVERSIONS)[number];
 
 const modelSchema = z.strictObject({

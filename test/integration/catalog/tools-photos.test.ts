@@ -98,11 +98,71 @@ describe('upscale-image', () => {
     expect(Number(stdout.split(' ')[0])).toBeGreaterThan(8);
   });
 
+  it('draws details by a model where it is asked for, and keeps what is there', async () => {
+    const whole = await made('face.png', photo, '-gravity', 'center', '-crop', '128x96+0+0', '+repage');
+    const small = await made('small.png', whole, '-filter', 'Lanczos', '-resize', '64x48!', '-depth', '8');
+    const { path, job } = await use('upscale-image', small, { scale: '2', model: 'realesrgan-x4plus' });
+    expect(job.engine).toMatchObject({ name: 'realesrgan-x4plus' });
+    expect(await sizeOf(path)).toMatch(/^128x96 PNG s?rgb/);
+    // The same picture, with more than what was in the small one: what is drawn is not what was there to the pixel.
+    expect(await psnr(path, whole)).toBeGreaterThan(20);
+    const plain = await made('plain.png', small, '-filter', 'Lanczos', '-resize', '128x96!', '-depth', '8');
+    const steepness = async (file: string) => {
+      const { stdout } = await run(CONVERT, [
+        file,
+        '-colorspace',
+        'gray',
+        '-define',
+        'convolve:scale=!',
+        '-morphology',
+        'Convolve',
+        'Laplacian:0',
+        '-format',
+        '%[fx:standard_deviation]',
+        'info:',
+      ]);
+      return Number(stdout);
+    };
+    expect(await steepness(path)).toBeGreaterThan(1.2 * (await steepness(plain)));
+  });
+
+  it('keeps transparency, grey and 16 bits with a model', async () => {
+    const grey = await made('grey.tiff', photo, '-resize', '40x30!', '-colorspace', 'gray', '-depth', '16', '-type', 'Grayscale');
+    const large = (await use('upscale-image', grey, { scale: '3', model: 'realesrgan-x4plus' })).path;
+    expect(await sizeOf(large)).toMatch(/^120x90 TIFF/);
+    expect((await run(CONVERT, [large, '-format', '%z', 'info:'])).stdout).toBe('16');
+    const shades = await pixelsOf(large);
+    expect(shades.every((value, at) => value === shades[at - (at % 3)])).toBe(true);
+    const cut = await made(
+      'cut.png',
+      '-size',
+      '40x40',
+      'xc:#ff000000',
+      '-fill',
+      '#0000ff',
+      '-draw',
+      'circle 20,20 20,8',
+      '-type',
+      'TrueColorAlpha',
+    );
+    const { path } = await use('upscale-image', cut, { model: 'realesrgan-x4plus' });
+    expect(await sizeOf(path)).toMatch(/^80x80 PNG s?rgba/);
+    const onBlack = await pixelsOf(path, '-background', 'black', '-alpha', 'remove');
+    expect(Math.max(...onBlack.filter((_, at) => at % 3 === 0))).toBeLessThan(24);
+    const [red = 0, , blue = 0] = onBlack.subarray((40 * 80 + 40) * 3);
+    expect([red < 24, blue > 225]).toEqual([true, true]);
+  });
+
   it('refuses a result of more than 32 megapixels before it decodes anything, a model that is not there, and another factor', async () => {
     const large = await made('large.png', '-size', '3000x1500', 'xc:#405060');
     const refused = async (file: string, fields: Record<string, string>) => (await callTool(service, 'upscale-image', file, fields)).error;
     expect(await refused(large, { scale: '4' })).toMatchObject({ details: { reason: 'input_limit', limit: 'pixels', max: 2_000_000 } });
-    expect(await refused(photo, { model: 'esrgan' })).toMatchObject({ code: 'INVALID_OPTION', details: { allowed: 'classical' } });
+    const known = { option: 'model', received: 'esrgan', allowed: 'classical or realesrgan-x4plus' };
+    expect(await refused(photo, { model: 'esrgan' })).toMatchObject({ code: 'INVALID_OPTION', details: known });
+    const medium = await made('medium.png', '-size', '1000x501', 'xc:#405060');
+    expect(await refused(medium, { model: 'realesrgan-x4plus' })).toMatchObject({
+      details: { limit: 'pixels', max: 500_000, received: 501_000 },
+    });
     expect(await refused(photo, { scale: '5' })).toMatchObject({ code: 'INVALID_OPTION', details: { allowed: '2, 3 or 4' } });
   });
 });

@@ -22,6 +22,8 @@ afterAll(async () => {
   await rm(home, { recursive: true, force: true });
 });
 
+/** Debian's pocketsphinx-testdata: a chapter of Sense and Sensibility, read for LibriVox. */
+const VOICES = '/usr/share/pocketsphinx/test/data/librivox';
 const samples = (seconds: number, at: (time: number) => number) =>
   Int16Array.from({ length: seconds * RATE }, (_, i) => Math.max(-32_768, Math.min(32_767, Math.round(at(i / RATE)))));
 const tone = (pitch: number, time: number, overtones: number): number => {
@@ -35,6 +37,9 @@ const both = (left: Int16Array, right: Int16Array) =>
   Int16Array.from({ length: left.length * 2 }, (_, i) => (i % 2 ? right : left)[i >> 1] as number);
 const sum = (a: Int16Array, b: Int16Array) => a.map((value, i) => Math.max(-32_768, Math.min(32_767, value + (b[i] as number))));
 
+/** @param part of the chapter, a few seconds long */
+const spoken = (part: string): Promise<Int16Array> => samplesOf(`${VOICES}/sense_and_sensibility_01_austen_64kb-${part}.wav`, 1);
+
 let count = 0;
 /** @param args of FFmpeg, after the input */
 async function recorded(name: string, pcm: Int16Array, channels: number, ...args: readonly string[]): Promise<string> {
@@ -44,7 +49,7 @@ async function recorded(name: string, pcm: Int16Array, channels: number, ...args
   return path;
 }
 async function samplesOf(path: string, channels: number): Promise<Int16Array> {
-  const { stdout } = await run('ffmpeg', ['-v', 'error', '-i', path, '-vn', '-f', 's16le', '-ac', `${channels}`, '-'], {
+  const { stdout } = await run('ffmpeg', ['-v', 'error', '-i', path, '-vn', '-f', 's16le', '-ar', `${RATE}`, '-ac', `${channels}`, '-'], {
     encoding: 'buffer',
     maxBuffer: 1 << 26,
   });
@@ -83,7 +88,7 @@ describe('noise-reduction', () => {
   const noisy = sum(voice, noise);
 
   it('leaves the voice in its place, with 4 dB less beside it', async () => {
-    const { path, job } = await use('noise-reduction', await recorded('noisy.wav', noisy, 1));
+    const { path, job } = await use('noise-reduction', await recorded('noisy.wav', noisy, 1), { model: 'classical' });
     expect(job.engine).toMatchObject({ name: 'classical' });
     expect(path).toMatch(/\.wav$/);
     const result = await samplesOf(path, 1);
@@ -96,7 +101,7 @@ describe('noise-reduction', () => {
   it("copies a video's picture", async () => {
     const picture = ['-f', 'lavfi', '-i', 'testsrc=s=160x120:r=10:d=4', '-map', '1:v', '-map', '0:a', '-c:v', 'libx264', '-c:a', 'aac'];
     const video = await recorded('noisy.mp4', noisy, 1, ...picture);
-    const { path } = await use('noise-reduction', video);
+    const { path } = await use('noise-reduction', video, { model: 'classical' });
     const streamOf = async (file: string) =>
       (await run('ffmpeg', ['-v', 'error', '-i', file, '-map', '0:v', '-c', 'copy', '-f', 'streamhash', '-'])).stdout;
     expect(await streamOf(path)).toBe(await streamOf(video));
@@ -107,6 +112,64 @@ describe('noise-reduction', () => {
         Array.from({ length: 9 }, (_, i) => i - 4),
       ),
     ).toBeGreaterThan(ratio(voice, noisy) + 2);
+  });
+
+  it('leaves speech alone, by a model, unless the classical method is asked for', async () => {
+    const clean = await spoken('0870');
+    const babble = Int16Array.from(
+      clean,
+      (_, i) => 900 * Math.sin(i / 9 + 40 * Math.sin(i / 3000)) + 500 * Math.sin(i / 3 + 9 * Math.sin(i / 500)),
+    );
+    const mixed = await recorded('mixed.flac', sum(clean, babble), 1);
+    const results = new Map<string, number>();
+    for (const model of ['deepfilternet3', 'classical']) {
+      const { path, job } = await use('noise-reduction', mixed, model === 'classical' ? { model } : {});
+      expect([job.engine?.name, job.warnings]).toEqual([model, []]);
+      const result = await samplesOf(path, 1);
+      expect(Math.abs(result.length - clean.length)).toBeLessThan(100);
+      results.set(model, ratio(clean, result, [-2, -1, 0, 1, 2]));
+    }
+    // A sound that moves is not steady.
+    expect(results.get('classical')).toBeLessThan(ratio(clean, sum(clean, babble)) + 2);
+    expect(results.get('deepfilternet3')).toBeGreaterThan(ratio(clean, sum(clean, babble)) + 4);
+  });
+
+  it('keeps what each channel says, rate and precision, and where the sound begins in a video', async () => {
+    const left = await spoken('0880');
+    const right = left.map((_, i) => Math.round((left[(i + 2 * RATE) % left.length] as number) / 2));
+    const stereo = await recorded('stereo.wav', both(left, right), 2, '-c:a', 'pcm_s24le');
+    const { path } = await use('noise-reduction', stereo);
+    const { stdout } = await run('ffprobe', [
+      '-v',
+      'error',
+      '-show_entries',
+      'stream=codec_name,sample_rate,channels',
+      '-of',
+      'csv=p=0',
+      path,
+    ]);
+    expect(stdout.trim()).toBe(`pcm_s24le,${RATE},2`);
+    const found = await samplesOf(path, 2);
+    const channel = (all: Int16Array, at: number) => Int16Array.from({ length: all.length / 2 }, (_, i) => all[2 * i + at] as number);
+    expect(ratio(left, channel(found, 0), [-1, 0, 1])).toBeGreaterThan(8);
+    expect(ratio(right, channel(found, 1), [-1, 0, 1])).toBeGreaterThan(8);
+
+    const picture = ['-f', 'lavfi', '-i', 'testsrc=s=160x120:r=10:d=8', '-map', '1:v', '-map', '0:a'];
+    const video = await recorded('late.mkv', left, 1, ...picture, '-af', 'asetpts=PTS+1.5/TB', '-c:v', 'libx264', '-c:a', 'flac');
+    const late = await samplesOf((await use('noise-reduction', video)).path, 1);
+    expect(ratio(left, late.subarray(1.5 * RATE), [-40, -20, 0, 20, 40])).toBeGreaterThan(5);
+  });
+
+  it('says that it found no speech in music, and what keeps it', async () => {
+    const music = await recorded(
+      'music.wav',
+      samples(4, (t) => 3500 * tone(130.8, t, 8) + 2000 * tone(523.3, t, 4)),
+      1,
+    );
+    const { job } = await use('noise-reduction', music);
+    expect(job.warnings).toEqual([{ code: 'no_speech', message: expect.stringContaining('send model=classical') }]);
+    const refused = (await callTool(service, 'noise-reduction', music, { model: 'rnnoise' })).error;
+    expect(refused).toMatchObject({ code: 'INVALID_OPTION', details: { option: 'model', allowed: 'deepfilternet3 or classical' } });
   });
 
   it('refuses more than half an hour before it decodes anything', async () => {

@@ -785,8 +785,8 @@ const PACKED_BOOKS: readonly Case[] = ['htmlz', 'txtz', 'pmlz'].flatMap((format)
           'metadata.opf',
           `${XML}<package xmlns="http://www.idpf.org/2007/opf"><metadata/><guide><reference type="cover" href="../../..${trap.picture}"/></guide></package>`,
         ],
-        [`../../../../../../../..${trap.folder}/slip.txt`, 'x'],
-        [`${trap.folder}/slip2.txt`, 'x'],
+        [`../../../../../../../..${trap.folder}/slip.png`, 'x'],
+        [`${trap.folder}/slip2.png`, 'x'],
       ]);
     },
     as: `a.${format}`,

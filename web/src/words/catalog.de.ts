@@ -26,7 +26,7 @@ export const catalog: CatalogWords = {
     'merge-videos': ['Videos verbinden', 'Verbindet 2 bis 20 Videos zu einem MP4, in Größe und Bildrate des ersten.'],
     'noise-reduction': [
       'Rauschen mindern',
-      'Nimmt gleichmäßiges Rauschen aus einer Aufnahme, oder aus dem Ton eines Videos, dessen Bild bleibt.',
+      'Nimmt das Rauschen aus einer Sprachaufnahme, oder aus dem Ton eines Videos, dessen Bild bleibt.',
     ],
     'og-image-resizer': ['Vorschaubild für Links', 'Bringt ein Bild auf 1200 × 630 Pixel: beschnitten, oder ganz und mit Rand.'],
     'passport-photo': [

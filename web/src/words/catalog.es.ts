@@ -21,7 +21,7 @@ export const catalog: CatalogWords = {
     'image-to-text': ['Texto de una imagen', 'Lee el texto de una imagen o un PDF; las páginas con texto lo conservan.'],
     'merge-pdf': ['Unir PDF', 'Une de 2 a 20 PDF en uno, en su orden y con sus esquemas.'],
     'merge-videos': ['Unir vídeos', 'Une de 2 a 20 vídeos en un MP4, con el tamaño y la frecuencia del primero.'],
-    'noise-reduction': ['Reducir ruido', 'Quita el ruido constante de una grabación, o del sonido de un vídeo, cuya imagen se copia.'],
+    'noise-reduction': ['Reducir ruido', 'Quita el ruido de una grabación de voz, o del sonido de un vídeo, cuya imagen se copia.'],
     'og-image-resizer': ['Imagen para enlaces', 'Ajusta una imagen a 1200 × 630 píxeles: recortada, o entera y con bandas.'],
     'passport-photo': [
       'Foto de pasaporte',

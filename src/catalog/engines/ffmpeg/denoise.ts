@@ -1,11 +1,12 @@
-/** Takes steady noise out of a recording's sound, and copies its picture. */
+/** Takes noise out of a recording's sound, and copies its picture. */
 import { conversionFailed } from '../../../errors.ts';
 import type { Plan, Task } from '../../engine.ts';
+import { ownStep } from '../../planning/told.ts';
 import { command, dropped, tags } from './command.ts';
 import { AUDIO, VIDEO } from './containers.ts';
 import { encodeAudio, VIDEO_ENCODERS } from './encoders.ts';
 import { soundAsItIs, videoAsItIs } from './keep.ts';
-import { mediaOf } from './streams.ts';
+import { type AudioStream, mediaOf, type VideoStream } from './streams.ts';
 import { timeline } from './timeline.ts';
 
 /** What the filter is late by: two of the steps, of which it takes 80 a second. */
@@ -17,16 +18,62 @@ const [ALONE, BESIDE] = [
   `asetpts=PTS-STARTPTS,${NOISE},atrim=start=${LATE},asetpts=PTS-STARTPTS`,
   `${NOISE},asetpts=PTS-${LATE}/TB,atrim=start=0`,
 ];
+/** Of the sound that the model hears. */
+const MODEL_RATE = 48_000;
 /** Nearly lossless, for a picture that the container cannot hold as it is. */
 const NEAR_CRF = 18;
 
-/** @throws Failure `no_stream` if there is no sound */
+/** Lowers what is steady. @throws Failure `no_stream` if there is no sound */
 export function planDenoised(task: Task): Plan {
+  const { sound, picture, encode } = recordingOf(task);
+  const filters = picture === undefined ? ALONE : BESIDE;
+  return encode({ map: `0:${sound.index}`, stream: sound, args: (args) => filtered(args, filters) });
+}
+
+/** Leaves speech alone, by `exec/programs/denoise.ts`. @throws Failure `no_stream` if there is no sound */
+export function planVoice(task: Task): Plan {
+  const { sound, picture, encode } = recordingOf(task);
+  // Two channels of 32 bits are as large as four of 16: more would fill the slot.
+  const format = sound.bits > 16 && sound.channels <= 2 ? 'f32le' : 's16le';
+  const raw = `${task.scratch}/sound.raw`;
+  // As above; gaps in it become silence.
+  const placed = picture === undefined ? 'asetpts=PTS-STARTPTS,aresample=async=1' : 'aresample=async=1:first_pts=0';
+  const shape = ['-f', format, '-ar', `${MODEL_RATE}`, '-ac', `${sound.channels}`];
+  const decode = command({
+    task,
+    timeline: timeline(task),
+    full: true,
+    encode: ['-map', `0:${sound.index}`, '-vn', '-sn', '-dn', '-af', placed, '-c:a', `pcm_${format}`, ...shape],
+    to: raw,
+  });
+  const { warnings = [], steps } = encode({
+    inputs: [...shape, '-i', raw],
+    map: '1:0',
+    stream: { ...sound, rate: MODEL_RATE },
+    args: (args) => args,
+  });
+  return { warnings, steps: [decode, ownStep('denoise', [raw, `${sound.channels}`, format]), ...steps] };
+}
+
+interface Source {
+  readonly inputs?: readonly string[];
+  /** Of FFmpeg's `-map`. */
+  readonly map: string;
+  readonly stream: AudioStream;
+  /** Changes the encoder's arguments. */
+  readonly args: (args: readonly string[]) => readonly string[];
+}
+
+/** @returns the sound, the picture where the result has one, and what encodes a sound in the place of its own */
+function recordingOf(task: Task): {
+  readonly sound: AudioStream;
+  readonly picture: VideoStream | undefined;
+  readonly encode: (from: Source) => Plan;
+} {
   const { source, target, output, facts } = task;
   const { audio, video, covers } = mediaOf(facts);
   const [sound, picture] = [audio[0], target in AUDIO ? undefined : video[0]];
   if (sound === undefined) throw conversionFailed('no_stream');
-  const time = timeline(task);
   const container = target in AUDIO ? soundAsItIs(task) : undefined;
   const film = videoAsItIs(task);
   const encoder = container?.encode ?? film?.sound;
@@ -35,18 +82,19 @@ export function planDenoised(task: Task): Plan {
     film !== undefined && picture !== undefined && ((film.takesBack && source === target) || film.video.includes(picture.codec));
   const cover = container?.cover ? covers.find(({ codec }) => codec === 'mjpeg' || codec === 'png') : undefined;
   const kept = 1 + (picture === undefined ? 0 : 1) + (cover === undefined ? 0 : 1);
-  return {
+  const encode = ({ inputs = [], map, stream, args }: Source): Plan => ({
     warnings: dropped(audio.length + (target in AUDIO ? 0 : video.length) + covers.length - kept),
     steps: [
       command({
         task,
-        timeline: time,
+        timeline: timeline(task),
+        inputs,
         full: true,
         encode: [
           ...(picture === undefined
             ? []
             : ['-map', `0:${picture.index}`, ...(copies ? ['-c:v', 'copy'] : VIDEO_ENCODERS[film?.encoders[0] ?? 'h264'](NEAR_CRF))]),
-          ...['-map', `0:${sound.index}`, ...filtered(encodeAudio(encoder, sound, {}), picture === undefined ? ALONE : BESIDE)],
+          ...['-map', map, ...args(encodeAudio(encoder, stream, { rate: sound.rate }))],
           ...(cover === undefined ? [] : ['-map', `0:${cover.index}`, '-c:v', 'copy', '-disposition:v:0', 'attached_pic']),
           ...['-sn', '-dn'],
           ...tags(source, sound.index, false),
@@ -55,7 +103,8 @@ export function planDenoised(task: Task): Plan {
         to: `${output}/out.${target}`,
       }),
     ],
-  };
+  });
+  return { sound, picture, encode };
 }
 
 /** Before the filters that the encoder needs, if it needs any. */

@@ -5,9 +5,13 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ConversionName } from '../manifest.ts';
+import { ncnnFrom } from './ncnn.ts';
+import { filesOfTar } from './tar.ts';
 import { whisperFrom } from './whisper.ts';
 
 const CONVERTERS: Readonly<Record<ConversionName, (weights: Buffer) => Readonly<Record<string, readonly Uint8Array[]>>>> = {
+  ncnn: ncnnFrom,
+  tar: filesOfTar,
   whisper: whisperFrom,
 };
 

@@ -1,0 +1,72 @@
+/**
+ * Enlarges a picture two to four times by Real-ESRGAN, a model that draws details which the picture does not have.
+ *
+ *   enlarge.ts --realesrgan-x4plus=FOLDER INPUT.pam OUTPUT.pam SCALE
+ *
+ * Prints `progress 0.5` and the like.
+ */
+import { join } from 'node:path';
+import { type Enlarging, enlargedInTiles } from './enlarge/tiles.ts';
+import { openSession, Tensor } from './inference/session.ts';
+import { boxMean, resample } from './retouch/filters.ts';
+import { clamp, isGrey, type Picture, type Plane, plane, readPam, writePam } from './retouch/picture.ts';
+
+/** Of what is printed with `--version`: the results differ between versions. */
+const VERSION = '1.0';
+/** What the model enlarges by. */
+const FACTOR = 4;
+/** How far the colours of what is seen are continued into what is transparent, px: as far as a piece of the model's sees. */
+const BLEED = 16;
+
+async function modelIn(folder: string): Promise<Enlarging> {
+  const session = await openSession(join(folder, 'graph.onnx'));
+  const [input = '', output = ''] = [...session.inputNames, ...session.outputNames];
+  return async (colours, width, height) => {
+    const { [output]: result } = await session.run({ [input]: new Tensor('float32', colours, [1, 3, height, width]) });
+    return (result as Tensor).data as Float32Array;
+  };
+}
+
+async function enlarge(picture: Picture, scale: number, model: Enlarging): Promise<Picture> {
+  const { width, height, alpha, colours } = picture;
+  const [red, green = red, blue = red] = alpha === undefined ? colours : colours.map((colour) => continued(colour, alpha));
+  if (red === undefined || green === undefined || blue === undefined) throw new Error('a picture without colours');
+  const large = await enlargedInTiles([red, green, blue], FACTOR, model, (fraction) =>
+    process.stdout.write(`progress ${fraction.toFixed(3)}\n`),
+  );
+  const [wide, high] = [width * scale, height * scale];
+  const sized = (source: Plane): Plane => (scale === FACTOR ? source : resample(source, wide, high));
+  // A grey picture stays grey.
+  const drawn = isGrey(picture) ? colours.map(() => meanOf(large)) : large;
+  return { ...picture, width: wide, height: high, colours: drawn.map(sized), alpha: alpha && resample(alpha, wide, high) };
+}
+
+/** The colour of what is transparent is unknown: near what is seen it gets the colour of that, so that no line is drawn between them. */
+function continued(colour: Plane, alpha: Plane): Plane {
+  const seen = plane(
+    colour.width,
+    colour.height,
+    colour.data.map((value, i) => value * (alpha.data[i] as number)),
+  );
+  const [near, share] = [boxMean(seen, BLEED), boxMean(alpha, BLEED)];
+  const data = colour.data.map((value, i) => {
+    const a = alpha.data[i] as number;
+    const around = (share.data[i] as number) > 1e-4 ? (near.data[i] as number) / (share.data[i] as number) : 0;
+    return value * a + clamp(around) * (1 - a);
+  });
+  return plane(colour.width, colour.height, data);
+}
+
+const meanOf = ([red, green, blue]: readonly [Plane, Plane, Plane]): Plane =>
+  plane(
+    red.width,
+    red.height,
+    red.data.map((value, i) => (value + (green.data[i] as number) + (blue.data[i] as number)) / 3),
+  );
+
+const args = process.argv.slice(2);
+const prefix = '--realesrgan-x4plus=';
+const folder = args.find((each) => each.startsWith(prefix))?.slice(prefix.length) ?? '';
+const [input = '', output = '', scale = ''] = args.filter((each) => !each.startsWith('--'));
+if (args.includes('--version')) process.stdout.write(`enlarge ${VERSION}\n`);
+else writePam(output, await enlarge(readPam(input), Number(scale), await modelIn(folder)));

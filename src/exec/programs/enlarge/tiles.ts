@@ -1,0 +1,65 @@
+/** Runs a model that enlarges on pictures of any size: piece by piece, since its memory grows with the pixels that it is given. */
+import { type Plane, plane } from '../retouch/picture.ts';
+
+/** Of a piece, px. */
+const SIDE = 160;
+/** What a piece is given of its neighbours on each side, px: nearly all that the model looks at. */
+const MARGIN = 12;
+
+/** Planes of red, green and blue, one behind the other; the result has `factor` times the sides. */
+export type Enlarging = (colours: Float32Array, width: number, height: number) => Promise<Float32Array>;
+
+/** @param colours red, green and blue */
+export async function enlargedInTiles(
+  colours: readonly [Plane, Plane, Plane],
+  factor: number,
+  enlarge: Enlarging,
+  progress: (fraction: number) => void,
+): Promise<readonly [Plane, Plane, Plane]> {
+  const [{ width, height }] = colours;
+  const results = colours.map(() => plane(width * factor, height * factor)) as [Plane, Plane, Plane];
+  const [across, down] = [Math.ceil(width / SIDE), Math.ceil(height / SIDE)];
+  for (let i = 0; i < across * down; i++) {
+    const [left, top] = [(i % across) * SIDE, Math.floor(i / across) * SIDE];
+    const tile = { left, top, right: Math.min(width, left + SIDE), bottom: Math.min(height, top + SIDE) };
+    const given = {
+      left: Math.max(0, left - MARGIN),
+      top: Math.max(0, top - MARGIN),
+      right: Math.min(width, tile.right + MARGIN),
+      bottom: Math.min(height, tile.bottom + MARGIN),
+    };
+    const large = await enlarge(cut(colours, given), given.right - given.left, given.bottom - given.top);
+    paste(results, large, tile, given, factor);
+    progress((i + 1) / (across * down));
+  }
+  return results;
+}
+
+/** The right and the bottom side are not part of it. */
+interface Box {
+  readonly left: number;
+  readonly top: number;
+  readonly right: number;
+  readonly bottom: number;
+}
+
+function cut(colours: readonly Plane[], { left, top, right, bottom }: Box): Float32Array {
+  const piece = new Float32Array(colours.length * (right - left) * (bottom - top));
+  let at = 0;
+  for (const { data, width } of colours)
+    for (let y = top; y < bottom; y++, at += right - left) piece.set(data.subarray(y * width + left, y * width + right), at);
+  return piece;
+}
+
+/** @param tile what is taken of the enlarged piece, in pixels of the source */
+function paste(results: readonly Plane[], large: Float32Array, tile: Box, given: Box, factor: number): void {
+  const wide = (given.right - given.left) * factor;
+  const pixels = wide * (given.bottom - given.top) * factor;
+  if (large.length !== results.length * pixels)
+    throw new Error(`expected ${results.length * pixels} samples of the model, received ${large.length}`);
+  for (const [channel, { data, width }] of results.entries())
+    for (let y = tile.top * factor; y < tile.bottom * factor; y++) {
+      const from = channel * pixels + (y - given.top * factor) * wide + (tile.left - given.left) * factor;
+      data.set(large.subarray(from, from + (tile.right - tile.left) * factor), y * width + tile.left * factor);
+    }
+}
