@@ -2,7 +2,7 @@
  * `make bench`: the service with confinement on, upload and download included, beside the raw tools, in one run on one machine.
  *
  *   run.ts           everything
- *   run.ts photo     one part: small, photo, short, long, requests, cluster, replica, overload, controller, upkeep, fair, deletions, frozen or cli
+ *   run.ts photo     one part: small, photo, short, long, requests, cluster, replica, overload, controller, upkeep, fair, deletions, frozen, cli or models
  *
  * Sizes that the environment changes are named where they are read, by `sizeOf`.
  */
@@ -16,6 +16,7 @@ import { conversionParts, conversions, smallPicture } from './conversions.ts';
 import { deletions } from './deletions.ts';
 import { fair } from './fair.ts';
 import { frozen } from './frozen.ts';
+import { models } from './models.ts';
 import { overload } from './overload.ts';
 import { replica } from './replica.ts';
 import { costs } from './requests.ts';
@@ -36,6 +37,7 @@ const parts: Readonly<Record<string, () => Promise<void>>> = {
   fair: () => fair(folder),
   frozen,
   cli: () => commandLine(folder),
+  models: () => models(folder),
   deletions: async () => deletions(await readFile(await smallPicture(folder))),
 };
 

@@ -1,0 +1,150 @@
+/** What models gain over the classical ways on files that were made worse, and what either costs: photos, and speech. */
+import { execFile } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { checkout, type Service, startService } from '../test/kit/service.ts';
+import { callTool, outputOf } from '../test/kit/tools.ts';
+
+const run = promisify(execFile);
+const CONVERT = '/usr/bin/convert-im6.q16';
+/** `scripts/setup-photos.ts` brings them for the tests. */
+const PHOTOS = ['astronaut', 'chelsea', 'coffee'].map((name) => join(checkout, `.cache/test/photos/${name}.png`));
+/** Of the part of each photo that is measured, px. */
+const SIDE = 192;
+/** Debian's pocketsphinx-testdata: read for LibriVox. */
+const VOICE = '/usr/share/pocketsphinx/test/data/librivox/sense_and_sensibility_01_austen_64kb-0870.wav';
+const RATE = 48_000;
+
+export async function models(folder: string): Promise<void> {
+  const service = await startService();
+  try {
+    await photos(service, folder);
+    await speech(service, folder);
+  } finally {
+    await service.stop();
+  }
+}
+
+async function photos(service: Service, folder: string): Promise<void> {
+  console.log(`\n| ${PHOTOS.length} photos of ${SIDE} × ${SIDE} pixels | | PSNR, dB | SSIM | s each |\n|---|---|---|---|---|`);
+  const whole = await Promise.all(
+    PHOTOS.map((photo, i) =>
+      convert(photo, join(folder, `whole-${i}.png`), '-gravity', 'center', '-crop', `${SIDE}x${SIDE}+0+0`, '+repage'),
+    ),
+  );
+  for (const scale of [2, 4]) {
+    const small = await each(whole, (path, i) =>
+      convert(path, join(folder, `small-${i}.png`), '-filter', 'Lanczos', '-resize', `${100 / scale}%`),
+    );
+    const work = `made ${scale} times smaller, and larger again`;
+    const lanczos = (path: string, i: number) =>
+      convert(path, join(folder, `lanczos-${i}.png`), '-filter', 'Lanczos', '-resize', `${SIDE}x${SIDE}!`);
+    await pictureRow(work, 'Lanczos', whole, small, lanczos);
+    for (const model of ['classical', 'realesrgan-x4plus'])
+      await pictureRow(work, model, whole, small, tool(service, folder, 'upscale-image', { scale: `${scale}`, model }));
+  }
+}
+
+async function speech(service: Service, folder: string): Promise<void> {
+  console.log('\n| 5 s of read speech | | ratio of signal to the rest, dB | s |\n|---|---|---|---|');
+  const clean = await samplesOf(VOICE);
+  const noises = {
+    'white noise': `anoisesrc=c=white:a=0.05:s=7:r=${RATE}`,
+    'pink noise': `anoisesrc=c=pink:a=0.1:s=7:r=${RATE}`,
+    'two tones that move': `aevalsrc=0.03*sin(5000*t+40*sin(14*t))+0.02*sin(15000*t+9*sin(88*t)):s=${RATE}`,
+  };
+  for (const [name, source] of Object.entries(noises)) {
+    const noisy = join(folder, 'noisy.wav');
+    const mix = `[0]aresample=${RATE}[a];${source}[b];[a][b]amix=2:duration=first:normalize=0`;
+    await run('ffmpeg', ['-v', 'error', '-y', '-i', VOICE, '-filter_complex', mix, '-ac', '1', noisy]);
+    console.log(`| ${name} | nothing | ${ratio(clean, await samplesOf(noisy)).toFixed(1)} | |`);
+    for (const model of ['classical', 'deepfilternet3']) {
+      const from = performance.now();
+      const result = await tool(service, folder, 'noise-reduction', { model })(noisy, 0);
+      const seconds = (performance.now() - from) / 1000;
+      console.log(`| ${name} | ${model} | ${ratio(clean, await samplesOf(result)).toFixed(1)} | ${seconds.toFixed(1)} |`);
+    }
+  }
+}
+
+type Work = (path: string, index: number) => Promise<string>;
+
+const convert = async (from: string, to: string, ...args: readonly string[]): Promise<string> => {
+  await run(CONVERT, [from, ...args, '-depth', '8', to]);
+  return to;
+};
+
+async function each(paths: readonly string[], work: Work): Promise<readonly string[]> {
+  const results: string[] = [];
+  for (const [index, path] of paths.entries()) results.push(await work(path, index));
+  return results;
+}
+
+const tool =
+  (service: Service, folder: string, slug: string, fields: Readonly<Record<string, string>>): Work =>
+  async (path, index) => {
+    const answer = await callTool(service, slug, path, fields);
+    const to = join(folder, `result-${index}-${answer.data?.output?.filename}`);
+    await writeFile(to, await outputOf(service, answer));
+    return to;
+  };
+
+/** @param whole what the results are compared with */
+async function pictureRow(work: string, how: string, whole: readonly string[], given: readonly string[], make: Work): Promise<void> {
+  const from = performance.now();
+  const results = await each(given, make);
+  const seconds = (performance.now() - from) / 1000 / results.length;
+  const pairs = await Promise.all(results.map(async (path, i) => [await greysOf(whole[i] as string), await greysOf(path)] as const));
+  const mean = (of: (a: Uint8Array, b: Uint8Array) => number) => pairs.reduce((sum, [a, b]) => sum + of(a, b), 0) / pairs.length;
+  console.log(`| ${work} | ${how} | ${mean(psnr).toFixed(1)} | ${mean(ssim).toFixed(3)} | ${seconds.toFixed(1)} |`);
+}
+
+async function greysOf(path: string): Promise<Uint8Array> {
+  const args = [path, '-colorspace', 'gray', '-depth', '8', 'gray:-'];
+  return (await run(CONVERT, args, { encoding: 'buffer', maxBuffer: 1 << 26 })).stdout;
+}
+
+const psnr = (a: Uint8Array, b: Uint8Array): number =>
+  10 * Math.log10(255 ** 2 / (a.reduce((sum, value, i) => sum + (value - (b[i] as number)) ** 2, 0) / a.length));
+
+/** Structural similarity, of squares of 8 pixels (Wang et al., 2004). */
+function ssim(a: Uint8Array, b: Uint8Array): number {
+  const [square, steady] = [8, [(0.01 * 255) ** 2, (0.03 * 255) ** 2] as const];
+  let [sum, count] = [0, 0];
+  for (let top = 0; top + square <= SIDE; top += square / 2)
+    for (let left = 0; left + square <= SIDE; left += square / 2) {
+      let [ma, mb, aa, bb, ab] = [0, 0, 0, 0, 0];
+      for (let i = 0; i < square ** 2; i++) {
+        const at = (top + Math.floor(i / square)) * SIDE + left + (i % square);
+        const [x, y] = [a[at] as number, b[at] as number];
+        ma += x / square ** 2;
+        mb += y / square ** 2;
+        aa += x ** 2 / square ** 2;
+        bb += y ** 2 / square ** 2;
+        ab += (x * y) / square ** 2;
+      }
+      const [va, vb, covariance] = [aa - ma ** 2, bb - mb ** 2, ab - ma * mb];
+      sum += ((2 * ma * mb + steady[0]) * (2 * covariance + steady[1])) / ((ma ** 2 + mb ** 2 + steady[0]) * (va + vb + steady[1]));
+      count += 1;
+    }
+  return sum / count;
+}
+
+async function samplesOf(path: string): Promise<Int16Array> {
+  const args = ['-v', 'error', '-i', path, '-f', 's16le', '-ar', `${RATE}`, '-ac', '1', '-'];
+  const { stdout } = await run('ffmpeg', args, { encoding: 'buffer', maxBuffer: 1 << 26 });
+  return new Int16Array(stdout.buffer.slice(stdout.byteOffset, stdout.byteOffset + (stdout.length & ~1)));
+}
+
+/** How much louder the clean speech is than what differs from it, at its best loudness (SI-SDR; Le Roux et al., 2019), dB. */
+function ratio(clean: Int16Array, found: Int16Array): number {
+  let [product, power, rest] = [0, 0, 0];
+  for (const [i, sample] of clean.entries()) {
+    product += sample * (found[i] ?? 0);
+    power += sample ** 2;
+  }
+  const gain = product / power;
+  for (const [i, sample] of clean.entries()) rest += ((found[i] ?? 0) - gain * sample) ** 2;
+  return 10 * Math.log10((gain ** 2 * power) / rest);
+}
