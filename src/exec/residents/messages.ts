@@ -7,10 +7,13 @@ export type { ProgramAnswer };
 
 /** Our programs send no longer lines, characters. */
 export const LONGEST_LINE = 64 * 1024;
-/** All warnings are stored in the job's record of 16 kB. */
+/** All warnings are stored in the job's record of 16 kB; the longest lists names of fonts. */
 const MOST_WARNINGS = 10;
+const LONGEST_WARNING_BYTES = 600;
 /** Our programs write plain English. */
 const SENTENCE = /^[\x20-\x7e]{1,200}$/;
+/** Names in a warning are in any script, without marks that change how their neighbours are read. */
+const WITH_NAMES = /^[\x20-\x7e\p{L}\p{N}]+$/u;
 
 /** @returns undefined if the line is no JSON object */
 export function readMessage(line: string): Readonly<Record<string, unknown>> | undefined {
@@ -59,8 +62,10 @@ function readMisfit(value: unknown): OptionMisfit | undefined {
 
 function readWarning(value: unknown): EngineWarning[] {
   const { code, message } = (value ?? {}) as Record<string, unknown>;
-  return typeof code === 'string' && /^[a-z_]{1,40}$/.test(code) && isSentence(message) ? [{ code, message }] : [];
+  return typeof code === 'string' && /^[a-z_]{1,40}$/.test(code) && isWarning(message) ? [{ code, message }] : [];
 }
 
 const isSentence = (value: unknown): value is string => typeof value === 'string' && SENTENCE.test(value);
+const isWarning = (value: unknown): value is string =>
+  typeof value === 'string' && Buffer.byteLength(value) <= LONGEST_WARNING_BYTES && WITH_NAMES.test(value);
 const isNumber = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value);

@@ -11,8 +11,7 @@ import { openSlot, type Slot } from '../../../src/exec/files/workspace.ts';
 import type { ProgramAnswer } from '../../../src/exec/residents/messages.ts';
 import type { Freshness, Program } from '../../../src/exec/residents/process.ts';
 import { openResidents, type Residents } from '../../../src/exec/residents/residents.ts';
-import { relations } from '../../kit/fixtures/ooxml.ts';
-import { writeZip, XML } from '../../kit/fixtures/zip.ts';
+import { docxLetter, flat, flatLetter } from '../../kit/fixtures/letters.ts';
 import { isGone, parentOf, waitingBelow } from '../../kit/processes.ts';
 
 const LIMITS: StepLimits = {
@@ -210,69 +209,8 @@ describe('LibreOffice that cannot be loaded into our own process', () => {
 describe('what LibreOffice keeps beside its documents', () => {
   const [kind] = KINDS as readonly [Kind];
   const FONTS = ['Calibri', 'Arial', 'Times New Roman', 'Cambria', 'Carlito', 'Verdana'];
-  const SPACES = ['office', 'text', 'table', 'style', 'svg', 'fo']
-    .map(
-      (name) =>
-        `xmlns:${name}="urn:oasis:names:tc:opendocument:xmlns:${{ svg: 'svg-compatible', fo: 'xsl-fo-compatible' }[name] ?? name}:1.0"`,
-    )
-    .join(' ');
-  const flat = (of: string, head: string, body: string): string =>
-    `<?xml version="1.0" encoding="UTF-8"?><office:document ${SPACES} office:version="1.3" ` +
-    `office:mimetype="application/vnd.oasis.opendocument.${of}">${head}<office:body><office:${of}>${body}</office:${of}></office:body></office:document>`;
-  const styles = FONTS.map(
-    (font, at) =>
-      `<style:style style:name="s${at}" style:family="paragraph"><style:text-properties style:font-name="${font}" fo:font-size="20pt"/></style:style>`,
-  ).join('');
-  /** A letter in six fonts. @param embedded TrueType that it brings along for all of them */
-  const letter = (embedded?: Buffer): string => {
-    const source =
-      embedded === undefined
-        ? ''
-        : `<svg:font-face-src><svg:font-face-uri><office:binary-data>${embedded.toString('base64')}</office:binary-data><svg:font-face-format svg:string="truetype"/></svg:font-face-uri></svg:font-face-src>`;
-    const faces = FONTS.map((font) => `<style:font-face style:name="${font}" svg:font-family="'${font}'">${source}</style:font-face>`).join(
-      '',
-    );
-    const head = `<office:font-face-decls>${faces}</office:font-face-decls><office:automatic-styles>${styles}</office:automatic-styles>`;
-    return flat('text', head, FONTS.map((_, at) => `<text:p text:style-name="s${at}">Pay 1111 to 9900</text:p>`).join(''));
-  };
-  const KEY = '0011223344556677889900AABBCCDDEE';
-  /** The same as a DOCX. @param embedded as it is, and obfuscated by a key in its first 32 bytes (ECMA-376-1, 17.8.1) */
-  const docxLetter = async (embedded?: Buffer): Promise<Buffer> => {
-    const key = Buffer.from(KEY, 'hex').reverse();
-    const hidden = embedded?.map((byte, at) => (at < 32 ? byte ^ (key[at % 16] ?? 0) : byte));
-    const guid = `{${KEY.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')}}`;
-    const w = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"';
-    const r = 'xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"';
-    const lines = FONTS.map(
-      (font) =>
-        `<w:p><w:r><w:rPr><w:rFonts w:ascii="${font}" w:hAnsi="${font}"/><w:sz w:val="40"/></w:rPr><w:t>Pay 1111 to 9900</w:t></w:r></w:p>`,
-    );
-    const faces = FONTS.map(
-      (font) => `<w:font w:name="${font}">${hidden === undefined ? '' : `<w:embedRegular r:id="rId1" w:fontKey="${guid}"/>`}</w:font>`,
-    );
-    const path = join(root, 'letter.docx');
-    await writeZip(path, {
-      '[Content_Types].xml':
-        `${XML}<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>` +
-        '<Default Extension="odttf" ContentType="application/vnd.openxmlformats-officedocument.obfuscatedFont"/>' +
-        ['document.main', 'fontTable']
-          .map((part) => {
-            const file = part.replace('.main', '');
-            return `<Override PartName="/word/${file}.xml" ContentType="application/vnd.openxmlformats-officedocument.wordprocessingml.${part}+xml"/>`;
-          })
-          .join('') +
-        '</Types>',
-      '_rels/.rels': relations(['rId1', 'officeDocument', 'word/document.xml']),
-      'word/_rels/document.xml.rels': relations(['rId1', 'fontTable', 'fontTable.xml']),
-      'word/document.xml': `${XML}<w:document ${w}><w:body>${lines.join('')}</w:body></w:document>`,
-      'word/fontTable.xml': `${XML}<w:fonts ${w} ${r}>${faces.join('')}</w:fonts>`,
-      ...(hidden && {
-        'word/_rels/fontTable.xml.rels': relations(['rId1', 'font', 'fonts/font1.odttf']),
-        'word/fonts/font1.odttf': Buffer.from(hidden),
-      }),
-    });
-    return readFileSync(path);
-  };
+  const lines = Object.fromEntries(FONTS.map((font) => [font, 'Pay 1111 to 9900']));
+  const letter = (embedded?: Buffer): string => flatLetter(lines, embedded);
   const SHEET = flat(
     'spreadsheet',
     '',
@@ -299,7 +237,7 @@ describe('what LibreOffice keeps beside its documents', () => {
 
   it.each([
     ['an ODT', TEXT, async (font?: Buffer) => letter(font)],
-    ['a DOCX', WORD, docxLetter],
+    ['a DOCX', WORD, async (font?: Buffer) => readFileSync(await docxLetter(join(root, 'letter.docx'), lines, { embedded: font }))],
   ])('a font that %s brings along changes that document, and no other', async (_, as, make) => {
     const residents = open();
     const plain = await make();

@@ -1,9 +1,16 @@
 """One conversion, from the request to its warnings."""
 
+from contextlib import nullcontext
+
+from fonts import replaced_fonts
 from privacy import keep_to_itself
 from reading import dispose, load
 from refusal import Refusal
 from saving import save
+
+
+# Of these we draw the letters; whoever opens the others draws them with fonts of their own.
+DRAWN = ("pdf", "png")
 
 
 def convert(office, request):
@@ -14,7 +21,8 @@ def convert(office, request):
             fit_page(document)
         warnings += keep_to_itself(document, request["family"])
         warnings += lost_formulas(document, request)
-        save(document, request)
+        with replaced_fonts(office, warnings) if request["target"] in DRAWN else nullcontext():
+            save(document, request)
         return warnings
     finally:
         dispose(document)

@@ -11,6 +11,7 @@ import threading
 import time
 
 from settings import INSTALLATION, write_profile
+from stand_ins import write_stand_ins
 
 PARK_SECONDS = 30
 
@@ -32,6 +33,7 @@ class OfficeInProcess:
         self.context = self.desktop = None
         self.library, self.pyuno = libraries()
         write_profile(folder / "profile")
+        write_stand_ins(folder / "fonts.conf")
         for name in ("home", "tmp"):
             (folder / name).mkdir(exist_ok=True)
         # The locale's categories too, of which the paper is one.
@@ -123,6 +125,7 @@ def environment(folder):
         "LANG": "C.UTF-8",
         "TZ": "UTC",
         "SAL_USE_VCLPLUGIN": "svp",
+        "FONTCONFIG_FILE": str(folder / "fonts.conf"),
     }
 
 

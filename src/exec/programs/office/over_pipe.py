@@ -8,6 +8,7 @@ import threading
 import time
 
 from settings import INSTALLATION, write_profile
+from stand_ins import write_stand_ins
 
 PIPE = "f"
 START_SECONDS = 60
@@ -22,6 +23,7 @@ class OfficeOverPipe:
         self.folder = folder
         self.process = self.context = self.desktop = None
         write_profile(folder / "profile")
+        write_stand_ins(folder / "fonts.conf")
         for name in ("home", "tmp"):
             (folder / name).mkdir(exist_ok=True)
         # The socket is in our own folder. We use its full path: the launcher connects for us, and only to full paths.
@@ -55,6 +57,7 @@ class OfficeOverPipe:
             "LANG": "C.UTF-8",
             "TZ": "UTC",
             "SAL_USE_VCLPLUGIN": "svp",
+            "FONTCONFIG_FILE": str(self.folder / "fonts.conf"),
         }
 
     def connect(self, end):
@@ -102,8 +105,11 @@ class OfficeOverPipe:
             raise failures[0]
         return results[0]
 
+    def create(self, service):
+        return self.context.ServiceManager.createInstanceWithContext(service, self.context)
+
     def file_access(self):
-        return self.context.ServiceManager.createInstanceWithContext("com.sun.star.ucb.SimpleFileAccess", self.context)
+        return self.create("com.sun.star.ucb.SimpleFileAccess")
 
     def stop(self):
         self.process.kill()
