@@ -59,6 +59,7 @@ test-tools:
 	@scripts/setup-schemathesis
 	@scripts/setup-typed-client
 	@scripts/setup-mcp-suites
+	@scripts/setup-verapdf
 
 servers:
 	@scripts/build-servers

@@ -157,7 +157,8 @@ export function routesOf(engines: readonly Engine[], table: ReadonlyMap<string, 
       }
       return toRoute(best);
     },
-    honoured: (source, target) => new Set([...everyWay(source, target)].flatMap(({ hops }) => hops.flatMap(optionsOf))),
+    honoured: (source, target) =>
+      new Set([...everyWay(source, target)].flatMap(({ hops }) => hops.flatMap((edge, at) => optionsOf(edge, at === hops.length - 1)))),
   };
 }
 
@@ -207,11 +208,13 @@ const mayChain = ({ conversion }: Edge): boolean => conversion.rank >= CHAIN_RAN
 const costOfHop = ({ conversion }: Edge): number => 100 - conversion.rank;
 const costOf = (hops: readonly Edge[]): number => hops.reduce((sum, hop) => sum + costOfHop(hop), HOP_COST * (hops.length - 1));
 
-const optionsOf = ({ engine, conversion }: Edge): readonly OptionName[] => engine.options(conversion.source, conversion.target);
+/** The options that a hop honours. */
+const optionsOf = ({ engine, conversion: { source, target } }: Edge, isLast: boolean): readonly OptionName[] =>
+  engine.options(source, target).filter((name) => isLast || optionApplies(name) !== 'result');
 
 /** How many of the options no hop honours. */
 const ignoredBy = (hops: readonly Edge[], given: readonly OptionName[]): number =>
-  given.filter((name) => !hops.some((hop) => optionsOf(hop).includes(name))).length;
+  given.filter((name) => !hops.some((hop, at) => optionsOf(hop, at === hops.length - 1).includes(name))).length;
 
 const toRoute = ({ toolchain, hops }: { readonly toolchain: Toolchain; readonly hops: readonly Edge[] }): Route => ({
   toolchain,
@@ -228,16 +231,19 @@ export const enginesOf = ({ hops }: Route): readonly string[] => hops.map(({ eng
 
 /** Sent options that no hop honours; the client gets a warning. */
 export function ignoredOptions(route: Route, given: readonly OptionName[]): OptionName[] {
-  return given.filter((name) => !route.hops.some((hop) => hop.engine.options(hop.source, hop.target).includes(name)));
+  return given.filter((name) => !route.hops.some((_, at) => honours(route, at, name)));
+}
+
+function honours({ hops }: Route, at: number, name: OptionName): boolean {
+  const hop = hops[at];
+  return hop !== undefined && optionsOf({ engine: hop.engine, conversion: { ...hop, rank: 0 } }, at === hops.length - 1).includes(name);
 }
 
 /** The options that one hop applies. Most apply to one hop only: rotating twice would be wrong. */
 export function optionsForHop(route: Route, index: number, options: Options): Options {
-  const honours = (hop: Hop, name: OptionName) => hop.engine.options(hop.source, hop.target).includes(name);
   const mine = (Object.keys(options) as OptionName[]).filter((name) => {
-    const hop = route.hops[index];
-    if (hop === undefined || !honours(hop, name)) return false;
-    const takers = route.hops.flatMap((other, at) => (honours(other, name) ? [at] : []));
+    if (!honours(route, index, name)) return false;
+    const takers = route.hops.flatMap((_, at) => (honours(route, at, name) ? [at] : []));
     if (optionApplies(name) === 'each') return true;
     return (optionApplies(name) === 'first' ? takers[0] : takers.at(-1)) === index;
   });

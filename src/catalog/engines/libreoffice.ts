@@ -65,7 +65,7 @@ export const engine: Engine = {
 
   options: (source, target) => [
     ...(ENCRYPTABLE.has(source) ? (['password'] as const) : []),
-    ...(target === 'pdf' ? (['pages', 'img_quality'] as const) : []),
+    ...(target === 'pdf' ? (['pages', 'img_quality', 'pdfa'] as const) : []),
     ...(SEPARATED.has(source) ? (['csv_types'] as const) : []),
     ...(TEXTS.has(source) ? (['charset'] as const) : []),
   ],

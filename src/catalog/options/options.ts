@@ -56,6 +56,7 @@ export const optionSchemas = {
     .transform(pageRanges)
     .pipe(z.array(z.tuple([z.number().int(), z.number().int()])).min(1))
     .describe('pages from 1 on, as in 1 or 2-5,8 or all; at most 500 characters'),
+  pdfa: oneOf(['2b']),
   csv_types: oneOf(['as_written', 'auto']),
   charset: textField.max(40).toLowerCase().refine(isCharset).describe('a name in the Encoding Standard, as in windows-1251 or shift_jis'),
   ocr_lang: textField
@@ -80,11 +81,15 @@ export const PICTURE_EDITS = [
   'img_resize_h',
 ] as const satisfies readonly FormOption[];
 
-/** Options about the source apply to the first hop that honours them, those about the result's shape to the last, and the rest to every hop. */
+/**
+ * Options about the source apply to the first hop that honours them, those about the result's shape to the last that does, and the rest to every hop.
+ * What kind of file the result is, only the last hop of all decides: a picture of a page is no PDF/A.
+ */
 const FIRST: readonly OptionName[] = ['password', 'pages', 'start_time', 'end_time', 'track', 'charset', 'ocr_lang'];
 const LAST: readonly OptionName[] = [...PICTURE_EDITS, ...editNames];
 
-export function optionApplies(name: OptionName): 'first' | 'last' | 'each' {
+export function optionApplies(name: OptionName): 'first' | 'last' | 'each' | 'result' {
+  if (name === 'pdfa') return 'result';
   if (FIRST.includes(name)) return 'first';
   return LAST.includes(name) ? 'last' : 'each';
 }

@@ -82,6 +82,7 @@ const BOUNDS: Readonly<Record<string, Bounds>> = {
     outside: ['0', '2001', '5-2', '1-', '-1', '1,,2', '1;2', '1.5', 'first', '1-2-3', '1,'.repeat(250).concat('1')],
     allowed: 'pages from 1 on',
   },
+  pdfa: oneOf(['2b'], ['2', '1b', '2B.', 'true', 'pdf/a']),
   csv_types: oneOf(['as_written', 'auto'], ['text', 'number', 'as written']),
   charset: { inside: ['utf-8', 'koi8-r', 'Latin1', 'big5'], outside: ['utf-7', 'klingon', '-'], allowed: 'Encoding Standard' },
   ocr_lang: {

@@ -72,6 +72,7 @@ export const catalog: CatalogWords = {
     strip_metadata: 'Metadaten entfernen',
     password: 'Passwort',
     pages: 'Seiten',
+    pdfa: 'PDF/A (Archiv)',
     csv_types: 'Werte in CSV',
     charset: 'Zeichenkodierung',
     background: 'Hintergrundfarbe',

@@ -60,6 +60,7 @@ export const catalog: CatalogWords = {
     strip_metadata: 'Quitar metadatos',
     password: 'Contraseña',
     pages: 'Páginas',
+    pdfa: 'PDF/A (archivo)',
     csv_types: 'Valores de CSV',
     charset: 'Codificación del texto',
     background: 'Color de fondo',

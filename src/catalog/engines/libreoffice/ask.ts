@@ -32,7 +32,7 @@ export function askOffice(
     family,
     passwordFile,
     ...(options.csv_types === undefined ? {} : { csvTypes: options.csv_types }),
-    ...(target === 'pdf' && { pages: options.pages, quality: quality(options.img_quality) }),
+    ...(target === 'pdf' && { pages: options.pages, quality: quality(options.img_quality), pdfa: options.pdfa }),
   };
   return {
     steps: [

@@ -1,5 +1,7 @@
 """Stores a loaded document in the format asked for, within bounds."""
 
+import re
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 
 from formats import READS, WRITES
@@ -33,6 +35,8 @@ def save(document, request):
         save_sheets(document, folder)
     else:
         store(document, folder / f"result.{target}", {"FilterName": filter_name, **options})
+    if request.get("pdfa"):
+        refuse_what_no_archive_holds(folder / f"result.{target}", request["pdfa"])
 
 
 def bound_cells(document):
@@ -80,7 +84,29 @@ def pdf_options(document, request):
         options["PageRange"] = ",".join(f"{first}-{last}" for first, last in ranges)
     if request.get("quality"):
         options |= {"UseLosslessCompression": False, "Quality": request["quality"]}
+    if request.get("pdfa"):
+        options |= PDFA
     return options
+
+
+# PDF/A-2b. LibreOffice gives comments no appearance, which ISO 19005-2 requires (6.3.3); fields of forms are drawn as they are.
+PDFA = {"SelectPdfVersion": 2, "ExportFormFields": False, "ExportNotes": False}
+# What LibreOffice puts into a PDF/A nevertheless: annotations that are no links, for sound and video; pages of another PDF as they are there, whatever fonts and colours
+# these have. It writes objects of its own without these spaces. Within a stream the same bytes are as good as impossible.
+ANNOTATION = re.compile(rb"/Type ?/Annot\b[^>]{0,200}?/Subtype ?/(\w+)")
+COPIED_PAGE = re.compile(rb"/Type /XObject /Subtype /Form\b")
+
+
+def refuse_what_no_archive_holds(path, asked):
+    with path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as content:
+        if any(found[1] != b"Link" for found in ANNOTATION.finditer(content)):
+            held = "sound or video"
+        elif COPIED_PAGE.search(content):
+            held = "a PDF as a picture"
+        else:
+            return
+    says = f"The document contains {held}, which cannot become part of a PDF/A."
+    raise Refusal("invalid_option", says, misfit={"option": "pdfa", "received": asked, "allowed": "documents without sound, video and PDFs in them", "says": says})
 
 
 # Pixels for each hundredth of a millimetre: 192 for an inch, and fewer where a side would be longer than this.
