@@ -46,6 +46,7 @@ const WIDE: Readonly<Record<string, RegExp>> = {
   '@nats-io/jetstream': /^nats\//,
   'prom-client': /^telemetry\//,
   // A confined program can import nothing of the service.
+  parse5: /^exec\/programs\/mail\//,
   yaml: /^(config\.ts$|exec\/models\/manifest\.ts$|exec\/programs\/)/,
 };
 

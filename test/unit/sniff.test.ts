@@ -448,11 +448,6 @@ describe('what is never opened', () => {
     'an iWork document': [zipOf([{ name: 'Index/Document.iwa' }]), 'x.docx', 'iWork document (Pages, Numbers or Keynote)'],
     'a calendar': ['BEGIN:VCALENDAR\r\nVERSION:2.0\r\n', 'x.txt', 'calendar (iCalendar)'],
     'an address card': ['BEGIN:VCARD\nVERSION:3.0\n', 'x.txt', 'address card (vCard)'],
-    'a page that a browser saved': [
-      'From: <Saved by Blink>\nSnapshot-Content-Location: https://a.test/\nSubject: x\nMIME-Version: 1.0\n\nHello\n',
-      'x.mhtml',
-      'web archive (MHTML)',
-    ],
     'a workbook in XML': [
       '<?xml version="1.0"?><Workbook xmlns="urn:schemas-microsoft-com:office:spreadsheet"/>',
       'x.xml',

@@ -1,4 +1,4 @@
-/** E-mail, by a program of our own around well-known libraries. */
+/** E-mail, and web pages that were saved in its form, by a program of our own around well-known libraries. */
 import { type Engine, everyPair } from '../engine.ts';
 import { EML } from '../known-good.ts';
 import { ownStep, reasonTold } from '../planning/told.ts';
@@ -15,6 +15,8 @@ export const engine: Engine = {
   conversions: [
     ...everyPair(MAILS, ['html'], { rank: 85, loses: [...LOSES, 'pictures that are on the web'] }),
     ...everyPair(MAILS, ['txt'], { rank: 85, loses: [...LOSES, 'pictures', 'formatting'] }),
+    { source: 'mhtml', target: 'html', rank: 85, loses: ['programs and frames of the page', 'what is on the web'] },
+    { source: 'mhtml', target: 'txt', rank: 85, loses: ['programs and frames of the page', 'pictures', 'formatting'] },
   ],
   trials: [{ file: EML, target: 'html' }],
   options: () => [],
@@ -22,7 +24,7 @@ export const engine: Engine = {
     steps: [ownStep('mail', [input, source, `${output}/out.${target}`, target])],
   }),
   explain: (output, code) =>
-    reasonTold(output, code, ['corrupt_input', 'input_limit']) ??
+    reasonTold(output, code, ['corrupt_input', 'unsupported_variant', 'input_limit']) ??
     (/heap out of memory|Invalid string length/.test(output) ? 'memory' : undefined),
   limits: { memoryBytes: 2 * 1024 ** 3 },
 };

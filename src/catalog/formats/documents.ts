@@ -40,9 +40,10 @@ export const documents: readonly Format[] = [
   prose('htmlz', 'application/x-htmlz', { use: 'rare' }),
   prose('txtz', 'application/x-txtz', { use: 'rare' }),
   prose('html', 'text/html', { aliases: ['htm', 'xhtml'], tie: 'text', use: 'common', carries: 'documents' }),
-  prose('eml', 'message/rfc822'),
+  prose('eml', 'message/rfc822', { kin: 'mail' }),
   prose('msg', 'application/vnd.ms-outlook', { tie: 'ole' }),
   prose('mbox', 'application/mbox', { aliases: ['mbx'] }),
+  prose('mhtml', 'multipart/related', { aliases: ['mht'], kin: 'mail' }),
   format('sheet', 'xlsx', `${OOXML}.spreadsheetml.sheet`, {
     aliases: ['xlsm', 'xltx'],
     use: 'common',

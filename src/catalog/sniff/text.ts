@@ -50,18 +50,24 @@ const MOST_FIELDS = 200;
 /** The line before each message of a mailbox (RFC 4155). */
 const MAILBOX = /^From \S{1,200} {1,4}(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) [A-Z][a-z]{2} {1,2}\d{1,2} \d\d:\d\d/;
 /** A web page that a browser saved with its pictures, in the form of a message (RFC 2557). */
-const WEB_ARCHIVE = /^(?:From: <Saved by |Snapshot-Content-Location:)/im;
+const WEB_ARCHIVE = /^(?:From: [<"]?Saved by |Snapshot-Content-Location:)/im;
 
-/** A header of fields, with what only programs write among them (RFC 5322, 2.2). */
-function isMail(start: string): boolean {
+/** A header of fields, with what only programs write among them (RFC 5322, 2.2). A message with related parts may have been saved as a web archive. */
+function mailed(start: string): Detected | undefined {
   const names = new Set<string>();
+  let isRelated = false;
   for (const line of start.slice(0, 32_768).split(/\r?\n/, MOST_FIELDS)) {
     if (/^[ \t]/.test(line) && names.size > 0) continue;
     const [, name] = /^([!-9;-~]{1,60}):(?: |$)/.exec(line.slice(0, 80)) ?? [];
     if (name === undefined) break;
     names.add(name.toLowerCase());
+    isRelated ||= /^content-type: {0,9}multipart\/related\b/i.test(line);
   }
-  return names.has('from') && names.size > 2 && MAILED.some((name) => names.has(name));
+  const isMail = names.has('from') && names.size > 2 && MAILED.some((name) => names.has(name));
+  // Word processors name neither a sender nor a receiver.
+  if (!isMail) return isRelated && names.has('mime-version') && !names.has('to') ? asFormat('mhtml') : undefined;
+  if (WEB_ARCHIVE.test(start.slice(0, 4096))) return asFormat('mhtml');
+  return isRelated ? tieAmong(['eml', 'mhtml'], 'eml') : asFormat('eml');
 }
 
 /** Kinds that the first meaningful line decides. */
@@ -72,7 +78,8 @@ function opening(start: string): Detected | undefined {
   if (subtitle !== undefined) return asFormat(subtitle[1]);
   if (LYRICS.test(start)) return tieAmong([...TEXT_KINDS, 'lrc'], 'lrc');
   if (MAILBOX.test(start)) return asFormat('mbox');
-  if (isMail(start)) return WEB_ARCHIVE.test(start.slice(0, 4096)) ? asRefused('web archive (MHTML)') : asFormat('eml');
+  const mail = mailed(start);
+  if (mail !== undefined) return mail;
   if (/^ID;P/.test(start)) return asFormat('slk');
   if (/^TABLE\r?\n0,1\r?\n/.test(start)) return asFormat('dif');
   if (start.startsWith('{\\rtf')) return asFormat('rtf');

@@ -16,6 +16,8 @@ export const PACKAGES = [
   ...['papaparse', 'smol-toml', 'yaml', 'chardet'],
   // E-mail, and the HTML in it.
   ...['postal-mime', 'parse5', 'entities', '@kenjiuno/msgreader', '@kenjiuno/decompressrtf', 'safer-buffer'],
+  // Web pages in the form of e-mail.
+  ...['@zone-eu/mailsplit', 'libmime', 'libqp', 'libbase64', 'iconv-lite', 'encoding-japanese'],
   // The parser of XML and its own.
   ...['fast-xml-parser', '@nodable/entities', 'fast-xml-builder', 'is-unsafe', 'path-expression-matcher', 'strnum', 'anynum', 'xml-naming'],
 ].map((name) => `node_modules/${name}`);

@@ -1,16 +1,18 @@
 /**
- * An e-mail, or a mailbox of them, as a page or as plain text.
+ * An e-mail, a mailbox of them, or a web page that was saved as one, as a page or as plain text.
  *
- *   mail.ts INPUT eml|mbox|msg OUTPUT html|txt
+ *   mail.ts INPUT eml|mbox|msg|mhtml OUTPUT html|txt
  *
  * Pictures that the text shows are inside the page; other attached files are named. The page runs nothing and loads nothing. Prints an answer as residents
  * give: warnings, or why the file is refused.
  */
-import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
 import { escaped, htmlOf, plainTextOf } from './mail/body.ts';
 import { type MailedFile, type Message, messagesIn } from './mail/messages.ts';
 import { outlookMessage } from './mail/outlook.ts';
-import { answering, lossy } from './values/answer.ts';
+import { webArchiveIn } from './mail/web-archive.ts';
+import { webPageOf } from './mail/web-page.ts';
+import { answering, lossy, type Told } from './values/answer.ts';
 
 const VERSION = '1.0';
 /** The policy keeps the page from loading anything: a sender does not learn that it was opened. */
@@ -33,32 +35,45 @@ hr { margin: 2em 0 }
 const [input = '', source = '', output = '', target = ''] = process.argv.slice(2);
 
 if (input === '--version') process.stdout.write(`mail ${VERSION}\n`);
-else
-  await answering(async () => {
-    const bytes = readFileSync(input);
-    const messages = source === 'msg' ? [outlookMessage(bytes)] : await messagesIn(bytes, source === 'mbox');
-    const file = openSync(output, 'wx');
-    let left = 0;
-    if (target === 'html')
-      writeSync(
-        file,
-        HEAD.replace('TITLE', () => escaped(messages[0]?.subject ?? '')),
-      );
-    for (const [i, message] of messages.entries()) {
-      const { fragment, shown } = htmlOf(message);
-      const rest = message.files.filter((each) => !shown.has(each));
-      left += rest.length;
-      writeSync(file, target === 'html' ? page(message, fragment(), rest, i) : plain(message, rest, i));
-    }
-    if (target === 'html') writeSync(file, '</body>\n</html>\n');
-    closeSync(file);
-    return lossy(left === 0 ? [] : [`Attached files are named, and not part of the result: ${left}.`]);
-  });
+else await answering(() => (source === 'mhtml' ? writeWebPage() : writeMessages()));
+
+async function writeMessages(): Promise<readonly Told[]> {
+  const bytes = readFileSync(input);
+  const messages = source === 'msg' ? [outlookMessage(bytes)] : await messagesIn(bytes, source === 'mbox');
+  const file = openSync(output, 'wx');
+  let left = 0;
+  if (target === 'html')
+    writeSync(
+      file,
+      HEAD.replace('TITLE', () => escaped(messages[0]?.subject ?? '')),
+    );
+  for (const [i, message] of messages.entries()) {
+    const { fragment, shown } = htmlOf(message);
+    const rest = message.files.filter((each) => !shown.has(each));
+    left += rest.length;
+    writeSync(file, target === 'html' ? page(message, fragment(), rest, i) : plain(message, rest, i));
+  }
+  if (target === 'html') writeSync(file, '</body>\n</html>\n');
+  closeSync(file);
+  return lossy(left === 0 ? [] : [`Attached files are named, and not part of the result: ${left}.`]);
+}
+
+async function writeWebPage(): Promise<readonly Told[]> {
+  const archive = await webArchiveIn(readFileSync(input));
+  const { frames, told, words, write } = webPageOf(archive);
+  const fields = archive.fields.map(([name, value]) => `${name}: ${value}\n`).join('');
+  writeFileSync(output, target === 'html' ? write(headOf(archive.fields)) : `${fields === '' ? '' : `${fields}\n`}${words()}`);
+  return [...told, ...lossy(frames === 0 ? [] : [`Frames of the page are not part of the result: ${frames}.`])];
+}
 
 /** @param rest files that are only named */
 function page(message: Message, fragment: string, rest: readonly MailedFile[], index: number): string {
-  const rows = fieldsWith(message, rest).map(([name, value]) => `<tr><th>${name}</th><td>${escaped(value)}</td></tr>\n`);
-  return `${index === 0 ? '' : '<hr>\n'}<table class="mail-head">\n${rows.join('')}</table>\n${fragment}\n`;
+  return `${index === 0 ? '' : '<hr>\n'}${headOf(fieldsWith(message, rest))}${fragment}\n`;
+}
+
+function headOf(fields: readonly (readonly [string, string])[]): string {
+  const rows = fields.map(([name, value]) => `<tr><th>${name}</th><td>${escaped(value)}</td></tr>\n`);
+  return rows.length === 0 ? '' : `<table class="mail-head">\n${rows.join('')}</table>\n`;
 }
 
 function plain(message: Message, rest: readonly MailedFile[], index: number): string {

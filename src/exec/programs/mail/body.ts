@@ -1,35 +1,34 @@
 /** The text of a message, as HTML that runs and loads nothing. */
 import { html, parse, serialize, type DefaultTreeAdapterTypes as Tree, defaultTreeAdapter as tree } from 'parse5';
-import { beyond } from '../values/value.ts';
+import { DROPPED, isElement, makeHarmless, nodesBelow } from './harmless.ts';
 import type { MailedFile, Message } from './messages.ts';
+import { contentIdOf, isContentId, picturesOf } from './shown.ts';
 
-/** Elements in elements: parse5 writes them by recursion. */
-const MOST_LEVELS = 500;
-/** What runs, loads, or changes what the rest of the page means. */
-const DROPPED: ReadonlySet<string> = new Set([
-  ...['script', 'noscript', 'iframe', 'frame', 'frameset', 'object', 'embed', 'applet', 'base', 'link', 'meta', 'title', 'template'],
-  ...['audio', 'video', 'source', 'track'],
-]);
-/** Elements before which a new line begins. */
+/** Elements before and after which a new line begins. */
 const BLOCKS: ReadonlySet<string> = new Set(
   (
     'address article blockquote center dd div dl dt fieldset figure footer form h1 h2 h3 h4 h5 h6 header hr li main ol p pre ' +
     'section table tr ul'
   ).split(' '),
 );
-const isElement = (node: Tree.Node): node is Tree.Element => 'tagName' in node;
 
 /** @returns a fragment of HTML, written when it is asked for, and the files that it shows */
 export function htmlOf({ html: written, text, files }: Message): { fragment(): string; readonly shown: ReadonlySet<MailedFile> } {
   if (written === undefined) return { fragment: () => paragraphs(text ?? ''), shown: new Set() };
   const shown = new Set<MailedFile>();
+  const byId = new Map(files.flatMap((file) => (file.id === undefined ? [] : [[file.id, file] as const])));
+  const pictures = picturesOf();
   const body = bodyOf(written);
-  for (const { node, depth } of nodesBelow(body)) {
-    if (depth > MOST_LEVELS) throw beyond('elements in each other', MOST_LEVELS);
-    if (!isElement(node)) continue;
-    if (DROPPED.has(node.tagName)) tree.detachNode(node);
-    else node.attrs = node.attrs.flatMap((attribute) => harmless(node.tagName, attribute, files, shown));
-  }
+  makeHarmless(body, {
+    picture: (reference) => {
+      const file = isContentId(reference) ? byId.get(contentIdOf(reference)) : undefined;
+      const url = file === undefined ? undefined : pictures(file);
+      if (file !== undefined && url !== undefined) shown.add(file);
+      return url;
+    },
+    sheet: () => undefined,
+    link: (reference) => reference,
+  });
   return { fragment: () => serialize(body), shown };
 }
 
@@ -48,46 +47,6 @@ function bodyOf(written: string): Tree.Element {
   return body;
 }
 
-/** Each node after its parent, without recursion. */
-function* nodesBelow(top: Tree.ParentNode): Generator<{ readonly node: Tree.ChildNode; readonly depth: number }> {
-  const stack = top.childNodes.map((node) => ({ node, depth: 1 })).reverse();
-  for (let next = stack.pop(); next !== undefined; next = stack.pop()) {
-    yield next;
-    const { node, depth } = next;
-    // What was dropped has no parent any more.
-    if (isElement(node) && node.parentNode !== null)
-      for (let i = node.childNodes.length - 1; i >= 0; i--) stack.push({ node: node.childNodes[i] as Tree.ChildNode, depth: depth + 1 });
-  }
-}
-
-type Attribute = Tree.Element['attrs'][number];
-
-/** @param shown is added the file that the attribute names */
-function harmless(element: string, attribute: Attribute, files: readonly MailedFile[], shown: Set<MailedFile>): readonly Attribute[] {
-  const { name, value } = attribute;
-  if (name.startsWith('on') || name === 'srcset' || name === 'ping') return [];
-  // Browsers leave out white space.
-  const compact = value.slice(0, 200).replace(/[\0-\x20]/g, '');
-  const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(compact)?.[1]?.toLowerCase();
-  if (['href', 'action', 'formaction', 'xlink:href'].includes(name))
-    return ['http', 'https', 'mailto', 'tel', undefined].includes(scheme) ? [attribute] : [];
-  if (name !== 'src' && name !== 'background') return [attribute];
-  if (scheme !== 'cid') return [attribute];
-  const id = decoded(value.trim().slice('cid:'.length));
-  const file = files.find((each) => each.id === id);
-  if (file === undefined || element === 'input' || !/^image\/[a-z0-9.+-]{1,50}$/i.test(file.type)) return [];
-  shown.add(file);
-  return [{ ...attribute, value: `data:${file.type};base64,${file.bytes.toString('base64')}` }];
-}
-
-function decoded(id: string): string {
-  try {
-    return decodeURIComponent(id);
-  } catch {
-    return id;
-  }
-}
-
 export const escaped = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
 
@@ -102,15 +61,27 @@ const paragraphs = (text: string): string =>
 /** What a reader sees of a message, without its formatting. */
 export function plainTextOf({ html: written, text }: Message): string {
   if (text !== undefined && text.trim() !== '') return `${text.replaceAll('\r\n', '\n').trimEnd()}\n`;
-  if (written === undefined) return '';
+  return written === undefined ? '' : wordsIn(bodyOf(written));
+}
+
+export function wordsIn(top: Tree.ParentNode): string {
   let words = '';
-  for (const { node, depth } of nodesBelow(bodyOf(written))) {
-    if (depth > MOST_LEVELS) throw beyond('elements in each other', MOST_LEVELS);
-    if (node.nodeName === '#text') words += (node as Tree.TextNode).value.replace(/\s+/g, ' ');
-    else if (!isElement(node)) continue;
+  // Those that the walk is in, by their depths; whether it left one and no line has begun since.
+  const blocks: number[] = [];
+  let isLeft = false;
+  for (const { node, depth } of nodesBelow(top)) {
+    for (; (blocks.at(-1) ?? 0) >= depth; blocks.pop()) isLeft = true;
+    if (node.nodeName === '#text') {
+      const text = (node as Tree.TextNode).value.replace(/\s+/g, ' ');
+      words += isLeft && text.trim() !== '' ? `\n${text}` : text;
+      isLeft &&= text.trim() === '';
+    } else if (!isElement(node)) continue;
     else if (DROPPED.has(node.tagName) || node.tagName === 'style') tree.detachNode(node);
-    else if (node.tagName === 'br' || BLOCKS.has(node.tagName)) words += '\n';
-    else if (node.tagName === 'td' || node.tagName === 'th') words += '\t';
+    else if (node.tagName === 'br' || BLOCKS.has(node.tagName)) {
+      words += '\n';
+      isLeft = false;
+      if (node.tagName !== 'br') blocks.push(depth);
+    } else if (node.tagName === 'td' || node.tagName === 'th') words += '\t';
   }
   const lines = words.split('\n').map((line) => line.trim());
   return `${lines

@@ -2,6 +2,8 @@
 import PostalMime, { type Address, type Email } from 'postal-mime';
 import { beyond, Unfit } from '../values/value.ts';
 
+export { decodeWords } from 'postal-mime';
+
 /** As pages of a document. */
 const MOST_MESSAGES = 2000;
 /** Parts in parts: more than any mail program writes. */

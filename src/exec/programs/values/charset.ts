@@ -88,7 +88,8 @@ function declaredIn(start: string, declares: readonly Declares[]): string | unde
   return undefined;
 }
 
-function encodingOf(label: string): string | undefined {
+/** @returns its name in the Encoding Standard; undefined for one that is not in it */
+export function encodingOf(label: string): string | undefined {
   try {
     return new TextDecoder(label).encoding;
   } catch {
