@@ -17,7 +17,7 @@ import { fixtures as microsoft } from './fixtures/microsoft.ts';
 import { fixtures as models } from './fixtures/models.ts';
 import { subtitled, fixtures as subtitles } from './fixtures/subtitles.ts';
 import { judge as judgeArchive } from './judges/archives.ts';
-import { judge as judgeDocument, judgePicture } from './judges/documents.ts';
+import { judge as judgeDocument, judgeMailed, judgePicture } from './judges/documents.ts';
 import { judge as judgeFont } from './judges/fonts.ts';
 import { judge as judgeImage } from './judges/images.ts';
 import { judge as judgeRecording } from './judges/media.ts';
@@ -50,6 +50,7 @@ export function proofOf(source: string, target: string): Proof {
   if (build === undefined) throw new Error(`nobody builds a ${source}`);
   if (from === '3d') return { build, judge: (path, seed) => judgeModel(path, target, seed, source) };
   if (to === 'font') return { build, judge: (path, seed) => judgeFont(path, target, seed) };
+  if (to === 'archive' && from !== 'archive') return { build, judge: (path, seed) => judgeMailed(path, seed, source) };
   if (to === 'archive') return { build, judge: (path, seed) => judgeArchive(path, target, seed, source) };
   const speaks = RECORDINGS.includes(from) ? { build: subtitled(source), shows: 'subtitles' as const } : { build };
   if (to === 'subtitle') return { ...speaks, judge: (path, seed) => judgeSubtitles(path, target, seed) };

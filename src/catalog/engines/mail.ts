@@ -15,7 +15,9 @@ export const engine: Engine = {
   conversions: [
     ...everyPair(MAILS, ['html'], { rank: 85, loses: [...LOSES, 'pictures that are on the web'] }),
     ...everyPair(MAILS, ['txt'], { rank: 85, loses: [...LOSES, 'pictures', 'formatting'] }),
+    ...everyPair(MAILS, ['zip'], { rank: 85, loses: ['pictures that are on the web'] }),
     { source: 'mhtml', target: 'html', rank: 85, loses: ['programs and frames of the page', 'what is on the web'] },
+    { source: 'mhtml', target: 'zip', rank: 85, loses: ['what is on the web'] },
     { source: 'mhtml', target: 'txt', rank: 85, loses: ['programs and frames of the page', 'pictures', 'formatting'] },
   ],
   trials: [{ file: EML, target: 'html' }],

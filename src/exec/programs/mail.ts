@@ -1,20 +1,25 @@
 /**
- * An e-mail, a mailbox of them, or a web page that was saved as one, as a page or as plain text.
+ * An e-mail, a mailbox of them, or a web page that was saved as one, as a page, as plain text, or as a ZIP of the page and the attached files.
  *
- *   mail.ts INPUT eml|mbox|msg|mhtml OUTPUT html|txt
+ *   mail.ts INPUT eml|mbox|msg|mhtml OUTPUT html|txt|zip
  *
  * Pictures that the text shows are inside the page; other attached files are named. The page runs nothing and loads nothing. Prints an answer as residents
  * give: warnings, or why the file is refused.
  */
-import { closeSync, openSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { escaped, htmlOf, plainTextOf } from './mail/body.ts';
 import { type MailedFile, type Message, messagesIn } from './mail/messages.ts';
+import { namesInArchive } from './mail/names.ts';
 import { outlookMessage } from './mail/outlook.ts';
-import { webArchiveIn } from './mail/web-archive.ts';
-import { webPageOf } from './mail/web-page.ts';
+import { type WebArchive, webArchiveIn } from './mail/web-archive.ts';
+import { type WebPage, webPageOf } from './mail/web-page.ts';
 import { answering, lossy, type Told } from './values/answer.ts';
+import { beyond } from './values/value.ts';
+import { zipOf } from './zip.ts';
 
 const VERSION = '1.0';
+/** In one archive. */
+const MOST_FILES = 10_000;
 /** The policy keeps the page from loading anything: a sender does not learn that it was opened. */
 const HEAD = `<!DOCTYPE html>
 <html>
@@ -31,57 +36,108 @@ hr { margin: 2em 0 }
 </head>
 <body>
 `;
+const FOOT = '</body>\n</html>\n';
+
+type Fields = readonly (readonly [string, string])[];
+interface Entry {
+  readonly name: string;
+  readonly bytes: Buffer;
+}
 
 const [input = '', source = '', output = '', target = ''] = process.argv.slice(2);
 
 if (input === '--version') process.stdout.write(`mail ${VERSION}\n`);
-else await answering(() => (source === 'mhtml' ? writeWebPage() : writeMessages()));
+else
+  await answering(async () => {
+    const file = readFileSync(input);
+    if (source === 'mhtml') return writeWebPage(await webArchiveIn(file));
+    return writeMessages(source === 'msg' ? [outlookMessage(file)] : await messagesIn(file, source === 'mbox'));
+  });
 
-async function writeMessages(): Promise<readonly Told[]> {
-  const bytes = readFileSync(input);
-  const messages = source === 'msg' ? [outlookMessage(bytes)] : await messagesIn(bytes, source === 'mbox');
+function writeMessages(messages: readonly Message[]): readonly Told[] {
+  if (target === 'zip') {
+    write(zipOf(bounded(entriesOf(messages))));
+    return [];
+  }
+  const left: MailedFile[] = [];
+  write(target === 'html' ? document(messages[0]?.subject ?? '', messagePages(messages, left)) : messageTexts(messages, left));
+  return lossy(left.length === 0 ? [] : [`Attached files are named, and not part of the result: ${left.length}.`]);
+}
+
+function writeWebPage(archive: WebArchive): readonly Told[] {
+  const page = webPageOf(archive);
+  const { fields } = archive;
+  if (target === 'zip') write(zipOf(bounded(entriesOfPage(archive, page))));
+  else write([target === 'html' ? page.write(headOf(fields)) : `${plain(fields)}${fields.length === 0 ? '' : '\n'}${page.words()}`]);
+  return [...page.told, ...lossy(page.frames === 0 ? [] : [`Frames of the page are not part of the result: ${page.frames}.`])];
+}
+
+function write(pieces: Iterable<string | Buffer>): void {
   const file = openSync(output, 'wx');
-  let left = 0;
-  if (target === 'html')
-    writeSync(
-      file,
-      HEAD.replace('TITLE', () => escaped(messages[0]?.subject ?? '')),
-    );
+  for (const piece of pieces) writeSync(file, Buffer.from(piece));
+  closeSync(file);
+}
+
+function* document(title: string, pages: Iterable<string>): Generator<string> {
+  yield HEAD.replace('TITLE', () => escaped(title));
+  yield* pages;
+  yield FOOT;
+}
+
+/** @param left is added the files that are only named */
+function* messagePages(messages: readonly Message[], left: MailedFile[] = []): Generator<string> {
   for (const [i, message] of messages.entries()) {
     const { fragment, shown } = htmlOf(message);
     const rest = message.files.filter((each) => !shown.has(each));
-    left += rest.length;
-    writeSync(file, target === 'html' ? page(message, fragment(), rest, i) : plain(message, rest, i));
+    left.push(...rest);
+    yield `${i === 0 ? '' : '<hr>\n'}${headOf(fieldsWith(message, rest))}${fragment()}\n`;
   }
-  if (target === 'html') writeSync(file, '</body>\n</html>\n');
-  closeSync(file);
-  return lossy(left === 0 ? [] : [`Attached files are named, and not part of the result: ${left}.`]);
 }
 
-async function writeWebPage(): Promise<readonly Told[]> {
-  const archive = await webArchiveIn(readFileSync(input));
-  const { frames, told, words, write } = webPageOf(archive);
-  const fields = archive.fields.map(([name, value]) => `${name}: ${value}\n`).join('');
-  writeFileSync(output, target === 'html' ? write(headOf(archive.fields)) : `${fields === '' ? '' : `${fields}\n`}${words()}`);
-  return [...told, ...lossy(frames === 0 ? [] : [`Frames of the page are not part of the result: ${frames}.`])];
+function* messageTexts(messages: readonly Message[], left: MailedFile[]): Generator<string> {
+  for (const [i, message] of messages.entries()) {
+    const { shown } = htmlOf(message);
+    const rest = message.files.filter((each) => !shown.has(each));
+    left.push(...rest);
+    yield `${i === 0 ? '' : '\n\f'}${plain(fieldsWith(message, rest))}\n${plainTextOf(message)}`;
+  }
 }
 
-/** @param rest files that are only named */
-function page(message: Message, fragment: string, rest: readonly MailedFile[], index: number): string {
-  return `${index === 0 ? '' : '<hr>\n'}${headOf(fieldsWith(message, rest))}${fragment}\n`;
+/** Each message of a mailbox has a folder. */
+function* entriesOf(messages: readonly Message[]): Generator<Entry> {
+  for (const [i, message] of messages.entries()) {
+    const folder = source === 'mbox' ? `${String(i + 1).padStart(4, '0')}/` : '';
+    const take = namesInArchive();
+    const page = [...document(message.subject, messagePages([message]))].join('');
+    yield { name: `${folder}${take('message.html')}`, bytes: Buffer.from(page) };
+    for (const { name, bytes } of message.files) yield { name: `${folder}${take(name)}`, bytes };
+  }
 }
 
-function headOf(fields: readonly (readonly [string, string])[]): string {
+function* entriesOfPage({ fields, parts }: WebArchive, page: WebPage): Generator<Entry> {
+  const take = namesInArchive();
+  yield { name: take('page.html'), bytes: Buffer.from(page.write(headOf(fields))) };
+  for (const { name, bytes } of parts) yield { name: take(name), bytes };
+}
+
+function* bounded(entries: Iterable<Entry>): Generator<Entry> {
+  let count = 0;
+  for (const entry of entries) {
+    if (++count > MOST_FILES) throw beyond('files', MOST_FILES);
+    yield entry;
+  }
+}
+
+function headOf(fields: Fields): string {
   const rows = fields.map(([name, value]) => `<tr><th>${name}</th><td>${escaped(value)}</td></tr>\n`);
   return rows.length === 0 ? '' : `<table class="mail-head">\n${rows.join('')}</table>\n`;
 }
 
-function plain(message: Message, rest: readonly MailedFile[], index: number): string {
-  const fields = fieldsWith(message, rest).map(([name, value]) => `${name}: ${value.replace(/\s+/g, ' ')}\n`);
-  return `${index === 0 ? '' : '\n\f'}${fields.join('')}\n${plainTextOf(message)}`;
+function plain(fields: Fields): string {
+  return fields.map(([name, value]) => `${name}: ${value.replace(/\s+/g, ' ')}\n`).join('');
 }
 
-function fieldsWith({ fields }: Message, files: readonly MailedFile[]): readonly (readonly [string, string])[] {
+function fieldsWith({ fields }: Message, files: readonly MailedFile[]): Fields {
   const named = files.map(({ name, bytes }) => `${name} (${sizeOf(bytes.length)})`).join(', ');
   return [...fields, ...(files.length === 0 ? [] : [['Attachments', named] as const])];
 }

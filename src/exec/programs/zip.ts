@@ -1,4 +1,6 @@
-/** The entries of a ZIP archive, by its central directory (APPNOTE.TXT 6.3.10, 4.3.12). */
+/** ZIP archives (APPNOTE.TXT 6.3.10): the entries of one, by its central directory (4.3.12), and one of given files. */
+import { crc32, deflateRawSync } from 'node:zlib';
+
 const END = 'PK\x05\x06';
 const END_BYTES = 22;
 const MOST_COMMENT = 65_535;
@@ -33,4 +35,52 @@ export function* zipEntries(bytes: Buffer): Generator<ZipEntry> {
     const begin = local + 30 + bytes.readUInt16LE(local + 26) + bytes.readUInt16LE(local + 28);
     yield { name, method, raw: bytes.subarray(begin, begin + packed) };
   }
+}
+
+/** Unix: a file that its owner may write (APPNOTE.TXT, 4.4.2 and 4.4.15). */
+const [MADE_BY_UNIX, PLAIN_FILE] = [(3 << 8) | 20, 0o100644 * 2 ** 16];
+const LOCAL = 0x04034b50;
+const LOCAL_BYTES = 30;
+/** The first of January 2020, so that equal files give equal archives (4.4.6). */
+const DATE = ((2020 - 1980) << 9) | (1 << 5) | 1;
+
+/** An archive of files, each packed where that makes it smaller: at most 65,535, and 4 GiB in all. */
+export function* zipOf(files: Iterable<{ readonly name: string; readonly bytes: Buffer }>): Generator<Buffer> {
+  const directory: Buffer[] = [];
+  let at = 0;
+  for (const { name, bytes } of files) {
+    const [encoded, deflated] = [Buffer.from(name), deflateRawSync(bytes)];
+    const [method, packed] = deflated.length < bytes.length ? [DEFLATED, deflated] : [STORED, bytes];
+    /** What both headers say of it (4.3.7, 4.3.12). */
+    const fields = Buffer.alloc(26);
+    fields.writeUInt16LE(20, 0);
+    fields.writeUInt16LE(UTF8, 2);
+    fields.writeUInt16LE(method, 4);
+    fields.writeUInt16LE(DATE, 8);
+    fields.writeUInt32LE(crc32(bytes), 10);
+    fields.writeUInt32LE(packed.length, 14);
+    fields.writeUInt32LE(bytes.length, 18);
+    fields.writeUInt16LE(encoded.length, 22);
+    yield* [uint32(LOCAL), fields, encoded, packed];
+    const place = Buffer.alloc(14);
+    place.writeUInt32LE(PLAIN_FILE, 6);
+    place.writeUInt32LE(at, 10);
+    directory.push(uint32(ENTRY), uint16(MADE_BY_UNIX), fields, place, encoded);
+    at += LOCAL_BYTES + encoded.length + packed.length;
+  }
+  const entries = directory.length / 5;
+  const size = directory.reduce((sum, part) => sum + part.length, 0);
+  yield* [...directory, Buffer.from(END, 'latin1'), uint32(0), uint16(entries), uint16(entries), uint32(size), uint32(at), uint16(0)];
+}
+
+function uint16(value: number): Buffer {
+  const bytes = Buffer.alloc(2);
+  bytes.writeUInt16LE(value);
+  return bytes;
+}
+
+function uint32(value: number): Buffer {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32LE(value);
+  return bytes;
 }

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { PNG } from '../../../src/catalog/known-good.ts';
 import { contentOf } from '../../kit/content.ts';
 import { message } from '../../kit/fixtures/mail.ts';
+import { unzip } from '../../kit/judges/text.ts';
 import { convert, type Service, settled, startService } from '../../kit/service.ts';
 
 let service: Service;
@@ -46,6 +47,31 @@ describe('an e-mail', () => {
     expect(text).toContain('<a href="https://example.org/">b</a>');
     expect(text).not.toMatch(/alert|evil\.test|iframe|onload|onclick|script:/);
     expect(text).toContain(`content="default-src 'none'; img-src data:; style-src 'unsafe-inline'"`);
+  });
+
+  it('becomes a ZIP of the page and of all its files, by names that no folder and no system minds', async () => {
+    const attached = (name: string, body: string) =>
+      part(`Content-Type: text/plain\nContent-Disposition: attachment; filename="${name}"`, body);
+    const files = [attached('../../a.txt', '1'), attached('A.TXT', '2'), attached('con.txt', '3'), attached('x:<y>?.txt', '4')];
+    const content = mixed(page('<p>See <img src="cid:pic@example.org"></p>'), picture, ...files, attached('message.html', '5'));
+    const answer = await settled(service.url, await convert(service.url, { name: 'a.eml', bytes: Buffer.from(content) }, 'zip'));
+    const entries = await unzip(Buffer.from(await (await fetch(answer.data?.output?.url ?? '')).arrayBuffer()));
+    expect([...entries.keys()]).toEqual(['message.html', 'part-1.png', 'a.txt', 'A-2.TXT', '_con.txt', 'x__y__.txt', 'message-2.html']);
+    expect(entries.get('message.html')?.toString()).toContain(`See <img src="data:image/png;base64,${PNG.content}">`);
+    expect(entries.get('part-1.png')?.toString('base64')).toBe(PNG.content);
+    expect(['a.txt', 'A-2.TXT', '_con.txt', 'x__y__.txt', 'message-2.html'].map((name) => entries.get(name)?.toString().trim())).toEqual([
+      '1',
+      '2',
+      '3',
+      '4',
+      '5',
+    ]);
+    expect(answer.data?.warnings.map(({ message }) => message)).not.toContain('Attached files are named, and not part of the result: 5.');
+  });
+
+  it('may have 10,000 files in a ZIP', async () => {
+    const { answer } = await send('a.eml', mixed(part('Content-Type: application/octet-stream', 'x').repeat(20_000)), 'zip');
+    expect(answer.error?.details).toMatchObject({ reason: 'input_limit', limit: 'files', max: 10_000 });
   });
 
   it('is read in the encoding that it names, and its names too', async () => {

@@ -1,6 +1,7 @@
 /** Whether a converted document is really of its format, and says what its seed says. */
 import { execFile } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'vitest';
@@ -30,6 +31,20 @@ export async function judge(path: string, format: string, seed: string, from?: s
   if (from === undefined || !STRUCTURED.has(from)) return;
   if (!WITHOUT_GREEK.has(format)) expect(text, `letters beyond Latin in ${format}`).toContain(GREEK);
   for (const [what, pattern] of Object.entries(STRUCTURE[format] ?? {})) expect(raw, `a ${what} in ${format}`).toMatch(pattern);
+}
+
+/** The page in the archive of a message; of a mailbox, the last message's. */
+export async function judgeMailed(path: string, seed: string, from: string): Promise<void> {
+  const files = await unzip(await readFile(path));
+  const [name = '', page] = [...files].filter(([each]) => /(?:message|page)\.html$/.test(each)).at(-1) ?? [];
+  expect(name).toBe(from === 'mbox' ? '0002/message.html' : from === 'mhtml' ? 'page.html' : 'message.html');
+  const folder = await mkdtemp(join(tmpdir(), 'filemill-mailed-'));
+  try {
+    await writeFile(join(folder, 'page.html'), page ?? '');
+    await judge(join(folder, 'page.html'), 'html', seed, from);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
 }
 
 interface Found {

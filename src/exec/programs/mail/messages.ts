@@ -60,13 +60,19 @@ async function messageIn(bytes: Buffer): Promise<Message> {
   });
   const files = mail.attachments.map(
     ({ filename, mimeType, contentId, content }, i): MailedFile => ({
-      name: filename ?? `part-${i + 1}`,
+      name: filename ?? `part-${i + 1}${endingOf(mimeType)}`,
       type: mimeType,
       id: contentId?.replace(/^<|>$/g, ''),
       bytes: typeof content === 'string' ? Buffer.from(content) : Buffer.from(content as ArrayBuffer),
     }),
   );
   return { fields: fieldsOf(mail), subject: mail.subject ?? '', html: mail.html, text: mail.text, files };
+}
+
+/** Pictures that a text shows have no name more often than not. */
+function endingOf(type: string): string {
+  const kind = /^image\/(png|jpeg|gif|webp|bmp)$/.exec(type)?.[1];
+  return kind === undefined ? '' : `.${kind.replace('jpeg', 'jpg')}`;
 }
 
 function fieldsOf(mail: Email): readonly (readonly [string, string])[] {
