@@ -47,6 +47,7 @@ const WIDE: Readonly<Record<string, RegExp>> = {
   'prom-client': /^telemetry\//,
   // A confined program can import nothing of the service.
   parse5: /^exec\/programs\/mail\//,
+  'ical.js': /^exec\/programs\/pim\//,
   yaml: /^(config\.ts$|exec\/models\/manifest\.ts$|exec\/programs\/)/,
 };
 

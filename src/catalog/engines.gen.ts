@@ -34,6 +34,8 @@ import { engine as pandoc } from './engines/pandoc.ts';
 import { engine as pandocPage } from './engines/pandoc-page.ts';
 import { engine as pdftohtml } from './engines/pdftohtml.ts';
 import { engine as pdftotext } from './engines/pdftotext.ts';
+import { engine as pim } from './engines/pim.ts';
+import { engine as pimSheets } from './engines/pim-sheets.ts';
 import { engine as poppler } from './engines/poppler.ts';
 import { engine as portrait } from './engines/portrait.ts';
 import { engine as potrace } from './engines/potrace.ts';
@@ -85,6 +87,8 @@ export const engines: readonly Engine[] = [
   pandoc,
   pdftohtml,
   pdftotext,
+  pimSheets,
+  pim,
   poppler,
   portrait,
   potrace,

@@ -26,6 +26,7 @@ export const DJVU = binary(
   'QVQmVEZPUk0AAABWREpWVUlORk8AAAAKACAACBgALAEWAVNqYnoAAAARg+jUiFENHGZG1EeTSn0g178AVFhUegAAAB7//9OIZEBGFCu4q3ZjuraweBSb3bfk3Rk/GQvPqj8=',
 );
 export const EML = text('eml', 'From: a@example.org\nTo: b@example.org\nSubject: known\nMIME-Version: 1.0\n\ngood\n');
+export const VCARD = text('vcf', 'BEGIN:VCARD\nVERSION:3.0\nFN:Known Good\nN:Good;Known;;;\nEND:VCARD\n');
 export const PPM = text('ppm', `P3\n4 4\n255\n${'64 96 128\n'.repeat(16)}`);
 export const PBM = text('pbm', 'P1\n4 4\n0 1 1 0\n1 0 0 1\n1 0 0 1\n0 1 1 0\n');
 /** 16 × 16 px: video encoders take no less. */

@@ -31,6 +31,8 @@ export const proved: Readonly<Record<string, string>> = {
   pandoc: '2.17',
   pdftohtml: '22.12',
   pdftotext: '22.12',
+  'pim-sheets': '7.4',
+  pim: '1.0',
   poppler: '22.12',
   portrait: '1.0',
   potrace: '1.16',

@@ -15,6 +15,7 @@ import { fixtures as mails } from './fixtures/mail.ts';
 import { fixtures as media } from './fixtures/media.ts';
 import { fixtures as microsoft } from './fixtures/microsoft.ts';
 import { fixtures as models } from './fixtures/models.ts';
+import { fixtures as pim } from './fixtures/pim.ts';
 import { subtitled, fixtures as subtitles } from './fixtures/subtitles.ts';
 import { judge as judgeArchive } from './judges/archives.ts';
 import { judge as judgeDocument, judgeMailed, judgePicture } from './judges/documents.ts';
@@ -46,7 +47,9 @@ const SEEDS = ['kestrel', 'marble'] as const;
 /** What proves one pair: a seeded source, and whoever can tell whether the result shows the seed. */
 export function proofOf(source: string, target: string): Proof {
   const [from, to] = [formatOf(source).family, formatOf(target).family];
-  const build = { ...documents, ...mails, ...microsoft, ...media, ...images, ...archives, ...fonts, ...models, ...subtitles }[source];
+  const build = { ...documents, ...mails, ...pim, ...microsoft, ...media, ...images, ...archives, ...fonts, ...models, ...subtitles }[
+    source
+  ];
   if (build === undefined) throw new Error(`nobody builds a ${source}`);
   if (from === '3d') return { build, judge: (path, seed) => judgeModel(path, target, seed, source) };
   if (to === 'font') return { build, judge: (path, seed) => judgeFont(path, target, seed) };

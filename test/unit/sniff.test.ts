@@ -19,6 +19,7 @@ import { markups } from '../kit/fixtures/markup.ts';
 import { fixtures as recordings } from '../kit/fixtures/media.ts';
 import { fixtures as microsoft } from '../kit/fixtures/microsoft.ts';
 import { fixtures as models } from '../kit/fixtures/models.ts';
+import { fixtures as pim } from '../kit/fixtures/pim.ts';
 import { fixtures as subtitles } from '../kit/fixtures/subtitles.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'sniff-'));
@@ -148,13 +149,14 @@ const KIT: Readonly<Record<string, () => Promise<Buffer>>> = Object.fromEntries(
     'fodg',
     ...Object.keys(subtitles),
     ...Object.keys(mails),
+    ...Object.keys(pim),
     ...Object.keys(microsoft),
     'dcm',
     'djvu',
   ].map((id) => [
     id,
     async () => {
-      const build = { ...documents, ...images, ...recordings, ...subtitles, ...mails, ...microsoft }[id];
+      const build = { ...documents, ...images, ...recordings, ...subtitles, ...mails, ...pim, ...microsoft }[id];
       if (build === undefined) throw new Error(`the kit makes no ${id}`);
       return readFileSync(await build('kestrel', folder));
     },
@@ -446,8 +448,6 @@ describe('what is never opened', () => {
     'a session description': ['v=0\r\no=- 0 0 IN IP4 127.0.0.1\r\n', 'x.mp4', 'session description'],
     'a raw file of a camera that is not known': [rawOf('OTHER MAKER'), 'x.tif', 'camera raw file'],
     'an iWork document': [zipOf([{ name: 'Index/Document.iwa' }]), 'x.docx', 'iWork document (Pages, Numbers or Keynote)'],
-    'a calendar': ['BEGIN:VCALENDAR\r\nVERSION:2.0\r\n', 'x.txt', 'calendar (iCalendar)'],
-    'an address card': ['BEGIN:VCARD\nVERSION:3.0\n', 'x.txt', 'address card (vCard)'],
     'a workbook in XML': [
       '<?xml version="1.0"?><Workbook xmlns="urn:schemas-microsoft-com:office:spreadsheet"/>',
       'x.xml',

@@ -183,6 +183,7 @@ it('finds every package that it imports where it is confined', () => {
     'parse5',
     '@kenjiuno/msgreader',
     '@zone-eu/mailsplit',
+    'ical.js',
   ])
     add(`node_modules/${name}`);
   // What a package has inside is copied with it.

@@ -43,6 +43,8 @@ export const documents: readonly Format[] = [
   prose('eml', 'message/rfc822', { kin: 'mail' }),
   prose('msg', 'application/vnd.ms-outlook', { tie: 'ole' }),
   prose('mbox', 'application/mbox', { aliases: ['mbx'] }),
+  prose('vcf', 'text/vcard', { aliases: ['vcard'], structured: true }),
+  prose('ics', 'text/calendar', { aliases: ['ical', 'ifb'], structured: true }),
   prose('mhtml', 'multipart/related', { aliases: ['mht'], kin: 'mail' }),
   format('sheet', 'xlsx', `${OOXML}.spreadsheetml.sheet`, {
     aliases: ['xlsm', 'xltx'],

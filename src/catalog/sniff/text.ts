@@ -26,8 +26,6 @@ export function text(sample: Sample): Detected | undefined {
 
 /** Texts with a structure that a converter of plain text would show as it stands. */
 const NAMED: readonly (readonly [RegExp, string])[] = [
-  [/^BEGIN:VCALENDAR\b/i, 'calendar (iCalendar)'],
-  [/^BEGIN:VCARD\b/i, 'address card (vCard)'],
   [/^TY {2}- /, 'list of references (RIS)'],
   [/^-----BEGIN (?!PGP SIGNED)[A-Z0-9 ]{3,40}-----/, 'key or certificate (PEM)'],
 ];
@@ -76,6 +74,8 @@ function opening(start: string): Detected | undefined {
   if (found !== undefined) return asRefused(found[1]);
   const subtitle = SUBTITLES.find(([pattern]) => pattern.test(start));
   if (subtitle !== undefined) return asFormat(subtitle[1]);
+  if (/^BEGIN:VCARD\b/i.test(start)) return asFormat('vcf');
+  if (/^BEGIN:VCALENDAR\b/i.test(start)) return asFormat('ics');
   if (LYRICS.test(start)) return tieAmong([...TEXT_KINDS, 'lrc'], 'lrc');
   if (MAILBOX.test(start)) return asFormat('mbox');
   const mail = mailed(start);

@@ -18,6 +18,8 @@ export const PACKAGES = [
   ...['postal-mime', 'parse5', 'entities', '@kenjiuno/msgreader', '@kenjiuno/decompressrtf', 'safer-buffer'],
   // Web pages in the form of e-mail.
   ...['@zone-eu/mailsplit', 'libmime', 'libqp', 'libbase64', 'iconv-lite', 'encoding-japanese'],
+  // Address cards and calendars.
+  'ical.js',
   // The parser of XML and its own.
   ...['fast-xml-parser', '@nodable/entities', 'fast-xml-builder', 'is-unsafe', 'path-expression-matcher', 'strnum', 'anynum', 'xml-naming'],
 ].map((name) => `node_modules/${name}`);

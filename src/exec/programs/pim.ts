@@ -1,0 +1,80 @@
+/**
+ * Address cards or a calendar as a table, as data, as a page or as plain text.
+ *
+ *   pim.ts INPUT vcf|ics OUTPUT csv|json|html|txt [CHARSET]
+ *
+ * A card, an event, a task or a journal entry is a row. Nothing that they refer to is loaded. Prints an answer as residents give: warnings, or why the file
+ * is refused.
+ */
+import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { cardRecord } from './pim/card.ts';
+import { calendarRecords } from './pim/event.ts';
+import { type Component, componentsIn } from './pim/lines.ts';
+import { recordsPage, recordsText } from './pim/page.ts';
+import { asDatum, asLine, firstText, type PimRecord } from './pim/record.ts';
+import { answering, lossy, type Told } from './values/answer.ts';
+import { decodeText, toldOf } from './values/charset.ts';
+import { json } from './values/json.ts';
+import { csv } from './values/rows.ts';
+import { beyond, type Entries, fieldsFrom, Unfit } from './values/value.ts';
+
+const VERSION = '1.0';
+/** As components they take up to twenty times as much memory. */
+const MOST_BYTES = 32 << 20;
+const MOST_ENTRIES = 100_000;
+
+const [input = '', source = '', output = '', target = '', charset] = process.argv.slice(2);
+
+if (input === '--version') process.stdout.write(`pim ${VERSION}\n`);
+else
+  await answering(() => {
+    const bytes = readFileSync(input);
+    if (bytes.length > MOST_BYTES) throw beyond('bytes of cards or entries', MOST_BYTES, bytes.length);
+    const decoded = decodeText(bytes, [], charset);
+    const { components, skipped } = componentsIn(decoded.text);
+    const entries = source === 'ics' ? calendars(components).flatMap(calendarRecords) : cards(components).map(cardRecord);
+    if (entries.length > MOST_ENTRIES) throw beyond('cards or entries', MOST_ENTRIES, entries.length);
+    const file = openSync(output, 'wx');
+    for (const piece of piecesOf(entries, titleOf(components))) writeSync(file, Buffer.from(piece));
+    closeSync(file);
+    return [...toldOf(decoded), ...warningsOf(skipped, entries)];
+  });
+
+/** @throws Unfit where there is none */
+function calendars(components: readonly Component[]): readonly Component[] {
+  const found = components.filter(({ name }) => name === 'VCALENDAR');
+  if (found.length === 0) throw new Unfit('corrupt_input', 'There is no calendar in the file.');
+  return found;
+}
+
+/** @throws Unfit where there is none */
+function cards(components: readonly Component[]): readonly Component[] {
+  const found = components.filter(({ name }) => name === 'VCARD');
+  if (found.length === 0) throw new Unfit('corrupt_input', 'There is no address card in the file.');
+  return found;
+}
+
+function titleOf([first]: readonly Component[]): string {
+  if (source === 'vcf') return 'Address cards';
+  return (first === undefined ? '' : firstText(first, 'x-wr-calname')) || 'Calendar';
+}
+
+function piecesOf(entries: readonly PimRecord[], title: string): Iterable<string> {
+  if (target === 'html') return recordsPage(title, entries);
+  if (target === 'txt') return recordsText(entries);
+  const rows = entries.map(({ fields }) => rowOf(fields));
+  return [(target === 'csv' ? csv : json).write(rows).text];
+}
+
+/** Lists are for readers of JSON. */
+function rowOf(fields: PimRecord['fields']): Entries {
+  return fieldsFrom(Object.entries(fields).map(([column, field]) => [column, target === 'csv' ? asLine(field) : asDatum(field)]));
+}
+
+function warningsOf(skipped: number, entries: readonly PimRecord[]): readonly Told[] {
+  const pictures = target === 'html' ? 0 : entries.filter(({ picture }) => picture !== undefined).length;
+  return lossy([
+    ...(skipped === 0 ? [] : [`Lines that cannot be read were left out: ${skipped}.`]),
+    ...(pictures === 0 ? [] : [`Photos are not part of the result: ${pictures}.`]),
+  ]);
+}

@@ -1,0 +1,124 @@
+/** Components of address cards and calendars, from their content lines (RFC 5545, 3.1; RFC 6350, 3.2; vCard 2.1). */
+import ICAL from 'ical.js';
+import { encodingOf } from '../values/charset.ts';
+import { beyond } from '../values/value.ts';
+
+/** Components in components: an event in a calendar has an alarm. */
+const MOST_LEVELS = 10;
+
+export interface Property {
+  readonly name: string;
+  readonly parameters: Readonly<Record<string, string | readonly string[]>>;
+  /** As ical.js names it: `text`, `date`, `uri` and so on. */
+  readonly type: string;
+  /** Of a structured value, such as an address, the first is a list. */
+  readonly values: readonly unknown[];
+  /** As it is written. */
+  readonly written: string;
+}
+
+export interface Component {
+  readonly name: string;
+  readonly properties: Property[];
+  readonly inside: Component[];
+}
+
+export interface Components {
+  readonly components: readonly Component[];
+  /** How many lines say nothing that can be read. */
+  readonly skipped: number;
+}
+
+export function componentsIn(text: string): Components {
+  const top: Component = { name: '', properties: [], inside: [] };
+  const open = [top];
+  let skipped = 0;
+  for (const line of unfolded(text)) {
+    const at = open.at(-1) ?? top;
+    const [, verb, name = ''] = /^(BEGIN|END):([\w-]{1,40})\s{0,20}$/i.exec(line) ?? [];
+    if (verb?.toUpperCase() === 'BEGIN') {
+      if (open.length > MOST_LEVELS) throw beyond('components in each other', MOST_LEVELS);
+      const begun: Component = { name: name.toUpperCase(), properties: [], inside: [] };
+      at.inside.push(begun);
+      open.push(begun);
+    } else if (verb !== undefined) {
+      // One that has no beginning ends nothing.
+      if (at.name === name.toUpperCase() && open.length > 1) open.pop();
+    } else {
+      const property = propertyIn(line, at);
+      if (property === undefined) skipped++;
+      else at.properties.push(property);
+    }
+  }
+  return { components: top.inside, skipped };
+}
+
+/** Lines that begin with a blank belong to the one before; so does what follows `=` in quoted-printable, as vCard 2.1 has it (2.1.3). */
+function* unfolded(text: string): Generator<string> {
+  let pieces: string[] = [];
+  let isQuoted = false;
+  for (const line of text.split(/\r\n|\r|\n/)) {
+    const last = pieces.at(-1);
+    const isSoft = isQuoted && last?.endsWith('=') === true;
+    if (last !== undefined && isSoft) pieces.push(line);
+    else if (last !== undefined && /^[ \t]/.test(line)) pieces.push(line.slice(1));
+    else {
+      if (pieces.length > 0) yield joined(pieces, isQuoted);
+      isQuoted = /^[^:]{1,300}QUOTED-PRINTABLE[^:]{0,300}:/i.test(line);
+      pieces = line === '' ? [] : [line];
+    }
+  }
+  if (pieces.length > 0) yield joined(pieces, isQuoted);
+}
+
+const joined = (pieces: readonly string[], isQuoted: boolean): string =>
+  pieces.map((piece, i) => (isQuoted && i < pieces.length - 1 && piece.endsWith('=') ? piece.slice(0, -1) : piece)).join('');
+
+/** @returns undefined for a line that is none */
+function propertyIn(line: string, { name: component, properties }: Component): Property | undefined {
+  const colon = endOfHead(line);
+  if (colon < 0) return undefined;
+  const { head, value } = modern(line.slice(0, colon), line.slice(colon + 1));
+  // It comes first (RFC 6350, 6.7.9).
+  const is4 = properties.slice(0, 2).some(({ name, written }) => name === 'version' && written.startsWith('4'));
+  const design = component !== 'VCARD' ? ICAL.design.icalendar : is4 ? ICAL.design.vcard : ICAL.design.vcard3;
+  try {
+    const [name, parameters, type, ...values] = ICAL.parse.property(`${head}:${value}`, design) as [string, Property['parameters'], string];
+    return { name, parameters, type, values, written: value };
+  } catch {
+    return undefined;
+  }
+}
+
+/** The colon before the value: there may be others in quoted parameters. */
+function endOfHead(line: string): number {
+  let isQuoted = false;
+  for (let at = 0; at < line.length; at++) {
+    const character = line.charAt(at);
+    if (character === '"') isQuoted = !isQuoted;
+    else if (character === ':' && !isQuoted) return at;
+  }
+  return -1;
+}
+
+/** What vCard 2.1 writes as `TEL;HOME;ENCODING=QUOTED-PRINTABLE;CHARSET=UTF-8:`, as later versions do. */
+function modern(head: string, value: string): { readonly head: string; readonly value: string } {
+  if (head.includes('"') || !head.includes(';')) return { head, value };
+  const [name = '', ...sent] = head.split(';');
+  const parameters = sent.map((each) => (each.includes('=') ? each : `${ENCODINGS.has(each.toUpperCase()) ? 'ENCODING' : 'TYPE'}=${each}`));
+  const parameterOf = (key: string) => parameters.find((each) => each.toUpperCase().startsWith(`${key}=`))?.slice(key.length + 1);
+  const kept = parameters.filter((each) => !/^(?:ENCODING|CHARSET)=/i.test(each));
+  if (parameterOf('ENCODING')?.toUpperCase() !== 'QUOTED-PRINTABLE') return { head: [name, ...parameters].join(';'), value };
+  const text = new TextDecoder(encodingOf(parameterOf('CHARSET') ?? '') ?? 'utf-8').decode(unquoted(value));
+  return { head: [name, ...kept].join(';'), value: text.replace(/\r\n|\r|\n/g, '\\n').replaceAll(',', '\\,') };
+}
+const ENCODINGS: ReadonlySet<string> = new Set(['QUOTED-PRINTABLE', 'BASE64', 'B', '7BIT', '8BIT']);
+
+/** Quoted-printable without line ends (RFC 2045, 6.7). */
+const unquoted = (text: string): Buffer =>
+  Buffer.from(
+    Buffer.from(text)
+      .toString('latin1')
+      .replace(/=([0-9A-F]{2})/gi, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16))),
+    'latin1',
+  );
