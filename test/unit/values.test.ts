@@ -184,6 +184,7 @@ it('finds every package that it imports where it is confined', () => {
     '@kenjiuno/msgreader',
     '@zone-eu/mailsplit',
     'ical.js',
+    'rtf-stream-parser',
   ])
     add(`node_modules/${name}`);
   // What a package has inside is copied with it.

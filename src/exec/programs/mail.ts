@@ -51,7 +51,7 @@ else
   await answering(async () => {
     const file = readFileSync(input);
     if (source === 'mhtml') return writeWebPage(await webArchiveIn(file));
-    return writeMessages(source === 'msg' ? [outlookMessage(file)] : await messagesIn(file, source === 'mbox'));
+    return writeMessages(source === 'msg' ? [await outlookMessage(file)] : await messagesIn(file, source === 'mbox'));
   });
 
 function writeMessages(messages: readonly Message[]): readonly Told[] {

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { PNG } from '../../../src/catalog/known-good.ts';
 import { contentOf } from '../../kit/content.ts';
-import { message } from '../../kit/fixtures/mail.ts';
+import { message, outlook } from '../../kit/fixtures/mail.ts';
 import { unzip } from '../../kit/judges/text.ts';
 import { convert, type Service, settled, startService } from '../../kit/service.ts';
 
@@ -108,6 +108,59 @@ describe('an e-mail', () => {
     expect((await send('a.eml', `${HEAD}${nested}\n\nx`, 'html')).answer.error?.details).toMatchObject({ reason: 'input_limit' });
     const deep = await send('a.eml', mixed(page('<div>'.repeat(5000))), 'html');
     expect(deep.answer.error?.details).toMatchObject({ reason: 'input_limit', limit: 'elements in each other', max: 500 });
+  });
+});
+
+describe('a message of Outlook whose text is only RTF', () => {
+  /** Not compressed, as [MS-OXRTFCP] (2.1.3.1) allows. */
+  const stored = (rtf: string): Buffer => {
+    const header = Buffer.alloc(16);
+    header.writeUInt32LE(rtf.length + 12, 0);
+    header.writeUInt32LE(rtf.length, 4);
+    header.write('MELA', 8);
+    return Buffer.concat([header, Buffer.from(rtf, 'latin1')]);
+  };
+  const mailed = (rtf: Buffer): Buffer => outlook(contentOf('kestrel'), [['10090102', rtf]]);
+
+  it('has the HTML that is inside it', async () => {
+    const rtf =
+      "{\\rtf1\\ansi\\ansicpg1251\\fromhtml1 \\deff0{\\fonttbl{\\f0\\fswiss\\fcharset204 Arial;}}{\\*\\htmltag64 <p onclick=\"x\">}\\htmlrtf \\par \\htmlrtf0 \\'cf\\'f0\\'e8 {\\*\\htmltag84 <b>}bold{\\*\\htmltag92 </b>}{\\*\\htmltag72 </p>}}";
+    expect((await send('a.msg', mailed(stored(rtf)), 'html')).text).toContain('<p>При <b>bold</b></p>');
+    expect((await send('a.msg', mailed(stored(rtf)), 'txt')).text).toMatch(/\n\nПри bold\n$/);
+  });
+
+  it('has the plain text that is inside it, or the words of the RTF', async () => {
+    expect((await send('a.msg', mailed(stored("{\\rtf1\\ansi\\ansicpg1252\\fromtext hello\\par th\\'e9re}")), 'txt')).text).toMatch(
+      /\n\nhello\nthére\n$/,
+    );
+    const own =
+      '{\\rtf1\\ansi\\ansicpg1252{\\fonttbl{\\f0 Arial;}}{\\info{\\author Nobody}}\\pard one {\\b two}{\\pict 0102}\\par three \\u8364?}';
+    expect((await send('a.msg', mailed(stored(own)), 'txt')).text).toMatch(/\n\none two\nthree €\n$/);
+  });
+
+  it('is unpacked as Outlook packs it', async () => {
+    // The example of [MS-OXRTFCP], 3.1.
+    const packed = '2d0000002b0000004c5a4675f1c5c7a703000a00726370673132354232' + '0af32068656c090020627705b06c647d0a800fa0';
+    expect((await send('a.msg', mailed(Buffer.from(packed, 'hex')), 'txt')).text).toMatch(/\n\nhello world\n$/);
+  });
+
+  it.each([
+    ['groups in each other', stored(`{\\rtf1${'{'.repeat(100_000)}x`)],
+    ['bytes', stored(`{\\rtf1 ${'x'.repeat(9 << 20)}}`)],
+  ])('is refused for too many %s', async (_, rtf) => {
+    expect((await send('a.msg', mailed(rtf), 'txt')).answer.error?.details).toMatchObject({ reason: 'input_limit' });
+  });
+
+  it.each([
+    [
+      'says that it is longer than it is',
+      Buffer.concat([Buffer.from('ffffff7fffffff7f4c5a467500000000', 'hex'), Buffer.from('00', 'hex')]),
+    ],
+    ['is no RTF', stored('x')],
+    ['names bytes without end', stored(`{\\rtf1\\ansi\\ansicpg1252 a\\bin2000000000 b${"\\'zz".repeat(100_000)}}`)],
+    ['is cut off', Buffer.from('2d00', 'hex')],
+  ])('loses its text at most where it %s', async (_, rtf) => {
+    expect((await send('a.msg', mailed(rtf), 'txt')).text).toContain('Subject: ');
   });
 });
 

@@ -2,8 +2,9 @@
 import msgreader, { type FieldsData as Fields } from '@kenjiuno/msgreader';
 import { Unfit } from '../values/value.ts';
 import type { MailedFile, Message } from './messages.ts';
+import { textInRtf } from './rtf.ts';
 
-export function outlookMessage(file: Buffer): Message {
+export async function outlookMessage(file: Buffer): Promise<Message> {
   // A module of CommonJS: its default export is a property.
   const reader = new msgreader.default(new Uint8Array(file).buffer);
   const found = reader.getFileData();
@@ -17,7 +18,12 @@ export function outlookMessage(file: Buffer): Message {
       bytes: Buffer.from(content),
     };
   });
-  return { fields: fieldsOf(found), subject: found.subject ?? '', html: htmlIn(found), text: found.body, files };
+  const html = htmlIn(found);
+  const { compressedRtf } = found;
+  // It has the formatting where there is no HTML, and all of the text where there is nothing else.
+  const rtf =
+    html !== undefined || compressedRtf === undefined ? {} : await textInRtf(compressedRtf, (bytes, page) => decoderOf(page).decode(bytes));
+  return { fields: fieldsOf(found), subject: found.subject ?? '', html: html ?? rtf.html, text: found.body ?? rtf.text, files };
 }
 
 /** What its text shows has no type more often than not. */
