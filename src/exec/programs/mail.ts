@@ -84,20 +84,25 @@ function* document(title: string, pages: Iterable<string>): Generator<string> {
   yield FOOT;
 }
 
+/** Attached messages follow the one that they came with. */
+function withAttached(message: Message): readonly Message[] {
+  return [message, ...message.files.flatMap((file) => (file.message === undefined ? [] : withAttached(file.message)))];
+}
+
 /** @param left is added the files that are only named */
 function* messagePages(messages: readonly Message[], left: MailedFile[] = []): Generator<string> {
-  for (const [i, message] of messages.entries()) {
+  for (const [i, message] of messages.flatMap(withAttached).entries()) {
     const { fragment, shown } = htmlOf(message);
-    const rest = message.files.filter((each) => !shown.has(each));
+    const rest = message.files.filter((each) => !shown.has(each) && each.message === undefined);
     left.push(...rest);
     yield `${i === 0 ? '' : '<hr>\n'}${headOf(fieldsWith(message, rest))}${fragment()}\n`;
   }
 }
 
 function* messageTexts(messages: readonly Message[], left: MailedFile[]): Generator<string> {
-  for (const [i, message] of messages.entries()) {
+  for (const [i, message] of messages.flatMap(withAttached).entries()) {
     const { shown } = htmlOf(message);
-    const rest = message.files.filter((each) => !shown.has(each));
+    const rest = message.files.filter((each) => !shown.has(each) && each.message === undefined);
     left.push(...rest);
     yield `${i === 0 ? '' : '\n\f'}${plain(fieldsWith(message, rest))}\n${plainTextOf(message)}`;
   }

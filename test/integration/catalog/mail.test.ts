@@ -69,6 +69,25 @@ describe('an e-mail', () => {
     expect(answer.data?.warnings.map(({ message }) => message)).not.toContain('Attached files are named, and not part of the result: 5.');
   });
 
+  it('shows the messages that are attached to it, and what it invites to', async () => {
+    const inner = mixed(part('Content-Type: text/plain', 'Inside.'), part('Content-Disposition: attachment; filename="b.bin"', 'x'));
+    const invitation =
+      'BEGIN:VCALENDAR\nBEGIN:VEVENT\nSUMMARY:Fair\nDTSTART;TZID=Europe/Athens:20260302T100000\nDURATION:PT1H\nLOCATION:Hall\nEND:VEVENT\nEND:VCALENDAR';
+    const content = mixed(
+      part('Content-Type: text/plain', 'Outside.'),
+      part('Content-Type: message/rfc822', inner.replace('Subject: s', 'Subject: inner').replaceAll('mixed', 'other')),
+      part('Content-Type: text/calendar; charset=utf-8; method=REQUEST', invitation),
+    );
+    const { text, warnings } = await send('a.eml', content, 'txt');
+    expect(text).toMatch(
+      /^From: a@example\.org\nTo: b@example\.org\nSubject: s\nEvent: Fair, 2026-03-02T10:00:00 to 2026-03-02T11:00:00 \(Europe\/Athens\), Hall\nAttachments: part-2\.ics \(\d+ B\)\n\nOutside\.\n/,
+    );
+    expect(text).toMatch(/\n\fFrom: a@example\.org\nTo: b@example\.org\nSubject: inner\nAttachments: b\.bin \(\d+ B\)\n\nInside\.\n$/);
+    expect(warnings).toContain('Attached files are named, and not part of the result: 2.');
+    const page = (await send('a.eml', content, 'html')).text;
+    expect([page.match(/<table class="mail-head">/g)?.length, page.match(/<hr>/g)?.length]).toEqual([2, 1]);
+  });
+
   it('may have 10,000 files in a ZIP', async () => {
     const { answer } = await send('a.eml', mixed(part('Content-Type: application/octet-stream', 'x').repeat(20_000)), 'zip');
     expect(answer.error?.details).toMatchObject({ reason: 'input_limit', limit: 'files', max: 10_000 });

@@ -1,5 +1,7 @@
 /** The messages of a file: one (RFC 5322), or a mailbox of many (RFC 4155). */
 import PostalMime, { type Address, type Email } from 'postal-mime';
+import { calendarRecords } from '../pim/event.ts';
+import { componentsIn } from '../pim/lines.ts';
 import { beyond, Unfit } from '../values/value.ts';
 
 export { decodeWords } from 'postal-mime';
@@ -8,6 +10,13 @@ export { decodeWords } from 'postal-mime';
 const MOST_MESSAGES = 2000;
 /** Parts in parts: more than any mail program writes. */
 const MOST_LEVELS = 50;
+/** Attached messages that are read: in each other, and among the first files of one. */
+export const MOST_INSIDE = 5;
+export const MOST_ATTACHED = 100;
+/** Events of invitations that are shown. */
+const MOST_EVENTS = 20;
+/** Bytes of an invitation that is read. */
+const MOST_CALENDAR = 1 << 20;
 
 export interface Message {
   /** Names and values, as they are shown above the text. */
@@ -24,6 +33,8 @@ export interface MailedFile {
   /** Without its brackets; what `cid:` URLs of the text name. */
   readonly id: string | undefined;
   readonly bytes: Buffer;
+  /** What it says, where it is a message itself. */
+  readonly message?: Message;
 }
 
 /** @param isMailbox whether the file begins with a line `From ` */
@@ -51,7 +62,8 @@ function split(file: Buffer): Buffer[] {
   });
 }
 
-async function messageIn(bytes: Buffer): Promise<Message> {
+/** @param level how many messages it is attached in */
+async function messageIn(bytes: Buffer, level = 0): Promise<Message> {
   const mail = await PostalMime.parse(bytes, { maxNestingDepth: MOST_LEVELS, rfc822Attachments: true }).catch((error: unknown) => {
     // It tells what is too large or too deep.
     if (error instanceof Error && /exceeded/.test(error.message))
@@ -66,11 +78,31 @@ async function messageIn(bytes: Buffer): Promise<Message> {
       bytes: typeof content === 'string' ? Buffer.from(content) : Buffer.from(content as ArrayBuffer),
     }),
   );
-  return { fields: fieldsOf(mail), subject: mail.subject ?? '', html: mail.html, text: mail.text, files };
+  const read = await Promise.all(files.map((file, i) => (level < MOST_INSIDE && i < MOST_ATTACHED ? withMessage(file, level) : file)));
+  const fields = [...fieldsOf(mail), ...files.flatMap(eventsIn).slice(0, MOST_EVENTS)];
+  return { fields, subject: mail.subject ?? '', html: mail.html, text: mail.text, files: read };
+}
+
+async function withMessage(file: MailedFile, level: number): Promise<MailedFile> {
+  if (file.type !== 'message/rfc822') return file;
+  const message = await messageIn(file.bytes, level + 1);
+  return { ...file, name: file.name.startsWith('part-') && message.subject !== '' ? `${message.subject}.eml` : file.name, message };
+}
+
+/** Of an invitation. */
+function eventsIn({ type, bytes }: MailedFile): readonly (readonly [string, string])[] {
+  if (type !== 'text/calendar' || bytes.length > MOST_CALENDAR) return [];
+  const { components } = componentsIn(bytes.toString());
+  return components.flatMap(calendarRecords).map(({ title, fields }) => {
+    const times = [fields['start'], fields['end']].filter((time) => time !== '').join(' to ');
+    const zone = String(fields['time_zone']);
+    return ['Event', [title, zone === '' ? times : `${times} (${zone})`, fields['location']].filter((part) => part !== '').join(', ')];
+  });
 }
 
 /** Pictures that a text shows have no name more often than not. */
 function endingOf(type: string): string {
+  if (type === 'text/calendar') return '.ics';
   const kind = /^image\/(png|jpeg|gif|webp|bmp)$/.exec(type)?.[1];
   return kind === undefined ? '' : `.${kind.replace('jpeg', 'jpg')}`;
 }

@@ -29,8 +29,15 @@ function cleaned(sent: string): string {
   const short = last.length > LOOKED_AT ? `${last.slice(0, LOOKED_AT)}${last.slice(-20)}` : last;
   // Controls, direction overrides, lone surrogates, and what Windows forbids.
   const plain = short.normalize('NFC').replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}<>:"|?*]/gu, '_');
-  const name = cut(plain.trim().replace(/^\.{1,1000}|\.{1,1000}$/g, ''));
+  const name = cut(withoutEnds(plain));
   return name === '' ? 'file' : RESERVED.test(name) ? `_${name}` : name;
+}
+
+function withoutEnds(name: string): string {
+  let [from, to] = [0, name.length];
+  while (from < to && /[\s.]/.test(name.charAt(from))) from++;
+  while (to > from && /[\s.]/.test(name.charAt(to - 1))) to--;
+  return name.slice(from, to);
 }
 
 /** To what a file system takes, with its extension. */

@@ -1,23 +1,28 @@
 /** A message as Outlook stores it: a compound file of properties ([MS-OXMSG]). */
 import msgreader, { type FieldsData as Fields } from '@kenjiuno/msgreader';
 import { Unfit } from '../values/value.ts';
-import type { MailedFile, Message } from './messages.ts';
+import { type MailedFile, type Message, MOST_ATTACHED, MOST_INSIDE } from './messages.ts';
 import { textInRtf } from './rtf.ts';
 
-export async function outlookMessage(file: Buffer): Promise<Message> {
+/** @param level how many messages it is attached in */
+export async function outlookMessage(file: Buffer, level = 0): Promise<Message> {
   // A module of CommonJS: its default export is a property.
   const reader = new msgreader.default(new Uint8Array(file).buffer);
   const found = reader.getFileData();
   if (found.dataType !== 'msg') throw new Unfit('corrupt_input');
-  const files = (found.attachments ?? []).map((attachment, i): MailedFile => {
+  const files: MailedFile[] = [];
+  for (const [i, attachment] of (found.attachments ?? []).entries()) {
     const { fileName, content } = reader.getAttachment(attachment);
-    return {
+    const bytes = Buffer.from(content);
+    const isRead = attachment.innerMsgContent === true && level < MOST_INSIDE && i < MOST_ATTACHED;
+    files.push({
       name: fileName === '' ? `part-${i + 1}` : fileName,
       type: attachment.attachMimeTag ?? typeOf(fileName),
       id: attachment.pidContentId,
-      bytes: Buffer.from(content),
-    };
-  });
+      bytes,
+      ...(isRead ? { message: await outlookMessage(bytes, level + 1) } : {}),
+    });
+  }
   const html = htmlIn(found);
   const { compressedRtf } = found;
   // It has the formatting where there is no HTML, and all of the text where there is nothing else.

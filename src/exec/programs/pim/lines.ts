@@ -64,7 +64,7 @@ function* unfolded(text: string): Generator<string> {
     else if (last !== undefined && /^[ \t]/.test(line)) pieces.push(line.slice(1));
     else {
       if (pieces.length > 0) yield joined(pieces, isQuoted);
-      isQuoted = /^[^:]{1,300}QUOTED-PRINTABLE[^:]{0,300}:/i.test(line);
+      isQuoted = /QUOTED-PRINTABLE/i.test(line.slice(0, Math.min(line.indexOf(':'), 300)));
       pieces = line === '' ? [] : [line];
     }
   }
