@@ -11,6 +11,7 @@ import { href, path, watchAddress } from './route.ts';
 import './style.css';
 import { chooseLanguage, count, duration, t } from './words/words.ts';
 import { known, watchHistory } from './work/history.ts';
+import { removeCopied } from './work/sink.ts';
 
 function Nav({ view, children }: { view: string; children: ComponentChildren }) {
   const current = path.value === view || (view !== '/' && path.value.startsWith(`${view}/`));
@@ -106,6 +107,7 @@ function App() {
 
 watchAddress();
 watchHistory();
+void removeCopied();
 await chooseLanguage(navigator.languages);
 const root = document.getElementById('app');
 if (root !== null) render(<App />, root);

@@ -1,13 +1,13 @@
 /** The page in Chromium while the connection is cut, the server is killed and starts again, and beside another tab. */
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
-import { filesOf, nothingOdd, pageGround, result, start, untilStates, visit } from '../../kit/browser.ts';
+import { filesOf, nothingOdd, pageGround, result, saved, start, untilStates, visit } from '../../kit/browser.ts';
 import { picture } from '../../kit/fixtures/photos.ts';
 import { freePort } from '../../kit/ports.ts';
 import { endProcess, startProcess } from '../../kit/service.ts';
@@ -16,10 +16,12 @@ const run = promisify(execFile);
 const MB = 1_000_000;
 const ground = pageGround('interrupted');
 
-/** Passes connections on to a port, counts what clients send, and can be cut. */
+/** Passes connections on to a port, counts what goes each way, and can be cut. */
 async function cutWire(port: number) {
   const open = new Set<Socket>();
-  let [passed, isCut, most] = [0, false, Number.POSITIVE_INFINITY];
+  const passed = { up: 0, down: 0 };
+  const most = { up: Number.POSITIVE_INFINITY, down: Number.POSITIVE_INFINITY };
+  let isCut = false;
   let onMost = () => {};
   const wire = createServer((client) => {
     if (isCut) return void client.destroy();
@@ -34,22 +36,25 @@ async function cutWire(port: number) {
           server.destroy();
         });
     }
-    client.on('data', (bytes) => {
-      passed += bytes.length;
-      if (passed >= most) onMost();
-    });
+    const count = (way: 'up' | 'down') => (bytes: Buffer) => {
+      passed[way] += bytes.length;
+      if (passed[way] >= most[way]) onMost();
+    };
+    client.on('data', count('up'));
+    server.on('data', count('down'));
     client.pipe(server).pipe(client);
   }).listen(0, '127.0.0.1');
   await once(wire, 'listening');
   return {
     url: `http://127.0.0.1:${(wire.address() as AddressInfo).port}`,
-    passed: () => passed,
-    /** Cuts all connections once so many bytes were sent, and refuses new ones. */
-    cutAfter: (bytes: number) =>
+    /** Bytes from clients, and to them. */
+    passed,
+    /** Cuts all connections once so many more bytes went this way, and refuses new ones. */
+    cutAfter: (bytes: number, way: 'up' | 'down') =>
       new Promise<void>((resolve) => {
-        most = bytes;
+        most[way] = passed[way] + bytes;
         onMost = () => {
-          most = Number.POSITIVE_INFINITY;
+          most[way] = Number.POSITIVE_INFINITY;
           isCut = true;
           for (const socket of open) socket.destroy();
           resolve();
@@ -84,7 +89,7 @@ describe('an upload of 150 MB', () => {
       const visited = await visit(ground.browser, wire.url);
       const { page } = visited;
       await filesOf(page).setInputFiles(film);
-      const cut = wire.cutAfter(60 * MB);
+      const cut = wire.cutAfter(60 * MB, 'up');
       await start(page);
       await cut;
       await endProcess(service, 'SIGKILL');
@@ -93,8 +98,8 @@ describe('an upload of 150 MB', () => {
       wire.mend();
       await untilStates(page, ['done']);
       // What had arrived was not sent again, but for what was on its way.
-      expect(wire.passed()).toBeGreaterThan(size);
-      expect(wire.passed()).toBeLessThan(size + 40 * MB);
+      expect(wire.passed.up).toBeGreaterThan(size);
+      expect(wire.passed.up).toBeLessThan(size + 40 * MB);
       const path = join(ground.folder, 'result');
       await writeFile(path, await result(page));
       const { stdout } = await run('/usr/bin/ffprobe', ['-v', 'error', '-show_entries', 'format=duration', '-of', 'csv=p=0', path]);
@@ -105,6 +110,39 @@ describe('an upload of 150 MB', () => {
       wire.close();
       await endProcess(service);
       await rm(data, { recursive: true, force: true });
+    }
+  });
+});
+
+describe('a ZIP of two results of 16 MB', () => {
+  it('goes on at the byte where the connection was cut', async () => {
+    const tone = join(ground.folder, 'tone.flac');
+    await run('/usr/bin/ffmpeg', [...['-v', 'error', '-f', 'lavfi', '-i', 'sine=duration=90:sample_rate=44100', '-ac', '2'], tone]);
+    const buffer = await readFile(tone);
+    const wire = await cutWire(Number(new URL(ground.url).port));
+    try {
+      const visited = await visit(ground.browser, wire.url);
+      const { page } = visited;
+      await filesOf(page).setInputFiles(['one.flac', 'two.flac'].map((name) => ({ name, mimeType: 'audio/flac', buffer })));
+      await page.getByRole('button', { name: 'WAV', exact: true }).click();
+      await start(page);
+      await untilStates(page, ['done', 'done']);
+      const before = wire.passed.down;
+      const cut = wire.cutAfter(20 * MB, 'down');
+      const zip = saved(page, () => page.getByRole('button', { name: 'Download all 2 as ZIP' }).click());
+      await cut;
+      await page.getByText('The connection is lost').waitFor();
+      wire.mend();
+      const path = join(ground.folder, 'both.zip');
+      await writeFile(path, await zip);
+      const { stdout } = await run('unzip', ['-t', path]);
+      expect(stdout.match(/(one|two)-filemill\.wav +OK/g)).toHaveLength(2);
+      // What had arrived was not fetched again, but for what was on its way.
+      expect(wire.passed.down - before).toBeLessThan((await stat(path)).size + 4 * MB);
+      expect(visited.strangers).toEqual([]);
+      await visited.close();
+    } finally {
+      wire.close();
     }
   });
 });

@@ -9,6 +9,7 @@ const OF_CODE: Readonly<Record<string, Key>> = {
   UNSUPPORTED_MIME: 'refusedFile',
   FILE_TOO_LARGE: 'tooLarge',
   FILE_CHANGED: 'fileChanged',
+  RESULT_GONE: 'resultGone',
 };
 const OF_REASON: Readonly<Record<string, Key>> = {
   corrupt_input: 'damaged',
@@ -19,8 +20,8 @@ const OF_REASON: Readonly<Record<string, Key>> = {
   timeout: 'timeout',
 };
 
-export function sentenceOf({ code, reason, message }: Refusal): string {
+export function sentenceOf({ code, reason, message, details }: Refusal): string {
   const key = (reason === undefined ? undefined : OF_REASON[reason]) ?? OF_CODE[code];
-  return key === undefined ? message || code : t(key);
+  return key === undefined ? message || code : t(key, { name: String(details['name'] ?? '') });
 }
 export const wantsPassword = ({ reason }: Refusal): boolean => reason === 'password_required' || reason === 'wrong_password';

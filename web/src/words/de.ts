@@ -47,7 +47,8 @@ export const de: Words = {
   download: 'Herunterladen',
   downloadNamed: '{name} herunterladen',
   downloadAll: { one: 'Herunterladen', other: 'Alle {n} als ZIP herunterladen' },
-  packing: 'Wird gepackt: {n} von {of}',
+  packing: 'Wird gepackt: {n} von {of} Dateien, {percent}',
+  packed: 'Das ZIP ist gespeichert.',
   preview: 'Vorschau',
   hide: 'Vorschau schließen',
   before: 'Vorher',
@@ -80,7 +81,13 @@ export const de: Words = {
   restarted: 'Der Server hat diese Datei nicht mehr. Versuchen Sie es noch einmal, um sie erneut zu senden.',
   fileChanged: 'Die Datei wurde geändert oder verschoben, seit sie gewählt wurde. Wählen Sie sie noch einmal.',
   mixed: 'Das sind Dateien und Adressen: Dieses Werkzeug nimmt entweder Dateien oder Adressen auf einmal.',
-  notPacked: 'Nicht alle Ergebnisse konnten gepackt werden: Der Server ist nicht erreichbar.',
+  notPacked:
+    'Das ZIP konnte nicht geschrieben werden, daher wurde keines gespeichert. Versuchen Sie es noch einmal, oder laden Sie die Ergebnisse einzeln herunter.',
+  resultGone:
+    'Der Server hat „{name}“ nicht mehr, daher wurde kein ZIP gespeichert. Entfernen Sie die Datei aus der Liste und versuchen Sie es noch einmal.',
+  diskFull: 'Für ein ZIP von {size} ist kein Platz, daher wurde keines gespeichert.',
+  zipTooLarge:
+    'Dieser Browser packt hier höchstens {most}, weil er diese Seite keine Dateien schreiben lässt. Laden Sie die Ergebnisse einzeln herunter.',
   refusedFile: 'Der Server lehnt diese Datei ab: Ihr Inhalt ist von keiner Art, die er kennt, was immer ihr Name sagt.',
   damaged: 'Die Datei ist beschädigt oder nicht das, was ihr Name sagt.',
   password_required: 'Die Datei ist geschützt: Geben Sie ihr Passwort ein und versuchen Sie es noch einmal.',

@@ -47,7 +47,8 @@ export const es: Words = {
   download: 'Descargar',
   downloadNamed: 'Descargar {name}',
   downloadAll: { one: 'Descargar', other: 'Descargar los {n} en un ZIP' },
-  packing: 'Empaquetando: {n} de {of}',
+  packing: 'Empaquetando: {n} de {of} archivos, {percent}',
+  packed: 'El ZIP se ha guardado.',
   preview: 'Vista previa',
   hide: 'Ocultar la vista previa',
   before: 'Antes',
@@ -80,7 +81,12 @@ export const es: Words = {
   restarted: 'El servidor ya no tiene este archivo. Inténtelo de nuevo para volver a enviarlo.',
   fileChanged: 'El archivo se ha modificado o movido desde que lo eligió. Elíjalo de nuevo.',
   mixed: 'Hay archivos y direcciones: esta herramienta acepta o bien archivos o bien direcciones a la vez.',
-  notPacked: 'No se han podido empaquetar todos los resultados: no se puede conectar con el servidor.',
+  notPacked:
+    'No se ha podido escribir el ZIP, así que no se ha guardado ninguno. Inténtelo de nuevo, o descargue los resultados uno a uno.',
+  resultGone: 'El servidor ya no tiene «{name}», así que no se ha guardado ningún ZIP. Quítelo de la lista e inténtelo de nuevo.',
+  diskFull: 'No hay espacio para un ZIP de {size}, así que no se ha guardado ninguno.',
+  zipTooLarge:
+    'Aquí este navegador empaqueta como máximo {most}, porque no deja que esta página escriba archivos. Descargue los resultados uno a uno.',
   refusedFile: 'El servidor rechaza este archivo: su contenido no es de ningún tipo que conozca, diga lo que diga su nombre.',
   damaged: 'El archivo está dañado o no es lo que dice su nombre.',
   password_required: 'El archivo está protegido: escriba su contraseña e inténtelo de nuevo.',

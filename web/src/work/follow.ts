@@ -12,6 +12,7 @@ export interface Job {
     readonly files: number;
   };
   readonly text?: string;
+  readonly created_at: string;
   readonly expires_at: string;
   readonly warnings: readonly { readonly code: string; readonly message: string }[];
 }

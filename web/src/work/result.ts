@@ -1,39 +1,48 @@
-/** Results: their addresses, and all of them in one ZIP. */
-import { at, Refusal, waitFor, waitOf } from '../api/client.ts';
+/** Results: their addresses, and their bytes. */
+import { at, backOff, pause, Refusal, waitFor, waitOf } from '../api/client.ts';
 
 export const outputOf = (id: string): string => at(`api/v1/jobs/${id}/output`);
 
-export function save(blob: Blob, name: string): void {
-  const link = document.createElement('a');
-  link.href = URL.createObjectURL(blob);
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+export interface Result {
+  readonly id: string;
+  readonly name: string;
+  readonly bytes: number;
+  /** Of its job. */
+  readonly created: string;
 }
 
-/** @param told how many are packed @throws Refusal where one has expired meanwhile */
-export async function saveAll(results: readonly { id: string; name: string }[], told: (packed: number) => void): Promise<void> {
-  const { downloadZip } = await import('client-zip');
-  const taken = new Set<string>();
-  const unique = (name: string): string => {
-    const [, stem = name, extension = ''] = /^(.*?)(\.[^.]*)?$/s.exec(name) ?? [];
-    let free = name;
-    for (let again = 2; taken.has(free.toLowerCase()); again++) free = `${stem}-${again}${extension}`;
-    taken.add(free.toLowerCase());
-    return free;
-  };
-  async function* files() {
-    for (const [place, { id, name }] of results.entries()) {
-      let response = await fetch(outputOf(id));
-      for (let wait = waitOf(response, {}); wait !== undefined; wait = waitOf(response, {})) {
-        await response.body?.cancel();
-        await waitFor(wait.why, wait.ms);
-        response = await fetch(outputOf(id));
-      }
-      if (!response.ok) throw new Refusal({ code: 'JOB_EXPIRED', message: `${response.status}` });
-      yield { name: unique(name), input: response };
-      told(place + 1);
+/** A result in pieces. Where the connection is lost, it goes on behind the last byte that came. @throws Refusal where it is gone */
+export async function* bytesOf({ id, name, bytes }: Result, cancel: AbortSignal): AsyncGenerator<Uint8Array> {
+  let [came, etag, lost] = [0, '', 0];
+  for (;;) {
+    const response = await fetch(outputOf(id), {
+      signal: cancel,
+      headers: came === 0 ? {} : { range: `bytes=${came}-`, 'if-range': etag },
+    }).catch(unlessCancelled);
+    const wait = response === undefined ? undefined : waitOf(response, {});
+    if (wait !== undefined) {
+      await response?.body?.cancel();
+      await waitFor(wait.why, wait.ms, cancel);
+      continue;
     }
+    if (response !== undefined) {
+      if (response.status !== (came === 0 ? 200 : 206))
+        throw new Refusal({ code: 'RESULT_GONE', message: `${response.status}`, details: { name } });
+      if (pause.value?.why === 'lost') pause.value = undefined;
+      etag = response.headers.get('etag') ?? '';
+      const reader = response.body?.getReader();
+      for (;;) {
+        const piece = await reader?.read().catch(unlessCancelled);
+        if (piece?.value === undefined) break;
+        [came, lost] = [came + piece.value.byteLength, 0];
+        yield piece.value;
+      }
+      if (came >= bytes) return;
+    }
+    await waitFor('lost', backOff(lost++), cancel);
   }
-  save(await downloadZip(files()).blob(), 'filemill.zip');
+
+  function unlessCancelled(error: unknown): undefined {
+    if (cancel.aborted) throw error;
+  }
 }

@@ -1,0 +1,120 @@
+/** All results as one ZIP, in Chromium: written to a disk while they are fetched, whole or not at all. */
+import { execFile } from 'node:child_process';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { filesOf, findings, nothingOdd, pageGround, saved, start, type Visit, visit } from '../../kit/browser.ts';
+
+const run = promisify(execFile);
+const ground = pageGround('download-all');
+
+/** So many that they are more than a page takes into memory unasked: 4.4 MB each as WAV. */
+const MANY = 30;
+const SECONDS = 25;
+/** The first and the last two are equal but for their case. */
+const NAMES = ['Tön.flac', ...Array.from({ length: MANY - 3 }, (_, n) => `日本 ${n}.flac`), 'TÖN.flac', 'tön.flac'];
+const EXPECTED = [
+  'Tön-filemill.wav',
+  ...Array.from({ length: MANY - 3 }, (_, n) => `日本 ${n}-filemill.wav`),
+  'TÖN-filemill-2.wav',
+  'tön-filemill-3.wav',
+];
+
+/** The dialog cannot be pressed from here: what it hands over is a real file all the same, in the browser's own folder. */
+const DIALOG = `window.showSaveFilePicker = async ({ suggestedName }) =>
+  (await navigator.storage.getDirectory()).getFileHandle(suggestedName, { create: true })`;
+/** Names and sizes of what lies there, in folders too. */
+const STORED = `(async function list(folder) {
+  const found = [];
+  for await (const [name, entry] of folder.entries())
+    found.push(...(entry.kind === 'directory' ? await list(entry) : [[name, (await entry.getFile()).size]]));
+  return found;
+})`;
+const stored = () => page.evaluate(`navigator.storage.getDirectory().then(${STORED})`) as Promise<[string, number][]>;
+
+const downloadAll = () => page.getByRole('button', { name: `Download all ${MANY} as ZIP` });
+
+/** The names in a ZIP that unzip finds whole. */
+async function namesIn(zip: Buffer): Promise<string[]> {
+  const path = join(ground.folder, 'all.zip');
+  await writeFile(path, zip);
+  const script = 'import sys, zipfile\nzip = zipfile.ZipFile(sys.argv[1])\nassert zip.testzip() is None\nprint("\\n".join(zip.namelist()))';
+  const { stdout } = await run('python3', ['-c', script, path], { env: { PYTHONIOENCODING: 'utf-8', PATH: process.env['PATH'] } });
+  return stdout.trimEnd().split('\n');
+}
+
+let visited: Visit;
+let page: Page;
+beforeAll(async () => {
+  const tone = join(ground.folder, 'tone.flac');
+  await run('/usr/bin/ffmpeg', [...['-v', 'error', '-f', 'lavfi', '-i', `sine=duration=${SECONDS}:sample_rate=44100`, '-ac', '2'], tone]);
+  const buffer = await readFile(tone);
+  visited = await visit(ground.browser, ground.url);
+  ({ page } = visited);
+  await filesOf(page).setInputFiles(NAMES.map((name) => ({ name, mimeType: 'audio/flac', buffer })));
+  await page.getByRole('button', { name: 'WAV', exact: true }).click();
+  await start(page);
+  await downloadAll().waitFor({ timeout: 180_000 });
+}, 240_000);
+afterAll(() => visited.close());
+
+const linkOf = (n: number) =>
+  page
+    .locator('.task')
+    .nth(n)
+    .getByRole('link', { name: /^Download / });
+
+describe('30 results', () => {
+  it('are written to the file that a person chose', async () => {
+    await page.evaluate(DIALOG);
+    await downloadAll().click();
+    await page.getByText('The ZIP is saved.').waitFor({ timeout: 60_000 });
+    const zip = await saved(page, () =>
+      page.evaluate(`(async () => {
+        const folder = await navigator.storage.getDirectory();
+        const file = await (await folder.getFileHandle('filemill.zip')).getFile();
+        Object.assign(document.createElement('a'), { href: URL.createObjectURL(file), download: 'filemill.zip' }).click();
+      })()`),
+    );
+    expect((await namesIn(zip)).toSorted()).toEqual(EXPECTED.toSorted());
+    await page.evaluate("navigator.storage.getDirectory().then((folder) => folder.removeEntry('filemill.zip'))");
+    nothingOdd(visited);
+  });
+
+  it('are kept by the browser until they are downloaded, where it has no dialog for it', async () => {
+    await page.evaluate('delete window.showSaveFilePicker');
+    const zip = await saved(page, () => downloadAll().click());
+    expect((await namesIn(zip)).toSorted()).toEqual(EXPECTED.toSorted());
+    expect(await stored()).toEqual([[expect.stringMatching(/^[0-9a-f-]{36}$/), zip.length]]);
+    await page.evaluate("navigator.storage.getDirectory().then((folder) => folder.removeEntry('downloads', { recursive: true }))");
+    nothingOdd(visited);
+  });
+
+  it('leave nothing behind when they are cancelled', async () => {
+    await page.evaluate(DIALOG);
+    // One is not answered: the ZIP stands still before it.
+    const held = `${await linkOf(9).getAttribute('href')}`;
+    await page.route(held, () => {});
+    await downloadAll().click();
+    await page.getByText(`Packing: 9 of ${MANY} files, 30%`).waitFor();
+    expect(await findings(page)).toEqual([]);
+    await page.locator('.packing').getByRole('button', { name: 'Cancel' }).click();
+    await downloadAll().waitFor();
+    await expect.poll(() => stored()).toEqual([]);
+    await page.unroute(held);
+    nothingOdd(visited);
+  });
+
+  it('leave nothing behind when one was deleted meanwhile, and it is named', async () => {
+    await page.evaluate(DIALOG);
+    const gone = `${await linkOf(19).getAttribute('href')}`.replace(/\/output$/, '');
+    const name = await linkOf(19).getAttribute('download');
+    expect((await fetch(gone, { method: 'DELETE' })).ok).toBe(true);
+    await downloadAll().click();
+    await page.getByRole('alert').getByText(`The server no longer has “${name}”, so no ZIP was saved.`).waitFor();
+    await expect.poll(() => stored()).toEqual([]);
+    nothingOdd(visited);
+  });
+});
