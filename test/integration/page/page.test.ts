@@ -1,6 +1,6 @@
 /** The page in Chromium, against a running service: what people do with it, by what comes of it. */
 import { execFile } from 'node:child_process';
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Page } from 'playwright-core';
@@ -338,6 +338,64 @@ describe('limits', () => {
     expect(await page.getByText('A limit of this server').count()).toBe(0);
     const { data } = (await (await fetch(`${limited?.url}/api/v1/limits`)).json()) as { data: { rejections_last_hour: number } };
     expect(data.rejections_last_hour).toBe(0);
+    await visited.close();
+  });
+
+  it('of one tool keep its files where they are, and hold up nothing else', async () => {
+    const service = await startService({ limits: { cooldownMs: 0, ai: { 'upscale-image': 1 } } });
+    const source = await readFile(await picture(ground.folder, 'turn.png', ['-resize', '40x30!']));
+    const visited = await visit(ground.browser, `${service.url}/tools/upscale-image`);
+    const { page } = visited;
+    let uploads = 0;
+    page.on('request', (request) => {
+      if (request.method() === 'POST' && request.url().endsWith('/uploads')) uploads++;
+    });
+    const names = Array.from({ length: 12 }, (_, n) => `turn-${n}.png`);
+    await filesOf(page).setInputFiles(names.map((name) => ({ name, mimeType: 'image/png', buffer: source })));
+    await start(page);
+    await page.getByText('A limit of this server is reached').waitFor();
+    const waiting = Array.from({ length: 10 }, () => 'queued');
+    await untilStates(page, ['done', 'queued', ...waiting]);
+    expect(uploads).toBe(1);
+    await page.locator('.task').nth(1).getByRole('button', { name: 'Cancel' }).click();
+    await untilStates(page, ['done', 'cancelled', ...waiting]);
+    await page.getByRole('link', { name: 'Convert', exact: true }).click();
+    await filesOf(page).setInputFiles(join(ground.folder, 'turn.png'));
+    await start(page);
+    await untilStates(page, ['done']);
+    const { data } = (await (await fetch(`${service.url}/api/v1/limits`)).json()) as { data: { rejections_last_hour: number } };
+    expect(data.rejections_last_hour).toBe(0);
+    nothingOdd(visited);
+    await visited.close();
+    await service.stop();
+  });
+
+  it('that only a refusal tells of are waited for by all that have them, in their turn', async () => {
+    const source = await readFile(await picture(ground.folder, 'refused.png', ['-resize', '40x30!']));
+    const visited = await visit(ground.browser, `${ground.url}/tools/upscale-image`);
+    const { page } = visited;
+    const sent: string[] = [];
+    await page.route('**/api/v1/{convert,tools/upscale-image}', async (route) => {
+      sent.push(new URL(route.request().url()).pathname.split('/').pop() ?? '');
+      if (sent.length > 1) return route.continue();
+      const error = { code: 'RATE_LIMITED', message: 'later', details: { tier: 'ai' } };
+      return route.fulfill({ status: 429, headers: { 'retry-after': '10' }, json: { error } });
+    });
+    const names = ['first', 'second', 'third'];
+    await filesOf(page).setInputFiles(names.map((name) => ({ name: `${name}.png`, mimeType: 'image/png', buffer: source })));
+    await start(page);
+    await page.getByText('A limit of this server is reached').waitFor();
+    await page.getByRole('link', { name: 'Convert', exact: true }).click();
+    await filesOf(page).setInputFiles(join(ground.folder, 'refused.png'));
+    await start(page);
+    await untilStates(page, ['done']);
+    expect(sent).toEqual(['upscale-image', 'convert']);
+    await page.getByRole('link', { name: /^Jobs/ }).click();
+    // The last that was sent comes first.
+    await expect
+      .poll(() => page.locator('.known strong').allTextContents(), { timeout: 60_000 })
+      .toEqual(['third-filemill.png', 'second-filemill.png', 'first-filemill.png', 'refused-filemill.jpg']);
+    nothingOdd(visited);
     await visited.close();
   });
 

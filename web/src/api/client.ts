@@ -31,6 +31,19 @@ export class Refusal extends Error {
   }
 }
 
+/** A refusal by a limit, where the caller waits for it. */
+export class Limited extends Error {
+  override readonly name = 'Limited';
+  readonly ms: number;
+  /** Which limit, as the service calls it. */
+  readonly tier: unknown;
+  constructor(ms: number, tier: unknown) {
+    super();
+    this.ms = ms;
+    this.tier = tier;
+  }
+}
+
 /** @throws DOMException `AbortError` */
 export function sleep(ms: number, cancel?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -85,13 +98,15 @@ export interface Answer<Data> {
 interface Asked extends RequestInit {
   /** Throws where a failure is not the connection's. */
   readonly unlessGone?: () => Promise<void>;
+  /** Whether a limit is thrown, and not waited for. */
+  readonly throwsLimited?: boolean;
 }
 
 /**
- * A request that may be repeated. @throws Refusal @throws DOMException `AbortError`
+ * A request that may be repeated. @throws Refusal @throws Limited @throws DOMException `AbortError`
  * @param init its `signal` ends the waiting, too
  */
-export async function ask<Data>(path: string, { unlessGone, ...init }: Asked = {}): Promise<Answer<Data>> {
+export async function ask<Data>(path: string, { unlessGone, throwsLimited = false, ...init }: Asked = {}): Promise<Answer<Data>> {
   const cancel = init.signal ?? undefined;
   for (let lost = 0; ; ) {
     let response: Response;
@@ -109,6 +124,7 @@ export async function ask<Data>(path: string, { unlessGone, ...init }: Asked = {
     if (pause.value?.why === 'lost') pause.value = undefined;
     lost = 0;
     const wait = waitOf(response, body);
+    if (wait?.why === 'limit' && throwsLimited) throw new Limited(wait.ms, body.error?.details?.['tier']);
     if (wait !== undefined) {
       await waitFor(wait.why, wait.ms, cancel);
       continue;

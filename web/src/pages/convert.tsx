@@ -9,7 +9,8 @@ import { AsRequest } from '../parts/request.tsx';
 import { Targets } from '../parts/targets.tsx';
 import { TaskList } from '../parts/task-list.tsx';
 import { t } from '../words/words.ts';
-import { fieldsOf, isActive, pieceOf, start, type Task, taskOf } from '../work/tasks.ts';
+import { fieldsOf } from '../work/orders.ts';
+import { isActive, pieceOf, start, type Task, taskOf } from '../work/tasks.ts';
 
 /** They stay while another view is open. */
 const tasks = signal<readonly Task[]>([]);

@@ -1,9 +1,10 @@
 /** What a person asked for: each task goes from its files to a result, as many at once as the service likes. */
 import { batch, type Signal, signal } from '@preact/signals';
-import { honours, sourceOf } from '../api/catalog.ts';
-import { ask, at, type ErrorBody, Refusal, waitFor } from '../api/client.ts';
+import { sourceOf } from '../api/catalog.ts';
+import { at, Refusal } from '../api/client.ts';
 import { follow, type Job } from './follow.ts';
 import { forget, remember } from './history.ts';
+import { enter, leave, submit } from './line.ts';
 import { discard, upload } from './upload.ts';
 
 export interface Piece {
@@ -68,11 +69,7 @@ export function taskOf(pieces: readonly Piece[], to: { target?: string; tool?: s
 
 export const isActive = ({ state }: Task): boolean => ['queued', 'uploading', 'submitting', 'working'].includes(state.value.at);
 
-/** Tasks that are under way: of more, the service would refuse the uploads. */
-const MOST_ACTIVE = 10;
 const MOST_UPLOADS = 2;
-/** Files in one request. */
-const MOST_FILES = 20;
 
 /** Lets so many in at a time. */
 function gate(most: number): <Result>(cancel: AbortSignal, work: () => Promise<Result>) => Promise<Result> {
@@ -90,7 +87,6 @@ function gate(most: number): <Result>(cancel: AbortSignal, work: () => Promise<R
     }
   };
 }
-const active = gate(MOST_ACTIVE);
 const uploads = gate(MOST_UPLOADS);
 
 /** @param options shared by all that were started together; those without an effect on this file are left out */
@@ -100,7 +96,7 @@ export function start(task: Task, options: Readonly<Record<string, string>>): vo
   task.cancel = cancel;
   task.jobId = undefined;
   task.state.value = { at: 'queued' };
-  active(cancel.signal, () => run(task, { ...options, ...task.own.value }, cancel.signal)).catch((error: unknown) => {
+  run(task, { ...options, ...task.own.value }, cancel.signal).catch((error: unknown) => {
     if (task.cancel !== cancel) return;
     task.state.value = cancel.signal.aborted ? { at: 'cancelled' } : { at: 'failed', error: asRefusal(error) };
     if (task.jobId !== undefined && !cancel.signal.aborted) note(task, { failed: true });
@@ -125,6 +121,7 @@ export function deleteJob(id: string): void {
 
 async function run(task: Task, fields: Readonly<Record<string, string>>, cancel: AbortSignal): Promise<void> {
   const ids: string[] = [];
+  const place = await enter(task, cancel);
   try {
     const pieces = task.pieces.value;
     const files = pieces.flatMap(({ file }) => (file === undefined ? [] : [file]));
@@ -148,7 +145,7 @@ async function run(task: Task, fields: Readonly<Record<string, string>>, cancel:
     cancel.throwIfAborted();
     task.state.value = { at: 'submitting' };
     const urls = pieces.flatMap(({ url }) => (url === undefined ? [] : [url]));
-    const id = await submit({ task, fields, ids, urls, cancel });
+    const id = await submit({ place, task, fields, ids, urls, cancel });
     task.jobId = id;
     if (cancel.aborted) deleteJob(id);
     cancel.throwIfAborted();
@@ -170,6 +167,7 @@ async function run(task: Task, fields: Readonly<Record<string, string>>, cancel:
       task.state.value = { at: 'done', job };
     });
   } finally {
+    leave(place);
     for (const id of ids) discard(id);
   }
 }
@@ -190,147 +188,4 @@ function note(task: Task, more: object): void {
     expires: Date.now() + UNTIL_TOLD,
     ...more,
   });
-}
-
-interface Order {
-  readonly task: Task;
-  readonly fields: Readonly<Record<string, string>>;
-  readonly ids: readonly string[];
-  readonly urls: readonly string[];
-  readonly cancel: AbortSignal;
-}
-interface Waiting extends Order {
-  readonly resolve: (job: string) => void;
-  readonly reject: (error: unknown) => void;
-}
-const orders: Waiting[] = [];
-let sending = false;
-/** Ends the wait for a limit when an order comes that may not have to wait. */
-let newOrder = new AbortController();
-
-/** Requests go one after the other; conversions that are alike and wait together are one request, which the limits count as one. */
-function submit(order: Order): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const waiting: Waiting = { ...order, resolve, reject };
-    orders.push(waiting);
-    newOrder.abort();
-    // It waits for nothing any more, and nothing waits for it.
-    const leave = () => {
-      const place = orders.indexOf(waiting);
-      if (place < 0) return;
-      orders.splice(place, 1);
-      reject(order.cancel.reason as Error);
-      newOrder.abort();
-    };
-    order.cancel.addEventListener('abort', leave, { once: true });
-    if (!sending) void sendAll();
-  });
-}
-
-async function sendAll(): Promise<void> {
-  sending = true;
-  try {
-    while (orders.length > 0) {
-      const next = await firstAdmitted();
-      // It may have been cancelled meanwhile.
-      const first = orders.find((order) => order === next);
-      if (first === undefined) continue;
-      const alike =
-        first.task.tool === undefined && first.ids.length === 1
-          ? orders.filter((each) => kindOf(each) === kindOf(first)).slice(0, MOST_FILES)
-          : [first];
-      for (const each of alike) orders.splice(orders.indexOf(each), 1);
-      await (alike.length > 1 ? sendBatch(alike) : sendOne(first)).catch((error: unknown) => {
-        for (const { reject } of alike) reject(error);
-      });
-    }
-  } finally {
-    sending = false;
-  }
-}
-
-const kindOf = ({ task, fields, ids }: Order): string =>
-  task.tool === undefined && ids.length === 1 ? JSON.stringify([task.target.value, fieldsOf(task, fields)]) : `${task.key}`;
-
-/** Those that have an effect on this file. */
-export function fieldsOf(task: Task, fields: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
-  if (task.tool !== undefined) return fields;
-  const format = task.pieces.value[0]?.format;
-  return Object.fromEntries(Object.entries(fields).filter(([name]) => honours(format, task.target.value, name)));
-}
-
-/** Where a request that is repeated would be a second one. */
-const once = (): Record<string, string> => ({
-  'idempotency-key': crypto.randomUUID?.() ?? `${Date.now()}-${Math.random()}`,
-  prefer: 'respond-async',
-});
-
-async function sendOne({ task, fields, ids, urls, cancel, resolve }: Waiting): Promise<void> {
-  const form = new FormData();
-  const many = task.field.endsWith('[]');
-  for (const id of ids) form.append(many ? 'upload_ids[]' : 'upload_id', id);
-  for (const url of urls) form.append(many ? 'urls[]' : 'url', url);
-  if (task.tool === undefined) form.append('to_format', task.target.value);
-  for (const [name, value] of Object.entries(fieldsOf(task, fields))) form.append(name, value);
-  const path = task.tool === undefined ? 'api/v1/convert' : `api/v1/tools/${task.tool}`;
-  const { data } = await ask<Job>(path, { method: 'POST', body: form, headers: once(), signal: cancel });
-  resolve(data.job_id);
-}
-
-async function sendBatch(alike: readonly Waiting[]): Promise<void> {
-  const [first] = alike;
-  if (first === undefined) return;
-  const form = new FormData();
-  for (const { ids } of alike) for (const id of ids) form.append('upload_ids[]', id);
-  form.append('to_format', first.task.target.value);
-  for (const [name, value] of Object.entries(fieldsOf(first.task, first.fields))) form.append(name, value);
-  const { data } = await ask<{ jobs: (Pick<Job, 'job_id'> & { error?: ErrorBody })[] }>('api/v1/batch', {
-    method: 'POST',
-    body: form,
-    headers: once(),
-  });
-  alike.forEach(({ resolve, reject }, place) => {
-    const entry = data.jobs[place];
-    if (entry === undefined) reject(new Refusal({ code: 'INTERNAL_ERROR', message: '' }));
-    else if (entry.error !== undefined) reject(new Refusal(entry.error));
-    else resolve(entry.job_id);
-  });
-}
-
-interface Tier {
-  readonly remaining: number;
-  readonly reset_seconds: number;
-}
-interface Limits {
-  readonly enabled: boolean;
-  readonly banned: boolean;
-  readonly ban_expires_at: string | null;
-  readonly tiers: Readonly<{ daily: Tier; hourly: Tier; cooldown: Tier; ai: Readonly<Record<string, Tier>> }>;
-}
-
-/** ms until a request would be admitted: one that is refused counts against its client */
-function waitBefore({ tiers: { daily, hourly, cooldown, ai }, banned, ban_expires_at: until }: Limits, tool: string | undefined): number {
-  const own = tool === undefined ? undefined : ai[tool];
-  const ms = [daily, hourly, cooldown, ...(own === undefined ? [] : [own])]
-    .filter(({ remaining }) => remaining < 1)
-    .map(({ reset_seconds: seconds }) => Math.max(0.3, seconds) * 1000);
-  const ban = banned && until !== null ? Date.parse(until) - Date.now() : 0;
-  return Math.max(0, ban, ...ms);
-}
-
-/** Waits until one of the orders would be admitted: a tool at its daily limit holds up no other. @returns undefined where none is left */
-async function firstAdmitted(): Promise<Waiting | undefined> {
-  while (orders.length > 0) {
-    newOrder = new AbortController();
-    const { data } = await ask<Limits>('api/v1/limits');
-    if (!data.enabled) return orders[0];
-    const waits = orders.map(({ task }) => waitBefore(data, task.tool));
-    const wait = Math.min(...waits);
-    if (wait <= 0) return orders[waits.indexOf(wait)];
-    // A second between two requests is no limit that a person has to be told of.
-    if (wait <= 2000) await new Promise((resolve) => setTimeout(resolve, wait));
-    // Others may be cancelled meanwhile, and a limit may be raised.
-    else await waitFor('limit', Math.min(wait, 30_000), newOrder.signal, wait).catch(() => {});
-  }
-  return undefined;
 }

@@ -1,0 +1,155 @@
+/**
+ * The line: which tasks may upload, and which may be sent, first come, first served. One asks the service for all, so that it is refused nothing;
+ * what waits for a limit holds up no task that has another one.
+ */
+import { Limited, sleep, waitFor } from '../api/client.ts';
+import { askLimits, type Limits, waitToSend, waitToUpload } from './limits.ts';
+import { isAlone, kindOf, type Order, send } from './orders.ts';
+import type { Task } from './tasks.ts';
+
+/** Tasks that are under way: of more, the service would refuse the uploads. */
+const MOST_PLACES = 10;
+/** Files in one request. */
+const MOST_FILES = 20;
+/** A wait that a person need not be told of, ms. */
+const SHORT = 1500;
+const ASKED_AGAIN = 30_000;
+
+/** A task's place among those that are under way. */
+export interface Place {
+  readonly task: Task;
+}
+interface Entry {
+  readonly task: Task;
+  readonly resolve: (place: Place) => void;
+  readonly reject: (error: unknown) => void;
+}
+interface Waiting extends Order {
+  readonly place: Place;
+  readonly reject: (error: unknown) => void;
+}
+
+const entries: Entry[] = [];
+const orders: Waiting[] = [];
+const inside = new Set<Place>();
+/** Those that have or had a place, and are not sent yet. */
+const unsent = new Set<Place>();
+/** When a limit that a refusal told of is over, ms since the epoch: of a tool, or of all. */
+const closed = new Map<string | undefined, number>();
+
+let changed = new AbortController();
+let serving = false;
+function wake(): void {
+  changed.abort();
+  if (!serving) void serve();
+}
+
+/** Joins a list until it is taken out of it. @throws the reason of `cancel` */
+function waitIn<Item, Result>(
+  list: Item[],
+  cancel: AbortSignal,
+  item: (resolve: (result: Result) => void, reject: (error: unknown) => void) => Item,
+): Promise<Result> {
+  return new Promise((resolve, reject) => {
+    cancel.throwIfAborted();
+    const mine = item(resolve, reject);
+    list.push(mine);
+    // It waits for nothing any more, and nothing waits for it.
+    const leave = () => {
+      const place = list.indexOf(mine);
+      if (place < 0) return;
+      list.splice(place, 1);
+      reject(cancel.reason);
+      wake();
+    };
+    cancel.addEventListener('abort', leave, { once: true });
+    wake();
+  });
+}
+
+/** Waits for a place. @throws DOMException `AbortError` */
+export const enter = (task: Task, cancel: AbortSignal): Promise<Place> =>
+  waitIn<Entry, Place>(entries, cancel, (resolve, reject) => ({ task, resolve, reject }));
+
+export function leave(place: Place): void {
+  inside.delete(place);
+  unsent.delete(place);
+  wake();
+}
+
+/**
+ * Waits until the limits admit it: where that takes long, its place is another's until then.
+ * @returns the job's id @throws Refusal @throws DOMException `AbortError`
+ */
+export const submit = (order: Omit<Waiting, 'resolve' | 'reject'>): Promise<string> =>
+  waitIn<Waiting, string>(orders, order.cancel, (resolve, reject) => ({ ...order, resolve, reject }));
+
+async function serve(): Promise<void> {
+  serving = true;
+  try {
+    while (orders.length > 0 || (entries.length > 0 && inside.size < MOST_PLACES)) {
+      changed = new AbortController();
+      const limits = await askLimits();
+      letIn(limits);
+      const waits = orders.map(({ task }) => Math.max(closedFor(task), waitToSend(limits, task.tool)));
+      const first = orders[waits.findIndex((wait) => wait <= 0)];
+      if (first !== undefined) await sendWith(first);
+      else await pauseFor(Math.min(...waits, ...waitsToEnter(limits)));
+    }
+  } catch (error) {
+    for (const { reject } of [...orders.splice(0), ...entries.splice(0)]) reject(error);
+  } finally {
+    serving = false;
+  }
+}
+
+const closedFor = ({ tool }: Task): number =>
+  Math.max(0, ...[closed.get(undefined), closed.get(tool)].map((time = 0) => time - Date.now()));
+function waitToEnter(limits: Limits, task: Task): number {
+  const before = [...unsent].map((place) => place.task.tool);
+  return Math.max(closedFor(task), waitToUpload(limits, task.tool, before));
+}
+const waitsToEnter = (limits: Limits): number[] => (inside.size < MOST_PLACES ? entries.map(({ task }) => waitToEnter(limits, task)) : []);
+
+function letIn(limits: Limits): void {
+  for (const entry of [...entries]) {
+    if (inside.size >= MOST_PLACES) return;
+    if (waitToEnter(limits, entry.task) > SHORT) continue;
+    entries.splice(entries.indexOf(entry), 1);
+    const place = { task: entry.task };
+    inside.add(place);
+    unsent.add(place);
+    entry.resolve(place);
+  }
+}
+
+/** Conversions that are alike and wait together are one request, which the limits count as one. */
+async function sendWith(first: Waiting): Promise<void> {
+  const alike = isAlone(first) ? [first] : orders.filter((each) => kindOf(each) === kindOf(first)).slice(0, MOST_FILES);
+  for (const each of alike) {
+    orders.splice(orders.indexOf(each), 1);
+    // Its job is under way, with or without a free place.
+    inside.add(each.place);
+    unsent.delete(each.place);
+  }
+  try {
+    await send(alike);
+  } catch (error) {
+    if (error instanceof Limited) closed.set(error.tier === 'ai' ? first.task.tool : undefined, Date.now() + error.ms);
+    const again = error instanceof Limited ? alike.filter(({ cancel }) => !cancel.aborted) : [];
+    for (const { place } of again) unsent.add(place);
+    orders.unshift(...again);
+    for (const each of alike) if (!again.includes(each)) each.reject(error);
+  }
+}
+
+/** @param wait ms; infinite where nothing waits any more */
+async function pauseFor(wait: number): Promise<void> {
+  if (wait === Number.POSITIVE_INFINITY || changed.signal.aborted) return;
+  if (wait <= SHORT) return sleep(wait);
+  const freed = orders.filter(({ place }) => inside.delete(place));
+  for (const { task } of freed) task.state.value = { at: 'queued' };
+  // Their places may be for others.
+  if (freed.length > 0 && entries.length > 0) return;
+  await waitFor('limit', Math.min(wait, ASKED_AGAIN), changed.signal, wait).catch(() => {});
+}
