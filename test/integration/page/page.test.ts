@@ -299,7 +299,7 @@ describe('everybody', () => {
     await visited.close();
   });
 
-  it('names tools and options in its language, and finds them by their English names too', async () => {
+  it('names tools and options in its language, says what they do, and finds them by their English names too', async () => {
     const visited = await visit(ground.browser, `${ground.url}/tools`, { locale: 'de-DE' });
     const { page } = visited;
     await page.getByText('PDFs verbinden').waitFor();
@@ -309,8 +309,8 @@ describe('everybody', () => {
     await page.getByRole('heading', { name: 'PDF schützen' }).waitFor();
     expect(await page.locator('h1').getAttribute('lang')).toBeNull();
     await page.getByText('Passwort').first().waitFor();
-    // What an option does is told by the service, in English, and marked so.
-    expect(await page.locator('.does').first().getAttribute('lang')).toBe('en');
+    await page.getByText('Mit ihm wird das PDF künftig geöffnet. 1 bis 127 Byte UTF-8 in einer Zeile.').waitFor();
+    expect(await page.locator('main [lang=en]').count()).toBe(0);
     expect(await findings(page)).toEqual([]);
     nothingOdd(visited);
     await visited.close();

@@ -6,6 +6,7 @@ import { sentenceOf } from '../parts/failure.ts';
 import { Icon } from '../parts/icon.tsx';
 import { Nothing } from '../parts/nothing.tsx';
 import { kindOf, Preview } from '../parts/preview.tsx';
+import { Warnings } from '../parts/warnings.tsx';
 import { go, href } from '../route.ts';
 import { bytes, duration, percent, t } from '../words/words.ts';
 import { follow, type Job } from '../work/follow.ts';
@@ -148,13 +149,7 @@ export function JobPage({ id }: { id: string }) {
           {t('forget')}
         </button>
       </div>
-      {warnings.length > 0 && (
-        <ul class="warnings" lang="en">
-          {warnings.map(({ code, message }) => (
-            <li key={code + message}>{message}</li>
-          ))}
-        </ul>
-      )}
+      <Warnings warnings={warnings} />
       {status === 'done' && kindOf(shown) !== undefined && <Preview job={shown} />}
     </>
   );

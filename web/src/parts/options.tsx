@@ -1,7 +1,8 @@
 /** A form of the API's own schemas: what an option does, its bounds, unit and preset. What is left alone is not sent. */
 import type { Signal } from '@preact/signals';
 import type { Schema } from '../api/catalog.ts';
-import { optionLabel, t, title } from '../words/words.ts';
+import type { Told } from '../words/catalog.ts';
+import { inOrder, optionDoes, optionLabel, optionTakes, t, title, valueName } from '../words/words.ts';
 
 export interface Field {
   readonly name: string;
@@ -13,17 +14,34 @@ export type Values = Signal<Readonly<Record<string, string>>>;
 /** Longer ones are no label, characters. */
 const LABEL = 34;
 
+interface Parts {
+  readonly label: Told;
+  readonly does: Told;
+  readonly takes: Told;
+}
+
 /** The description's parts: a label, what the option does, and what it takes. The preset has a place of its own. */
-function partsOf(name: string, { description = '' }: Schema): { label: string; does: string; takes: string } {
-  const [does = '', rest = ''] = description.split(/\s?Takes /);
-  const takes = (rest.split(/\. (?:Default|Has an effect)/)[0] ?? '').replace(/\.$/, '').replace(/^(integer|number), /, '');
-  const [first = '', ...more] = does.trim().split(/(?<=[.:])\s+/);
+function partsOf(name: string, { description = '' }: Schema): Parts {
+  const [means = '', rest = ''] = description.split(/\s?Takes /);
+  const takes = (rest.split(/\. (?:Default|Has an effect|Required)/)[0] ?? '').replace(/\.$/, '').replace(/^(integer|number), /, '');
+  const [first = '', ...more] = means.trim().split(/(?<=[.:])\s+/);
   const isLabel = first.length > 1 && first.length <= LABEL;
+  const does = (isLabel ? more.join(' ') : means).trim().replace(/^\p{Ll}/u, (letter) => letter.toUpperCase());
+  const translated = optionDoes(means.trim());
   return {
-    label: isLabel ? first.slice(0, -1) : title(name.replace(/^(img|video|audio|mp3|wav|ocr)_/, '')),
-    does: (isLabel ? more.join(' ') : does).trim().replace(/^\p{Ll}/u, (letter) => letter.toUpperCase()),
-    takes: /^one of|true, false/.test(takes) ? '' : takes,
+    label: optionLabel(name, isLabel ? first.slice(0, -1) : title(name.replace(/^(img|video|audio|mp3|wav|ocr)_/, ''))),
+    does: translated === undefined ? { text: does, lang: 'en' } : { text: translated, lang: undefined },
+    takes: optionTakes(/^one of|true, false|#rrggbb/.test(takes) ? '' : takes),
   };
+}
+
+/** Long lists are looked through by name. */
+const LONG = 20;
+function valuesOf(name: string, values: readonly (string | number)[]): readonly (readonly [value: string, shown: string])[] {
+  const named = values.map((value) => [String(value), valueName(name, String(value))] as const);
+  return named.length <= LONG
+    ? named
+    : named.toSorted(([one, first], [other, second]) => (one === 'auto' ? -1 : other === 'auto' ? 1 : inOrder(first, second)));
 }
 
 const IS_COLOUR = '^#[0-9a-fA-F]{6}$';
@@ -38,8 +56,7 @@ export function Options({ fields, values, prefix }: { fields: readonly Field[]; 
     <div class="options">
       {fields.map(({ name, schema, required }) => {
         const id = `${prefix}-${name}`;
-        const { label: own, does, takes } = partsOf(name, schema);
-        const label = optionLabel(name, own);
+        const { label, does, takes } = partsOf(name, schema);
         const value = values.value[name] ?? '';
         const common = { id, name, required, 'aria-describedby': `${id}-does` };
         const typed = (event: { currentTarget: { value: string } }) => set(name, event.currentTarget.value);
@@ -62,10 +79,12 @@ export function Options({ fields, values, prefix }: { fields: readonly Field[]; 
               />
             ) : schema.enum !== undefined ? (
               <select {...common} value={value} onChange={typed}>
-                <option value="">{preset === undefined ? (required ? '' : t('preset')) : t('presetIs', { value: preset })}</option>
-                {schema.enum.map((each) => (
-                  <option key={each} value={String(each)} selected={String(each) === value}>
-                    {String(each)}
+                <option value="">
+                  {preset === undefined ? (required ? '' : t('preset')) : t('presetIs', { value: valueName(name, preset) })}
+                </option>
+                {valuesOf(name, schema.enum).map(([each, shown]) => (
+                  <option key={each} value={each} selected={each === value}>
+                    {shown}
                   </option>
                 ))}
               </select>
@@ -95,9 +114,14 @@ export function Options({ fields, values, prefix }: { fields: readonly Field[]; 
                 onInput={typed}
               />
             )}
-            <p id={`${id}-does`} class="does" lang="en">
-              {does}
-              {takes !== '' && <span class="takes"> {takes}.</span>}
+            <p id={`${id}-does`} class="does">
+              <span lang={does.lang}>{does.text}</span>
+              {takes.text !== '' && (
+                <span class="takes" lang={takes.lang}>
+                  {' '}
+                  {takes.text}.
+                </span>
+              )}
             </p>
           </div>
         );

@@ -9,6 +9,7 @@ import { isActive, type State, shownOf, stop, type Task } from '../work/tasks.ts
 import { sentenceOf, wantsPassword } from './failure.ts';
 import { Icon, iconOf } from './icon.tsx';
 import { kindOf, Preview } from './preview.tsx';
+import { Warnings } from './warnings.tsx';
 
 interface Given {
   readonly task: Task;
@@ -94,7 +95,7 @@ export function TaskRow({ task, start, remove }: Given) {
       </div>
       {isActive(task) && <Bar state={state} name={name} />}
       {state.at === 'failed' && <Failed task={task} start={start} />}
-      {state.at === 'done' && <Warnings state={state} />}
+      {state.at === 'done' && <Warnings warnings={state.job.warnings} />}
       {state.at === 'done' && shown.value && <Preview job={state.job} before={pieces.length === 1 ? first?.file : undefined} />}
     </li>
   );
@@ -162,17 +163,6 @@ function Failed({ task, start }: { task: Task; start: () => void }) {
         </form>
       )}
     </Notice>
-  );
-}
-
-function Warnings({ state }: { state: State }) {
-  if (state.at !== 'done' || state.job.warnings.length === 0) return null;
-  return (
-    <ul class="warnings" lang="en">
-      {state.job.warnings.map(({ code, message }) => (
-        <li key={code + message}>{message}</li>
-      ))}
-    </ul>
   );
 }
 

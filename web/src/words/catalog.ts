@@ -6,6 +6,20 @@ export interface CatalogWords {
   readonly options: Readonly<Record<string, string>>;
 }
 
+/** Sentences by the service's own: one that changes has to be translated anew. */
+export interface CatalogTexts {
+  /** What options do. Empty where the label says it. */
+  readonly does: Readonly<Record<string, string>>;
+  /** What options take, but for plain ranges. */
+  readonly takes: Readonly<Record<string, string>>;
+  /** Values that are words. */
+  readonly values: Readonly<Record<string, string>>;
+  /** Warnings by code: `{1}` and `{2}` are parts of the service's sentence (`partsOf`). */
+  readonly warnings: Readonly<Record<string, string>>;
+  /** What a conversion does not keep. */
+  readonly losses: Readonly<Record<string, string>>;
+}
+
 /** A text, and its language where that is not the page's. */
 export interface Told {
   readonly text: string;

@@ -36,6 +36,7 @@ export const de: Words = {
   noOptions: 'Es gibt nichts einzustellen.',
   preset: 'Vorgabe',
   presetIs: 'Vorgabe: {value}',
+  range: '{from} bis {to}{unit}',
   required: 'erforderlich',
   start: { one: '{n} Datei umwandeln', other: '{n} Dateien umwandeln' },
   run: 'Ausführen',

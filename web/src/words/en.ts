@@ -34,6 +34,7 @@ export const en = {
   noOptions: 'There is nothing to set.',
   preset: 'Preset',
   presetIs: 'Preset: {value}',
+  range: '{from} to {to}{unit}',
   required: 'required',
   start: { one: 'Convert {n} file', other: 'Convert {n} files' },
   run: 'Run',

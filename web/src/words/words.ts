@@ -1,18 +1,35 @@
 /** The words of the language that the browser asks for, with its plurals and numbers. */
 import { signal } from '@preact/signals';
-import type { CatalogWords, Told } from './catalog.ts';
+import type { CatalogTexts, CatalogWords, Told } from './catalog.ts';
 import { en, type Key, type Words } from './en.ts';
+import type { translate, Warning } from './warnings.ts';
 
-/** Each language is a file of its own, fetched where it is asked for. */
-const LANGUAGES: Readonly<Record<string, () => Promise<readonly [Words, CatalogWords?]>>> = {
+interface Catalog {
+  readonly words: CatalogWords;
+  readonly texts: CatalogTexts;
+  readonly translate: typeof translate;
+}
+
+/** Each language is files of its own, fetched where it is asked for. */
+const LANGUAGES: Readonly<Record<string, () => Promise<readonly [Words, Catalog?]>>> = {
   en: async () => [en],
   de: async () => {
-    const [{ de }, { catalog }] = await Promise.all([import('./de.ts'), import('./catalog.de.ts')]);
-    return [de, catalog];
+    const [{ de }, { catalog }, { texts }, { translate }] = await Promise.all([
+      import('./de.ts'),
+      import('./catalog.de.ts'),
+      import('./texts.de.ts'),
+      import('./warnings.ts'),
+    ]);
+    return [de, { words: catalog, texts, translate }];
   },
   es: async () => {
-    const [{ es }, { catalog }] = await Promise.all([import('./es.ts'), import('./catalog.es.ts')]);
-    return [es, catalog];
+    const [{ es }, { catalog }, { texts }, { translate }] = await Promise.all([
+      import('./es.ts'),
+      import('./catalog.es.ts'),
+      import('./texts.es.ts'),
+      import('./warnings.ts'),
+    ]);
+    return [es, { words: catalog, texts, translate }];
   },
 };
 const RIGHT_TO_LEFT = new Set(['ar', 'fa', 'he', 'ur']);
@@ -20,7 +37,8 @@ const RIGHT_TO_LEFT = new Set(['ar', 'fa', 'he', 'ur']);
 export type { Key };
 
 const words = signal<Words>(en);
-let catalog: CatalogWords | undefined;
+/** Undefined in the service's own language. */
+let catalog: Catalog | undefined;
 let locale = 'en';
 let plural = new Intl.PluralRules('en');
 
@@ -88,9 +106,29 @@ export function title(name: string): string {
 const toldOr = (here: string | undefined, text: string): Told =>
   here === undefined ? { text, lang: 'en' } : { text: here, lang: undefined };
 /** A tool's name, by its slug. */
-export const toolName = (slug: string): Told => toldOr(words.value === en ? undefined : catalog?.tools[slug]?.[0], title(slug));
+export const toolName = (slug: string): Told => toldOr(catalog?.words.tools[slug]?.[0], title(slug));
 /** @param summary as the service says it */
-export const toolSummary = (slug: string, summary: string): Told =>
-  toldOr(words.value === en ? undefined : catalog?.tools[slug]?.[1], summary);
+export const toolSummary = (slug: string, summary: string): Told => toldOr(catalog?.words.tools[slug]?.[1], summary);
 /** @param label as the service says it */
-export const optionLabel = (name: string, label: string): Told => toldOr(words.value === en ? undefined : catalog?.options[name], label);
+export const optionLabel = (name: string, label: string): Told => toldOr(catalog?.words.options[name], label);
+/** @param means what an option does, as the service says it @returns undefined where it is not translated */
+export const optionDoes = (means: string): string | undefined => catalog?.texts.does[means];
+/** @param takes as the service says it */
+export function optionTakes(takes: string): Told {
+  const [, from, to, unit = ''] = /^([\d.]+) to ([\d.]+)( px| Hz| kbit\/s| %| ms)?$/.exec(takes) ?? [];
+  if (from !== undefined && to !== undefined) return { text: t('range', { from: Number(from), to: Number(to), unit }), lang: undefined };
+  return toldOr(catalog?.texts.takes[takes], takes);
+}
+export const warningText = (warning: Warning): Told => toldOr(catalog?.translate(warning, catalog.words, catalog.texts), warning.message);
+
+/** What an option's value is called. */
+export function valueName(option: string, value: string): string {
+  const named = catalog?.texts.values[value];
+  if (named !== undefined) return named;
+  if (option === 'language' && value !== 'auto') return new Intl.DisplayNames(locale, { type: 'language' }).of(value) ?? value;
+  // The code of the United Kingdom is another one (ISO 3166-1).
+  if (option === 'country')
+    return new Intl.DisplayNames(locale, { type: 'region' }).of(value === 'uk' ? 'GB' : value.toUpperCase()) ?? value;
+  return value;
+}
+export const inOrder = (one: string, other: string): number => one.localeCompare(other, locale);

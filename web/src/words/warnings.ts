@@ -1,0 +1,50 @@
+/** The service's warnings, in another language than its own. */
+import type { CatalogTexts, CatalogWords } from './catalog.ts';
+
+export interface Warning {
+  readonly code: string;
+  readonly message: string;
+}
+
+/** Parts of a warning's sentence that its translation repeats. */
+const PARTS: Readonly<Record<string, RegExp>> = {
+  charset_guessed: /it was read as (.{1,60})\.$/,
+  content_differs: /^The file was read as (\w{1,40}),/,
+  format_assumed: /^The text was read as (\w{1,40});/,
+  language_detected: /\((\w{2,3})\), (\d{1,3}) % sure\.$/,
+  lossy: /^This conversion from (\w{1,40}) does not keep: (.{1,2000})\.$/,
+  low_resolution: /enlarged ([\d.]{1,10}) times\.$/,
+  option_ignored: /^The option (\w{1,40}) has no effect/,
+  option_unknown: /^There is no option "(.{1,200})"/,
+  page_incomplete: /after ([\d.]{1,10}) seconds/,
+  pages_beyond_end: /^The document has (\d{1,10}) pages/,
+  zip_of_pages: /^One (\w{1,40}) file can contain only one page: the (\d{1,10}) parts/,
+};
+/** Between losses. */
+const BETWEEN = ', ';
+
+/** @returns undefined where there is no translation */
+export function translate({ code, message }: Warning, { options }: CatalogWords, { warnings, losses }: CatalogTexts): string | undefined {
+  const pattern = PARTS[code];
+  const parts = pattern === undefined ? [] : pattern.exec(message);
+  const sentence = warnings[code];
+  if (parts === null || sentence === undefined) return undefined;
+  return sentence.replace(/\{(\d)\}/g, (_, place: string) => {
+    const part = parts[Number(place)] ?? '';
+    if (code === 'lossy' && place === '2') return lost(part, losses);
+    return code === 'option_ignored' ? (options[part] ?? part) : part;
+  });
+}
+
+/** Some names of losses have commas themselves: the longest that fits is taken. */
+function lost(list: string, names: CatalogTexts['losses']): string {
+  const words = list.split(BETWEEN);
+  const told: string[] = [];
+  for (let at = 0; at < words.length; ) {
+    const longest = [3, 2, 1].find((count) => names[words.slice(at, at + count).join(BETWEEN)] !== undefined) ?? 1;
+    const name = words.slice(at, at + longest).join(BETWEEN);
+    told.push(names[name] ?? name);
+    at += longest;
+  }
+  return told.join(BETWEEN);
+}
