@@ -5,6 +5,7 @@ import { engines } from '../../src/catalog/engines.gen.ts';
 import { formOptionNames, optionSchemas } from '../../src/catalog/options/options.ts';
 import { describedSchema } from '../../src/catalog/options/texts.ts';
 import { tools } from '../../src/catalog/tools.ts';
+import { reasonTable } from '../../src/errors.ts';
 import { catalog as german } from '../../web/src/words/catalog.de.ts';
 import { catalog as spanish } from '../../web/src/words/catalog.es.ts';
 import { texts as germanTexts } from '../../web/src/words/texts.de.ts';
@@ -62,6 +63,12 @@ describe.each([
       expect.arrayContaining(distinct(engines.flatMap(({ conversions }) => conversions.flatMap(({ loses = [] }) => loses)))),
     );
   });
+});
+
+it('the page has a sentence for each reason of a failure', async () => {
+  const own = await readFile('web/src/parts/failure.ts', 'utf8');
+  for (const { failures } of [germanTexts, spanishTexts])
+    expect(Object.keys(reasonTable).filter((reason) => failures[reason] === undefined && !own.includes(`  ${reason}: '`))).toEqual([]);
 });
 
 describe('a warning', () => {

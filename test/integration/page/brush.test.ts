@@ -214,6 +214,40 @@ describe('what is painted over', () => {
   });
 });
 
+describe('what may be painted at a time', () => {
+  const shown = (page: Page) => page.locator('.painted [role=status]');
+
+  it('is told as a share, and before the request that it is too much, as the service says then', async () => {
+    // Half of it: 80,000 px.
+    const source = await scene('share.png', [400, 400], []);
+    const visited = await opened(source);
+    const { page } = visited;
+    expect(await shown(page).textContent()).toBe('The rectangle: 0% of what can be removed at a time');
+    await page.getByRole('slider', { name: 'Size' }).fill('25');
+    const at = await placed(page, 400);
+    // 100 px wide, and 3 around: 200 × 106 and two halves of a disc.
+    await stroke(page, [at(100, 100), at(300, 100)]);
+    await expect.poll(() => shown(page).textContent()).toMatch(/^Painted: 3[78]% of/);
+    expect(await page.getByRole('alert').count()).toBe(0);
+    await stroke(page, [at(50, 200), at(350, 200)]);
+    await stroke(page, [at(50, 300), at(350, 300)]);
+    await page.getByRole('alert').getByText('This is more than can be removed at a time').waitFor();
+    expect(await findings(page)).toEqual([]);
+    await start(page);
+    await untilStates(page, ['failed']);
+    await page.locator('.task').getByText('This is more than can be removed at a time').waitFor();
+    await visited.close();
+  });
+
+  it('is told of a rectangle too', async () => {
+    const visited = await opened(await scene('box.png', [400, 400], []));
+    for (const [name, value] of Object.entries({ x: 0, y: 10, w: 197, h: 194 }))
+      await visited.page.locator(`[name=${name}]`).fill(`${value}`);
+    await expect.poll(() => shown(visited.page).textContent()).toBe('The rectangle: 50% of what can be removed at a time');
+    await visited.close();
+  });
+});
+
 it('says what to do where the browser cannot show the picture', async () => {
   const source = await scene('unseen.tiff', [400, 200], [[90, 90, 110, 110]]);
   const visited = await visit(ground.browser, `${ground.url}/tools/remove-object`);

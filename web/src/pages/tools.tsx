@@ -262,7 +262,7 @@ function Present({ tool }: { tool: Tool }) {
         }}
       >
         {slug === 'crop-image' && first?.file !== undefined && <Crop key={first.key} file={first.file} values={values} />}
-        {paints && first?.file !== undefined && <Brush key={first.key} file={first.file} mask={mask} />}
+        {paints && first?.file !== undefined && <Brush key={first.key} file={first.file} mask={mask} values={values} />}
         {pageField !== undefined && list.length === 1 && first?.file !== undefined && isPdf(first.file) && (
           <PagePicker key={first.key} file={first.file} values={values} required={pageField.required} />
         )}

@@ -1,8 +1,8 @@
 /** A brush on the picture itself: what is painted over becomes the mask of what is to go. */
 import { type Signal, useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
-import { t } from '../words/words.ts';
-import { draw, type MakeMask, maskOf, type Point, type Stroke } from '../work/mask.ts';
+import { percent, t } from '../words/words.ts';
+import { draw, type MakeMask, maskOf, type Point, type Stroke, shareOfBox, shareOfStrokes } from '../work/mask.ts';
 
 /** Of the picture's shorter side, per cent. */
 const [SMALLEST, LARGEST, USUAL] = [1, 40, 8];
@@ -12,21 +12,30 @@ const SHOWN = { paint: '#d53dff', erase: undefined };
 /** The other end of a pen (Pointer Events, 10.1: the fifth bit of `buttons`). */
 const PEN_ERASER = 32;
 
-/** @param mask is set while something is painted */
-export function Brush({ file, mask }: { file: File; mask: Signal<MakeMask | undefined> }) {
+interface Given {
+  readonly file: File;
+  /** Is set while something is painted. */
+  readonly mask: Signal<MakeMask | undefined>;
+  /** Of the form: a rectangle that was typed. */
+  readonly values: Signal<Readonly<Record<string, string>>>;
+}
+
+export function Brush({ file, mask, values }: Given) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const ring = useRef<HTMLDivElement>(null);
   const url = useSignal<string | undefined>(undefined);
   /** Of the picture, upright, px: 0 until it is shown; `undefined` where this browser cannot show it. */
   const size = useSignal<{ width: number; height: number } | undefined>({ width: 0, height: 0 });
   const strokes = useSignal<readonly Stroke[]>([]);
-  const percent = useSignal(USUAL);
+  const brushSize = useSignal(USUAL);
+  /** Of what may be painted. */
+  const painted = useSignal(0);
   const erasing = useSignal(false);
   /** The stroke that is being drawn: it joins the others when the pointer is lifted. */
   const open = useRef<{ pointer: number; width: number; erases: boolean; points: Point[] } | undefined>(undefined);
   const { width, height } = size.value ?? { width: 0, height: 0 };
   const shown = Math.min(1, MOST_SHOWN / Math.max(width, height, 1));
-  const brush = (Math.min(width, height) * percent.value) / 100;
+  const brush = (Math.min(width, height) * brushSize.value) / 100;
   useEffect(() => {
     const made = URL.createObjectURL(file);
     url.value = made;
@@ -39,6 +48,7 @@ export function Brush({ file, mask }: { file: File; mask: Signal<MakeMask | unde
   const keep = (some: readonly Stroke[]) => {
     strokes.value = some;
     mask.value = some.some(({ erases }) => !erases) ? () => maskOf(some, width, height) : undefined;
+    painted.value = shareOfStrokes(some, width, height);
     const on = canvas.current?.getContext('2d');
     if (on === null || on === undefined) return;
     on.clearRect(0, 0, on.canvas.width, on.canvas.height);
@@ -64,6 +74,8 @@ export function Brush({ file, mask }: { file: File; mask: Signal<MakeMask | unde
     keep(event.type === 'pointercancel' ? strokes.value : [...strokes.value, stroke]);
   };
   const none = strokes.value.length === 0;
+  const [x, y, w, h] = ['x', 'y', 'w', 'h'].map((name) => Number(values.value[name] ?? 0)) as [number, number, number, number];
+  const share = mask.value !== undefined || width === 0 ? painted.value : w > 0 && h > 0 ? shareOfBox({ x, y, w, h }, width, height) : 0;
   if (size.value === undefined) return <p class="notice">{t('brushNoPicture')}</p>;
   return (
     <div class="brush">
@@ -119,6 +131,15 @@ export function Brush({ file, mask }: { file: File; mask: Signal<MakeMask | unde
         )}
         <div ref={ring} class="ring" />
       </div>
+      <div class="painted">
+        <p role="status">{t(mask.value === undefined ? 'brushShareBox' : 'brushShare', { share: percent(share) })}</p>
+        <meter min={0} max={1} high={0.9} optimum={0} value={Math.min(1, share)} aria-hidden="true" />
+        {share > 1 && (
+          <p class="notice" role="alert">
+            {t('brushTooMuch')}
+          </p>
+        )}
+      </div>
       <div class="brush-tools">
         <div class="ways" role="group" aria-label={t('brushMode')}>
           {([false, true] as const).map((erases) => (
@@ -141,10 +162,10 @@ export function Brush({ file, mask }: { file: File; mask: Signal<MakeMask | unde
             type="range"
             min={SMALLEST}
             max={LARGEST}
-            value={percent.value}
+            value={brushSize.value}
             onInput={({ currentTarget }) => {
-              percent.value = Number(currentTarget.value);
-              placeRing({ x: width / 2, y: height / 2 }, (Math.min(width, height) * percent.value) / 100);
+              brushSize.value = Number(currentTarget.value);
+              placeRing({ x: width / 2, y: height / 2 }, (Math.min(width, height) * brushSize.value) / 100);
             }}
           />
         </label>

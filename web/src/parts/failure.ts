@@ -1,6 +1,6 @@
 /** A refusal or a failure as a sentence with a way on. Those without a sentence of their own have the service's. */
 import type { Refusal } from '../api/client.ts';
-import { type Key, t } from '../words/words.ts';
+import { failureText, type Key, t } from '../words/words.ts';
 
 const OF_CODE: Readonly<Record<string, Key>> = {
   JOB_EXPIRED: 'expired',
@@ -21,7 +21,9 @@ const OF_REASON: Readonly<Record<string, Key>> = {
 };
 
 export function sentenceOf({ code, reason, message, details }: Refusal): string {
+  if (details['limit'] === 'pixels to remove' && details['max'] !== undefined) return t('brushTooMuch');
   const key = (reason === undefined ? undefined : OF_REASON[reason]) ?? OF_CODE[code];
-  return key === undefined ? message || code : t(key, { name: String(details['name'] ?? '') });
+  if (key !== undefined) return t(key, { name: String(details['name'] ?? '') });
+  return failureText([...(reason === undefined ? [] : [reason]), code], message || code);
 }
 export const wantsPassword = ({ reason }: Refusal): boolean => reason === 'password_required' || reason === 'wrong_password';

@@ -16,6 +16,8 @@ export interface CatalogTexts {
   readonly values: Readonly<Record<string, string>>;
   /** Warnings by code: `{1}` and `{2}` are parts of the service's sentence (`partsOf`). */
   readonly warnings: Readonly<Record<string, string>>;
+  /** Refusals by code, and failures by reason, that have no sentence in the page's own words. */
+  readonly failures: Readonly<Record<string, string>>;
   /** What a conversion does not keep. */
   readonly losses: Readonly<Record<string, string>>;
 }

@@ -135,6 +135,9 @@ export const en = {
   brushSize: 'Size',
   brushUndo: 'Undo',
   brushClear: 'Clear all',
+  brushShare: 'Painted: {share} of what can be removed at a time',
+  brushShareBox: 'The rectangle: {share} of what can be removed at a time',
+  brushTooMuch: 'This is more than can be removed at a time: erase some of it, or remove one part after the other.',
   brushFailed: 'This browser could not make a mask as large as the picture. Type a rectangle instead.',
   brushNoPicture:
     'This browser cannot show this picture, so it cannot be painted on. Type a rectangle below, or add a mask as a second file.',

@@ -121,6 +121,10 @@ export function optionTakes(takes: string): Told {
 }
 export const warningText = (warning: Warning): Told => toldOr(catalog?.translate(warning, catalog.words, catalog.texts), warning.message);
 
+/** @param keys a reason before a code @param message as the service says it */
+export const failureText = (keys: readonly string[], message: string): string =>
+  keys.map((key) => catalog?.texts.failures[key]).find((text) => text !== undefined) ?? message;
+
 /** What an option's value is called. */
 export function valueName(option: string, value: string): string {
   const named = catalog?.texts.values[value];

@@ -23,7 +23,13 @@ interface Colours {
  * @param from the first point to draw: what is before it was drawn already
  * @param scale from the picture's pixels to the canvas'
  */
-export function draw(on: CanvasRenderingContext2D, { width, erases, points }: Stroke, scale: number, colours: Colours, from = 0): void {
+export function draw(
+  on: CanvasRenderingContext2D | OffscreenCanvasRenderingContext2D,
+  { width, erases, points }: Stroke,
+  scale: number,
+  colours: Colours,
+  from = 0,
+): void {
   const [start, ...rest] = points.slice(Math.max(0, from - 1));
   if (start === undefined) return;
   on.globalCompositeOperation = erases && colours.erase === undefined ? 'destination-out' : 'source-over';
@@ -36,6 +42,40 @@ export function draw(on: CanvasRenderingContext2D, { width, erases, points }: St
   // A dot is a line to where it began.
   for (const { x, y } of rest.length === 0 ? [start] : rest) on.lineTo(x * scale, y * scale);
   on.stroke();
+}
+
+/** What the service fills at most (docs/ai.md), px; its own count decides. */
+const MOST_FILLED = 500_000;
+/** What a patch reaches around what is painted, px. */
+const MARGIN = 3;
+/** Side of the canvas on which strokes are measured, px. */
+const MEASURED = 800;
+
+const mostOf = (width: number, height: number): number => Math.min(MOST_FILLED, Math.floor((width * height) / 2));
+
+/** @returns how much of what may be filled a rectangle takes, with its margin: more than 1 is too much */
+export function shareOfBox(box: { x: number; y: number; w: number; h: number }, width: number, height: number): number {
+  const side = (from: number, length: number, whole: number) =>
+    Math.max(0, Math.min(whole, from + length + MARGIN) - Math.max(0, from - MARGIN));
+  return (side(box.x, box.w, width) * side(box.y, box.h, height)) / mostOf(width, height);
+}
+
+/** The same of what is painted, within some hundredths. */
+export function shareOfStrokes(strokes: readonly Stroke[], width: number, height: number): number {
+  const scale = Math.min(1, MEASURED / Math.max(width, height));
+  const canvas = new OffscreenCanvas(Math.max(1, Math.round(width * scale)), Math.max(1, Math.round(height * scale)));
+  const on = canvas.getContext('2d', { willReadFrequently: true });
+  if (on === null) return 0;
+  // Of what is erased the margin stays.
+  for (const stroke of strokes)
+    draw(on, { ...stroke, width: Math.max(0, stroke.width + (stroke.erases ? -2 : 2) * MARGIN) }, scale, {
+      paint: '#fff',
+      erase: undefined,
+    });
+  const { data } = on.getImageData(0, 0, canvas.width, canvas.height);
+  let sum = 0;
+  for (let at = 3; at < data.length; at += 4) sum += data[at] ?? 0;
+  return sum / 255 / scale ** 2 / mostOf(width, height);
 }
 
 /** A PNG exactly as large as the picture is shown. Browsers encode it beside the page's own thread. */
