@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { engines } from '../../src/catalog/engines.gen.ts';
 import { formOptionNames, optionSchemas } from '../../src/catalog/options/options.ts';
 import { describedSchema } from '../../src/catalog/options/texts.ts';
-import { tools } from '../../src/catalog/tools.ts';
+import { absentTools, tools } from '../../src/catalog/tools.ts';
 import { reasonTable } from '../../src/errors.ts';
 import { catalog as german } from '../../web/src/words/catalog.de.ts';
 import { catalog as spanish } from '../../web/src/words/catalog.es.ts';
@@ -46,7 +46,8 @@ describe.each([
   ['Spanish', spanish, spanishTexts],
 ])('the words of the catalogue in %s', (_, catalog, texts) => {
   it('are those of each tool', () => {
-    expect(Object.keys(catalog.tools).toSorted()).toEqual(tools.map(({ slug }) => slug).toSorted());
+    expect(Object.keys(catalog.tools).toSorted()).toEqual([...tools, ...absentTools].map(({ slug }) => slug).toSorted());
+    expect(Object.keys(texts.reasons)).toEqual(expect.arrayContaining(distinct(absentTools.map(({ reason }) => reason))));
   });
   it('are those of each option', () => {
     const fields = tools.flatMap((tool) => Object.keys(tool.input.shape));

@@ -8,7 +8,7 @@ import { Nothing } from '../parts/nothing.tsx';
 import { kindOf, Preview } from '../parts/preview.tsx';
 import { Warnings } from '../parts/warnings.tsx';
 import { go, href } from '../route.ts';
-import { bytes, duration, percent, t } from '../words/words.ts';
+import { bytes, duration, percent, t, toolName } from '../words/words.ts';
 import { follow, type Job } from '../work/follow.ts';
 import { known } from '../work/history.ts';
 import { outputOf } from '../work/result.ts';
@@ -32,6 +32,9 @@ function useNow() {
   return now.value;
 }
 
+/** Names of tools have a hyphen, and those of formats have none. */
+const whatName = (what: string): string => (what.includes('-') ? toolName(what).text : what.toUpperCase());
+
 export function JobsPage() {
   const now = useNow();
   useEffect(() => {
@@ -50,7 +53,7 @@ export function JobsPage() {
             <a href={href(`/jobs/${id}`)} data-view={`/jobs/${id}`}>
               <strong dir="auto">{result?.name ?? name}</strong>
               <span>
-                {name} → {what}
+                {name} → {whatName(what)}
                 {result !== undefined && `, ${bytes(result.bytes)}`}
                 {failed === true && `, ${t('failed')}`}
               </span>

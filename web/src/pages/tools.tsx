@@ -14,7 +14,7 @@ import { TaskList } from '../parts/task-list.tsx';
 import { familyName } from '../parts/task-row.tsx';
 import { Trim } from '../parts/trim.tsx';
 import { href } from '../route.ts';
-import { t, title, toolName, toolSummary } from '../words/words.ts';
+import { absentReason, t, title, toolName, toolSummary } from '../words/words.ts';
 import type { MakeMask } from '../work/mask.ts';
 import { type Piece, pieceOf, start, type Task, taskOf } from '../work/tasks.ts';
 
@@ -75,7 +75,7 @@ export function ToolsPage() {
 
 function Card({ tool: { slug, summary, available, reason = '' } }: { tool: Tool }) {
   const name = toolName(slug);
-  const says = available ? toolSummary(slug, summary) : ({ text: reason, lang: 'en' } as const);
+  const says = available ? toolSummary(slug, summary) : absentReason(reason);
   return (
     <li>
       <a href={href(`/tools/${slug}`)} data-view={`/tools/${slug}`}>
@@ -115,9 +115,7 @@ export function ToolPage({ slug }: { slug: string }) {
         lead={toolSummary(slug, tool.summary).text}
         more={
           <>
-            <p class="notice">
-              <strong>{t('absent')}.</strong> {t('absentWhy', { reason: tool.reason ?? '' })}
-            </p>
+            <p class="notice">{t('absentWhy', { reason: absentReason(tool.reason ?? '').text })}</p>
             {back}
           </>
         }

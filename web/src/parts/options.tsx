@@ -20,18 +20,20 @@ interface Parts {
   readonly takes: Told;
 }
 
+const sentence = ({ text, lang }: Told): Told => ({ text: text.replace(/^\p{Ll}/u, (letter) => letter.toUpperCase()), lang });
+
 /** The description's parts: a label, what the option does, and what it takes. The preset has a place of its own. */
 function partsOf(name: string, { description = '' }: Schema): Parts {
   const [means = '', rest = ''] = description.split(/\s?Takes /);
   const takes = (rest.split(/\. (?:Default|Has an effect|Required)/)[0] ?? '').replace(/\.$/, '').replace(/^(integer|number), /, '');
   const [first = '', ...more] = means.trim().split(/(?<=[.:])\s+/);
   const isLabel = first.length > 1 && first.length <= LABEL;
-  const does = (isLabel ? more.join(' ') : means).trim().replace(/^\p{Ll}/u, (letter) => letter.toUpperCase());
+  const does = (isLabel ? more.join(' ') : means).trim();
   const translated = optionDoes(means.trim());
   return {
     label: optionLabel(name, isLabel ? first.slice(0, -1) : title(name.replace(/^(img|video|audio|mp3|wav|ocr)_/, ''))),
-    does: translated === undefined ? { text: does, lang: 'en' } : { text: translated, lang: undefined },
-    takes: optionTakes(/^one of|true, false|#rrggbb/.test(takes) ? '' : takes),
+    does: sentence(translated === undefined ? { text: does, lang: 'en' } : { text: translated, lang: undefined }),
+    takes: sentence(optionTakes(/^one of|true, false|#rrggbb/.test(takes) ? '' : takes)),
   };
 }
 

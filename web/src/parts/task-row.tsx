@@ -93,7 +93,7 @@ export function TaskRow({ task, start, remove }: Given) {
           </button>
         )}
       </div>
-      {isActive(task) && <Bar state={state} name={name} />}
+      {isActive(task) && state.at !== 'queued' && <Bar state={state} name={name} />}
       {state.at === 'failed' && <Failed task={task} start={start} />}
       {state.at === 'done' && <Warnings warnings={state.job.warnings} />}
       {state.at === 'done' && shown.value && <Preview job={state.job} before={pieces.length === 1 ? first?.file : undefined} />}

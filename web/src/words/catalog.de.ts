@@ -3,6 +3,8 @@ import type { CatalogWords } from './catalog.ts';
 
 export const catalog: CatalogWords = {
   tools: {
+    'colorize-photo': ['Foto einfärben', 'Färbt ein Schwarzweißfoto ein.'],
+    'flip-image': ['Bild spiegeln', 'Spiegelt ein Bild.'],
     'audio-cutter': ['Ton schneiden', 'Schneidet eine Aufnahme auf einen Zeitraum zu: genau, oder schnell ohne neu zu kodieren.'],
     'blur-image': ['Bild weichzeichnen', 'Zeichnet ein Bild weich, mit einer Gaußkurve wie in CSS.'],
     'change-background': ['Hintergrund wechseln', 'Stellt das Motiv eines Bildes vor ein anderes Bild oder vor eine Farbe.'],

@@ -3,6 +3,8 @@ import type { CatalogWords } from './catalog.ts';
 
 export const catalog: CatalogWords = {
   tools: {
+    'colorize-photo': ['Colorear foto', 'Colorea una foto en blanco y negro.'],
+    'flip-image': ['Reflejar imagen', 'Refleja una imagen.'],
     'audio-cutter': ['Cortar audio', 'Recorta una grabación a un intervalo: con exactitud, o rápido sin volver a codificar.'],
     'blur-image': ['Desenfocar imagen', 'Desenfoca una imagen con una curva de Gauss, como en CSS.'],
     'change-background': ['Cambiar el fondo', 'Pone el sujeto de una imagen delante de otra imagen o de un color.'],

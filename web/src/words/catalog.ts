@@ -18,6 +18,8 @@ export interface CatalogTexts {
   readonly warnings: Readonly<Record<string, string>>;
   /** Refusals by code, and failures by reason, that have no sentence in the page's own words. */
   readonly failures: Readonly<Record<string, string>>;
+  /** Why a tool is not there. */
+  readonly reasons: Readonly<Record<string, string>>;
   /** What a conversion does not keep. */
   readonly losses: Readonly<Record<string, string>>;
 }

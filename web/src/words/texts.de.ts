@@ -198,6 +198,11 @@ export const texts: CatalogTexts = {
     cancelled: 'Der Auftrag wurde abgebrochen.',
     internal: 'Beim Umwandeln ist auf dem Server etwas schiefgegangen. Versuchen Sie es noch einmal.',
   },
+  reasons: {
+    'its model is not installed': 'Sein Modell ist nicht installiert',
+    'use rotate-image with flip-h or flip-v': '„Bild drehen“ spiegelt auch',
+    'nothing that reads its formats is installed': 'Nichts ist installiert, das seine Formate liest',
+  },
   losses: {
     'all sheets but the first': 'alle Blätter außer dem ersten',
     animation: 'Animation',

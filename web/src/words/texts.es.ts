@@ -193,6 +193,11 @@ export const texts: CatalogTexts = {
     cancelled: 'El trabajo se ha cancelado.',
     internal: 'Algo ha fallado en el servidor al convertir. Inténtelo de nuevo.',
   },
+  reasons: {
+    'its model is not installed': 'su modelo no está instalado',
+    'use rotate-image with flip-h or flip-v': '«Girar imagen» también refleja',
+    'nothing that reads its formats is installed': 'no hay nada instalado que lea sus formatos',
+  },
   losses: {
     'all sheets but the first': 'todas las hojas menos la primera',
     animation: 'la animación',

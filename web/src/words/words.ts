@@ -109,6 +109,8 @@ const toldOr = (here: string | undefined, text: string): Told =>
 export const toolName = (slug: string): Told => toldOr(catalog?.words.tools[slug]?.[0], title(slug));
 /** @param summary as the service says it */
 export const toolSummary = (slug: string, summary: string): Told => toldOr(catalog?.words.tools[slug]?.[1], summary);
+/** Why a tool is not there. @param reason as the service says it */
+export const absentReason = (reason: string): Told => toldOr(catalog?.texts.reasons[reason], reason);
 /** @param label as the service says it */
 export const optionLabel = (name: string, label: string): Told => toldOr(catalog?.words.options[name], label);
 /** @param means what an option does, as the service says it @returns undefined where it is not translated */
