@@ -82,6 +82,11 @@ describe('a warning', () => {
       'Die Option „Auflösung“ hat hier keine Wirkung.',
     );
   });
+  it('has the names of fonts as they are', () => {
+    const message =
+      'Fonts that are neither installed nor in the document were replaced, so lines may break elsewhere: "Georgia", "Stand by Me" by DejaVu Serif; and 3 more.';
+    expect(inGerman('font_substituted', message)).toMatch(/: "Georgia", "Stand by Me" → DejaVu Serif; \+ 3\.$/);
+  });
   it('stays as the service says it where it is not known', () => {
     expect(inGerman('lossy', 'Attached files are named, and not part of the result: 2.')).toBeUndefined();
     expect(inGerman('of_tomorrow', 'Something new.')).toBeUndefined();

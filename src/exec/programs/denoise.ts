@@ -134,7 +134,7 @@ async function denoiseAll([path = '', channels = '', format = '']: readonly stri
   }
   recording.close();
   const message = 'Hardly any speech was found in the recording. For music and other sounds, send model=classical.';
-  return after < LEAST_SPEECH * before ? [{ code: 'no_speech', message }] : [];
+  return after < LEAST_SPEECH * before ? [{ code: 'little_speech', message }] : [];
 }
 
 const args = process.argv.slice(2);

@@ -167,7 +167,7 @@ describe('noise-reduction', () => {
       1,
     );
     const { job } = await use('noise-reduction', music);
-    expect(job.warnings).toEqual([{ code: 'no_speech', message: expect.stringContaining('send model=classical') }]);
+    expect(job.warnings).toEqual([{ code: 'little_speech', message: expect.stringContaining('send model=classical') }]);
     const refused = (await callTool(service, 'noise-reduction', music, { model: 'rnnoise' })).error;
     expect(refused).toMatchObject({ code: 'INVALID_OPTION', details: { option: 'model', allowed: 'deepfilternet3 or classical' } });
   });

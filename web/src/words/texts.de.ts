@@ -3,10 +3,15 @@ import type { CatalogTexts } from './catalog.ts';
 
 export const texts: CatalogTexts = {
   does: {
+    'PDF/A-2b, without comments.': 'PDF/A-2b zum Archivieren, ohne Kommentare.',
+    'What enlarges: classical, unless another is named, invents nothing; realesrgan-x4plus draws fine details that the picture may not have had, and takes minutes.':
+      'classical erfindet nichts und ist voreingestellt; realesrgan-x4plus zeichnet feine Einzelheiten, die das Bild vielleicht nie hatte, und braucht Minuten.',
+    'What is kept: deepfilternet3, which is used where it is installed, keeps speech alone; classical lowers steady noise, and keeps music and all other sounds.':
+      'deepfilternet3 lässt nur Sprache übrig und ist voreingestellt, wo es installiert ist; classical mindert gleichmäßiges Rauschen und behält Musik und alles andere.',
     'Quality: 100 is best, lower is smaller.': '100 ist am besten, weniger ist kleiner.',
     'Width. Alone it keeps the aspect ratio.': 'Allein angegeben bleibt das Seitenverhältnis.',
     'Height. Alone it keeps the aspect ratio.': 'Allein angegeben bleibt das Seitenverhältnis.',
-    'Rotates clockwise by degrees, or mirrors: flip-h swaps left and right, flip-v top and bottom.':
+    'Clockwise by degrees, or mirrored: flip-h swaps left and right, flip-v top and bottom.':
       'Dreht um so viel Grad im Uhrzeigersinn, oder spiegelt: waagerecht tauscht links und rechts, senkrecht oben und unten.',
     'Left edge of the crop.': '',
     'Top edge of the crop.': '',
@@ -18,7 +23,7 @@ export const texts: CatalogTexts = {
       'Konstant oder im Mittel, sonst 192; allein angegeben konstant.',
     'Sample rate. Default: the source’s.': 'Sonst die der Quelle.',
     'Sample size. Default: the source’s, 16 bit from a lossy one.': 'Sonst wie in der Quelle, und 16 Bit aus einer verlustbehafteten.',
-    'Number of channels. Default: the source’s.': 'Sonst so viele wie in der Quelle.',
+    'Channels. Default: the source’s.': 'Sonst so viele wie in der Quelle.',
     'Bit rate. Default: copied where possible, or 192.': 'Sonst wird der Ton übernommen, wo es geht, oder bekommt 192.',
     'Codec, if the container supports it. Default: the usual one.': 'Wenn das Format ihn aufnehmen kann. Sonst der übliche.',
     'Constant rate factor: lower is better. Default: copied where possible, or 23.':
@@ -27,16 +32,14 @@ export const texts: CatalogTexts = {
     'Start of the part to keep; of a video that becomes a picture, its frame.':
       'Wo der Teil beginnt, der bleibt; aus einem Video, das ein Bild wird, dieses Bild.',
     'End of the part to keep. Default: the end.': 'Wo der Teil endet, der bleibt. Sonst am Schluss.',
-    'Which audio track, from 1 on.': 'Welche Spur, gezählt ab 1.',
+    'Audio track, from 1 on.': 'Welche Spur, gezählt ab 1.',
     'Resolution at which pages are rendered, dots per inch.': 'Punkte je Zoll, mit denen Seiten zu Bildern werden.',
     'Colour that replaces transparency.': 'Steht, wo das Bild durchsichtig war.',
     'Removes EXIF, titles, dates and places.': 'Entfernt EXIF, Titel, Daten und Orte.',
     'Opens an encrypted file.': 'Öffnet eine verschlüsselte Datei.',
-    'Which pages to convert.': 'Welche umgewandelt werden.',
-    'How values such as 007 or 1,234.50 are read: as text, or as numbers.':
-      'Ob Werte wie 007 oder 1,234.50 als Text oder als Zahlen gelesen werden.',
-    'Encoding of a text, instead of the one that it declares or seems to have.':
-      'Gilt statt der, die der Text angibt oder zu haben scheint.',
+    'Pages to convert.': 'Welche umgewandelt werden.',
+    'Whether 007 or 1,234.50 is read as text or as a number.': 'Ob Werte wie 007 oder 1,234.50 als Text oder als Zahlen gelesen werden.',
+    'Encoding of a text, in place of the declared or recognised one.': 'Gilt statt der, die der Text angibt oder zu haben scheint.',
     'Languages of the text that is recognised.': 'In welchen Sprachen der Text ist, der erkannt wird.',
     'exact re-encodes and cuts to the sample; fast copies, and cuts at the nearest packet.':
       'Genau: kodiert neu und schneidet auf den Abtastwert. Schnell: kopiert und schneidet am nächsten Paket.',
@@ -71,7 +74,6 @@ export const texts: CatalogTexts = {
       'Die gesprochene Sprache; automatisch: Sie wird an den ersten Worten erkannt.',
     'Password that the PDF has.': 'Das Passwort, das das PDF hat.',
     'Factor.': 'Um wie viel das Bild größer wird.',
-    'Id of an installed model, or classical.': 'Womit vergrößert wird.',
     'Format of both results.': 'Das beider Ergebnisse.',
     'What is written, literally.': 'Was geschrieben wird, Zeichen für Zeichen.',
     'Where it is written.': 'Wo der Text steht.',
@@ -105,7 +107,7 @@ export const texts: CatalogTexts = {
     '1 to 50 % of the shorter side': '1 bis 50 % der kürzeren Seite',
     '1 to 200 characters': '1 bis 200 Zeichen',
     '2, 3 or 4': '2, 3 oder 4',
-    'the id of an installed model, or classical': 'der Name eines installierten Modells, oder classical für keines',
+    'an installed model, or classical': 'der Name eines installierten Modells, oder classical für keines',
   },
   values: {
     'flip-h': 'waagerecht spiegeln',
@@ -113,6 +115,7 @@ export const texts: CatalogTexts = {
     vbr: 'variabel',
     cbr: 'konstant',
     abr: 'im Mittel',
+    '2b': 'PDF/A-2b',
     as_written: 'wie geschrieben',
     auto: 'automatisch',
     exact: 'genau',
@@ -148,6 +151,7 @@ export const texts: CatalogTexts = {
     entries_dropped: 'Nicht alles aus dem Archiv ist im Ergebnis, etwa keine Links und Geräte.',
     file_cut_off: 'Das Ende der Datei fehlt: Sie wurde wohl abgeschnitten.',
     first_frame: 'Die Datei hat mehrere Bilder: Das Ergebnis zeigt das erste.',
+    font_substituted: 'Schriften, die weder das Dokument mitbringt noch hier installiert sind, wurden ersetzt: {1}.',
     format_assumed: 'Der Text wurde als {1} gelesen.',
     info_removed: 'Angaben über Personen und Rechner wurden aus dem Dokument entfernt.',
     language_detected: 'Erkannte Sprache: {1}, zu {2} % sicher.',
@@ -156,6 +160,7 @@ export const texts: CatalogTexts = {
     low_confidence: 'Das Ergebnis ist unsicher: Sehen Sie es sich genau an.',
     low_resolution: 'Der Kopf ist auf dem Foto klein: Er wurde {1}-fach vergrößert.',
     names_guessed: 'Die Kodierung einiger Namen ist nicht bekannt; sie wurden als Codepage 437 gelesen.',
+    little_speech: 'In der Aufnahme wurde kaum Sprache gefunden. Für Musik und andere Klänge passt das Modell „classical“.',
     no_speech: 'In der Aufnahme wurde keine Sprache gefunden.',
     no_subject: 'Auf dem Bild hebt sich nichts vom Hintergrund ab: Sehen Sie sich das Ergebnis an.',
     not_colourised: 'Das Foto wurde nicht gefärbt: Das Modell dafür ist nicht installiert.',
@@ -204,6 +209,11 @@ export const texts: CatalogTexts = {
     'nothing that reads its formats is installed': 'Nichts ist installiert, das seine Formate liest',
   },
   losses: {
+    'alarms and rules of time zones': 'Erinnerungen und Regeln von Zeitzonen',
+    'fields that programs added': 'Felder, die Programme hinzugefügt haben',
+    photos: 'Fotos',
+    'programs and frames of the page': 'Programme und Rahmen der Seite',
+    'what is on the web': 'was im Web liegt',
     'all sheets but the first': 'alle Blätter außer dem ersten',
     animation: 'Animation',
     'attached files, which are named': 'angehängte Dateien, die genannt sind',

@@ -3,10 +3,15 @@ import type { CatalogTexts } from './catalog.ts';
 
 export const texts: CatalogTexts = {
   does: {
+    'PDF/A-2b, without comments.': 'PDF/A-2b para archivar, sin comentarios.',
+    'What enlarges: classical, unless another is named, invents nothing; realesrgan-x4plus draws fine details that the picture may not have had, and takes minutes.':
+      'classical no inventa nada y es lo habitual; realesrgan-x4plus dibuja detalles finos que la imagen quizá nunca tuvo, y tarda minutos.',
+    'What is kept: deepfilternet3, which is used where it is installed, keeps speech alone; classical lowers steady noise, and keeps music and all other sounds.':
+      'deepfilternet3 deja solo la voz y es lo habitual donde está instalado; classical reduce el ruido constante y conserva la música y todo lo demás.',
     'Quality: 100 is best, lower is smaller.': '100 es lo mejor; menos ocupa menos.',
     'Width. Alone it keeps the aspect ratio.': 'Si se indica sola, se conserva la proporción.',
     'Height. Alone it keeps the aspect ratio.': 'Si se indica sola, se conserva la proporción.',
-    'Rotates clockwise by degrees, or mirrors: flip-h swaps left and right, flip-v top and bottom.':
+    'Clockwise by degrees, or mirrored: flip-h swaps left and right, flip-v top and bottom.':
       'Gira tantos grados en el sentido de las agujas del reloj, o refleja: en horizontal cambia izquierda y derecha, en vertical arriba y abajo.',
     'Left edge of the crop.': '',
     'Top edge of the crop.': '',
@@ -17,7 +22,7 @@ export const texts: CatalogTexts = {
     'Constant or average bit rate, 192 by default; alone it means constant.': 'Constante o media, si no 192; si se indica sola, constante.',
     'Sample rate. Default: the source’s.': 'Si no, la del original.',
     'Sample size. Default: the source’s, 16 bit from a lossy one.': 'Si no, los del original, y 16 bits si este tiene pérdidas.',
-    'Number of channels. Default: the source’s.': 'Si no, los del original.',
+    'Channels. Default: the source’s.': 'Si no, los del original.',
     'Bit rate. Default: copied where possible, or 192.': 'Si no, el sonido se copia donde se puede, o tiene 192.',
     'Codec, if the container supports it. Default: the usual one.': 'Si el formato lo admite. Si no, el habitual.',
     'Constant rate factor: lower is better. Default: copied where possible, or 23.':
@@ -26,15 +31,14 @@ export const texts: CatalogTexts = {
     'Start of the part to keep; of a video that becomes a picture, its frame.':
       'Dónde empieza la parte que se conserva; de un vídeo que pasa a imagen, ese fotograma.',
     'End of the part to keep. Default: the end.': 'Dónde termina la parte que se conserva. Si no, al final.',
-    'Which audio track, from 1 on.': 'Qué pista, contando desde 1.',
+    'Audio track, from 1 on.': 'Qué pista, contando desde 1.',
     'Resolution at which pages are rendered, dots per inch.': 'Puntos por pulgada con que las páginas pasan a imagen.',
     'Colour that replaces transparency.': 'Está donde la imagen era transparente.',
     'Removes EXIF, titles, dates and places.': 'Quita EXIF, títulos, fechas y lugares.',
     'Opens an encrypted file.': 'Abre un archivo cifrado.',
-    'Which pages to convert.': 'Cuáles se convierten.',
-    'How values such as 007 or 1,234.50 are read: as text, or as numbers.':
-      'Si valores como 007 o 1,234.50 se leen como texto o como números.',
-    'Encoding of a text, instead of the one that it declares or seems to have.': 'Vale en lugar de la que el texto declara o parece tener.',
+    'Pages to convert.': 'Cuáles se convierten.',
+    'Whether 007 or 1,234.50 is read as text or as a number.': 'Si valores como 007 o 1,234.50 se leen como texto o como números.',
+    'Encoding of a text, in place of the declared or recognised one.': 'Vale en lugar de la que el texto declara o parece tener.',
     'Languages of the text that is recognised.': 'En qué idiomas está el texto que se reconoce.',
     'exact re-encodes and cuts to the sample; fast copies, and cuts at the nearest packet.':
       'Exacto: vuelve a codificar y corta en la muestra. Rápido: copia y corta en el paquete más próximo.',
@@ -69,7 +73,6 @@ export const texts: CatalogTexts = {
       'El idioma que se habla; automático: se detecta por las primeras palabras.',
     'Password that the PDF has.': 'La contraseña que tiene el PDF.',
     'Factor.': 'Cuántas veces se amplía la imagen.',
-    'Id of an installed model, or classical.': 'Con qué se amplía.',
     'Format of both results.': 'El de los dos resultados.',
     'What is written, literally.': 'Lo que se escribe, tal cual.',
     'Where it is written.': 'Dónde va el texto.',
@@ -101,7 +104,7 @@ export const texts: CatalogTexts = {
     '1 to 50 % of the shorter side': '1 a 50 % del lado más corto',
     '1 to 200 characters': '1 a 200 caracteres',
     '2, 3 or 4': '2, 3 o 4',
-    'the id of an installed model, or classical': 'el nombre de un modelo instalado, o classical para ninguno',
+    'an installed model, or classical': 'el nombre de un modelo instalado, o classical para ninguno',
   },
   values: {
     'flip-h': 'reflejar en horizontal',
@@ -109,6 +112,7 @@ export const texts: CatalogTexts = {
     vbr: 'variable',
     cbr: 'constante',
     abr: 'media',
+    '2b': 'PDF/A-2b',
     as_written: 'como están escritos',
     auto: 'automático',
     exact: 'exacto',
@@ -144,6 +148,7 @@ export const texts: CatalogTexts = {
     entries_dropped: 'No todo lo del archivo comprimido está en el resultado, como enlaces y dispositivos.',
     file_cut_off: 'Falta el final del archivo: parece cortado.',
     first_frame: 'El archivo tiene varias imágenes: el resultado muestra la primera.',
+    font_substituted: 'Se han sustituido fuentes que el documento no trae y que aquí no están instaladas: {1}.',
     format_assumed: 'El texto se ha leído como {1}.',
     info_removed: 'Se han quitado del documento datos de personas y equipos.',
     language_detected: 'Idioma detectado: {1}, con un {2} % de seguridad.',
@@ -152,6 +157,7 @@ export const texts: CatalogTexts = {
     low_confidence: 'El resultado no es seguro: revíselo con atención.',
     low_resolution: 'La cabeza es pequeña en la foto: se ha ampliado {1} veces.',
     names_guessed: 'No se conoce la codificación de algunos nombres; se han leído como página de códigos 437.',
+    little_speech: 'Apenas se ha encontrado voz en la grabación. Para música y otros sonidos sirve el modelo «classical».',
     no_speech: 'No se ha encontrado voz en la grabación.',
     no_subject: 'Nada destaca del fondo en la imagen: revise el resultado.',
     not_colourised: 'La foto no se ha coloreado: el modelo para ello no está instalado.',
@@ -199,6 +205,11 @@ export const texts: CatalogTexts = {
     'nothing that reads its formats is installed': 'no hay nada instalado que lea sus formatos',
   },
   losses: {
+    'alarms and rules of time zones': 'avisos y reglas de zonas horarias',
+    'fields that programs added': 'campos añadidos por programas',
+    photos: 'fotos',
+    'programs and frames of the page': 'programas y marcos de la página',
+    'what is on the web': 'lo que está en la web',
     'all sheets but the first': 'todas las hojas menos la primera',
     animation: 'la animación',
     'attached files, which are named': 'los archivos adjuntos, que se nombran',

@@ -10,6 +10,7 @@ export interface Warning {
 const PARTS: Readonly<Record<string, RegExp>> = {
   charset_guessed: /it was read as (.{1,60})\.$/,
   content_differs: /^The file was read as (\w{1,40}),/,
+  font_substituted: /lines may break elsewhere: (.{1,600})\.$/,
   format_assumed: /^The text was read as (\w{1,40});/,
   language_detected: /\((\w{2,3})\), (\d{1,3}) % sure\.$/,
   lossy: /^This conversion from (\w{1,40}) does not keep: (.{1,2000})\.$/,
@@ -32,6 +33,8 @@ export function translate({ code, message }: Warning, { options }: CatalogWords,
   return sentence.replace(/\{(\d)\}/g, (_, place: string) => {
     const part = parts[Number(place)] ?? '';
     if (code === 'lossy' && place === '2') return lost(part, losses);
+    // Names of fonts and what stood in for them; names are in quotes.
+    if (code === 'font_substituted') return part.replaceAll('" by ', '" → ').replace(/and (\d+) more$/, '+ $1');
     return code === 'option_ignored' ? (options[part] ?? part) : part;
   });
 }
