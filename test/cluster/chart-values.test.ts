@@ -1,5 +1,7 @@
 /** What clusters differ in, as values of the chart: what each renders to, and that a real API server takes it. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { modelsOf } from '../../src/catalog/engine.ts';
+import { engines } from '../../src/catalog/engines.gen.ts';
 import { ToolchainPool } from '../../src/contracts/kubernetes/toolchain-pool.ts';
 import { jobOf, templateOf } from '../../src/controller/pools/apply/template.ts';
 import { CHART, type Manifest, manifestsOf, openHelm, PRODUCTION, TRIAL } from '../kit/chart.ts';
@@ -33,11 +35,51 @@ interface Row {
   readonly values: object;
   readonly base?: readonly string[];
   readonly args?: readonly string[];
+  /** It is about one of them. */
+  readonly hooks?: true;
   readonly finds: (all: readonly Manifest[]) => unknown;
   readonly expected: unknown;
 }
 
+/** The toolchains whose images have programs around models. */
+const WITH_MODELS = [
+  ...new Set(engines.filter((engine) => modelsOf(engine).length > 0).flatMap(({ toolchains }) => toolchains)),
+].toSorted();
+
 const ROWS: readonly Row[] = [
+  {
+    says: 'models on a volume, which a Job brings and workers only read',
+    hooks: true,
+    values: { models: { claim: 'models', ids: ['whisper-base'], index: 'https://mirror.example/simple' } },
+    finds: (all) => {
+      const { args, env, volumeMounts } = containerOf(find(all, 'Job', 'filemill-models')['spec'].template);
+      const mounted = all.filter(
+        ({ kind, spec }) => kind === 'ToolchainPool' && named(spec.template?.spec?.volumes ?? [], 'models') !== undefined,
+      );
+      const worker = podsOf(all)['worker'] as Manifest;
+      const { env: variables, volumeMounts: mounts } = containerOf(worker);
+      return {
+        job: [args, env, names(volumeMounts)],
+        pools: mounted.map(({ spec, metadata }) => spec.toolchain ?? metadata.name).toSorted(),
+        worker: [named(variables, 'FILEMILL_MODELS'), named(mounts, 'models'), named(worker['spec'].volumes, 'models')],
+        told: worker.metadata['annotations']?.['filemill.io/models'],
+      };
+    },
+    expected: {
+      job: [
+        ['models', 'pull', '--into', '/mnt/models', 'whisper-base'],
+        [{ name: 'PIP_INDEX_URL', value: 'https://mirror.example/simple' }],
+        ['models'],
+      ],
+      pools: WITH_MODELS,
+      worker: [
+        { name: 'FILEMILL_MODELS', value: '/mnt/models' },
+        { name: 'models', mountPath: '/mnt/models', readOnly: true },
+        { name: 'models', persistentVolumeClaim: { claimName: 'models', readOnly: true } },
+      ],
+      told: 'whisper-base',
+    },
+  },
   {
     says: 'another user',
     values: { pods: { runAsUser: 1_000_640_000 } },
@@ -261,8 +303,8 @@ describe('a value of the chart', () => {
     await cluster?.stop();
   });
 
-  it.each(ROWS)('says $says', async ({ values, base = PRODUCTION, args = [], finds, expected }) => {
-    const text = await rendered(...base, ...valuesIn(values), ...args, '--no-hooks');
+  it.each(ROWS)('says $says', async ({ values, base = PRODUCTION, args = [], finds, expected, hooks }) => {
+    const text = await rendered(...base, ...valuesIn(values), ...args, hooks ? '--skip-tests' : '--no-hooks');
     expect(finds(manifestsOf(text))).toEqual(expected);
     const dryRun = ['apply', '--server-side', '--dry-run=server', '--force-conflicts', '--filename=-'];
     expect(await cluster.kubectl(dryRun, text)).toMatchObject({ code: 0, stderr: '' });
@@ -277,9 +319,9 @@ describe('a value of the chart', () => {
     });
   });
 
-  it.each(['crds', 'test'])('says annotations of all pods, that of the hook %s too', async (hook) => {
+  it.each(['crds', 'models', 'test'])('says annotations of all pods, that of the hook %s too', async (hook) => {
     const sidecar = 'sidecar.istio.io/inject';
-    const own = valuesIn({ pods: { annotations: { [sidecar]: 'false' } } });
+    const own = valuesIn({ pods: { annotations: { [sidecar]: 'false' } }, models: { claim: 'models' } });
     const all = manifestsOf(await rendered(...TRIAL, ...own, '--show-only', `templates/${hook}.yaml`));
     const pods = all.flatMap(({ kind, metadata, ...rest }) =>
       kind === 'Job' ? [rest['spec'].template.metadata] : kind === 'Pod' ? [metadata] : [],
