@@ -1,7 +1,7 @@
 /** Models that enlarge: read from ncnn's files, and run piece by piece. */
 import { describe, expect, it } from 'vitest';
 import { ncnnFrom } from '../../src/exec/models/conversion/ncnn.ts';
-import { float32s, Graph } from '../../src/exec/models/conversion/onnx.ts';
+import { float32s, Graph, scalar } from '../../src/exec/models/conversion/onnx.ts';
 import { type Enlarging, enlargedInTiles } from '../../src/exec/programs/enlarge/tiles.ts';
 import { openSession, Tensor } from '../../src/exec/programs/inference/session.ts';
 import { type Plane, plane } from '../../src/exec/programs/retouch/picture.ts';
@@ -56,6 +56,31 @@ describe('enlarging in pieces', () => {
     expect(told).toEqual([...told].sort((a, b) => a - b));
   });
 
+  it('has none of a model that looks around each pixel, and nothing at the edges of the picture', async () => {
+    const graph = new Graph();
+    const port = (name: string) => ({ name, type: 'float32', shape: [1, 3, `${name} height`, `${name} width`] }) as const;
+    const given = graph.input(port('picture'));
+    // The mean of 9 × 9 pixels, with nothing beyond the piece.
+    const kernel = graph.constant(float32s(new Float32Array(3 * 81).fill(1 / 81), [3, 1, 9, 9]));
+    const blurred = graph.op('Conv', [given, kernel], { group: 3, pads: [4, 4, 4, 4] });
+    graph.output(graph.op('Mul', [blurred, graph.constant(scalar(2))]), port('enlarged'));
+    const source = picture(200, 170);
+    const [red] = await enlargedInTiles(source, 1, await modelOf(graph.model(17)), () => undefined);
+    const at = (x: number, y: number) => source[0].data[Math.max(0, Math.min(169, y)) * 200 + Math.max(0, Math.min(199, x))] as number;
+    for (const [x, y] of [
+      [0, 0],
+      [199, 169],
+      [159, 80],
+      [160, 80],
+      [80, 159],
+      [160, 160],
+    ] as const) {
+      let sum = 0;
+      for (let dy = -4; dy <= 4; dy++) for (let dx = -4; dx <= 4; dx++) sum += (2 * at(x + dx, y + dy)) / 81;
+      expect((red.data[y * 200 + x] as number) / sum, `${x}, ${y}`).toBeCloseTo(1, 4);
+    }
+  });
+
   it('refuses a model that gives another size', async () => {
     await expect(
       enlargedInTiles(
@@ -64,7 +89,7 @@ describe('enlarging in pieces', () => {
         async (colours) => colours,
         () => undefined,
       ),
-    ).rejects.toThrow('expected 768 samples of the model, received 48');
+    ).rejects.toThrow('expected 37632 samples of the model, received 2352');
   });
 });
 

@@ -55,7 +55,6 @@ export async function validateTool(
   return {
     ...newRecord(id, clock()),
     ...routeOf(deps, tool, formats, input),
-    lane: 'interactive',
     filename: cleanName(first.filename),
     sources: files.map(({ part, sizeBytes }, index) => ({ part, sizeBytes, format: formats[index] ?? source })),
     tool: { slug: tool.slug, input },
@@ -114,15 +113,17 @@ function methodOf(deps: Pick<ApiDeps, 'catalog' | 'expected'>, work: ByPlan, inp
   throw startingOr(deps, (other) => other.method(work, input) !== undefined, refuseField('model', model, here.join(' or ')));
 }
 
-/** The pool, the engine's options and the target format. */
+/** The pool, its lane, the engine's options and the target format. */
 function routeOf(deps: Pick<ApiDeps, 'catalog' | 'expected' | 'pools'>, tool: Tool, formats: readonly string[], input: Input) {
   const { catalog, pools } = deps;
   const { work } = tool;
   const [source = ''] = formats;
   if ('methods' in work) {
     const target = work.target(formats, input);
-    const { engine } = methodOf(deps, work, input);
+    const { engine, onRequest } = methodOf(deps, work, input);
     return {
+      // What takes minutes lets others go first.
+      lane: onRequest ? ('bulk' as const) : ('interactive' as const),
       pool: choosePool(pools, engine.toolchains, [engine.id]),
       target: { format: target, extension: target },
       options: {},
@@ -139,6 +140,7 @@ function routeOf(deps: Pick<ApiDeps, 'catalog' | 'expected' | 'pools'>, tool: To
     throw startingOr(deps, (other) => honours(other.route(source, target, given)), missing);
   }
   return {
+    lane: 'interactive' as const,
     pool: choosePool(pools, [route.toolchain], enginesOf(route)),
     target: { format: target, extension: target },
     options: optionsAsJson(options),

@@ -1,7 +1,10 @@
 /** Our own program around DeepFilterNet 3, a model that tells speech from noise: FFmpeg decodes and encodes the sound. */
 import type { Engine } from '../engine.ts';
 import { WAV } from '../known-good.ts';
+import { reasonTold } from '../planning/told.ts';
+import { MAX_SECONDS } from '../tool-families/recording.ts';
 import { planVoice } from './ffmpeg/denoise.ts';
+import { explain } from './ffmpeg/explain.ts';
 import { engine as ffmpeg } from './ffmpeg.ts';
 
 const MODEL = 'deepfilternet3';
@@ -18,5 +21,6 @@ export const engine: Engine = {
   conversions: [],
   trials: [{ file: WAV, target: 'wav', slow: true }],
   options: () => [],
-  plan: planVoice,
+  plan: (task) => planVoice(task, MAX_SECONDS),
+  explain: (output, code) => reasonTold(output, code, ['input_limit']) ?? explain(output),
 };

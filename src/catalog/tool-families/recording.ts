@@ -5,7 +5,8 @@ import { mediaOf } from '../engines/ffmpeg/streams.ts';
 import type { FileBounds, ToolTask } from '../tool.ts';
 import { taskOf } from './media.ts';
 
-const MAX_SECONDS = 30 * 60;
+/** Of a recording whose noise or vocals are taken out. */
+export const MAX_SECONDS = 30 * 60;
 export const RECORDING_BOUNDS: FileBounds = { maxBytes: 100 * 1024 * 1024, maxSeconds: MAX_SECONDS };
 
 /** @param maxSeconds of the tool @returns the engine's task @throws Failure `input_limit` */

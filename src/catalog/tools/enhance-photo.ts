@@ -10,6 +10,6 @@ export const tool: Tool = {
   ...PHOTO,
   input: z.object({}),
   daily: 50,
-  mcp: { title: 'Enhance photo', description: 'Balances the colors and tones of a photo, removes noise, and sharpens it.' },
+  mcp: { title: 'Enhance photo', description: 'Balances colors and tones, removes noise, and sharpens.' },
   work: { target: photoTarget, methods: [{ engine: classical, plan: (order) => retouched(order, 'enhance') }] },
 };

@@ -7,7 +7,7 @@ import { engine as deepfilternet } from '../engines/voice.ts';
 import { modelName } from '../options/fields.ts';
 import { ONE_FILE, type Tool } from '../tool.ts';
 import { SOUNDS, soundTarget, VIDEOS, videoTarget } from '../tool-families/media.ts';
-import { boundedRecording, RECORDING_BOUNDS } from '../tool-families/recording.ts';
+import { boundedRecording, MAX_SECONDS, RECORDING_BOUNDS } from '../tool-families/recording.ts';
 
 export const tool: Tool = {
   slug: 'noise-reduction',
@@ -23,11 +23,15 @@ export const tool: Tool = {
     },
   },
   daily: 50,
-  mcp: { title: 'Reduce noise', description: 'Removes background noise from speech, or from the audio of a video.' },
+  mcp: {
+    title: 'Reduce noise',
+    description: 'Removes all but speech from audio or video.',
+    params: { model: { means: 'Keeps music: classical.' } },
+  },
   work: {
     target: ([source = '']) => (SOUNDS.includes(source) || source in AUDIO ? soundTarget(source) : videoTarget(source)),
     methods: [
-      { engine: deepfilternet, plan: (order) => planVoice(boundedRecording(order)) },
+      { engine: deepfilternet, plan: (order) => planVoice(boundedRecording(order), MAX_SECONDS) },
       { engine: classical, plan: (order) => planDenoised(boundedRecording(order)) },
     ],
   },

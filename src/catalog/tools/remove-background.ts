@@ -10,6 +10,6 @@ export const tool: Tool = {
   ...PHOTO,
   input: z.object({}),
   daily: 100,
-  mcp: { title: 'Remove background', description: 'Removes the background of an image. Returns a PNG with transparency.' },
+  mcp: { title: 'Remove background', description: 'Removes the background of an image: a transparent PNG.' },
   work: { target: () => 'png', methods: [{ engine: u2net, plan: (order) => matted(order, 'cut') }] },
 };

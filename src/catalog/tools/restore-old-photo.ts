@@ -10,7 +10,7 @@ export const tool: Tool = {
   ...PHOTO,
   input: z.object({}),
   daily: 50,
-  mcp: { title: 'Restore old photo', description: 'Removes scratches and noise from an old photo, and restores its contrast.' },
+  mcp: { title: 'Restore old photo', description: 'Removes scratches and noise, and restores contrast.' },
   work: {
     target: photoTarget,
     methods: [

@@ -38,8 +38,8 @@ export const tool: Tool = {
   daily: 50,
   mcp: {
     title: 'Upscale image',
-    description: 'Enlarges an image 2 to 4 times, and keeps edges sharp.',
-    params: { scale: {}, model: { means: 'Details by realesrgan-x4plus: minutes.' } },
+    description: 'Enlarges an image, and keeps edges sharp.',
+    params: { scale: {}, model: { means: 'Details: realesrgan-x4plus, slow.' } },
   },
   work: {
     target: photoTarget,

@@ -1,16 +1,16 @@
 /**
  * Takes what is not speech out of a recording, by the model DeepFilterNet 3.
  *
- *   denoise.ts --deepfilternet3=FOLDER SOUND.raw CHANNELS s16le|f32le
+ *   denoise.ts --deepfilternet3=FOLDER SOUND.wav MOST-SECONDS
  *
- * The file has interleaved samples at 48 kHz, and gets the result in its place: two copies of half an hour of 5.1 would not fit. Each channel is heard by
- * itself. Prints `progress 0.5` and the like, and a warning as one line of JSON, as residents answer, where hardly any speech was found.
+ * The file has 48 kHz, and gets the result in its place: two copies of half an hour of 5.1 would not fit. Each channel is heard by itself. Prints `progress 0.5` and the like, and a warning as one line of JSON, as residents answer, where hardly any speech was found.
  */
 import { closeSync, fstatSync, openSync, readSync, writeSync } from 'node:fs';
 import { Listener } from './denoise/features.ts';
 import { AHEAD, filtered, openModel, type VoiceModel } from './denoise/model.ts';
-import { addSamples, HOP, SIZE, type Spectrum, spectrumOf } from './denoise/spectrum.ts';
+import { addSamples, HEARD_RATE, HOP, SIZE, type Spectrum, spectrumOf } from './denoise/spectrum.ts';
 import { answering } from './values/answer.ts';
+import { beyond } from './values/value.ts';
 
 /** Of what is printed with `--version`: the results differ between versions. */
 const VERSION = '1.0';
@@ -19,55 +19,84 @@ const [PIECE, RUN_UP] = [1000, 200];
 /** Speech has a larger share of the power of a recording that is worth it. */
 const LEAST_SPEECH = 0.03;
 
+/** Loudspeakers by the bits of a channel mask (WAVEFORMATEXTENSIBLE, `dwChannelMask`): the one for low frequencies alone carries no speech. */
+const LOW_FREQUENCIES = 1 << 3;
+/** Nobody records louder, where full scale is 1. */
+const LOUDEST = 8;
+
 class Recording {
+  /** Samples of each channel. */
   readonly frames: number;
+  readonly channels: number;
+  /** The channel for low frequencies alone. */
+  readonly low: number | undefined;
   readonly #file: number;
-  readonly #channels: number;
-  readonly #float: boolean;
+  readonly #start: number;
+  readonly #width: number;
 
-  constructor(path: string, channels: number, float: boolean) {
+  /** @param path of a WAV file as FFmpeg writes it, with samples of 16 bits, or of 32 bits as floats */
+  constructor(path: string) {
     this.#file = openSync(path, 'r+');
-    this.#channels = channels;
-    this.#float = float;
-    this.frames = Math.floor(fstatSync(this.#file).size / this.#width);
+    const head = Buffer.alloc(HEAD_BYTES);
+    readSync(this.#file, head, 0, head.length, 0);
+    const [format, data] = ['fmt ', 'data'].map((name) => chunkIn(head, name));
+    if (format === undefined || data === undefined) throw new Error('expected a WAV file');
+    this.channels = head.readUInt16LE(format + 2);
+    this.#width = head.readUInt16LE(format + 14) / 8;
+    const mask = head.readUInt16LE(format) === EXTENSIBLE ? head.readUInt32LE(format + 20) : 0;
+    // Channels are in the order of their bits.
+    const before = [0, 1, 2].filter((bit) => (mask & (1 << bit)) !== 0).length;
+    this.low = (mask & LOW_FREQUENCIES) === 0 ? undefined : before;
+    this.#start = data;
+    this.frames = Math.floor((fstatSync(this.#file).size - data) / (this.channels * this.#width));
   }
 
-  get #width(): number {
-    return this.#channels * (this.#float ? 4 : 2);
-  }
-
-  /** Samples of one channel from -1 to 1; silence behind the end. */
+  /** Samples of one channel from -1 to 1; silence behind the end, and where a sample is no number. */
   read(channel: number, from: number, count: number): Float32Array {
     const bytes = this.#bytes(from, Math.max(0, Math.min(this.frames - from, count)));
     const samples = new Float32Array(count);
-    for (let i = 0, at = this.#first(channel); at < bytes.length; i++, at += this.#width)
-      samples[i] = this.#float ? bytes.readFloatLE(at) : bytes.readInt16LE(at) / 32_768;
+    for (let i = 0, at = channel * this.#width; at < bytes.length; i++, at += this.channels * this.#width) {
+      const sample = this.#width === 4 ? bytes.readFloatLE(at) : bytes.readInt16LE(at) / 32_768;
+      samples[i] = Number.isFinite(sample) ? Math.max(-LOUDEST, Math.min(LOUDEST, sample)) : 0;
+    }
     return samples;
   }
 
   write(channel: number, from: number, samples: Float32Array): void {
     const bytes = this.#bytes(from, Math.max(0, Math.min(this.frames - from, samples.length)));
-    for (let i = 0, at = this.#first(channel); at < bytes.length; i++, at += this.#width) {
+    for (let i = 0, at = channel * this.#width; at < bytes.length; i++, at += this.channels * this.#width) {
       const sample = samples[i] as number;
-      if (this.#float) bytes.writeFloatLE(sample, at);
+      if (this.#width === 4) bytes.writeFloatLE(sample, at);
       else bytes.writeInt16LE(Math.max(-32_768, Math.min(32_767, Math.round(sample * 32_768))), at);
     }
-    for (let done = 0; done < bytes.length; ) done += writeSync(this.#file, bytes, done, bytes.length - done, from * this.#width + done);
+    const to = this.#placeOf(from);
+    for (let done = 0; done < bytes.length; ) done += writeSync(this.#file, bytes, done, bytes.length - done, to + done);
   }
 
-  #first(channel: number): number {
-    return (this.#width / this.#channels) * channel;
+  #placeOf(frame: number): number {
+    return this.#start + frame * this.channels * this.#width;
   }
 
   #bytes(from: number, count: number): Buffer {
-    const bytes = Buffer.alloc(count * this.#width);
-    readSync(this.#file, bytes, 0, bytes.length, from * this.#width);
+    const bytes = Buffer.alloc(count * this.channels * this.#width);
+    readSync(this.#file, bytes, 0, bytes.length, this.#placeOf(from));
     return bytes;
   }
 
   close(): void {
     closeSync(this.#file);
   }
+}
+
+/** FFmpeg's head of a WAV file is some hundred bytes. */
+const HEAD_BYTES = 4096;
+const EXTENSIBLE = 0xfffe;
+
+/** @returns where the content of a chunk begins */
+function chunkIn(head: Buffer, wanted: string): number | undefined {
+  for (let at = 12; at + 8 <= head.length; at += 8 + head.readUInt32LE(at + 4) + (head.readUInt32LE(at + 4) % 2))
+    if (head.toString('latin1', at, at + 4) === wanted) return at + 8;
+  return undefined;
 }
 
 /** @returns the power of one channel before and after */
@@ -121,13 +150,16 @@ async function denoise(
   return [before, after];
 }
 
-async function denoiseAll([path = '', channels = '', format = '']: readonly string[], folder: string) {
+async function denoiseAll([path = '', longest = '']: readonly string[], folder: string) {
+  const recording = new Recording(path);
+  const seconds = Math.floor(recording.frames / HEARD_RATE);
+  if (seconds > Number(longest)) throw beyond('seconds', Number(longest));
   const model = await openModel(folder);
-  const recording = new Recording(path, Number(channels), format === 'f32le');
+  const heard = Array.from({ length: recording.channels }, (_, channel) => channel).filter((channel) => channel !== recording.low);
   let [before, after] = [0, 0];
-  for (let channel = 0; channel < Number(channels); channel++) {
+  for (const [at, channel] of heard.entries()) {
     const [was, is] = await denoise(recording, channel, model, (fraction) =>
-      process.stdout.write(`progress ${((channel + fraction) / Number(channels)).toFixed(3)}\n`),
+      process.stdout.write(`progress ${((at + fraction) / heard.length).toFixed(3)}\n`),
     );
     before += was;
     after += is;

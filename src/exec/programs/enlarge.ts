@@ -9,13 +9,13 @@ import { join } from 'node:path';
 import { type Enlarging, enlargedInTiles } from './enlarge/tiles.ts';
 import { openSession, Tensor } from './inference/session.ts';
 import { boxMean, resample } from './retouch/filters.ts';
-import { clamp, isGrey, type Picture, type Plane, plane, readPam, writePam } from './retouch/picture.ts';
+import { clamp, type Picture, type Plane, plane, readPam, writePam } from './retouch/picture.ts';
 
 /** Of what is printed with `--version`: the results differ between versions. */
 const VERSION = '1.0';
 /** What the model enlarges by. */
 const FACTOR = 4;
-/** How far the colours of what is seen are continued into what is transparent, px: as far as a piece of the model's sees. */
+/** How far the colours of what is seen are continued into what is transparent, px. */
 const BLEED = 16;
 
 async function modelIn(folder: string): Promise<Enlarging> {
@@ -37,7 +37,9 @@ async function enlarge(picture: Picture, scale: number, model: Enlarging): Promi
   const [wide, high] = [width * scale, height * scale];
   const sized = (source: Plane): Plane => (scale === FACTOR ? source : resample(source, wide, high));
   // A grey picture stays grey.
-  const drawn = isGrey(picture) ? colours.map(() => meanOf(large)) : large;
+  const isGrey = [green, blue].every(({ data }) => data.every((value, i) => value === red.data[i]));
+  const grey = isGrey ? meanOf(large) : undefined;
+  const drawn = grey === undefined ? large : colours.map(() => grey);
   return { ...picture, width: wide, height: high, colours: drawn.map(sized), alpha: alpha && resample(alpha, wide, high) };
 }
 

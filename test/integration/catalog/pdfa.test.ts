@@ -82,6 +82,17 @@ it('takes pictures with transparency and in CMYK, comments, links and letters th
   expect((await readFile(path)).includes('https://example.org/')).toBe(true);
 });
 
+it('is made of a document that speaks of what is refused', async () => {
+  const words = 'About /Type /XObject /Subtype /Form';
+  const link = '<text:p><text:a xlink:type="simple" xlink:href="https://example.org/Type/Annot/Subtype/Widget">a link</text:a></text:p>';
+  const titled = flat('text', '', link)
+    .replace('<office:document', '<office:document xmlns:xlink="http://www.w3.org/1999/xlink" xmlns:dc="http://purl.org/dc/elements/1.1/"')
+    .replace('<office:body>', `<office:meta><dc:title>${words}</dc:title></office:meta><office:body>`);
+  const path = await archived(await written('titled.fodt', titled));
+  expect((await readFile(path)).includes(words)).toBe(true);
+  expect(await judgePdfA([path])).toEqual(['conforms']);
+});
+
 it('draws what a form’s fields hold', async () => {
   const field = (kind: string, holds: string) =>
     `<w:p><w:sdt><w:sdtPr>${kind}</w:sdtPr><w:sdtContent><w:r><w:t>${holds}</w:t></w:r></w:sdtContent></w:sdt></w:p>`;

@@ -40,6 +40,23 @@ const sum = (a: Int16Array, b: Int16Array) => a.map((value, i) => Math.max(-32_7
 /** @param part of the chapter, a few seconds long */
 const spoken = (part: string): Promise<Int16Array> => samplesOf(`${VOICES}/sense_and_sensibility_01_austen_64kb-${part}.wav`, 1);
 
+/** How much later the first sound is heard than the first picture is shown, s. */
+async function soundAfterPicture(path: string): Promise<number> {
+  const probe = ['-v', 'error', '-select_streams', 'v', '-show_entries', 'stream=start_time', '-of', 'csv=p=0', path];
+  const picture = Number.parseFloat((await run('ffprobe', probe)).stdout);
+  const filter = ['-copyts', '-i', path, '-map', '0:a', '-af', 'silencedetect=n=-30dB:d=0.02', '-f', 'null', '-'];
+  const { stderr } = await run('ffmpeg', ['-hide_banner', '-nostats', ...filter], { maxBuffer: 1 << 24 });
+  const starts = await run(
+    'ffprobe',
+    probe.map((arg) => (arg === 'v' ? 'a' : arg)),
+  );
+  const [, silent] = /silence_start: (\S+)/.exec(stderr) ?? [];
+  const [, heard] = /silence_end: (\S+)/.exec(stderr) ?? [];
+  const start = Number.parseFloat(starts.stdout);
+  // A recording that does not begin with silence begins with sound.
+  return (silent !== undefined && Number(silent) < start + 0.05 ? Number(heard) : start) - picture;
+}
+
 let count = 0;
 /** @param args of FFmpeg, after the input */
 async function recorded(name: string, pcm: Int16Array, channels: number, ...args: readonly string[]): Promise<string> {
@@ -158,6 +175,60 @@ describe('noise-reduction', () => {
     const video = await recorded('late.mkv', left, 1, ...picture, '-af', 'asetpts=PTS+1.5/TB', '-c:v', 'libx264', '-c:a', 'flac');
     const late = await samplesOf((await use('noise-reduction', video)).path, 1);
     expect(ratio(left, late.subarray(1.5 * RATE), [-40, -20, 0, 20, 40])).toBeGreaterThan(5);
+  });
+
+  it.each(['ts', 'mpg', 'mkv'])('keeps sound and picture of %s together, whichever begins first', async (format) => {
+    const words = await spoken('0870');
+    const seen = ['-f', 'lavfi', '-i', 'testsrc=s=160x120:r=25:d=5', '-map', '1:v', '-map', '0:a', '-c:v', 'mpeg2video', '-c:a', 'mp2'];
+    for (const [sound, picture] of [
+      [1.5, 0],
+      [0, 1],
+    ]) {
+      const shift = ['-ar', '48000', '-af', `asetpts=PTS+${sound}/TB`, '-vf', `setpts=PTS+${picture}/TB`, '-fps_mode', 'passthrough'];
+      const film = await recorded(`film.${format}`, words, 1, ...seen, ...shift);
+      const { path } = await use('noise-reduction', film);
+      expect(Math.abs((await soundAfterPicture(path)) - (await soundAfterPicture(film))), `${sound} ${picture}`).toBeLessThan(0.1);
+    }
+  });
+
+  it('keeps the places of channels, and that for low frequencies as it is', async () => {
+    const words = await spoken('0870');
+    const joined = (count: number, layout: string) => {
+      const names = Array.from({ length: count }, (_, i) => `[c${i}]`).join('');
+      return ['-filter_complex', `[0]asplit=${count}${names};${names}join=inputs=${count}:channel_layout=${layout}`, '-c:a', 'flac'];
+    };
+    const channel = async (file: string, at: number) => {
+      const args = ['-v', 'error', '-i', file, '-filter:a', `pan=mono|c0=c${at}`, '-f', 's16le', '-ar', `${RATE}`, '-'];
+      const { stdout } = await run('ffmpeg', args, { encoding: 'buffer', maxBuffer: 1 << 26 });
+      return new Int16Array(stdout.buffer.slice(stdout.byteOffset, stdout.byteOffset + (stdout.length & ~1)));
+    };
+    for (const [count, layout] of [
+      [3, '3.0'],
+      [6, '5.1'],
+    ] as const) {
+      const source = await recorded(`${count}.flac`, words, 1, ...joined(count, layout));
+      const { path } = await use('noise-reduction', source);
+      const { stdout } = await run('ffprobe', ['-v', 'error', '-show_entries', 'stream=channel_layout', '-of', 'csv=p=0', path]);
+      expect(stdout.trim()).toBe(layout);
+      expect(ratio(await channel(source, 2), await channel(path, 2), [-1, 0, 1])).toBeGreaterThan(8);
+      if (layout === '5.1') expect(ratio(await channel(source, 3), await channel(path, 3), [-1, 0, 1])).toBeGreaterThan(30);
+    }
+  });
+
+  it('takes a sample that is no number for silence', async () => {
+    const words = await spoken('0870');
+    const floats = Float32Array.from(words, (sample, i) => (i === RATE ? Number.NaN : sample / 32_768));
+    const [raw, broken] = [join(home, 'nan.raw'), join(home, 'nan.wav')];
+    await writeFile(raw, new Uint8Array(floats.buffer));
+    await run('ffmpeg', ['-v', 'error', '-f', 'f32le', '-ar', `${RATE}`, '-ac', '1', '-i', raw, '-c:a', 'pcm_f32le', broken]);
+    expect(ratio(words, await samplesOf((await use('noise-reduction', broken)).path, 1), [-1, 0, 1])).toBeGreaterThan(8);
+  });
+
+  it('refuses a recording that is longer than it says', async () => {
+    const long = join(home, 'untold.mka');
+    await run('ffmpeg', ['-v', 'error', '-f', 'lavfi', '-i', 'sine=r=8000:d=1810', '-c:a', 'flac', '-f', 'matroska', '-live', '1', long]);
+    const answer = await callTool(service, 'noise-reduction', long);
+    expect(answer.error?.details).toMatchObject({ reason: 'input_limit', limit: 'seconds', max: 1800 });
   });
 
   it('says that it found no speech in music, and what keeps it', async () => {

@@ -1,5 +1,5 @@
 /** Takes noise out of a recording's sound, and copies its picture. */
-import { conversionFailed } from '../../../errors.ts';
+import { conversionFailed, inputLimit } from '../../../errors.ts';
 import type { Plan, Task } from '../../engine.ts';
 import { ownStep } from '../../planning/told.ts';
 import { command, dropped, tags } from './command.ts';
@@ -30,32 +30,51 @@ export function planDenoised(task: Task): Plan {
   return encode({ map: `0:${sound.index}`, stream: sound, args: (args) => filtered(args, filters) });
 }
 
-/** Leaves speech alone, by `exec/programs/denoise.ts`. @throws Failure `no_stream` if there is no sound */
-export function planVoice(task: Task): Plan {
+/** Leaves speech alone, by `exec/programs/denoise.ts`. @param maxSeconds of a recording @throws Failure `no_stream` if there is no sound · `input_limit` */
+export function planVoice(task: Task, maxSeconds: number): Plan {
   const { sound, picture, encode } = recordingOf(task);
-  // Two channels of 32 bits are as large as four of 16: more would fill the slot.
-  const format = sound.bits > 16 && sound.channels <= 2 ? 'f32le' : 's16le';
-  const raw = `${task.scratch}/sound.raw`;
+  const { duration = 0 } = mediaOf(task.facts);
+  // What it may be at most of 5.1, whose samples just fit into a file.
+  const most = Math.floor((maxSeconds * MOST_CHANNELS) / Math.max(MOST_CHANNELS, sound.channels));
+  if (duration > most) throw inputLimit('seconds', most, Math.ceil(duration));
+  // Two channels of 32 bits are as large as four of 16.
+  const samples = sound.bits > 16 && sound.channels <= 2 ? 'pcm_f32le' : 'pcm_s16le';
+  // It keeps the places of the channels.
+  const wav = `${task.scratch}/sound.wav`;
   // As above; gaps in it become silence.
   const placed = picture === undefined ? 'asetpts=PTS-STARTPTS,aresample=async=1' : 'aresample=async=1:first_pts=0';
-  const shape = ['-f', format, '-ar', `${MODEL_RATE}`, '-ac', `${sound.channels}`];
   const decode = command({
     task,
     timeline: timeline(task),
     full: true,
-    encode: ['-map', `0:${sound.index}`, '-vn', '-sn', '-dn', '-af', placed, '-c:a', `pcm_${format}`, ...shape],
-    to: raw,
+    encode: [
+      ...(picture === undefined ? [] : timedBy(picture)),
+      ...['-map', `0:${sound.index}`, '-vn', '-sn', '-dn', '-af', placed, '-ar', `${MODEL_RATE}`],
+      // Its length may not be what the file says.
+      ...['-t', `${most + 1}`, '-c:a', samples, '-f', 'wav'],
+    ],
+    to: wav,
   });
   const { warnings = [], steps } = encode({
-    inputs: [...shape, '-i', raw],
+    inputs: ['-i', wav],
+    ...(picture === undefined ? {} : { before: timedBy(sound) }),
     map: '1:0',
     stream: { ...sound, rate: MODEL_RATE },
     args: (args) => args,
   });
-  return { warnings, steps: [decode, ownStep('denoise', [raw, `${sound.channels}`, format]), ...steps] };
+  const lacks = sound.rate > MODEL_RATE ? [{ code: 'lossy', message: 'What is above 24 kHz in the recording is not kept.' }] : [];
+  return { warnings: [...warnings, ...lacks], steps: [decode, ownStep('denoise', [wav, `${most}`]), ...steps] };
 }
 
+/** Channels of the longest recording. */
+const MOST_CHANNELS = 6;
+
+/** In some formats time begins with the first stream that is used: a stream is read, and goes nowhere, so that sound and picture begin at the same time. */
+const timedBy = ({ index }: { readonly index: number }): readonly string[] => ['-map', `0:${index}`, '-c', 'copy', '-f', 'null', '-'];
+
 interface Source {
+  /** Other outputs of the same command. */
+  readonly before?: readonly string[];
   readonly inputs?: readonly string[];
   /** Of FFmpeg's `-map`. */
   readonly map: string;
@@ -82,7 +101,7 @@ function recordingOf(task: Task): {
     film !== undefined && picture !== undefined && ((film.takesBack && source === target) || film.video.includes(picture.codec));
   const cover = container?.cover ? covers.find(({ codec }) => codec === 'mjpeg' || codec === 'png') : undefined;
   const kept = 1 + (picture === undefined ? 0 : 1) + (cover === undefined ? 0 : 1);
-  const encode = ({ inputs = [], map, stream, args }: Source): Plan => ({
+  const encode = ({ before = [], inputs = [], map, stream, args }: Source): Plan => ({
     warnings: dropped(audio.length + (target in AUDIO ? 0 : video.length) + covers.length - kept),
     steps: [
       command({
@@ -91,6 +110,7 @@ function recordingOf(task: Task): {
         inputs,
         full: true,
         encode: [
+          ...before,
           ...(picture === undefined
             ? []
             : ['-map', `0:${picture.index}`, ...(copies ? ['-c:v', 'copy'] : VIDEO_ENCODERS[film?.encoders[0] ?? 'h264'](NEAR_CRF))]),
