@@ -2,7 +2,7 @@
 import type { Engine } from '../engine.ts';
 import { WAV } from '../known-good.ts';
 import { reasonTold } from '../planning/told.ts';
-import { MAX_SECONDS } from '../tool-families/recording.ts';
+import { MAX_RECORDING_SECONDS } from '../tool-families/recording.ts';
 import { planVoice } from './ffmpeg/denoise.ts';
 import { explain } from './ffmpeg/explain.ts';
 import { engine as ffmpeg } from './ffmpeg.ts';
@@ -21,6 +21,6 @@ export const engine: Engine = {
   conversions: [],
   trials: [{ file: WAV, target: 'wav', slow: true }],
   options: () => [],
-  plan: (task) => planVoice(task, MAX_SECONDS),
+  plan: (task) => planVoice(task, MAX_RECORDING_SECONDS),
   explain: (output, code) => reasonTold(output, code, ['input_limit']) ?? explain(output),
 };

@@ -7,7 +7,7 @@ import { engine as deepfilternet } from '../engines/voice.ts';
 import { modelName } from '../options/fields.ts';
 import { ONE_FILE, type Tool } from '../tool.ts';
 import { SOUNDS, soundTarget, VIDEOS, videoTarget } from '../tool-families/media.ts';
-import { boundedRecording, MAX_SECONDS, RECORDING_BOUNDS } from '../tool-families/recording.ts';
+import { boundedRecording, MAX_RECORDING_SECONDS, RECORDING_BOUNDS } from '../tool-families/recording.ts';
 
 export const tool: Tool = {
   slug: 'noise-reduction',
@@ -31,7 +31,7 @@ export const tool: Tool = {
   work: {
     target: ([source = '']) => (SOUNDS.includes(source) || source in AUDIO ? soundTarget(source) : videoTarget(source)),
     methods: [
-      { engine: deepfilternet, plan: (order) => planVoice(boundedRecording(order), MAX_SECONDS) },
+      { engine: deepfilternet, plan: (order) => planVoice(boundedRecording(order), MAX_RECORDING_SECONDS) },
       { engine: classical, plan: (order) => planDenoised(boundedRecording(order)) },
     ],
   },
