@@ -44,8 +44,8 @@ export class Limited extends Error {
   }
 }
 
-/** @throws DOMException `AbortError` */
-export function sleep(ms: number, cancel?: AbortSignal): Promise<void> {
+/** @param untilOnline a connection that is back is tried at once @throws DOMException `AbortError` */
+export function sleep(ms: number, cancel?: AbortSignal, untilOnline = false): Promise<void> {
   return new Promise((resolve, reject) => {
     cancel?.throwIfAborted();
     const wake = () => {
@@ -60,18 +60,23 @@ export function sleep(ms: number, cancel?: AbortSignal): Promise<void> {
       reject(cancel?.reason as Error);
     };
     const timer = setTimeout(wake, ms);
-    // A connection that is back is tried at once.
-    if (pause.value?.why === 'lost') addEventListener('online', wake, { once: true });
+    if (untilOnline) addEventListener('online', wake, { once: true });
     cancel?.addEventListener('abort', stop, { once: true });
   });
+}
+
+/** Without a connection no limit is over; of two that are alike, the longer one is told. */
+function outranks(mine: Pause, other: Pause | undefined): boolean {
+  if (other === undefined || (mine.why === 'lost') !== (other.why === 'lost')) return other === undefined || mine.why === 'lost';
+  return mine.until > other.until;
 }
 
 /** Says why the page waits, and waits. @param whole how long it takes in all, where it is asked again in between */
 export async function waitFor(why: Pause['why'], ms: number, cancel?: AbortSignal, whole = ms): Promise<void> {
   const mine: Pause = { why, until: Date.now() + whole };
-  if ((pause.value?.until ?? 0) < mine.until) pause.value = mine;
+  if (outranks(mine, pause.value)) pause.value = mine;
   try {
-    await sleep(ms, cancel);
+    await sleep(ms, cancel, why === 'lost');
   } finally {
     // One that is lost is over when something is answered.
     if (pause.value === mine && (why !== 'lost' || cancel?.aborted === true)) pause.value = undefined;
@@ -81,10 +86,16 @@ export async function waitFor(why: Pause['why'], ms: number, cancel?: AbortSigna
 /** How long to wait after the n-th loss of the connection, ms. */
 export const backOff = (lost: number): number => Math.min(10_000, 500 * 2 ** lost);
 
+/** How long the page waits at most before it asks again, ms. */
+export const ASKED_AGAIN = 30_000;
+/** Limits of what is held: there may be room long before anything expires. */
+const OF_UPLOADS: readonly unknown[] = ['uploads', 'upload_bytes'];
+
 /** What a refusal says of the time to wait, ms; undefined where waiting does not help. */
 export function waitOf(response: Response, body: { error?: ErrorBody }): { why: Pause['why']; ms: number } | undefined {
   const seconds = Number(response.headers.get('retry-after'));
   const ms = Math.max(1, Number.isFinite(seconds) ? seconds : 1) * 1000;
+  if (OF_UPLOADS.includes(body.error?.details?.['tier'])) return { why: 'limit', ms: Math.min(ms, ASKED_AGAIN) };
   if (response.status === 429 || body.error?.code === 'BANNED') return { why: 'limit', ms };
   // A proxy answers so, too, while the service starts again.
   return [502, 503, 504].includes(response.status) ? { why: 'busy', ms } : undefined;

@@ -1,5 +1,4 @@
-/** What the service's limits leave this client. */
-import { ask } from '../api/client.ts';
+/** What the service's limits leave this client, and what is worth sending then. */
 
 interface Tier {
   readonly remaining: number;
@@ -11,8 +10,6 @@ export interface Limits {
   readonly ban_expires_at: string | null;
   readonly tiers: Readonly<{ daily: Tier; hourly: Tier; cooldown: Tier; ai: Readonly<Record<string, Tier>> }>;
 }
-
-export const askLimits = async (): Promise<Limits> => (await ask<Limits>('api/v1/limits')).data;
 
 const bannedFor = ({ banned, ban_expires_at: until }: Limits): number => (banned && until !== null ? Date.parse(until) - Date.now() : 0);
 /** @param taken of what remains, by requests that are on their way */
@@ -38,4 +35,20 @@ export function waitToUpload(limits: Limits, tool: string | undefined, before: r
   const requests = before.filter((each) => each !== undefined).length;
   const own = ownTier(limits, tool).map((tier) => until(tier, before.filter((each) => each === tool).length));
   return Math.max(0, bannedFor(limits), until(daily, before.length), until(hourly, requests), ...own);
+}
+
+/** Files that one request may have. */
+const MOST_FILES = 20;
+/** A batch that holds more than is left is refused whole. */
+export const mostFiles = ({ enabled, tiers: { daily } }: Limits): number => (enabled ? Math.min(MOST_FILES, daily.remaining) : MOST_FILES);
+
+/** Sizes of a task's files, bytes. */
+export type Sizes = readonly number[];
+/** What the service holds of one client at most (`uploads` in docs/configuration.md). */
+const MOST_HELD = { files: 20, bytes: 2 ** 31 };
+
+/** Whether the service takes these files beside those that it holds. It is asked where it holds none. */
+export function hasRoom(held: readonly Sizes[], sizes: Sizes): boolean {
+  const all = [...held.flat(), ...sizes];
+  return all.length === sizes.length || (all.length <= MOST_HELD.files && all.reduce((sum, size) => sum + size, 0) <= MOST_HELD.bytes);
 }

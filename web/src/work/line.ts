@@ -2,18 +2,22 @@
  * The line: which tasks may upload, and which may be sent, first come, first served. One asks the service for all, so that it is refused nothing;
  * what waits for a limit holds up no task that has another one.
  */
-import { Limited, sleep, waitFor } from '../api/client.ts';
-import { askLimits, type Limits, waitToSend, waitToUpload } from './limits.ts';
+import { ASKED_AGAIN, ask, Limited, sleep, waitFor } from '../api/client.ts';
+import { hasRoom, type Limits, mostFiles, type Sizes, waitToSend, waitToUpload } from './limits.ts';
 import { isAlone, kindOf, type Order, send } from './orders.ts';
 import type { Task } from './tasks.ts';
 
 /** Tasks that are under way: of more, the service would refuse the uploads. */
 const MOST_PLACES = 10;
-/** Files in one request. */
-const MOST_FILES = 20;
 /** A wait that a person need not be told of, ms. */
 const SHORT = 1500;
-const ASKED_AGAIN = 30_000;
+/** How long uploads can wait, ms: the service keeps them for two hours. */
+const KEPT = 5_400_000;
+
+/** The limits are longer than uploads are kept. */
+export class OutlivesUploads extends Error {
+  override readonly name = 'OutlivesUploads';
+}
 
 /** A task's place among those that are under way. */
 export interface Place {
@@ -26,7 +30,8 @@ interface Entry {
 }
 interface Waiting extends Order {
   readonly place: Place;
-  readonly reject: (error: unknown) => void;
+  /** Its uploads, ms since the epoch. */
+  readonly keptUntil: number;
 }
 
 const entries: Entry[] = [];
@@ -34,7 +39,7 @@ const orders: Waiting[] = [];
 const inside = new Set<Place>();
 /** Those that have or had a place, and are not sent yet. */
 const unsent = new Set<Place>();
-/** When a limit that a refusal told of is over, ms since the epoch: of a tool, or of all. */
+/** When a limit that a refusal told of is asked for again, ms since the epoch: of a tool, or of all. */
 const closed = new Map<string | undefined, number>();
 
 let changed = new AbortController();
@@ -79,22 +84,23 @@ export function leave(place: Place): void {
 
 /**
  * Waits until the limits admit it: where that takes long, its place is another's until then.
- * @returns the job's id @throws Refusal @throws DOMException `AbortError`
+ * @returns the job's id @throws Refusal @throws OutlivesUploads @throws DOMException `AbortError`
  */
-export const submit = (order: Omit<Waiting, 'resolve' | 'reject'>): Promise<string> =>
-  waitIn<Waiting, string>(orders, order.cancel, (resolve, reject) => ({ ...order, resolve, reject }));
+export const submit = (order: Omit<Waiting, 'resolve' | 'reject' | 'keptUntil'>): Promise<string> =>
+  waitIn<Waiting, string>(orders, order.cancel, (resolve, reject) => ({ ...order, keptUntil: Date.now() + KEPT, resolve, reject }));
 
 async function serve(): Promise<void> {
   serving = true;
   try {
-    while (orders.length > 0 || (entries.length > 0 && inside.size < MOST_PLACES)) {
+    while (orders.length > 0 || entries.some(mayEnter)) {
       changed = new AbortController();
-      const limits = await askLimits();
+      const { data: limits } = await ask<Limits>('api/v1/limits');
       letIn(limits);
-      const waits = orders.map(({ task }) => Math.max(closedFor(task), waitToSend(limits, task.tool)));
+      sendBack(limits);
+      const waits = orders.map((order) => waitOf(limits, order));
       const first = orders[waits.findIndex((wait) => wait <= 0)];
-      if (first !== undefined) await sendWith(first);
-      else await pauseFor(Math.min(...waits, ...waitsToEnter(limits)));
+      if (first !== undefined) await sendWith(first, mostFiles(limits));
+      else await pauseFor(Math.min(...waits, ...entries.filter(mayEnter).map(({ task }) => waitToEnter(limits, task))));
     }
   } catch (error) {
     for (const { reject } of [...orders.splice(0), ...entries.splice(0)]) reject(error);
@@ -109,12 +115,17 @@ function waitToEnter(limits: Limits, task: Task): number {
   const before = [...unsent].map((place) => place.task.tool);
   return Math.max(closedFor(task), waitToUpload(limits, task.tool, before));
 }
-const waitsToEnter = (limits: Limits): number[] => (inside.size < MOST_PLACES ? entries.map(({ task }) => waitToEnter(limits, task)) : []);
+const waitOf = (limits: Limits, { task }: Waiting): number => Math.max(closedFor(task), waitToSend(limits, task.tool));
+
+const sizesOf = ({ task }: { readonly task: Task }): Sizes =>
+  task.pieces.value.flatMap(({ file }) => (file === undefined ? [] : [file.size]));
+/** Those that gave their place back still have their uploads. */
+const mayEnter = (entry: Entry): boolean =>
+  inside.size < MOST_PLACES && hasRoom([...new Set([...inside, ...unsent])].map(sizesOf), sizesOf(entry));
 
 function letIn(limits: Limits): void {
   for (const entry of [...entries]) {
-    if (inside.size >= MOST_PLACES) return;
-    if (waitToEnter(limits, entry.task) > SHORT) continue;
+    if (!mayEnter(entry) || waitToEnter(limits, entry.task) > SHORT) continue;
     entries.splice(entries.indexOf(entry), 1);
     const place = { task: entry.task };
     inside.add(place);
@@ -123,9 +134,17 @@ function letIn(limits: Limits): void {
   }
 }
 
+/** Those whose uploads would be gone before they are sent: they wait without, and upload again. */
+function sendBack(limits: Limits): void {
+  for (const order of orders.filter((each) => Date.now() + waitOf(limits, each) > each.keptUntil)) {
+    orders.splice(orders.indexOf(order), 1);
+    order.reject(new OutlivesUploads());
+  }
+}
+
 /** Conversions that are alike and wait together are one request, which the limits count as one. */
-async function sendWith(first: Waiting): Promise<void> {
-  const alike = isAlone(first) ? [first] : orders.filter((each) => kindOf(each) === kindOf(first)).slice(0, MOST_FILES);
+async function sendWith(first: Waiting, most: number): Promise<void> {
+  const alike = isAlone(first) ? [first] : orders.filter((each) => kindOf(each) === kindOf(first)).slice(0, most);
   for (const each of alike) {
     orders.splice(orders.indexOf(each), 1);
     // Its job is under way, with or without a free place.
@@ -135,7 +154,9 @@ async function sendWith(first: Waiting): Promise<void> {
   try {
     await send(alike);
   } catch (error) {
-    if (error instanceof Limited) closed.set(error.tier === 'ai' ? first.task.tool : undefined, Date.now() + error.ms);
+    // Those that last are known when the limits are asked again.
+    if (error instanceof Limited)
+      closed.set(error.tier === 'ai' ? first.task.tool : undefined, Date.now() + Math.min(error.ms, ASKED_AGAIN));
     const again = error instanceof Limited ? alike.filter(({ cancel }) => !cancel.aborted) : [];
     for (const { place } of again) unsent.add(place);
     orders.unshift(...again);

@@ -3,8 +3,9 @@ import { batch, type Signal, signal } from '@preact/signals';
 import { sourceOf } from '../api/catalog.ts';
 import { at, Refusal } from '../api/client.ts';
 import { follow, type Job } from './follow.ts';
+import { gate } from './gate.ts';
 import { forget, remember } from './history.ts';
-import { enter, leave, submit } from './line.ts';
+import { enter, leave, OutlivesUploads, submit } from './line.ts';
 import { discard, upload } from './upload.ts';
 
 export interface Piece {
@@ -70,23 +71,6 @@ export function taskOf(pieces: readonly Piece[], to: { target?: string; tool?: s
 export const isActive = ({ state }: Task): boolean => ['queued', 'uploading', 'submitting', 'working'].includes(state.value.at);
 
 const MOST_UPLOADS = 2;
-
-/** Lets so many in at a time. */
-function gate(most: number): <Result>(cancel: AbortSignal, work: () => Promise<Result>) => Promise<Result> {
-  let inside = 0;
-  const waiting: (() => void)[] = [];
-  return async (cancel, work) => {
-    while (inside >= most) await new Promise<void>((resolve) => waiting.push(resolve));
-    inside++;
-    try {
-      cancel.throwIfAborted();
-      return await work();
-    } finally {
-      inside--;
-      waiting.shift()?.();
-    }
-  };
-}
 const uploads = gate(MOST_UPLOADS);
 
 /** @param options shared by all that were started together; those without an effect on this file are left out */
@@ -96,7 +80,7 @@ export function start(task: Task, options: Readonly<Record<string, string>>): vo
   task.cancel = cancel;
   task.jobId = undefined;
   task.state.value = { at: 'queued' };
-  run(task, { ...options, ...task.own.value }, cancel.signal).catch((error: unknown) => {
+  runToEnd(task, { ...options, ...task.own.value }, cancel.signal).catch((error: unknown) => {
     if (task.cancel !== cancel) return;
     task.state.value = cancel.signal.aborted ? { at: 'cancelled' } : { at: 'failed', error: asRefusal(error) };
     if (task.jobId !== undefined && !cancel.signal.aborted) note(task, { failed: true });
@@ -117,6 +101,17 @@ export function stop(task: Task): void {
 export function deleteJob(id: string): void {
   void fetch(at(`api/v1/jobs/${id}`), { method: 'DELETE' }).catch(() => {});
   forget(id);
+}
+
+async function runToEnd(task: Task, fields: Readonly<Record<string, string>>, cancel: AbortSignal): Promise<void> {
+  for (;;) {
+    try {
+      return await run(task, fields, cancel);
+    } catch (error) {
+      if (!(error instanceof OutlivesUploads) || cancel.aborted) throw error;
+      task.state.value = { at: 'queued' };
+    }
+  }
 }
 
 async function run(task: Task, fields: Readonly<Record<string, string>>, cancel: AbortSignal): Promise<void> {
