@@ -86,6 +86,7 @@ describe('30 results', () => {
   it('are kept by the browser until they are downloaded, where it has no dialog for it', async () => {
     await page.evaluate('delete window.showSaveFilePicker');
     const zip = await saved(page, () => downloadAll().click());
+    await page.getByText('Your browser is saving the ZIP.').waitFor();
     expect((await namesIn(zip)).toSorted()).toEqual(EXPECTED.toSorted());
     expect(await stored()).toEqual([[expect.stringMatching(/^[0-9a-f-]{36}$/), zip.length]]);
     await page.evaluate("navigator.storage.getDirectory().then((folder) => folder.removeEntry('downloads', { recursive: true }))");
@@ -97,11 +98,15 @@ describe('30 results', () => {
     // One is not answered: the ZIP stands still before it.
     const held = `${await linkOf(9).getAttribute('href')}`;
     await page.route(held, () => {});
-    await downloadAll().click();
-    await page.getByText(`Packing: 9 of ${MANY} files, 30%`).waitFor();
+    await downloadAll().press('Enter');
+    await page.getByText(`Packing: 9 of ${MANY} files`).waitFor();
     expect(await findings(page)).toEqual([]);
-    await page.locator('.packing').getByRole('button', { name: 'Cancel' }).click();
+    expect(await page.getByRole('button', { name: 'Clear the list' }).count()).toBe(0);
+    // The focus is on what stops it, and then again on what begins it.
+    expect(await page.locator('.packing button:focus').textContent()).toBe('Cancel');
+    await page.keyboard.press('Enter');
     await downloadAll().waitFor();
+    expect(await page.locator('button:focus').textContent()).toBe(`Download all ${MANY} as ZIP`);
     await expect.poll(() => stored()).toEqual([]);
     await page.unroute(held);
     nothingOdd(visited);
@@ -114,6 +119,27 @@ describe('30 results', () => {
     expect((await fetch(gone, { method: 'DELETE' })).ok).toBe(true);
     await downloadAll().click();
     await page.getByRole('alert').getByText(`The server no longer has “${name}”, so no ZIP was saved.`).waitFor();
+    await expect.poll(() => stored()).toEqual([]);
+    // Of other results that says nothing.
+    await page
+      .locator('.task')
+      .nth(19)
+      .getByRole('button', { name: /^Remove/ })
+      .click();
+    await page.getByRole('button', { name: `Download all ${MANY - 1} as ZIP` }).waitFor();
+    expect(await page.getByRole('alert').count()).toBe(0);
+    nothingOdd(visited);
+  });
+
+  it('can be cancelled when the list is empty already', async () => {
+    await page.evaluate(DIALOG);
+    await page.route(`${await linkOf(9).getAttribute('href')}`, () => {});
+    await page.getByRole('button', { name: `Download all ${MANY - 1} as ZIP` }).click();
+    await page.getByText(`Packing: 9 of ${MANY - 1} files`).waitFor();
+    const remove = page.locator('.task').getByRole('button', { name: /^Remove/ });
+    for (let left = MANY - 1; left > 0; left--) await remove.first().click();
+    await page.locator('.packing').getByRole('button', { name: 'Cancel' }).click();
+    await page.locator('.list').waitFor({ state: 'detached' });
     await expect.poll(() => stored()).toEqual([]);
     nothingOdd(visited);
   });

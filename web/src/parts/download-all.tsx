@@ -1,18 +1,20 @@
 /** All results in one ZIP: how far it is, a way to stop it, and why there is none. */
 import { type Signal, signal } from '@preact/signals';
 import { Refusal } from '../api/client.ts';
-import { bytes, percent, t } from '../words/words.ts';
+import { bytes, t } from '../words/words.ts';
 import type { Result } from '../work/result.ts';
-import { fits, MOST_IN_MEMORY } from '../work/sink.ts';
+import { fits, type Kept, MOST_IN_MEMORY } from '../work/sink.ts';
 import type { Task } from '../work/tasks.ts';
 import { bytesIn, type Packed, saveAll } from '../work/zip.ts';
 import { sentenceOf } from './failure.ts';
 import { Icon } from './icon.tsx';
 
 type State =
-  | { readonly at: 'idle' | 'saved' }
+  | { readonly at: 'idle' }
   | { readonly at: 'packing'; readonly packed: Packed; readonly of: number; readonly size: number; readonly cancel: AbortController }
-  | { readonly at: 'failed'; readonly why: string };
+  /** @see idsOf */
+  | { readonly at: Kept; readonly of: string }
+  | { readonly at: 'failed'; readonly of: string; readonly why: string };
 
 /** By list: a ZIP is packed on while another view is open. */
 const states = new WeakMap<Signal<readonly Task[]>, Signal<State>>();
@@ -21,6 +23,8 @@ function stateOf(tasks: Signal<readonly Task[]>): Signal<State> {
   states.set(tasks, state);
   return state;
 }
+
+const idsOf = (results: readonly Result[]): string => results.map(({ id }) => id).join();
 
 function whyNot(error: unknown, size: number): string {
   if (error instanceof Refusal)
@@ -36,37 +40,42 @@ async function pack(state: Signal<State>, results: readonly Result[]): Promise<v
   };
   tell({ results: 0, bytes: 0 });
   try {
-    state.value = { at: (await saveAll(results, tell, cancel.signal)) ? 'saved' : 'idle' };
+    const kept = await saveAll(results, tell, cancel.signal);
+    state.value = kept === undefined ? { at: 'idle' } : { at: kept, of: idsOf(results) };
   } catch (error) {
-    state.value = cancel.signal.aborted ? { at: 'idle' } : { at: 'failed', why: whyNot(error, size) };
+    state.value = cancel.signal.aborted ? { at: 'idle' } : { at: 'failed', of: idsOf(results), why: whyNot(error, size) };
   }
 }
+
+/** While it is, it can be stopped, whatever becomes of the list. */
+export const isPacking = (tasks: Signal<readonly Task[]>): boolean => stateOf(tasks).value.at === 'packing';
 
 export function DownloadAll({ tasks, results }: { tasks: Signal<readonly Task[]>; results: readonly Result[] }) {
   const state = stateOf(tasks);
   const now = state.value;
-  if (now.at === 'packing') {
-    const { packed, of, size, cancel } = now;
-    return (
-      <div class="packing">
-        <p role="status">{t('packing', { n: packed.results, of, percent: percent(size === 0 ? 0 : packed.bytes / size) })}</p>
-        <progress max={size} value={packed.bytes} aria-label={t('downloadAll', { n: of })} />
-        <button type="button" class="button" onClick={() => cancel.abort()}>
-          {t('cancel')}
-        </button>
-      </div>
-    );
-  }
-  const isTooMuch = !fits(bytesIn(results));
+  const packing = now.at === 'packing' ? now : undefined;
+  const isTooMuch = packing === undefined && !fits(bytesIn(results));
+  // What is said of other results than these is over.
+  const isOver = now.at !== 'packing' && now.at !== 'idle' && now.of === idsOf(results);
+  // One button in one place: it keeps the focus when its meaning changes.
   return (
-    <>
+    <div class={packing === undefined ? 'together' : 'packing'}>
       {isTooMuch && <p class="notice">{t('zipTooLarge', { most: bytes(MOST_IN_MEMORY) })}</p>}
-      <button type="button" class="button main" disabled={isTooMuch} onClick={() => void pack(state, results)}>
-        <Icon name="down" />
-        {t('downloadAll', { n: results.length })}
+      {packing !== undefined && <p role="status">{t('packing', { n: packing.packed.results, of: packing.of })}</p>}
+      {packing !== undefined && (
+        <progress max={packing.size} value={packing.packed.bytes} aria-label={t('downloadAll', { n: packing.of })} />
+      )}
+      <button
+        type="button"
+        class={`button${packing === undefined ? ' main' : ''}`}
+        disabled={isTooMuch}
+        onClick={() => (packing === undefined ? void pack(state, results) : packing.cancel.abort())}
+      >
+        {packing === undefined && <Icon name="down" />}
+        {packing === undefined ? t('downloadAll', { n: results.length }) : t('cancel')}
       </button>
-      {now.at === 'saved' && <p role="status">{t('packed')}</p>}
-      {now.at === 'failed' && <p role="alert">{now.why}</p>}
-    </>
+      {isOver && now.at !== 'failed' && <p role="status">{t(now.at)}</p>}
+      {isOver && now.at === 'failed' && <p role="alert">{now.why}</p>}
+    </div>
   );
 }

@@ -3,7 +3,7 @@ import type { Signal } from '@preact/signals';
 import { t } from '../words/words.ts';
 import type { Result } from '../work/result.ts';
 import { isActive, stop, type Task } from '../work/tasks.ts';
-import { DownloadAll } from './download-all.tsx';
+import { DownloadAll, isPacking } from './download-all.tsx';
 import { TaskRow } from './task-row.tsx';
 
 interface Given {
@@ -13,7 +13,8 @@ interface Given {
 
 export function TaskList({ tasks, start }: Given) {
   const list = tasks.value;
-  if (list.length === 0) return null;
+  const packing = isPacking(tasks);
+  if (list.length === 0 && !packing) return null;
   const results = list.flatMap(({ state: { value } }): Result[] => {
     if (value.at !== 'done' || value.job.output === undefined) return [];
     const { job_id: id, created_at: created, output } = value.job;
@@ -31,8 +32,8 @@ export function TaskList({ tasks, start }: Given) {
         ))}
       </ul>
       <div class="after">
-        {results.length > 1 && <DownloadAll tasks={tasks} results={results} />}
-        {!list.some(isActive) && (
+        {(packing || results.length > 1) && <DownloadAll tasks={tasks} results={results} />}
+        {!packing && !list.some(isActive) && (
           <button
             type="button"
             class="button"

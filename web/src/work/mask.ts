@@ -23,13 +23,7 @@ interface Colours {
  * @param from the first point to draw: what is before it was drawn already
  * @param scale from the picture's pixels to the canvas'
  */
-export function draw(
-  on: CanvasRenderingContext2D | OffscreenCanvasRenderingContext2D,
-  { width, erases, points }: Stroke,
-  scale: number,
-  colours: Colours,
-  from = 0,
-): void {
+export function draw(on: CanvasRenderingContext2D, { width, erases, points }: Stroke, scale: number, colours: Colours, from = 0): void {
   const [start, ...rest] = points.slice(Math.max(0, from - 1));
   if (start === undefined) return;
   on.globalCompositeOperation = erases && colours.erase === undefined ? 'destination-out' : 'source-over';
@@ -63,7 +57,9 @@ export function shareOfBox(box: { x: number; y: number; w: number; h: number }, 
 /** The same of what is painted, within some hundredths. */
 export function shareOfStrokes(strokes: readonly Stroke[], width: number, height: number): number {
   const scale = Math.min(1, MEASURED / Math.max(width, height));
-  const canvas = new OffscreenCanvas(Math.max(1, Math.round(width * scale)), Math.max(1, Math.round(height * scale)));
+  const canvas = document.createElement('canvas');
+  canvas.width = Math.max(1, Math.round(width * scale));
+  canvas.height = Math.max(1, Math.round(height * scale));
   const on = canvas.getContext('2d', { willReadFrequently: true });
   if (on === null) return 0;
   // Of what is erased the margin stays.
@@ -75,6 +71,8 @@ export function shareOfStrokes(strokes: readonly Stroke[], width: number, height
   const { data } = on.getImageData(0, 0, canvas.width, canvas.height);
   let sum = 0;
   for (let at = 3; at < data.length; at += 4) sum += data[at] ?? 0;
+  // Safari keeps the pixels of a canvas until it is collected.
+  canvas.width = 0;
   return sum / 255 / scale ** 2 / mostOf(width, height);
 }
 
@@ -88,7 +86,6 @@ export async function maskOf(strokes: readonly Stroke[], width: number, height: 
   whole.fillRect(0, 0, width, height);
   for (const stroke of strokes) draw(whole, stroke, 1, { paint: '#fff', erase: '#000' });
   const blob = await new Promise<Blob | null>((resolve) => canvas.toBlob(resolve, 'image/png'));
-  // Safari keeps the pixels of a canvas until it is collected.
   canvas.width = 0;
   if (blob === null) throw new Error('no PNG of this size');
   return new File([blob], 'mask.png', { type: 'image/png' });

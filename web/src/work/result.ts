@@ -1,6 +1,9 @@
 /** Results: their addresses, and their bytes. */
 import { at, backOff, pause, Refusal, waitFor, waitOf } from '../api/client.ts';
 
+/** Statuses that say so; of a rest that was asked for, also one that is not the same any more. */
+const GONE = [200, 404, 410, 416];
+
 export const outputOf = (id: string): string => at(`api/v1/jobs/${id}/output`);
 
 export interface Result {
@@ -11,7 +14,7 @@ export interface Result {
   readonly created: string;
 }
 
-/** A result in pieces. Where the connection is lost, it goes on behind the last byte that came. @throws Refusal where it is gone */
+/** A result in pieces. Where the connection is lost, it goes on behind the last byte that came. @throws Refusal `RESULT_GONE` @throws Error where the answer is of no use */
 export async function* bytesOf({ id, name, bytes }: Result, cancel: AbortSignal): AsyncGenerator<Uint8Array> {
   let [came, etag, lost] = [0, '', 0];
   for (;;) {
@@ -26,16 +29,24 @@ export async function* bytesOf({ id, name, bytes }: Result, cancel: AbortSignal)
       continue;
     }
     if (response !== undefined) {
-      if (response.status !== (came === 0 ? 200 : 206))
-        throw new Refusal({ code: 'RESULT_GONE', message: `${response.status}`, details: { name } });
+      if (response.status !== (came === 0 ? 200 : 206)) {
+        await response.body?.cancel();
+        if (GONE.includes(response.status)) throw new Refusal({ code: 'RESULT_GONE', message: '', details: { name } });
+        throw new Error(`status ${response.status}`);
+      }
       if (pause.value?.why === 'lost') pause.value = undefined;
       etag = response.headers.get('etag') ?? '';
       const reader = response.body?.getReader();
-      for (;;) {
-        const piece = await reader?.read().catch(unlessCancelled);
-        if (piece?.value === undefined) break;
-        [came, lost] = [came + piece.value.byteLength, 0];
-        yield piece.value;
+      try {
+        for (;;) {
+          const piece = await reader?.read().catch(unlessCancelled);
+          if (piece?.value === undefined) break;
+          [came, lost] = [came + piece.value.byteLength, 0];
+          yield piece.value;
+        }
+      } finally {
+        // The ZIP may have ended in between: nothing reads on.
+        await reader?.cancel().catch(() => {});
       }
       if (came >= bytes) return;
     }

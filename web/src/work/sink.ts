@@ -1,10 +1,13 @@
 /** Where a file that the page makes is written: to the visitor's disk, to the browser's own, or, where neither can be had, to memory. */
 import { Refusal } from '../api/client.ts';
 
+/** It is on the disk, or the browser has begun to download it. */
+export type Kept = 'saved' | 'downloading';
+
 export interface Sink {
   readonly stream: WritableStream<Uint8Array>;
   /** Hands over what was written, once the stream is closed. */
-  readonly keep: () => Promise<void>;
+  readonly keep: () => Promise<Kept>;
   /** Leaves nothing of it. */
   readonly drop: () => Promise<void>;
 }
@@ -42,7 +45,18 @@ async function onDisk(name: string): Promise<Sink | undefined> {
   });
   if (file === undefined) return undefined;
   // It is another file until it is closed, and the picked one empty.
-  return { stream: await file.createWritable(), keep: async () => {}, drop: async () => file.remove?.() };
+  const drop = async () => file.remove?.();
+  return { stream: await open(file, drop), keep: async () => 'saved', drop };
+}
+
+/** An empty file that cannot be written is left nowhere. */
+async function open(file: FileSystemFileHandle, drop: Sink['drop']): Promise<Sink['stream']> {
+  try {
+    return await file.createWritable();
+  } catch (error) {
+    await drop().catch(() => {});
+    throw error;
+  }
 }
 
 const folderOf = async (create: boolean): Promise<FileSystemDirectoryHandle | undefined> =>
@@ -62,7 +76,11 @@ async function inBrowser(name: string, bytes: number): Promise<Sink | undefined>
     await drop();
     return undefined;
   }
-  return { stream: await file.createWritable(), keep: async () => save(await file.getFile(), name), drop };
+  const keep = async () => {
+    setTimeout(() => void drop().catch(() => {}), COPIED);
+    return save(await file.getFile(), name);
+  };
+  return { stream: await open(file, drop), keep, drop };
 }
 
 /** What earlier downloads left in the browser: it tells no page when it has copied a file. One that is being written cannot be removed. */
@@ -83,10 +101,11 @@ function inMemory(name: string): Sink {
   return { stream: writable, keep: async () => save(await blob, name), drop: async () => {} };
 }
 
-function save(blob: Blob, name: string): void {
+function save(blob: Blob, name: string): Kept {
   const link = document.createElement('a');
   link.href = URL.createObjectURL(blob);
   link.download = name;
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+  return 'downloading';
 }

@@ -1,6 +1,6 @@
 /** All results in one ZIP, each fetched when the one before is written: memory holds none of them whole. */
 import { bytesOf, type Result } from './result.ts';
-import { openSink } from './sink.ts';
+import { type Kept, openSink } from './sink.ts';
 
 /** Names that differ on every disk: many ignore case. */
 function namer(): (name: string) => string {
@@ -24,17 +24,16 @@ export interface Packed {
 }
 
 /**
- * @param told how much is packed @returns whether there is a ZIP: the visitor may have closed the dialog
+ * @param told how much is packed @returns undefined where there is no ZIP: the visitor closed the dialog
  * @throws Refusal `RESULT_GONE` with the result's `name`, `ZIP_TOO_LARGE` @throws DOMException `AbortError`, `QuotaExceededError`
  */
-export async function saveAll(results: readonly Result[], told: (packed: Packed) => void, cancel: AbortSignal): Promise<boolean> {
+export async function saveAll(results: readonly Result[], told: (packed: Packed) => void, cancel: AbortSignal): Promise<Kept | undefined> {
   const sink = await openSink('filemill.zip', bytesIn(results));
-  if (sink === undefined) return false;
+  if (sink === undefined) return undefined;
   try {
     const { makeZip } = await import('client-zip');
     await makeZip(files()).pipeTo(sink.stream, { signal: cancel });
-    await sink.keep();
-    return true;
+    return await sink.keep();
   } catch (error) {
     // As soon as the stream is closed: an import that failed has not begun it.
     await sink.stream.abort(error).catch(() => {});
