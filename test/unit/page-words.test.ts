@@ -5,7 +5,7 @@ import { engines } from '../../src/catalog/engines.gen.ts';
 import { formOptionNames, optionSchemas } from '../../src/catalog/options/options.ts';
 import { describedSchema } from '../../src/catalog/options/texts.ts';
 import { absentTools, tools } from '../../src/catalog/tools.ts';
-import { reasonTable } from '../../src/errors.ts';
+import { errorTable, reasonTable } from '../../src/errors.ts';
 import { catalog as german } from '../../web/src/words/catalog.de.ts';
 import { catalog as spanish } from '../../web/src/words/catalog.es.ts';
 import { texts as germanTexts } from '../../web/src/words/texts.de.ts';
@@ -66,21 +66,46 @@ describe.each([
   });
 });
 
-it('the page has a sentence for each reason of a failure', async () => {
+/** What the page waits for, and what it never asks for. */
+const NEVER_SHOWN = ['BANNED', 'RATE_LIMITED', 'OVERLOADED', 'NOT_FOUND', 'METHOD_NOT_ALLOWED', 'NOT_ACCEPTABLE'];
+NEVER_SHOWN.push('JOB_NOT_READY', 'PRECONDITION_FAILED', 'RANGE_NOT_SATISFIABLE');
+
+it('the page has a sentence for each code of an error, and each reason of a failure', async () => {
   const own = await readFile('web/src/parts/failure.ts', 'utf8');
+  const all = [...Object.keys(errorTable), ...Object.keys(reasonTable)].filter((each) => !NEVER_SHOWN.includes(each));
   for (const { failures } of [germanTexts, spanishTexts])
-    expect(Object.keys(reasonTable).filter((reason) => failures[reason] === undefined && !own.includes(`  ${reason}: '`))).toEqual([]);
+    expect(all.filter((each) => failures[each] === undefined && !own.includes(`  ${each}: '`))).toEqual([]);
 });
 
 describe('a warning', () => {
-  const inGerman = (code: string, message: string) => translate({ code, message }, german, germanTexts);
+  const inGerman = (code: string, message: string) => translate({ code, message }, german, germanTexts, 'de');
   it('keeps what its sentence tells', () => {
     expect(
       inGerman('lossy', 'This conversion from xml does not keep: comments, and the order of elements that have different names, text.'),
-    ).toBe('Bei der Umwandlung aus xml geht verloren: Kommentare und die Reihenfolge verschieden benannter Elemente, Text.');
+    ).toBe('Bei der Umwandlung aus XML geht Folgendes verloren: Kommentare und die Reihenfolge verschieden benannter Elemente, Text.');
     expect(inGerman('option_ignored', 'The option dpi has no effect on this conversion.')).toBe(
       'Die Option „Auflösung“ hat hier keine Wirkung.',
     );
+  });
+  it.each([
+    ['charset_guessed', 'The text is not UTF-8 and does not name its encoding: it was read as windows-1251.', 'als windows-1251 gelesen.'],
+    ['content_differs', 'The file was read as png, based on its content; its name says jpg.', 'als PNG gelesen'],
+    ['end_past_end', 'The recording ends after 12.5 seconds: end_time is after its end.', 'endet nach 12,5 Sekunden'],
+    ['entries_dropped', 'Not in the result: links: 3, special files: 1.', 'im Ergebnis: Links: 3, Gerätedateien: 1.'],
+    ['format_assumed', 'The text was read as csv; to change that, pass "from_format" or "filename".', 'als CSV gelesen.'],
+    ['language_detected', 'The language was detected: Spanish (es), 98 % sure.', 'Erkannte Sprache: Spanisch, zu 98 % sicher.'],
+    ['length_unknown', 'The length of the file is unknown: at most its first 300 seconds are used.', 'ersten 300 Sekunden'],
+    ['low_resolution', 'The head is small in the photo: it was enlarged 2.4 times.', '2,4-fach'],
+    ['option_unknown', 'There is no option "dpj". Did you mean dpi?', 'keine Option „dpj“'],
+    ['page_incomplete', 'The page had not finished loading after 30 seconds; the result shows it as it was then.', 'nach 30 Sekunden'],
+    ['pages_beyond_end', 'The document has 5 pages; requested pages after the last one were ignored.', 'hat 5 Seiten'],
+    [
+      'zip_of_pages',
+      'One png file can contain only one page: the 3 parts are in a ZIP.',
+      'Eine PNG-Datei fasst nur eine Seite: Die 3 Teile',
+    ],
+  ])('has the parts of %s', (code, message, part) => {
+    expect(inGerman(code, message)).toContain(part);
   });
   it('has the names of fonts as they are', () => {
     const message =

@@ -100,7 +100,10 @@ export function JobPage({ id }: { id: string }) {
     );
     return () => cancel.abort();
   }, [id]);
-  if (error.value !== undefined) return <Nothing title={t('failed')} lead={sentenceOf(error.value)} more={start()} />;
+  if (error.value !== undefined) {
+    const { text, lang } = sentenceOf(error.value);
+    return <Nothing title={t('failed')} lead={<span lang={lang}>{text}</span>} more={start()} />;
+  }
   const { value: shown } = job;
   if (shown === undefined) return <h1 tabIndex={-1}>{t('job')}</h1>;
   const { output, progress, status, warnings } = shown;

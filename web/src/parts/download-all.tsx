@@ -28,7 +28,7 @@ const idsOf = (results: readonly Result[]): string => results.map(({ id }) => id
 
 function whyNot(error: unknown, size: number): string {
   if (error instanceof Refusal)
-    return error.code === 'ZIP_TOO_LARGE' ? t('zipTooLarge', { most: bytes(MOST_IN_MEMORY) }) : sentenceOf(error);
+    return error.code === 'ZIP_TOO_LARGE' ? t('zipTooLarge', { most: bytes(MOST_IN_MEMORY) }) : sentenceOf(error).text;
   return error instanceof DOMException && error.name === 'QuotaExceededError' ? t('diskFull', { size: bytes(size) }) : t('notPacked');
 }
 

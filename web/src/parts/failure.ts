@@ -1,5 +1,6 @@
 /** A refusal or a failure as a sentence with a way on. Those without a sentence of their own have the service's. */
 import type { Refusal } from '../api/client.ts';
+import type { Told } from '../words/catalog.ts';
 import { failureText, type Key, t } from '../words/words.ts';
 
 const OF_CODE: Readonly<Record<string, Key>> = {
@@ -20,10 +21,11 @@ const OF_REASON: Readonly<Record<string, Key>> = {
   timeout: 'timeout',
 };
 
-export function sentenceOf({ code, reason, message, details }: Refusal): string {
-  if (details['limit'] === 'pixels to remove' && details['max'] !== undefined) return t('brushTooMuch');
+export function sentenceOf({ code, reason, message, details }: Refusal): Told {
+  if (details['limit'] === 'pixels to remove' && details['max'] !== undefined) return { text: t('brushTooMuch'), lang: undefined };
   const key = (reason === undefined ? undefined : OF_REASON[reason]) ?? OF_CODE[code];
-  if (key !== undefined) return t(key, { name: String(details['name'] ?? '') });
+  if (key !== undefined) return { text: t(key, { name: String(details['name'] ?? '') }), lang: undefined };
+  if (typeof details['option'] === 'string') return failureText(['INVALID_OPTION'], message, details['option']);
   return failureText([...(reason === undefined ? [] : [reason]), code], message || code);
 }
 export const wantsPassword = ({ reason }: Refusal): boolean => reason === 'password_required' || reason === 'wrong_password';

@@ -143,9 +143,12 @@ function Notice({ children }: { children: ComponentChildren }) {
 function Failed({ task, start }: { task: Task; start: () => void }) {
   const state = task.state.value;
   if (state.at !== 'failed') return null;
+  const why = sentenceOf(state.error);
   return (
     <Notice>
-      <p role="alert">{sentenceOf(state.error)}</p>
+      <p role="alert" lang={why.lang}>
+        {why.text}
+      </p>
       {wantsPassword(state.error) && (
         <form
           class="password"

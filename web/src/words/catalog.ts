@@ -16,7 +16,7 @@ export interface CatalogTexts {
   readonly values: Readonly<Record<string, string>>;
   /** Warnings by code: `{1}` and `{2}` are parts of the service's sentence (`partsOf`). */
   readonly warnings: Readonly<Record<string, string>>;
-  /** Refusals by code, and failures by reason, that have no sentence in the page's own words. */
+  /** Refusals by code, and failures by reason, that have no sentence in the page's own words; `{option}` is one's label. */
   readonly failures: Readonly<Record<string, string>>;
   /** Why a tool is not there. */
   readonly reasons: Readonly<Record<string, string>>;

@@ -36,7 +36,7 @@ export const es: Words = {
   noOptions: 'No hay nada que ajustar.',
   preset: 'Valor previsto',
   presetIs: 'Valor previsto: {value}',
-  range: '{from} a {to}{unit}',
+  range: 'de {from} a {to}{unit}',
   required: 'obligatorio',
   start: { one: 'Convertir {n} archivo', other: 'Convertir {n} archivos' },
   run: 'Ejecutar',

@@ -10,9 +10,12 @@ export interface Warning {
 const PARTS: Readonly<Record<string, RegExp>> = {
   charset_guessed: /it was read as (.{1,60})\.$/,
   content_differs: /^The file was read as (\w{1,40}),/,
+  end_past_end: /^The recording ends after ([\d.]{1,20}) seconds/,
+  entries_dropped: /^Not in the result: (.{1,200})\.$/,
   font_substituted: /lines may break elsewhere: (.{1,600})\.$/,
   format_assumed: /^The text was read as (\w{1,40});/,
   language_detected: /\((\w{2,3})\), (\d{1,3}) % sure\.$/,
+  length_unknown: /at most its first (\d{1,10}) seconds/,
   lossy: /^This conversion from (\w{1,40}) does not keep: (.{1,2000})\.$/,
   low_resolution: /enlarged ([\d.]{1,10}) times\.$/,
   option_ignored: /^The option (\w{1,40}) has no effect/,
@@ -24,8 +27,16 @@ const PARTS: Readonly<Record<string, RegExp>> = {
 /** Between losses. */
 const BETWEEN = ', ';
 
+/** Warnings whose first part is a format. */
+const OF_FORMAT = ['content_differs', 'format_assumed', 'lossy', 'zip_of_pages'];
+
 /** @returns undefined where there is no translation */
-export function translate({ code, message }: Warning, { options }: CatalogWords, { warnings, losses }: CatalogTexts): string | undefined {
+export function translate(
+  { code, message }: Warning,
+  { options }: CatalogWords,
+  { warnings, losses }: CatalogTexts,
+  locale: string,
+): string | undefined {
   const pattern = PARTS[code];
   const parts = pattern === undefined ? [] : pattern.exec(message);
   const sentence = warnings[code];
@@ -35,7 +46,11 @@ export function translate({ code, message }: Warning, { options }: CatalogWords,
     if (code === 'lossy' && place === '2') return lost(part, losses);
     // Names of fonts and what stood in for them; names are in quotes.
     if (code === 'font_substituted') return part.replaceAll('" by ', '" → ').replace(/and (\d+) more$/, '+ $1');
-    return code === 'option_ignored' ? (options[part] ?? part) : part;
+    if (code === 'entries_dropped') return counted(part, losses);
+    if (code === 'option_ignored') return options[part] ?? part;
+    if (code === 'language_detected' && place === '1') return new Intl.DisplayNames(locale, { type: 'language' }).of(part) ?? part;
+    if (place === '1' && OF_FORMAT.includes(code)) return part.toUpperCase();
+    return /^\d+\.\d+$/.test(part) ? new Intl.NumberFormat(locale).format(Number(part)) : part;
   });
 }
 
@@ -51,3 +66,13 @@ function lost(list: string, names: CatalogTexts['losses']): string {
   }
   return told.join(BETWEEN);
 }
+
+/** Of each of these, so many. */
+const counted = (list: string, names: CatalogTexts['losses']): string =>
+  list
+    .split(BETWEEN)
+    .map((each) => {
+      const [what = '', count = ''] = each.split(': ');
+      return `${names[what] ?? what}: ${count}`;
+    })
+    .join(BETWEEN);

@@ -121,11 +121,14 @@ export function optionTakes(takes: string): Told {
   if (from !== undefined && to !== undefined) return { text: t('range', { from: Number(from), to: Number(to), unit }), lang: undefined };
   return toldOr(catalog?.texts.takes[takes], takes);
 }
-export const warningText = (warning: Warning): Told => toldOr(catalog?.translate(warning, catalog.words, catalog.texts), warning.message);
+export const warningText = (warning: Warning): Told =>
+  toldOr(catalog?.translate(warning, catalog.words, catalog.texts, locale), warning.message);
 
-/** @param keys a reason before a code @param message as the service says it */
-export const failureText = (keys: readonly string[], message: string): string =>
-  keys.map((key) => catalog?.texts.failures[key]).find((text) => text !== undefined) ?? message;
+/** @param keys a reason before a code @param message as the service says it @param option whose value is refused */
+export function failureText(keys: readonly string[], message: string, option?: string): Told {
+  const text = keys.map((key) => catalog?.texts.failures[key]).find((each) => each !== undefined);
+  return toldOr(option === undefined ? text : text?.replace('{option}', optionLabel(option, title(option)).text), message);
+}
 
 /** What an option's value is called. */
 export function valueName(option: string, value: string): string {
