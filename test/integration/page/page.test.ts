@@ -275,9 +275,16 @@ describe('everybody', () => {
     await visited.close();
   });
 
-  it.each([320, 768, 1280])('fits %i px without scrolling sideways', async (width) => {
-    const visited = await visit(ground.browser, ground.url, { viewport: { width, height: 800 }, locale: 'de-DE' });
+  it.each([
+    [320, 'de-DE'],
+    [320, 'es-ES'],
+    [768, 'de-DE'],
+    [1280, 'de-DE'],
+  ])('fits %i px in %s without scrolling sideways, its menu in one line', async (width, locale) => {
+    const visited = await visit(ground.browser, ground.url, { viewport: { width, height: 800 }, locale });
     const { page } = visited;
+    const tops = await page.locator('nav a').evaluateAll((links) => links.map((link) => Math.round(link.getBoundingClientRect().top)));
+    expect([tops.length, new Set(tops).size]).toEqual([4, 1]);
     await filesOf(page).setInputFiles(await picture(ground.folder, `a-name-that-is-longer-than-a-phone-is-wide-${width}.png`));
     for (const summary of await page.locator('summary').all()) await summary.click();
     for (const view of ['/', '/tools', '/tools/watermark-image', '/jobs']) {

@@ -71,9 +71,9 @@ function outranks(mine: Pause, other: Pause | undefined): boolean {
   return mine.until > other.until;
 }
 
-/** Says why the page waits, and waits. @param whole how long it takes in all, where it is asked again in between */
-export async function waitFor(why: Pause['why'], ms: number, cancel?: AbortSignal, whole = ms): Promise<void> {
-  const mine: Pause = { why, until: Date.now() + whole };
+/** Says why the page waits, and waits. */
+export async function waitFor(why: Pause['why'], ms: number, cancel?: AbortSignal): Promise<void> {
+  const mine: Pause = { why, until: Date.now() + ms };
   if (outranks(mine, pause.value)) pause.value = mine;
   try {
     await sleep(ms, cancel, why === 'lost');

@@ -146,6 +146,7 @@ function Present({ tool }: { tool: Tool }) {
     pieces.value = moved;
   };
   const mask = useSignal<MakeMask | undefined>(undefined);
+  const isTooMuch = useSignal(false);
   const [first] = list;
   const paints = slug === 'remove-object' && list.length === 1 && first?.file !== undefined;
   const painted = paints ? mask.value : undefined;
@@ -256,11 +257,13 @@ function Present({ tool }: { tool: Tool }) {
         class="panel"
         onSubmit={(event) => {
           event.preventDefault();
-          if (!few && !mixed) void run();
+          if (!few && !mixed && !isTooMuch.value) void run();
         }}
       >
         {slug === 'crop-image' && first?.file !== undefined && <Crop key={first.key} file={first.file} values={values} />}
-        {paints && first?.file !== undefined && <Brush key={first.key} file={first.file} mask={mask} values={values} />}
+        {paints && first?.file !== undefined && (
+          <Brush key={first.key} file={first.file} mask={mask} isTooMuch={isTooMuch} values={values} />
+        )}
         {pageField !== undefined && list.length === 1 && first?.file !== undefined && isPdf(first.file) && (
           <PagePicker key={first.key} file={first.file} values={values} required={pageField.required} />
         )}
@@ -269,7 +272,7 @@ function Present({ tool }: { tool: Tool }) {
         )}
         {options.length > 0 && <h2>{t('options')}</h2>}
         {options.length > 0 && <Options prefix={slug} values={values} fields={options} />}
-        <button type="submit" class="button main large" disabled={few || missing || mixed}>
+        <button type="submit" class="button main large" disabled={few || missing || mixed || isTooMuch.value}>
           {t('run')}
         </button>
         {few && !isPage && <p class="quiet">{t('atLeast', { n: files.min })}</p>}

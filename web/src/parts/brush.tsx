@@ -6,6 +6,8 @@ import { draw, type MakeMask, maskOf, type Point, type Stroke, shareOfBox, share
 
 /** Of the picture's shorter side, per cent. */
 const [SMALLEST, LARGEST, USUAL] = [1, 40, 8];
+/** Shares are counted to some hundredths: above this one the service's own count is too much, too. */
+const CERTAIN = 1.05;
 /** Of the canvas that is shown; the mask is as large as the picture, px. */
 const MOST_SHOWN = 1600;
 const SHOWN = { paint: '#d53dff', erase: undefined };
@@ -16,11 +18,13 @@ interface Given {
   readonly file: File;
   /** Is set while something is painted. */
   readonly mask: Signal<MakeMask | undefined>;
+  /** Is set where the service would refuse it. */
+  readonly isTooMuch: Signal<boolean>;
   /** Of the form: a rectangle that was typed. */
   readonly values: Signal<Readonly<Record<string, string>>>;
 }
 
-export function Brush({ file, mask, values }: Given) {
+export function Brush({ file, mask, isTooMuch, values }: Given) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const ring = useRef<HTMLDivElement>(null);
   const url = useSignal<string | undefined>(undefined);
@@ -42,6 +46,7 @@ export function Brush({ file, mask, values }: Given) {
     return () => {
       URL.revokeObjectURL(made);
       mask.value = undefined;
+      isTooMuch.value = false;
     };
   }, [file]);
 
@@ -76,6 +81,9 @@ export function Brush({ file, mask, values }: Given) {
   const none = strokes.value.length === 0;
   const [x, y, w, h] = ['x', 'y', 'w', 'h'].map((name) => Number(values.value[name] ?? 0)) as [number, number, number, number];
   const share = mask.value !== undefined || width === 0 ? painted.value : w > 0 && h > 0 ? shareOfBox({ x, y, w, h }, width, height) : 0;
+  useEffect(() => {
+    isTooMuch.value = share > CERTAIN;
+  }, [share]);
   if (size.value === undefined) return <p class="notice">{t('brushNoPicture')}</p>;
   return (
     <div class="brush">
@@ -132,11 +140,11 @@ export function Brush({ file, mask, values }: Given) {
         <div ref={ring} class="ring" />
       </div>
       <div class="painted">
-        <p role="status">{t(mask.value === undefined ? 'brushShareBox' : 'brushShare', { share: percent(share) })}</p>
+        <p role="status">{share > 0 && t(mask.value === undefined ? 'brushShareBox' : 'brushShare', { share: percent(share) })}</p>
         <meter min={0} max={1} high={0.9} optimum={0} value={Math.min(1, share)} aria-hidden="true" />
         {share > 1 && (
           <p class="notice" role="alert">
-            {t('brushTooMuch')}
+            {t(mask.value === undefined ? 'boxTooMuch' : 'brushTooMuch')}
           </p>
         )}
       </div>

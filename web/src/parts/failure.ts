@@ -22,7 +22,7 @@ const OF_REASON: Readonly<Record<string, Key>> = {
 };
 
 export function sentenceOf({ code, reason, message, details }: Refusal): Told {
-  if (details['limit'] === 'pixels to remove' && details['max'] !== undefined) return { text: t('brushTooMuch'), lang: undefined };
+  if (details['limit'] === 'pixels to remove' && details['max'] !== undefined) return { text: t('tooMuchToRemove'), lang: undefined };
   const key = (reason === undefined ? undefined : OF_REASON[reason]) ?? OF_CODE[code];
   if (key !== undefined) return { text: t(key, { name: String(details['name'] ?? '') }), lang: undefined };
   if (typeof details['option'] === 'string') return failureText(['INVALID_OPTION'], message, details['option']);

@@ -145,6 +145,10 @@ export const de: Words = {
   brushShareBox: 'Das Rechteck: {share} von dem, was auf einmal entfernt werden kann',
   brushTooMuch:
     'Das ist mehr, als auf einmal entfernt werden kann: Radieren Sie etwas davon weg, oder entfernen Sie einen Teil nach dem anderen.',
+  boxTooMuch:
+    'Das ist mehr, als auf einmal entfernt werden kann: Wählen Sie ein kleineres Rechteck, oder entfernen Sie einen Teil nach dem anderen.',
+  tooMuchToRemove:
+    'Das war mehr, als auf einmal entfernt werden kann. Fügen Sie das Bild noch einmal hinzu und wählen Sie weniger davon aus.',
   brushFailed: 'Dieser Browser konnte keine Maske von der Größe des Bildes erzeugen. Geben Sie stattdessen ein Rechteck ein.',
   brushNoPicture:
     'Dieser Browser kann das Bild nicht anzeigen, daher kann man nicht darauf malen. Geben Sie unten ein Rechteck ein, oder fügen Sie eine Maske als zweite Datei hinzu.',

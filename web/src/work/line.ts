@@ -2,7 +2,7 @@
  * The line: which tasks may upload, and which may be sent, first come, first served. One asks the service for all, so that it is refused nothing;
  * what waits for a limit holds up no task that has another one.
  */
-import { ASKED_AGAIN, ask, Limited, sleep, waitFor } from '../api/client.ts';
+import { ASKED_AGAIN, ask, Limited, type Pause, pause, sleep } from '../api/client.ts';
 import { hasRoom, type Limits, mostFiles, type Sizes, waitToSend, waitToUpload } from './limits.ts';
 import { isAlone, kindOf, type Order, send } from './orders.ts';
 import type { Task } from './tasks.ts';
@@ -99,13 +99,16 @@ async function serve(): Promise<void> {
       sendBack(limits);
       const waits = orders.map((order) => waitOf(limits, order));
       const first = orders[waits.findIndex((wait) => wait <= 0)];
-      if (first !== undefined) await sendWith(first, mostFiles(limits));
-      else await pauseFor(Math.min(...waits, ...entries.filter(mayEnter).map(({ task }) => waitToEnter(limits, task))));
+      if (first !== undefined) {
+        tell(undefined);
+        await sendWith(first, mostFiles(limits));
+      } else await pauseFor(Math.min(...waits, ...entries.filter(mayEnter).map(({ task }) => waitToEnter(limits, task))));
     }
   } catch (error) {
     for (const { reject } of [...orders.splice(0), ...entries.splice(0)]) reject(error);
   } finally {
     serving = false;
+    tell(undefined);
   }
 }
 
@@ -164,13 +167,24 @@ async function sendWith(first: Waiting, most: number): Promise<void> {
   }
 }
 
+/** What is said of the limits stays until something else is decided. */
+let told: Pause | undefined;
+function tell(next: Pause | undefined): void {
+  if (pause.value === undefined || pause.value === told) pause.value = next;
+  told = next;
+}
+
 /** @param wait ms; infinite where nothing waits any more */
 async function pauseFor(wait: number): Promise<void> {
   if (wait === Number.POSITIVE_INFINITY || changed.signal.aborted) return;
-  if (wait <= SHORT) return sleep(wait);
+  if (wait <= SHORT) {
+    tell(undefined);
+    return sleep(wait);
+  }
   const freed = orders.filter(({ place }) => inside.delete(place));
   for (const { task } of freed) task.state.value = { at: 'queued' };
   // Their places may be for others.
   if (freed.length > 0 && entries.length > 0) return;
-  await waitFor('limit', Math.min(wait, ASKED_AGAIN), changed.signal, wait).catch(() => {});
+  tell({ why: 'limit', until: Date.now() + wait });
+  await sleep(Math.min(wait, ASKED_AGAIN), changed.signal).catch(() => {});
 }
