@@ -11,6 +11,7 @@ import { escaped, htmlOf, plainTextOf } from './mail/body.ts';
 import { type MailedFile, type Message, messagesIn } from './mail/messages.ts';
 import { namesInArchive } from './mail/names.ts';
 import { outlookMessage } from './mail/outlook.ts';
+import { type PictureUrls, picturesOf } from './mail/shown.ts';
 import { type WebArchive, webArchiveIn } from './mail/web-archive.ts';
 import { type WebPage, webPageOf } from './mail/web-page.ts';
 import { answering, lossy, type Told } from './values/answer.ts';
@@ -60,7 +61,9 @@ function writeMessages(messages: readonly Message[]): readonly Told[] {
     return [];
   }
   const left: MailedFile[] = [];
-  write(target === 'html' ? document(messages[0]?.subject ?? '', messagePages(messages, left)) : messageTexts(messages, left));
+  write(
+    target === 'html' ? document(messages[0]?.subject ?? '', messagePages(messages, left, picturesOf())) : messageTexts(messages, left),
+  );
   return lossy(left.length === 0 ? [] : [`Attached files are named, and not part of the result: ${left.length}.`]);
 }
 
@@ -90,9 +93,9 @@ function withAttached(message: Message): readonly Message[] {
 }
 
 /** @param left is added the files that are only named */
-function* messagePages(messages: readonly Message[], left: MailedFile[] = []): Generator<string> {
+function* messagePages(messages: readonly Message[], left: MailedFile[], pictures: PictureUrls): Generator<string> {
   for (const [i, message] of messages.flatMap(withAttached).entries()) {
-    const { fragment, shown } = htmlOf(message);
+    const { fragment, shown } = htmlOf(message, pictures);
     const rest = message.files.filter((each) => !shown.has(each) && each.message === undefined);
     left.push(...rest);
     yield `${i === 0 ? '' : '<hr>\n'}${headOf(fieldsWith(message, rest))}${fragment()}\n`;
@@ -101,7 +104,7 @@ function* messagePages(messages: readonly Message[], left: MailedFile[] = []): G
 
 function* messageTexts(messages: readonly Message[], left: MailedFile[]): Generator<string> {
   for (const [i, message] of messages.flatMap(withAttached).entries()) {
-    const { shown } = htmlOf(message);
+    const { shown } = htmlOf(message, picturesOf());
     const rest = message.files.filter((each) => !shown.has(each) && each.message === undefined);
     left.push(...rest);
     yield `${i === 0 ? '' : '\n\f'}${plain(fieldsWith(message, rest))}\n${plainTextOf(message)}`;
@@ -110,10 +113,11 @@ function* messageTexts(messages: readonly Message[], left: MailedFile[]): Genera
 
 /** Each message of a mailbox has a folder. */
 function* entriesOf(messages: readonly Message[]): Generator<Entry> {
+  const pictures = picturesOf();
   for (const [i, message] of messages.entries()) {
     const folder = source === 'mbox' ? `${String(i + 1).padStart(4, '0')}/` : '';
     const take = namesInArchive();
-    const page = [...document(message.subject, messagePages([message]))].join('');
+    const page = [...document(message.subject, messagePages([message], [], pictures))].join('');
     yield { name: `${folder}${take('message.html')}`, bytes: Buffer.from(page) };
     for (const { name, bytes } of message.files) yield { name: `${folder}${take(name)}`, bytes };
   }

@@ -1,5 +1,6 @@
 /** ZIP archives (APPNOTE.TXT 6.3.10): the entries of one, by its central directory (4.3.12), and one of given files. */
 import { crc32, deflateRawSync } from 'node:zlib';
+import { beyond } from './values/value.ts';
 
 const END = 'PK\x05\x06';
 const END_BYTES = 22;
@@ -44,7 +45,10 @@ const LOCAL_BYTES = 30;
 /** The first of January 2020, so that equal files give equal archives (4.4.6). */
 const DATE = ((2020 - 1980) << 9) | (1 << 5) | 1;
 
-/** An archive of files, each packed where that makes it smaller: at most 65,535, and 4 GiB in all. */
+/** What its fields hold (4.4.1.4, 4.4.8, 4.4.21). */
+const [MOST_FILES, MOST_ARCHIVED] = [65_535, 2 ** 32 - 1];
+
+/** An archive of files, each packed where that makes it smaller. @throws Unfit beyond 65,535 of them, or 4 GiB in all */
 export function* zipOf(files: Iterable<{ readonly name: string; readonly bytes: Buffer }>): Generator<Buffer> {
   const directory: Buffer[] = [];
   let at = 0;
@@ -66,7 +70,9 @@ export function* zipOf(files: Iterable<{ readonly name: string; readonly bytes: 
     place.writeUInt32LE(PLAIN_FILE, 6);
     place.writeUInt32LE(at, 10);
     directory.push(uint32(ENTRY), uint16(MADE_BY_UNIX), fields, place, encoded);
+    if (directory.length / 5 > MOST_FILES) throw beyond('files in an archive', MOST_FILES);
     at += LOCAL_BYTES + encoded.length + packed.length;
+    if (at > MOST_ARCHIVED) throw beyond('bytes of an archive', MOST_ARCHIVED, at);
   }
   const entries = directory.length / 5;
   const size = directory.reduce((sum, part) => sum + part.length, 0);

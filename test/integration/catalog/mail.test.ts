@@ -49,6 +49,43 @@ describe('an e-mail', () => {
     expect(text).toContain(`content="default-src 'none'; img-src data:; style-src 'unsafe-inline'"`);
   });
 
+  it.each([
+    [
+      'is another when it is read again',
+      '<form><math><mtext></form><form><mglyph><style></math><meta http-equiv=refresh content="0;url=https://evil.test/"><img src=x onerror=alert(1)></style></mglyph></form>',
+    ],
+    [
+      'hides an end in an attribute',
+      '<form><math><mtext></form><form><mglyph><textarea><a title="</textarea><img src=x onerror=alert(1)>"></a></textarea></mglyph></form>',
+    ],
+    ['is written as it stands', '<xmp><b></xmp><noembed><script>alert(1)</script></noembed>'],
+    ['has a link behind 200 spaces', `<a href="${' '.repeat(200)}javascript:alert(1)">a</a>`],
+    ['has a link with 200 line ends', `<a href="java${'\n'.repeat(200)}script:alert(1)">a</a>`],
+    [
+      'changes a link later',
+      '<svg><a><set attributeName=href to="javascript:alert(1)"/><animateMotion values="javascript:alert(1)"/><animate values="javascript:alert(1)"/></a></svg>',
+    ],
+    ['has a template in a drawing', '<svg><template shadowrootmode=open></template></svg>'],
+  ])('becomes a page that runs nothing, also where it %s', async (_, hostile) => {
+    const { text } = await send('a.eml', mixed(page(`<p>safe</p>${hostile}`)), 'html');
+    expect(text).toContain('<p>safe</p>');
+    expect(text).not.toMatch(/alert|<meta http-equiv=refresh|<xmp|<set|<animate/i);
+  });
+
+  it('keeps what old programs write around their styles', async () => {
+    const { text } = await send('a.eml', mixed(page('<style><!-- p { color: red } --></style><p>x')), 'html');
+    expect(text).toMatch(/<style>\s+p \{ color: red \} --><\/style>/);
+  });
+
+  it.each([
+    ['comments', 'x<!-->'.repeat(170_000)],
+    ['programs', `${'<i></i>'.repeat(100_000)}${'<script></script>'.repeat(50_000)}`],
+    ['styles', `<head>${'<style></style>'.repeat(100_000)}<body>`],
+  ])('is read in time where it has very many %s', async (_, html) => {
+    expect((await send('a.eml', mixed(page(`${html}last`)), 'txt')).text).toMatch(/last\n$/);
+    expect((await send('a.eml', mixed(page(`${html}last`)), 'html')).text).toContain('last');
+  });
+
   it('becomes a ZIP of the page and of all its files, by names that no folder and no system minds', async () => {
     const attached = (name: string, body: string) =>
       part(`Content-Type: text/plain\nContent-Disposition: attachment; filename="${name}"`, body);
@@ -165,6 +202,7 @@ describe('a message of Outlook whose text is only RTF', () => {
 
   it.each([
     ['groups in each other', stored(`{\\rtf1${'{'.repeat(100_000)}x`)],
+    ['groups beside binary data', stored(`{\\rtf1${`${'{'.repeat(100)}\\bin100 ${'}'.repeat(100)}`.repeat(10)}x`)],
     ['bytes', stored(`{\\rtf1 ${'x'.repeat(9 << 20)}}`)],
   ])('is refused for too many %s', async (_, rtf) => {
     expect((await send('a.msg', mailed(rtf), 'txt')).answer.error?.details).toMatchObject({ reason: 'input_limit' });
@@ -195,6 +233,13 @@ describe('a mailbox', () => {
     );
     const { text } = await send('a.mbox', box.replaceAll('\n', '\r\n'), 'html');
     expect([text.match(/<table class="mail-head">/g)?.length, text.match(/<hr>/g)?.length]).toEqual([2, 1]);
+  });
+
+  it('shows 128 MiB of pictures at most, all messages together', async () => {
+    const large = part('Content-Type: image/png\nContent-ID: <pic@example.org>', 'x'.repeat(200_000));
+    const pictures = mixed(page('<img src="cid:pic@example.org">'.repeat(250)), large);
+    const { answer } = await send('a.mbox', `${separator}${pictures}\n`.repeat(3), 'html');
+    expect(answer.error?.details).toMatchObject({ reason: 'input_limit', limit: 'bytes of the pictures that a page shows' });
   });
 
   it('has 2,000 messages at most', async () => {

@@ -142,9 +142,31 @@ describe('a web archive that is made to do harm', () => {
       'html',
     );
     expect(text).toContain('safe');
-    expect(text).toContain('p { color: red } <\\/style>');
+    expect(text).toContain('p { color: red } \\3c /style>');
     expect(text.match(/<\/style>/g)).toHaveLength(1);
     expect(text).not.toMatch(/evil\.test|onload|onerror|script:|<template|alert\([2345]/);
+  });
+
+  it('has no style sheet that ends its element, also inside a drawing', async () => {
+    const css = '</svg><meta http-equiv=refresh content="0;url=https://evil.test/"><!--';
+    const link = '<link rel=stylesheet href=x.css>';
+    const page = (html: string) => webArchive(html, archived('text/css', 'https://saved.example.org/a/x.css', css));
+    expect((await send('a.mhtml', page(`<svg>${link}</svg>safe`), 'html')).text).not.toContain('evil.test');
+    const { text } = await send('a.mhtml', page(`${link}<svg><style>${css.replaceAll('<', '&lt;')}</style></svg>safe`), 'html');
+    expect(text).toContain('<style>\\3c /svg>\\3c meta http-equiv');
+    expect(text).not.toMatch(/<meta http-equiv=refresh|<!--/);
+  });
+
+  it('has the inside of a component without its styles, and nothing of a drawing that is named as one', async () => {
+    const inside = '<template shadowrootmode=open><p><style>p { color: red }</style>inside</p></template>';
+    const { text } = await send('a.mhtml', webArchive(`<div>${inside}</div><svg>${inside}</svg><math>${inside}</math>safe`), 'html');
+    expect(text).toContain('<div><div shadowrootmode="open"><p>inside</p></div></div>');
+    expect(text).toContain('safe');
+  });
+
+  it('repeats no long base in each of its links', async () => {
+    const page = webArchive(`<base href="https://evil.test/${'a'.repeat(3000)}/">${'<a href="b">c</a>'.repeat(1000)}`);
+    expect((await send('a.mhtml', page, 'html')).text).toContain('<a href="b">c</a><a href="b">c</a>');
   });
 
   it('may name two parts alike: the first one counts', async () => {
@@ -177,6 +199,7 @@ describe('a web archive that is made to do harm', () => {
       'pictures that are shown again and again',
       webArchive('<img src=p.png>'.repeat(200_000), archived('image/png', 'https://saved.example.org/a/p.png', Buffer.alloc(4096))),
     ],
+    ['links with a base', webArchive(`<base href="https://evil.test/${'a'.repeat(1900)}/">${'<a href=b>c</a>'.repeat(20_000)}`)],
     ['elements in each other', webArchive('<div>'.repeat(5000))],
   ])('is refused for too many %s', async (_, content) => {
     expect((await send('a.mhtml', content, 'html')).answer.error?.details).toMatchObject({ reason: 'input_limit' });

@@ -1,8 +1,8 @@
 /** The text of a message, as HTML that runs and loads nothing. */
 import { html, parse, serialize, type DefaultTreeAdapterTypes as Tree, defaultTreeAdapter as tree } from 'parse5';
-import { DROPPED, isElement, makeHarmless, nodesBelow } from './harmless.ts';
+import { isDropped, isElement, makeHarmless, nodesBelow } from './harmless.ts';
 import type { MailedFile, Message } from './messages.ts';
-import { contentIdOf, isContentId, picturesOf } from './shown.ts';
+import { contentIdOf, isContentId, type PictureUrls } from './shown.ts';
 
 /** Elements before and after which a new line begins. */
 const BLOCKS: ReadonlySet<string> = new Set(
@@ -13,11 +13,13 @@ const BLOCKS: ReadonlySet<string> = new Set(
 );
 
 /** @returns a fragment of HTML, written when it is asked for, and the files that it shows */
-export function htmlOf({ html: written, text, files }: Message): { fragment(): string; readonly shown: ReadonlySet<MailedFile> } {
+export function htmlOf(
+  { html: written, text, files }: Message,
+  pictures: PictureUrls,
+): { fragment(): string; readonly shown: ReadonlySet<MailedFile> } {
   if (written === undefined) return { fragment: () => paragraphs(text ?? ''), shown: new Set() };
   const shown = new Set<MailedFile>();
   const byId = new Map(files.flatMap((file) => (file.id === undefined ? [] : [[file.id, file] as const])));
-  const pictures = picturesOf();
   const body = bodyOf(written);
   makeHarmless(body, {
     picture: (reference) => {
@@ -38,12 +40,7 @@ function bodyOf(written: string): Tree.Element {
   const part = (name: string) => root?.childNodes.filter(isElement).find(({ tagName }) => tagName === name);
   const body = part('body') ?? tree.createElement('body', html.NS.HTML, []);
   const styles = part('head')?.childNodes.filter((node) => isElement(node) && node.tagName === 'style') ?? [];
-  for (const style of styles.reverse()) {
-    tree.detachNode(style);
-    const [first] = body.childNodes;
-    if (first === undefined) tree.appendChild(body, style);
-    else tree.insertBefore(body, style, first);
-  }
+  body.childNodes = [...styles, ...body.childNodes];
   return body;
 }
 
@@ -76,7 +73,7 @@ export function wordsIn(top: Tree.ParentNode): string {
       words += isLeft && text.trim() !== '' ? `\n${text}` : text;
       isLeft &&= text.trim() === '';
     } else if (!isElement(node)) continue;
-    else if (DROPPED.has(node.tagName) || node.tagName === 'style') tree.detachNode(node);
+    else if (isDropped(node) || node.tagName === 'style') node.childNodes = [];
     else if (node.tagName === 'br' || BLOCKS.has(node.tagName)) {
       words += '\n';
       isLeft = false;

@@ -59,9 +59,11 @@ function unpacked(compressed: Uint8Array): Buffer | undefined {
   bytes.writeUInt32LE(Math.min(bytes.readUInt32LE(0), bytes.length - 4), 0);
   try {
     // What the tokenizer complains of, for each one, is left out.
-    const rtf = Buffer.from(decompressRTF([...bytes]))
-      .toString('latin1')
-      .replace(/\\\\|\\'(?![0-9a-f]{2})|\\bin\d{8,}/gi, (found) => (found === '\\\\' ? found : ''));
+    const rtf = withoutData(
+      Buffer.from(decompressRTF([...bytes]))
+        .toString('latin1')
+        .replace(/\\\\|\\'(?![0-9a-f]{2})|\\bin\d{8,}/gi, (found) => (found === '\\\\' ? found : '')),
+    );
     requireFlat(rtf);
     return Buffer.from(rtf, 'latin1');
   } catch (error) {
@@ -70,10 +72,23 @@ function unpacked(compressed: Uint8Array): Buffer | undefined {
   }
 }
 
+/** Without binary data: it is no text, and its braces are no groups. An empty group keeps apart what was around it. */
+function withoutData(rtf: string): string {
+  const next = /\\bin(\d+) ?|\\./gs;
+  const pieces: string[] = [];
+  let from = 0;
+  for (let found = next.exec(rtf); found !== null; found = next.exec(rtf)) {
+    if (found[1] === undefined) continue;
+    pieces.push(rtf.slice(from, found.index));
+    from = next.lastIndex += Number(found[1]);
+  }
+  return [...pieces, rtf.slice(from)].join('{}');
+}
+
 function requireFlat(rtf: string): void {
   let level = 0;
   for (const [found] of rtf.matchAll(/\\[\\{}]|[{}]/g)) {
-    level += found === '{' ? 1 : found === '}' ? -1 : 0;
+    level = Math.max(0, level + (found === '{' ? 1 : found === '}' ? -1 : 0));
     if (level > MOST_LEVELS) throw beyond('groups in each other', MOST_LEVELS);
   }
 }

@@ -2,12 +2,14 @@
 import { beyond } from '../values/value.ts';
 import type { MailedFile } from './messages.ts';
 
-/** Of all URLs together, characters: a page may show the same picture a hundred thousand times. */
+/** Of all URLs of a result together, characters: a page may show the same picture a hundred thousand times. */
 const MOST_SHOWN = 128 << 20;
 const SHOWABLE = /^(?:image|font)\/[a-z0-9.+-]{1,50}$|^application\/(?:x-)?font-[a-z0-9.+-]{1,50}$/i;
 
-/** @returns takes a file; undefined for what is no picture and no font */
-export function picturesOf(): (file: MailedFile) => string | undefined {
+/** Takes a file; undefined for what is no picture and no font. */
+export type PictureUrls = (file: MailedFile) => string | undefined;
+
+export function picturesOf(): PictureUrls {
   const urls = new Map<MailedFile, string>();
   let written = 0;
   return (file) => {

@@ -10,7 +10,7 @@ const MOST_PARTS = 10_000;
 /** Parts in parts. */
 const MOST_LEVELS = 50;
 /** Characters of a URL that others are resolved against: each of them costs as much. */
-const LONGEST_BASE = 4000;
+export const LONGEST_BASE = 2000;
 /** What RFC 2557 (5) resolves relative URLs against where nothing else is named. */
 const NOWHERE = 'thismessage:/';
 

@@ -7,12 +7,14 @@ import { wordsIn } from './body.ts';
 import { attributeOf, innerText, isElement, makeHarmless, nodesBelow, type Parts } from './harmless.ts';
 import { contentIdOf, isContentId, picturesOf } from './shown.ts';
 import { styled } from './styles.ts';
-import { type ArchivedPart, resolved, type WebArchive } from './web-archive.ts';
+import { type ArchivedPart, LONGEST_BASE, resolved, type WebArchive } from './web-archive.ts';
 
 /** Style sheets that import one another. */
 const MOST_IMPORTS = 10;
 /** All style sheets together, each as often as it is referred to, characters. */
 const MOST_CSS = 32 << 20;
+/** All links together, characters: each of them may repeat the base. */
+const MOST_LINKS = 32 << 20;
 /** What a reference to an empty one counts for. */
 const LEAST_CSS = 100;
 const POLICY = "default-src 'none'; img-src data:; font-src data:; style-src 'unsafe-inline'";
@@ -99,13 +101,16 @@ function partsOf(parts: readonly ArchivedPart[], page: ArchivedPart, base: strin
       sheet: (inside) => sheet(inside, part.base, level + 1),
     });
   };
+  let linked = 0;
   return {
     picture: (reference) => picture(reference, base),
     sheet: (reference) => sheet(reference, base, 1),
     link(reference) {
-      if (reference.startsWith('#') || !/^https?:/.test(base)) return reference;
+      if (reference.startsWith('#') || !/^https?:/.test(base) || base.length > LONGEST_BASE) return reference;
       const url = URL.parse(reference, base);
       if (url === null) return reference;
+      linked += url.href.length;
+      if (linked > MOST_LINKS) throw beyond('characters of the links of a page', MOST_LINKS, linked);
       return url.hash !== '' && resolved(url.href, base) === page.location ? url.hash : url.href;
     },
   };
