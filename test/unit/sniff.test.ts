@@ -364,6 +364,15 @@ describe('a name or from_format', () => {
     ['[00:01.50]Hello\n', 'wrong.exe', 'lrc'],
   ])('of a text with times in brackets, %j as %s, is %s', (content, name, id) => expect(sourceOf(content, name)).toBe(id));
 
+  it.each([
+    ['From: "Saved by Grace Church" <a@example.org>\nTo: b@example.org\nMIME-Version: 1.0\n\nx\n', 'eml'],
+    ['From: a@example.org\nTo: b@example.org\nMIME-Version: 1.0\n\nFrom: <Saved by Blink>\n', 'eml'],
+    ['From: <Saved by Blink>\nSubject: x\nMIME-Version: 1.0\n\nx\n', 'mhtml'],
+    ['From: "Saved by Windows Internet Explorer 7"\nSubject: x\nMIME-Version: 1.0\n\nx\n', 'mhtml'],
+    ['MIME-Version: 1.0\nContent-Type:\n multipart/related; boundary=b\n\nx\n', 'mhtml'],
+    ['MIME-Version: 1.0\nContent-Type:\tmultipart/related; boundary=b\n\nx\n', 'mhtml'],
+  ])('is not needed where a header tells a web archive from an e-mail: %j is %s', (content, id) => expect(sourceOf(content)).toBe(id));
+
   it('settles what is inside an encrypted document', () => {
     const sealed = compoundOf(['EncryptedPackage', 'EncryptionInfo']);
     expect(sourceOf(sealed, 'x.xlsx')).toBe('xlsx');

@@ -48,23 +48,24 @@ const MOST_FIELDS = 200;
 /** The line before each message of a mailbox (RFC 4155). */
 const MAILBOX = /^From \S{1,200} {1,4}(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) [A-Z][a-z]{2} {1,2}\d{1,2} \d\d:\d\d/;
 /** A web page that a browser saved with its pictures, in the form of a message (RFC 2557). */
-const WEB_ARCHIVE = /^(?:From: [<"]?Saved by |Snapshot-Content-Location:)/im;
+const WEB_ARCHIVE = /^(?:From:[ \t]{0,9}(?:<Saved by |"?Saved by (?:Windows )?Internet Explorer)|Snapshot-Content-Location:)/i;
 
 /** A header of fields, with what only programs write among them (RFC 5322, 2.2). A message with related parts may have been saved as a web archive. */
 function mailed(start: string): Detected | undefined {
   const names = new Set<string>();
-  let isRelated = false;
-  for (const line of start.slice(0, 32_768).split(/\r?\n/, MOST_FIELDS)) {
-    if (/^[ \t]/.test(line) && names.size > 0) continue;
-    const [, name] = /^([!-9;-~]{1,60}):(?: |$)/.exec(line.slice(0, 80)) ?? [];
+  let [isRelated, isSaved] = [false, false];
+  // A field may go on in lines that begin with a blank.
+  for (const line of start.slice(0, 32_768).split(/\r?\n(?![ \t])/, MOST_FIELDS)) {
+    const [, name] = /^([!-9;-~]{1,60}):(?:\s|$)/.exec(line.slice(0, 80)) ?? [];
     if (name === undefined) break;
     names.add(name.toLowerCase());
-    isRelated ||= /^content-type: {0,9}multipart\/related\b/i.test(line);
+    isRelated ||= /^content-type:\s{0,9}multipart\/related\b/i.test(line);
+    isSaved ||= WEB_ARCHIVE.test(line);
   }
   const isMail = names.has('from') && names.size > 2 && MAILED.some((name) => names.has(name));
   // Word processors name neither a sender nor a receiver.
   if (!isMail) return isRelated && names.has('mime-version') && !names.has('to') ? asFormat('mhtml') : undefined;
-  if (WEB_ARCHIVE.test(start.slice(0, 4096))) return asFormat('mhtml');
+  if (isSaved) return asFormat('mhtml');
   return isRelated ? tieAmong(['eml', 'mhtml'], 'eml') : asFormat('eml');
 }
 

@@ -6,7 +6,7 @@
  * Pictures that the text shows are inside the page; other attached files are named. The page runs nothing and loads nothing. Prints an answer as residents
  * give: warnings, or why the file is refused.
  */
-import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { escaped, htmlOf, plainTextOf } from './mail/body.ts';
 import { type MailedFile, type Message, messagesIn } from './mail/messages.ts';
 import { namesInArchive } from './mail/names.ts';
@@ -15,6 +15,7 @@ import { type PictureUrls, picturesOf } from './mail/shown.ts';
 import { type WebArchive, webArchiveIn } from './mail/web-archive.ts';
 import { type WebPage, webPageOf } from './mail/web-page.ts';
 import { answering, lossy, type Told } from './values/answer.ts';
+import { writePieces } from './values/pieces.ts';
 import { beyond } from './values/value.ts';
 import { zipOf } from './zip.ts';
 
@@ -57,11 +58,12 @@ else
 
 function writeMessages(messages: readonly Message[]): readonly Told[] {
   if (target === 'zip') {
-    write(zipOf(bounded(entriesOf(messages))));
+    writePieces(output, zipOf(bounded(entriesOf(messages))));
     return [];
   }
   const left: MailedFile[] = [];
-  write(
+  writePieces(
+    output,
     target === 'html' ? document(messages[0]?.subject ?? '', messagePages(messages, left, picturesOf())) : messageTexts(messages, left),
   );
   return lossy(left.length === 0 ? [] : [`Attached files are named, and not part of the result: ${left.length}.`]);
@@ -70,15 +72,12 @@ function writeMessages(messages: readonly Message[]): readonly Told[] {
 function writeWebPage(archive: WebArchive): readonly Told[] {
   const page = webPageOf(archive);
   const { fields } = archive;
-  if (target === 'zip') write(zipOf(bounded(entriesOfPage(archive, page))));
-  else write([target === 'html' ? page.write(headOf(fields)) : `${plain(fields)}${fields.length === 0 ? '' : '\n'}${page.words()}`]);
+  if (target === 'zip') writePieces(output, zipOf(bounded(entriesOfPage(archive, page))));
+  else
+    writePieces(output, [
+      target === 'html' ? page.write(headOf(fields)) : `${plain(fields)}${fields.length === 0 ? '' : '\n'}${page.words()}`,
+    ]);
   return [...page.told, ...lossy(page.frames === 0 ? [] : [`Frames of the page are not part of the result: ${page.frames}.`])];
-}
-
-function write(pieces: Iterable<string | Buffer>): void {
-  const file = openSync(output, 'wx');
-  for (const piece of pieces) writeSync(file, Buffer.from(piece));
-  closeSync(file);
 }
 
 function* document(title: string, pages: Iterable<string>): Generator<string> {

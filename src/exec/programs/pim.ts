@@ -6,20 +6,21 @@
  * A card, an event, a task or a journal entry is a row. Nothing that they refer to is loaded. Prints an answer as residents give: warnings, or why the file
  * is refused.
  */
-import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { isUtf8 } from 'node:buffer';
+import { readFileSync } from 'node:fs';
 import { cardRecord } from './pim/card.ts';
-import { calendarRecords } from './pim/event.ts';
+import { entriesIn, entryRecord } from './pim/event.ts';
 import { type Component, componentsIn } from './pim/lines.ts';
 import { recordsPage, recordsText } from './pim/page.ts';
 import { asDatum, asLine, firstText, type PimRecord } from './pim/record.ts';
 import { answering, lossy, type Told } from './values/answer.ts';
 import { decodeText, toldOf } from './values/charset.ts';
 import { json } from './values/json.ts';
+import { writePieces } from './values/pieces.ts';
 import { csv } from './values/rows.ts';
 import { beyond, type Entries, fieldsFrom, Unfit } from './values/value.ts';
 
 const VERSION = '1.0';
-/** As components they take up to twenty times as much memory. */
 const MOST_BYTES = 32 << 20;
 const MOST_ENTRIES = 100_000;
 
@@ -30,15 +31,21 @@ else
   await answering(() => {
     const bytes = readFileSync(input);
     if (bytes.length > MOST_BYTES) throw beyond('bytes of cards or entries', MOST_BYTES, bytes.length);
-    const decoded = decodeText(bytes, [], charset);
+    const decoded = decodeText(wholeLetters(bytes), [], charset);
     const { components, skipped } = componentsIn(decoded.text);
-    const entries = source === 'ics' ? calendars(components).flatMap(calendarRecords) : cards(components).map(cardRecord);
-    if (entries.length > MOST_ENTRIES) throw beyond('cards or entries', MOST_ENTRIES, entries.length);
-    const file = openSync(output, 'wx');
-    for (const piece of piecesOf(entries, titleOf(components))) writeSync(file, Buffer.from(piece));
-    closeSync(file);
+    const found = source === 'ics' ? calendars(components).flatMap(entriesIn) : cards(components);
+    if (found.length > MOST_ENTRIES) throw beyond('cards or entries', MOST_ENTRIES, found.length);
+    const entries = found.map(source === 'ics' ? entryRecord : cardRecord);
+    writePieces(output, piecesOf(entries, titleOf(components)));
     return [...toldOf(decoded), ...warningsOf(skipped, entries)];
   });
+
+/** Lines may be folded between the bytes of a letter (RFC 5545, 3.1). */
+function wholeLetters(bytes: Buffer): Buffer {
+  if (isUtf8(bytes)) return bytes;
+  const unfolded = Buffer.from(bytes.toString('latin1').replace(/\r?\n[ \t]/g, ''), 'latin1');
+  return isUtf8(unfolded) ? unfolded : bytes;
+}
 
 /** @throws Unfit where there is none */
 function calendars(components: readonly Component[]): readonly Component[] {

@@ -70,6 +70,15 @@ describe('an address card', () => {
     expect(answer.data?.warnings.map(({ code }) => code)).toContain('content_differs');
   });
 
+  it('may be folded inside a letter, and say its name twice', async () => {
+    const letters = Buffer.from(card('VERSION:4.0', 'FN:Zoë', 'N:A;B;;;', 'N;ALTID=1:C;D;;;', 'ORG:One;x', 'ORG:Two'));
+    const at = letters.indexOf('ë') + 1;
+    const folded = Buffer.concat([letters.subarray(0, at), Buffer.from('\r\n '), letters.subarray(at)]);
+    expect(await rowsOf('a.vcf', folded)).toEqual([
+      { name: 'Zoë', family_name: 'A', given_name: 'B', organization: 'One; Two', department: 'x' },
+    ]);
+  });
+
   it('shows its photo in a page, and loads none', async () => {
     const file =
       card('VERSION:3.0', 'FN:One', `PHOTO;ENCODING=b;TYPE=PNG:${PNG.content}`) +
@@ -128,6 +137,29 @@ describe('a calendar', () => {
     expect((await send('a.ics', file, 'html')).text).toContain('<title>Team</title>');
   });
 
+  it('has the zone of an end where it is another, additional dates, and as written what is no time', async () => {
+    const flight = ['DTSTART;TZID=Europe/Berlin:20260302T100000', 'DTEND;TZID=America/New_York:20260302T130000', 'RDATE:20260309T100000'];
+    expect(await rowsOf('a.ics', calendar(event(...flight), event('DTSTART:20209999T999999Z')))).toEqual([
+      {
+        kind: 'event',
+        start: '2026-03-02T10:00:00',
+        end: '2026-03-02T13:00:00',
+        time_zone: 'Europe/Berlin',
+        end_time_zone: 'America/New_York',
+        additional_dates: ['2026-03-09T10:00:00'],
+      },
+      { kind: 'event', start: '20209999T999999Z', time_zone: 'UTC' },
+    ]);
+  });
+
+  it('does not lose what follows an entry without an end', async () => {
+    const file = calendar('BEGIN:VEVENT\r\nSUMMARY:one\r\nBEGIN:VALARM', event('SUMMARY:two'), 'END:VTODO', event('SUMMARY:three'));
+    expect((await rowsOf('a.ics', file)).map(({ summary }) => summary)).toEqual(['one', 'two', 'three']);
+    expect((await send('a.ics', file, 'json')).warnings).toContain('Lines that cannot be read were left out: 1.');
+    const cards = 'BEGIN:VCARD\nFN:one\nBEGIN:VCARD\nFN:two\nEND:VCARD\n';
+    expect((await rowsOf('a.vcf', cards)).map(({ name }) => name)).toEqual(['one', 'two']);
+  });
+
   it('may lack everything, or say what is no time', async () => {
     expect(await rowsOf('a.ics', calendar())).toEqual([]);
     const odd = calendar(event('DTSTART:soon', 'DURATION:P99999999999D'), event('DTSTART:20260302T100000', 'DURATION:P99999999999D'));
@@ -141,7 +173,8 @@ describe('a calendar', () => {
 describe('a file that is made to do harm', () => {
   it.each([
     ['cards', 'a.vcf', card('VERSION:3.0', 'FN:x').repeat(100_001)],
-    ['components in each other', 'a.ics', calendar('BEGIN:VEVENT\r\n'.repeat(1000))],
+    ['components in each other', 'a.ics', calendar('BEGIN:VALARM\r\n'.repeat(1000))],
+    ['lines', 'a.vcf', `BEGIN:VCARD\n${'A:\n'.repeat(2_000_001)}`],
     ['bytes', 'a.vcf', card('VERSION:3.0', `NOTE:${'x'.repeat(33 << 20)}`)],
   ])('is refused for too many %s', async (_, name, content) => {
     expect((await send(name, content, 'csv')).answer.error?.details).toMatchObject({ reason: 'input_limit' });

@@ -1,6 +1,6 @@
 /** The messages of a file: one (RFC 5322), or a mailbox of many (RFC 4155). */
 import PostalMime, { type Address, type Email } from 'postal-mime';
-import { calendarRecords } from '../pim/event.ts';
+import { entriesIn, entryRecord } from '../pim/event.ts';
 import { componentsIn } from '../pim/lines.ts';
 import { beyond, Unfit } from '../values/value.ts';
 
@@ -93,11 +93,18 @@ async function withMessage(file: MailedFile, level: number): Promise<MailedFile>
 function eventsIn({ type, bytes }: MailedFile): readonly (readonly [string, string])[] {
   if (type !== 'text/calendar' || bytes.length > MOST_CALENDAR) return [];
   const { components } = componentsIn(bytes.toString());
-  return components.flatMap(calendarRecords).map(({ title, fields }) => {
-    const times = [fields['start'], fields['end']].filter((time) => time !== '').join(' to ');
-    const zone = String(fields['time_zone']);
-    return ['Event', [title, zone === '' ? times : `${times} (${zone})`, fields['location']].filter((part) => part !== '').join(', ')];
-  });
+  return components
+    .flatMap(entriesIn)
+    .map(entryRecord)
+    .map(({ title, fields }) => {
+      const [start, end, zone, endZone] = ['start', 'end', 'time_zone', 'end_time_zone'].map((name) => String(fields[name]));
+      const places = [zone, endZone].filter((each) => each !== '').join(' to ');
+      const times = [start, end].filter((time) => time !== '').join(' to ');
+      return [
+        'Event',
+        [title, places === '' ? times : `${times} (${places})`, fields['location']].filter((part) => part !== '').join(', '),
+      ];
+    });
 }
 
 /** Pictures that a text shows have no name more often than not. */

@@ -9,8 +9,13 @@ const [BOX, ROOM, STREET, CITY, REGION, CODE, COUNTRY] = [0, 1, 2, 3, 4, 5, 6] a
 
 export function cardRecord(card: Component): PimRecord {
   const all = (name: string) => named(card, name);
-  const [family = '', given = '', middle = '', prefixes = '', suffixes = ''] = all('n').flatMap(valueParts);
-  const [organization = '', ...departments] = all('org').flatMap(valueParts);
+  const [family = '', given = '', middle = '', prefixes = '', suffixes = ''] = all('n').slice(0, 1).flatMap(valueParts);
+  const organizations = all('org').map(valueParts);
+  const organization = organizations
+    .map(([first]) => first)
+    .filter(Boolean)
+    .join('; ');
+  const departments = organizations.flatMap(([, ...units]) => units);
   const [emails, phones] = [all('email').map(typed), all('tel').map(typed)];
   const full = [prefixes, given, middle, family, suffixes].filter(Boolean).join(' ');
   const title =

@@ -6,17 +6,19 @@ import { firstText, named, type PimRecord, valueText } from './record.ts';
 const KINDS: Readonly<Record<string, string>> = { VEVENT: 'event', VTODO: 'task', VJOURNAL: 'journal' };
 /** Ten years. */
 const LONGEST_SECONDS = 10 * 366 * 86_400;
-const DATE = /^\d{4}-\d\d-\d\d$/;
-const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ?$/;
+const DATE = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])$/;
+const TIME = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])T(?:[01]\d|2[0-3]):[0-5]\d:(?:[0-5]\d|60)Z?$/;
 
-export const calendarRecords = (calendar: Component): readonly PimRecord[] =>
-  calendar.inside.flatMap((each) => (KINDS[each.name] === undefined ? [] : [entryOf(each)]));
+export const entriesIn = (calendar: Component): readonly Component[] => calendar.inside.filter(({ name }) => KINDS[name] !== undefined);
 
 /** Times are ISO 8601, as they are at the place of `time_zone`; the end of an event that takes whole days is its last day. */
-function entryOf(entry: Component): PimRecord {
+export function entryRecord(entry: Component): PimRecord {
   const [start] = named(entry, 'dtstart');
   const begins = start === undefined ? '' : momentOf(start);
   const isAllDay = DATE.test(begins);
+  const zone = start === undefined ? '' : zoneOf(start, begins);
+  const [end] = ended(entry);
+  const endZone = end === undefined ? '' : zoneOf(end, momentOf(end));
   const title = firstText(entry, 'summary');
   return {
     title,
@@ -26,7 +28,9 @@ function entryOf(entry: Component): PimRecord {
       start: begins,
       end: endOf(entry, begins),
       all_day: isAllDay,
-      time_zone: start === undefined ? '' : zoneOf(start, begins),
+      time_zone: zone,
+      // A flight lands in another one.
+      end_time_zone: endZone === zone ? '' : endZone,
       location: firstText(entry, 'location'),
       description: firstText(entry, 'description'),
       organizer: named(entry, 'organizer').map(personOf).join(', '),
@@ -34,6 +38,7 @@ function entryOf(entry: Component): PimRecord {
       recurrence: named(entry, 'rrule')
         .map(({ written }) => written)
         .join('; '),
+      additional_dates: named(entry, 'rdate').flatMap(({ values }) => values.map(String)),
       exceptions: named(entry, 'exdate').flatMap(({ values }) => values.map(String)),
       occurrence: named(entry, 'recurrence-id').map(momentOf).join(', '),
       status: firstText(entry, 'status').toLowerCase(),
@@ -54,8 +59,10 @@ function zoneOf({ parameters }: Property, moment: string): string {
   return moment.endsWith('Z') ? 'UTC' : String(parameters['tzid'] ?? '');
 }
 
+const ended = (entry: Component): readonly Property[] => [...named(entry, 'dtend'), ...named(entry, 'due')];
+
 function endOf(entry: Component, begins: string): string {
-  const [end] = [...named(entry, 'dtend'), ...named(entry, 'due')];
+  const [end] = ended(entry);
   if (end !== undefined) {
     const ends = momentOf(end);
     return DATE.test(ends) && ends > begins && entry.name === 'VEVENT' ? moved(ends, '-P1D') : ends;

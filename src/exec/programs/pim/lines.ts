@@ -5,6 +5,10 @@ import { beyond } from '../values/value.ts';
 
 /** Components in components: an event in a calendar has an alarm. */
 const MOST_LEVELS = 10;
+/** Unfolded: each takes half a kilobyte of memory. */
+const MOST_LINES = 2_000_000;
+/** None is in another. */
+const ENTRIES: ReadonlySet<string> = new Set(['VCARD', 'VEVENT', 'VTODO', 'VJOURNAL']);
 
 export interface Property {
   readonly name: string;
@@ -32,25 +36,38 @@ export interface Components {
 export function componentsIn(text: string): Components {
   const top: Component = { name: '', properties: [], inside: [] };
   const open = [top];
-  let skipped = 0;
+  let [lines, skipped] = [0, 0];
   for (const line of unfolded(text)) {
-    const at = open.at(-1) ?? top;
-    const [, verb, name = ''] = /^(BEGIN|END):([\w-]{1,40})\s{0,20}$/i.exec(line) ?? [];
+    if (++lines > MOST_LINES) throw beyond('lines of cards or entries', MOST_LINES);
+    const [, verb, written = ''] = /^(BEGIN|END):([\w-]{1,40})\s{0,20}$/i.exec(line) ?? [];
+    const name = written.toUpperCase();
     if (verb?.toUpperCase() === 'BEGIN') {
+      endOpen(open, name);
+      const at = open.at(-1) ?? top;
       if (open.length > MOST_LEVELS) throw beyond('components in each other', MOST_LEVELS);
-      const begun: Component = { name: name.toUpperCase(), properties: [], inside: [] };
+      const begun: Component = { name, properties: [], inside: [] };
       at.inside.push(begun);
       open.push(begun);
     } else if (verb !== undefined) {
-      // One that has no beginning ends nothing.
-      if (at.name === name.toUpperCase() && open.length > 1) open.pop();
+      // What is in it has no end of its own.
+      const begun = open.findLastIndex((each) => each.name === name);
+      if (begun > 0) open.length = begun;
+      else skipped++;
     } else {
+      const at = open.at(-1) ?? top;
       const property = propertyIn(line, at);
       if (property === undefined) skipped++;
       else at.properties.push(property);
     }
   }
   return { components: top.inside, skipped };
+}
+
+/** Ends those without an end that one of this name is not in. In vCard 2.1, the card of an agent is (2.4.1). */
+function endOpen(open: Component[], name: string): void {
+  const isAgent = open.at(-1)?.properties.at(-1)?.name === 'agent';
+  const outer = name === 'VCALENDAR' ? 1 : ENTRIES.has(name) && !isAgent ? open.findIndex((each) => ENTRIES.has(each.name)) : -1;
+  if (outer > 0) open.length = outer;
 }
 
 /** Lines that begin with a blank belong to the one before; so does what follows `=` in quoted-printable, as vCard 2.1 has it (2.1.3). */
