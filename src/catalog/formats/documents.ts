@@ -44,7 +44,7 @@ export const documents: readonly Format[] = [
   prose('msg', 'application/vnd.ms-outlook', { tie: 'ole' }),
   prose('mbox', 'application/mbox', { aliases: ['mbx'] }),
   prose('vcf', 'text/vcard', { aliases: ['vcard'], structured: true }),
-  prose('ics', 'text/calendar', { aliases: ['ical', 'ifb'], structured: true }),
+  prose('ics', 'text/calendar', { aliases: ['ical'], structured: true }),
   prose('mhtml', 'multipart/related', { aliases: ['mht'], kin: 'mail' }),
   format('sheet', 'xlsx', `${OOXML}.spreadsheetml.sheet`, {
     aliases: ['xlsm', 'xltx'],

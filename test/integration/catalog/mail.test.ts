@@ -125,6 +125,12 @@ describe('an e-mail', () => {
     expect([page.match(/<table class="mail-head">/g)?.length, page.match(/<hr>/g)?.length]).toEqual([2, 1]);
   });
 
+  it('that cannot be read do not cost the message', async () => {
+    const nested = `${'BEGIN:VEVENT\r\n'.repeat(5000)}${'BEGIN:X\r\n'.repeat(5000)}`;
+    const content = mixed(part('Content-Type: text/plain', 'Outside.'), part('Content-Type: text/calendar; charset=utf-8', nested));
+    expect((await send('a.eml', content, 'txt')).text).toMatch(/\nAttachments: part-1\.ics \(\d+ KB\)\n\nOutside\.\n$/);
+  });
+
   it('may have 10,000 files in a ZIP', async () => {
     const { answer } = await send('a.eml', mixed(part('Content-Type: application/octet-stream', 'x').repeat(20_000)), 'zip');
     expect(answer.error?.details).toMatchObject({ reason: 'input_limit', limit: 'files', max: 10_000 });

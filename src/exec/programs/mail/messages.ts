@@ -79,21 +79,33 @@ async function messageIn(bytes: Buffer, level = 0): Promise<Message> {
     }),
   );
   const read = await Promise.all(files.map((file, i) => (level < MOST_INSIDE && i < MOST_ATTACHED ? withMessage(file, level) : file)));
-  const fields = [...fieldsOf(mail), ...files.flatMap(eventsIn).slice(0, MOST_EVENTS)];
+  const events = await Promise.all(files.map(eventsIn));
+  const fields = [...fieldsOf(mail), ...events.flat().slice(0, MOST_EVENTS)];
   return { fields, subject: mail.subject ?? '', html: mail.html, text: mail.text, files: read };
 }
 
 async function withMessage(file: MailedFile, level: number): Promise<MailedFile> {
   if (file.type !== 'message/rfc822') return file;
-  const message = await messageIn(file.bytes, level + 1);
+  const message = await ifFit(() => messageIn(file.bytes, level + 1));
+  if (message === undefined) return file;
   return { ...file, name: file.name.startsWith('part-') && message.subject !== '' ? `${message.subject}.eml` : file.name, message };
 }
 
+/** An attached file that cannot be read does not cost the message. */
+async function ifFit<T>(read: () => T | Promise<T>): Promise<T | undefined> {
+  try {
+    return await read();
+  } catch (error) {
+    if (error instanceof Unfit) return undefined;
+    throw error;
+  }
+}
+
 /** Of an invitation. */
-function eventsIn({ type, bytes }: MailedFile): readonly (readonly [string, string])[] {
+async function eventsIn({ type, bytes }: MailedFile): Promise<readonly (readonly [string, string])[]> {
   if (type !== 'text/calendar' || bytes.length > MOST_CALENDAR) return [];
-  const { components } = componentsIn(bytes.toString());
-  return components
+  const found = await ifFit(() => componentsIn(bytes.toString()));
+  return (found?.components ?? [])
     .flatMap(entriesIn)
     .map(entryRecord)
     .map(({ title, fields }) => {
