@@ -175,7 +175,9 @@ describe('models', () => {
     expect(await states(home)).toEqual([
       ['u2netp', 'missing'],
       ['centerface', 'missing'],
+      ['deepfilternet3', 'missing'],
       ['whisper-base', 'missing'],
+      ['realesrgan-x4plus', 'missing'],
     ]);
     await mkdir(join(home, 'u2netp'));
     const path = join(home, 'u2netp/u2netp.onnx');
