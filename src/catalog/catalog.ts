@@ -30,7 +30,7 @@ export interface Catalog {
   forks(engineId: string): boolean | undefined;
   /** How a tool with its own plan works here: by the engine that its field `model` names, else the first of its methods whose engine is there. */
   method(work: ByPlan, input?: Input): Method | undefined;
-  /** All ways that it can work here; the first is taken unless another is asked for. */
+  /** The methods whose engines are here; the first is the default. */
   methods(work: ByPlan): readonly Method[];
   /** Every tool that can be called here. */
   readonly tools: ReadonlyMap<string, Tool>;

@@ -206,6 +206,13 @@ export async function untilEnded(url: string, jobId: string, withinMs = 90_000):
 export const settled = async (url: string, answer: Answer): Promise<Answer> =>
   answer.data?.status === 'processing' ? untilEnded(url, answer.data.job_id) : answer;
 
+/** Converts bytes, and waits. @returns the answer, the output as text where there is one, and what the warnings say */
+export async function convertText({ url }: Pick<Service, 'url'>, name: string, content: string | Buffer, toFormat: string) {
+  const answer = await settled(url, await convert(url, { name, bytes: Buffer.from(content) }, toFormat));
+  const text = answer.data?.output === undefined ? '' : await (await fetch(answer.data.output.url)).text();
+  return { answer, text, warnings: (answer.data?.warnings ?? []).map((warning) => warning.message) };
+}
+
 /** Converts, waits and downloads into `folder`. @throws when the job fails @returns the path of the output */
 export async function convertTo(
   url: string,

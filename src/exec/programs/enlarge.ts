@@ -7,8 +7,9 @@
  */
 import { join } from 'node:path';
 import { type Enlarging, enlargedInTiles } from './enlarge/tiles.ts';
+import { folderOf, ownArguments } from './inference/arguments.ts';
 import { openSession, Tensor } from './inference/session.ts';
-import { boxMean, resample } from './retouch/filters.ts';
+import { boxMean, product, resample } from './retouch/filters.ts';
 import { clamp, type Picture, type Plane, plane, readPam, writePam } from './retouch/picture.ts';
 
 /** Of what is printed with `--version`: the results differ between versions. */
@@ -45,12 +46,7 @@ async function enlarge(picture: Picture, scale: number, model: Enlarging): Promi
 
 /** The colour of what is transparent is unknown: near what is seen it gets the colour of that, so that no line is drawn between them. */
 function continued(colour: Plane, alpha: Plane): Plane {
-  const seen = plane(
-    colour.width,
-    colour.height,
-    colour.data.map((value, i) => value * (alpha.data[i] as number)),
-  );
-  const [near, share] = [boxMean(seen, BLEED), boxMean(alpha, BLEED)];
+  const [near, share] = [boxMean(product(colour, alpha), BLEED), boxMean(alpha, BLEED)];
   const data = colour.data.map((value, i) => {
     const a = alpha.data[i] as number;
     const around = (share.data[i] as number) > 1e-4 ? (near.data[i] as number) / (share.data[i] as number) : 0;
@@ -66,9 +62,6 @@ const meanOf = ([red, green, blue]: readonly [Plane, Plane, Plane]): Plane =>
     red.data.map((value, i) => (value + (green.data[i] as number) + (blue.data[i] as number)) / 3),
   );
 
-const args = process.argv.slice(2);
-const prefix = '--realesrgan-x4plus=';
-const folder = args.find((each) => each.startsWith(prefix))?.slice(prefix.length) ?? '';
-const [input = '', output = '', scale = ''] = args.filter((each) => !each.startsWith('--'));
-if (args.includes('--version')) process.stdout.write(`enlarge ${VERSION}\n`);
-else writePam(output, await enlarge(readPam(input), Number(scale), await modelIn(folder)));
+const [input = '', output = '', scale = ''] = ownArguments;
+if (input === '--version') process.stdout.write(`enlarge ${VERSION}\n`);
+else writePam(output, await enlarge(readPam(input), Number(scale), await modelIn(folderOf('realesrgan-x4plus'))));

@@ -16,29 +16,16 @@ import { type WebArchive, webArchiveIn } from './mail/web-archive.ts';
 import { type WebPage, webPageOf } from './mail/web-page.ts';
 import { answering, lossy, type Told } from './values/answer.ts';
 import { writePieces } from './values/pieces.ts';
+import { QUIET_FOOT, quietHead } from './values/quiet-page.ts';
 import { beyond } from './values/value.ts';
 import { zipOf } from './zip.ts';
 
 const VERSION = '1.0';
 /** In one archive. */
 const MOST_FILES = 10_000;
-/** The policy keeps the page from loading anything: a sender does not learn that it was opened. */
-const HEAD = `<!DOCTYPE html>
-<html>
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data:; style-src 'unsafe-inline'">
-<title>TITLE</title>
-<style>
-body { font-family: sans-serif; margin: 2em }
-.mail-head { border-collapse: collapse; margin-bottom: 1.5em }
+const STYLES = `.mail-head { border-collapse: collapse; margin-bottom: 1.5em }
 .mail-head th { text-align: left; vertical-align: top; padding: 0.1em 1em 0.1em 0; font-weight: bold }
-hr { margin: 2em 0 }
-</style>
-</head>
-<body>
-`;
-const FOOT = '</body>\n</html>\n';
+hr { margin: 2em 0 }`;
 
 type Fields = readonly (readonly [string, string])[];
 interface Entry {
@@ -81,9 +68,9 @@ function writeWebPage(archive: WebArchive): readonly Told[] {
 }
 
 function* document(title: string, pages: Iterable<string>): Generator<string> {
-  yield HEAD.replace('TITLE', () => escaped(title));
+  yield quietHead(title, STYLES);
   yield* pages;
-  yield FOOT;
+  yield QUIET_FOOT;
 }
 
 /** Attached messages follow the one that they came with. */

@@ -8,6 +8,7 @@
  * A colour is `#rrggbb`; sizes are in mm. Prints `progress 0.5` and the like, and what clients have to know as one line of JSON, as residents
  * answer: warnings, or, with status 2, that there is not one face.
  */
+import { folderOf, ownArguments } from './inference/arguments.ts';
 import { before, covering, cutOut, plain } from './matte/compose.ts';
 import { type DetectedFace, facesIn } from './matte/faces.ts';
 import { maskOf } from './matte/mask.ts';
@@ -80,10 +81,8 @@ interface Models {
   readonly centerface: string;
 }
 
-const args = process.argv.slice(2);
-const folderOf = (id: string): string => args.find((each) => each.startsWith(`--${id}=`))?.slice(id.length + 3) ?? '';
 const models: Models = { u2netp: folderOf('u2netp'), centerface: folderOf('centerface') };
-const [operation, input = '', output = '', ...rest] = args.filter((each) => !/^--\w+=/.test(each));
+const [operation, input = '', output = '', ...rest] = ownArguments;
 
 if (operation === undefined || operation === '--version') process.stdout.write(`matte ${VERSION}\n`);
 else {

@@ -7,6 +7,7 @@
  * the one before ended. Prints `progress 0.5` and the like, and warnings as one line of JSON, as residents answer.
  */
 import { closeSync, fstatSync, openSync, readSync, writeFileSync } from 'node:fs';
+import { folderOf, ownArguments } from './inference/arguments.ts';
 import { plainText, type Said, srt, vtt } from './speech/cues.ts';
 import { begin, search, type Transcript } from './speech/search.ts';
 import { readVocabulary, TICK, type Vocabulary } from './speech/vocabulary.ts';
@@ -129,8 +130,5 @@ async function transcribe([input = '', output = '', format = '', given = '', bea
 
 const nameOf = (code: string): string => new Intl.DisplayNames('en', { type: 'language' }).of(code) ?? code;
 
-const args = process.argv.slice(2);
-const folder = args.find((each) => each.startsWith('--whisper-base='))?.slice('--whisper-base='.length) ?? '';
-const order = args.filter((each) => !each.startsWith('--'));
-if (args.includes('--version')) process.stdout.write(`speech ${VERSION}\n`);
-else await answering(() => transcribe(order, folder));
+if (ownArguments[0] === '--version') process.stdout.write(`speech ${VERSION}\n`);
+else await answering(() => transcribe(ownArguments, folderOf('whisper-base')));

@@ -4,7 +4,7 @@ import { PNG } from '../../../src/catalog/known-good.ts';
 import { contentOf } from '../../kit/content.ts';
 import { message, outlook } from '../../kit/fixtures/mail.ts';
 import { unzip } from '../../kit/judges/text.ts';
-import { convert, type Service, settled, startService } from '../../kit/service.ts';
+import { convert, convertText, type Service, settled, startService } from '../../kit/service.ts';
 
 let service: Service;
 beforeAll(async () => {
@@ -12,11 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => service?.stop());
 
-async function send(name: string, content: string | Buffer, target: string) {
-  const answer = await settled(service.url, await convert(service.url, { name, bytes: Buffer.from(content) }, target));
-  const text = answer.data?.output === undefined ? '' : await (await fetch(answer.data.output.url)).text();
-  return { answer, text, warnings: (answer.data?.warnings ?? []).map((warning) => warning.message) };
-}
+const send = (name: string, content: string | Buffer, target: string) => convertText(service, name, content, target);
 
 const HEAD = 'From: a@example.org\nTo: b@example.org\nSubject: s\nMIME-Version: 1.0\n';
 const part = (head: string, body: string): string => `--mixed\n${head}\n\n${body}\n`;

@@ -1,7 +1,7 @@
 /** Address cards and calendars as programs write them, in all versions, and as strangers send them. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { PNG } from '../../../src/catalog/known-good.ts';
-import { convert, type Service, settled, startService } from '../../kit/service.ts';
+import { convertText, type Service, startService } from '../../kit/service.ts';
 
 let service: Service;
 beforeAll(async () => {
@@ -9,11 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => service?.stop());
 
-async function send(name: string, content: string | Buffer, target: string) {
-  const answer = await settled(service.url, await convert(service.url, { name, bytes: Buffer.from(content) }, target));
-  const text = answer.data?.output === undefined ? '' : await (await fetch(answer.data.output.url)).text();
-  return { answer, text, warnings: (answer.data?.warnings ?? []).map((warning) => warning.message) };
-}
+const send = (name: string, content: string | Buffer, target: string) => convertText(service, name, content, target);
 
 type Row = Readonly<Record<string, unknown>>;
 /** The fields that are not empty, of each row. */

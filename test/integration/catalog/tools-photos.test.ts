@@ -59,6 +59,10 @@ const pixelsOf = async (path: string, ...args: readonly string[]): Promise<Buffe
   (await run(CONVERT, [path, ...args, '-depth', '8', 'rgb:-'], { encoding: 'buffer', maxBuffer: 1 << 28 })).stdout;
 const sizeOf = async (path: string) => (await run(CONVERT, [path, '-format', '%wx%h %m %[channels]', 'info:'])).stdout;
 
+/** A blue disc before nothing, whose colour would be red. */
+const cutDisc = () =>
+  made('cut.png', '-size', '40x40', 'xc:#ff000000', '-fill', '#0000ff', '-draw', 'circle 20,20 20,8', '-type', 'TrueColorAlpha');
+
 describe('upscale-image', () => {
   it.each([['2'], ['3x'], ['4']])('enlarges %s times, nearer to the photo than Lanczos is', async (scale) => {
     const factor = Number(scale[0]);
@@ -71,18 +75,7 @@ describe('upscale-image', () => {
   });
 
   it('keeps transparency, whose colour does not bleed into what is seen', async () => {
-    const file = await made(
-      'cut.png',
-      '-size',
-      '40x40',
-      'xc:#ff000000',
-      '-fill',
-      '#0000ff',
-      '-draw',
-      'circle 20,20 20,8',
-      '-type',
-      'TrueColorAlpha',
-    );
+    const file = await cutDisc();
     const { path } = await use('upscale-image', file);
     expect(await sizeOf(path)).toMatch(/^80x80 PNG s?rgba/);
     const onBlack = await pixelsOf(path, '-background', 'black', '-alpha', 'remove');
@@ -133,18 +126,7 @@ describe('upscale-image', () => {
     expect((await run(CONVERT, [large, '-format', '%z', 'info:'])).stdout).toBe('16');
     const shades = await pixelsOf(large);
     expect(shades.every((value, at) => value === shades[at - (at % 3)])).toBe(true);
-    const cut = await made(
-      'cut.png',
-      '-size',
-      '40x40',
-      'xc:#ff000000',
-      '-fill',
-      '#0000ff',
-      '-draw',
-      'circle 20,20 20,8',
-      '-type',
-      'TrueColorAlpha',
-    );
+    const cut = await cutDisc();
     const { path } = await use('upscale-image', cut, { model: 'realesrgan-x4plus' });
     expect(await sizeOf(path)).toMatch(/^80x80 PNG s?rgba/);
     const onBlack = await pixelsOf(path, '-background', 'black', '-alpha', 'remove');

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { PNG } from '../../../src/catalog/known-good.ts';
 import { openBrowser } from '../../kit/browser.ts';
 import { archived, webArchive } from '../../kit/fixtures/mail.ts';
-import { convert, type Service, settled, startService } from '../../kit/service.ts';
+import { convertText, type Service, startService } from '../../kit/service.ts';
 
 let service: Service;
 beforeAll(async () => {
@@ -11,11 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => service?.stop());
 
-async function send(name: string, content: string | Buffer, target: string) {
-  const answer = await settled(service.url, await convert(service.url, { name, bytes: Buffer.from(content) }, target));
-  const text = answer.data?.output === undefined ? '' : await (await fetch(answer.data.output.url)).text();
-  return { answer, text, warnings: (answer.data?.warnings ?? []).map((warning) => warning.message) };
-}
+const send = (name: string, content: string | Buffer, target: string) => convertText(service, name, content, target);
 
 const BYTES = Buffer.from(PNG.content, 'base64');
 const DATA = `data:image/png;base64,${PNG.content}`;

@@ -27,7 +27,7 @@ const NEAR_CRF = 18;
 export function planDenoised(task: Task): Plan {
   const { sound, picture, encode } = recordingOf(task);
   const filters = picture === undefined ? ALONE : BESIDE;
-  return encode({ map: `0:${sound.index}`, stream: sound, args: (args) => filtered(args, filters) });
+  return encode({ map: `0:${sound.index}`, stream: sound, filters });
 }
 
 /** Leaves speech alone, by `exec/programs/denoise.ts`. @param maxSeconds of a recording @throws Failure `no_stream` if there is no sound · `input_limit` */
@@ -60,7 +60,6 @@ export function planVoice(task: Task, maxSeconds: number): Plan {
     ...(picture === undefined ? {} : { before: timedBy(sound) }),
     map: '1:0',
     stream: { ...sound, rate: MODEL_RATE },
-    args: (args) => args,
   });
   const lacks = sound.rate > MODEL_RATE ? [{ code: 'lossy', message: 'What is above 24 kHz in the recording is not kept.' }] : [];
   return { warnings: [...warnings, ...lacks], steps: [decode, ownStep('denoise', [wav, `${most}`]), ...steps] };
@@ -79,11 +78,10 @@ interface Source {
   /** Of FFmpeg's `-map`. */
   readonly map: string;
   readonly stream: AudioStream;
-  /** Changes the encoder's arguments. */
-  readonly args: (args: readonly string[]) => readonly string[];
+  readonly filters?: string;
 }
 
-/** @returns the sound, the picture where the result has one, and what encodes a sound in the place of its own */
+/** @returns the sound to work on, the picture if the result has one, and what encodes a sound in place of the first */
 function recordingOf(task: Task): {
   readonly sound: AudioStream;
   readonly picture: VideoStream | undefined;
@@ -101,7 +99,7 @@ function recordingOf(task: Task): {
     film !== undefined && picture !== undefined && ((film.takesBack && source === target) || film.video.includes(picture.codec));
   const cover = container?.cover ? covers.find(({ codec }) => codec === 'mjpeg' || codec === 'png') : undefined;
   const kept = 1 + (picture === undefined ? 0 : 1) + (cover === undefined ? 0 : 1);
-  const encode = ({ before = [], inputs = [], map, stream, args }: Source): Plan => ({
+  const encode = ({ before = [], inputs = [], map, stream, filters }: Source): Plan => ({
     warnings: dropped(audio.length + (target in AUDIO ? 0 : video.length) + covers.length - kept),
     steps: [
       command({
@@ -114,7 +112,7 @@ function recordingOf(task: Task): {
           ...(picture === undefined
             ? []
             : ['-map', `0:${picture.index}`, ...(copies ? ['-c:v', 'copy'] : VIDEO_ENCODERS[film?.encoders[0] ?? 'h264'](NEAR_CRF))]),
-          ...['-map', map, ...args(encodeAudio(encoder, stream, { rate: sound.rate }))],
+          ...['-map', map, ...filtered(encodeAudio(encoder, stream, { rate: sound.rate }), filters)],
           ...(cover === undefined ? [] : ['-map', `0:${cover.index}`, '-c:v', 'copy', '-disposition:v:0', 'attached_pic']),
           ...['-sn', '-dn'],
           ...tags(source, sound.index, false),
@@ -128,7 +126,8 @@ function recordingOf(task: Task): {
 }
 
 /** Before the filters that the encoder needs, if it needs any. */
-function filtered(args: readonly string[], filters: string): readonly string[] {
+function filtered(args: readonly string[], filters: string | undefined): readonly string[] {
+  if (filters === undefined) return args;
   const at = args.indexOf('-af');
   return at < 0 ? ['-af', filters, ...args] : args.with(at + 1, `${filters},${args[at + 1]}`);
 }

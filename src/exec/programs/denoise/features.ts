@@ -1,6 +1,6 @@
 /**
- * What DeepFilterNet is told of each frame, as its own library computes it: how loud bands are that widen as hearing does, and the lower part of the
- * spectrum; both against what they were in the last second (Schröter et al., "DeepFilterNet", 2022; libDF).
+ * The input of DeepFilterNet for each frame, as its own library computes it: the loudness of bands that widen as hearing does, and the lower part of the
+ * spectrum, each relative to the last second (Schröter et al., "DeepFilterNet", 2022; libDF).
  */
 import { BINS, HEARD_RATE, HOP, SIZE, type Spectrum } from './spectrum.ts';
 

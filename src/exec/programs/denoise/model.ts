@@ -1,4 +1,4 @@
-/** DeepFilterNet 3: from what is told of frames to how much of each band is speech, and a filter over time for each of the lower bins. */
+/** DeepFilterNet 3: from the features of frames it computes a gain for each band, and a filter over time for each of the lower bins. */
 import { join } from 'node:path';
 import { openSession, Tensor } from '../inference/session.ts';
 import { bandOfBin, type Features, LOUDNESSES, LOW_BINS } from './features.ts';

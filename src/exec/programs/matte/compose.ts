@@ -1,5 +1,5 @@
 /** Subjects without the colours of the background that they stood before, and before another one. */
-import { boxMean, resample } from '../retouch/filters.ts';
+import { boxMean, product, resample } from '../retouch/filters.ts';
 import { clamp, type Picture, type Plane, plane } from '../retouch/picture.ts';
 
 /** How far colours are taken from, as a share of the longer side. */
@@ -28,13 +28,6 @@ function ownColour(colour: Plane, mask: Plane, around: Plane, radius: number): P
   }
   return plane(colour.width, colour.height, data);
 }
-
-const product = (a: Plane, b: Plane): Plane =>
-  plane(
-    a.width,
-    a.height,
-    a.data.map((value, i) => value * (b.data[i] as number)),
-  );
 
 /** One colour everywhere. @param hex as `#rrggbb` */
 export function plain(hex: string, { width, height, maxval }: Pick<Picture, 'width' | 'height' | 'maxval'>): Picture {

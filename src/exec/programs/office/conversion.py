@@ -9,7 +9,7 @@ from refusal import Refusal
 from saving import save
 
 
-# Of these we draw the letters; whoever opens the others draws them with fonts of their own.
+# In these formats we draw the letters; other formats keep the names of fonts, and the reader draws.
 DRAWN = ("pdf", "png")
 
 

@@ -56,7 +56,7 @@ def stand_ins_of(drawn):
 
 
 def choices(asked):
-    """Several may be named, of which the first that is there is to be taken; a leading @ is of vertical text."""
+    """A document may name several; the first that is installed counts. A leading @ means vertical text."""
     return [name.strip().removeprefix("@") for name in asked.split(";")]
 
 

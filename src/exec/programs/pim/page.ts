@@ -1,22 +1,11 @@
 /** Records as a page and as plain text, for people. */
 import { escaped } from '../mail/body.ts';
+import { QUIET_FOOT, quietHead } from '../values/quiet-page.ts';
 import { asLine, type PimRecord } from './record.ts';
 
-const HEAD = `<!DOCTYPE html>
-<html>
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data:; style-src 'unsafe-inline'">
-<title>TITLE</title>
-<style>
-body { font-family: sans-serif; margin: 2em }
-table { border-collapse: collapse; margin-bottom: 2em }
+const STYLES = `table { border-collapse: collapse; margin-bottom: 2em }
 th { text-align: left; vertical-align: top; padding: 0.1em 1em 0.1em 0 }
-img { max-width: 12em; max-height: 12em }
-</style>
-</head>
-<body>
-`;
+img { max-width: 12em; max-height: 12em }`;
 
 /** `family_name` as `Family name`. */
 const label = (column: string): string => `${column.charAt(0).toUpperCase()}${column.slice(1).replaceAll('_', ' ')}`;
@@ -28,13 +17,13 @@ const shown = ({ title, fields }: PimRecord): readonly (readonly [string, string
     .filter(([, text]) => text !== '' && text !== title);
 
 export function* recordsPage(title: string, entries: readonly PimRecord[]): Generator<string> {
-  yield HEAD.replace('TITLE', () => escaped(title));
+  yield quietHead(title, STYLES);
   for (const entry of entries) {
     const rows = shown(entry).map(([name, text]) => `<tr><th>${name}</th><td>${escaped(text).replaceAll('\n', '<br>\n')}</td></tr>\n`);
     const picture = entry.picture === undefined ? '' : `<p><img src="${entry.picture}" alt=""></p>\n`;
     yield `<h2>${escaped(entry.title)}</h2>\n${picture}<table>\n${rows.join('')}</table>\n`;
   }
-  yield '</body>\n</html>\n';
+  yield QUIET_FOOT;
 }
 
 export function* recordsText(entries: readonly PimRecord[]): Generator<string> {

@@ -149,15 +149,17 @@ export function noiseOf({ width, height, data }: Plane): number {
   return (bin + within) / 1024 / 6 / 0.6745;
 }
 
+/** Pixel by pixel. */
+export const product = (a: Plane, b: Plane): Plane =>
+  plane(
+    a.width,
+    a.height,
+    a.data.map((value, i) => value * (b.data[i] as number)),
+  );
+
 /** Smooths what varies less than `deviation`, and keeps edges (He, Sun and Tang, "Guided image filtering", 2010). */
 export function guided(source: Plane, guide: Plane, radius: number, deviation: number): Plane {
   const { width, height } = source;
-  const product = (a: Plane, b: Plane) =>
-    plane(
-      width,
-      height,
-      a.data.map((value, i) => value * (b.data[i] as number)),
-    );
   const [meanGuide, meanSource] = [boxMean(guide, radius), boxMean(source, radius)];
   const cross = boxMean(product(guide, source), radius);
   const square = boxMean(product(guide, guide), radius);

@@ -1,5 +1,5 @@
 /** Enlarges: by Lanczos' filter, then sharpened until the result, made small again, is the source; edges get no halos. */
-import { greatest, least, resample } from './filters.ts';
+import { greatest, least, product, resample } from './filters.ts';
 import { type Picture, type Plane, plane } from './picture.ts';
 
 /** Each brings less than the one before it. */
@@ -14,14 +14,7 @@ export function upscale(picture: Picture, scale: number, progress: (fraction: nu
   const steps = picture.colours.length * ROUNDS;
   const colours = picture.colours.map((colour, index) => {
     // The colour of what is transparent is unknown: it must not bleed into what is seen.
-    const seen =
-      alpha === undefined
-        ? colour
-        : plane(
-            width,
-            height,
-            colour.data.map((value, i) => value * (alpha.data[i] as number)),
-          );
+    const seen = alpha === undefined ? colour : product(colour, alpha);
     const result = backProjected(seen, wide, high, (round) => progress((index * ROUNDS + round) / steps));
     if (large === undefined) return result;
     return plane(
