@@ -54,7 +54,7 @@ converters:
 
 test-tools:
 	@scripts/install-packages --for tests test/packages.txt
-	@scripts/setup-models --needed whisper-base realesrgan-x4plus
+	@scripts/setup-models --needed u2net whisper-base realesrgan-x4plus
 	@node scripts/setup-photos.ts
 	@scripts/setup-schemathesis
 	@scripts/setup-typed-client

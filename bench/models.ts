@@ -20,6 +20,7 @@ export async function models(folder: string): Promise<void> {
   const service = await startService();
   try {
     await photos(service, folder);
+    await subjects(service, folder);
     await speech(service, folder);
   } finally {
     await service.stop();
@@ -44,6 +45,49 @@ async function photos(service: Service, folder: string): Promise<void> {
     for (const model of ['classical', 'realesrgan-x4plus'])
       await pictureRow(work, model, whole, small, tool(service, folder, 'upscale-image', { scale: `${scale}`, model }));
   }
+}
+
+/** Things of which it is known where they are, before each photo: the masks of U²-Net, large and small, compared with the true ones. */
+async function subjects(service: Service, folder: string): Promise<void> {
+  console.log('\n| what stands before a photo, 512 × 512 pixels | | share in common (IoU) | s |\n|---|---|---|---|');
+  const things = {
+    'a leaf with fine teeth':
+      'path "M 256,60 L 300,120 290,130 340,180 325,190 370,250 350,255 380,330 300,400 270,470 250,470 240,400 150,340 180,260 160,250 200,180 190,170 230,120 Z"',
+    'a ring on a stick': 'path "M 256,90 a 110,110 0 1,0 0.1,0 Z M 256,140 a 60,60 0 1,1 -0.1,0 Z M 246,310 h 20 v 160 h -20 Z"',
+    'two discs': 'circle 160,260 160,160 circle 370,280 370,190',
+  };
+  for (const [name, drawing] of Object.entries(things)) {
+    const shape = ['-size', '512x512', 'xc:black', '-fill', 'white', '-draw', drawing];
+    const truth = join(folder, 'truth.png');
+    await run(CONVERT, [...shape, truth]);
+    const texture = ['(', '-size', '512x512', 'plasma:#c04010-#f0b040', '-seed', '4', ')'];
+    const scenes = await Promise.all(
+      PHOTOS.map(async (photo, i) => {
+        const to = join(folder, `scene-${i}.png`);
+        await run(CONVERT, [photo, '-resize', '512x512!', '-blur', '0x3', ...texture, truth, '-composite', to]);
+        return to;
+      }),
+    );
+    for (const model of ['u2netp', 'u2net']) {
+      const from = performance.now();
+      const results = await each(scenes, tool(service, folder, 'remove-background', { model }));
+      const seconds = (performance.now() - from) / 1000 / results.length;
+      const right = await greysOf(truth);
+      const shares = await Promise.all(results.map(async (path) => commonShare(right, await greysOf(path, '-alpha', 'extract'))));
+      console.log(`| ${name} | ${model} | ${(shares.reduce((a, b) => a + b) / shares.length).toFixed(3)} | ${seconds.toFixed(1)} |`);
+    }
+  }
+}
+
+/** Intersection over union of what is lighter than grey. */
+function commonShare(a: Uint8Array, b: Uint8Array): number {
+  let [both, either] = [0, 0];
+  for (const [i, value] of a.entries()) {
+    const [x, y] = [value > 127, (b[i] as number) > 127];
+    if (x && y) both++;
+    if (x || y) either++;
+  }
+  return both / either;
 }
 
 async function speech(service: Service, folder: string): Promise<void> {
@@ -100,8 +144,8 @@ async function pictureRow(work: string, how: string, whole: readonly string[], g
   console.log(`| ${work} | ${how} | ${mean(psnr).toFixed(1)} | ${mean(ssim).toFixed(3)} | ${seconds.toFixed(1)} |`);
 }
 
-async function greysOf(path: string): Promise<Uint8Array> {
-  const args = [path, '-colorspace', 'gray', '-depth', '8', 'gray:-'];
+async function greysOf(path: string, ...first: readonly string[]): Promise<Uint8Array> {
+  const args = [path, ...first, '-colorspace', 'gray', '-depth', '8', 'gray:-'];
   return (await run(CONVERT, args, { encoding: 'buffer', maxBuffer: 1 << 26 })).stdout;
 }
 

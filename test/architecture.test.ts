@@ -152,7 +152,8 @@ function namedToolchains(text: string): string[] {
     node.type === 'TSLiteralType' ? (node.literal as { value?: unknown }).value : node.value;
   const list = (members: readonly unknown[], { start, end }: { start: number; end: number }) => {
     const told = members.filter((member) => member !== null && names.has(nameOf(member as { type: string })));
-    if (told.length >= 3) found.push(text.slice(start, end));
+    // A family of tools may have the name of a toolchain.
+    if (told.length >= 3 && told.length === members.length) found.push(text.slice(start, end));
   };
   new Visitor({
     ArrayExpression: (node) => list(node.elements, node),

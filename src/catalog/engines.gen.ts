@@ -28,6 +28,7 @@ import { engine as libreoffice } from './engines/libreoffice.ts';
 import { engine as libreofficePdf } from './engines/libreoffice-pdf.ts';
 import { engine as mail } from './engines/mail.ts';
 import { engine as matte } from './engines/matte.ts';
+import { engine as matteLarge } from './engines/matte-large.ts';
 import { engine as mergedPicture } from './engines/merged-picture.ts';
 import { engine as netpbm } from './engines/netpbm.ts';
 import { engine as pandoc } from './engines/pandoc.ts';
@@ -80,6 +81,7 @@ export const engines: readonly Engine[] = [
   libreofficePdf,
   libreoffice,
   mail,
+  matteLarge,
   matte,
   mergedPicture,
   netpbm,

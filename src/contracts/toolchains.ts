@@ -46,8 +46,7 @@ const TABLE = [
   {
     name: 'image',
     // A few kilobytes may be a plain picture of 100 megapixels, which is slow to encode.
-    // A model takes minutes for each megapixel, on one processor.
-    roles: { image: { base: 180, perMiB: 60 }, ai: { base: 600, perMiB: 60 } },
+    roles: { image: { base: 180, perMiB: 60 } },
     image: 'filemill/image',
     bounds: { time: 'maxSeconds', processes: 128 },
     reaches: 'nothing',
@@ -97,6 +96,15 @@ const TABLE = [
     // A browser has eighty threads at rest, and a slot's user may have two browsers warm.
     bounds: { time: 'maxSeconds', processes: 512 },
     reaches: 'internet',
+    families: [],
+  },
+  {
+    name: 'ai',
+    // A model takes minutes for each megapixel, of which its tools bound the number, on one processor. An hour of speech may be seven megabytes.
+    roles: { ai: { base: 600, perMiB: 0 }, speech: { base: 300, perMiB: 900 } },
+    image: 'filemill/ai',
+    bounds: { time: 'mediaMaxSeconds', processes: 128 },
+    reaches: 'nothing',
     families: [],
   },
 ] as const satisfies readonly ToolchainRow[];

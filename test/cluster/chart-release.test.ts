@@ -1,8 +1,10 @@
 /** A release over its life, by Helm on a real API server: what an upgrade, an uninstall and another install leave as it was. */
+
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ToolchainPool } from '../../src/contracts/kubernetes/toolchain-pool.ts';
+import { toolchains } from '../../src/contracts/toolchains.ts';
 import { jobOf, templateOf } from '../../src/controller/pools/apply/template.ts';
 import { connectKube } from '../../src/kube/connection/connect.ts';
 import { KubeError } from '../../src/kube/connection/error.ts';
@@ -100,7 +102,7 @@ describe('a release', () => {
           return error.message;
         }
       };
-      const POOLS = ['image', 'media', 'pdf', 'office', 'assets', 'web', 'media-gpu'];
+      const POOLS = [...toolchains, 'media-gpu'];
       for (const pool of POOLS)
         await eventually(async () => (await refusal(pool, '192.0.2.1'))?.includes('SETTINGS'), `${pool}: it is in force`, 30_000);
       expect(await Promise.all(POOLS.map((pool) => refusal(pool)))).toEqual(POOLS.map(() => undefined));

@@ -1,8 +1,10 @@
 /** What clusters differ in, as values of the chart: what each renders to, and that a real API server takes it. */
+
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { modelsOf } from '../../src/catalog/engine.ts';
 import { engines } from '../../src/catalog/engines.gen.ts';
 import { ToolchainPool } from '../../src/contracts/kubernetes/toolchain-pool.ts';
+import { toolchains } from '../../src/contracts/toolchains.ts';
 import { jobOf, templateOf } from '../../src/controller/pools/apply/template.ts';
 import { CHART, type Manifest, manifestsOf, openHelm, PRODUCTION, TRIAL } from '../kit/chart.ts';
 import { type Cluster, startKubernetes } from '../kit/kubernetes.ts';
@@ -14,9 +16,10 @@ const { run, rendered, values: valuesIn, remove } = openHelm();
 /** The pods of the roles, and of a worker as the controller creates it. */
 function podsOf(all: readonly Manifest[]): Readonly<Record<string, Manifest>> {
   const template = (role: string) => find(all, 'Deployment', `filemill-${role}`)['spec'].template;
-  const worker = templateOf(ToolchainPool.parse(find(all, 'ToolchainPool', 'image')), []).pod as Manifest;
-  return { ...Object.fromEntries(ROLES.map((role) => [role, template(role)])), worker };
+  return { ...Object.fromEntries(ROLES.map((role) => [role, template(role)])), worker: workerOf(all, 'image') };
 }
+const workerOf = (all: readonly Manifest[], pool: string) =>
+  templateOf(ToolchainPool.parse(find(all, 'ToolchainPool', pool)), []).pod as Manifest;
 function find(all: readonly Manifest[], kind: string, name: string): Manifest {
   const found = all.find((one) => one.kind === kind && one.metadata.name === name);
   if (found === undefined) throw new Error(`no ${kind} ${name}`);
@@ -56,7 +59,7 @@ const ROWS: readonly Row[] = [
       const mounted = all.filter(
         ({ kind, spec }) => kind === 'ToolchainPool' && named(spec.template?.spec?.volumes ?? [], 'models') !== undefined,
       );
-      const worker = podsOf(all)['worker'] as Manifest;
+      const worker = workerOf(all, 'ai');
       const { env: variables, volumeMounts: mounts } = containerOf(worker);
       return {
         job: [args, env, names(volumeMounts)],
@@ -266,7 +269,7 @@ const ROWS: readonly Row[] = [
       commonAnnotations: { 'example.org/cost': '7', 'nginx.ingress.kubernetes.io/proxy-body-size': '1g' },
       ingress: { enabled: true, annotations: { 'nginx.ingress.kubernetes.io/proxy-body-size': '4g' } },
       pods: { labels: { 'app.kubernetes.io/component': 'other' }, annotations: { 'checksum/config': 'mine' } },
-      pools: Object.fromEntries(['image', 'media', 'pdf', 'office', 'assets', 'web'].map((name) => [name, { enabled: false }])),
+      pools: Object.fromEntries(toolchains.map((name) => [name, { enabled: false }])),
     },
     finds: (all) => [
       all.filter(({ metadata: { labels = {} } }) => labels['team'] !== 'files' || labels['app.kubernetes.io/name'] !== 'filemill'),

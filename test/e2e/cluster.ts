@@ -23,7 +23,7 @@ export const environment = {
   HELM_DATA_HOME: '/tmp/.helm',
 };
 /** What of the images goes to which node, by the labels that test/e2e/values.yaml asks for. */
-export const IMAGES = ['app', 'image', '1=media', '1=assets', '2=pdf', '2=office', '2=web'];
+export const IMAGES = ['app', 'image', '1=media', '1=assets', '1=ai', '2=pdf', '2=office', '2=web'];
 
 /** @param input what it reads @returns what it writes */
 export async function program(file: string, args: readonly string[], timeout = 300_000, input = ''): Promise<string> {
@@ -60,6 +60,9 @@ export async function execIn(selector: string, ...command: readonly string[]): P
     }
   }
 }
+/** What one of these pods says of itself to Prometheus. */
+export const metricsOf = (selector: string): Promise<string> =>
+  execIn(selector, 'node', '-e', "fetch('http://127.0.0.1:9090/metrics').then((answer) => answer.text()).then(console.log)");
 export const helm = (...args: readonly string[]) => program('.cache/bin/helm', [...args, '--namespace', NAMESPACE], 300_000);
 export const VALUES = [
   '--values',

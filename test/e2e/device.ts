@@ -1,6 +1,6 @@
 /** A node offers a device, and a pool asks for it: its pod is placed there, and its worker takes an order. */
 import { send } from './client.ts';
-import { base, helm, inNamespace, kubectl, VALUES } from './cluster.ts';
+import { base, helm, inNamespace, kubectl, metricsOf, VALUES } from './cluster.ts';
 import type { E2eFiles } from './files.ts';
 import { eventually, must, step } from './steps.ts';
 
@@ -47,7 +47,7 @@ export async function useDevice(files: E2eFiles): Promise<void> {
       (await (await send(base, '/api/v1/convert', [['file', ...photo]], { to_format: 'png' })).ended()).status === 'done',
       'the job failed',
     );
-    const metrics = await inNamespace('exec', `job/filemill-${POOL}-0`, '--', 'node', '-e', METRICS);
+    const metrics = await metricsOf(`filemill.io/pool=${POOL}`);
     must(/^filemill_conversion_seconds_count\{.*\} [1-9]/m.test(metrics), 'another pool took the order');
     await helm('rollback', 'filemill', '1', '--wait', '--timeout', '4m');
     const remove = JSON.stringify({ status: { capacity: { [DEVICE]: null }, allocatable: { [DEVICE]: null } } });
@@ -55,5 +55,3 @@ export async function useDevice(files: E2eFiles): Promise<void> {
     return node;
   });
 }
-
-const METRICS = "fetch('http://127.0.0.1:9090/metrics').then((answer) => answer.text()).then(console.log)";

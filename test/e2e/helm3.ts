@@ -1,12 +1,14 @@
 /** The chart by Helm 3, where Helm 4 has removed its release: the same objects, and a release that converts. */
+
 import { parseAllDocuments } from 'yaml';
+import { toolchains } from '../../src/contracts/toolchains.ts';
 import { kubectl, program, VALUES } from './cluster.ts';
 import { eventually, must, step } from './steps.ts';
 
 const NAMESPACE = 'filemill-3';
 const helm3 = (...args: readonly string[]) => program('.cache/bin/helm3', [...args, '--namespace', NAMESPACE]);
 /** One pool is enough. */
-const FEW = ['media', 'pdf', 'office', 'assets', 'web'].flatMap((pool) => ['--set', `pools.${pool}.enabled=false`]);
+const FEW = toolchains.filter((pool) => pool !== 'image').flatMap((pool) => ['--set', `pools.${pool}.enabled=false`]);
 
 /** In any order: the two sort kinds differently. */
 async function objectsBy(helm: string): Promise<string> {

@@ -1,5 +1,7 @@
 /** A cluster, its images, and the chart on it. */
+
 import { spawnSync } from 'node:child_process';
+import { toolchains } from '../../src/contracts/toolchains.ts';
 import { checkout, cluster, environment, helm, IMAGES, imageOf, inNamespace, kubectl, NAMESPACE, VALUES } from './cluster.ts';
 import { eventually, step } from './steps.ts';
 
@@ -30,7 +32,7 @@ export async function install(reuse: boolean): Promise<void> {
   );
 
   await step('each pool has reported its engines', async () => {
-    for (const pool of ['image', 'media', 'pdf', 'office', 'assets', 'web'])
+    for (const pool of toolchains)
       await eventually(
         pool,
         () => inNamespace('get', 'tp', pool, '-o', 'jsonpath={.status.conditions[?(@.type=="Ready")].status}'),

@@ -1,14 +1,15 @@
 /** Credentials and certificates are changed while clients convert, as "Changing credentials" in docs/operating.md says. */
+
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { toolchains } from '../../src/contracts/toolchains.ts';
 import { authorityIn } from '../kit/certificates.ts';
 import { load } from './client.ts';
 import { base, cluster, clusterDir, crash, execIn, inNamespace, program } from './cluster.ts';
 import type { E2eFiles } from './files.ts';
 import { eventually, must, step } from './steps.ts';
 
-const POOLS = ['image', 'media', 'pdf', 'office', 'assets', 'web'];
-const USERS = ['api', 'controller', ...POOLS.map((pool) => `worker-${pool}`)];
+const USERS = ['api', 'controller', ...toolchains.map((pool) => `worker-${pool}`)];
 
 async function secretOf(name: string): Promise<Readonly<Record<string, string>>> {
   const { data } = JSON.parse(await inNamespace('get', 'secret', name, '-o', 'json')) as { data: Record<string, string> };
@@ -32,7 +33,7 @@ async function arrived(pod: string, volume: string, file: string, text: string):
 async function restart(when: string): Promise<void> {
   await inNamespace('rollout', 'restart', 'deployment', 'filemill-api', 'filemill-controller');
   const patch = { spec: { template: { metadata: { annotations: { restarted: when } } } } };
-  for (const pool of POOLS) await inNamespace('patch', 'toolchainpool', pool, '--type=merge', '--patch', JSON.stringify(patch));
+  for (const pool of toolchains) await inNamespace('patch', 'toolchainpool', pool, '--type=merge', '--patch', JSON.stringify(patch));
   for (const role of ['api', 'controller']) await inNamespace('rollout', 'status', `deployment/filemill-${role}`, '--timeout=180s');
   const states = 'jsonpath={range .items[*]}{.metadata.annotations.restarted} {end}';
   await eventually(
@@ -52,7 +53,7 @@ async function restart(when: string): Promise<void> {
 export async function rotate(files: E2eFiles): Promise<void> {
   const folder = join(files.folder, 'nats-users');
   const users = (...more: readonly string[]) =>
-    program('scripts/filemill', ['nats-users', folder, ...POOLS.flatMap((pool) => ['--pool', pool]), ...more]);
+    program('scripts/filemill', ['nats-users', folder, ...toolchains.flatMap((pool) => ['--pool', pool]), ...more]);
   const server = (await secretOf('filemill-nats-config'))['nats.conf'] ?? '';
   /** Servers read what `nats-users` wrote. */
   const admit = async (): Promise<void> => {

@@ -22,6 +22,7 @@ import { throughIngress } from './ingress.ts';
 import { install } from './install.ts';
 import { lose } from './losses.ts';
 import { measure } from './measure.ts';
+import { mountModels } from './models.ts';
 import { addPool } from './more-pools.ts';
 import { rotate } from './rotation.ts';
 import { scrape } from './scraping.ts';
@@ -38,6 +39,7 @@ const PARTS: Readonly<Record<string, (files: E2eFiles) => Promise<void>>> = {
   install: () => install(keep),
   use,
   pools: addPool,
+  models: mountModels,
   scraping: scrape,
   confinement: confine,
   measure,

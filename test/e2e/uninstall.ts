@@ -1,6 +1,8 @@
 /** What `helm uninstall` leaves: the definitions and the secret key. And a namespace that is deleted with its release in it. */
+
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { toolchains } from '../../src/contracts/toolchains.ts';
 import { helm, inNamespace, kubectl, NAMESPACE, VALUES } from './cluster.ts';
 import type { E2eFiles } from './files.ts';
 import { eventually, must, step } from './steps.ts';
@@ -9,7 +11,7 @@ const KINDS =
   'all,configmaps,secrets,serviceaccounts,roles,rolebindings,networkpolicies,poddisruptionbudgets,toolchainpools,persistentvolumeclaims';
 const WIDE = 'clusterroles,clusterrolebindings,validatingadmissionpolicies,validatingadmissionpolicybindings';
 /** One pool is enough. */
-const FEW = ['media', 'pdf', 'office', 'assets', 'web'].flatMap((pool) => ['--set', `pools.${pool}.enabled=false`]);
+const FEW = toolchains.filter((pool) => pool !== 'image').flatMap((pool) => ['--set', `pools.${pool}.enabled=false`]);
 
 const keyOf = (key: string) => ({ name: 'none', key });
 /** One that ends at once, and one that waits for a Secret. */

@@ -3,6 +3,7 @@ import { availableParallelism, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { ConfigError, loadConfig } from '../../src/config.ts';
+import { toolchains } from '../../src/contracts/toolchains.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'filemill-config-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -29,9 +30,7 @@ describe('a configuration', () => {
   it('may be empty', () => {
     const config = loadConfig({});
     expect(config).toMatchObject({ dataDir: resolve('data'), api: { port: 8080, maxFileBytes: 209_715_200 }, log: { level: 'info' } });
-    expect(config.worker.slots).toEqual(
-      Object.fromEntries(['image', 'media', 'pdf', 'office', 'assets', 'web'].map((pool) => [pool, availableParallelism()])),
-    );
+    expect(config.worker.slots).toEqual(Object.fromEntries(toolchains.map((pool) => [pool, availableParallelism()])));
   });
   it('takes the environment over the file', () =>
     expect(loadConfig({ ...file('api: {port: 1, host: "::1"}'), PORT: '2' }).api).toMatchObject({ port: 2, host: '::1' }));

@@ -36,6 +36,8 @@ function simulate(lifeMs: (createdAt: number) => number, lengthMs: number) {
       pool: { ...NOTHING_OBSERVED.pool, capacity: 1, standby: 1, slots: 1, conversionsPerWorker: 1, idleMs: 0 },
       demand: { pending: 0, inFlight: 0, oldestMs: undefined },
       enginesKnown: true,
+      reportedTemplate: undefined,
+      enginesCurrent: true,
       workers,
       backOff: memory.backOff(TEMPLATE),
     };

@@ -90,6 +90,8 @@ function simulate(rate: (at: number) => number, serviceMs: number, lengthMs: num
       demand,
       serviceMs,
       enginesKnown: true,
+      reportedTemplate: undefined,
+      enginesCurrent: true,
       workers,
       foreignSlots: [],
       history: lately.all(),

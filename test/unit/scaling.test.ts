@@ -33,6 +33,8 @@ const aPool = (change: Partial<Omit<Observation, 'pool'>> & { readonly pool?: Pa
   demand: { pending: 0, inFlight: 0, oldestMs: undefined },
   serviceMs: 100,
   enginesKnown: true,
+  reportedTemplate: undefined,
+  enginesCurrent: true,
   workers: workers(2),
   foreignSlots: [],
   history: [],
@@ -61,6 +63,10 @@ describe('a pool', () => {
     'that is paused is left as it is, whatever waits': [aPool({ ...load(100), pool: { paused: true } }), []],
     'that nobody knows the engines of gets one worker to tell': [
       aPool({ enginesKnown: false, workers: [], pool: { standby: 0 } }),
+      ['create 1'],
+    ],
+    'whose template no worker has tried gets one to tell what it has': [
+      aPool({ enginesCurrent: false, workers: [], pool: { standby: 0 } }),
       ['create 1'],
     ],
     'that may have none gets none even so': [aPool({ enginesKnown: false, workers: [], pool: { standby: 0, capacity: 0 } }), []],

@@ -4,19 +4,22 @@ import { PNG } from '../known-good.ts';
 import { ownStep } from '../planning/told.ts';
 import type { ToolTask } from '../tool.ts';
 import { taskOf } from '../tool-families/media.ts';
-import { engine as imagemagick } from './imagemagick.ts';
-import { planRetouch, resultIn, engine as retouch } from './retouch.ts';
+import { boundedSides } from '../tool-families/photo.ts';
+import { planRetouch, resultIn, engine as retouch, retouch as retouchStep } from './retouch.ts';
 
 const MODEL = 'realesrgan-x4plus';
+/** Of a picture that the model draws, px: up to five minutes on a busy processor, whatever the scale. */
+export const MOST_DRAWN = 500_000;
 
 export const engine: Engine = {
   ...retouch,
   id: 'enlarge',
   name: MODEL,
   role: 'ai',
+  toolchains: ['ai'],
   binaries: {
     enlarge: { at: ['program:enlarge.ts'], version: { args: ['--version'], pattern: /^enlarge (\d+\.\d+)/ }, models: [MODEL] },
-    ...imagemagick.binaries,
+    ...retouch.binaries,
   },
   trials: [{ file: PNG, target: 'png', slow: true }],
   plan: (task) => planRetouch(task, (picture) => [enlarge(picture, resultIn(task.scratch), 2)]),
@@ -27,3 +30,14 @@ const enlarge = (from: string, to: string, scale: number): Step => ownStep('enla
 
 export const enlarged = (order: ToolTask, scale: number): Plan =>
   planRetouch(taskOf(order), (picture) => [enlarge(picture, resultIn(order.scratch), scale)]);
+
+/** Draws a photo anew at its own size, which leaves noise and blur out, before or after a classical operation. */
+export function redrawn(order: ToolTask, operation: string, { first }: { readonly first: 'draw' | 'operation' }): Plan {
+  for (const source of order.sources) boundedSides(source, MOST_DRAWN);
+  const [between, result] = [`${order.scratch}/between.pam`, resultIn(order.scratch)];
+  return planRetouch(taskOf(order), (picture) =>
+    first === 'draw'
+      ? [enlarge(picture, between, 1), retouchStep(operation, between, result)]
+      : [retouchStep(operation, picture, between), enlarge(between, result, 1)],
+  );
+}

@@ -8,14 +8,21 @@ import { boundedSides } from '../tool-families/photo.ts';
 import { engine as imagemagick } from './imagemagick.ts';
 import { planRetouch, resultIn, engine as retouch } from './retouch.ts';
 
+const MODEL = 'u2netp';
+
+/** @param models the first one finds what stands out */
+export const around = (models: readonly string[]): Engine['binaries'] => ({
+  matte: { at: ['program:matte.ts'], version: { args: ['--version'], pattern: /^matte (\d+\.\d+)/ }, models },
+  ...imagemagick.binaries,
+});
+
 export const engine: Engine = {
   ...retouch,
   id: 'matte',
-  name: 'u2netp',
-  binaries: {
-    matte: { at: ['program:matte.ts'], version: { args: ['--version'], pattern: /^matte (\d+\.\d+)/ }, models: ['u2netp'] },
-    ...imagemagick.binaries,
-  },
+  name: MODEL,
+  role: 'ai',
+  toolchains: ['ai'],
+  binaries: around([MODEL]),
   trials: [{ file: PNG, target: 'png', slow: true }],
   plan: (task) => planRetouch(task, (picture) => [matte('cut', picture, resultIn(task.scratch))]),
 };

@@ -1,13 +1,5 @@
 /** The same program with a second model, which finds faces: makes portraits as passports want them. */
 import type { Engine } from '../engine.ts';
-import { engine as matte } from './matte.ts';
+import { around, engine as matte } from './matte.ts';
 
-export const engine: Engine = {
-  ...matte,
-  id: 'portrait',
-  name: 'u2netp and centerface',
-  binaries: {
-    ...matte.binaries,
-    matte: { ...(matte.binaries['matte'] as NonNullable<(typeof matte.binaries)['matte']>), models: ['u2netp', 'centerface'] },
-  },
-};
+export const engine: Engine = { ...matte, id: 'portrait', name: 'u2netp and centerface', binaries: around(['u2netp', 'centerface']) };

@@ -16,6 +16,8 @@ export const engine: Engine = {
   ...ffmpeg,
   id: 'speech',
   name: 'whisper-base',
+  role: 'speech',
+  toolchains: ['ai'],
   binaries: {
     speech: { at: ['program:speech.ts'], version: { args: ['--version'], pattern: /^speech (\d+\.\d+)/ }, models: ['whisper-base'] },
     ...ffmpeg.binaries,

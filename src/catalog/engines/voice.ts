@@ -13,6 +13,8 @@ export const engine: Engine = {
   ...ffmpeg,
   id: 'voice',
   name: MODEL,
+  role: 'speech',
+  toolchains: ['ai'],
   binaries: {
     denoise: { at: ['program:denoise.ts'], version: { args: ['--version'], pattern: /^denoise (\d+\.\d+)/ }, models: [MODEL] },
     ...ffmpeg.binaries,

@@ -1,15 +1,16 @@
 /** A picture before another background. */
 import { z } from 'zod';
 import { Failure } from '../../errors.ts';
-import { matte, matted, engine as u2net } from '../engines/matte.ts';
+import { matte, matted } from '../engines/matte.ts';
 import { planRetouch, resultIn } from '../engines/retouch.ts';
 import { colour } from '../options/fields.ts';
 import type { Tool } from '../tool.ts';
 import { taskOf } from '../tool-families/media.ts';
 import { boundedSides, decodeBeside, PHOTO, photoTarget } from '../tool-families/photo.ts';
+import { bySubject, SUBJECT_MODEL_TEXT, subjectModel } from '../tool-families/subject.ts';
 
 const WHITE = '#ffffff';
-const input = z.object({ color: colour.optional() });
+const input = z.object({ color: colour.optional(), model: subjectModel });
 
 export const tool: Tool = {
   slug: 'change-background',
@@ -17,7 +18,10 @@ export const tool: Tool = {
   ...PHOTO,
   files: { fields: ['file', 'background'], min: 1, max: 2, inOrder: true },
   input,
-  texts: { color: { means: 'Colour of the new background, where no picture is sent; white unless given.' } },
+  texts: {
+    color: { means: 'Colour of the new background, where no picture is sent; white unless given.' },
+    model: SUBJECT_MODEL_TEXT,
+  },
   daily: 100,
   work: {
     target: (sources, given) => {
@@ -25,22 +29,14 @@ export const tool: Tool = {
         throw new Failure('BAD_REQUEST', { says: 'Send either a picture in the field "background" or a colour, not both.' });
       return photoTarget(sources);
     },
-    methods: [
-      {
-        engine: u2net,
-        plan: (order) => {
-          const [photo, background] = order.sources;
-          if (photo === undefined) throw new Error('a tool without a source');
-          const { color = WHITE } = order.input as z.output<typeof input>;
-          if (background === undefined) return matted(order, 'over', [color]);
-          for (const source of [photo, background]) boundedSides(source);
-          const beside = decodeBeside(order, background, 'background');
-          return planRetouch(taskOf(order), (picture) => [
-            ...beside.steps,
-            matte('over', picture, resultIn(order.scratch), beside.picture),
-          ]);
-        },
-      },
-    ],
+    methods: bySubject((order) => {
+      const [photo, background] = order.sources;
+      if (photo === undefined) throw new Error('a tool without a source');
+      const { color = WHITE } = order.input as z.output<typeof input>;
+      if (background === undefined) return matted(order, 'over', [color]);
+      for (const source of [photo, background]) boundedSides(source);
+      const beside = decodeBeside(order, background, 'background');
+      return planRetouch(taskOf(order), (picture) => [...beside.steps, matte('over', picture, resultIn(order.scratch), beside.picture)]);
+    }),
   },
 };

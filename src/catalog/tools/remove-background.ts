@@ -1,15 +1,17 @@
 /** A picture without its background. */
 import { z } from 'zod';
-import { matted, engine as u2net } from '../engines/matte.ts';
+import { matted } from '../engines/matte.ts';
 import type { Tool } from '../tool.ts';
 import { PHOTO } from '../tool-families/photo.ts';
+import { bySubject, SUBJECT_MODEL_TEXT, subjectModel } from '../tool-families/subject.ts';
 
 export const tool: Tool = {
   slug: 'remove-background',
   summary: 'Removes the background of a picture.',
   ...PHOTO,
-  input: z.object({}),
+  input: z.object({ model: subjectModel }),
+  texts: { model: SUBJECT_MODEL_TEXT },
   daily: 100,
   mcp: { title: 'Remove background', description: 'Removes the background of an image: a transparent PNG.' },
-  work: { target: () => 'png', methods: [{ engine: u2net, plan: (order) => matted(order, 'cut') }] },
+  work: { target: () => 'png', methods: bySubject((order) => matted(order, 'cut')) },
 };

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { inputLimit } from '../../errors.ts';
 import { MAX_SIDE } from '../bounds.ts';
-import { enlarged, engine as realesrgan } from '../engines/enlarge.ts';
+import { enlarged, MOST_DRAWN, engine as realesrgan } from '../engines/enlarge.ts';
 import { engine as classical } from '../engines/retouch.ts';
 import { modelName, textField } from '../options/fields.ts';
 import type { Tool, ToolTask } from '../tool.ts';
@@ -10,8 +10,6 @@ import { boundedSides, PHOTO, photoTarget, retouched } from '../tool-families/ph
 
 /** Of the result, px: each of its planes has 128 MB, and a conversion 2 GiB. */
 const MOST_PIXELS = 32_000_000;
-/** Of a picture that a model enlarges, px: up to five minutes on a busy processor, whatever the scale. */
-const MOST_DRAWN = 500_000;
 
 const schema = z.object({
   scale: textField

@@ -89,6 +89,11 @@ export const ToolchainPoolStatus = z.object({
   oldestQueuedSeconds: count.optional().describe('Age of the oldest waiting conversion, s'),
   desired: count.optional().describe('Workers that the pool should have'),
   selector: z.string().max(1_024).optional().describe("Labels of the workers' pods, for autoscalers and `kubectl get pods -l`"),
+  reportedTemplate: z
+    .string()
+    .max(63)
+    .optional()
+    .describe('Label `filemill.io/template` of the workers that reported their engines last: a template that no worker has tried gets one'),
   observedGeneration: observedGeneration.optional(),
   conditions: Conditions.optional().describe('Ready, Reconciling, Stalled, Progressing, Degraded, NameContested and CredentialsMissing'),
 });

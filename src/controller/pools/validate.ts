@@ -45,6 +45,8 @@ export const NOTHING_OBSERVED: Observation = {
   demand: undefined,
   serviceMs: undefined,
   enginesKnown: true,
+  reportedTemplate: undefined,
+  enginesCurrent: true,
   workers: [],
   foreignSlots: [],
   history: [],

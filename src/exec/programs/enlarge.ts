@@ -13,7 +13,7 @@ import { boxMean, product, resample } from './retouch/filters.ts';
 import { clamp, type Picture, type Plane, plane, readPam, writePam } from './retouch/picture.ts';
 
 /** Of what is printed with `--version`: the results differ between versions. */
-const VERSION = '1.0';
+const VERSION = '1.1';
 /** What the model enlarges by. */
 const FACTOR = 4;
 /** How far the colours of what is seen are continued into what is transparent, px. */

@@ -1,8 +1,8 @@
 /**
  * Takes the background from a photo, or puts it before another one, by models of ONNX.
  *
- *   matte.ts --u2netp=FOLDER cut INPUT.pam OUTPUT.pam
- *   matte.ts --u2netp=FOLDER over INPUT.pam OUTPUT.pam COLOUR|BACKGROUND.pam
+ *   matte.ts --u2netp|u2net=FOLDER cut INPUT.pam OUTPUT.pam
+ *   matte.ts --u2netp|u2net=FOLDER over INPUT.pam OUTPUT.pam COLOUR|BACKGROUND.pam
  *   matte.ts --u2netp=FOLDER --centerface=FOLDER passport INPUT.pam OUTPUT.pam COLOUR WIDTH HEIGHT HEAD ABOVE [sheet]
  *
  * A colour is `#rrggbb`; sizes are in mm. Prints `progress 0.5` and the like, and what clients have to know as one line of JSON, as residents
@@ -11,7 +11,7 @@
 import { folderOf, ownArguments } from './inference/arguments.ts';
 import { before, covering, cutOut, plain } from './matte/compose.ts';
 import { type DetectedFace, facesIn } from './matte/faces.ts';
-import { maskOf } from './matte/mask.ts';
+import { maskOf, type SubjectModel } from './matte/mask.ts';
 import { type PassportRule, portraitOf, sheetOf } from './matte/passport.ts';
 import { type Picture, readPam, writePam } from './retouch/picture.ts';
 
@@ -36,9 +36,9 @@ const warnings: Warning[] = [];
 
 const progress = (fraction: number): void => void process.stdout.write(`progress ${fraction.toFixed(3)}\n`);
 
-async function subjectOf(picture: Picture, folder: string): Promise<Picture> {
+async function subjectOf(picture: Picture, model: SubjectModel): Promise<Picture> {
   progress(0.05);
-  const { plane, confidence, share } = await maskOf(picture, folder);
+  const { plane, confidence, share } = await maskOf(picture, model);
   progress(0.6);
   if (share < LEAST_SHARE)
     warnings.push({ code: 'no_subject', message: 'Nothing in the picture stands out from its background: check the result.' });
@@ -68,7 +68,7 @@ async function passport(picture: Picture, models: Models, [colour = '', ...more]
     process.stdout.write(`${JSON.stringify({ ok: false, reason: 'input_limit', says, details })}\n`);
     return undefined;
   }
-  const { picture: portrait, enlarged, lacks } = portraitOf(await subjectOf(picture, models.u2netp), face, rule);
+  const { picture: portrait, enlarged, lacks } = portraitOf(await subjectOf(picture, models.subject), face, rule);
   if (enlarged > MOST_ENLARGED)
     warnings.push({ code: 'low_resolution', message: `The head is small in the photo: it was enlarged ${enlarged.toFixed(1)} times.` });
   if (lacks > MOST_LACKING) warnings.push({ code: 'cut_off', message: 'The photo ends too close to the head: the shoulders are cut off.' });
@@ -77,11 +77,16 @@ async function passport(picture: Picture, models: Models, [colour = '', ...more]
 }
 
 interface Models {
-  readonly u2netp: string;
+  readonly subject: SubjectModel;
+  /** Its folder. */
   readonly centerface: string;
 }
 
-const models: Models = { u2netp: folderOf('u2netp'), centerface: folderOf('centerface') };
+const large = folderOf('u2net');
+const models: Models = {
+  subject: large === '' ? { folder: folderOf('u2netp'), file: 'u2netp.onnx' } : { folder: large, file: 'u2net.onnx' },
+  centerface: folderOf('centerface'),
+};
 const [operation, input = '', output = '', ...rest] = ownArguments;
 
 if (operation === undefined || operation === '--version') process.stdout.write(`matte ${VERSION}\n`);
@@ -90,7 +95,7 @@ else {
   let result: Picture | undefined;
   if (operation === 'passport') result = await passport(picture, models, rest);
   else {
-    const subject = await subjectOf(picture, models.u2netp);
+    const subject = await subjectOf(picture, models.subject);
     const [behind = ''] = rest;
     result =
       operation === 'cut'

@@ -61,11 +61,11 @@ async function mean(path: string, channel: 'A' | 'R' | 'G' | 'B', part: string):
   return Number(stdout);
 }
 
-describe('remove-background', () => {
+describe.each(['u2net', 'u2netp'])('remove-background by %s', (model) => {
   it('keeps the person and takes what is behind', async () => {
-    const { path, job } = await use('remove-background', PORTRAIT);
+    const { path, job } = await use('remove-background', PORTRAIT, { model });
     expect(await describeOf(path)).toBe('PNG 512x512');
-    expect(job).toMatchObject({ engine: { name: 'u2netp' } });
+    expect(job).toMatchObject({ engine: { name: model } });
     // The face, the suit; the wall at the upper right.
     expect(await mean(path, 'A', '60x60+195+85')).toBeGreaterThan(0.98);
     expect(await mean(path, 'A', '80x80+100+330')).toBeGreaterThan(0.98);
@@ -79,7 +79,7 @@ describe('remove-background', () => {
       ...['-size', '640x480', 'gradient:#9fc3e8-#dfe8d8'],
       ...['-fill', '#b5382c', '-draw', 'circle 320,250 320,110', '-fill', '#e6c9a8', '-draw', 'circle 290,210 290,180'],
     );
-    const { path } = await use('remove-background', scene);
+    const { path } = await use('remove-background', scene, { model });
     const pixels = async (args: readonly string[]) =>
       (await run(CONVERT, [...args, '-depth', '8', 'gray:-'], { encoding: 'buffer', maxBuffer: 1 << 24 })).stdout;
     const [right, got] = [await pixels([truth]), await pixels([path, '-alpha', 'extract'])];
@@ -91,6 +91,11 @@ describe('remove-background', () => {
     }
     expect(both / either).toBeGreaterThan(0.9);
   });
+});
+
+describe('remove-background', () => {
+  it('uses the better model where it is installed', async () =>
+    expect((await use('remove-background', PORTRAIT)).job).toMatchObject({ engine: { name: 'u2net' } }));
   it('turns a photo upright first, and keeps 16 bits', async () => {
     const upright = await use('remove-background', await photoOf(home, 6));
     expect(await describeOf(upright.path)).toBe(`PNG ${WIDTH}x${HEIGHT}`);
@@ -164,7 +169,7 @@ describe('passport-photo', () => {
 
 describe('models', () => {
   it('are measured, each in a process of its own, on the devices that are there', async () => {
-    const { stdout } = await run('scripts/filemill', ['models', 'bench']);
+    const { stdout } = await run('scripts/filemill', ['models', 'bench', 'u2netp', 'centerface']);
     expect(stdout).toMatch(/^u2netp\/u2netp\.onnx +cpu: loaded in \d+ ms, one run [1-9]\d* ms, [1-9]\d\d MB$/m);
     expect(stdout).toMatch(/^centerface\/centerface\.onnx +cpu: /m);
   });
@@ -174,6 +179,7 @@ describe('models', () => {
     const states = async (folder: string) => (await findModels(all, [folder], folder)).map(({ model, state }) => [model.id, state]);
     expect(await states(home)).toEqual([
       ['u2netp', 'missing'],
+      ['u2net', 'missing'],
       ['centerface', 'missing'],
       ['deepfilternet3', 'missing'],
       ['whisper-base', 'missing'],

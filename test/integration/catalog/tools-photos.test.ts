@@ -149,6 +149,22 @@ describe('upscale-image', () => {
   });
 });
 
+describe('a model that draws the photo anew', () => {
+  it.each(['enhance-photo', 'restore-old-photo'])('takes the noise away in %s, where it is asked for', async (slug) => {
+    // With black and white in it, tones stay as they are.
+    const shapes = ['-fill', '#000', '-draw', 'rectangle 0,0 40,95', '-fill', '#fff', '-draw', 'circle 70,50 70,30'];
+    const clean = await made('clean.png', '-size', '96x96', 'xc:#808080', ...shapes, '-depth', '8');
+    const noisy = await made('noisy.png', clean, '-seed', '5', '-attenuate', '0.3', '+noise', 'Gaussian', '-depth', '8');
+    const { path, job } = await use(slug, noisy, { model: 'realesrgan-x4plus' });
+    expect(job.engine).toMatchObject({ name: 'realesrgan-x4plus' });
+    expect(await sizeOf(path)).toMatch(/^96x96 PNG/);
+    expect(await psnr(path, clean)).toBeGreaterThan((await psnr(noisy, clean)) + 3);
+    const large = await made('large.png', '-size', '1000x501', 'xc:#405060');
+    const { error } = await callTool(service, slug, large, { model: 'realesrgan-x4plus' });
+    expect(error).toMatchObject({ details: { limit: 'pixels', max: 500_000, received: 501_000 } });
+  });
+});
+
 describe('enhance-photo', () => {
   it('takes a tint away', async () => {
     const tinted = await worse('-channel', 'R', '-evaluate', 'multiply', '0.75', '+channel');

@@ -74,6 +74,10 @@ export const texts: CatalogTexts = {
     'The language that is spoken (ISO 639-1); auto: it is detected from the first words.':
       'Die gesprochene Sprache; automatisch: Sie wird an den ersten Worten erkannt.',
     'Password that the PDF has.': 'Bisheriges Passwort des PDFs.',
+    'What finds the subject: u2net, which is used where it is installed, or u2netp, which takes half the time.':
+      'Was das Motiv findet: u2net, das verwendet wird, wo es installiert ist, oder u2netp, das halb so lange braucht.',
+    'What takes the noise away: classical, unless another is named; realesrgan-x4plus draws the photo anew, sharper than it was, and takes minutes.':
+      'Was das Rauschen entfernt: classical, wenn nichts anderes angegeben ist; realesrgan-x4plus zeichnet das Foto neu, schärfer als es war, und braucht Minuten.',
     'Factor.': 'Um wie viel das Bild größer wird.',
     'Format of both results.': 'Format beider Ergebnisse.',
     'What is written, literally.': 'Was geschrieben wird, Zeichen für Zeichen.',
@@ -108,6 +112,7 @@ export const texts: CatalogTexts = {
     '1 to 50 % of the shorter side': '1 bis 50 % der kürzeren Seite',
     '1 to 200 characters': '1 bis 200 Zeichen',
     '2, 3 or 4': '2, 3 oder 4',
+    'u2net or u2netp, as far as they are installed': 'u2net oder u2netp, soweit sie installiert sind',
     'an installed model, or classical': 'der Name eines installierten Modells, oder classical für keines',
   },
   values: {

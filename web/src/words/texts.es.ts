@@ -73,6 +73,10 @@ export const texts: CatalogTexts = {
     'The language that is spoken (ISO 639-1); auto: it is detected from the first words.':
       'El idioma que se habla; automático: se detecta por las primeras palabras.',
     'Password that the PDF has.': 'La contraseña que tiene el PDF.',
+    'What finds the subject: u2net, which is used where it is installed, or u2netp, which takes half the time.':
+      'Qué encuentra el motivo: u2net, que se usa donde está instalado, o u2netp, que tarda la mitad.',
+    'What takes the noise away: classical, unless another is named; realesrgan-x4plus draws the photo anew, sharper than it was, and takes minutes.':
+      'Qué quita el ruido: classical, si no se indica otra cosa; realesrgan-x4plus vuelve a dibujar la foto, más nítida de lo que era, y tarda minutos.',
     'Factor.': 'Cuántas veces se amplía la imagen.',
     'Format of both results.': 'Formato de los dos resultados.',
     'What is written, literally.': 'Lo que se escribe, tal cual.',
@@ -105,6 +109,7 @@ export const texts: CatalogTexts = {
     '1 to 50 % of the shorter side': 'de 1 a 50 % del lado más corto',
     '1 to 200 characters': 'de 1 a 200 caracteres',
     '2, 3 or 4': '2, 3 o 4',
+    'u2net or u2netp, as far as they are installed': 'u2net o u2netp, si están instalados',
     'an installed model, or classical': 'el nombre de un modelo instalado, o classical para ninguno',
   },
   values: {

@@ -29,9 +29,12 @@ function scale(observed: Observation, wanted: number | undefined, held: PoolHold
   return [];
 }
 
-/** A pool whose engines are unknown gets no orders, and so would never get a worker: start one to report them. After failures, start one to show whether they are over. */
-const forEngines = ({ pool, enginesKnown, backOff }: Observation): number =>
-  enginesKnown && backOff === undefined ? 0 : Math.min(1, pool.capacity);
+/**
+ * A pool gets no orders for engines that nobody knows of, and so would never get a worker with them: start one to report them, and one for each new
+ * template. After failures, start one to show whether they are over.
+ */
+const forEngines = ({ pool, enginesKnown, enginesCurrent, backOff }: Observation): number =>
+  enginesKnown && enginesCurrent && backOff === undefined ? 0 : Math.min(1, pool.capacity);
 
 /** Assumed duration of one order before any has been measured, ms. */
 const UNKNOWN_SERVICE_MS = 1_000;

@@ -9,6 +9,10 @@ export interface Observation {
   readonly serviceMs: number | undefined;
   /** Whether any worker has ever reported its engines: before that no order can be sent here. */
   readonly enginesKnown: boolean;
+  /** Hash of the template whose workers reported their engines last: an image or a volume of another one may have others. */
+  readonly reportedTemplate: string | undefined;
+  /** Whether that is the pool's present template. */
+  readonly enginesCurrent: boolean;
   readonly workers: readonly ObservedWorker[];
   /** Slots whose Job names are taken by Jobs of something else, or of a deleted pool of the same name. */
   readonly foreignSlots: readonly number[];

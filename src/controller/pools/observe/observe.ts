@@ -38,12 +38,19 @@ export function observe(objects: PoolObjects, memory: PoolMemory): Observation {
   const known = new Set(jobs.flatMap(({ metadata }) => metadata.uid ?? []));
   const orphans = orphansAmong(objects.pods, known, objects.heartbeats, memory, now);
   const workers = [...ours.map((job) => observeWorker(objects, memory, job)), ...orphans];
+  const hasReported = ours.some((job) => {
+    const pod = objects.podOf(job);
+    return job.metadata.labels?.[LABEL.template] === template && pod !== undefined && objects.heartbeats.has(pod.metadata.name);
+  });
+  const reportedTemplate = hasReported ? template : pool.status?.reportedTemplate;
   return {
     now,
     pool: settingsOf(pool),
     demand,
     serviceMs: memory.serviceMs(),
     enginesKnown,
+    reportedTemplate,
+    enginesCurrent: reportedTemplate === template,
     workers,
     foreignSlots: [...others.map(slotOf), ...memory.blockedSlots()],
     history: memory.history(),

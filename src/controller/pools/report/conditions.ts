@@ -59,7 +59,7 @@ function ready(
 
 /** Whether the pool is moving towards its spec; changes in load do not count. */
 function reconciling(
-  { workers, pool, enginesKnown }: Observation,
+  { workers, pool, enginesKnown, enginesCurrent }: Observation,
   serving: number,
   { hold, desired }: Decision,
 ): Omit<NextCondition, 'type'> {
@@ -67,6 +67,7 @@ function reconciling(
   const outdated = workers.filter((worker) => isLive(worker) && !worker.current).length;
   if (outdated > 0) return yes('RollingOut', `${outdated} workers run an older template.`);
   if (pool.capacity > 0 && !enginesKnown) return yes('Starting', 'No worker has reported its engines yet.');
+  if (pool.capacity > 0 && !enginesCurrent) return yes('Starting', 'No worker of the present template has reported its engines yet.');
   if (serving === 0 && (desired ?? 0) > 0 && typeof hold === 'object') return yes(hold.reason, hold.message);
   return no('AsDeclared', 'The pool matches its spec.');
 }

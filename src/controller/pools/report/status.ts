@@ -23,6 +23,7 @@ export function poolStatus(
 ): ToolchainPoolStatus {
   const { workers, demand } = observed;
   const observedGeneration = metadata.generation ?? 0;
+  const reportedTemplate = observed.reportedTemplate ?? status?.reportedTemplate;
   const said = conditionsOf(observed, decision, trouble);
   let conditions: readonly KubeCondition[] = ((status?.conditions ?? []) as readonly KubeCondition[]).filter(({ type }) =>
     said.some((one) => one.type === type),
@@ -32,6 +33,7 @@ export function poolStatus(
     observedGeneration,
     ...countsOf(workers),
     selector: `${LABEL.pool}=${metadata.name}`,
+    ...(reportedTemplate !== undefined && { reportedTemplate }),
     conditions: [...conditions],
     ...(decision.desired !== undefined && { desired: decision.desired }),
     ...(demand !== undefined && {
@@ -86,8 +88,9 @@ export async function writeStatus(
 }
 
 /** What must be written at once: not the counts, nor the messages that repeat them. */
-const verdicts = ({ observedGeneration, conditions = [] }: ToolchainPoolStatus) => [
+const verdicts = ({ observedGeneration, reportedTemplate, conditions = [] }: ToolchainPoolStatus) => [
   observedGeneration,
+  reportedTemplate,
   conditions.map(({ type, status, reason }) => `${type} ${status} ${reason}`).toSorted(),
 ];
 

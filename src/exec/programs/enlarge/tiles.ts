@@ -41,16 +41,22 @@ interface Box {
   readonly bottom: number;
 }
 
-/** Beyond the picture's edges its last pixels go on. */
+/** Beyond the picture's edges it is mirrored: a noisy last pixel that goes on would be a line, and the model would draw it. */
 function cut(colours: readonly Plane[], { left, top, right, bottom }: Box): Float32Array {
   const piece = new Float32Array(colours.length * (right - left) * (bottom - top));
   let at = 0;
   for (const { data, width, height } of colours)
     for (let y = top; y < bottom; y++) {
-      const row = Math.max(0, Math.min(height - 1, y)) * width;
-      for (let x = left; x < right; x++, at++) piece[at] = data[row + Math.max(0, Math.min(width - 1, x))] as number;
+      const row = mirrored(y, height) * width;
+      for (let x = left; x < right; x++, at++) piece[at] = data[row + mirrored(x, width)] as number;
     }
   return piece;
+}
+
+/** The place in a line of `count` pixels; in one that is shorter than a margin, the last one. */
+function mirrored(place: number, count: number): number {
+  const inside = place < 0 ? -place : place >= count ? 2 * (count - 1) - place : place;
+  return Math.max(0, Math.min(count - 1, inside));
 }
 
 /** @param tile what is taken of the enlarged piece, in pixels of the source */

@@ -25,9 +25,14 @@ export interface Mask {
   readonly share: number;
 }
 
-/** @param folder of the model */
-export async function maskOf(picture: Picture, folder: string): Promise<Mask> {
-  const run = await loadModel(folder, 'u2netp.onnx', [OUTPUT]);
+/** U²-Net, large or small: both have the same input and outputs. */
+export interface SubjectModel {
+  readonly folder: string;
+  readonly file: string;
+}
+
+export async function maskOf(picture: Picture, { folder, file }: SubjectModel): Promise<Mask> {
+  const run = await loadModel(folder, file, [OUTPUT]);
   const [answer = new Float32Array()] = await run(inputOf(picture), [1, 3, SIDE, SIDE]);
   const rough = stretched(answer);
   const { width, height } = picture;

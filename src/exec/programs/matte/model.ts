@@ -12,7 +12,8 @@ export async function loadModel(
   outputs: readonly string[],
   freed: readonly Shape[] = [],
 ): Promise<Inference> {
-  const session = await openSession(withFreeSizes(readFileSync(join(folder, file)), freed));
+  const path = join(folder, file);
+  const session = await openSession(freed.length === 0 ? path : withFreeSizes(readFileSync(path), freed));
   const [input = ''] = session.inputNames;
   return async (data, shape) => {
     const results = await session.run({ [input]: new Tensor('float32', data, shape) }, [...outputs]);
