@@ -42,8 +42,20 @@ export interface Delivery {
   readonly redelivered: boolean;
   /** It may have been delivered to another meanwhile: a job that somebody runs is not to be claimed for it. */
   readonly late?: boolean;
+  /**
+   * It may have come here only because its holder's first word was heard late: a job that was claimed a moment ago is left to whoever claimed it.
+   * Unset where an order goes on after the whole ack wait alone.
+   */
+  readonly contested?: boolean;
   /** Holds it for another `ACK_WAIT_MS`. `gone`: removed, or lost to another puller. */
   extend(): Promise<'held' | 'gone'>;
+  /**
+   * After `gone`, for a worker whose claim is still the job's last: holds the order for another `ACK_WAIT_MS`. Another who was given it
+   * meanwhile keeps it for that long, too. Unset where `gone` means that it is another's.
+   */
+  regain?(): Promise<void>;
+  /** Another has it: nothing more is said of it. Unset where a word of ours would not count. */
+  forgo?(): void;
   /** Releases it, to be redelivered after `delayMs`. */
   release(delayMs: number): Promise<void>;
   /**

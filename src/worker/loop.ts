@@ -87,6 +87,8 @@ const RETRY_MS = 500;
 const KEY_PATIENCE_MS = 10 * 60_000;
 /** How long a released order waits when the fault is not the file's, ms. */
 const RELEASE_MS = 5_000;
+/** A claim this young is not taken over because its worker was heard late, ms: that worker looks at its order every `EXTEND_MS`. */
+const JUST_CLAIMED_MS = 5_000;
 
 export function startWorker(deps: WorkerDeps): WorkerLoop {
   const { heldOrders = new Map(), express = false } = deps;
@@ -157,6 +159,11 @@ interface Held extends Pick<Delivery, 'extend' | 'release' | 'isWaitedFor' | 'gi
   readonly jobId: string;
   /** Another worker may have been given the order since. */
   readonly late: boolean;
+  /** Another worker may have been given the order before, and be at work on it. */
+  readonly contested: boolean;
+  /** For whom the job's record still names. */
+  regain(): Promise<void>;
+  forgo(): void;
   forget(): void;
 }
 
@@ -174,8 +181,11 @@ function hold(heldOrders: HeldOrders, delivery: Delivery): Held {
   return {
     jobId,
     late: delivery.late === true,
+    contested: delivery.contested === true,
     forget,
     extend: () => last.extend(),
+    regain: async () => last.regain?.(),
+    forgo: () => last.forgo?.(),
     isWaitedFor: () => last.isWaitedFor(),
     giveWay() {
       forget();
@@ -197,7 +207,7 @@ async function processOrder(deps: WorkerDeps, message: Held, dropped: AbortSigna
   const { jobId } = message;
   const attempt = deps.newAttempt();
   const claimed = await claimJob(deps, message, attempt, dropped);
-  if (claimed === 'unreadable') return message.release(RELEASE_MS);
+  if (claimed === 'unreadable' || claimed === 'just claimed') return message.release(RELEASE_MS);
   if (claimed === 'not ours') return message.done();
 
   const started = performance.now();
@@ -205,6 +215,8 @@ async function processOrder(deps: WorkerDeps, message: Held, dropped: AbortSigna
   const outcome = await runClaimed(deps, message, { record: claimed.record, attempt, dropped, cleanups });
   try {
     const { stored, isMine } = await finishJob(deps, outcome, { claimed, attempt, dropped });
+    // Whoever claimed it since was given the order: a word of ours would end it, or requeue it under way.
+    if (!isMine && stored?.record.state === 'running') return message.forgo();
     if (outcome.givesWay && isMine && stored !== undefined && !hasEnded(stored.record)) {
       const ms = Math.round(performance.now() - started);
       deps.log.info(
@@ -230,21 +242,26 @@ async function processOrder(deps: WorkerDeps, message: Held, dropped: AbortSigna
 /** @returns the job as it is stored, running and ours; else why there is nothing to run */
 async function claimJob(
   deps: WorkerDeps,
-  { jobId, late }: Held,
+  { jobId, late, contested }: Held,
   attempt: string,
   dropped: AbortSignal,
-): Promise<Stored | 'unreadable' | 'not ours'> {
+): Promise<Stored | 'unreadable' | 'not ours' | 'just claimed'> {
   const { jobs, log, clock, pool } = deps;
+  let isJustClaimed = false;
   const take = (record: JobRecord) => {
     // An earlier try may have stored the claim and lost the answer: it counts once.
     if (record.attempt === attempt) return record;
     // Whoever runs it was given the order after us.
     if (late && record.state === 'running') return undefined;
+    // Whoever runs it said so in time, and was heard late: it regains the order before we get it again. A worker that died is only found out later.
+    isJustClaimed = contested && record.state === 'running' && clock() - (record.startedAt ?? 0) < JUST_CLAIMED_MS;
+    if (isJustClaimed) return undefined;
     // A job that moved to another pool has another order there.
     return record.pool === pool ? claim(record, attempt, clock()) : undefined;
   };
   try {
     const stored = await withRetry(dropped, () => updateRecord(jobs, jobId, take));
+    if (isJustClaimed) return 'just claimed';
     if (stored !== undefined && hasEnded(stored.record)) recordEnd(deps, stored.record);
     return stored === undefined || stored.record.attempt !== attempt || hasEnded(stored.record) ? 'not ours' : stored;
   } catch (error) {
@@ -326,9 +343,9 @@ function watchClaim(deps: WorkerDeps, message: Held, attempt: string, dropped: A
   const lose = () => stop.abort();
   const check = async () => {
     const stored = await jobs.get(jobId);
+    if (stored === undefined || !isHeldBy(stored.record, attempt)) return lose();
     // An order whose ack wait has passed is nobody's while the record is still ours: a new claim would show there.
-    await message.extend();
-    if (stored === undefined || !isHeldBy(stored.record, attempt)) lose();
+    if ((await message.extend()) === 'gone') await message.regain();
   };
   const timer = setInterval(
     () => void check().catch((err: unknown) => log.warn({ job_id: jobId, err }, 'the order could not be extended')),

@@ -57,7 +57,10 @@ export function startStub(nats: Nats, { behaviour, ackWaitMs, stallMs = 0 }: Kin
 }
 
 const aborted = (signal: AbortSignal): Promise<never> =>
-  new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }));
+  new Promise((_, reject) => {
+    if (signal.aborted) reject(signal.reason);
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  });
 
 /** In a process of its own, which ends by being killed. */
 export async function runStub({

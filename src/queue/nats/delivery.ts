@@ -33,7 +33,9 @@ export function deliveryOf(
   /** What is left of the time that it is held for, ms. The server counts it from when it hears us, so later than our request. */
   const leftSince = (asked: number) => asked + ackWaitMs - performance.now();
   const left = handed.since + Math.min(unheardMs, ackWaitMs) - performance.now();
-  const { isHeld, extend, letGo } = keepAlive?.hold(handed.ack, left, ackWaitMs) ?? keptHere(left);
+  const keepFor = (leftMs: number) => keepAlive?.hold(handed.ack, leftMs, ackWaitMs) ?? keptHere(leftMs);
+  let kept = keepFor(left);
+  const isHeld = () => kept.isHeld();
 
   let isOver = false;
   /** Confirmed after our time was up, it may have extended another holder's. */
@@ -42,7 +44,7 @@ export function deliveryOf(
     await withRetry('to hold an order', async () => {
       if (!isOver) await handed.say(nakFor(ackWaitMs));
     });
-    if (isHeld()) extend(leftSince(asked));
+    if (isHeld()) kept.extend(leftSince(asked));
   };
   // The first word. Said late it holds the order for whoever has it now. If it fails, `extend` tells.
   void sayHeld().catch(() => {});
@@ -58,7 +60,7 @@ export function deliveryOf(
   const end = async () => {
     isOver = true;
     if (!isHeld()) return;
-    letGo();
+    kept.letGo();
     await withRetry('to end an order', () => handed.say('+ACK'));
     await removed();
   };
@@ -67,19 +69,36 @@ export function deliveryOf(
     order,
     redelivered: handed.deliveries > 1,
     late: left <= 0,
+    contested: handed.deliveries > 1,
 
     async extend() {
       if (!isHeld()) return 'gone';
       await sayHeld();
-      if (isHeld() && !(await isThere())) letGo();
+      if (isHeld() && !(await isThere())) kept.letGo();
       return isHeld() ? 'held' : 'gone';
+    },
+
+    async regain() {
+      const asked = performance.now();
+      await withRetry('to hold an order again', async () => {
+        if (!isOver) await handed.say(nakFor(ackWaitMs));
+      });
+      if (isOver) return;
+      kept.letGo();
+      kept = keepFor(leftSince(asked));
+      if (!(await isThere())) kept.letGo();
+    },
+
+    forgo() {
+      isOver = true;
+      kept.letGo();
     },
 
     /** Not repeated: a repeated nak could take the order from the next holder. If it is lost, the ack wait ends. */
     async release(delayMs) {
       isOver = true;
       if (!isHeld()) return;
-      letGo();
+      kept.letGo();
       await withRetry('to requeue an order', () => handed.say(nakFor(delayMs)), 0);
     },
 

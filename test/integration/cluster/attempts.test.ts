@@ -1,6 +1,7 @@
 /** What counts against a job whose workers go: their deaths with it in hand, and nothing else. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { ensureJobs, openJobs } from '../../../src/jobs/nats/jobs.ts';
 import type { JobRecord } from '../../../src/jobs/record.ts';
@@ -183,6 +184,57 @@ it('an order that lapsed while its holder was at work, as in a long outage, stay
   expect(await recordNow()).toMatchObject({ attempts: 1, attempt: first });
   // Handed out once more, it is found to have ended.
   await vi.waitFor(async () => expect(await queue.has('image', id)).toBe(false), 10_000);
+});
+
+/** A connection on which the words that hold orders take their time, ms: `there`, to the server, or `back`, as its answers. */
+function slowly({ there = 0, back = 0 }: { readonly there?: number; readonly back?: number }): Nats {
+  const request: Nats['core']['request'] = async (subject, ...rest) => {
+    if (!subject.startsWith('$JS.ACK.')) return nats.core.request(subject, ...rest);
+    await pause(there);
+    const answer = await nats.core.request(subject, ...rest);
+    await pause(back);
+    return answer;
+  };
+  const core = new Proxy(nats.core, {
+    get(target, name) {
+      if (name === 'request') return request;
+      const value: unknown = Reflect.get(target, name);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+  return { ...nats, core };
+}
+
+it('a worker that is heard late keeps its job, however many others are given the order', { timeout: 60_000 }, async () => {
+  await ensurePool(nats, 'image', { capacity: 100, replicas: 1 });
+  await order();
+  const workers = Array.from({ length: 5 }, () => startStub(slowly({ there: 3_000 }), { behaviour: 'hang', ackWaitMs: 30_000 }));
+  stubs.push(...workers);
+  await vi.waitFor(async () => expect((await recordNow())?.state).toBe('running'), { timeout: 10_000 });
+  const first = (await recordNow())?.attempt;
+  // It has gone to four workers, one after the other.
+  await vi.waitFor(async () => expect((await consumer()).delivered.consumer_seq).toBeGreaterThan(3), { timeout: 10_000 });
+  await pause(8_000);
+  expect(await recordNow()).toMatchObject({ state: 'running', attempts: 1, attempt: first });
+  for (const worker of workers) worker.finish();
+  await until('done');
+  expect(await recordNow()).toMatchObject({ attempts: 1, attempt: first });
+});
+
+it('a worker that learns late that it was heard keeps its job beyond the ack wait', { timeout: 60_000 }, async () => {
+  await ensurePool(nats, 'image', { capacity: 100, replicas: 1 });
+  const ackWaitMs = 6_000;
+  const worker = startStub(slowly({ back: 1_000 }), { behaviour: 'hang', ackWaitMs });
+  stubs.push(worker);
+  await order();
+  await worker.began;
+  const first = (await recordNow())?.attempt;
+  stubs.push(startStub(nats, { behaviour: 'end', ackWaitMs }));
+  await pause(2 * ackWaitMs);
+  expect(await recordNow()).toMatchObject({ state: 'running', attempts: 1, attempt: first });
+  worker.finish();
+  await until('done');
+  expect(await recordNow()).toMatchObject({ attempts: 1, attempt: first });
 });
 
 it('workers that froze with it in hand, one after the other, are no reason to give a job up once they wake', {
