@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ToolchainPool } from '../../src/contracts/kubernetes/toolchain-pool.ts';
+import { slotsBelow } from '../../src/controller/pools/apply/room.ts';
 import { jobOf, templateOf } from '../../src/controller/pools/apply/template.ts';
 import { TOOLCHAIN_POOLS } from '../../src/controller/pools/observe/objects.ts';
 import { connectKube, type Kube } from '../../src/kube/connection/connect.ts';
@@ -94,6 +95,10 @@ const RICH = {
   },
 };
 
+/** Room for a slot for each Job that is tried. */
+const CAPACITY = 500;
+const poolOf = (name: string, spec: object, metadata: object) => aPool(name, { capacity: CAPACITY, ...spec }, metadata);
+
 async function jobOfPool(pool: Pool, slot = 0): Promise<KubeObject> {
   const kind = { apiVersion: 'filemill.io/v1alpha1', kind: 'ToolchainPool' };
   const applied = ToolchainPool.parse({ ...kind, ...(await applyPool(cluster.kube, pool)) });
@@ -115,8 +120,8 @@ beforeAll(async () => {
     await cluster.kubectl(['create', 'serviceaccount', 'default', `--namespace=${name}`]);
   }
   asController = await connectKube({ kubeconfig: await controllerAccount(cluster, 'all-namespaces.yaml', HOME) });
-  own = await jobOfPool(aPool('image', {}, { namespace: HOME }));
-  rich = await jobOfPool(aPool('media', RICH, { namespace: HOME, labels: { 'kueue.x-k8s.io/queue-name': 'batch' } }), 12);
+  own = await jobOfPool(poolOf('image', {}, { namespace: HOME }));
+  rich = await jobOfPool(poolOf('media', RICH, { namespace: HOME, labels: { 'kueue.x-k8s.io/queue-name': 'batch' } }), 12);
   await apply([HOME]);
   // What each of them alone refuses.
   for (const fields of [{ 'metadata.ownerReferences': undefined }, { [`${WORKER}.image`]: 'theirs' }])
@@ -161,13 +166,13 @@ async function refusalOf(call: () => Promise<unknown>): Promise<string | undefin
 const POD = 'spec.template.spec';
 const WORKER = `${POD}.containers.0`;
 const SLOT = 'metadata.labels.filemill|io/slot';
+const inSlot = (pool: string, slot: number | string) => ({ 'metadata.name': `filemill-${pool}-${slot}`, [SLOT]: String(slot) });
 let slots = 100;
 /** @returns in what words the controller may not make it, in a slot of its own */
-const refusalOfJob = (job: KubeObject, fields: Readonly<Record<string, unknown>>) => {
-  const slot = String(slots++);
-  const inSlot = { 'metadata.name': `filemill-${job.metadata.labels?.['filemill.io/pool']}-${slot}`, [SLOT]: slot };
-  return refusalOf(() => asController.create(JOBS, changed(job, { ...inSlot, ...fields })));
-};
+const refusalOfJob = (job: KubeObject, fields: Readonly<Record<string, unknown>>) =>
+  refusalOf(() =>
+    asController.create(JOBS, changed(job, { ...inSlot(job.metadata.labels?.['filemill.io/pool'] ?? '', slots++), ...fields })),
+  );
 const settingsOf = (job: KubeObject): string =>
   (job as unknown as { spec: { template: { spec: { containers: { env: { value: string }[] }[] } } } }).spec.template.spec.containers[0]
     ?.env[1]?.value ?? '';
@@ -189,6 +194,8 @@ const FORGED: readonly (readonly [what: string, fields: Readonly<Record<string, 
   ['without the label of its pool', { 'metadata.labels.filemill|io/pool': undefined }, 'metadata.'],
   ['with the label of another pool', { 'metadata.labels.filemill|io/pool': 'media' }, 'metadata.'],
   ['of any name', { 'metadata.name': 'miner' }, 'metadata.name'],
+  ['of a slot that no pool of its capacity uses', inSlot('image', slotsBelow(CAPACITY)), 'metadata.name'],
+  ['of a slot that is no number', inSlot('image', '1e3'), 'metadata.name'],
   ['in a queue of Kueue', { 'metadata.labels.kueue|x-k8s|io/queue-name': 'gpus' }, 'metadata.labels'],
   ['of a workload of Kueue', { 'metadata.labels.kueue|x-k8s|io/prebuilt-workload-name': 'theirs' }, 'metadata.labels'],
   ['with what Kueue asks for nodes', { 'metadata.annotations.provreq|kueue|x-k8s|io/class': 'fast' }, 'metadata.labels'],
@@ -372,6 +379,10 @@ describe('the controller', () => {
     );
   });
 
+  it('makes them in the highest slot that a pool of its capacity uses', async () => {
+    expect(await refusalOfJob(own, inSlot('image', slotsBelow(CAPACITY) - 1))).toBeUndefined();
+  });
+
   it('makes no Job that no pool owns, and removes none', async () => {
     expect(await refusalOf(() => asController.create(JOBS, stranger('theirs')))).toContain('metadata.ownerReferences');
     await cluster.kube.create(JOBS, stranger('theirs'));
@@ -453,16 +464,16 @@ describe('the controller', () => {
 
   it('makes Jobs of pools that are there, and of their present image', async () => {
     const { kube } = cluster;
-    await applyPool(kube, aPool('image', { image: 'filemill/image:next' }, { namespace: HOME }));
+    await applyPool(kube, poolOf('image', { image: 'filemill/image:next' }, { namespace: HOME }));
     await eventually(async () => (await refusalOfJob(own, {}))?.includes('containers[0].image'), 'the earlier image is refused', 10_000);
     await kube.remove(TOOLCHAIN_POOLS, { name: 'image', namespace: HOME });
     await eventually(async () => (await refusalOfJob(own, {}))?.includes('no params found'), 'its Jobs are refused', 10_000);
-    own = await jobOfPool(aPool('image', {}, { namespace: HOME }));
+    own = await jobOfPool(poolOf('image', {}, { namespace: HOME }));
     await eventually(async () => (await refusalOfJob(own, {})) === undefined, 'those of its successor are not', 10_000);
   });
 
   it('makes Jobs of pools of any namespace, and of no other', async () => {
-    const theirs = await jobOfPool(aPool('image', {}, { namespace: 'team' }));
+    const theirs = await jobOfPool(poolOf('image', {}, { namespace: 'team' }));
     await apply(['*']);
     await eventually(async () => (await refusalOfJob(theirs, {})) === undefined, 'it is in force', 30_000);
     await cluster.kubectl(['create', 'namespace', 'elsewhere']);

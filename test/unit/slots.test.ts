@@ -1,6 +1,6 @@
 /** Two leaders that make Jobs at the same time, in every order that chance brings about: never more live ones than the capacity. */
 import { describe, expect, it } from 'vitest';
-import { freeSlots } from '../../src/controller/pools/apply/room.ts';
+import { freeSlots, slotsBelow } from '../../src/controller/pools/apply/room.ts';
 import { jobName } from '../../src/controller/pools/apply/template.ts';
 import { KEPT_FAILURES } from '../../src/controller/pools/decide/decide.ts';
 import type { KubeJob } from '../../src/controller/pools/observe/objects.ts';
@@ -80,6 +80,12 @@ it('gives the lowest slots that nobody has, and no more than there is room for',
   expect(freeSlots(there, new Set(), [0], { capacity: 10, wanted: 4 })).toEqual([2, 4, 5, 6]);
   expect(freeSlots(there, new Set(), [0], { capacity: 3, wanted: 4 })).toEqual([2]);
   expect(freeSlots([job(1, 'a', 'Complete'), job(3, 'b')], new Set(), [0], { capacity: 3, wanted: 4 })).toEqual([1, 2]);
+});
+
+it('gives none that the API server refuses, however many names are taken', () => {
+  const taken = Array.from({ length: slotsBelow(3) - 1 }, (_, slot) => slot);
+  expect(freeSlots([], new Set(), taken, { capacity: 3, wanted: 3 })).toEqual([slotsBelow(3) - 1]);
+  expect(freeSlots([], new Set(), [...taken, slotsBelow(3) - 1], { capacity: 3, wanted: 3 })).toEqual([]);
 });
 
 describe('two leaders that read and make Jobs in any order', () => {

@@ -15,16 +15,19 @@ export async function roomNow(
   { workers, foreignSlots }: Observation,
   wanted: number,
 ): Promise<readonly number[]> {
-  const capacity = await capacityNow(kube, pool);
+  const [capacity, jobs] = await Promise.all([capacityNow(kube, pool), jobsNow(kube, pool)]);
   // Pods end before their Jobs, and an ended pod stays ended: here the cache can be trusted.
   const dead = new Set(workers.filter((worker) => !isLive(worker)).map(({ uid }) => uid));
-  const { namespace, name } = pool.metadata;
-  const jobs: KubeJob[] = [];
-  for await (const { items } of kube.pages<KubeJob>(JOBS, { namespace, labelSelector: `${LABEL.pool}=${name}` })) jobs.push(...items);
   // A Job with the pool's label that no pool owns takes a name, but no capacity.
   const others = jobs.filter((job) => !isWorker(job)).map(slotOf);
   return freeSlots(jobs.filter(isWorker), dead, [...foreignSlots, ...others], { capacity, wanted });
 }
+
+/**
+ * Slots that are in use while many ended Jobs keep their names: whoever has stolen the controller's token makes no Job in a higher one, as
+ * `manifests/admission/workers.yaml` says the same.
+ */
+export const slotsBelow = (capacity: number): number => 2 * capacity + 8;
 
 /**
  * The lowest free slots, as many as there is room for. Two replicas that read at the same moment get the same slots; of two that read one after
@@ -43,12 +46,18 @@ export function freeSlots(
   const taken = new Set([...foreignSlots, ...[...live, ...dying, ...kept(ended)].map(slotOf)]);
   const count = Math.min(wanted, capacity - live.length);
   const free: number[] = [];
-  for (let slot = 0; free.length < count; slot++) if (!taken.has(slot)) free.push(slot);
+  for (let slot = 0; free.length < count && slot < slotsBelow(capacity); slot++) if (!taken.has(slot)) free.push(slot);
   return free;
 }
 
 /** Of this pool, or of a deleted pool of the same name whose workers are still leaving. */
 const isWorker = ({ metadata }: KubeJob): boolean => metadata.ownerReferences?.some(({ kind }) => kind === TOOLCHAIN_POOLS.kind) ?? false;
+
+async function jobsNow(kube: Kube, { metadata: { namespace, name } }: ToolchainPool): Promise<readonly KubeJob[]> {
+  const jobs: KubeJob[] = [];
+  for await (const { items } of kube.pages<KubeJob>(JOBS, { namespace, labelSelector: `${LABEL.pool}=${name}` })) jobs.push(...items);
+  return jobs;
+}
 
 /** 0 if the pool was deleted, or deleted and created again, since the decision. */
 async function capacityNow(kube: Kube, { metadata, spec }: ToolchainPool): Promise<number> {
