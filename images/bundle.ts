@@ -4,9 +4,10 @@
  *   node images/bundle.ts FOLDER
  */
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { builtinModules } from 'node:module';
+import { builtinModules, createRequire } from 'node:module';
 import { dirname, join, relative, resolve } from 'node:path';
 import { build, type Plugin } from 'esbuild';
+import { parse } from 'yaml';
 import { compile, LIBVIPS, PACKAGES } from '../src/exec/confine/stage.ts';
 
 const [into] = process.argv.slice(2);
@@ -36,14 +37,21 @@ const urls: Plugin = {
 
 /**
  * Node's modules by `require`: an `import` reads every export of `node:http` at once, and one of them loads the whole of undici, some 50 ms of a
- * start (nodejs/node lib/internal/bootstrap/realm.js, syncExports).
+ * start (nodejs/node lib/internal/bootstrap/realm.js, syncExports). Only what is used is read, by name, for the same reason.
  */
 const BUILTIN = new RegExp(`^(node:)?(${builtinModules.join('|')})$`);
+const requireHere = createRequire(import.meta.url);
 const builtins: Plugin = {
   name: 'builtins',
   setup({ onLoad, onResolve }) {
     onResolve({ filter: BUILTIN }, ({ path, kind }) => (kind === 'import-statement' ? { path, namespace: 'builtin' } : undefined));
-    onLoad({ filter: /.*/, namespace: 'builtin' }, ({ path }) => ({ contents: `module.exports = require(${JSON.stringify(path)});` }));
+    onLoad({ filter: /.*/, namespace: 'builtin' }, ({ path }) => {
+      const names = Object.getOwnPropertyNames(requireHere(path)).filter((name) => /^[A-Za-z_]\w*$/.test(name) && name !== 'default');
+      const read = names.map((name) => `const get_${name} = /* @__PURE__ */ read('${name}'); export { get_${name} as ${name} };`);
+      return {
+        contents: `const all = require(${JSON.stringify(path)}); const read = (name) => all[name]; export default all; ${read.join('\n')}`,
+      };
+    });
   },
 };
 
@@ -73,7 +81,8 @@ for (const name of THREADS) if (!existsSync(join(app, 'src', `${name}.js`))) thr
 
 await compile('.', app);
 cpSync('.cache/web', join(app, '.cache/web'), { recursive: true });
-cpSync('models', join(app, 'models'), { recursive: true });
+mkdirSync(join(app, 'models'));
+writeFileSync(join(app, 'models/manifest.yaml'), JSON.stringify(parse(readFileSync('models/manifest.yaml', 'utf8'))));
 for (const path of LIBRARIES) cpSync(path, join(app, path), { recursive: true });
 for (const path of [`${EXPLORER}/package.json`, `${EXPLORER}/dist/browser/openapi-explorer.min.js`]) cpSync(path, join(app, path));
 const { name, version, license } = JSON.parse(readFileSync('package.json', 'utf8')) as Record<string, string>;

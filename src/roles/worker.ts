@@ -35,11 +35,18 @@ export async function worker(config: Config, checkout: string): Promise<Running>
   const { pool, poolWaitMs } = config.worker;
   if (pool === undefined) throw new CannotStart('the role worker needs a pool: set POOL');
   const log = createLog(config.log.level);
-  const nats = await joinCluster(config, 'worker', pool);
-  const toolchain = await awaitPool(nats, pool, { toolchain: config.worker.toolchain, patienceMs: poolWaitMs, log });
-  const time = await openClock(nats, streamOf(pool));
   const metrics = createMetrics();
-  const converters = await openConverters(config, checkout, log, metrics);
+  const { toolchain: installed } = config.worker;
+  // Where the image says which toolchain it has, its converters are looked for while NATS is being reached.
+  const [nats, here] = await Promise.all([
+    joinCluster(config, 'worker', pool),
+    installed && openConverters(config, checkout, log, metrics, [installed]),
+  ]);
+  const toolchain = await awaitPool(nats, pool, { toolchain: installed, patienceMs: poolWaitMs, log });
+  const [time, converters] = await Promise.all([
+    openClock(nats, streamOf(pool)),
+    here ?? openConverters(config, checkout, log, metrics, [toolchain]),
+  ]);
   const devices = await devicesHere([toolchain], log, metrics);
   const found = devices.get(toolchain);
   const onDevices = slotsWith(config.worker.slots[toolchain], toolchainRow(toolchain).devices, found);

@@ -61,6 +61,25 @@ describe('a transfer by http', () => {
     }
   });
 
+  it('uses one connection for transfers that follow each other', async () => {
+    let connections = 0;
+    const count = () => void connections++;
+    server.on('connection', count);
+    answering(200, 'abc');
+    for (const name of ['one', 'two']) {
+      await download(url, join(folder, name), 100, never);
+      await upload(join(folder, name), url, 100, never);
+    }
+    server.off('connection', count);
+    expect(connections).toBe(1);
+  });
+
+  it('says that an upload is refused which nobody reads', async () => {
+    await writeFile(file(), randomBytes(5_000_000));
+    answer = (_, response) => void response.writeHead(403).end();
+    await expect(upload(file(), url, 5_000_000, never)).rejects.toThrow('403');
+  });
+
   const refusals: Record<string, [() => void, (error: Error) => void]> = {
     'that is not there': [() => answering(404), (error) => expect(error).toBeInstanceOf(Missing)],
     'that is declared too large': [() => answering(200, 'x'.repeat(200)), (error) => expect(error).toBeInstanceOf(TooLarge)],
@@ -84,7 +103,7 @@ describe('a transfer by http', () => {
           else response.writeHead(302, { location: '/elsewhere' }).end();
         };
       },
-      (error) => expect(error).toBeInstanceOf(Error),
+      (error) => expect(error).toBeInstanceOf(Unreachable),
     ],
     'whose grant has lapsed': [() => answering(403), (error) => expect(error.message).toContain('403')],
   };

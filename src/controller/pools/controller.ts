@@ -120,6 +120,7 @@ export function startPools(deps: PoolsDeps): Pools {
       const pool = pools.objects().get(key);
       if (pool === undefined) {
         memories.delete(key);
+        orderedAt.delete(key);
         // Not in the watch callback: a reconciliation running at that moment would set the series again. If another pool owns the name, they are its series.
         const { name, namespace = '' } = refOf(key);
         metrics.forgetDegraded(name, namespace);
@@ -141,6 +142,18 @@ export function startPools(deps: PoolsDeps): Pools {
   const wake = (name: string) => {
     const owner = ownerOf(name);
     if (owner !== undefined) work.addAfter(objectKey(owner), PAUSE_MS);
+  };
+  /** When the latest order of a pool was told of, by `performance.now()`. */
+  const orderedAt = new Map<string, number>();
+  /** The first order for a while is looked at at once, as its pool may have no worker; and again, as NATS may tell of it before it is stored. */
+  const wakeForOrder = (name: string) => {
+    const owner = ownerOf(name);
+    if (owner === undefined) return;
+    const key = objectKey(owner);
+    const now = performance.now();
+    if (now - (orderedAt.get(key) ?? Number.NEGATIVE_INFINITY) > PAUSE_MS) work.add(key);
+    orderedAt.set(key, now);
+    work.addAfter(key, PAUSE_MS);
   };
   const retractOthers = async () => {
     if (!deps.mayAct()) return;
@@ -179,7 +192,7 @@ export function startPools(deps: PoolsDeps): Pools {
       retracting();
     }),
     workers.onPresence((pool) => wake(pool)),
-    deps.onOrder(wake),
+    deps.onOrder(wakeForOrder),
   ];
   return {
     synced,

@@ -5,6 +5,8 @@ import { monotonicMs } from './messages.ts';
 
 /** How often this thread shows that it is not blocked, ms. */
 const PULSE_MS = 1_000;
+/** Before the thread is started, ms: until then, the first order of a worker that was created for it has the machine for itself. */
+const FIRST_MS = 1_000;
 /** A thread blocked for longer is stuck: the process ends, so that others get its orders, ms. */
 export const STALL_MS = 60_000;
 /** Between the crash of a thread and the start of the next, ms. */
@@ -53,7 +55,7 @@ export function openKeepAlive(connection: object, stallMs = STALL_MS): KeepAlive
     post(lastHeartbeat);
     for (const [id, hold] of holds) post({ do: 'hold', id, ...hold });
   };
-  start();
+  setTimeout(start, FIRST_MS).unref();
   const beating = setInterval(() => Atomics.add(pulse, 0, 1), PULSE_MS).unref();
 
   return {

@@ -22,6 +22,8 @@ export async function modelsHere(
   log: Log,
   metrics: Pick<Metrics, 'modelsFound'>,
 ): Promise<ReadonlyMap<string, string>> {
+  // Most toolchains have none, and parsing the list takes a tenth of a worker's start.
+  if (needed.size === 0) return new Map();
   const all = (await readManifest(manifestOf(checkout))).filter(({ id }) => needed.has(id));
   const found = await findModels(all, [...(folder === undefined ? [] : [folder]), modelsIn(checkout)], modelsIn(checkout));
   const whole = found.filter(({ state }) => state === 'whole');
