@@ -7,7 +7,7 @@
  * two results are the input. Prints `progress 0.5` and the like; a recording whose channels are the same is one line of JSON, as residents answer, and
  * status 2.
  */
-import { closeSync, fstatSync, openSync, readSync, writeSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readSync, writeFileSync } from 'node:fs';
 
 const VERSION = '1.0';
 /** Samples of a piece, and from one to the next. */
@@ -123,7 +123,8 @@ function separate([input = '', vocals = '', instrumental = '', rate = '44100']: 
         middle.writeInt16LE(voice, i * 4 + channel);
         rest.writeInt16LE(Math.max(-32_768, Math.min(32_767, sample - voice)), i * 4 + channel);
       }
-    for (const [index, result] of [middle, rest].entries()) writeSync(outputs[index] as number, result, 0, count * 4);
+    // One call may write less than it is given: this one goes on.
+    for (const [index, result] of [middle, rest].entries()) writeFileSync(outputs[index] as number, result.subarray(0, count * 4));
     if (end % (HOP * 256) === 0) process.stdout.write(`progress ${Math.min(1, first / frames).toFixed(3)}\n`);
   }
   for (const file of [source, ...outputs]) closeSync(file);

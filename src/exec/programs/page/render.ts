@@ -52,7 +52,8 @@ async function print(tab: Tab, { output, sheet, ownSize, landscape, background }
 async function drain(tab: Tab, handle: unknown, file: FileHandle): Promise<void> {
   for (;;) {
     const { data, eof } = (await tab.send('IO.read', { handle, size: 1 << 20 })) as Payload & { data: string; eof: boolean };
-    await file.write(Buffer.from(data, 'base64'));
+    // One call of `write` may write less than it is given: this one goes on.
+    await file.appendFile(Buffer.from(data, 'base64'));
     if (eof) return;
   }
 }

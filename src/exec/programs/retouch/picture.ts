@@ -1,5 +1,5 @@
 /** Pictures in memory, and the PAM files that ImageMagick exchanges with us (netpbm, "pam"): planes of numbers from 0 to 1. */
-import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 
 export interface Plane {
   readonly width: number;
@@ -58,7 +58,8 @@ export function writePam(path: string, { width, height, colours, alpha, maxval }
   const type = `${colours.length === 1 ? 'GRAYSCALE' : 'RGB'}${alpha === undefined ? '' : '_ALPHA'}`;
   const wide = maxval > 255 ? 2 : 1;
   const file = openSync(path, 'wx');
-  writeSync(file, `P7\nWIDTH ${width}\nHEIGHT ${height}\nDEPTH ${planes.length}\nMAXVAL ${maxval}\nTUPLTYPE ${type}\nENDHDR\n`);
+  // One call may write less than it is given: these go on.
+  writeFileSync(file, `P7\nWIDTH ${width}\nHEIGHT ${height}\nDEPTH ${planes.length}\nMAXVAL ${maxval}\nTUPLTYPE ${type}\nENDHDR\n`);
   for (let top = 0; top < height; top += ROWS) {
     const [from, to] = [top * width, Math.min(height, top + ROWS) * width];
     const bytes = Buffer.allocUnsafe((to - from) * planes.length * wide);
@@ -68,7 +69,7 @@ export function writePam(path: string, { width, height, colours, alpha, maxval }
         if (wide === 2) bytes.writeUInt16BE(value, at);
         else bytes[at] = value;
       }
-    for (let done = 0; done < bytes.length; ) done += writeSync(file, bytes, done);
+    writeFileSync(file, bytes);
   }
   closeSync(file);
 }
