@@ -34,8 +34,8 @@ function withoutEnds(name: string): string {
   return `${isHidden ? '.' : ''}${name.slice(from, to)}`;
 }
 
-/** Names that Windows reserves for devices, with any extension (Naming Files, Paths, and Namespaces). */
-const RESERVED = /^(con|prn|aux|nul|com\d|lpt\d)\s*(\.|$)/i;
+/** Names that Windows reserves for devices, with any extension (Naming Files, Paths, and Namespaces; CreateFile, "Consoles"). */
+const RESERVED = /^(?:con|conin\$|conout\$|prn|aux|nul|(?:com|lpt)[\d¹²³])\s*(?:\.|$)/i;
 
 /** A clean name without its extension; in `Plan 1.5 final` the dot begins none. */
 export const baseName = (name: string): string => name.replace(/(?<=.)\.[A-Za-z0-9]{1,10}$/, '');

@@ -1,7 +1,7 @@
 /** Names in one archive stay apart wherever it is unpacked. */
 import { describe, expect, it } from 'vitest';
 import { numbered } from '../../src/api/batches/zip.ts';
-import { distinctNames } from '../../src/catalog/names.ts';
+import { cleanName, distinctNames } from '../../src/catalog/names.ts';
 import { partNames } from '../../src/worker/output.ts';
 
 describe('names that some file systems take for one', () => {
@@ -22,6 +22,18 @@ describe('names that some file systems take for one', () => {
   it('do not take the name of the report of failed files', () => {
     expect(numbered(['Errors.JSON'])).toEqual(['Errors-2.JSON']);
   });
+});
+
+it.each([
+  ['con.png', '_con.png'],
+  ['CONIN$', '_CONIN$'],
+  ['conout$.tar.gz', '_conout$.tar.gz'],
+  ['COM¹.txt', '_COM¹.txt'],
+  ['lpt0 .txt', '_lpt0.txt'],
+  ['console.png', 'console.png'],
+  ['com10.txt', 'com10.txt'],
+])('a name that Windows has for a device is none any more: %s', (sent, name) => {
+  expect(cleanName(sent)).toBe(name);
 });
 
 it('a sheet that is called as another one was renamed gets a number too', () => {

@@ -4,8 +4,8 @@
 const MOST_BYTES = 200;
 /** Characters of a long name that are read. */
 const LOOKED_AT = 1024;
-/** Names that Windows reserves for devices (Naming Files, Paths, and Namespaces). */
-const RESERVED = /^(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)/i;
+/** Names that Windows reserves for devices, with any extension (Naming Files, Paths, and Namespaces; CreateFile, "Consoles"). */
+const RESERVED = /^(?:con|conin\$|conout\$|prn|aux|nul|(?:com|lpt)[\d¹²³])\s*(?:\.|$)/i;
 
 /** @returns takes the name of each file, in the order of the archive */
 export function namesInArchive(): (sent: string) => string {
@@ -21,8 +21,8 @@ export function namesInArchive(): (sent: string) => string {
   };
 }
 
-/** Some file systems ignore case and the form of letters. */
-const fold = (name: string): string => name.normalize('NFKC').toLowerCase().toUpperCase();
+/** Some file systems ignore case and the form of letters; a letter in another case may have another form (Unicode 16, 5.18.4 and 3.13.5). */
+const fold = (name: string): string => name.normalize('NFKC').toLowerCase().toUpperCase().normalize('NFKC');
 
 function cleaned(sent: string): string {
   const last = sent.slice(Math.max(sent.lastIndexOf('/'), sent.lastIndexOf('\\')) + 1);
