@@ -44,16 +44,18 @@ else
   });
 
 function writeMessages(messages: readonly Message[]): readonly Told[] {
+  const damaged = messages.flatMap(withAttached).filter(({ isDamaged }) => isDamaged).length;
+  const lost = damaged === 0 ? [] : [`Texts in RTF that are damaged are not part of the result: ${damaged}.`];
   if (target === 'zip') {
     writePieces(output, zipOf(bounded(entriesOf(messages))));
-    return [];
+    return lossy(lost);
   }
   const left: MailedFile[] = [];
   writePieces(
     output,
     target === 'html' ? document(messages[0]?.subject ?? '', messagePages(messages, left, picturesOf())) : messageTexts(messages, left),
   );
-  return lossy(left.length === 0 ? [] : [`Attached files are named, and not part of the result: ${left.length}.`]);
+  return lossy([...lost, ...(left.length === 0 ? [] : [`Attached files are named, and not part of the result: ${left.length}.`])]);
 }
 
 function writeWebPage(archive: WebArchive): readonly Told[] {

@@ -32,12 +32,12 @@ else
     const bytes = readFileSync(input);
     if (bytes.length > MOST_BYTES) throw beyond('bytes of cards or entries', MOST_BYTES, bytes.length);
     const decoded = decodeText(wholeLetters(bytes), [], charset);
-    const { components, skipped } = componentsIn(decoded.text);
+    const { components, skipped, unended } = componentsIn(decoded.text);
     const found = source === 'ics' ? calendars(components).flatMap(entriesIn) : cards(components);
     if (found.length > MOST_ENTRIES) throw beyond('cards or entries', MOST_ENTRIES, found.length);
     const entries = found.map(source === 'ics' ? entryRecord : cardRecord);
     writePieces(output, piecesOf(entries, titleOf(components)));
-    return [...toldOf(decoded), ...warningsOf(skipped, entries)];
+    return [...toldOf(decoded), ...warningsOf(skipped, unended, entries)];
   });
 
 /** Lines may be folded between the bytes of a letter (RFC 5545, 3.1). */
@@ -78,10 +78,11 @@ function rowOf(fields: PimRecord['fields']): Entries {
   return fieldsFrom(Object.entries(fields).map(([column, field]) => [column, target === 'csv' ? asLine(field) : asDatum(field)]));
 }
 
-function warningsOf(skipped: number, entries: readonly PimRecord[]): readonly Told[] {
+function warningsOf(skipped: number, unended: number, entries: readonly PimRecord[]): readonly Told[] {
   const pictures = target === 'html' ? 0 : entries.filter(({ picture }) => picture !== undefined).length;
   return lossy([
     ...(skipped === 0 ? [] : [`Lines that cannot be read were left out: ${skipped}.`]),
+    ...(unended === 0 ? [] : [`Parts of the file that have no end may lack something: ${unended}.`]),
     ...(pictures === 0 ? [] : [`Photos are not part of the result: ${pictures}.`]),
   ]);
 }

@@ -86,10 +86,17 @@ describe('an e-mail', () => {
     const attached = (name: string, body: string) =>
       part(`Content-Type: text/plain\nContent-Disposition: attachment; filename="${name}"`, body);
     const files = [attached('../../a.txt', '1'), attached('A.TXT', '2'), attached('con.txt', '3'), attached('x:<y>?.txt', '4')];
+    // Other devices, and two names that are one in capital letters.
+    files.push(attached('CONIN$', '6'), attached('com¹ .log', '7'), attached('ï.txt', '8'), attached('ı\u0308.txt', '9'));
     const content = mixed(page('<p>See <img src="cid:pic@example.org"></p>'), picture, ...files, attached('message.html', '5'));
     const answer = await settled(service.url, await convert(service.url, { name: 'a.eml', bytes: Buffer.from(content) }, 'zip'));
     const entries = await unzip(Buffer.from(await (await fetch(answer.data?.output?.url ?? '')).arrayBuffer()));
-    expect([...entries.keys()]).toEqual(['message.html', 'part-1.png', 'a.txt', 'A-2.TXT', '_con.txt', 'x__y__.txt', 'message-2.html']);
+    const names = ['_CONIN$', '_com¹ .log', 'ï.txt', 'ı\u0308-2.txt'];
+    expect([...entries.keys()]).toEqual([
+      ...['message.html', 'part-1.png', 'a.txt', 'A-2.TXT', '_con.txt', 'x__y__.txt'],
+      ...names,
+      'message-2.html',
+    ]);
     expect(entries.get('message.html')?.toString()).toContain(`See <img src="data:image/png;base64,${PNG.content}">`);
     expect(entries.get('part-1.png')?.toString('base64')).toBe(PNG.content);
     expect(['a.txt', 'A-2.TXT', '_con.txt', 'x__y__.txt', 'message-2.html'].map((name) => entries.get(name)?.toString().trim())).toEqual([
@@ -214,12 +221,16 @@ describe('a message of Outlook whose text is only RTF', () => {
     [
       'says that it is longer than it is',
       Buffer.concat([Buffer.from('ffffff7fffffff7f4c5a467500000000', 'hex'), Buffer.from('00', 'hex')]),
+      true,
     ],
-    ['is no RTF', stored('x')],
-    ['names bytes without end', stored(`{\\rtf1\\ansi\\ansicpg1252 a\\bin2000000000 b${"\\'zz".repeat(100_000)}}`)],
-    ['is cut off', Buffer.from('2d00', 'hex')],
-  ])('loses its text at most where it %s', async (_, rtf) => {
-    expect((await send('a.msg', mailed(rtf), 'txt')).text).toContain('Subject: ');
+    ['is no RTF', stored('x'), true],
+    ['names bytes without end', stored(`{\\rtf1\\ansi\\ansicpg1252 a\\bin2000000000 b${"\\'zz".repeat(100_000)}}`), false],
+    ['is cut off', Buffer.from('2d00', 'hex'), true],
+  ])('loses its text at most where it %s, and says so', async (_, rtf, isDamaged) => {
+    const { text, warnings } = await send('a.msg', mailed(rtf), 'txt');
+    expect(text).toContain('Subject: ');
+    const said = 'Texts in RTF that are damaged are not part of the result: 1.';
+    expect(warnings).toEqual(isDamaged ? expect.arrayContaining([said]) : expect.not.arrayContaining([said]));
   });
 });
 

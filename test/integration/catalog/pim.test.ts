@@ -47,6 +47,29 @@ describe('an address card', () => {
     ]);
   });
 
+  it.each(['2.1', '3.0', '4.0'])('of version %s has no backslashes before what needs none', async (version) => {
+    const file = card(
+      `VERSION:${version}`,
+      'N:O\\;Neil;Ann;;;',
+      'FN:Ann\\; at home\\: "here"',
+      'item1.URL:http\\://example.org/a?b=1\\,2;c',
+      'ORG:Marble\\; Kestrel;Sales',
+      'NOTE:a\\; b\\, c \\\\; d',
+      ...(version === '2.1' ? ['NOTE;ENCODING=QUOTED-PRINTABLE:e\\; f\\, g, =C3=BC'] : []),
+    );
+    expect(await rowsOf('a.vcf', file)).toEqual([
+      {
+        name: 'Ann; at home: "here"',
+        family_name: 'O;Neil',
+        given_name: 'Ann',
+        organization: 'Marble; Kestrel',
+        department: 'Sales',
+        urls: ['http://example.org/a?b=1,2;c'],
+        note: `a; b, c \\; d${version === '2.1' ? '\ne; f, g, ü' : ''}`,
+      },
+    ]);
+  });
+
   it('of versions 3.0 and 4.0 are rows of one table', async () => {
     const file =
       card(
@@ -151,7 +174,13 @@ describe('a calendar', () => {
   it('does not lose what follows an entry without an end', async () => {
     const file = calendar('BEGIN:VEVENT\r\nSUMMARY:one\r\nBEGIN:VALARM', event('SUMMARY:two'), 'END:VTODO', event('SUMMARY:three'));
     expect((await rowsOf('a.ics', file)).map(({ summary }) => summary)).toEqual(['one', 'two', 'three']);
-    expect((await send('a.ics', file, 'json')).warnings).toContain('Lines that cannot be read were left out: 1.');
+    expect((await send('a.ics', file, 'json')).warnings).toEqual(
+      expect.arrayContaining(['Lines that cannot be read were left out: 1.', 'Parts of the file that have no end may lack something: 2.']),
+    );
+    const cut = calendar(event('SUMMARY:http\\://a\\;b')).replace(/END:[\s\S]*/, '');
+    expect((await rowsOf('a.ics', cut)).map(({ summary }) => summary)).toEqual(['http://a;b']);
+    expect((await send('a.ics', cut, 'csv')).warnings).toContain('Parts of the file that have no end may lack something: 2.');
+    expect((await send('a.ics', calendar(event('SUMMARY:one')), 'csv')).warnings.join()).not.toContain('no end');
     const cards = 'BEGIN:VCARD\nFN:one\nBEGIN:VCARD\nFN:two\nEND:VCARD\n';
     expect((await rowsOf('a.vcf', cards)).map(({ name }) => name)).toEqual(['one', 'two']);
   });

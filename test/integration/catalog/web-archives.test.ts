@@ -70,6 +70,50 @@ describe('a page that Chromium saved', () => {
   });
 });
 
+describe('the style sheets of a page', () => {
+  const at = (name: string) => `https://saved.example.org/a/${name}`;
+  /** The style that takes the place of a link to `a.css`. @param others style sheets by name */
+  async function styleOf(css: string, others: Readonly<Record<string, string>> = {}): Promise<string> {
+    const sheets = Object.entries({ 'a.css': css, ...others }).map(([name, content]) => archived('text/css', at(name), content));
+    const pictures = ["x'y.png", 'p.png'].map((name) => archived('image/png', at(encodeURI(name)), 'PNG'));
+    const page = webArchive('<link rel=stylesheet href=a.css>text', ...sheets, ...pictures);
+    return /<style>([\s\S]*)<\/style>/.exec((await send('a.mhtml', page, 'html')).text)?.[1] ?? '';
+  }
+  const PICTURE = /url\("data:image\/png;base64,[^"]*"\)/;
+
+  it('keep their comments and strings as they are, and are read past both', async () => {
+    const css = await styleOf(
+      `/* url(p.png) @import "b.css"; ' */ a { content: "url(p.png) /*"; background: url('x\\'y.png') } b { c: url(p\\2e png) }`,
+      {
+        'b.css': 'never {}',
+      },
+    );
+    expect(css).toMatch(
+      RegExp(
+        `^/\\* url\\(p.png\\) @import "b.css"; ' \\*/ a \\{ content: "url\\(p.png\\) /\\*"; background: ${PICTURE.source} \\} b \\{ c: ${PICTURE.source} \\}$`,
+      ),
+    );
+  });
+
+  it('have those that they import inside, under the conditions of the import', async () => {
+    const css = await styleOf(
+      '@import/* ; */"b.css"/* ; */layer(base.x) supports((display: grid) and (not (a: b(c)))) screen;@import url(c.css) layer;@import ; d { }',
+      {
+        'b.css': 'b { }',
+        'c.css': 'c { }',
+      },
+    );
+    expect(css.replaceAll('\n', '')).toBe(
+      '@media screen {@supports ((display: grid) and (not (a: b(c)))) {@layer base.x {b { }}}}@layer {c { }}@import ; d { }',
+    );
+  });
+
+  it('are read in time whatever marks they have without an end', async () => {
+    for (const mark of ['/*', '"', "'", '"\\\n', 'url(', 'url("', '@import '])
+      expect(await styleOf(mark.repeat(2 ** 20 / mark.length))).not.toBe('');
+  });
+});
+
 describe('a page that a word processor saved', () => {
   const part = (head: string, body: string | Buffer): Buffer =>
     Buffer.concat([Buffer.from(`\r\n--_NextPart\r\n${head}\r\n\r\n`), Buffer.from(body)]);

@@ -24,6 +24,8 @@ export interface Message {
   readonly subject: string;
   readonly html: string | undefined;
   readonly text: string | undefined;
+  /** Whether it has a text, or its formatting, that cannot be read. */
+  readonly isDamaged?: boolean;
   readonly files: readonly MailedFile[];
 }
 

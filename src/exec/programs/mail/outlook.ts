@@ -2,7 +2,7 @@
 import msgreader, { type FieldsData as Fields } from '@kenjiuno/msgreader';
 import { Unfit } from '../values/value.ts';
 import { type MailedFile, type Message, MOST_ATTACHED, MOST_INSIDE } from './messages.ts';
-import { textInRtf } from './rtf.ts';
+import { type RtfText, textInRtf } from './rtf.ts';
 
 /** @param level how many messages it is attached in */
 export async function outlookMessage(file: Buffer, level = 0): Promise<Message> {
@@ -24,11 +24,12 @@ export async function outlookMessage(file: Buffer, level = 0): Promise<Message> 
     });
   }
   const html = htmlIn(found);
-  const { compressedRtf } = found;
+  const { compressedRtf = new Uint8Array() } = found;
   // It has the formatting where there is no HTML, and all of the text where there is nothing else.
-  const rtf =
-    html !== undefined || compressedRtf === undefined ? {} : await textInRtf(compressedRtf, (bytes, page) => decoderOf(page).decode(bytes));
-  return { fields: fieldsOf(found), subject: found.subject ?? '', html: html ?? rtf.html, text: found.body ?? rtf.text, files };
+  const rtf: RtfText | undefined =
+    html !== undefined || compressedRtf.length === 0 ? {} : await textInRtf(compressedRtf, (bytes, page) => decoderOf(page).decode(bytes));
+  const text = { html: html ?? rtf?.html, text: found.body ?? rtf?.text, isDamaged: rtf === undefined };
+  return { fields: fieldsOf(found), subject: found.subject ?? '', ...text, files };
 }
 
 /** What its text shows has no type more often than not. */

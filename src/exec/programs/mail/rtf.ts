@@ -16,8 +16,8 @@ export interface RtfText {
   readonly text?: string;
 }
 
-/** @param decode takes bytes and the number of a code page @returns nothing where it is damaged @throws Unfit */
-export async function textInRtf(compressed: Uint8Array, decode: (bytes: Buffer, page: number) => string): Promise<RtfText> {
+/** @param decode takes bytes and the number of a code page @returns undefined where it is damaged @throws Unfit */
+export async function textInRtf(compressed: Uint8Array, decode: (bytes: Buffer, page: number) => string): Promise<RtfText | undefined> {
   if (compressed.length > MOST_BYTES) throw beyond('bytes of compressed RTF', MOST_BYTES, compressed.length);
   const options = {
     decode: (bytes: Buffer, page: string) => decode(bytes, Number(page.replace('cp', ''))),
@@ -25,7 +25,7 @@ export async function textInRtf(compressed: Uint8Array, decode: (bytes: Buffer, 
     warn: () => {},
   };
   const rtf = unpacked(compressed);
-  if (rtf === undefined) return {};
+  if (rtf === undefined) return undefined;
   try {
     const { mode, text } = deEncapsulateSync(rtf, options);
     return { [mode]: String(text) };
@@ -43,7 +43,7 @@ export async function textInRtf(compressed: Uint8Array, decode: (bytes: Buffer, 
       },
     );
   } catch {
-    return {};
+    return undefined;
   }
   return { text: words.join('') };
 }

@@ -31,27 +31,28 @@ export interface Components {
   readonly components: readonly Component[];
   /** How many lines say nothing that can be read. */
   readonly skipped: number;
+  /** How many components have no end. */
+  readonly unended: number;
 }
 
 export function componentsIn(text: string): Components {
   const top: Component = { name: '', properties: [], inside: [] };
   const open = [top];
-  let [lines, skipped] = [0, 0];
+  let [lines, skipped, unended] = [0, 0, 0];
   for (const line of unfolded(text)) {
     if (++lines > MOST_LINES) throw beyond('lines of cards or entries', MOST_LINES);
     const [, verb, written = ''] = /^(BEGIN|END):([\w-]{1,40})\s{0,20}$/i.exec(line) ?? [];
     const name = written.toUpperCase();
     if (verb?.toUpperCase() === 'BEGIN') {
-      endOpen(open, name);
+      unended += endOpen(open, name);
       const at = open.at(-1) ?? top;
       if (open.length > MOST_LEVELS) throw beyond('components in each other', MOST_LEVELS);
       const begun: Component = { name, properties: [], inside: [] };
       at.inside.push(begun);
       open.push(begun);
     } else if (verb !== undefined) {
-      // What is in it has no end of its own.
       const begun = open.findLastIndex((each) => each.name === name);
-      if (begun > 0) open.length = begun;
+      if (begun > 0) unended += open.splice(begun).length - 1;
       else skipped++;
     } else {
       const at = open.at(-1) ?? top;
@@ -60,14 +61,14 @@ export function componentsIn(text: string): Components {
       else at.properties.push(property);
     }
   }
-  return { components: top.inside, skipped };
+  return { components: top.inside, skipped, unended: unended + open.length - 1 };
 }
 
-/** Ends those without an end that one of this name is not in. In vCard 2.1, the card of an agent is (2.4.1). */
-function endOpen(open: Component[], name: string): void {
+/** Ends those without an end that one of this name is not in. In vCard 2.1, the card of an agent is (2.4.1). @returns how many */
+function endOpen(open: Component[], name: string): number {
   const isAgent = open.at(-1)?.properties.at(-1)?.name === 'agent';
   const outer = name === 'VCALENDAR' ? 1 : ENTRIES.has(name) && !isAgent ? open.findIndex((each) => ENTRIES.has(each.name)) : -1;
-  if (outer > 0) open.length = outer;
+  return outer > 0 ? open.splice(outer).length : 0;
 }
 
 /** Lines that begin with a blank belong to the one before; so does what follows `=` in quoted-printable, as vCard 2.1 has it (2.1.3). */
@@ -95,7 +96,8 @@ const joined = (pieces: readonly string[], isQuoted: boolean): string =>
 function propertyIn(line: string, { name: component, properties }: Component): Property | undefined {
   const colon = endOfHead(line);
   if (colon < 0) return undefined;
-  const { head, value } = modern(line.slice(0, colon), line.slice(colon + 1));
+  const { head, value: escaped } = modern(line.slice(0, colon), line.slice(colon + 1));
+  const value = withoutNeedless(escaped, nameIn(head), component === 'VCARD');
   // It comes first (RFC 6350, 6.7.9).
   const is4 = properties.slice(0, 2).some(({ name, written }) => name === 'version' && written.startsWith('4'));
   const design = component !== 'VCARD' ? ICAL.design.icalendar : is4 ? ICAL.design.vcard : ICAL.design.vcard3;
@@ -105,6 +107,12 @@ function propertyIn(line: string, { name: component, properties }: Component): P
   } catch {
     return undefined;
   }
+}
+
+/** Without a group before it, which vCards may have (RFC 6350, 3.3). */
+function nameIn(head: string): string {
+  const [name = ''] = head.split(';', 1);
+  return name.slice(name.lastIndexOf('.') + 1).toLowerCase();
 }
 
 /** The colon before the value: there may be others in quoted parameters. */
@@ -118,6 +126,18 @@ function endOfHead(line: string): number {
   return -1;
 }
 
+/** Values of several parts (RFC 6350, 4). */
+const STRUCTURED: ReadonlySet<string> = new Set(['n', 'adr', 'org', 'gender', 'clientpidmap']);
+
+/** Without backslashes that the library leaves: before a colon, which never needs one, and where a value has no parts, before what would part it. */
+function withoutNeedless(value: string, name: string, isCard: boolean): string {
+  const isNeeded = (mark: string): boolean => {
+    if (mark === ';') return !isCard || STRUCTURED.has(name);
+    return mark === '\\' || (mark === ',' && name !== 'url');
+  };
+  return value.replace(/\\([\\:;,])/g, (written, mark: string) => (isNeeded(mark) ? written : mark));
+}
+
 /** What vCard 2.1 writes as `TEL;HOME;ENCODING=QUOTED-PRINTABLE;CHARSET=UTF-8:`, as later versions do. */
 function modern(head: string, value: string): { readonly head: string; readonly value: string } {
   if (head.includes('"') || !head.includes(';')) return { head, value };
@@ -127,7 +147,7 @@ function modern(head: string, value: string): { readonly head: string; readonly 
   const kept = parameters.filter((each) => !/^(?:ENCODING|CHARSET)=/i.test(each));
   if (parameterOf('ENCODING')?.toUpperCase() !== 'QUOTED-PRINTABLE') return { head: [name, ...parameters].join(';'), value };
   const text = new TextDecoder(encodingOf(parameterOf('CHARSET') ?? '') ?? 'utf-8').decode(unquoted(value));
-  return { head: [name, ...kept].join(';'), value: text.replace(/\r\n|\r|\n/g, '\\n').replaceAll(',', '\\,') };
+  return { head: [name, ...kept].join(';'), value: text.replace(/\r\n|\r|\n/g, '\\n').replace(/\\?,/g, '\\,') };
 }
 const ENCODINGS: ReadonlySet<string> = new Set(['QUOTED-PRINTABLE', 'BASE64', 'B', '7BIT', '8BIT']);
 
