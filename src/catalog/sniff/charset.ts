@@ -3,7 +3,7 @@ import { isUtf8 } from 'node:buffer';
 import { asBuffer, has } from './bytes.ts';
 import type { Sample } from './sample.ts';
 
-/** Shorter files in an 8-bit encoding are text only if most of them is ASCII: noise without a control character is a matter of luck there. */
+/** Shorter files in an 8-bit encoding are text only if most of them is ASCII, or reads as words: noise without a control character is a matter of luck there. */
 const SURE_BYTES = 64;
 const MOST_HIGH = 0.3;
 /** Share of control characters that UTF-8 text may have: a few in a long log do not make it binary. */
@@ -38,8 +38,20 @@ function isNarrowText(bytes: Uint8Array, cut?: 'start' | 'end'): boolean {
   const whole = buffer.subarray(cut === 'start' ? firstCharacter(buffer) : 0, cut === 'end' ? wholeCharacters(buffer) : buffer.length);
   const allowed = Math.floor(bytes.length * MOST_CONTROLS);
   if (isUtf8(whole)) return controls <= allowed;
-  return controls === 0 && (bytes.length >= SURE_BYTES || high <= bytes.length * MOST_HIGH);
+  return controls === 0 && (bytes.length >= SURE_BYTES || high <= bytes.length * MOST_HIGH || readsAsWords(buffer));
 }
+
+/** In other alphabets, no letter stands beside a letter or a sign of ASCII, but for marks; of two bytes of a letter, the second may be in ASCII. */
+function readsAsWords(bytes: Buffer): boolean {
+  const text = bytes.toString('latin1');
+  if (/[\x80-\xff]{2}/.test(text) && !/[#-&*+<->@-~][\x80-\xff]|[\x80-\xff][#-&*+<->@-~]/.test(text)) return true;
+  return EAST_ASIAN.some((encoding) =>
+    /^[\p{Script=Han}\p{Script=Hiragana}\u30a1-\u30fe\p{P}\s\w]+$/u.test(new TextDecoder(encoding).decode(bytes)),
+  );
+}
+
+/** Those in which a letter may end in a byte of ASCII. */
+const EAST_ASIAN = ['shift_jis', 'gb18030', 'big5'];
 
 /** UTF-16 text has no NUL and hardly any control characters; noise has both, and invalid characters. */
 function isWideText(bytes: Uint8Array): boolean {

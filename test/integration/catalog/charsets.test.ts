@@ -90,6 +90,35 @@ describe.each(CASES)('%s', (charset, language) => {
   });
 });
 
+describe('a few words and nothing else', () => {
+  it.each([
+    ['windows-1251', 'Привет, мир!'],
+    ['koi8-r', 'Привет, мир!'],
+    ['cp866', 'Привет, мир!'],
+    ['windows-1251', 'МОСКВА 2026'],
+    ['koi8-u', 'Добрий день, Україно'],
+    ['windows-1253', 'Καλημέρα κόσμε'],
+    ['windows-1255', 'שלום עולם'],
+    ['windows-1256', 'مرحبا بالعالم'],
+    ['euc-kr', '안녕하세요'],
+    ['euc-kr', '홍길동 30'],
+    ['shift_jis', 'こんにちは'],
+    ['shift_jis', '日本語の文章です。'],
+    ['euc-jp', 'カタカナ'],
+    ['gb18030', '你好，世界'],
+    ['big5', '你好，世界'],
+  ])('in %s are recognised: %s', async (charset, text) => {
+    const { result, codes } = await send('a.bin', encoded(`${text}\n`, charset), 'html');
+    expect(result.toString()).toContain(text.split(/\n/)[0]);
+    expect(codes).toContain('charset_guessed');
+  });
+
+  it('are read as the option says', async () => {
+    const { result } = await send('a.txt', encoded('สวัสดีชาวโลก\n', 'windows-874'), 'html', { charset: 'windows-874' });
+    expect(result.toString()).toContain('สวัสดีชาวโลก');
+  });
+});
+
 it('a page that declares nothing is recognised, and says UTF-8 afterwards', async () => {
   const page = encoded(
     `<html><head><title>t</title></head><body><p>${TEXTS.Russian}</p><p>${TEXTS.Russian}</p></body></html>`,

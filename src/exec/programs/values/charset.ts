@@ -2,6 +2,7 @@
 import { isUtf8 } from 'node:buffer';
 import { analyse } from 'chardet';
 import type { Told } from './answer.ts';
+import { charsetOfWords, FEW_BYTES } from './few-words.ts';
 import { Unfit } from './value.ts';
 
 export interface Decoded {
@@ -98,9 +99,12 @@ export function encodingOf(label: string): string | undefined {
 }
 
 function looksLike(bytes: Buffer): string {
-  const found = analyse(foreignLines(bytes)).find(({ confidence }) => confidence >= SURE_ENOUGH);
-  const name = found === undefined ? WESTERN : (LARGER[found.name] ?? found.name);
-  return encodingOf(name) === undefined || /^utf-(?:16|32)/i.test(name) ? WESTERN : name.replace(/^windows/, 'Windows');
+  const lines = foreignLines(bytes);
+  const likely = analyse(lines)
+    .filter(({ confidence }) => confidence >= SURE_ENOUGH)
+    .map(({ name }) => LARGER[name] ?? name.replace(/^windows/, 'Windows'))
+    .filter((name) => encodingOf(name) !== undefined && !/^utf-(?:16|32)/i.test(name));
+  return (lines.length > FEW_BYTES ? undefined : charsetOfWords(lines, likely)) ?? likely[0] ?? WESTERN;
 }
 
 /** Lines and tags of ASCII say nothing of an encoding, and would be taken for the language. */
