@@ -56,7 +56,7 @@ export function proofOf(source: string, target: string): Proof {
   if (to === 'archive' && from !== 'archive') return { build, judge: (path, seed) => judgeMailed(path, seed, source) };
   if (to === 'archive') return { build, judge: (path, seed) => judgeArchive(path, target, seed, source) };
   const speaks = RECORDINGS.includes(from) ? { build: subtitled(source), shows: 'subtitles' as const } : { build };
-  if (to === 'subtitle') return { ...speaks, judge: (path, seed) => judgeSubtitles(path, target, seed) };
+  if (to === 'subtitle') return { ...speaks, judge: (path, seed) => judgeSubtitles(path, target, seed, source) };
   if (RECORDINGS.includes(from) && target === 'txt') return { ...speaks, judge: (path, seed) => judgeDocument(path, target, seed, source) };
   // An animation is a picture to some and a recording to others.
   if (RECORDINGS.includes(to)) return { build, judge: (path, seed) => judgeRecording(path, target, seed) };

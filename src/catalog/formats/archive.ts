@@ -22,10 +22,10 @@ function hasChecksum({ head, size }: Sample): boolean {
 
 export const archives: readonly Format[] = [
   // What its parts are may make it another format (sniff/zip.ts).
-  format('archive', 'zip', 'application/zip', { holds: 'many', aliases: ['jar'], writtenAs: 'PK\x03\x04' }),
+  format('archive', 'zip', 'application/zip', { holds: 'many', aliases: ['jar', 'cbz'], writtenAs: 'PK\x03\x04' }),
   format('archive', 'tar', 'application/x-tar', { ...TAR, signatures: [[[257, 'ustar']]], looks: hasChecksum }),
   // Of a compressed one only what unpacks it says whether it is a TAR (sniff/packed.ts).
-  format('archive', 'tgz', 'application/gzip', { ...TAR, aliases: ['tar.gz', 'gz'] }),
+  format('archive', 'tgz', 'application/gzip', { ...TAR, aliases: ['tar.gz', 'taz', 'gz'] }),
   format('archive', 'tbz2', 'application/x-bzip2', {
     ...TAR,
     aliases: ['tar.bz2', 'tbz', 'tb2', 'bz2'],

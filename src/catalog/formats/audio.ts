@@ -23,7 +23,7 @@ export const sounds: readonly Format[] = [
   audio('eac3', 'audio/eac3', { kin: 'dolby' }),
   audio('aiff', 'audio/aiff', { aliases: ['aif', 'aifc'], signatures: [riff('FORM', 'AIFF'), riff('FORM', 'AIFC')] }),
   audio('wma', 'audio/x-ms-wma', { kin: 'windows media' }),
-  audio('mka', 'audio/x-matroska', { kin: 'matroska' }),
+  audio('mka', 'audio/x-matroska', { aliases: ['weba'], kin: 'matroska' }),
   audio('au', 'audio/basic', { aliases: ['snd'], signatures: ['.snd\0\0'] }),
   audio('caf', 'audio/x-caf', { signatures: ['caff\0\x01'] }),
   audio('amr', 'audio/amr', { aliases: ['awb'], signatures: ['#!AMR\n', '#!AMR-WB\n'] }),

@@ -6,11 +6,11 @@ const rare = (id: string, mime: string, traits?: Traits) => markup(id, mime, { u
 
 export const markups: readonly Format[] = [
   markup('txt', 'text/plain', { aliases: ['text', 'log'], use: 'common' }),
-  markup('md', 'text/markdown', { aliases: ['mkd', 'mdown', 'markdown'], use: 'common' }),
+  markup('md', 'text/markdown', { aliases: ['mkd', 'mkdn', 'mdwn', 'mdown', 'markdown'], use: 'common' }),
   markup('rst', 'text/x-rst', { aliases: ['rest'] }),
   markup('tex', 'application/x-tex', { aliases: ['latex', 'ltx'] }),
   markup('org', 'text/x-org'),
-  markup('adoc', 'text/asciidoc', { aliases: ['asc'] }),
+  markup('adoc', 'text/asciidoc', { aliases: ['asc', 'asciidoc'] }),
   markup('wiki', 'text/x-wiki', { aliases: ['mediawiki'] }),
   markup('textile', 'text/x-textile'),
   markup('man', 'text/troff', { aliases: ['roff'] }),

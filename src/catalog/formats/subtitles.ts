@@ -7,5 +7,5 @@ export const subtitles: readonly Format[] = [
   format('subtitle', 'ass', 'text/x-ssa', { aliases: ['ssa'] }),
   format('subtitle', 'sub', 'text/x-microdvd'),
   format('subtitle', 'lrc', 'text/x-lrc'),
-  format('subtitle', 'ttml', 'application/ttml+xml', { aliases: ['dfxp'] }),
+  format('subtitle', 'ttml', 'application/ttml+xml', { aliases: ['dfxp', 'itt'] }),
 ];

@@ -35,7 +35,7 @@ export const videos: readonly Format[] = [
   video('m2ts', 'video/mp2t', { aliases: ['mts'], kin: 'mpeg' }),
   video('3gp', 'video/3gpp', { aliases: ['3gpp'], kin: 'iso media' }),
   video('3g2', 'video/3gpp2', { aliases: ['3gp2'], kin: 'iso media' }),
-  video('ogv', 'video/ogg', { kin: 'xiph' }),
+  video('ogv', 'video/ogg', { aliases: ['ogm', 'ogx'], kin: 'xiph' }),
   video('m2v', 'video/mpeg', { aliases: ['mpv'], kin: 'mpeg', looks: isMpeg2Stream }),
   rare('m1v', 'video/mpeg', { kin: 'mpeg', looks: isMpeg1Stream }),
   rare('f4v', 'video/x-f4v', { kin: 'iso media' }),

@@ -2,7 +2,7 @@
 import type { Reason } from '../../errors.ts';
 import type { Binary, ProcessStep, Task } from '../engine.ts';
 import { charsetOf } from './text.ts';
-import { reasonTold } from './told.ts';
+import { reasonOfText } from './told.ts';
 
 export const VALUES: Binary = { at: ['program:values.ts'], version: { args: ['--version'], pattern: /^values (\d+\.\d+)/ } };
 
@@ -18,5 +18,5 @@ export const valuesStep = (
 });
 
 export const explainValues = (output: string, code: number | null): Reason | undefined =>
-  reasonTold(output, code, ['corrupt_input', 'unsupported_variant', 'input_limit']) ??
+  reasonOfText(output, code) ??
   (/heap out of memory|Array buffer allocation failed|Invalid string length/.test(output) ? 'memory' : undefined);

@@ -1,24 +1,45 @@
 /**
- * Subtitles as text.
+ * Subtitles as text and lyrics, and from lyrics and XML.
  *
  *   captions.ts text INPUT.srt OUTPUT.txt
  *   captions.ts lrc INPUT.srt OUTPUT.lrc
+ *   captions.ts read INPUT (lrc|ttml) OUTPUT.srt [CHARSET]
  *
  * `text` writes what is said, a line for each line of a cue and an empty line between cues, without times and tags; `lrc` a line for each cue, after the
- * time at which it begins.
+ * time at which it begins. `read` prints an answer as residents give: warnings, or why the file is refused.
  */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { subRip } from './captions/cues.ts';
+import { lyricsIn } from './captions/lyrics.ts';
+import { timedTextIn } from './captions/timed-text.ts';
+import { answering } from './values/answer.ts';
+import { decodeText, toldOf } from './values/charset.ts';
+import { beyond } from './values/value.ts';
 
-const [verb = '', input = '', output = ''] = process.argv.slice(2);
-const cues = readFileSync(input, 'utf8')
-  .split(/\r?\n(?:\r?\n)+/)
-  .map(cueIn)
-  .filter(({ text }) => text !== '');
-const lines =
-  verb === 'lrc'
+/** Of a text that is read; films have a tenth of a MiB. */
+const MOST_BYTES = 8 << 20;
+
+const [verb = '', input = '', ...others] = process.argv.slice(2);
+if (verb === 'read')
+  await answering(() => {
+    const [format = '', output = '', charset] = others;
+    const { size } = statSync(input);
+    if (size > MOST_BYTES) throw beyond('bytes of subtitles', MOST_BYTES, size);
+    const decoded = decodeText(readFileSync(input), format === 'ttml' ? ['xml'] : [], charset);
+    writeFileSync(output, subRip((format === 'ttml' ? timedTextIn : lyricsIn)(decoded.text)));
+    return toldOf(decoded);
+  });
+else writeFileSync(others[0] ?? '', `${written(verb)}\n`);
+
+function written(as: string): string {
+  const cues = readFileSync(input, 'utf8')
+    .split(/\r?\n(?:\r?\n)+/)
+    .map(cueIn)
+    .filter(({ text }) => text !== '');
+  return as === 'lrc'
     ? cues.map(({ at, text }) => `[${at}]${text.replaceAll('\n', ' ')}`).join('\n')
     : cues.map(({ text }) => text).join('\n\n');
-writeFileSync(output, `${lines}\n`);
+}
 
 /** The first line of a cue is its number, the second its times: `00:01:02,500 --> 00:01:04,000`. */
 function cueIn(cue: string): { readonly at: string; readonly text: string } {

@@ -34,7 +34,9 @@ export function readBy<Result>(library: () => Result): Result {
     return library();
   } catch (error) {
     if (error instanceof Unfit) throw error;
-    // The stack of a library ended before ours counted.
-    throw error instanceof RangeError ? beyond('levels', MOST_LEVELS) : damaged(error instanceof Error ? error.message : 'unreadable');
+    const message = error instanceof Error ? error.message : 'unreadable';
+    // The stack of a library ended before ours counted, or the parser of XML has counted.
+    const isDeep = error instanceof RangeError || message.startsWith('Maximum nested tags');
+    throw isDeep ? beyond('levels', MOST_LEVELS) : damaged(message);
   }
 }

@@ -1,25 +1,32 @@
 /** XML 1.0: attributes begin with `@`, text beside them is `#text`, and all values are text. */
 import { XMLBuilder, XMLParser, XMLValidator } from 'fast-xml-parser';
 import { asRead, asWritten, damaged, readBy, type Syntax, type WrittenText } from './syntax.ts';
-import { type Datum, type Entries, fieldsFrom, isList, isTable, MOST_LEVELS } from './value.ts';
+import { type Datum, type Entries, fieldsFrom, isList, isTable, MOST_LEVELS, Unfit } from './value.ts';
 
+/** How XML is read, whatever becomes of it. */
+const PARSED = {
+  ignoreAttributes: false,
+  ignoreDeclaration: true,
+  ignorePiTags: true,
+  parseTagValue: false,
+  parseAttributeValue: false,
+  processEntities: true,
+  // The parser has those by number among them.
+  htmlEntities: true,
+  maxNestedTags: MOST_LEVELS,
+};
 const FORM = { ignoreAttributes: false, attributeNamePrefix: '@', textNodeName: '#text' };
 
 /** External entities are not read. */
 function read(text: string): unknown {
+  requireValid(text);
+  return attributesFirst(new XMLParser({ ...PARSED, ...FORM, trimValues: true }).parse(text) as unknown);
+}
+
+/** @throws Unfit */
+function requireValid(text: string): void {
   const valid = XMLValidator.validate(text, { allowBooleanAttributes: false });
   if (valid !== true) throw damaged(`${valid.err.msg} (line ${valid.err.line})`);
-  const parser = new XMLParser({
-    ...FORM,
-    ignoreDeclaration: true,
-    ignorePiTags: true,
-    parseTagValue: false,
-    parseAttributeValue: false,
-    trimValues: true,
-    processEntities: true,
-    maxNestedTags: MOST_LEVELS,
-  });
-  return attributesFirst(parser.parse(text) as unknown);
 }
 
 /** As the file has them; the parser puts them behind the elements inside. */
@@ -70,3 +77,31 @@ function inOneElement(value: Datum): Entries {
 }
 
 export const xml: Syntax = { read: (text) => asRead(readBy(() => read(text))), write };
+
+export interface XmlElement {
+  /** Without the prefix of its name space; so are those of its attributes. */
+  readonly name: string;
+  readonly attributes: Readonly<Record<string, string>>;
+  /** Text and elements in their order. */
+  readonly inside: readonly (string | XmlElement)[];
+}
+
+/** A document as text with marks, where order counts. @returns its outer element @throws Unfit also for entities that it declares */
+export function elementsIn(text: string): readonly XmlElement[] {
+  if (/<!ENTITY\b/.test(text)) throw new Unfit('unsupported_variant', 'The file declares entities of its own, which are not read.');
+  return readBy(() => {
+    requireValid(text);
+    const parser = new XMLParser({ ...PARSED, trimValues: false, preserveOrder: true, removeNSPrefix: true, attributeNamePrefix: '' });
+    return asElements(parser.parse(text)).filter((each) => typeof each !== 'string');
+  });
+}
+
+/** As the parser tells them: `{ p: […], ':@': { begin: '1s' } }` and `{ '#text': '…' }`. */
+function asElements(nodes: unknown): readonly (string | XmlElement)[] {
+  return (nodes as readonly Readonly<Record<string, unknown>>[]).flatMap((node): readonly (string | XmlElement)[] => {
+    const [name] = Object.keys(node).filter((key) => key !== ':@');
+    if (name === undefined) return [];
+    if (name === FORM.textNodeName) return [String(node[name])];
+    return [{ name, attributes: (node[':@'] ?? {}) as XmlElement['attributes'], inside: asElements(node[name]) }];
+  });
+}
