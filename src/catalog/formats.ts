@@ -45,10 +45,12 @@ export const isUnproven = (id: string): boolean => formatOf(id).unproven === tru
 /** The format of an extension, with or without dot, in upper or lower case. */
 export const formatByExtension = (extension: string): Format | undefined => byExtension.get(extension.replace(/^\./, '').toLowerCase());
 
-/** The format that a file's name claims: its last extension. */
+/** The format that a file's name claims: its last extension, or its last two as one. */
 export function formatByName(filename: string): Format | undefined {
   const dot = filename.lastIndexOf('.');
-  return dot < 0 ? undefined : formatByExtension(filename.slice(dot + 1));
+  if (dot < 0) return undefined;
+  const two = filename.slice(filename.lastIndexOf('.', dot - 1) + 1);
+  return formatByExtension(two) ?? formatByExtension(filename.slice(dot + 1));
 }
 
 /** All formats of a tie group, in the order of the table. */

@@ -59,7 +59,8 @@ export const engine: Engine = {
   role: 'office',
   toolchains: ['office'],
   binaries: { ...OFFICE, utf8: UTF8, head: HEAD },
-  readsUtf8: TEXTS,
+  // Compressed drawings are unpacked, too.
+  readsUtf8: new Set([...TEXTS, 'svg']),
   conversions: CONVERSIONS,
   trials: [{ file: FODT, target: 'pdf', slow: true }],
 

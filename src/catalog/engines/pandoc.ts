@@ -3,6 +3,7 @@ import { type Conversion, type Engine, everyPair, type ProcessStep, type Task } 
 import { MD } from '../known-good.ts';
 import { COUNT, countDocument } from '../planning/document.ts';
 import { UTF8 } from '../planning/text.ts';
+import { reasonOfText } from '../planning/told.ts';
 
 /** Pandoc's names for our format ids (pandoc --list-input-formats, 2.17). */
 const READS: Readonly<Record<string, string>> = {
@@ -113,6 +114,7 @@ export const engine: Engine = {
   binaries: {
     pandoc: { at: ['/usr/bin/pandoc'], version: { args: ['--version'], pattern: /^pandoc (\d+\.\d+)/m } },
     clean: { at: ['program:pandoc-tree.ts'] },
+    epub: { at: ['program:epub.ts'] },
     count: COUNT,
     utf8: UTF8,
   },
@@ -134,15 +136,24 @@ export const engine: Engine = {
   readsUtf8: TEXTS,
   inspect: { ...countDocument({ depth: 50 }), sources: new Set(['docx', 'odt', 'html']) },
   plan: (task) => ({
-    steps: [...(LOCKABLE.includes(task.source) ? [{ run: 'clean', args: ['--open', task.input] }] : []), ...planOf(task)],
+    steps: [
+      ...(LOCKABLE.includes(task.source) ? [{ run: 'clean', args: ['--open', task.input] }] : []),
+      ...(task.source === 'epub' ? fromBook(task) : planOf(task)),
+    ],
   }),
   explain: (output, code) => {
     // 251 is the run-time system's own exit code for an exhausted heap (GHC user's guide, "RTS options to control the heap").
     if (output.trim() === 'encrypted document') return 'password_required';
     if (code === 251 || /heap exhausted|heap overflow/i.test(output)) return 'memory';
-    return undefined;
+    return reasonOfText(output, code);
   },
 };
+
+/** Pandoc finds nothing that the package of a book names by `../`. */
+function fromBook(task: Task): readonly ProcessStep[] {
+  const book = `${task.scratch}/book.epub`;
+  return [{ run: 'epub', args: [task.input, book], answers: true }, ...planOf({ ...task, input: book })];
+}
 
 /** A crafted table can make the Haskell heap grow without bound; the launcher's limit would only kill it later. */
 export const HEAP = ['+RTS', '-M768m', '-RTS'];

@@ -3,6 +3,8 @@ import { belowLimit, inputLimit } from '../../errors.ts';
 import { MAX_PIXELS, MAX_SIDE } from '../bounds.ts';
 import type { Engine, Plan, Task } from '../engine.ts';
 import { SVG } from '../known-good.ts';
+import { UTF8 } from '../planning/text.ts';
+import { reasonOfText } from '../planning/told.ts';
 import { HEAD, INSPECT_SVG } from './rsvg/inspect.ts';
 import type { SvgSize } from './rsvg/size.ts';
 
@@ -18,6 +20,7 @@ export const engine: Engine = {
     // 2.56.3 and Debian's 2.54.7 fix CVE-2023-38633: earlier ones could be made to read files outside the folder.
     rsvg: { at: ['/usr/bin/rsvg-convert'], version: { args: ['--version'], pattern: /rsvg-convert(?: version)? (\d+\.\d+\.\d+)/ } },
     head: HEAD,
+    utf8: UTF8,
   },
   conversions: [
     { source: 'svg', target: 'png', rank: 90 },
@@ -25,9 +28,13 @@ export const engine: Engine = {
   ],
   trials: [{ file: SVG, target: 'png' }],
   options: (_source, target) => (target === 'png' ? ['dpi', 'img_resize_w', 'img_resize_h'] : []),
+  // Compressed ones are unpacked, too.
+  readsUtf8: new Set(['svg']),
   inspect: INSPECT_SVG,
   plan,
-  explain: (output) => {
+  explain: (output, code) => {
+    const refused = reasonOfText(output, code);
+    if (refused !== undefined) return refused;
     if (/larger than \d+ pixels|too large|cannot have more than|limit/i.test(output)) return 'input_limit';
     return /memory/i.test(output) ? 'memory' : undefined;
   },

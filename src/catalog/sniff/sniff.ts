@@ -4,6 +4,7 @@ import { formatByExtension, formatByName, formats } from '../formats.ts';
 import { has } from './bytes.ts';
 import { isText } from './charset.ts';
 import { media } from './media.ts';
+import { recognised } from './named.ts';
 import { ole } from './ole.ts';
 import { packed } from './packed.ts';
 import { pdf } from './pdf.ts';
@@ -18,10 +19,10 @@ import { zip } from './zip.ts';
 
 /**
  * In order: the first that recognises the file decides, also for a file that is valid as two formats. First the files that are never opened, and camera raw, which begins like TIFF;
- * then signatures and headers, which the rows of the formats have, and containers, whose content decides; then text, which has none of these;
- * last TGA, which is only a guess.
+ * then signatures and headers, which the rows of the formats have, and containers, whose content decides; then text, which has none of these, and what is
+ * only named, as a text may begin with its letters; last TGA, which is only a guess.
  */
-const SNIFFERS: readonly Sniffer[] = [refused, raw, bySignature, byHeader, media, zip, packed, ole, pdf, text, tga];
+const SNIFFERS: readonly Sniffer[] = [refused, raw, bySignature, byHeader, media, zip, packed, ole, pdf, text, recognised, tga];
 
 export function detect(sample: Sample): Detected {
   for (const sniffer of SNIFFERS) {

@@ -32,7 +32,9 @@ const NAMED: readonly (readonly [RegExp, string])[] = [
 function byMimetype(mimetype: string): Detected {
   // Templates and parts of a book have longer types.
   const found = zipped.find((row) => row.zip === 'mimetype' && mimetype.startsWith(row.mime));
-  return found === undefined ? UNKNOWN : asFormat(found.id);
+  if (found !== undefined) return asFormat(found.id);
+  const type = /^[a-z]{1,20}\/[a-z0-9.+-]{1,80}/.exec(mimetype)?.[0];
+  return type === undefined ? UNKNOWN : asRefused(`package of type ${type}`);
 }
 
 function byParts(names: readonly string[]): Detected {
@@ -47,6 +49,8 @@ function byParts(names: readonly string[]): Detected {
   if (isFontSource(names)) return asFormat('ufoz');
   // EPUBs whose writer compressed the mimetype entry, or put it elsewhere.
   if (names.includes('META-INF/container.xml') && names.some((name) => name.toLowerCase().endsWith('.opf'))) return asFormat('epub');
+  // A book that is shared compressed, as FictionBook has it.
+  if (names.length > 0 && new Set(names).size === 1 && /\.fb2$/i.test(names[0] ?? '')) return asFormat('fb2');
   return asFormat(BOOKS.find(([, isOne]) => isOne(names))?.[0] ?? 'zip');
 }
 

@@ -1,6 +1,6 @@
 /** ZIP archives (APPNOTE.TXT 6.3.10): the entries of one, by its central directory (4.3.12), and one of given files. */
-import { crc32, deflateRawSync } from 'node:zlib';
-import { beyond } from './values/value.ts';
+import { crc32, deflateRawSync, inflateRawSync } from 'node:zlib';
+import { beyond, Unfit } from './values/value.ts';
 
 const END = 'PK\x05\x06';
 const END_BYTES = 22;
@@ -35,6 +35,16 @@ export function* zipEntries(bytes: Buffer): Generator<ZipEntry> {
     if (local + 30 > bytes.length || (method !== STORED && method !== DEFLATED)) continue;
     const begin = local + 30 + bytes.readUInt16LE(local + 26) + bytes.readUInt16LE(local + 28);
     yield { name, method, raw: bytes.subarray(begin, begin + packed) };
+  }
+}
+
+/** @param most bytes @throws Unfit for more of them, and for what is damaged */
+export function unpackedEntry({ method, raw }: ZipEntry, most: number): Buffer {
+  if (raw.length > most) throw beyond('unpacked bytes', most);
+  try {
+    return method === STORED ? raw : inflateRawSync(raw, { maxOutputLength: Math.max(1, most) });
+  } catch (error) {
+    throw (error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE' ? beyond('unpacked bytes', most) : new Unfit('corrupt_input');
   }
 }
 
