@@ -6,9 +6,9 @@
  * Writes the input of `qpdf --update-from-json` for JOINED, whose pages are those of all sources in order. Pages stay as they are.
  */
 import { writeFileSync } from 'node:fs';
-import { isDictionary, PdfDocument, type Value } from './merge/document.ts';
-import { annotationsOf, mendLinks } from './merge/links.ts';
-import { entriesOf, type OutlineEntry, writeOutlines } from './merge/outlines.ts';
+import { isDictionary, PdfDocument, type Value } from './pdf/document.ts';
+import { annotationsOf, mendLinks } from './pdf/links.ts';
+import { entriesOf, type OutlineEntry, writeOutlines } from './pdf/outlines.ts';
 
 const [file = '', update = '', scratch = '', ...sources] = process.argv.slice(2);
 const joined = new PdfDocument(file, scratch);

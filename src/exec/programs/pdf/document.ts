@@ -42,11 +42,14 @@ export class PdfDocument {
   readonly highest: number;
   readonly #file: string;
   readonly #scratch: string;
+  readonly #password: readonly string[];
   readonly #known = new Map<string, Value>();
 
-  constructor(file: string, scratch: string) {
+  /** @param passwordFile of a file that needs one */
+  constructor(file: string, scratch: string, passwordFile?: string) {
     this.#file = file;
     this.#scratch = scratch;
+    this.#password = passwordFile === undefined ? [] : [`--password-file=${passwordFile}`];
     const { outlines, pages, qpdf } = this.#list(
       ['outlines', 'pages', 'qpdf'].map((key) => `--json-key=${key}`),
       '--json-object=trailer',
@@ -77,7 +80,7 @@ export class PdfDocument {
   /** qpdf exits with 3 for damage that it repaired. Uses files for output: Node's pipes are sockets, which confined programs may not open. */
   #list(keys: readonly string[], ...more: readonly string[]): Listing {
     const answer = `${this.#scratch}/answer.json`;
-    const args = ['--json=2', ...keys, ...more, this.#file, answer];
+    const args = ['--json=2', ...this.#password, ...keys, ...more, this.#file, answer];
     const { status, error } = spawnSync('/usr/bin/qpdf', args, { stdio: ['ignore', 'ignore', 'inherit'] });
     if (error !== undefined) throw error;
     if (status !== 0 && status !== 3) process.exit(status ?? 1);

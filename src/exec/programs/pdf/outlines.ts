@@ -1,4 +1,4 @@
-/** Joins the outlines of several PDFs; each entry points to its page in the joined document. (ISO 32000-1, 12.3.3) */
+/** Outlines of PDFs: joined, with each entry pointing to its page in the joined document, or without what has lost its page. (ISO 32000-1, 12.3.3) */
 import { type Dictionary, isDictionary, isReference, type JsonObjects, listOf, type PdfDocument, refers, type Value } from './document.ts';
 
 export interface OutlineEntry {
@@ -12,10 +12,15 @@ const KEPT = ['/Title', '/C', '/F'] as const;
 
 /** @param places references of this document's pages in the joined document */
 export function entriesOf(source: PdfDocument, places: readonly string[]): readonly OutlineEntry[] {
+  const own = storedIn(source);
+  return source.outlines.map((entry) => moved(entry, places, own));
+}
+
+/** The dictionary of each entry, by its reference. */
+function storedIn(source: PdfDocument): ReadonlyMap<Value, Value | undefined> {
   const listed = flat(source.outlines).filter(({ object }) => isReference(object));
   const stored = source.read(listed.map(({ object }) => object));
-  const own = new Map(listed.map(({ object }, index) => [object, stored[index]]));
-  return source.outlines.map((entry) => moved(entry, places, own));
+  return new Map(listed.map(({ object }, index) => [object, stored[index]]));
 }
 
 const flat = (level: readonly JsonObjects[]): readonly JsonObjects[] => level.flatMap((entry) => [entry, ...flat(entry.kids)]);
@@ -42,6 +47,35 @@ function target({ dest, destpageposfrom1: page }: JsonObjects, places: readonly 
   if (place !== undefined) return { '/Dest': [place, ...(Array.isArray(dest) ? listOf(dest).slice(1) : ['/Fit'])] };
   return dest === null && action !== undefined && !refers(action) ? { '/A': action } : {};
 }
+
+/**
+ * The entries of the same document without some of its pages. One whose page is left out leads where the first entry below it leads, and goes
+ * with the last of them; so does one that leads nowhere, as a heading of what is below it.
+ * @param stays whether the document still has the page, counted from 1
+ * @returns undefined if it still has the page of every entry
+ */
+export function remainingEntries(source: PdfDocument, stays: (page: number) => boolean): readonly OutlineEntry[] | undefined {
+  const isLost = ({ destpageposfrom1: page }: JsonObjects): boolean => page !== null && !stays(page);
+  if (!flat(source.outlines).some(isLost)) return undefined;
+  const own = storedIn(source);
+  const remaining = (entry: JsonObjects): readonly OutlineEntry[] => {
+    const found = own.get(entry.object);
+    const { '/Parent': _, '/Prev': _1, '/Next': _2, '/First': _3, '/Last': _4, '/Count': _5, ...values } = isDictionary(found) ? found : {};
+    const kids = entry.kids.flatMap(remaining);
+    const { '/Dest': dest, '/A': action, '/SE': element, ...title } = values;
+    const lost = isLost(entry);
+    const leadsNowhere = dest === undefined && action === undefined && entry.kids.length > 0;
+    if (kids.length === 0 && (lost || leadsNowhere)) return [];
+    const [first] = kids;
+    return [{ values: lost && first !== undefined ? { ...title, ...targetIn(first.values) } : values, open: entry.open, kids }];
+  };
+  return source.outlines.flatMap(remaining);
+}
+
+const targetIn = ({ '/Dest': dest, '/A': action }: Dictionary): Dictionary => ({
+  ...(dest === undefined ? {} : { '/Dest': dest }),
+  ...(action === undefined ? {} : { '/A': action }),
+});
 
 /** @param add stores a new object @param next returns an unused reference @returns the reference of the outline */
 export function writeOutlines(
