@@ -11,6 +11,8 @@ typedef struct VipsImage VipsImage;
 typedef struct VipsObject VipsObject;
 typedef struct VipsArea VipsArea;
 typedef size_t GType;
+/* As gobject's, which says that one of zeros holds nothing. */
+typedef struct GValue { GType type; unsigned long long data[2]; } GValue;
 
 /* Result, name, parameters. */
 #define LIBVIPS_FUNCTIONS(FUNCTION)                                                               \
@@ -40,6 +42,9 @@ typedef size_t GType;
 	FUNCTION(GType, vips_image_get_typeof, (const VipsImage *, const char *))                     \
 	FUNCTION(int, vips_image_get_as_string, (const VipsImage *, const char *, char **))           \
 	FUNCTION(void, vips_image_set_int, (VipsImage *, const char *, int))                          \
+	FUNCTION(char **, vips_image_get_fields, (const VipsImage *))                                 \
+	FUNCTION(int, vips_image_get, (const VipsImage *, const char *, GValue *))                    \
+	FUNCTION(void, vips_image_set, (VipsImage *, const char *, GValue *))                         \
 	FUNCTION(int, vips_image_remove, (VipsImage *, const char *))                                 \
 	FUNCTION(const char *, vips_enum_nick, (GType, int))                                          \
 	FUNCTION(GType, vips_band_format_get_type, (void))                                            \
@@ -47,6 +52,8 @@ typedef size_t GType;
 	FUNCTION(void, g_object_get, (void *, const char *, ...))                                     \
 	FUNCTION(void, g_object_set, (void *, const char *, ...))                                     \
 	FUNCTION(void, g_object_unref, (void *))                                                      \
+	FUNCTION(void, g_value_unset, (GValue *))                                                     \
+	FUNCTION(void, g_strfreev, (char **))                                                         \
 	FUNCTION(void, g_free, (void *))
 
 #define DECLARE(result, name, parameters) result(*name) parameters;

@@ -12,7 +12,8 @@
  *
  *   info 0             what is known of an image: the reply to the line
  *   1=memory in@0      all its pixels: what was read in sequence can be read at random
- *   1=meta in@0 a=7 b= the same image with the field `a` set to an integer and without `b`
+ *   1=meta in@0 a=7 b= the same image with the field `a` set to an integer and without `b`;
+ *                      `c@2` copies all fields of image 2 whose names begin with `c`
  *   drop 0             forgets an image
  *
  * The reply is `ok` with what `info` found, or `error` with libvips' own words. The rest of a line
@@ -137,13 +138,34 @@ static int copy_to_memory(char **words, int count, VipsImage **result)
 	return 0;
 }
 
+static int copy_fields(VipsImage *to, const char *beginning, const char *number)
+{
+	char *end;
+	VipsImage *from = image_of(number, &end);
+	if (!from) return -1;
+	char **names = libvips.vips_image_get_fields(from);
+	for (char **name = names; *name; name++) {
+		GValue value = { 0, { 0, 0 } };
+		if (strncmp(*name, beginning, strlen(beginning)) || libvips.vips_image_get(from, *name, &value)) continue;
+		libvips.vips_image_set(to, *name, &value);
+		libvips.g_value_unset(&value);
+	}
+	libvips.g_strfreev(names);
+	return 0;
+}
+
 static int set_fields(char **words, int count, VipsImage **result)
 {
 	VipsImage *image = input_of(words, count), *copy;
 	if (!image || libvips.vips_copy(image, &copy, NULL)) return -1;
 	for (int i = 2; i < count; i++) {
-		char *value = words[i] + strcspn(words[i], "=");
-		if (*value) *value++ = 0;
+		char *value = words[i] + strcspn(words[i], "=@"), kind = *value;
+		if (kind) *value++ = 0;
+		if (kind == '@') {
+			if (!copy_fields(copy, words[i], value)) continue;
+			libvips.g_object_unref(copy);
+			return -1;
+		}
 		if (*value)
 			libvips.vips_image_set_int(copy, words[i], atoi(value));
 		else

@@ -157,6 +157,8 @@ export interface ConversationStep {
   readonly conversation: (at: (path: string) => string) => Conversation;
   /** The file that it reads, where an earlier step wrote it; unset: the task's. */
   readonly input?: string;
+  /** One more file that it reads, which an earlier step wrote. */
+  readonly beside?: string;
   /** The folder for what it writes, where a later step reads it; unset: the task's. */
   readonly output?: string;
 }

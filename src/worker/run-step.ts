@@ -89,7 +89,8 @@ export function createStepper({ toolbox, slot, residents, judge, egressProxy }: 
   /** Each conversation has a new process; what has broken is the program that forks it, and another takes its place. */
   const talk = async (step: ConversationStep, where: StepRun & { readonly task: TaskFiles }): Promise<ProgramAnswer> => {
     const { engine, task, limits, signal } = where;
-    const files = { input: step.input ?? task.input, output: step.output ?? task.output };
+    const { input = task.input, output = task.output, beside } = step;
+    const files = { input, output, ...(beside === undefined ? {} : { beside }) };
     const once = () =>
       residents.ask(keyOf(engine, step.talk), toolbox.resolve(engine, step.talk), step.conversation, files, { limits, signal });
     return once().catch(orFail(signal, once)).catch(orFail(signal));

@@ -90,8 +90,16 @@ describe('the pages of a PDF', () => {
   };
   for (const [sentence, [ranges, chosen]] of Object.entries(cases))
     it(`are taken by qpdf: ${sentence}`, () => {
-      const selection = chosen === undefined ? '' : ` --pages . ${chosen} --`;
-      expect(lines(qpdf, pages(...ranges))).toEqual([`qpdf /job/input.pdf${selection} /job/out/document.pdf`]);
+      const kept = chosen?.split(',').flatMap((range) => {
+        const [first = 0, last = first] = range.split('-').map(Number);
+        return Array.from({ length: last - first + 1 }, (_, index) => first + index);
+      });
+      const pruned = '/job/scratch/pruned.json';
+      const selection = chosen === undefined ? '' : ` --update-from-json=${pruned} --pages . ${chosen} --`;
+      expect(lines(qpdf, pages(...ranges))).toEqual([
+        ...(kept === undefined ? [] : [`prune /job/input.pdf ${kept} ${pruned} /job/scratch`]),
+        `qpdf /job/input.pdf${selection} /job/out/document.pdf`,
+      ]);
     });
 
   it('are drawn from the selection alone', () => {

@@ -262,6 +262,7 @@ const MODULES: Readonly<Record<string, (module: Module) => Looks>> = {
     // What it reads is an engine's inspection, which is tried with its engine.
     measurePdf: NOT_FOREIGN,
     openPdf: NOT_FOREIGN,
+    prune: NOT_FOREIGN,
     pagesForQpdf: NOT_FOREIGN,
     explainPdf: as(module['explainPdf']),
   }),

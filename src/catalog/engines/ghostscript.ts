@@ -1,7 +1,7 @@
 /** Ghostscript: compresses a PDF by downsampling its pictures, and draws a PDF as a multi-page TIFF. */
 import type { Engine, ProcessStep } from '../engine.ts';
 import { PDF } from '../known-good.ts';
-import { DEFAULT_DPI, explainPdf, MEASURE, measurePdf, openPdf, PDFINFO, QPDF } from '../planning/pdf.ts';
+import { DEFAULT_DPI, explainPdf, MEASURE, measurePdf, openPdf, PDFINFO, PRUNE, QPDF } from '../planning/pdf.ts';
 
 const DEFAULT_QUALITY = 50;
 
@@ -29,6 +29,7 @@ export const engine: Engine = {
     gs: { at: ['/usr/bin/gs'], version: { args: ['--version'], pattern: /^(\d+\.\d+)/m } },
     smallest: { at: ['program:smallest.ts'] },
     qpdf: QPDF,
+    prune: PRUNE,
     measure: MEASURE,
     pdfinfo: PDFINFO,
   },

@@ -2,6 +2,7 @@
 import type { ConversationStep, Engine, Inspection, Plan, ProcessStep, Task } from '../engine.ts';
 import { PPM } from '../known-good.ts';
 import type { Options } from '../options/options.ts';
+import { carryExif } from '../planning/exif.ts';
 import { engine as heif } from './heif.ts';
 import { READERS, WRITERS } from './imagemagick/coders.ts';
 import { pick } from './imagemagick/command.ts';
@@ -68,7 +69,12 @@ function plan(task: Task): Plan {
   const decoded = decode(task);
   const folder = `${scratch}/edited`;
   const edited = `${folder}/edited.png`;
-  const libvips = talk({ source: decoded.format, target: 'png', options, input: decoded.path, output: edited });
+  // What libvips and ImageMagick do not read of a TIFF.
+  const tells = task.source === 'tiff' && options.strip_metadata !== true;
+  const said = pages === 1 && tells ? `${scratch}/said.jpg` : undefined;
+  const carried = (to: string): ProcessStep => ({ ...carryExif(task.input, to), run: named(imagemagick, 'exif') });
+  const order = { source: decoded.format, target: 'png', options, input: decoded.path, output: edited };
+  const libvips = talk(said === undefined ? order : { ...order, said });
   const change: ConversationStep = { ...libvips, talk: named(sharp, libvips.talk), input: decoded.path, output: folder };
   if (pages > 1) {
     const inputs = Array.from({ length: pages }, (_, page) => `png:${folder}/page-${String(page + 1).padStart(4, '0')}.png`);
@@ -78,7 +84,8 @@ function plan(task: Task): Plan {
       ...(WRITERS[target]?.encode ?? []),
       `${WRITERS[target]?.coder}:${output}/out.${target}`,
     ];
-    return { steps: [...decoded.steps, change, { run: named(imagemagick, 'convert'), args }] };
+    const written = { run: named(imagemagick, 'convert'), args };
+    return { steps: [...decoded.steps, change, written, ...(tells ? [carried(`${output}/out.${target}`)] : [])] };
   }
   const by = OWN[target] ?? imagemagick;
   const written = by.plan({
@@ -88,7 +95,7 @@ function plan(task: Task): Plan {
     options: encoding(options),
     facts: { frames: [{ ...frame, width: size.width, height: size.height }] },
   });
-  return { steps: [...decoded.steps, change, ...mine(by, written)] };
+  return { steps: [...decoded.steps, ...(said === undefined ? [] : [carried(said)]), change, ...mine(by, written)] };
 }
 
 /** The output of decoders that apply the orientation themselves. */

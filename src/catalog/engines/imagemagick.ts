@@ -2,6 +2,7 @@
 import type { Conversion, Engine, Plan, Task } from '../engine.ts';
 import { PNG, TRANSPARENT_HEIC } from '../known-good.ts';
 import { type OptionName, PICTURE_EDITS } from '../options/options.ts';
+import { CARRIER, carryExif, EXIF } from '../planning/exif.ts';
 import { bounded, DECODER, decodes } from './heif.ts';
 import { READERS, WRITERS } from './imagemagick/coders.ts';
 import { flatten, pick, readAndEdit, STRIP } from './imagemagick/command.ts';
@@ -17,10 +18,10 @@ export const engine: Engine = {
   role: 'image',
   toolchains: ['image', 'pdf'],
   // Version 6 does not read the transparency of HEIC: libheif decodes such a picture first.
-  binaries: { convert: CONVERT, heif: { at: DECODER.convert.at }, info: DECODER.info },
+  binaries: { convert: CONVERT, heif: { at: DECODER.convert.at }, info: DECODER.info, exif: EXIF },
   conversions: conversions(),
   trials: [
-    { file: PNG, target: 'bmp' },
+    { file: PNG, target: 'tiff' },
     { file: TRANSPARENT_HEIC, target: 'bmp' },
   ],
   options: (source, target) => [
@@ -62,6 +63,10 @@ function converted(task: Task): Plan {
   const writer = WRITERS[target];
   const { indices, warnings } = pick(task, writer?.many);
   const picture = readAndEdit(task, indices);
+  const result = `${output}/out.${target}`;
+  const says = target === 'tiff' && options.strip_metadata !== true;
+  // Of a TIFF as source, ImageMagick does not know it either.
+  const said = task.source === 'tiff' ? task.input : `${output}/${CARRIER}`;
   const apart = indices.length > 1 && writer?.many === undefined && READERS[task.source]?.takes === 'pages';
   return {
     warnings,
@@ -74,12 +79,16 @@ function converted(task: Task): Plan {
           ...(options.strip_metadata ? STRIP : []),
           // The scale of JPEG and similar formats starts at 1.
           ...(writer?.quality ? ['-quality', `${Math.max(1, options.img_quality ?? 80)}`] : []),
+          ...(says && said !== task.input
+            ? ['(', '-clone', '0', '-crop', '1x1+0+0', '+repage', '-write', `png:${said}`, '+delete', ')']
+            : []),
           ...(writer?.encode ?? []),
           ...(target === 'ico' ? icon(picture.width, picture.height) : []),
           ...(apart ? ['+adjoin', '-scene', '1'] : []),
-          `${writer?.coder}:${output}/out${apart ? '-%04d' : ''}.${target}`,
+          `${writer?.coder}:${apart ? `${output}/out-%04d.${target}` : result}`,
         ],
       },
+      ...(says ? [carryExif(said, result)] : []),
     ],
   };
 }

@@ -1,7 +1,7 @@
 /** qpdf: rewrites a PDF without re-rendering it: decrypts, repairs, and selects pages. */
 import type { Engine } from '../engine.ts';
 import { PDF } from '../known-good.ts';
-import { countPages, explainPdf, openPdf, PDFINFO, QPDF } from '../planning/pdf.ts';
+import { countPages, explainPdf, openPdf, PDFINFO, PRUNE, QPDF } from '../planning/pdf.ts';
 
 export const engine: Engine = {
   id: 'qpdf',
@@ -11,6 +11,7 @@ export const engine: Engine = {
   binaries: {
     qpdf: QPDF,
     pdfinfo: PDFINFO,
+    prune: PRUNE,
     // For the tools that have their own plans.
     merge: { at: ['program:merge.ts'] },
     lock: { at: ['program:lock.ts'] },

@@ -1,8 +1,9 @@
 /** libvips, through sharp: converts between the common picture formats, with edits; keeps colours and animations. */
-import { type ConversationStep, type Conversion, type Engine, everyPair } from '../engine.ts';
+import { type ConversationStep, type Conversion, type Engine, everyPair, type Plan, type Task } from '../engine.ts';
 import { PNG } from '../known-good.ts';
 import { SHOWN } from '../options/edits.ts';
 import { type Options, PICTURE_EDITS } from '../options/options.ts';
+import { CARRIER, carryExif, EXIF } from '../planning/exif.ts';
 import { conversationAbout } from './libvips/convert.ts';
 import type { ImageRequest } from './libvips/request.ts';
 
@@ -24,6 +25,7 @@ export const engine: Engine = {
   toolchains: ['image', 'office'],
   binaries: {
     vips: { at: ['native:vips-server'], version: { args: ['--version'], pattern: /libvips (\d+\.\d+\.\d+)/ } },
+    exif: EXIF,
   },
   conversions: [
     ...everyPair(
@@ -34,7 +36,7 @@ export const engine: Engine = {
     ...everyPair(FORMATS, ['gif'], { rank: 80, loses: ['colours beyond 256 a frame'] }),
     ...again,
   ],
-  trials: [{ file: PNG, target: 'jpg' }],
+  trials: [{ file: PNG, target: 'tiff' }],
 
   options: (source, target) => [
     ...EDITS,
@@ -45,10 +47,18 @@ export const engine: Engine = {
     ...(source === 'tiff' ? (['pages'] as const) : []),
   ],
 
-  plan: ({ source, target, options, input, output }) => ({
-    steps: [talk({ source, target, options, input, output: `${output}/result.${target}` })],
-  }),
+  plan,
 };
+
+/** libvips neither reads nor writes the EXIF of a TIFF. */
+function plan({ source, target, options, input, output, scratch }: Task): Plan {
+  const order = { source, target, options, input, output: `${output}/result.${target}` };
+  if (options.strip_metadata || target === 'gif') return { steps: [talk(order)] };
+  if (target === 'tiff') return { steps: [talk(order), carryExif(`${output}/${CARRIER}`, order.output)] };
+  if (source !== 'tiff') return { steps: [talk(order)] };
+  const said = `${scratch}/said.jpg`;
+  return { steps: [carryExif(input, said), talk({ ...order, said })] };
+}
 
 interface EditRequest {
   readonly source: string;
@@ -57,15 +67,20 @@ interface EditRequest {
   /** Absolute paths of files. */
   readonly input: string;
   readonly output: string;
+  readonly said?: string;
 }
 
 /** What libvips does to one picture, by what it finds in it. */
 export const talk = (order: EditRequest): ConversationStep => ({
   talk: 'vips',
-  conversation: (at) => conversationAbout({ ...requestOf(order), input: at(order.input), output: at(order.output) }),
+  conversation: (at) => {
+    const said = order.said === undefined ? undefined : at(order.said);
+    return conversationAbout({ ...requestOf(order), input: at(order.input), output: at(order.output), said });
+  },
+  ...(order.said === undefined ? {} : { beside: order.said }),
 });
 
-const requestOf = ({ source, target, options }: EditRequest): Omit<ImageRequest, 'input' | 'output'> => ({
+const requestOf = ({ source, target, options }: EditRequest): Omit<ImageRequest, 'input' | 'output' | 'said'> => ({
   source,
   target,
   rotate: options.img_rotate,

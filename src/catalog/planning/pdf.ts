@@ -17,6 +17,8 @@ const MAX_DECLARED_TOGETHER = 1_000_000_000;
 
 export const QPDF: Binary = { at: ['/usr/bin/qpdf'], version: { args: ['--version'], pattern: /qpdf version (\d+\.\d+)/ } };
 export const PDFINFO: Binary = { at: ['/usr/bin/pdfinfo'], version: { args: ['-v'], pattern: /version (\d+\.\d+)/ } };
+/** Takes out what leads to pages that are left out. */
+export const PRUNE: Binary = { at: ['program:prune.ts'] };
 /** Prints the output of pdfinfo, and the sizes of the pictures. */
 export const MEASURE: Binary = { at: ['program:measure.ts'] };
 
@@ -105,8 +107,9 @@ export interface OpenedPdf {
 }
 
 /**
- * Needs the binary `qpdf`. Also decrypts a file that opens without a password: not every engine reads every kind of encryption.
- * @param writeTo path to rewrite the file to, even if no option requires it
+ * Needs the binary `qpdf`, and `prune` where it writes to a path. Also decrypts a file that opens without a password: not every engine reads every
+ * kind of encryption.
+ * @param writeTo path to rewrite the file to, even if no option requires it; what leads to pages that are left out goes with them
  */
 export function openPdf(task: Pick<Task, 'input' | 'scratch' | 'passwordFile' | 'options' | 'facts'>, writeTo?: string): OpenedPdf {
   const count = Number(task.facts['pages']);
@@ -116,11 +119,31 @@ export function openPdf(task: Pick<Task, 'input' | 'scratch' | 'passwordFile' | 
   if (whole && !decrypts && writeTo === undefined) return { steps: [], path: task.input, pages: count, warnings };
   const path = writeTo ?? `${task.scratch}/opened.pdf`;
   const selection = whole ? [] : ['--pages', '.', pagesForQpdf(chosen), '--'];
+  const pruned = whole || writeTo === undefined ? undefined : prune(task, task.input, chosen);
   return {
-    steps: [rewritePdf(task, [...(decrypts ? ['--decrypt'] : []), task.input, ...selection, path])],
+    steps: [
+      ...(pruned === undefined ? [] : [pruned.step]),
+      rewritePdf(task, [...(decrypts ? ['--decrypt'] : []), task.input, ...(pruned?.applied ?? []), ...selection, path]),
+    ],
     path,
     pages: chosen.length,
     warnings,
+  };
+}
+
+/**
+ * For a call of qpdf that leaves pages out. Needs the binary `prune`.
+ * @param pages those that stay, or `each` where every page becomes a document
+ * @returns the step before that call, and an argument of it
+ */
+export function prune({ scratch, passwordFile }: Pick<Task, 'scratch' | 'passwordFile'>, path: string, pages: readonly number[] | 'each') {
+  const update = `${scratch}/pruned.json`;
+  return {
+    step: {
+      run: 'prune',
+      args: [path, pages === 'each' ? pages : pages.join(','), update, scratch, ...(passwordFile === undefined ? [] : [passwordFile])],
+    } satisfies ProcessStep,
+    applied: [`--update-from-json=${update}`],
   };
 }
 

@@ -4,7 +4,7 @@ import { misfit } from '../../errors.ts';
 import { engine } from '../engines/qpdf.ts';
 import { textField } from '../options/fields.ts';
 import { type PageRange, pageRanges, pagesAsText, pagesFrom1To, pagesOf, selectPages } from '../planning/pages.ts';
-import { pagesForQpdf } from '../planning/pdf.ts';
+import { pagesForQpdf, prune } from '../planning/pdf.ts';
 import type { Tool, ToolTask } from '../tool.ts';
 import { onlySource, PDF_TO_PDF, password, qpdfDecrypting } from '../tool-families/pdf.ts';
 
@@ -29,7 +29,8 @@ export const tool: Tool = {
 function plan(task: ToolTask) {
   const { path, facts } = onlySource(task);
   const kept = keptPages(task.input['pages'] as PageRange[], Number(facts['pages']));
-  return { steps: [qpdfDecrypting(task, path, '--pages', '.', pagesForQpdf(kept), '--', `${task.output}/document.pdf`)] };
+  const { step, applied } = prune(task, path, kept);
+  return { steps: [step, qpdfDecrypting(task, path, ...applied, '--pages', '.', pagesForQpdf(kept), '--', `${task.output}/document.pdf`)] };
 }
 
 /** @throws Failure `INVALID_OPTION` where a page does not exist, or none would be left */

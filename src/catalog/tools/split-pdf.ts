@@ -1,7 +1,8 @@
 /** A PDF for each page of a PDF, in a ZIP. */
 import { z } from 'zod';
 import { engine } from '../engines/qpdf.ts';
-import type { Tool } from '../tool.ts';
+import { prune } from '../planning/pdf.ts';
+import type { Tool, ToolTask } from '../tool.ts';
 import { onlySource, PDF_TO_PDF, password, qpdfDecrypting } from '../tool-families/pdf.ts';
 
 export const tool: Tool = {
@@ -11,10 +12,11 @@ export const tool: Tool = {
   input: z.object({ password: password.optional() }),
   opensEncrypted: true,
   alwaysZip: true,
-  work: {
-    target: () => 'pdf',
-    methods: [
-      { engine, plan: (task) => ({ steps: [qpdfDecrypting(task, onlySource(task).path, '--split-pages', `${task.output}/page-%d.pdf`)] }) },
-    ],
-  },
+  work: { target: () => 'pdf', methods: [{ engine, plan }] },
 };
+
+function plan(task: ToolTask) {
+  const { path } = onlySource(task);
+  const { step, applied } = prune(task, path, 'each');
+  return { steps: [step, qpdfDecrypting(task, path, ...applied, '--split-pages', `${task.output}/page-%d.pdf`)] };
+}

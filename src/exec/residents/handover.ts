@@ -11,6 +11,8 @@ export interface JobPaths {
   /** An empty folder, which is replaced by the one that the program filled. */
   readonly output: string;
   readonly passwordFile?: string;
+  /** One more file that it reads. */
+  readonly beside?: string;
 }
 
 /** The program's folder, and a private folder beside it, which the program cannot access. */
@@ -29,10 +31,11 @@ const { O_DIRECTORY, O_NOFOLLOW, O_RDONLY } = constants;
  */
 export async function handIn(
   { slot, folder, staging }: ResidentFolders,
-  { input, output, passwordFile }: JobPaths,
+  { input, output, passwordFile, beside }: JobPaths,
 ): Promise<ReadonlyMap<string, string>> {
   const names = new Map([[input, `input${extname(input)}`]]);
   if (passwordFile !== undefined) names.set(passwordFile, 'password');
+  if (beside !== undefined) names.set(beside, `beside${extname(beside)}`);
   const job = join(staging, 'job');
   mkdirSync(job, { mode: 0o700 });
   slot.makeOwned(join(job, 'output'));

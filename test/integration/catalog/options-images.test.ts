@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ARTIST, photo, picture, pixmap, QUARTERS } from '../../kit/fixtures/photos.ts';
+import { ARTIST, HEIGHT, photo, picture, pixmap, QUARTERS, saidTiff, TITLE, WIDTH } from '../../kit/fixtures/photos.ts';
 import type { Picture } from '../../kit/judges/pixels.ts';
 import { colourAt, coloursOf, distance, shownBy } from '../../kit/judges/quarters.ts';
 import { unzip } from '../../kit/judges/text.ts';
@@ -282,13 +282,20 @@ describe('strip_metadata', () => {
     return path;
   };
   const tellsOf = async (path: string) => {
+    // libvips, which reads the others here, reads no EXIF of a TIFF.
+    const said = path.endsWith('.tiff') ? (await run('tiffinfo', [path])).stdout : undefined;
     const { exif, icc, xmp } = await sharp(path).metadata();
     return {
-      artist: exif?.includes(ARTIST) ?? false,
-      place: exif?.includes('N\0\0\0') ?? false,
+      artist: (said ?? exif)?.includes(ARTIST) ?? false,
+      place: said?.includes('LatitudeRef: N\n  Latitude: 51.0') ?? exif?.includes('N\0\0\0') ?? false,
       profile: icc !== undefined,
       xmp: xmp !== undefined,
     };
+  };
+
+  const captionOf = async (path: string) => {
+    const read = await run('/usr/bin/convert-im6.q16', [path, '-format', '%[IPTC:2:120]', 'info:']);
+    return read.stdout.trim();
   };
 
   /** JPEG XL packs what it is told: it is unpacked first. */
@@ -303,12 +310,10 @@ describe('strip_metadata', () => {
     async (target) => {
       const file = await tagged();
       expect(await tellsOf(file)).toEqual({ artist: true, place: true, profile: true, xmp: true });
-      // libvips writes no EXIF into a TIFF.
-      const camera = target !== 'tiff';
       for (const fields of [{}, { strip_metadata: 'false' }, { strip_metadata: '0' }])
         expect(await tellsOf((await to(file, target, fields as Fields)).path)).toEqual({
-          artist: camera,
-          place: camera,
+          artist: true,
+          place: true,
           profile: true,
           xmp: true,
         });
@@ -321,6 +326,26 @@ describe('strip_metadata', () => {
         });
     },
   );
+
+  it.each(['jpg', 'png', 'webp', 'avif', 'tiff'])(
+    'takes them out of a TIFF on its way to %s, and they stay unless it is asked for',
+    async (target) => {
+      const file = await saidTiff(await aFolder());
+      const { path } = await to(file, target);
+      expect(await tellsOf(path)).toMatchObject({ artist: true, place: true });
+      const upright = await sharp(path).metadata();
+      expect([upright.width, upright.height, upright.orientation ?? 1]).toEqual([WIDTH, HEIGHT, 1]);
+      if (target === 'jpg' || target === 'tiff') expect(await captionOf(path)).toBe(TITLE);
+      const stripped = (await to(file, target, { strip_metadata: 'true' })).path;
+      expect(await tellsOf(stripped)).toMatchObject({ artist: false, place: false });
+      expect((await readFile(stripped)).includes(TITLE)).toBe(false);
+    },
+  );
+
+  it('leaves captions of IPTC where they are from JPEG to JPEG and TIFF', async () => {
+    const file = (await to(await saidTiff(await aFolder()), 'jpg')).path;
+    for (const target of ['jpg', 'tiff']) expect(await captionOf((await to(file, target)).path), target).toBe(TITLE);
+  });
 
   it.each(['heic', 'jxl', 'jp2', 'tga', 'psd', 'pdf'])('leaves nothing of them in the bytes of a %s', async (target) => {
     const { path, job } = await to(await tagged(), target, { strip_metadata: 'true' });

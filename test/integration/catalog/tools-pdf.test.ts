@@ -210,6 +210,12 @@ describe('split-pdf', () => {
     expect(texts).toEqual(words.map((word) => [word]));
   });
 
+  it('leaves no link to another page', async () => {
+    const parts = await unzip(await outputOf(service, await call('split-pdf', named('leaf.pdf', outlinedPdf('leaf')))));
+    const paths = await Promise.all([...parts.values()].map(stored));
+    expect(await Promise.all(paths.map(linksOf))).toEqual([[['https://example.org/']], [[]], [[]]]);
+  });
+
   it('gives a ZIP of a single page too', async () => {
     const answer = await call('split-pdf', named('note.pdf', pdf([['alone']])));
     const parts = await unzip(await outputOf(service, answer));
@@ -230,11 +236,56 @@ describe('pdf-page-remover', () => {
   });
 
   it('keeps the outline, in which pages have moved', async () => {
-    const outline = await outlineOf(await made('pdf-page-remover', named('nine.pdf', nine), { pages: '1' }));
+    const outline = await outlineOf(await made('pdf-page-remover', named('nine.pdf', nine), { pages: '4' }));
     expect(outline).toEqual([
-      ['leaf one', null, ['leaf below', 2]],
-      ['Ж', 1],
+      ['leaf one', 1, ['leaf below', 3]],
+      ['Ж', 2],
       ['leaf web', null],
+    ]);
+  });
+
+  it.each([
+    [
+      '1',
+      [
+        ['leaf one', 2, ['leaf below', 2]],
+        ['Ж', 1],
+        ['leaf web', null],
+      ],
+      [[], []],
+    ],
+    [
+      '2',
+      [
+        ['leaf one', 1, ['leaf below', 2]],
+        ['leaf web', null],
+      ],
+      [[2, 'https://example.org/'], []],
+    ],
+    [
+      '1,3',
+      [
+        ['Ж', 1],
+        ['leaf web', null],
+      ],
+      [[], []],
+    ],
+  ] as const)('leaves no entry and no link that leads to page %s', async (pages, outline, links) => {
+    const path = await made('pdf-page-remover', named('nine.pdf', nine), { pages });
+    expect(await outlineOf(path)).toEqual(outline);
+    expect((await linksOf(path)).slice(0, 2)).toEqual(links);
+    expect(await exitOf('qpdf', ['--check', path])).toBe(0);
+    const raw = (await run('qpdf', ['--qdf', '--object-streams=disable', path, '-'], { encoding: 'latin1' })).stdout;
+    // Names of destinations, one of which was on page 2.
+    expect([raw.includes('(second)'), /\[\s*null/.test(raw)]).toEqual([pages !== '2', false]);
+  });
+
+  it('opens a locked file, and leaves nothing in it that leads nowhere', async () => {
+    const path = await made('pdf-page-remover', await locked('key'), { pages: '1', password: 'key' });
+    expect(await outlineOf(path)).toEqual([
+      ['secret one', 2, ['secret below', 2]],
+      ['Ж', 1],
+      ['secret web', null],
     ]);
   });
 

@@ -1,6 +1,7 @@
 /** Converts a still, the pages of a TIFF, or all frames of an animation: what libvips is told, by what it finds. */
 import { MAX_PAGES } from '../../bounds.ts';
 import type { Conversation, EngineWarning, ProgramAnswer } from '../../engine.ts';
+import { CARRIER } from '../../planning/exif.ts';
 import { colours, edit } from './edit.ts';
 import { boundPixels, look, type OpenedFirst, openAgain } from './open.ts';
 import { cut, runPipeline, UNCHANGED } from './pipeline.ts';
@@ -43,6 +44,7 @@ function* convert(session: Session, request: ImageRequest): Talk<EngineWarning[]
     return [];
   }
   yield* still(session, found, request, target, request.output);
+  if (request.target === 'tiff' && !request.strip) yield* carry(session, found.image, request);
   const first = frames > 1 && (request.source === 'gif' || request.source === 'webp');
   const message = `The animation has ${frames} frames; ${request.target.toUpperCase()} can contain only one, so the result is the first frame.`;
   return first ? [{ code: 'animation_first_frame', message }] : [];
@@ -161,8 +163,17 @@ function* still(session: Session, found: OpenedFirst, request: ImageRequest, tar
   const overlay = request.watermark && (yield* drawWatermark(session, size, request.watermark));
   const plan = { ...UNCHANGED, upright: true, ...coloured, ...edits, overlay };
   const { image } = yield* runPipeline(session, { ...found, frames: 1 }, plan);
+  const { said } = request;
+  const whole = said === undefined ? image : session.said(image, session.run('jpegload', { filename: said }));
   // Said of one frame, it would be taken for an animation's.
-  yield* save(session, session.meta(image, { loop: 1 }), request, target, { keep, deep }, path);
+  yield* save(session, session.meta(whole, { loop: 1 }), request, target, { keep, deep }, path);
+}
+
+/** Writes a picture of one pixel beside a TIFF, with what libvips does not write there. A JPEG alone has IPTC, and no room for EXIF of any length. */
+function* carry(session: Session, image: Image, { source, output }: ImageRequest): Talk<void> {
+  const carrier = session.said(session.run('black', { width: 1, height: 1 }), image);
+  const filename = `${output.slice(0, output.lastIndexOf('/'))}/${CARRIER}`;
+  yield* session.trySave(source === 'jpg' ? 'jpegsave' : 'pngsave', { in: carrier, filename, keep: 'exif:iptc' });
 }
 
 const PIXELS_ALONE = {

@@ -37,7 +37,8 @@ export function colours(
     flatten: flattens ? rgbOf(background) : undefined,
     profile,
     deep,
-    keep: strip ? 'none' : profile ? 'exif:xmp:icc' : 'exif:xmp',
+    // libvips 8.18 cuts IPTC in a TIFF off.
+    keep: strip ? 'none' : `exif:xmp${profile ? ':icc' : ''}${request.target === 'tiff' ? '' : ':iptc'}`,
   };
 }
 

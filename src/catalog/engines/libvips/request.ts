@@ -26,6 +26,8 @@ export interface ImageRequest {
   /** `#rrggbb`, under flattened alpha. */
   readonly background: string;
   readonly strip: boolean;
+  /** A JPEG that carries what the source says in EXIF and IPTC, where libvips does not read it there. */
+  readonly said?: string | undefined;
   /** The file may end before the picture does. */
   readonly cut?: boolean | undefined;
   /** Pages of a TIFF, from 1; unset: all. */

@@ -67,6 +67,13 @@ export class Session {
     return changed;
   }
 
+  /** The same image with what EXIF and IPTC say of another. */
+  said(image: Image, other: Image): Image {
+    const changed = { place: this.places++ };
+    this.add(`${changed.place}=meta in@${image.place} exif@${other.place} iptc@${other.place}`);
+    return changed;
+  }
+
   /** All pixels are computed, and can be read in any order. */
   memory(image: Image): Image {
     return this.meta(this.run('memory', { in: image }), { 'vips-sequential': undefined });
@@ -114,6 +121,12 @@ export class Session {
     yield* this.send();
     const image = { place: this.places++ };
     return /^ok\b/.test(yield `${image.place}=${operation}${written(properties)}`) ? image : undefined;
+  }
+
+  /** @returns whether it could be saved @throws PictureRefusal if an earlier operation failed */
+  *trySave(operation: string, properties: Properties): Talk<boolean> {
+    yield* this.send();
+    return /^ok\b/.test(yield operation + written(properties));
   }
 
   private add(operation: string): void {
