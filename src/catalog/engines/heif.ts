@@ -69,24 +69,30 @@ export const decodes = ({ source }: Pick<Task, 'source'>): boolean => source ===
 
 /** Reads what heif-info prints. @throws Failure `input_limit`, or `corrupt_input` if the output has no size */
 export function bounded(stdout: string): Facts {
-  const sizes = [...stdout.matchAll(/^image: (\d+)x(\d+)/gm)].map(([, width, height]) => ({
-    width: Number(width),
-    height: Number(height),
-  }));
-  const [first] = sizes;
-  if (first === undefined) throw conversionFailed('corrupt_input');
+  const images = [...stdout.matchAll(/^image: (\d+)x(\d+)(.*)$/gm)];
+  const sizes = images.map(([, width, height]) => ({ width: Number(width), height: Number(height) }));
+  const primary = Math.max(
+    0,
+    images.findIndex(([, , , said = '']) => said.includes('primary')),
+  );
+  const shown = sizes[primary];
+  if (shown === undefined) throw conversionFailed('corrupt_input');
   const pixels = sizes.reduce((most, { width, height }) => Math.max(most, width * height), 0);
   if (pixels > MAX_PIXELS) throw inputLimit('pixels', MAX_PIXELS, pixels);
   const frame: Frame = {
-    ...first,
+    ...shown,
     alpha: /alpha channel: yes/.test(stdout),
     upright: true,
     onItsSide: false,
     profile: /color profile: (prof|rICC)/.test(stdout),
     density: undefined,
   };
-  return { frames: [frame] };
+  return { frames: [frame], ...(images.length > 1 && { place: primary + 1 }) };
 }
+
+/** What the decoder writes when it is told a path: of several pictures each one, with its number. @returns that of the one that is meant to be shown */
+export const decodedTo = (path: string, { place }: Facts): string =>
+  place === undefined ? path : path.replace(/\.png$/, `-${String(place)}.png`);
 
 function plan(task: Task): Plan {
   const { source, target, output, scratch } = task;
@@ -98,11 +104,11 @@ function plan(task: Task): Plan {
 }
 
 /** The decoder applies the file's rotation, but leaves an EXIF orientation that would apply it again: this resets it. */
-function decode({ input, scratch }: Task, to: string): readonly ProcessStep[] {
+function decode({ input, scratch, facts }: Task, to: string): readonly ProcessStep[] {
   const turned = `${scratch}/turned.png`;
   return [
     { run: 'convert', args: [input, turned] },
-    { run: 'picture', args: [...IMAGEMAGICK_LIMITS, `png:${turned}`, '-orient', 'TopLeft', `png:${to}`] },
+    { run: 'picture', args: [...IMAGEMAGICK_LIMITS, `png:${decodedTo(turned, facts)}`, '-orient', 'TopLeft', `png:${to}`] },
   ];
 }
 

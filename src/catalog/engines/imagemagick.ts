@@ -3,7 +3,7 @@ import type { Conversion, Engine, Plan, Task } from '../engine.ts';
 import { PNG, TRANSPARENT_HEIC } from '../known-good.ts';
 import { type OptionName, PICTURE_EDITS } from '../options/options.ts';
 import { CARRIER, carryExif, EXIF } from '../planning/exif.ts';
-import { bounded, DECODER, decodes } from './heif.ts';
+import { bounded, DECODER, decodedTo, decodes } from './heif.ts';
 import { READERS, WRITERS } from './imagemagick/coders.ts';
 import { flatten, pick, readAndEdit, STRIP } from './imagemagick/command.ts';
 import { explain } from './imagemagick/explain.ts';
@@ -53,7 +53,7 @@ function plan(task: Task): Plan {
   const decode = [
     { run: 'heif', args: [task.input, turned] },
     // libheif applies the file's rotation, and leaves an EXIF orientation that would apply it again.
-    { run: 'convert', args: [...IMAGEMAGICK_LIMITS, `png:${turned}`, '-orient', 'TopLeft', `png:${decoded}`] },
+    { run: 'convert', args: [...IMAGEMAGICK_LIMITS, `png:${decodedTo(turned, task.facts)}`, '-orient', 'TopLeft', `png:${decoded}`] },
   ];
   return { steps: [...decode, ...steps], warnings };
 }

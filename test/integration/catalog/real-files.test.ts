@@ -205,7 +205,23 @@ describe('a picture as other programs write it', () => {
   });
 });
 
+it.each(['png', 'jpg'])('a grey TIFF of floating point goes from black to white in %s', async (target) => {
+  const found = await shownBy((await to(await greyTiff(await aFolder(), 32, 3), target)).path, target);
+  const greens = QUARTERS.map(([, green]) => green);
+  const [darkest, lightest] = [Math.min(...greens), Math.max(...greens)];
+  for (const [place, [grey]] of coloursOf(found).entries())
+    expect(Math.abs(grey - (((greens[place] ?? 0) - darkest) / (lightest - darkest)) * 255), `quarter ${place}`).toBeLessThan(5);
+});
+
 describe('several pictures in one file', () => {
+  it.each(['png', 'jpg', 'tiff'])('as pictures of a HEIC give the one that is meant to be shown as %s', async (target) => {
+    const folder = await aFolder();
+    const file = join(folder, 'several.heic');
+    const other = await picture(folder, 'other.png', ['-negate', '-depth', '8'], 'png24');
+    await run('/usr/bin/heif-enc', ['-q', '95', '-o', file, await picture(folder, 'shown.png', ['-depth', '8'], 'png24'), other]);
+    await expectQuarters((await to(file, target)).path, target, 30);
+  });
+
   const animation = async (folder: string, format: string) => {
     const path = join(folder, `moving.${format}`);
     const frame = await pixmap(folder);

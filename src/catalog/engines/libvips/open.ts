@@ -24,6 +24,8 @@ const SAMPLES: Readonly<Record<string, { a: number; b: number; format: string; c
   uint: { a: 1 / 65_537, b: 0, format: 'ushort', colour: 'rgb16', grey: 'grey16' },
 };
 
+const MEASURED: ReadonlySet<string> = new Set(['float', 'double']);
+
 export type OpenedFirst = Omit<OpenedPicture, 'frames'>;
 
 /** @throws PictureRefusal */
@@ -58,6 +60,13 @@ export function* openAgain(
     const space = header.bands > 2 ? samples.colour : samples.grey;
     const plain = session.run('cast', { in: session.run('linear', { in: image, a: [a], b: [b] }), format });
     image = session.run('copy', { in: plain, interpretation: space });
+    header = yield* session.look(image);
+  }
+  // Grey measurements have any range, of which a cast to 8 bits would leave black or white: the darkest becomes black, the lightest white.
+  if (source === 'tiff' && header.bands === 1 && MEASURED.has(header.format)) {
+    boundPixels(header);
+    const scaled = session.run('scale', { in: session.memory(image) });
+    image = session.run('copy', { in: scaled, interpretation: 'b-w' });
     header = yield* session.look(image);
   }
   if (header.bands > MOST_BANDS) throw new PictureRefusal('corrupt_input', `${header.bands} bands, at most ${MOST_BANDS}`);
