@@ -9,6 +9,8 @@ import { dirname, join, relative, resolve } from 'node:path';
 import { isCurrent, LIST, type Sources } from '../src/cli/sources.ts';
 
 const checkout = dirname(import.meta.dirname);
+/** What a conversion on this machine loads, with all that these import: one file, as finding each file takes longer than reading it. */
+const CONVERTS = /\/src\/(?:cli\/(?:convert|files\/(?:open|here))|catalog\/(?:engines\.gen|tools))\.ts$/;
 const [first = '', second = ''] = process.argv.slice(2);
 
 if (first === '--current') process.exitCode = isCurrent(resolve(second), checkout) ? 0 : 1;
@@ -38,7 +40,14 @@ async function bundle(outDir: string): Promise<void> {
       outDir,
       target: 'node26',
       minify: false,
-      rollupOptions: { external: [/^node:/], output: { entryFileNames: '[name].js', chunkFileNames: '[name]-[hash].js' } },
+      rolldownOptions: {
+        external: [/^node:/],
+        output: {
+          entryFileNames: '[name].js',
+          chunkFileNames: '[name]-[hash].js',
+          codeSplitting: { groups: [{ name: 'convert', test: CONVERTS }] },
+        },
+      },
     },
   });
   const list: Sources = [...sources].sort();

@@ -1,5 +1,6 @@
 /** Finds the converters on this machine, reads their versions, and runs their steps confined. */
 
+import { accessSync, statSync } from 'node:fs';
 import { access, constants, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import type { Installed } from '../catalog/catalog.ts';
@@ -83,7 +84,7 @@ export async function openToolbox({ engines, launcher, runtime, models, slot, ..
   for (const engine of engines) {
     const lacking: string[] = [];
     for (const [name, binary] of Object.entries(engine.binaries)) {
-      const resolved = await resolveBinary(binary, runtime, models);
+      const resolved = resolveBinary(binary, runtime, models);
       const started = found.get(`${engine.id} ${binary.starts}`)?.program;
       if (resolved === undefined) lacking.push(name);
       else found.set(`${engine.id} ${name}`, { calls: engine.toolchains[0], ...starting(resolved, binary.starts, started) });
@@ -151,26 +152,30 @@ export async function openToolbox({ engines, launcher, runtime, models, slot, ..
 const starting = (resolved: Resolved, name: string | undefined, path: string | undefined): Resolved =>
   path === undefined ? resolved : { ...resolved, args: [...resolved.args, `--${name}=${path}`], reads: [...resolved.reads, path] };
 
-const isExecutable = (path: string): Promise<boolean> =>
-  access(path, constants.X_OK).then(
-    () => true,
-    () => false,
-  );
+// Synchronous, as all that each start does: a call takes microseconds, and the thread pool would cost twenty times that.
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
 
-async function resolveBinary(binary: Binary, runtime: Runtime, models: ReadonlyMap<string, string>): Promise<Resolved | undefined> {
+function resolveBinary(binary: Binary, runtime: Runtime, models: ReadonlyMap<string, string>): Resolved | undefined {
   const needed = (binary.models ?? []).map((id) => [id, models.get(id)] as const);
   if (needed.some(([, folder]) => folder === undefined)) return undefined;
   for (const candidate of binary.at) {
     const native = NATIVE_PROGRAMS.find((name) => candidate === `native:${name}`);
     if (native !== undefined) {
       const { program, library } = runtime.native(native);
-      if (await isExecutable(program))
+      if (isExecutable(program))
         return { program, args: [library], reads: [program, library], calls: native, unixSockets: false, egress: false };
       continue;
     }
     const script = /^program:(.+)$/.exec(candidate)?.[1];
     const program = script === undefined ? candidate : script.endsWith('.py') ? PYTHON : runtime.node;
-    if (!(await isExecutable(program))) continue;
+    if (!isExecutable(program)) continue;
     const ours = script === undefined ? [] : runtime.reads;
     return {
       program,
@@ -184,6 +189,8 @@ async function resolveBinary(binary: Binary, runtime: Runtime, models: ReadonlyM
   return undefined;
 }
 
+/** Versions of other installations, or of programs that were replaced. */
+const MOST_KEPT = 500;
 /** What a program says of itself. */
 type Read = Omit<Installed, 'engine'>;
 
@@ -194,9 +201,13 @@ async function readVersions(
   run: Toolbox['run'],
   { cacheFile, knownFile, slot }: Pick<ToolboxOptions, 'cacheFile' | 'knownFile' | 'slot'>,
 ): Promise<ReadonlyMap<string, Read>> {
-  const cache: Record<string, Read> = {};
-  for (const file of [knownFile, cacheFile])
-    if (file !== undefined) Object.assign(cache, await readFile(file, 'utf8').then(JSON.parse, () => ({})));
+  const readIn = (file: string) =>
+    readFile(file, 'utf8').then(
+      (text) => JSON.parse(text) as Record<string, Read>,
+      (): Record<string, Read> => ({}),
+    );
+  const kept = await readIn(cacheFile);
+  const cache = { ...(knownFile === undefined ? {} : await readIn(knownFile)), ...kept };
   const fresh: Record<string, Read> = {};
   const versions = new Map<string, Read>();
   const folder = await slot.makeFolder('versions');
@@ -204,7 +215,7 @@ async function readVersions(
     const [name, binary] = Object.entries(engine.binaries)[0] ?? [];
     if (name === undefined || binary?.version === undefined) continue;
     const { program, args } = resolve(engine, name);
-    const { mtimeMs, size } = await stat(program);
+    const { mtimeMs, size } = statSync(program);
     const key = `${engine.id} ${[program, ...args].join(' ')} ${mtimeMs} ${size}`;
     let read = cache[key];
     if (read?.version === undefined) {
@@ -217,9 +228,10 @@ async function readVersions(
     if (read.version !== '') fresh[key] = read;
   }
   await slot.removeFolder(folder);
-  // Two processes may start at a time, and most starts find nothing new.
-  const text = JSON.stringify(fresh);
-  if (text !== (await readFile(cacheFile, 'utf8').catch(() => undefined))) {
+  // Two processes may start at a time, and most starts find nothing new. What another checkout has read stays: they would read all by turns.
+  if (Object.keys(fresh).some((key) => !Object.hasOwn(kept, key))) {
+    const others = Object.entries(kept).filter(([key]) => !Object.hasOwn(fresh, key));
+    const text = JSON.stringify(Object.fromEntries([...others.slice(-MOST_KEPT), ...Object.entries(fresh)]));
     await writeFile(`${cacheFile}.${process.pid}`, text);
     await rename(`${cacheFile}.${process.pid}`, cacheFile);
   }

@@ -1,6 +1,6 @@
 /** Makes our own programs ready to be started by the slots' users: as JavaScript, where these users can read it. */
 import { createHash } from 'node:crypto';
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { chmod, cp, mkdir, mkdtemp, readdir, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { stripTypeScriptTypes } from 'node:module';
 import { basename, dirname, join, relative, sep } from 'node:path';
@@ -58,22 +58,22 @@ export interface Runtime {
  */
 export async function stage(checkout: string, node: string, into: string): Promise<Runtime> {
   const program = await realpath(node);
-  const sources = await everythingBelow(join(checkout, PROGRAMS));
-  const isOpen = process.getuid?.() !== 0 || ((await everyoneReaches(checkout)) && (await everyoneReaches(program)));
+  const sources = everythingBelow(join(checkout, PROGRAMS));
+  const isOpen = process.getuid?.() !== 0 || (everyoneReaches(checkout) && everyoneReaches(program));
   // An image has them as JavaScript.
   if (isOpen && !sources.some(isTypeScript)) return runtimeAt(checkout, checkout, program);
   const own = ['package.json', 'package-lock.json', STAGE].map((path) => join(checkout, path)).filter((path) => existsSync(path));
   const compiled = [...own, ...sources];
   if (isOpen) {
-    const shared = await publish(join(checkout, '.cache/programs'), await stampOf(checkout, compiled), (fresh) =>
-      compile(checkout, fresh),
-    ).catch(unlessUnwritable);
+    const shared = await publish(join(checkout, '.cache/programs'), stampOf(checkout, compiled), (fresh) => compile(checkout, fresh)).catch(
+      unlessUnwritable,
+    );
     if (shared !== undefined) return runtimeAt(shared, checkout, program);
   }
   const natives = await Promise.all(
     NATIVE_PROGRAMS.map((name) => join(checkout, NATIVE, name)).map(async (path) => ((await isThere(path)) ? [path] : [])),
   );
-  const copied = await stampOf(checkout, [program, ...natives.flat(), ...compiled]);
+  const copied = stampOf(checkout, [program, ...natives.flat(), ...compiled]);
   const copy = await publish(join(into, 'runtime'), copied, async (fresh) => {
     await compile(checkout, fresh);
     for (const part of [LIBVIPS, ...NATIVE_PROGRAMS.map((name) => join(NATIVE, name))])
@@ -89,7 +89,7 @@ export async function compile(checkout: string, into: string): Promise<void> {
   for (const path of PACKAGES) await cp(join(checkout, path), join(into, path), { recursive: true, filter: isRun });
   await cp(join(checkout, PROGRAMS), join(into, PROGRAMS), { recursive: true });
   await cp(join(checkout, 'package.json'), join(into, 'package.json'));
-  for (const path of (await everythingBelow(join(into, PROGRAMS))).filter(isTypeScript)) {
+  for (const path of everythingBelow(join(into, PROGRAMS)).filter(isTypeScript)) {
     const code = stripTypeScriptTypes(await readFile(path, 'utf8'));
     await writeFile(asJavaScript(path), code.replaceAll(/ from '(\.\.?\/[\w/-]+)\.ts';/g, " from '$1.js';"));
     await rm(path);
@@ -108,8 +108,7 @@ async function publish(home: string, stamp: string, fill: (fresh: string) => Pro
   const fresh = await mkdtemp(join(home, FRESH));
   await fill(fresh);
   // The checkout may be readable by its owner only.
-  for (const each of [home, fresh, ...(await everythingBelow(fresh))])
-    await chmod(each, ((await stat(each)).mode & 0o100) === 0 ? 0o644 : 0o755);
+  for (const each of [home, fresh, ...everythingBelow(fresh)]) await chmod(each, ((await stat(each)).mode & 0o100) === 0 ? 0o644 : 0o755);
   await rename(fresh, path).catch(async (error: unknown) => {
     await rm(fresh, { recursive: true, force: true });
     // Another process was faster.
@@ -164,24 +163,23 @@ function libvipsIn(folder: string): string {
 }
 
 /** Whether other users can enter every folder on the path, and read what it names. */
-export async function everyoneReaches(path: string): Promise<boolean> {
+export function everyoneReaches(path: string): boolean {
   for (let at = path; at !== sep; at = dirname(at)) {
-    const { mode } = await stat(at);
-    if ((mode & 0o001) === 0) return at === path && (await stat(path)).isFile() && (mode & 0o004) !== 0;
+    const { mode } = statSync(at);
+    if ((mode & 0o001) === 0) return at === path && statSync(path).isFile() && (mode & 0o004) !== 0;
   }
   return true;
 }
 
 /** Changes when one of the files is edited, added or removed: a folder's own modification time covers names only. */
-async function stampOf(checkout: string, paths: readonly string[]): Promise<string> {
-  const lines = await Promise.all(
-    paths.map(async (path) => {
-      const { mtimeMs, size } = await stat(path);
-      return `${mtimeMs} ${size} ${relative(checkout, path)}`;
-    }),
-  );
+function stampOf(checkout: string, paths: readonly string[]): string {
+  const lines = paths.map((path) => {
+    const { mtimeMs, size } = statSync(path);
+    return `${mtimeMs} ${size} ${relative(checkout, path)}`;
+  });
   return createHash('sha256').update(lines.sort().join('\n')).digest('hex').slice(0, 16);
 }
 
-const everythingBelow = async (folder: string): Promise<string[]> =>
-  (await readdir(folder, { recursive: true })).map((name) => join(folder, name));
+// Synchronous, as all that each start does: a call takes microseconds, and the thread pool would cost twenty times that.
+const everythingBelow = (folder: string): string[] =>
+  readdirSync(folder, { encoding: 'utf8', recursive: true }).map((name) => join(folder, name));

@@ -1,7 +1,7 @@
 /** The converters of this machine: found, versioned, and behind the launcher. */
 import { join } from 'node:path';
 import type { Catalog } from '../../catalog/catalog.ts';
-import { modelsOf } from '../../catalog/engine.ts';
+import { type Engine, modelsOf } from '../../catalog/engine.ts';
 import { engines } from '../../catalog/engines.gen.ts';
 import { workingCatalog } from '../../catalog/live.ts';
 import type { Config } from '../../config.ts';
@@ -9,14 +9,14 @@ import { type Toolchain, toolchains } from '../../contracts/toolchains.ts';
 import { openCgroups } from '../../exec/confine/cgroups.ts';
 import { type Launcher, launcherAt } from '../../exec/confine/confine.ts';
 import { SpawnFailed } from '../../exec/confine/policy.ts';
-import { everyoneReaches, stage } from '../../exec/confine/stage.ts';
+import { stage } from '../../exec/confine/stage.ts';
 import { openSlot, type Slot } from '../../exec/files/workspace.ts';
 import { openToolbox, type Toolbox } from '../../exec/toolbox.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import { type EngineStates, engineStates } from '../../worker/trials/engine-states.ts';
 import { CannotStart } from '../process/cannot-start.ts';
-import { openFolder } from './data-dir.ts';
+import { openFolder, reachableFolder } from './data-dir.ts';
 import { modelsHere } from './models.ts';
 
 export interface Converters {
@@ -52,19 +52,24 @@ export async function openConverters(
   served: readonly Toolchain[] = toolchains,
 ): Promise<Converters> {
   await openFolder(dataDir);
-  const workDir = worker.dir ?? (await reachableFolder(dataDir));
+  const workDir = worker.dir ?? reachableFolder(dataDir);
   await openFolder(workDir, 'work folder', 'WORK_DIR');
   const program = join(checkout, '.cache/bin/launcher');
-  const cgroups = await openCgroups(program, (why) =>
-    log.warn({ why }, 'no cgroup could be created for a program: the launcher measures the program'),
-  );
+  const { withoutLandlock } = worker;
+  const needed = new Set(engines.filter((engine) => isServed(engine, served)).flatMap(modelsOf));
+  // Beside each other. Cgroups first: this process may have to be alone in its own.
+  const [cgroups, support, runtime, models] = await Promise.all([
+    openCgroups(program, (why) => log.warn({ why }, 'no cgroup could be created for a program: the launcher measures the program')),
+    launcherAt(program, { withoutLandlock }).check(),
+    stage(checkout, process.execPath, runtimeDir ?? workDir),
+    modelsHere(needed, checkout, { folder: worker.models, copies: runtimeDir ?? workDir }, log, metrics),
+  ]);
   const launcher = launcherAt(program, {
     cgroups: typeof cgroups === 'string' ? undefined : cgroups,
-    withoutLandlock: worker.withoutLandlock,
+    withoutLandlock,
     onSpawnFailed: metrics.spawnFailed,
   });
-  const support = await launcher.check();
-  if (support.landlockAbi === 0 && !worker.withoutLandlock) {
+  if (support.landlockAbi === 0 && !withoutLandlock) {
     throw new CannotStart(
       'this kernel has no Landlock: converters could read every file; set worker.withoutLandlock: true to run them anyway',
     );
@@ -76,12 +81,9 @@ export async function openConverters(
       ? 'converters are confined; the kernel limits what each uses by a cgroup'
       : 'converters are confined; the launcher measures what each uses, because no cgroup can be created',
   );
-  const runtime = await stage(checkout, process.execPath, runtimeDir ?? workDir);
   // With Internet access switched off, its engines are neither present nor missing.
   const offline = fetch.rest ? [] : engines.filter(({ binaries }) => Object.values(binaries).some(({ egress }) => egress));
-  const unserved = engines.filter((engine) => !engine.toolchains.some((toolchain) => served.includes(toolchain)));
-  const needed = new Set(engines.filter((engine) => !unserved.includes(engine)).flatMap(modelsOf));
-  const models = await modelsHere(needed, checkout, { folder: worker.models, copies: runtimeDir ?? workDir }, log, metrics);
+  const unserved = engines.filter((engine) => !isServed(engine, served));
   // Nor those whose model is not installed.
   const modelless = engines.flatMap((engine) => {
     const lacking = modelsOf(engine).find((id) => !models.has(id));
@@ -112,8 +114,4 @@ export async function openConverters(
   return { workDir, launcher, toolbox, engineStates: states, catalog, spareSlot, confinement };
 }
 
-/** As root, converters run as users without access to a private home folder. */
-async function reachableFolder(dataDir: string): Promise<string> {
-  if (process.getuid?.() !== 0 || (await everyoneReaches(dataDir))) return join(dataDir, 'work');
-  return join('/var/tmp/filemill', dataDir.replace(/[^A-Za-z0-9]+/g, '-').replace(/^-|-$/g, ''));
-}
+const isServed = ({ toolchains: of }: Engine, served: readonly Toolchain[]): boolean => of.some((toolchain) => served.includes(toolchain));

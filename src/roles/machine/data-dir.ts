@@ -4,6 +4,7 @@ import { chmodSync } from 'node:fs';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { everyoneReaches } from '../../exec/confine/stage.ts';
 import { CannotStart, errorCode } from '../process/cannot-start.ts';
 
 /**
@@ -51,4 +52,10 @@ export async function keyFile(folder: string): Promise<string> {
   });
   chmodSync(path, 0o600);
   return readFile(path, 'utf8');
+}
+
+/** The work folder of a service: as root, converters run as users without access to a private home folder. */
+export function reachableFolder(dataDir: string): string {
+  if (process.getuid?.() !== 0 || everyoneReaches(dataDir)) return join(dataDir, 'work');
+  return join('/var/tmp/filemill', dataDir.replace(/[^A-Za-z0-9]+/g, '-').replace(/^-|-$/g, ''));
 }

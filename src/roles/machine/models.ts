@@ -3,7 +3,7 @@ import { cp, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { everyoneReaches } from '../../exec/confine/stage.ts';
 import { findModels, type InstalledModel, modelsIn } from '../../exec/models/installed.ts';
-import { manifestOf, readManifest } from '../../exec/models/manifest.ts';
+import { listedModels } from '../../exec/models/manifest.gen.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 
@@ -22,9 +22,7 @@ export async function modelsHere(
   log: Log,
   metrics: Pick<Metrics, 'modelsFound'>,
 ): Promise<ReadonlyMap<string, string>> {
-  // Most toolchains have none, and parsing the list takes a tenth of a worker's start.
-  if (needed.size === 0) return new Map();
-  const all = (await readManifest(manifestOf(checkout))).filter(({ id }) => needed.has(id));
+  const all = listedModels.filter(({ id }) => needed.has(id));
   const found = await findModels(all, [...(folder === undefined ? [] : [folder]), modelsIn(checkout)], modelsIn(checkout));
   const whole = found.filter(({ state }) => state === 'whole');
   metrics.modelsFound(new Map(found.map(({ model, state }) => [model.id, state === 'whole'])));
@@ -35,7 +33,7 @@ export async function modelsHere(
 
 /** As root, converters run as users without access to a private home folder. */
 async function readable({ model, folder }: InstalledModel, copies: string): Promise<string> {
-  if (process.getuid?.() !== 0 || (await everyoneReaches(folder))) return folder;
+  if (process.getuid?.() !== 0 || everyoneReaches(folder)) return folder;
   const copy = join(copies, `${model.id}-${model.files[0]?.sha256.slice(0, 16)}`);
   if ((await stat(copy).catch(() => undefined)) !== undefined) return copy;
   const fresh = `${copy}.${process.pid}`;
