@@ -41,6 +41,24 @@ async function codes(): Promise<string[]> {
   return [...found];
 }
 
+/** Whole sentences of the warning `lossy`, as the page knows them: numbers are places. */
+async function remarks(): Promise<string[]> {
+  const found = new Set<string>();
+  const note = (sentence = '') => {
+    let place = 0;
+    if (!sentence.startsWith('This conversion from ')) found.add(sentence.replaceAll(/\$\{[^}]*\}|\d+/g, () => `{${++place}}`));
+  };
+  for await (const path of glob('src/catalog/**/*.ts'))
+    for (const [, , sentence] of (await readFile(path, 'utf8')).matchAll(/code: 'lossy', message: (['`])(.*?)\1/g)) note(sentence);
+  for await (const path of glob('src/exec/programs/**/*.ts')) {
+    const source = await readFile(path, 'utf8');
+    // In these every sentence is one, but for those of refusals.
+    if (!/\blossy\(|\basWritten\(|\bwarnings: is/.test(source)) continue;
+    for (const [, , sentence] of source.replaceAll(/new Unfit\([^)]*\)/g, '').matchAll(/(['`])([A-Z][^'`\n]*\.)\1/g)) note(sentence);
+  }
+  return [...found];
+}
+
 describe.each([
   ['German', german, germanTexts],
   ['Spanish', spanish, spanishTexts],
@@ -63,6 +81,7 @@ describe.each([
     expect(Object.keys(texts.losses)).toEqual(
       expect.arrayContaining(distinct(engines.flatMap(({ conversions }) => conversions.flatMap(({ loses = [] }) => loses)))),
     );
+    expect(Object.keys(texts.remarks).toSorted()).toEqual((await remarks()).toSorted());
   });
 });
 
@@ -86,6 +105,13 @@ describe('a warning', () => {
     expect(inGerman('option_ignored', 'The option dpi has no effect on this conversion.')).toBe(
       'Die Option „Auflösung“ hat hier keine Wirkung.',
     );
+  });
+  it.each([
+    ['Attached files are named, and not part of the result: 1200.', 'Angehängte Dateien sind genannt, aber nicht im Ergebnis: 1.200.'],
+    ['Pictures beyond 16 MiB in all are left out: 3.', 'Bilder jenseits von zusammen 16 MiB fehlen im Ergebnis: 3.'],
+    ['Names that XML does not allow were changed.', 'Namen, die XML nicht erlaubt, wurden geändert.'],
+  ])('of a program is known but for its numbers: %s', (message, expected) => {
+    expect(inGerman('lossy', message)).toBe(expected);
   });
   it.each([
     ['charset_guessed', 'The text is not UTF-8 and does not name its encoding: it was read as windows-1251.', 'als windows-1251 gelesen.'],
@@ -113,7 +139,7 @@ describe('a warning', () => {
     expect(inGerman('font_substituted', message)).toMatch(/: "Georgia", "Stand by Me" → DejaVu Serif; \+ 3\.$/);
   });
   it('stays as the service says it where it is not known', () => {
-    expect(inGerman('lossy', 'Attached files are named, and not part of the result: 2.')).toBeUndefined();
+    expect(inGerman('lossy', 'Something new of 2 files.')).toBeUndefined();
     expect(inGerman('of_tomorrow', 'Something new.')).toBeUndefined();
   });
 });

@@ -253,6 +253,35 @@ describe('what may be painted at a time', () => {
     await start(visited.page);
     await untilStates(visited.page, ['failed']);
     await visited.page.locator('.task').getByText('This was more than can be removed at a time').waitFor();
+    // Another rectangle may be typed.
+    expect(await visited.page.getByRole('button', { name: 'Try again' }).count()).toBe(1);
+    await visited.close();
+  });
+
+  it('leads back to the brush where the service refuses what was painted', async () => {
+    const visited = await opened(await scene('again.png', [400, 400], [[190, 190, 210, 210]]));
+    const { page } = visited;
+    await page.getByRole('slider', { name: 'Size' }).fill('25');
+    const at = await placed(page, 400);
+    // Three times 176 × 106 and two halves of a disc: 103 %.
+    for (const y of [65, 200, 335]) await stroke(page, [at(112, y), at(288, y)]);
+    await expect.poll(() => shown(page).textContent()).toMatch(/^Painted: 10[34]% of/);
+    await start(page);
+    await untilStates(page, ['failed']);
+    await page.locator('.task').getByText('This was more than can be removed at a time').waitFor();
+    // The same strokes would be refused again.
+    expect(await page.getByRole('button', { name: 'Try again' }).count()).toBe(0);
+    expect(await findings(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Paint again' }).press('Enter');
+    await untilStates(page, []);
+    expect(await page.locator('h1:focus').count()).toBe(1);
+    await page.locator('.brush canvas').waitFor();
+    const again = await placed(page, 400);
+    await stroke(page, [again(180, 200), again(220, 200)]);
+    await start(page);
+    const after = await pixelsOf(await saveResult(page, 'painted-again.png'));
+    expect(differ(after.at(200, 200), RED)).toBe(true);
+    nothingOdd(visited);
     await visited.close();
   });
 });

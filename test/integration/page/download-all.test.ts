@@ -3,9 +3,9 @@ import { execFile } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { Page } from 'playwright-core';
+import type { Page, Request } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { filesOf, findings, nothingOdd, pageGround, saved, start, type Visit, visit } from '../../kit/browser.ts';
+import { filesOf, findings, nothingOdd, pageGround, saved, start, untilStates, type Visit, visit } from '../../kit/browser.ts';
 
 const run = promisify(execFile);
 const ground = pageGround('download-all');
@@ -93,6 +93,40 @@ describe('30 results', () => {
     nothingOdd(visited);
   });
 
+  it('are not even fetched where the disk has no room for them, and leave nothing where it fills up meanwhile', async () => {
+    const debug = await page.context().newCDPSession(page);
+    const roomFor = (quotaSize?: number) =>
+      debug.send('Storage.overrideQuotaForOrigin', { origin: ground.url, ...(quotaSize === undefined ? {} : { quotaSize }) });
+    const fetched: string[] = [];
+    const note = (request: Request) => {
+      if (request.url().endsWith('/output')) fetched.push(request.url());
+    };
+    page.on('request', note);
+    await roomFor(100_000_000);
+    await downloadAll().click();
+    await page.getByRole('alert').getByText('There is no room for a ZIP of 132 MB, so none was saved.').waitFor();
+    expect([fetched, await stored(), await findings(page)]).toEqual([[], [], []]);
+
+    await roomFor(1_000_000_000);
+    const held = `${await linkOf(9).getAttribute('href')}`;
+    const ahead = Promise.withResolvers<void>();
+    await page.route(held, async (route) => {
+      await ahead.promise;
+      await route.continue();
+    });
+    await downloadAll().click();
+    await page.getByText(`Packing: 9 of ${MANY} files`).waitFor();
+    await roomFor(50_000_000);
+    ahead.resolve();
+    await page.getByRole('alert').getByText('There is no room for a ZIP of 132 MB, so none was saved.').waitFor();
+    await expect.poll(() => stored()).toEqual([]);
+    expect(fetched.length).toBeLessThan(MANY);
+    await page.unroute(held);
+    await roomFor();
+    page.off('request', note);
+    nothingOdd(visited);
+  });
+
   it('leave nothing behind when they are cancelled', async () => {
     await page.evaluate(DIALOG);
     // One is not answered: the ZIP stands still before it.
@@ -142,5 +176,79 @@ describe('30 results', () => {
     await page.locator('.list').waitFor({ state: 'detached' });
     await expect.poll(() => stored()).toEqual([]);
     nothingOdd(visited);
+  });
+});
+
+describe('a ZIP that the browser keeps', () => {
+  const WRITTEN = `(async () => {
+    const folder = await (await navigator.storage.getDirectory()).getDirectoryHandle('downloads', { create: true });
+    const open = async (name) => (await folder.getFileHandle(name, { create: true })).createWritable();
+    for (const name of ['copied', 'growing']) {
+      const file = await open(name);
+      await file.write('PK');
+      await file.close();
+    }
+    window.growing = await open('growing');
+  })()`;
+  /** Without the copy that is being written. */
+  const namesOf = async (from: Page) =>
+    ((await from.evaluate(`navigator.storage.getDirectory().then(${STORED})`)) as [string, number][])
+      .map(([name]) => name)
+      .filter((name) => !name.endsWith('.crswap'))
+      .toSorted();
+  /** Another tab, so many minutes later. */
+  async function later(from: Page, minutes: number): Promise<Page> {
+    const tab = await from.context().newPage();
+    await tab.addInitScript(`{ const now = Date.now; Date.now = () => now() + ${minutes * 60_000}; }`);
+    await tab.goto(ground.url);
+    await tab.locator('h1').first().waitFor();
+    return tab;
+  }
+
+  it('goes an hour after it was written, at a later visit, unless it is still being written', async () => {
+    const own = await visit(ground.browser, ground.url);
+    await own.page.evaluate(WRITTEN);
+    const soon = await later(own.page, 59);
+    expect(await namesOf(soon)).toEqual(['copied', 'growing']);
+    const next = await later(own.page, 61);
+    await expect.poll(() => namesOf(next)).toEqual(['growing']);
+    await own.page.evaluate('window.growing.abort()');
+    await expect.poll(async () => namesOf(await later(own.page, 61))).toEqual([]);
+    nothingOdd(own);
+    await own.close();
+  });
+});
+
+describe('where a page may write no files', () => {
+  const REFUSED = 'Here this browser packs 1 GB at most, because it lets this page write no files.';
+
+  it.each([
+    ['has no folder for it', 'delete StorageManager.prototype.getDirectory'],
+    ['refuses it', "StorageManager.prototype.getDirectory = () => Promise.reject(new DOMException('', 'SecurityError'))"],
+  ])('two results of 600 MB are not packed: the browser %s', async (_, script) => {
+    const own = await visit(ground.browser, ground.url);
+    await own.page.addInitScript(`delete window.showSaveFilePicker; ${script}`);
+    // What was converted is small: its job says otherwise.
+    await own.page.route('**/api/v1/jobs/*/events', (route) => route.abort());
+    await own.page.route('**/api/v1/jobs/*', async (route) => {
+      const answer = await route.fetch();
+      const body = (await answer.json()) as { data?: { output?: { size_bytes: number } } };
+      if (body.data?.output !== undefined) body.data.output.size_bytes = 600_000_000;
+      await route.fulfill({ response: answer, json: body });
+    });
+    await own.page.reload();
+    const buffer = Buffer.from(
+      '<svg xmlns="http://www.w3.org/2000/svg" width="40" height="30"><rect width="40" height="30" fill="red"/></svg>',
+    );
+    await filesOf(own.page).setInputFiles(['one.svg', 'two.svg'].map((name) => ({ name, mimeType: 'image/svg+xml', buffer })));
+    await start(own.page);
+    await untilStates(own.page, ['done', 'done']);
+    const button = own.page.getByRole('button', { name: 'Download all 2 as ZIP' });
+    if (await button.isEnabled()) await button.click();
+    await own.page.getByText(REFUSED).waitFor();
+    expect(await findings(own.page)).toEqual([]);
+    expect(await button.isEnabled()).toBe(script.includes('SecurityError'));
+    nothingOdd(own);
+    await own.close();
   });
 });

@@ -1,9 +1,10 @@
 /** The page in Chromium, against a running service: what people do with it, by what comes of it. */
 import { execFile } from 'node:child_process';
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Page } from 'playwright-core';
+import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { filesOf, findings, nothingOdd, pageGround, saved, start, untilStates, visit } from '../../kit/browser.ts';
 import { pdf } from '../../kit/fixtures/pdf.ts';
@@ -131,6 +132,66 @@ describe('convert', () => {
     await page.locator('.compared img').first().waitFor();
     expect(await page.evaluate('[window.stolen, document.title]')).toEqual([undefined, 'filemill: Convert']);
     expect(await page.locator('iframe').count()).toBe(0);
+    nothingOdd(visited);
+    await visited.close();
+  });
+
+  it('shows the request that does what was chosen, to a shell, in JavaScript and in Python', async () => {
+    const folder = join(ground.folder, 'requests');
+    await mkdir(folder);
+    const names = [`it's a "kite".png`, 'red, blue; $(touch x).png'];
+    for (const name of names) await copyFile(await picture(ground.folder, 'kite.png', ['-resize', '300x200!']), join(folder, name));
+    // Tells what it is asked for: Python's library is not installed.
+    await writeFile(
+      join(folder, 'requests.py'),
+      `import json
+class post:
+    def __init__(self, url, files, data): self.sent = [url, [[field, file.name] for field, file in files], [list(pair) for pair in data]]
+    def json(self): return json.dumps(self.sent)
+`,
+    );
+    const visited = await visit(ground.browser, ground.url);
+    const { page } = visited;
+    await filesOf(page).setInputFiles(names.map((name) => join(folder, name)));
+    await page.getByRole('button', { name: 'WEBP', exact: true }).click();
+    await page.locator('summary', { hasText: 'Options' }).click();
+    await page.locator('[name=img_resize_w]').fill('60');
+    await page.locator('summary', { hasText: 'As a request' }).click();
+    const shownIn = async (language: string): Promise<string> => {
+      await page.getByRole('button', { name: language, exact: true }).click();
+      return `${await page.locator('.request pre').textContent()}`;
+    };
+    const at = { cwd: folder };
+    /** Whether each of these jobs ends in a WebP of 60 × 40 pixels. */
+    const becameSmall = async (told: string): Promise<void> => {
+      const ids = [...new Set([...told.matchAll(/job_id"?: ?["']([0-9a-f]{32})/g)].map(([, id]) => id))];
+      expect(ids).toHaveLength(2);
+      for (const id of ids) {
+        const output = `${ground.url}/api/v1/jobs/${id}/output`;
+        await expect.poll(async () => (await fetch(output)).status, { timeout: 20_000 }).toBe(200);
+        expect(await sharp(await (await fetch(output)).arrayBuffer()).metadata()).toMatchObject({ format: 'webp', width: 60, height: 40 });
+      }
+    };
+    await becameSmall((await run('/bin/sh', ['-c', await shownIn('curl')], at)).stdout);
+    await writeFile(join(folder, 'request.mjs'), await shownIn('JavaScript'));
+    await becameSmall((await run(process.execPath, ['request.mjs'], at)).stdout);
+    await writeFile(join(folder, 'request.py'), await shownIn('Python'));
+    expect(JSON.parse((await run('/usr/bin/python3', ['request.py'], at)).stdout)).toEqual([
+      `${ground.url}/api/v1/batch`,
+      names.map((name) => ['files[]', name]),
+      expect.toSatisfy((data: string[][]) => new Set(data.flat()).isSupersetOf(new Set(['to_format', 'webp', 'img_resize_w', '60']))),
+    ]);
+    // Of one file the shell gets the result itself.
+    await page
+      .locator('.task')
+      .last()
+      .getByRole('button', { name: /^Remove/ })
+      .click();
+    await run('/bin/sh', ['-c', await shownIn('curl')], at);
+    const saved = (await readdir(folder)).filter((name) => name.endsWith('.webp'));
+    expect(saved).toHaveLength(1);
+    expect(await sharp(join(folder, saved[0] ?? '')).metadata()).toMatchObject({ format: 'webp', width: 60, height: 40 });
+    expect(await readdir(folder)).not.toContain('x');
     nothingOdd(visited);
     await visited.close();
   });

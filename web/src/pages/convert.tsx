@@ -5,11 +5,12 @@ import { formats, loadDetails, loadFormats, optionsOf, sourceOf, usualTargets } 
 import { Intake } from '../parts/intake.tsx';
 import { Options } from '../parts/options.tsx';
 import { isPdf, PagePicker } from '../parts/pages.tsx';
-import { AsRequest } from '../parts/request.tsx';
+import { AsRequest, type Request } from '../parts/request.tsx';
 import { Targets } from '../parts/targets.tsx';
 import { TaskList } from '../parts/task-list.tsx';
 import { t } from '../words/words.ts';
-import { fieldsOf } from '../work/orders.ts';
+import { MOST_FILES } from '../work/limits.ts';
+import { fieldsOf, wantOf } from '../work/orders.ts';
 import { isActive, pieceOf, start, type Task, taskOf } from '../work/tasks.ts';
 
 /** They stay while another view is open. */
@@ -31,6 +32,23 @@ async function add(given: readonly (File | string)[]): Promise<void> {
     });
   });
   tasks.value = [...tasks.value, ...fresh];
+}
+
+/** What asks for the first conversion, and for those that are like it. */
+function requestFor(first: Task, open: readonly Task[]): Request {
+  const isFile = (task: Task) => task.pieces.value[0]?.file !== undefined;
+  const fieldsFor = (task: Task) => ({ ...values.value, ...task.own.value });
+  const want = wantOf(first, fieldsFor(first));
+  const pieces = open
+    .filter((task) => isFile(task) === isFile(first) && wantOf(task, fieldsFor(task)) === want)
+    .slice(0, MOST_FILES)
+    .flatMap((task) => task.pieces.value);
+  return {
+    ...(pieces.length > 1 ? { path: 'api/v1/batch', field: 'files[]' } : { path: 'api/v1/convert', field: 'file' }),
+    files: pieces.flatMap(({ file, name }) => (file === undefined ? [] : [name])),
+    urls: pieces.flatMap(({ url }) => (url === undefined ? [] : [url])),
+    fields: { to_format: first.target.value, ...fieldsOf(first, fieldsFor(first)) },
+  };
 }
 
 export function ConvertPage() {
@@ -130,17 +148,7 @@ export function ConvertPage() {
         </section>
       )}
       <TaskList tasks={tasks} start={(task) => void begin([task])} />
-      {sample !== undefined && (
-        <AsRequest
-          request={{
-            path: 'api/v1/convert',
-            field: 'file',
-            files: sample.pieces.value.flatMap(({ file, name }) => (file === undefined ? [] : [name])),
-            urls: sample.pieces.value.flatMap(({ url }) => (url === undefined ? [] : [url])),
-            fields: { to_format: sample.target.value, ...fieldsOf(sample, values.value) },
-          }}
-        />
-      )}
+      {sample !== undefined && <AsRequest request={requestFor(sample, open)} />}
     </>
   );
 }

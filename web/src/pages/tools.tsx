@@ -16,7 +16,7 @@ import { Trim } from '../parts/trim.tsx';
 import { href } from '../route.ts';
 import { absentReason, t, title, toolName, toolSummary } from '../words/words.ts';
 import type { MakeMask } from '../work/mask.ts';
-import { type Piece, pieceOf, start, type Task, taskOf } from '../work/tasks.ts';
+import { type Piece, pieceOf, shownOf, start, type Task, taskOf } from '../work/tasks.ts';
 
 export function ToolsPage() {
   const text = useSignal('');
@@ -174,6 +174,13 @@ function Present({ tool }: { tool: Tool }) {
   };
   const [name, says] = [toolName(slug), toolSummary(slug, summary)];
   const restart = (task: Task) => start(task, task.pieces.value.some(({ isMask }) => isMask) ? others : values.value);
+  const heading = useRef<HTMLHeadingElement>(null);
+  const paintAgain = (task: Task) => {
+    tasks.value = tasks.value.filter((each) => each !== task);
+    pieces.value = shownOf(task);
+    // The button is gone.
+    heading.current?.focus();
+  };
   return (
     <>
       <header class="head">
@@ -182,7 +189,7 @@ function Present({ tool }: { tool: Tool }) {
             {t('allTools')}
           </a>
         </p>
-        <h1 tabIndex={-1} lang={name.lang}>
+        <h1 tabIndex={-1} lang={name.lang} ref={heading}>
           {name.text}
         </h1>
         <p class="lead" lang={says.lang}>
@@ -279,7 +286,7 @@ function Present({ tool }: { tool: Tool }) {
         {mixed && <p role="alert">{t('mixed')}</p>}
         {trouble.value && <p role="alert">{t('brushFailed')}</p>}
       </form>
-      <TaskList tasks={tasks} start={restart} />
+      <TaskList tasks={tasks} start={restart} paint={paintAgain} />
       <AsRequest
         request={{
           path: `api/v1/tools/${slug}`,

@@ -9,9 +9,11 @@ import { TaskRow } from './task-row.tsx';
 interface Given {
   readonly tasks: Signal<readonly Task[]>;
   readonly start: (task: Task) => void;
+  /** Leads back to the brush. */
+  readonly paint?: (task: Task) => void;
 }
 
-export function TaskList({ tasks, start }: Given) {
+export function TaskList({ tasks, start, paint }: Given) {
   const list = tasks.value;
   const packing = isPacking(tasks);
   if (list.length === 0 && !packing) return null;
@@ -28,7 +30,7 @@ export function TaskList({ tasks, start }: Given) {
     <section class="list" aria-label={t('files', { n: list.length })}>
       <ul>
         {list.map((task) => (
-          <TaskRow key={task.key} task={task} start={() => start(task)} remove={() => remove(task)} />
+          <TaskRow key={task.key} task={task} start={() => start(task)} paint={() => paint?.(task)} remove={() => remove(task)} />
         ))}
       </ul>
       <div class="after">

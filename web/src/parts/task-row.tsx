@@ -14,6 +14,7 @@ import { Warnings } from './warnings.tsx';
 interface Given {
   readonly task: Task;
   readonly start: () => void;
+  readonly paint: () => void;
   readonly remove: () => void;
 }
 
@@ -30,11 +31,16 @@ function saying(state: State): string {
   }
 }
 
-export function TaskRow({ task, start, remove }: Given) {
+/** The same strokes would be refused again. */
+const hasRefusedMask = ({ pieces, state: { value } }: Task): boolean =>
+  value.at === 'failed' && value.error.details['retryable'] === false && pieces.value.some(({ isMask }) => isMask);
+
+export function TaskRow({ task, start, paint, remove }: Given) {
   const state = task.state.value;
   const shown = useSignal(false);
   const pieces = shownOf(task);
   const [first] = pieces;
+  const isRefusedMask = hasRefusedMask(task);
   const name = pieces.length === 1 ? (first?.name ?? '') : t('files', { n: pieces.length });
   const size = pieces.reduce((sum, { file }) => sum + (file?.size ?? 0), 0);
   const source = first === undefined ? undefined : sourceOf(first.name);
@@ -56,8 +62,8 @@ export function TaskRow({ task, start, remove }: Given) {
       <div class="acts">
         {task.tool === undefined && !isActive(task) && state.at !== 'done' && <TargetOf task={task} name={name} />}
         {(state.at === 'failed' || state.at === 'cancelled') && (
-          <button type="button" class="button" onClick={start}>
-            {t('retry')}
+          <button type="button" class="button" onClick={isRefusedMask ? paint : start}>
+            {t(isRefusedMask ? 'paintAgain' : 'retry')}
           </button>
         )}
         {state.at === 'done' && kindOf(state.job) !== undefined && (

@@ -22,6 +22,8 @@ export interface CatalogTexts {
   readonly reasons: Readonly<Record<string, string>>;
   /** What a conversion does not keep. */
   readonly losses: Readonly<Record<string, string>>;
+  /** What a program says of its own result: whole sentences, with `{1}` and `{2}` in place of their numbers. */
+  readonly remarks: Readonly<Record<string, string>>;
 }
 
 /** A text, and its language where that is not the page's. */

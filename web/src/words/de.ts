@@ -147,8 +147,8 @@ export const de: Words = {
     'Das ist mehr, als auf einmal entfernt werden kann: Radieren Sie etwas davon weg, oder entfernen Sie einen Teil nach dem anderen.',
   boxTooMuch:
     'Das ist mehr, als auf einmal entfernt werden kann: Wählen Sie ein kleineres Rechteck, oder entfernen Sie einen Teil nach dem anderen.',
-  tooMuchToRemove:
-    'Das war mehr, als auf einmal entfernt werden kann. Fügen Sie das Bild noch einmal hinzu und wählen Sie weniger davon aus.',
+  tooMuchToRemove: 'Das war mehr, als auf einmal entfernt werden kann. Wählen Sie weniger vom Bild aus.',
+  paintAgain: 'Noch einmal malen',
   brushFailed: 'Dieser Browser konnte keine Maske von der Größe des Bildes erzeugen. Geben Sie stattdessen ein Rechteck ein.',
   brushNoPicture:
     'Dieser Browser kann das Bild nicht anzeigen, daher kann man nicht darauf malen. Geben Sie unten ein Rechteck ein, oder fügen Sie eine Maske als zweite Datei hinzu.',

@@ -140,7 +140,8 @@ export const en = {
   brushShareBox: 'The rectangle: {share} of what can be removed at a time',
   brushTooMuch: 'This is more than can be removed at a time: erase some of it, or remove one part after the other.',
   boxTooMuch: 'This is more than can be removed at a time: choose a smaller rectangle, or remove one part after the other.',
-  tooMuchToRemove: 'This was more than can be removed at a time. Add the picture again, and choose less of it.',
+  tooMuchToRemove: 'This was more than can be removed at a time. Choose less of the picture.',
+  paintAgain: 'Paint again',
   brushFailed: 'This browser could not make a mask as large as the picture. Type a rectangle instead.',
   brushNoPicture:
     'This browser cannot show this picture, so it cannot be painted on. Type a rectangle below, or add a mask as a second file.',

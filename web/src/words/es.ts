@@ -144,7 +144,8 @@ export const es: Words = {
   brushShareBox: 'El rectángulo: {share} de lo que se puede quitar de una vez',
   brushTooMuch: 'Es más de lo que se puede quitar de una vez: borre una parte de lo pintado, o quite una parte tras otra.',
   boxTooMuch: 'Es más de lo que se puede quitar de una vez: elija un rectángulo más pequeño, o quite una parte tras otra.',
-  tooMuchToRemove: 'Era más de lo que se puede quitar de una vez. Añada la imagen de nuevo y elija menos.',
+  tooMuchToRemove: 'Era más de lo que se puede quitar de una vez. Elija menos de la imagen.',
+  paintAgain: 'Pintar de nuevo',
   brushFailed: 'Este navegador no pudo crear una máscara tan grande como la imagen. Escriba un rectángulo.',
   brushNoPicture:
     'Este navegador no puede mostrar la imagen, así que no se puede pintar en ella. Escriba abajo un rectángulo, o añada una máscara como segundo archivo.',

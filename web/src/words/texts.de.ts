@@ -292,4 +292,20 @@ export const texts: CatalogTexts = {
     'what the file says of the patient and the device': 'was die Datei über Patient und Gerät sagt',
     'when each line ends': 'wann jede Zeile endet',
   },
+  remarks: {
+    'A quotation mark in the table has no end, or text behind it.':
+      'Ein Anführungszeichen in der Tabelle hat kein Ende, oder es folgt Text darauf.',
+    'Attached files are named, and not part of the result: {1}.': 'Angehängte Dateien sind genannt, aber nicht im Ergebnis: {1}.',
+    'Frames of the page are not part of the result: {1}.': 'Rahmen der Seite fehlen im Ergebnis: {1}.',
+    'Lines that cannot be read were left out: {1}.': 'Zeilen, die sich nicht lesen lassen, fehlen im Ergebnis: {1}.',
+    'Names that XML does not allow were changed.': 'Namen, die XML nicht erlaubt, wurden geändert.',
+    'Photos are not part of the result: {1}.': 'Fotos fehlen im Ergebnis: {1}.',
+    'Pictures beyond {1} MiB in all are left out: {2}.': 'Bilder jenseits von zusammen {1} MiB fehlen im Ergebnis: {2}.',
+    'Pictures that are missing, or are not PNG, JPEG or GIF, are left out: {1}.':
+      'Bilder, die nicht vorliegen oder nicht PNG, JPEG oder GIF sind, fehlen im Ergebnis: {1}.',
+    'The data has values within values: the name of a column is the path to its value.':
+      'Die Daten sind verschachtelt: Der Name einer Spalte ist der Weg zu ihrem Wert.',
+    'TOML has no null: values without content were left out.': 'TOML kennt keine leeren Werte (null): Sie fehlen im Ergebnis.',
+    'What is above {1} kHz in the recording is not kept.': 'Was in der Aufnahme über {1} kHz liegt, geht verloren.',
+  },
 };

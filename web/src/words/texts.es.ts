@@ -287,4 +287,19 @@ export const texts: CatalogTexts = {
     'what the file says of the patient and the device': 'lo que el archivo dice del paciente y del aparato',
     'when each line ends': 'cuándo termina cada línea',
   },
+  remarks: {
+    'A quotation mark in the table has no end, or text behind it.': 'Unas comillas de la tabla no se cierran, o las sigue un texto.',
+    'Attached files are named, and not part of the result: {1}.': 'Los archivos adjuntos se nombran, pero no están en el resultado: {1}.',
+    'Frames of the page are not part of the result: {1}.': 'Los marcos de la página no están en el resultado: {1}.',
+    'Lines that cannot be read were left out: {1}.': 'Se omitieron las líneas que no se pueden leer: {1}.',
+    'Names that XML does not allow were changed.': 'Se cambiaron los nombres que XML no permite.',
+    'Photos are not part of the result: {1}.': 'Las fotos no están en el resultado: {1}.',
+    'Pictures beyond {1} MiB in all are left out: {2}.': 'Se omitieron las imágenes que exceden de {1} MiB en total: {2}.',
+    'Pictures that are missing, or are not PNG, JPEG or GIF, are left out: {1}.':
+      'Se omitieron las imágenes que faltan o que no son PNG, JPEG ni GIF: {1}.',
+    'The data has values within values: the name of a column is the path to its value.':
+      'Los datos contienen valores dentro de otros: el nombre de una columna es el camino hasta su valor.',
+    'TOML has no null: values without content were left out.': 'TOML no tiene valores nulos: se omitieron.',
+    'What is above {1} kHz in the recording is not kept.': 'Lo que está por encima de {1} kHz en la grabación se pierde.',
+  },
 };

@@ -34,13 +34,14 @@ const OF_FORMAT = ['content_differs', 'format_assumed', 'lossy', 'zip_of_pages']
 export function translate(
   { code, message }: Warning,
   { options }: CatalogWords,
-  { warnings, losses }: CatalogTexts,
+  { warnings, losses, remarks }: CatalogTexts,
   locale: string,
 ): string | undefined {
   const pattern = PARTS[code];
   const parts = pattern === undefined ? [] : pattern.exec(message);
   const sentence = warnings[code];
-  if (parts === null || sentence === undefined) return undefined;
+  if (parts === null) return remarkOf(message, remarks, locale);
+  if (sentence === undefined) return undefined;
   return sentence.replace(/\{(\d)\}/g, (_, place: string) => {
     const part = parts[Number(place)] ?? '';
     if (code === 'lossy' && place === '2') return lost(part, losses);
@@ -52,6 +53,15 @@ export function translate(
     if (place === '1' && OF_FORMAT.includes(code)) return part.toUpperCase();
     return /^\d+\.\d+$/.test(part) ? new Intl.NumberFormat(locale).format(Number(part)) : part;
   });
+}
+
+/** A sentence that is known but for its numbers. */
+function remarkOf(message: string, remarks: CatalogTexts['remarks'], locale: string): string | undefined {
+  const numbers: string[] = [];
+  const known = message.replace(/\d+/g, (number) => `{${numbers.push(number)}}`);
+  return remarks[known]?.replace(/\{(\d)\}/g, (_, place: string) =>
+    new Intl.NumberFormat(locale).format(Number(numbers[Number(place) - 1])),
+  );
 }
 
 /** Some names of losses have commas themselves: the longest that fits is taken. */

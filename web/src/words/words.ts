@@ -84,14 +84,16 @@ export function bytes(size: number): string {
   }).format(size / 1000 ** step);
 }
 
-/** A length of time, in its two largest units. */
+/** A length of time, in hours and minutes, or seconds. */
 export function duration(ms: number): string {
   const seconds = Math.max(1, Math.ceil(ms / 1000));
   const part = (value: number, unit: 'hour' | 'minute' | 'second') =>
     new Intl.NumberFormat(locale, { style: 'unit', unit, unitDisplay: 'long' }).format(value);
   const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor((seconds % 3600) / 60)];
   const parts =
-    hours > 0 ? [part(hours, 'hour'), part(minutes, 'minute')] : minutes > 0 ? [part(minutes, 'minute')] : [part(seconds, 'second')];
+    seconds < 60
+      ? [part(seconds, 'second')]
+      : [...(hours > 0 ? [part(hours, 'hour')] : []), ...(minutes > 0 ? [part(minutes, 'minute')] : [])];
   return new Intl.ListFormat(locale, { type: 'unit' }).format(parts);
 }
 

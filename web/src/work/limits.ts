@@ -38,7 +38,7 @@ export function waitToUpload(limits: Limits, tool: string | undefined, before: r
 }
 
 /** Files that one request may have. */
-const MOST_FILES = 20;
+export const MOST_FILES = 20;
 /** A batch that holds more than is left is refused whole. */
 export const mostFiles = ({ enabled, tiers: { daily } }: Limits): number => (enabled ? Math.min(MOST_FILES, daily.remaining) : MOST_FILES);
 

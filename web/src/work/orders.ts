@@ -24,8 +24,10 @@ export function fieldsOf(task: Task, fields: Readonly<Record<string, string>>): 
 
 /** Whether it is no part of a batch. */
 export const isAlone = ({ task, ids }: Order): boolean => task.tool !== undefined || ids.length !== 1;
-export const kindOf = (order: Order): string =>
-  isAlone(order) ? `${order.task.key}` : JSON.stringify([order.task.target.value, fieldsOf(order.task, order.fields)]);
+/** The same for conversions that may be one request. */
+export const wantOf = (task: Task, fields: Readonly<Record<string, string>>): string =>
+  JSON.stringify([task.target.value, fieldsOf(task, fields)]);
+export const kindOf = (order: Order): string => (isAlone(order) ? `${order.task.key}` : wantOf(order.task, order.fields));
 
 /** Sends orders that are alike. @throws Limited @throws Refusal @throws DOMException `AbortError` */
 export const send = (alike: readonly Order[]): Promise<void> => {
