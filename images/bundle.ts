@@ -7,7 +7,6 @@ import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } fr
 import { builtinModules, createRequire } from 'node:module';
 import { dirname, join, relative, resolve } from 'node:path';
 import { build, type Plugin } from 'esbuild';
-import { parse } from 'yaml';
 import { compile, LIBVIPS, PACKAGES } from '../src/exec/confine/stage.ts';
 
 const [into] = process.argv.slice(2);
@@ -81,8 +80,6 @@ for (const name of THREADS) if (!existsSync(join(app, 'src', `${name}.js`))) thr
 
 await compile('.', app);
 cpSync('.cache/web', join(app, '.cache/web'), { recursive: true });
-mkdirSync(join(app, 'models'));
-writeFileSync(join(app, 'models/manifest.yaml'), JSON.stringify(parse(readFileSync('models/manifest.yaml', 'utf8'))));
 for (const path of LIBRARIES) cpSync(path, join(app, path), { recursive: true });
 for (const path of [`${EXPLORER}/package.json`, `${EXPLORER}/dist/browser/openapi-explorer.min.js`]) cpSync(path, join(app, path));
 const { name, version, license } = JSON.parse(readFileSync('package.json', 'utf8')) as Record<string, string>;

@@ -10,12 +10,11 @@ import { modelsOf } from '../src/catalog/engine.ts';
 import { engines } from '../src/catalog/engines.gen.ts';
 import { copyOnnxRuntime, ONNX_RUNTIME } from '../src/exec/confine/stage.ts';
 import { modelsIn } from '../src/exec/models/installed.ts';
-import { manifestOf, readManifest } from '../src/exec/models/manifest.ts';
+import { listedModels as all } from '../src/exec/models/manifest.gen.ts';
 
 const [into, ...named] = process.argv.slice(2);
 if (into === undefined) throw new Error('it is called as: node images/models.ts FOLDER [MODEL…]');
 const checkout = process.cwd();
-const all = await readManifest(manifestOf(checkout));
 const unknown = named.find((id) => !all.some((model) => model.id === id));
 if (unknown !== undefined) throw new Error(`there is no model "${unknown}"; there are: ${all.map(({ id }) => id).join(', ')}`);
 

