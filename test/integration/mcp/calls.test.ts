@@ -647,16 +647,20 @@ describe('get_job_status', () => {
   });
 
   it('follows up a call that was due before its job was done', async () => {
-    const slow = await startService({ api: { mcp: { answerMs: 10_000 }, maxFileBytes: 200_000_000 } });
+    const slow = await startService({ api: { mcp: { answerMs: 2_000 }, maxFileBytes: 200_000_000 }, worker: { slots: { media: 1 } } });
     try {
-      const file = await upload(slow.url, recording(1_900), 'long.wav');
-      const first = await call(slow.url, 'convert_file', { file, to_format: 'mp3', mp3_quality: 0 });
+      // A long job of the same client holds the only slot until it is cancelled: until then the call's job cannot end.
+      const long = { name: 'long.wav', bytes: recording(1_900) };
+      const { data: holder } = await convert(slow.url, long, 'mp3', { mp3_quality: '0' }, { prefer: 'respond-async' });
+      const file = await upload(slow.url, recording(3), 'short.wav');
+      const first = await call(slow.url, 'convert_file', { file, to_format: 'mp3' });
       expect(first).toMatchObject({ structuredContent: { status: 'processing' } });
       const job_id = first.structuredContent?.job_id;
       expect(first.content?.[0]?.text).toContain(`call get_job_status with job_id ${job_id}`);
       expect(await call(slow.url, 'get_job_status', { job_id, wait_seconds: 0 })).toMatchObject({
         structuredContent: { status: 'processing' },
       });
+      expect((await fetch(`${slow.url}/api/v1/jobs/${holder?.job_id}`, { method: 'DELETE' })).status).toBe(204);
       await untilEnded(slow.url, job_id ?? '');
       expect((await call(slow.url, 'get_job_status', { job_id })).structuredContent?.status).toBe('done');
     } finally {
