@@ -1,4 +1,4 @@
-/** Load in a process of its own: sends one file again and again over kept connections, and reports how long each took. */
+/** Load in a separate process: sends one file again and again over kept connections, and reports how long each took. */
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { basename } from 'node:path';

@@ -78,15 +78,15 @@ async function measure(world: World, size: Sizes): Promise<void> {
   console.log(GOAL_HEAD);
   const rows = [];
 
-  // Nobody waits for the fleet to come up at the pace of everyday.
+  // The fleet starts faster than in production, to save time.
   progress('the workers come up');
   const filler = await start({ jobsPerSecond: 1_000, jobsBurst: 10_000 });
   const filled = await fill(world, size);
   rows.push(await lookRow(filler, `while ${jobCount} workers come up, with their Jobs made`, new Map()));
   await filler.stop();
 
-  // As it is after a restart: all is read anew, and it makes Jobs as fast as it does unless told otherwise.
-  progress('the controller starts anew');
+  // As after a restart: everything is read again, and it makes Jobs as fast as it does unless told otherwise.
+  progress('the controller restarts');
   const steady = await start({});
   await until('the leader to have looked at every pool', async () => countOf(await looksOf(steady.url)) >= pools);
   await pause(SETTLE_MS);

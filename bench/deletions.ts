@@ -1,4 +1,4 @@
-/** A client that thinks better of thousands of jobs: each is deleted by a request of its own, and all of them are sent at once. */
+/** A client that cancels thousands of jobs: each is deleted by a separate request, and all of them are sent at once. */
 import { Agent, request } from 'node:http';
 import { openS3 } from '../src/objects/s3/store.ts';
 import { natsPresence } from '../src/worker/nats.ts';

@@ -10,7 +10,7 @@ const run = promisify(execFile);
 const CONVERT = '/usr/bin/convert-im6.q16';
 /** `scripts/setup-photos.ts` brings them for the tests. */
 const PHOTOS = ['astronaut', 'chelsea', 'coffee'].map((name) => join(checkout, `.cache/test/photos/${name}.png`));
-/** Of the part of each photo that is measured, px. */
+/** Side of the measured part of each photo, px. */
 const SIDE = 192;
 /** Debian's pocketsphinx-testdata: read for LibriVox. */
 const VOICE = '/usr/share/pocketsphinx/test/data/librivox/sense_and_sensibility_01_austen_64kb-0870.wav';

@@ -1,4 +1,4 @@
-/** A worker in a process of its own whose loop is real and whose conversions do nothing: what is left is the way of an order. */
+/** A worker in a separate process whose loop is real and whose conversions do nothing: what is left is the way of an order. */
 import { randomBytes } from 'node:crypto';
 import { finish } from '../src/jobs/lifecycle.ts';
 import { openJobs } from '../src/jobs/nats/jobs.ts';

@@ -10,7 +10,7 @@ import { GOAL_HEAD, goalRow, sizeOf } from './rows.ts';
 
 /** Enough to keep the worker busy. */
 const CAPACITY = 8;
-/** Of what is sent too much, some is large: nobody needs it to know that there is no room, bytes. */
+/** Some of the requests beyond the capacity are large: they are refused before their body is read, bytes. */
 const LARGE = 20 * 1024 * 1024;
 const LARGE_EACH = 20;
 const BOUNDARY = 'filemill-bench-boundary';

@@ -1,4 +1,4 @@
-/** Publishes orders from a process of its own, as an API replica does: the record first. */
+/** Publishes orders from a separate process, as an API replica does: the record first. */
 import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { ORDER_VERSION } from '../src/contracts/messages/order.ts';

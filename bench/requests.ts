@@ -32,7 +32,7 @@ export async function costs(folder: string, picture: string): Promise<Cost[]> {
       { what: 'GET of a job, CPU', measured: `${(await cpuOfEach(service, 4_000, () => send(service, job))).toFixed(2)} ms` },
     ];
   });
-  // Without a worker for sound the job waits, and whoever listens listens on.
+  // Without a worker for sound the job waits, and its listeners stay connected.
   const open = await within(folder, { worker: { slots: { media: 0 } } }, async (service) => [
     {
       what: '2,000 clients that listen to events, memory',

@@ -23,7 +23,7 @@ export const GOAL_HEAD = '| what | aimed at | measured |\n|---|---|---|';
 
 export const goalRow = (what: string, goal: string, measured: string): void => console.log(`| ${what} | ${goal} | ${measured} |`);
 
-/** One file again and again through a service, upload and download included, by a client in a process of its own. */
+/** One file again and again through a service, upload and download included, by a client in a separate process. */
 export async function through(
   url: string,
   file: string,

@@ -1,4 +1,4 @@
-/** Upkeep in a process of its own, so that what it costs is seen: runs when it is told to. */
+/** Upkeep in a separate process, so that its cost can be measured: runs when it is told to. */
 import { join } from 'node:path';
 import { openBatches as openBatchesOverNats } from '../src/jobs/nats/batches.ts';
 import { openIdempotency as openIdempotencyOverNats } from '../src/jobs/nats/idempotency.ts';

@@ -13,7 +13,7 @@ const [into] = process.argv.slice(2);
 if (into === undefined) throw new Error('it is called as: node images/bundle.ts FOLDER');
 const app = resolve(into);
 const source = resolve('src');
-/** Threads have a file of their own, which the process names by URL. */
+/** Each thread has a separate file, which the process names by URL. */
 const THREADS = ['nats/keep-alive/thread', 'judge/thread'];
 /** What programs that run confined load: these are not bundled. */
 const LIBRARIES = [dirname(LIBVIPS)];

@@ -3,7 +3,7 @@
  *
  * Stops: reading or writing anything outside the places given by --rw and --ro, but for the devices
  * given by --device, also through links, /proc/self/root, and descriptors of folders; executing
- * what was written; links, FIFOs and devices that whoever collects the output could follow or hang
+ * what was written; links, FIFOs and devices that the collector of the output could follow or hang
  * on; files that no measurement of the folder finds. Landlock's ruleset also refuses TCP a second
  * time, and signals and abstract sockets to programs outside.
  *
@@ -125,7 +125,7 @@ void prepare_landlock(int abi)
 
 /*
  * What was opened of /proc/self stays open in the supervisor, whose descriptors are ours: the
- * kernel forgets inodes of /proc that nobody holds, and the rules with them.
+ * kernel forgets inodes of /proc that no process holds, and the rules with them.
  */
 void restrict_with_landlock(void)
 {

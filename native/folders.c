@@ -139,7 +139,7 @@ static int all_are_still(pid_t group)
 	return thread_count < MOST_THREADS;
 }
 
-/* Whether one that was stopped has run: there is nobody but itself to make it. */
+/* Whether one that was stopped has run: only itself could have made it. */
 static int any_has_run(void)
 {
 	for (int i = 0; i < thread_count; i++) {

@@ -4,7 +4,7 @@
  * Stops: acting as root or with capabilities, gaining either by a set-user-ID program; core dumps,
  * to a file or to a handler (systemd-coredump, apport); locked memory; message queues; endless
  * timers, data segments, files, descriptors and processor time of one process; and, for a user that
- * nobody else has, a fork bomb. What a tree uses in all is watched by usage.c.
+ * no other process has, a fork bomb. What a tree uses in all is watched by usage.c.
  *
  * Needs: Linux 4.3 (PR_CAP_AMBIENT), 3.5 (PR_SET_NO_NEW_PRIVS); refuses to start without them.
  */

@@ -12,7 +12,7 @@
  * (6.7).
  *
  * connect(2) is never executed by the program: the supervisor reads the address once, judges it,
- * connects a socket of its own to that address, and puts it in the place of the program's.
+ * connects another socket to that address, and puts it in the place of the program's.
  */
 #include "launcher.h"
 

@@ -2,12 +2,12 @@
  * Supervision: watching, and ending.
  *
  * Stops: exceeding the limits of the whole tree; outliving the program, the job or the server. All
- * that is started stays in one process group, which nobody can leave (syscalls.txt refuses setsid
+ * that is started stays in one process group, which no process can leave (syscalls.txt refuses setsid
  * and setpgid), and orphans come to us, the subreaper. The program's end, the server's end
  * (PR_SET_PDEATHSIG) and SIGTERM make us kill the group, until nothing is left. Who kills us kills
  * the program; what it had started is then the server's to kill, by its group.
  *
- * A fork server (--fork-server) serves each request by a process of its own: SIGUSR1 makes us kill
+ * A fork server (--fork-server) serves each request in a separate process: SIGUSR1 makes us kill
  * all but the server itself, and so does a limit that the tree exceeds, once.
  *
  * Needs: Linux 3.4 (PR_SET_CHILD_SUBREAPER); refuses to start without it.
@@ -162,7 +162,7 @@ const char *supervise(pid_t leader, int listener_pipe, const sigset_t *while_wai
 
 /*
  * Until nothing is left, for at most 5 s. Returns the program's wait status. While anything is left
- * it is in the group, so that the group's number is nobody else's.
+ * it is in the group, so that no other group has its number.
  */
 int kill_and_reap(pid_t leader)
 {

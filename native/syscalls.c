@@ -127,21 +127,21 @@ int may_send_descriptors(void)
 
 enum {
 	NAMESPACES = 0x7e020000,
-	/* Its parent could be made the supervisor, or its tracer somebody. */
+	/* Its parent could be made the supervisor, or its tracer another process. */
 	FORBIDDEN_CLONE = NAMESPACES | CLONE_PARENT | CLONE_PTRACE | CLONE_UNTRACED,
 	SHARED_WITHOUT_FILE = MAP_SHARED | MAP_ANONYMOUS, /* MAP_SHARED_VALIDATE has its bit too. */
 };
 
 static const struct rule own_rules[] = {
 	/* -- memory -- */
-	/* Once dropped from the caller's own pages it is in nobody's resident set. */
+	/* Once dropped from the caller's own pages it is in no process's resident set. */
 	RULE(ALWAYS, mmap, IF, 3, SHARED_WITHOUT_FILE, SHARED_WITHOUT_FILE, DENY(EPERM)),
 	/* The machine's huge pages are no resident set's either. */
 	RULE(ALWAYS, mmap, IF, 3, MAP_HUGETLB, MAP_HUGETLB, DENY(EPERM)),
 
 	/* -- processes -- */
 	RULE(ALWAYS, clone, UNLESS, 0, FORBIDDEN_CLONE, 0, DENY(EPERM)),
-	/* A thread with descriptors of its own could hide them: usage.c looks at processes. */
+	/* A thread with separate descriptors could hide them: usage.c looks at processes. */
 	RULE(ALWAYS, clone, IF, 0, CLONE_THREAD | CLONE_FILES, CLONE_THREAD, DENY(EPERM)),
 	RULE(ALWAYS, close_range, IF, 2, CLOSE_RANGE_UNSHARE, CLOSE_RANGE_UNSHARE, DENY(EINVAL)),
 	RULE(COUNT_FORKS, clone, IF, 0, CLONE_THREAD, 0, ASK),

@@ -174,7 +174,7 @@ static void sample_descriptors(const char *process)
 
 /* ---- mappings ---- */
 
-/* Files of the system may have been replaced since: nobody can have made those. */
+/* Files of the system may have been replaced since: no user can have made those. */
 static int is_of_the_system(const char *path)
 {
 	for (int i = 0; i < opt.readable.count; i++) {
@@ -187,7 +187,7 @@ static int is_of_the_system(const char *path)
 /*
  * A line of /proc/[pid]/maps: from-to rights offset device inode path, and " (deleted)" after it.
  * How large the file is cannot be seen, only how much of it is mapped. That is all of it where
- * processes share memory so, and then they pass descriptors of it; of whoever cannot do that, each
+ * processes share memory so, and then they pass descriptors of it; of processes that cannot do that, each
  * such file counts as large as a file may be.
  */
 static void count_mapping(const char *line)

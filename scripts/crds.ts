@@ -24,7 +24,7 @@ interface Definition {
   readonly columns: readonly Column[];
 }
 
-const AGE: Column = { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp', description: 'When it was made' };
+const AGE: Column = { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp', description: 'When it was created' };
 
 export const definitions: readonly Definition[] = [
   {
@@ -34,10 +34,10 @@ export const definitions: readonly Definition[] = [
     schema: ToolchainPool,
     scale: { specReplicasPath: '.spec.capacity', statusReplicasPath: '.status.workers', labelSelectorPath: '.status.selector' },
     columns: [
-      { name: 'Toolchain', type: 'string', jsonPath: '.spec.toolchain', description: "What its workers can do; empty: the pool's name" },
-      { name: 'Workers', type: 'integer', jsonPath: '.status.workers', description: 'Workers that live' },
-      { name: 'Busy', type: 'integer', jsonPath: '.status.busy', description: 'Workers with a conversion' },
-      { name: 'Idle', type: 'integer', jsonPath: '.status.idle', description: 'Workers without one' },
+      { name: 'Toolchain', type: 'string', jsonPath: '.spec.toolchain', description: "Toolchain of its workers; empty: the pool's name" },
+      { name: 'Workers', type: 'integer', jsonPath: '.status.workers', description: 'Live workers' },
+      { name: 'Busy', type: 'integer', jsonPath: '.status.busy', description: 'Workers that convert' },
+      { name: 'Idle', type: 'integer', jsonPath: '.status.idle', description: 'Idle workers' },
       { name: 'Queued', type: 'integer', jsonPath: '.status.queued', description: 'Conversions that wait for a worker' },
       { name: 'Capacity', type: 'integer', jsonPath: '.spec.capacity', description: 'Most workers at a time' },
       {
@@ -48,7 +48,7 @@ export const definitions: readonly Definition[] = [
       },
       { name: 'Reason', type: 'string', jsonPath: '.status.conditions[?(@.type=="Ready")].reason', description: 'Why' },
       AGE,
-      { name: 'Desired', type: 'integer', jsonPath: '.status.desired', description: 'Workers that there should be', priority: 1 },
+      { name: 'Desired', type: 'integer', jsonPath: '.status.desired', description: 'Desired number of workers', priority: 1 },
       { name: 'Image', type: 'string', jsonPath: '.spec.image', description: 'Container image of the workers', priority: 1 },
     ],
   },
@@ -58,7 +58,7 @@ export const definitions: readonly Definition[] = [
     shortName: 'cvj',
     schema: ConversionJob,
     columns: [
-      { name: 'Phase', type: 'string', jsonPath: '.status.phase', description: 'Where it stands' },
+      { name: 'Phase', type: 'string', jsonPath: '.status.phase', description: 'State of the job' },
       { name: 'To', type: 'string', jsonPath: '.spec.toFormat', description: 'Format to convert to' },
       { name: 'Progress', type: 'integer', jsonPath: '.status.progress', description: 'Per cent, while running' },
       AGE,

@@ -12,9 +12,9 @@ const PANELS: readonly (readonly [title: string, unit: string, ...queries: reado
       ['max by (pool) (filemill_pool_desired_workers{namespace="$namespace"})', '{{pool}}, desired'],
     ],
     ['Degraded pools', 'short', ['max by (pool) (filemill_pool_degraded{namespace="$namespace"})', '{{pool}}']],
-    ['Ended jobs a second', 'ops', ['sum by (status) (rate(filemill_jobs_ended_total{namespace="$namespace"}[5m]))', '{{status}}']],
+    ['Jobs ended per second', 'ops', ['sum by (status) (rate(filemill_jobs_ended_total{namespace="$namespace"}[5m]))', '{{status}}']],
     [
-      'Time of a conversion, 99 of 100',
+      'Time of a conversion, 99th percentile',
       's',
       [
         'histogram_quantile(0.99, sum by (le, engine) (rate(filemill_conversion_seconds_bucket{namespace="$namespace"}[5m])))',
@@ -22,7 +22,7 @@ const PANELS: readonly (readonly [title: string, unit: string, ...queries: reado
       ],
     ],
     [
-      'Time of a request, 99 of 100',
+      'Time of a request, 99th percentile',
       's',
       [
         'histogram_quantile(0.99, sum by (le, route) (rate(filemill_http_request_seconds_bucket{namespace="$namespace"}[5m])))',
@@ -31,7 +31,7 @@ const PANELS: readonly (readonly [title: string, unit: string, ...queries: reado
     ],
   ];
 
-/** Of Grafana's JSON model (https://grafana.com/docs/grafana/latest/dashboards/build-dashboards/view-dashboard-json-model). */
+/** Fields of Grafana's JSON model (https://grafana.com/docs/grafana/latest/dashboards/build-dashboards/view-dashboard-json-model). */
 export function dashboard(): object {
   const datasource = { type: 'prometheus', uid: '$datasource' };
   return {

@@ -11,7 +11,7 @@ const families = Map.groupBy(sources, (source) => formatOf(source).family);
 const targets = new Set(sources.flatMap((source) => routes.targets(source)));
 const pairs = sources.reduce((sum, source) => sum + routes.targets(source).length, 0);
 
-/** Of the worst hop, as `Conversion.rank`. */
+/** Rank of the worst hop, as `Conversion.rank`. */
 const rankOf = ({ hops }: Route): number =>
   Math.min(
     ...hops.map(

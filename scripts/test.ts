@@ -49,7 +49,7 @@ const deadline = Number(process.env['TEST_UNTIL'] || 'NaN') * 1_000 || startedAt
 const remainingMs = (): number => Math.max(0, deadline - Date.now());
 const options = process.argv.slice(2);
 const args = options.filter((option) => option !== '--all');
-/** Of the long tables, in a run of all files: one row in so many. */
+/** In a run of all files, one in so many rows of the long tables runs. */
 const tableShare = options.includes('--all') ? Number(process.env['DRAW'] || 1) : 0;
 const seed = args.length > 0 || tableShare === 1 ? '' : process.env['TEST_SEED'] || commit();
 const without =

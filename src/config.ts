@@ -119,7 +119,7 @@ function readFile(path: string | undefined, mistakes: string[]): Tree {
   return {};
 }
 
-/** Settings of the file's shape in a variable: whoever starts a process says there what is this one's alone. */
+/** Settings of the file's shape in a variable: it holds what is set for this process alone. */
 function readInline(text: string | undefined, mistakes: string[]): Tree {
   if (text === undefined || text === '') return {};
   try {
@@ -168,7 +168,7 @@ function describe(issue: z.core.$ZodIssue, settings: Tree): string[] {
   return [`${named(path)}: received ${shown}; expected ${issue.code === 'custom' ? issue.message : (allowed(rule) ?? issue.message)}`];
 }
 
-/** Of a list of one, such as a key, its only entry is the setting. */
+/** For a list with one entry, such as a key, that entry is the setting. */
 function withoutOnlyIndex(path: readonly string[], settings: Tree): readonly string[] {
   if (path.at(-1) !== '0') return path;
   const list = valueAt(path.slice(0, -1), settings);

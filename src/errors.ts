@@ -99,7 +99,7 @@ interface Particulars {
   readonly cause?: unknown;
 }
 
-/** Long enough for a queue to move on, or for somebody to look at the disk. */
+/** Long enough for a queue to move on, or for an operator to look at the disk. */
 const OVERLOADED_SECONDS = 5;
 
 /** A refusal or failure that clients may see. Anything else that is thrown is a bug, and answers INTERNAL_ERROR. */
@@ -174,7 +174,7 @@ export const reasonTable: Readonly<Record<Reason, string>> = REASONS;
 
 export const isReason = (value: unknown): value is Reason => typeof value === 'string' && Object.hasOwn(REASONS, value);
 
-/** A record was changed, created or removed since the revision that a write names: read it again and decide anew. Of every store. */
+/** A record was changed, created or removed since the revision that a write names: read it again, then decide again. Every store throws this one. */
 export class RevisionConflict extends Error {
   override readonly name = 'RevisionConflict';
 }

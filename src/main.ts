@@ -55,7 +55,7 @@ async function main(): Promise<void> {
   let stopping = false;
   let uncaught = false;
   const stop = () => {
-    // A role may wait at its start, and as the first process of a container nobody else ends it.
+    // A role may wait at its start, and nothing else ends the first process of a container.
     if (running === undefined) return end(143, 'filemill was stopped before it had started');
     // A second Ctrl-C means now.
     if (stopping) process.exit(130);
@@ -72,7 +72,7 @@ async function main(): Promise<void> {
       (error: unknown) => end(1, error),
     );
   };
-  // Rejections too. What state the process is in nobody knows: it begins nothing any more, and what is under way has as long as at any other stop.
+  // Rejections too. The state of the process is unknown: it begins nothing any more, and what is under way has as long as at any other stop.
   process.on('uncaughtException', (error, origin) => {
     const kind = origin === 'unhandledRejection' ? 'rejection' : 'exception';
     log.fatal({ err: error, kind }, 'an uncaught error stops the role: it must be restarted');
@@ -89,7 +89,7 @@ async function main(): Promise<void> {
     () => stopping || stop(),
     (error: Error) => stopping || end(1, error.message),
   );
-  // Before a word of being ready: a signal that comes while nobody listens for it is lost.
+  // Before a word of being ready: a signal that arrives before the process listens for it is lost.
   process.on('SIGINT', stop);
   const where =
     running.port === undefined

@@ -14,7 +14,7 @@
  * Needs: Landlock ABI 1 for files, 6 for signals a second time. Where the launcher was told to do
  * without Landlock, so does this: files are not confined then, and all else is.
  *
- * A process gets a folder of its own for the memory that it shares with the browser, since memory
+ * A process gets a separate folder for the memory that it shares with the browser, since memory
  * without a file is refused to all: renderer-PID-XXXXXX in HOME, or service-PID-XXXXXX. By these
  * exec/programs/page/renderers.ts knows the processes that were started here, and removes what they
  * leave.

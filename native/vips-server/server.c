@@ -1,5 +1,5 @@
 /*
- * Converts pictures with libvips, each in a process of its own, forked from one that has loaded
+ * Converts pictures with libvips, each in a separate process, forked from one that has loaded
  * libvips and has never seen a picture.
  *
  *   vips-server LIBVIPS             serves until stdin ends; prints {"ready":true,"fresh":"fork"} first

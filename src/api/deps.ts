@@ -37,7 +37,7 @@ export interface ApiDeps {
   readonly page?: PageFiles | undefined;
   /** Replaced when the workers' abilities change: read it for each request. */
   readonly catalog: Catalog;
-  /** The catalog as it would be if all who have yet to report had all engines of their toolchains; undefined if nobody is awaited. */
+  /** The catalog as it would be if all workers that have yet to report had all engines of their toolchains; undefined if no worker is awaited. */
   readonly expected?: Catalog | undefined;
   readonly jobs: JobStore;
   readonly batches: BatchStore;
@@ -54,7 +54,7 @@ export interface ApiDeps {
   readonly judge: Judge;
   /** Undefined where files are not fetched by URL. */
   readonly fetch: Fetch | undefined;
-  /** Fetches sources of ConversionJobs that need credentials, and reaches buckets of their own; undefined where nothing is fetched. */
+  /** Fetches sources of ConversionJobs that need credentials, and reads other buckets; undefined if fetching is disabled. */
   readonly privately?: PrivateFetch | undefined;
   /** Judges where a web page is; undefined where none is rendered. */
   readonly findPage: FindPage | undefined;

@@ -47,7 +47,7 @@ function checkHost({ httpVersion, headers, rawHeaders }: IncomingMessage): void 
     if (httpVersion === '1.1') throw new Failure('BAD_REQUEST', { says: 'The request has no Host header.' });
     return;
   }
-  // Of several the framework shows the first: a proxy before us may have gone by the last.
+  // If there are several, the framework shows the first, but a proxy before us may have used the last.
   const hosts = rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === 'host');
   if (hosts.length > 1) throw new Failure('BAD_REQUEST', { says: 'The request has more than one Host header.' });
 }
@@ -58,7 +58,7 @@ export function createServer(deps: ApiDeps): FastifyInstance {
     loggerInstance: deps.log as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
     genReqId: requestId,
-    // Bodies have a pace of their own (pace.ts): a total would cut off a slow but honest 200 MB.
+    // The pace of bodies is limited in pace.ts: a total would cut off a slow but honest 200 MB.
     requestTimeout: 0,
     // A missing Host is refused below, in our words.
     http: { headersTimeout: 20_000, maxHeaderSize: 32 * 1024, requireHostHeader: false },
@@ -101,7 +101,7 @@ export function createServer(deps: ApiDeps): FastifyInstance {
   registerAdmission(app, deps);
   announceRetirements(app);
   app.addHook('onSend', async ({ raw }, reply) => {
-    // Nobody waits for the end of a body that no route wanted, or of what follows a form: it may never come.
+    // The server does not wait for the end of a body that no route wanted, or of what follows a form: it may never come.
     if (!raw.complete && hasBody(raw)) reply.header('connection', 'close');
   });
   app.addHook('onResponse', async (request, reply) => ended(request, reply));
@@ -112,7 +112,7 @@ export function createServer(deps: ApiDeps): FastifyInstance {
     return sendFailure(request, reply, new Failure('METHOD_NOT_ALLOWED', { details: { allowed } }));
   };
   app.setErrorHandler(async (error, request, reply) => {
-    // Of a QUERY the framework wants a Content-Type before it looks whether anything takes that method.
+    // For a QUERY, the framework requires a Content-Type before it checks whether a route takes that method.
     if (request.is404 && !(error instanceof Failure)) return refuseUnknown(request, reply);
     const failure = failureOf(error, request);
     countRefused(deps, request, failure.status);

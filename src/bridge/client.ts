@@ -272,7 +272,8 @@ function idIn(location: string | null): string {
   return id;
 }
 
-const interrupted = (): ServerRefusal => new ServerRefusal('SERVER_UNREACHABLE', 'The connection was lost in the midst of the output.');
+const interrupted = (): ServerRefusal =>
+  new ServerRefusal('SERVER_UNREACHABLE', 'The connection was lost while the output was downloaded.');
 
 const unreachable = (server: string, cause: unknown): ServerRefusal =>
   new ServerRefusal('SERVER_UNREACHABLE', `The server at ${server} cannot be reached.`, {}, cause);

@@ -10,7 +10,7 @@ import { type Folders, type OpenFile, PathRefused } from './folders.ts';
 
 /** For one file, ms: a server ends a transfer that is slower sooner. */
 const TRANSFER_MS = 600_000;
-/** Of an answer that is no file, bytes. */
+/** Length of an answer that is not a file, bytes. */
 const MOST_ANSWER = 64 * 1024;
 
 /** @returns the upload's id @throws PathRefused */

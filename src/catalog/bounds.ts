@@ -4,7 +4,7 @@
 export const MAX_PIXELS = 100_000_000;
 /** Pixels of all pages or frames of a file together: 2,000 sheets of A4 at 300 dpi have 17,400 million. */
 export const MAX_PIXELS_TOGETHER = 20_000_000_000;
-/** Of a WebP, px (RFC 9649, 2.7: 14 bits). */
+/** Longest side of a WebP, px (RFC 9649, 2.7: 14 bits). */
 export const WEBP_MAX_SIDE = 16_383;
 /** The longest side that is derived from another, px: every target can have it. */
 export const MAX_SIDE = WEBP_MAX_SIDE;
@@ -14,6 +14,10 @@ export const MAX_PAGES = 2000;
 export const MAX_FRAMES = 1000;
 /** Length of a recording, s. */
 export const MAX_SECONDS = 6 * 3600;
+/** Length of a recording that a tool takes noise or vocals out of, s. */
+export const MAX_RECORDING_SECONDS = 30 * 60;
+/** Pixels of a photo that an AI tool works on. */
+export const MAX_PHOTO_PIXELS = 16_000_000;
 /** Files and folders in an archive. */
 export const MAX_ENTRIES = 100_000;
 /** Files in one request, unless a tool says otherwise or an operator sets `api.maxBatchFiles`. */

@@ -1,4 +1,4 @@
-/** What this installation can do: the engines that are there, and the routes between formats that follow from them. */
+/** What this installation can do: the installed engines, and the routes between formats that follow from them. */
 import type { Toolchain } from '../contracts/toolchains.ts';
 import type { Engine } from './engine.ts';
 import type { OptionName } from './options/options.ts';
@@ -53,7 +53,7 @@ export function createCatalog(installed: readonly Installed[], why: ReadonlyMap<
     methodsOf(work).find(({ engine, onRequest }) => (model === undefined ? !onRequest : engine.name === model));
   const read = new Set(routes.sources);
   const lacks = ({ work, accepts }: Tool): string | undefined => {
-    if ('convert' in work) return accepts.some((source) => read.has(source)) ? undefined : 'nothing that reads its formats is installed';
+    if ('convert' in work) return accepts.some((source) => read.has(source)) ? undefined : 'no engine that reads its formats is installed';
     if (methodOf(work) !== undefined) return undefined;
     const [{ engine }] = work.methods;
     return why.get(engine.id) ?? `${engine.name} is not installed`;

@@ -147,7 +147,7 @@ export interface ResidentStep {
 }
 
 /**
- * A conversation with a resident program that serves each one in a process of its own, which it has forked before: what a picture does to that
+ * A conversation with a resident program that serves each one in a separate process, which it has forked before: what a picture does to that
  * process ends with it. The decisions between two operations are ours, and pure.
  */
 export interface ConversationStep {
@@ -171,11 +171,11 @@ export interface ProgramAnswer {
   readonly ok: boolean;
   readonly reason?: Reason;
   readonly words?: string;
-  /** Of `input_limit`. */
+  /** Details of `input_limit`. */
   readonly details?: { readonly limit: string; readonly received: number; readonly max?: number; readonly min?: number };
   /** Replaces the sentence of `input_limit`. */
   readonly says?: string;
-  /** Of `invalid_option`. */
+  /** Details of `invalid_option`. */
   readonly misfit?: OptionMisfit;
   readonly warnings?: readonly EngineWarning[];
 }

@@ -19,7 +19,7 @@ export interface ListedTool {
   /** REST requests of one client in 24 hours, in the tier `ai`; unset: it counts in the general tiers only. An operator may change it. */
   readonly daily?: number;
   readonly files?: ToolFiles;
-  /** Where MCP has a tool of its own for it; the others are called by `run_tool`. */
+  /** Set if MCP lists it as a separate tool; the others are called by `run_tool`. */
   readonly mcp?: McpText;
 }
 

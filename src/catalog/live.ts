@@ -74,7 +74,7 @@ const NEW_MS = 2 * 60_000;
 
 /**
  * The catalog as it would be if those who have yet to report their engines had all engines of their toolchains: pools that a controller scales,
- * and every toolchain where no pool is declared or the cluster is new. Undefined where nobody is awaited.
+ * and every toolchain where no pool is declared or the cluster is new. Undefined if no worker is awaited.
  * @param pools as they are now
  * @param createdAt of the cluster's store, ms since the epoch
  */

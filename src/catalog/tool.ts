@@ -1,10 +1,9 @@
 /** The type of tools: data about one operation on files, and pure functions that plan it from the fields that were sent. */
-import type { z } from 'zod';
 import { Failure } from '../errors.ts';
 import { MAX_FILES } from './bounds.ts';
 import type { Engine, Facts, Inspection, Plan, Task } from './engine.ts';
 import type { AbsentTool, ListedTool, ToolFiles } from './listed-tool.ts';
-import { LONGEST_VALUE } from './options/fields.ts';
+import { LONGEST_VALUE, wordsOf } from './options/fields.ts';
 import type { Options } from './options/options.ts';
 
 export interface Tool extends ListedTool {
@@ -43,10 +42,10 @@ export const SEVERAL_FILES: ToolFiles = { fields: ['files[]', 'files'], min: 2, 
 /** What one file may have at most. */
 export interface FileBounds {
   readonly maxBytes?: number;
-  /** Of a picture, or of a frame. */
+  /** Pixels of a picture, or of a frame. */
   readonly maxPixels?: number;
   readonly maxPages?: number;
-  /** Of a recording. */
+  /** Length of a recording. */
   readonly maxSeconds?: number;
 }
 
@@ -58,7 +57,7 @@ export interface ByConversion {
   readonly convert: (source: string, input: Input) => { readonly target: string; readonly options: Options };
 }
 
-/** A plan with commands of one engine, the first that is there. */
+/** A plan with commands of one engine, the first that is installed. */
 export interface ByPlan {
   /** In order of preference, such as a model before a classical method. */
   readonly methods: readonly [Method, ...Method[]];
@@ -89,6 +88,13 @@ export interface ToolSource {
   readonly path: string;
   readonly format: string;
   readonly facts: Facts;
+}
+
+/** Converts the task of a tool with one file to the task of an engine's plan. */
+export function taskOf({ sources, target, output, scratch, passwordFile }: ToolTask, options: Options = {}): Task {
+  const [source] = sources;
+  if (source === undefined) throw new Error('a tool without a source');
+  return { source: source.format, input: source.path, facts: source.facts, target, options, output, scratch, passwordFile };
 }
 
 /** What a tool's file exports. */
@@ -123,13 +129,6 @@ export function readInput(
   }
   check?.(read.data);
   return read.data;
-}
-
-/** The description of a field's schema, also of an optional one. */
-export function wordsOf(schema: z.ZodType | undefined): string {
-  if (schema === undefined) return '';
-  const inner = 'unwrap' in schema ? (schema.unwrap as () => z.ZodType)() : undefined;
-  return schema.description ?? wordsOf(inner);
 }
 
 /** @param received what was sent; undefined for a required field that is missing */

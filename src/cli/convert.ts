@@ -75,7 +75,7 @@ export function planWork({ positionals, to, out, json }: FileArguments): { reado
   };
 }
 
-/** Of a result's name, in the order of wishes. */
+/** Candidates for a result's name, in order of preference. */
 export function* candidates(base: string, end: string): Generator<string> {
   yield `${base}${end}`;
   yield* numberedNames(base, end);

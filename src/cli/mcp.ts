@@ -1,4 +1,4 @@
-/** `filemill mcp`: a bridge on standard input and output, for assistants on this machine, to a server or to one of its own. */
+/** `filemill mcp`: a bridge on standard input and output, for assistants on this machine, to a given server or to one that it starts. */
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
@@ -9,7 +9,7 @@ import { type OwnServer, startOwnServer } from '../exec/own-server.ts';
 import { asCannotStart } from '../roles/process/cannot-start.ts';
 
 interface Wanted {
-  /** Without `/mcp`; undefined: one of its own. */
+  /** Without `/mcp`; undefined: the bridge starts one. */
   readonly server: string | undefined;
   readonly folders: readonly string[];
 }

@@ -9,7 +9,7 @@ import { benchModels } from './bench-models.ts';
 
 /** pip's default, and the variable by which pip is told another. */
 const INDEX = process.env['PIP_INDEX_URL'] ?? 'https://pypi.org/simple';
-/** Of all that a call brings, ms. */
+/** Time limit of one call, ms. */
 const LONGEST_MS = 30 * 60_000;
 /** Between two reports of a download, ms. */
 const EVERY_MS = 2_000;
@@ -51,9 +51,7 @@ function listed(found: readonly InstalledModel[]): string {
 function verified(found: readonly InstalledModel[]): string {
   const changed = found.filter(({ state }) => state === 'changed');
   if (changed.length > 0)
-    throw new CannotStart(
-      `these models have other files than models/manifest.yaml says: ${changed.map(({ folder }) => folder).join(', ')}`,
-    );
+    throw new CannotStart(`the files of these models differ from models/manifest.yaml: ${changed.map(({ folder }) => folder).join(', ')}`);
   const whole = found.filter(({ state }) => state === 'whole');
   return whole.length === 0 ? 'no model is installed' : `whole: ${whole.map(({ model }) => model.id).join(', ')}`;
 }

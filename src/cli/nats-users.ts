@@ -14,7 +14,7 @@ import { CannotStart, errorCode } from '../roles/process/cannot-start.ts';
 export const SERVER_FILE = 'nats-users.conf';
 /** NATS_USER and NATS_PASSWORD of one user, as `kubectl create secret generic --from-env-file` and Docker take them. */
 const fileOf = (user: string): string => `${user}.env`;
-/** The same of the user that this one replaces, until nobody uses it any more. */
+/** The same of the user that this one replaces, while processes still use it. */
 const oldFileOf = (user: string): string => `${user}.old.env`;
 const PASSWORD_BYTES = 24;
 const PASSWORD = /^NATS_PASSWORD=([A-Za-z0-9_-]{16,})$/m;
@@ -25,7 +25,7 @@ interface Wanted {
   readonly folder: string;
   /** Without any: one for each toolchain, named like it. */
   readonly pools?: readonly string[];
-  /** `replace`: another user, with a password of its own, for each that there is; the servers admit both. `retire`: only the new ones from now on. */
+  /** `replace`: another user, with a new password, for each existing one; the servers admit both. `retire`: only the new ones from now on. */
   readonly rotation?: 'replace' | 'retire' | undefined;
 }
 
@@ -103,7 +103,7 @@ async function create(folder: string, role: string, name = role): Promise<User> 
 
 const textOf = ({ user, password }: User): string => `NATS_USER=${user}\nNATS_PASSWORD=${password}\n`;
 
-/** @throws CannotStart when the user was replaced before and both are still admitted: whoever uses the older one would be shut out */
+/** @throws CannotStart when the user was replaced before and both are still admitted: processes that use the older one would be shut out */
 async function setAside(folder: string, role: string): Promise<void> {
   const [now, old] = [await read(folder, fileOf(role)), await read(folder, oldFileOf(role))];
   if (now === undefined) return;

@@ -3,7 +3,7 @@
 export interface ToolchainBounds {
   /** The setting of a worker that bounds the run time of a step. */
   readonly time: 'maxSeconds' | 'mediaMaxSeconds';
-  /** Of one slot's user at a time, threads included. */
+  /** Processes of one slot's user at a time, threads included. */
   readonly processes: number;
 }
 

@@ -1,4 +1,4 @@
-/** A filemill server for one bridge: a process of its own, on a free port of this machine alone, with a data folder that goes with it. */
+/** A filemill server for one bridge: a separate process, on a free port of this machine alone, with a data folder that goes with it. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';

@@ -6,23 +6,15 @@ import { basename } from 'node:path';
 import type { Installed } from '../catalog/catalog.ts';
 import type { Binary, Engine, ProcessStep, StepLimits } from '../catalog/engine.ts';
 import type { Launcher } from './confine/confine.ts';
-import { type CallList, NATIVE_PROGRAMS, type ProcessOutcome, SpawnFailed } from './confine/policy.ts';
+import { NATIVE_PROGRAMS, type ProcessOutcome, SpawnFailed } from './confine/policy.ts';
 import type { Runtime } from './confine/stage.ts';
 import type { Slot } from './files/workspace.ts';
+import type { Program } from './residents/process.ts';
 
 /** How a binary is started on this machine. */
-export interface Resolved {
-  readonly program: string;
-  /** Arguments before the step's own: the script, for our own programs. */
-  readonly args: readonly string[];
-  readonly reads: readonly string[];
-  /** Whose system calls it needs. */
-  readonly calls?: CallList | undefined;
-  readonly unixSockets: boolean;
-  readonly forkServer?: boolean;
+export interface Resolved extends Program {
   /** It connects to the Internet: starting it needs the port of the egress proxy. */
   readonly egress: boolean;
-  readonly tcpPort?: number | undefined;
 }
 
 export interface Toolbox {

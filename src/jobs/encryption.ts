@@ -9,7 +9,7 @@ export interface Encryption {
   encrypt(secret: string, bound: string): string;
   /** @throws if the text was encrypted with none of the keys, or not for `bound` */
   decrypt(sealed: string, bound: string): string;
-  /** 64 hex digits that identify a text; without the key, nobody can test a guess against them. */
+  /** 64 hex digits that identify a text; without the key, a guess cannot be tested against them. */
   hmac(text: string): string;
 }
 

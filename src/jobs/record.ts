@@ -64,5 +64,5 @@ export type JobRecord = z.infer<typeof JobRecord>;
 export type StoredOutput = z.infer<typeof Output>;
 export type StoredFailure = z.infer<typeof Failed>;
 
-/** Of all its files together. */
+/** Size of all its files together. */
 export const sourceBytes = ({ sources }: Pick<JobRecord, 'sources'>): number => sources.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);

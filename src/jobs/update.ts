@@ -1,4 +1,4 @@
-/** A change of a job's record that other writers may make anew at any time. */
+/** A change of a job's record that other writers may change at the same time. */
 import { RevisionConflict } from '../errors.ts';
 import type { JobRecord } from './record.ts';
 import type { JobStore, Stored } from './store.ts';

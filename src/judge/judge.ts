@@ -1,6 +1,6 @@
 /** Detects file formats and parses converters' output in threads, so that a file that stalls a parser delays only its own request. */
 import type { Facts } from '../catalog/engine.ts';
-import type { Sample } from '../catalog/sniff/sample.ts';
+import type { Sample } from '../catalog/looks/sample.ts';
 import { conversionFailed, Failure, isReason, type Reason } from '../errors.ts';
 import { answerOf, type Loaded } from './answer.ts';
 import { type Inspected, type JudgeAnswer, type OutputReader, type Question, READY, type ThreadData } from './question.ts';

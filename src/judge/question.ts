@@ -1,6 +1,6 @@
 /** The messages between the judge and its threads. */
 import type { Task } from '../catalog/engine.ts';
-import type { Sample } from '../catalog/sniff/sample.ts';
+import type { Sample } from '../catalog/looks/sample.ts';
 import type { Code } from '../errors.ts';
 
 export type Question =

@@ -11,7 +11,7 @@ export interface LeaderElector {
   readonly leading: boolean;
   /** Identity of the leader, as last seen. */
   readonly holder: string | undefined;
-  /** Of the Lease object, as last seen: unique across clusters. */
+  /** UID of the Lease object, as last seen: unique across clusters. */
   readonly uid: string | undefined;
   /** Stays pending if this process resigns first. */
   readonly won: Promise<void>;
@@ -25,7 +25,7 @@ export interface ElectionOptions {
   readonly kube: Kube;
   readonly namespace: string;
   readonly name: string;
-  /** Of this process; never reused. */
+  /** Identity of this process; never reused. */
   readonly identity: string;
   /** A lease that this process has not seen change for this long has expired, ms. */
   readonly leaseDurationMs?: number;

@@ -30,7 +30,7 @@ export interface WorkQueueOptions {
 export interface WorkQueue {
   /** A key that is being worked on is worked on once more afterwards. */
   add(key: string): void;
-  /** Of several calls for a key the earliest time counts. */
+  /** If a key is added several times, the earliest time counts. */
   addAfter(key: string, ms: number): void;
   /** Resets the back-off of a key. */
   forget(key: string): void;

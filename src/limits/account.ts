@@ -43,7 +43,7 @@ export interface AccountOutcome {
   readonly changed: boolean;
 }
 
-/** When to retry while jobs are unfinished, ms: nobody can know when one will end. */
+/** When to retry while jobs are unfinished, ms: it is unknown when one will end. */
 const JOB_RETRY_MS = 5_000;
 
 /** When to retry while a request is under way that may still be refunded, ms. */

@@ -18,7 +18,7 @@ interface ClientRules {
   /** Addresses and CIDRs of proxies whose `X-Forwarded-For` is believed. */
   readonly trustProxy: readonly string[];
   readonly sharedEgress: readonly { readonly cidr: string; readonly multiple: number }[];
-  /** Addresses and CIDRs that no limit holds for, unless a proxy that is not trusted speaks for somebody else. */
+  /** Addresses and CIDRs without limits, unless the request came through a proxy that is not trusted. */
   readonly unlimited?: readonly string[];
   /** A lasting secret: changing it resets the limits of every client. */
   readonly salt: string;

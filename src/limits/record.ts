@@ -39,7 +39,7 @@ export type Window = Readonly<z.infer<typeof Window>>;
 export const NEW_CLIENT: ClientRecord = { version: CLIENT_RECORD_VERSION, windows: {}, rejections: [], slots: [] };
 
 /**
- * A slot expires after this time even if nobody freed it, because its process died, ms. No job can be unfinished for as long (an upload of an
+ * A slot expires after this time even if it was not freed, because its process died, ms. No job can be unfinished for as long (an upload of an
  * hour, 60 min of waiting, three attempts of 60 min).
  */
 export const SLOT_MS = 6 * HOUR_MS;

@@ -3,7 +3,7 @@ import type { ClientRecord } from './record.ts';
 
 export interface StoredClient {
   readonly record: ClientRecord;
-  /** Of this version of the record; opaque. */
+  /** Revision of this version of the record; opaque. */
   readonly revision: number;
 }
 

@@ -10,7 +10,7 @@ import { isFull, isRevisionConflict, Unavailable } from './unavailable.ts';
 export interface BucketEntry {
   readonly key: string;
   readonly text: string;
-  /** Of this version; never reused in the bucket. */
+  /** Revision of this version; never reused in the bucket. */
   readonly revision: number;
 }
 
@@ -47,7 +47,7 @@ export interface BucketSpec {
   readonly name: string;
   /** A version is removed after this long in any case: a backstop, ms. */
   readonly maxAgeMs?: number;
-  /** Of a value with its key and headers. */
+  /** Size of a value with its key and headers. */
   readonly maxBytes: number;
 }
 

@@ -25,7 +25,7 @@ export interface Nats {
    * answers with what it had stored before others elected a leader in its place. Needs `readsStrongly`.
    */
   readStrongly<T>(what: string, read: () => Promise<T>): Promise<T>;
-  /** A subject that nobody else subscribes to. */
+  /** A subject that no other process subscribes to. */
   newInbox(): string;
   /** While false, published hints would only pile up. */
   isConnected(): boolean;
@@ -37,7 +37,7 @@ export interface Nats {
 export interface ConnectionSettings {
   /** `host:port` of one or more servers of one cluster. */
   readonly servers: readonly string[];
-  /** Of the connection, as the servers show it. */
+  /** Name of the connection, as the servers show it. */
   readonly name: string;
   /** Text of a credentials file. */
   readonly credentials?: string;
@@ -51,7 +51,7 @@ export interface ConnectionSettings {
   readonly keepsAlive?: boolean;
   /** Whether to ping the server often, so as to notice that it was frozen. Not for workers: there may be thousands of them. */
   readonly readsStrongly?: boolean;
-  /** Of the client's own pings, by which it leaves a silent server, ms. */
+  /** Interval of the client's own pings, by which it detects a silent server, ms. */
   readonly pingMs?: number;
 }
 

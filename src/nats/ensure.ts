@@ -84,7 +84,7 @@ async function refusal(step: () => Promise<unknown>): Promise<JetStreamApiError 
 
 const layoutOf = (config: object): string => (config as { readonly metadata?: Record<string, string> }).metadata?.[LAYOUT_KEY] ?? '0';
 
-/** The differences as text. Fields that `wanted` lacks may have any value; the server adds metadata of its own. */
+/** The differences as text. Fields that `wanted` lacks may have any value; the server adds its own metadata. */
 function differing(found: object, wanted: object): string[] {
   const is = found as Readonly<Record<string, unknown>>;
   return Object.entries(wanted).flatMap(([field, value]) => {

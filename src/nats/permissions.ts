@@ -10,7 +10,7 @@ export interface Permissions {
 export const inboxOf = (role: 'api' | 'worker' | 'controller', pool?: string): string =>
   `_INBOX.${role}${pool === undefined ? '' : `.${tokenOf(pool)}`}`;
 
-/** A worker may pull and ack orders of its own pool, put one that gives way behind the others, and write their records. NATS cannot restrict which records it reads. */
+/** A worker may pull and ack the orders of one pool, put one that gives way behind the others, and write their records. NATS cannot restrict which records it reads. */
 export function workerPermissions(pool: string): Permissions {
   const orders = `convert-${tokenOf(pool)}`;
   return {

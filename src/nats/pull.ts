@@ -18,7 +18,7 @@ export interface Handed {
 }
 
 /**
- * Also what holds a message: until the delay has passed it is nobody else's, and an ack still ends it (processNak in nats-server's consumer.go).
+ * Also what holds a message: until the delay has passed no other worker gets it, and an ack still ends it (processNak in nats-server's consumer.go).
  * `+WPI` holds for the consumer's ack wait alone.
  * @param delayMs after which it is redelivered
  */
@@ -27,7 +27,7 @@ export const nakFor = (delayMs: number): string => (delayMs > 0 ? `-NAK {"delay"
 /** How often a thread that waits for messages shows that it is not blocked, ms. */
 const TURN_MS = 50;
 
-/** What a thread knows of its own delays while it waits for messages. */
+/** What a thread knows of its delays while it waits for messages. */
 export interface ThreadDelays extends Disposable {
   /** By `performance.now()`: what arrives now has arrived since then. */
   arrivedSince(): number;

@@ -110,15 +110,15 @@ export async function question({ core, withRetry }: Nats, subject: string, text:
 export interface Hedging {
   /** After this long without a response another process is asked in parallel, ms. */
   readonly hedgeMs: number;
-  /** The same while somebody is known not to answer, ms; longer where answers take more than half of it, but never more than `hedgeMs`. */
+  /** The same while some process is known not to answer, ms; longer where answers take more than half of it, but never more than `hedgeMs`. */
   readonly suspiciousMs: number;
   /** How long an unresponsive process is remembered, ms. */
   readonly rememberedMs: number;
-  /** Nobody is asked after this long, ms. */
+  /** No process is asked after this long, ms. */
   readonly limitMs: number;
   /** After this many transient refusals it gives up. */
   readonly refusals: number;
-  /** After so many questions that nobody has answered, one more is asked each second. */
+  /** After so many questions without an answer, one more is asked each second. */
   readonly quickly: number;
 }
 
@@ -134,7 +134,7 @@ const NEWEST = 1 / 8;
 const AGAIN_MS = 25;
 
 /**
- * Asks one process after another until one gives a readable answer: a frozen, stopping, older or newer process delays nobody.
+ * Asks one process after another until one gives a readable answer: a frozen, stopping, older or newer process causes no delay.
  * The request must be safe to answer several times. `read` throws if it cannot read an answer: another process may send one that it can.
  * Throws RequestRefused, or Unavailable without an answer in time.
  */
@@ -161,7 +161,7 @@ export function hedgedAsker(nats: Nats, hedging: Partial<Hedging> = {}): Asker {
     let refused = 0;
     let pauses = 0;
     let last: unknown;
-    /** Resolves after a refusal, or when nobody is there: the next request need not wait for the hedge. */
+    /** Resolves after a refusal, or if no process listens: the next request need not wait for the hedge. */
     let askNext = Promise.withResolvers<void>();
 
     const askOne = async (): Promise<void> => {

@@ -45,7 +45,7 @@ export function isNatsTransient(error: unknown): boolean {
     error instanceof ConnectionError ||
     error instanceof ClosedConnectionError ||
     error instanceof DrainingConnectionError ||
-    // The library reports "JetStream is not enabled" when nobody responds, as during a leader election.
+    // The library reports "JetStream is not enabled" when no server responds, as during a leader election.
     (error instanceof Error && (error instanceof JetStreamError || error.name === 'JetStreamNotEnabled'))
   );
 }

@@ -96,11 +96,11 @@ async function* received(response: IncomingMessage, moved: () => void) {
   }
 }
 
-/** Of temporary credentials that have ended AWS answers 400 (S3 API reference, "Error responses"), MinIO 403. */
+/** For expired temporary credentials AWS answers 400 (S3 API reference, "Error responses"), MinIO 403. */
 const EXPIRED = /<Code>(ExpiredToken|InvalidToken|TokenRefreshRequired)<\/Code>/;
 /** A connection that stood still, as that of a process that was frozen: 400 too (the same). What was sent may be sent again. */
 const BROKEN_OFF = /<Code>(RequestTimeout|IncompleteBody)<\/Code>/;
-/** Of an answer's text, bytes. */
+/** Length of an answer's text, bytes. */
 const OPENING_BYTES = 4_096;
 
 /** As much of an answer as tells why. */

@@ -10,14 +10,14 @@ const isOrigin = (text: string): boolean => {
   return url !== null && `${url.origin}/` === url.href && /^https?:$/.test(url.protocol);
 };
 
-/** Of the role `local`. */
+/** Settings of the role `local`. */
 export const storageSettings = z.strictObject({
   maxBytes: z
     .number()
     .int()
     .min(1)
     .optional()
-    .describe('Files that are kept at a time in the data folder, bytes: beyond it new work gets 503. Unset: no bound'),
+    .describe('Total size of the files in the data folder, bytes: beyond it new work gets 503. Unset: no bound'),
   minFreeBytes: z
     .number()
     .int()

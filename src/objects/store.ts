@@ -17,7 +17,7 @@ export interface Written {
 export interface ObjectStore {
   /**
    * Stores the whole stream under `key`, or nothing: a stream that fails, an aborted signal or a crash leaves no object behind.
-   * A `source` that was not stored is destroyed. Of concurrent puts of one key, the last to end wins as a whole.
+   * A `source` that was not stored is destroyed. Among concurrent puts of one key, the last to end wins as a whole.
    * @throws TooLarge as soon as more than `maxBytes` arrived · StoreFull when no space is left · the stream's own error
    */
   put(key: string, source: Readable, maxBytes: number, signal?: AbortSignal): Promise<Written>;
@@ -33,8 +33,8 @@ export interface ObjectStore {
   /** Objects whose key begins with `prefix`, in no order. */
   scan(prefix: string): AsyncIterable<ObjectInfo>;
   /**
-   * A URL that whoever holds it may read from, or write one object to, for `ttlMs`, or for as long as the store's own credentials last where
-   * that is less: at its end it is refused, and whoever needs another asks again.
+   * A URL from which its holder may read one object, or to which it may write one, for `ttlMs`, or for as long as the store's own credentials last where
+   * that is less: after that it is refused, and its holder asks for another.
    */
   grantRead(key: string, ttlMs: number): Promise<string>;
   grantWrite(key: string, ttlMs: number): Promise<string>;

@@ -10,9 +10,9 @@ const FREE_SHARE = 0.05;
 const MOST_FREE_BYTES = 1 << 30;
 
 export interface StorageUse {
-  /** Of all stored files; undefined where no maximum is set: counting them costs a look at each. */
+  /** Size of all stored files; undefined if no maximum is set, because counting them takes a look at each. */
   readonly usedBytes: number | undefined;
-  /** Of the file system, for this user. */
+  /** Free space of the file system, for this user. */
   readonly freeBytes: number;
   /** Why nothing more is taken: a sentence for the operator. */
   readonly full: string | undefined;
@@ -52,7 +52,7 @@ export async function watchStorage(folder: string, objects: Pick<ObjectStore, 's
         (seen) => {
           use = seen;
         },
-        // A folder that cannot be looked at fails whoever writes to it, with the reason.
+        // If the folder cannot be read, writing to it fails, with the reason.
         () => {},
       )
       .finally(() => {

@@ -10,7 +10,7 @@ export interface WaitingCounts {
   close(): Promise<void>;
 }
 
-/** @param count has a time limit of its own */
+/** @param count has its own time limit */
 export function countOrders(
   pools: () => Iterable<Pick<Pool, 'name' | 'toolchain' | 'paused'>>,
   count: (pool: string) => Promise<number>,

@@ -40,7 +40,7 @@ export interface Delivery {
   readonly order: Order;
   /** Whether the order was delivered before: its last holder may still believe that it holds it. */
   readonly redelivered: boolean;
-  /** It may have been delivered to another meanwhile: a job that somebody runs is not to be claimed for it. */
+  /** It may have been delivered to another meanwhile: a job that a worker runs must not be claimed for it. */
   readonly late?: boolean;
   /**
    * It may have come here only because its holder's first word was heard late: a job that was claimed a moment ago is left to whoever claimed it.

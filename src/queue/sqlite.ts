@@ -50,7 +50,7 @@ export const AHEAD_BY = {
   express: aheadBy('orders_for_express', 'round, number', 'AND is_small = 1 AND deliveries = 0'),
 };
 
-/** Of these orders, the one to take next. @param which of them, and in which order */
+/** The next of these orders to take. @param which of them, and in which order */
 const nextOf = (ahead: string, which: string) => `
   WITH
     holding AS (
@@ -66,7 +66,7 @@ export const NEXT = {
   // Includes those in turn: if all of the oldest belong to one client that holds slots, a client that holds none still comes first.
   oldest: nextOf(`SELECT * FROM (${AHEAD_BY.age}) UNION SELECT * FROM (${AHEAD_BY.turn})`, 'ORDER BY coalesce(slots, 0), number'),
   express: nextOf(AHEAD_BY.express, 'WHERE slots IS NULL ORDER BY round, number'),
-  /** Of a client that holds none, for the first time. */
+  /** Orders of a client that holds none, delivered for the first time. */
   fresh: nextOf(AHEAD_BY.turn, 'WHERE slots IS NULL AND deliveries = 0'),
 };
 

@@ -9,7 +9,7 @@ import type { Signals } from './signals.ts';
 export interface SharedSignals extends Signals {
   /**
    * Subscribes to the progress of every job, and requests what earlier subscribers know, now and after each reconnect: a client that asks
-   * one replica and then another gets the same answer. Resolves when that is done, or nobody answered.
+   * one replica and then another gets the same answer. Resolves when that is done, or no replica answered.
    */
   join(): Promise<void>;
   close(): void;

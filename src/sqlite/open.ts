@@ -1,4 +1,4 @@
-/** The embedded database: one SQLite file, in which every store has tables of its own, and which several processes of one machine may hold open. */
+/** The embedded database: one SQLite file, in which every store has separate tables, and which several processes of one machine may hold open. */
 import { DatabaseSync } from 'node:sqlite';
 
 /** How long a statement waits for another process's write, ms. It blocks this process meanwhile, but a write takes microseconds. */
@@ -18,7 +18,7 @@ export function openDatabase(path: string, schema: string): DatabaseSync {
 
 /**
  * Brings a table of an older filemill to its present shape, once. What runs on it meanwhile goes on: columns have defaults.
- * @param backfill what the rows that are there get, as statements
+ * @param backfill what the existing rows get, as statements
  */
 export function addColumn(database: DatabaseSync, table: string, column: string, definition: string, backfill = ''): void {
   const has = () => database.prepare(`SELECT 1 FROM pragma_table_info('${table}') WHERE name = ?`).get(column) !== undefined;

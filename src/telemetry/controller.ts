@@ -22,7 +22,7 @@ export interface WatchState {
 
 export interface ControllerMetrics {
   leading(is: boolean): void;
-  /** Of one work queue, by its name: named as client-go names them. */
+  /** Metrics of one work queue, with the names that client-go uses. */
   workQueue(name: string): {
     added(depth: number): void;
     started(waitedMs: number, depth: number): void;
@@ -61,10 +61,10 @@ export function createControllerMetrics(): ControllerMetrics {
 
   const leader = gauge('leader_election_master_status', '1 while this replica leads', 'name');
   const depth = gauge('workqueue_depth', 'Keys that wait in the queue', 'name');
-  const adds = counter('workqueue_adds_total', 'Keys that were added', 'name');
-  const retries = counter('workqueue_retries_total', 'Keys that were retried after a failure', 'name');
-  const waited = histogram('workqueue_queue_duration_seconds', 'How long keys waited', 'name');
-  const worked = histogram('workqueue_work_duration_seconds', 'How long keys were processed', 'name');
+  const adds = counter('workqueue_adds_total', 'Keys added to the queue', 'name');
+  const retries = counter('workqueue_retries_total', 'Keys added again after a failure', 'name');
+  const waited = histogram('workqueue_queue_duration_seconds', 'Time that keys waited in the queue', 'name');
+  const worked = histogram('workqueue_work_duration_seconds', 'Time that a key took to process', 'name');
   const results = counter('controller_runtime_reconcile_total', 'Reconciliations of one resource', 'controller', 'result');
   const durations = histogram('controller_runtime_reconcile_time_seconds', 'How long one reconciliation took', 'controller');
   const pools: Readonly<Record<keyof PoolGauges, Gauge>> = {
@@ -90,8 +90,8 @@ export function createControllerMetrics(): ControllerMetrics {
   const watches = new Map<string, () => WatchState>();
   const objects = gauge('filemill_watch_objects', 'Objects in the cache', 'resource');
   const age = gauge('filemill_watch_silence_seconds', 'Time since the API server last sent anything', 'resource');
-  const restarts = gauge('filemill_watch_restarts', 'Times that the watch was reopened', 'resource');
-  const relists = gauge('filemill_watch_lists', 'Times that all objects were listed', 'resource');
+  const restarts = gauge('filemill_watch_restarts', 'Number of times that the watch was opened again', 'resource');
+  const relists = gauge('filemill_watch_lists', 'Number of times that all objects were listed', 'resource');
 
   return {
     leading: (is) => leader.set({ name: 'filemill-controller' }, is ? 1 : 0),

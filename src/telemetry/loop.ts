@@ -31,7 +31,7 @@ const MOST_NAMED = 5;
  * A timer that comes late was kept waiting by whatever held the loop. Which work that was Node does not say without tracing every callback, so
  * the route named is that of the latest request in flight during the hold: certain where it was the only one, likely where there were few.
  * The line also has the routes of the others, and the CPU time that this thread used: much less than the hold means that the machine was
- * busy, or that the disk was waited for, and not that somebody's input was worked on.
+ * busy, or that the disk was waited for, and not that a client's input was processed.
  */
 export function watchLoop({ log, metrics, otherwise, signal }: LoopWatchDeps): LoopWatch {
   const inFlight = new Map<string, number>();

@@ -57,7 +57,7 @@ export type Uncaught = (typeof UNCAUGHT)[number];
 
 /** Any other code is counted as `other`. */
 const SPAWN_CODES = new Set(['EMFILE', 'ENFILE', 'EAGAIN', 'ENOMEM', 'ENOENT', 'EACCES']);
-/** Whoever scrapes within this time of another gets the same, ms. */
+/** A scrape within this time of another gets the same figures, ms. */
 const SCRAPE_MS = 1_000;
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PATCH', 'DELETE', 'OPTIONS']);
 

@@ -2,7 +2,7 @@
 
 const LEVEL_WIDTH = 5;
 
-/** `12:03:44 info  the job ended  pool=image state=done`; an error's stack follows on lines of its own. @param line of JSON */
+/** `12:03:44 info  the job ended  pool=image state=done`; an error's stack follows on separate lines. @param line of JSON */
 export function plainLine(line: string): string {
   const { level, time, msg, err, ...fields } = JSON.parse(line) as Record<string, unknown>;
   const at = new Date(String(time));

@@ -23,12 +23,12 @@ function expiry({ now, record, keys }: Seen): SweepAction | undefined {
   return seenAs === 'forgotten' ? { do: 'forget' } : undefined;
 }
 
-/** Longer than a replica needs for a batch of slow servers, ms: whoever fetched has died. */
+/** Longer than a replica needs for a batch of slow servers, ms: the process that fetched has died. */
 export const FETCH_LOST_MS = 45 * 60_000;
 
 const FETCH_LOST = 'The service was restarted while it fetched the file: send the request again.';
 
-/** The URL is in no record: nobody else can go on. Its upkeep ends here, as it has no order. */
+/** The URL is in no record: no other process can continue. Its upkeep ends here, as it has no order. */
 function fetching({ now, record, aloneSince }: Seen): SweepAction | undefined {
   if (!isFetching(record)) return undefined;
   if (now - record.createdAt <= FETCH_LOST_MS && record.createdAt >= (aloneSince ?? 0)) return { do: 'wait' };

@@ -22,7 +22,7 @@ export interface ListedObject extends Ages {
   readonly unclaimed: ReadonlyMap<string, readonly ObjectInfo[]>;
   /** Orphans that were found before among those listed. */
   readonly earlier?: number;
-  /** Of all objects, 0 to 1: with more orphans than this it is the records that are missing, not the objects that are left over. */
+  /** Share of all objects, 0 to 1: with more orphans than this, records are missing rather than objects left over. */
   readonly maxShare: number;
 }
 

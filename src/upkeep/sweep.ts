@@ -171,7 +171,7 @@ async function read({ upkept: { jobs, queue, clock, unreadable } }: Run, due: Du
   }
 }
 
-/** One query for each pool, so that jobs that wait with their order need none of their own. */
+/** One query for each pool, so that waiting jobs need no separate query. */
 function orderedIn({ upkept, ordered }: Run, pool: string | undefined): Promise<ReadonlySet<string> | undefined> {
   if (pool === undefined || pool === FETCHING) return Promise.resolve(undefined);
   // A pool that was removed or cannot be reached shows at each of its jobs.

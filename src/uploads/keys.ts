@@ -1,4 +1,4 @@
-/** The keys of uploads' objects, under a prefix of their own, which the upkeep of jobs neither counts nor clears. */
+/** The keys of uploads' objects, under a separate prefix, which the upkeep of jobs neither counts nor clears. */
 
 export const UPLOADS_PREFIX = 'uploads/';
 

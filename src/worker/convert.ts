@@ -4,7 +4,7 @@ import type { Catalog, Route } from '../catalog/catalog.ts';
 import type { EngineWarning } from '../catalog/engine.ts';
 import { baseName } from '../catalog/names.ts';
 import { type Options, optionNames } from '../catalog/options/options.ts';
-import { pagesOfResults } from '../catalog/planning/pages.ts';
+import { pagesOfResults } from '../catalog/options/pages.ts';
 import { ignoredOptions, optionsForHop } from '../catalog/route.ts';
 import { conversionFailed, type Failure } from '../errors.ts';
 import { EngineAbsent, namingEngine } from './failure.ts';
@@ -26,7 +26,7 @@ export interface ConversionWork {
   readonly target: string;
   readonly options: Options;
   readonly password: string | undefined;
-  /** Of a picture, where the job's tool takes less than its engines. */
+  /** Pixels of a picture, where the job's tool accepts less than its engines. */
   readonly maxPixels?: number | undefined;
   readonly signal: AbortSignal;
   readonly onProgress: (fraction: number) => void;

@@ -1,4 +1,4 @@
-/** When a running job gives way to a client that holds no slot: it is stopped, and begins anew behind what waits. */
+/** When a running job gives way to a client that holds no slot: it is stopped, and starts again behind the waiting jobs. */
 import { type JobRecord, sourceBytes } from '../jobs/record.ts';
 import type { Delivery } from '../queue/queue.ts';
 import type { WorkerSettings } from './settings.ts';
@@ -32,7 +32,7 @@ export function ownTimeMs(
 interface Watched {
   readonly ownTimeMs: number;
   readonly express: boolean;
-  /** Called once, when somebody waits and the job has had its time. */
+  /** Called once, when another client waits and the job has used up its time. */
   readonly giveWay: () => void;
   /** The check failed. */
   readonly unknown: (error: unknown) => void;

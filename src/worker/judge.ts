@@ -1,6 +1,6 @@
 /** Checks a conversion's results before they are delivered: they exist, are not empty, and have the requested format. */
 
-import { HEAD_BYTES, TAIL_BYTES } from '../catalog/sniff/sample.ts';
+import { HEAD_BYTES, TAIL_BYTES } from '../catalog/looks/sample.ts';
 import { conversionFailed } from '../errors.ts';
 import { listFolder, openFile, Suspicious } from '../exec/files/collect.ts';
 import type { Judge } from '../judge/judge.ts';

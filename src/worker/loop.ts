@@ -26,7 +26,7 @@ export interface JobContext {
   readonly signal: AbortSignal;
   /** 0 to 1. */
   readonly onProgress: (fraction: number) => void;
-  /** Asks for the grant anew: a URL may lapse, or have been signed by a replica whose clock is wrong. @throws GrantRefused · Unavailable */
+  /** Asks for the grant again: a URL may expire, or have been signed by a replica whose clock is wrong. @throws GrantRefused · Unavailable */
   readonly renewGrant: () => Promise<Grant>;
   readonly onPhase: (phase: 'converting' | 'uploading') => void;
   /** Registers work that the answer need not wait for: it is done after the job's end is written, before the next order is pulled. */
@@ -62,7 +62,7 @@ export interface WorkerDeps {
 /** By job id: the callback of the worker that runs it. It takes over a redelivery of the order, whose ack wait passed while this process was late. */
 export type HeldOrders = Map<string, (again: Delivery) => void>;
 
-/** Of one order among those that a worker may take. */
+/** Reserves one of the orders that a worker may take. */
 export interface OrderReservation {
   /** An order was pulled. @returns to be called when it has been dealt with */
   take(): () => void;
@@ -251,7 +251,7 @@ async function claimJob(
   const take = (record: JobRecord) => {
     // An earlier try may have stored the claim and lost the answer: it counts once.
     if (record.attempt === attempt) return record;
-    // Whoever runs it was given the order after us.
+    // The worker that runs it received the order after us.
     if (late && record.state === 'running') return undefined;
     // Whoever runs it said so in time, and was heard late: it regains the order before we get it again. A worker that died is only found out later.
     isJustClaimed = contested && record.state === 'running' && clock() - (record.startedAt ?? 0) < JUST_CLAIMED_MS;
@@ -344,7 +344,7 @@ function watchClaim(deps: WorkerDeps, message: Held, attempt: string, dropped: A
   const check = async () => {
     const stored = await jobs.get(jobId);
     if (stored === undefined || !isHeldBy(stored.record, attempt)) return lose();
-    // An order whose ack wait has passed is nobody's while the record is still ours: a new claim would show there.
+    // An order whose ack wait has passed has no holder while the record is still ours: a new claim would show there.
     if ((await message.extend()) === 'gone') await message.regain();
   };
   const timer = setInterval(
@@ -368,7 +368,7 @@ const isHeldBy = (record: JobRecord, attempt: string): boolean => record.state =
 /** What an express slot has less of than the others. */
 const SCARCE: ReadonlySet<unknown> = new Set(['memory', 'output_limit']);
 
-/** If the file is at fault, the job has failed; otherwise its order is released. */
+/** If the file is at fault, the job has failed; otherwise its order is requeued. */
 async function outcomeOfError(deps: WorkerDeps, jobId: string, error: unknown, signal: AbortSignal): Promise<Outcome> {
   const { health, log, pool, express } = deps;
   const tooLarge = express && !signal.aborted && error instanceof Failure && SCARCE.has(error.details['reason']);
@@ -380,7 +380,7 @@ async function outcomeOfError(deps: WorkerDeps, jobId: string, error: unknown, s
     return { next: giveWay, givesWay: true, releaseMs: 0 };
   }
   const fault = signal.aborted ? undefined : await health?.classifyError(error);
-  // Aborted although the record turns out to be ours: the order was lost, as in an outage, and nobody has taken it yet.
+  // Aborted although the record turns out to be ours: the order was lost, as in an outage, and no other worker has taken it yet.
   const isReleased = signal.aborted || fault !== undefined || isTransient(error);
   if (isReleased) {
     log.warn({ job_id: jobId, pool, err: error }, 'the conversion was interrupted; the order was requeued');

@@ -25,7 +25,7 @@ export interface HopRun extends Pick<Hop, 'engine' | 'source' | 'target'>, Pick<
   readonly base: string;
   /** Absolute path of a folder below `base`: it is created, and the results lie in it. */
   readonly folder: string;
-  /** Of a picture, where the job's tool takes less than its engines. */
+  /** Pixels of a picture, where the job's tool accepts less than its engines. */
   readonly maxPixels?: number | undefined;
   readonly signal: AbortSignal;
   readonly onProgress: (fraction: number) => void;

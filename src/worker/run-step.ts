@@ -78,7 +78,7 @@ export function createStepper({ toolbox, slot, residents, judge, egressProxy }: 
       if (!(error instanceof ResidentBroken)) throw error;
       if (error.why === 'timeout') throw conversionFailed('timeout', { cause: error });
       if (signal.aborted) throw conversionFailed('cancelled', { cause: error });
-      // It was this file that took too much of a process of its own.
+      // This file alone exceeded the limit, in a separate process.
       if (error.wasFresh && error.why === 'memory') throw conversionFailed('memory', { cause: error });
       if (error.wasFresh && error.why === 'output') throw conversionFailed('output_limit', { cause: error });
       // The resident's age may have broken it, and not this file: try again in a new process.

@@ -108,7 +108,7 @@ export async function startWorkers(deps: WorkersDeps): Promise<PoolWorkers> {
       },
     });
     const handleJob: JobHandler = (...job) => time.forOrder(() => convertJob(...job));
-    // Not the express slot: it has less memory than an engine may need, and nothing of its own to show.
+    // Not the express slot: it has less memory than an engine may need, and finds nothing that other slots would not find.
     if (!express) seats.push({ toolchain, time, proof, cool: residents.renew });
     workers.push(startWorker({ ...deps, heldOrders, pool: deps.pools?.[toolchain] ?? toolchain, handleJob, slots, express, sharing }));
     closing.push(async () => {

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ToolchainPool } from '../../src/contracts/kubernetes/toolchain-pool.ts';
 import { slotsBelow } from '../../src/controller/pools/apply/room.ts';
 import { jobOf, templateOf } from '../../src/controller/pools/apply/template.ts';
-import { TOOLCHAIN_POOLS } from '../../src/controller/pools/observe/objects.ts';
+import { TOOLCHAIN_POOLS } from '../../src/controller/pools/objects.ts';
 import { connectKube, type Kube } from '../../src/kube/connection/connect.ts';
 import { KubeError } from '../../src/kube/connection/error.ts';
 import { JOBS, type KubeObject, PODS } from '../../src/kube/resource.ts';
@@ -168,7 +168,7 @@ const WORKER = `${POD}.containers.0`;
 const SLOT = 'metadata.labels.filemill|io/slot';
 const inSlot = (pool: string, slot: number | string) => ({ 'metadata.name': `filemill-${pool}-${slot}`, [SLOT]: String(slot) });
 let slots = 100;
-/** @returns in what words the controller may not make it, in a slot of its own */
+/** @returns in what words the controller may not make it, in a separate slot */
 const refusalOfJob = (job: KubeObject, fields: Readonly<Record<string, unknown>>) =>
   refusalOf(() =>
     asController.create(JOBS, changed(job, { ...inSlot(job.metadata.labels?.['filemill.io/pool'] ?? '', slots++), ...fields })),

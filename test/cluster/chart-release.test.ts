@@ -26,7 +26,7 @@ afterAll(async () => {
 });
 
 let namespaces = 0;
-/** Helm in a namespace of its own. Hooks are left out: nothing would run them here. */
+/** Helm in a separate namespace. Hooks are left out: nothing would run them here. */
 async function newRelease() {
   const namespace = `release-${++namespaces}`;
   await cluster.kubectl(['create', 'namespace', namespace]);

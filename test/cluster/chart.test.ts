@@ -11,7 +11,7 @@ import { controllerPermissions, workerPermissions } from '../../src/nats/permiss
 import { CHART, type Manifest, openHelm, PRODUCTION, TRIAL } from '../kit/chart.ts';
 import { type Cluster, startKubernetes } from '../kit/kubernetes.ts';
 
-/** Everything that a cluster of its own knows, without the kinds of Prometheus and the Gateway API. */
+/** Everything that a separate cluster knows, without the kinds of Prometheus and the Gateway API. */
 const ALL = [
   ...['ingress.enabled', 'api.autoscaling.enabled', 'priorityClasses.create', 'controller.allNamespaces', 'metrics.dashboard.enabled'],
   ...['namespace.create'],

@@ -326,7 +326,7 @@ describe('a ConversionJob', () => {
     expect((await statusOf(namespace, 'seen')).phase).toBe('Complete');
   });
 
-  it('is one job however often the controller begins anew', async () => {
+  it('is one job however often the controller starts again', async () => {
     const namespace = await newNamespace();
     await controller?.close();
     await apply(namespace, 'patient');

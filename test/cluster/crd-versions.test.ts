@@ -106,7 +106,7 @@ describe.each(KINDS)('$plural that were stored as v1alpha1', ({ plural, object, 
     await isUnderstood(NEXT);
   });
 
-  it('are stored anew when they are written once more, and then nothing of the old version is left', async () => {
+  it('are stored again when they are written once more, and then nothing of the old version is left', async () => {
     await define(plural, [
       { name: OLD, served: true, storage: false },
       { name: NEXT, served: true, storage: true },

@@ -37,7 +37,7 @@ function stand(name: string, identity: string, own: Kube = kube): LeaderElector 
   return candidacy;
 }
 
-/** As a process of its own, which a test can freeze and kill. */
+/** As a separate process, which a test can freeze and kill. */
 function spawnCandidate(name: string, identity: string) {
   const said: string[] = [];
   const script = join(import.meta.dirname, '../kit/kubernetes/candidate.ts');

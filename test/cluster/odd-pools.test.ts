@@ -1,6 +1,6 @@
 /** What is told of a pool when something about it is odd: a worker that runs and says nothing, Jobs without pods, a namesake, a status that is refused. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { TOOLCHAIN_POOLS } from '../../src/controller/pools/observe/objects.ts';
+import { TOOLCHAIN_POOLS } from '../../src/controller/pools/objects.ts';
 import { aPool, applyPool, type Controller, condition, installResources, jobsOf, type Pool, startController } from '../kit/controller.ts';
 import { ACCOUNT, controllerAccount } from '../kit/controller-account.ts';
 import { type Cluster, startKubernetes } from '../kit/kubernetes.ts';

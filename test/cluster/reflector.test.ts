@@ -115,7 +115,7 @@ describe('a reflector', () => {
     expect(mirror.troubles.length).toBeGreaterThan(0);
   });
 
-  it('begins a watch anew that has fallen silent', async () => {
+  it('begins a watch again that has fallen silent', async () => {
     const mirror = reflect('silent', { kube: through, silenceMs: 1_000 });
     await mirror.reflector.whenSynced();
     await kube.create(MAPS, map('heard', 'silent'));

@@ -1,7 +1,7 @@
 /** Workers that go, and names that are taken: a pool comes back to what it should be, with never more than its capacity. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { TOOLCHAIN_POOLS } from '../../src/controller/pools/observe/objects.ts';
+import { TOOLCHAIN_POOLS } from '../../src/controller/pools/objects.ts';
 import { unlessNotFound } from '../../src/kube/connection/error.ts';
 import { startReflector } from '../../src/kube/reflector.ts';
 import { JOBS, type KubeObject, PODS } from '../../src/kube/resource.ts';

@@ -1,6 +1,6 @@
-/** Two controllers of namespaces of their own on one NATS: each keeps its pools, and both are told of a name that both have. */
+/** Two controllers of separate namespaces on one NATS: each keeps its pools, and both are told of a name that both have. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { TOOLCHAIN_POOLS } from '../../src/controller/pools/observe/objects.ts';
+import { TOOLCHAIN_POOLS } from '../../src/controller/pools/objects.ts';
 import type { Nats } from '../../src/nats/connection.ts';
 import { readPools } from '../../src/pools/nats/declarations.ts';
 import { aPool, applyPool, type Controller, condition, installResources, type Pool, startController } from '../kit/controller.ts';

@@ -1,7 +1,7 @@
 /** Real files through real workers, whose pods, nodes, controllers and Kubernetes itself fail meanwhile: each file comes back, and as itself. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Pod } from '../../src/controller/pools/observe/objects.ts';
+import type { Pod } from '../../src/controller/pools/objects.ts';
 import { PODS } from '../../src/kube/resource.ts';
 import { type Cluster as Service, startCluster } from '../kit/cluster.ts';
 import { aPool, applyPool, installResources, isFinished, jobsOf, poolNamed } from '../kit/controller.ts';

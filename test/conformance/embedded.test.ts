@@ -98,7 +98,7 @@ beforeEach(async () => {
 });
 afterEach(() => removeFolder(folder));
 
-/** Runs a module's text in a process of its own, with the sources at hand. */
+/** Runs a module's text in a separate process, with the sources at hand. */
 function processOf(text: string) {
   const src = new URL('../../src/', import.meta.url).href;
   return spawn(process.execPath, ['--input-type=module', '-e', text.replaceAll('SRC/', src)], {
@@ -239,7 +239,7 @@ describe('one SQLite file', () => {
       expect(Object.fromEntries(holds)).toEqual({ many: 8, other: 8 });
     });
 
-    it('lets nobody wait for ever, whoever comes anew', async () => {
+    it('lets nobody wait for ever, whoever comes again', async () => {
       await publish('patient', 2);
       await publish('crowd', 2);
       const turns = [];

@@ -107,7 +107,7 @@ describe('jobs in JetStream', () => {
     await nats.client.publish(`$KV.due.open.${START}.image.${jobId(9)}`, '');
     for await (const due of jobs.due(START)) if (due.id === jobId(9)) await due.settle();
     expect(await dueAt(START)).not.toContain(jobId(9));
-    // Entries that were lost, as in a store that was restored in part, are made anew.
+    // Entries that were lost, as in a store that was restored in part, are made again.
     await nats.manager.streams.purge('KV_due');
     expect(await dueAt(START)).toContain(records[0]?.id);
     expect(await collect(openJobs(nats).due(START))).not.toEqual([]);
@@ -194,7 +194,7 @@ describe('batches and clients in JetStream', () => {
     await limits.put('short', NEW_CLIENT, undefined, Date.now() + 60_000);
   });
 
-  it('begin anew with a client whose record cannot be read, and can be written again', async () => {
+  it('start again with a client whose record cannot be read, and can be written again', async () => {
     await ensureLimits(nats, 1);
     const told: Error[] = [];
     const limits = openLimits(nats, Date.now, (found) => told.push(found));

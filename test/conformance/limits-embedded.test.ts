@@ -111,7 +111,7 @@ describe('one SQLite file of limits', () => {
     'of a newer version': '{"version":2}',
     'of another shape': '[]',
   })) {
-    it(`begins anew with a record ${which}, says so, and can be written again`, async () => {
+    it(`starts again with a record ${which}, says so, and can be written again`, async () => {
       const told: Error[] = [];
       const store = openLimits(path, Date.now, (found) => told.push(found));
       await store.put('c', NEW_CLIENT, undefined, START);

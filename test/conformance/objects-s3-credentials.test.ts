@@ -83,7 +83,7 @@ async function container(next: () => Promise<Temporary>, livesMs = HOUR_MS): Pro
 }
 
 describe('credentials that are not set', () => {
-  it('come from a shared file, and anew when those have expired', async () => {
+  it('come from a shared file, and again when those have expired', async () => {
     const write = async (found: Temporary) => {
       await writeFile(join(folder, 'next'), asFile(found));
       await rename(join(folder, 'next'), join(folder, 'credentials'));

@@ -211,7 +211,7 @@ describe('a transfer by URL', () => {
   });
 });
 
-it('speaks TLS, to the bucket by its own host name, in a region of its own', async () => {
+it('speaks TLS, to the bucket by its own host name, in a separate region', async () => {
   const names = ['-subj', '/CN=s3.test', '-addext', 'subjectAltName=DNS:s3.test,DNS:*.s3.test,IP:127.0.0.1'];
   const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-keyout', join(folder, 'private.key')];
   execFileSync('openssl', ['req', '-x509', ...key, '-days', '2', ...names, '-out', join(folder, 'public.crt')], { stdio: 'ignore' });

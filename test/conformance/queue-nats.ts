@@ -28,7 +28,7 @@ const slowed = (queue: Queue): Queue => ({
 
 interface Connected {
   readonly admin: Nats;
-  /** Two processes: a queue and every second view of it are on connections of their own. */
+  /** Two processes: a queue and every second view of it are on separate connections. */
   readonly connections: readonly Nats[];
 }
 

@@ -408,7 +408,7 @@ export function queueSuite(name: string, open: () => Promise<QueueHarness>): voi
         await queue.publish(anOrder());
         const old = await take();
         await harness.elapse(ACK_WAIT_MS + 1);
-        // Whether it counts as held until it is handed out anew is the server's affair: it is there once.
+        // Whether it counts as held until it is handed out again is the server's affair: it is there once.
         const { waiting, held } = await queue.depth('image');
         expect(waiting + held).toBe(1);
         const heir = await take();

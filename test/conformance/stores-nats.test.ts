@@ -19,7 +19,7 @@ for (const replicas of [1, 3] as const) {
   describe(`JetStream with ${replicas === 1 ? 'one server' : 'three replicas'}`, () => {
     let servers: Servers;
     let admin: Nats;
-    /** Two processes: a store and every second view of it are on connections of their own. */
+    /** Two processes: a store and every second view of it are on separate connections. */
     let connections: readonly Nats[];
     beforeAll(async () => {
       servers = await startNats(replicas);
@@ -28,7 +28,7 @@ for (const replicas of [1, 3] as const) {
     });
     afterAll(() => servers.stop());
 
-    /** Opens a backend again and again on buckets of its own, which are empty. */
+    /** Opens a backend again and again on separate buckets, which are empty. */
     async function afresh<T extends { close(): Promise<void> }>(
       ensure: (nats: Nats, replicas: number) => Promise<void>,
       open: (nats: Nats) => Promise<T> | T,

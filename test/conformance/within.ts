@@ -1,4 +1,4 @@
-/** Around each case of a suite: a harness of its own, closed whatever happens. */
+/** Around each case of a suite: a separate harness, closed whatever happens. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -21,7 +21,7 @@ export const withinEach =
     }
   };
 
-/** Opens a store on a database file of its own, once and again, and closes all of it with the folder. */
+/** Opens a store on a separate database file, once and again, and closes all of it with the folder. */
 export async function inOneFile<S extends Closable>(open: (path: string) => S) {
   const folder = await mkdtemp(join(tmpdir(), 'filemill-store-'));
   const path = join(folder, 'filemill.db');

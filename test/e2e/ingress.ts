@@ -97,7 +97,7 @@ const SERVE_PAGE = `
   }).listen(80, address, () => console.log('serves'));
   process.stdin.resume().on('end', () => process.exit());`;
 
-/** A page and a photo at a public address, which a Service of its own gives a name. @returns ends it */
+/** A page and a photo at a public address, which a separate Service gives a name. @returns ends it */
 async function servePage({ folder, photo }: E2eFiles): Promise<() => Promise<void>> {
   await cluster('enter', 'ip', 'addr', 'replace', `${PUBLIC}/32`, 'dev', 'node0');
   const picture = join(folder, 'photo.jpg');

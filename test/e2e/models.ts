@@ -11,7 +11,7 @@ import { pipeline } from 'node:stream/promises';
 import sharp from 'sharp';
 import { listedModels } from '../../src/exec/models/manifest.gen.ts';
 import { submit } from './client.ts';
-import { base, checkout, clusterDir, helm, inNamespace, kubectl, metricsOf, NAMESPACE, network, VALUES } from './cluster.ts';
+import { base, clusterDir, helm, inNamespace, kubectl, metricsOf, NAMESPACE, network, VALUES } from './cluster.ts';
 import type { E2eFiles } from './files.ts';
 import { eventually, must, step } from './steps.ts';
 

@@ -9,7 +9,7 @@ export const dataServers = (): Promise<string> =>
   inNamespace('get', 'pods', 'filemill-nats-0', 'filemill-minio-0', '-o', 'jsonpath={.items[*].metadata.uid}');
 
 export async function addPool(files: E2eFiles): Promise<void> {
-  await step('helm upgrade: a pool of its own name, under load', async () => {
+  await step('helm upgrade: a pool with a name that no toolchain has, under load', async () => {
     const there = await dataServers();
     const photo = [new Blob([Uint8Array.from(files.photo)]), 'photo.jpg'] as const;
     const before = await send(base, '/api/v1/convert', [['file', ...photo]], { to_format: 'png' });

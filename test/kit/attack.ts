@@ -12,7 +12,7 @@ export async function held<T>(work: () => Promise<T>): Promise<{ readonly result
   }
 }
 
-/** A request that is written by a thread of its own: what it costs to make is not the service's. */
+/** A request that is written by a separate thread: what it costs to make is not the service's. */
 export interface Attack {
   readonly path: string;
   /** Beside Host and length. */

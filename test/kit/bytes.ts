@@ -1,7 +1,7 @@
 /** Bytes made by hand: files that no program here writes, or that no honest program would. */
 
-import type { Sample } from '../../src/catalog/sniff/sample.ts';
-import { Sampler } from '../../src/catalog/sniff/sample.ts';
+import type { Sample } from '../../src/catalog/looks/sample.ts';
+import { Sampler } from '../../src/catalog/looks/sample.ts';
 
 /** One byte a character. */
 /** A picture of one pixel: a job that costs little, for what is about jobs and not about files. */

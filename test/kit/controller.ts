@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
-import { TOOLCHAIN_POOLS } from '../../src/controller/pools/observe/objects.ts';
+import { TOOLCHAIN_POOLS } from '../../src/controller/pools/objects.ts';
 import type { Kube } from '../../src/kube/connection/connect.ts';
 import { unlessNotFound } from '../../src/kube/connection/error.ts';
 import { JOBS, type KubeObject } from '../../src/kube/resource.ts';

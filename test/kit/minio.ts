@@ -1,4 +1,4 @@
-/** A real S3 for a test: a MinIO server of its own on a free port, with a folder that goes with it. */
+/** A real S3 for a test: a separate MinIO server on a free port, with a folder that goes with it. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';

@@ -1,4 +1,4 @@
-/** Real NATS servers for a test, each on free ports with a folder of its own: one, or three that replicate. */
+/** Real NATS servers for a test, each on free ports with a separate folder: one, or three that replicate. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';

@@ -1,7 +1,7 @@
 /** A cluster with the operator in it, under its own account: NATS, one controller for all namespaces, and stand-ins for its workers. */
 import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
-import { TOOLCHAIN_POOLS } from '../../src/controller/pools/observe/objects.ts';
+import { TOOLCHAIN_POOLS } from '../../src/controller/pools/objects.ts';
 import type { KubeObject } from '../../src/kube/resource.ts';
 import type { Nats } from '../../src/nats/connection.ts';
 import { readPools } from '../../src/pools/nats/declarations.ts';

@@ -1,4 +1,4 @@
-/** Controllers as a Deployment keeps them: so many at a time, and one that ends is started anew. */
+/** Controllers as a Deployment keeps them: so many at a time, and one that ends is started again. */
 import { type KubeObject, LEASES } from '../../src/kube/resource.ts';
 import { type Controller, startController } from './controller.ts';
 import type { Cluster } from './kubernetes.ts';

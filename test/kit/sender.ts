@@ -1,5 +1,5 @@
 /**
- * A client in a thread of its own, for tests that measure how long the service's event loop is held while it runs in this process: to build a
+ * A client in a separate thread, for tests that measure how long the service's event loop is held while it runs in this process: to build a
  * form of 20 MB, and to send it, is not the service's work.
  */
 import { isMainThread, parentPort, Worker } from 'node:worker_threads';

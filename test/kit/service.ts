@@ -1,4 +1,4 @@
-/** A real service for a test: in this process on a free port, or as a process of its own, each with a data folder that goes with it. */
+/** A real service for a test: in this process on a free port, or as a separate process, each with a data folder that goes with it. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { openAsBlob } from 'node:fs';

@@ -62,7 +62,7 @@ const aborted = (signal: AbortSignal): Promise<never> =>
     signal.addEventListener('abort', () => reject(signal.reason), { once: true });
   });
 
-/** In a process of its own, which ends by being killed. */
+/** In a separate process, which ends by being killed. */
 export async function runStub({
   servers,
   name,

@@ -1,4 +1,4 @@
-/** The commit before this one, as a checkout of its own: what runs beside us while an upgrade is under way. */
+/** The commit before this one, as a separate checkout: what runs beside us while an upgrade is under way. */
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { chmod, mkdtemp, rm, symlink } from 'node:fs/promises';
@@ -23,7 +23,7 @@ export function commitBefore(): string | undefined {
   }
 }
 
-/** With the libraries of this checkout and a launcher of its own. @throws when git cannot read the commit */
+/** With the libraries of this checkout and a separate launcher. @throws when git cannot read the commit */
 export async function checkOut(commit: string): Promise<VersionBefore> {
   const folder = await mkdtemp(join(tmpdir(), 'filemill-before-'));
   // Converters run as users of their own.

@@ -24,7 +24,7 @@ it('takes those that were made together for one failure', () => {
   expect(failures.failures()).toBe(3);
 });
 
-it('lets a few pass where a file may be at fault, and begins anew when one goes well', () => {
+it('lets a few pass where a file may be at fault, and starts again when one goes well', () => {
   const failures = backOff(3);
   const thrice = (from: number) => {
     for (const at of [0, 1, 2]) failures.failed('a', from + at, why);

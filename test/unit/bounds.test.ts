@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import * as bounds from '../../src/catalog/bounds.ts';
 
 const known = new Map<string, number>(Object.entries(bounds));
-/** A number with a name of its own, in TypeScript or Python. */
+/** A number with a separate name, in TypeScript or Python. */
 const CONSTANT = /^(?:export )?(?:const )?([A-Z][A-Z_\d]+) = ([\d_]+);?$/gm;
 
 const constants = readdirSync('src', { recursive: true, encoding: 'utf8' })

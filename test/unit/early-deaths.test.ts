@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { decide } from '../../src/controller/pools/decide/decide.ts';
 import { newMemory } from '../../src/controller/pools/memory.ts';
-import type { Observation, ObservedWorker } from '../../src/controller/pools/observe/observation.ts';
+import type { Observation, ObservedWorker } from '../../src/controller/pools/observation.ts';
 import { troubleOf } from '../../src/controller/pools/report/trouble.ts';
 import { NOTHING_OBSERVED } from '../../src/controller/pools/validate.ts';
 

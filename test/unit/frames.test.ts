@@ -8,7 +8,7 @@ const be = (value: number, bytes: number): number[] => le(value, bytes).reverse(
 const times = <T>(count: number, make: (index: number) => T): T[] => Array.from({ length: count }, (_, index) => make(index));
 
 const GIF_HEAD = [...Buffer.from('GIF89a'), 1, 0, 1, 0, 0x80, 0, 0, 1, 2, 3, 4, 5, 6];
-/** With a table of its own of two colours, and two sub-blocks. */
+/** With a separate table of two colours, and two sub-blocks. */
 const GIF_FRAME = [0x2c, 0, 0, 0, 0, 1, 0, 1, 0, 0x80, 1, 2, 3, 4, 5, 6, 2, 2, 0x44, 1, 1, 0x2c, 0];
 const GIF_DELAY = [0x21, 0xf9, 4, 0, 1, 0, 0, 0];
 const gif = (count: number, between: readonly number[] = []): Uint8Array =>

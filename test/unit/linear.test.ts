@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Engine } from '../../src/catalog/engine.ts';
 import { engines } from '../../src/catalog/engines.gen.ts';
+import { type Sample, Sampler } from '../../src/catalog/looks/sample.ts';
 import { distinctNames } from '../../src/catalog/names.ts';
 import { optionSchemas, readOptions } from '../../src/catalog/options/options.ts';
-import { type Sample, Sampler } from '../../src/catalog/sniff/sample.ts';
 import { readInput } from '../../src/catalog/tool.ts';
 import { tools } from '../../src/catalog/tools.ts';
 import { Head, lines, Tail } from '../../src/exec/confine/kept.ts';
@@ -237,7 +237,7 @@ const MODULES: Readonly<Record<string, (module: Module) => Looks>> = {
     // It only puts numbers after names.
     numberedNames: NOT_FOREIGN,
   }),
-  'catalog/planning/pages.ts': (module) => ({
+  'catalog/options/pages.ts': (module) => ({
     pageRanges: as(module['pageRanges']),
     selectPages: NOT_FOREIGN,
     choosePages: NOT_FOREIGN,
@@ -292,7 +292,7 @@ const MODULES: Readonly<Record<string, (module: Module) => Looks>> = {
     // Node takes 32 KiB of headers.
     return { identifyWith: (text) => identify('::1', text.slice(0, 32_768)) };
   },
-  'catalog/sniff/bytes.ts': (module) => ({
+  'catalog/looks/bytes.ts': (module) => ({
     ...Object.fromEntries(['u8', 'u16le', 'u16be', 'u32le', 'u32be', 'has', 'asBuffer'].map((name) => [name, NOT_FOREIGN])),
     latin1: bytes((read) => as3(module['latin1'])(read, 0, read.length)),
     find: bytes((read) => as2(module['find'])(read, 'hdlr')),
@@ -303,9 +303,9 @@ const MODULES: Readonly<Record<string, (module: Module) => Looks>> = {
     // Of `detect` and `isText`.
     matches: NOT_FOREIGN,
   }),
-  'catalog/sniff/sample.ts': () => ({ Sampler: (text) => sampleOf(text) }),
+  'catalog/looks/sample.ts': () => ({ Sampler: (text) => sampleOf(text) }),
   'catalog/sniff/verdict.ts': () => ({ asFormat: NOT_FOREIGN, asRefused: NOT_FOREIGN, tieAmong: NOT_FOREIGN, tie: NOT_FOREIGN }),
-  'catalog/sniff/charset.ts': (module) => ({ decode: bytes(as(module['decode'])), isText: sniffed(as(module['isText'])) }),
+  'catalog/looks/charset.ts': (module) => ({ decode: bytes(as(module['decode'])), isText: sniffed(as(module['isText'])) }),
   'catalog/sniff/markup.ts': (module) => ({ likeliest: as(module['likeliest']) }),
   'catalog/sniff/page-parts.ts': (module) => ({
     unloaded: (text) => as3(module['unloaded'])({ head: Buffer.from(text) }, 'html', 'pdf'),
@@ -319,7 +319,7 @@ const MODULES: Readonly<Record<string, (module: Module) => Looks>> = {
     normalized: (text) => as2(module['normalized'])(new Map([['ocr_lang', text]]), { params: {} }),
     meantName: (text) => as2(module['meantName'])(text, ['img_quality']),
   }),
-  'catalog/sniff/xml.ts': (module) => ({
+  'catalog/looks/xml.ts': (module) => ({
     rootOf: as(module['rootOf']),
     attribute: (text) => as2(module['attribute'])(rootWith(text), 'width'),
     attributesOf: (text) => as(module['attributesOf'])(rootWith(text)),
@@ -346,8 +346,10 @@ const as3 =
 
 const SOURCE = join(import.meta.dirname, '../../src');
 
-/** Every file of the sniffers, whether or not it is listed above: those that are not export one sniffer. */
-const sniffers = readdirSync(join(SOURCE, 'catalog/sniff')).map((name) => `catalog/sniff/${name}`);
+/** Every file that looks at samples, also one that is not listed above: each of its functions takes a sample. */
+const sniffers = ['catalog/sniff', 'catalog/looks'].flatMap((folder) =>
+  readdirSync(join(SOURCE, folder)).flatMap((name) => (name.endsWith('.ts') ? [`${folder}/${name}`] : [])),
+);
 
 const loaded: readonly (readonly [path: string, module: Module])[] = await Promise.all(
   [...new Set([...Object.keys(MODULES), ...sniffers])].map(async (path) => [path, (await import(join(SOURCE, path))) as Module] as const),

@@ -70,7 +70,7 @@ it('a tool whose engine is missing is absent, and says which', () => {
 
 it('a tool that converts is absent where nothing reads what it accepts', () => {
   const { tools: callable, absent } = without('ffmpeg', 'subtitles');
-  expect(absent.get('extract-audio-from-video')).toMatchObject({ reason: 'nothing that reads its formats is installed' });
+  expect(absent.get('extract-audio-from-video')).toMatchObject({ reason: 'no engine that reads its formats is installed' });
   expect([callable.has('extract-audio-from-video'), callable.has('resize-image')]).toEqual([false, true]);
 });
 

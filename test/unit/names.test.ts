@@ -10,7 +10,7 @@ describe('names that some file systems take for one', () => {
     ['the sharp s and two s', 'straße.pdf', 'STRASSE.pdf'],
     ['the capital sharp s', 'STRAẞE.pdf', 'strasse.pdf'],
     ['a ligature', 'ﬁle.pdf', 'FILE.pdf'],
-    ['an accent of its own and a composed letter', 'é.pdf', 'e\u0301.pdf'],
+    ['a separate accent and a composed letter', 'é.pdf', 'e\u0301.pdf'],
     ['both lower-case sigmas', 'λόγος.pdf', 'ΛΌΓΟΣ.pdf'],
     ['full-width letters', 'ＡＢ.pdf', 'ab.pdf'],
   ])('differ in an archive: %s', (_, first, second) => {

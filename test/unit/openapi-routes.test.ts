@@ -16,7 +16,7 @@ const ELSEWHERE = [
 ];
 /** In the document, and answered before any route: what tus can do here. */
 const BEFORE_ROUTES = ['OPTIONS /api/v1/uploads'];
-/** The document gives each tool a path of its own; and what answers GET answers HEAD, where it is worth a word. */
+/** The document gives each tool a separate path; and what answers GET answers HEAD, where it is worth a word. */
 const SPELT_OUT = /^POST \/api\/v1\/tools\/(?!\{)|^HEAD \/api\/v1\/(?:jobs|batches)\/\{\}\/output$/;
 /** Read from requests and no parameters of ours: of HTTP itself, of proxies, and of the form. */
 const OF_HTTP = [

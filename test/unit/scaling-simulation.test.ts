@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { decide } from '../../src/controller/pools/decide/decide.ts';
 import { stabilisationWindow } from '../../src/controller/pools/decide/stabilisation.ts';
-import type { ObservedWorker, PoolScale, WorkerState } from '../../src/controller/pools/observe/observation.ts';
+import type { ObservedWorker, PoolScale, WorkerState } from '../../src/controller/pools/observation.ts';
 
 const settings: PoolScale = {
   capacity: 40,

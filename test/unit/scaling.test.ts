@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { decide, desired } from '../../src/controller/pools/decide/decide.ts';
 import { stabilisationWindow } from '../../src/controller/pools/decide/stabilisation.ts';
-import type { Observation, ObservedWorker, PoolAction, PoolScale, WorkerState } from '../../src/controller/pools/observe/observation.ts';
+import type { Observation, ObservedWorker, PoolAction, PoolScale, WorkerState } from '../../src/controller/pools/observation.ts';
 
 const settings: PoolScale = {
   capacity: 10,
@@ -140,7 +140,7 @@ describe('a pool', () => {
       aPool({ workers: workers(2, 'idle', { current: false }), backOff: { until: 1_000_001, why: unschedulable } }),
       [],
     ],
-    'makes anew what an older template could not bring up': [
+    'makes again what an older template could not bring up': [
       aPool({ workers: [worker(0, 'stuck', { current: false, trouble: unschedulable }), worker(1)] }),
       ['remove 0'],
     ],

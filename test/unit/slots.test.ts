@@ -1,9 +1,9 @@
 /** Two leaders that make Jobs at the same time, in every order that chance brings about: never more live ones than the capacity. */
 import { describe, expect, it } from 'vitest';
 import { freeSlots, slotsBelow } from '../../src/controller/pools/apply/room.ts';
-import { jobName } from '../../src/controller/pools/apply/template.ts';
 import { KEPT_FAILURES } from '../../src/controller/pools/decide/decide.ts';
-import type { KubeJob } from '../../src/controller/pools/observe/objects.ts';
+import type { KubeJob } from '../../src/controller/pools/objects.ts';
+import { jobName } from '../../src/controller/pools/objects.ts';
 
 const POOL = 'image';
 const CAPACITY = 5;

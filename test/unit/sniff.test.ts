@@ -624,7 +624,7 @@ describe('a font', () => {
   const svg = (inside: string): string => `<svg xmlns="http://www.w3.org/2000/svg">${inside}</svg>`;
   const FONT = '<font horiz-adv-x="500"><font-face font-family="F" units-per-em="1000"/><glyph unicode="A" d="M0 0h9v9z"/></font>';
 
-  it('in SVG is told from a picture that has a font of its own', () => {
+  it('in SVG is told from a picture that has a separate font', () => {
     expect(sourceOf(svg(`<defs>${FONT}</defs>`))).toBe('svgf');
     expect(sourceOf(svg(`<defs>${FONT}</defs><text font-family="F">A</text>`))).toBe('svg');
     expect(sourceOf(svg(`<rect width="4" height="4"/><defs>${FONT}</defs>`))).toBe('svg');

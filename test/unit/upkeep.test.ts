@@ -287,7 +287,7 @@ describe('a run over real stores', () => {
     expect([...asked]).toEqual([lost.id]);
   });
 
-  it('looks through the objects a stretch at a time, and begins anew at the end', async () => {
+  it('looks through the objects a stretch at a time, and starts again at the end', async () => {
     for (let n = 0; n < 25; n++) await put(inputKey(jobId(n)));
     const walk = walkThrough(upkept.objects, 'jobs/', jobOfKey);
     const passed: string[] = [];

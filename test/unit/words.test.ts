@@ -1,4 +1,4 @@
-/** Messages, log lines, warnings, help and docs use words that a reader knows and would search for. */
+/** Messages, log lines, warnings, help, docs and comments use words that a reader knows and would search for. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseSync, Visitor } from 'oxc-parser';
@@ -28,17 +28,24 @@ const BANNED: Readonly<Record<string, string>> = {
 const FRAGMENT = /(?:^|[.:;|]\s+)Of (?!course)/;
 
 describe('plain words', () => {
-  const sources = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.ts'));
-  const docs = readdirSync('docs').filter((name) => name.endsWith('.md') || name === 'openapi.json');
-  const pages = ['README.md', 'SECURITY.md', 'charts/filemill/README.md', ...docs.map((name) => join('docs', name))];
+  const sources = ['src', 'web/src'].flatMap((folder) =>
+    readdirSync(folder, { recursive: true, encoding: 'utf8' }).flatMap((path) => (/\.tsx?$/.test(path) ? [join(folder, path)] : [])),
+  );
+  const docs = ['docs', 'docs/decisions'].flatMap((folder) =>
+    readdirSync(folder).flatMap((name) => (name.endsWith('.md') || name === 'openapi.json' ? [join(folder, name)] : [])),
+  );
+  const pages = ['README.md', 'SECURITY.md', 'CONTRIBUTING.md', 'charts/filemill/README.md', ...docs];
 
-  it('are all that the program says', () => expect(sources.flatMap((path) => faults(`src/${path}`, textsOf(path)))).toEqual([]));
+  it('are all that the program says', () => expect(sources.flatMap((path) => faults(path, textsOf(path)))).toEqual([]));
+
+  it('are all that comments say', () => expect(sources.flatMap((path) => faults(path, commentsOf(path)))).toEqual([]));
 
   it('are all that the docs say', () => expect(pages.flatMap((path) => faults(path, readFileSync(path, 'utf8').split('\n')))).toEqual([]));
 
   it('are told from others', () => {
     expect(faults('a', ['The server has nobody.', 'Of each pod', 'Limits. Of a pool', 'Anewer'])).toHaveLength(3);
     expect(textsOf('a.ts', `log.info(\`for \${whom} nobody\`, "a b", "one"); // nobody`)).toEqual(['for … nobody', 'a b']);
+    expect(commentsOf('a.ts', '/**\n * Of a pool. */ f("nobody"); // nobody')).toEqual(['Of a pool.', 'nobody']);
   });
 });
 
@@ -50,12 +57,19 @@ function faults(place: string, texts: readonly string[]): string[] {
   });
 }
 
-/** Texts of more than one word: all of them, since a message may be put together far from where it is sent. Comments are not for clients. */
-function textsOf(path: string, code = readFileSync(join('src', path), 'utf8')): string[] {
+/** Texts of more than one word: all of them, since a message may be put together far from where it is sent. */
+function textsOf(path: string, code = readFileSync(path, 'utf8')): string[] {
   const texts: string[] = [];
   new Visitor({
     Literal: ({ value }) => void (typeof value === 'string' && texts.push(value)),
     TemplateLiteral: ({ quasis }) => void texts.push(quasis.map(({ value }) => value.cooked ?? '').join('…')),
   }).visit(parseSync(path, code).program);
   return texts.filter((text) => / /.test(text));
+}
+
+/** The lines of its comments. */
+function commentsOf(path: string, code = readFileSync(path, 'utf8')): string[] {
+  return parseSync(path, code).comments.flatMap(({ value }) =>
+    value.split('\n').flatMap((line) => line.replace(/^[\s*]+/, '').trim() || []),
+  );
 }

@@ -38,7 +38,7 @@ annotations: {{- toYaml . | nindent 2 }}
 {{- toYaml (merge (include "filemill.selector" . | fromYaml) (dict "app.kubernetes.io/part-of" "filemill") $root.Values.pods.labels $root.Values.commonLabels) }}
 {{- end }}
 
-{{/* (list . name trial): StorageClass of a trial's server: `-` for none. A claim that is there keeps its class. */}}
+{{/* (list . name trial): StorageClass of a trial's server: `-` for none. An existing claim keeps its class. */}}
 {{- define "filemill.trialClass" -}}
 {{- $root := index . 0 }}{{ $wanted := (index . 2).storageClass -}}
 {{- $claim := lookup "v1" "PersistentVolumeClaim" $root.Release.Namespace (index . 1) -}}
@@ -287,7 +287,7 @@ affinity: {{- toYaml . | nindent 2 }}
 {{- with concat $root.Values.pods.env (index $root.Values (index . 1)).env }}{{ toYaml . }}{{ end }}
 {{- end }}
 
-{{/* (list . role): keeps all but one replica while nodes are drained. What is not ready serves nobody: a node that it runs on may be drained. */}}
+{{/* (list . role): keeps all but one replica while nodes are drained. A pod that is not ready serves no request: its node may be drained. */}}
 {{- define "filemill.disruptionBudget" -}}
 {{- $root := index . 0 }}{{ $role := index . 1 -}}
 {{- if (index $root.Values $role).podDisruptionBudget.enabled }}
@@ -367,7 +367,7 @@ tolerations:
 {{- toYaml (mergeOverwrite $own (deepCopy .Values.config) $fixed) }}
 {{- end }}
 
-{{/* Names of the pools that the controller may make Jobs of, in JSON: the chart's, those that the values name, and those that are there already. */}}
+{{/* Names of the pools that the controller may make Jobs of, in JSON: the chart's, those that the values name, and those that exist already. */}}
 {{- define "filemill.poolNames" -}}
 {{- $names := concat (keys .Values.pools) .Values.controller.morePools -}}
 {{- if .Capabilities.APIVersions.Has "filemill.io/v1alpha1/ToolchainPool" -}}

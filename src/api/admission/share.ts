@@ -13,7 +13,7 @@ export interface ReservedShare {
   readonly refund: () => Promise<void>;
 }
 
-/** Of a request that creates no job. */
+/** Share of a request that creates no job. */
 export const NO_SHARE: ReservedShare = { enlarge: async () => {}, refund: async () => {} };
 
 /** Statuses after which the client's share is refunded: no work was done for it. */

@@ -5,7 +5,7 @@ import type { ApiDeps } from '../deps.ts';
 
 /**
  * @param has whether a catalog has what was asked for
- * @param refusal the answer if nobody who has it is awaited
+ * @param refusal the answer if no worker that has it is awaited
  */
 export function startingOr(deps: Pick<ApiDeps, 'catalog' | 'expected'>, has: (catalog: Catalog) => boolean, refusal: Failure): Failure {
   // They may have reported since the catalog was read.

@@ -1,4 +1,4 @@
-/** `POST /api/v1/batch` and `…/batches/{id}`: up to twenty files to one format, each a job of its own. */
+/** `POST /api/v1/batch` and `…/batches/{id}`: up to twenty files to one format, each a separate job. */
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Failure } from '../../errors.ts';

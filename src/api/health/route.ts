@@ -61,7 +61,7 @@ export function healthRoutes(app: FastifyInstance, deps: ApiDeps): void {
     const seenAt = (id: string) => Math.max(0, ...[...pools.values()].filter(({ engines }) => engines.has(id)).map((pool) => pool.seenAt));
     const engines: Partial<Record<EngineRole, EngineHealth & { all: readonly EngineHealth[] }>> = {};
     for (const role of engineRoles) {
-      // Two engines may be one program: whoever reads this counts programs.
+      // Two engines may be one program: readers count programs.
       const members = new Map<string, EngineHealth>();
       for (const { engine, available, version, reason, ...fresh } of all.filter((each) => each.engine.role === role)) {
         const seen_at = new Date(seenAt(engine.id) || startedAt).toISOString();

@@ -34,7 +34,7 @@ export function baseUrl(settings: BaseSettings, asked: Asked | undefined, port: 
 }
 
 /**
- * Whether links may name this host, and web pages reach `/mcp` by it: an IP address, which nobody can point elsewhere, localhost, a name of
+ * Whether links may name this host, and web pages reach `/mcp` by it: an IP address, which cannot be pointed elsewhere, localhost, a name of
  * this machine, or one that the operator has allowed.
  * @param host a Host header (RFC 9110 §7.2): one authority and nothing else. With a user, a path or a query in it, the URL would say something else than it shows.
  */
@@ -72,7 +72,7 @@ export function withoutPrefix(url: string, prefix: string, isOurs: (url: string)
   return isOurs(url) ? url : rest.startsWith('/') ? rest : `/${rest}`;
 }
 
-/** Of several proxies the first is what the client saw. */
+/** If there are several proxies, the first value is what the client saw. */
 function forwarded({ headers }: Asked, what: 'proto' | 'host' | 'prefix'): string | undefined {
   const sent = [headers[`x-forwarded-${what}`] ?? []].flat()[0]?.slice(0, 1_000);
   const [first = ''] = (sent ?? '').split(',', 1);

@@ -4,7 +4,7 @@ import { Readable } from 'node:stream';
 
 const DISCARD_MS = 30_000;
 const DISCARD_BYTES = 32 * 1024 * 1024;
-/** Of chunks that are tiny, so many at most: each costs as much as a large one. */
+/** Maximum number of tiny chunks: each costs as much as a large one. */
 const DISCARD_PIECES = 5_000;
 const TINY_BYTES = 256;
 const LINGER_MS = 2_000;

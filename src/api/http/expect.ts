@@ -1,9 +1,9 @@
-/** `Expect: 100-continue` (RFC 9110 §10.1.1): whoever would be refused by its headers is told so before it sends a body. */
+/** `Expect: 100-continue` (RFC 9110 §10.1.1): a client whose headers are refused learns it before it sends a body. */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 
 const held = new WeakMap<IncomingMessage, ServerResponse>();
 
-/** Nobody is told to go on by the server itself: the route that wants the body says so. Other expectations mean nothing to us. */
+/** The server itself never asks for the body: the route that wants the body says so. Other expectations mean nothing to us. */
 export function holdBackBodies(server: Server): void {
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
     held.set(request, response);

@@ -2,7 +2,7 @@
 import { Failure } from '../../errors.ts';
 
 export interface JsonBounds {
-  /** Of the text, without what `carriers` lets pass. */
+  /** Length of the text, without what `carriers` lets pass. */
   readonly bytes: number;
   /** The failure where it has more. */
   readonly tooLong: (received: number) => Failure;
@@ -15,7 +15,7 @@ const MAX_DEPTH = 32;
 /** Keys and items of all objects and arrays together. */
 const MAX_ITEMS = 4_000;
 const MAX_KEY_BYTES = 1_024;
-/** Of a JSON-RPC method's name. */
+/** Length of a JSON-RPC method's name. */
 const MAX_METHOD_BYTES = 256;
 /** In texts: each costs the parser as much as a few dozen plain characters. One in ten is more than base64 or prose ever has. */
 const MAX_ESCAPES = 1_000_000;
@@ -56,11 +56,11 @@ export class JsonBudget {
   #textBytes = 0;
   #isEscaped = false;
   readonly #kept = Buffer.alloc(KEPT_BYTES);
-  /** Of this message: in texts that may be files. */
+  /** Bytes of this message in texts that may be files. */
   #carried = 0;
   #hasMethod = false;
   #isCall = false;
-  /** Of messages that have ended. */
+  /** The same for messages that have ended. */
   #carriedByCalls = 0;
 
   constructor(bounds: JsonBounds) {

@@ -5,7 +5,7 @@ import type { ApiDeps } from '../deps.ts';
 /** How often it is seen whether the catalog has changed, ms: a start has other work first. */
 const CHECK_MS = 2_000;
 
-/** @param builds one after the other, so that a start keeps nobody waiting; a client that comes first waits for the same work */
+/** @param builds one after the other, so that no client waits for them at a start; a client that comes first waits for the same work */
 export function prepareAnswers(
   app: FastifyInstance,
   deps: Pick<ApiDeps, 'catalog' | 'log'>,

@@ -6,11 +6,11 @@ import { JsonBudget } from '../http/json-budget.ts';
 import type { ApiSettings } from '../settings.ts';
 import { LISTS } from './receive.ts';
 
-/** Of a body without files: twenty URLs of usual length, or one of 8,192 characters, escaped, and the options. */
+/** Length of a body without files: twenty URLs of usual length, or one of 8,192 characters, escaped, and the options. */
 const MOST_BYTES = 64 * 1024;
 /** As many as a multipart form may have. */
 const MOST_FIELDS = 100;
-/** Of a field, characters. */
+/** Length of a field, characters. */
 const MOST_NAME = 200;
 
 /**

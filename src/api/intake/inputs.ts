@@ -1,4 +1,4 @@
-/** The files that a job was sent: removed as soon as nobody will read them. */
+/** The input files of a job: removed as soon as no worker will read them. */
 import type { JobRecord } from '../../jobs/record.ts';
 import { inputKey } from '../../objects/keys.ts';
 import type { ObjectStore } from '../../objects/store.ts';

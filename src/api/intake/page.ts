@@ -8,7 +8,7 @@ import { mediaTypeOf, readFields } from './fields.ts';
 import { type Received, type ReceivedFile, receive, type Wanted } from './receive.ts';
 import { storeSampled } from './store-sampled.ts';
 
-/** Of a form that should hold no file. */
+/** Size of a form that should have no file, bytes. */
 const MOST_BYTES = 64 * 1024;
 /** `allowed` in the refusal. */
 const URL_TAKES = 'the http or https URL of a page';

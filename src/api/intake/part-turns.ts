@@ -8,7 +8,7 @@ const PARTS_IN_A_TURN = 64;
 /** What every delimiter begins with, whatever the boundary is (RFC 2046 §5.1.1). */
 const DELIMITER = Buffer.from('\r\n--');
 
-/** Passes the same bytes on; a chunk with many delimiters in several pieces, each in a turn of its own. */
+/** Passes the same bytes on; a chunk with many delimiters in several pieces, each in a separate turn. */
 export class PartTurns extends Transform {
   override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
     const end = endOfPiece(chunk);

@@ -2,9 +2,9 @@
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import { Busboy, type BusboyHeaders } from '@fastify/busboy';
+import type { Sample } from '../../catalog/looks/sample.ts';
 import { cleanName } from '../../catalog/names.ts';
 import { isOption } from '../../catalog/options/options.ts';
-import type { Sample } from '../../catalog/sniff/sample.ts';
 import { Failure, fileTooLarge } from '../../errors.ts';
 import { type ObjectStore, TooLarge } from '../../objects/store.ts';
 import { onAbort } from '../../streams/abort.ts';
@@ -34,7 +34,7 @@ export interface Wanted {
   /** Further names of text fields, which some clients send as file parts. */
   readonly isText?: (name: string) => boolean;
   readonly maxFiles: number;
-  /** Of one file. */
+  /** Size of one file. */
   readonly maxBytes: number;
   /** Where the file with this number, from 0 on, is stored. */
   readonly keyOf: (index: number) => string;
@@ -78,7 +78,7 @@ export interface Received {
   readonly count: number;
   /** The names of file parts that were ignored. */
   readonly strays?: readonly string[];
-  /** Of a body that can hold no file. */
+  /** Size of a body that can have no file. */
   readonly contentType?: string | undefined;
 }
 
@@ -89,7 +89,7 @@ const LIMITS = { fieldNameSize: 200, fieldSize: 64 * 1024, fields: 100, parts: 1
 const MOST_COUNTED = 1_000;
 /** Files in fields that the route does not know. */
 const MOST_STRANGERS = 80;
-/** Of a file's name, characters: more than any file system takes. */
+/** Length of a file's name, characters: more than any file system allows. */
 const NAME_CHARACTERS = 1_000;
 
 /** @throws Failure `NO_FILE`, `FILE_TOO_LARGE`, `BAD_REQUEST`, `BODY_TIMEOUT`; then nothing is stored */
@@ -106,7 +106,7 @@ export async function receive(request: IncomingMessage, wanted: Wanted, objects:
   /** The whole body was read: fields may follow the files. */
   const finished = Promise.withResolvers<void>();
   const files: Promise<ReceivedFile>[] = [];
-  /** Of each file: which of the fields it came in. */
+  /** For each file, the field that it was sent in. */
   const ranks: number[] = [];
   let count = 0;
   const strays: string[] = [];

@@ -1,6 +1,6 @@
 /** Writes a file to the object store, and takes a sample and a hash of it on the way. */
 import { pipeline, type Readable, Transform, type TransformCallback } from 'node:stream';
-import { HEAD_BYTES, type Sample, Sampler } from '../../catalog/sniff/sample.ts';
+import { HEAD_BYTES, type Sample, Sampler } from '../../catalog/looks/sample.ts';
 import type { ObjectStore, Written } from '../../objects/store.ts';
 import { onAbort } from '../../streams/abort.ts';
 

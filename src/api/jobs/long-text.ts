@@ -1,4 +1,4 @@
-/** A job whose text is long, as a stream: of an answer that nobody reads, no more than a piece is in memory. */
+/** A job whose text is long, as a stream: if the client does not read the answer, no more than one piece is in memory. */
 import { Readable } from 'node:stream';
 import type { JobRecord, StoredOutput } from '../../jobs/record.ts';
 import type { ApiDeps } from '../deps.ts';

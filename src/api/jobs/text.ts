@@ -29,7 +29,7 @@ export const hasText = (catalog: Pick<Catalog, 'tools'>, record: Pick<JobRecord,
 export interface TextMeasure {
   readonly pages: number;
   readonly cut: boolean;
-  /** Of the stored text, from its beginning, what an answer shows, bytes; the last character may be cut in two. */
+  /** How much of the stored text an answer shows, from its beginning, bytes; the last character may be cut in two. */
   readonly shownBytes: number;
 }
 
@@ -70,7 +70,7 @@ export async function measureText(
   return { pages: Math.max(1, ended + (last === FORM_FEED ? 0 : 1)), cut, shownBytes: cut ? MAX_TEXT_BYTES : whole };
 }
 
-/** The shown text in pieces, each no longer than one read of the store: whoever reads slowly holds no more of it. */
+/** The shown text in pieces, each no longer than one read of the store: a slow reader keeps no more than that in memory. */
 export async function* textInPieces(
   objects: Pick<ObjectStore, 'get'>,
   { key }: StoredOutput,

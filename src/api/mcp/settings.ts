@@ -19,7 +19,7 @@ export const mcpSettings = z.strictObject({
     .int()
     .min(1)
     .default(10 * MiB)
-    .describe('Files that stand in a call itself, decoded and all together, bytes'),
+    .describe('Files inside one call, decoded, all together, bytes'),
   heldBytes: z
     .number()
     .int()

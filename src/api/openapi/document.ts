@@ -19,7 +19,7 @@ export interface ApiDocument {
   readonly components: Readonly<Record<string, object>>;
 }
 
-/** Stands for the service's own address in examples, where that is known only to whoever reads them. */
+/** Stands for the service's own address in examples, where only the reader knows it. */
 export const EXAMPLE_BASE = 'http://localhost:8080';
 
 /** @param url what every path is appended to: absolute, or a path */

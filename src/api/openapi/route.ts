@@ -8,7 +8,7 @@ import { type EncodedBody, encodedBody, latestOf, pack, sendEncoded } from '../h
 import { describeApi, EXAMPLE_BASE } from './document.ts';
 
 const SCRIPT = 'openapi-explorer/dist/browser/openapi-explorer.min.js';
-/** The page's script creates its styles. The page may connect to its own origin only, also when somebody tries a request. */
+/** The page's script creates its styles. The page may connect to its own origin only, also when a reader tries a request. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",

@@ -58,7 +58,7 @@ function withoutSafeBounds({ jsonSchema }: { jsonSchema: Schema }): void {
 
 function errorSchema(code: Code): Schema {
   const { says, retryable } = errorTable[code];
-  // Of these it depends on the cause.
+  // For these it depends on the cause.
   const varies = code === 'URL_REFUSED' || code === 'CONVERSION_FAILED';
   const shape = z.looseObject({ request_id: z.string(), retryable: z.literal(varies ? [false, true] : [retryable]), ...details[code] });
   const { $schema: _, ...particulars } = z.toJSONSchema(shape, { io: 'input', override: withoutSafeBounds }) as Schema;

@@ -38,7 +38,7 @@ const byUrl: ReadReference = async (parts, ...place) => {
   });
 };
 
-/** To origins that the operator lists too: whoever has credentials for them is known there. */
+/** Also to origins that the operator lists: only a known client has credentials for them. */
 const byPrivateUrl = (deps: ApiDeps, url: string, headers: Headers, key: string, signal: AbortSignal): Promise<ReceivedFile> => {
   const { fetch } = reachable(deps);
   return fromUrl({ ...deps, fetch: (text, maxBytes, until) => fetch(text, maxBytes, until, headers) }, url, 0, key, signal);
@@ -63,7 +63,7 @@ async function fromBucket(
   }
 }
 
-/** Nobody can name another's: what is named lies below the namespace's own part, and no segment of a valid key leads upwards. */
+/** One namespace cannot name the objects of another: a key lies below the namespace's own part, and no segment of a valid key leads upwards. */
 function ownImport(key: string, namespace: string): string {
   const prefix = importsOf(namespace);
   try {

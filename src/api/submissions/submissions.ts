@@ -29,7 +29,7 @@ const ANSWER_WITHIN_MS = 2_500;
 const LOCK_MS = 15_000;
 /** Sources that one replica brings at a time, by where they are: what is in the bucket never waits for servers that take minutes. */
 const PLACES = { url: 20, bucket: 20, upload: 10 };
-/** After how long whoever found no place asks again, seconds. */
+/** After how long a client that found no place asks again, seconds. */
 const NO_PLACE_SECONDS = 2;
 
 const FETCHING: SubmissionAnswer = { fetching: true };

@@ -80,7 +80,7 @@ export async function waitForJob(
   // The request that created it answered with a refusal, and took it back.
   if (found === undefined && isFetching(record)) throw new Failure('OVERLOADED');
   const latest = found ?? record;
-  // Nobody else knows the job's id: its result could never be fetched.
+  // No client knows the job's id: its result could never be fetched.
   if (gone.aborted && !stopping.aborted && !mayReturn) await cancelJob(deps, record.id);
   // Where this fails, upkeep does it later: the client gets its result all the same.
   if (hasEnded(latest)) await deleteInputs(objects, record).catch(() => undefined);

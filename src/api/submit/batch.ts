@@ -12,7 +12,7 @@ import { type ConversionRequest, readRequestOptions, targetOf, validateConversio
 import { draftOf } from './fetching.ts';
 import type { Ids, SubmitWork } from './stages.ts';
 
-/** Several files to one format, each a job of its own. */
+/** Several files to one format, each a separate job. */
 export function batchWork(deps: ApiDeps, { jobOf }: Ids, maxFiles: number): SubmitWork {
   const checkCount = (received: Counted) => refuseCount(received, maxFiles);
   return {

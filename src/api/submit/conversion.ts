@@ -42,7 +42,7 @@ export function readRequestOptions(fields: ReadonlyMap<string, string>, lane: La
   };
 }
 
-/** Of an unknown extension, itself. */
+/** An unknown extension stands for itself. */
 export const targetOf = ({ extension }: Pick<ConversionRequest, 'extension'>): JobRecord['target'] => ({
   format: formatByExtension(extension)?.id ?? extension,
   extension,

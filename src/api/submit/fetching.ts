@@ -18,7 +18,7 @@ import { untilAborted } from './until-aborted.ts';
 
 /** For all files of a job, ms; each download has its own limits. Upkeep takes a fetch for lost after longer. */
 const MOST_MS = 15 * 60_000;
-/** Of a URL that a job is named after until its file is there, characters. */
+/** Length of a URL that names a job until its file has arrived, characters. */
 const MOST_URL = 8_192;
 
 /** One job's fetch. */

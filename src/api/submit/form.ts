@@ -10,7 +10,7 @@ import type { Fetches } from './fetches.ts';
 import type { SubmitSource, ToFetch } from './stages.ts';
 
 interface Form extends Omit<Wanted, 'check'> {
-  /** Of a conversion the form shows, before the file is stored, which queues could take it. */
+  /** For a conversion, the form shows which queues could take it before the file is stored. */
   readonly checksCapacity?: boolean;
   /** The options are the same for all files: they are validated before any file is brought. */
   readonly checksFirst?: boolean;

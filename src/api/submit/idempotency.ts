@@ -37,7 +37,7 @@ export async function admitRequest(
   };
 }
 
-/** Of a request without a key, and of protocols that have none. */
+/** For a request without a key, and for protocols that have none. */
 export const WITHOUT_KEY: Idempotency = {
   hasKey: false,
   isRepeated: false,

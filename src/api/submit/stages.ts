@@ -18,7 +18,7 @@ export interface SubmitRequest<T> {
 
 /** The ids of what the request may create, chosen before it is read. */
 export interface Ids {
-  /** Of the job or the batch: what an `Idempotency-Key` leads to. */
+  /** The id of the job or batch that an `Idempotency-Key` leads to. */
   readonly id: string;
   /** Undefined where there is no batch: all files belong to one job. */
   readonly batch?: string;

@@ -1,4 +1,4 @@
-/** Work for a ConversionJob that nobody's connection ends: the resource, this replica or a time limit does. */
+/** Work for a ConversionJob, which no closed connection ends: the resource, this replica or a time limit does. */
 import { Failure } from '../../errors.ts';
 import { onAbort } from '../../streams/abort.ts';
 import type { ApiDeps } from '../deps.ts';

@@ -1,9 +1,10 @@
 /** The tools as clients read them: inputs, outputs, engine, and why a tool is unavailable. */
 import type { Catalog } from '../../catalog/catalog.ts';
 import { isRequired } from '../../catalog/options/field-schema.ts';
+import { wordsOf } from '../../catalog/options/fields.ts';
 import { describedSchema } from '../../catalog/options/texts.ts';
 import { boundsOf } from '../../catalog/planning/bounds.ts';
-import { type Tool, wordsOf } from '../../catalog/tool.ts';
+import type { Tool } from '../../catalog/tool.ts';
 import type { ToolEntry } from '../../contracts/api/tools.ts';
 
 /** Values that an operator may configure. */

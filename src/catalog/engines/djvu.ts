@@ -3,7 +3,7 @@ import { conversionFailed, inputLimit } from '../../errors.ts';
 import { MAX_PAGES, MAX_PIXELS } from '../bounds.ts';
 import type { Engine, Facts, Plan, Task } from '../engine.ts';
 import { DJVU } from '../known-good.ts';
-import { choosePages } from '../planning/pages.ts';
+import { choosePages } from '../options/pages.ts';
 
 const DEFAULT_QUALITY = 85;
 
@@ -39,7 +39,9 @@ export const engine: Engine = {
 /** @throws Failure `input_limit`, `unsupported_variant`, or `corrupt_input` where there is no page */
 function readDump(stdout: string): Scanned {
   if (/Document directory \(indirect/.test(stdout))
-    throw conversionFailed('unsupported_variant', { says: 'The pages of this DjVu are in other files: send one that has them inside.' });
+    throw conversionFailed('unsupported_variant', {
+      says: 'The pages of this DjVu are in other files: send a DjVu that contains all its pages.',
+    });
   const sizes = [...stdout.matchAll(/^ {0,8}INFO \[\d{1,9}\] {1,20}DjVu (\d{1,9})x(\d{1,9}),/gm)];
   if (sizes.length === 0) throw conversionFailed('corrupt_input');
   if (sizes.length > MAX_PAGES) throw inputLimit('pages', MAX_PAGES, sizes.length);
@@ -58,7 +60,7 @@ function plan({ input, output, target, options, facts }: Task): Plan {
   }
   if (!text)
     throw conversionFailed('unsupported_variant', {
-      says: 'No text was recognised in this DjVu: convert it to PDF, and that to text, which reads the scans.',
+      says: 'This DjVu contains no recognised text: convert it to PDF, and the PDF to text, which reads the scans.',
     });
   return { warnings, steps: [{ run: 'djvutxt', args: [`--page=${chosen}`, input, `${output}/out.txt`] }] };
 }

@@ -2,9 +2,8 @@
 import type { Engine, Plan, Step } from '../engine.ts';
 import { PNG } from '../known-good.ts';
 import { ownStep } from '../planning/told.ts';
-import type { ToolTask } from '../tool.ts';
-import { taskOf } from '../tool-families/media.ts';
-import { boundedSides } from '../tool-families/photo.ts';
+import { type ToolTask, taskOf } from '../tool.ts';
+import { boundedSides } from './imagemagick/inspect.ts';
 import { planRetouch, resultIn, engine as retouch, retouch as retouchStep } from './retouch.ts';
 
 const MODEL = 'realesrgan-x4plus';

@@ -9,7 +9,7 @@ import { engine as ffmpeg } from './ffmpeg.ts';
 
 const FONT = '/usr/share/sounds/sf2/TimGM6mb.sf2';
 const RATE = 44_100;
-/** Of full scale: the default of 0.2 is quieter than any recording. */
+/** Share of full scale: the default of 0.2 is quieter than any recording. */
 const GAIN = '0.6';
 
 const NOTHING: MediaFacts = { duration: undefined, video: [], audio: [], subtitles: [], covers: [], others: 0, attachments: [] };

@@ -1,4 +1,4 @@
-/** FontForge: fonts whose outlines are written anew, bitmap fonts, and the sources of typefaces. */
+/** FontForge: fonts whose outlines are rewritten, bitmap fonts, and the sources of typefaces. */
 import { type Engine, everyPair } from '../engine.ts';
 import { TTF } from '../known-good.ts';
 import { COLLECTIONS, explainFont, FONT_BINARIES, INSPECT_FONT, planFont, SFNT } from '../planning/font.ts';

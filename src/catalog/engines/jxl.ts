@@ -88,14 +88,14 @@ function encode(task: Task): Plan {
   const { img_quality: quality, strip_metadata: strip } = options;
   const edited = `${scratch}/edited.png`;
   const edits = strip || PICTURE_EDITS.some((name) => options[name] !== undefined);
-  const anew =
+  const reencoded =
     source === 'jpg' && quality === undefined && !edits
       ? ['--lossless_jpeg=1']
       : ['--lossless_jpeg=0', '-q', `${Math.max(LOWEST_QUALITY, quality ?? DEFAULT_QUALITY)}`];
   return {
     steps: [
       ...(edits ? [{ run: 'convert', args: [...readAndEdit(task, [0]).args, ...(strip ? STRIP : []), `png:${edited}`] }] : []),
-      { run: 'cjxl', args: [edits ? edited : input, `${output}/out.jxl`, '--num_threads=2', '-e', '4', ...anew] },
+      { run: 'cjxl', args: [edits ? edited : input, `${output}/out.jxl`, '--num_threads=2', '-e', '4', ...reencoded] },
     ],
   };
 }

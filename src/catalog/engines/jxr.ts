@@ -44,7 +44,7 @@ function write(task: Task): Plan {
   const { indices, warnings } = pick(task, undefined);
   const { args, alpha } = readAndEdit(task, indices);
   const picture = `${scratch}/picture.tif`;
-  // Of its kinds of pixels those that every viewer knows.
+  // The pixel formats that every viewer knows.
   const pixels = ['-type', alpha ? 'TrueColorMatte' : 'TrueColor', '-depth', '8', '-compress', 'None'];
   return {
     warnings,

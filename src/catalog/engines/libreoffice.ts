@@ -32,7 +32,7 @@ const CONVERSIONS: readonly Conversion[] = [
   ...everyPair(['html', 'txt'], WORDS, { rank: 55 }),
 
   ...everyPair([...SHEETS, 'csv', 'tsv'], SHEETS, { rank: 85 }),
-  // Of formulas only a document that has some is warned: the program looks.
+  // The loss of formulas is reported only for a document that has some: the program looks.
   ...everyPair(SHEETS, ['csv'], { rank: 90, loses: ['formatting'] }),
   ...everyPair(['tsv'], ['csv'], { rank: 90 }),
   ...everyPair([...SHEETS, 'csv', 'tsv'], ['html'], { rank: 60 }),

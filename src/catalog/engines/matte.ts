@@ -1,10 +1,10 @@
 /** Our own program around U²-Net, a model that finds what stands out in a photo: takes the background away, or puts another one there. */
+
 import type { Engine, Plan, Step } from '../engine.ts';
 import { PNG } from '../known-good.ts';
 import { ownStep } from '../planning/told.ts';
-import type { ToolTask } from '../tool.ts';
-import { taskOf } from '../tool-families/media.ts';
-import { boundedSides } from '../tool-families/photo.ts';
+import { type ToolTask, taskOf } from '../tool.ts';
+import { boundedSides } from './imagemagick/inspect.ts';
 import { engine as imagemagick } from './imagemagick.ts';
 import { planRetouch, resultIn, engine as retouch } from './retouch.ts';
 

@@ -18,7 +18,7 @@ interface Row {
 }
 
 const TABLE: Readonly<Record<string, Row>> = {
-  // Of more than 256 colours 24 bits a pixel, else a palette.
+  // 24 bits a pixel for more than 256 colours, else a palette.
   lbm: { read: 'ilbmtoppm', write: 'ppmtoilbm', args: ['-24if'], takes: 'ppm' },
   rle: { read: 'rletopnm', write: 'pnmtorle', takes: 'ppm' },
   srf: { read: 'srftopam', write: 'pamtosrf', takes: 'ppm' },

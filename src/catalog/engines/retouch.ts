@@ -8,7 +8,7 @@ import { explain } from './imagemagick/explain.ts';
 import { IMAGEMAGICK_LIMITS } from './imagemagick/inspect.ts';
 import { engine as imagemagick } from './imagemagick.ts';
 
-/** Of formats with losses: what was made better is not to be blurred again. */
+/** Quality for lossy formats: an improved picture must not be blurred again. */
 const QUALITY = 92;
 
 export const engine: Engine = {

@@ -78,7 +78,7 @@ function readTrack(facts: Facts): Track {
   const [first] = texts;
   if (first === undefined)
     throw conversionFailed('unsupported_variant', {
-      says: 'The subtitles of the video are pictures: there is no text in them to take out.',
+      says: 'The subtitles of the video are pictures: they contain no text.',
     });
   return { track: first.index, tracks: texts.length };
 }

@@ -1,8 +1,8 @@
 /** Our own program around DeepFilterNet 3, a model that tells speech from noise: FFmpeg decodes and encodes the sound. */
+import { MAX_RECORDING_SECONDS } from '../bounds.ts';
 import type { Engine } from '../engine.ts';
 import { WAV } from '../known-good.ts';
 import { reasonTold } from '../planning/told.ts';
-import { MAX_RECORDING_SECONDS } from '../tool-families/recording.ts';
 import { planVoice } from './ffmpeg/denoise.ts';
 import { explain } from './ffmpeg/explain.ts';
 import { engine as ffmpeg } from './ffmpeg.ts';

@@ -1,6 +1,6 @@
 /** Archives: files in folders, together in one file. */
-import { latin1 } from '../sniff/bytes.ts';
-import type { Sample } from '../sniff/sample.ts';
+import { latin1 } from '../looks/bytes.ts';
+import type { Sample } from '../looks/sample.ts';
 import { type Format, format } from './format.ts';
 
 /** Where a few letters at the beginning could be those of a text, what follows them counts too. */
@@ -24,7 +24,7 @@ export const archives: readonly Format[] = [
   // What its parts are may make it another format (sniff/zip.ts).
   format('archive', 'zip', 'application/zip', { holds: 'many', aliases: ['jar', 'cbz'], writtenAs: 'PK\x03\x04' }),
   format('archive', 'tar', 'application/x-tar', { ...TAR, signatures: [[[257, 'ustar']]], looks: hasChecksum }),
-  // Of a compressed one only what unpacks it says whether it is a TAR (sniff/packed.ts).
+  // Whether a compressed file is a TAR is known only when it is unpacked (sniff/packed.ts).
   format('archive', 'tgz', 'application/gzip', { ...TAR, aliases: ['tar.gz', 'taz', 'gz'] }),
   format('archive', 'tbz2', 'application/x-bzip2', {
     ...TAR,

@@ -1,5 +1,5 @@
 /** Sound. An Ogg file may contain any of Xiph's audio codecs. */
-import { isAdx, isGsm } from '../sniff/audio.ts';
+import { isAdx, isGsm } from '../looks/audio.ts';
 import { type Format, format, type Traits } from './format.ts';
 import { riff } from './riff.ts';
 

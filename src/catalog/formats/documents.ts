@@ -1,5 +1,5 @@
 /** Documents, sheets and slides. Main parts may be numbered (`word/document2.xml`); a binary workbook (`.bin`, xlsb) is another format. */
-import { isKindle8, isMobipocket } from '../sniff/book.ts';
+import { isKindle8, isMobipocket } from '../looks/book.ts';
 import { type Format, format, type Traits } from './format.ts';
 
 const OOXML = 'application/vnd.openxmlformats-officedocument';

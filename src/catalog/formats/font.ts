@@ -1,5 +1,5 @@
 /** Fonts. */
-import { isBareCff, isBitmapFont, isCffFont, isDfont, isTrueType } from '../sniff/font.ts';
+import { isBareCff, isBitmapFont, isCffFont, isDfont, isTrueType } from '../looks/font.ts';
 import { type Format, format, type Traits } from './format.ts';
 
 const font = (id: string, mime: string, traits?: Traits) => format('font', id, mime, { kin: 'font', ...traits });

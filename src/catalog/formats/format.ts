@@ -1,6 +1,6 @@
 /** What is known of a file format, and the rows of the tables. */
 import type { Family } from '../../contracts/toolchains.ts';
-import type { Sample } from '../sniff/sample.ts';
+import type { Sample } from '../looks/sample.ts';
 
 export interface Format {
   /** Canonical extension, which is also the format's id everywhere in the code. */

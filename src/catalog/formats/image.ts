@@ -1,6 +1,6 @@
 /** Pictures and drawings. */
 
-import { latin1, u32be } from '../sniff/bytes.ts';
+import { latin1, u32be } from '../looks/bytes.ts';
 import {
   isAai,
   isArbitraryMap,
@@ -28,7 +28,7 @@ import {
   isXcf,
   isXpm,
   isXwd,
-} from '../sniff/image.ts';
+} from '../looks/image.ts';
 import { type Format, format, type Traits } from './format.ts';
 import { riff } from './riff.ts';
 
@@ -132,7 +132,7 @@ export const pictures: readonly Format[] = [
   rare('pdb', 'image/x-palm-image', { signatures: [[[60, 'vIMGView']]] }),
   rare('ipl', 'image/x-ipl', { signatures: ['iiii\x04\0\0\0', 'mmmm\0\0\0\x04'] }),
   image('jxr', 'image/jxr', { aliases: ['wdp', 'hdp'], signatures: ['II\xbc\x01'] }),
-  // Of an Amiga (EA IFF 85, "ILBM").
+  // The Amiga's picture format (EA IFF 85, "ILBM").
   rare('lbm', 'image/x-ilbm', {
     aliases: ['ilbm', 'iff'],
     signatures: [

@@ -1,6 +1,6 @@
 /** 3D models. */
 
-import { latin1 } from '../sniff/bytes.ts';
+import { latin1 } from '../looks/bytes.ts';
 import {
   isAc3d,
   isAsciiStl,
@@ -12,7 +12,7 @@ import {
   isPolygonFile,
   isThreeDs,
   isXmlModel,
-} from '../sniff/model.ts';
+} from '../looks/model.ts';
 import { type Format, format, type Traits } from './format.ts';
 
 const model = (id: string, mime: string, traits?: Traits) => format('3d', id, mime, traits);

@@ -10,7 +10,7 @@ import {
   isMpeg2Stream,
   isMpeg4Stream,
   isSwf,
-} from '../sniff/video.ts';
+} from '../looks/video.ts';
 import { type Format, format, type Traits } from './format.ts';
 import { riff } from './riff.ts';
 

@@ -1,6 +1,6 @@
 /** The JSON Schema (2020-12) of a form field, with numbers and booleans as such, although a form sends text. */
 import { z } from 'zod';
-import { wordsOf } from '../tool.ts';
+import { wordsOf } from './fields.ts';
 
 export type Schema = z.core.JSONSchema.JSONSchema;
 

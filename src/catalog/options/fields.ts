@@ -38,6 +38,13 @@ export const colour = textField
   .toLowerCase()
   .describe('#rrggbb');
 
+/** The description of a field's schema, also of an optional one. */
+export function wordsOf(schema: z.ZodType | undefined): string {
+  if (schema === undefined) return '';
+  const inner = 'unwrap' in schema ? (schema.unwrap as () => z.ZodType)() : undefined;
+  return schema.description ?? wordsOf(inner);
+}
+
 /** What a field does, for people and assistants. */
 export interface OptionText {
   /** What it does, in a sentence or two. */

@@ -1,9 +1,9 @@
 /** The options of a conversion: name, type and bounds of each, and how to parse them from a form. */
 import { z } from 'zod';
 import { Failure } from '../../errors.ts';
-import { pageRanges } from '../planning/pages.ts';
 import { type Edits, editNames } from './edits.ts';
 import { colour, extent, flag, integer, LONGEST_VALUE, numberOf, offset, oneOf, pixels, textField } from './fields.ts';
+import { pageRanges } from './pages.ts';
 import { seconds } from './time.ts';
 
 /** Tesseract's codes of the languages that every installation has. If one of several were missing, Tesseract would silently skip it. */

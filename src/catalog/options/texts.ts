@@ -1,10 +1,11 @@
 /** What each option of a conversion does: one text for the API's document, the lists of formats and tools, and MCP. Bounds are in `options.ts`; a tool's own fields have their texts in its file. */
 import type { z } from 'zod';
-import type { ListedTool } from '../listed-tool.ts';
-import { wordsOf } from '../tool.ts';
 import { fieldSchema, isRequired, type Schema } from './field-schema.ts';
-import type { OptionText } from './fields.ts';
+import { type OptionText, wordsOf } from './fields.ts';
 import type { FormOption } from './options.ts';
+
+/** By the name of the field. */
+type OptionTexts = Readonly<Record<string, OptionText>>;
 
 const MP3 = 'MP3';
 const WAV = 'WAV';
@@ -69,14 +70,14 @@ export const optionTexts: Readonly<Record<FormOption, OptionText>> = {
 };
 
 /** @param own of the tool that has the field; of a conversion none */
-export const textOf = (name: string, own?: ListedTool['texts']): OptionText | undefined =>
+export const textOf = (name: string, own?: OptionTexts): OptionText | undefined =>
   own?.[name] ?? (Object.hasOwn(optionTexts, name) ? optionTexts[name as FormOption] : undefined);
 
 /**
  * A field's JSON Schema whose description says all: what it does, what it takes with its unit, its default, and where it has an effect.
  * @param tool that has the field; of a conversion none
  */
-export function describedSchema(name: string, field: z.ZodType, tool?: Pick<ListedTool, 'texts'>): Schema {
+export function describedSchema(name: string, field: z.ZodType, tool?: { readonly texts?: OptionTexts }): Schema {
   const { description: _, ...rules } = fieldSchema(field);
   const { means, preset, where } = textOf(name, tool?.texts) ?? {};
   // A tool's own default is in its schema, and a tool takes nothing on which its fields have no effect.

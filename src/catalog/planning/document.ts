@@ -13,7 +13,7 @@ const LIMITS: Readonly<Record<Counted, string>> = {
   bookmarks: 'bookmarks',
 };
 
-/** What is scanned for tags; sheets have bounds of their own once they are loaded. */
+/** What is scanned for tags; sheets have separate bounds once they are loaded. */
 const DOCUMENTS: ReadonlySet<string> = new Set(['docx', 'odt', 'fodt', 'rtf', 'html', 'pptx', 'odp', 'fodp', 'fodg']);
 
 /**

@@ -52,7 +52,7 @@ function check({ outlines, glyphs = 0 }: FontFacts, { source, target }: Pick<Tas
   if (outlines === 'cff' && glyphs > MOST_GLYPHS) throw inputLimit('glyphs', MOST_GLYPHS, glyphs);
 }
 
-/** Whether FontForge has to write it anew: any container takes any outlines, a TTF and an OTF only their own. */
+/** Whether FontForge has to rewrite it: any container takes any outlines, a TTF and an OTF only their own. */
 const redraws = (outlines: FontFacts['outlines'], target: string): boolean =>
   target === 'ttf'
     ? outlines === 'cff' || outlines === 'cff2'

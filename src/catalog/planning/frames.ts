@@ -1,7 +1,7 @@
 /** Counts the pictures in a file before anything decodes it: a megabyte can hold 100,000 frames, and every decoder would produce them all. */
 import { inputLimit } from '../../errors.ts';
 import { MAX_FRAMES, MAX_PAGES } from '../bounds.ts';
-import { u16be, u16le, u32be, u32le } from '../sniff/bytes.ts';
+import { u16be, u16le, u32be, u32le } from '../looks/bytes.ts';
 
 /** A file that is read piece by piece. Synchronous: a file of one-byte blocks has as many pieces as bytes. */
 export interface Pieces {

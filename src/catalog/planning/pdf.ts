@@ -2,7 +2,7 @@
 import { conversionFailed, inputLimit, type Reason } from '../../errors.ts';
 import { MAX_PAGES, MAX_PIXELS, MAX_PIXELS_TOGETHER } from '../bounds.ts';
 import type { Binary, EngineWarning, Facts, Inspection, ProcessStep, Task } from '../engine.ts';
-import { choosePages, type PageRange, selectPages } from './pages.ts';
+import { choosePages, type PageRange, selectPages } from '../options/pages.ts';
 
 export const DEFAULT_DPI = 150;
 /** PDF measures in points (ISO 32000-1, 8.3.2.3). */

@@ -1,6 +1,6 @@
 /** Recognises executables, so that the refusal names them and nothing opens them. */
-import { has, latin1, u8, u32le } from './bytes.ts';
-import type { Detected, Sample } from './sample.ts';
+import { has, latin1, u8, u32le } from '../looks/bytes.ts';
+import type { Detected, Sample } from '../looks/sample.ts';
 import { asRefused } from './verdict.ts';
 
 const SIGNATURES: readonly (readonly [string, string])[] = [

@@ -1,6 +1,6 @@
 /** Raw streams of audio frames (MPEG layers II and III, ADTS, AC-3). A sync word is short, so several frames must follow each other. */
-import { has, u8, u16be } from './bytes.ts';
-import type { Detected, Sample } from './sample.ts';
+import { has, u8, u16be } from '../looks/bytes.ts';
+import type { Detected, Sample } from '../looks/sample.ts';
 import { asFormat } from './verdict.ts';
 
 /** The frame at an offset, with its length in bytes; undefined if there is none. */
@@ -87,7 +87,7 @@ function mpeg(bytes: Uint8Array, at: number): Frame {
   if (name === undefined || version === 1) return undefined;
   const rate = RATES[version === 3 ? name : 'low'][flags >> 4];
   const hertz = HERTZ[(flags >> 2) & 3];
-  // "Free" bit rates give no length; nobody uses them.
+  // "Free" bit rates give no length; no encoder writes them.
   if (!rate || hertz === undefined) return undefined;
   const samples = name === 'mp3' && version !== 3 ? 576 : 1152;
   return {

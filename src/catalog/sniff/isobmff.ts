@@ -1,6 +1,6 @@
 /** ISO base media files (MP4, QuickTime, HEIF, AVIF, 3GP), by brand and, for MP4, by the presence of a video track (ISO 14496-12). */
-import { find, has, latin1, u32be } from './bytes.ts';
-import type { Detected, Sample } from './sample.ts';
+import { find, has, latin1, u32be } from '../looks/bytes.ts';
+import type { Detected, Sample } from '../looks/sample.ts';
 import { asFormat, tie, UNKNOWN } from './verdict.ts';
 
 /** Boxes that begin a QuickTime file without a brand. */

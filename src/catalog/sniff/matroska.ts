@@ -1,6 +1,6 @@
 /** Matroska and WebM, by document type and by whether any track is video (RFC 8794, RFC 9559). */
-import { has, latin1, u8 } from './bytes.ts';
-import type { Detected, Sample } from './sample.ts';
+import { has, latin1, u8 } from '../looks/bytes.ts';
+import type { Detected, Sample } from '../looks/sample.ts';
 import { asFormat, UNKNOWN } from './verdict.ts';
 
 const DOC_TYPE = 0x4282;

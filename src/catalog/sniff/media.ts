@@ -1,11 +1,11 @@
 /** Audio and video, by container; codecs matter only where the format depends on them. */
-import { find, has, u8 } from './bytes.ts';
-import { isText } from './charset.ts';
+import { find, has, u8 } from '../looks/bytes.ts';
+import { isText } from '../looks/charset.ts';
+import type { Detected, Sample, Sniffer } from '../looks/sample.ts';
 import { frames } from './frames.ts';
 import { isobmff } from './isobmff.ts';
 import { matroska } from './matroska.ts';
 import { ogg } from './ogg.ts';
-import type { Detected, Sample, Sniffer } from './sample.ts';
 import { asFormat, UNKNOWN } from './verdict.ts';
 
 /** Containers; streams of frames, which have the shortest signatures, last. */

@@ -1,7 +1,7 @@
 /** Files that are recognised and not converted, so that the answer names them: no free program reads them well, or what they hold is no document. */
 import type { Signature } from '../formats/format.ts';
-import { has, u8 } from './bytes.ts';
-import type { Detected, Sample } from './sample.ts';
+import { has, u8 } from '../looks/bytes.ts';
+import type { Detected, Sample } from '../looks/sample.ts';
 import { asRefused } from './verdict.ts';
 
 /** How they begin, or bytes at their offsets. */

@@ -1,6 +1,6 @@
 /** Ogg, by the codecs whose first packets open the file (RFC 3533). */
-import { has, u8 } from './bytes.ts';
-import type { Detected, Sample } from './sample.ts';
+import { has, u8 } from '../looks/bytes.ts';
+import type { Detected, Sample } from '../looks/sample.ts';
 import { asFormat, UNKNOWN } from './verdict.ts';
 
 const BEGIN_OF_STREAM = 2;

@@ -1,6 +1,6 @@
 /** Word, Excel and PowerPoint before 2007, and messages of Outlook: compound files, distinguished by the streams at their root ([MS-CFB]). */
-import { asBuffer, has, u8, u16le, u32le } from './bytes.ts';
-import type { Detected, Sample } from './sample.ts';
+import { asBuffer, has, u8, u16le, u32le } from '../looks/bytes.ts';
+import type { Detected, Sample } from '../looks/sample.ts';
 import { asFormat, asRefused, tie, tieAmong, UNKNOWN } from './verdict.ts';
 
 const STREAMS: Readonly<Record<string, Detected>> = {

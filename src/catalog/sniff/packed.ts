@@ -1,11 +1,11 @@
 /** Gzip: a compressed TAR or drawing, by what it begins with once unpacked; any other file of it is only named. */
 import { constants, gunzipSync } from 'node:zlib';
 import { formatOf } from '../formats.ts';
-import { has } from './bytes.ts';
-import { decode } from './charset.ts';
-import type { Detected, Sample } from './sample.ts';
+import { has } from '../looks/bytes.ts';
+import { decode } from '../looks/charset.ts';
+import type { Detected, Sample } from '../looks/sample.ts';
 import { asFormat, asRefused } from './verdict.ts';
-import { rootOf } from './xml.ts';
+import { rootOf } from '../looks/xml.ts';
 
 /** Enough for the header of a TAR's first entry, whatever it is compressed with, and for the first element of a drawing; unpacked it is 2 MB at most. */
 const PACKED_BYTES = 2048;

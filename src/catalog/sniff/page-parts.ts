@@ -1,12 +1,12 @@
 /** What a page loads from elsewhere, and whether it has scripts: converters of HTML files get the file alone. */
 import type { EngineWarning } from '../engine.ts';
 import { formatOf } from '../formats.ts';
-import { latin1 } from './bytes.ts';
-import type { Sample } from './sample.ts';
+import { latin1 } from '../looks/bytes.ts';
+import type { Sample } from '../looks/sample.ts';
 
-/** Of the beginning of a page: its head and its first pictures, bytes. */
+/** Size of the beginning of a page: its head and its first pictures, bytes. */
 const LOOKED_AT = 64 * 1024;
-/** Of one tag, characters; an inline picture is longer, and is none that is loaded. */
+/** Length of one tag, characters; that of an inline picture is longer, and loads nothing. */
 const MOST_TAG = 500;
 
 /** Tags that load something. */

@@ -1,6 +1,6 @@
 /** PDF: the header is at the very beginning, or, as readers have it, within the first kilobyte of a file that ends as a PDF does. */
-import { latin1 } from './bytes.ts';
-import type { Sniffer } from './sample.ts';
+import { latin1 } from '../looks/bytes.ts';
+import type { Sniffer } from '../looks/sample.ts';
 import { asFormat } from './verdict.ts';
 
 /** A byte order mark and a few blanks come from mail gateways and text editors, the header of an answer from programs that download. */

@@ -1,6 +1,6 @@
 /** Camera raw files, which begin like TIFF: a TIFF reader would find only the preview. */
-import { has, latin1, u16be, u16le, u32be, u32le } from './bytes.ts';
-import type { Detected, Sample } from './sample.ts';
+import { has, latin1, u16be, u16le, u32be, u32le } from '../looks/bytes.ts';
+import type { Detected, Sample } from '../looks/sample.ts';
 import { asFormat, asRefused } from './verdict.ts';
 
 /** DNGVersion (Digital Negative 1.4, chapter 4). */

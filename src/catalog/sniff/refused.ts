@@ -1,10 +1,10 @@
 /** Recognises files that make their reader open other files or run code: playlists, scripts, PostScript. They are never opened. */
 
-import { decode } from './charset.ts';
+import { decode } from '../looks/charset.ts';
+import type { Detected, Sample } from '../looks/sample.ts';
+import { rootOf } from '../looks/xml.ts';
 import { executable } from './executable.ts';
-import type { Detected, Sample } from './sample.ts';
 import { asRefused as refuse } from './verdict.ts';
-import { rootOf } from './xml.ts';
 
 /** Enough for a sign at the beginning, after blanks. */
 const BEGINNING = 4096;

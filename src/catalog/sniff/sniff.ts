@@ -1,8 +1,9 @@
 /** Detects a file's format by its bytes; its name and `from_format` only decide where the bytes cannot. */
 import { Failure } from '../../errors.ts';
 import { formatByExtension, formatByName, formats } from '../formats.ts';
-import { has } from './bytes.ts';
-import { isText } from './charset.ts';
+import { has } from '../looks/bytes.ts';
+import { isText } from '../looks/charset.ts';
+import type { Detected, Sample, Sniffer } from '../looks/sample.ts';
 import { media } from './media.ts';
 import { recognised } from './named.ts';
 import { ole } from './ole.ts';
@@ -10,7 +11,6 @@ import { packed } from './packed.ts';
 import { pdf } from './pdf.ts';
 import { raw } from './raw.ts';
 import { refused } from './refused.ts';
-import type { Detected, Sample, Sniffer } from './sample.ts';
 import { byHeader, bySignature } from './table.ts';
 import { TEXT_KINDS, text } from './text.ts';
 import { tga } from './tga.ts';

@@ -2,8 +2,8 @@
 
 import type { Signature } from '../formats/format.ts';
 import { formats } from '../formats.ts';
-import { has } from './bytes.ts';
-import type { Detected, Sample } from './sample.ts';
+import { has } from '../looks/bytes.ts';
+import type { Detected, Sample } from '../looks/sample.ts';
 import { asFormat } from './verdict.ts';
 
 const partsOf = (signature: Signature) => (typeof signature === 'string' ? ([[0, signature]] as const) : signature);

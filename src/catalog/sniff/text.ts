@@ -1,12 +1,12 @@
 /** All kinds of text: some are recognised by their beginning; the others are a tie that the name decides. */
 import { tieGroup } from '../formats.ts';
-import { asBuffer, find } from './bytes.ts';
-import { decode, isText } from './charset.ts';
-import { isSvgFont } from './font.ts';
+import { asBuffer, find } from '../looks/bytes.ts';
+import { decode, isText } from '../looks/charset.ts';
+import { isSvgFont } from '../looks/font.ts';
+import type { Detected, Sample } from '../looks/sample.ts';
+import { attribute, type Root, rootOf } from '../looks/xml.ts';
 import { likeliest } from './markup.ts';
-import type { Detected, Sample } from './sample.ts';
 import { asFormat, asRefused, tieAmong, UNKNOWN } from './verdict.ts';
-import { attribute, type Root, rootOf } from './xml.ts';
 
 /** The text kinds of the tie. */
 export const TEXT_KINDS: readonly string[] = tieGroup('text').flatMap(({ id, structured }) => (structured ? [] : [id]));
@@ -147,7 +147,7 @@ function notebook(start: string, { head, tail }: Sample): Detected | undefined {
 
 /** Data by its beginning; most YAML and TOML could be a memo or a program, and is known by its name alone. */
 function dataIn(start: string, { head, size }: Sample): 'json' | 'jsonl' | 'toml' | 'yaml' | undefined {
-  // Of Markdown, the line is the first of two around what is known of the text.
+  // In Markdown, this is the first of two lines around the metadata.
   if (/^---\r?\n/.test(start) && /^[\w-]{1,60}:/m.test(start.slice(0, 4096)) && !/^---\s{0,9}$/m.test(start.slice(4))) return 'yaml';
   // A table in a list, with its first value: an INI file has none (TOML 1.0).
   if (/^\[\[[\w.-]{1,60}\]\]\r?\n[\w-]{1,60} = /m.test(start.slice(0, 16_384))) return 'toml';

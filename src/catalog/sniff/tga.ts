@@ -1,6 +1,6 @@
 /** Truevision TGA, which has no signature: newer files have a footer, older ones only a header that must match the file's size. */
-import { has, u8, u16le } from './bytes.ts';
-import type { Detected, Sample } from './sample.ts';
+import { has, u8, u16le } from '../looks/bytes.ts';
+import type { Detected, Sample } from '../looks/sample.ts';
 import { asFormat, tie } from './verdict.ts';
 
 const HEADER_BYTES = 18;

@@ -1,6 +1,6 @@
 /** Constructors of sniffing results. */
 import { tieGroup } from '../formats.ts';
-import type { Detected } from './sample.ts';
+import type { Detected } from '../looks/sample.ts';
 
 export const asFormat = (id: string): Detected => ({ kind: 'format', format: id });
 

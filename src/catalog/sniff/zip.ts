@@ -1,7 +1,7 @@
 /** Office documents and books that are ZIP archives, by their part names; packages of other programs are unknown, and any other ZIP is an archive. */
 import { formats } from '../formats.ts';
-import { asBuffer, find, has, latin1, u16le, u32le } from './bytes.ts';
-import type { Detected, Sample } from './sample.ts';
+import { asBuffer, find, has, latin1, u16le, u32le } from '../looks/bytes.ts';
+import type { Detected, Sample } from '../looks/sample.ts';
 import { asFormat, asRefused, UNKNOWN } from './verdict.ts';
 
 /** Further parts are not read: they add nothing, and forged headers must not cost time. */

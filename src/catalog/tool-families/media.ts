@@ -1,12 +1,11 @@
 /** What the audio and video tools have in common: input formats, output formats, and time ranges. */
 
 import { z } from 'zod';
-import type { Task } from '../engine.ts';
 import { AUDIO, DEMUXERS, VIDEO } from '../engines/ffmpeg/containers.ts';
 import { formatOf } from '../formats.ts';
 import { oneOf } from '../options/fields.ts';
 import { allowed, type Options, optionSchemas } from '../options/options.ts';
-import { type Input, refuseField, type ToolTask } from '../tool.ts';
+import { type Input, refuseField } from '../tool.ts';
 
 /** A rare format is converted to a usual one first: no test covers what a tool does to it. */
 const ofFamily = (family: string): readonly string[] =>
@@ -37,10 +36,3 @@ export const cutOf = ({ start_time, end_time }: Input): Options => ({
   start_time: start_time as number | undefined,
   end_time: end_time as number | undefined,
 });
-
-/** Converts the task of a tool with one file to the task of an engine's plan. */
-export function taskOf({ sources, target, output, scratch, passwordFile }: ToolTask, options: Options = {}): Task {
-  const [source] = sources;
-  if (source === undefined) throw new Error('a tool without a source');
-  return { source: source.format, input: source.path, facts: source.facts, target, options, output, scratch, passwordFile };
-}

@@ -1,15 +1,11 @@
 /** What the tools for photos have in common: formats, bounds, and how a photo's size is checked before anything is decoded. */
-import { inputLimit } from '../../errors.ts';
+import { MAX_PHOTO_PIXELS } from '../bounds.ts';
 import type { Plan } from '../engine.ts';
 import { READERS, WRITERS } from '../engines/imagemagick/coders.ts';
-import { framesOf } from '../engines/imagemagick/inspect.ts';
+import { boundedSides } from '../engines/imagemagick/inspect.ts';
 import { decodeAs, planRetouch, resultIn, retouch } from '../engines/retouch.ts';
-import { ONE_FILE, type Tool, type ToolSource, type ToolTask } from '../tool.ts';
-import { taskOf } from './media.ts';
+import { ONE_FILE, type Tool, type ToolSource, type ToolTask, taskOf } from '../tool.ts';
 import { inShades, PICTURES } from './picture.ts';
-
-/** Of a photo, px. */
-export const MAX_PHOTO_PIXELS = 16_000_000;
 
 export const PHOTOS = PICTURES.filter((id) => READERS[id] !== undefined);
 
@@ -24,15 +20,6 @@ export const PHOTO = {
 /** The photo's own format where it can hold the result, else PNG: an icon has its own sizes. */
 export const photoTarget = ([source = '']: readonly string[]): string =>
   source !== 'ico' && WRITERS[inShades(source)] !== undefined ? inShades(source) : 'png';
-
-/** @returns its sides as it is shown, px @throws Failure `input_limit` */
-export function boundedSides({ facts }: Pick<ToolSource, 'facts'>, maxPixels: number = MAX_PHOTO_PIXELS) {
-  const frames = framesOf(facts);
-  const pixels = Math.max(0, ...frames.map(({ width, height }) => width * height));
-  if (pixels > maxPixels) throw inputLimit('pixels', maxPixels, pixels);
-  const { width, height, onItsSide } = frames[0] ?? { width: 1, height: 1, onItsSide: false };
-  return onItsSide ? { width: height, height: width } : { width, height };
-}
 
 /** Runs one operation of `exec/programs/retouch.ts` on the only photo. */
 export function retouched(order: ToolTask, operation: string, ...more: readonly string[]): Plan {

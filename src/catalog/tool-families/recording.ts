@@ -1,12 +1,10 @@
 /** What the tools for recordings have in common: bounds, checked before anything is decoded. */
 import { inputLimit } from '../../errors.ts';
+import { MAX_RECORDING_SECONDS } from '../bounds.ts';
 import type { Task } from '../engine.ts';
 import { mediaOf } from '../engines/ffmpeg/streams.ts';
-import type { FileBounds, ToolTask } from '../tool.ts';
-import { taskOf } from './media.ts';
+import { type FileBounds, type ToolTask, taskOf } from '../tool.ts';
 
-/** Of a recording whose noise or vocals are taken out. */
-export const MAX_RECORDING_SECONDS = 30 * 60;
 export const RECORDING_BOUNDS: FileBounds = { maxBytes: 100 * 1024 * 1024, maxSeconds: MAX_RECORDING_SECONDS };
 
 /** @param maxSeconds of the tool @returns the engine's task @throws Failure `input_limit` */

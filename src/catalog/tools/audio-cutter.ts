@@ -3,8 +3,8 @@ import { planSoundCopied } from '../engines/ffmpeg/copy.ts';
 import { soundAsItIs } from '../engines/ffmpeg/keep.ts';
 import { planSound } from '../engines/ffmpeg/sound.ts';
 import { engine } from '../engines/ffmpeg.ts';
-import { ONE_FILE, type Tool } from '../tool.ts';
-import { CUT, checkCut, cutOf, SOUNDS, soundTarget, taskOf } from '../tool-families/media.ts';
+import { ONE_FILE, type Tool, taskOf } from '../tool.ts';
+import { CUT, checkCut, cutOf, SOUNDS, soundTarget } from '../tool-families/media.ts';
 
 export const tool: Tool = {
   slug: 'audio-cutter',

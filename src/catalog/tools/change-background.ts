@@ -1,12 +1,12 @@
 /** A picture before another background. */
 import { z } from 'zod';
 import { Failure } from '../../errors.ts';
+import { boundedSides } from '../engines/imagemagick/inspect.ts';
 import { matte, matted } from '../engines/matte.ts';
 import { planRetouch, resultIn } from '../engines/retouch.ts';
 import { colour } from '../options/fields.ts';
-import type { Tool } from '../tool.ts';
-import { taskOf } from '../tool-families/media.ts';
-import { boundedSides, decodeBeside, PHOTO, photoTarget } from '../tool-families/photo.ts';
+import { type Tool, taskOf } from '../tool.ts';
+import { decodeBeside, PHOTO, photoTarget } from '../tool-families/photo.ts';
 import { bySubject, SUBJECT_MODEL_TEXT, subjectModel } from '../tool-families/subject.ts';
 
 const WHITE = '#ffffff';

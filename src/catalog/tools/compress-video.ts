@@ -3,8 +3,8 @@ import { z } from 'zod';
 import { type Preset, planAtRate, planCompressed, presets } from '../engines/ffmpeg/compress.ts';
 import { engine } from '../engines/ffmpeg.ts';
 import { integer, oneOf } from '../options/fields.ts';
-import { ONE_FILE, refuseField, type Tool } from '../tool.ts';
-import { taskOf, VIDEOS, videoTarget } from '../tool-families/media.ts';
+import { ONE_FILE, refuseField, type Tool, taskOf } from '../tool.ts';
+import { VIDEOS, videoTarget } from '../tool-families/media.ts';
 
 export const tool: Tool = {
   slug: 'compress-video',

@@ -6,7 +6,7 @@ import { byOperation, DRAWING_MODEL_TEXT, drawingModel } from '../tool-families/
 
 export const tool: Tool = {
   slug: 'enhance-photo',
-  summary: 'Balances the colours and tones of a photo, takes its noise away, and sharpens it.',
+  summary: 'Balances the colours and tones of a photo, removes noise, and sharpens it.',
   ...PHOTO,
   input: z.object({ model: drawingModel }),
   texts: { model: DRAWING_MODEL_TEXT },

@@ -7,8 +7,8 @@ import { MAX_GIF_SECONDS, planGif } from '../engines/ffmpeg/pictures.ts';
 import { probePicture, probeStep, readProbe } from '../engines/ffmpeg/probe.ts';
 import { engine } from '../engines/ffmpeg.ts';
 import { integer } from '../options/fields.ts';
-import type { Tool } from '../tool.ts';
-import { taskOf, VIDEOS } from '../tool-families/media.ts';
+import { type Tool, taskOf } from '../tool.ts';
+import { VIDEOS } from '../tool-families/media.ts';
 
 const PICTURES = Object.keys(PICTURE_DEMUXERS);
 const MOST_PICTURES = 100;

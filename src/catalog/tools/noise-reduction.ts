@@ -1,5 +1,6 @@
 /** A recording without its noise. */
 import { z } from 'zod';
+import { MAX_RECORDING_SECONDS } from '../bounds.ts';
 import { AUDIO } from '../engines/ffmpeg/containers.ts';
 import { planDenoised, planVoice } from '../engines/ffmpeg/denoise.ts';
 import { engine as classical } from '../engines/separate.ts';
@@ -7,11 +8,11 @@ import { engine as deepfilternet } from '../engines/voice.ts';
 import { modelName } from '../options/fields.ts';
 import { ONE_FILE, type Tool } from '../tool.ts';
 import { SOUNDS, soundTarget, VIDEOS, videoTarget } from '../tool-families/media.ts';
-import { boundedRecording, MAX_RECORDING_SECONDS, RECORDING_BOUNDS } from '../tool-families/recording.ts';
+import { boundedRecording, RECORDING_BOUNDS } from '../tool-families/recording.ts';
 
 export const tool: Tool = {
   slug: 'noise-reduction',
-  summary: 'Takes the noise out of a recording of speech, or out of the sound of a video, whose picture is copied.',
+  summary: 'Removes noise from a recording of speech, or from the sound of a video, whose picture is copied.',
   family: 'ai',
   accepts: [...SOUNDS, ...VIDEOS],
   files: ONE_FILE,
@@ -19,7 +20,7 @@ export const tool: Tool = {
   input: z.object({ model: modelName.optional() }),
   texts: {
     model: {
-      means: `What is kept: ${deepfilternet.name}, which is used where it is installed, keeps speech alone; classical lowers steady noise, and keeps music and all other sounds.`,
+      means: `Method: ${deepfilternet.name}, the default where it is installed, keeps only speech; classical reduces steady noise, and keeps music and all other sounds.`,
     },
   },
   daily: 50,

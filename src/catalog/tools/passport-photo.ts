@@ -19,7 +19,7 @@ const RULES = {
   kr: [35, 45, 34, 4],
 } as const;
 const COUNTRIES = Object.keys(RULES) as [keyof typeof RULES, ...(keyof typeof RULES)[]];
-/** Of prints. */
+/** Resolution of prints, dots per inch. */
 const DPI = 300;
 
 const input = z.object({
@@ -34,9 +34,11 @@ export const tool: Tool = {
   ...PHOTO,
   input,
   texts: {
-    country: { means: 'Whose size it has: us and in 2 × 2 inches, eu, uk, au, jp and kr 35 × 45 mm, cn 33 × 48 mm, ca 50 × 70 mm.' },
+    country: {
+      means: 'Country whose size the photo has: us and in 2 × 2 inches, eu, uk, au, jp and kr 35 × 45 mm, cn 33 × 48 mm, ca 50 × 70 mm.',
+    },
     color: { means: 'Colour of the background.' },
-    sheet: { means: 'Whether as many as fit are put on a print of 6 × 4 inches (10 × 15 cm).' },
+    sheet: { means: 'Whether the result is a print of 6 × 4 inches (10 × 15 cm) with as many photos as fit.' },
   },
   daily: 100,
   work: {

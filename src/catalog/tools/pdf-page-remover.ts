@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { misfit } from '../../errors.ts';
 import { engine } from '../engines/qpdf.ts';
 import { textField } from '../options/fields.ts';
-import { type PageRange, pageRanges, pagesAsText, pagesFrom1To, pagesOf, selectPages } from '../planning/pages.ts';
+import { type PageRange, pageRanges, pagesAsText, pagesFrom1To, pagesOf, selectPages } from '../options/pages.ts';
 import { pagesForQpdf, prune } from '../planning/pdf.ts';
 import type { Tool, ToolTask } from '../tool.ts';
 import { onlySource, PDF_TO_PDF, password, qpdfDecrypting } from '../tool-families/pdf.ts';
@@ -12,7 +12,7 @@ const pages = textField
   .max(500)
   .transform((given) => (/^all$/i.test(given) ? [] : pageRanges(given)))
   .pipe(z.array(z.tuple([z.number().int(), z.number().int()])).min(1))
-  .describe('pages to remove, from 1 on, as in 1,3,5-8: existing ones, and not all; at most 500 characters');
+  .describe('existing pages to remove, as in 1,3,5-8, but not all of them; at most 500 characters');
 
 export const tool: Tool = {
   ...PDF_TO_PDF,

@@ -2,8 +2,8 @@
 import { z } from 'zod';
 import { planSilent } from '../engines/ffmpeg/copy.ts';
 import { engine } from '../engines/ffmpeg.ts';
-import { ONE_FILE, type Tool } from '../tool.ts';
-import { taskOf, VIDEOS, videoTarget } from '../tool-families/media.ts';
+import { ONE_FILE, type Tool, taskOf } from '../tool.ts';
+import { VIDEOS, videoTarget } from '../tool-families/media.ts';
 
 export const tool: Tool = {
   slug: 'remove-audio-from-video',

@@ -1,11 +1,11 @@
 /** A picture without something that it shows. */
 import { z } from 'zod';
 import { Failure, misfit } from '../../errors.ts';
+import { boundedSides } from '../engines/imagemagick/inspect.ts';
 import { engine as classical, planRetouch, resultIn, retouch } from '../engines/retouch.ts';
 import { integer } from '../options/fields.ts';
-import { refuseField, type Tool } from '../tool.ts';
-import { taskOf } from '../tool-families/media.ts';
-import { boundedSides, decodeBeside, PHOTO, photoTarget } from '../tool-families/photo.ts';
+import { refuseField, type Tool, taskOf } from '../tool.ts';
+import { decodeBeside, PHOTO, photoTarget } from '../tool-families/photo.ts';
 
 const SIDES = ['x', 'y', 'w', 'h'] as const;
 const LONGEST = 16_000;

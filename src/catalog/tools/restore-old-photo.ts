@@ -9,7 +9,7 @@ const [classical, realesrgan] = byOperation('restore', { first: 'operation' });
 
 export const tool: Tool = {
   slug: 'restore-old-photo',
-  summary: 'Takes scratches and noise out of an old photo, and restores its contrast; does not colour it.',
+  summary: 'Removes scratches and noise from an old photo, and restores its contrast; does not colour it.',
   ...PHOTO,
   input: z.object({ model: drawingModel }),
   texts: { model: DRAWING_MODEL_TEXT },

@@ -37,7 +37,7 @@ export const tool: Tool = {
   texts: {
     format: { means: 'Plain text, or subtitles with times.' },
     quality: { means: 'How many readings of each sentence are compared: 1, 2 or 5. More takes more time.' },
-    language: { means: 'The language that is spoken (ISO 639-1); auto: it is detected from the first words.' },
+    language: { means: 'Spoken language (ISO 639-1); auto detects it from the first words.' },
   },
   showsText: true,
   daily: 100,

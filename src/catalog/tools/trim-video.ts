@@ -3,8 +3,8 @@ import { planVideoCopied } from '../engines/ffmpeg/copy.ts';
 import { videoAsItIs } from '../engines/ffmpeg/keep.ts';
 import { planVideo } from '../engines/ffmpeg/video.ts';
 import { engine } from '../engines/ffmpeg.ts';
-import { ONE_FILE, type Tool } from '../tool.ts';
-import { CUT, checkCut, cutOf, taskOf, VIDEOS, videoTarget } from '../tool-families/media.ts';
+import { ONE_FILE, type Tool, taskOf } from '../tool.ts';
+import { CUT, checkCut, cutOf, VIDEOS, videoTarget } from '../tool-families/media.ts';
 
 export const tool: Tool = {
   slug: 'trim-video',

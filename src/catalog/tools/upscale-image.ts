@@ -3,12 +3,13 @@ import { z } from 'zod';
 import { inputLimit } from '../../errors.ts';
 import { MAX_SIDE } from '../bounds.ts';
 import { enlarged, MOST_DRAWN, engine as realesrgan } from '../engines/enlarge.ts';
+import { boundedSides } from '../engines/imagemagick/inspect.ts';
 import { engine as classical } from '../engines/retouch.ts';
 import { modelName, textField } from '../options/fields.ts';
 import type { Tool, ToolTask } from '../tool.ts';
-import { boundedSides, PHOTO, photoTarget, retouched } from '../tool-families/photo.ts';
+import { PHOTO, photoTarget, retouched } from '../tool-families/photo.ts';
 
-/** Of the result, px: each of its planes has 128 MB, and a conversion 2 GiB. */
+/** Pixels of the result: each of its planes has 128 MB, and a conversion 2 GiB. */
 const MOST_PIXELS = 32_000_000;
 
 const schema = z.object({
@@ -30,7 +31,7 @@ export const tool: Tool = {
   texts: {
     scale: { means: 'Factor.' },
     model: {
-      means: `What enlarges: classical, unless another is named, invents nothing; ${realesrgan.name} draws fine details that the picture may not have had, and takes minutes.`,
+      means: `Method: classical, the default, invents nothing; ${realesrgan.name} draws fine details that the picture may not have had, and takes minutes.`,
     },
   },
   daily: 50,

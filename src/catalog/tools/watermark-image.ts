@@ -33,9 +33,9 @@ export const tool: Tool = {
   files: ONE_FILE,
   input,
   texts: {
-    text: { means: 'What is written, literally.' },
-    position: { means: 'Where it is written.' },
-    opacity: { means: 'How opaque it is: 0 is invisible.' },
+    text: { means: 'The text, taken literally.' },
+    position: { means: 'Position of the text.' },
+    opacity: { means: 'Opacity of the text: 0 is invisible.' },
     size: { means: 'Height of the letters.' },
     color: { means: 'Colour of the letters.' },
   },

@@ -2,8 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
 import type { z } from 'zod';
-import { flag } from '../../catalog/options/fields.ts';
-import { wordsOf } from '../../catalog/tool.ts';
+import { flag, wordsOf } from '../../catalog/options/fields.ts';
 import { UsageError } from './converter.ts';
 
 interface Flag {

@@ -1,9 +1,10 @@
 /** What `--help` says of the commands on files: usage, examples, and the flags, made from the tables that they are read by. */
 import type { z } from 'zod';
 import { isRequired } from '../../catalog/options/field-schema.ts';
+import { wordsOf } from '../../catalog/options/fields.ts';
 import { optionSchemas } from '../../catalog/options/options.ts';
 import { textOf } from '../../catalog/options/texts.ts';
-import { type Tool, wordsOf } from '../../catalog/tool.ts';
+import type { Tool } from '../../catalog/tool.ts';
 import { absentTools, tools } from '../../catalog/tools.ts';
 import { FILE_COMMANDS } from '../usage.ts';
 import { COMMON_FLAGS, CONVERT_FLAGS, type Fields, flagOf, isSwitch } from './arguments.ts';

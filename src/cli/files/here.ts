@@ -10,7 +10,7 @@ import { readRequestOptions, validateConversion } from '../../api/submit/convers
 import { validateTool } from '../../api/submit/tool.ts';
 import { findTool } from '../../api/tools/find.ts';
 import type { Catalog } from '../../catalog/catalog.ts';
-import { HEAD_BYTES, Sampler, TAIL_BYTES } from '../../catalog/sniff/sample.ts';
+import { HEAD_BYTES, Sampler, TAIL_BYTES } from '../../catalog/looks/sample.ts';
 import { toolchains } from '../../contracts/toolchains.ts';
 import { removeTree } from '../../exec/files/remove.ts';
 import { encryptionWith } from '../../jobs/encryption.ts';

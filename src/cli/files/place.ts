@@ -1,4 +1,4 @@
-/** Writes results: each appears under its name as a whole or not at all, and nothing is overwritten unless that was asked for. */
+/** Writes results: each appears under its name as a whole or not at all, and nothing is overwritten without --force. */
 import { randomBytes } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { link, lstat, mkdir, rename, rm, stat } from 'node:fs/promises';
@@ -68,7 +68,7 @@ export function openPlaces({ force }: { readonly force: boolean }, stdout: NodeJ
   };
 }
 
-/** Several pages are in a ZIP, whatever the name that was asked for: a ZIP that is called page.png would open nowhere. */
+/** Several pages are in a ZIP, whatever name was requested: no program would open a ZIP that is called page.png. */
 function pathOf(destination: Exclude<Destination, { to: 'stdout' }>, filename: string): string {
   if (destination.to === 'folder') return join(destination.folder, destination.nameOf(filename));
   const { path } = destination;

@@ -28,7 +28,7 @@ export const Job = z.object({
   links: JobLinks,
   created_at: z.iso.datetime(),
   expires_at: z.iso.datetime().describe('When job and output are removed; moved once, at the end of the job, and never earlier'),
-  text: z.string().optional().describe('What a tool that writes text has written, beside the output: at most 1 MiB of UTF-8'),
+  text: z.string().optional().describe('Text that a tool has produced, in addition to the output: at most 1 MiB of UTF-8'),
   warnings: z.array(Warning).describe('Differences between the request and the result'),
   engine: z.object({ name: z.string(), version: z.string() }).optional().describe('The engine that converts the file, once known'),
 });

@@ -10,6 +10,6 @@ export const Upload = z.object({
   size_bytes: z.number().int().min(0),
   received_bytes: z.number().int().min(0),
   created_at: z.iso.datetime(),
-  expires_at: z.iso.datetime().describe('1 h after the last byte came, and 2 h after it was finished'),
+  expires_at: z.iso.datetime().describe('When the upload is removed: 1 h after the last byte arrived, or 2 h after it was finished'),
   links: z.object({ self: z.url().describe('URL at which tus continues') }),
 });

@@ -50,12 +50,12 @@ const VolumeMount = z.object({
     })
     .describe('Path in the container: below /mnt, /etc/ssl, /usr/share/fonts or /usr/local/share'),
   subPath: z.string().max(253).optional().describe('Path inside the volume'),
-  readOnly: z.boolean().optional().describe('Whether it cannot be written to'),
+  readOnly: z.boolean().optional().describe('Whether it is mounted read-only'),
 });
 
 /** No files of the node, and no token of an account. */
 const Volume = z.object({
-  name: z.string().min(1).max(63).describe('What it is called among the volumes of the pod'),
+  name: z.string().min(1).max(63).describe('Name of the volume in the pod'),
   configMap: passedThrough.optional().describe('A ConfigMap, as in a PodSpec'),
   secret: passedThrough.optional().describe('A Secret, as in a PodSpec'),
   emptyDir: passedThrough.optional().describe('An empty folder, as in a PodSpec'),

@@ -19,7 +19,7 @@ export const SecretKeyRef = z.object({
 });
 export type SecretKeyRef = z.infer<typeof SecretKeyRef>;
 
-/** A bucket of somebody's own, and who asks there. */
+/** A bucket of the user, and the credentials for it. */
 export const S3Place = z.object({
   endpoint: shaped(
     253,

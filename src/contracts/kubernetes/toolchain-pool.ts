@@ -112,7 +112,7 @@ export const ToolchainPool = resource(
     'x-kubernetes-validations': [
       {
         rule: `${toolchainIn('self')} in [${PoolToolchain.options.map((name) => `'${name}'`).join(', ')}]`,
-        message: `toolchain is needed, unless the pool is called like one: ${PoolToolchain.options.join(', ')}`,
+        message: `toolchain is required, unless the pool has the name of a toolchain: ${PoolToolchain.options.join(', ')}`,
         fieldPath: '.spec.toolchain',
       },
       {

@@ -59,7 +59,7 @@ const label = z
 
 const ResourceClaim = z
   .object({
-    name: label.describe('What `resources.claims` calls it'),
+    name: label.describe('Name that `resources.claims` uses for it'),
     resourceClaimTemplateName: name.optional().describe('ResourceClaimTemplate from which each worker gets a separate claim'),
     resourceClaimName: name.optional().describe('ResourceClaim that all workers share'),
   })

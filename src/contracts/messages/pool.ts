@@ -57,14 +57,14 @@ export const RetractedPool = z.object({
 export type RetractedPool = z.infer<typeof RetractedPool>;
 
 /**
- * Who declares a pool: nobody else changes or retracts it. Kept beside the declaration, which older readers take in one shape only.
+ * Who declares a pool: no other process changes or retracts it. Kept beside the declaration, which older readers take in one shape only.
  * A refused claim of another owner is published in the same shape.
  */
 export const PoolClaim = z.object({
   version: z.number().int().min(1),
   /** One controller with its namespace, or the configuration of API replicas. */
   scope: z.string().min(1).max(300),
-  /** Of the resource, where there is one: it is the same for every controller that works on it. */
+  /** UID of the resource, if there is one: the same for every controller that works on it. */
   uid: z.string().max(100).optional(),
 });
 export type PoolClaim = z.infer<typeof PoolClaim>;

@@ -7,7 +7,7 @@ export const PRESENCE_VERSION = 1;
 const count = z.number().int().min(0);
 
 /**
- * Among the engines of a worker: it takes orders of all bands (`queue/nats/bands.ts`). Of a pool it is known while all its workers have it, as
+ * Among the engines of a worker: it takes orders of all bands (`queue/nats/bands.ts`). A pool is known to have it while all its workers have it, as
  * with any engine; older readers know no engine of this name and ignore it.
  */
 export const BANDS = 'queue-bands';
@@ -43,7 +43,7 @@ export const Presence = z.strictObject({
   busyMs: count,
   /** For how long it has held at least one order, s; 0 while it holds none. */
   busySeconds: count,
-  /** Of those that work: versions by engine id; empty where one could not be read. */
+  /** Versions by engine id, of the engines that work; empty if one could not be read. */
   engines: z.record(z.string().max(63), z.string().max(100)),
   /** By id, the kind of defect: engines that are installed and fail their trials; absent while there is none. An older reader rejects the whole message. */
   broken: z.record(z.string().max(63), z.string().max(63)).optional(),

@@ -9,6 +9,6 @@ export type Ask = (kind: SubmissionQuestion, job: ConversionJobObject, more?: Mo
 export interface More {
   /** `SubmissionSecrets`. */
   readonly encrypted?: string | undefined;
-  /** Of an upload, from 1 on. */
+  /** Number of the upload's attempt, from 1 on. */
   readonly attempt?: number;
 }

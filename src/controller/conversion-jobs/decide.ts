@@ -41,7 +41,7 @@ function afterItsEnd(job: ConversionJobObject, endedAt: number, now: number): Jo
 
 const removalTime = ({ spec }: ConversionJobObject, endedAt: number): number => endedAt + spec.ttlSecondsAfterFinished * 1_000;
 
-/** Whether a resource that is gone leaves a job to cancel, or an output to delete. One whose time was over leaves its output to whoever has the URL. */
+/** Whether a resource that is gone leaves a job to cancel, or an output to delete. One whose time was over leaves its output to clients that have the URL. */
 export function leavesJob(job: ConversionJobObject, now: number): boolean {
   const { completionTime, phase } = job.status ?? {};
   return completionTime === undefined || (phase === 'Complete' && now < removalTime(job, Date.parse(completionTime)));

@@ -9,7 +9,7 @@ import type { ConversionJobObject } from './resource.ts';
 export interface Removals {
   /** Remembers the job of a resource that is gone, if there is something to cancel. @returns whether there is */
   add(key: string, job: ConversionJobObject): boolean;
-  /** Of resources whose jobs are not cancelled yet. */
+  /** Keys of resources whose jobs are not cancelled yet. */
   keys(): Iterable<string>;
   /** Cancels those with this key. @returns when to try again */
   cancel(key: string): Promise<{ readonly againAfterMs: number } | undefined>;

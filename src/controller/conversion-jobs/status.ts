@@ -132,7 +132,7 @@ function failed(job: ConversionJobObject, { code, message, details }: Problem, n
   const isGone = code === 'JOB_EXPIRED';
   // No job expires so soon: a holder of its id has deleted it. Later it is unknown whether it was done before.
   const isCancelled = isGone && startTime !== undefined && now.getTime() < Date.parse(startTime) + RETENTION_MS;
-  // A result that should have been uploaded, and was not, reached nobody: that is a failure.
+  // A result that should have been uploaded, and was not, is a failure.
   const hasExpired = isGone && !isCancelled && job.spec.output === undefined;
   return {
     ...withConditions(job, now, {

@@ -10,16 +10,16 @@ import type { Log } from '../../telemetry/log.ts';
 import { mirror, timed } from '../watched.ts';
 import { tokenBucket } from './apply/token-bucket.ts';
 import { newMemory, type PoolMemory } from './memory.ts';
+import { type KubeJob, LABEL, type Pod, type PoolObject, TOOLCHAIN_POOLS, trimJob, trimPod } from './objects.ts';
+import type { Demand } from './observation.ts';
 import { liveJobs } from './observe/live-jobs.ts';
-import { type KubeJob, LABEL, type Pod, type PoolObject, TOOLCHAIN_POOLS, trimJob, trimPod } from './observe/objects.ts';
-import type { Demand } from './observe/observation.ts';
 import { type ReconcileDeps, reconcile } from './reconcile.ts';
 
 export interface PoolsDeps {
   readonly kube: Kube;
   /** Undefined: all of them. */
   readonly namespace: string | undefined;
-  /** Of those, the ones that may hold pools. Undefined: all of them. */
+  /** The namespaces among them that may hold pools. Undefined: all of them. */
   readonly poolNamespaces: readonly string[] | undefined;
   readonly queue: Pick<Queue, 'depth'>;
   readonly workers: KnownWorkers;
@@ -79,7 +79,7 @@ export function startPools(deps: PoolsDeps): Pools {
       const { waiting, held, oldestMs } = await queue.depth(pool);
       return { pending: waiting, inFlight: held, oldestMs };
     } catch (err) {
-      log.warn({ pool, err }, "the depth of a pool's queue cannot be read: its workers stay as they are");
+      log.warn({ pool, err }, "the depth of a pool's queue cannot be read: the number of its workers stays the same");
       return undefined;
     }
   };

@@ -1,9 +1,9 @@
 /** What the controller remembers of a pool between reconciliations: written by these methods and nowhere else. A new leader can rebuild all of it. */
 import { MAX_CLAIMS } from '../../jobs/lifecycle.ts';
 import { backOff, LONGEST_MS } from './decide/back-off.ts';
+import { serviceTime } from './decide/service-time.ts';
 import { type Recommendation, stabilisationWindow } from './decide/stabilisation.ts';
-import { isComing, isLive, type ObservedWorker, type Trouble } from './observe/observation.ts';
-import { serviceTime } from './observe/service-time.ts';
+import { isComing, isLive, type ObservedWorker, type Trouble } from './observation.ts';
 
 /** A worker that fails within this time failed at its start, even if its heartbeats were missed; one that lives longer works, ms. */
 const EARLY_MS = 60_000;
@@ -96,7 +96,7 @@ export function newMemory() {
   let status = { text: '', at: Number.NEGATIVE_INFINITY };
   let waitingSince: number | undefined;
 
-  /** Of this template, the back-off that lasts longest. */
+  /** The longest back-off for this template. */
   const longest = (template: string) => backOffs.flatMap((each) => each.active(template) ?? []).toSorted((a, b) => b.until - a.until)[0];
   /** It has neither lived long enough nor converted anything: whether its template works is open. */
   const isOnTrial = (worker: ObservedWorker): boolean => isComing(worker) || (isLive(worker) && workers.get(worker.uid)?.proved !== true);
@@ -112,17 +112,11 @@ export function newMemory() {
       for (const [slot, until] of blocked) if (until < now) blocked.delete(slot);
     },
     worker: (uid: string): RememberedWorker | undefined => workers.get(uid),
-    /** @param isSilent its pod runs and is not heard @returns the worker as it is remembered now */
-    sawWorker(
-      uid: string,
-      now: number,
-      { listening, isSilent }: { readonly listening: boolean; readonly isSilent: boolean },
-    ): RememberedWorker {
+    /** @param isSilent its pod runs and sends no heartbeat */
+    sawWorker(uid: string, now: number, { listening, isSilent }: { readonly listening: boolean; readonly isSilent: boolean }): void {
       const first = { firstSeen: now, listening, sentHeartbeat: false, proved: false, counted: false };
       const known = workers.get(uid) ?? { ...first, silentSince: undefined };
-      const seen = { ...known, silentSince: isSilent ? (known.silentSince ?? now) : undefined };
-      workers.set(uid, seen);
-      return seen;
+      workers.set(uid, { ...known, silentSince: isSilent ? (known.silentSince ?? now) : undefined });
     },
     /** Its heartbeat: the template starts, and after some time or a conversion it is known to work. */
     heardWorker(uid: string, now: number, { worker, ended, busyMs, createdAt, template }: Heard): void {
@@ -153,12 +147,13 @@ export function newMemory() {
     history: (): readonly Recommendation[] => peaks.all(),
     backOff: longest,
 
-    /** @param uids of all pods without a Job @returns since when each is known, ms since the epoch */
-    sawOrphans(uids: ReadonlySet<string>, now: number): ReadonlyMap<string, number> {
+    /** @param uids of all pods without a Job */
+    sawOrphans(uids: ReadonlySet<string>, now: number): void {
       for (const uid of orphans.keys()) if (!uids.has(uid)) orphans.delete(uid);
       for (const uid of uids) orphans.set(uid, orphans.get(uid) ?? now);
-      return orphans;
     },
+    /** Since when a pod is known to have no Job, ms since the epoch. */
+    orphanSince: (uid: string): number | undefined => orphans.get(uid),
 
     refusal: (): Refusal | undefined => refusal,
     readRefusal(read: Refusal | undefined): void {

@@ -1,4 +1,4 @@
-/** Reconciles one pool: observe → decide (pure) → apply → report. */
+/** Reconciles one pool: remember → observe and decide (pure) → apply → report. */
 import type { Kube } from '../../kube/connection/connect.ts';
 import type { Recorder } from '../../kube/events.ts';
 import type { WorkerPresence } from '../../pools/registry.ts';
@@ -11,10 +11,12 @@ import { type PublishState, publishTrouble } from './apply/trouble.ts';
 import { decide } from './decide/decide.ts';
 import { again, QUIET_MS } from './decide/pace.ts';
 import type { PoolMemory } from './memory.ts';
-import type { PoolObject } from './observe/objects.ts';
-import type { Demand } from './observe/observation.ts';
+import type { PoolObject } from './objects.ts';
+import type { Demand } from './observation.ts';
 import { observe } from './observe/observe.ts';
 import { readRefusal } from './observe/refusals.ts';
+import type { PoolObjects } from './observe/seen.ts';
+import { remember } from './remember.ts';
 import { report } from './report/report.ts';
 import { poolStatus, writeStatus } from './report/status.ts';
 import { troubleOf } from './report/trouble.ts';
@@ -58,22 +60,21 @@ export async function reconcile(deps: ReconcileDeps, resource: PoolObject, memor
   const demand = await deps.demandOf(name);
   // NATS may have been restored from a backup without this stream: declare the pool again.
   if (demand === undefined) memory.wasDeclared('');
-  const observed = observe(
-    {
-      pool,
-      jobs,
-      podOf: deps.live.podOf,
-      pods: deps.live.podsOf(`${namespace}/${name}`),
-      heartbeats: new Map(heartbeats.map((heartbeat) => [heartbeat.worker, heartbeat])),
-      listening: deps.listening(),
-      demand,
-      template: template.hash,
-      enginesKnown: heartbeats.length > 0 || deps.enginesKnown(name),
-      silentMs: deps.silentMs,
-      now,
-    },
-    memory,
-  );
+  const objects: PoolObjects = {
+    pool,
+    jobs,
+    podOf: deps.live.podOf,
+    pods: deps.live.podsOf(`${namespace}/${name}`),
+    heartbeats: new Map(heartbeats.map((heartbeat) => [heartbeat.worker, heartbeat])),
+    listening: deps.listening(),
+    demand,
+    template: template.hash,
+    enginesKnown: heartbeats.length > 0 || deps.enginesKnown(name),
+    silentMs: deps.silentMs,
+    now,
+  };
+  remember(objects, memory);
+  const observed = observe(objects, memory);
   const decision = decide(observed);
   const trouble = troubleOf(observed, decision, undeclared);
   const outcome = await apply(deps, pool, observed, undeclared === undefined ? decision.actions : [], template);

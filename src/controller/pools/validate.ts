@@ -1,7 +1,7 @@
 /** Validates a ToolchainPool: the parsed pool, or why it cannot be reconciled. */
 import { ToolchainPool } from '../../contracts/kubernetes/toolchain-pool.ts';
-import type { PoolObject } from './observe/objects.ts';
-import type { Decision, Observation, Trouble } from './observe/observation.ts';
+import type { PoolObject } from './objects.ts';
+import type { Decision, Observation, Trouble } from './observation.ts';
 
 /** What decides about a pool besides its own resource. */
 export interface PoolContext {

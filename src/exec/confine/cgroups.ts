@@ -31,7 +31,7 @@ const REMOVE_PAUSE_MS = 100;
 const TRY_MS = 10_000;
 const FILE_SYSTEM = '/sys/fs/cgroup';
 
-/** So that whoever finds one knows whether its maker lives: its pid namespace, pid and start time. */
+/** Identifies the process that created it, so that others can tell whether it still runs: its pid namespace, pid and start time. */
 const PREFIX = 'filemill-';
 let made = 0;
 
@@ -195,7 +195,7 @@ interface Mount {
   readonly options: readonly string[];
 }
 
-/** Of proc_pid_mountinfo(5). */
+/** Fields of proc_pid_mountinfo(5). */
 function readMounts(): readonly Mount[] {
   const lines = readFileSync('/proc/self/mountinfo', 'utf8').split('\n');
   return lines.flatMap((line) => {

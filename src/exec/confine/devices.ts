@@ -8,7 +8,7 @@ import type { DeviceAccess } from './policy.ts';
 export interface Devices extends DeviceAccess {
   /** How many there are to be used, by kind. */
   readonly counts: Readonly<Partial<Record<DeviceKind, number>>>;
-  /** Files that are there and that converters may not open. */
+  /** Files that exist and that converters may not open. */
   readonly closed: readonly string[];
 }
 
@@ -36,7 +36,7 @@ const KINDS: Readonly<Record<DeviceKind, Kind>> = {
 const DRIVER = '/usr/local/nvidia/lib64';
 
 /**
- * @param asOthers whether converters run as users of their own, which only a file for everybody is open to
+ * @param asOthers whether converters run as separate users, who can open only files that everyone may open
  * @param dev the folder of device files
  */
 export async function findDevices(kinds: readonly DeviceKind[], asOthers = process.getuid?.() === 0, dev = '/dev'): Promise<Devices> {

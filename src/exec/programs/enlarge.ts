@@ -12,7 +12,7 @@ import { openSession, Tensor } from './inference/session.ts';
 import { boxMean, product, resample } from './retouch/filters.ts';
 import { clamp, type Picture, type Plane, plane, readPam, writePam } from './retouch/picture.ts';
 
-/** Of what is printed with `--version`: the results differ between versions. */
+/** Printed with `--version`: the results differ between versions. */
 const VERSION = '1.1';
 /** What the model enlarges by. */
 const FACTOR = 4;

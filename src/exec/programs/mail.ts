@@ -55,7 +55,7 @@ function writeMessages(messages: readonly Message[]): readonly Told[] {
     output,
     target === 'html' ? document(messages[0]?.subject ?? '', messagePages(messages, left, picturesOf())) : messageTexts(messages, left),
   );
-  return lossy([...lost, ...(left.length === 0 ? [] : [`Attached files are named, and not part of the result: ${left.length}.`])]);
+  return lossy([...lost, ...(left.length === 0 ? [] : [`Attached files are listed, but not included in the result: ${left.length}.`])]);
 }
 
 function writeWebPage(archive: WebArchive): readonly Told[] {
@@ -66,7 +66,7 @@ function writeWebPage(archive: WebArchive): readonly Told[] {
     writePieces(output, [
       target === 'html' ? page.write(headOf(fields)) : `${plain(fields)}${fields.length === 0 ? '' : '\n'}${page.words()}`,
     ]);
-  return [...page.told, ...lossy(page.frames === 0 ? [] : [`Frames of the page are not part of the result: ${page.frames}.`])];
+  return [...page.told, ...lossy(page.frames === 0 ? [] : [`Frames of the page are not included in the result: ${page.frames}.`])];
 }
 
 function* document(title: string, pages: Iterable<string>): Generator<string> {

@@ -15,7 +15,7 @@ import { maskOf, type SubjectModel } from './matte/mask.ts';
 import { type PassportRule, portraitOf, sheetOf } from './matte/passport.ts';
 import { type Picture, readPam, writePam } from './retouch/picture.ts';
 
-/** Of what is printed with `--version`: the results differ between versions. */
+/** Printed with `--version`: the results differ between versions. */
 const VERSION = '1.0';
 /** Below this, the result has to be looked at. */
 const SURE = 0.8;
@@ -25,7 +25,7 @@ const LEAST_SHARE = 0.002;
 const ANOTHER = 0.4;
 /** More is blurred to the eye. */
 const MOST_ENLARGED = 1.3;
-/** Of the lower edge. */
+/** Share of the lower edge that may be missing. */
 const MOST_LACKING = 0.05;
 
 interface Warning {

@@ -4,7 +4,7 @@
  *   pandoc-tree.ts FOUND.json CLEAN.json [DOCUMENT]   with DOCUMENT, the tree gets the pictures that this file contains
  *   pandoc-tree.ts --open DOCUMENT                    fails with "encrypted document" if a password is needed, which Pandoc reports as damage
  *
- * Pictures are replaced by their descriptions unless their bytes are there, and raw passages are removed. Of the metadata only what describes the
+ * Pictures are replaced by their descriptions unless their bytes are there, and raw passages are removed. Among the metadata, only what describes the
  * text is kept, since `cover-image`, `css`, `bibliography` and others name files. A text without a title gets its first heading's. Prints an answer
  * as residents give: warnings about pictures that the document has and the tree lacks.
  */
@@ -62,7 +62,7 @@ function cleanNode(node: Json): Json[] {
   return [clean(node)];
 }
 
-/** Of a picture: `0.83in` or `50%`. */
+/** Length of a picture's side: `0.83in` or `50%`. */
 const sizesOf = (attributes: Json): Json[] => {
   const values = part(attributes, 2);
   if (!Array.isArray(values)) return [];

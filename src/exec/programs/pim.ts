@@ -83,6 +83,6 @@ function warningsOf(skipped: number, unended: number, entries: readonly PimRecor
   return lossy([
     ...(skipped === 0 ? [] : [`Lines that cannot be read were left out: ${skipped}.`]),
     ...(unended === 0 ? [] : [`Parts of the file that have no end may lack something: ${unended}.`]),
-    ...(pictures === 0 ? [] : [`Photos are not part of the result: ${pictures}.`]),
+    ...(pictures === 0 ? [] : [`Photos are not included in the result: ${pictures}.`]),
   ]);
 }

@@ -17,7 +17,7 @@ import { isGrey, lumaOf, type Picture, readPam, writePam } from './retouch/pictu
 import { scratchesOf } from './retouch/scratches.ts';
 import { upscale } from './retouch/upscale.ts';
 
-/** Of what is printed with `--version`: the results differ between versions. */
+/** Printed with `--version`: the results differ between versions. */
 const VERSION = '1.0';
 /** Pixels of a hole, and those that a patch over it reaches: a thousand take a fifth of a second. */
 const MAX_HOLE = 500_000;

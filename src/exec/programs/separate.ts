@@ -135,7 +135,7 @@ const order = process.argv.slice(2);
 if (order[0] === '--version') process.stdout.write(`separate ${VERSION}\n`);
 else if (!separate(order)) {
   process.stdout.write(
-    `${JSON.stringify({ ok: false, reason: 'no_stream', says: 'Both channels are the same: vocals cannot be told from instruments.' })}\n`,
+    `${JSON.stringify({ ok: false, reason: 'no_stream', says: 'Both channels are the same: vocals cannot be separated from instruments.' })}\n`,
   );
   process.exitCode = 2;
 }

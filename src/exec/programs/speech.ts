@@ -14,7 +14,7 @@ import { readVocabulary, TICK, type Vocabulary } from './speech/vocabulary.ts';
 import { HEARD, HEARD_BEFORE, openWhisper, RATE, SECONDS } from './speech/whisper.ts';
 import { answering } from './values/answer.ts';
 
-/** Of what is printed with `--version`: the results differ between versions. */
+/** Printed with `--version`: the results differ between versions. */
 const VERSION = '1.0';
 /** Nothing is louder in silence, of full scale. */
 const SILENCE = 0.001;
@@ -73,7 +73,7 @@ function saidIn(
   let done = 0;
   const keep = (to: number) => {
     const text = vocabulary.textOf(words).trim();
-    // Of music and noise, dots are written.
+    // The model writes dots for music and noise.
     if (/[\p{L}\p{N}]/u.test(text)) said.push({ from: offset + (from ?? 0), to: offset + Math.min(Math.max(to, from ?? 0), length), text });
   };
   for (const token of tokens) {

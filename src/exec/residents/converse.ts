@@ -1,7 +1,7 @@
 /** The lines of one conversation with a program that forks a process for each, as `native/vips-server/server.c` reads and prints them. */
 import type { Conversation, ProgramAnswer } from '../../catalog/engine.ts';
 
-/** Of its time, the share after which the program ends a process that hangs: earlier than we would end the program. */
+/** Share of the time limit after which the program ends a process that hangs: before we would end the program. */
 const OF_TIME = 0.95;
 const MOST_LINES = 5_000;
 

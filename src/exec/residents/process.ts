@@ -20,6 +20,7 @@ export interface Program {
   readonly program: string;
   readonly args: readonly string[];
   readonly reads: readonly string[];
+  /** The system calls that it needs. */
   readonly calls?: CallList | undefined;
   readonly unixSockets: boolean;
   readonly forkServer?: boolean;
@@ -273,7 +274,7 @@ export class ResidentProcess {
     return received;
   }
 
-  /** Of a fork server only the process of this request is to blame: who waits for it has it killed. */
+  /** In a fork server, only the process of this request is to blame: the caller has it killed. */
   private giveUp(why: BreakReason, message: string): void {
     if (this.isForkServer) {
       this.listener?.onBroken(new ResidentBroken(why, message));

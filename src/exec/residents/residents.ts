@@ -16,7 +16,7 @@ export interface Residents {
   close(): Promise<void>;
 }
 
-/** A line of JSON, or a conversation with a process of its own. */
+/** A line of JSON, or a conversation with a separate process. */
 export type ResidentRequest = Readonly<Record<string, unknown>> | ConversationStep['conversation'];
 
 export interface ResidentOptions {

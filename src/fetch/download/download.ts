@@ -25,7 +25,7 @@ export interface Download {
 
 /**
  * @param url as it came from a client
- * @param credentials headers for the URL's own origin: from the first redirect to another on nobody is told them (RFC 9110, 15.4)
+ * @param credentials headers for the URL's own origin: after the first redirect to another origin they are not sent (RFC 9110, 15.4)
  * @throws Failure `URL_REFUSED` with `details.reason`, `FILE_TOO_LARGE` where the length is declared, `OVERLOADED` · the reason of `signal`
  */
 export type Fetch = (url: string, maxBytes: number, signal: AbortSignal, credentials?: Headers) => Promise<Download>;

@@ -1,4 +1,4 @@
-/** TLS on a connection, from end to end: whoever carries the connection sees none of what is said. */
+/** TLS on a connection, from end to end: the proxy that carries the connection cannot read it. */
 import type { Socket } from 'node:net';
 import { connect } from 'node:tls';
 import { ready } from '../dial.ts';

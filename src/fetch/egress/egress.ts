@@ -24,7 +24,7 @@ export type EgressOutcome = 'tunnel' | 'judged' | 'unknown client' | 'failed' | 
 
 export interface EgressDeps {
   readonly connector: Connector;
-  /** Of sources and outputs of ConversionJobs. */
+  /** For sources and outputs of ConversionJobs. */
   readonly privateConnector: Connector;
   readonly token: string;
   readonly settings: EgressSettings & Pick<FetchSettings, 'ports' | 'totalMs' | 'privateOrigins'>;

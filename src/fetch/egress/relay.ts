@@ -2,9 +2,9 @@
 import type { Socket } from 'node:net';
 
 export interface TunnelLimits {
-  /** Of both directions together. */
+  /** Bytes of both directions together. */
   readonly bytes: number;
-  /** Of the whole tunnel. There is no idle limit: a silent connection may have a busy reader, so the two ends decide about silence. */
+  /** Time limit of the whole tunnel. There is no idle limit: a silent connection may have a busy reader, so the two ends decide about silence. */
   readonly ms: number;
 }
 

@@ -69,14 +69,13 @@ export function openAgenda({ manager, client, withRetry }: Nats): Agenda {
 
   async function write(subject: string): Promise<void> {
     try {
-      await withRetry('to note what is due', () => client.publish(subject, ''));
+      await withRetry('to store a due time', () => client.publish(subject, ''));
     } catch (error) {
-      throw isFull(error) ? new Unavailable('to note what is due, for which there is no room', error) : error;
+      throw isFull(error) ? new Unavailable('to store a due time, for lack of space', error) : error;
     }
   }
   /** Takes a complete subject: for a wildcard the server would scan all of them. */
-  const last = (subject: string) =>
-    withRetry('to look for what is due', () => manager.streams.getMessage(STREAM, { last_by_subj: subject }));
+  const last = (subject: string) => withRetry('to look up due times', () => manager.streams.getMessage(STREAM, { last_by_subj: subject }));
 
   return {
     add: async (entry) => write(subjectOf(entry)),
@@ -85,7 +84,7 @@ export function openAgenda({ manager, client, withRetry }: Nats): Agenda {
       const seq = (await last(subjectOf(entry)))?.seq;
       if (seq === undefined || seq >= entry.before) return;
       try {
-        await withRetry('to remove what was due', () => manager.streams.deleteMessage(STREAM, seq, false));
+        await withRetry('to remove a due time', () => manager.streams.deleteMessage(STREAM, seq, false));
       } catch (error) {
         // Removed meanwhile, or added again.
         if ((await last(subjectOf(entry)))?.seq === seq) throw error;
@@ -96,7 +95,7 @@ export function openAgenda({ manager, client, withRetry }: Nats): Agenda {
 
     async open() {
       const ask = () => manager.streams.info(STREAM, { subjects_filter: `${PREFIX}open.>` });
-      const { state } = await withRetry('to list what is due', ask);
+      const { state } = await withRetry('to list due times', ask);
       return Object.keys(state.subjects ?? {}).flatMap((subject) => entryIn(subject, state.last_seq + 1) ?? []);
     },
 
@@ -104,7 +103,7 @@ export function openAgenda({ manager, client, withRetry }: Nats): Agenda {
       let ahead = 0;
       for (let seq = 1; ahead < LOOK_AHEAD; ) {
         const query = { seq, next_by_subj: `${PREFIX}later.>` };
-        const message = await withRetry('to read what is due', () => manager.streams.getMessage(STREAM, query));
+        const message = await withRetry('to read due times', () => manager.streams.getMessage(STREAM, query));
         if (message === null) return;
         seq = message.seq + 1;
         const entry = entryIn(message.subject, seq);

@@ -9,7 +9,7 @@ const RECORDS: BucketSpec = { name: 'idempotency', maxAgeMs: 2 * IDEMPOTENCY_TTL
 /** When the servers remove a record by themselves, ms: soon after its TTL by the clock of the process that wrote it. */
 const KEPT_MS = IDEMPOTENCY_TTL_MS + 60_000;
 
-/** Of concurrent claims one wins each round: this many just as an old record expires are not to be expected. */
+/** One of several concurrent claims wins each round: so many at the moment when an old record expires are not to be expected. */
 const KEEP_TRIES = 10;
 
 /** @param replicas 1, 3 or 5 @throws Mismatch · Unavailable */

@@ -81,7 +81,7 @@ export function openJobs(nats: Nats, deps: JobsDeps = {}): JobStore {
       try {
         await bucket.remove(keyOf(left), revision);
       } catch (error) {
-        // Another write was faster, such as a cancellation: it counts, and nobody has seen the copy yet.
+        // Another write was faster, such as a cancellation: it counts, and no reader has seen the copy yet.
         if (error instanceof RevisionConflict) await bucket.remove(keyOf(record), stored.revision).catch(() => undefined);
         throw error;
       }

@@ -47,7 +47,7 @@ export function lockOver({ locks, clock, report, newHolder }: LockDeps) {
     } finally {
       clearInterval(renewal);
       await renewing;
-      // A lease that cannot be released expires: the work is done, or has failed for a reason of its own.
+      // A lease that cannot be released expires: the work is done, or has failed for another reason.
       if (revision !== undefined)
         await locks.remove(name, revision).catch((error: unknown) => void (error instanceof RevisionConflict || report(error as Error)));
     }

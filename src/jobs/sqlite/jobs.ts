@@ -44,7 +44,7 @@ export function openJobs(
   const sql = {
     create: database.prepare('INSERT INTO jobs (id, record) VALUES (?, ?) ON CONFLICT (id) DO NOTHING RETURNING revision'),
     get: database.prepare('SELECT id, revision, record FROM jobs WHERE id = ?'),
-    // One statement is one transaction: the row is replaced, and numbered anew, only while it has the expected revision.
+    // One statement is one transaction: the row is replaced, with a new number, only while it has the expected revision.
     update: database.prepare(
       'INSERT OR REPLACE INTO jobs (id, record) SELECT id, ? FROM jobs WHERE id = ? AND revision = ? RETURNING revision',
     ),

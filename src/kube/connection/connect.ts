@@ -45,7 +45,7 @@ export interface Removal {
 
 /** All calls @throw KubeError, or the reason of the caller's signal if it aborted them. */
 export interface Kube {
-  /** Of the current context, or of the pod. */
+  /** Namespace of the current context, or of the pod. */
   readonly namespace: string;
   /** The API server's time, ms since the epoch: accurate to one second once it has responded. */
   now(): number;

@@ -48,7 +48,7 @@ export function openKeepAlive(connection: object, stallMs = STALL_MS): KeepAlive
     worker.unref();
     worker.once('message', () => ready.resolve());
     worker.once('error', (error) => {
-      process.emitWarning(`the thread that keeps orders alive failed and is restarted: ${(error as Error).stack}`);
+      process.emitWarning(`the thread that extends orders failed and is restarted: ${(error as Error).stack}`);
       worker = undefined;
       setTimeout(start, AGAIN_MS).unref();
     });

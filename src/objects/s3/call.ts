@@ -102,7 +102,7 @@ function clientUnder(
     request: (options: RequestOptions, heard: (response: IncomingMessage) => void) => {
       const answered = (response: IncomingMessage) => {
         seen.status = response.statusCode;
-        // Nobody else reads it, and the connection would wait for that.
+        // No other code reads it, and the connection would wait for a reader.
         if (TRANSIENT_STATUSES.has(response.statusCode ?? 0)) response.resume();
         heard(connect === undefined || isObject(options, response) ? response : bounded(response));
       };
@@ -143,7 +143,7 @@ function clientUnder(
   });
 }
 
-/** The content of an object, which whoever asked for it bounds. */
+/** The content of an object, which the caller bounds. */
 const isObject = ({ method, path }: RequestOptions, { statusCode = 0 }: IncomingMessage): boolean =>
   method === 'GET' && statusCode < 300 && !String(path).includes('?');
 
@@ -171,7 +171,8 @@ const isTransient = (error: unknown, { status = 0 }: Seen): boolean =>
 
 /** The library's errors carry the key, and of a refused signature what was signed: none of that goes on. */
 function told(what: string, error: unknown, { status }: Seen): Error {
-  if (error instanceof NoCredentials) return new S3Failure(`the object store could not be asked to ${what}: ${error.message}`, error.name);
+  if (error instanceof NoCredentials)
+    return new S3Failure(`the request to the object store failed (${what}): ${error.message}`, error.name);
   const code = codeOf(error) || (error instanceof Error ? error.name : '');
   if (code === 'NoSuchKey' || code === 'NotFound') return new Missing('the object does not exist');
   if (FULL_CODES.has(code) || status === 507) return new StoreFull('no space is left for objects');

@@ -7,7 +7,7 @@ import type { S3Settings } from '../settings.ts';
 export interface Credentials {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
-  /** Of temporary credentials. */
+  /** Token of temporary credentials. */
   readonly sessionToken?: string | undefined;
   /** Ms since the epoch; undefined: no end is known. */
   readonly expiresAt?: number | undefined;
@@ -37,7 +37,7 @@ const LIMIT_MS = 10_000;
 const ANSWER_MS = 3_000;
 /** Renewed so long before they expire, as the AWS SDKs do, or after half of what is left of shorter ones, ms. */
 const MARGIN_MS = 5 * 60_000;
-/** A shared file names no expiry, and whoever writes it may exchange what is in it: read again after so long, ms. */
+/** A shared file names no expiry, and its content may be replaced: read again after this time, ms. */
 const REREAD_MS = 60_000;
 /** At least so long between two look-ups, ms. */
 const PAUSE_MS = 1_000;
@@ -74,7 +74,7 @@ export function credentialsOf(settings: S3Access, lookUp = fromChain(settings.re
     }
   }
 
-  /** One look-up at a time, whoever asks. @param paused whether the caller waited for `notBefore`: a timer may fire a millisecond before the clock is there */
+  /** One look-up at a time. @param paused whether the caller waited for `notBefore`: a timer may fire a millisecond before the clock is there */
   async function look(paused = false): Promise<void> {
     if (pending === undefined && (paused || clock() >= notBefore)) pending = renew();
     await pending;
@@ -98,7 +98,7 @@ export function credentialsOf(settings: S3Access, lookUp = fromChain(settings.re
   };
 }
 
-/** A chain anew for each look-up: it would keep what it found, and its cache reads a shared file once in a process's life. */
+/** A new chain for each look-up: it would keep what it found, and its cache reads a shared file once in a process's life. */
 function fromChain(region: string): () => Promise<Credentials> {
   const requestHandler = { connectionTimeout: ANSWER_MS, requestTimeout: ANSWER_MS, throwOnRequestTimeout: true };
   // Its warnings would go to the console.

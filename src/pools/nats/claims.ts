@@ -14,7 +14,7 @@ const TRIES = 10;
 export const isOwn = (owner: PoolClaim, claim: PoolClaim): boolean =>
   owner.scope === claim.scope || (owner.uid !== undefined && owner.uid === claim.uid);
 
-/** @returns undefined if nobody claims it, as in a store of an older filemill */
+/** @returns undefined if no scope claims it, as in a store of an older filemill */
 export const poolOwner = async (bucket: Bucket, pool: string): Promise<PoolClaim | undefined> => claimIn(await bucket.get(OWNER + pool));
 
 /** Who else claims it. */

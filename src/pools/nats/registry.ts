@@ -146,7 +146,7 @@ const same = (a: ReadonlyMap<string, string>, b: ReadonlyMap<string, string>): b
 type Reported = Pick<WorkerPresence, 'worker' | 'engines' | 'broken'>;
 
 /**
- * Engines that all of them have, though some may not be able to use them at present: these release orders for the others. Of several versions,
+ * Engines that all of them have, though some may not be able to use them at present: these release orders for the others. If there are several versions,
  * that of the first worker by name, so that it does not depend on who reports last.
  */
 export function sharedEngines(workers: readonly Reported[]): ReadonlyMap<string, string> {
@@ -162,7 +162,7 @@ export function brokenEngines(workers: readonly Reported[]): ReadonlyMap<string,
   return new Map(all.filter(([id]) => workers.every(({ engines }) => !Object.hasOwn(engines, id))));
 }
 
-/** Of each kind, as many as the worker with the fewest has found. */
+/** For each kind, the number that the worker with the fewest has found. */
 export function sharedDevices(workers: readonly Pick<WorkerPresence, 'devices'>[]): Readonly<Record<string, number>> | undefined {
   const found = workers.flatMap(({ devices }) => (devices === undefined ? [] : [devices]));
   if (found.length === 0) return undefined;

@@ -8,7 +8,7 @@ import type { Delivery } from '../queue.ts';
 import { lastBand } from './bands.ts';
 import { subjectOf } from './pool.ts';
 
-/** How often to check that an acked order is removed: it takes milliseconds, and if it takes longer, nobody need wait for it. */
+/** How often to check that an acked order is removed: it takes milliseconds; if it takes longer, the caller does not wait. */
 const REMOVAL_CHECKS = 100;
 const CHECK_MS = 2;
 
@@ -46,7 +46,7 @@ export function deliveryOf(
     });
     if (isHeld()) kept.extend(leftSince(asked));
   };
-  // The first word. Said late it holds the order for whoever has it now. If it fails, `extend` tells.
+  // The first extension. If it arrives late, it extends the order for its present holder. If it fails, `extend` throws.
   void sayHeld().catch(() => {});
 
   const isThere = async () =>
@@ -102,14 +102,14 @@ export function deliveryOf(
       await withRetry('to requeue an order', () => handed.say(nakFor(delayMs)), 0);
     },
 
-    /** An order that was delivered before counts as held by somebody, also where it waits: the counts are of those that never were. */
+    /** An order that was delivered before counts as held, even if it waits: the counts are of those that were never delivered. */
     async isWaitedFor() {
       const look = (band: string) => withRetry('to see who waits', () => manager.consumers.info(stream, band), 0);
       const consumers = await Promise.all(waiters.map(look));
       return consumers.some(({ num_pending }) => num_pending > 0);
     },
 
-    /** Published anew, as an order cannot change its band. If this worker dies in between, upkeep publishes the order that is missing. */
+    /** Published again, as an order cannot change its band. If this worker dies in between, upkeep publishes the order that is missing. */
     async giveWay() {
       if (!isHeld()) return;
       await end();

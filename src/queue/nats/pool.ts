@@ -12,7 +12,7 @@ export const subjectOf = (pool: string, band: string, jobId: string): string => 
 const MAX_WAITING = 10_000;
 /**
  * How long a delivered order waits for the first word of its receiver, ms. That word holds it for `ACK_WAIT_MS`; a frozen receiver says nothing,
- * and the order goes to another. So it does where the receiver was only late, which then claims no job that somebody runs.
+ * and the order goes to another. The same happens if the receiver was only late: it then claims no job that another worker runs.
  */
 export const UNHEARD_MS = 700;
 /** Longest pull, ms: none may outlive the time in which the server notices that its sender is dead. */

@@ -6,11 +6,11 @@ import { BACKLOG } from './bands.ts';
 /** For each ms of work on an order from the backlog, this many ms go to the other bands. */
 const OTHERS = 7;
 
-/** Of one pool, in one process. */
+/** Turns of one pool, in one process. */
 export interface PoolTurns {
   /** The band to pull from first; usually 0. */
   first(): number;
-  /** Counts the time until the order is released or done. @param first what `first()` returned for it */
+  /** Counts the time until the order is requeued or done. @param first what `first()` returned for it */
   timed(delivery: Delivery, first: number): Delivery;
 }
 

@@ -5,7 +5,7 @@ import type { Log } from '../../telemetry/log.ts';
 import type { WorkerLoop } from '../../worker/loop.ts';
 import type { PresenceReporter } from '../../worker/presence.ts';
 
-/** Each order has a limit of its own; this is the longest delay of a timer, ms. */
+/** Each order has its own limit; this is the longest delay of a timer, ms. */
 const NO_LIMIT_MS = 2 ** 31 - 1;
 
 /** @returns resolves when it holds no order, and will take none */

@@ -25,7 +25,7 @@ export function lockFolder(folder: string): () => void {
   return () => lock.close();
 }
 
-/** Of https://sqlite.org/rescode.html. */
+/** Code of https://sqlite.org/rescode.html. */
 const SQLITE_BUSY = 5;
 
 /** @throws CannotStart where files cannot be created */

@@ -8,7 +8,7 @@ import type { Log } from '../../telemetry/log.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 
 interface Places {
-  /** Of the operator, looked in first. */
+  /** Folder of the operator, searched first. */
   readonly folder: string | undefined;
   /** Where a copy lies of those that converters cannot read. */
   readonly copies: string;
@@ -27,7 +27,7 @@ export async function modelsHere(
   const whole = found.filter(({ state }) => state === 'whole');
   metrics.modelsFound(new Map(found.map(({ model, state }) => [model.id, state === 'whole'])));
   for (const { model, state } of found)
-    if (state === 'changed') log.warn({ model: model.id }, 'a model has other files than its manifest says: its tools are switched off');
+    if (state === 'changed') log.warn({ model: model.id }, 'the files of a model differ from its manifest: its tools are switched off');
   return new Map(await Promise.all(whole.map(async (each) => [each.model.id, await readable(each, join(copies, 'models'))] as const)));
 }
 

@@ -26,7 +26,7 @@ export async function pageHere({ web }: Pick<Config, 'web'>, checkout: string, l
     }
     return { document: await readFile(join(folder, 'index.html'), 'utf8'), assets };
   } catch (err) {
-    log.warn({ err }, 'the page for browsers was not built, which `make web` does: browsers are sent to /docs');
+    log.warn({ err }, 'the page for browsers is not built (run `make web`): browsers are sent to /docs');
     return undefined;
   }
 }

@@ -7,7 +7,7 @@ import type { EngineHealth } from '../../worker/health.ts';
 import type { PresenceReporter } from '../../worker/presence.ts';
 import { CannotStart, errorCode } from './cannot-start.ts';
 
-/** Of a worker. @returns undefined where no port is set @throws CannotStart */
+/** Serves the probes of a worker. @returns undefined where no port is set @throws CannotStart */
 export async function probe(
   { worker, api }: Config,
   metrics: Metrics,
@@ -23,7 +23,7 @@ export async function probe(
   return openProbes({ port, host: api.host, ready, live: () => true, metrics }, 'METRICS_PORT');
 }
 
-/** Metrics of a process whose API is for strangers. @returns undefined where they have no port of their own @throws CannotStart */
+/** Metrics of a process whose API strangers can reach. @returns undefined if they have no separate port @throws CannotStart */
 export async function privateMetrics({ api }: Config, metrics: Metrics, stopping: AbortSignal): Promise<Probes | undefined> {
   const { metricsPort: port, metricsHost: host } = api;
   return port === 0 ? undefined : openProbes({ port, host, ready: () => !stopping.aborted, live: () => true, metrics }, 'api.metricsPort');

@@ -51,7 +51,7 @@ async function takeConfiguration(root: string, home: string): Promise<void> {
     await mkdir(dirname(join(root, to)), { recursive: true });
     await copyFile(from, join(root, to));
   }
-  // From here the bundle is made anew whenever a package brings an authority along.
+  // From here the bundle is made again whenever a package brings an authority along.
   if (existsSync('/usr/local/share/ca-certificates'))
     await cp('/usr/local/share/ca-certificates', join(root, 'usr/local/share/ca-certificates'), { recursive: true });
 }

@@ -1,4 +1,4 @@
-/** Batches over HTTP: each file a job of its own, one bad file fails alone, and all results come in one ZIP. */
+/** Batches over HTTP: each file a separate job, one bad file fails alone, and all results come in one ZIP. */
 import { execFileSync } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

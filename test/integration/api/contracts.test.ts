@@ -128,7 +128,7 @@ describe('an answer', () => {
         minimum: 0,
         maximum: 100,
         default: 50,
-        description: 'How opaque it is: 0 is invisible. Takes integer, 0 to 100 %. Default: 50.',
+        description: 'Opacity of the text: 0 is invisible. Takes integer, 0 to 100 %. Default: 50.',
       },
     });
   });

@@ -206,7 +206,7 @@ async function withOutputs({ jobs, objects, batches }: Served): Promise<{ readon
   return { job: records[0]?.id ?? '', batch };
 }
 
-/** What a client may be in the middle of, each as a request made anew. */
+/** What a client may be in the middle of, each as a request made again. */
 async function requestsTo(served: Served): Promise<Record<string, () => Promise<Buffer>>> {
   const { url, jobs } = served;
   const { job, batch } = await withOutputs(served);

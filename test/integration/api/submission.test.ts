@@ -74,7 +74,7 @@ async function knowsWorkers({ url }: Role): Promise<boolean> {
 }
 
 let uids = 0;
-/** A resource that nobody has submitted: in a namespace of its own, unless said otherwise. */
+/** A resource that nobody has submitted: in a separate namespace, unless said otherwise. */
 function resource(change: Record<string, unknown> = {}) {
   const uid = `0c6f4e5a-${++uids}`;
   return {

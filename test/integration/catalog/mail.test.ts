@@ -32,7 +32,7 @@ describe('an e-mail', () => {
     );
     expect(text).toContain(`See <img src="data:image/png;base64,${PNG.content}"> here`);
     expect(text).toContain('<tr><th>Attachments</th><td>März &lt;1&gt;.pdf (2 KB)</td></tr>');
-    expect(warnings).toContain('Attached files are named, and not part of the result: 1.');
+    expect(warnings).toContain('Attached files are listed, but not included in the result: 1.');
   });
 
   it('becomes a page that runs nothing and asks nobody', async () => {
@@ -106,7 +106,9 @@ describe('an e-mail', () => {
       '4',
       '5',
     ]);
-    expect(answer.data?.warnings.map(({ message }) => message)).not.toContain('Attached files are named, and not part of the result: 5.');
+    expect(answer.data?.warnings.map(({ message }) => message)).not.toContain(
+      'Attached files are listed, but not included in the result: 5.',
+    );
   });
 
   it('shows the messages that are attached to it, and what it invites to', async () => {
@@ -123,7 +125,7 @@ describe('an e-mail', () => {
       /^From: a@example\.org\nTo: b@example\.org\nSubject: s\nEvent: Fair, 2026-03-02T10:00:00 to 2026-03-02T11:00:00 \(Europe\/Athens\), Hall\nAttachments: part-2\.ics \(\d+ B\)\n\nOutside\.\n/,
     );
     expect(text).toMatch(/\n\fFrom: a@example\.org\nTo: b@example\.org\nSubject: inner\nAttachments: b\.bin \(\d+ B\)\n\nInside\.\n$/);
-    expect(warnings).toContain('Attached files are named, and not part of the result: 2.');
+    expect(warnings).toContain('Attached files are listed, but not included in the result: 2.');
     const page = (await send('a.eml', content, 'html')).text;
     expect([page.match(/<table class="mail-head">/g)?.length, page.match(/<hr>/g)?.length]).toEqual([2, 1]);
   });

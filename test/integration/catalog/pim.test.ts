@@ -109,7 +109,7 @@ describe('an address card', () => {
     );
     expect(text).toContain('<h2>&lt;i&gt;Two&lt;/i&gt;</h2>');
     expect(text).not.toMatch(/evil\.test|text\/html;/);
-    expect((await send('a.vcf', file, 'txt')).warnings).toContain('Photos are not part of the result: 2.');
+    expect((await send('a.vcf', file, 'txt')).warnings).toContain('Photos are not included in the result: 2.');
   });
 
   it('says how many of its lines cannot be read', async () => {

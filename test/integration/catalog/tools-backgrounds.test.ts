@@ -168,7 +168,7 @@ describe('passport-photo', () => {
 });
 
 describe('models', () => {
-  it('are measured, each in a process of its own, on the devices that are there', async () => {
+  it('are measured, each in a separate process, on the devices that are there', async () => {
     const { stdout } = await run('scripts/filemill', ['models', 'bench', 'u2netp', 'centerface']);
     expect(stdout).toMatch(/^u2netp\/u2netp\.onnx +cpu: loaded in \d+ ms, one run [1-9]\d* ms, [1-9]\d\d MB$/m);
     expect(stdout).toMatch(/^centerface\/centerface\.onnx +cpu: /m);

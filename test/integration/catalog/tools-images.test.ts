@@ -31,7 +31,7 @@ afterAll(async () => {
 
 const aFolder = () => mkdtemp(join(home, 'a-'));
 const call = (slug: string, file: Sent | readonly Sent[], fields: Fields = {}) => callTool(service, slug, file, fields);
-/** The result, in a folder of its own. @throws when the job fails */
+/** The result, in a separate folder. @throws when the job fails */
 async function use(slug: string, file: string, fields: Fields = {}) {
   const answer = await call(slug, file, fields);
   const bytes = await outputOf(service, answer);
@@ -56,7 +56,7 @@ const plain = (name: string, colour = '#405060', size = '300x180') => made(name,
 /** Something in every block of it, as in a photo. */
 const plasma = (name: string, ...args: readonly string[]) =>
   made(name, '-size', '240x160', '-seed', '7', 'plasma:', '-blur', '0x1', '-attenuate', '0.1', '+noise', 'Gaussian', ...args);
-/** Four frames of a square that wanders over a plasma, each with a delay of its own, five times. */
+/** Four frames of a square that wanders over a plasma, each with a separate delay, five times. */
 const moving = (name: string) => {
   const frames = Array.from({ length: 4 }, (_, at) => [
     '(',

@@ -1,4 +1,5 @@
 /** Each tool for sound and video over HTTP, judged by tones and colours over time, by packets, and by what GIF's headers say. */
+
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -6,8 +7,8 @@ import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SILENT } from '../../../src/catalog/engines/ffmpeg/containers.ts';
+import { wordsOf } from '../../../src/catalog/options/fields.ts';
 import { allowed } from '../../../src/catalog/options/options.ts';
-import { wordsOf } from '../../../src/catalog/tool.ts';
 import { SOUNDS, VIDEOS } from '../../../src/catalog/tool-families/media.ts';
 import { tool as extraction } from '../../../src/catalog/tools/extract-audio-from-video.ts';
 import { fixtures as pictures } from '../../kit/fixtures/images.ts';
@@ -346,7 +347,7 @@ describe('trim-video', () => {
       for (const kind of ['v', 'a']) {
         const [all, some] = [new Set(await packetsOf(source, kind)), await packetsOf(path, kind)];
         expect(some.length).toBeGreaterThan(20);
-        // A program stream is parted into packets anew: what lies at their edges moves.
+        // A program stream is parted into packets again: what lies at their edges moves.
         const foreign = some.filter((packet) => !all.has(packet));
         expect(foreign.length).toBeLessThanOrEqual(format === 'mpg' ? some.length / 4 : 0);
       }

@@ -61,7 +61,7 @@ describe('a page that Chromium saved', () => {
     expect(text).toContain('<p>in the component</p>');
     expect(text).toContain(`content="default-src 'none';`);
     expect(text).not.toMatch(/<script|<iframe|framed|srcset|<link|cid:/);
-    expect(warnings).toContain('Frames of the page are not part of the result: 1.');
+    expect(warnings).toContain('Frames of the page are not included in the result: 1.');
   });
 
   it('becomes the text that its reader sees', async () => {

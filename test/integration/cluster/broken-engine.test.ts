@@ -25,7 +25,7 @@ beforeAll(async () => {
   cluster = await startCluster();
   crew = await startCrew(cluster, { replicas: [{}], workers: [{ POOL: 'pdf' }] });
   const environment = { NATS_URL: cluster.nats.addresses.join(','), POOL: 'pdf', WORK_DIR: folder };
-  // In a mount namespace of its own, so that its program is replaced for no other.
+  // In a separate mount namespace, so that its program is replaced for no other.
   const command = ['unshare', '--mount', '--propagation', 'private', join(checkout, 'scripts/filemill'), 'worker'];
   broken = await spawnService(folder, { worker: { trials: true, slots: { pdf: 1 } } }, environment, command);
   await workersAre(2);

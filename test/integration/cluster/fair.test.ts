@@ -35,7 +35,7 @@ afterAll(() => cluster?.stop());
 const urlOf = (index: number): string => replicas[index % replicas.length]?.url ?? '';
 
 describe('a request has its share back', () => {
-  // A tool of AI has an allowance of its own.
+  // A tool of AI has a separate allowance.
   const cases: readonly (readonly [why: string, tool: string, status: number, left: string])[] = [
     ['that no worker can do yet', 'resize-image', 503, '150'],
     ['that none will ever do', 'colorize-photo', 501, '50'],

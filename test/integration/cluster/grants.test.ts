@@ -127,7 +127,7 @@ it('a key is exchanged replica by replica, and no password is lost meanwhile', {
   expect(answers.map(({ data, error }) => data?.status ?? error)).toEqual(answers.map(() => 'done'));
 });
 
-it('a URL that the store does not take is asked for anew', { timeout: 60_000 }, async () => {
+it('a URL that the store does not take is asked for again', { timeout: 60_000 }, async () => {
   const seen = new Set<string>();
   front.refuse = (asked) => !seen.has(asked) && seen.add(asked).size > 0;
   const { data } = await picture();

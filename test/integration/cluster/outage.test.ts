@@ -80,7 +80,7 @@ it('a role that NATS does not let in any more says so and ends', { timeout: 60_0
   }
 });
 
-it('a store that comes back empty: replicas end, started again they make it anew, and workers go on', { timeout: 120_000 }, async () => {
+it('a store that comes back empty: replicas end, started again they make it again, and workers go on', { timeout: 120_000 }, async () => {
   cluster = await startCluster();
   const crew = await startCrew(cluster, { replicas: [{}, {}], workers: [{ POOL: 'image' }] });
   const client = patientClient(() => crew.replicas.map(({ url }) => url), 60_000);

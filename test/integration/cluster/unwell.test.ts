@@ -35,7 +35,7 @@ beforeAll(async () => {
   const port = await freePort();
   probes = `http://127.0.0.1:${port}`;
   const environment = { NATS_URL: cluster.nats.addresses.join(','), POOL: 'pdf', WORK_DIR: work, METRICS_PORT: String(port) };
-  // In a mount namespace of its own, so that what it no longer finds is there for all others.
+  // In a separate mount namespace, so that what it no longer finds is there for all others.
   const command = ['unshare', '--mount', '--propagation', 'private', join(checkout, 'scripts/filemill'), 'worker'];
   broken = await spawnService(folder, settings, environment, command);
   await workersAre(2);

@@ -63,7 +63,7 @@ tries = {
     'an abstract socket': lambda: reach(abstract, socket.AF_UNIX)[1],
     'fast open by sendto': lambda: fast(lambda s: s.sendto(b'x', FAST, ('127.0.0.1', closed))),
     'fast open by sendmsg': lambda: fast(lambda s: s.sendmsg([b'x'], [], FAST, ('127.0.0.1', closed))),
-    'a socket connected anew': lambda: again(('127.0.0.1', closed)),
+    'a socket connected again': lambda: again(('127.0.0.1', closed)),
     'bind': lambda: listen(True),
     'listen': lambda: listen(False),
 }

@@ -146,7 +146,7 @@ describe('a picture that takes its process over', () => {
 });
 
 describe('every picture', () => {
-  it('has a process of its own, which nobody else had, and which is gone afterwards', async () => {
+  it('has a separate process, which nobody else had, and which is gone afterwards', async () => {
     const seen: string[] = [];
     await convert('');
     for (let time = 0; time < 4; time++) {

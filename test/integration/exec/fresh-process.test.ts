@@ -28,7 +28,7 @@ interface Format {
   readonly family: string;
 }
 
-/** A program that reads each file in a process of its own, and how it obeys a file that takes it over. */
+/** A program that reads each file in a separate process, and how it obeys a file that takes it over. */
 interface Kind {
   readonly name: string;
   /** @param more arguments of the stand-in */
@@ -177,7 +177,7 @@ for (const kind of KINDS)
   });
 
 describe('LibreOffice that cannot be loaded into our own process', () => {
-  it('is started anew for each file, and says so', async () => {
+  it('is started again for each file, and says so', async () => {
     const [kind] = KINDS as readonly [Kind];
     // All of it, but for the library that makes it known to Python.
     const place = join(root, 'other-build');

@@ -123,7 +123,7 @@ async function print(
 /** A process by its number and the time of its start, which together are no other's: field 22 of proc(5)'s stat, counted from the state. */
 const identityOf = (pid: number): string => `${pid} ${readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ')[1]?.split(' ')[19]}`;
 
-/** Chromium's processes of this type. It writes its arguments anew, as one. */
+/** Chromium's processes of this type. It writes its arguments again, as one. */
 const processesOf = (residents: Residents, type: string): number[] =>
   processesBelow(residents.pid(KEY) ?? 0)
     .filter(({ pid, argv }) => argv.join(' ').includes(`--type=${type} `) && !isGone(pid))

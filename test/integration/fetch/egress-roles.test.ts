@@ -1,4 +1,4 @@
-/** API replicas and workers of web pages that reach the Internet through the role `egress` only, each a process of its own. */
+/** API replicas and workers of web pages that reach the Internet through the role `egress` only, each a separate process. */
 import { execFileSync } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -124,7 +124,7 @@ function chunk(type: string, data: Buffer): Buffer {
   return Buffer.concat([latin1(type), u32le(data.length), data, Buffer.alloc(data.length % 2)]);
 }
 
-/** An AVI whose subtitle stream holds a file of its own, as FFmpeg's GAB2 reads it. */
+/** An AVI whose subtitle stream holds a separate file, as FFmpeg's GAB2 reads it. */
 function gab2(inner: string): Buffer {
   const video = chunk(
     'LIST',

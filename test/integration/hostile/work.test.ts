@@ -11,7 +11,7 @@ import { docx, paragraph, wordTable } from '../../kit/fixtures/ooxml.ts';
 import { writeZip, XML } from '../../kit/fixtures/zip.ts';
 import { type Answer, convert, convertTo, type Service, settled, startService, untilEnded } from '../../kit/service.ts';
 
-/** On a quiet machine a second at most, and minutes for what is loaded; this leaves room for a busy one on which LibreOffice starts anew. */
+/** On a quiet machine a second at most, and minutes for what is loaded; this leaves room for a busy one on which LibreOffice restarts. */
 const REFUSED_WITHIN_S = 20;
 
 let service: Service;

@@ -312,7 +312,7 @@ describe('filemill mcp, which an assistant starts', () => {
   it.each<[string, (assistant: Bridge) => Promise<void>]>([
     ['its client leaves', (assistant) => assistant.close()],
     ['it is killed', async ({ pid }) => void process.kill(pid ?? 0, 'SIGKILL')],
-  ])('brings a server of its own where none is named, and takes it along when %s', async (_, end) => {
+  ])('brings a separate server where none is named, and takes it along when %s', async (_, end) => {
     const assistant = await started('--allow', files);
     const result = await assistant.call('convert_file', { file: 'my birds.csv', to_format: 'html', save_to: 'own/' });
     expect(result.structuredContent).toMatchObject({

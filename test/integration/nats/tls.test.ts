@@ -38,7 +38,7 @@ afterAll(async () => {
   await rm(home, { recursive: true, force: true });
 });
 
-/** @returns `localhost:port` of a server of its own */
+/** @returns `localhost:port` of a separate server */
 async function startNats(settings: object): Promise<string> {
   const folder = await mkdtemp(join(home, 'nats-'));
   const path = join(folder, 'server.conf');

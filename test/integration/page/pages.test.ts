@@ -255,7 +255,7 @@ it('fetches what draws pages only for a PDF', async () => {
     expect.stringMatching(/^\/assets\/pdf-(?!worker).*\.js$/),
     expect.stringMatching(/^\/assets\/pdf-worker-.*\.js$/),
   ]);
-  // The file is read in a thread of its own, which ends with it; no script makes another.
+  // The file is read in a separate thread, which ends with it; no script makes another.
   expect(page.workers()).toHaveLength(1);
   await page.getByRole('button', { name: 'Remove birds.pdf' }).click();
   await expect.poll(() => page.workers().length).toBe(0);

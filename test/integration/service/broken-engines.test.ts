@@ -29,7 +29,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-/** In a mount namespace of its own, so that what it no longer finds is there for all others. @param first shell commands before its start */
+/** In a separate mount namespace, so that what it no longer finds is there for all others. @param first shell commands before its start */
 async function start(name: string, first = 'true'): Promise<ServiceProcess> {
   const home = join(folder, name);
   await mkdir(home);

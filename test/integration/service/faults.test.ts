@@ -1,4 +1,4 @@
-/** What goes wrong in the service itself, in a real process of its own: no process can be started, or something fails that nobody catches. */
+/** What goes wrong in the service itself, in a separate real process: no process can be started, or something fails that nobody catches. */
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, mkdir, mkdtemp, rm } from 'node:fs/promises';
@@ -131,7 +131,7 @@ describe('what nobody catches', () => {
       }),
     ]);
     expect(service.lines.at(-1)).toBe('filemill has stopped after an uncaught error');
-    // Whoever supervises it starts it anew, and nothing is lost.
+    // Whoever supervises it starts it again, and nothing is lost.
     const again = await begin([], dataDir);
     expect(await untilEnded(again.url, data?.job_id ?? '')).toMatchObject({ data: { status: 'done' } });
     await endProcess(again);

@@ -239,7 +239,7 @@ describe('a start', () => {
     const reasons = new Map(tools.map(({ slug, reason }) => [slug, reason]));
     expect(reasons.get('compress-pdf')).toBeUndefined();
     expect(reasons.get('trim-video')).toBe('this server has only the toolchains image, pdf (worker.toolchains)');
-    expect(reasons.get('extract-audio-from-video')).toBe('nothing that reads its formats is installed');
+    expect(reasons.get('extract-audio-from-video')).toBe('no engine that reads its formats is installed');
     const { status, missing }: { status: string; missing: unknown[] } = (await read('health')).data;
     expect({ status, missing }).toEqual({ status: 'ok', missing: [] });
   });

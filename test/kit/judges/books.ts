@@ -118,7 +118,7 @@ export const books: Readonly<Record<string, Reader>> = {
       .join('\n');
     return { text: raw, raw };
   },
-  /** Encrypted by a key of its own and compressed by LZX, which no other program here reads: its parts are named, and calibre tells its text. */
+  /** Encrypted by a separate key and compressed by LZX, which no other program here reads: its parts are named, and calibre tells its text. */
   async lit(path) {
     const bytes = await readFile(path);
     expect(bytes.toString('latin1', 0, 8)).toBe('ITOLITLS');

@@ -305,7 +305,7 @@ const READERS: Readonly<Record<string, Reader>> = {
   ppt: ole(false),
 };
 
-/** Each as a word of its own, one after the other, in any case. */
+/** Each as a separate word, one after the other, in any case. */
 function expectInOrder(text: string, wanted: readonly string[], what: string): void {
   const plainText = text.replace(/(?<=\d)[\u00a0\u202f,](?=\d{3}\b)/g, '');
   let from = 0;

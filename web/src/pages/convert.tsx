@@ -1,4 +1,4 @@
-/** Converts files: each to a target of its own, or all to one. */
+/** Converts files: each to its own target, or all to one. */
 import { batch, signal, useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { formats, loadDetails, loadFormats, optionsOf, sourceOf, usualTargets } from '../api/catalog.ts';

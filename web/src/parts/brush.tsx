@@ -4,11 +4,11 @@ import { useEffect, useRef } from 'preact/hooks';
 import { percent, t } from '../words/words.ts';
 import { draw, type MakeMask, maskOf, type Point, type Stroke, shareOfBox, shareOfStrokes } from '../work/mask.ts';
 
-/** Of the picture's shorter side, per cent. */
+/** Width of the brush, per cent of the picture's shorter side. */
 const [SMALLEST, LARGEST, USUAL] = [1, 40, 8];
 /** Shares are counted to some hundredths: above this one the service's own count is too much, too. */
 const CERTAIN = 1.05;
-/** Of the canvas that is shown; the mask is as large as the picture, px. */
+/** Longest side of the canvas that is shown, px; the mask is as large as the picture. */
 const MOST_SHOWN = 1600;
 const SHOWN = { paint: '#d53dff', erase: undefined };
 /** The other end of a pen (Pointer Events, 10.1: the fifth bit of `buttons`). */
@@ -20,7 +20,7 @@ interface Given {
   readonly mask: Signal<MakeMask | undefined>;
   /** Is set where the service would refuse it. */
   readonly isTooMuch: Signal<boolean>;
-  /** Of the form: a rectangle that was typed. */
+  /** Values of the form: a rectangle that was typed. */
   readonly values: Signal<Readonly<Record<string, string>>>;
 }
 
@@ -28,11 +28,11 @@ export function Brush({ file, mask, isTooMuch, values }: Given) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const ring = useRef<HTMLDivElement>(null);
   const url = useSignal<string | undefined>(undefined);
-  /** Of the picture, upright, px: 0 until it is shown; `undefined` where this browser cannot show it. */
+  /** Sides of the picture, upright, px: 0 until it is shown; `undefined` where this browser cannot show it. */
   const size = useSignal<{ width: number; height: number } | undefined>({ width: 0, height: 0 });
   const strokes = useSignal<readonly Stroke[]>([]);
   const brushSize = useSignal(USUAL);
-  /** Of what may be painted. */
+  /** Share of what may be painted. */
   const painted = useSignal(0);
   const erasing = useSignal(false);
   /** The stroke that is being drawn: it joins the others when the pointer is lifted. */
@@ -75,7 +75,7 @@ export function Brush({ file, mask, isTooMuch, values }: Given) {
     const stroke = open.current;
     if (stroke?.pointer !== event.pointerId) return;
     open.current = undefined;
-    // What the browser takes for a gesture of its own was not meant.
+    // The user did not mean what the browser takes for a gesture.
     keep(event.type === 'pointercancel' ? strokes.value : [...strokes.value, stroke]);
   };
   const none = strokes.value.length === 0;

@@ -1,4 +1,4 @@
-/** A refusal or a failure as a sentence with a way on. Those without a sentence of their own have the service's. */
+/** A refusal or a failure as a sentence that says what to do. Codes without a sentence here have the service's. */
 import type { Refusal } from '../api/client.ts';
 import type { Told } from '../words/catalog.ts';
 import { failureText, type Key, t } from '../words/words.ts';

@@ -22,7 +22,7 @@ interface Parts {
 
 const sentence = ({ text, lang }: Told): Told => ({ text: text.replace(/^\p{Ll}/u, (letter) => letter.toUpperCase()), lang });
 
-/** The description's parts: a label, what the option does, and what it takes. The preset has a place of its own. */
+/** The description's parts: a label, what the option does, and what it takes. The preset has a separate place. */
 function partsOf(name: string, { description = '' }: Schema): Parts {
   const [means = '', rest = ''] = description.split(/\s?Takes /);
   const takes = (rest.split(/\. (?:Default|Has an effect|Required)/)[0] ?? '').replace(/\.$/, '').replace(/^(integer|number), /, '');

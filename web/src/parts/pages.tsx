@@ -7,9 +7,9 @@ import { pagesIn, textOf } from '../work/selection.ts';
 import { Icon } from './icon.tsx';
 import type { Values } from './options.tsx';
 
-/** Of a longer file, the first. */
+/** How many pages of a longer file are shown: the first ones. */
 const MOST_SHOWN = 200;
-/** Of the square that a page is drawn into, px of the page's layout. */
+/** Side of the square that a page is drawn into, px of the page's layout. */
 const SIDE = 160;
 /** While a password is typed, ms. */
 const PAUSE = 400;

@@ -5,9 +5,9 @@ import { t } from '../words/words.ts';
 import type { Job } from '../work/follow.ts';
 import { outputOf } from '../work/result.ts';
 
-/** Of a text, bytes. */
+/** Size of a text, bytes. */
 const MOST_TEXT = 64 * 1024;
-/** Of a PDF, which a browser's viewer gets as a whole, bytes. */
+/** Size of a PDF, which a browser's viewer gets as a whole, bytes. */
 const MOST_PDF = 64 << 20;
 const PICTURES = /^image\/(png|jpeg|webp|gif|avif|bmp|svg\+xml|x-icon|vnd\.microsoft\.icon)$/;
 const TEXTS = /^text\/|^application\/(json|xml|x-tex|x-ipynb\+json)|\+xml$|^message\//;

@@ -51,7 +51,7 @@ export function Trim({ file, values }: { file: File; values: Values }) {
     range.current?.style.setProperty('--to', `${(100 * at.end_time) / (seconds || 1)}%`);
   });
   const set = (name: Field, time: number) => {
-    // A part has a length: one end stops at the other. Of some recordings the browser does not know where they end.
+    // A part has a length: one end stops at the other. The browser does not know where some recordings end.
     const end = seconds > 0 || values.value['end_time'] !== undefined ? at.end_time : Number.POSITIVE_INFINITY;
     const kept = name === 'start_time' ? Math.min(time, end - 0.01) : Math.max(time, at.start_time + 0.01);
     values.value = { ...values.value, [name]: Math.max(0, kept).toFixed(3) };

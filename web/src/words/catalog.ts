@@ -6,7 +6,7 @@ export interface CatalogWords {
   readonly options: Readonly<Record<string, string>>;
 }
 
-/** Sentences by the service's own: one that changes has to be translated anew. */
+/** Sentences by the service's own: one that changes has to be translated again. */
 export interface CatalogTexts {
   /** What options do. Empty where the label says it. */
   readonly does: Readonly<Record<string, string>>;

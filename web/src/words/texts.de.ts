@@ -4,9 +4,9 @@ import type { CatalogTexts } from './catalog.ts';
 export const texts: CatalogTexts = {
   does: {
     'PDF/A-2b, without comments.': 'PDF/A-2b zum Archivieren, ohne Kommentare.',
-    'What enlarges: classical, unless another is named, invents nothing; realesrgan-x4plus draws fine details that the picture may not have had, and takes minutes.':
+    'Method: classical, the default, invents nothing; realesrgan-x4plus draws fine details that the picture may not have had, and takes minutes.':
       'classical erfindet nichts und ist voreingestellt; realesrgan-x4plus zeichnet feine Einzelheiten, die das Bild vielleicht nie hatte, und braucht Minuten.',
-    'What is kept: deepfilternet3, which is used where it is installed, keeps speech alone; classical lowers steady noise, and keeps music and all other sounds.':
+    'Method: deepfilternet3, the default where it is installed, keeps only speech; classical reduces steady noise, and keeps music and all other sounds.':
       'deepfilternet3 lässt nur Sprache übrig und ist voreingestellt, wo es installiert ist; classical mindert gleichmäßiges Rauschen und behält Musik und alles andere.',
     'Quality: 100 is best, lower is smaller.': '100 ist am besten, weniger ist kleiner.',
     'Width. Alone it keeps the aspect ratio.': 'Ist nur die Breite angegeben, bleibt das Seitenverhältnis erhalten.',
@@ -56,10 +56,10 @@ export const texts: CatalogTexts = {
     'Width of the animation; its height keeps the aspect ratio.': 'Wie breit die Animation ist; die Höhe folgt dem Seitenverhältnis.',
     'cover fills 1200 × 630 and cuts off the rest; contain keeps all and adds bars.':
       'Füllen: füllt 1200 × 630 und schneidet den Rest ab. Ganz: behält alles und ergänzt Ränder.',
-    'Whose size it has: us and in 2 × 2 inches, eu, uk, au, jp and kr 35 × 45 mm, cn 33 × 48 mm, ca 50 × 70 mm.':
+    'Country whose size the photo has: us and in 2 × 2 inches, eu, uk, au, jp and kr 35 × 45 mm, cn 33 × 48 mm, ca 50 × 70 mm.':
       'Wessen Maße gelten: USA und Indien 2 × 2 Zoll; EU, Vereinigtes Königreich, Australien, Japan und Südkorea 35 × 45 mm; China 33 × 48 mm; Kanada 50 × 70 mm.',
     'Colour of the background.': 'Farbe des Hintergrunds.',
-    'Whether as many as fit are put on a print of 6 × 4 inches (10 × 15 cm).':
+    'Whether the result is a print of 6 × 4 inches (10 × 15 cm) with as many photos as fit.':
       'Setzt so viele Fotos, wie passen, auf einen Abzug von 10 × 15 cm.',
     'Which pages to remove.': 'Welche entfernt werden.',
     'Password that the PDF will need to be opened.': 'Mit ihm wird das PDF künftig geöffnet.',
@@ -71,7 +71,7 @@ export const texts: CatalogTexts = {
     'Plain text, or subtitles with times.': 'Reiner Text oder Untertitel mit Zeitangaben.',
     'How many readings of each sentence are compared: 1, 2 or 5. More takes more time.':
       'Wie viele Lesarten jedes Satzes verglichen werden: 1, 2 oder 5. Mehr dauert länger.',
-    'The language that is spoken (ISO 639-1); auto: it is detected from the first words.':
+    'Spoken language (ISO 639-1); auto detects it from the first words.':
       'Die gesprochene Sprache; automatisch: Sie wird an den ersten Worten erkannt.',
     'Password that the PDF has.': 'Bisheriges Passwort des PDFs.',
     'What finds the subject: u2net, which is used where it is installed, or u2netp, which takes half the time.':
@@ -80,9 +80,9 @@ export const texts: CatalogTexts = {
       'Was das Rauschen entfernt: classical, wenn nichts anderes angegeben ist; realesrgan-x4plus zeichnet das Foto neu, schärfer als es war, und braucht Minuten.',
     'Factor.': 'Um wie viel das Bild größer wird.',
     'Format of both results.': 'Format beider Ergebnisse.',
-    'What is written, literally.': 'Was geschrieben wird, Zeichen für Zeichen.',
-    'Where it is written.': 'Wo der Text steht.',
-    'How opaque it is: 0 is invisible.': 'Wie deckend der Text ist: 0 ist unsichtbar.',
+    'The text, taken literally.': 'Was geschrieben wird, Zeichen für Zeichen.',
+    'Position of the text.': 'Wo der Text steht.',
+    'Opacity of the text: 0 is invisible.': 'Wie deckend der Text ist: 0 ist unsichtbar.',
     'Height of the letters.': '',
     'Colour of the letters.': 'Farbe der Schrift.',
     'Paper size.': '',
@@ -100,7 +100,7 @@ export const texts: CatalogTexts = {
     '1 to 127 bytes of UTF-8 in one line': '1 bis 127 Byte UTF-8 in einer Zeile',
     'pages from 1 on, as in 1 or 2-5,8 or all; at most 500 characters':
       'Seiten ab 1, wie 1 oder 2-5,8 oder all für alle; höchstens 500 Zeichen',
-    'pages to remove, from 1 on, as in 1,3,5-8: existing ones, and not all; at most 500 characters':
+    'existing pages to remove, as in 1,3,5-8, but not all of them; at most 500 characters':
       'Seiten ab 1, wie 1,3,5-8: solche, die es gibt, und nicht alle; höchstens 500 Zeichen',
     'a name in the Encoding Standard, as in windows-1251 or shift_jis':
       'ein Name aus dem Encoding Standard, wie windows-1251 oder shift_jis',
@@ -219,7 +219,7 @@ export const texts: CatalogTexts = {
   reasons: {
     'its model is not installed': 'Sein Modell ist nicht installiert',
     'use rotate-image with flip-h or flip-v': '„Bild drehen“ spiegelt auch',
-    'nothing that reads its formats is installed': 'Kein Programm ist installiert, das seine Formate liest',
+    'no engine that reads its formats is installed': 'Kein Programm ist installiert, das seine Formate liest',
   },
   losses: {
     'alarms and rules of time zones': 'Erinnerungen und Regeln von Zeitzonen',

@@ -4,9 +4,9 @@ import type { CatalogTexts } from './catalog.ts';
 export const texts: CatalogTexts = {
   does: {
     'PDF/A-2b, without comments.': 'PDF/A-2b para archivar, sin comentarios.',
-    'What enlarges: classical, unless another is named, invents nothing; realesrgan-x4plus draws fine details that the picture may not have had, and takes minutes.':
+    'Method: classical, the default, invents nothing; realesrgan-x4plus draws fine details that the picture may not have had, and takes minutes.':
       'classical no inventa nada y es lo habitual; realesrgan-x4plus dibuja detalles finos que la imagen quizá nunca tuvo, y tarda minutos.',
-    'What is kept: deepfilternet3, which is used where it is installed, keeps speech alone; classical lowers steady noise, and keeps music and all other sounds.':
+    'Method: deepfilternet3, the default where it is installed, keeps only speech; classical reduces steady noise, and keeps music and all other sounds.':
       'deepfilternet3 deja solo la voz y es lo habitual donde está instalado; classical reduce el ruido constante y conserva la música y todo lo demás.',
     'Quality: 100 is best, lower is smaller.': '100 es lo mejor; menos ocupa menos.',
     'Width. Alone it keeps the aspect ratio.': 'Si se indica sola, se conserva la proporción.',
@@ -56,10 +56,11 @@ export const texts: CatalogTexts = {
     'Width of the animation; its height keeps the aspect ratio.': 'Anchura de la animación; la altura conserva la proporción.',
     'cover fills 1200 × 630 and cuts off the rest; contain keeps all and adds bars.':
       'Llenar: ocupa 1200 × 630 y corta el resto. Entera: lo conserva todo y añade bandas.',
-    'Whose size it has: us and in 2 × 2 inches, eu, uk, au, jp and kr 35 × 45 mm, cn 33 × 48 mm, ca 50 × 70 mm.':
+    'Country whose size the photo has: us and in 2 × 2 inches, eu, uk, au, jp and kr 35 × 45 mm, cn 33 × 48 mm, ca 50 × 70 mm.':
       'De quién es la medida: EE. UU. e India 2 × 2 pulgadas; UE, Reino Unido, Australia, Japón y Corea del Sur 35 × 45 mm; China 33 × 48 mm; Canadá 50 × 70 mm.',
     'Colour of the background.': 'Color del fondo.',
-    'Whether as many as fit are put on a print of 6 × 4 inches (10 × 15 cm).': 'Pone tantas fotos como caben en una copia de 10 × 15 cm.',
+    'Whether the result is a print of 6 × 4 inches (10 × 15 cm) with as many photos as fit.':
+      'Pone tantas fotos como caben en una copia de 10 × 15 cm.',
     'Which pages to remove.': 'Cuáles se quitan.',
     'Password that the PDF will need to be opened.': 'Con ella se abrirá el PDF en adelante.',
     'Left edge of the rectangle: what it covers is removed, where no mask is sent.':
@@ -70,7 +71,7 @@ export const texts: CatalogTexts = {
     'Plain text, or subtitles with times.': 'Texto sin formato, o subtítulos con tiempos.',
     'How many readings of each sentence are compared: 1, 2 or 5. More takes more time.':
       'Cuántas lecturas de cada frase se comparan: 1, 2 o 5. Con más, tarda más.',
-    'The language that is spoken (ISO 639-1); auto: it is detected from the first words.':
+    'Spoken language (ISO 639-1); auto detects it from the first words.':
       'El idioma que se habla; automático: se detecta por las primeras palabras.',
     'Password that the PDF has.': 'La contraseña que tiene el PDF.',
     'What finds the subject: u2net, which is used where it is installed, or u2netp, which takes half the time.':
@@ -79,9 +80,9 @@ export const texts: CatalogTexts = {
       'Qué quita el ruido: classical, si no se indica otra cosa; realesrgan-x4plus vuelve a dibujar la foto, más nítida de lo que era, y tarda minutos.',
     'Factor.': 'Cuántas veces se amplía la imagen.',
     'Format of both results.': 'Formato de los dos resultados.',
-    'What is written, literally.': 'Lo que se escribe, tal cual.',
-    'Where it is written.': 'Dónde va el texto.',
-    'How opaque it is: 0 is invisible.': 'Lo opaco que es el texto: 0 es invisible.',
+    'The text, taken literally.': 'Lo que se escribe, tal cual.',
+    'Position of the text.': 'Dónde va el texto.',
+    'Opacity of the text: 0 is invisible.': 'Lo opaco que es el texto: 0 es invisible.',
     'Height of the letters.': '',
     'Colour of the letters.': 'Color de las letras.',
     'Paper size.': '',
@@ -98,7 +99,7 @@ export const texts: CatalogTexts = {
     '1 to 127 bytes of UTF-8 in one line': 'de 1 a 127 bytes de UTF-8 en una línea',
     'pages from 1 on, as in 1 or 2-5,8 or all; at most 500 characters':
       'páginas desde la 1, como 1 o 2-5,8 o all para todas; como máximo 500 caracteres',
-    'pages to remove, from 1 on, as in 1,3,5-8: existing ones, and not all; at most 500 characters':
+    'existing pages to remove, as in 1,3,5-8, but not all of them; at most 500 characters':
       'páginas desde la 1, como 1,3,5-8: que existan, y no todas; como máximo 500 caracteres',
     'a name in the Encoding Standard, as in windows-1251 or shift_jis': 'un nombre del Encoding Standard, como windows-1251 o shift_jis',
     'up to three joined by +, as in deu+fra, of eng, deu, fra, spa, ita, por, nld, pol, rus, ukr, tur, ara, hin, jpn, kor, chi_sim, chi_tra':
@@ -215,7 +216,7 @@ export const texts: CatalogTexts = {
   reasons: {
     'its model is not installed': 'su modelo no está instalado',
     'use rotate-image with flip-h or flip-v': '«Girar imagen» también refleja',
-    'nothing that reads its formats is installed': 'no hay ningún programa instalado que lea sus formatos',
+    'no engine that reads its formats is installed': 'no hay ningún programa instalado que lea sus formatos',
   },
   losses: {
     'alarms and rules of time zones': 'los avisos y las reglas de zonas horarias',

@@ -77,7 +77,7 @@ function lost(list: string, names: CatalogTexts['losses']): string {
   return told.join(BETWEEN);
 }
 
-/** Of each of these, so many. */
+/** Names with numbers, such as `links: 3`. */
 const counted = (list: string, names: CatalogTexts['losses']): string =>
   list
     .split(BETWEEN)

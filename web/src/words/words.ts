@@ -10,7 +10,7 @@ interface Catalog {
   readonly translate: typeof translate;
 }
 
-/** Each language is files of its own, fetched where it is asked for. */
+/** Each language has separate files, fetched when it is chosen. */
 const LANGUAGES: Readonly<Record<string, () => Promise<readonly [Words, Catalog?]>>> = {
   en: async () => [en],
   de: async () => {

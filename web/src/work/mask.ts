@@ -62,7 +62,7 @@ export function shareOfStrokes(strokes: readonly Stroke[], width: number, height
   canvas.height = Math.max(1, Math.round(height * scale));
   const on = canvas.getContext('2d', { willReadFrequently: true });
   if (on === null) return 0;
-  // Of what is erased the margin stays.
+  // The margin of an erased part stays.
   for (const stroke of strokes)
     draw(on, { ...stroke, width: Math.max(0, stroke.width + (stroke.erases ? -2 : 2) * MARGIN) }, scale, {
       paint: '#fff',

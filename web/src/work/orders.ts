@@ -7,7 +7,7 @@ import type { Task } from './tasks.ts';
 export interface Order {
   readonly task: Task;
   readonly fields: Readonly<Record<string, string>>;
-  /** Of its uploads. */
+  /** Ids of its uploads. */
   readonly ids: readonly string[];
   readonly urls: readonly string[];
   readonly cancel: AbortSignal;

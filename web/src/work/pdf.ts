@@ -16,7 +16,7 @@ export interface Pages {
 }
 export type Refused = 'locked' | 'wrongPassword' | 'damaged';
 
-/** Of an embedded picture; a larger one is left out of the thumbnail, px. */
+/** Pixels of an embedded picture; a larger one is left out of the thumbnail. */
 const LARGEST_PICTURE = 40_000_000;
 /** Embedded pictures with more are decoded at half their sides, a quarter, …: JPEG 2000 takes seconds otherwise, px. */
 const ENOUGH = 500_000;

@@ -1,7 +1,7 @@
 /** Results: their addresses, and their bytes. */
 import { at, backOff, pause, Refusal, waitFor, waitOf } from '../api/client.ts';
 
-/** Statuses that say so; of a rest that was asked for, also one that is not the same any more. */
+/** Statuses that say so; for a requested rest of a file, also the status of a file that has changed. */
 const GONE = [200, 404, 410, 416];
 
 export const outputOf = (id: string): string => at(`api/v1/jobs/${id}/output`);
@@ -10,7 +10,7 @@ export interface Result {
   readonly id: string;
   readonly name: string;
   readonly bytes: number;
-  /** Of its job. */
+  /** Creation time of its job. */
   readonly created: string;
 }
 

@@ -96,7 +96,7 @@ export async function removeCopied(): Promise<void> {
 function inMemory(name: string): Sink {
   const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
   const blob = new Response(readable, { headers: { 'content-type': 'application/zip' } }).blob();
-  // What is dropped is read by nobody.
+  // Dropped data has no reader.
   blob.catch(() => {});
   return { stream: writable, keep: async () => save(await blob, name), drop: async () => {} };
 }

@@ -33,7 +33,7 @@ export interface Task {
   readonly tool: string | undefined;
   readonly field: string;
   readonly target: Signal<string>;
-  /** Of this task alone, such as its password. */
+  /** Options of this task alone, such as its password. */
   readonly own: Signal<Readonly<Record<string, string>>>;
   readonly state: Signal<State>;
   jobId?: string | undefined;

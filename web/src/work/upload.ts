@@ -40,7 +40,7 @@ async function send(file: File, id: string, told: (share: number) => void, cance
     cancel.throwIfAborted();
     const outcome = await new Promise<'sent' | { status: number; body: string; wait: Response | undefined }>((resolve, reject) => {
       const transfer = new Upload(file, {
-        // Of our own making: the service may call itself by another name than the browser does.
+        // Made here: the service may use another name for itself than the browser does.
         uploadUrl: at(`api/v1/uploads/${id}`),
         retryDelays: null,
         storeFingerprintForResuming: false,

@@ -1,6 +1,6 @@
 /** How loud a recording is along its time, decoded by the browser: drawn behind the range that is chosen. */
 
-/** Of samples a second: enough to see words and beats. Browsers decode to no fewer. */
+/** Samples a second: enough to see words and beats. Browsers decode to no fewer. */
 const RATE = 8000;
 /** Decoded as a whole: 4 bytes a sample, for each channel. */
 const [MOST_SECONDS, MOST_BYTES] = [1800, 100_000_000] as const;

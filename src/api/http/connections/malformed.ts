@@ -10,7 +10,7 @@ import { problemOf } from '../problem.ts';
 const LINGER_MS = 5_000;
 const LINGER_BYTES = 8 * 1024 * 1024;
 
-/** Further headers of a refusal, for whoever is at the other end: it must settle soon, and not reject. */
+/** Further headers of a refusal, for the client of this connection: it must settle soon, and not reject. */
 export type HeadersFor = (remote: string | undefined) => Promise<Readonly<Record<string, string>>>;
 
 /** @returns fastify's `clientErrorHandler`; it is called again for every further chunk of a broken connection */

@@ -6,7 +6,7 @@ import type { ConnectionTurns } from './turns.ts';
 /** What ends a head (RFC 9112 §2.1), and a chunked body (§7.1). */
 const BLANK_LINE = Buffer.from('\r\n\r\n');
 
-/** Of a chunked body as much at a time: the parser calls back for each chunk, thousands of which fit into one read. */
+/** How much of a chunked body is parsed at a time: the parser calls back for each chunk, thousands of which fit into one read. */
 const CHUNKED_BYTES = 16 * 1024;
 
 interface Connection {
@@ -42,7 +42,7 @@ function feedInPieces(socket: Socket, turns: ConnectionTurns, client: string): C
   /** Bytes came that may not be parsed yet. */
   let holds = false;
   let waits = false;
-  /** It is this connection's turn: a piece of it is parsed, whoever else waits. */
+  /** It is this connection's turn: a piece of it is parsed, even if other connections wait. */
   let called = false;
   let left = false;
 
@@ -76,7 +76,7 @@ function feedInPieces(socket: Socket, turns: ConnectionTurns, client: string): C
       const piece = rest.subarray(0, end);
       rest = rest.subarray(end);
       parse(piece);
-      // Whoever reads the body has enough for now, and resumes.
+      // The reader of the body has enough for now, and resumes.
       if (rest.length > 0 && socket.isPaused()) return hold(rest);
     }
   });

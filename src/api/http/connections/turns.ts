@@ -4,7 +4,7 @@
 const SLICE_MS = 8;
 
 export interface ConnectionTurns {
-  /** Whether work may begin, or go on, in this turn of the event loop: nobody waits, and the slice is not used up. */
+  /** Whether work may begin, or go on, in this turn of the event loop: no other connection waits, and the slice is not used up. */
   isFree(): boolean;
   /** Whether this turn's slice is used up, for work that had to wait for it. */
   isOver(): boolean;

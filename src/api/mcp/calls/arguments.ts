@@ -13,7 +13,7 @@ export interface Arguments {
   readonly filename: string;
   /** By the names of the form's fields. */
   readonly fields: ReadonlyMap<string, string>;
-  /** About arguments that nobody knows, where it is plain what was meant. */
+  /** About unknown arguments, if it is clear what was meant. */
   readonly warnings: JobRecord['warnings'];
 }
 
@@ -21,7 +21,7 @@ export interface Arguments {
 const MOST_ARGUMENTS = 100;
 /** Length of an argument that is not a file, characters. */
 const MOST_CHARACTERS = 64 * 1024;
-/** Of a list such as pages: [1, 2]. */
+/** Items of a list such as pages: [1, 2]. */
 const MOST_ITEMS = 500;
 
 /** Length of a list of files that is sent as one JSON string: as for a whole request. */

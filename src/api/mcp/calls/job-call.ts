@@ -30,7 +30,7 @@ export interface CallContext {
   readonly base: string;
   /** Whether the client can get progress before the answer. */
   readonly streams: boolean;
-  /** Of the request, for what support looks up. */
+  /** Id of the request, which support looks up. */
   readonly requestId: string;
   /** Reserved when the call was admitted. */
   readonly share: ReservedShare;

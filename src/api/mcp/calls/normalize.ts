@@ -32,7 +32,7 @@ function isDefault({ params }: McpTool, field: string, value: string): boolean {
   return preset !== undefined && String(preset) === value.trim().toLowerCase();
 }
 
-/** Of a format that is written `.jpg`, `JPG` or `image/jpeg`. */
+/** The extension of a format that is written `.jpg`, `JPG` or `image/jpeg`. */
 function extensionIn(sent: string): string {
   const text = sent.trim().toLowerCase();
   if (text.includes('/')) return [...formats.values()].find(({ mime }) => mime === text)?.id ?? text;
@@ -68,7 +68,7 @@ const CODES = new Set(Object.values(LANGUAGES));
 /** Longer than any list of languages, characters. */
 const MOST_LANGUAGES = 200;
 
-/** `en` and `en-US` are `eng`; several may be separated by commas. What nobody knows stays, to be refused. */
+/** `en` and `en-US` are `eng`; several may be separated by commas. An unknown name stays, to be refused. */
 function ocrLanguages(sent: string): string {
   if (sent.length > MOST_LANGUAGES) return sent;
   const codes = sent.split(/[+,]/).map((code) => code.trim().toLowerCase());

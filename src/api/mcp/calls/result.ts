@@ -18,7 +18,7 @@ export interface Wishes {
   readonly image?: boolean | undefined;
 }
 
-/** Of a text result, bytes: in the first answer, and in one that asks for more. */
+/** How much of a text result is shown, bytes: in the first answer, and in a later one. */
 const FIRST_BYTES = 8 * 1024;
 const MORE_BYTES = 16 * 1024;
 

@@ -6,7 +6,7 @@ import { Failure } from '../../../errors.ts';
 import { failureOf, problemOf } from '../../http/problem.ts';
 import { sendFailure } from '../../http/refuse.ts';
 
-/** Of a request (JSON-RPC 2.0 §4); null where none could be read. */
+/** Id of a request (JSON-RPC 2.0 §4); null if none could be read. */
 export type Id = string | number | null;
 
 /** Which message a request that is refused brought. */

@@ -103,7 +103,7 @@ function withWords(means: string, words: string, type: unknown, lists: boolean, 
 
 const sentence = (words: string): string => `${words.charAt(0).toUpperCase()}${words.slice(1)}.`;
 
-/** Of an option, characters. */
+/** Length of an option, characters. */
 const MAX_TEXT = 500;
 
 /** The ways to give a file are told once, in the tool that is listed first. */

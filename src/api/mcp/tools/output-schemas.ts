@@ -35,7 +35,7 @@ export const JOB_OUTPUT = outputOf(JobAnswer);
 const TextPart = { text: z.string().optional(), next_text_offset: z.number().int().optional() };
 export const TEXT_JOB_OUTPUT = outputOf(JobAnswer.extend(TextPart));
 
-/** Of a job or of a batch. */
+/** Schema of the answer about a job or a batch. */
 export const STATUS_OUTPUT = outputOf(JobAnswer.partial().extend({ ...TextPart, batch_id: z.string().optional() }));
 
 export const BATCH_OUTPUT = outputOf(

@@ -119,7 +119,7 @@ const OWN: Readonly<Record<string, (deps: ApiDeps, call: ToolCall, context: Call
   [LIST_TOOLS]: ({ catalog }, call) => listTools(catalog, call),
   [LIST_FORMATS]: ({ catalog }, call) => listFormats(catalog, call),
 };
-/** Of these, what creates jobs. */
+/** Those of the tools that create jobs. */
 const WORK: readonly string[] = [CONVERT_FILES, RUN_TOOL];
 
 async function run(deps: ApiDeps, sent: ToolCall, context: CallContext): Promise<CallToolResult> {

@@ -10,7 +10,7 @@ const REQUEST_ID = parameterRef('RequestId');
 
 const query = (name: string, description: string, schema: Schema): Parameter => ({ name, in: 'query', description, schema });
 
-/** A read without parameters of its own. */
+/** A read without parameters. */
 const read = (operationId: string, summary: string, contentType: string, schema: Schema, description?: string): Operation => ({
   operationId,
   summary,

@@ -18,7 +18,7 @@ const [ALONE, BESIDE] = [
   `asetpts=PTS-STARTPTS,${NOISE},atrim=start=${LATE},asetpts=PTS-STARTPTS`,
   `${NOISE},asetpts=PTS-${LATE}/TB,atrim=start=0`,
 ];
-/** Of the sound that the model hears. */
+/** Sample rate of the model's input, Hz. */
 const MODEL_RATE = 48_000;
 /** Nearly lossless, for a picture that the container cannot hold as it is. */
 const NEAR_CRF = 18;
@@ -61,7 +61,7 @@ export function planVoice(task: Task, maxSeconds: number): Plan {
     map: '1:0',
     stream: { ...sound, rate: MODEL_RATE },
   });
-  const lacks = sound.rate > MODEL_RATE ? [{ code: 'lossy', message: 'What is above 24 kHz in the recording is not kept.' }] : [];
+  const lacks = sound.rate > MODEL_RATE ? [{ code: 'lossy', message: 'Frequencies above 24 kHz are not kept.' }] : [];
   return { warnings: [...warnings, ...lacks], steps: [decode, ownStep('denoise', [wav, `${most}`]), ...steps] };
 }
 
@@ -75,7 +75,7 @@ interface Source {
   /** Other outputs of the same command. */
   readonly before?: readonly string[];
   readonly inputs?: readonly string[];
-  /** Of FFmpeg's `-map`. */
+  /** Value of FFmpeg's `-map`. */
   readonly map: string;
   readonly stream: AudioStream;
   readonly filters?: string;

@@ -14,7 +14,7 @@ const MAX_CHANNELS = 64;
 export function demuxerArguments(source: string): readonly string[] {
   const demuxer = DEMUXERS[source] ?? PICTURE_DEMUXERS[source] ?? source;
   const among = ['-protocol_whitelist', 'file,pipe', '-format_whitelist', demuxer];
-  // Of several, FFmpeg's detection chooses one, and refuses the file if it finds anything else.
+  // Among several, FFmpeg's detection chooses one, and refuses the file if it finds anything else.
   return demuxer.includes(',') ? among : [...among, '-f', demuxer];
 }
 

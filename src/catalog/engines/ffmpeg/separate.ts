@@ -19,7 +19,7 @@ export function planSeparated(task: Task): Plan {
   if (sound === undefined || container === undefined) throw conversionFailed('no_stream');
   if (sound.channels === 1)
     throw conversionFailed('no_stream', {
-      says: 'The recording is mono: without a model, vocals are told from instruments by where they are between left and right.',
+      says: 'The recording is mono: without a model, vocals are separated from instruments by their position between left and right.',
     });
   const raw = (name: string) => `${scratch}/${name}.raw`;
   const decode = command({

@@ -172,7 +172,7 @@ const MPEG_RATIOS = [4 / 3, 16 / 9, 2.21] as const;
 
 /**
  * The filters that give the frames their size. DVD, DV and other pixels that are not square stay as they are, and the file states their ratio;
- * a size that is asked for is in square pixels. Sides are even, since 4:2:0 halves them; with one given side the ratio is kept.
+ * a requested size is in square pixels. Sides are even, since 4:2:0 halves them; with one given side the ratio is kept.
  */
 function shape(id: VideoEncoderId, stream: VideoStream, { video_width: width, video_height: height }: Options): string {
   const aspect = uprightAspect(stream);

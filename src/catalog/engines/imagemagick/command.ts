@@ -1,7 +1,7 @@
 /** Builds the ImageMagick command of a task: reading, editing and flattening. */
 
 import type { EngineWarning, Task } from '../../engine.ts';
-import { choosePages } from '../../planning/pages.ts';
+import { choosePages } from '../../options/pages.ts';
 import { READERS } from './coders.ts';
 import { edits } from './edits.ts';
 import { type Frame, framesOf, IMAGEMAGICK_LIMITS } from './inspect.ts';

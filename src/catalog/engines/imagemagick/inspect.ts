@@ -1,10 +1,8 @@
 /** Inspects a picture with ImageMagick before anything is decoded, and enforces bounds. */
 import { conversionFailed, inputLimit } from '../../../errors.ts';
-import { MAX_FRAMES, MAX_PIXELS, MAX_PIXELS_TOGETHER } from '../../bounds.ts';
+import { MAX_FRAMES, MAX_PHOTO_PIXELS, MAX_PIXELS, MAX_PIXELS_TOGETHER } from '../../bounds.ts';
 import type { Binary, Facts, ProcessStep } from '../../engine.ts';
 import { READERS } from './coders.ts';
-
-/** Of one frame. */
 
 /**
  * ImageMagick uses the smaller of these and of the limits in policy.xml. Width and height in pixels; beyond `memory` it uses a file, up to `disk`.
@@ -94,3 +92,12 @@ function dotsPerInch(resolution: number, units: string | undefined): number | un
 }
 
 export const framesOf = (facts: Facts): readonly Frame[] => (facts['frames'] as readonly Frame[] | undefined) ?? [];
+
+/** @returns its sides as it is shown, px @throws Failure `input_limit` */
+export function boundedSides({ facts }: { readonly facts: Facts }, maxPixels: number = MAX_PHOTO_PIXELS) {
+  const frames = framesOf(facts);
+  const pixels = Math.max(0, ...frames.map(({ width, height }) => width * height));
+  if (pixels > maxPixels) throw inputLimit('pixels', maxPixels, pixels);
+  const { width, height, onItsSide } = frames[0] ?? { width: 1, height: 1, onItsSide: false };
+  return onItsSide ? { width: height, height: width } : { width, height };
+}

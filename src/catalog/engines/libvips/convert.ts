@@ -30,7 +30,7 @@ export function* conversationAbout(request: ImageRequest): Conversation {
 
 const CUT: EngineWarning = {
   code: 'file_cut_off',
-  message: 'The end of the JPEG is missing: what the file lacks of the picture is grey or coarse.',
+  message: 'The end of the JPEG is missing: the missing part of the picture is grey or coarse.',
 };
 
 function* convert(session: Session, request: ImageRequest): Talk<EngineWarning[]> {

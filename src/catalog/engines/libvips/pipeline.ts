@@ -318,7 +318,7 @@ function roundHalfEven(value: number): number {
   return Math.abs(value % 1) === 0.5 && rounded % 2 === 1 ? rounded - 1 : rounded;
 }
 
-/** Of as many bands as the picture. @param rgba 0 to 255 */
+/** A colour with as many bands as the picture. @param rgba 0 to 255 */
 function barsFor({ bands, alpha, ...header }: ImageHeader, [red = 0, green = 0, blue = 0, opacity = 255]: readonly number[]): number[] {
   const scale = isDeep(header) ? 256 : 1;
   // Luminance of sRGB (ITU-R BT.709).

@@ -37,7 +37,7 @@ export interface ImageRequest {
 export interface TextMark {
   /** Literal, no markup. */
   readonly text: string;
-  /** Of nine: `top-left`, `top` … `center` … `bottom-right`. */
+  /** One of nine places: `top-left`, `top` … `center` … `bottom-right`. */
   readonly position: string;
   /** 0 to 100. */
   readonly opacity: number;

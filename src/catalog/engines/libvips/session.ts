@@ -14,7 +14,7 @@ export type Talk<Result> = Generator<string, Result, string>;
 
 export interface ImageHeader {
   readonly width: number;
-  /** Of all frames together: libvips stores them as one tall picture. */
+  /** Height of all frames together: libvips stores them as one tall picture. */
   readonly height: number;
   readonly bands: number;
   /** Nicknames of libvips, as `uchar` and `srgb`. */
@@ -31,7 +31,7 @@ export interface ImageHeader {
     readonly pages: number | undefined;
     /** EXIF: 1 to 8. */
     readonly orientation: number | undefined;
-    /** Of an AVIF: the item that is meant to be shown. */
+    /** In an AVIF, the item that is meant to be shown. */
     readonly primary: number | undefined;
     readonly profile: boolean;
     readonly timing: boolean;

@@ -1,5 +1,5 @@
 /** Reads the size of an SVG from its root tag. */
-import { attributesOf, rootOf } from '../../sniff/xml.ts';
+import { attributesOf, rootOf } from '../../looks/xml.ts';
 
 /** CSS pixels of each absolute unit (CSS Values 3, 5.2); em and ex for the default font size of 12 pt. */
 const UNITS: Readonly<Record<string, number>> = {

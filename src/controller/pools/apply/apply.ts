@@ -4,9 +4,9 @@ import type { Kube } from '../../../kube/connection/connect.ts';
 import { isAlreadyExists, isConflict, KubeError, unlessNotFound } from '../../../kube/connection/error.ts';
 import { JOBS, objectKey, PODS } from '../../../kube/resource.ts';
 import { mapConcurrently } from '../../../streams/concurrency.ts';
+import { GUARDS, isFinished, isOf, type KubeJob, type Pod, trimJob } from '../objects.ts';
+import type { ApplyOutcome, Observation, ObservedWorker, PoolAction } from '../observation.ts';
 import type { LiveJobs } from '../observe/live-jobs.ts';
-import { GUARDS, isFinished, isOf, type KubeJob, type Pod, trimJob } from '../observe/objects.ts';
-import type { Observation, ObservedWorker, PoolAction } from '../observe/observation.ts';
 import { roomNow } from './room.ts';
 import { jobOf, type Template } from './template.ts';
 import type { TokenBucket } from './token-bucket.ts';
@@ -19,16 +19,6 @@ export interface ApplyDeps {
   readonly retire: (pool: string, worker: string) => void;
   /** Checked before every change: a replica that has lost the lease changes nothing. */
   readonly mayAct: () => boolean;
-}
-
-export interface ApplyOutcome {
-  readonly created: number;
-  /** Ms until the next Job may be created, if fewer were created than decided. */
-  readonly waitMs: number | undefined;
-  /** Why the API server refuses the Jobs. */
-  readonly refused: string | undefined;
-  /** Slots whose Job names are taken by something that the cache does not show (yet). */
-  readonly blocked: readonly number[];
 }
 
 const NOTHING: ApplyOutcome = { created: 0, waitMs: undefined, refused: undefined, blocked: [] };
@@ -94,13 +84,13 @@ async function create(
   return { ...NOTHING, created, blocked, ...halt };
 }
 
-/** @returns who owns the Job with the slot's name now; `nobody`: it has ended or is being deleted, so nothing was created */
+/** @returns who owns the Job with the slot's name now; `none`: it has ended or is being deleted, so nothing was created */
 async function createJob(
   { kube, live }: ApplyDeps,
   pool: ToolchainPool,
   slot: number,
   template: Template,
-): Promise<'ours' | 'foreign' | 'nobody'> {
+): Promise<'ours' | 'foreign' | 'none'> {
   const job = jobOf(pool, slot, template);
   try {
     live.created(trimJob(await kube.create<KubeJob>(JOBS, job)));
@@ -111,7 +101,7 @@ async function createJob(
   // The name is taken by our earlier attempt whose answer was lost, by another leader, or by something else: ask the API server, not the cache.
   const there = await kube.get<KubeJob>(JOBS, job.metadata).catch(unlessNotFound);
   if (there !== undefined && !isOf(there, pool)) return 'foreign';
-  if (there === undefined || there.metadata.deletionTimestamp !== undefined || isFinished(there)) return 'nobody';
+  if (there === undefined || there.metadata.deletionTimestamp !== undefined || isFinished(there)) return 'none';
   live.created(trimJob(there));
   return 'ours';
 }

@@ -5,7 +5,7 @@ import { type Declared, POOL_VERSION } from '../../../contracts/messages/pool.ts
 import { Failure } from '../../../errors.ts';
 import { Contested } from '../../../pools/registry.ts';
 import type { PoolMemory } from '../memory.ts';
-import type { Trouble } from '../observe/observation.ts';
+import type { Trouble } from '../observation.ts';
 
 /** @param uid of the pool's resource @throws Contested · Error with the reason why it cannot be declared · Failure `OVERLOADED` if the store is unreachable */
 export type Declare = (declaration: Declared, uid: string | undefined) => Promise<void>;

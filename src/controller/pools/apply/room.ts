@@ -4,9 +4,8 @@ import type { Kube } from '../../../kube/connection/connect.ts';
 import { unlessNotFound } from '../../../kube/connection/error.ts';
 import { JOBS } from '../../../kube/resource.ts';
 import { KEPT_FAILURES } from '../decide/decide.ts';
-import { isDisrupted, isFinished, type KubeJob, LABEL, type PoolObject, TOOLCHAIN_POOLS, verdictOf } from '../observe/objects.ts';
-import { isLive, type Observation } from '../observe/observation.ts';
-import { slotOf } from '../observe/observe.ts';
+import { isDisrupted, isFinished, type KubeJob, LABEL, type PoolObject, slotOf, TOOLCHAIN_POOLS, verdictOf } from '../objects.ts';
+import { isLive, type Observation } from '../observation.ts';
 
 /** @returns slots for new Jobs, `wanted` at most @throws KubeError */
 export async function roomNow(
@@ -50,7 +49,7 @@ export function freeSlots(
   return free;
 }
 
-/** Of this pool, or of a deleted pool of the same name whose workers are still leaving. */
+/** Whether it is a Job of this pool, or of a deleted pool of the same name whose workers are still leaving. */
 const isWorker = ({ metadata }: KubeJob): boolean => metadata.ownerReferences?.some(({ kind }) => kind === TOOLCHAIN_POOLS.kind) ?? false;
 
 async function jobsNow(kube: Kube, { metadata: { namespace, name } }: ToolchainPool): Promise<readonly KubeJob[]> {

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import type { ToolchainPool } from '../../../contracts/kubernetes/toolchain-pool.ts';
 import { toolchainOf } from '../../../contracts/kubernetes/toolchain-pool.ts';
 import { amountOf } from '../../../contracts/kubernetes/worker-pod.ts';
-import { LABEL } from '../observe/objects.ts';
+import { jobName, LABEL } from '../objects.ts';
 
 /** How long a pod tolerates a lost node, s; its jobs are taken over after 30 s as well. */
 const LOST_NODE_S = 30;
@@ -16,7 +16,7 @@ const USER = { runAsUser: 10_001, runAsGroup: 10_001, fsGroup: 10_001 };
 const WORK = '/work';
 const SECRET = '/etc/filemill/nats';
 const CONFIG = '/etc/filemill/config';
-/** Of /metrics, and of the kubelet's probes. */
+/** Port of /metrics, and of the kubelet's probes. */
 const METRICS_PORT = 9_090;
 
 /** The work folder holds only copies: without this a cluster autoscaler keeps every node that has such a volume. */
@@ -117,7 +117,7 @@ function container({ metadata, spec }: ToolchainPool, natsServers: readonly stri
         : [
             { name: 'MEMORY_LIMIT', valueFrom: { resourceFieldRef: { containerName: 'worker', resource: 'limits.memory', divisor: '1' } } },
           ]),
-      // Whoever writes more is evicted with all its conversions. A variable: an older worker does not know the setting.
+      // A worker that writes more is evicted with all its conversions. A variable: an older worker does not know the setting.
       { name: 'WORK_DIR_LIMIT', value: String(Math.floor(amountOf(spec.workDirSize))) },
       ...(spec.configMapRef === undefined ? [] : [{ name: 'CONFIG_FILE', value: `${CONFIG}/filemill.yaml` }]),
       ...(added?.env ?? []),
@@ -156,9 +156,6 @@ function resourcesOf({ resources, workDirSize }: ToolchainPool['spec']): object 
   const isSaid = requests?.[DISK] !== undefined || limits?.[DISK] !== undefined;
   return { ...(limits && { limits }), ...(claims && { claims }), requests: { ...requests, ...(!isSaid && { [DISK]: workDirSize }) } };
 }
-
-/** Name of the Job in a slot: there can be one at a time. */
-export const jobName = (pool: string, slot: number): string => `filemill-${pool}-${slot}`;
 
 export function jobOf(pool: ToolchainPool, slot: number, { pod, hash, labels }: Template) {
   const { name, namespace, uid = '' } = pool.metadata;

@@ -5,7 +5,7 @@ export interface TokenBucket {
   take(who: string): number;
 }
 
-/** Whoever has not asked for this long no longer gets a share, ms. */
+/** A pool that has not asked for this long no longer gets a share, ms. */
 const PRESENT_MS = 2_000;
 
 interface Share {

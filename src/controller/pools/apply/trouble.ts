@@ -1,6 +1,6 @@
 /** Publishes to API replicas that a pool's workers do not come up, so that they send orders to other pools. */
 import type { PoolMemory } from '../memory.ts';
-import { isComing, isServing, type Observation, type Trouble } from '../observe/observation.ts';
+import { isComing, isServing, type Observation, type Trouble } from '../observation.ts';
 
 /** @param degraded a reason of the condition `Degraded` @throws Unavailable */
 export type PublishState = (pool: string, degraded: string | undefined) => Promise<void>;

@@ -1,5 +1,5 @@
 /** Exponential back-off per template: while its workers keep failing, the next ones are created at longer and longer intervals. */
-import type { Trouble } from '../observe/observation.ts';
+import type { Trouble } from '../observation.ts';
 
 const FIRST_MS = 10_000;
 export const LONGEST_MS = 300_000;

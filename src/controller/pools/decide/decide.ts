@@ -11,7 +11,7 @@ import {
   type PoolHold,
   type PoolScale,
   type WorkerState,
-} from '../observe/observation.ts';
+} from '../observation.ts';
 
 export function decide(observed: Observation): Decision {
   const wanted =

@@ -1,6 +1,5 @@
 /** When a pool is reconciled again if no event triggers it sooner. */
-import type { ApplyOutcome } from '../apply/apply.ts';
-import { type Decision, isLive, type Observation } from '../observe/observation.ts';
+import { type ApplyOutcome, type Decision, isLive, type Observation } from '../observation.ts';
 
 /** The shortest wait for more creation tokens, ms. */
 const MORE_MS = 500;

@@ -1,6 +1,6 @@
 /** The Jobs of each pool: the cache, plus our own creations and deletions that it does not show yet. */
-import type { KubeJob, Pod } from './objects.ts';
-import { LABEL } from './objects.ts';
+import type { KubeJob, Pod } from '../objects.ts';
+import { LABEL } from '../objects.ts';
 
 /** If the watch has not shown a change after this long, it did not happen, ms. */
 const FORGET_MS = 30_000;

@@ -1,31 +1,28 @@
 /** Pods of a pool's workers whose Jobs have gone without them: they take orders, count against the capacity, and are asked to leave. */
 import type { WorkerPresence } from '../../../pools/registry.ts';
 import type { PoolMemory } from '../memory.ts';
+import type { Pod } from '../objects.ts';
+import type { ObservedWorker } from '../observation.ts';
 import { jobUidOf } from './live-jobs.ts';
-import type { Pod } from './objects.ts';
-import type { ObservedWorker } from './observation.ts';
+import type { PoolObjects } from './seen.ts';
 
 /** The pod watch may be ahead of the Job watch, and a deleted Job's pod follows a moment later, ms. */
 const SETTLED_MS = 10_000;
 
-/** @param jobs uids of all Jobs @param now ms since the epoch */
-export function orphansAmong(
-  pods: readonly Pod[],
-  jobs: ReadonlySet<string>,
-  heartbeats: ReadonlyMap<string, WorkerPresence>,
-  memory: PoolMemory,
-  now: number,
-): readonly ObservedWorker[] {
-  const there = pods.filter(
+export function podsWithoutJobs({ pods, jobs }: Pick<PoolObjects, 'pods' | 'jobs'>): readonly Pod[] {
+  const uids = new Set(jobs.flatMap(({ metadata }) => metadata.uid ?? []));
+  return pods.filter(
     (pod) =>
-      !jobs.has(jobUidOf(pod)) &&
+      !uids.has(jobUidOf(pod)) &&
       pod.metadata.deletionTimestamp === undefined &&
       (pod.status?.phase === 'Running' || pod.status?.phase === 'Pending'),
   );
-  const uids = new Set(there.map(({ metadata }) => metadata.uid ?? ''));
-  const known = memory.sawOrphans(uids, now);
-  return there.flatMap(({ metadata: { name, uid = '' } }) => {
-    return now - (known.get(uid) ?? now) < SETTLED_MS ? [] : workerOf(name, uid, heartbeats.get(name));
+}
+
+export function orphansAmong(objects: PoolObjects, { orphanSince }: Pick<PoolMemory, 'orphanSince'>): readonly ObservedWorker[] {
+  const { heartbeats, now } = objects;
+  return podsWithoutJobs(objects).flatMap(({ metadata: { name, uid = '' } }) => {
+    return now - (orphanSince(uid) ?? now) < SETTLED_MS ? [] : workerOf(name, uid, heartbeats.get(name));
   });
 }
 

@@ -1,9 +1,9 @@
 /** Finds out why Kubernetes creates no pod for a Job: quota, LimitRange and admission report that only in Events. */
 import type { Kube } from '../../../kube/connection/connect.ts';
 import type { KubeObject } from '../../../kube/resource.ts';
-import type { ApplyDeps } from '../apply/apply.ts';
 import type { PoolMemory } from '../memory.ts';
-import { isFinished, type KubeJob } from './objects.ts';
+import { isFinished, type KubeJob } from '../objects.ts';
+import type { LiveJobs } from './live-jobs.ts';
 import { PODLESS_MS } from './observe.ts';
 
 interface Event extends KubeObject {
@@ -16,7 +16,7 @@ const CORE_EVENTS = { group: '', version: 'v1', plural: 'events', kind: 'Event',
 
 /** Reads the reason at most once per PODLESS_MS, and only while some Job has had no pod for that long. */
 export async function readRefusal(
-  { kube, live }: Pick<ApplyDeps, 'kube' | 'live'>,
+  { kube, live }: { readonly kube: Kube; readonly live: LiveJobs },
   jobs: readonly KubeJob[],
   namespace: string | undefined,
   memory: PoolMemory,

@@ -1,6 +1,6 @@
 /** What one worker is up to, from its Job, its pod and its own word. */
-import { isDisrupted, type KubeJob, type Pod, verdictOf } from './objects.ts';
-import type { Trouble, WorkerState } from './observation.ts';
+import { isDisrupted, type KubeJob, type Pod, verdictOf } from '../objects.ts';
+import type { Trouble, WorkerState } from '../observation.ts';
 
 /** A worker's last word, if any. */
 export interface Heartbeat {
@@ -13,7 +13,7 @@ export interface ObservedState {
   readonly state: WorkerState;
   readonly trouble?: Trouble | undefined;
   readonly endedAt?: number | undefined;
-  /** For `failed`: somebody else needed its place. */
+  /** For `failed`: it was evicted, as something else needed its place. */
   readonly disrupted?: boolean | undefined;
 }
 
@@ -71,7 +71,7 @@ function endOf(job: KubeJob, pod: Pod | undefined): ObservedState | undefined {
 const wasDisrupted = (pod: Pod | undefined): boolean =>
   (pod?.status?.conditions ?? []).some(({ type, status }) => type === 'DisruptionTarget' && status === 'True');
 
-/** Its node has not been heard of for longer than the pod tolerates: it may run on, but nobody can tell, or stop it. */
+/** Its node has not been heard of for longer than the pod tolerates: it may still run, but that cannot be seen, and it cannot be stopped. */
 const isLost = (pod: Pod | undefined): boolean =>
   pod?.metadata.deletionTimestamp !== undefined &&
   (pod.status?.conditions ?? []).some(

@@ -1,6 +1,6 @@
 /** Translates an observation and a decision into status conditions, as Kubernetes' conventions and kstatus read them. */
 import type { KubeCondition } from '../../../kube/conditions.ts';
-import { type Decision, isComing, isLive, isServing, type Observation, type Trouble, type TroubleReason } from '../observe/observation.ts';
+import { type Decision, isComing, isLive, isServing, type Observation, type Trouble, type TroubleReason } from '../observation.ts';
 
 type NextCondition = Pick<KubeCondition, 'type' | 'status' | 'reason' | 'message'>;
 

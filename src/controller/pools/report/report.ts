@@ -1,10 +1,9 @@
 /** Reports a reconciliation to operators, in the log and in metrics. */
 import type { ControllerMetrics } from '../../../telemetry/controller.ts';
 import type { Log } from '../../../telemetry/log.ts';
-import type { ApplyOutcome } from '../apply/apply.ts';
 import type { PoolMemory } from '../memory.ts';
-import type { PoolObject } from '../observe/objects.ts';
-import type { Decision, Observation, Trouble } from '../observe/observation.ts';
+import type { PoolObject } from '../objects.ts';
+import type { ApplyOutcome, Decision, Observation, Trouble } from '../observation.ts';
 import { countsOf } from './status.ts';
 
 interface ReportDeps {

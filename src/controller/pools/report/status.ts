@@ -6,8 +6,8 @@ import type { Kube } from '../../../kube/connection/connect.ts';
 import { unlessNotFound } from '../../../kube/connection/error.ts';
 import { type Recorder, regarding } from '../../../kube/events.ts';
 import type { PoolMemory } from '../memory.ts';
-import { LABEL, TOOLCHAIN_POOLS } from '../observe/objects.ts';
-import { type Decision, isLive, type Observation, type ObservedWorker, type Trouble } from '../observe/observation.ts';
+import { LABEL, TOOLCHAIN_POOLS } from '../objects.ts';
+import { type Decision, isLive, type Observation, type ObservedWorker, type Trouble } from '../observation.ts';
 import { conditionsOf } from './conditions.ts';
 
 const MANAGER = 'filemill-controller';

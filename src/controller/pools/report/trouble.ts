@@ -1,5 +1,5 @@
 /** What keeps a pool's workers from coming up or from taking orders: the one judgement behind the condition Degraded, its metric, and what API replicas learn. */
-import { type Decision, isServing, type Observation, type Trouble } from '../observe/observation.ts';
+import { type Decision, isServing, type Observation, type Trouble } from '../observation.ts';
 
 /** @param invalid why the pool cannot be reconciled at all */
 export function troubleOf(observed: Observation, { hold }: Pick<Decision, 'hold'>, invalid?: Trouble): Trouble | undefined {

@@ -1,9 +1,9 @@
 /** Reads the weights of a model of CTranslate2: https://github.com/OpenNMT/CTranslate2/blob/master/python/ctranslate2/specs/model_spec.py (`_serialize`). */
 import type { ConstantTensor } from './onnx.ts';
 
-/** Of the file; later ones are read the same way where they are known. */
+/** Version of the file. */
 const VERSION = 6;
-/** Of the types of weights, the only one that is taken. */
+/** The only accepted type of weights. */
 const FLOAT16 = 4;
 
 /** @param file of the whole model @returns tensors of 16-bit floats by name @throws RangeError for a file that ends too early */

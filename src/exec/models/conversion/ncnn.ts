@@ -1,5 +1,5 @@
 /**
- * Builds an ONNX model from one of ncnn: https://github.com/Tencent/ncnn/wiki/param-and-model-file-structure. Of its operations, those that networks for
+ * Builds an ONNX model from one of ncnn: https://github.com/Tencent/ncnn/wiki/param-and-model-file-structure. It knows those operations that networks for
  * enlarging pictures have.
  */
 import { type ConstantTensor, float32s, Graph, type Port, scalar } from './onnx.ts';

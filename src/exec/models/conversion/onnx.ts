@@ -3,7 +3,7 @@
  * pieces, so that no weight is copied.
  */
 
-/** Of TensorProto.DataType. */
+/** Values of TensorProto.DataType. */
 const TYPES = { float32: 1, int64: 7, float16: 10 } as const;
 export type ElementType = keyof typeof TYPES;
 
@@ -21,7 +21,7 @@ export interface Port {
   readonly shape: readonly (number | string)[];
 }
 
-/** Of a node, by its type here: whole numbers are INT, lists of them INTS, `float` is FLOAT. */
+/** Attributes of a node, by their type here: whole numbers are INT, lists of them INTS, `float` is FLOAT. */
 export type Attribute = number | readonly number[] | { readonly float: number };
 
 /** Bytes in order. */

@@ -8,7 +8,7 @@ import { safeName } from './names.ts';
 
 const BLOCK = 512;
 const CHUNK = 1 << 20;
-/** Of names and times, and of extended attributes, which Linux bounds to 64 KiB each. */
+/** Size of names, times and extended attributes, which Linux bounds to 64 KiB each. */
 const MAX_RECORDS = 8 << 20;
 
 /** @param total bytes that are expected, for progress; 0: none is told @param most bytes of all files @returns whether the stream was whole, and no more than may be */

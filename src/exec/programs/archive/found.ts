@@ -3,7 +3,7 @@
 export interface Found {
   /** Files and folders. */
   entries: number;
-  /** Of all files, unpacked. */
+  /** Size of all files, unpacked. */
   bytes: number;
   /** What `bytes` may be. */
   readonly most: number;
@@ -25,7 +25,7 @@ export interface Found {
 /** The catalogue has the same bounds: `test/unit/bounds.test.ts`. */
 const MAX_ENTRIES = 100_000;
 const MAX_UNPACKED_BYTES = 4 * 1024 ** 3;
-/** Of an archive beyond its first 100 MiB: text compresses to a hundredth at best, zeros to a thousandth. */
+/** Ratio allowed for an archive beyond its first 100 MiB: text compresses to a hundredth at best, zeros to a thousandth. */
 const MAX_RATIO = 250;
 const FREE_BYTES = 100 * 1024 ** 2;
 

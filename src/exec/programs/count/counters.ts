@@ -37,7 +37,7 @@ export function markupCounter(): TextCounter {
   let rest = '';
   let depth = 0;
   let [deepest, cells, chunks, bookmarks] = [0, 0, 0, 0];
-  /** Of each open row: the cells before it, and how often it is repeated. */
+  /** For each open row: the cells before it, and how often it is repeated. */
   const rows: { readonly before: number; readonly times: number }[] = [];
 
   const open = (part: Part, attributes: string): void => {

@@ -45,7 +45,7 @@ export interface Features {
 const spread = (from: number, to: number, count: number): Float64Array =>
   Float64Array.from({ length: count }, (_, i) => from + ((to - from) * i) / (count - 1));
 
-/** Of a sound, frame after frame. */
+/** Computes the features of a sound, frame after frame. */
 export class Listener {
   readonly #loudness = spread(-60, -90, LOUDNESSES);
   readonly #sizes = spread(0.001, 0.0001, LOW_BINS);

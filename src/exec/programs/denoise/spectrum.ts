@@ -5,7 +5,7 @@ export const HEARD_RATE = 48_000;
 export const [SIZE, HOP] = [960, 480];
 export const BINS = SIZE / 2 + 1;
 
-/** Of one frame; the values of one bin are at the same place. */
+/** Spectrum of one frame; both parts of a bin are at the same index. */
 export interface Spectrum {
   readonly real: Float32Array;
   readonly imaginary: Float32Array;
@@ -41,7 +41,7 @@ export function addSamples({ real, imaginary }: Spectrum, to: Float32Array, at: 
   for (let i = 0; i < SIZE; i++) to[at + i] = (to[at + i] as number) + (samples[i] as number) * (window[i] as number);
 }
 
-/** Of the size. */
+/** Factors of the transform's size. */
 const FACTORS = [4, 4, 4, 3, 5] as const;
 /** The roots of unity of each factor, by row and column of its transform. */
 const roots = new Map(

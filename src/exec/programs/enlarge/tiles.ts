@@ -1,7 +1,7 @@
 /** Runs a model that enlarges on pictures of any size: piece by piece, since its memory grows with the pixels that it is given. */
 import { type Plane, plane } from '../retouch/picture.ts';
 
-/** Of a piece, px. */
+/** Side of a piece, px. */
 const SIDE = 160;
 /**
  * What a piece is given of its neighbours on each side, px. The model looks further: pixels at a cut differ by 3 of 255 (root mean square) from those of a

@@ -29,7 +29,7 @@ export function recolour({ json, buffers }: GltfFile, space: 'linear' | 'srgb'):
     const view = json.bufferViews?.[accessor?.bufferView ?? -1];
     const bytes = buffers[view?.buffer ?? -1];
     if (accessor === undefined || view === undefined || bytes === undefined || !/^VEC[34]$/.test(accessor.type)) continue;
-    // Of accessors that share a view, each byte is converted once.
+    // If accessors share a view, each byte is converted once.
     const place = `${view.buffer} ${view.byteOffset} ${accessor.byteOffset}`;
     if (done.has(place)) continue;
     done.add(place);

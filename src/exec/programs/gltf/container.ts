@@ -145,7 +145,7 @@ export function wrapRoots({ json }: GltfFile): void {
 /** Characters that XML or a control sequence would be made of. */
 const SPECIAL = /[<>&"'\0-\x1f\x7f]/g;
 
-/** Of nodes, meshes and materials: what is written into other formats. */
+/** Replaces special characters in the names of nodes, meshes and materials, which are written into other formats. */
 export function plainNames({ json }: GltfFile): void {
   for (const row of [...(json.nodes ?? []), ...(json.meshes ?? []), ...(json.materials ?? [])] as { name?: unknown }[])
     if (typeof row.name === 'string') row.name = row.name.replace(SPECIAL, '_');

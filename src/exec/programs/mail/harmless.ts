@@ -12,7 +12,7 @@ const DROPPED: ReadonlySet<string> = new Set([
   // Written as they stand, they could end elsewhere when they are read again; the last two change what is HTML in a formula.
   ...['plaintext', 'xmp', 'noembed', 'noframes', 'mglyph', 'malignmark'],
 ]);
-/** Of SVG, whose `href` is what a picture's `src` is in HTML. */
+/** Elements of SVG whose `href` means what a picture's `src` means in HTML. */
 const DRAWN: ReadonlySet<string> = new Set(['image', 'feimage']);
 
 /** What a page can refer to in its own file. */

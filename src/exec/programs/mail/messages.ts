@@ -103,7 +103,7 @@ async function ifFit<T>(read: () => T | Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** Of an invitation. */
+/** The events of an attached invitation. */
 async function eventsIn({ type, bytes }: MailedFile): Promise<readonly (readonly [string, string])[]> {
   if (type !== 'text/calendar' || bytes.length > MOST_CALENDAR) return [];
   const found = await ifFit(() => componentsIn(bytes.toString()));

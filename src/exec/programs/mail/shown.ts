@@ -2,7 +2,7 @@
 import { beyond } from '../values/value.ts';
 import type { MailedFile } from './messages.ts';
 
-/** Of all URLs of a result together, characters: a page may show the same picture a hundred thousand times. */
+/** Length of all URLs of a result together, characters: a page may show the same picture a hundred thousand times. */
 const MOST_SHOWN = 128 << 20;
 const SHOWABLE = /^(?:image|font)\/[a-z0-9.+-]{1,50}$|^application\/(?:x-)?font-[a-z0-9.+-]{1,50}$/i;
 

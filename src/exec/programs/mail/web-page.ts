@@ -73,7 +73,7 @@ function prepend(parent: Tree.Element, nodes: readonly Tree.ChildNode[]): void {
   }
 }
 
-/** What the page refers to by `cid:` or by a URL. Of several parts with one URL the first counts. @param base of the page's references */
+/** What the page refers to by `cid:` or by a URL. If several parts have one URL, the first counts. @param base of the page's references */
 function partsOf(parts: readonly ArchivedPart[], page: ArchivedPart, base: string): Parts {
   const [byId, byLocation] = [new Map<string, ArchivedPart>(), new Map<string, ArchivedPart>()];
   for (const part of parts) {

@@ -3,9 +3,9 @@ import { guided, resample } from '../retouch/filters.ts';
 import { clamp, lumaOf, type Picture, type Plane, plane } from '../retouch/picture.ts';
 import { loadModel } from './model.ts';
 
-/** Of the model's input, px. */
+/** Side of the model's input, px. */
 const SIDE = 320;
-/** Of ImageNet, by channel. */
+/** Mean and deviation of ImageNet, by channel. */
 const MEAN = [0.485, 0.456, 0.406];
 const DEVIATION = [0.229, 0.224, 0.225];
 /** The model's last answer, which takes all others into account. */

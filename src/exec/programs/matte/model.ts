@@ -21,7 +21,7 @@ export async function loadModel(
   };
 }
 
-/** Of a tensor in a model's file: samples, channels, height, width. */
+/** Shape of a tensor in a model's file: samples, channels, height, width. */
 export type Shape = readonly [number, number, number, number];
 
 /** A dimension of a fixed size in a file (onnx.proto, TensorShapeProto.Dimension.dim_value): its length, its field, its value below 128. */

@@ -13,7 +13,7 @@ export interface PassportRule {
   readonly above: number;
 }
 
-/** Of prints; an inch has 25.4 mm. */
+/** Resolution of prints; an inch has 25.4 mm. */
 export const DPI = 300;
 const pixels = (mm: number): number => Math.round((mm * DPI) / 25.4);
 /** A print of 6 × 4 inches, which shops call 10 × 15 cm, mm. */
@@ -28,7 +28,7 @@ const HIGHEST_CROWN = 0.4;
 const LOWEST_CROWN = 0.1;
 /** More is no tilt of the head. */
 const MOST_TILT = Math.PI / 8;
-/** Of the frame's width, to both sides of its middle: where the crown is looked for. */
+/** Share of the frame's width, to both sides of its middle, in which the crown is looked for. */
 const BAND = 0.25;
 
 export interface Portrait {

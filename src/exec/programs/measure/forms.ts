@@ -16,7 +16,7 @@ export interface Drawn {
 const MOST_DEPTH = 100;
 /** Sums go no further. */
 const MOST = 1e15;
-/** Of one content, bytes; the rest is not looked at. */
+/** Size of one content, bytes; the rest is not looked at. */
 const MOST_CONTENT = 64 << 20;
 /** ISO 32000-1, 8.8: the operator that draws an external object. */
 const DRAW = /\/([^\s/<>()[\]{}%]{1,127})\s{1,16}Do\b/g;

@@ -50,7 +50,7 @@ libc.syscall.restype = ctypes.c_long
 
 def confine(folder, source):
     """From here on this process writes nowhere but below `folder`, starts no other, and reaches none. @raise OSError"""
-    # LibreOffice reads PDF by a program of its own, xpdfimport, which is as confined and ends with the others of its group.
+    # LibreOffice reads PDF by a separate program, xpdfimport, which is as confined and ends with the others of its group.
     starts_program = source == "pdf"
     restrict_files(folder, READ_FILE | READ_DIR | (EXECUTE if starts_program else 0))
     restrict_calls(starts_program)
@@ -97,7 +97,7 @@ def no_new_privileges():
 
 
 def name_process(name):
-    """Names it for whoever lists processes."""
+    """Sets the name that lists of processes show."""
     libc.prctl(PR_SET_NAME, ctypes.c_char_p(name.encode()))
 
 

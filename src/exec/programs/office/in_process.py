@@ -1,6 +1,6 @@
 """LibreOffice loaded into our own process (LibreOfficeKit), driven by pyuno without a bridge or a socket, so that it can be forked.
 
-Its event loop runs in a thread of its own. Before anybody forks, that thread is parked for good and gives up the lock of LibreOffice's main
+Its event loop runs in a separate thread. Before a fork, that thread is parked for good and gives up the lock of LibreOffice's main
 thread: a lock that is held while we fork would belong to a thread that the child does not have, and every load there would hang.
 """
 
@@ -82,7 +82,7 @@ class OfficeInProcess:
         self.become_main_thread()
 
     def configure(self):
-        """Makes it behave as LibreOffice does by itself: LibreOfficeKit takes American paper and has formats of its own."""
+        """Makes it behave as LibreOffice does by itself: LibreOfficeKit uses American paper and its own formats."""
         from com.sun.star.beans import PropertyValue
 
         set_active = getattr(self.library, SET_ACTIVE)

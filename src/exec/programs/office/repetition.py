@@ -54,7 +54,7 @@ def look_for_repetition(path, source):
 
 
 class Counts:
-    """Of all parts together; tables nest within one part alone."""
+    """Sum over all parts; tables nest within one part only."""
 
     def __init__(self):
         self.depth = self.cells = self.chunks = self.bookmarks = 0
@@ -100,7 +100,7 @@ class TagCounter:
     def __init__(self):
         self.rest = b""
         self.depth = self.cells = self.chunks = self.bookmarks = self.open = 0
-        # Of each open row: the cells before it, and how often it is repeated.
+        # For each open row: the cells before it, and how often it is repeated.
         self.rows = []
 
     def add(self, piece):

@@ -92,7 +92,7 @@ def pdf_options(document, request):
 # PDF/A-2b. LibreOffice gives comments no appearance, which ISO 19005-2 requires (6.3.3); fields of forms are drawn as they are.
 PDFA = {"SelectPdfVersion": 2, "ExportFormFields": False, "ExportNotes": False}
 # What LibreOffice puts into a PDF/A nevertheless: annotations that are no links, for sound and video; pages of another PDF as they are there, whatever fonts and colours
-# these have. It writes objects of its own without these spaces. Both are looked
+# these have. Its own objects are written without these spaces. Both are looked
 # for where an object begins, outside of texts: a title or an address may hold the same words.
 ANNOTATION = re.compile(rb"\d 0 obj\s{0,2}<<\s{0,2}/Type ?/Annot\b[^>(]{0,200}?/Subtype ?/(\w+)")
 COPIED_PAGE = re.compile(rb"\d 0 obj\s{0,2}<<[^>(]{0,200}?/Type /XObject /Subtype /Form\b")

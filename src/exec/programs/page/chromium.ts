@@ -34,7 +34,7 @@ export async function startChromium({ child, proxyPort, onEnd }: ChromiumOptions
   const [, , , to, from] = browser.stdio as unknown as [null, null, null, Writable, Readable];
   const devtools = new DevTools(to, from);
   await devtools.send('Browser.getVersion');
-  // It starts with an empty page of its own.
+  // It starts with one empty page.
   await rendererStarted(home, earlier);
   return {
     devtools,

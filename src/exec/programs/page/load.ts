@@ -7,7 +7,7 @@ import type { Tab } from './tab.ts';
 
 /** Chromium accepts messages of 100 MiB; in base64, a file of this size takes two thirds of that. */
 const MAX_FILE_BYTES = 48 << 20;
-/** URL under which a file is loaded: a reserved name (RFC 2606, 2), so that nobody owns its origin. */
+/** URL under which a file is loaded: a reserved name (RFC 2606, 2), so that its origin has no owner. */
 const DOCUMENT_URL = 'http://document.invalid/';
 /** The policy of an uploaded page: it runs no scripts and loads nothing from outside. */
 const INERT =

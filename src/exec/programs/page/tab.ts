@@ -30,7 +30,7 @@ export async function openTab(devtools: DevTools): Promise<Tab> {
   crashed.catch(() => {});
   devtools.listen(session, (event, payload) => {
     if (event === 'Inspector.targetCrashed') crash(new PageRefusal('engine_crashed', 'the page crashed'));
-    // Nobody answers dialogs, and the page would wait.
+    // No user answers dialogs, and the page would wait.
     if (event === 'Page.javascriptDialogOpening') send('Page.handleJavaScriptDialog', { accept: false }).catch(() => {});
     for (const listener of listeners) listener(event, payload);
   });

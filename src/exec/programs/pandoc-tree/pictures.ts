@@ -3,7 +3,7 @@ import { inflateRawSync } from 'node:zlib';
 import { lossy } from '../values/answer.ts';
 import { STORED, type ZipEntry, zipEntries } from '../zip.ts';
 
-/** Of all pictures together, each as often as it is shown: the tree holds them as text, and Pandoc the tree several times, bytes. */
+/** Size of all pictures together, each counted as often as it is shown: the tree holds them as text, and Pandoc the tree several times, bytes. */
 const MOST_BYTES = 24 * 1024 * 1024;
 
 /** Each that turns out too large was unpacked up to there. */

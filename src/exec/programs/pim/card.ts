@@ -4,7 +4,7 @@ import { firstText, named, type PimRecord, type Typed, valueParts, valueText } f
 
 /** Types that say nothing of what a number or an address is for. */
 const IDLE: ReadonlySet<string> = new Set(['pref', 'internet', 'voice', 'x-internet']);
-/** Of a structured address, in the order in which people write one (RFC 6350, 6.3.1). */
+/** Parts of a structured address, in the order in which people write one (RFC 6350, 6.3.1). */
 const [BOX, ROOM, STREET, CITY, REGION, CODE, COUNTRY] = [0, 1, 2, 3, 4, 5, 6] as const;
 
 export function cardRecord(card: Component): PimRecord {

@@ -15,7 +15,7 @@ export interface Property {
   readonly parameters: Readonly<Record<string, string | readonly string[]>>;
   /** As ical.js names it: `text`, `date`, `uri` and so on. */
   readonly type: string;
-  /** Of a structured value, such as an address, the first is a list. */
+  /** The first value of a structured property, such as an address, is a list. */
   readonly values: readonly unknown[];
   /** As it is written. */
   readonly written: string;

@@ -28,7 +28,7 @@ export const firstText = (component: Component, name: string): string => {
 /** All parts of a value as one text. */
 export const valueText = ({ values }: Property): string => values.map(flat).filter(Boolean).join(', ');
 
-/** Of a structured value: its parts, by their places. */
+/** The parts of a structured value, by their places. */
 export const valueParts = ({ values }: Property): readonly string[] => {
   const [first] = values;
   return Array.isArray(first) ? first.map(flat) : values.map(flat);

@@ -2,7 +2,7 @@
 import { boxMean, greatest, guided, least, noiseOf, nonLocalMeans } from './filters.ts';
 import { lumaOf, type Picture, type Plane, plane } from './picture.ts';
 
-/** Of the range from black to white: less is not seen, and stays. */
+/** Share of the range from black to white: less noise is not visible, and stays. */
 const VISIBLE = 1.5 / 255;
 
 /**

@@ -18,7 +18,7 @@ export function balanced(picture: Picture): Picture {
     // What is clipped or black says nothing of the light.
     const [most, least] = [Math.max(r, g, b), Math.min(r, g, b)];
     if (most > 0.98 || least < 0.02) continue;
-    // Neither does what is of a colour of its own.
+    // Neither does a coloured area.
     if (most - least > MOST_SATURATION * most) continue;
     sums[0] = (sums[0] as number) + r ** NORM;
     sums[1] = (sums[1] as number) + g ** NORM;
@@ -34,7 +34,7 @@ export function balanced(picture: Picture): Picture {
 const mapped = ({ width, height, data }: Plane, change: (value: number) => number): Plane => plane(width, height, data.map(change));
 
 const BINS = 256;
-/** Of the pixels, how many may become wholly black, and wholly white. */
+/** Share of the pixels that may become wholly black, and wholly white. */
 const CLIPPED = 0.004;
 /** A picture of fog is not to become one of night. */
 const MOST_STRETCH = 2.5;

@@ -6,7 +6,7 @@ import { lumaOf, type Picture, type Plane } from './picture.ts';
 const HALF_WIDTH = 2;
 /** How much it differs from what is beside it. */
 const CONTRAST = 0.12;
-/** Of the longer side: shorter lines are drawn, not scratched. */
+/** Share of the longer side: shorter lines are drawn, not scratched. */
 const LENGTH = 0.12;
 
 /** @returns 1 for each pixel to be replaced, and how many there are */

@@ -36,6 +36,6 @@ export function readDfont(bytes: Buffer): readonly Font[] {
 
 function bounded(fonts: readonly Font[]): readonly Font[] {
   if (fonts.reduce((sum, { tables }) => sum + tableBytes(tables), 0) > MOST_BYTES)
-    throw new Damaged('its fonts are larger than any there are');
+    throw new Damaged('its fonts are larger than any real font');
   return fonts;
 }

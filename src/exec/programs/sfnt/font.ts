@@ -20,7 +20,7 @@ export class Damaged extends Error {
 export const TRUETYPE = 0x0001_0000;
 const HEADER_BYTES = 12;
 const ENTRY_BYTES = 16;
-/** Of all tables of a file together, when they are unpacked: the largest fonts that exist have 70 MiB, collections of them 200. */
+/** Size of all tables of a file together, unpacked, bytes: the largest fonts that exist have 70 MiB, collections of them 200. */
 export const MOST_BYTES = 512 << 20;
 /** OpenType 1.9, "Calculating Checksums". */
 const WHOLE_FILE = 0xb1b0afba;
@@ -46,7 +46,7 @@ export function readFont(bytes: Buffer, at = 0): Font {
     return { tag: entry.toString('latin1', 0, 4), offset, data: part(bytes, offset, entry.readUInt32BE(12)) };
   });
   checkTables(found);
-  // Two tables of bitmaps may share their bytes; more than that is a bomb for whoever unpacks them.
+  // Two tables of bitmaps may share their bytes; more than that is a bomb for the program that unpacks them.
   if (tableBytes(found) > 2 * bytes.length) throw new Damaged('its tables overlap');
   found.sort((one, other) => one.offset - other.offset);
   return { version: header.readUInt32BE(0), tables: found.map(({ tag, data }) => ({ tag, data })) };

@@ -92,7 +92,7 @@ const ARBITRARY = 63;
 export interface Woff2 {
   readonly version: number;
   readonly tags: readonly string[];
-  /** Of all tables, unpacked: bytes. */
+  /** Size of all tables, unpacked, bytes. */
   readonly size: number;
   readonly hasExtras: boolean;
 }
@@ -120,7 +120,7 @@ export function readWoff2(bytes: Buffer): Woff2 {
     if (known === ARBITRARY) at += 4;
     size += number();
     const transform = flags >> 6;
-    // Of glyf and loca, 3 means none; of all others, 0 does.
+    // For glyf and loca, 3 means no transformation; for all other tables, 0 does.
     if (tag === 'glyf' || tag === 'loca' ? transform !== 3 : transform !== 0) number();
     return tag;
   });

@@ -23,7 +23,7 @@ export interface Transcript {
 
 /** What is known before the text is written. */
 export interface Start {
-  /** Of what was heard. */
+  /** What the encoder made of the sound. */
   readonly heard: Awaited<ReturnType<Whisper['hear']>>;
   readonly past: Parameters<Whisper['branch']>[0];
   /** How likely each language is, 0 to 1, by its token. */

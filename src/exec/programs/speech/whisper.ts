@@ -13,13 +13,13 @@ export const HEARD_BEFORE = BEFORE;
 
 /** What the decoder looks up in the sound. */
 type Heard = Readonly<Record<string, Tensor>>;
-/** Of the pieces that it was given: layers' keys and values, each with a row for each text. */
+/** State after the pieces so far: the keys and values of each layer, with a row for each text. */
 type Past = readonly Tensor[];
 
 /** Texts that are written side by side, each in a row. */
 export interface Continued {
   readonly past: Past;
-  /** Of the next piece, for each text: the size of the vocabulary each. */
+  /** Scores of the next piece, for each text: as many as the vocabulary has pieces. */
   readonly logits: readonly Float32Array[];
 }
 

@@ -43,10 +43,10 @@ export function declaringUtf8(text: string, declares: readonly Declares[]): stri
 
 /** Looked at where nothing tells the encoding, bytes. */
 const MOST_LOOKED_AT = 64 * 1024;
-/** Of 100: below it a short text looks like many, and is taken for one of Western Europe. */
+/** Confidence, 0 to 100: below it a short text fits many encodings, and is taken for a Western European one. */
 const SURE_ENOUGH = 20;
 const WESTERN = 'Windows-1252';
-/** Of what chardet names, those that every decoder reads as the larger set of Windows (Encoding Standard, "Names and labels"). */
+/** Encodings named by chardet that every decoder reads as the larger set of Windows (Encoding Standard, "Names and labels"). */
 const LARGER: Readonly<Record<string, string>> = { 'ISO-8859-1': WESTERN, 'ISO-8859-9': 'Windows-1254', ASCII: WESTERN };
 
 /** What clients are told of a guess. */

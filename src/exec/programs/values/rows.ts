@@ -22,7 +22,7 @@ const separated = (separator: string, between: string): Syntax => ({
     const fields = [...names];
     const text =
       names.length === 0 ? '' : papa.unparse({ fields, data: rows.map((row) => [...row]) }, { delimiter: between, newline: '\n' });
-    return nested ? asWritten(text, 'The data has values within values: the name of a column is the path to its value.') : asWritten(text);
+    return nested ? asWritten(text, 'The data is nested: each column is named by the path to its value.') : asWritten(text);
   },
 });
 

@@ -5,7 +5,7 @@ import { beyond } from './value.ts';
 
 const MOST_ALIASES = 1000;
 
-/** Of several documents a list. Tags of programs are ignored: what they name is never made. */
+/** Several documents become a list. Tags of programs are ignored: the objects that they name are never created. */
 function read(text: string): unknown {
   const documents = parseAllDocuments(text, { intAsBigInt: true, merge: true, uniqueKeys: false, logLevel: 'silent' });
   const [error] = documents.flatMap(({ errors }) => errors);

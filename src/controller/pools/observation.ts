@@ -36,7 +36,7 @@ export interface PoolScale {
 }
 
 export interface Demand {
-  /** Orders that nobody holds. */
+  /** Orders that no worker holds. */
   readonly pending: number;
   /** Orders that workers hold. */
   readonly inFlight: number;
@@ -88,7 +88,7 @@ export interface Trouble {
 }
 
 export interface ObservedWorker {
-  /** Of its Job. */
+  /** Name of its Job. */
   readonly name: string;
   readonly uid: string;
   readonly slot: number;
@@ -136,3 +136,14 @@ export const isLive = ({ state }: ObservedWorker): boolean => !DEAD.has(state);
 export const isComing = ({ state }: ObservedWorker): boolean => state === 'starting' || state === 'stuck';
 /** It takes orders, or soon will. */
 export const isServing = ({ state }: ObservedWorker): boolean => SERVING.has(state);
+
+/** What came of carrying out a decision. */
+export interface ApplyOutcome {
+  readonly created: number;
+  /** Ms until the next Job may be created, if fewer were created than decided. */
+  readonly waitMs: number | undefined;
+  /** Why the API server refuses the Jobs. */
+  readonly refused: string | undefined;
+  /** Slots whose Job names are taken by something that the cache does not show (yet). */
+  readonly blocked: readonly number[];
+}

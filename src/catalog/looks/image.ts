@@ -109,7 +109,7 @@ export function isFax({ head, tail }: Sample): boolean {
 export const isUtahRle = ({ head }: Sample): boolean =>
   has(head, 0, '\x52\xcc') && u16le(head, 6) > 0 && u16le(head, 8) > 0 && between(u8(head, 11), 1, 4) && u8(head, 12) === 8;
 
-/** Of the window manager MGR: width and height in two printable characters each, then rows of whole bytes. */
+/** A picture of the window manager MGR: width and height in two printable characters each, then rows of whole bytes. */
 export function isMgr({ head, size }: Sample): boolean {
   if (!has(head, 0, 'yz') || size < 8) return false;
   const [width = 0, height = 0] = [2, 4].map((at) => (u8(head, at) - 32) * 64 + u8(head, at + 1) - 32);

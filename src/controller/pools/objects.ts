@@ -1,8 +1,8 @@
 /** The fields of Jobs and pods that the controller reads; the caches drop all others to save memory. */
-import { GROUP, VERSION } from '../../../contracts/kubernetes/resource.ts';
-import type { ToolchainPool } from '../../../contracts/kubernetes/toolchain-pool.ts';
-import type { KubeCondition } from '../../../kube/conditions.ts';
-import type { KubeObject, Resource } from '../../../kube/resource.ts';
+import { GROUP, VERSION } from '../../contracts/kubernetes/resource.ts';
+import type { ToolchainPool } from '../../contracts/kubernetes/toolchain-pool.ts';
+import type { KubeCondition } from '../../kube/conditions.ts';
+import type { KubeObject, Resource } from '../../kube/resource.ts';
 
 /** Labels that Jobs and pods carry. */
 export const LABEL = { pool: 'filemill.io/pool', slot: 'filemill.io/slot', template: 'filemill.io/template' } as const;
@@ -99,4 +99,14 @@ export function trimPod(pod: Pod): Pod {
       }),
     },
   };
+}
+
+/** Name of the Job in a slot: there can be one at a time. */
+export const jobName = (pool: string, slot: number): string => `filemill-${pool}-${slot}`;
+
+/** Takes the slot from the Job's name, not only from its label: two Jobs cannot share a name. */
+export function slotOf({ metadata }: KubeJob): number {
+  const slot = Number(metadata.labels?.[LABEL.slot] ?? -1);
+  const pool = metadata.labels?.[LABEL.pool] ?? '';
+  return metadata.name === jobName(pool, slot) ? slot : -1;
 }
