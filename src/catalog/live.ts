@@ -2,7 +2,7 @@
 
 import { defectSentence } from '../contracts/messages/fault.ts';
 import { forkingOf } from '../contracts/messages/presence.ts';
-import { toolchains } from '../contracts/toolchains.ts';
+import { type Toolchain, toolchains } from '../contracts/toolchains.ts';
 import { type Catalog, createCatalog, type Installed } from './catalog.ts';
 import { engines } from './engines.gen.ts';
 
@@ -33,6 +33,13 @@ export function workingCatalog(
     return catalog;
   };
 }
+
+/** An engine of several toolchains is offered in those that are served: an order in any other would wait for ever. */
+export const servedIn = (served: readonly Toolchain[], installed: readonly Installed[]): readonly Installed[] =>
+  installed.map(({ engine, ...found }) => ({
+    ...found,
+    engine: { ...engine, toolchains: engine.toolchains.filter((toolchain) => served.includes(toolchain)) },
+  }));
 
 const doesNotWork = (name: string, defect = ''): string => `${name} does not work at present: ${defectSentence(defect)}`;
 

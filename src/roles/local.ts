@@ -47,7 +47,7 @@ export async function local(config: Config, checkout: string, version: string, c
     served.includes(name) ? slotsWith(config.worker.slots[name], toolchainRow(name).devices, devices.get(name)) : 0;
   const slots = Object.fromEntries(toolchains.map((name) => [name, slotsOf(name)]));
   const health = healthOf(converters, config, { slots, others: false }, log);
-  const pools = poolsHere(converters.catalog, slots, clock(), devices);
+  const pools = poolsHere(converters.catalog, slots, clock(), devices, served);
   const server = createServer({
     ...store,
     ...fetching,

@@ -12,7 +12,7 @@ import { CannotStart } from '../process/cannot-start.ts';
 const LOOK_MS = 1_000;
 const SAY_EVERY = 5;
 
-interface Wanted {
+interface AwaitPoolOptions {
   /** The installed toolchain; undefined: that of the pool. */
   readonly toolchain: Toolchain | undefined;
   readonly patienceMs: number;
@@ -20,7 +20,7 @@ interface Wanted {
 }
 
 /** @returns the toolchain of the pool @throws CannotStart */
-export async function awaitPool(nats: Nats, pool: string, { toolchain, patienceMs, log }: Wanted): Promise<Toolchain> {
+export async function awaitPool(nats: Nats, pool: string, { toolchain, patienceMs, log }: AwaitPoolOptions): Promise<Toolchain> {
   const until = performance.now() + patienceMs;
   for (let tries = 0; ; tries++) {
     const declared = await readDeclaration(nats, pool);

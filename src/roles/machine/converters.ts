@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Catalog } from '../../catalog/catalog.ts';
 import { type Engine, modelsOf } from '../../catalog/engine.ts';
 import { engines } from '../../catalog/engines.gen.ts';
-import { workingCatalog } from '../../catalog/live.ts';
+import { servedIn, workingCatalog } from '../../catalog/live.ts';
 import type { Config } from '../../config.ts';
 import { type Toolchain, toolchains } from '../../contracts/toolchains.ts';
 import { openCgroups } from '../../exec/confine/cgroups.ts';
@@ -110,7 +110,7 @@ export async function openConverters(
     ...offline.map(({ id }) => [id, 'fetching by URL is disabled (fetch.rest)'] as const),
   ]);
   const states = engineStates(log, metrics);
-  const catalog = workingCatalog(toolbox.installed, why, () => states.withdrawn);
+  const catalog = workingCatalog(servedIn(served, toolbox.installed), why, () => states.withdrawn);
   return { workDir, launcher, toolbox, engineStates: states, catalog, spareSlot, confinement };
 }
 

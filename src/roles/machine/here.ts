@@ -38,6 +38,7 @@ export function missingHere(
 
 /**
  * @param catalog as it is now @param slots by toolchain @param seenAt when the engines were checked, ms since the epoch
+ * @param served the toolchains that have a pool: an order in any other would wait for ever
  * @returns the pools as they are now: the same object as long as the catalog is
  */
 export function poolsHere(
@@ -45,12 +46,13 @@ export function poolsHere(
   slots: Readonly<Record<string, number>>,
   seenAt: number,
   devices: DevicesHere = new Map(),
+  served: readonly Toolchain[] = toolchains,
 ): () => ReadonlyMap<string, Pool> {
   const byCatalog = new WeakMap<Catalog, ReadonlyMap<string, Pool>>();
   return () => {
     const now = catalog();
     const pools =
-      byCatalog.get(now) ?? new Map(toolchains.map((name) => [name, poolHere(now, name, slots[name] ?? 0, devices.get(name), seenAt)]));
+      byCatalog.get(now) ?? new Map(served.map((name) => [name, poolHere(now, name, slots[name] ?? 0, devices.get(name), seenAt)]));
     byCatalog.set(now, pools);
     return pools;
   };

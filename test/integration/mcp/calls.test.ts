@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { asVersion, call, post, recording, refusalIn, send, type ToolResult, upload } from '../../kit/assistant.ts';
+import { pdf as pdfOf } from '../../kit/fixtures/pdf.ts';
 import { filesBelow, processesOf } from '../../kit/left-behind.ts';
 import { convert, type Service, startService, untilEnded } from '../../kit/service.ts';
 import { eventually, newObjectsIn, objectsIn, storedIn } from '../../kit/wire.ts';
@@ -647,13 +648,14 @@ describe('get_job_status', () => {
   });
 
   it('follows up a call that was due before its job was done', async () => {
-    const slow = await startService({ api: { mcp: { answerMs: 2_000 }, maxFileBytes: 200_000_000 }, worker: { slots: { media: 1 } } });
+    const slow = await startService({ api: { mcp: { answerMs: 10_000 } }, worker: { toolchains: ['pdf'], slots: { pdf: 1 } } });
     try {
-      // A long job of the same client holds the only slot until it is cancelled: until then the call's job cannot end.
-      const long = { name: 'long.wav', bytes: recording(1_900) };
-      const { data: holder } = await convert(slow.url, long, 'mp3', { mp3_quality: '0' }, { prefer: 'respond-async' });
-      const file = await upload(slow.url, recording(3), 'short.wav');
-      const first = await call(slow.url, 'convert_file', { file, to_format: 'mp3' });
+      // Minutes of work of the same client hold the only slot until they are cancelled: until then the call's job cannot end.
+      const long = { name: 'long.pdf', bytes: pdfOf(Array.from({ length: 1_500 }, () => ['merlin'])) };
+      const { data: holder } = await convert(slow.url, long, 'png', { dpi: '300' }, { prefer: 'respond-async' });
+      expect(holder?.status).toBe('processing');
+      const file = await upload(slow.url, pdfOf([['kestrel']]), 'short.pdf');
+      const first = await call(slow.url, 'convert_file', { file, to_format: 'png' });
       expect(first).toMatchObject({ structuredContent: { status: 'processing' } });
       const job_id = first.structuredContent?.job_id;
       expect(first.content?.[0]?.text).toContain(`call get_job_status with job_id ${job_id}`);
