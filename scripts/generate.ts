@@ -14,33 +14,42 @@ import { composeFile } from './compose.ts';
 import { crdFiles } from './crds.ts';
 import { resourcePage } from './resource-page.ts';
 
-const files: Readonly<Record<string, string>> = {
+const stale: string[] = [];
+const isNew = write({
   'src/catalog/engines.gen.ts': indexOf('engine', 'Every engine, one a file.', 'Engine'),
   'src/catalog/tools.gen.ts': indexOf('tool', 'Every tool, one a file.', 'AnyTool'),
   'src/exec/models/manifest.gen.ts': await modelList(),
-  'docs/errors.md': errorPage(),
-  'docs/configuration.md': configurationPage(),
-  'docs/openapi.json': apiDocument(),
-  'docs/resources.md': resourcePage(),
-  'compose.yaml': composeFile(),
-  ...admissionFile(),
-  ...crdFiles(),
-  ...chartFiles(),
-};
+});
+// This process has read the lists as they were before.
+if (isNew) execFileSync(process.execPath, [import.meta.filename], { stdio: 'inherit' });
+else writeDerived();
 
-const stale: string[] = [];
-write(files);
-// Helm and the page of formats read the files above.
-if (stale.length === 0) {
-  write(installFile());
-  write({ 'docs/formats.md': execFileSync(process.execPath, ['scripts/formats-page.ts'], { encoding: 'utf8', maxBuffer: 16 << 20 }) });
-}
-if (stale.length > 0) {
-  console.error(`out of date: ${stale.join(', ')}; run: make generate`);
-  process.exitCode = 1;
+function writeDerived(): void {
+  write({
+    'docs/errors.md': errorPage(),
+    'docs/configuration.md': configurationPage(),
+    'docs/openapi.json': apiDocument(),
+    'docs/resources.md': resourcePage(),
+    'compose.yaml': composeFile(),
+    ...admissionFile(),
+    ...crdFiles(),
+  });
+  // The chart has a copy of the policies and the definitions.
+  write(chartFiles());
+  // Helm and the page of formats read the files above.
+  if (stale.length === 0) {
+    write(installFile());
+    write({ 'docs/formats.md': execFileSync(process.execPath, ['scripts/formats-page.ts'], { encoding: 'utf8', maxBuffer: 16 << 20 }) });
+  }
+  if (stale.length > 0) {
+    console.error(`out of date: ${stale.join(', ')}; run: make generate`);
+    process.exitCode = 1;
+  }
 }
 
-function write(all: Readonly<Record<string, string>>): void {
+/** @returns whether a file was written, which none is with --check */
+function write(all: Readonly<Record<string, string>>): boolean {
+  let wrote = false;
   for (const [path, content] of Object.entries(all)) {
     const wanted = /\.(md|yaml)$/.test(path) ? content : formatted(path, content);
     if (read(path) === wanted) continue;
@@ -48,8 +57,10 @@ function write(all: Readonly<Record<string, string>>): void {
     else {
       writeFileSync(path, wanted);
       console.log(`wrote ${path}`);
+      wrote = true;
     }
   }
+  return wrote;
 }
 
 /** Every file in the noun's folder that exports one. */
