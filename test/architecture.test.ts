@@ -93,10 +93,10 @@ const FAMILIES: Readonly<Record<string, RegExp>> = {
   tools: /^catalog\/tools(\.gen)?\.ts$/,
   // What an engine's program says, by engine.
   explain: /^catalog\/engines\/\w+\/explain\.ts$/,
-  // One store in each of its two kinds.
-  openBatches: /^jobs\/(nats|sqlite)\//,
-  openIdempotency: /^jobs\/(nats|sqlite)\//,
-  openJobs: /^jobs\/(nats|sqlite)\//,
+  // One store for each technology.
+  openBatches: /^jobs\/\w+\//,
+  openIdempotency: /^jobs\/\w+\//,
+  openJobs: /^jobs\/\w+\//,
   openLimits: /^limits\/(nats|sqlite)\.ts$/,
   openQueue: /^queue\/(nats\/queue|sqlite)\.ts$/,
   openUploads: /^uploads\/(nats|sqlite)\.ts$/,
@@ -263,6 +263,15 @@ describe('the architecture', () => {
     expect(wrong).toEqual([]);
     expect(Object.keys(FAMILIES).filter((name) => (exporters.get(name) ?? []).length < 2)).toEqual([]);
   });
+
+  // A message of the queue is a `Delivery`, and what a function takes is named after the function.
+  it.each(['Handed', 'Held', 'Kept', 'KeptMessage', 'Turns', 'Wanted'])(
+    'has no type called %s: a word of ours that says too little',
+    (name) => {
+      const declared = new RegExp(`^(?:export )?(?:interface|type|class) ${name}\\b`, 'm');
+      expect(files.filter((file) => declared.test(readFileSync(join('src', file), 'utf8')))).toEqual([]);
+    },
+  );
 
   it('has no cycles between files', () => {
     const next = new Map(files.map((file) => [file, own.filter(({ from }) => from === file).map(({ to }) => to)]));

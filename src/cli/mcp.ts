@@ -8,7 +8,7 @@ import { ConfigError } from '../config.ts';
 import { type OwnServer, startOwnServer } from '../exec/own-server.ts';
 import { asCannotStart } from '../roles/process/cannot-start.ts';
 
-interface Wanted {
+interface BridgeArguments {
   /** Without `/mcp`; undefined: the bridge starts one. */
   readonly server: string | undefined;
   readonly folders: readonly string[];
@@ -37,7 +37,7 @@ export async function mcp(args: readonly string[], checkout: string): Promise<un
 }
 
 /** @throws ConfigError */
-function wanted(args: readonly string[]): Wanted {
+function wanted(args: readonly string[]): BridgeArguments {
   const usage = `usage: "filemill mcp --server https://your-host --allow FOLDER"; without --server it starts its own server; --allow may be repeated, and without one no local file is read or written`;
   try {
     const options = { server: { type: 'string' }, allow: { type: 'string', multiple: true } } as const;

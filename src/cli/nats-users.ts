@@ -20,7 +20,7 @@ const PASSWORD_BYTES = 24;
 const PASSWORD = /^NATS_PASSWORD=([A-Za-z0-9_-]{16,})$/m;
 const USER = /^NATS_USER=([a-z0-9-]+)$/m;
 
-interface Wanted {
+interface NatsUsersArguments {
   /** Created if missing. */
   readonly folder: string;
   /** Without any: one for each toolchain, named like it. */
@@ -121,7 +121,7 @@ async function put(path: string, text: string): Promise<void> {
 }
 
 /** @throws ConfigError */
-function asked(args: readonly string[]): Wanted {
+function asked(args: readonly string[]): NatsUsersArguments {
   const usage =
     'usage: "filemill nats-users <folder>", with a --pool <name> for each pool; without one, for a pool of each toolchain; --replace adds a new user beside each, --retire removes the replaced ones';
   const options = { pool: { type: 'string', multiple: true }, replace: { type: 'boolean' }, retire: { type: 'boolean' } } as const;

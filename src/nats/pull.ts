@@ -3,7 +3,7 @@ import { type Msg, nanos, RequestError, TimeoutError } from 'nats';
 import { ANSWER_MS, type Nats } from './connection.ts';
 
 /** A delivered message, which the consumer redelivers unless it gets an ack, or a nak with a delay, within its ack wait. */
-export interface Handed {
+export interface PulledMessage {
   readonly text: string;
   /** Sequence number in the stream. */
   readonly seq: number;
@@ -68,8 +68,8 @@ export function ask(
   { stream, consumer }: { readonly stream: string; readonly consumer: string },
   waitMs: number,
   turns: ThreadDelays,
-): Promise<Handed | undefined> {
-  const { promise, resolve, reject } = Promise.withResolvers<Handed | undefined>();
+): Promise<PulledMessage | undefined> {
+  const { promise, resolve, reject } = Promise.withResolvers<PulledMessage | undefined>();
   const inbox = newInbox();
   const askedAt = performance.now();
   const subscription = core.subscribe(inbox, {
@@ -79,7 +79,7 @@ export function ask(
       clearTimeout(silence);
       subscription.unsubscribe();
       if (error !== null) reject(error);
-      else if (code === 0) resolve(handedOf(message));
+      else if (code === 0) resolve(pulledOf(message));
       else if (NONE.has(code)) resolve(undefined);
       else if (code === 503) reject(new NoAnswerer(`no server answers for consumer ${consumer} of stream ${stream}`));
       // 409: too many pulls wait, or the leader has changed. Not treated as empty: the caller would pull again immediately.
@@ -93,7 +93,7 @@ export function ask(
   const request = waitMs > 0 ? { batch: 1, expires: nanos(Math.ceil(waitMs)) } : { batch: 1, no_wait: true };
   core.publish(`$JS.API.CONSUMER.MSG.NEXT.${stream}.${consumer}`, JSON.stringify(request), { reply: inbox });
 
-  const handedOf = (message: Msg): Handed => ({
+  const pulledOf = (message: Msg): PulledMessage => ({
     text: message.string(),
     since: Math.max(askedAt, turns.arrivedSince()),
     ack: message.reply ?? '',

@@ -4,7 +4,7 @@ import { TOMBSTONE_MS } from '../jobs/lifecycle.ts';
 import type { JobStore } from '../jobs/store.ts';
 import { Unreadable } from '../jobs/text.ts';
 
-interface Kept {
+interface ForgetBatchesDeps {
   readonly batches: BatchStore;
   readonly jobs: JobStore;
   /** Ms since the epoch. */
@@ -12,7 +12,7 @@ interface Kept {
 }
 
 /** @returns how many were removed */
-export async function forgetBatches({ batches, jobs, clock }: Kept, signal?: AbortSignal): Promise<number> {
+export async function forgetBatches({ batches, jobs, clock }: ForgetBatchesDeps, signal?: AbortSignal): Promise<number> {
   let removed = 0;
   // Only a job's tombstone lasts longer than this.
   for await (const { id, jobs: ids } of batches.createdBefore(clock() - TOMBSTONE_MS + 1)) {

@@ -6,7 +6,7 @@ import { areOld, orphans } from './orphans.ts';
 import { STRETCH } from './sweep.ts';
 import { type Walk, walkThrough } from './walk.ts';
 
-interface Kept {
+interface UploadSweeperDeps {
   readonly uploads: UploadStore;
   readonly objects: ObjectStore;
   /** Ms since the epoch. */
@@ -29,13 +29,13 @@ export interface UploadSweeper {
   close(): Promise<void>;
 }
 
-export function uploadSweeperOver(kept: Kept): UploadSweeper {
-  const walk = walkThrough(kept.objects, UPLOADS_PREFIX, uploadOfKey);
+export function uploadSweeperOver(deps: UploadSweeperDeps): UploadSweeper {
+  const walk = walkThrough(deps.objects, UPLOADS_PREFIX, uploadOfKey);
   return {
     async run(signal) {
       const done: Done = { expired: 0, orphaned: 0 };
-      await removeExpired(kept, done, signal);
-      await removeOrphans(kept, walk, done, signal);
+      await removeExpired(deps, done, signal);
+      await removeOrphans(deps, walk, done, signal);
       return done;
     },
     close: () => walk.close(),
@@ -43,8 +43,8 @@ export function uploadSweeperOver(kept: Kept): UploadSweeper {
 }
 
 /** The state of one run. */
-export async function forgetUploads(kept: Kept, signal?: AbortSignal): Promise<Readonly<Done>> {
-  const sweeper = uploadSweeperOver(kept);
+export async function forgetUploads(deps: UploadSweeperDeps, signal?: AbortSignal): Promise<Readonly<Done>> {
+  const sweeper = uploadSweeperOver(deps);
   try {
     return await sweeper.run(signal);
   } finally {
@@ -52,11 +52,11 @@ export async function forgetUploads(kept: Kept, signal?: AbortSignal): Promise<R
   }
 }
 
-async function removeExpired(kept: Kept, done: Done, signal: AbortSignal | undefined): Promise<void> {
-  const { uploads, objects, clock } = kept;
+async function removeExpired(deps: UploadSweeperDeps, done: Done, signal: AbortSignal | undefined): Promise<void> {
+  const { uploads, objects, clock } = deps;
   for await (const { record } of uploads.expired(clock())) {
     if (signal?.aborted) return;
-    await despite(kept, async () => {
+    await despite(deps, async () => {
       // An expired upload is final. The record goes last: while it exists, its objects have an owner.
       for (const { key } of await piecesOf(objects, record.id)) await objects.delete(key);
       await uploads.remove(record.id);
@@ -65,13 +65,13 @@ async function removeExpired(kept: Kept, done: Done, signal: AbortSignal | undef
   }
 }
 
-async function removeOrphans(kept: Kept, walk: Walk, done: Done, signal: AbortSignal | undefined): Promise<void> {
-  const { uploads, objects, clock, log, aloneSince, maxOrphanShare: maxShare } = kept;
+async function removeOrphans(deps: UploadSweeperDeps, walk: Walk, done: Done, signal: AbortSignal | undefined): Promise<void> {
+  const { uploads, objects, clock, log, aloneSince, maxOrphanShare: maxShare } = deps;
   const { byOwner, listed, unknown: earlier } = await walk.next(STRETCH);
   const unclaimed = new Map<string, readonly ObjectInfo[]>();
   for (const [id, pieces] of byOwner) {
     if (signal?.aborted) return;
-    await despite(kept, async () => {
+    await despite(deps, async () => {
       if ((await uploads.get(id)) === undefined) unclaimed.set(id, pieces);
     });
   }
@@ -85,7 +85,7 @@ async function removeOrphans(kept: Kept, walk: Walk, done: Done, signal: AbortSi
   }
   for (const id of found.jobIds) {
     if (signal?.aborted) return;
-    await despite(kept, async () => {
+    await despite(deps, async () => {
       // List them again: the stretch may end among them.
       const pieces = await piecesOf(objects, id);
       if (!areOld(pieces, ages)) return;
@@ -96,7 +96,7 @@ async function removeOrphans(kept: Kept, walk: Walk, done: Done, signal: AbortSi
 }
 
 /** Continues after one that fails or cannot be read. */
-async function despite({ log }: Kept, work: () => Promise<void>): Promise<void> {
+async function despite({ log }: UploadSweeperDeps, work: () => Promise<void>): Promise<void> {
   try {
     await work();
   } catch (err) {

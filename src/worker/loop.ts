@@ -155,7 +155,7 @@ export function startWorker(deps: WorkerDeps): WorkerLoop {
   };
 }
 
-interface Held extends Pick<Delivery, 'extend' | 'release' | 'isWaitedFor' | 'giveWay' | 'done'> {
+interface LatestDelivery extends Pick<Delivery, 'extend' | 'release' | 'isWaitedFor' | 'giveWay' | 'done'> {
   readonly jobId: string;
   /** Another worker may have been given the order since. */
   readonly late: boolean;
@@ -168,7 +168,7 @@ interface Held extends Pick<Delivery, 'extend' | 'release' | 'isWaitedFor' | 'gi
 }
 
 /** An order in hand: it is extended, released and acknowledged through its latest delivery. */
-function hold(heldOrders: HeldOrders, delivery: Delivery): Held {
+function hold(heldOrders: HeldOrders, delivery: Delivery): LatestDelivery {
   const { jobId } = delivery.order;
   let last = delivery;
   const adopt = (again: Delivery) => {
@@ -203,7 +203,7 @@ function hold(heldOrders: HeldOrders, delivery: Delivery): Held {
 }
 
 /** A pulled message to its end: claim → grant → run → upload → finish → ack. */
-async function processOrder(deps: WorkerDeps, message: Held, dropped: AbortSignal): Promise<void> {
+async function processOrder(deps: WorkerDeps, message: LatestDelivery, dropped: AbortSignal): Promise<void> {
   const { jobId } = message;
   const attempt = deps.newAttempt();
   const claimed = await claimJob(deps, message, attempt, dropped);
@@ -242,7 +242,7 @@ async function processOrder(deps: WorkerDeps, message: Held, dropped: AbortSigna
 /** @returns the job as it is stored, running and ours; else why there is nothing to run */
 async function claimJob(
   deps: WorkerDeps,
-  { jobId, late, contested }: Held,
+  { jobId, late, contested }: LatestDelivery,
   attempt: string,
   dropped: AbortSignal,
 ): Promise<Stored | 'unreadable' | 'not ours' | 'just claimed'> {
@@ -283,7 +283,7 @@ interface Claimed {
 }
 
 /** What a run came to. */
-interface Outcome {
+interface RunOutcome {
   readonly next: (record: JobRecord, now: number) => JobRecord;
   /** The order goes back to the queue and waits so long there, ms; undefined: the job has ended. */
   readonly releaseMs?: number;
@@ -294,7 +294,7 @@ interface Outcome {
 }
 
 /** Grant → run → upload, while the claim is watched and the order extended. */
-async function runClaimed(deps: WorkerDeps, message: Held, { record, attempt, dropped, cleanups }: Claimed): Promise<Outcome> {
+async function runClaimed(deps: WorkerDeps, message: LatestDelivery, { record, attempt, dropped, cleanups }: Claimed): Promise<RunOutcome> {
   const { log, signals } = deps;
   const { jobId } = message;
   const onPhase = (phase: string) => log.debug({ job_id: jobId, attempt, phase }, 'the job entered a phase');
@@ -323,7 +323,7 @@ async function runClaimed(deps: WorkerDeps, message: Held, { record, attempt, dr
 }
 
 /** Where jobs give way, calls back when this one has to. */
-function waitersOf({ sharing, express = false, log, pool }: WorkerDeps, message: Held, record: JobRecord, giveWay: () => void) {
+function waitersOf({ sharing, express = false, log, pool }: WorkerDeps, message: LatestDelivery, record: JobRecord, giveWay: () => void) {
   if (sharing === undefined) return undefined;
   const unknown = (err: unknown) => log.warn({ pool, err }, 'the worker cannot see whether other clients wait: none of its jobs gives way');
   return watchWaiters(message, { ownTimeMs: ownTimeMs(record, express, sharing), express, giveWay, unknown });
@@ -336,7 +336,7 @@ interface WatchedClaim extends Disposable {
 }
 
 /** Extends the order, and checks that the job is still this worker's. */
-function watchClaim(deps: WorkerDeps, message: Held, attempt: string, dropped: AbortSignal): WatchedClaim {
+function watchClaim(deps: WorkerDeps, message: LatestDelivery, attempt: string, dropped: AbortSignal): WatchedClaim {
   const { jobs, signals, log } = deps;
   const { jobId } = message;
   const stop = new AbortController();
@@ -369,7 +369,7 @@ const isHeldBy = (record: JobRecord, attempt: string): boolean => record.state =
 const SCARCE: ReadonlySet<unknown> = new Set(['memory', 'output_limit']);
 
 /** If the file is at fault, the job has failed; otherwise its order is requeued. */
-async function outcomeOfError(deps: WorkerDeps, jobId: string, error: unknown, signal: AbortSignal): Promise<Outcome> {
+async function outcomeOfError(deps: WorkerDeps, jobId: string, error: unknown, signal: AbortSignal): Promise<RunOutcome> {
   const { health, log, pool, express } = deps;
   const tooLarge = express && !signal.aborted && error instanceof Failure && SCARCE.has(error.details['reason']);
   if (tooLarge || signal.reason instanceof GaveWay) {
@@ -405,7 +405,7 @@ async function outcomeOfError(deps: WorkerDeps, jobId: string, error: unknown, s
 /** Writes the outcome, unless another worker has claimed the job since: then our claim is withdrawn, and upkeep removes our output. */
 async function finishJob(
   { jobs, clock }: WorkerDeps,
-  { next, isStale }: Outcome,
+  { next, isStale }: RunOutcome,
   { claimed, attempt, dropped }: { readonly claimed: Stored; readonly attempt: string; readonly dropped: AbortSignal },
 ): Promise<{ readonly stored: Stored | undefined; readonly isMine: boolean }> {
   let isMine = false;

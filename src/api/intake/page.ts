@@ -5,7 +5,7 @@ import { refuseField } from '../../catalog/tool.ts';
 import { Failure } from '../../errors.ts';
 import type { ApiDeps } from '../deps.ts';
 import { mediaTypeOf, readFields } from './fields.ts';
-import { type Received, type ReceivedFile, receive, type Wanted } from './receive.ts';
+import { type Received, type ReceivedFile, type ReceiveOptions, receive } from './receive.ts';
 import { storeSampled } from './store-sampled.ts';
 
 /** Size of a form that should have no file, bytes. */
@@ -18,7 +18,7 @@ const URL_TAKES = 'the http or https URL of a page';
  * @returns a file that is named after the page's host
  * @throws Failure `INVALID_OPTION`, `URL_REFUSED`, `NO_FILE`, `BAD_REQUEST`, `BODY_TIMEOUT`, `NOT_IMPLEMENTED`; then nothing is stored
  */
-export async function receivePage(deps: ApiDeps, request: FastifyRequest, { keyOf }: Pick<Wanted, 'keyOf'>): Promise<Received> {
+export async function receivePage(deps: ApiDeps, request: FastifyRequest, { keyOf }: Pick<ReceiveOptions, 'keyOf'>): Promise<Received> {
   const fields = await fieldsOf(deps, request.raw);
   const gone = new AbortController();
   const leave = () => gone.abort(new Error('the client went away'));

@@ -26,7 +26,7 @@ export interface SeenFile {
 }
 
 /** What a route accepts. Further files are counted and discarded: the route decides what that means. */
-export interface Wanted {
+export interface ReceiveOptions {
   /** The names that file parts are to have. The usual other ones are taken as well, whichever of them the route names; further ones are ignored. */
   readonly fields: readonly string[];
   /** Files are returned in the order of their fields, not as they came. */
@@ -49,13 +49,13 @@ export const LISTS: ReadonlySet<string> = new Set(['urls[]', 'urls', 'upload_ids
 
 /** A file in any of these is taken by a route that takes files: clients write `files[0]` for a list of one. */
 const FILE_FIELD = /^files?(\[\d{0,4}\])?$/;
-const isFileField = (name: string, { fields }: Pick<Wanted, 'fields'>): boolean =>
+const isFileField = (name: string, { fields }: Pick<ReceiveOptions, 'fields'>): boolean =>
   fields.includes(name) || (fields.some((field) => FILE_FIELD.test(field)) && FILE_FIELD.test(name));
 /** Text fields of every route that takes files. */
 const TEXTS = new Set(['to_format', 'from_format', 'url', 'upload_id', ...LISTS]);
 
 /** Every key that a file of the request may have been stored under. */
-export const keysOf = ({ maxFiles, keyOf }: Pick<Wanted, 'maxFiles' | 'keyOf'>): readonly string[] =>
+export const keysOf = ({ maxFiles, keyOf }: Pick<ReceiveOptions, 'maxFiles' | 'keyOf'>): readonly string[] =>
   Array.from({ length: maxFiles }, (_, part) => keyOf(part));
 
 export interface ReceivedFile {
@@ -93,7 +93,12 @@ const MOST_STRANGERS = 80;
 const NAME_CHARACTERS = 1_000;
 
 /** @throws Failure `NO_FILE`, `FILE_TOO_LARGE`, `BAD_REQUEST`, `BODY_TIMEOUT`; then nothing is stored */
-export async function receive(request: IncomingMessage, wanted: Wanted, objects: ObjectStore, settings: ApiSettings): Promise<Received> {
+export async function receive(
+  request: IncomingMessage,
+  wanted: ReceiveOptions,
+  objects: ObjectStore,
+  settings: ApiSettings,
+): Promise<Received> {
   const { maxBytes, maxFiles, keyOf, check } = wanted;
   const type = request.headers['content-type'];
   if (!/^multipart\/form-data\s*;.*boundary=/i.test(type ?? '')) throw noForm(type, wanted.fields[0]);

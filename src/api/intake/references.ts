@@ -7,7 +7,7 @@ import { mapConcurrently } from '../../streams/concurrency.ts';
 import type { ApiDeps } from '../deps.ts';
 import { readFields } from './fields.ts';
 import { removeAfterFailure } from './inputs.ts';
-import { type Received, type ReceivedFile, receive, type Wanted } from './receive.ts';
+import { type Received, type ReceivedFile, type ReceiveOptions, receive } from './receive.ts';
 import { storeSampled } from './store-sampled.ts';
 
 type Kind = 'url' | 'upload';
@@ -22,7 +22,7 @@ export const REFERENCE_FIELDS: readonly string[] = [ONE, SEVERAL].flatMap(Object
 export const FILES_AT_ONCE = 3;
 
 /** A form, or fields alone, which may name files. @throws Failure as `receive` and `readFields` do; then nothing is stored */
-export async function receiveOrNamed({ objects, settings }: ApiDeps, { raw }: FastifyRequest, wanted: Wanted): Promise<Received> {
+export async function receiveOrNamed({ objects, settings }: ApiDeps, { raw }: FastifyRequest, wanted: ReceiveOptions): Promise<Received> {
   const fields = await readFields(raw, settings);
   return fields === undefined
     ? receive(raw, wanted, objects, settings)
@@ -103,7 +103,11 @@ export const withoutField = (fields: ReadonlyMap<string, string>, field: string)
  * @param wanted as the form was received by: a route that takes `file` takes `upload_id`, one that takes several files takes `upload_ids[]`, in their order
  * @throws Failure `BAD_REQUEST` where it names files in two ways, or sends a file and names one
  */
-export function namedIn({ fetch }: ApiDeps, { fields, count }: Received, wanted: Pick<Wanted, 'fields' | 'maxFiles'>): Named | undefined {
+export function namedIn(
+  { fetch }: ApiDeps,
+  { fields, count }: Received,
+  wanted: Pick<ReceiveOptions, 'fields' | 'maxFiles'>,
+): Named | undefined {
   const known = { ...(wanted.fields.includes('file') ? ONE : {}), ...(wanted.maxFiles > 1 ? SEVERAL : {}) };
   const given = Object.entries(known).flatMap(([field, kind]) => {
     const text = fields.get(field)?.trim() ?? '';

@@ -7,7 +7,7 @@ import { onAbort } from '../../streams/abort.ts';
 import { clientOf, mayCall, refuseCall } from '../admission/admission.ts';
 import type { ApiDeps } from '../deps.ts';
 import { failureOf } from '../http/problem.ts';
-import { NotAdmitted, nothingHeld, readBody, SMALL_BYTES } from './protocol/body.ts';
+import { NotAdmitted, noMemoryInUse, readBody, SMALL_BYTES } from './protocol/body.ts';
 import { serveCard } from './protocol/card.ts';
 import { type Arrived, type Exchanges, exchanges, isStream } from './protocol/exchange.ts';
 import { checkHosts } from './protocol/hosts.ts';
@@ -26,7 +26,7 @@ export function mcpRoutes(app: FastifyInstance, deps: ApiDeps): void {
 /** @param served the tools at this address */
 export function serveMcp(app: FastifyInstance, deps: ApiDeps, url: string, served: Served): void {
   const { settings } = deps;
-  const held = nothingHeld();
+  const held = noMemoryInUse();
   const talk = exchanges(deps, served);
   app.addHook('onClose', () => talk.close());
   const shared = {

@@ -2,14 +2,14 @@
 import type { FastifyRequest } from 'fastify';
 import type { ApiDeps } from '../deps.ts';
 import { receivePage } from '../intake/page.ts';
-import type { Wanted } from '../intake/receive.ts';
+import type { ReceiveOptions } from '../intake/receive.ts';
 import { bringUploads, namedIn, receiveOrNamed, withoutField } from '../intake/references.ts';
 import { prefersAsync } from './answer.ts';
 import { checkCapacity } from './capacity.ts';
 import type { Fetches } from './fetches.ts';
 import type { SubmitSource, ToFetch } from './stages.ts';
 
-interface Form extends Omit<Wanted, 'check'> {
+interface Form extends Omit<ReceiveOptions, 'check'> {
   /** For a conversion, the form shows which queues could take it before the file is stored. */
   readonly checksCapacity?: boolean;
   /** The options are the same for all files: they are validated before any file is brought. */

@@ -13,10 +13,10 @@ const NODES = 'the tree of nodes';
 const ANIMATION = 'animation';
 /** Named for what the texture does: a reference to a picture in another file stays a reference. */
 const PICTURES = 'embedded textures';
-type Held = typeof MATERIALS | typeof COLOURS | typeof COORDINATES | typeof NODES | typeof ANIMATION | typeof PICTURES;
+type Feature = typeof MATERIALS | typeof COLOURS | typeof COORDINATES | typeof NODES | typeof ANIMATION | typeof PICTURES;
 
 /** What Assimp reads of each source. */
-const SOURCES: Readonly<Record<string, readonly Held[]>> = {
+const SOURCES: Readonly<Record<string, readonly Feature[]>> = {
   stl: [],
   obj: [COLOURS, COORDINATES, NODES],
   ply: [COLOURS, COORDINATES],
@@ -42,7 +42,7 @@ const SOURCES: Readonly<Record<string, readonly Held[]>> = {
 interface Target {
   /** As `assimp listexport` names it. */
   readonly exporter: string;
-  readonly holds: readonly Held[];
+  readonly holds: readonly Feature[];
 }
 
 /** What Assimp writes of it. */

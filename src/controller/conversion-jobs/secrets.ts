@@ -43,7 +43,7 @@ export type ReadSecrets = (
 ) => Promise<{ readonly encrypted: string } | SecretProblem | undefined>;
 
 /** The use of a value: what a Secret must allow. */
-interface Wanted {
+interface NeededSecret {
   readonly use: SecretUse;
   /** Path in the spec, for messages. */
   readonly field: string;
@@ -93,8 +93,8 @@ export function secretsBy(kube: Pick<Kube, 'get'>, encryption: Pick<Encryption, 
   };
 }
 
-function wantedForSource({ source, passwordFrom }: ConversionJobObject['spec']): Wanted[] {
-  const wanted: Wanted[] = [];
+function wantedForSource({ source, passwordFrom }: ConversionJobObject['spec']): NeededSecret[] {
+  const wanted: NeededSecret[] = [];
   if (passwordFrom !== undefined)
     wanted.push({
       use: 'password',
@@ -106,7 +106,7 @@ function wantedForSource({ source, passwordFrom }: ConversionJobObject['spec']):
     });
   if (source.s3 !== undefined) return [...wanted, ...wantedForBucket(source.s3, 'source')];
   const at = { use: 'source', ...(source.url === undefined ? {} : { host: hostOf(source.url) }) } as const;
-  const header = (name: string, field: string, ref: SecretKeyRef, text: (value: string) => string = (value) => value): Wanted => ({
+  const header = (name: string, field: string, ref: SecretKeyRef, text: (value: string) => string = (value) => value): NeededSecret => ({
     ...at,
     field: `spec.source.${field}`,
     ref,
@@ -143,7 +143,7 @@ function wantedForSource({ source, passwordFrom }: ConversionJobObject['spec']):
   return wanted;
 }
 
-const wantedForOutput = ({ output }: ConversionJobObject['spec']): Wanted[] =>
+const wantedForOutput = ({ output }: ConversionJobObject['spec']): NeededSecret[] =>
   output === undefined ? [] : wantedForBucket(output.s3, 'output');
 
 const S3_FIELDS = {
@@ -154,7 +154,10 @@ const S3_FIELDS = {
 
 type Place = NonNullable<ConversionJobObject['spec']['output']>['s3'];
 
-function wantedForBucket(place: Pick<Place, 'endpoint' | (typeof S3_FIELDS)[keyof typeof S3_FIELDS]>, use: 'source' | 'output'): Wanted[] {
+function wantedForBucket(
+  place: Pick<Place, 'endpoint' | (typeof S3_FIELDS)[keyof typeof S3_FIELDS]>,
+  use: 'source' | 'output',
+): NeededSecret[] {
   return Object.entries(S3_FIELDS).flatMap(([name, field]) => {
     const ref = place[field];
     if (ref === undefined) return [];
@@ -173,7 +176,7 @@ function wantedForBucket(place: Pick<Place, 'endpoint' | (typeof S3_FIELDS)[keyo
 async function find(
   kube: Pick<Kube, 'get'>,
   namespace: string | undefined,
-  { field, ref: { name } }: Wanted,
+  { field, ref: { name } }: NeededSecret,
   signal: AbortSignal,
 ): Promise<SecretObject | SecretProblem> {
   try {
@@ -192,7 +195,10 @@ async function find(
 }
 
 /** Users who may create ConversionJobs may not read Secrets: without an annotation that allows it, they could send a Secret to their own server. */
-function refusal({ metadata: { annotations = {} } }: SecretObject, { use, field, ref: { name }, host }: Wanted): SecretProblem | undefined {
+function refusal(
+  { metadata: { annotations = {} } }: SecretObject,
+  { use, field, ref: { name }, host }: NeededSecret,
+): SecretProblem | undefined {
   const uses = listed(annotations[USED_FOR]);
   if (!SECRET_USES.includes(use) || !uses.includes(use))
     return {

@@ -77,7 +77,7 @@ const cgroupsIn = (places: readonly Place[], maker: string, onFailed: (why: stri
   },
 });
 
-interface Wanted {
+interface CgroupLimits {
   readonly memoryBytes: number;
   readonly processes: number;
   /** A program is nothing without its other processes, unless it forks one for each file: then only the largest is to end. */
@@ -85,7 +85,7 @@ interface Wanted {
 }
 
 // Synchronous: each call takes microseconds, and the thread pool would cost twenty times that.
-function makeIn(places: readonly Place[], maker: string, { memoryBytes, processes, endsAsOne }: Wanted): Cgroup {
+function makeIn(places: readonly Place[], maker: string, { memoryBytes, processes, endsAsOne }: CgroupLimits): Cgroup {
   const name = `${PREFIX}${maker}-${++made}`;
   const paths = places.map(({ folder }) => join(folder, name));
   const remove = async () => {

@@ -13,7 +13,7 @@ export const STALL_MS = 60_000;
 const AGAIN_MS = 1_000;
 
 /** A delivered message. We hold it for as long as either thread is confirmed in time that it does. */
-export interface KeptMessage {
+export interface MessageLease {
   isHeld(): boolean;
   /** @param leftMs from now */
   extend(leftMs: number): void;
@@ -24,7 +24,7 @@ export interface KeepAlive {
   /** Resolves when its thread is connected: until then nothing is sent while this thread is blocked. */
   readonly ready: Promise<void>;
   /** @param ack the message's ack subject @param leftMs from now until redelivery @param ackWaitMs for how long each word holds it */
-  hold(ack: string, leftMs: number, ackWaitMs: number): KeptMessage;
+  hold(ack: string, leftMs: number, ackWaitMs: number): MessageLease;
   /** The heartbeat that was just published, to be repeated while this thread is late. */
   repeat(subject: string, text: string): void;
   close(): Promise<void>;

@@ -2,8 +2,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Order } from '../../contracts/messages/order.ts';
 import type { Nats } from '../../nats/connection.ts';
-import type { KeptMessage } from '../../nats/keep-alive/keep-alive.ts';
-import { type Handed, nakFor } from '../../nats/pull.ts';
+import type { MessageLease } from '../../nats/keep-alive/keep-alive.ts';
+import { nakFor, type PulledMessage } from '../../nats/pull.ts';
 import type { Delivery } from '../queue.ts';
 import { lastBand } from './bands.ts';
 import { subjectOf } from './pool.ts';
@@ -12,7 +12,7 @@ import { subjectOf } from './pool.ts';
 const REMOVAL_CHECKS = 100;
 const CHECK_MS = 2;
 
-interface Held {
+interface DeliverySettings {
   readonly stream: string;
   readonly order: Order;
   /** The bands in which orders wait for a slot such as this order's. */
@@ -27,13 +27,13 @@ interface Held {
 
 export function deliveryOf(
   { client, manager, withRetry, keepAlive }: Nats,
-  handed: Handed,
-  { stream, order, waiters, ackWaitMs, unheardMs, replicated }: Held,
+  message: PulledMessage,
+  { stream, order, waiters, ackWaitMs, unheardMs, replicated }: DeliverySettings,
 ): Delivery {
   /** What is left of the time that it is held for, ms. The server counts it from when it hears us, so later than our request. */
   const leftSince = (asked: number) => asked + ackWaitMs - performance.now();
-  const left = handed.since + Math.min(unheardMs, ackWaitMs) - performance.now();
-  const keepFor = (leftMs: number) => keepAlive?.hold(handed.ack, leftMs, ackWaitMs) ?? keptHere(leftMs);
+  const left = message.since + Math.min(unheardMs, ackWaitMs) - performance.now();
+  const keepFor = (leftMs: number) => keepAlive?.hold(message.ack, leftMs, ackWaitMs) ?? keptHere(leftMs);
   let kept = keepFor(left);
   const isHeld = () => kept.isHeld();
 
@@ -42,7 +42,7 @@ export function deliveryOf(
   const sayHeld = async () => {
     const asked = performance.now();
     await withRetry('to hold an order', async () => {
-      if (!isOver) await handed.say(nakFor(ackWaitMs));
+      if (!isOver) await message.say(nakFor(ackWaitMs));
     });
     if (isHeld()) kept.extend(leftSince(asked));
   };
@@ -50,7 +50,7 @@ export function deliveryOf(
   void sayHeld().catch(() => {});
 
   const isThere = async () =>
-    (await withRetry('to look for an order', () => manager.streams.getMessage(stream, { seq: handed.seq }))) !== null;
+    (await withRetry('to look for an order', () => manager.streams.getMessage(stream, { seq: message.seq }))) !== null;
   /** Waits until the next publisher finds room: one server removes the order before it responds, replicas agree on the ack first. */
   const removed = async () => {
     if (!(await replicated(stream))) return;
@@ -61,15 +61,15 @@ export function deliveryOf(
     isOver = true;
     if (!isHeld()) return;
     kept.letGo();
-    await withRetry('to end an order', () => handed.say('+ACK'));
+    await withRetry('to end an order', () => message.say('+ACK'));
     await removed();
   };
 
   return {
     order,
-    redelivered: handed.deliveries > 1,
+    redelivered: message.deliveries > 1,
     late: left <= 0,
-    contested: handed.deliveries > 1,
+    contested: message.deliveries > 1,
 
     async extend() {
       if (!isHeld()) return 'gone';
@@ -81,7 +81,7 @@ export function deliveryOf(
     async regain() {
       const asked = performance.now();
       await withRetry('to hold an order again', async () => {
-        if (!isOver) await handed.say(nakFor(ackWaitMs));
+        if (!isOver) await message.say(nakFor(ackWaitMs));
       });
       if (isOver) return;
       kept.letGo();
@@ -99,7 +99,7 @@ export function deliveryOf(
       isOver = true;
       if (!isHeld()) return;
       kept.letGo();
-      await withRetry('to requeue an order', () => handed.say(nakFor(delayMs)), 0);
+      await withRetry('to requeue an order', () => message.say(nakFor(delayMs)), 0);
     },
 
     /** An order that was delivered before counts as held, even if it waits: the counts are of those that were never delivered. */
@@ -123,7 +123,7 @@ export function deliveryOf(
 }
 
 /** A holder's time without a keep-alive thread. */
-function keptHere(leftMs: number): KeptMessage {
+function keptHere(leftMs: number): MessageLease {
   let heldUntil = performance.now() + leftMs;
   return {
     isHeld: () => performance.now() < heldUntil,

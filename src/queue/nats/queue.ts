@@ -81,12 +81,12 @@ export function openQueue(
     signal: AbortSignal,
   ): Promise<Delivery | undefined> {
     for (let wait = waitMs; !signal.aborted; wait = 0) {
-      const handed = await withRetry('to pull an order', () => taker.take(pool, bands, wait, signal));
-      if (handed === undefined) return undefined;
-      const order = orderIn(handed.text);
+      const message = await withRetry('to pull an order', () => taker.take(pool, bands, wait, signal));
+      if (message === undefined) return undefined;
+      const order = orderIn(message.text);
       if (order !== undefined)
-        return deliveryOf(nats, handed, { stream: streamOf(pool), order, waiters, ackWaitMs, unheardMs, replicated });
-      await withRetry('to requeue an order', () => handed.say(nakFor(HAND_BACK_MS)), 0);
+        return deliveryOf(nats, message, { stream: streamOf(pool), order, waiters, ackWaitMs, unheardMs, replicated });
+      await withRetry('to requeue an order', () => message.say(nakFor(HAND_BACK_MS)), 0);
     }
     return undefined;
   }

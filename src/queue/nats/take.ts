@@ -1,7 +1,7 @@
 /** Pulls from several bands in parallel, and keeps one order: any others delivered are released immediately. */
 import { lanes } from '../../contracts/messages/order.ts';
 import type { Nats } from '../../nats/connection.ts';
-import { ask, countTurns, type Handed, NoAnswerer, nakFor, type ThreadDelays } from '../../nats/pull.ts';
+import { ask, countTurns, NoAnswerer, nakFor, type PulledMessage, type ThreadDelays } from '../../nats/pull.ts';
 import { onAbort } from '../../streams/abort.ts';
 import { streamOf } from './pool.ts';
 
@@ -14,7 +14,7 @@ export interface Taker {
    * @returns undefined if no band has one in time, or on abort
    * @throws TimeoutError · RequestError if a band does not respond
    */
-  take(pool: string, bands: readonly string[], waitMs: number, signal: AbortSignal): Promise<Handed | undefined>;
+  take(pool: string, bands: readonly string[], waitMs: number, signal: AbortSignal): Promise<PulledMessage | undefined>;
   /** Resolves when no pull is open any more: usually within the longest `waitMs`. */
   settled(): Promise<void>;
 }
@@ -35,7 +35,7 @@ export function takerOver(nats: Nats): Taker {
   return {
     take(pool, wanted, waitMs, signal) {
       const bands = wanted.filter((band) => (lacking.get(`${pool} ${band}`) ?? 0) <= performance.now());
-      const { promise, resolve, reject } = Promise.withResolvers<Handed | undefined>();
+      const { promise, resolve, reject } = Promise.withResolvers<PulledMessage | undefined>();
       let decided = false;
       let answers = 0;
       const decide = (settle: () => void) => {
@@ -51,10 +51,10 @@ export function takerOver(nats: Nats): Taker {
         try {
           const consumer = { stream: streamOf(pool), consumer: band };
           turns ??= countTurns();
-          const handed = await ask(nats, consumer, waitMs, turns).catch((error: unknown) => skipMissing(pool, band, error));
+          const message = await ask(nats, consumer, waitMs, turns).catch((error: unknown) => skipMissing(pool, band, error));
           answers++;
-          if (handed !== undefined && decided) await handed.say(nakFor(0));
-          else if (handed !== undefined || answers === bands.length) decide(() => resolve(handed));
+          if (message !== undefined && decided) await message.say(nakFor(0));
+          else if (message !== undefined || answers === bands.length) decide(() => resolve(message));
         } catch (error) {
           // If another band has decided already, this is dropped; an unreleased order is redelivered after its ack wait.
           decide(() => reject(error));

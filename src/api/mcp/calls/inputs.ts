@@ -15,7 +15,7 @@ import { answersText } from '../../jobs/text.ts';
 import { failureOfJob, shown } from '../../jobs/view.ts';
 import type { FileArgument } from './file.ts';
 
-interface Wanted {
+interface InputOptions {
   readonly keyOf: (part: number) => string;
   /** The name of the first file; empty: the name at its source. */
   readonly filename: string;
@@ -28,7 +28,7 @@ interface Wanted {
 export async function receiveInputs(
   deps: ApiDeps,
   sent: readonly FileArgument[],
-  { keyOf, filename, withinMs, gone }: Wanted,
+  { keyOf, filename, withinMs, gone }: InputOptions,
 ): Promise<readonly ReceivedFile[]> {
   const over = new AbortController();
   const unsubscribe = onAbort(gone, () => over.abort(new Error('the client went away')));

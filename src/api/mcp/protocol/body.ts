@@ -9,13 +9,13 @@ import type { ApiSettings } from '../../settings.ts';
 import { INVALID_REQUEST, Malformed, PARSE_ERROR } from './refusal.ts';
 
 /** Bytes of requests that are in memory now. */
-export interface Held {
+export interface MemoryInUse {
   bytes: number;
   /** By client: no client may use up the memory of all. */
   readonly of: Map<string, number>;
 }
 
-export const nothingHeld = (): Held => ({ bytes: 0, of: new Map() });
+export const noMemoryInUse = (): MemoryInUse => ({ bytes: 0, of: new Map() });
 
 /** A client's share of the memory; a shared address gets a multiple. */
 const PART = 1 / 4;
@@ -41,7 +41,12 @@ export class NotAdmitted extends Error {
 }
 
 /** @throws Failure `UNSUPPORTED_MIME`, `FILE_TOO_LARGE`, `BODY_TIMEOUT`, `OVERLOADED`, `BAD_REQUEST` · NotAdmitted · Malformed */
-export async function readBody(request: IncomingMessage, { client, mayWork }: Reader, settings: ApiSettings, held: Held): Promise<Body> {
+export async function readBody(
+  request: IncomingMessage,
+  { client, mayWork }: Reader,
+  settings: ApiSettings,
+  held: MemoryInUse,
+): Promise<Body> {
   const most = settings.mcp.maxRequestBytes;
   checkType(request);
   const { key, multiple } = client;

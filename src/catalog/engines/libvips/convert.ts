@@ -184,7 +184,7 @@ const PIXELS_ALONE = {
   'gif-comment': undefined,
 };
 
-interface Kept {
+interface SaveSettings {
   /** Metadata, as libvips names it. */
   readonly keep: string;
   /** 16 bits a channel. */
@@ -196,7 +196,7 @@ function* save(
   image: Image,
   request: ImageRequest,
   target: PictureTarget,
-  { keep, deep }: Kept,
+  { keep, deep }: SaveSettings,
   path: string,
 ): Talk<void> {
   const { saver, properties } = target.encode(request, deep);
