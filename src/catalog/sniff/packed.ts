@@ -4,8 +4,8 @@ import { formatOf } from '../formats.ts';
 import { has } from '../looks/bytes.ts';
 import { decode } from '../looks/charset.ts';
 import type { Detected, Sample } from '../looks/sample.ts';
-import { asFormat, asRefused } from './verdict.ts';
 import { rootOf } from '../looks/xml.ts';
+import { asFormat, asRefused } from './verdict.ts';
 
 /** Enough for the header of a TAR's first entry, whatever it is compressed with, and for the first element of a drawing; unpacked it is 2 MB at most. */
 const PACKED_BYTES = 2048;
