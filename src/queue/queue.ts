@@ -43,7 +43,7 @@ export interface Delivery {
   /** It may have been delivered to another meanwhile: a job that a worker runs must not be claimed for it. */
   readonly late?: boolean;
   /**
-   * It may have come here only because its holder's first word was heard late: a job that was claimed a moment ago is left to whoever claimed it.
+   * It may have come here only because its holder's first word was heard late: a job that was claimed a moment ago is left to the worker that claimed it.
    * Unset where an order goes on after the whole ack wait alone.
    */
   readonly contested?: boolean;

@@ -215,7 +215,7 @@ async function processOrder(deps: WorkerDeps, message: LatestDelivery, dropped: 
   const outcome = await runClaimed(deps, message, { record: claimed.record, attempt, dropped, cleanups });
   try {
     const { stored, isMine } = await finishJob(deps, outcome, { claimed, attempt, dropped });
-    // Whoever claimed it since was given the order: a word of ours would end it, or requeue it under way.
+    // The worker that claimed it since was given the order: a word of ours would end it, or requeue it under way.
     if (!isMine && stored?.record.state === 'running') return message.forgo();
     if (outcome.givesWay && isMine && stored !== undefined && !hasEnded(stored.record)) {
       const ms = Math.round(performance.now() - started);
@@ -253,7 +253,7 @@ async function claimJob(
     if (record.attempt === attempt) return record;
     // The worker that runs it received the order after us.
     if (late && record.state === 'running') return undefined;
-    // Whoever runs it said so in time, and was heard late: it regains the order before we get it again. A worker that died is only found out later.
+    // The worker that runs it said so in time, and was heard late: it regains the order before we get it again. A worker that died is only found out later.
     isJustClaimed = contested && record.state === 'running' && clock() - (record.startedAt ?? 0) < JUST_CLAIMED_MS;
     if (isJustClaimed) return undefined;
     // A job that moved to another pool has another order there.

@@ -107,7 +107,7 @@ describe('a warning', () => {
     );
   });
   it.each([
-    ['Attached files are named, and not part of the result: 1200.', 'Angehängte Dateien sind genannt, aber nicht im Ergebnis: 1.200.'],
+    ['Attached files are listed, but not included in the result: 1200.', 'Angehängte Dateien sind genannt, aber nicht im Ergebnis: 1.200.'],
     ['Pictures beyond 16 MiB in all are left out: 3.', 'Bilder jenseits von zusammen 16 MiB fehlen im Ergebnis: 3.'],
     ['Names that XML does not allow were changed.', 'Namen, die XML nicht erlaubt, wurden geändert.'],
   ])('of a program is known but for its numbers: %s', (message, expected) => {

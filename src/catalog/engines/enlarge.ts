@@ -7,7 +7,7 @@ import { boundedSides } from './imagemagick/inspect.ts';
 import { planRetouch, resultIn, engine as retouch, retouch as retouchStep } from './retouch.ts';
 
 const MODEL = 'realesrgan-x4plus';
-/** Of a picture that the model draws, px: up to five minutes on a busy processor, whatever the scale. */
+/** Pixels of a picture that the model draws: up to five minutes on a busy processor, whatever the scale. */
 export const MOST_DRAWN = 500_000;
 
 export const engine: Engine = {
@@ -30,7 +30,7 @@ const enlarge = (from: string, to: string, scale: number): Step => ownStep('enla
 export const enlarged = (order: ToolTask, scale: number): Plan =>
   planRetouch(taskOf(order), (picture) => [enlarge(picture, resultIn(order.scratch), scale)]);
 
-/** Draws a photo anew at its own size, which leaves noise and blur out, before or after a classical operation. */
+/** Draws a photo again at its own size, which leaves noise and blur out, before or after a classical operation. */
 export function redrawn(order: ToolTask, operation: string, { first }: { readonly first: 'draw' | 'operation' }): Plan {
   for (const source of order.sources) boundedSides(source, MOST_DRAWN);
   const [between, result] = [`${order.scratch}/between.pam`, resultIn(order.scratch)];

@@ -65,7 +65,7 @@ function converted(task: Task): Plan {
   const picture = readAndEdit(task, indices);
   const result = `${output}/out.${target}`;
   const says = target === 'tiff' && options.strip_metadata !== true;
-  // Of a TIFF as source, ImageMagick does not know it either.
+  // ImageMagick does not know it of a TIFF as source, either.
   const said = task.source === 'tiff' ? task.input : `${output}/${CARRIER}`;
   const apart = indices.length > 1 && writer?.many === undefined && READERS[task.source]?.takes === 'pages';
   return {

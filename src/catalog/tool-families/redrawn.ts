@@ -1,4 +1,4 @@
-/** What tools have in common that improve a photo by a classical operation, alone or beside a model that draws the photo anew. */
+/** What tools have in common that improve a photo by a classical operation, alone or beside a model that draws the photo again. */
 import { engine as realesrgan, redrawn } from '../engines/enlarge.ts';
 import { engine as classical } from '../engines/retouch.ts';
 import { modelName } from '../options/fields.ts';
@@ -7,7 +7,7 @@ import { retouched } from './photo.ts';
 
 export const drawingModel = modelName.optional();
 export const DRAWING_MODEL_TEXT = {
-  means: `What takes the noise away: classical, unless another is named; ${realesrgan.name} draws the photo anew, sharper than it was, and takes minutes.`,
+  means: `What takes the noise away: classical, unless another is named; ${realesrgan.name} draws the photo again, sharper than it was, and takes minutes.`,
 };
 
 /** @param first what the model is to see: a photo as it is, or one without what it would take for details */

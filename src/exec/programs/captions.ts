@@ -16,7 +16,7 @@ import { answering } from './values/answer.ts';
 import { decodeText, toldOf } from './values/charset.ts';
 import { beyond } from './values/value.ts';
 
-/** Of a text that is read; films have a tenth of a MiB. */
+/** Bytes of a text that is read; films have a tenth of a MiB. */
 const MOST_BYTES = 8 << 20;
 
 const [verb = '', input = '', ...others] = process.argv.slice(2);

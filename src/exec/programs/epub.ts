@@ -11,7 +11,7 @@ import { answering } from './values/answer.ts';
 import { writePieces } from './values/pieces.ts';
 import { unpackedEntry, type ZipEntry, zipEntries, zipOf } from './zip.ts';
 
-/** Of all parts together, unpacked. */
+/** Bytes of all parts together, unpacked. */
 const MOST_BYTES = 512 << 20;
 const CONTAINER = 'META-INF/container.xml';
 const TOP = 'package-at-the-top.opf';

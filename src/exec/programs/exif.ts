@@ -21,7 +21,7 @@ const PIXEL = Buffer.from(
   '/9sAQwABAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEB/8AACwgAAQABAQERAP/EABQAAQAAAAAAAAAAAAAAAAAAAAj/xAAUEAEAAAAAAAAAAAAAAAAAAAAA/9oACAEBAAA/AFSf/9k=',
   'base64',
 );
-/** Of a segment, with its length but without its marker (ITU-T T.81, B.1.1.4). */
+/** Bytes of a segment, with its length but without its marker (ITU-T T.81, B.1.1.4). */
 const MOST_SEGMENT = 65_535;
 
 interface Said {
@@ -68,7 +68,7 @@ function saidInCarrier(read: ReadAt): Said {
 
 interface Part {
   readonly name: string;
-  /** Of its content. */
+  /** Bytes of its content. */
   readonly at: number;
   readonly length: number;
 }

@@ -12,7 +12,7 @@ import { type Declares, declaringUtf8, decodeText, toldOf } from './values/chars
 import { beyond, Unfit } from './values/value.ts';
 import { unpackedEntry, zipEntries } from './zip.ts';
 
-/** Of a text that is unpacked. */
+/** Bytes of a text that is unpacked. */
 const MOST_BYTES = 64 << 20;
 const GZIP = Buffer.of(0x1f, 0x8b);
 

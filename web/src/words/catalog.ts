@@ -22,7 +22,7 @@ export interface CatalogTexts {
   readonly reasons: Readonly<Record<string, string>>;
   /** What a conversion does not keep. */
   readonly losses: Readonly<Record<string, string>>;
-  /** What a program says of its own result: whole sentences, with `{1}` and `{2}` in place of their numbers. */
+  /** What a program says of its result: whole sentences, with `{1}` and `{2}` in place of their numbers. */
   readonly remarks: Readonly<Record<string, string>>;
 }
 

@@ -76,7 +76,7 @@ export const texts: CatalogTexts = {
     'Password that the PDF has.': 'Bisheriges Passwort des PDFs.',
     'What finds the subject: u2net, which is used where it is installed, or u2netp, which takes half the time.':
       'Was das Motiv findet: u2net, das verwendet wird, wo es installiert ist, oder u2netp, das halb so lange braucht.',
-    'What takes the noise away: classical, unless another is named; realesrgan-x4plus draws the photo anew, sharper than it was, and takes minutes.':
+    'What takes the noise away: classical, unless another is named; realesrgan-x4plus draws the photo again, sharper than it was, and takes minutes.':
       'Was das Rauschen entfernt: classical, wenn nichts anderes angegeben ist; realesrgan-x4plus zeichnet das Foto neu, schärfer als es war, und braucht Minuten.',
     'Factor.': 'Um wie viel das Bild größer wird.',
     'Format of both results.': 'Format beider Ergebnisse.',
@@ -295,17 +295,19 @@ export const texts: CatalogTexts = {
   remarks: {
     'A quotation mark in the table has no end, or text behind it.':
       'Ein Anführungszeichen in der Tabelle hat kein Ende, oder es folgt Text darauf.',
-    'Attached files are named, and not part of the result: {1}.': 'Angehängte Dateien sind genannt, aber nicht im Ergebnis: {1}.',
-    'Frames of the page are not part of the result: {1}.': 'Rahmen der Seite fehlen im Ergebnis: {1}.',
+    'Attached files are listed, but not included in the result: {1}.': 'Angehängte Dateien sind genannt, aber nicht im Ergebnis: {1}.',
+    'Frames of the page are not included in the result: {1}.': 'Rahmen der Seite fehlen im Ergebnis: {1}.',
     'Lines that cannot be read were left out: {1}.': 'Zeilen, die sich nicht lesen lassen, fehlen im Ergebnis: {1}.',
     'Names that XML does not allow were changed.': 'Namen, die XML nicht erlaubt, wurden geändert.',
-    'Photos are not part of the result: {1}.': 'Fotos fehlen im Ergebnis: {1}.',
+    'Parts of the file that have no end may lack something: {1}.': 'Teile der Datei ohne Ende sind vielleicht unvollständig: {1}.',
+    'Photos are not included in the result: {1}.': 'Fotos fehlen im Ergebnis: {1}.',
     'Pictures beyond {1} MiB in all are left out: {2}.': 'Bilder jenseits von zusammen {1} MiB fehlen im Ergebnis: {2}.',
     'Pictures that are missing, or are not PNG, JPEG or GIF, are left out: {1}.':
       'Bilder, die nicht vorliegen oder nicht PNG, JPEG oder GIF sind, fehlen im Ergebnis: {1}.',
-    'The data has values within values: the name of a column is the path to its value.':
+    'The data is nested: each column is named by the path to its value.':
       'Die Daten sind verschachtelt: Der Name einer Spalte ist der Weg zu ihrem Wert.',
+    'Texts in RTF that are damaged are not part of the result: {1}.': 'Beschädigte Texte in RTF fehlen im Ergebnis: {1}.',
     'TOML has no null: values without content were left out.': 'TOML kennt keine leeren Werte (null): Sie fehlen im Ergebnis.',
-    'What is above {1} kHz in the recording is not kept.': 'Was in der Aufnahme über {1} kHz liegt, geht verloren.',
+    'Frequencies above {1} kHz are not kept.': 'Was in der Aufnahme über {1} kHz liegt, geht verloren.',
   },
 };

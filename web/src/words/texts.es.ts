@@ -76,7 +76,7 @@ export const texts: CatalogTexts = {
     'Password that the PDF has.': 'La contraseña que tiene el PDF.',
     'What finds the subject: u2net, which is used where it is installed, or u2netp, which takes half the time.':
       'Qué encuentra el motivo: u2net, que se usa donde está instalado, o u2netp, que tarda la mitad.',
-    'What takes the noise away: classical, unless another is named; realesrgan-x4plus draws the photo anew, sharper than it was, and takes minutes.':
+    'What takes the noise away: classical, unless another is named; realesrgan-x4plus draws the photo again, sharper than it was, and takes minutes.':
       'Qué quita el ruido: classical, si no se indica otra cosa; realesrgan-x4plus vuelve a dibujar la foto, más nítida de lo que era, y tarda minutos.',
     'Factor.': 'Cuántas veces se amplía la imagen.',
     'Format of both results.': 'Formato de los dos resultados.',
@@ -290,17 +290,20 @@ export const texts: CatalogTexts = {
   },
   remarks: {
     'A quotation mark in the table has no end, or text behind it.': 'Unas comillas de la tabla no se cierran, o las sigue un texto.',
-    'Attached files are named, and not part of the result: {1}.': 'Los archivos adjuntos se nombran, pero no están en el resultado: {1}.',
-    'Frames of the page are not part of the result: {1}.': 'Los marcos de la página no están en el resultado: {1}.',
+    'Attached files are listed, but not included in the result: {1}.':
+      'Los archivos adjuntos se nombran, pero no están en el resultado: {1}.',
+    'Frames of the page are not included in the result: {1}.': 'Los marcos de la página no están en el resultado: {1}.',
     'Lines that cannot be read were left out: {1}.': 'Se omitieron las líneas que no se pueden leer: {1}.',
     'Names that XML does not allow were changed.': 'Se cambiaron los nombres que XML no permite.',
-    'Photos are not part of the result: {1}.': 'Las fotos no están en el resultado: {1}.',
+    'Parts of the file that have no end may lack something: {1}.': 'Puede que falte algo en las partes del archivo que no tienen fin: {1}.',
+    'Photos are not included in the result: {1}.': 'Las fotos no están en el resultado: {1}.',
     'Pictures beyond {1} MiB in all are left out: {2}.': 'Se omitieron las imágenes que exceden de {1} MiB en total: {2}.',
     'Pictures that are missing, or are not PNG, JPEG or GIF, are left out: {1}.':
       'Se omitieron las imágenes que faltan o que no son PNG, JPEG ni GIF: {1}.',
-    'The data has values within values: the name of a column is the path to its value.':
+    'The data is nested: each column is named by the path to its value.':
       'Los datos contienen valores dentro de otros: el nombre de una columna es el camino hasta su valor.',
+    'Texts in RTF that are damaged are not part of the result: {1}.': 'Los textos en RTF dañados no están en el resultado: {1}.',
     'TOML has no null: values without content were left out.': 'TOML no tiene valores nulos: se omitieron.',
-    'What is above {1} kHz in the recording is not kept.': 'Lo que está por encima de {1} kHz en la grabación se pierde.',
+    'Frequencies above {1} kHz are not kept.': 'Lo que está por encima de {1} kHz en la grabación se pierde.',
   },
 };

@@ -23,7 +23,7 @@ export async function roomNow(
 }
 
 /**
- * Slots that are in use while many ended Jobs keep their names: whoever has stolen the controller's token makes no Job in a higher one, as
+ * Slots that are in use while many ended Jobs keep their names: with a stolen token of the controller, a client makes no Job in a higher one, as
  * `manifests/admission/workers.yaml` says the same.
  */
 export const slotsBelow = (capacity: number): number => 2 * capacity + 8;

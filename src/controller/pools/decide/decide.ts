@@ -30,7 +30,7 @@ function scale(observed: Observation, wanted: number | undefined, held: PoolHold
 }
 
 /**
- * A pool gets no orders for engines that nobody knows of, and so would never get a worker with them: start one to report them, and one for each new
+ * A pool gets no orders for engines that it has not reported, and so would never get a worker with them: start one to report them, and one for each new
  * template. After failures, start one to show whether they are over.
  */
 const forEngines = ({ pool, enginesKnown, enginesCurrent, backOff }: Observation): number =>

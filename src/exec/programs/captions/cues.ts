@@ -13,7 +13,7 @@ export interface Cue {
 const MOST_CUES = 100_000;
 /** Characters of all together: a line of lyrics may have a thousand times. */
 const MOST_TEXT = 16 << 20;
-/** Of a cue that nothing ends, seconds. */
+/** Length of a cue that nothing ends, seconds. */
 const LAST_SECONDS = 5;
 
 /** In the order of their times; those at the same time are lines of one. A cue without an end lasts until the next one. @throws Unfit */

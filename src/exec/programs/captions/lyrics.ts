@@ -4,7 +4,7 @@ import type { Cue } from './cues.ts';
 const TIME = /^\s{0,9}\[(\d{1,3}):(\d{1,2})(?:[.:](\d{1,3}))?\]/;
 /** Positive: lines come so many ms sooner. */
 const OFFSET = /^\[offset:\s{0,9}([+-]?\d{1,6})\s{0,9}\]/im;
-/** Of words within a line. */
+/** Times of words within a line. */
 const OF_WORDS = /<\d{1,3}:\d{1,2}(?:[.:]\d{1,3})?>/g;
 
 export function lyricsIn(text: string): readonly Cue[] {

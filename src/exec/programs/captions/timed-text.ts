@@ -47,7 +47,7 @@ export function timedTextIn(text: string): readonly Cue[] {
 /** Where text is, and not what describes it. */
 const CONTENT: ReadonlySet<string> = new Set(['body', 'div', 'p', 'span', 'ruby']);
 
-/** Of one paragraph: what is said at the same time is one cue. */
+/** The cues of one paragraph: what is said at the same time is one cue. */
 function say(words: Map<string, Cue> | undefined, { from, to }: Interval, text: string): void {
   const key = `${from} ${to}`;
   const plain = text === '\n' ? text : text.replace(/\s+/g, ' ');

@@ -30,7 +30,7 @@ const SIZES: Readonly<Record<number, readonly [value: number, number: number]>> 
 const ENTRY = 12;
 /** More than any camera or program writes. */
 const MOST_FIELDS = 1000;
-/** Of all values of a directory. Notes of cameras may hold a preview. */
+/** Bytes of all values of a directory. Notes of cameras may hold a preview. */
 const MOST_BYTES = 4 << 20;
 
 export type ByteOrder = 'II' | 'MM';

@@ -1,10 +1,10 @@
-/** What a camera or a person said of a picture: the fields of EXIF that stay true when the picture is stored anew. */
+/** What a camera or a person said of a picture: the fields of EXIF that stay true when the picture is stored again. */
 import { fieldsAt, headOf, type layout, placeIn, pointer, type ReadAt, type TagField } from './directory.ts';
 
 /** CIPA DC-008, 4.6.3: places of further directories. */
 const [EXIF, GPS, INTEROPERABILITY] = [34_665, 34_853, 40_965];
 /**
- * Of the first directory: title, maker, model, program, date, author, computer, rating, rights, and Windows' words for them. The others describe
+ * Fields of the first directory: title, maker, model, program, date, author, computer, rating, rights, and Windows' words for them. The others describe
  * pixels: size, turn and resolution are the new picture's own.
  */
 const SAID = [270, 271, 272, 305, 306, 315, 316, 18_246, 18_249, 33_432, 40_091, 40_092, 40_093, 40_094, 40_095];

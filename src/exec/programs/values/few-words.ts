@@ -3,7 +3,7 @@
 /** Texts with more bytes above ASCII, and lines around them, are left to statistics. */
 export const FEW_BYTES = 200;
 
-/** Of each script its letters, and what such a text must have: a single letter may as well be one of another. */
+/** The letters of each script, and what such a text must have: a single letter may as well be one of another. */
 const KOREAN = { letter: /[\uac00-\ud7a3]/, sign: /[\uac00-\ud7a3].{0,9}[\uac00-\ud7a3]/s };
 const JAPANESE = { letter: /[\p{Script=Han}々\p{Script=Hiragana}\u30a1-\u30fe]/u, sign: /[\p{Script=Hiragana}\u30a1-\u30fe]/u };
 const CHINESE = { letter: /\p{Script=Han}/u, sign: /\p{Script=Han}.{0,9}\p{Script=Han}/su };

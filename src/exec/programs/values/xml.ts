@@ -88,7 +88,7 @@ export interface XmlElement {
 
 /** A document as text with marks, where order counts. @returns its outer element @throws Unfit also for entities that it declares */
 export function elementsIn(text: string): readonly XmlElement[] {
-  if (/<!ENTITY\b/.test(text)) throw new Unfit('unsupported_variant', 'The file declares entities of its own, which are not read.');
+  if (/<!ENTITY\b/.test(text)) throw new Unfit('unsupported_variant', 'The file declares entities, which are not read.');
   return readBy(() => {
     requireValid(text);
     const parser = new XMLParser({ ...PARSED, trimValues: false, preserveOrder: true, removeNSPrefix: true, attributeNamePrefix: '' });
