@@ -9,6 +9,7 @@ import {
   type Conversion,
   type Engine,
   isInspected,
+  modelsOf,
   type ProcessStep,
   type StepLimits,
 } from '../../src/catalog/engine.ts';
@@ -19,6 +20,8 @@ import { stage } from '../../src/exec/confine/stage.ts';
 import { openSlot, type Slot } from '../../src/exec/files/workspace.ts';
 import { openResidents } from '../../src/exec/residents/residents.ts';
 import { openToolbox, type Toolbox } from '../../src/exec/toolbox.ts';
+import { modelsHere } from '../../src/roles/machine/models.ts';
+import { createLog } from '../../src/telemetry/log.ts';
 import { fixtures as archives } from './fixtures/archives.ts';
 import { fixtures as documents, scannedPdf } from './fixtures/documents.ts';
 import { fixtures as fonts } from './fixtures/fonts.ts';
@@ -87,12 +90,16 @@ export async function recordCalls(pairs: (engine: Engine) => readonly Conversion
         return confined;
       },
     };
+    const wanted = engines.filter(isWanted);
     const runtime = await stage(process.cwd(), process.execPath, root);
     const toolbox = await openToolbox({
-      engines: engines.filter(isWanted),
+      engines: wanted,
       launcher,
       runtime,
-      models: new Map(),
+      // Those whose model is not here are not recorded.
+      models: await modelsHere(new Set(wanted.flatMap(modelsOf)), process.cwd(), { folder: undefined, copies: root }, createLog('silent'), {
+        modelsFound() {},
+      }),
       cacheFile: join(root, 'versions'),
       slot,
     });

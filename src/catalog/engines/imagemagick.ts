@@ -8,6 +8,7 @@ import { READERS, WRITERS } from './imagemagick/coders.ts';
 import { flatten, pick, readAndEdit, STRIP } from './imagemagick/command.ts';
 import { explain } from './imagemagick/explain.ts';
 import { CONVERT, framesOf, IMAGEMAGICK_LIMITS, pingStep, readPing } from './imagemagick/inspect.ts';
+import { SRGB_BASE64 } from './imagemagick/srgb.ts';
 
 /** Sides of the pictures in an icon, px; Windows uses the nearest. */
 const ICON_SIDES = [16, 32, 48, 64, 128, 256] as const;
@@ -17,8 +18,8 @@ export const engine: Engine = {
   name: 'ImageMagick',
   role: 'image',
   toolchains: ['image', 'pdf'],
-  // Version 6 does not read the transparency of HEIC: libheif decodes such a picture first.
-  binaries: { convert: CONVERT, heif: { at: DECODER.convert.at }, info: DECODER.info, exif: EXIF },
+  // Version 6 reads neither the transparency of HEIC, where libheif decodes the picture first, nor its colour profile.
+  binaries: { convert: CONVERT, heif: { at: DECODER.convert.at }, info: DECODER.info, exif: EXIF, icc: { at: ['program:icc.ts'] } },
   conversions: conversions(),
   trials: [
     { file: PNG, target: 'tiff' },
@@ -47,7 +48,9 @@ function conversions(): Conversion[] {
 }
 
 function plan(task: Task): Plan {
-  if (!decodes(task) || !framesOf(task.facts).some(({ alpha }) => alpha)) return converted(task);
+  if (!decodes(task)) return converted(task);
+  const frames = framesOf(task.facts);
+  if (!frames.some(({ alpha }) => alpha)) return frames.some(({ profile }) => profile) ? inItsColours(task) : converted(task);
   const [turned, decoded] = [`${task.scratch}/turned.png`, `${task.scratch}/decoded.png`];
   const { steps, warnings = [] } = converted({ ...task, source: 'png', input: decoded });
   const decode = [
@@ -58,11 +61,18 @@ function plan(task: Task): Plan {
   return { steps: [...decode, ...steps], warnings };
 }
 
-function converted(task: Task): Plan {
+/** Phones store photos in a wider gamut than sRGB. */
+function inItsColours(task: Task): Plan {
+  const profile = `${task.scratch}/source.icc`;
+  const { steps, warnings = [] } = converted(task, profile);
+  return { steps: [{ run: 'icc', args: [task.input, profile, SRGB_BASE64] }, ...steps], warnings };
+}
+
+function converted(task: Task, profile?: string): Plan {
   const { target, options, output } = task;
   const writer = WRITERS[target];
   const { indices, warnings } = pick(task, writer?.many);
-  const picture = readAndEdit(task, indices);
+  const picture = readAndEdit(task, indices, profile);
   const result = `${output}/out.${target}`;
   const says = target === 'tiff' && options.strip_metadata !== true;
   // ImageMagick does not know it of a TIFF as source, either.

@@ -80,6 +80,27 @@ describe('colours', () => {
     }
   });
 
+  it('of a wide-gamut HEIC stay right, as those of one whose profile is damaged', async () => {
+    const folder = await aFolder();
+    const file = join(folder, 'wide.heic');
+    await run('/usr/bin/heif-enc', ['-q', '95', '-p', 'chroma=444', '-o', file, await inWideGamut(folder, 'wide.jpg')]);
+    for (const target of ['png', 'jpg', 'bmp', 'tiff', 'webp', 'jp2']) await expectQuarters((await to(file, target)).path, target, 30);
+    const plain = join(folder, 'plain.heic');
+    await run('/usr/bin/heif-enc', [
+      '-q',
+      '95',
+      '-p',
+      'chroma=444',
+      '-o',
+      plain,
+      await picture(folder, 'tagged.jpg', ['-profile', '/usr/share/color/icc/ghostscript/srgb.icc']),
+    ]);
+    const bytes = await readFile(plain);
+    bytes.write('XXXX', bytes.indexOf('acsp'), 'latin1');
+    await writeFile(plain, bytes);
+    await expectQuarters((await to(plain, 'jpg')).path, 'jpg', 30);
+  });
+
   it.each([true, false])('of a CMYK JPEG (profile: %s) become those of the screen', async (profile) => {
     const file = await inCmyk(await aFolder(), profile);
     for (const target of ['png', 'jpg', 'bmp', 'pdf', 'webp']) await expectQuarters((await to(file, target)).path, target, 48);

@@ -43,8 +43,11 @@ export function pick({ source, options, facts }: Task, many: 'pages' | 'frames' 
   }
 }
 
-/** Arguments that read and edit the picture and convert it to sRGB, and its size in px. */
-export function readAndEdit({ source, input, options, facts }: Task, indices: readonly number[]) {
+/**
+ * Arguments that read and edit the picture and convert it to sRGB, and its size in px.
+ * @param profile path of the picture's colour profile, where ImageMagick does not read it from the picture
+ */
+export function readAndEdit({ source, input, options, facts }: Task, indices: readonly number[], profile?: string) {
   const reader = READERS[source];
   const frames = framesOf(facts);
   const frame = frames[indices[0] ?? 0] ?? {
@@ -72,6 +75,7 @@ export function readAndEdit({ source, input, options, facts }: Task, indices: re
       // Drops a cursor's hot spot and a scanner's offset.
       ...(reader?.takes === 'frames' ? [] : ['+repage']),
       ...edited.args,
+      ...(profile === undefined ? [] : ['-profile', profile]),
       ...(frame.profile || reader?.hidesProfile ? TO_SRGB : []),
       // Converts CMYK, Lab, YCbCr and linear sources: every target means sRGB by RGB.
       ...['-colorspace', 'sRGB'],

@@ -54,5 +54,7 @@ function profile(): Buffer {
   return Buffer.concat([header, words(TAGS.length), ...rows, ...padded.map(([, , content]) => content)]);
 }
 
+export const SRGB_BASE64 = profile().toString('base64');
+
 /** Converts from the embedded profile to sRGB, and removes the profile: readers take untagged pixels for sRGB, also in formats without profiles. */
-export const TO_SRGB: readonly string[] = ['-profile', `inline:data:image/icc;base64,${profile().toString('base64')}`, '+profile', 'icc'];
+export const TO_SRGB: readonly string[] = ['-profile', `inline:data:image/icc;base64,${SRGB_BASE64}`, '+profile', 'icc'];
