@@ -99,12 +99,7 @@ export async function mountModels({ folder }: E2eFiles): Promise<void> {
   let volume = '';
   await step(`helm upgrade with a volume for models: a Job brings ${Math.round(bytes / 1e6)} MB from an index`, async () => {
     volume = await provideVolume(folder);
-    await eventually(
-      'no worker of the pool',
-      () => inNamespace('get', 'pods', '-l', POOL, '-o', 'name'),
-      (pods) => pods === '',
-      300_000,
-    );
+    await inNamespace('delete', 'jobs', '-l', POOL, '--wait=true');
     must(!(await isOffered()), 'the API offers the model before it is there');
     const { index, close } = await serveIndex();
     try {

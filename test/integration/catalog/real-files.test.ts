@@ -84,7 +84,8 @@ describe('colours', () => {
     const folder = await aFolder();
     const file = join(folder, 'wide.heic');
     await run('/usr/bin/heif-enc', ['-q', '95', '-p', 'chroma=444', '-o', file, await inWideGamut(folder, 'wide.jpg')]);
-    for (const target of ['png', 'jpg', 'bmp', 'tiff', 'webp', 'jp2']) await expectQuarters((await to(file, target)).path, target, 30);
+    for (const target of ['jpg', 'bmp', 'tiff', 'webp', 'jp2']) await expectQuarters((await to(file, target)).path, target, 30);
+    expect((await sharp((await to(file, 'png')).path).metadata()).icc, 'a PNG keeps the profile').toBeDefined();
     const plain = join(folder, 'plain.heic');
     await run('/usr/bin/heif-enc', [
       '-q',
