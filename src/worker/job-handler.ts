@@ -3,6 +3,7 @@ import { stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { Options } from '../catalog/options/options.ts';
 import type { ByPlan, Input, Method, Tool } from '../catalog/tool.ts';
+import { tools } from '../catalog/tools.ts';
 import type { Grant } from '../contracts/messages/grant.ts';
 import { conversionFailed, Failure } from '../errors.ts';
 import { openFile } from '../exec/files/collect.ts';
@@ -61,7 +62,7 @@ export async function runJob(
   { folder, ...context }: JobContext,
 ): Promise<{ readonly result: ConversionResult; readonly delivery: PackedOutput }> {
   const result = await run(deps, record, sources, context);
-  return { result, delivery: await packOutput(folder, result, record.filename, record.target, toolOf(deps, record)?.alwaysZip) };
+  return { result, delivery: await packOutput(folder, result, record.filename, record.target, toolOf(record)?.alwaysZip) };
 }
 
 /** Transfers that renew the grant where the store refuses its URLs. */
@@ -79,8 +80,8 @@ function transfers(first: Grant, renewGrant: () => Promise<Grant>): <T>(work: (g
   };
 }
 
-const toolOf = ({ catalog }: ConvertDeps, { tool }: Pick<JobRecord, 'tool'>): Tool | undefined =>
-  tool === undefined ? undefined : catalog.tools.get(tool.slug);
+/** Also one that this worker could not run without the field `model`: the method that comes first there is in another toolchain. */
+const toolOf = ({ tool }: Pick<JobRecord, 'tool'>): Tool | undefined => tools.find(({ slug }) => slug === tool?.slug);
 
 /** The same that the API has chosen the pool by: an engine that is preferred and is not there runs in another pool. */
 function methodFor(deps: ConvertDeps, work: ByPlan, input: Input): Method {
@@ -98,7 +99,7 @@ async function run(
 ): Promise<ConversionResult> {
   const [source] = sources;
   if (source === undefined) throw new Error('the record names no source');
-  const tool = toolOf(deps, record);
+  const tool = toolOf(record);
   if (record.tool !== undefined && tool === undefined) throw engineMissing(deps);
   const work = { ...context, input: record.tool?.input ?? {} };
   const target = record.target.format;
