@@ -91,11 +91,14 @@ describe('a release', () => {
       await byHand('media-gpu');
       await must('upgrade', CHART, ...values);
       const asController = await connectKube({ kubeconfig: await cluster.kubeconfigFor({ name: 'filemill-controller', namespace }) });
-      let slot = 0;
+      // One that is refused takes no slot.
+      const taken = new Map<string, number>();
       const refusal = async (name: string, server = nats): Promise<string | undefined> => {
         const pool = ToolchainPool.parse(await get(`toolchainpool/${name}`));
         try {
-          await asController.create(JOBS, jobOf(pool, slot++, templateOf(pool, [server])));
+          const slot = taken.get(name) ?? 0;
+          await asController.create(JOBS, jobOf(pool, slot, templateOf(pool, [server])));
+          taken.set(name, slot + 1);
           return undefined;
         } catch (error) {
           if (!(error instanceof KubeError) || error.status !== 422) throw error;
