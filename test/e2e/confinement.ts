@@ -125,8 +125,8 @@ async function forge(job: Job, fields: Readonly<Record<string, unknown>>): Promi
     apiVersion: 'batch/v1',
     kind: 'Job',
     metadata: {
-      name: 'filemill-image-27',
-      labels: { ...labels, 'filemill.io/slot': '27' },
+      name: 'filemill-image-13',
+      labels: { ...labels, 'filemill.io/slot': '13' },
       ...(job.metadata.annotations && { annotations: job.metadata.annotations }),
       ownerReferences: job.metadata.ownerReferences,
     },
@@ -247,7 +247,7 @@ export async function confine(): Promise<void> {
     const [job] = items;
     if (job === undefined) throw new Error('the pool image has no Job');
     const same = await forge(job, {});
-    must(same === 'job.batch/filemill-image-27', `one as its pool says is refused: ${same}`);
+    must(same === 'job.batch/filemill-image-13', `one as its pool says is refused: ${same}`);
     for (const fields of [{ envFrom: [{ secretRef: { name: 'filemill-keys' } }] }, { image: 'example.org/miner' }, { command: ['sh'] }]) {
       const told = await forge(job, fields);
       must(told.includes('ValidatingAdmissionPolicy'), `one with ${Object.keys(fields)} passes: ${told}`);
