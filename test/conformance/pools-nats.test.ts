@@ -246,7 +246,9 @@ describe('a worker that starts', () => {
 
   it('on a pool of a toolchain that came later asks to be upgraded', async () => {
     await declarePool(nats, { ...A, toolchain: 'hologram' });
-    await expect(awaitPool(other, 'image-a', wanted)).rejects.toThrow('of the toolchain hologram, which this filemill does not know: upgrade');
+    await expect(awaitPool(other, 'image-a', wanted)).rejects.toThrow(
+      'of the toolchain hologram, which this filemill does not know: upgrade',
+    );
   });
 
   it('on a pool that a newer filemill declared asks to be upgraded too', async () => {

@@ -90,25 +90,32 @@ export function bounded(stdout: string): Facts {
   return { frames: [frame], ...(images.length > 1 && { place: primary + 1 }) };
 }
 
-/** What the decoder writes when it is told a path: of several pictures each one, with its number. @returns that of the one that is meant to be shown */
-export const decodedTo = (path: string, { place }: Facts): string =>
+/** The decoder numbers the files that it writes where the source has several pictures. @returns the path of the one that is meant to be shown */
+const decodedTo = (path: string, { place }: Facts): string =>
   place === undefined ? path : path.replace(/\.png$/, `-${String(place)}.png`);
 
 function plan(task: Task): Plan {
   const { source, target, output, scratch } = task;
-  if (target === 'png') return { steps: decode(task, `${output}/out.png`) };
+  if (target === 'png') return { steps: decodeUpright(task, `${output}/out.png`) };
   if (!decodes({ source })) return encode(task);
   const decoded = `${scratch}/decoded.png`;
   const { steps, warnings = [] } = encode({ ...task, source: 'png', input: decoded });
-  return { steps: [...decode(task, decoded), ...steps], warnings };
+  return { steps: [...decodeUpright(task, decoded), ...steps], warnings };
 }
 
-/** The decoder applies the file's rotation, but leaves an EXIF orientation that would apply it again: this resets it. */
-function decode({ input, scratch, facts }: Task, to: string): readonly ProcessStep[] {
+/**
+ * The decoder applies the file's rotation, but leaves an EXIF orientation that would apply it again: the second step resets it.
+ * @param names the engine's binaries for libheif's decoder and for ImageMagick
+ */
+export function decodeUpright(
+  { input, scratch, facts }: Task,
+  to: string,
+  names: { readonly heif: string; readonly magick: string } = { heif: 'convert', magick: 'picture' },
+): readonly ProcessStep[] {
   const turned = `${scratch}/turned.png`;
   return [
-    { run: 'convert', args: [input, turned] },
-    { run: 'picture', args: [...IMAGEMAGICK_LIMITS, `png:${decodedTo(turned, facts)}`, '-orient', 'TopLeft', `png:${to}`] },
+    { run: names.heif, args: [input, turned] },
+    { run: names.magick, args: [...IMAGEMAGICK_LIMITS, `png:${decodedTo(turned, facts)}`, '-orient', 'TopLeft', `png:${to}`] },
   ];
 }
 

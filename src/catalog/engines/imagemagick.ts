@@ -3,11 +3,11 @@ import type { Conversion, Engine, Plan, Task } from '../engine.ts';
 import { PNG, TRANSPARENT_HEIC } from '../known-good.ts';
 import { type OptionName, PICTURE_EDITS } from '../options/options.ts';
 import { CARRIER, carryExif, EXIF } from '../planning/exif.ts';
-import { bounded, DECODER, decodedTo, decodes } from './heif.ts';
+import { bounded, DECODER, decodes, decodeUpright } from './heif.ts';
 import { READERS, WRITERS } from './imagemagick/coders.ts';
 import { flatten, pick, readAndEdit, STRIP } from './imagemagick/command.ts';
 import { explain } from './imagemagick/explain.ts';
-import { CONVERT, framesOf, IMAGEMAGICK_LIMITS, pingStep, readPing } from './imagemagick/inspect.ts';
+import { CONVERT, framesOf, pingStep, readPing } from './imagemagick/inspect.ts';
 import { SRGB_BASE64 } from './imagemagick/srgb.ts';
 
 /** Sides of the pictures in an icon, px; Windows uses the nearest. */
@@ -51,14 +51,9 @@ function plan(task: Task): Plan {
   if (!decodes(task)) return converted(task);
   const frames = framesOf(task.facts);
   if (!frames.some(({ alpha }) => alpha)) return frames.some(({ profile }) => profile) ? inItsColours(task) : converted(task);
-  const [turned, decoded] = [`${task.scratch}/turned.png`, `${task.scratch}/decoded.png`];
+  const decoded = `${task.scratch}/decoded.png`;
   const { steps, warnings = [] } = converted({ ...task, source: 'png', input: decoded });
-  const decode = [
-    { run: 'heif', args: [task.input, turned] },
-    // libheif applies the file's rotation, and leaves an EXIF orientation that would apply it again.
-    { run: 'convert', args: [...IMAGEMAGICK_LIMITS, `png:${decodedTo(turned, task.facts)}`, '-orient', 'TopLeft', `png:${decoded}`] },
-  ];
-  return { steps: [...decode, ...steps], warnings };
+  return { steps: [...decodeUpright(task, decoded, { heif: 'heif', magick: 'convert' }), ...steps], warnings };
 }
 
 /** Phones store photos in a wider gamut than sRGB. */

@@ -6,9 +6,10 @@
  *
  * Only what is short is read and written: the pixels of a TIFF stay as they are, and its new directory lies at its end.
  */
-import { closeSync, existsSync, fstatSync, openSync, readSync, rmSync, writeFileSync, writeSync } from 'node:fs';
+import { closeSync, existsSync, fstatSync, openSync, readSync, rmSync, writeFileSync } from 'node:fs';
 import { entriesAt, fieldsAt, headOf, layout, type ReadAt, tagOf, words } from './exif/directory.ts';
 import { type Exif, layExif, MAKER_NOTE, readExif } from './exif/exif.ts';
+import { writeAll } from './values/write-all.ts';
 
 /** IPTC as it is, and in a list of Photoshop's resources (Adobe Photoshop TIFF Technical Notes). */
 const [IPTC, RESOURCES] = [33_723, 34_377];
@@ -115,9 +116,8 @@ function addTo(path: string, { exif, captions }: Said): void {
       ...(list === undefined ? [] : [added.entryOf({ tag: RESOURCES, type: 7, count: list.length, value: list })]),
     ];
     const place = added.directory([...kept, ...fresh.filter((entry) => !known.has(tagOf(entry, order)))], next);
-    const write = (bytes: Buffer, at: number) => writeSync(file, bytes, 0, bytes.length, at);
-    write(added.bytes(), size + (size % 2));
-    write(words(order, [], [place]), 4);
+    writeAll(file, added.bytes(), size + (size % 2));
+    writeAll(file, words(order, [], [place]), 4);
   });
 }
 

@@ -32,19 +32,29 @@ export function deliveryOf(
 ): Delivery {
   /** What is left of the time that it is held for, ms. The server counts it from when it hears us, so later than our request. */
   const leftSince = (asked: number) => asked + ackWaitMs - performance.now();
+  const isRedelivered = message.deliveries > 1;
   const left = message.since + Math.min(unheardMs, ackWaitMs) - performance.now();
   const keepFor = (leftMs: number) => keepAlive?.hold(message.ack, leftMs, ackWaitMs) ?? keptHere(leftMs);
   let kept = keepFor(left);
   const isHeld = () => kept.isHeld();
 
   let isOver = false;
-  /** Confirmed after our time was up, it may have extended another holder's. */
-  const sayHeld = async () => {
+  /** @returns what is left then, ms */
+  const askToHold = async (): Promise<number> => {
     const asked = performance.now();
     await withRetry('to hold an order', async () => {
       if (!isOver) await message.say(nakFor(ackWaitMs));
     });
-    if (isHeld()) kept.extend(leftSince(asked));
+    return leftSince(asked);
+  };
+  /** Confirmed after our time was up, it may have extended another holder's. */
+  const sayHeld = async () => {
+    const leftMs = await askToHold();
+    if (isHeld()) kept.extend(leftMs);
+  };
+  /** An order that is gone is removed, or another's. */
+  const letGoUnlessThere = async () => {
+    if (!(await isThere())) kept.letGo();
   };
   // The first extension. If it arrives late, it extends the order for its present holder. If it fails, `extend` throws.
   void sayHeld().catch(() => {});
@@ -67,26 +77,23 @@ export function deliveryOf(
 
   return {
     order,
-    redelivered: message.deliveries > 1,
+    redelivered: isRedelivered,
     late: left <= 0,
-    contested: message.deliveries > 1,
+    contested: isRedelivered,
 
     async extend() {
       if (!isHeld()) return 'gone';
       await sayHeld();
-      if (isHeld() && !(await isThere())) kept.letGo();
+      if (isHeld()) await letGoUnlessThere();
       return isHeld() ? 'held' : 'gone';
     },
 
     async regain() {
-      const asked = performance.now();
-      await withRetry('to hold an order again', async () => {
-        if (!isOver) await message.say(nakFor(ackWaitMs));
-      });
+      const leftMs = await askToHold();
       if (isOver) return;
       kept.letGo();
-      kept = keepFor(leftSince(asked));
-      if (!(await isThere())) kept.letGo();
+      kept = keepFor(leftMs);
+      await letGoUnlessThere();
     },
 
     forgo() {

@@ -3,6 +3,7 @@
  * and special bits stay behind. (POSIX.1-2008, pax, "pax Interchange Format" and "ustar Interchange Format")
  */
 import { readSync, writeFileSync, writeSync } from 'node:fs';
+import { writeAll } from '../values/write-all.ts';
 import { type Found, isTooMuch } from './found.ts';
 import { safeName } from './names.ts';
 
@@ -168,7 +169,7 @@ let filled = 0;
 
 function write(bytes: Uint8Array): void {
   if (filled + bytes.length > pending.length) flush();
-  if (bytes.length > pending.length) writeAll(bytes);
+  if (bytes.length > pending.length) writeAll(1, bytes);
   else {
     pending.set(bytes, filled);
     filled += bytes.length;
@@ -176,12 +177,8 @@ function write(bytes: Uint8Array): void {
 }
 
 function flush(): void {
-  writeAll(pending.subarray(0, filled));
+  writeAll(1, pending.subarray(0, filled));
   filled = 0;
-}
-
-function writeAll(bytes: Uint8Array): void {
-  for (let at = 0; at < bytes.length; ) at += writeSync(1, bytes, at);
 }
 
 /** Standard input in pieces. */

@@ -1,5 +1,6 @@
 /** A WAV file whose channels are read and written one at a time, in their places. */
-import { closeSync, fstatSync, openSync, readSync, writeSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { writeAll } from '../values/write-all.ts';
 
 /** FFmpeg's head of a WAV file is some hundred bytes. */
 const HEAD_BYTES = 4096;
@@ -54,8 +55,7 @@ export class Recording {
       if (this.#width === 4) bytes.writeFloatLE(sample, at);
       else bytes.writeInt16LE(Math.max(-32_768, Math.min(32_767, Math.round(sample * 32_768))), at);
     }
-    const to = this.#placeOf(from);
-    for (let done = 0; done < bytes.length; ) done += writeSync(this.#file, bytes, done, bytes.length - done, to + done);
+    writeAll(this.#file, bytes, this.#placeOf(from));
   }
 
   #placeOf(frame: number): number {
