@@ -1,5 +1,6 @@
 /** The existing pools: their engines, their workers, and which pool an order goes to. */
-import type { Presence } from '../contracts/messages/presence.ts';
+import { isEngineId, type Presence } from '../contracts/messages/presence.ts';
+import { Failure } from '../errors.ts';
 
 export interface Pool {
   readonly name: string;
@@ -94,4 +95,25 @@ export function poolsFor(pools: ReadonlyMap<string, Pool>, toolchain: string, ne
     const differing = mine.findIndex((part, index) => part !== other[index]);
     return differing === -1 ? (a.name < b.name ? -1 : 1) : (mine[differing] ?? 0) - (other[differing] ?? 0);
   });
+}
+
+/**
+ * The pool that a job waits in: the best that can run it.
+ * @param toolchains any of which has what the job needs, in order of preference
+ * @param needs ids of engines
+ * @throws Failure `OVERLOADED` where every pool that could run it is paused
+ */
+export function choosePool(pools: ReadonlyMap<string, Pool>, toolchains: readonly string[], needs: readonly string[]): string {
+  for (const toolchain of toolchains) {
+    const [best] = poolsFor(pools, toolchain, needs);
+    if (best !== undefined) return best.name;
+  }
+  throw new Failure('OVERLOADED', { details: { pool: toolchains[0] } });
+}
+
+/** The pool itself, then the pools that have all its engines: where it is full, a job may wait there. */
+export function equivalentPools(pools: ReadonlyMap<string, Pool>, name: string): readonly string[] {
+  const pool = pools.get(name);
+  const alike = pool === undefined ? [] : poolsFor(pools, pool.toolchain, [...pool.engines.keys()].filter(isEngineId));
+  return [name, ...alike.map((other) => other.name).filter((other) => other !== name)];
 }

@@ -1,9 +1,8 @@
 /** Which pool an order goes to, and what a pool can do while its workers differ. */
 import { describe, expect, it } from 'vitest';
-import { choosePool, equivalentPools } from '../../src/api/submit/choose-pool.ts';
 import { Failure } from '../../src/errors.ts';
 import { brokenEngines, sharedDevices, sharedEngines } from '../../src/pools/nats/registry.ts';
-import { type Pool, poolsFor } from '../../src/pools/registry.ts';
+import { choosePool, equivalentPools, type Pool, poolsFor } from '../../src/pools/registry.ts';
 import { aPool } from '../conformance/samples.ts';
 
 const ENGINES = new Map([['sharp', '0.35.0']]);

@@ -10,11 +10,11 @@ import type { Lane } from '../../contracts/messages/order.ts';
 import { Failure } from '../../errors.ts';
 import { newRecord } from '../../jobs/lifecycle.ts';
 import type { JobRecord } from '../../jobs/record.ts';
+import { choosePool } from '../../pools/registry.ts';
 import { startingOr } from '../admission/starting.ts';
 import type { ApiDeps } from '../deps.ts';
 import { onlyFile, type ReceivedFile } from '../intake/receive.ts';
 import { REFERENCE_FIELDS } from '../intake/references.ts';
-import { choosePool } from './choose-pool.ts';
 import { draftOf } from './fetching.ts';
 import type { Ids, SubmitWork } from './stages.ts';
 

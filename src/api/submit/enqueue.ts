@@ -5,11 +5,11 @@ import type { BatchRecord } from '../../jobs/batch.ts';
 import { isFetching } from '../../jobs/lifecycle.ts';
 import { type JobRecord, sourceBytes } from '../../jobs/record.ts';
 import type { Stored } from '../../jobs/store.ts';
+import { equivalentPools } from '../../pools/registry.ts';
 import type { ApiDeps } from '../deps.ts';
 import { type Owned, owned } from '../intake/owned.ts';
 import { cancelJob } from '../jobs/cancel.ts';
 import { refuseFull } from './capacity.ts';
-import { equivalentPools } from './choose-pool.ts';
 
 type Deps = Pick<ApiDeps, 'jobs' | 'queue' | 'pools' | 'room' | 'objects' | 'signals' | 'clock'>;
 

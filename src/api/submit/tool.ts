@@ -8,10 +8,10 @@ import { type ByPlan, type Input, type Method, readInput, refuseField, type Tool
 import { Failure, fileTooLarge } from '../../errors.ts';
 import { newRecord } from '../../jobs/lifecycle.ts';
 import type { JobRecord } from '../../jobs/record.ts';
+import { choosePool } from '../../pools/registry.ts';
 import { startingOr } from '../admission/starting.ts';
 import type { ApiDeps } from '../deps.ts';
 import { noFile, type Received, type ReceivedFile, severalFiles } from '../intake/receive.ts';
-import { choosePool } from './choose-pool.ts';
 import { unknownFields } from './conversion.ts';
 import { draftOf } from './fetching.ts';
 import type { Ids, SubmitWork } from './stages.ts';

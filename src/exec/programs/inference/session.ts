@@ -1,6 +1,9 @@
 /** ONNX Runtime on one thread: a slot has a processor. */
 import ort from 'onnxruntime-node';
 
+/** Its builds send what they run to Microsoft unless this is set (since 1.29, core/platform/posix/telemetry.cc). It is read when the first session opens. */
+process.env['ORT_DISABLE_TELEMETRY'] = '1';
+
 export const Tensor: typeof ort.Tensor = ort.Tensor;
 export type Tensor = ort.Tensor;
 export type InferenceSession = ort.InferenceSession;
