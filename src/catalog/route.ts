@@ -49,8 +49,12 @@ interface Pair {
   best: Edge;
 }
 
-/** A toolchain's pairs by source, then by target. */
-type Pairs = ReadonlyMap<string, ReadonlyMap<string, Pair>>;
+/** A toolchain's pairs by source. Those of a source are sorted when they are first asked for: a command asks for one, a service for all. */
+interface Pairs {
+  readonly sources: readonly string[];
+  /** By target. */
+  from(source: string): ReadonlyMap<string, Pair> | undefined;
+}
 
 /** The cheapest way to a target, where no options are given. */
 interface Way {
@@ -92,14 +96,14 @@ export function routesOf(engines: readonly Engine[], table: ReadonlyMap<string, 
     const isShared = !carriers.includes(source);
     const before = isShared ? tails.get(carrier) : undefined;
     if (before !== undefined) return before;
-    const onward = pairs.get(carrier);
+    const onward = pairs.from(carrier);
     const ways = new Map<string, Way>();
     for (const [target, { best }] of onward ?? []) if (target !== carrier && mayChain(best)) offer(ways, target, costOfHop(best), [best]);
     for (const second of carriersOf(carrier)) {
       const first = onward?.get(second)?.best;
       if (second === carrier || second === source || first === undefined || !mayChain(first)) continue;
       const begun = costOfHop(first) + HOP_COST;
-      for (const [target, { best }] of pairs.get(second) ?? [])
+      for (const [target, { best }] of pairs.from(second) ?? [])
         if (target !== second && target !== carrier && mayChain(best)) offer(ways, target, begun + costOfHop(best), [best], first);
     }
     if (isShared) tails.set(carrier, ways);
@@ -111,7 +115,7 @@ export function routesOf(engines: readonly Engine[], table: ReadonlyMap<string, 
     const reached = new Map<string, Way & { readonly toolchain: Toolchain }>();
     const useful = isUseful(source);
     for (const part of graph) {
-      const onward = part.pairs.get(source);
+      const onward = part.pairs.from(source);
       if (onward === undefined) continue;
       const ways = new Map<string, Way>();
       for (const [target, { best }] of onward) offer(ways, target, costOfHop(best), [best]);
@@ -145,7 +149,7 @@ export function routesOf(engines: readonly Engine[], table: ReadonlyMap<string, 
   const order = [...table.keys()];
   const inOrder = (ids: Pick<ReadonlySet<string>, 'has'>) => order.filter((id) => ids.has(id));
   return {
-    sources: inOrder(new Set(graph.flatMap(({ pairs }) => [...pairs.keys()]))),
+    sources: inOrder(new Set(graph.flatMap(({ pairs }) => pairs.sources))),
     targets: (source) => inOrder(reachedFrom(source)),
     find(source, target, given = []) {
       const reached = reachedFrom(source).get(target);
@@ -163,18 +167,34 @@ export function routesOf(engines: readonly Engine[], table: ReadonlyMap<string, 
 }
 
 function indexOf(engines: readonly Engine[]): ReadonlyMap<Toolchain, Pairs> {
-  const graph = new Map(toolchains.map((toolchain) => [toolchain, new Map<string, Map<string, Pair>>()]));
+  const edges = new Map(toolchains.map((toolchain) => [toolchain, new Map<string, Edge[]>()]));
   for (const engine of engines)
-    for (const conversion of engine.conversions) {
-      const edge = { engine, conversion };
-      for (const toolchain of engine.toolchains) {
-        const ofSource = graph.get(toolchain)?.getOrInsertComputed(conversion.source, () => new Map<string, Pair>());
-        const pair = ofSource?.getOrInsertComputed(conversion.target, () => ({ edges: [], best: edge }));
-        pair?.edges.push(edge);
-        if (pair !== undefined && conversion.rank > pair.best.conversion.rank) pair.best = edge;
-      }
+    for (const toolchain of engine.toolchains) {
+      const bySource = edges.get(toolchain);
+      for (const conversion of engine.conversions) bySource?.getOrInsertComputed(conversion.source, () => []).push({ engine, conversion });
     }
-  return graph;
+  return new Map([...edges].map(([toolchain, bySource]) => [toolchain, pairsOf(bySource)]));
+}
+
+function pairsOf(bySource: ReadonlyMap<string, readonly Edge[]>): Pairs {
+  const known = new Map<string, ReadonlyMap<string, Pair>>();
+  return {
+    sources: [...bySource.keys()],
+    from: (source) => {
+      const edges = bySource.get(source);
+      return edges && known.getOrInsertComputed(source, () => byTarget(edges));
+    },
+  };
+}
+
+function byTarget(edges: readonly Edge[]): ReadonlyMap<string, Pair> {
+  const pairs = new Map<string, Pair>();
+  for (const edge of edges) {
+    const pair = pairs.getOrInsertComputed(edge.conversion.target, () => ({ edges: [], best: edge }));
+    pair.edges.push(edge);
+    if (edge.conversion.rank > pair.best.conversion.rank) pair.best = edge;
+  }
+  return pairs;
 }
 
 /** @param cost of all hops @param first a hop that comes before the others */
@@ -190,7 +210,7 @@ interface Graph {
 
 /** All acyclic paths of at most `left` hops, also with a final re-encoding of the target, which can apply options that the path cannot. */
 function* ways(graph: Graph, source: string, target: string, left: number, passed: readonly string[] = []): Generator<readonly Edge[]> {
-  const edges = (from: string, to: string) => graph.pairs.get(from)?.get(to)?.edges ?? [];
+  const edges = (from: string, to: string) => graph.pairs.from(from)?.get(to)?.edges ?? [];
   for (const edge of edges(source, target)) {
     yield [edge];
     if (source !== target && left > 1) for (const again of edges(target, target)) yield [edge, again];
