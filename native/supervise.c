@@ -2,8 +2,8 @@
  * Supervision: watching, and ending.
  *
  * Stops: exceeding the limits of the whole tree; outliving the program, the job or the server. All
- * that is started stays in one process group, which no process can leave (syscalls.txt refuses setsid
- * and setpgid), and orphans come to us, the subreaper. The program's end, the server's end
+ * that is started stays in one process group, which no process can leave (syscalls.txt refuses
+ * setsid and setpgid), and orphans come to us, the subreaper. The program's end, the server's end
  * (PR_SET_PDEATHSIG) and SIGTERM make us kill the group, until nothing is left. Who kills us kills
  * the program; what it had started is then the server's to kill, by its group.
  *

@@ -187,8 +187,8 @@ static int is_of_the_system(const char *path)
 /*
  * A line of /proc/[pid]/maps: from-to rights offset device inode path, and " (deleted)" after it.
  * How large the file is cannot be seen, only how much of it is mapped. That is all of it where
- * processes share memory so, and then they pass descriptors of it; of processes that cannot do that, each
- * such file counts as large as a file may be.
+ * processes share memory so, and then they pass descriptors of it; of processes that cannot do
+ * that, each such file counts as large as a file may be.
  */
 static void count_mapping(const char *line)
 {

@@ -1,12 +1,13 @@
 /** Control groups, by which the kernel itself limits what each conversion uses: where this process may make them (version 2, else version 1). */
-import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync, rmdirSync, statfsSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { promisify } from 'node:util';
+import { askKernel, type KernelSupport } from './kernel.ts';
 import type { Policy } from './policy.ts';
 
 export interface Cgroups {
+  /** As a launcher in one answered. */
+  readonly kernel: KernelSupport;
   /** Makes one for a single run of a program. @returns undefined where none can be made any more: the launcher counts instead */
   make(policy: Pick<Policy, 'folder' | 'limits' | 'forkServer'>): Cgroup | undefined;
 }
@@ -28,7 +29,6 @@ interface Place {
 const TMPFS = 0x01021994;
 const REMOVE_TRIES = 50;
 const REMOVE_PAUSE_MS = 100;
-const TRY_MS = 10_000;
 const FILE_SYSTEM = '/sys/fs/cgroup';
 
 /** Identifies the process that created it, so that others can tell whether it still runs: its pid namespace, pid and start time. */
@@ -46,25 +46,23 @@ export async function openCgroups(launcher: string, onFailed: (why: string) => v
     const places = findPlaces();
     for (const { folder } of places) await removeLeftovers(folder);
     const maker = identity('self');
-    const cgroups = cgroupsIn(places, maker, onFailed);
     const tried = makeIn(places, maker, { memoryBytes: 64 * 2 ** 20, processes: 8, endsAsOne: true });
     try {
-      await promisify(execFile)(launcher, [...tried.paths.flatMap((path) => ['--cgroup', path]), '--check'], {
-        cwd: '/',
-        env: {},
-        timeout: TRY_MS,
-      });
+      const kernel = await askKernel(
+        launcher,
+        tried.paths.flatMap((path) => ['--cgroup', path]),
+      );
+      return cgroupsIn(places, maker, kernel, onFailed);
     } finally {
       await tried.remove();
     }
-    return cgroups;
   } catch (error) {
-    const { stderr = '', message } = error as Error & { stderr?: string };
-    return stderr.trim() || message;
+    return (error as Error).message;
   }
 }
 
-const cgroupsIn = (places: readonly Place[], maker: string, onFailed: (why: string) => void): Cgroups => ({
+const cgroupsIn = (places: readonly Place[], maker: string, kernel: KernelSupport, onFailed: (why: string) => void): Cgroups => ({
+  kernel,
   make({ folder, limits, forkServer = false }) {
     try {
       // What is written to a folder of memory is charged to its writer.

@@ -27,7 +27,7 @@ const GAINS: readonly (readonly [abi: number, lack: string])[] = [
 /** @param path of the launcher @param options of the launcher that concern the kernel */
 export function askKernel(path: string, options: readonly string[]): Promise<KernelSupport> {
   return new Promise((settle, fail) => {
-    const launcher = spawn(path, [...options, '--check'], { cwd: '/', env: {}, stdio: ['ignore', 'pipe', 'ignore'], timeout: 10_000 });
+    const launcher = spawn(path, [...options, '--check'], { cwd: '/', env: {}, stdio: ['ignore', 'pipe', 'pipe'], timeout: 10_000 });
     launcher.once('error', (cause) =>
       fail(
         new Error(
@@ -36,11 +36,12 @@ export function askKernel(path: string, options: readonly string[]): Promise<Ker
         ),
       ),
     );
-    const head = new Head(KEPT);
+    const [head, complaint] = [new Head(KEPT), new Head(KEPT)];
     // When descriptors run out, a child process has no streams.
     (launcher.stdout as typeof launcher.stdout | undefined)?.on('data', (chunk: Buffer) => head.add(chunk));
+    (launcher.stderr as typeof launcher.stderr | undefined)?.on('data', (chunk: Buffer) => complaint.add(chunk));
     launcher.once('close', (code) => {
-      if (code !== 0) return fail(new Error(`the launcher ${path} does not answer --check`));
+      if (code !== 0) return fail(new Error(complaint.bytes().toString().trim() || `the launcher ${path} does not answer --check`));
       const { landlock, seccomp } = JSON.parse(head.bytes().toString()) as { landlock: number; seccomp: boolean };
       const lacks = GAINS.filter(([abi]) => landlock < abi).map(([, lack]) => lack);
       settle({

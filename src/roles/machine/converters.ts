@@ -58,12 +58,12 @@ export async function openConverters(
   const { withoutLandlock } = worker;
   const needed = new Set(engines.filter((engine) => isServed(engine, served)).flatMap(modelsOf));
   // Beside each other. Cgroups first: this process may have to be alone in its own.
-  const [cgroups, support, runtime, models] = await Promise.all([
+  const [cgroups, runtime, models] = await Promise.all([
     openCgroups(program, (why) => log.warn({ why }, 'no cgroup could be created for a program: the launcher measures the program')),
-    launcherAt(program, { withoutLandlock }).check(),
     stage(checkout, process.execPath, runtimeDir ?? workDir),
     modelsHere(needed, checkout, { folder: worker.models, copies: runtimeDir ?? workDir }, log, metrics),
   ]);
+  const support = typeof cgroups === 'string' ? await launcherAt(program, { withoutLandlock }).check() : cgroups.kernel;
   const launcher = launcherAt(program, {
     cgroups: typeof cgroups === 'string' ? undefined : cgroups,
     withoutLandlock,

@@ -162,15 +162,18 @@ class post:
       return `${await page.locator('.request pre').textContent()}`;
     };
     const at = { cwd: folder };
-    /** Whether each of these jobs ends in a WebP of 60 × 40 pixels. */
-    const becameSmall = async (told: string): Promise<void> => {
+    /** Whether these jobs end in pictures of 60 × 40 pixels, in these formats. */
+    const becameSmall = async (told: string, formats = ['webp', 'webp']): Promise<void> => {
       const ids = [...new Set([...told.matchAll(/job_id"?: ?["']([0-9a-f]{32})/g)].map(([, id]) => id))];
-      expect(ids).toHaveLength(2);
+      const made: (string | undefined)[] = [];
       for (const id of ids) {
         const output = `${ground.url}/api/v1/jobs/${id}/output`;
         await expect.poll(async () => (await fetch(output)).status, { timeout: 20_000 }).toBe(200);
-        expect(await sharp(await (await fetch(output)).arrayBuffer()).metadata()).toMatchObject({ format: 'webp', width: 60, height: 40 });
+        const { format, width, height } = await sharp(await (await fetch(output)).arrayBuffer()).metadata();
+        expect([width, height]).toEqual([60, 40]);
+        made.push(format);
       }
+      expect(made.sort()).toEqual(formats);
     };
     await becameSmall((await run('/bin/sh', ['-c', await shownIn('curl')], at)).stdout);
     await writeFile(join(folder, 'request.mjs'), await shownIn('JavaScript'));
@@ -181,6 +184,12 @@ class post:
       names.map((name) => ['files[]', name]),
       expect.toSatisfy((data: string[][]) => new Set(data.flat()).isSupersetOf(new Set(['to_format', 'webp', 'img_resize_w', '60']))),
     ]);
+    // For each target a request.
+    await page.locator('select.target').last().selectOption('jpg');
+    expect((await shownIn('curl')).match(/^curl /gm)).toHaveLength(2);
+    expect((await shownIn('Python')).match(/to_format", "(?:webp|jpg)/g)).toHaveLength(2);
+    await writeFile(join(folder, 'requests.mjs'), await shownIn('JavaScript'));
+    await becameSmall((await run(process.execPath, ['requests.mjs'], at)).stdout, ['jpeg', 'webp']);
     // Of one file the shell gets the result itself.
     await page
       .locator('.task')

@@ -34,20 +34,28 @@ async function add(given: readonly (File | string)[]): Promise<void> {
   tasks.value = [...tasks.value, ...fresh];
 }
 
-/** What asks for the first conversion, and for those that are like it. */
-function requestFor(first: Task, open: readonly Task[]): Request {
-  const isFile = (task: Task) => task.pieces.value[0]?.file !== undefined;
-  const fieldsFor = (task: Task) => ({ ...values.value, ...task.own.value });
-  const want = wantOf(first, fieldsFor(first));
-  const pieces = open
-    .filter((task) => isFile(task) === isFile(first) && wantOf(task, fieldsFor(task)) === want)
-    .slice(0, MOST_FILES)
-    .flatMap((task) => task.pieces.value);
+/** What asks for all of them: those that are alike by one request, as many as it may have. */
+function requestsFor(open: readonly Task[]): readonly Request[] {
+  const alike = Map.groupBy(open, (task) => {
+    const isFile = task.pieces.value[0]?.file !== undefined;
+    return JSON.stringify([isFile, wantOf(task, fieldsFor(task))]);
+  });
+  return [...alike.values()].flatMap((tasks) =>
+    Array.from({ length: Math.ceil(tasks.length / MOST_FILES) }, (_, n) => requestFor(tasks.slice(n * MOST_FILES, (n + 1) * MOST_FILES))),
+  );
+}
+
+const fieldsFor = (task: Task) => ({ ...values.value, ...task.own.value });
+
+/** @param tasks files, or addresses, which are to become the same with the same options */
+function requestFor(tasks: readonly Task[]): Request {
+  const pieces = tasks.flatMap((task) => task.pieces.value);
+  const [first] = tasks;
   return {
     ...(pieces.length > 1 ? { path: 'api/v1/batch', field: 'files[]' } : { path: 'api/v1/convert', field: 'file' }),
     files: pieces.flatMap(({ file, name }) => (file === undefined ? [] : [name])),
     urls: pieces.flatMap(({ url }) => (url === undefined ? [] : [url])),
-    fields: { to_format: first.target.value, ...fieldsOf(first, fieldsFor(first)) },
+    fields: first === undefined ? {} : { to_format: first.target.value, ...fieldsOf(first, fieldsFor(first)) },
   };
 }
 
@@ -85,7 +93,6 @@ export function ConvertPage() {
       );
     for (const task of some) start(task, values.value);
   };
-  const [sample] = open;
   return (
     <>
       <header class="head">
@@ -148,7 +155,7 @@ export function ConvertPage() {
         </section>
       )}
       <TaskList tasks={tasks} start={(task) => void begin([task])} />
-      {sample !== undefined && <AsRequest request={requestFor(sample, open)} />}
+      {open.length > 0 && <AsRequest requests={requestsFor(open)} />}
     </>
   );
 }

@@ -9,7 +9,7 @@ import { Intake } from '../parts/intake.tsx';
 import { Nothing } from '../parts/nothing.tsx';
 import { Options } from '../parts/options.tsx';
 import { isPdf, PagePicker } from '../parts/pages.tsx';
-import { AsRequest } from '../parts/request.tsx';
+import { AsRequest, type Request } from '../parts/request.tsx';
 import { TaskList } from '../parts/task-list.tsx';
 import { familyName } from '../parts/task-row.tsx';
 import { Trim } from '../parts/trim.tsx';
@@ -181,6 +181,19 @@ function Present({ tool }: { tool: Tool }) {
     // The button is gone.
     heading.current?.focus();
   };
+  const requestOf = (pieces: readonly Piece[]): Request => ({
+    path: `api/v1/tools/${slug}`,
+    field: pieces.length > 1 ? 'files[]' : files.field,
+    files: pieces.flatMap(({ file, name }) => (file === undefined ? [] : [name])),
+    urls: pieces.flatMap(({ url }) => (url === undefined ? [] : [url])),
+    mask: painted === undefined ? undefined : 'mask.png',
+    fields: given,
+  });
+  const example: Request = {
+    ...requestOf([]),
+    files: isPage ? [] : Array.from({ length: files.min }, (_, n) => `file${files.min > 1 ? n + 1 : ''}.${accepts[0] ?? 'bin'}`),
+    urls: isPage ? ['https://example.org/'] : [],
+  };
   return (
     <>
       <header class="head">
@@ -287,23 +300,7 @@ function Present({ tool }: { tool: Tool }) {
         {trouble.value && <p role="alert">{t('brushFailed')}</p>}
       </form>
       <TaskList tasks={tasks} start={restart} paint={paintAgain} />
-      <AsRequest
-        request={{
-          path: `api/v1/tools/${slug}`,
-          field: list.length > 1 && together ? 'files[]' : files.field,
-          files: isPage
-            ? []
-            : list.length === 0
-              ? Array.from({ length: files.min }, (_, n) => `file${files.min > 1 ? n + 1 : ''}.${accepts[0] ?? 'bin'}`)
-              : list.slice(0, together ? undefined : 1).flatMap(({ file, name }) => (file === undefined ? [] : [name])),
-          urls:
-            isPage && list.length === 0
-              ? ['https://example.org/']
-              : list.slice(0, together ? undefined : 1).flatMap(({ url }) => (url === undefined ? [] : [url])),
-          mask: painted === undefined ? undefined : 'mask.png',
-          fields: given,
-        }}
-      />
+      <AsRequest requests={list.length === 0 ? [example] : together ? [requestOf(list)] : list.map((piece) => requestOf([piece]))} />
     </>
   );
 }

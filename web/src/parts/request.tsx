@@ -1,4 +1,4 @@
-/** The request that would do the same, for a shell, JavaScript and Python. */
+/** The requests that would do the same, for a shell, JavaScript and Python. */
 import { useSignal } from '@preact/signals';
 import { at } from '../api/client.ts';
 import { t } from '../words/words.ts';
@@ -24,7 +24,9 @@ const curlFile = (name: string): string => (/[,;"\\]/.test(name) ? `@"${name.rep
 /** A string of JavaScript and of Python alike. */
 const quoted = (text: string): string => JSON.stringify(text);
 
-export function curlOf(request: Request): string {
+const curlOf = (requests: readonly Request[]): string => requests.map(command).join('\n\n');
+
+function command(request: Request): string {
   const { path, field, files, urls, fields } = request;
   const many = field.endsWith('[]');
   const parts = [
@@ -37,11 +39,19 @@ export function curlOf(request: Request): string {
   return [start, ...parts, shell(address)].join(' \\\n  ');
 }
 
-export function scriptOf(request: Request): string {
-  const { path, field, files, urls, fields } = request;
+function scriptOf(requests: readonly Request[]): string {
+  const all = requests.map(call);
+  return [
+    ...(requests.some(({ files }) => files.length > 0) ? ["import { openAsBlob } from 'node:fs';", ''] : []),
+    // Each has names of its own.
+    ...(all.length === 1 ? all.flat() : all.flatMap((lines) => ['{', ...lines.map((line) => `  ${line}`), '}'])),
+  ].join('\n');
+}
+
+function call(request: Request): readonly string[] {
+  const { path, field, urls, fields } = request;
   const many = field.endsWith('[]');
   return [
-    ...(files.length > 0 ? ["import { openAsBlob } from 'node:fs';", ''] : []),
     'const form = new FormData();',
     ...partsOf(request).map(([field, name]) => `form.append(${quoted(field)}, await openAsBlob(${quoted(name)}), ${quoted(name)});`),
     ...urls.map((url) => `form.append(${quoted(many ? 'urls[]' : 'url')}, ${quoted(url)});`),
@@ -49,16 +59,16 @@ export function scriptOf(request: Request): string {
     `const answer = await fetch(${quoted(at(path))}, { method: 'POST', body: form });`,
     'const { data, error } = await answer.json();',
     'console.log(error ?? data);',
-  ].join('\n');
+  ];
 }
 
-export function pythonOf(request: Request): string {
+const pythonOf = (requests: readonly Request[]): string => ['import requests', ...requests.map(post)].join('\n\n');
+
+function post(request: Request): string {
   const { path, field, files, urls, fields } = request;
   const many = field.endsWith('[]');
   const data = [...urls.map((url) => [many ? 'urls[]' : 'url', url] as const), ...Object.entries(fields)];
   return [
-    'import requests',
-    '',
     'answer = requests.post(',
     `    ${quoted(at(path))},`,
     ...(files.length > 0
@@ -73,10 +83,10 @@ export function pythonOf(request: Request): string {
 const LANGUAGES = { curl: curlOf, JavaScript: scriptOf, Python: pythonOf } as const;
 type Language = keyof typeof LANGUAGES;
 
-export function AsRequest({ request }: { request: Request }) {
+export function AsRequest({ requests }: { requests: readonly Request[] }) {
   const language = useSignal<Language>('curl');
   const copied = useSignal(false);
-  const text = LANGUAGES[language.value](request);
+  const text = LANGUAGES[language.value](requests);
   return (
     <details class="request">
       <summary>{t('asRequest')}</summary>
