@@ -2,7 +2,7 @@
  * `make bench`: the service with confinement on, upload and download included, beside the raw tools, in one run on one machine.
  *
  *   run.ts           everything
- *   run.ts photo     one part: small, photo, short, long, requests, cluster, replica, overload, controller, upkeep, fair, deletions, frozen, cli or models
+ *   run.ts photo     one part: small, photo, short, long, requests, cluster, replica, overload, controller, upkeep, fair, deletions, frozen, cli, page or models
  *
  * Sizes that the environment changes are named where they are read, by `sizeOf`.
  */
@@ -18,6 +18,7 @@ import { fair } from './fair.ts';
 import { frozen } from './frozen.ts';
 import { models } from './models.ts';
 import { overload } from './overload.ts';
+import { page } from './page.ts';
 import { replica } from './replica.ts';
 import { costs } from './requests.ts';
 import { upkeep } from './upkeep.ts';
@@ -37,6 +38,7 @@ const parts: Readonly<Record<string, () => Promise<void>>> = {
   fair: () => fair(folder),
   frozen,
   cli: () => commandLine(folder),
+  page,
   models: () => models(folder),
   deletions: async () => deletions(await readFile(await smallPicture(folder))),
 };
