@@ -30,10 +30,13 @@ import { entryRoutes } from './openapi/entry.ts';
 import { docsRoutes } from './openapi/route.ts';
 import { endDeleted } from './outputs/deleted.ts';
 import { outputRoute } from './outputs/route.ts';
-import { pageRoutes } from './page/route.ts';
+import { isForBrowser, pageRoutes } from './page/route.ts';
 import { fetchesOf } from './submit/fetches.ts';
 import { toolRoutes } from './tools/route.ts';
 import { tusAbilities, UPLOADS_PATH, uploadRoutes } from './uploads/route.ts';
+
+/** Addresses that only programs ask for: their answers are JSON, whoever asks. */
+const OF_PROGRAMS = /^\/(?:api|mcp|assets)(?:[/?]|$)/i;
 
 /** Ours are UUIDs; a caller's own is kept where it is harmless in a log. */
 const requestId = (request: IncomingMessage): string => {
@@ -106,8 +109,11 @@ export function createServer(deps: ApiDeps): FastifyInstance {
   });
   app.addHook('onResponse', async (request, reply) => ended(request, reply));
   app.addHook('onClose', () => deps.judge.close());
-  const refuseUnknown = (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+  const refuseUnknown = (request: FastifyRequest, reply: FastifyReply): FastifyReply | Promise<FastifyReply> => {
     const allowed = methods(request.url);
+    // Somebody mistyped an address: the page says so, with a way on.
+    if (allowed.length === 0 && page.send !== undefined && isForBrowser(request) && !OF_PROGRAMS.test(request.url))
+      return page.send(request, reply.code(404).header('vary', 'Accept'));
     if (allowed.length === 0) return sendFailure(request, reply, new Failure('NOT_FOUND'));
     return sendFailure(request, reply, new Failure('METHOD_NOT_ALLOWED', { details: { allowed } }));
   };

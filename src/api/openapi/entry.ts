@@ -4,6 +4,7 @@ import type { Entry } from '../../contracts/api/entry.ts';
 import type { ApiDeps } from '../deps.ts';
 import { prefixOf } from '../http/base-url.ts';
 import { baseOf } from '../jobs/send.ts';
+import { isForBrowser } from '../page/route.ts';
 
 /** @param page answers a browser with the page; undefined where there is none */
 export function entryRoutes(
@@ -35,7 +36,7 @@ export function entryRoutes(
   };
   app.get('/', async (request, reply) => {
     reply.header('vary', 'Accept');
-    if (!/\btext\/html\b/i.test((request.headers.accept ?? '').slice(0, 1_000))) return entry(request);
+    if (!isForBrowser(request)) return entry(request);
     if (page !== undefined) return page(request, reply);
     return reply.redirect(`${prefixOf(deps.settings, request.raw)}/docs`, 302);
   });

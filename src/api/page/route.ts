@@ -39,6 +39,9 @@ const COSTS = { config: { costs: 'nothing' } } as const;
 /** Answers with the page. */
 export type SendPage = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
 
+/** Whether a browser will show the answer. */
+export const isForBrowser = ({ headers }: FastifyRequest): boolean => /\btext\/html\b/i.test((headers.accept ?? '').slice(0, 1_000));
+
 export interface PageRoutes {
   /** Undefined where there is no page. */
   readonly send: SendPage | undefined;

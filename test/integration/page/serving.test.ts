@@ -68,6 +68,21 @@ describe('the page', () => {
   });
 });
 
+it('tells a browser of a mistyped address, and programs in JSON', async () => {
+  const { url } = await serve({});
+  const mistyped = await fetch(`${url}/toolz`, { headers: HTML });
+  expect([mistyped.status, mistyped.headers.get('content-type')]).toEqual([404, 'text/html; charset=utf-8']);
+  expect(await mistyped.text()).toBe(await (await fetch(url, { headers: HTML })).text());
+  for (const [path, headers] of [
+    ['/toolz', {}],
+    ['/api/v1/toolz', HTML],
+    ['/mcp/toolz', HTML],
+  ] as const) {
+    const answer = await fetch(`${url}${path}`, { headers });
+    expect([answer.status, ((await answer.json()) as { error: { code: string } }).error.code]).toEqual([404, 'NOT_FOUND']);
+  }
+});
+
 it('is below the path of the public URL', async () => {
   const { url } = await serve({ api: { publicUrl: 'https://files.example.org/mill/' } });
   for (const path of ['/', '/mill/', '/mill/tools/merge-pdf']) {
