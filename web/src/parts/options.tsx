@@ -14,6 +14,9 @@ export type Values = Signal<Readonly<Record<string, string>>>;
 /** Longer ones are no label, characters. */
 const LABEL = 34;
 
+/** Where the description begins with what the option does. */
+const LABELS: Readonly<Record<string, string>> = { password: 'Password', img_rotate: 'Rotation' };
+
 interface Parts {
   readonly label: Told;
   readonly does: Told;
@@ -27,11 +30,12 @@ function partsOf(name: string, { description = '' }: Schema): Parts {
   const [means = '', rest = ''] = description.split(/\s?Takes /);
   const takes = (rest.split(/\. (?:Default|Has an effect|Required)/)[0] ?? '').replace(/\.$/, '').replace(/^(integer|number), /, '');
   const [first = '', ...more] = means.trim().split(/(?<=[.:])\s+/);
-  const isLabel = first.length > 1 && first.length <= LABEL;
+  const named = LABELS[name];
+  const isLabel = named === undefined && first.length > 1 && first.length <= LABEL;
   const does = (isLabel ? more.join(' ') : means).trim();
   const translated = optionDoes(means.trim());
   return {
-    label: optionLabel(name, isLabel ? first.slice(0, -1) : title(name.replace(/^(img|video|audio|mp3|wav|ocr)_/, ''))),
+    label: optionLabel(name, isLabel ? first.slice(0, -1) : (named ?? title(name.replace(/^(img|video|audio|mp3|wav|ocr)_/, '')))),
     does: sentence(translated === undefined ? { text: does, lang: 'en' } : { text: translated, lang: undefined }),
     takes: sentence(optionTakes(/^one of|true, false|#rrggbb/.test(takes) ? '' : takes)),
   };
