@@ -35,7 +35,7 @@ import { fetchesOf } from './submit/fetches.ts';
 import { toolRoutes } from './tools/route.ts';
 import { tusAbilities, UPLOADS_PATH, uploadRoutes } from './uploads/route.ts';
 
-/** Addresses that only programs ask for: their answers are JSON, whoever asks. */
+/** Addresses that only programs ask for: a browser gets JSON there, too. */
 const OF_PROGRAMS = /^\/(?:api|mcp|assets)(?:[/?]|$)/i;
 
 /** Ours are UUIDs; a caller's own is kept where it is harmless in a log. */
@@ -111,7 +111,7 @@ export function createServer(deps: ApiDeps): FastifyInstance {
   app.addHook('onClose', () => deps.judge.close());
   const refuseUnknown = (request: FastifyRequest, reply: FastifyReply): FastifyReply | Promise<FastifyReply> => {
     const allowed = methods(request.url);
-    // Somebody mistyped an address: the page says so, with a way on.
+    // A mistyped address: the page says so, and leads on.
     if (allowed.length === 0 && page.send !== undefined && isForBrowser(request) && !OF_PROGRAMS.test(request.url))
       return page.send(request, reply.code(404).header('vary', 'Accept'));
     if (allowed.length === 0) return sendFailure(request, reply, new Failure('NOT_FOUND'));

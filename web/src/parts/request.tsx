@@ -43,7 +43,7 @@ function scriptOf(requests: readonly Request[]): string {
   const all = requests.map(call);
   return [
     ...(requests.some(({ files }) => files.length > 0) ? ["import { openAsBlob } from 'node:fs';", ''] : []),
-    // Each has names of its own.
+    // Each in a block: all declare the same names.
     ...(all.length === 1 ? all.flat() : all.flatMap((lines) => ['{', ...lines.map((line) => `  ${line}`), '}'])),
   ].join('\n');
 }
