@@ -131,6 +131,8 @@ void restrict_with_landlock(void)
 {
 	for (int i = 0; i < opt.readable.count; i++)
 		if (is_of_self(opt.readable.at[i])) add_rule(opt.readable.at[i], READ_ONLY);
+	/* NVIDIA's driver (570) names its threads, and gives up where it may not. */
+	if (opt.devices.count) add_rule("/proc/self/task", READ_FILE | WRITE_FILE);
 	if (ruleset >= 0 && syscall(__NR_landlock_restrict_self, ruleset, 0))
 		fail(errno, "cannot restrict with Landlock");
 }

@@ -1,37 +1,42 @@
-/** `filemill models bench`: measures time and memory of each installed model on each device. */
+/** `filemill models bench`: measures time and memory of each installed model on each device, and how far the results of two are apart. */
 import { join } from 'node:path';
 import type { InstalledModel } from '../exec/models/installed.ts';
-import { type Measured, measureGraph } from '../exec/models/measure.ts';
+import { differenceOf, type Measured, measureGraph } from '../exec/models/measure.ts';
 
-/** The first is always there; the others are compared with it. */
-const DEVICES = ['cpu', 'cuda'] as const;
+const CELLS = [30, 8, 12, 12, 12] as const;
+const rowOf = (...cells: readonly string[]): string =>
+  cells
+    .map((cell, i) => cell.padEnd(CELLS[i] ?? 0))
+    .join('')
+    .trimEnd();
 
-/** @param checkout absolute path of the project */
-export async function benchModels(found: readonly InstalledModel[], checkout: string): Promise<string> {
-  const lines: string[] = [];
-  const absent = new Set<string>();
+/** @param checkout absolute path of the project @param gpus how many are here */
+export async function benchModels(found: readonly InstalledModel[], checkout: string, gpus: number): Promise<string> {
+  if (found.length === 0) return 'no model is installed';
+  const rows = [rowOf('graph', 'device', 'loaded in', 'one run', 'memory', 'differs by')];
+  let refused: string | undefined;
   for (const { model, folder } of found)
     for (const { name } of model.files.filter((file) => file.name.endsWith('.onnx'))) {
-      let first: Measured | undefined;
-      for (const device of DEVICES) {
-        if (absent.has(device)) continue;
-        const measured = await measureGraph(join(folder, name), device, checkout);
-        if (measured === undefined) absent.add(device);
-        else lines.push(lineOf(`${model.id}/${name}`, device, measured, first));
-        first ??= measured;
-      }
+      const graph = join(folder, name);
+      const onCpu = await measureGraph(graph, 'cpu', checkout);
+      if (typeof onCpu === 'string') throw new Error(onCpu);
+      rows.push(measuredRow(`${model.id}/${name}`, 'cpu', onCpu));
+      if (gpus === 0 || refused !== undefined) continue;
+      const onGpu = await measureGraph(graph, 'cuda', checkout);
+      if (typeof onGpu === 'string') refused = onGpu;
+      else rows.push(measuredRow(`${model.id}/${name}`, 'cuda', onGpu, differenceOf(onCpu.values, onGpu.values)));
     }
-  if (lines.length === 0) return 'no model is installed';
-  const without = absent.size === 0 ? [] : [`not here, and so not measured: ${[...absent].join(', ')}`];
-  return [...lines, ...without].join('\n');
+  if (gpus === 0) rows.push('no GPU of NVIDIA was found: only the processor was measured');
+  if (refused !== undefined) rows.push(`a GPU was found, but ONNX Runtime cannot use it: ${refused}`);
+  return rows.join('\n');
 }
 
-function lineOf(graph: string, device: string, { loadMs, runMs, memoryBytes, means }: Measured, first: Measured | undefined): string {
-  const apart = first === undefined ? '' : `, results differ by ${differenceOf(means, first.means).toExponential(1)} of themselves`;
-  const memory = `${Math.round(memoryBytes / 1e6)} MB`;
-  return `${graph.padEnd(28)} ${device}: loaded in ${Math.round(loadMs)} ms, one run ${Math.round(runMs)} ms, ${memory}${apart}`;
-}
-
-/** The largest of the results' differences, relative. */
-const differenceOf = (some: readonly number[], others: readonly number[]): number =>
-  Math.max(0, ...some.map((value, i) => Math.abs(value - (others[i] ?? 0)) / Math.max(1e-9, Math.abs(others[i] ?? 0))));
+const measuredRow = (graph: string, device: string, { loadMs, runMs, memoryBytes }: Measured, difference?: number): string =>
+  rowOf(
+    graph,
+    device,
+    `${Math.round(loadMs)} ms`,
+    `${Math.round(runMs)} ms`,
+    `${Math.round(memoryBytes / 1e6)} MB`,
+    difference === undefined ? '' : difference.toExponential(1),
+  );

@@ -1,5 +1,6 @@
 /** `filemill models`: the models of AI tools listed, brought from a registry, checked, and measured. */
 import { parseArgs } from 'node:util';
+import { findDevices } from '../exec/confine/devices.ts';
 import { findModels, type InstalledModel, modelsIn } from '../exec/models/installed.ts';
 import { listedModels as all } from '../exec/models/manifest.gen.ts';
 import type { Model } from '../exec/models/manifest.ts';
@@ -23,11 +24,10 @@ export async function manageModels(args: readonly string[], checkout: string): P
   const folder = into ?? modelsIn(checkout);
   const found = await findModels(all, [folder, modelsIn(checkout)], action === 'verify' ? undefined : modelsIn(checkout));
   if (action === 'list') return listed(found);
-  if (action === 'bench')
-    return benchModels(
-      found.filter(({ model, state }) => state === 'whole' && (ids.length === 0 || ids.includes(model.id))),
-      checkout,
-    );
+  if (action === 'bench') {
+    const wanted = found.filter(({ model, state }) => state === 'whole' && (ids.length === 0 || ids.includes(model.id)));
+    return benchModels(wanted, checkout, (await findDevices(['nvidia'])).counts.nvidia ?? 0);
+  }
   if (action === 'verify') return verified(found);
   const wanted = all.filter(({ id, small }) => (ids.length === 0 ? small : ids.includes(id)));
   const lacking = wanted.filter(({ id }) => found.find(({ model }) => model.id === id)?.state !== 'whole');

@@ -105,6 +105,8 @@ const TABLE = [
     image: 'filemill/ai',
     bounds: { time: 'mediaMaxSeconds', processes: 128 },
     reaches: 'nothing',
+    // A model and what CUDA keeps beside it may take two gigabytes of the device.
+    devices: { kinds: ['nvidia'], slotsEach: 2 },
     families: [],
   },
 ] as const satisfies readonly ToolchainRow[];

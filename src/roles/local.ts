@@ -5,6 +5,7 @@ import { createServer } from '../api/server.ts';
 import type { Config } from '../config.ts';
 import { faultOf } from '../contracts/messages/fault.ts';
 import { type Toolchain, toolchainRow, toolchains } from '../contracts/toolchains.ts';
+import { tryDevices } from '../exec/models/trial.ts';
 import { memorySignals } from '../signals/memory.ts';
 import { createLog } from '../telemetry/log.ts';
 import { watchLoop } from '../telemetry/loop.ts';
@@ -42,7 +43,7 @@ export async function local(config: Config, checkout: string, version: string, c
   const converters = await openConverters(config, checkout, log, metrics, served);
   const stopping = new AbortController();
 
-  const devices = await devicesHere(served, log, metrics);
+  const devices = await devicesHere(served, { log, metrics, tryThem: (found) => tryDevices(converters, found) });
   const slotsOf = (name: Toolchain) =>
     served.includes(name) ? slotsWith(config.worker.slots[name], toolchainRow(name).devices, devices.get(name)) : 0;
   const slots = Object.fromEntries(toolchains.map((name) => [name, slotsOf(name)]));

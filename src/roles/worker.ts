@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import type { Config } from '../config.ts';
 import { queueAbilities } from '../contracts/messages/presence.ts';
 import { toolchainRow } from '../contracts/toolchains.ts';
+import { tryDevices } from '../exec/models/trial.ts';
 import { openJobs } from '../jobs/nats/jobs.ts';
 import { openClock } from '../nats/clock.ts';
 import { streamOf } from '../queue/nats/pool.ts';
@@ -47,7 +48,7 @@ export async function worker(config: Config, checkout: string): Promise<Running>
     openClock(nats, streamOf(pool)),
     here ?? openConverters(config, checkout, log, metrics, [toolchain]),
   ]);
-  const devices = await devicesHere([toolchain], log, metrics);
+  const devices = await devicesHere([toolchain], { log, metrics, tryThem: (found) => tryDevices(converters, found) });
   const found = devices.get(toolchain);
   const onDevices = slotsWith(config.worker.slots[toolchain], toolchainRow(toolchain).devices, found);
   // A worker limited to one conversion has one slot.

@@ -19,6 +19,8 @@ interface Kind {
   readonly shared: RegExp;
   /** Paths that its libraries read. */
   readonly reads: readonly string[];
+  /** Tells our programs how many there are to compute on. */
+  readonly counted?: string;
 }
 
 const KINDS: Readonly<Record<DeviceKind, Kind>> = {
@@ -26,7 +28,8 @@ const KINDS: Readonly<Record<DeviceKind, Kind>> = {
   nvidia: {
     each: /^nvidia\d+$/,
     shared: /^(nvidiactl|nvidia-uvm|nvidia-uvm-tools|nvidia-caps\/nvidia-cap\d+)$/,
-    reads: ['/proc/driver/nvidia', '/proc/devices', '/sys/module/nvidia', '/sys/devices/system/node'],
+    reads: ['/proc/driver/nvidia', '/proc/driver/nvidia-uvm', '/proc/devices', '/sys/module/nvidia', '/sys/devices/system/node'],
+    counted: 'CUDA_DEVICES',
   },
   // By which VA-API, Vulkan and OpenCL of Mesa and Intel reach a GPU, without its displays.
   render: { each: /^dri\/renderD\d+$/, shared: /^$/, reads: ['/sys/class/drm', '/sys/dev/char', '/usr/share/vulkan', '/etc/vulkan'] },
@@ -44,9 +47,10 @@ export async function findDevices(kinds: readonly DeviceKind[], asOthers = proce
   const files: string[] = [];
   const closed: string[] = [];
   const reads: string[] = [];
+  const env: Record<string, string> = {};
   const counts: Partial<Record<DeviceKind, number>> = {};
   for (const kind of kinds) {
-    const { each, shared, reads: common } = KINDS[kind];
+    const { each, shared, reads: common, counted } = KINDS[kind];
     const open: string[] = [];
     for (const name of names.filter((one) => each.test(one) || shared.test(one))) {
       const path = join(dev, name);
@@ -58,8 +62,9 @@ export async function findDevices(kinds: readonly DeviceKind[], asOthers = proce
     if (devices.length === 0) continue;
     files.push(...open);
     reads.push(...common, ...(await Promise.all(devices.map(describedIn))).flat());
+    if (counted !== undefined) env[counted] = String(devices.length);
   }
-  const env = files.length > 0 && (await isThere(DRIVER)) ? { LD_LIBRARY_PATH: DRIVER } : {};
+  if (files.length > 0 && (await isThere(DRIVER))) env['LD_LIBRARY_PATH'] = DRIVER;
   return { counts, files, closed, reads, env };
 }
 

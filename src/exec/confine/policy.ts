@@ -17,7 +17,7 @@ export interface DeviceAccess {
   readonly files: readonly string[];
   /** Paths that it may read besides: what drivers tell of themselves. */
   readonly reads: readonly string[];
-  /** Where its libraries are, if the linker does not know. */
+  /** How many there are, and where their libraries are, if the linker does not know. */
   readonly env: Readonly<Record<string, string>>;
 }
 

@@ -26,6 +26,9 @@ const unpackedSchema = fileSchema.extend({
 });
 export type UnpackedFile = Readonly<z.infer<typeof unpackedSchema>>;
 
+/** What is taken of packages, and nothing made of it. */
+export const takenSchema = z.strictObject({ packages: z.array(packageSchema).min(1), files: z.array(unpackedSchema).min(1) });
+
 /** What `conversion/convert.ts` can make of weights. */
 const CONVERSIONS = ['ncnn', 'tar', 'whisper'] as const;
 export type ConversionName = (typeof CONVERSIONS)[number];

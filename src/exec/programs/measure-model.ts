@@ -1,26 +1,25 @@
 /**
  * Runs a graph of ONNX on one device, with a made-up input, and prints one line of JSON: how long it took to load and to run, ms, the most memory that this
- * process had, bytes, and a number for each result, by which two devices are compared.
+ * process had, bytes, and values of each result, by which two devices are compared.
  *
  *   measure-model.ts GRAPH.onnx cpu|cuda
  *
- * Dimensions that the caller chooses are 1. Status 3 where the device is not there.
+ * Dimensions that the caller chooses are 1. Status 3 where the device cannot be used; the last line of standard error says why.
  */
-import { openSession, Tensor } from './inference/session.ts';
+import { CUDA, openSessionOn, Tensor } from './inference/session.ts';
 
 /** The median of an odd number. */
 const RUNS = 3;
+/** Of each result, spread over it. */
+const MOST_VALUES = 4096;
 
 const [graph = '', device = 'cpu'] = process.argv.slice(2);
 
 const now = (): number => performance.now();
-const before = now();
-const session = await openSession(graph, device).catch((error: unknown) => {
-  if (device === 'cpu') throw error;
-  process.exitCode = 3;
-  return undefined;
-});
-if (session !== undefined) {
+
+async function measure(): Promise<object> {
+  const before = now();
+  const session = await openSessionOn(device === 'cuda' ? CUDA : device, graph);
   const loadMs = now() - before;
   const inputs = Object.fromEntries(
     session.inputMetadata.flatMap((input) => (input.isTensor ? [[input.name, madeUp(input.type, input.shape)] as const] : [])),
@@ -33,8 +32,8 @@ if (session !== undefined) {
     times.push(now() - began);
   }
   const runMs = times.sort((a, b) => a - b)[Math.floor(RUNS / 2)] ?? 0;
-  const means = session.outputNames.map((name) => meanOf(results[name]?.data as Float32Array));
-  process.stdout.write(`${JSON.stringify({ loadMs, runMs, memoryBytes: process.resourceUsage().maxRSS * 1024, means })}\n`);
+  const values = session.outputNames.map((name) => someOf(results[name]?.data as Float32Array));
+  return { loadMs, runMs, memoryBytes: process.resourceUsage().maxRSS * 1024, values };
 }
 
 function madeUp(type: string, shape: readonly (number | string)[]): Tensor {
@@ -48,8 +47,15 @@ function madeUp(type: string, shape: readonly (number | string)[]): Tensor {
   );
 }
 
-function meanOf(values: Float32Array): number {
-  let sum = 0;
-  for (const value of values) sum += value;
-  return sum / values.length;
+function someOf(values: Float32Array): readonly number[] {
+  const count = Math.min(values.length, MOST_VALUES);
+  return Array.from({ length: count }, (_, i) => values[Math.floor((i * values.length) / count)] ?? 0);
+}
+
+try {
+  process.stdout.write(`${JSON.stringify(await measure())}\n`);
+} catch (error) {
+  if (device === 'cpu') throw error;
+  process.exitCode = 3;
+  process.stderr.write(`${(error as Error).message.replaceAll('\n', ' ')}\n`);
 }

@@ -9,7 +9,7 @@ import { type Toolchain, toolchains } from '../../contracts/toolchains.ts';
 import { openCgroups } from '../../exec/confine/cgroups.ts';
 import { type Launcher, launcherAt } from '../../exec/confine/confine.ts';
 import { SpawnFailed } from '../../exec/confine/policy.ts';
-import { stage } from '../../exec/confine/stage.ts';
+import { type Runtime, stage } from '../../exec/confine/stage.ts';
 import { openSlot, type Slot } from '../../exec/files/workspace.ts';
 import { openToolbox, type Toolbox } from '../../exec/toolbox.ts';
 import type { Log } from '../../telemetry/log.ts';
@@ -22,6 +22,7 @@ import { modelsHere } from './models.ts';
 export interface Converters {
   readonly workDir: string;
   readonly launcher: Launcher;
+  readonly runtime: Runtime;
   readonly toolbox: Toolbox;
   readonly engineStates: EngineStates;
   /** As it is now: without the engines that do not work. */
@@ -111,7 +112,7 @@ export async function openConverters(
   ]);
   const states = engineStates(log, metrics);
   const catalog = workingCatalog(servedIn(served, toolbox.installed), why, () => states.withdrawn);
-  return { workDir, launcher, toolbox, engineStates: states, catalog, spareSlot, confinement };
+  return { workDir, launcher, runtime, toolbox, engineStates: states, catalog, spareSlot, confinement };
 }
 
 const isServed = ({ toolchains: of }: Engine, served: readonly Toolchain[]): boolean => of.some((toolchain) => served.includes(toolchain));

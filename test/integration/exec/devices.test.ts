@@ -6,14 +6,17 @@ import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Engine, StepLimits } from '../../../src/catalog/engine.ts';
 import { PNG } from '../../../src/catalog/known-good.ts';
+import { toolchainRow } from '../../../src/contracts/toolchains.ts';
 import { launcherAt } from '../../../src/exec/confine/confine.ts';
 import { type Devices, findDevices } from '../../../src/exec/confine/devices.ts';
+import type { DeviceAccess } from '../../../src/exec/confine/policy.ts';
 import { stage } from '../../../src/exec/confine/stage.ts';
 import { openSlot, type Slot } from '../../../src/exec/files/workspace.ts';
+import { tryDevices } from '../../../src/exec/models/trial.ts';
 import { openResidents } from '../../../src/exec/residents/residents.ts';
 import { openToolbox } from '../../../src/exec/toolbox.ts';
 import { devicesHere, slotsWith } from '../../../src/roles/machine/devices.ts';
-import { createLog } from '../../../src/telemetry/log.ts';
+import { createLog, type Log } from '../../../src/telemetry/log.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
 
 const LAUNCHER = resolve('.cache/bin/launcher');
@@ -99,10 +102,39 @@ describe('on a machine', () => {
   it('are counted in the metrics for a toolchain that can use them, and for no other', async () => {
     const metrics = createMetrics();
     const use = { kinds: ['nvidia'] as const, slotsEach: 1 };
-    const here = await devicesHere(['image', 'pdf'], createLog('silent'), metrics, (name) => (name === 'pdf' ? use : undefined));
+    const deps = { log: createLog('silent'), metrics, tryThem: async () => undefined };
+    const here = await devicesHere(['image', 'pdf'], { ...deps, use: (name) => (name === 'pdf' ? use : undefined) });
     expect([...here.keys()]).toEqual(['pdf']);
     const lines = (await metrics.text()).split('\n').filter((line) => line.startsWith('filemill_worker_devices'));
     expect(lines).toEqual([`filemill_worker_devices{toolchain="pdf",kind="nvidia"} ${here.get('pdf')?.counts.nvidia}`]);
+  });
+
+  it('are left where models cannot be run on them: the log says why, and the processors have all slots', async () => {
+    const metrics = createMetrics();
+    const trial = {
+      launcher: launcherAt(LAUNCHER),
+      runtime: await stage(process.cwd(), process.execPath, root),
+      spareSlot: withoutDevices,
+    };
+    const warned: unknown[] = [];
+    const log = { ...createLog('silent'), warn: (about: object) => void warned.push(about) } as unknown as Log;
+    const tried = (devices: DeviceAccess) => tryDevices(trial, devices);
+    const here = await devicesHere(['ai'], { log, metrics, tryThem: tried, dev });
+    // The package has the provider for CUDA in no installation but the image ai-cuda.
+    expect(warned).toEqual([
+      expect.objectContaining({ toolchain: 'ai', why: expect.stringContaining('libonnxruntime_providers_shared.so: cannot open') }),
+    ]);
+    const found = here.get('ai');
+    expect(found).toMatchObject({ counts: { nvidia: 0 }, files: [], env: {} });
+    expect(slotsWith(8, toolchainRow('ai').devices, found)).toBe(8);
+    expect(await metrics.text()).toContain('filemill_worker_devices{toolchain="ai",kind="nvidia"} 0');
+  });
+
+  it('are used where models can be run on them, and programs are told how many there are', async () => {
+    const deps = { log: createLog('silent'), metrics: createMetrics(), tryThem: async () => undefined };
+    const found = (await devicesHere(['ai'], { ...deps, dev })).get('ai');
+    expect(found).toMatchObject({ counts: { nvidia: 1 }, env: { CUDA_DEVICES: '1' } });
+    expect(slotsWith(8, toolchainRow('ai').devices, found)).toBe(2);
   });
 });
 
@@ -144,6 +176,10 @@ describe('a program that is run once', () => {
   it("reaches its driver with the driver's commands", async () =>
     // The stand-in's driver knows none: Landlock would say EACCES.
     expect(await run(withDevices, ['control', join(dev, 'dri/renderD128'), RENDER_COMMAND])).toEqual(refused('ENOTTY')));
+  it("names its threads, without which NVIDIA's driver gives up", async () => {
+    expect(await run(withDevices, ['write', '/proc/thread-self/comm'])).toEqual(done);
+    expect(await run(withoutDevices, ['write', '/proc/thread-self/comm'])).toEqual(refused('EACCES'));
+  });
   it('controls no terminal by that', async () => expect(await run(withDevices, ['ioctl', 0x5452])).toEqual(refused('ENOTTY')));
   it('opens no other device', async () => {
     expect(await run(withDevices, ['read', '/dev/tty'])).toEqual(refused('EACCES'));
