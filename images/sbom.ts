@@ -1,8 +1,8 @@
 /**
- * Prints what an image contains as an SPDX document (spdx.github.io/spdx-spec/v2.3): packages of Debian and of npm, the same bytes for the same image.
+ * Prints what an image contains as an SPDX document (spdx.github.io/spdx-spec/v2.3): packages of Debian, npm and PyPI, the same bytes for the same image.
  *
- *   node images/sbom.ts NAME IMAGE-ID REVISION CREATED <LIST    LIST: `deb`, package, version, source package, architecture; or `npm`, name@version,
- *                                                             licence; between tabs. CREATED: RFC 3339, in UTC
+ *   node images/sbom.ts NAME IMAGE-ID REVISION CREATED <LIST    LIST: `deb`, package, version, source package, architecture; or `npm` or `pypi`,
+ *                                                             name@version, licence; between tabs. CREATED: RFC 3339, in UTC
  */
 import { readFileSync } from 'node:fs';
 
@@ -27,9 +27,10 @@ function contained(line: string): Contained {
     };
   }
   const at = first.lastIndexOf('@');
-  if (kind !== 'npm' || fields.length !== 2 || at < 1) throw new Error(`this is neither a package of Debian nor one of npm: ${line}`);
+  if ((kind !== 'npm' && kind !== 'pypi') || fields.length !== 2 || at < 1)
+    throw new Error(`this is no package of Debian, npm or PyPI: ${line}`);
   const [name, version] = [first.slice(0, at), first.slice(at + 1)];
-  return { name, version, url: `pkg:npm/${name.replace('@', '%40')}@${encodeURIComponent(version)}`, license: second };
+  return { name, version, url: `pkg:${kind}/${name.replace('@', '%40')}@${encodeURIComponent(version)}`, license: second };
 }
 
 /** A licence as SPDX writes them; what npm's authors write instead is none. */

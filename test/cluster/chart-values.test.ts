@@ -84,6 +84,19 @@ const ROWS: readonly Row[] = [
     },
   },
   {
+    says: 'AI models on GPUs, before those on processors',
+    values: { pools: { 'ai-cuda': { enabled: true } } },
+    finds: (all) =>
+      all
+        .filter(({ kind, spec, metadata }) => kind === 'ToolchainPool' && (spec.toolchain ?? metadata.name) === 'ai')
+        .map(({ metadata, spec }) => [metadata.name, spec.image, spec.preference ?? 0, spec.resources.limits['nvidia.com/gpu']])
+        .sort(),
+    expected: [
+      ['ai', 'registry.example.org/filemill/ai:0.1.0', 0, undefined],
+      ['ai-cuda', 'registry.example.org/filemill/ai-cuda:0.1.0', -1, '1'],
+    ],
+  },
+  {
     says: 'another user',
     values: { pods: { runAsUser: 1_000_640_000 } },
     finds: (all) => ofPods(all, ({ spec }) => [spec.securityContext.runAsUser, spec.securityContext.fsGroup]),

@@ -106,7 +106,7 @@ describe('the chart', () => {
         JSON.parse(json ?? ''),
       ]),
     );
-    expect([...rights.keys()].sort()).toEqual(['api', 'controller', ...toolchains.map((pool) => `worker-${pool}`)].sort());
+    expect([...rights.keys()].sort()).toEqual(['api', 'controller', ...[...toolchains, 'ai-cuda'].map((pool) => `worker-${pool}`)].sort());
     expect(rights.get('controller')).toEqual(controllerPermissions);
     for (const pool of toolchains) expect(rights.get(`worker-${pool}`)).toEqual(workerPermissions(pool));
   });

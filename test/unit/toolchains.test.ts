@@ -10,7 +10,8 @@ const named = [...toolchains].sort();
 
 describe('each toolchain, and no other', () => {
   it.each(['charts/filemill/values.yaml', 'charts/filemill/values-trial.yaml'])('has a pool in %s', (path) => {
-    expect(Object.keys(yaml(path)['pools'] ?? {}).sort()).toEqual(named);
+    const pools = Object.entries(yaml(path)['pools'] ?? {}) as [string, { enabled?: boolean }][];
+    expect(pools.flatMap(([name, { enabled = true }]) => (enabled ? [name] : [])).sort()).toEqual(named);
   });
 
   it('has a service in compose.yaml, and a password to be set', () => {
@@ -27,7 +28,7 @@ describe('each toolchain, and no other', () => {
   it('has an image that the chart may name by its digest', () => {
     const schema = JSON.parse(readFileSync('charts/filemill/values.schema.json', 'utf8'));
     const { image, pools } = schema.properties;
-    expect(image.properties.digests.propertyNames.enum.toSorted()).toEqual(['app', ...toolchains].sort());
+    expect(image.properties.digests.propertyNames.enum.toSorted()).toEqual(['app', ...toolchains, 'ai-cuda'].sort());
     expect(pools).toBeDefined();
     for (const { name, image: repository } of toolchainTable) expect(repository).toBe(`filemill/${name}`);
   });
