@@ -50,6 +50,6 @@ for (const { name } of files) {
   mkdirSync(join(into, place), { recursive: true });
   linkSync(join(CACHE, id, name), join(into, place, name));
 }
-const licence = (project: string): string => (project === 'onnxruntime-gpu' ? 'MIT' : 'LicenseRef-NVIDIA-Proprietary');
+const licence = (project: string): string => (project === 'onnxruntime-gpu' ? 'MIT' : 'see /usr/share/doc/filemill-cuda');
 const lines = packages.map(({ project, file }) => `${project}@${file.split('-')[1]}\t${licence(project)}\n`);
 writeFileSync(join(into, 'pypi-packages.tsv'), lines.join(''));

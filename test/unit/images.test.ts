@@ -4,6 +4,8 @@ import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { takenSchema } from '../../src/exec/models/manifest.ts';
 
 const run = (file: string, args: readonly string[], input = '', env: Readonly<Record<string, string>> = {}): string =>
   execFileSync(file, args, { input, encoding: 'utf8', stdio: 'pipe', env: { PATH: process.env['PATH'] ?? '', ...env } });
@@ -83,12 +85,27 @@ describe("V8's compiled code in an image", () => {
   }, 120_000);
 });
 
+describe('the libraries for GPUs', () => {
+  const { packages, files } = takenSchema.parse(parse(readFileSync('images/ai-cuda/packages.yaml', 'utf8')));
+
+  it("have ONNX Runtime of the version that Node's binding is of", () => {
+    const { version } = JSON.parse(readFileSync('node_modules/onnxruntime-node/package.json', 'utf8')) as { version: string };
+    expect(packages.map(({ file }) => file)).toContainEqual(expect.stringContaining(`onnxruntime_gpu-${version}-`));
+  });
+
+  it('come with the terms that they may be used under', () => {
+    const names = files.map(({ name }) => name);
+    expect(names).toEqual(expect.arrayContaining(['cuda.txt', 'cudnn.txt', 'onnxruntime.txt', 'onnxruntime-third-party.txt']));
+  });
+});
+
 describe('what an image contains', () => {
   const LIST = [
     'deb\tlibstdc++6\t14.2.0-19\tgcc-14\tamd64',
     'deb\tbash\t5.2.37-2+b3\tbash\tamd64',
     'npm\t@img/sharp-linux-x64@0.35.5\tApache-2.0',
     'npm\tjust@1.0.0\tSEE LICENSE IN LICENSE',
+    'pypi\tnvidia-cublas@13.1.0.3\tsee /usr/share/doc/filemill-cuda',
     '',
   ].join('\n');
   const sbom = (list = LIST) =>
@@ -136,8 +153,9 @@ describe('what an image contains', () => {
       'pkg:deb/debian/bash@5.2.37-2%2Bb3?arch=amd64&distro=trixie',
       'pkg:npm/%40img/sharp-linux-x64@0.35.5',
       'pkg:npm/just@1.0.0',
+      'pkg:pypi/nvidia-cublas@13.1.0.3',
     ]);
-    expect(parsed.packages.slice(3).map(({ licenseDeclared }) => licenseDeclared)).toEqual(['Apache-2.0', 'NOASSERTION']);
+    expect(parsed.packages.slice(3).map(({ licenseDeclared }) => licenseDeclared)).toEqual(['Apache-2.0', 'NOASSERTION', 'NOASSERTION']);
   });
   it('is the same each time, and fails for a line that it cannot read', () => {
     expect(sbom()).toBe(sbom());
