@@ -39,6 +39,7 @@ import { engine as pim } from './engines/pim.ts';
 import { engine as pimSheets } from './engines/pim-sheets.ts';
 import { engine as poppler } from './engines/poppler.ts';
 import { engine as portrait } from './engines/portrait.ts';
+import { engine as portraitLarge } from './engines/portrait-large.ts';
 import { engine as potrace } from './engines/potrace.ts';
 import { engine as qpdf } from './engines/qpdf.ts';
 import { engine as retouch } from './engines/retouch.ts';
@@ -92,6 +93,7 @@ export const engines: readonly Engine[] = [
   pimSheets,
   pim,
   poppler,
+  portraitLarge,
   portrait,
   potrace,
   qpdf,

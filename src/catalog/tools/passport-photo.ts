@@ -1,9 +1,10 @@
 /** A photo as passports need it. */
 import { z } from 'zod';
 import { matted } from '../engines/matte.ts';
-import { engine as portrait } from '../engines/portrait.ts';
+import { engine as small } from '../engines/portrait.ts';
+import { engine as large } from '../engines/portrait-large.ts';
 import { colour, flag, oneOf } from '../options/fields.ts';
-import type { Tool } from '../tool.ts';
+import type { Method, Tool } from '../tool.ts';
 import { PHOTO } from '../tool-families/photo.ts';
 
 /** Width, height, head from chin to crown, and the space above it, mm: the middle of what each allows. */
@@ -28,6 +29,11 @@ const input = z.object({
   sheet: flag.default(false),
 });
 
+const plan: Method['plan'] = (order) => {
+  const { country, color, sheet } = order.input as z.output<typeof input>;
+  return matted(order, 'passport', [color, ...RULES[country].map(String), ...(sheet ? ['sheet'] : [])], DPI);
+};
+
 export const tool: Tool = {
   slug: 'passport-photo',
   summary: 'Makes a passport photo of a portrait: finds the face, cuts it to the size of a country, and makes the background plain.',
@@ -43,14 +49,10 @@ export const tool: Tool = {
   daily: 100,
   work: {
     target: () => 'jpg',
+    // The better model first.
     methods: [
-      {
-        engine: portrait,
-        plan: (order) => {
-          const { country, color, sheet } = order.input as z.output<typeof input>;
-          return matted(order, 'passport', [color, ...RULES[country].map(String), ...(sheet ? ['sheet'] : [])], DPI);
-        },
-      },
+      { engine: large, plan },
+      { engine: small, plan },
     ],
   },
 };

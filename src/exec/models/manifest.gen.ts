@@ -34,7 +34,7 @@ export const listedModels: readonly Model[] = [
     id: 'u2net',
     title: 'U²-Net',
     does: 'finds what stands out in a picture, with finer edges',
-    tools: ['remove-background', 'change-background'],
+    tools: ['remove-background', 'change-background', 'passport-photo'],
     licence: 'Apache-2.0',
     source: 'https://github.com/xuebinqin/U-2-Net',
     takes: 'input.1: float32, 1 × 3 × 320 × 320; red, green and blue, normalised as for ImageNet',

@@ -139,7 +139,8 @@ describe('passport-photo', () => {
     ['us', '600x600'],
     ['cn', '390x567'],
   ])('has the size of %s', async (country, size) => {
-    const { path } = await use('passport-photo', PORTRAIT, { country });
+    const { path, job } = await use('passport-photo', PORTRAIT, { country });
+    expect(job.engine?.name).toBe('u2net and centerface');
     expect(await describeOf(path)).toBe(`JPEG ${size}`);
     expect((await run(CONVERT, [path, '-format', '%x %U', 'info:'])).stdout).toBe('300 PixelsPerInch');
     // Above the head and beside it.
@@ -170,8 +171,8 @@ describe('passport-photo', () => {
 describe('models', () => {
   it('are measured, each in a separate process, on the devices that are there', async () => {
     const { stdout } = await run('scripts/filemill', ['models', 'bench', 'u2netp', 'centerface']);
-    expect(stdout).toMatch(/^u2netp\/u2netp\.onnx +cpu: loaded in \d+ ms, one run [1-9]\d* ms, [1-9]\d\d MB$/m);
-    expect(stdout).toMatch(/^centerface\/centerface\.onnx +cpu: /m);
+    expect(stdout).toMatch(/^u2netp\/u2netp\.onnx +cpu +\d+ ms +[1-9]\d* ms +[1-9]\d\d MB$/m);
+    expect(stdout).toMatch(/^centerface\/centerface\.onnx +cpu /m);
   });
 
   it('are switched off where they are not what the manifest says', async () => {
