@@ -18,11 +18,11 @@ export async function benchModels(found: readonly InstalledModel[], checkout: st
   for (const { model, folder } of found)
     for (const { name } of model.files.filter((file) => file.name.endsWith('.onnx'))) {
       const graph = join(folder, name);
-      const onCpu = await measureGraph(graph, 'cpu', checkout);
+      const onCpu = await measureGraph(graph, 'cpu', checkout, model.measured);
       if (typeof onCpu === 'string') throw new Error(onCpu);
       rows.push(measuredRow(`${model.id}/${name}`, 'cpu', onCpu));
       if (gpus === 0 || refused !== undefined) continue;
-      const onGpu = await measureGraph(graph, 'cuda', checkout);
+      const onGpu = await measureGraph(graph, 'cuda', checkout, model.measured);
       if (typeof onGpu === 'string') refused = onGpu;
       else rows.push(measuredRow(`${model.id}/${name}`, 'cuda', onGpu, differenceOf(onCpu.values, onGpu.values)));
     }

@@ -12,6 +12,7 @@ export const listedModels: readonly Model[] = [
     takes: 'input.1: float32, 1 × 3 × 320 × 320; red, green and blue, normalised as for ImageNet',
     gives: '1959: float32, 1 × 1 × 320 × 320; 0 for the background, 1 for what stands out',
     device: 'CPU',
+    measured: {},
     small: true,
     packages: [
       {
@@ -40,6 +41,7 @@ export const listedModels: readonly Model[] = [
     takes: 'input.1: float32, 1 × 3 × 320 × 320; red, green and blue, normalised as for ImageNet',
     gives: '1959: float32, 1 × 1 × 320 × 320; 0 for the background, 1 for what stands out',
     device: 'CPU',
+    measured: {},
     small: false,
     packages: [
       {
@@ -69,6 +71,7 @@ export const listedModels: readonly Model[] = [
     gives:
       "537 to 540: float32, a quarter as high and wide; a face's likelihood, the logarithm of its size, its offset, its five landmarks",
     device: 'CPU',
+    measured: {},
     small: true,
     packages: [
       {
@@ -99,6 +102,7 @@ export const listedModels: readonly Model[] = [
     gives:
       'erb_dec.onnx, m: float32, 1 × 1 × frames × 32; how much of each band is speech. df_dec.onnx, coefs: float32, 1 × frames × 96 × 10; complex filters',
     device: 'CPU',
+    measured: { S: 100 },
     small: true,
     packages: [
       {
@@ -134,6 +138,7 @@ export const listedModels: readonly Model[] = [
     takes: 'audio: float32, 1 × 1 × 480240; 30 s of one channel at 16 kHz. Then tokens: int64, texts × pieces; the pieces of text so far',
     gives: 'logits: float32, texts × 51865; how likely each piece is the next one',
     device: 'CPU',
+    measured: {},
     small: false,
     packages: [
       {
@@ -185,6 +190,7 @@ export const listedModels: readonly Model[] = [
     takes: 'picture: float32, 1 × 3 × height × width; red, green and blue from 0 to 1',
     gives: 'enlarged: float32, 1 × 3 × 4 height × 4 width; the same',
     device: 'CPU',
+    measured: { 'picture height': 184, 'picture width': 184 },
     small: false,
     packages: [
       {

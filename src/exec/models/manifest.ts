@@ -43,6 +43,8 @@ const modelSchema = z.strictObject({
   takes: z.string(),
   gives: z.string(),
   device: z.string(),
+  /** Sizes of the dimensions that a caller chooses, by name, with which it is measured: as its program runs it. Others are 1. */
+  measured: z.record(z.string(), z.int().positive()).default({}),
   /** Whether every installation has it. */
   small: z.boolean().default(false),
   packages: z.array(packageSchema).min(1),

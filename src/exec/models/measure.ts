@@ -16,13 +16,21 @@ const measured = z.object({ loadMs: z.number(), runMs: z.number(), memoryBytes: 
 /** `values` are some of each result, by which two devices are compared. */
 export type Measured = Readonly<z.infer<typeof measured>>;
 
-/** @param graph absolute path @param device as ONNX Runtime calls it @returns why it cannot be used, where it cannot */
-export async function measureGraph(graph: string, device: string, checkout: string): Promise<Measured | string> {
+/**
+ * @param graph absolute path @param device as ONNX Runtime calls it @param sizes of dimensions, by name
+ * @returns why the device cannot be used, where it cannot
+ */
+export async function measureGraph(
+  graph: string,
+  device: string,
+  checkout: string,
+  sizes: Readonly<Record<string, number>> = {},
+): Promise<Measured | string> {
   const source = join(checkout, 'src/exec/programs/measure-model.ts');
   // An image has it as JavaScript.
   const program = existsSync(source) ? source : source.replace(/\.ts$/, '.js');
   try {
-    const args = ['--disable-warning=ExperimentalWarning', program, graph, device];
+    const args = ['--disable-warning=ExperimentalWarning', program, graph, device, JSON.stringify(sizes)];
     const { stdout } = await run(process.execPath, args, { timeout: LONGEST_MS, maxBuffer: MOST_BYTES });
     return measured.parse(JSON.parse(stdout));
   } catch (error) {

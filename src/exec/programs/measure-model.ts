@@ -2,9 +2,9 @@
  * Runs a graph of ONNX on one device, with a made-up input, and prints one line of JSON: how long it took to load and to run, ms, the most memory that this
  * process had, bytes, and values of each result, by which two devices are compared.
  *
- *   measure-model.ts GRAPH.onnx cpu|cuda
+ *   measure-model.ts GRAPH.onnx cpu|cuda [SIZES]
  *
- * Dimensions that the caller chooses are 1. Status 3 where the device cannot be used; the last line of standard error says why.
+ * SIZES is an object of JSON: those of dimensions that the caller chooses, by name; the others are 1. Status 3 where the device cannot be used; the last line of standard error says why.
  */
 import { CUDA, openSessionOn, Tensor } from './inference/session.ts';
 
@@ -13,7 +13,8 @@ const RUNS = 3;
 /** Of each result, spread over it. */
 const MOST_VALUES = 4096;
 
-const [graph = '', device = 'cpu'] = process.argv.slice(2);
+const [graph = '', device = 'cpu', given = '{}'] = process.argv.slice(2);
+const chosen = JSON.parse(given) as Readonly<Record<string, number>>;
 
 const now = (): number => performance.now();
 
@@ -37,7 +38,7 @@ async function measure(): Promise<object> {
 }
 
 function madeUp(type: string, shape: readonly (number | string)[]): Tensor {
-  const sizes = shape.map((size) => (typeof size === 'number' && size > 0 ? size : 1));
+  const sizes = shape.map((size) => (typeof size === 'number' ? size : (chosen[size] ?? 1)));
   const count = sizes.reduce((product, size) => product * size, 1);
   if (type === 'int64') return new Tensor('int64', new BigInt64Array(count).fill(1n), sizes);
   return new Tensor(
