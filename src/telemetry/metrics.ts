@@ -42,6 +42,8 @@ export interface Metrics {
   poolsSeen(pools: readonly PoolSeen[]): void;
   /** @param counts of the devices that a toolchain can use here, by kind */
   devicesFound(toolchain: string, counts: Readonly<Record<string, number>>): void;
+  /** A program of the toolchain could not use a device that was found, and the processor did its work. */
+  deviceRefused(toolchain: string): void;
   /** @param whole by id of a model, whether it can be used here */
   modelsFound(whole: ReadonlyMap<string, boolean>): void;
   /** The state of this process, if it is a worker. */
@@ -160,6 +162,12 @@ export function createMetrics(): Metrics {
     labelNames: ['toolchain', 'kind'],
     registers,
   });
+  const refusedDevices = new Counter({
+    name: 'filemill_worker_device_refusals_total',
+    help: 'Steps for which a program could not use its device, such as for want of room, so that the processor did the work',
+    labelNames: ['toolchain'],
+    registers,
+  });
   const models = new Gauge({
     name: 'filemill_model_usable',
     help: 'Whether a model is installed here, whole and unchanged; 0: the tools that need it use another method, or are switched off',
@@ -222,6 +230,7 @@ export function createMetrics(): Metrics {
     devicesFound(toolchain, counts) {
       for (const [kind, count] of Object.entries(counts)) devices.set({ toolchain, kind }, count);
     },
+    deviceRefused: (toolchain) => refusedDevices.inc({ toolchain }),
     modelsFound(whole) {
       for (const [model, can] of whole) models.set({ model }, can ? 1 : 0);
     },

@@ -36,16 +36,24 @@ export interface StepperDeps {
   readonly judge: Pick<Judge, 'reasonOf'>;
   /** This slot's proxy for programs that reach the Internet: it is open only while such a program serves a request. */
   readonly egressProxy?: EgressProxy | undefined;
+  /** A program could not use the slot's device, and the processor did its work. */
+  readonly onDeviceRefused?: (why: string) => void;
 }
 
-export function createStepper({ toolbox, slot, residents, judge, egressProxy }: StepperDeps): Stepper {
-  const start = (step: ProcessStep, { engine, folder, limits, signal, onProgress }: StepRun): Promise<ProcessOutcome> => {
+/** What `exec/programs/inference/session.ts` says then. */
+const DEVICE_REFUSED = /^the GPU cannot be used, so the processor is: (.*)$/m;
+
+export function createStepper({ toolbox, slot, residents, judge, egressProxy, onDeviceRefused }: StepperDeps): Stepper {
+  const start = async (step: ProcessStep, { engine, folder, limits, signal, onProgress }: StepRun): Promise<ProcessOutcome> => {
     const onLine = (line: string) => {
       const fraction = step.progress?.(line);
       if (fraction !== undefined) onProgress(fraction);
     };
     const where = { slot, folder, limits, signal, proxyPort: egressProxy?.port };
-    return toolbox.run(engine, step, { ...where, ...(step.progress === undefined ? {} : { onLine }) });
+    const outcome = await toolbox.run(engine, step, { ...where, ...(step.progress === undefined ? {} : { onLine }) });
+    const refused = (slot.devices?.files ?? []).length === 0 ? undefined : DEVICE_REFUSED.exec(outcome.stderr)?.[1];
+    if (refused !== undefined) onDeviceRefused?.(refused);
+    return outcome;
   };
 
   const run: Stepper['run'] = async (step, where) => {

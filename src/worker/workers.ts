@@ -86,7 +86,11 @@ export async function startWorkers(deps: WorkersDeps): Promise<PoolWorkers> {
       openResidents({ launcher, slot, perLife: settings.residents.perLife, leakBytes: warmBytes, onStarted, onReplaced }),
     );
     const egressProxy = reaches === 'internet' ? await deps.openEgressProxy?.() : undefined;
-    const stepper = createStepper({ toolbox, slot, residents, judge, egressProxy });
+    const onDeviceRefused = (why: string) => {
+      log.warn({ toolchain, why }, 'a program could not use its device: the processor did the work');
+      metrics.deviceRefused(toolchain);
+    };
+    const stepper = createStepper({ toolbox, slot, residents, judge, egressProxy, onDeviceRefused });
     const limits = slotLimits(bounds, settings, conversionBytes, settings.dirBytes !== undefined && express ? disk * EXPRESS : disk);
     const fullLimits = slotLimits(bounds, settings, slotMemory.conversionBytes, disk);
     const hopDeps = { slot, stepper, judge, limits };

@@ -6,10 +6,14 @@ import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { benchModels } from '../../src/cli/bench-models.ts';
+import type { Slot } from '../../src/exec/files/workspace.ts';
 import { float32s, Graph } from '../../src/exec/models/conversion/onnx.ts';
 import type { InstalledModel } from '../../src/exec/models/installed.ts';
 import { listedModels } from '../../src/exec/models/manifest.gen.ts';
 import { differenceOf, measureGraph, reasonIn } from '../../src/exec/models/measure.ts';
+import type { Residents } from '../../src/exec/residents/residents.ts';
+import type { Toolbox } from '../../src/exec/toolbox.ts';
+import { createStepper, type StepRun } from '../../src/worker/run-step.ts';
 
 const run = promisify(execFile);
 const [MEASURE, SESSION] = ['measure-model', 'inference/session'].map((name) => resolve(`src/exec/programs/${name}.ts`));
@@ -44,6 +48,24 @@ it('computes on the processor where a GPU cannot be used, and says so', async ()
   const { stdout, stderr } = await run(process.execPath, args, { env: { ...process.env, CUDA_DEVICES: '1' } });
   expect(stdout.trim()).toBe('2,4,6,8');
   expect(stderr).toContain('the GPU cannot be used, so the processor is: ');
+});
+
+it('is told to the worker, which counts it', async () => {
+  const told: string[] = [];
+  const stderr = 'a line\nthe GPU cannot be used, so the processor is: no room\n';
+  const outcome = { ended: 'exit', code: 0, signal: null, stdout: Buffer.from(''), stderr };
+  const onSlot = (devices: Slot['devices']) =>
+    createStepper({
+      toolbox: { run: async () => outcome } as unknown as Toolbox,
+      slot: { devices } as Slot,
+      residents: {} as Residents,
+      judge: { reasonOf: async () => undefined },
+      onDeviceRefused: (why) => told.push(why),
+    }).run({ run: 'x', args: [] }, {} as StepRun);
+  await onSlot(undefined);
+  expect(told).toEqual([]);
+  await onSlot({ files: ['/dev/nvidia0'], reads: [], env: {} });
+  expect(told).toEqual(['no room']);
 });
 
 describe('the difference of two devices', () => {

@@ -26,7 +26,7 @@ const TRIES = 4;
 /** A project of many releases has a list of some megabytes. */
 const LARGEST_LIST = 32 * 1024 * 1024;
 
-/** Of a model, or of anything else that packages have. */
+/** What describes a model, or anything else that packages have. */
 export type Pulled = Pick<Model, 'id' | 'packages' | 'files' | 'converted'>;
 
 /** What could not be done, for people. */

@@ -26,7 +26,7 @@ const LIMITS: StepLimits = {
   wallMs: 120_000,
 };
 const OPSET = 17;
-/** Of a convolution, px: it needs cuDNN, as the models do. */
+/** Sides of a convolution, px: it needs cuDNN, as the models do. */
 const [SIDE, KERNEL] = [8, 3];
 
 /** @returns why it cannot; undefined where it can */

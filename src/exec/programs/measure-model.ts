@@ -10,7 +10,7 @@ import { CUDA, openSessionOn, Tensor } from './inference/session.ts';
 
 /** The median of an odd number. */
 const RUNS = 3;
-/** Of each result, spread over it. */
+/** How many each result gives at most, spread over it. */
 const MOST_VALUES = 4096;
 
 const [graph = '', device = 'cpu', given = '{}'] = process.argv.slice(2);
