@@ -91,6 +91,8 @@ const MARKERS = [
     '\x00\x00\x01\xba',
     'G',
     '\xd0\xcf\x11\xe0',
+    // A column of dBASE, behind what is its version.
+    '0'.padEnd(11, 'x').padEnd(12, 'C').padEnd(32, '\0'),
     'P5 #',
     'Decoder x',
     'Stream map ',

@@ -141,7 +141,7 @@ const BOOKS = 'mobi azw3 prc lit lrf rb tcr pmlz htmlz txtz'.split(' ');
 const KIT: Readonly<Record<string, () => Promise<Buffer>>> = Object.fromEntries(
   [
     ...'jng dcx cin cal jbig wbmp xwd viff vicar pfm pgx pdb ipl mtv aai avs art qoi jls dng ora kra icns emf wmf'.split(' '),
-    ...'dts thd mlp mpc dsf dff voc gsm sox sf adx 8svx avr sph pvf hcom mid mod xm'.split(' '),
+    ...'dts thd mlp mpc ape dsf dff voc gsm sox sf adx 8svx avr sph pvf hcom mid mod xm'.split(' '),
     ...'m2ts 3g2 f4v m2v m1v mxf dv gxf nut ivf y4m swf rm wtv h264 hevc obu amv roq flc smj cpk'.split(' '),
     ...'psb j2k jxr lbm rle srf icon mrf mgr g3'.split(' '),
     ...'ismv h261 h263 m4e mj2'.split(' '),
@@ -153,6 +153,7 @@ const KIT: Readonly<Record<string, () => Promise<Buffer>>> = Object.fromEntries(
     ...Object.keys(microsoft),
     'dcm',
     'djvu',
+    'dbf',
   ].map((id) => [
     id,
     async () => {
@@ -214,7 +215,7 @@ const BUILT: Readonly<Record<string, () => Buffer>> = {
   ),
   cur: cursor,
   ...Object.fromEntries(
-    Object.entries({ sxw: 'writer', sxc: 'calc', sxi: 'impress' }).map(([id, application]) => [
+    Object.entries({ sxw: 'writer', sxc: 'calc', sxi: 'impress', sxd: 'draw' }).map(([id, application]) => [
       id,
       () => zipOf([{ name: 'mimetype', content: `application/vnd.sun.xml.${application}` }, { name: 'content.xml' }]),
     ]),
@@ -467,16 +468,6 @@ describe('what is never opened', () => {
     'a OneNote section': [latin1('\xe4\x52\x5c\x7b\x8c\xd8\xa7\x4d\xae\xb1\x53\x78\xd0\x29\x96\xd3\0'), 'x.one', 'OneNote section'],
     'a tracker song': [latin1(`${'song'.padEnd(44, '\0')}SCRM\0`), 'x.s3m', 'tracker music (S3M)'],
     'a database of Access': [latin1('\0\x01\0\0Standard ACE DB\0'), 'x.accdb', 'Access database'],
-    'a table of dBASE': [
-      Buffer.concat([
-        latin1('\x03\x7e\x01\x02\x01\0\0\0\x41\0\x0b\0').subarray(0, 32),
-        Buffer.alloc(20),
-        latin1('NAME'.padEnd(32, '\0')),
-        latin1('\r Kestrel\0'),
-      ]),
-      'x.dbf',
-      'dBASE table (DBF)',
-    ],
     'a disk image of macOS': [Buffer.concat([noise(600, 7), latin1('koly\0\0\0\x04'), Buffer.alloc(504)]), 'x.dmg', 'disk image (DMG)'],
     'a package of another program': [
       zipOf([{ name: 'mimetype', content: 'application/hwp+zip' }, { name: 'Contents/content.hpf' }]),

@@ -5,6 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { PACKAGES } from '../../src/exec/confine/stage.ts';
+import { latin1 } from '../kit/bytes.ts';
+import { dbase } from '../kit/fixtures/dbase.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'filemill-values-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -17,12 +19,18 @@ interface Told {
 }
 
 /** @returns what the program says, and the result where there is one */
-function rewrite(source: string, content: string | Buffer, target: string, types = 'as_written'): { told: Told; text: string } {
+function rewrite(
+  source: string,
+  content: string | Buffer,
+  target: string,
+  types = 'as_written',
+  ...charset: readonly string[]
+): { told: Told; text: string } {
   const [input, output] = [join(folder, `in.${source}`), join(folder, `out.${target}`)];
   writeFileSync(input, content);
   rmSync(output, { force: true });
   const program = 'src/exec/programs/values.ts';
-  const ended = spawnSync(process.execPath, ['--max-old-space-size=512', program, input, source, output, target, types], {
+  const ended = spawnSync(process.execPath, ['--max-old-space-size=512', program, input, source, output, target, types, ...charset], {
     encoding: 'utf8',
     timeout: 60_000,
   });
@@ -196,4 +204,108 @@ it('finds every package that it imports where it is confined', () => {
     add(`node_modules/${name}`);
   // What a package has inside is copied with it.
   expect([...PACKAGES].sort()).toEqual([...needed].filter((path) => path.indexOf('/node_modules/') < 0).sort());
+});
+
+describe('a table of dBASE', () => {
+  const NAME = { name: 'NAME', type: 'C', length: 20 } as const;
+  /** In Windows-1250: `Žluťoučký kůň`. */
+  const HORSE = '\x8elu\x9dou\xe8k\xfd k\xf9\xf2';
+
+  it('has numbers, dates and truth values, and no row that was deleted', () => {
+    const columns = [
+      NAME,
+      { name: 'PRICE', type: 'N', length: 10, decimals: 2 },
+      { name: 'SINCE', type: 'D', length: 8 },
+      { name: 'OPEN', type: 'L', length: 1 },
+      { name: 'SERIAL', type: 'N', length: 20 },
+    ] as const;
+    const rows = [
+      [HORSE, 12.5, '20240229', 'T', '12345678901234567890'],
+      ['gone', 1, '20240101', 'F', 1],
+      ['', undefined, '', '?', '****'],
+    ];
+    const made = rewrite('dbf', dbase(columns, rows, { driver: 0xc8, deleted: [1] }), 'jsonl');
+    expect(made.text).toBe(
+      '{"NAME":"Žluťoučký kůň","PRICE":12.5,"SINCE":"2024-02-29","OPEN":true,"SERIAL":12345678901234567890}\n' +
+        '{"NAME":"","PRICE":null,"SINCE":null,"OPEN":null,"SERIAL":null}\n',
+    );
+    expect(said(made)).toEqual(['Rows that are marked as deleted are not part of the result: 1.']);
+    expect(rewrite('dbf', dbase(columns, rows, { driver: 0xc8, deleted: [1] }), 'csv').text).toBe(
+      'NAME,PRICE,SINCE,OPEN,SERIAL\nŽluťoučký kůň,12.5,2024-02-29,true,12345678901234567890\n,,,,\n',
+    );
+  });
+
+  it.each<[string, number, string, string]>([
+    ['of DOS by its code page', 0x64, '\xa7lu\x9cou\x9fk\xec', 'žluťoučký'],
+    ['of DOS in Western Europe', 0x02, 'Stra\xe1e', 'Straße'],
+    ['of Windows in Cyrillic', 0xc9, '\xcf\xf0\xe8\xe2\xe5\xf2', 'Привет'],
+    ['that says nothing, as UTF-8', 0, 'K\xc5\x99\xc3\xad\xc5\xbe', 'Kříž'],
+  ])('is read %s', (_, driver, written, text) => {
+    expect(rewrite('dbf', dbase([NAME], [[written]], { driver }), 'csv').text).toBe(`NAME\n${text}\n`);
+  });
+
+  it('that says nothing is guessed, and read as the option says', () => {
+    const made = rewrite('dbf', dbase([NAME], [['\xcf\xf0\xe8\xe2\xe5\xf2 \xe2\xf1\xe5\xec']], { driver: 0 }), 'csv');
+    expect(made.text).toBe('NAME\nПривет всем\n');
+    expect(said(made).join()).toContain('it was read as Windows-1251');
+    expect(rewrite('dbf', dbase([NAME], [[HORSE]], { driver: 0 }), 'csv', 'as_written', 'windows-1250').text).toContain('Žluťoučký kůň');
+  });
+
+  it('whose texts are in another file says so', () => {
+    const memo = { name: 'NOTE', type: 'M', length: 10 } as const;
+    const made = rewrite('dbf', dbase([NAME, memo], [['a', '         1']], { version: 0x83 }), 'jsonl');
+    expect(made.text).toBe('{"NAME":"a","NOTE":null}\n');
+    expect(said(made)).toEqual(['Columns whose texts are in another file (.dbt or .fpt) are empty: 1.']);
+  });
+
+  it('that is cut off has the rows that are there, and says so', () => {
+    const whole = dbase([NAME], [['one'], ['two'], ['three']]);
+    const made = rewrite('dbf', whole.subarray(0, whole.length - 10), 'csv');
+    expect(made.text).toBe('NAME\none\ntwo\n');
+    expect(said(made)).toEqual(['Rows that the table announces are not in the file, which may have been cut off: 1.']);
+  });
+
+  it('of Visual FoxPro has numbers, times and texts in their own form, or no value', () => {
+    const column = (name: string, type: string, length: number, flags = 0) =>
+      Buffer.concat([latin1(`${name.padEnd(11, '\0')}${type}`), Buffer.alloc(4), Buffer.from([length, 0, flags]), Buffer.alloc(13)]);
+    const columns = [
+      column('ID', 'I', 4, 2),
+      column('PAID', 'Y', 8),
+      column('AT', 'T', 8),
+      column('WORDS', 'V', 6),
+      column('_NullFlags', '0', 1, 5),
+    ];
+    const head = Buffer.alloc(32);
+    head.set([0x30, 124, 1, 1, 2]);
+    // Behind the columns, the place of the database that the table belongs to.
+    head.writeUInt16LE(32 + 32 * columns.length + 1 + 263, 8);
+    head.writeUInt16LE(1 + 4 + 8 + 8 + 6 + 1, 10);
+    head[29] = 3;
+    const row = (id: number, paid: bigint, flags: number, words: string) => {
+      const bytes = Buffer.alloc(28, ' ');
+      bytes.writeInt32LE(id, 1);
+      bytes.writeBigInt64LE(paid, 5);
+      bytes.writeUInt32LE(2_460_311, 13);
+      bytes.writeUInt32LE(45_296_000, 17);
+      bytes.write(words, 21, 'latin1');
+      bytes[27] = flags;
+      return bytes;
+    };
+    const rows = [row(-7, 123_456n, 2, 'abc\0\0\x03'), row(0, -5_000n, 1, 'sixsix')];
+    const made = rewrite('dbf', Buffer.concat([head, ...columns, latin1('\r'), Buffer.alloc(263), ...rows]), 'jsonl');
+    expect(made.text).toBe(
+      '{"ID":-7,"PAID":12.3456,"AT":"2024-01-01T12:34:56","WORDS":"abc"}\n{"ID":null,"PAID":-0.5,"AT":"2024-01-01T12:34:56","WORDS":"sixsix"}\n',
+    );
+  });
+
+  it('with columns beyond its rows is damaged, and one of too many values is refused', () => {
+    const broken = dbase([NAME], [['one']]);
+    broken.writeUInt16LE(5, 10);
+    expect(rewrite('dbf', broken, 'csv').told.reason).toBe('corrupt_input');
+    const many = Array.from({ length: 200 }, (_, at) => ({ name: `N${at}`, type: 'L', length: 1 }) as const);
+    const head = dbase(many, []);
+    head.writeUInt32LE(30_000, 4);
+    const { told } = rewrite('dbf', Buffer.concat([head.subarray(0, -1), Buffer.alloc(201 * 30_000, ' ')]), 'csv');
+    expect([told.reason, told.details?.limit]).toEqual(['input_limit', 'values']);
+  });
 });

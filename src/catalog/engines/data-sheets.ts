@@ -4,7 +4,7 @@ import { JSON_DATA } from '../known-good.ts';
 import { explainValues, VALUES, valuesStep } from '../planning/data.ts';
 import { askOffice, explainOffice, OFFICE, OFFICE_LIMITS } from './libreoffice/ask.ts';
 
-const DATA = ['json', 'jsonl', 'yaml', 'toml', 'xml'];
+const DATA = ['json', 'jsonl', 'yaml', 'toml', 'xml', 'dbf'];
 
 export const engine: Engine = {
   id: 'data-sheets',

@@ -57,7 +57,7 @@ export const engine: Engine = {
     read: bounded,
   },
   plan: ({ source, target, input, output, scratch, passwordFile, facts }) => ({
-    warnings: warningsOf(facts as unknown as Found),
+    warnings: warningsOf(facts as unknown as Found, target),
     steps: [
       {
         run: 'archive',
@@ -90,6 +90,7 @@ interface Found {
   readonly sparse: number;
   readonly unsafe: number;
   readonly guessed: number;
+  readonly reserved: number;
   /** A TAR without its end. */
   readonly openEnded: boolean;
 }
@@ -109,7 +110,7 @@ function bounded(stdout: string, { source }: Pick<Task, 'source'>): Facts {
   return { ...found };
 }
 
-function warningsOf({ links, devices, unsafe, guessed, openEnded }: Found): readonly EngineWarning[] {
+function warningsOf({ links, devices, unsafe, guessed, reserved, openEnded }: Found, target: string): readonly EngineWarning[] {
   const dropped = [
     [links, 'links'],
     [devices, 'special files'],
@@ -122,5 +123,8 @@ function warningsOf({ links, devices, unsafe, guessed, openEnded }: Found): read
     ...(guessed === 0
       ? []
       : [{ code: 'names_guessed', message: `The encoding of ${guessed} names is not known; they were read as code page 437.` }]),
+    ...(reserved === 0 || target !== 'zip'
+      ? []
+      : [{ code: 'names_changed', message: `${reserved} names are those of devices on Windows: each begins with "_" in the result.` }]),
   ];
 }

@@ -8,9 +8,9 @@ import { HEAD, INSPECT_SVG } from './rsvg/inspect.ts';
 /** The kind of document that LibreOffice loads each source as. */
 const FAMILIES: Readonly<Record<string, OfficeModule>> = {
   ...all('text', ['docx', 'doc', 'odt', 'fodt', 'rtf', 'html', 'txt', 'sxw', 'abw', 'wpd', 'wps']),
-  ...all('sheet', ['xlsx', 'xls', 'ods', 'fods', 'csv', 'tsv', 'slk', 'sxc', 'xlsb']),
+  ...all('sheet', ['xlsx', 'xls', 'ods', 'fods', 'csv', 'tsv', 'slk', 'dif', 'sxc', 'xlsb']),
   ...all('slides', ['pptx', 'ppt', 'odp', 'fodp', 'sxi']),
-  ...all('drawing', ['odg', 'fodg', 'svg', 'emf', 'wmf', 'vsdx', 'vsd', 'pub']),
+  ...all('drawing', ['odg', 'fodg', 'sxd', 'svg', 'emf', 'wmf', 'vsdx', 'vsd', 'pub']),
 };
 const WORDS = ['docx', 'doc', 'odt', 'fodt', 'rtf'];
 const SHEETS = ['xlsx', 'xls', 'ods', 'fods'];
@@ -19,7 +19,7 @@ const ENCRYPTABLE = new Set(['docx', 'doc', 'odt', 'xlsx', 'xls', 'ods', 'pptx',
 
 /** Their values have no types: which are numbers is for the reader to tell. */
 const SEPARATED = new Set(['csv', 'tsv']);
-const TEXTS = new Set(['txt', 'html', ...SEPARATED]);
+const TEXTS = new Set(['txt', 'html', 'dif', ...SEPARATED]);
 
 const CONVERSIONS: readonly Conversion[] = [
   ...everyPair([...WORDS, ...SHEETS, ...SLIDES], ['pdf'], { rank: 90 }),
@@ -43,9 +43,9 @@ const CONVERSIONS: readonly Conversion[] = [
   ...everyPair(['sxw', 'wpd', 'wps'], ['pdf', 'docx', 'odt', 'html'], { rank: 80 }),
   ...everyPair(['abw'], ['pdf', 'docx', 'odt', 'html'], { rank: 70, loses: ['headings as such (they keep their looks)'] }),
   ...everyPair(['sxw', 'abw', 'wpd', 'wps'], ['txt'], { rank: 70, loses: ['formatting', 'pictures'] }),
-  ...everyPair(['sxc', 'slk', 'xlsb'], ['pdf', 'xlsx', 'ods', 'csv', 'html'], { rank: 80 }),
+  ...everyPair(['sxc', 'slk', 'dif', 'xlsb'], ['pdf', 'xlsx', 'ods', 'csv', 'html'], { rank: 80 }),
   ...everyPair(['sxi'], ['pdf', 'pptx', 'odp'], { rank: 80 }),
-  ...everyPair(['odg', 'fodg', 'emf', 'wmf', 'vsdx', 'vsd', 'pub'], ['pdf'], { rank: 80 }),
+  ...everyPair(['odg', 'fodg', 'sxd', 'emf', 'wmf', 'vsdx', 'vsd', 'pub'], ['pdf'], { rank: 80 }),
   ...everyPair(['emf', 'wmf'], ['svg'], { rank: 60 }),
   // No ODG: LibreOffice would put the SVG into it as one picture.
   ...everyPair(['svg'], ['emf', 'wmf'], { rank: 60, loses: ['filters and masks'] }),

@@ -1,5 +1,5 @@
 /** Sound. An Ogg file may contain any of Xiph's audio codecs. */
-import { isAdx, isGsm } from '../looks/audio.ts';
+import { isAdx, isApe, isGsm } from '../looks/audio.ts';
 import { type Format, format, type Traits } from './format.ts';
 import { riff } from './riff.ts';
 
@@ -37,6 +37,7 @@ export const sounds: readonly Format[] = [
   rare('thd', 'audio/vnd.dolby.mlp', { aliases: ['truehd'], kin: 'mlp', signatures: [[[4, '\xf8\x72\x6f\xba']]] }),
   rare('mlp', 'audio/vnd.dolby.mlp', { kin: 'mlp', signatures: [[[4, '\xf8\x72\x6f\xbb']]] }),
   rare('mpc', 'audio/x-musepack', { signatures: ['MPCK', 'MP+\x07', 'MP+\x17'] }),
+  rare('ape', 'audio/x-ape', { looks: isApe }),
   rare('dsf', 'audio/x-dsf', { kin: 'dsd', signatures: ['DSD \x1c\0\0\0\0\0\0\0'] }),
   rare('dff', 'audio/x-dff', {
     kin: 'dsd',

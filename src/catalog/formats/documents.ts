@@ -1,5 +1,6 @@
 /** Documents, sheets and slides. Main parts may be numbered (`word/document2.xml`); a binary workbook (`.bin`, xlsb) is another format. */
 import { isKindle8, isMobipocket } from '../looks/book.ts';
+import { isDbase } from '../looks/dbase.ts';
 import { type Format, format, type Traits } from './format.ts';
 
 const OOXML = 'application/vnd.openxmlformats-officedocument';
@@ -64,6 +65,7 @@ export const documents: readonly Format[] = [
   format('sheet', 'tsv', 'text/tab-separated-values', { aliases: ['tab'], tie: 'text' }),
   format('sheet', 'slk', 'application/x-sylk', { aliases: ['sylk'], use: 'rare', structured: true }),
   format('sheet', 'dif', 'application/x-dif', { use: 'rare', structured: true }),
+  format('sheet', 'dbf', 'application/vnd.dbf', { looks: isDbase }),
   format('sheet', 'sxc', 'application/vnd.sun.xml.calc', { aliases: ['stc'], holds: 'many', use: 'rare', zip: 'mimetype' }),
   format('slides', 'pptx', `${OOXML}.presentationml.presentation`, {
     aliases: ['pptm', 'ppsx', 'potx', 'ppsm', 'potm'],
@@ -74,6 +76,7 @@ export const documents: readonly Format[] = [
   format('slides', 'ppt', 'application/vnd.ms-powerpoint', { aliases: ['pps', 'pot'], holds: 'many', tie: 'ole' }),
   format('slides', 'odp', `${OASIS}.presentation`, { aliases: ['otp'], use: 'common', holds: 'many', zip: 'mimetype' }),
   format('slides', 'sxi', 'application/vnd.sun.xml.impress', { aliases: ['sti'], holds: 'many', use: 'rare', zip: 'mimetype' }),
+  format('slides', 'sxd', 'application/vnd.sun.xml.draw', { aliases: ['std'], holds: 'many', use: 'rare', zip: 'mimetype' }),
   format('slides', 'odg', `${OASIS}.graphics`, { aliases: ['otg'], holds: 'many', use: 'rare', zip: 'mimetype' }),
   format('slides', 'fodg', `${OASIS}.graphics-flat-xml`, { holds: 'many', use: 'rare' }),
   format('slides', 'vsdx', 'application/vnd.ms-visio.drawing.main+xml', {

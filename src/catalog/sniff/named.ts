@@ -1,6 +1,6 @@
 /** Files that are recognised and not converted, so that the answer names them: no free program reads them well, or what they hold is no document. */
 import type { Signature } from '../formats/format.ts';
-import { has, u8 } from '../looks/bytes.ts';
+import { has } from '../looks/bytes.ts';
 import type { Detected, Sample } from '../looks/sample.ts';
 import { asRefused } from './verdict.ts';
 
@@ -15,7 +15,6 @@ const SIGNATURES: readonly (readonly [Signature, string])[] = [
   ['\x32\xbe\0\0', 'Windows Write document'],
   ['\x06\x06\xed\xf5\xd8\x1d\x46\xe5', 'InDesign document'],
   ['BLENDER', 'Blender scene'],
-  ['MAC ', "Monkey's Audio (APE)"],
   ['IMPM', 'tracker music (IT)'],
   [[[44, 'SCRM']], 'tracker music (S3M)'],
   [[[4, 'Standard Jet DB']], 'Access database'],
@@ -44,16 +43,7 @@ export function recognised(sample: Sample): Detected | undefined {
   const found = SIGNATURES.find(([signature]) => partsOf(signature).every(([at, bytes]) => has(head, at, bytes)));
   if (found !== undefined) return asRefused(found[1]);
   // The trailer of an image that macOS writes.
-  if (has(tail, tail.length - 512, 'koly\0\0\0\x04')) return asRefused('disk image (DMG)');
-  return isDbase(sample) ? asRefused('dBASE table (DBF)') : undefined;
+  return has(tail, tail.length - 512, 'koly\0\0\0\x04') ? asRefused('disk image (DMG)') : undefined;
 }
 
 const partsOf = (signature: Signature) => (typeof signature === 'string' ? ([[0, signature]] as const) : signature);
-
-/** Version 3 to 7, a date, and descriptions of columns of 32 bytes each until a carriage return (dBASE, "Table File Structure"). */
-function isDbase({ head }: Sample): boolean {
-  const length = u8(head, 8) + 256 * u8(head, 9);
-  const [month, day] = [u8(head, 2), u8(head, 3)];
-  const isVersion = [0x03, 0x83, 0x8b, 0x30, 0x31, 0xf5].includes(u8(head, 0));
-  return isVersion && month >= 1 && month <= 12 && day >= 1 && day <= 31 && length % 32 === 1 && u8(head, length - 1) === 0x0d;
-}

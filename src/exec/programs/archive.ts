@@ -3,7 +3,7 @@
  *
  *   archive.ts --bsdtar=PATH inspect INPUT FORMAT FOLDER PASSWORD-FILE
  *   archive.ts --bsdtar=PATH convert INPUT FORMAT FOLDER PASSWORD-FILE OUTPUT TARGET TOTAL
- *   archive.ts filter REPORT TOTAL MOST
+ *   archive.ts filter REPORT TOTAL MOST TARGET
  *
  * libarchive unpacks to a pax stream (POSIX.1-2008, pax, "ustar Interchange Format"), `filter` passes on what may be in an archive, and libarchive
  * packs that. The shell joins them: Node's own pipes are sockets, which confined programs may not open. FOLDER is for temporary files, and
@@ -34,10 +34,10 @@ const WRITERS: Readonly<Record<string, readonly string[]>> = {
 const READ = `{ "$1" -cf - --format=pax @"$2" <"$4" 2>"$3/read" || echo read >>"$3/failed"; }`;
 /** The files of a Debian package are an archive in it (deb(5)). */
 const READ_DEB = `{ { "$1" -xOf "$2" 'data.tar*' 2>"$3/read" || echo read >>"$3/failed"; } | "$1" -cf - --format=pax @- 2>>"$3/read" || echo read >>"$3/failed"; }`;
-/** $5 Node, $6 this program, $7 bytes that are expected, $8 bytes that are allowed. */
-const FILTER = `{ "$5" "$6" filter "$3/found" "$7" "$8" || echo filter >>"$3/failed"; }`;
-/** $9 output, then the options of the writer. */
-const WRITE = `{ target=$9; bsdtar=$1; folder=$3; shift 9; "$bsdtar" -cf "$target" "$@" @- || echo write >>"$folder/failed"; }`;
+/** $5 Node, $6 this program, $7 bytes that are expected, $8 bytes that are allowed, $10 the target. */
+const FILTER = `{ "$5" "$6" filter "$3/found" "$7" "$8" "\${10}" || echo filter >>"$3/failed"; }`;
+/** $9 output, and behind the target the options of the writer. */
+const WRITE = `{ target=$9; bsdtar=$1; folder=$3; shift 10; "$bsdtar" -cf "$target" "$@" @- || echo write >>"$folder/failed"; }`;
 
 /** What libarchive takes the archive for, in the last line that it prints. */
 const FORMAT = `"$1" --options='mtree:!checkfs' -tvvvqf "$2" '*' <"$4" 2>/dev/null | tail -n 1 >"$3/format"`;
@@ -66,8 +66,8 @@ const ENVIRONMENT = { ...process.env, LC_ALL: 'C.UTF-8', TZ: 'UTC' };
 
 const [first = '', ...others] = process.argv.slice(2);
 if (first === 'filter') {
-  const [report = '', total = '', most = ''] = others;
-  process.exitCode = filter(report, Number(total), Number(most)) ? 0 : 1;
+  const [report = '', total = '', most = '', target] = others;
+  process.exitCode = filter(report, { total: Number(total), most: Number(most), forWindows: target === 'zip' }) ? 0 : 1;
 } else {
   const bsdtar = first.replace(/^--bsdtar=/, '');
   const [mode = '', input = '', format = '', folder = '', passwordFile = '', output = '', target = '', total = '0'] = others;
@@ -87,10 +87,11 @@ function run(bsdtar: string, source: Source, to?: { readonly output: string; rea
   const read = format === 'deb' ? READ_DEB : READ;
   const script = to === undefined ? `${read} | ${FILTER} >/dev/null` : `${read} | ${FILTER} | ${WRITE}`;
   const most = String(mostUnpacked(statSync(input).size));
-  const names = [bsdtar, input, folder, passwordFile, process.execPath, process.argv[1] ?? '', to?.total ?? '0', most, to?.output ?? ''];
+  const names = [bsdtar, input, folder, passwordFile, process.execPath, process.argv[1] ?? '', to?.total ?? '0', most];
+  const written = [to?.output ?? '', to?.target ?? ''];
   const writer = to === undefined ? [] : [...(WRITERS[to.target] ?? [])];
   for (const name of ['found', 'failed', 'read']) rmSync(`${folder}/${name}`, { force: true });
-  const { status, error } = spawnSync('/bin/sh', ['-c', script, 'sh', ...names, ...writer], {
+  const { status, error } = spawnSync('/bin/sh', ['-c', script, 'sh', ...names, ...written, ...writer], {
     stdio: ['ignore', 'inherit', 'inherit'],
     env: ENVIRONMENT,
   });

@@ -1,5 +1,5 @@
 /**
- * Data from one syntax to another: CSV, TSV, JSON, JSON Lines, YAML, TOML and XML.
+ * Data from one syntax to another: CSV, TSV, JSON, JSON Lines, YAML, TOML and XML; tables of dBASE, which are no text, are only read.
  *
  *   values.ts INPUT SOURCE OUTPUT TARGET (as_written|auto) [CHARSET]
  *
@@ -9,17 +9,19 @@
  */
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { answering, lossy, type Told } from './values/answer.ts';
+import { answering, lossy } from './values/answer.ts';
 import { decodeText, toldOf } from './values/charset.ts';
+import { readDbase, type TableRead } from './values/dbase.ts';
 import { json, jsonl } from './values/json.ts';
 import { csv, tsv } from './values/rows.ts';
-import type { Read, Syntax } from './values/syntax.ts';
+import type { Syntax } from './values/syntax.ts';
 import { toml } from './values/toml.ts';
 import { beyond, fieldsFrom } from './values/value.ts';
 import { xml } from './values/xml.ts';
 import { yaml } from './values/yaml.ts';
 
 const SYNTAXES: Readonly<Record<string, Syntax>> = { csv, json, jsonl, toml, tsv, xml, yaml };
+const TABLES: Readonly<Record<string, (bytes: Buffer, charset?: string) => TableRead>> = { dbf: readDbase };
 const VERSION = '1.0';
 /** Bytes: as values they take up to ten times as much memory. */
 const MOST_BYTES = 64 << 20;
@@ -29,23 +31,26 @@ const [input = '', source = '', output = '', target = '', types = 'as_written', 
 if (input === '--version') process.stdout.write(`values ${VERSION}\n`);
 else
   await answering(() => {
-    const [from, to] = [SYNTAXES[source], SYNTAXES[target]];
-    if (from === undefined || to === undefined) throw new Error(`no syntax: ${source} to ${target}`);
+    const to = SYNTAXES[target];
+    if (to === undefined) throw new Error(`no syntax: ${target}`);
     const files = filesOf(input);
     const size = files.reduce((sum, path) => sum + statSync(path).size, 0);
     if (size > MOST_BYTES) throw beyond('bytes of data', MOST_BYTES, size);
-    const found = files.map((path) => ({ name: sheetOf(path), ...readFile(path, from) }));
+    const found = files.map((path) => ({ name: sheetOf(path), ...readFile(path) }));
     const [only] = found;
     const value = found.length === 1 && only !== undefined ? only.value : fieldsFrom(found.map(({ name, value }) => [name, value]));
     const written = to.write(value);
     writeFileSync(output, written.text);
-    return [...found.flatMap(({ told }) => told), ...lossy([...found.flatMap(({ warnings }) => warnings), ...written.warnings])];
+    return [...found.flatMap(({ told }) => told), ...lossy(written.warnings)];
   });
 
-function readFile(path: string, { read }: Syntax): Read & { readonly told: readonly Told[] } {
+function readFile(path: string): TableRead {
+  const [table, from] = [TABLES[source], SYNTAXES[source]];
+  if (table !== undefined) return table(readFileSync(path), charset);
+  if (from === undefined) throw new Error(`no syntax: ${source}`);
   const decoded = decodeText(readFileSync(path), source === 'xml' ? ['xml'] : [], charset);
-  const { value, warnings } = read(decoded.text, types === 'auto' ? 'auto' : 'as_written');
-  return { value, warnings, told: toldOf(decoded) };
+  const { value, warnings } = from.read(decoded.text, types === 'auto' ? 'auto' : 'as_written');
+  return { value, told: [...toldOf(decoded), ...lossy(warnings)] };
 }
 
 function filesOf(path: string): readonly string[] {

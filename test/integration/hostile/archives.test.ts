@@ -100,6 +100,15 @@ const NAMES: readonly Case[] = [
   as('a name with a line break', [{ name: 'a\nb', content: evil }], 'a_b'),
   as('a name like an option', [{ name: '--checkpoint-action=exec=sh', content: evil }], '--checkpoint-action=exec=sh'),
   as('a name in no encoding', [{ name: latin1('\x81.txt'), content: evil }], 'ü.txt'),
+  as(
+    'names of devices on Windows',
+    [
+      { name: 'aux/con.txt', content: evil },
+      { name: 'COM1', content: evil },
+    ],
+    '_aux/_con.txt',
+    '_COM1',
+  ),
   as('a link out of the archive', [{ name: 'out', type: '2', link: '/etc/passwd' }]),
   as(
     'a folder that is a link, and a file in it',

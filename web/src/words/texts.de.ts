@@ -165,6 +165,7 @@ export const texts: CatalogTexts = {
     lossy: 'Bei der Umwandlung aus {1} geht Folgendes verloren: {2}.',
     low_confidence: 'Das Ergebnis ist unsicher: Sehen Sie es sich genau an.',
     low_resolution: 'Der Kopf ist auf dem Foto klein: Er wurde {1}-fach vergrößert.',
+    names_changed: 'Einige Namen stehen unter Windows für Geräte: Sie beginnen im Ergebnis mit „_“.',
     names_guessed: 'Die Kodierung einiger Namen ist nicht bekannt; sie wurden als Codepage 437 gelesen.',
     little_speech: 'In der Aufnahme wurde kaum Sprache gefunden. Für Musik und andere Klänge passt das Modell „classical“.',
     no_speech: 'In der Aufnahme wurde keine Sprache gefunden.',
@@ -286,6 +287,7 @@ export const texts: CatalogTexts = {
     'the tree of nodes': 'der Baum der Knoten',
     times: 'Zeiten',
     transparency: 'Transparenz',
+    'types of columns': 'Typen der Spalten',
     'types of values (XML has only text)': 'Typen der Werte (XML kennt nur Text)',
     'variations: the result is the default instance': 'Variationen: Das Ergebnis ist der Grundschnitt',
     'what a package manager reads': 'was eine Paketverwaltung liest',
@@ -296,6 +298,8 @@ export const texts: CatalogTexts = {
     'A quotation mark in the table has no end, or text behind it.':
       'Ein Anführungszeichen in der Tabelle hat kein Ende, oder es folgt Text darauf.',
     'Attached files are listed, but not included in the result: {1}.': 'Angehängte Dateien sind genannt, aber nicht im Ergebnis: {1}.',
+    'Columns whose texts are in another file (.dbt or .fpt) are empty: {1}.':
+      'Spalten, deren Texte in einer anderen Datei liegen (.dbt oder .fpt), sind leer: {1}.',
     'Frames of the page are not included in the result: {1}.': 'Rahmen der Seite fehlen im Ergebnis: {1}.',
     'Lines that cannot be read were left out: {1}.': 'Zeilen, die sich nicht lesen lassen, fehlen im Ergebnis: {1}.',
     'Names that XML does not allow were changed.': 'Namen, die XML nicht erlaubt, wurden geändert.',
@@ -304,6 +308,9 @@ export const texts: CatalogTexts = {
     'Pictures beyond {1} MiB in all are left out: {2}.': 'Bilder jenseits von zusammen {1} MiB fehlen im Ergebnis: {2}.',
     'Pictures that are missing, or are not PNG, JPEG or GIF, are left out: {1}.':
       'Bilder, die nicht vorliegen oder nicht PNG, JPEG oder GIF sind, fehlen im Ergebnis: {1}.',
+    'Rows that are marked as deleted are not part of the result: {1}.': 'Zeilen, die als gelöscht markiert sind, fehlen im Ergebnis: {1}.',
+    'Rows that the table announces are not in the file, which may have been cut off: {1}.':
+      'Angekündigte Zeilen fehlen in der Datei, die vielleicht abgeschnitten wurde: {1}.',
     'The data is nested: each column is named by the path to its value.':
       'Die Daten sind verschachtelt: Der Name einer Spalte ist der Weg zu ihrem Wert.',
     'Texts in RTF that are damaged are not part of the result: {1}.': 'Beschädigte Texte in RTF fehlen im Ergebnis: {1}.',

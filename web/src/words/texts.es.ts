@@ -163,6 +163,7 @@ export const texts: CatalogTexts = {
     lossy: 'Al convertir desde {1} se pierde lo siguiente: {2}.',
     low_confidence: 'El resultado es dudoso: revíselo con atención.',
     low_resolution: 'La cabeza es pequeña en la foto: se ha ampliado {1} veces.',
+    names_changed: 'Algunos nombres son de dispositivos en Windows: en el resultado empiezan por «_».',
     names_guessed: 'No se conoce la codificación de algunos nombres; se han leído como página de códigos 437.',
     little_speech: 'Apenas se ha encontrado voz en la grabación. Para música y otros sonidos sirve el modelo «classical».',
     no_speech: 'No se ha encontrado voz en la grabación.',
@@ -282,6 +283,7 @@ export const texts: CatalogTexts = {
     'the tree of nodes': 'el árbol de nodos',
     times: 'los tiempos',
     transparency: 'la transparencia',
+    'types of columns': 'los tipos de las columnas',
     'types of values (XML has only text)': 'los tipos de los valores (XML solo tiene texto)',
     'variations: the result is the default instance': 'las variaciones: el resultado es la instancia por defecto',
     'what a package manager reads': 'lo que lee un gestor de paquetes',
@@ -292,6 +294,8 @@ export const texts: CatalogTexts = {
     'A quotation mark in the table has no end, or text behind it.': 'Unas comillas de la tabla no se cierran, o las sigue un texto.',
     'Attached files are listed, but not included in the result: {1}.':
       'Los archivos adjuntos se nombran, pero no están en el resultado: {1}.',
+    'Columns whose texts are in another file (.dbt or .fpt) are empty: {1}.':
+      'Las columnas cuyos textos están en otro archivo (.dbt o .fpt) están vacías: {1}.',
     'Frames of the page are not included in the result: {1}.': 'Los marcos de la página no están en el resultado: {1}.',
     'Lines that cannot be read were left out: {1}.': 'Se omitieron las líneas que no se pueden leer: {1}.',
     'Names that XML does not allow were changed.': 'Se cambiaron los nombres que XML no permite.',
@@ -300,6 +304,9 @@ export const texts: CatalogTexts = {
     'Pictures beyond {1} MiB in all are left out: {2}.': 'Se omitieron las imágenes que exceden de {1} MiB en total: {2}.',
     'Pictures that are missing, or are not PNG, JPEG or GIF, are left out: {1}.':
       'Se omitieron las imágenes que faltan o que no son PNG, JPEG ni GIF: {1}.',
+    'Rows that are marked as deleted are not part of the result: {1}.': 'Las filas marcadas como borradas no están en el resultado: {1}.',
+    'Rows that the table announces are not in the file, which may have been cut off: {1}.':
+      'Hay filas anunciadas que no están en el archivo, quizá cortado: {1}.',
     'The data is nested: each column is named by the path to its value.':
       'Los datos contienen valores dentro de otros: el nombre de una columna es el camino hasta su valor.',
     'Texts in RTF that are damaged are not part of the result: {1}.': 'Los textos en RTF dañados no están en el resultado: {1}.',

@@ -9,7 +9,7 @@ import type { AudioEncoderId, VideoEncoderId } from './encoders.ts';
 export const DEMUXERS: Readonly<Record<string, string>> = {
   mp3: 'mp3', wav: 'wav', flac: 'flac', ogg: 'ogg', opus: 'ogg', m4a: 'mov', m4b: 'mov', aac: 'aac', ac3: 'ac3', eac3: 'eac3',
   aiff: 'aiff', wma: 'asf', mka: 'matroska', au: 'au', caf: 'caf', amr: 'amr', wv: 'wv', tta: 'tta', mp2: 'mp3', w64: 'w64', spx: 'ogg',
-  dts: 'dts', thd: 'truehd', mlp: 'mlp', mpc: 'mpc,mpc8', dsf: 'dsf', dff: 'iff', voc: 'voc', gsm: 'gsm', sox: 'sox', sf: 'ircam', adx: 'adx',
+  dts: 'dts', thd: 'truehd', mlp: 'mlp', mpc: 'mpc,mpc8', ape: 'ape', dsf: 'dsf', dff: 'iff', voc: 'voc', gsm: 'gsm', sox: 'sox', sf: 'ircam', adx: 'adx',
   '8svx': 'iff', avr: 'avr', sph: 'nistsphere', pvf: 'pvf', hcom: 'hcom', mod: 'libopenmpt', xm: 'libopenmpt',
   mp4: 'mov', m4v: 'mov', mov: 'mov', mkv: 'matroska', webm: 'matroska', avi: 'avi', flv: 'flv', wmv: 'asf', mpg: 'mpeg,mpegvideo', ts: 'mpegts',
   '3gp': 'mov', '3g2': 'mov', ogv: 'ogg', m2ts: 'mpegts', m2v: 'mpegvideo', m1v: 'mpegvideo', f4v: 'mov', mxf: 'mxf', dv: 'dv', gxf: 'gxf', nut: 'nut',

@@ -5,22 +5,35 @@
 import { readSync, writeFileSync, writeSync } from 'node:fs';
 import { writeAll } from '../values/write-all.ts';
 import { type Found, isTooMuch } from './found.ts';
-import { safeName } from './names.ts';
+import { asFileOfWindows, safeName } from './names.ts';
 
 const BLOCK = 512;
 const CHUNK = 1 << 20;
 /** Size of names, times and extended attributes, which Linux bounds to 64 KiB each. */
 const MAX_RECORDS = 8 << 20;
 
-/** @param total bytes that are expected, for progress; 0: none is told @param most bytes of all files @returns whether the stream was whole, and no more than may be */
-export function filter(report: string, total: number, most: number): boolean {
-  const found: Found = { entries: 0, bytes: 0, most, links: 0, hardLinks: 0, sparse: 0, own: 0, devices: 0, unsafe: 0, guessed: 0 };
-  const isWhole = copy(found, total);
+/** What is expected of the stream, and of its names. */
+export interface Expected {
+  /** Bytes, for progress; 0: none is told. */
+  readonly total: number;
+  /** Bytes of all files. */
+  readonly most: number;
+  /** The result is for Windows too: names that are reserved there are changed. */
+  readonly forWindows: boolean;
+}
+
+/** @returns whether the stream was whole, and no more than may be */
+export function filter(report: string, expected: Expected): boolean {
+  const found: Found = {
+    ...{ entries: 0, bytes: 0, most: expected.most, links: 0, hardLinks: 0, sparse: 0 },
+    ...{ own: 0, devices: 0, unsafe: 0, guessed: 0, reserved: 0 },
+  };
+  const isWhole = copy(found, expected);
   writeFileSync(report, JSON.stringify(found));
   return isWhole;
 }
 
-function copy(found: Found, total: number): boolean {
+function copy(found: Found, { total, forWindows }: Expected): boolean {
   const input = reader();
   let records: ReadonlyMap<string, Buffer> = new Map();
   let told = 0;
@@ -39,7 +52,7 @@ function copy(found: Found, total: number): boolean {
     }
     // Its map of holes is in its content, where no reader of the result would look for it.
     if (records.has('GNU.sparse.major')) found.sparse++;
-    const entry = entryOf(type, header, records, found);
+    const entry = entryOf(type, header, records, found, forWindows);
     records = new Map();
     found.bytes += size;
     if (isTooMuch(found)) return false;
@@ -69,7 +82,7 @@ interface Entry {
 }
 
 /** @returns undefined for what stays behind, which is counted */
-function entryOf(type: string, header: Buffer, records: ReadonlyMap<string, Buffer>, found: Found): Entry | undefined {
+function entryOf(type: string, header: Buffer, records: ReadonlyMap<string, Buffer>, found: Found, forWindows: boolean): Entry | undefined {
   const isFolder = type === '5';
   if (type === '1' || type === '2') {
     found.links++;
@@ -83,7 +96,14 @@ function entryOf(type: string, header: Buffer, records: ReadonlyMap<string, Buff
     else {
       if (isGuessed) found.guessed++;
       const modifiedAt = Math.trunc(Number(records.get('mtime') ?? octal(header, 136, 12) ?? 0)) || 0;
-      return { name, isFolder, isExecutable: ((octal(header, 100, 8) ?? 0) & 0o111) !== 0, modifiedAt: Math.max(0, modifiedAt) };
+      const onWindows = name.split('/').map(asFileOfWindows).join('/');
+      if (onWindows !== name) found.reserved++;
+      return {
+        name: forWindows ? onWindows : name,
+        isFolder,
+        isExecutable: ((octal(header, 100, 8) ?? 0) & 0o111) !== 0,
+        modifiedAt: Math.max(0, modifiedAt),
+      };
     }
   }
   return undefined;

@@ -20,6 +20,8 @@ export interface Found {
   unsafe: number;
   /** Names in no encoding that is known, taken as CP437, that of ZIP (APPNOTE 4.4.4). */
   guessed: number;
+  /** Names that Windows reserves for devices. */
+  reserved: number;
 }
 
 /** The catalogue has the same bounds: `test/unit/bounds.test.ts`. */

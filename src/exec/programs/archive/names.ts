@@ -8,6 +8,12 @@ const MAX_PART = 255;
 const CP437 =
   'ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜ¢£¥₧ƒáíóúñÑªº¿⌐¬½¼¡«»░▒▓│┤╡╢╖╕╣║╗╝╜╛┐└┴┬├─┼╞╟╚╔╩╦╠═╬╧╨╤╥╙╘╒╓╫╪┘┌█▄▌▐▀αßΓπΣσµτΦΘΩδ∞φε∩≡±≥≤⌠⌡÷≈°∙·√ⁿ²■ ';
 
+/** Names that Windows reserves for devices, with any extension (Naming Files, Paths, and Namespaces; CreateFile, "Consoles"). */
+const RESERVED = /^(?:con|conin\$|conout\$|prn|aux|nul|(?:com|lpt)[\d¹²³])\s*(?:\.|$)/i;
+
+/** @param name of a file or folder @returns the name with a mark before it where Windows would open a device */
+export const asFileOfWindows = (name: string): string => (RESERVED.test(name) ? `_${name}` : name);
+
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /** @returns an empty name for the archive's own folder, and none where it would lead out of it, also on a system that parts names by backslashes */

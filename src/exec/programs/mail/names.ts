@@ -1,11 +1,10 @@
 /** Names of attached files as they may be in an archive: without folders and what misleads, and each once. */
+import { asFileOfWindows } from '../archive/names.ts';
 
 /** Bytes: file systems allow 255, with a number. */
 const MOST_BYTES = 200;
 /** Characters of a long name that are read. */
 const LOOKED_AT = 1024;
-/** Names that Windows reserves for devices, with any extension (Naming Files, Paths, and Namespaces; CreateFile, "Consoles"). */
-const RESERVED = /^(?:con|conin\$|conout\$|prn|aux|nul|(?:com|lpt)[\d¹²³])\s*(?:\.|$)/i;
 
 /** @returns takes the name of each file, in the order of the archive */
 export function namesInArchive(): (sent: string) => string {
@@ -30,7 +29,7 @@ function cleaned(sent: string): string {
   // Controls, direction overrides, lone surrogates, and what Windows forbids.
   const plain = short.normalize('NFC').replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}<>:"|?*]/gu, '_');
   const name = cut(withoutEnds(plain));
-  return name === '' ? 'file' : RESERVED.test(name) ? `_${name}` : name;
+  return name === '' ? 'file' : asFileOfWindows(name);
 }
 
 function withoutEnds(name: string): string {

@@ -28,6 +28,7 @@ READS = {
     "odp": "impress8",
     "fodp": "OpenDocument Presentation Flat XML",
     "sxi": "StarOffice XML (Impress)",
+    "sxd": "StarOffice XML (Draw)",
     "odg": "draw8",
     "fodg": "OpenDocument Drawing Flat XML",
     "svg": "SVG - Scalable Vector Graphics Draw",

@@ -105,6 +105,8 @@ def reading_options(request, warnings):
         columns = "" if is_guessed else "/".join(f"{column + 1}/2" for column in texts)
         # Texts of other encodings were made UTF-8 before (readsUtf8). Separator, quote, charset (rtl/textenc.h), first line, columns (2: text), language (en-US), all quoted is text, no guessed dates, ..., no formulas.
         return {"FilterOptions": f"{ord(separator)},34,76,1,{columns},1033,false,false,false,false,false,0,false"}
+    if source == "dif":
+        return {"FilterOptions": "76"}
     if source == "txt":
         return {"FilterOptions": "UTF8,LF,,,"}
     return {}

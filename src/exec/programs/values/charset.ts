@@ -60,17 +60,25 @@ export const toldOf = ({ guessed }: Decoded): readonly Told[] =>
  * @param charset counts more than all that the text tells
  */
 export function decodeText(bytes: Buffer, declares: readonly Declares[], charset?: string): Decoded {
-  if (charset !== undefined) return { text: new TextDecoder(charset).decode(bytes) };
+  const { encoding, isGuessed } = encodingFor(bytes, declares, charset);
+  return { text: new TextDecoder(encoding).decode(bytes), ...(isGuessed ? { guessed: encoding } : {}) };
+}
+
+export function encodingFor(
+  bytes: Buffer,
+  declares: readonly Declares[],
+  charset?: string,
+): { readonly encoding: string; readonly isGuessed?: true } {
+  if (charset !== undefined) return { encoding: charset };
   const mark = MARKS.find(([start]) => start.every((byte, at) => bytes[at] === byte))?.[1];
-  if (mark !== undefined) return { text: new TextDecoder(mark).decode(bytes) };
+  if (mark !== undefined) return { encoding: mark };
   const declared = declaredIn(bytes.toString('latin1', 0, DECLARED_WITHIN), declares);
-  if (declared !== undefined && declared !== 'utf-8') return { text: new TextDecoder(declared).decode(bytes) };
-  if (bytes[0] !== 0 && bytes[1] === 0) return { text: new TextDecoder('utf-16le').decode(bytes) };
-  if (declared === 'utf-8' || isUtf8(bytes)) return { text: bytes.toString() };
-  const guessed = looksLike(bytes);
+  if (declared !== undefined && declared !== 'utf-8') return { encoding: declared };
+  if (bytes[0] !== 0 && bytes[1] === 0) return { encoding: 'utf-16le' };
+  if (declared === 'utf-8' || isUtf8(bytes)) return { encoding: 'utf-8' };
+  const encoding = looksLike(bytes);
   // A text that was cut, or has a broken letter.
-  if (guessed === 'UTF-8') return { text: bytes.toString() };
-  return { text: new TextDecoder(guessed).decode(bytes), guessed };
+  return encoding === 'UTF-8' ? { encoding } : { encoding, isGuessed: true };
 }
 
 /**

@@ -14,7 +14,7 @@ const isPlain = (text: string): boolean => PLAIN.test(text) && digitsOf(text) <=
 export function recordsOf(rows: readonly (readonly string[])[], types: CsvTypes): readonly Entries[] {
   const [head = [], ...body] = rows;
   const width = body.reduce((most, row) => Math.max(most, row.length), head.length);
-  const names = namesOf(head, width);
+  const names = columnNames(head, width);
   const numeric = names.map((_, at) => body.every((row) => (row[at] ?? '') === '' || isPlain(row[at] ?? '')));
   const typed = (text: string, at: number): Scalar => {
     if (text === '') return text;
@@ -30,7 +30,8 @@ function autoTyped(text: string): Scalar {
   return Number.isFinite(number) && (Number.isSafeInteger(number) || digitsOf(text) <= 17) ? number : text;
 }
 
-function namesOf(head: readonly string[], width: number): readonly string[] {
+/** @param head what the columns are called, where they have a name @param width how many there are */
+export function columnNames(head: readonly string[], width: number): readonly string[] {
   const taken = new Map<string, number>();
   return Array.from({ length: width }, (_, at) => {
     const wanted = head[at]?.trim() || `column_${at + 1}`;

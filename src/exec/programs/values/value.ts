@@ -7,7 +7,7 @@ export type Entries = { readonly [key: string]: Datum };
 /** Levels: deeper than any person writes, and shallow enough for every writer's stack. */
 export const MOST_LEVELS = 200;
 /** Values that the result may have, each place of one that a file refers to counted. */
-const MOST_VALUES = 5_000_000;
+export const MOST_VALUES = 5_000_000;
 
 /** Data that the target cannot hold, or a file that is not what it is named. */
 export class Unfit extends Error {
