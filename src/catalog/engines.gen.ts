@@ -33,6 +33,7 @@ import { engine as mergedPicture } from './engines/merged-picture.ts';
 import { engine as netpbm } from './engines/netpbm.ts';
 import { engine as pandoc } from './engines/pandoc.ts';
 import { engine as pandocPage } from './engines/pandoc-page.ts';
+import { engine as pdfMarkdown } from './engines/pdf-markdown.ts';
 import { engine as pdftohtml } from './engines/pdftohtml.ts';
 import { engine as pdftotext } from './engines/pdftotext.ts';
 import { engine as pim } from './engines/pim.ts';
@@ -88,6 +89,7 @@ export const engines: readonly Engine[] = [
   netpbm,
   pandocPage,
   pandoc,
+  pdfMarkdown,
   pdftohtml,
   pdftotext,
   pimSheets,

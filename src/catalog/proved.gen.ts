@@ -29,6 +29,7 @@ export const proved: Readonly<Record<string, string>> = {
   netpbm: '11.1',
   'pandoc-page': '2.17',
   pandoc: '2.17',
+  'pdf-markdown': '22.12',
   pdftohtml: '22.12',
   pdftotext: '22.12',
   'pim-sheets': '7.4',

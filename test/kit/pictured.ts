@@ -18,7 +18,8 @@ export const pageOfText =
     const page = await picturedPage(seed, folder);
     const path = join(folder, `page.${format}`);
     if (format === 'xcf') return layered(page, path);
-    await run(CONVERT, [page, `${format}:${path}`]);
+    // Version 6 says of no TGA where its rows begin, unless told.
+    await run(CONVERT, [page, '-orient', 'TopLeft', `${format}:${path}`]);
     return path;
   };
 

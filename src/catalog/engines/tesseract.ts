@@ -1,7 +1,9 @@
-/** Tesseract: OCR of a picture, to text or to a searchable PDF. */
+/** Tesseract: OCR of a picture, to text, to Markdown or to a searchable PDF. */
 import { type Engine, everyPair, type Plan, type Task } from '../engine.ts';
 import { PNG } from '../known-good.ts';
+import { MARKDOWN, MARKDOWN_LOSES, markdownStep } from '../planning/markdown.ts';
 import { explainOcr, TESSERACT } from '../planning/ocr.ts';
+import { reasonOfText } from '../planning/told.ts';
 import { flatten, pick, readAndEdit } from './imagemagick/command.ts';
 import { explain } from './imagemagick/explain.ts';
 import { CONVERT, framesOf, pingStep, readPing } from './imagemagick/inspect.ts';
@@ -14,34 +16,40 @@ export const engine: Engine = {
   name: 'Tesseract',
   role: 'ocr',
   toolchains: ['pdf'],
-  binaries: { tesseract: TESSERACT, convert: CONVERT },
+  binaries: { tesseract: TESSERACT, markdown: MARKDOWN, convert: CONVERT },
   conversions: [
     ...everyPair(PICTURES, ['txt'], { rank: 50, loses: ['pictures', 'layout'] }),
+    ...everyPair(PICTURES, ['md'], { rank: 50, loses: MARKDOWN_LOSES }),
     // A last resort unless `ocr_lang` is sent: other engines make a PDF without OCR.
     ...everyPair(PICTURES, ['pdf'], { rank: 30 }),
   ],
-  trials: [{ file: PNG, target: 'txt' }],
+  trials: [
+    { file: PNG, target: 'txt' },
+    { file: PNG, target: 'md' },
+  ],
   options: (source) => (source === 'tiff' ? ['ocr_lang', 'pages'] : ['ocr_lang']),
   inspect: { step: pingStep, read: readPing },
   plan,
-  explain: (output) => explainOcr(output) ?? explain(output),
+  explain: (output, code) => reasonOfText(output, code) ?? explainOcr(output) ?? explain(output),
 };
 
 /** Leptonica ignores EXIF orientations, cannot read animated WebP, and reads all pages of a TIFF: ImageMagick prepares such pictures. */
 function plan(task: Task): Plan {
   const { source, target, input, output, scratch, options } = task;
-  const read = (picture: string) => ({
-    run: 'tesseract',
-    args: [picture, `${output}/document`, '-l', options.ocr_lang ?? 'eng', target],
-  });
+  const isMarkdown = target === 'md';
+  const written = isMarkdown ? `${scratch}/words` : `${output}/document`;
+  const read = (picture: string) => [
+    { run: 'tesseract', args: [picture, written, '-l', options.ocr_lang ?? 'eng', isMarkdown ? 'tsv' : target] },
+    ...(isMarkdown ? [markdownStep(`${written}.tsv`, output)] : []),
+  ];
   const { indices, warnings } = pick(task, undefined);
   const frames = framesOf(task.facts);
   const asStored = frames.every(({ upright }) => upright) && (source === 'tiff' || frames.length === 1);
-  if (asStored && options.pages === undefined) return { steps: [read(input)] };
+  if (asStored && options.pages === undefined) return { steps: read(input) };
   const pages = `${scratch}/pages.tiff`;
   const prepare = {
     run: 'convert',
     args: [...readAndEdit(task, indices).args, ...flatten('#ffffff'), '-compress', 'LZW', `tiff:${pages}`],
   };
-  return { warnings, steps: [prepare, read(pages)] };
+  return { warnings, steps: [prepare, ...read(pages)] };
 }

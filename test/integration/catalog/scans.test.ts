@@ -59,7 +59,7 @@ describe('a DjVu', () => {
     expect(output.toString()).toMatch(/^first page\s+second page\s*$/);
     const { answer } = await send('b.djvu', await book([undefined]), 'txt');
     expect(answer.error).toMatchObject({
-      message: expect.stringContaining('No text was recognised in this DjVu'),
+      message: expect.stringContaining('This DjVu contains no recognised text'),
       details: { reason: 'unsupported_variant' },
     });
   });

@@ -223,6 +223,8 @@ export const texts: CatalogTexts = {
     'no engine that reads its formats is installed': 'Kein Programm ist installiert, das seine Formate liest',
   },
   losses: {
+    'bold and italic type': 'fette und kursive Schrift',
+    'headings that are no larger than the text': 'Überschriften, die nicht größer als der Text sind',
     'alarms and rules of time zones': 'Erinnerungen und Regeln von Zeitzonen',
     'fields that programs added': 'Felder, die Programme hinzugefügt haben',
     photos: 'Fotos',

@@ -220,6 +220,8 @@ export const texts: CatalogTexts = {
     'no engine that reads its formats is installed': 'no hay ningún programa instalado que lea sus formatos',
   },
   losses: {
+    'bold and italic type': 'la negrita y la cursiva',
+    'headings that are no larger than the text': 'los títulos no mayores que el texto',
     'alarms and rules of time zones': 'los avisos y las reglas de zonas horarias',
     'fields that programs added': 'los campos añadidos por programas',
     photos: 'las fotos',
