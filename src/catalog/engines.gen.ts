@@ -43,6 +43,7 @@ import { engine as portrait } from './engines/portrait.ts';
 import { engine as portraitLarge } from './engines/portrait-large.ts';
 import { engine as potrace } from './engines/potrace.ts';
 import { engine as qpdf } from './engines/qpdf.ts';
+import { engine as raster } from './engines/raster.ts';
 import { engine as retouch } from './engines/retouch.ts';
 import { engine as rsvg } from './engines/rsvg.ts';
 import { engine as scans } from './engines/scans.ts';
@@ -99,6 +100,7 @@ export const engines: readonly Engine[] = [
   portrait,
   potrace,
   qpdf,
+  raster,
   retouch,
   rsvg,
   scans,

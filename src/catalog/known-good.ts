@@ -15,6 +15,16 @@ export const PNG = binary(
   'png',
   'iVBORw0KGgoAAAANSUhEUgAAAAQAAAAECAIAAAAmkwkpAAAAKUlEQVR42g3HMQEAAAzCMIRVGGdFIXDLlyQSGxcTBIvjU6mt62cyOzcPp2MTQQYaK1UAAAAASUVORK5CYII=',
 );
+/** 4 × 4 px, of two colours and the two between them. */
+export const DDS = binary(
+  'dds',
+  'RERTIHwAAAAHEAAABAAAAAQAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAACAAAAAEAAAARFhUMQAAAAAAAAAAAAAAAAAAAAAAAAAAABAAAAAAAAAAAAAAAAAAAAAAAAAA+B8AGxsbGw==',
+);
+/** 4 × 4 px, colour by colour for each of them. */
+export const JLS = binary(
+  'jls',
+  '/9j/9wARCAAEAAQDAREAAhEAAxEA/9oADAMBAAIAAwAAAgBAAAA97eAAACxyAAABYpSAjSgJAAAAU4EhoVDQEjIEiCREZOjIqZFSYMmlTRE0/9k=',
+);
 /** 4 × 4 px, shades of grey. */
 export const DICOM = binary(
   'dcm',

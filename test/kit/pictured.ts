@@ -18,8 +18,10 @@ export const pageOfText =
     const page = await picturedPage(seed, folder);
     const path = join(folder, `page.${format}`);
     if (format === 'xcf') return layered(page, path);
+    // ImageMagick writes no JPEG-LS, either.
+    if (format === 'jls') await run('/usr/bin/ffmpeg', ['-v', 'error', '-i', page, '-c:v', 'jpegls', '-f', 'image2', '-update', '1', path]);
     // Version 6 says of no TGA where its rows begin, unless told.
-    await run(CONVERT, [page, '-orient', 'TopLeft', `${format}:${path}`]);
+    else await run(CONVERT, [page, '-orient', 'TopLeft', `${format}:${path}`]);
     return path;
   };
 

@@ -288,6 +288,14 @@ describe('variants that programs write', () => {
       () => zipOf([{ name: 'www/index.html', content: 'x' }, { name: 'www/metadata.opf' }]),
     ],
     'a JPEG XL in a container': ['jxl', written('boxed.jxl', 'cjxl', '--container=1', 'picture.png')],
+    'a JPEG-LS behind the header of SPIFF': [
+      'jls',
+      () => latin1('\xff\xd8\xff\xe8\0\x04ab\xff\xff\xfe\0\x03x\xff\xf7\0\x0b\x08\0\x01\0\x01\x01\x01\x11\0'),
+    ],
+    'a JPEG whose comment has the frame of a JPEG-LS': [
+      'jpg',
+      () => latin1('\xff\xd8\xff\xfe\0\x08\xff\xf7\0\x0bab\xff\xc0\0\x0b\x08\0\x01\0\x01\x01\x01\x11\0'),
+    ],
     'a run-length TGA': ['tga', written('rle.tga', '/usr/bin/convert-im6.q16', 'picture.png', '-compress', 'RLE')],
     'a plain PPM with a comment': ['ppm', () => latin1('P3\n# by hand 1 2\n2 1\n255\n1 2 3 4 5 6\n')],
     'an MP4 without pictures': ['m4a', ffmpeg('only-sound.mp4', TONE, '-c:a', 'aac')],

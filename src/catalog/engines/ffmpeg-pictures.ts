@@ -18,7 +18,7 @@ interface Writer {
 
 /** OpenEXR holds linear light: pixels are converted from sRGB, and to it. */
 const TO_LINEAR = 'zscale=tin=iec61966-2-1:t=linear:pin=bt709:p=bt709:min=gbr:m=gbr,format=gbrpf32le';
-const READS: Readonly<Record<string, readonly string[]>> = { exr: ['-apply_trc', 'iec61966_2_1'], qoi: [], jls: [] };
+const READS: Readonly<Record<string, readonly string[]>> = { exr: ['-apply_trc', 'iec61966_2_1'], qoi: [] };
 
 const WRITERS: Readonly<Record<string, Writer>> = {
   png: { encode: ['-c:v', 'png'], alpha: true },

@@ -10,12 +10,14 @@ import { edits } from './imagemagick/edits.ts';
 import { type Frame, framesOf, IMAGEMAGICK_LIMITS, pingStep, readPing } from './imagemagick/inspect.ts';
 import { engine as imagemagick } from './imagemagick.ts';
 import { engine as jxl } from './jxl.ts';
+import { engine as raster } from './raster.ts';
 import { EDITS, engine as sharp, talk } from './sharp.ts';
 
-/** The engine that reads and writes a format; ImageMagick for all others. */
-const OWN: Readonly<Record<string, Engine>> = { heic: heif, jxl };
+/** The engines that read and write a format; ImageMagick for all others. */
+const READ_BY: Readonly<Record<string, Engine>> = { heic: heif, jxl, dds: raster };
+const WRITTEN_BY: Readonly<Record<string, Engine>> = { heic: heif, jxl };
 const editable = sharp.conversions.flatMap(({ source, target }) => (source === target ? [source] : []));
-const FORMATS = [...Object.keys(READERS).filter((id) => WRITERS[id] !== undefined && !editable.includes(id)), ...Object.keys(OWN)];
+const FORMATS = [...Object.keys(READERS).filter((id) => WRITERS[id] !== undefined && !editable.includes(id)), ...Object.keys(READ_BY)];
 
 /** A unique name, since two engines may use one name for different programs. */
 const named = (by: Engine, binary: string): string => `${by.id}-${binary}`;
@@ -26,7 +28,7 @@ export const engine: Engine = {
   role: 'image',
   toolchains: ['image'],
   binaries: Object.fromEntries(
-    [sharp, imagemagick, heif, jxl].flatMap((by) => Object.entries(by.binaries).map(([name, binary]) => [named(by, name), binary])),
+    [sharp, imagemagick, heif, jxl, raster].flatMap((by) => Object.entries(by.binaries).map(([name, binary]) => [named(by, name), binary])),
   ),
   // Ranked below every engine that needs no edits: used for edits, and where no other engine writes the same format.
   conversions: [...new Set(FORMATS)].map((format) => ({ source: format, target: format, rank: 50 })),
@@ -34,22 +36,23 @@ export const engine: Engine = {
   options: (_, target) => [
     ...EDITS,
     'strip_metadata',
-    ...(OWN[target] !== undefined || WRITERS[target]?.quality ? (['img_quality'] as const) : []),
+    ...(WRITTEN_BY[target] !== undefined || WRITERS[target]?.quality ? (['img_quality'] as const) : []),
   ],
   inspect: {
     step: (input, task) => {
-      const by = OWN[task.source];
+      const by = READ_BY[task.source];
       if (by === undefined) return { ...pingStep(input, task), run: named(imagemagick, 'convert') };
       const step = inspection(by).step(input, task);
       return { ...step, run: named(by, step.run) };
     },
     read: (stdout, task) => {
-      const by = OWN[task.source];
+      const by = READ_BY[task.source];
       return by === undefined ? readPing(stdout) : inspection(by).read(stdout, task);
     },
   },
   plan,
-  explain: (output, code) => sharp.explain?.(output, code) ?? heif.explain?.(output, code) ?? jxl.explain?.(output, code),
+  explain: (output, code) =>
+    sharp.explain?.(output, code) ?? heif.explain?.(output, code) ?? jxl.explain?.(output, code) ?? raster.explain?.(output, code),
   limits: { memoryBytes: 2 * 1024 ** 3 },
 };
 
@@ -87,7 +90,7 @@ function plan(task: Task): Plan {
     const written = { run: named(imagemagick, 'convert'), args };
     return { steps: [...decoded.steps, change, written, ...(tells ? [carried(`${output}/out.${target}`)] : [])] };
   }
-  const by = OWN[target] ?? imagemagick;
+  const by = WRITTEN_BY[target] ?? imagemagick;
   const written = by.plan({
     ...task,
     source: 'png',
@@ -110,7 +113,7 @@ const encoding = ({ img_quality, strip_metadata, background }: Options): Options
 function decode(task: Task): { readonly steps: readonly ProcessStep[]; readonly path: string; readonly format: string } {
   const { source, input, scratch } = task;
   if (source === 'tiff') return { steps: [], path: input, format: 'tiff' };
-  const by = OWN[source] ?? imagemagick;
+  const by = READ_BY[source] ?? imagemagick;
   const steps = mine(by, by.plan({ ...task, target: 'png', options: {}, output: scratch }));
   return { steps, path: `${scratch}/out.png`, format: 'png' };
 }

@@ -2,6 +2,24 @@
 import { asBuffer, has, latin1, u8, u16be, u16le, u32be, u32le } from './bytes.ts';
 import type { Sample } from './sample.ts';
 
+export const isJpeg = (sample: Sample): boolean => has(sample.head, 0, '\xff\xd8\xff') && !isJpegLs(sample);
+
+/** Segments before the one that tells the size, such as those of cameras and programs. */
+const MOST_SEGMENTS = 200;
+
+/** A JPEG but for its frame (ITU-T T.87, C.2.2): what both have before that may be long. */
+export function isJpegLs({ head }: Sample): boolean {
+  if (!has(head, 0, '\xff\xd8\xff')) return false;
+  for (let at = 2, segment = 0; u8(head, at) === 0xff && segment < MOST_SEGMENTS; segment++) {
+    const marker = u8(head, at + 1);
+    if (marker === 0xf7) return true;
+    // Any other frame, or a scan.
+    if ((marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4) || marker === 0xda) return false;
+    at += marker === 0xff ? 1 : 2 + u16be(head, at + 2);
+  }
+  return false;
+}
+
 /** ISO 15444-1: the JP2 signature box with the brand of a still image. */
 export const isJpeg2000 = ({ head }: Sample): boolean => has(head, 0, '\0\0\0\x0cjP  \r\n\x87\n') && !has(head, 20, 'mjp2');
 

@@ -6,7 +6,7 @@ import { optionSchemas } from '../options/options.ts';
 import { type Input, ONE_FILE, type Tool } from '../tool.ts';
 
 /** Formats with their own engines. */
-const OWN = ['avif', 'heic', 'jxl'];
+const OWN = ['avif', 'heic', 'jxl', 'dds'];
 
 /** Every picture format that some engine reads, but for rare ones: they are converted to a usual one first. */
 export const PICTURES: readonly string[] = [...formats.values()]

@@ -14,12 +14,14 @@ import {
   greyTiff,
   inCmyk,
   inWideGamut,
+  jpegLs,
   phoneHeic,
   photo,
   picture,
   pixmap,
   QUARTERS,
   targa,
+  textureDds,
 } from '../../kit/fixtures/photos.ts';
 import { decode } from '../../kit/judges/pixels.ts';
 import { coloursOf, distance, expectQuarters, shownBy } from '../../kit/judges/quarters.ts';
@@ -184,6 +186,20 @@ describe('a picture as other programs write it', () => {
     expect(middle(await expectQuarters((await to(file, 'png')).path, 'png'))[3]).toBe(0);
     const [red = 0, green = 0, blue = 0] = middle(await expectQuarters((await to(file, 'jpg')).path, 'jpg', 30));
     expect(distance([red, green, blue], [255, 255, 255])).toBeLessThan(30);
+  });
+
+  it.each(['scan.jls', 'scan.jpg'])('is read from JPEG-LS named %s', async (name) => {
+    const file = await jpegLs(await aFolder(), name);
+    for (const target of ['png', 'jpg', 'webp']) {
+      const { path, job } = await to(file, target);
+      await expectQuarters(path, target);
+      expect(codes(job)).toEqual(name === 'scan.jls' ? [] : ['content_differs']);
+    }
+    expect((await sharp((await to(file, 'png')).path).metadata()).depth).toBe('ushort');
+  });
+
+  it.each(['png', 'jpg', 'webp', 'tga', 'pdf', 'dds'])('is read from a texture of BC7 to %s', async (target) => {
+    await expectQuarters((await to(await textureDds(await aFolder()), target)).path, target, target === 'pdf' ? 40 : 25);
   });
 
   it.each(['png', 'jpg', 'bmp'])('is read from an AVIF of the general brand `mif1` to %s', async (target) => {

@@ -53,7 +53,6 @@ export const READERS: Readonly<Record<string, Reader>> = {
   psd: { ...first('psd'), hidesProfile: true },
   xbm: first('xbm'),
   xpm: first('xpm'),
-  dds: first('dds'),
   hdr: first('hdr'),
   sgi: first('sgi'),
   ras: first('sun'),

@@ -1,0 +1,37 @@
+/** DDS in all its kinds, and JPEG-LS, by a program of our own: ImageMagick 6 reads the oldest kinds of DDS alone, and FFmpeg neither deep colours of JPEG-LS nor those sample by sample. */
+import { conversionFailed } from '../../errors.ts';
+import { type Engine, everyPair, type Facts } from '../engine.ts';
+import { DDS, JLS } from '../known-good.ts';
+import { ownStep, reasonTold } from '../planning/told.ts';
+import type { Frame } from './imagemagick/inspect.ts';
+
+export const engine: Engine = {
+  id: 'raster',
+  name: 'filemill raster',
+  role: 'image',
+  toolchains: ['image', 'pdf'],
+  binaries: { raster: { at: ['program:raster.ts'] } },
+  conversions: everyPair(['dds', 'jls'], ['png'], { rank: 90 }),
+  trials: [
+    { file: DDS, target: 'png' },
+    { file: JLS, target: 'png' },
+  ],
+  options: () => [],
+  inspect: { step: (input) => ownStep('raster', ['inspect', input]), read: sizeIn },
+  plan: ({ input, output }) => ({ steps: [ownStep('raster', ['decode', input, `${output}/out.png`])] }),
+  explain: (output, code) =>
+    reasonTold(output, code, ['corrupt_input', 'unsupported_variant', 'input_limit']) ??
+    (/Array buffer allocation failed|heap out of memory/.test(output) ? 'memory' : undefined),
+  limits: { memoryBytes: 2 * 1024 ** 3 },
+};
+
+/** @throws Failure `corrupt_input` if the output has no size */
+function sizeIn(stdout: string): Facts {
+  const [, width, height] = /^\{"width":(\d+),"height":(\d+)\}$/m.exec(stdout) ?? [];
+  if (width === undefined || height === undefined) throw conversionFailed('corrupt_input');
+  const frame: Frame = {
+    ...{ width: Number(width), height: Number(height) },
+    ...{ alpha: true, upright: true, onItsSide: false, profile: false, density: undefined },
+  };
+  return { frames: [frame] };
+}

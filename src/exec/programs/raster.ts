@@ -1,0 +1,40 @@
+/**
+ * Reads pictures that no program of the image has a reader for.
+ *
+ *   raster.ts inspect INPUT.(dds|jls)
+ *   raster.ts decode INPUT.(dds|jls) OUTPUT.png
+ *
+ * `inspect` prints a line of JSON: `{"width", "height"}`, px. Where a picture is refused, the answer says why.
+ */
+import { readFileSync } from 'node:fs';
+import { decodeDds, surfaceOf } from './raster/dds.ts';
+import { decodeJpegLs, frameOf } from './raster/jpeg-ls.ts';
+import { type Raster, withoutIdleAlpha, writePng } from './raster/png.ts';
+import { answering } from './values/answer.ts';
+import { beyond } from './values/value.ts';
+
+/** Pixels of one picture. The catalog refuses more. */
+const MAX_PIXELS = 100_000_000;
+
+interface Reader {
+  readonly size: (bytes: Buffer) => { readonly width: number; readonly height: number };
+  readonly decode: (bytes: Buffer) => Raster;
+}
+
+const READERS: Readonly<Record<string, Reader>> = {
+  dds: { size: surfaceOf, decode: decodeDds },
+  jls: { size: frameOf, decode: decodeJpegLs },
+};
+
+const [verb = '', input = '', output = ''] = process.argv.slice(2);
+
+await answering(async () => {
+  const bytes = readFileSync(input);
+  const reader = READERS[input.slice(input.lastIndexOf('.') + 1)];
+  if (reader === undefined) throw new Error(`no reader for ${input}`);
+  const { width, height } = reader.size(bytes);
+  if (width * height > MAX_PIXELS) throw beyond('pixels', MAX_PIXELS, width * height);
+  if (verb === 'inspect') process.stdout.write(`${JSON.stringify({ width, height })}\n`);
+  else await writePng(output, withoutIdleAlpha(reader.decode(bytes)));
+  return [];
+});

@@ -1,0 +1,79 @@
+/** Writes a picture as PNG (W3C PNG 3), a stretch of rows at a time. */
+import { createWriteStream } from 'node:fs';
+import { pipeline } from 'node:stream/promises';
+import { crc32, createDeflate } from 'node:zlib';
+
+/** Samples row by row, the channels of a pixel beside each other: grey, grey and opacity, red, green and blue, or these and opacity. */
+export interface Raster {
+  readonly width: number;
+  readonly height: number;
+  readonly channels: 1 | 2 | 3 | 4;
+  /** 8 or 16 bits each, of which all are used. */
+  readonly samples: Uint8Array | Uint16Array;
+}
+
+/** PNG 3, 11.2.1, table 10: by number of channels. */
+const COLOUR_TYPES = { 1: 0, 2: 4, 3: 2, 4: 6 } as const;
+const BAND_BYTES = 1 << 20;
+
+export async function writePng(path: string, raster: Raster): Promise<void> {
+  const { width, height, channels, samples } = raster;
+  const head = Buffer.alloc(13);
+  head.writeUInt32BE(width, 0);
+  head.writeUInt32BE(height, 4);
+  head.set([samples.BYTES_PER_ELEMENT * 8, COLOUR_TYPES[channels]], 8);
+  await pipeline(
+    bands(raster),
+    createDeflate({ chunkSize: 1 << 16 }),
+    async function* (packed: AsyncIterable<Buffer>) {
+      yield Buffer.from('\x89PNG\r\n\x1a\n', 'latin1');
+      yield chunk('IHDR', head);
+      for await (const bytes of packed) yield chunk('IDAT', bytes);
+      yield chunk('IEND', Buffer.alloc(0));
+    },
+    createWriteStream(path, { flags: 'wx' }),
+  );
+}
+
+/** Each row stands behind a byte that names its filter: none. */
+function* bands({ width, height, channels, samples }: Raster): Generator<Buffer> {
+  const wide = samples.BYTES_PER_ELEMENT;
+  const row = width * channels;
+  const rows = Math.max(1, Math.floor(BAND_BYTES / (row * wide)));
+  for (let top = 0; top < height; top += rows) {
+    const count = Math.min(rows, height - top);
+    const bytes = Buffer.alloc(count * (1 + row * wide));
+    for (let y = 0; y < count; y++) {
+      const from = (top + y) * row;
+      const part = samples.subarray(from, from + row);
+      const at = y * (1 + row * wide) + 1;
+      if (part instanceof Uint8Array) bytes.set(part, at);
+      else for (let x = 0; x < row; x++) bytes.writeUInt16BE(part[x] as number, at + 2 * x);
+    }
+    yield bytes;
+  }
+}
+
+function chunk(name: string, content: Buffer): Buffer {
+  const bytes = Buffer.alloc(content.length + 12);
+  bytes.writeUInt32BE(content.length);
+  bytes.write(name, 4, 'latin1');
+  content.copy(bytes, 8);
+  bytes.writeUInt32BE(crc32(bytes.subarray(4, -4)), content.length + 8);
+  return bytes;
+}
+
+/** Without the opacity, where no pixel has any other than full. */
+export function withoutIdleAlpha(raster: Raster): Raster {
+  const { width, height, samples } = raster;
+  if (raster.channels !== 4) return raster;
+  const most = samples instanceof Uint8Array ? 255 : 65_535;
+  for (let at = 3; at < samples.length; at += 4) if (samples[at] !== most) return raster;
+  // In place: what is read is never before what is written.
+  for (let from = 0, to = 0; from < samples.length; from += 4) {
+    samples[to++] = samples[from] as number;
+    samples[to++] = samples[from + 1] as number;
+    samples[to++] = samples[from + 2] as number;
+  }
+  return { width, height, channels: 3, samples: samples.subarray(0, width * height * 3) };
+}

@@ -1,0 +1,245 @@
+/** DDS and JPEG-LS as other programs write them, against what other programs read in them. */
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import sharp from 'sharp';
+import { afterAll, describe, expect, it } from 'vitest';
+import { decodeDds } from '../../src/exec/programs/raster/dds.ts';
+import { decodeJpegLs } from '../../src/exec/programs/raster/jpeg-ls.ts';
+import { bc6h, bc7 } from '../../src/exec/programs/raster/partitioned.ts';
+import { writePng } from '../../src/exec/programs/raster/png.ts';
+import { Unfit } from '../../src/exec/programs/values/value.ts';
+import { blockDds, ddsOf } from '../kit/fixtures/dds.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'filemill-raster-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const refusal = (work: () => unknown): string => {
+  try {
+    work();
+    return 'none';
+  } catch (error) {
+    return error instanceof Unfit ? error.reason : String(error);
+  }
+};
+
+describe('JPEG-LS', () => {
+  /** 24 × 10 px by CharLS 2.4: flat for four rows, then what no gradient predicts. The first has the header of SPIFF, as ITU-T T.87 wants it. */
+  const SAMPLES = [
+    [
+      '3 components of 8 bits, sample by sample',
+      3,
+      8,
+      0,
+      '/9j/6AAgU1BJRkYAAgAAAwAAAAoAAAAYCggGAQAAASwAAAEs/+gACAAAAAH/2P/3ABEIAAoAGAMBEQACEQADEQD/2gAMAwEAAgADAAACAEAAAC+gPpKt/3wAAAX0AAAF+AAG5mZmZmVVVVVVVVAADQABYAAnGIYRCEQhEIRCOjuiZfYECB2CCD4ggguEIeEIQnCEMGioF1IxzEFUQ7Z9hiwhltAAAwAAAWYAAAFqKECChghe4WMGDxAxIigCAMARQADgAAAr33EAkMCg8wGAkFll1VjZs0bPHhhhtk2ntCBHGMg6fCDOYrlpTJBAju7DcgGWUcxSO6IklIzzcEDlBOQhzgYhwYEK5iuRISgOVLdlcxWRGRttbMntL8MQ4EBAQIMAohgCETJ8oCTBuIzKYjbszdMAQQaajtAAQwiqv/voQME0mRGRDCHBCAvveayUsYYJIcRm/1NQjlWxBCCZMIEEqZCLKO6qq6S2jCCTZylFOLlUCCREQGdTCCGMKKILrhHMGENUgZ7VhiHACDBNZSuTukAAACAExihEcYQRVUQwlVNioIEnUlSLnKboGaWA/9k=',
+    ],
+    [
+      '3 components of 8 bits, one after the other',
+      3,
+      8,
+      0,
+      '/9j/9wARCAAKABgDAREAAhEAAxEA/9oACAEBAAAAAPwAAAXyV4AAAL9VVVVXUzeK/TPhZVVU1tAFAwpQKf4BNdHhYW8NCxs3CGOEdsCIMBiFVRMCBBgwaJI0e5CJEiDAwRyA6Y6zAiXAS7AyZgYJ3wORJ6BKRwJhzrqNDDIEE8CGFCMCeGDYizihBON4wKY2AgGA/9oACAECAAAAAAAAAXyV4AAAL9VVVVQAA2mZmZk+zt8V/DPhkZmOQJQAAAWYQK4UDGAYAB3BgYDzwaDhkThDHGCXAiiAQpmURAX+DAk0IkeE7shpAwMQwFAGDcyzgSudsyZGYCBp+hCG9AlBGwTBTrKJiiqNAYQQIcIx2hgSEQAEUYbiOSIrDJAI/9oACAEDAAAAAAAAAfyV4AAAL9VVVVQAA2ERERE+zt8V/DPhzKc7SCKAAAC1HCMFDEAEAAABXnBQUAEKDgQMicIY4RmwIggEcqofggYYMCaEiQoRiJq0DAwCgEMCOI67AAomCewNmYoL+gICETho6wRhS/QbFFrDHAY4DO7YyQwAWIoAIww3G7CCDFgM/9k=',
+    ],
+    [
+      '4 components of 8 bits, line by line',
+      4,
+      8,
+      0,
+      '/9j/9wAUCAAKABgEAREAAhEAAxEABBEA/9oADgQBAAIAAwAEAAABAPwAAAXyV4AAAL9VVVVR9qoiSAAAAv1VVVVAADczMzMD7mZmZgAAvu7u7gABcRERECB3d3dwAAmIiIiAABqlKUpSupm59u/fffvvv438b+N/G/TP4Z/DP4Z8LKqpV7QAAASQDClAp8AEV0eLGrCQkMnPOtxlAAABZggKcGDhAGAAcQDDAf0mLAzcQQiopQAAAWphrDz3ACAAAAryRYsaWNHgNFrYzz2ilJSSy1gkAAAG5TLmSyRw2Nm4QxwjtgRBgMQqqJgQIgNtQhkjc2BK5ZnREwL+DKV192FnRFCNLvKI47Wy6Qgs6IoZocA1IZoMG6SLLMyTaDAwQYxMxAJNCHqrbUrkAgxiSgZxUaWUqJpVu4Me4QE0wI6KLeunXBRhhCFYRG3gBLAAXsDbMUE7wtGjLMCLhF/DREcRZgCITrtRowRfQkRGBdXhHbLmEWBl9CaI0spaMwnQJSDALAxV1GrCqMTbk+dXEjSoV7zRDuaAxik9VdYkpO95ogtARxCkWVqM0jFeKItZVGYxAQoQIx4YAWJ7hBDKJCDqJSAxWuGU8gNSaAAAIiBFNKDeO9oh0HjNcEs8AI3COJVMpnrMtg3JYyzXG4nrWgqEaoD/2Q==',
+    ],
+    [
+      '3 components of 16 bits, line by line',
+      3,
+      16,
+      0,
+      '/9j/9wAREAAKABgDAREAAhEAAxEA//gADQH//wASAEMBFABA/9oADAMBAAIAAwAAAQD8AAAAAf8wAgCAIBAIBAAAAAAAAAX/fQBQBQBQBQBQBQBH/2wBQBQAgBACAEAAAAAAH/4AoAoAoAoAoAoAgAB/7AJAJAJAJAJAJAIH/2wCQCQCQCQCQCQCAAD/XANANANANANANAMAAP9MAEAEAEAEAEAEAHUAMwBwA+wB2AeAPsA7APiAXAeIC4DxAXAdICcB4QE4HhAnAwmf/ndBqnz9ua5vMcPgAAM9MkDk7NMTYi29QaA4F8I9LDCkN5w+lOQwWQgzfDOudRIYFD3obZ565Q+AAidMmjljPYTqC5JRgPAhnbe3BiYHBQfbnKoLMzocDReWjMJWgi6z2I+jYfAAAAFP1IRZCpwM3zb5oaAcCPz36wUNivoXsllA2XHOwagsezcR/HwDDR98fAesUEwDj4Ai0T4AlsaqE+S/BZd+ZjUYUEY3YQaisEzCx/ffKAF7r7559RHBC++YgI3hE4adE7C9ZYp9ligCHtsfYJ1JXdlZj6++T1L233jyijmDd94wqRkCIY0kJwl4Cv79u2Mv8ImuwBMwVLSaV5ZYc3ILE9Sfl908oI5noi+JEBo9N4F4Ak6G7Ap2PFDBmGyEuRThIdWZkVyQgGTiJ933DwIjAePLvELWfEyxO8Eig2yFKB7uGRSF8SnFJkdVVGM3En8SaBPq+2dvETjvpcwg2zUlyJ3AjwHG4SFHZxbYheGNQ8Bd+NeOo3Ixm4k/iGIC15o47aCdgpWMFDdIxQI7mxiirshdXJcpiM9+u7H3GMbSYhcAffDBxZ0z4dbBNoUZF+BtcYWEZTWjXrbCczJ/hhI989uR2KQ2Cwi3i+iGASyJnE6iCaIoiL4jaIwiRs7X1AXURzEn9HsTBPsA+B3JRFGFUEexcBCuJMEtCJwnMQ4iKQjAIwCIoghib8bXVzg9iYI9effduURRhVBHsXAQriTBLQicJzEOIikIwCMAiKIinvCQmiXNj2Jgf1x952pRFGFUEexcBCuJMEtCJwnMQ4iKQjAJTvYkghiFgTNEuaNUWK9+J3k+0tlAOMSQocSuFRiZQmwLNE9BdIngJCiXQi4EhBES1p0acmqLFa/C7wfZWxhYpJChxK4VGJlCbAs0T0F0ieAkKJdCL9a3sQQs4TTg1RYq34Hdz7C2ELEJIUOJXCoxMoTYFmiegukTwEjE2wlwJCCIIWcJpuD/2Q==',
+    ],
+    [
+      '1 component of 12 bits',
+      1,
+      12,
+      0,
+      '/9j/9wALDAAKABgBAREA/9oACAEBAAAAAPwAAAAB9gQQQhCAAAAAAL/0FBQUFBQUF1AzB4guHSE4YWfZyCnfpqu/CAOJnA0JomRZp0Byvg5k9DZDzNsFODBGrknI4+GI+j49KOAPjERghjOJYQDp+JAIhFCwTgbJTlib3wkk6+nI/nEqvK6xBeCYG8KZbgQexZDxdj1AaLDK5BUJhZMwfQcicLZTguLDVW4HUlpnL3sPlsrqnQzO4QXVvCqWwsHgoxmNQZwH/qeR4EsfG58W4Wg3XgZNI2DyUj2DEKBDF+LgSxEQMwGg/9k=',
+    ],
+    [
+      '1 component of 8 bits, up to 2 away',
+      1,
+      8,
+      2,
+      '/9j/9wALCAAKABgBAREA/9oACAEBAAIAAPwADvwAAAapXqz8b9M+GzrcMgJ14HMZgOMalEkS4kiIkqIiIqlLJJSohCEJySpVEUhEkiRjcucqKIpIlJJxFlmyhRCRSsETiID/2Q==',
+    ],
+  ] as const;
+  const [WIDTH, HEIGHT] = [24, 10];
+  const sample = (x: number, y: number, component: number, bits: number): number => {
+    const most = 2 ** bits - 1;
+    if (y < 4) return Math.floor((most * (Math.floor(x / 8) + component)) / 4) % (most + 1);
+    return Math.floor(((x * x * 7 + y * y * 13 + component * 501 + ((x * y * 31) % 17) * 9) * (most + 1)) / 4096) % (most + 1);
+  };
+
+  it.each(SAMPLES)('of %s is read', (_, components, bits, near, content) => {
+    const { width, height, channels, samples } = decodeJpegLs(Buffer.from(content, 'base64'));
+    expect([width, height, channels, samples.BYTES_PER_ELEMENT]).toEqual([WIDTH, HEIGHT, components, bits > 8 ? 2 : 1]);
+    const full = bits > 8 ? 65_535 : 255;
+    const away = Array.from(samples, (value, at) => {
+      const [pixel, component] = [Math.floor(at / components), at % components];
+      const wanted = sample(pixel % WIDTH, Math.floor(pixel / WIDTH), component, bits);
+      return Math.abs(value - Math.round((wanted * full) / (2 ** bits - 1)));
+    });
+    expect(Math.max(...away)).toBeLessThanOrEqual(near);
+  });
+
+  it.each(SAMPLES)(
+    'of %s is refused where its end is missing, and never hangs on other damage',
+    (_, _components, _bits, _near, content) => {
+      const whole = Buffer.from(content, 'base64');
+      expect(refusal(() => decodeJpegLs(whole.subarray(0, whole.length - 40)))).toBe('corrupt_input');
+      for (let at = 0; at < whole.length; at += 3) {
+        const damaged = Buffer.from(whole);
+        damaged[at] = (damaged[at] as number) ^ 0x55;
+        expect(['none', 'corrupt_input', 'unsupported_variant'], `byte ${at}`).toContain(refusal(() => decodeJpegLs(damaged)));
+      }
+    },
+  );
+
+  it('says a component once: a file of many scans is as much work as one', () => {
+    const whole = Buffer.from(SAMPLES[4][4], 'base64');
+    const from = whole.indexOf('\xff\xda', 0, 'latin1');
+    const twice = Buffer.concat([whole.subarray(0, -2), whole.subarray(from)]);
+    expect(refusal(() => decodeJpegLs(twice))).toBe('corrupt_input');
+  });
+});
+
+/** Bytes that look random and are the same in each run (Numerical Recipes, 7.1). */
+function noise(count: number): Buffer {
+  let state = 1;
+  return Buffer.from(
+    Array.from({ length: count }, () => {
+      state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+      return state >>> 24;
+    }),
+  );
+}
+
+describe('DDS', () => {
+  const [WIDTH, HEIGHT] = [64, 32];
+  const BLOCKS = (WIDTH / 4) * (HEIGHT / 4);
+  const sumOf = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
+
+  it('of BC7 in each of its modes has the pixels that bcdec 0.98 reads', () => {
+    const blocks = noise(BLOCKS * 16);
+    for (let block = 0; block < BLOCKS; block++) {
+      const mode = block % 8;
+      const first = blocks[block * 16] as number;
+      blocks[block * 16] = ((first >> (mode + 1)) << (mode + 1)) | (1 << mode);
+    }
+    const { samples } = decodeDds(blockDds(98, WIDTH, HEIGHT, blocks));
+    expect(sumOf(samples as Uint8Array)).toBe('e129242bb583ec32775f0d8349944c5afcaff8da480b00fcea0fba5df21a5e22');
+  });
+
+  it.each([
+    [false, '4b36b9c71cc7ac5311e0a6af3fbb93562b33c2ee21d79bc461e22c79d96bf7a2'],
+    [true, 'd11c18699d5be1ce397ab7c407dbe0523f4717e2e499880758c0ef65bf3a98e0'],
+  ])('of BC6H (signed: %s) has the numbers that bcdec 0.98 reads', (signed, sum) => {
+    const blocks = noise(BLOCKS * 16);
+    const found = new Uint16Array(WIDTH * HEIGHT * 3);
+    const pixels = new Uint16Array(64);
+    const decode = bc6h(signed);
+    for (let block = 0; block < BLOCKS; block++) {
+      decode(blocks, block * 16, pixels);
+      const [left, top] = [(block % (WIDTH / 4)) * 4, Math.floor(block / (WIDTH / 4)) * 4];
+      for (let pixel = 0; pixel < 16; pixel++)
+        for (let channel = 0; channel < 3; channel++)
+          found[((top + (pixel >> 2)) * WIDTH + left + (pixel & 3)) * 3 + channel] = pixels[pixel * 4 + channel] as number;
+    }
+    expect(sumOf(new Uint8Array(found.buffer))).toBe(sum);
+  });
+
+  it('of a BC7 block that has no mode is transparent black', () => {
+    const pixels = new Uint8Array(64).fill(7);
+    bc7(new Uint8Array(16), 0, pixels);
+    expect([...pixels]).toEqual(Array(64).fill(0));
+  });
+
+  it.each([
+    ['BC1', 71, 'DXT1', 8, [0, 1, 2, 3]],
+    ['BC2', 74, 'DXT3', 16, [0, 1, 2, 3]],
+    ['BC3', 77, 'DXT5', 16, [0, 1, 2, 3]],
+    ['BC4', 80, 'ATI1', 8, [0]],
+    ['BC5', 83, 'ATI2', 16, [0, 1]],
+    ['BC5', 83, 'BC5U', 16, [0, 1]],
+  ] as const)('of %s has the pixels that FFmpeg reads, with the header of Direct3D 10 and as %s', (_, dxgi, fourCC, size, channels) => {
+    const blocks = noise(BLOCKS * size);
+    const path = join(folder, `${fourCC}.dds`);
+    writeFileSync(path, blockDds(dxgi, WIDTH, HEIGHT, blocks));
+    const seen = execFileSync('ffmpeg', ['-v', 'error', '-f', 'dds_pipe', '-i', path, '-f', 'rawvideo', '-pix_fmt', 'rgba', '-']);
+    for (const bytes of [blockDds(dxgi, WIDTH, HEIGHT, blocks), blockDds(fourCC, WIDTH, HEIGHT, blocks)]) {
+      const { samples } = decodeDds(bytes);
+      const away = Array.from(samples, (value, at) =>
+        (channels as readonly number[]).includes(at & 3) ? Math.abs(value - (seen[at] as number)) : 0,
+      );
+      // Programs round the steps between two colours differently.
+      expect(Math.max(...away)).toBeLessThanOrEqual(2);
+    }
+  });
+
+  it.each([
+    ['565', [0x40, 16, 0xf800, 0x7e0, 0x1f, 0], Buffer.from([0x00, 0xf8, 0xe0, 0x07]), [255, 0, 0, 255, 0, 255, 0, 255]],
+    ['grey of 8 bits', [0x20000, 8, 0xff, 0, 0, 0], Buffer.from([0, 200]), [0, 0, 0, 255, 200, 200, 200, 255]],
+    ['red, green and blue', [0x40, 24, 0xff0000, 0xff00, 0xff, 0], Buffer.from([3, 2, 1, 30, 20, 10]), [1, 2, 3, 255, 10, 20, 30, 255]],
+    [
+      'colours with opacity',
+      [0x41, 32, 0xff0000, 0xff00, 0xff, 0xff000000],
+      Buffer.from([3, 2, 1, 128, 30, 20, 10, 0]),
+      [1, 2, 3, 128, 10, 20, 30, 0],
+    ],
+  ] as const)('with pixels of %s is read', (_, format, pixels, wanted) => {
+    expect([...decodeDds(ddsOf(2, 1, format, pixels)).samples]).toEqual(wanted);
+  });
+
+  it('of floats is linear light, and what is brighter than white is white', () => {
+    const pixels = Buffer.alloc(32);
+    for (const [place, value] of [0.2140411, 4, -1, 0.5, 0, 1, 0.2140411, 1].entries()) pixels.writeFloatLE(value, place * 4);
+    const { samples } = decodeDds(blockDds(2, 2, 1, pixels));
+    expect(samples).toBeInstanceOf(Uint16Array);
+    const wanted = [32_768, 65_535, 0, 32_768, 0, 65_535, 32_768, 65_535];
+    for (const [place, value] of [...samples].entries()) expect(Math.abs(value - (wanted[place] as number)), `${place}`).toBeLessThan(3);
+  });
+
+  it('with premultiplied colours has those of the picture', () => {
+    const block = Buffer.from([128, 128, 0, 0, 0, 0, 0, 0, 0x00, 0x80, 0x00, 0x80, 0, 0, 0, 0]);
+    const [straight, multiplied] = ['DXT5', 'DXT4'].map((kind) => [...decodeDds(blockDds(kind, 4, 4, block)).samples].slice(0, 4));
+    expect([straight, multiplied]).toEqual([
+      [132, 0, 0, 128],
+      [255, 0, 0, 128],
+    ]);
+  });
+
+  it('is refused where pixels are missing, or of a kind that is not read', () => {
+    expect(refusal(() => decodeDds(blockDds(98, 64, 64, Buffer.alloc(100))))).toBe('corrupt_input');
+    expect(refusal(() => decodeDds(blockDds(103, 4, 4, Buffer.alloc(100))))).toBe('unsupported_variant');
+    expect(refusal(() => decodeDds(blockDds('UYVY', 4, 4, Buffer.alloc(100))))).toBe('unsupported_variant');
+    expect(refusal(() => decodeDds(Buffer.from('DDS \x7c\0\0\0', 'latin1')))).toBe('corrupt_input');
+  });
+});
+
+it.each([
+  [1, 8],
+  [3, 8],
+  [4, 8],
+  [1, 16],
+  [4, 16],
+] as const)('a PNG of %i channels of %i bits is read by libpng as it was written', async (channels, bits) => {
+  const [width, height] = [300, 2001];
+  const bytes = noise(width * height * channels * (bits / 8));
+  const samples = bits === 8 ? new Uint8Array(bytes) : new Uint16Array(new Uint8Array(bytes).buffer);
+  const path = join(folder, `${channels}-${bits}.png`);
+  await writePng(path, { width, height, channels, samples });
+  const read = await sharp(readFileSync(path))
+    .toColourspace(channels === 1 ? (bits === 8 ? 'b-w' : 'grey16') : bits === 8 ? 'srgb' : 'rgb16')
+    .raw({ depth: bits === 8 ? 'uchar' : 'ushort' })
+    .toBuffer({ resolveWithObject: true });
+  expect(read.info).toMatchObject({ width, height, channels });
+  expect(read.data.equals(Buffer.from(samples.buffer))).toBe(true);
+});
