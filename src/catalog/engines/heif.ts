@@ -11,7 +11,7 @@ import { type Meanings, meaningOf } from '../planning/phrases.ts';
 import { READERS } from './imagemagick/coders.ts';
 import { pick, readAndEdit, STRIP } from './imagemagick/command.ts';
 import { explain } from './imagemagick/explain.ts';
-import { CONVERT, type Frame, IMAGEMAGICK_LIMITS, pingStep, readPing } from './imagemagick/inspect.ts';
+import { CONVERT, type Frame, pingStep, readPing } from './imagemagick/inspect.ts';
 
 /** libheif's messages for a codec that is not there. */
 const LACKS: Meanings<Reason> = [
@@ -31,6 +31,9 @@ export const DECODER = {
   info: { at: ['/usr/bin/heif-info'] },
 } as const satisfies Engine['binaries'];
 
+/** Our program for what a file says beside its pixels. */
+export const BESIDE = { beside: { at: ['program:heif.ts'] } } as const satisfies Engine['binaries'];
+
 export const engine: Engine = {
   id: 'heif',
   name: 'libheif',
@@ -38,6 +41,7 @@ export const engine: Engine = {
   toolchains: ['image', 'pdf'],
   binaries: {
     ...DECODER,
+    ...BESIDE,
     encode: { at: ['/usr/bin/heif-enc'] },
     picture: CONVERT,
   },
@@ -87,7 +91,12 @@ export function bounded(stdout: string): Facts {
     profile: /color profile: (prof|rICC)/.test(stdout),
     density: undefined,
   };
-  return { frames: [frame], ...(images.length > 1 && { place: primary + 1 }) };
+  return {
+    frames: [frame],
+    xmp: /^ {2}XMP: /m.test(stdout),
+    exif: /^ {2}Exif: /m.test(stdout),
+    ...(images.length > 1 && { place: primary + 1 }),
+  };
 }
 
 /** The decoder numbers the files that it writes where the source has several pictures. @returns the path of the one that is meant to be shown */
@@ -95,27 +104,24 @@ const decodedTo = (path: string, { place }: Facts): string =>
   place === undefined ? path : path.replace(/\.png$/, `-${String(place)}.png`);
 
 function plan(task: Task): Plan {
-  const { source, target, output, scratch } = task;
-  if (target === 'png') return { steps: decodeUpright(task, `${output}/out.png`) };
-  if (!decodes({ source })) return encode(task);
-  const decoded = `${scratch}/decoded.png`;
-  const { steps, warnings = [] } = encode({ ...task, source: 'png', input: decoded });
-  return { steps: [...decodeUpright(task, decoded), ...steps], warnings };
+  if (task.target === 'png') return { steps: decodeUpright(task, `${task.output}/out.png`, 'convert') };
+  return decodes(task) ? overPng(task, encode, 'convert') : encode(task);
 }
 
-/**
- * The decoder applies the file's rotation, but leaves an EXIF orientation that would apply it again: the second step resets it.
- * @param names the engine's binaries for libheif's decoder and for ImageMagick
- */
-export function decodeUpright(
-  { input, scratch, facts }: Task,
-  to: string,
-  names: { readonly heif: string; readonly magick: string } = { heif: 'convert', magick: 'picture' },
-): readonly ProcessStep[] {
-  const turned = `${scratch}/turned.png`;
+/** The plan of another engine for the picture that libheif has decoded. @param decoder the engine's binary; it needs `beside`, too */
+export function overPng(task: Task, work: (task: Task) => Plan, decoder = 'heif'): Plan {
+  const decoded = `${task.scratch}/decoded.png`;
+  const { steps, warnings = [] } = work({ ...task, source: 'png', input: decoded });
+  return { steps: [...decodeUpright(task, decoded, decoder), ...steps], warnings };
+}
+
+/** A PNG with the colour profile, EXIF and XMP of the file. The decoder applies its rotation, which EXIF says once more. */
+function decodeUpright({ input, scratch, facts }: Task, to: string, decoder: string): readonly ProcessStep[] {
+  const [mended, turned] = [`${scratch}/mended.heic`, `${scratch}/turned.png`];
   return [
-    { run: names.heif, args: [input, turned] },
-    { run: names.magick, args: [...IMAGEMAGICK_LIMITS, `png:${decodedTo(turned, facts)}`, '-orient', 'TopLeft', `png:${to}`] },
+    { run: 'beside', args: ['mend', input, mended] },
+    { run: decoder, args: [mended, turned] },
+    { run: 'beside', args: ['tell', input, decodedTo(turned, facts), to] },
   ];
 }
 

@@ -3,7 +3,7 @@ import type { Conversion, Engine, Plan, Task } from '../engine.ts';
 import { PNG, TRANSPARENT_HEIC } from '../known-good.ts';
 import { type OptionName, PICTURE_EDITS } from '../options/options.ts';
 import { CARRIER, carryExif, EXIF } from '../planning/exif.ts';
-import { bounded, DECODER, decodes, decodeUpright } from './heif.ts';
+import { BESIDE, bounded, DECODER, decodes, overPng } from './heif.ts';
 import { READERS, WRITERS } from './imagemagick/coders.ts';
 import { flatten, pick, readAndEdit, STRIP } from './imagemagick/command.ts';
 import { explain } from './imagemagick/explain.ts';
@@ -18,8 +18,8 @@ export const engine: Engine = {
   name: 'ImageMagick',
   role: 'image',
   toolchains: ['image', 'pdf'],
-  // Version 6 reads neither the transparency of HEIC, where libheif decodes the picture first, nor its colour profile.
-  binaries: { convert: CONVERT, heif: { at: DECODER.convert.at }, info: DECODER.info, exif: EXIF, icc: { at: ['program:icc.ts'] } },
+  // Version 6 reads neither the transparency of HEIC, where libheif decodes the picture first, nor its colour profile and XMP.
+  binaries: { convert: CONVERT, heif: { at: DECODER.convert.at }, info: DECODER.info, exif: EXIF, ...BESIDE },
   conversions: conversions(),
   trials: [
     { file: PNG, target: 'tiff' },
@@ -49,29 +49,34 @@ function conversions(): Conversion[] {
 
 function plan(task: Task): Plan {
   if (!decodes(task)) return converted(task);
-  const frames = framesOf(task.facts);
-  if (!frames.some(({ alpha }) => alpha)) return frames.some(({ profile }) => profile) ? inItsColours(task) : converted(task);
-  const decoded = `${task.scratch}/decoded.png`;
-  const { steps, warnings = [] } = converted({ ...task, source: 'png', input: decoded });
-  return { steps: [...decodeUpright(task, decoded, { heif: 'heif', magick: 'convert' }), ...steps], warnings };
+  const { facts, options, target, input, scratch } = task;
+  const frames = framesOf(facts);
+  const transparent = frames.some(({ alpha }) => alpha);
+  const tells = options.strip_metadata !== true;
+  // Phones store photos in a wider gamut than sRGB.
+  const profile = !transparent && frames.some((frame) => frame.profile);
+  const [xmp, exif] = [tells && facts['xmp'] === true, tells && facts['exif'] === true && target === 'jpg'];
+  const [icc, words, app1] = ['icc', 'xmp', 'app1'].map((kind) => `${scratch}/source.${kind}`) as [string, string, string];
+  const said = [
+    ...(profile ? ['-profile', icc] : []),
+    ...(xmp ? ['-profile', words] : []),
+    // Version 6 writes the EXIF of a HEIC into a JPEG without what tells that it is EXIF.
+    ...(exif ? ['+profile', 'exif', '-profile', app1] : []),
+  ];
+  const { steps, warnings = [] } = transparent ? overPng(task, (png) => converted(png, said)) : converted(task, said);
+  if (said.length === 0) return { steps, warnings };
+  return { steps: [{ run: 'beside', args: ['said', input, icc, SRGB_BASE64, words, app1] }, ...steps], warnings };
 }
 
-/** Phones store photos in a wider gamut than sRGB. */
-function inItsColours(task: Task): Plan {
-  const profile = `${task.scratch}/source.icc`;
-  const { steps, warnings = [] } = converted(task, profile);
-  return { steps: [{ run: 'icc', args: [task.input, profile, SRGB_BASE64] }, ...steps], warnings };
-}
-
-function converted(task: Task, profile?: string): Plan {
+function converted(task: Task, said: readonly string[] = []): Plan {
   const { target, options, output } = task;
   const writer = WRITERS[target];
   const { indices, warnings } = pick(task, writer?.many);
-  const picture = readAndEdit(task, indices, profile);
+  const picture = readAndEdit(task, indices, said);
   const result = `${output}/out.${target}`;
   const says = target === 'tiff' && options.strip_metadata !== true;
   // ImageMagick does not know it of a TIFF as source, either.
-  const said = task.source === 'tiff' ? task.input : `${output}/${CARRIER}`;
+  const carrier = task.source === 'tiff' ? task.input : `${output}/${CARRIER}`;
   const apart = indices.length > 1 && writer?.many === undefined && READERS[task.source]?.takes === 'pages';
   return {
     warnings,
@@ -84,8 +89,8 @@ function converted(task: Task, profile?: string): Plan {
           ...(options.strip_metadata ? STRIP : []),
           // The scale of JPEG and similar formats starts at 1.
           ...(writer?.quality ? ['-quality', `${Math.max(1, options.img_quality ?? 80)}`] : []),
-          ...(says && said !== task.input
-            ? ['(', '-clone', '0', '-crop', '1x1+0+0', '+repage', '-write', `png:${said}`, '+delete', ')']
+          ...(says && carrier !== task.input
+            ? ['(', '-clone', '0', '-crop', '1x1+0+0', '+repage', '-write', `png:${carrier}`, '+delete', ')']
             : []),
           ...(writer?.encode ?? []),
           ...(target === 'ico' ? icon(picture.width, picture.height) : []),
@@ -93,7 +98,7 @@ function converted(task: Task, profile?: string): Plan {
           `${writer?.coder}:${apart ? `${output}/out-%04d.${target}` : result}`,
         ],
       },
-      ...(says ? [carryExif(said, result)] : []),
+      ...(says ? [carryExif(carrier, result)] : []),
     ],
   };
 }

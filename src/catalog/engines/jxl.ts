@@ -8,6 +8,7 @@ import { PICTURE_EDITS } from '../options/options.ts';
 import { flatten, readAndEdit, STRIP } from './imagemagick/command.ts';
 import { explain } from './imagemagick/explain.ts';
 import { CONVERT, IMAGEMAGICK_LIMITS, pingStep, readPing } from './imagemagick/inspect.ts';
+import { TO_SRGB } from './imagemagick/srgb.ts';
 
 const ENCODES = ['png', 'jpg', 'ppm', 'pgm'];
 const DECODES = ['png', 'jpg', 'ppm'];
@@ -40,9 +41,16 @@ export const engine: Engine = {
     read: (stdout, { source }) => (source === 'jxl' ? bounded(stdout) : readPing(stdout)),
   },
   plan,
-  explain: (output) => explain(output) ?? (/alloc/i.test(output) ? 'memory' : undefined),
+  explain: (output) => {
+    // Version 0.7 writes no picture of 32-bit floats with opacity.
+    if (output.includes('Alpha bit depth does not match')) return 'unsupported_variant';
+    return explain(output) ?? (/alloc/i.test(output) ? 'memory' : undefined);
+  },
   limits: { memoryBytes: 2 * 1024 ** 3 },
 };
+
+/** Numbers that may be beyond black and white; version 0.7 writes them only where it is told with how many bits. */
+const FLOAT = /-bit float (?:\(\d+ exponent bits\) )?/;
 
 /** @throws Failure `input_limit`, or `corrupt_input` if the output has no size */
 function bounded(stdout: string): Facts {
@@ -50,7 +58,8 @@ function bounded(stdout: string): Facts {
   if (width === undefined || height === undefined) throw conversionFailed('corrupt_input');
   const pixels = Number(width) * Number(height);
   if (pixels > MAX_PIXELS) throw inputLimit('pixels', MAX_PIXELS, pixels);
-  return { pixels, transparent: stdout.split('-bit ').slice(1).some(hasAlpha) };
+  const channels = stdout.replace(FLOAT, '-bit ').split('-bit ').slice(1);
+  return { pixels, transparent: channels.some(hasAlpha), float: FLOAT.test(stdout) };
 }
 
 /** @param channels text after the bit depth, such as `RGBA` or `RGB+Alpha` */
@@ -67,16 +76,19 @@ function plan(task: Task): Plan {
 function decode({ target, options, input, output, scratch, facts }: Task): Plan {
   const quality = options.img_quality === undefined ? undefined : Math.max(1, options.img_quality);
   const djxl = (to: string, ...more: readonly string[]) => ({ run: 'djxl', args: [input, to, '--num_threads=2', ...more] });
-  if (target === 'jpg' && facts['transparent'] === true) {
+  const [float, transparent] = [facts['float'] === true, facts['transparent'] === true];
+  if (float || target === 'ppm' || (target === 'jpg' && transparent)) {
     const decoded = `${scratch}/decoded.png`;
     const laid = [
       ...IMAGEMAGICK_LIMITS,
       `png:${decoded}`,
-      ...flatten(options.background ?? '#ffffff'),
-      '-quality',
-      `${quality ?? DEFAULT_QUALITY}`,
+      // Floats are linear light, mostly, and a PPM has no profile.
+      ...TO_SRGB,
+      ...(target === 'png' ? [] : flatten(options.background ?? '#ffffff')),
+      ...(target === 'jpg' ? ['-quality', `${quality ?? DEFAULT_QUALITY}`] : []),
+      `${target === 'jpg' ? 'jpeg' : target}:${output}/out.${target}`,
     ];
-    return { steps: [djxl(decoded), { run: 'convert', args: [...laid, `jpeg:${output}/out.jpg`] }] };
+    return { steps: [djxl(decoded, ...(float ? ['--bits_per_sample=16'] : [])), { run: 'convert', args: laid }] };
   }
   // Without a quality, a JPEG that was stored losslessly is restored byte by byte.
   const jpeg = target === 'jpg' && quality !== undefined ? [`--jpeg_quality=${quality}`] : [];

@@ -2,10 +2,12 @@
 import { type Engine, everyPair, type Plan, type Task } from '../engine.ts';
 import { PNG } from '../known-good.ts';
 import { PICTURE_EDITS } from '../options/options.ts';
+import { decodes, overPng } from './heif.ts';
 import { READERS } from './imagemagick/coders.ts';
 import { pick, readAndEdit } from './imagemagick/command.ts';
 import { explain } from './imagemagick/explain.ts';
-import { CONVERT, IMAGEMAGICK_LIMITS, pingStep, readPing } from './imagemagick/inspect.ts';
+import { IMAGEMAGICK_LIMITS } from './imagemagick/inspect.ts';
+import { engine as imagemagick } from './imagemagick.ts';
 
 const DEFAULT_QUALITY = 85;
 
@@ -15,15 +17,16 @@ export const engine: Engine = {
   role: 'image',
   toolchains: ['image'],
   // Neither prints a version.
-  binaries: { encode: { at: ['/usr/bin/JxrEncApp'] }, decode: { at: ['/usr/bin/JxrDecApp'] }, convert: CONVERT },
+  binaries: { encode: { at: ['/usr/bin/JxrEncApp'] }, decode: { at: ['/usr/bin/JxrDecApp'] }, ...imagemagick.binaries },
   conversions: [
     { source: 'jxr', target: 'png', rank: 85, loses: ['metadata'] },
     ...everyPair(Object.keys(READERS), ['jxr'], { rank: 70, loses: ['metadata'] }),
   ],
   trials: [{ file: PNG, target: 'jxr' }],
   options: (_, target) => (target === 'jxr' ? [...PICTURE_EDITS, 'img_quality'] : []),
-  inspect: { sources: new Set(Object.keys(READERS)), step: pingStep, read: readPing },
-  plan: (task) => (task.source === 'jxr' ? read(task) : write(task)),
+  ...(imagemagick.inspect && { inspect: { ...imagemagick.inspect, sources: new Set(Object.keys(READERS)) } }),
+  // Version 6 of ImageMagick reads neither the profile of a HEIC nor its transparency.
+  plan: (task) => (task.source === 'jxr' ? read(task) : decodes(task) ? overPng(task, write) : write(task)),
   explain,
   limits: { memoryBytes: 2 * 1024 ** 3 },
 };

@@ -3,10 +3,11 @@ import type { Engine, Plan, Task } from '../engine.ts';
 import { everyPair } from '../engine.ts';
 import { PNG } from '../known-good.ts';
 import { PICTURE_EDITS } from '../options/options.ts';
+import { decodes, overPng } from './heif.ts';
 import { READERS } from './imagemagick/coders.ts';
 import { flatten, pick, readAndEdit, STRIP } from './imagemagick/command.ts';
 import { explain } from './imagemagick/explain.ts';
-import { CONVERT, pingStep, readPing } from './imagemagick/inspect.ts';
+import { engine as imagemagick } from './imagemagick.ts';
 
 /** Pixels per inch for pictures that state none: the value of browsers (CSS 2.1, 4.3.2). */
 const DEFAULT_DENSITY = 96;
@@ -21,7 +22,7 @@ export const engine: Engine = {
   toolchains: ['image'],
   binaries: {
     tiff2pdf: { at: ['/usr/bin/tiff2pdf'], version: { args: ['-h'], pattern: /LIBTIFF, Version (\d+\.\d+\.\d+)/ } },
-    convert: CONVERT,
+    ...imagemagick.binaries,
   },
   conversions: everyPair(Object.keys(READERS), ['pdf'], { rank: 70 }),
   trials: [{ file: PNG, target: 'pdf' }],
@@ -32,13 +33,14 @@ export const engine: Engine = {
     ...(BILEVEL.has(source) ? [] : (['img_quality'] as const)),
     ...(READERS[source]?.takes === 'pages' ? (['pages'] as const) : []),
   ],
-  inspect: { step: pingStep, read: readPing },
-  plan,
+  ...(imagemagick.inspect && { inspect: imagemagick.inspect }),
+  // Version 6 of ImageMagick reads neither the profile of a HEIC nor its transparency.
+  plan: (task) => (decodes(task) ? overPng(task, paged) : paged(task)),
   explain,
   limits: { memoryBytes: 2 * 1024 ** 3 },
 };
 
-function plan(task: Task): Plan {
+function paged(task: Task): Plan {
   const { source, options, scratch, output } = task;
   const { indices, warnings } = pick(task, 'pages');
   const picture = readAndEdit(task, indices);

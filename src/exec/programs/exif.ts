@@ -8,7 +8,7 @@
  */
 import { closeSync, existsSync, fstatSync, openSync, readSync, rmSync, writeFileSync } from 'node:fs';
 import { entriesAt, fieldsAt, headOf, layout, type ReadAt, tagOf, words } from './exif/directory.ts';
-import { type Exif, layExif, MAKER_NOTE, readExif } from './exif/exif.ts';
+import { blockOf, type Exif, layExif, MAKER_NOTE, readExif } from './exif/exif.ts';
 import { writeAll } from './values/write-all.ts';
 
 /** IPTC as it is, and in a list of Photoshop's resources (Adobe Photoshop TIFF Technical Notes). */
@@ -136,12 +136,6 @@ function segment(marker: number, name: string, content: Buffer): Buffer {
   return length > MOST_SEGMENT
     ? NOTHING
     : Buffer.concat([Buffer.from([0xff, marker, length >> 8, length & 0xff]), Buffer.from(name, 'latin1'), content]);
-}
-
-function blockOf(exif: Exif): Buffer {
-  const block = layout(8, 'II');
-  const place = block.directory(layExif(exif, block));
-  return Buffer.concat([Buffer.from('II*\0', 'latin1'), words('II', [], [place]), block.bytes()]);
 }
 
 const CAPTIONS = Buffer.from('8BIM\x04\x04', 'latin1');

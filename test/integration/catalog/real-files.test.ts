@@ -9,17 +9,19 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createCatalog } from '../../../src/catalog/catalog.ts';
 import { engines } from '../../../src/catalog/engines.gen.ts';
 import {
+  ARTIST,
   cmykPsd,
   giantPng,
-  greyTiff,
   inCmyk,
   inWideGamut,
   jpegLs,
+  measuredTiff,
   phoneHeic,
   photo,
   picture,
   pixmap,
   QUARTERS,
+  TITLE,
   targa,
   textureDds,
 } from '../../kit/fixtures/photos.ts';
@@ -86,7 +88,8 @@ describe('colours', () => {
     const folder = await aFolder();
     const file = join(folder, 'wide.heic');
     await run('/usr/bin/heif-enc', ['-q', '95', '-p', 'chroma=444', '-o', file, await inWideGamut(folder, 'wide.jpg')]);
-    for (const target of ['jpg', 'bmp', 'tiff', 'webp', 'jp2']) await expectQuarters((await to(file, target)).path, target, 30);
+    for (const target of ['jpg', 'bmp', 'tiff', 'webp', 'jp2', 'pdf', 'jxr'])
+      await expectQuarters((await to(file, target)).path, target, target === 'pdf' ? 40 : 30);
     expect((await sharp((await to(file, 'png')).path).metadata()).icc, 'a PNG keeps the profile').toBeDefined();
     const plain = join(folder, 'plain.heic');
     await run('/usr/bin/heif-enc', [
@@ -99,10 +102,54 @@ describe('colours', () => {
       await picture(folder, 'tagged.jpg', ['-profile', '/usr/share/color/icc/ghostscript/srgb.icc']),
     ]);
     const bytes = await readFile(plain);
-    bytes.write('XXXX', bytes.indexOf('acsp'), 'latin1');
-    await writeFile(plain, bytes);
-    await expectQuarters((await to(plain, 'jpg')).path, 'jpg', 30);
+    const mark = bytes.indexOf('acsp');
+    // Not the signature of a profile, one of greys, and a length that is not its own.
+    for (const [at, word] of [
+      [mark, 'XXXX'],
+      [mark - 20, 'GRAY'],
+      [mark - 36, '\0\0\x02\0'],
+    ] as const) {
+      const odd = Buffer.from(bytes);
+      odd.write(word, at, 'latin1');
+      await writeFile(plain, odd);
+      for (const target of ['jpg', 'png', 'webp', 'heic']) await expectQuarters((await to(plain, target)).path, target, 30);
+    }
   });
+
+  it.each(['png', 'jpg', 'webp', 'tiff', 'avif'])('and words of a HEIC are kept in %s, and removed where that is asked', async (target) => {
+    const folder = await aFolder();
+    const file = join(folder, 'told.heic');
+    await run('/usr/bin/heif-enc', ['-q', '95', '-p', 'chroma=444', '-o', file, await photo(folder, 1)]);
+    const { path } = await to(file, target);
+    await expectQuarters(path, target, 30);
+    const { exif, xmp, orientation } = await sharp(path).metadata();
+    expect((target === 'tiff' ? await readFile(path) : exif)?.includes(ARTIST)).toBe(true);
+    // ImageMagick 6 writes XMP into a WebP without the flag that tells of it.
+    if (target !== 'webp') expect(xmp?.includes(TITLE)).toBe(true);
+    expect(orientation ?? 1).toBe(1);
+    const silent = await readFile((await to(file, target, { strip_metadata: 'true' })).path);
+    expect([silent.includes(ARTIST), silent.includes(TITLE)]).toEqual([false, false]);
+  });
+
+  it.each(['png', 'jpg', 'webp', 'ppm', 'bmp'])(
+    'as floats in JPEG XL and TIFF are the same in %s, and white is the brightest',
+    async (target) => {
+      const folder = await aFolder();
+      const tiff = await measuredTiff(folder, 32, 3, [0, 1, 2]);
+      const jxl = join(folder, 'float.jxl');
+      await run('/usr/bin/cjxl', [await picture(folder, 'float.pfm', ['-endian', 'LSB']), jxl, '-d', '0']);
+      for (const file of [tiff, jxl]) await expectQuarters((await to(file, target)).path, target);
+      const bright = join(folder, 'bright.jxl');
+      const numbers = await readFile(join(folder, 'float.pfm'));
+      // Twice as bright as white: the last row of the file is the upper one.
+      const from = numbers.length - 96 * 12;
+      for (let at = from; at < numbers.length; at += 4) numbers.writeFloatLE(2, at);
+      await writeFile(join(folder, 'bright.pfm'), numbers);
+      await run('/usr/bin/cjxl', [join(folder, 'bright.pfm'), bright, '-d', '0']);
+      const { pixels } = await expectQuarters((await to(bright, target)).path, target);
+      expect(Math.min(...pixels.subarray(0, 3))).toBeGreaterThan(200);
+    },
+  );
 
   it.each([true, false])('of a CMYK JPEG (profile: %s) become those of the screen', async (profile) => {
     const file = await inCmyk(await aFolder(), profile);
@@ -236,7 +283,7 @@ describe('a picture as other programs write it', () => {
     [16, 2],
     [32, 1],
   ] as const)('keeps its greys from a TIFF of %i bits, kind %i', async (bits, kind) => {
-    const file = await greyTiff(await aFolder(), bits, kind);
+    const file = await measuredTiff(await aFolder(), bits, kind);
     for (const target of ['png', 'jpg'])
       for (const [place, [grey]] of coloursOf(await shownBy((await to(file, target)).path, target)).entries())
         expect(Math.abs(grey - (QUARTERS[place]?.[1] ?? 0)), `${target}, quarter ${place}`).toBeLessThan(5);
@@ -244,7 +291,7 @@ describe('a picture as other programs write it', () => {
 });
 
 it.each(['png', 'jpg'])('a grey TIFF of floating point goes from black to white in %s', async (target) => {
-  const found = await shownBy((await to(await greyTiff(await aFolder(), 32, 3), target)).path, target);
+  const found = await shownBy((await to(await measuredTiff(await aFolder(), 32, 3), target)).path, target);
   const greens = QUARTERS.map(([, green]) => green);
   const [darkest, lightest] = [Math.min(...greens), Math.max(...greens)];
   for (const [place, [grey]] of coloursOf(found).entries())

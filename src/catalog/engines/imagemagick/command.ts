@@ -45,9 +45,9 @@ export function pick({ source, options, facts }: Task, many: 'pages' | 'frames' 
 
 /**
  * Arguments that read and edit the picture and convert it to sRGB, and its size in px.
- * @param profile path of the picture's colour profile, where ImageMagick does not read it from the picture
+ * @param said arguments that add its colour profile and what is said of it, where ImageMagick does not read them from the picture
  */
-export function readAndEdit({ source, input, options, facts }: Task, indices: readonly number[], profile?: string) {
+export function readAndEdit({ source, input, options, facts }: Task, indices: readonly number[], said: readonly string[] = []) {
   const reader = READERS[source];
   const frames = framesOf(facts);
   const frame = frames[indices[0] ?? 0] ?? {
@@ -74,8 +74,9 @@ export function readAndEdit({ source, input, options, facts }: Task, indices: re
       ...(reader?.takes === 'frames' && indices.length > 1 ? ['-coalesce'] : []),
       // Drops a cursor's hot spot and a scanner's offset.
       ...(reader?.takes === 'frames' ? [] : ['+repage']),
+      ...(frame.deeper ? ['-depth', '16'] : []),
       ...edited.args,
-      ...(profile === undefined ? [] : ['-profile', profile]),
+      ...said,
       ...(frame.profile || reader?.hidesProfile ? TO_SRGB : []),
       // Converts CMYK, Lab, YCbCr and linear sources: every target means sRGB by RGB.
       ...['-colorspace', 'sRGB'],

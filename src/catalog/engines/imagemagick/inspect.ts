@@ -35,6 +35,8 @@ export interface Frame {
   /** The EXIF orientation rotates the picture by 90 or 270 degrees. */
   readonly onItsSide: boolean;
   readonly profile: boolean;
+  /** More than 16 bits a sample, with which Netpbm's formats would be written, too. */
+  readonly deeper?: boolean;
   /** Pixels per inch; undefined if the file does not state it, or an unlikely value. */
   readonly density: number | undefined;
 }
@@ -50,7 +52,7 @@ export const pingStep = (input: string, { source }: { readonly source: string })
     '-ping',
     `${READERS[source]?.coder}:${input}`,
     '-format',
-    '%w %h %x %U %A %[orientation] %[profile:icc]\n',
+    '%w %h %x %U %A %[orientation] %z %[profile:icc]\n',
     'info:',
   ],
 });
@@ -59,7 +61,7 @@ export const pingStep = (input: string, { source }: { readonly source: string })
 export function readPing(stdout: string): Facts {
   const frames = stdout.split('\n').flatMap((line): Frame[] => {
     if (line === '') return [];
-    const [width = '', height = '', resolution, units, alpha, orientation, profile = ''] = line.split(' ', 7);
+    const [width = '', height = '', resolution, units, alpha, orientation, depth, profile = ''] = line.split(' ', 8);
     if (!isNumber(width) || !isNumber(height) || !resolution || !units || !alpha || orientation === undefined) return [];
     return [
       {
@@ -69,6 +71,7 @@ export function readPing(stdout: string): Facts {
         upright: ['', 'Undefined', 'TopLeft'].includes(orientation),
         onItsSide: ['LeftTop', 'RightTop', 'RightBottom', 'LeftBottom'].includes(orientation),
         profile: profile !== '',
+        deeper: Number(depth) > 16,
         density: dotsPerInch(Number(resolution), units),
       },
     ];

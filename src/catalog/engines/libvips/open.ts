@@ -17,11 +17,15 @@ const LOADERS: Readonly<Record<string, { readonly loader: string; readonly small
   avif: { loader: 'heifload', paged: true },
 };
 
-/** Samples of a TIFF that libvips would cut to their range: signed ones have their middle at 0 (TIFF 6.0, section 19), and 32 bits become 16. */
+/**
+ * Samples of a TIFF that libvips would cut to their range: signed ones have their middle at 0 (TIFF 6.0, section 19), and 32 bits become 16. Colours as
+ * floats go from 0 to 1; libvips would take them for linear light, ImageMagick and GIMP for what the profile says, or sRGB.
+ */
 const SAMPLES: Readonly<Record<string, { a: number; b: number; format: string; colour: string; grey: string }>> = {
   char: { a: 1, b: 128, format: 'uchar', colour: 'srgb', grey: 'b-w' },
   short: { a: 1, b: 32_768, format: 'ushort', colour: 'rgb16', grey: 'grey16' },
   uint: { a: 1 / 65_537, b: 0, format: 'ushort', colour: 'rgb16', grey: 'grey16' },
+  float: { a: 65_535, b: 0, format: 'ushort', colour: 'rgb16', grey: 'grey16' },
 };
 
 const MEASURED: ReadonlySet<string> = new Set(['float', 'double']);
@@ -54,7 +58,8 @@ export function* openAgain(
   let image = open({});
   let header = yield* session.look(image);
   // Lab has signed samples by its nature.
-  const samples = source === 'tiff' && !header.space.startsWith('lab') ? SAMPLES[header.format] : undefined;
+  const measured = header.bands === 1 && MEASURED.has(header.format);
+  const samples = source === 'tiff' && !measured && !header.space.startsWith('lab') ? SAMPLES[header.format] : undefined;
   if (samples !== undefined) {
     const { a, b, format } = samples;
     const space = header.bands > 2 ? samples.colour : samples.grey;
@@ -63,7 +68,7 @@ export function* openAgain(
     header = yield* session.look(image);
   }
   // Grey measurements have any range, of which a cast to 8 bits would leave black or white: the darkest becomes black, the lightest white.
-  if (source === 'tiff' && header.bands === 1 && MEASURED.has(header.format)) {
+  if (source === 'tiff' && measured) {
     boundPixels(header);
     const scaled = session.run('scale', { in: session.memory(image) });
     image = session.run('copy', { in: scaled, interpretation: 'b-w' });

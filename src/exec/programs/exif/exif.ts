@@ -1,5 +1,5 @@
 /** What a camera or a person said of a picture: the fields of EXIF that stay true when the picture is stored again. */
-import { fieldsAt, headOf, type layout, placeIn, pointer, type ReadAt, type TagField } from './directory.ts';
+import { fieldsAt, headOf, layout, placeIn, pointer, type ReadAt, type TagField, words } from './directory.ts';
 
 /** CIPA DC-008, 4.6.3: places of further directories. */
 const [EXIF, GPS, INTEROPERABILITY] = [34_665, 34_853, 40_965];
@@ -40,4 +40,11 @@ export function layExif({ said, exif, gps, interoperability }: Exif, { entryOf, 
   const below = (tag: number, fields: readonly TagField[]): TagField[] =>
     fields.length === 0 ? [] : [pointer(tag, directory(fields.map(entryOf)))];
   return [...said, ...below(EXIF, [...exif, ...below(INTEROPERABILITY, interoperability)]), ...below(GPS, gps)].map(entryOf);
+}
+
+/** A block as JPEG, PNG and HEIC have it: a TIFF without pixels. */
+export function blockOf(exif: Exif): Buffer {
+  const block = layout(8, 'II');
+  const place = block.directory(layExif(exif, block));
+  return Buffer.concat([Buffer.from('II*\0', 'latin1'), words('II', [], [place]), block.bytes()]);
 }
