@@ -235,6 +235,15 @@ describe('a picture as other programs write it', () => {
     expect(distance([red, green, blue], [255, 255, 255])).toBeLessThan(30);
   });
 
+  it.each(['png', 'bmp'])('is no damaged one to %s where it is a JPEG of 12 bits', async (target) => {
+    const file = await picture(await aFolder(), 'deep.jpg');
+    const bytes = await readFile(file);
+    // Behind the length of the frame's head (ITU-T T.81, B.2.2).
+    bytes[bytes.indexOf('\xff\xc0', 0, 'latin1') + 4] = 12;
+    await writeFile(file, bytes);
+    expect((await convert(service.url, file, target)).error?.details).toMatchObject({ reason: 'unsupported_variant' });
+  });
+
   it.each(['scan.jls', 'scan.jpg'])('is read from JPEG-LS named %s', async (name) => {
     const file = await jpegLs(await aFolder(), name);
     for (const target of ['png', 'jpg', 'webp']) {

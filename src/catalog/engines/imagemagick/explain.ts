@@ -7,6 +7,8 @@ const MEANINGS: Meanings<Reason> = [
   [['width or height exceeds limit', 'width exceeds user limit', 'height exceeds user limit'], 'input_limit'],
   [['list length exceeds limit', 'too many exceptions'], 'input_limit'],
   [['cache resources exhausted', 'memory allocation failed', 'unable to extend cache', 'unable to extend pixel cache'], 'memory'],
+  // JPEGs of 12 bits, or coded arithmetically (libjpeg).
+  [['unsupported jpeg'], 'unsupported_variant'],
   [['no space left'], 'memory'],
   [['time limit exceeded'], 'timeout'],
   [['no decode delegate', 'no encode delegate', 'unable to open module', 'encoding plugin'], 'engine_missing'],

@@ -81,6 +81,7 @@ const RARE_TIFF_SAYS =
 export function refusalFor(words: string): PictureRefusal {
   if (/out of memory|unable to allocate|bad_alloc|allocation failed/i.test(words)) return new PictureRefusal('memory', words);
   if (/no space left|file too large|disk quota/i.test(words)) return new PictureRefusal('output_limit', words);
+  if (/unsupported JPEG/i.test(words)) return new PictureRefusal('unsupported_variant', words);
   if (RARE_TIFF.test(words)) return new PictureRefusal('unsupported_variant', words, { says: RARE_TIFF_SAYS });
   return new PictureRefusal('corrupt_input', words);
 }

@@ -124,7 +124,7 @@ function readPresets(content: Buffer): Presets {
 }
 
 interface ScanHead {
-  /** Of its components among those of the frame. */
+  /** The places of its components among those of the frame. */
   readonly places: readonly number[];
   /** How far a sample may be from the original. */
   readonly near: number;
