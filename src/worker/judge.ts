@@ -17,8 +17,8 @@ export async function judgeAll(judge: Judge, base: string, folder: string, forma
   return names;
 }
 
-/** The text of an empty page, the subtitles of a recording without words. */
-const MAY_BE_EMPTY: ReadonlySet<string> = new Set(['txt', 'srt']);
+/** The text of an empty page or of a photo, the subtitles of a recording without words. */
+const MAY_BE_EMPTY: ReadonlySet<string> = new Set(['txt', 'md', 'srt']);
 
 async function judgeOne(judge: Judge, base: string, folder: string, name: string, format: string): Promise<void> {
   const { handle, sizeBytes } = await openFile(base, folder, name).catch(asInvalidOutput);
