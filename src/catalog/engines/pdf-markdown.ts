@@ -7,7 +7,7 @@ import { reasonOfText } from '../planning/told.ts';
 
 export const engine: Engine = {
   id: 'pdf-markdown',
-  name: 'Poppler',
+  name: 'filemill markdown',
   role: 'pdf',
   // Where there is OCR, it reads the pages without text, too (scans.ts). Sheets have a better way, by HTML.
   toolchains: ['office'],

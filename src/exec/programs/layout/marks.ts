@@ -4,7 +4,7 @@ import { boxAround, inRows, type Line, usualSize } from './words.ts';
 /** An `o` is a bullet of word processors, and an `e` what OCR takes one for. */
 const MARK = /^(?:[^\p{L}\p{N}]|[eo]|\(?(?:\d{1,3}|[a-zA-Z])[.)])$/u;
 export const isMark = (word: string): boolean => MARK.test(word);
-/** Of the height of the letters: a mark stands no farther from its item. */
+/** How far a mark stands from its item at most, in heights of the letters. */
 const FAR = 4;
 
 /** @param lines of one page @returns them with each mark that stood alone in the line that it belongs to */

@@ -16,7 +16,7 @@ const [LARGER, LONGEST_HEADING] = [1.15, 25];
 /** Sizes that differ less are one. */
 const SAME = 1.1;
 const [MOST_LEVELS, MOST_LISTS] = [6, 8];
-/** Of the height of the letters: a paragraph ends before a wider space, an item of a list stands within another. */
+/** In heights of the letters: a paragraph ends before a wider space, and an item of a list stands within another one. */
 const [SPACE, INDENT] = [0.8, 0.6];
 
 /** Symbol fonts have bullets where Unicode has no letters. */

@@ -13,7 +13,7 @@ interface Piece extends Box {
 }
 type Row = readonly Piece[];
 
-/** Of the height of the letters: a wider gap parts two cells, a higher one two tables. */
+/** In heights of the letters: a wider gap parts two cells, a higher one two tables. */
 const [GAP, FAR] = [0.7, 2.5];
 /** Columns of prose have more words in a line, or fill their width. */
 const [MOST_WORDS, FEW_WORDS, FULL] = [6, 2.5, 0.8];
