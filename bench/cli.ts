@@ -4,6 +4,7 @@ import { copyFile, mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { checkout } from '../test/kit/service.ts';
+import { median } from './rows.ts';
 
 const run = promisify(execFile);
 const FILEMILL = join(checkout, 'scripts/filemill');
@@ -27,12 +28,12 @@ export async function commandLine(folder: string): Promise<void> {
   await ours([one], 'ours');
 
   const starts = {
-    ours: await median(11, () => ours([one], 'ours')),
-    theirs: await median(11, () => run(CONVERT, [one, join(folder, 'theirs/0.webp')])),
+    ours: await medianTime(11, () => ours([one], 'ours')),
+    theirs: await medianTime(11, () => run(CONVERT, [one, join(folder, 'theirs/0.webp')])),
   };
   const many = {
-    ours: await median(3, () => ours(all, 'ours')),
-    theirs: await median(3, () => run(MOGRIFY, ['-path', join(folder, 'theirs'), '-format', 'webp', ...all], options)),
+    ours: await medianTime(3, () => ours(all, 'ours')),
+    theirs: await medianTime(3, () => run(MOGRIFY, ['-path', join(folder, 'theirs'), '-format', 'webp', ...all], options)),
   };
   console.log('\n| what | filemill | ImageMagick | |\n|---|---|---|---|');
   console.log(
@@ -46,12 +47,12 @@ export async function commandLine(folder: string): Promise<void> {
 const ms = (time: number): string => `${Math.round(time)} ms`;
 
 /** Of the wall clock, ms. */
-async function median(times: number, work: () => Promise<unknown>): Promise<number> {
+async function medianTime(times: number, work: () => Promise<unknown>): Promise<number> {
   const taken: number[] = [];
   for (let index = 0; index < times; index++) {
     const from = performance.now();
     await work();
     taken.push(performance.now() - from);
   }
-  return taken.toSorted((a, b) => a - b)[Math.floor(times / 2)] ?? 0;
+  return median(taken);
 }

@@ -1,6 +1,7 @@
-/** The page's first visit by a slow phone: when files can be chosen, and what Chromium says of its first and largest paint. */
+/** The page's first visit by a slow phone: when files can be chosen, and when something is shown. */
 import { type Browser, chromium } from 'playwright-core';
 import { startService } from '../test/kit/service.ts';
+import { median } from './rows.ts';
 
 /** How many times slower than this machine a phone's processor is. */
 const SLOWER = 4;
@@ -68,5 +69,3 @@ async function visitOnce(browser: Browser, url: string, network: typeof USUAL | 
     await context.close();
   }
 }
-
-const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;

@@ -39,3 +39,5 @@ export async function through(
 
 /** A size of the run that the environment may change. */
 export const sizeOf = (name: string, usual: number): number => Number(process.env[name] ?? usual);
+
+export const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;

@@ -49,7 +49,7 @@ export const engine: Engine = {
   limits: { memoryBytes: 2 * 1024 ** 3 },
 };
 
-/** Numbers that may be beyond black and white; version 0.7 writes them only where it is told with how many bits. */
+/** Numbers that may be beyond black and white; version 0.7 writes them only if the call sets the number of bits. */
 const FLOAT = /-bit float (?:\(\d+ exponent bits\) )?/;
 
 /** @throws Failure `input_limit`, or `corrupt_input` if the output has no size */

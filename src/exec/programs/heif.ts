@@ -9,10 +9,10 @@
  *   heif.ts tell INPUT DECODED.png OUTPUT.png           the PNG with EXIF, but for the orientation, which the decoder has applied, and XMP
  */
 import { closeSync, copyFileSync, fstatSync, openSync, readSync, writeFileSync } from 'node:fs';
-import { crc32 } from 'node:zlib';
 import type { ReadAt } from './exif/directory.ts';
 import { blockOf, type Exif, readExif } from './exif/exif.ts';
 import { itemOf, metaOf, type Profile, profilesIn } from './heif/boxes.ts';
+import { chunk } from './raster/png.ts';
 import { writeAll } from './values/write-all.ts';
 
 /** Entries of a profile; usual ones have up to thirty. */
@@ -91,14 +91,6 @@ function mend(input: string, output: string): void {
   const file = openSync(output, 'r+');
   for (const place of places) writeAll(file, Buffer.from('free'), place);
   closeSync(file);
-}
-
-function chunk(name: string, content: Buffer): Buffer {
-  const body = Buffer.concat([Buffer.from(name, 'latin1'), content]);
-  const ends = Buffer.alloc(8);
-  ends.writeUInt32BE(content.length);
-  ends.writeUInt32BE(crc32(body), 4);
-  return Buffer.concat([ends.subarray(0, 4), body, ends.subarray(4)]);
 }
 
 /** In place of what later versions of the decoder write there: it repeats the orientation. */

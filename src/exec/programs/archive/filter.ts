@@ -14,7 +14,7 @@ const MAX_RECORDS = 8 << 20;
 
 /** What is expected of the stream, and of its names. */
 export interface Expected {
-  /** Bytes, for progress; 0: none is told. */
+  /** Bytes of the whole, for progress; 0: no progress is reported. */
   readonly total: number;
   /** Bytes of all files. */
   readonly most: number;

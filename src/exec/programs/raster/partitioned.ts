@@ -283,8 +283,7 @@ function unpack({ precision, distances, direct }: FloatMode, count: number, sign
     const channel = place % 3;
     const stored = floatEnds[place] as number;
     let value = stored;
-    if (place < 3) value = signed ? extended(stored, precision) : stored;
-    else if (direct) value = signed ? extended(stored, precision) : stored;
+    if (place < 3 || direct) value = signed ? extended(stored, precision) : stored;
     else {
       const sum = (extended(stored, distances[channel] as number) + (floatEnds[channel] as number)) & (2 ** precision - 1);
       value = signed ? extended(sum, precision) : sum;

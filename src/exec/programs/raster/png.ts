@@ -54,7 +54,8 @@ function* bands({ width, height, channels, samples }: Raster): Generator<Buffer>
   }
 }
 
-function chunk(name: string, content: Buffer): Buffer {
+/** PNG 3, 5.3: length, name, content and a check of both. */
+export function chunk(name: string, content: Buffer): Buffer {
   const bytes = Buffer.alloc(content.length + 12);
   bytes.writeUInt32BE(content.length);
   bytes.write(name, 4, 'latin1');
