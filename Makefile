@@ -85,7 +85,7 @@ e2e: ## Runs `make run` on a bare Debian 12, installs the chart on a real cluste
 	@$(MAKE) --no-print-directory setup cluster-packages
 	@# Beside each other: one mostly compiles, the others mostly download and unpack.
 	@$(MAKE) --no-print-directory -j3 cluster images $(if $(PARTS),,bare)
-	@$(if $(findstring autoscaling,$(PARTS)),scripts/build-servers keda)
+	@$(if $(findstring autoscaling,$(PARTS)),scripts/build-servers autoscalers)
 	@scripts/e2e $(PARTS)
 
 generate: node ## Writes every file that is derived from others

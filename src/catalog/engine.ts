@@ -48,6 +48,8 @@ export interface Binary {
   readonly version?: { readonly args: readonly string[]; readonly pattern: RegExp; readonly forks?: RegExp };
   /** It uses Unix sockets inside its own folder (LibreOffice). */
   readonly unixSockets?: boolean;
+  /** It runs on between requests: where one is likely to come, it may be started before. */
+  readonly resident?: true;
   /** It serves each request by a process that it forks: a limit that is exceeded ends that one first. */
   readonly forkServer?: boolean;
   /** It connects to the Internet, only through the egress proxy, whose port is passed as `--proxy=PORT` before the step's arguments. */

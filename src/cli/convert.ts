@@ -1,12 +1,12 @@
 /** `filemill convert`: files to another format, here or by a server. */
 import { statSync } from 'node:fs';
 import { basename, dirname, extname, resolve } from 'node:path';
-import { formatByExtension } from '../catalog/formats.ts';
+import { formatByExtension, formatByName } from '../catalog/formats.ts';
 import { distinctNames, numberedNames, SUFFIX } from '../catalog/names.ts';
 import { optionSchemas, readOptions } from '../catalog/options/options.ts';
 import { Failure } from '../errors.ts';
 import { CONVERT_FLAGS, type FileArguments, readFileArguments } from './files/arguments.ts';
-import { UsageError } from './files/converter.ts';
+import { type LikelyWork, UsageError } from './files/converter.ts';
 import { openConverter } from './files/open.ts';
 import { type FileWork, runFiles } from './files/run.ts';
 
@@ -19,7 +19,14 @@ export async function convertCommand(args: readonly string[], checkout: string):
   checkFields(() => readOptions(fields));
   const { force, json, quiet } = asked;
   const stdinName = `stdin${asked.from === undefined ? '' : `.${asked.from}`}`;
-  return runFiles(work, () => openConverter(asked, checkout), { tool: undefined, fields, force, json, quiet, stdinName });
+  const likely = likelyWork(work[0]?.inputs[0], target, asked.from);
+  return runFiles(work, () => openConverter(asked, checkout, likely), { tool: undefined, fields, force, json, quiet, stdinName });
+}
+
+function likelyWork(input = '', target: string, from: string | undefined): LikelyWork | undefined {
+  const source = from === undefined ? formatByName(input) : formatByExtension(from);
+  const wanted = formatByExtension(target);
+  return source === undefined || wanted === undefined ? undefined : { source: source.id, target: wanted.id };
 }
 
 /** An option that no file could make valid is a mistake of the command line, whatever the files. @throws UsageError */

@@ -3,6 +3,7 @@ import { constants } from 'node:fs';
 import { chmod, copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Catalog } from '../catalog/catalog.ts';
+import type { Engine } from '../catalog/engine.ts';
 import { type Toolchain, toolchainRow } from '../contracts/toolchains.ts';
 import { conversionFailed } from '../errors.ts';
 import type { Launcher } from '../exec/confine/confine.ts';
@@ -50,6 +51,8 @@ export interface DirectResult {
 }
 
 export interface DirectConversions {
+  /** Starts what an engine keeps running, while the file that will probably need it is still being looked at. */
+  prepare(engine: Engine, toolchain: Toolchain): Promise<void>;
   /** @param take is given the result, which goes when it has ended @throws Failure `CONVERSION_FAILED` */
   run<T>(job: DirectJob, take: (result: DirectResult) => Promise<T>): Promise<T>;
   /** Ends all programs. What still runs fails. */
@@ -97,10 +100,12 @@ export function openDirect(deps: DirectDeps): DirectConversions {
     else next(place);
   };
 
+  const limitsIn = (toolchain: Toolchain) => slotLimits(toolchainRow(toolchain).bounds, settings, conversionBytes, disk);
+
   const convertIn = async <T>(place: Place, job: DirectJob, deliver: (result: DirectResult) => Promise<T>): Promise<T> => {
     const { slot, stepper, residents, proofs } = place;
     const { record, paths, password, signal, onProgress } = job;
-    const limits = slotLimits(toolchainRow(record.pool as Toolchain).bounds, settings, conversionBytes, disk);
+    const limits = limitsIn(record.pool as Toolchain);
     const hopDeps = { slot, stepper, judge, limits };
     const proof = proofs.getOrInsertComputed(record.pool, () =>
       proofIn({
@@ -135,6 +140,11 @@ export function openDirect(deps: DirectDeps): DirectConversions {
   };
 
   return {
+    async prepare(engine, toolchain) {
+      const place = await take();
+      place.stepper.prepare(engine, limitsIn(toolchain));
+      giveBack(place);
+    },
     async run(job, deliver) {
       const place = await take();
       try {

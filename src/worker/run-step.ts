@@ -27,6 +27,8 @@ export interface Stepper {
   /** @throws Failure `CONVERSION_FAILED` */
   run(step: ProcessStep, where: StepRun): Promise<ProcessOutcome>;
   runStep(step: Step, where: StepRun & { readonly task: TaskFiles }): Promise<readonly EngineWarning[]>;
+  /** Starts the programs of an engine that run on between requests, ahead of the first. */
+  prepare(engine: Engine, limits: StepLimits): void;
 }
 
 export interface StepperDeps {
@@ -106,6 +108,10 @@ export function createStepper({ toolbox, slot, residents, judge, egressProxy, on
 
   return {
     run,
+    prepare(engine, limits) {
+      for (const [binary, { resident }] of Object.entries(engine.binaries))
+        if (resident) residents.prepare(keyOf(engine, binary), toolbox.resolve(engine, binary), limits);
+    },
     async runStep(step, where) {
       if ('run' in step) {
         const outcome = await run(step, where);

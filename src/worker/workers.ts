@@ -152,6 +152,7 @@ export function renewableResidents(open: () => Residents): RenewableResidents {
   let current = open();
   return {
     ask: (...request) => current.ask(...request),
+    prepare: (...start) => current.prepare(...start),
     pid: (key) => current.pid(key),
     async renew() {
       const old = current;

@@ -20,8 +20,10 @@ it('doubles from ten seconds up to five minutes', () => {
 it('takes those that were made together for one failure', () => {
   const failures = backOff();
   for (const at of [5_000, 5_001, 6_000]) failures.failed('a', at, why, 1_000);
-  expect(failures.active('a')).toEqual({ until: 15_000, why });
+  expect(failures.active('a')).toEqual({ until: 15_000, why: { ...why, once: true } });
   expect(failures.failures()).toBe(3);
+  failures.failed('a', 20_000, why, 16_000);
+  expect(failures.active('a')).toEqual({ until: 40_000, why });
 });
 
 it('lets a few pass where a file may be at fault, and starts again when one goes well', () => {
@@ -32,7 +34,7 @@ it('lets a few pass where a file may be at fault, and starts again when one goes
   thrice(0);
   expect(failures.active('a')).toBeUndefined();
   failures.failed('a', 1_000, why);
-  expect(failures.active('a')).toEqual({ until: 11_000, why });
+  expect(failures.active('a')).toMatchObject({ until: 11_000, why });
   failures.succeeded('a');
   thrice(20_000);
   expect(failures.active('a')).toBeUndefined();

@@ -24,7 +24,7 @@ export const engine: Engine = {
   role: 'image',
   toolchains: ['image', 'office'],
   binaries: {
-    vips: { at: ['native:vips-server'], version: { args: ['--version'], pattern: /libvips (\d+\.\d+\.\d+)/ } },
+    vips: { at: ['native:vips-server'], version: { args: ['--version'], pattern: /libvips (\d+\.\d+\.\d+)/ }, resident: true },
     exif: EXIF,
   },
   conversions: [

@@ -8,6 +8,12 @@ export interface LocalFile {
   readonly name: string;
 }
 
+/** What the first file will probably need, by its name: its content is judged later. Canonical format ids. */
+export interface LikelyWork {
+  readonly source: string;
+  readonly target: string;
+}
+
 /** One job. */
 export interface FilesJob {
   readonly sources: readonly LocalFile[];

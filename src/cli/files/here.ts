@@ -21,7 +21,7 @@ import { poolsHere } from '../../roles/machine/here.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { openDirect } from '../../worker/direct.ts';
 import { workerSettings } from '../../worker/settings.ts';
-import type { Converter, LocalFile } from './converter.ts';
+import type { Converter, LikelyWork, LocalFile } from './converter.ts';
 
 /** Where conversions run: a disk, as /tmp may be memory. */
 const WORK = process.env['TMPDIR'] ?? '/var/tmp';
@@ -33,8 +33,8 @@ export interface Here extends Converter {
   readonly catalog: Catalog;
 }
 
-/** @param jobs at a time; unset: as many as cores @throws CannotStart · ConfigError */
-export async function openHere(checkout: string, jobs = availableParallelism()): Promise<Here> {
+/** @param jobs at a time; unset: as many as cores @param likely its converter is started while the file is looked at @throws CannotStart · ConfigError */
+export async function openHere(checkout: string, jobs = availableParallelism(), likely?: LikelyWork): Promise<Here> {
   const log = await logOf(process.env['LOG_LEVEL']);
   const { worker } = await settings();
   const workDir = await mkdtemp(join(WORK, 'filemill-'));
@@ -48,6 +48,10 @@ export async function openHere(checkout: string, jobs = availableParallelism()):
   });
   const judge = openJudgeHere(loadJudged({ engines: true }));
   const direct = openDirect({ ...converters, settings: worker, judge, slots: jobs });
+  const route = likely === undefined ? undefined : converters.catalog().route(likely.source, likely.target);
+  const first = route?.hops[0]?.engine;
+  // What fails is told by the conversion.
+  if (route !== undefined && first !== undefined) void direct.prepare(first, route.toolchain).catch(() => {});
   const pools = poolsHere(converters.catalog, Object.fromEntries(toolchains.map((name) => [name, jobs])), Date.now());
   const encryption = encryptionWith([randomBytes(32).toString('hex')], '');
   const deps = () => ({ catalog: converters.catalog(), expected: undefined, pools: pools(), encryption, judge, clock: Date.now });

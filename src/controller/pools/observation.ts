@@ -82,9 +82,12 @@ export type TroubleReason =
   | 'NamespaceRefused'
   | 'NotUnderstood'
   | 'NotDeclared';
+
 export interface Trouble {
   readonly reason: TroubleReason;
   readonly message: string;
+  /** It was met once: the next attempt, which follows soon, may end well. */
+  readonly once?: true;
 }
 
 export interface ObservedWorker {

@@ -10,6 +10,8 @@ import { type BreakReason, type Freshness, type Program, ResidentBroken, Residen
 export interface Residents {
   /** One request at a time for each key. @throws ResidentBroken */
   ask(key: string, program: Program, request: ResidentRequest, files: JobPaths, options: ResidentRequestOptions): Promise<ProgramAnswer>;
+  /** Starts it ahead of a request that is likely to come. A start that fails is left to that request. */
+  prepare(key: string, program: Program, limits: StepLimits): void;
   /** Process id of the current process's supervisor. */
   pid(key: string): number | undefined;
   /** Resolves when all processes and folders are gone. */
@@ -53,6 +55,9 @@ export function openResidents({
   const reaping = new Set<Promise<void>>();
   let started = 0;
   let closed = false;
+
+  const residentAt = (key: string): Resident =>
+    residents.getOrInsertComputed(key, () => ({ current: undefined, next: undefined, busy: false, whenIdle: undefined }));
 
   const reap = (process: ResidentProcess | undefined): void => {
     if (process === undefined) return;
@@ -115,8 +120,7 @@ export function openResidents({
 
   return {
     async ask(key, program, request, files, options) {
-      const resident = residents.get(key) ?? { current: undefined, next: undefined, busy: false, whenIdle: undefined };
-      residents.set(key, resident);
+      const resident = residentAt(key);
       if (resident.busy) throw new Error(`the resident ${key} got two requests at once`);
       resident.busy = true;
       let process: ResidentProcess | undefined;
@@ -143,6 +147,10 @@ export function openResidents({
         resident.whenIdle?.();
         resident.whenIdle = undefined;
       }
+    },
+    prepare(key, program, limits) {
+      const resident = residentAt(key);
+      if (resident.current === undefined) void spawn(key, resident, program, limits).catch(() => {});
     },
     pid: (key) => residents.get(key)?.current?.pid,
     async close() {

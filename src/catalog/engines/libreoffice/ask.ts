@@ -11,6 +11,7 @@ export const OFFICE: Readonly<Record<'office' | 'soffice', Binary>> = {
     version: { args: ['--version'], pattern: /LibreOffice (\d+\.\d+)/, forks: /^it forks$/m },
     // Where LibreOffice cannot be loaded into our own process.
     unixSockets: true,
+    resident: true,
     forkServer: true,
   },
   // Started by the program above, not by us; listed so that its absence is detected.

@@ -39,7 +39,7 @@ export function backOff(tolerated = 0) {
     },
     /** A back-off of another template does not hold for this one. */
     active: (of: string): { readonly until: number; readonly why: Trouble } | undefined =>
-      of === template && why !== undefined ? { until, why } : undefined,
+      of === template && why !== undefined ? { until, why: rounds === 1 ? { ...why, once: true } : why } : undefined,
     failures: (): number => failures,
   };
 }

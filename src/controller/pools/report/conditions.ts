@@ -10,7 +10,8 @@ const TRANSIENT: ReadonlySet<TroubleReason> = new Set(['Unschedulable', 'NotDecl
 /** @param trouble as `troubleOf` judges */
 export function conditionsOf(observed: Observation, decision: Decision, trouble: Trouble | undefined): readonly NextCondition[] {
   const serving = observed.workers.filter((worker) => isServing(worker) && !isComing(worker) && worker.unwell === undefined).length;
-  const stalled = trouble !== undefined && !TRANSIENT.has(trouble.reason);
+  // Tools that follow kstatus, such as `helm --wait`, give up at once where a pool is Stalled: one worker that found NATS too slow is no reason.
+  const stalled = trouble !== undefined && trouble.once !== true && !TRANSIENT.has(trouble.reason);
   return [
     { type: 'Ready', ...ready(observed, serving, decision, trouble) },
     {
